@@ -1,0 +1,17 @@
+/** The home of sessions that need not outlive the server: this very process. */
+
+import type { Clock } from "./clock.ts";
+import { LocalSession } from "./local-session.ts";
+import type { Spawn } from "./process.ts";
+import type { Home } from "./sessions.ts";
+
+export function inProcess(options: {
+	readonly spawn: Spawn;
+	readonly clock: Clock;
+	readonly onFailure?: (error: unknown) => void;
+}): Home {
+	return {
+		start: (start) => LocalSession.start(start, options),
+		forget: async () => {},
+	};
+}

@@ -1,0 +1,62 @@
+/** Who may write to a session: one lease, whose fence grows with every change of hands. */
+
+import { Change } from "./change.ts";
+import { SessionError } from "./errors.ts";
+import type { Lease } from "./session.ts";
+
+export class WriterLease {
+	#lease: Lease = { fence: 0, holder: null, exclusive: false };
+	readonly #change = new Change();
+
+	get current(): Lease {
+		return this.#lease;
+	}
+
+	/** Refuses an act under an old fence, and one without a fence while somebody has exclusive control. */
+	check(fence: number | undefined): void {
+		const { holder, exclusive, fence: current } = this.#lease;
+		if (fence === undefined ? !exclusive : fence === current) return;
+		throw new SessionError(
+			"not_writable",
+			fence === undefined
+				? `the session is controlled by ${JSON.stringify(holder)}`
+				: `control has changed hands: fence ${fence} is over, the current one is ${current}`,
+			{ hint: "take control to write" },
+		);
+	}
+
+	acquire(holder: string, options: { readonly exclusive: boolean; readonly take: boolean }): Lease {
+		const { exclusive, holder: other } = this.#lease;
+		if (exclusive && other !== holder && !options.take) {
+			throw new SessionError("not_writable", `the session is controlled by ${JSON.stringify(other)}`, {
+				hint: "take control to write",
+			});
+		}
+		return this.#set({ fence: this.#lease.fence + 1, holder, exclusive: options.exclusive });
+	}
+
+	/** Gives control back. Of no effect under an old fence: it was lost already. */
+	release(fence: number): Lease {
+		if (fence !== this.#lease.fence) return this.#lease;
+		return this.#set({ fence: fence + 1, holder: null, exclusive: false });
+	}
+
+	/** The holder's way to us is gone. Others may write now, and it may come back under its fence if nobody took control meanwhile. */
+	abandon(): void {
+		if (this.#lease.holder !== null) this.#set({ fence: this.#lease.fence, holder: null, exclusive: false });
+	}
+
+	/** Resolves with the lease once it differs from the one given. */
+	async differs(known: Lease, signal?: AbortSignal): Promise<Lease> {
+		while (!signal?.aborted && this.#lease.fence === known.fence && this.#lease.holder === known.holder) {
+			await this.#change.next(signal);
+		}
+		return this.#lease;
+	}
+
+	#set(lease: Lease): Lease {
+		this.#lease = lease;
+		this.#change.happen();
+		return lease;
+	}
+}

@@ -1,0 +1,216 @@
+/** A session in this process: a log, and the process that feeds it. */
+
+import type { Archive } from "./archive.ts";
+import type { Clock } from "./clock.ts";
+import { follow } from "./cursor.ts";
+import { SessionError } from "./errors.ts";
+import type { Fact, Item, Mark, Size, Start } from "./event.ts";
+import { InputQueue } from "./input.ts";
+import { WriterLease } from "./lease.ts";
+import { Log } from "./log.ts";
+import type { KillOptions, Process, Spawn } from "./process.ts";
+import type {
+	Act,
+	ActOptions,
+	FollowOptions,
+	Lease,
+	Receipt,
+	Session,
+	SessionInfo,
+	SessionSpec,
+	SessionStart,
+} from "./session.ts";
+import { advance, initialState, isEnded, type State } from "./state.ts";
+
+export type LocalSessionOptions = {
+	readonly spawn: Spawn;
+	readonly clock: Clock;
+	readonly archive?: Archive | undefined;
+	/** Called in the same turn as each event that changes the state. */
+	readonly onState?: (state: State) => void;
+	/** Hears of our own bugs. */
+	readonly onFailure?: (error: unknown) => void;
+};
+
+export class LocalSession implements Session {
+	readonly spec: SessionSpec;
+	readonly log: Log;
+	readonly #clock: Clock;
+	readonly #lease = new WriterLease();
+	readonly #input: InputQueue;
+	readonly #onState: ((state: State) => void) | undefined;
+	#process: Process | undefined;
+	#isPaused = false;
+	#state: State;
+	#attachments = 0;
+	#lastActivity: number;
+	/** Cancels the timers that end the program. */
+	readonly #timers = new Set<() => void>();
+
+	/** Starts the program; rejects with `spawn_failed` when it can't be. */
+	static async start(start: SessionStart, options: LocalSessionOptions): Promise<LocalSession> {
+		const session = new LocalSession(start, options);
+		const running = await options.spawn(start.command, (fact) => session.#report(fact));
+		session.#run(running);
+		return session;
+	}
+
+	private constructor(start: SessionStart, options: LocalSessionOptions) {
+		this.spec = start.spec;
+		this.#clock = options.clock;
+		this.#onState = options.onState;
+		this.#state = initialState(start.command.size);
+		this.#lastActivity = options.clock.now();
+		this.#input = new InputQueue((act) => this.#perform(act), options.onFailure);
+		this.log = new Log({
+			clock: options.clock,
+			memoryBytes: start.spec.retention.memoryBytes,
+			archive: options.archive,
+			onPressure: (isFull) => this.#setPaused(isFull),
+		});
+	}
+
+	get id(): string {
+		return this.spec.id;
+	}
+
+	get state(): State {
+		return this.#state;
+	}
+
+	async info(): Promise<SessionInfo> {
+		return {
+			...this.spec,
+			...this.#state,
+			pid: this.#process?.pid ?? null,
+			offsets: { oldest: this.log.oldest.offset, end: this.log.end.offset },
+			attachments: this.#attachments,
+			lease: this.#lease.current,
+			terminal: (this.#state.status === "running" && this.#process?.terminal()) || null,
+		};
+	}
+
+	follow(start: Start, options?: FollowOptions): AsyncGenerator<Item, void, void> {
+		return this.#counted(follow(this.log, start, options));
+	}
+
+	async end(): Promise<Mark> {
+		return this.log.end;
+	}
+
+	async act(act: Act, options: ActOptions = {}): Promise<Receipt> {
+		this.#lease.check(options.fence);
+		if (act.kind === "resize") this.#checkSize(act.size);
+		const receipt = this.#input.accept(act, options.origin);
+		this.#lastActivity = this.#clock.now();
+		return receipt;
+	}
+
+	receipt(stream: string, after: number, signal?: AbortSignal): Promise<Receipt> {
+		return this.#input.receipt(stream, after, signal);
+	}
+
+	async acquire(holder: string, options: { readonly exclusive: boolean; readonly take: boolean }): Promise<Lease> {
+		return this.#lease.acquire(holder, options);
+	}
+
+	async release(fence: number): Promise<Lease> {
+		return this.#lease.release(fence);
+	}
+
+	leaseChange(known: Lease, signal?: AbortSignal): Promise<Lease> {
+		return this.#lease.differs(known, signal);
+	}
+
+	/** Whoever held control can't be reached any more. */
+	abandonLease(): void {
+		this.#lease.abandon();
+	}
+
+	async kill(options?: KillOptions): Promise<void> {
+		await this.#process?.kill({ reason: "killed", ...options });
+		while (!this.log.isFinished) await this.log.changed();
+	}
+
+	async *#counted(items: AsyncGenerator<Item, void, void>): AsyncGenerator<Item, void, void> {
+		this.#attachments++;
+		try {
+			yield* items;
+		} finally {
+			this.#attachments--;
+		}
+	}
+
+	#run(running: Process): void {
+		this.#process = running;
+		// The program may have filled the log, or ended, before we learned of it.
+		if (this.#isPaused) running.pause();
+		if (this.#state.status !== "running") return;
+		const { timeoutMs, idleTimeoutMs } = this.spec;
+		if (timeoutMs > 0) this.#after(timeoutMs, () => this.#end("timeout"));
+		if (idleTimeoutMs > 0) this.#after(idleTimeoutMs, () => this.#checkIdle());
+	}
+
+	#report(fact: Fact): void {
+		const event = this.log.append(fact);
+		if (fact.kind === "output") {
+			this.#lastActivity = event.time;
+			return;
+		}
+		this.#state = advance(this.#state, event);
+		if (fact.kind === "exited") {
+			this.#input.close();
+			for (const cancel of this.#timers) cancel();
+			this.#timers.clear();
+		}
+		this.#onState?.(this.#state);
+	}
+
+	#perform(act: Act): Promise<void> | void {
+		const running = this.#process;
+		if (!running || isEnded(this.#state)) throw new SessionError("session_closed", "the program has ended");
+		switch (act.kind) {
+			case "write":
+				return running.write(act.bytes);
+			case "eof":
+				return running.eof();
+			case "signal":
+				return running.signal(act.signal);
+			case "resize":
+				running.resize(act.size);
+				this.#report({ kind: "resized", size: act.size });
+		}
+	}
+
+	#setPaused(isPaused: boolean): void {
+		this.#isPaused = isPaused;
+		if (isPaused) this.#process?.pause();
+		else this.#process?.resume();
+	}
+
+	#checkSize(size: Size): void {
+		if (this.spec.mode !== "pty") throw new SessionError("unsupported", "a session on pipes has no size");
+		for (const [name, value] of Object.entries(size)) {
+			if (Number.isInteger(value) && value >= 1 && value <= 65_535) continue;
+			throw new SessionError("invalid_argument", `${name} must be a whole number from 1 to 65535, not ${value}`);
+		}
+	}
+
+	#checkIdle(): void {
+		const left = this.spec.idleTimeoutMs - (this.#clock.now() - this.#lastActivity);
+		if (left <= 0) this.#end("idle");
+		else this.#after(left, () => this.#checkIdle());
+	}
+
+	#end(reason: "timeout" | "idle"): void {
+		void this.#process?.kill({ reason });
+	}
+
+	#after(ms: number, callback: () => void): void {
+		const cancel = this.#clock.after(ms, () => {
+			this.#timers.delete(cancel);
+			callback();
+		});
+		this.#timers.add(cancel);
+	}
+}

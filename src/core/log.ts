@@ -1,0 +1,244 @@
+/**
+ * The ordered record of one session, bounded in memory and readable from any position.
+ *
+ * The log never pushes. A reader asks for what follows its place and waits when there is nothing,
+ * so a slow reader costs no memory: it reads on from the archive, or finds a gap. Only two things
+ * may keep events in memory past the bound, and with it pause the program: an archive that has not
+ * taken them yet, and the hold of a lossless reader that has nowhere else to read them.
+ */
+
+import type { Archive, ArchiveSource } from "./archive.ts";
+import { Change } from "./change.ts";
+import type { Clock } from "./clock.ts";
+import { invariant, SessionError } from "./errors.ts";
+import { byteLength, type Event, type Fact, isFinal, type Mark } from "./event.ts";
+
+/** What the fronts' contracts ask to be kept for a client that comes back. */
+export const DEFAULT_MEMORY_BYTES: number = 1024 * 1024;
+/** Bounds the cost of a program that writes single bytes; Codex retains as many chunks. */
+const DEFAULT_MEMORY_EVENTS = 50_000;
+/** How long a lossless reader may stand still at the bound before it is ended instead of the program waiting on. */
+const DEFAULT_STALL_MS = 10_000;
+
+export type LogOptions = {
+	readonly clock: Clock;
+	readonly memoryBytes?: number;
+	readonly memoryEvents?: number;
+	readonly stallMs?: number;
+	readonly archive?: Archive | undefined;
+	/** For a log whose beginning is elsewhere, or gone: where it goes on, and whether it does at all. */
+	readonly restored?: { readonly end: Mark; readonly isFinished: boolean };
+	/** The log can't take more without losing something (true), or can again (false). */
+	readonly onPressure?: (isFull: boolean) => void;
+};
+
+/** A lossless reader's claim on every event from `seq` on. */
+export type Hold = { seq: number; movedAt: number; error: SessionError | undefined };
+
+export class Log implements ArchiveSource {
+	readonly archive: Archive | undefined;
+	readonly #clock: Clock;
+	readonly #memoryBytes: number;
+	readonly #memoryEvents: number;
+	readonly #stallMs: number;
+	readonly #onPressure: (isFull: boolean) => void;
+
+	/** Retained events with consecutive numbers; those before `#head` are dropped. */
+	#events: Event[] = [];
+	#head = 0;
+	#bytes = 0;
+	#end: Mark = { seq: 1, offset: 0 };
+	#isFinished = false;
+
+	readonly #change = new Change();
+	readonly #holds = new Set<Hold>();
+	#fullSince: number | undefined;
+	#cancelStallCheck: (() => void) | undefined;
+
+	constructor(options: LogOptions) {
+		this.#clock = options.clock;
+		this.#memoryBytes = options.memoryBytes ?? DEFAULT_MEMORY_BYTES;
+		this.#memoryEvents = options.memoryEvents ?? DEFAULT_MEMORY_EVENTS;
+		this.#stallMs = options.stallMs ?? DEFAULT_STALL_MS;
+		this.#onPressure = options.onPressure ?? (() => {});
+		if (options.restored) {
+			this.#end = options.restored.end;
+			this.#isFinished = options.restored.isFinished;
+		}
+		this.archive = options.archive;
+		this.archive?.start(this);
+	}
+
+	/** Where the next event will stand. */
+	get end(): Mark {
+		return this.#end;
+	}
+
+	/** No event will follow. */
+	get isFinished(): boolean {
+		return this.#isFinished;
+	}
+
+	/** The oldest event in memory, or `end` when there is none. */
+	get memoryOldest(): Mark {
+		return this.#events[this.#head] ?? this.#end;
+	}
+
+	/** The oldest event that can be read. */
+	get oldest(): Mark {
+		const archived = this.archive?.oldest ?? this.#end;
+		const memory = this.memoryOldest;
+		return archived.seq < memory.seq ? archived : memory;
+	}
+
+	append(fact: Fact): Event {
+		invariant(!this.#isFinished, `${fact.kind} after the log's end`);
+		const event: Event = { ...fact, ...this.#end, time: this.#clock.now() };
+		const length = byteLength(event);
+		this.#events.push(event);
+		this.#bytes += length;
+		this.#end = { seq: event.seq + 1, offset: event.offset + length };
+		this.#isFinished = isFinal(event);
+		this.archive?.wake();
+		this.#settle();
+		this.#change.happen();
+		return event;
+	}
+
+	/** Resolves when the log has grown or a hold has failed, or when the signal aborts. */
+	changed(signal?: AbortSignal): Promise<void> {
+		return this.#change.next(signal);
+	}
+
+	peek(seq: number, maxBytes: number): readonly Event[] {
+		const first = this.#head + Math.max(0, seq - this.memoryOldest.seq);
+		let last = first;
+		for (let bytes = 0; last < this.#events.length && (last === first || bytes < maxBytes); last++) {
+			bytes += byteLength(this.#events[last] as Event);
+		}
+		return this.#events.slice(first, last);
+	}
+
+	/** The number of the first event in memory that holds the output byte at `offset`, or stands at or after it. */
+	seqAt(offset: number): number {
+		let low = this.#head;
+		let high = this.#events.length;
+		while (low < high) {
+			const middle = (low + high) >>> 1;
+			const event = this.#events[middle] as Event;
+			// An event that carries nothing stands at its offset, one that carries bytes reaches beyond it.
+			const isBefore = event.kind === "output" ? event.offset + byteLength(event) <= offset : event.offset < offset;
+			if (isBefore) low = middle + 1;
+			else high = middle;
+		}
+		return (this.#events[low] ?? this.#end).seq;
+	}
+
+	/** Makes every event from `seq` on stay readable, at the price of pausing the program, until released. */
+	hold(seq: number): Hold {
+		const hold: Hold = { seq, movedAt: this.#clock.now(), error: undefined };
+		this.#holds.add(hold);
+		return hold;
+	}
+
+	/** The reader needs nothing before `seq` any more. */
+	advance(hold: Hold, seq: number): void {
+		if (seq <= hold.seq) return;
+		hold.seq = seq;
+		hold.movedAt = this.#clock.now();
+		this.#holdMoved();
+	}
+
+	release(hold: Hold): void {
+		if (this.#holds.delete(hold)) this.#holdMoved();
+	}
+
+	heldFrom(): number {
+		let seq = Number.POSITIVE_INFINITY;
+		for (const hold of this.#holds) seq = Math.min(seq, hold.seq);
+		return seq;
+	}
+
+	archiveChanged(): void {
+		this.#settle();
+		// A reader may be waiting at a place that only the archive can serve now, or not any more.
+		this.#change.happen();
+	}
+
+	#holdMoved(): void {
+		if (this.#fullSince === undefined) return;
+		this.archive?.wake();
+		this.#settle();
+	}
+
+	/** Drops what may be dropped and tells whether the program must wait. */
+	#settle(): void {
+		const archive = this.archive;
+		const isArchiving = archive?.isHealthy === true;
+		const keepFrom = isArchiving ? archive.end.seq : this.#holds.size > 0 ? this.heldFrom() : this.#end.seq;
+		while (this.#isOverBound() && this.memoryOldest.seq < keepFrom) this.#dropOldest();
+		this.#compact();
+
+		const isHeld = isArchiving ? archive.isFull : this.#isOverBound();
+		this.#setFull(this.#isOverBound() || archive?.isFull === true);
+		if (isHeld && this.#fullSince !== undefined) this.#watchForStall();
+		else this.#stopStallCheck();
+	}
+
+	/** Whether dropping the oldest event would still leave the bound's worth of bytes or events. The newest always stays. */
+	#isOverBound(): boolean {
+		const count = this.#events.length - this.#head;
+		if (count <= 1) return false;
+		const oldest = this.#events[this.#head] as Event;
+		return count > this.#memoryEvents || this.#bytes - byteLength(oldest) >= this.#memoryBytes;
+	}
+
+	#dropOldest(): void {
+		this.#bytes -= byteLength(this.#events[this.#head] as Event);
+		this.#head++;
+	}
+
+	/** Lets go of dropped events in batches, so that dropping costs constant time. */
+	#compact(): void {
+		if (this.#head < 64 || this.#head * 2 < this.#events.length) return;
+		this.#events = this.#events.slice(this.#head);
+		this.#head = 0;
+	}
+
+	#setFull(isFull: boolean): void {
+		if (isFull === (this.#fullSince !== undefined)) return;
+		this.#fullSince = isFull ? this.#clock.now() : undefined;
+		this.#onPressure(isFull);
+	}
+
+	#watchForStall(): void {
+		this.#cancelStallCheck ??= this.#clock.after(this.#stallMs, () => {
+			this.#cancelStallCheck = undefined;
+			this.#endStalled();
+		});
+	}
+
+	#stopStallCheck(): void {
+		this.#cancelStallCheck?.();
+		this.#cancelStallCheck = undefined;
+	}
+
+	/** Ends the readers that keep the log at its bound and have not moved for the whole stall limit. */
+	#endStalled(): void {
+		const now = this.#clock.now();
+		const blockedSince = this.#fullSince ?? now;
+		const blocking = this.heldFrom();
+		for (const hold of this.#holds) {
+			if (hold.seq !== blocking || now - Math.max(hold.movedAt, blockedSince) < this.#stallMs) continue;
+			hold.error = new SessionError(
+				"limit_exceeded",
+				`the reader did not move for ${this.#stallMs} ms while the program waited for it`,
+				{ hint: "read faster, follow live, or keep more" },
+			);
+			this.#holds.delete(hold);
+		}
+		this.archive?.wake();
+		this.#settle();
+		this.#change.happen();
+	}
+}

@@ -1,0 +1,74 @@
+/** What a backend must be: how the core starts a program and acts on it. */
+
+import type { Exit, Fact, Size } from "./event.ts";
+
+export type Command = {
+	/** The program and its arguments. A name without a slash is looked up in the PATH of `env`. */
+	readonly argv: readonly string[];
+	/** What the program sees as its own name; `argv[0]` when left out. */
+	readonly arg0?: string;
+	/** The whole environment; nothing is added. */
+	readonly env: Readonly<Record<string, string>>;
+	readonly cwd: string;
+	readonly mode: "pty" | "pipe";
+	/** The terminal's size; of no effect on pipes. */
+	readonly size: Size;
+	/** On pipes, `closed` gives the program an empty input from the start. */
+	readonly stdin: "open" | "closed";
+	readonly uid?: number;
+	readonly gid?: number;
+	/** Soft and hard limit at once, by the names of `setrlimit` in lower case. */
+	readonly limits?: Readonly<Partial<Record<"nofile" | "nproc" | "as" | "core" | "fsize" | "cpu", number>>>;
+	/** How long `closed` may wait after `exited` for others that still hold the terminal or the pipes. */
+	readonly drainMs: number;
+	/** Marks every descendant, so that the whole tree can be found again; see HAWSER_SESSION. */
+	readonly sessionId: string;
+};
+
+export type KillOptions = {
+	/** Sent first, to every process of the tree; SIGHUP and SIGCONT for a terminal, SIGTERM for pipes. */
+	readonly signal?: string;
+	/** How long the tree may take to end by itself before SIGKILL. */
+	readonly graceMs?: number;
+	/** Becomes the reason of the exit, when the program was still running. */
+	readonly reason?: "timeout" | "idle" | "killed";
+	readonly by?: string;
+};
+
+/** What can be seen of a terminal without reading its output. */
+export type TerminalState = {
+	/** The foreground process group, which key presses would signal. */
+	readonly foreground: number;
+	readonly echo: boolean;
+	readonly canonical: boolean;
+};
+
+/** A running program. Methods called after its end do nothing or reject; they never throw our bugs. */
+export interface Process {
+	readonly pid: number;
+	/** Resolves when the kernel took every byte; rejects with `session_closed` when it can't any more. One at a time. */
+	write(bytes: Uint8Array): Promise<void>;
+	/** Ends the input: closes the pipe, or types the terminal's end-of-file character. */
+	eof(): Promise<void>;
+	resize(size: Size): void;
+	/** To the terminal's foreground group as a key press would, on pipes to the program's group. */
+	signal(name: string): void;
+	/** Stops reading output, so that the program blocks; at most one more read may still be reported. */
+	pause(): void;
+	resume(): void;
+	terminal(): TerminalState | undefined;
+	/** Ends the whole tree, whatever its members did to hide, and resolves when none is left. Idempotent; works after `closed` too. */
+	kill(options?: KillOptions): Promise<void>;
+}
+
+/**
+ * Starts a program and reports what happens to it: output, `exited` once, then, last of all, `closed`.
+ * Rejects with `spawn_failed` and the real reason when it can't be started; nothing was reported then.
+ */
+export type Spawn = (command: Command, report: (fact: Fact) => void) => Promise<Process>;
+
+/** How an exit is described when `reason` is known only to who asked for the end. */
+export function withReason(exit: Exit, options: KillOptions | undefined): Exit {
+	if (options?.reason === undefined) return exit;
+	return { ...exit, reason: options.reason, ...(options.by === undefined ? {} : { by: options.by }) };
+}

@@ -1,0 +1,120 @@
+/** The collection of sessions that fronts work on. */
+
+import { SessionError } from "./errors.ts";
+import type { Session, SessionStart } from "./session.ts";
+import { isEnded } from "./state.ts";
+
+export interface Sessions {
+	/** Starts a program. Rejects with `spawn_failed`, `session_exists`, `limit_exceeded` or `unsupported`, and leaves nothing behind then. */
+	create(start: SessionStart): Promise<Session>;
+	get(id: string): Session | undefined;
+	/** Newest last. */
+	list(): readonly Session[];
+	/** Kills the tree if it runs, then forgets the session and everything kept of it. */
+	remove(id: string, by?: string): Promise<void>;
+}
+
+/** Where sessions live: starts them there, and forgets what was kept of them. */
+export interface Home {
+	start(start: SessionStart): Promise<Session>;
+	/** Called once the session has ended. */
+	forget(session: Session): Promise<void>;
+}
+
+export type LocalSessionsOptions = {
+	/** For sessions that outlive the server, and for those that need not. */
+	readonly homes: { readonly durable: Home; readonly transient: Home };
+	/** How many programs may run at a time; one more is refused. */
+	readonly maxRunning: number;
+	/** How many ended sessions are kept to be read; the oldest is forgotten for one more. */
+	readonly maxEnded: number;
+	/** Hears of what went wrong while forgetting a session, which is nobody's request. */
+	readonly onFailure?: (error: unknown) => void;
+};
+
+/** The sessions of one node. */
+export class LocalSessions implements Sessions {
+	readonly #options: LocalSessionsOptions;
+	readonly #sessions = new Map<string, Session>();
+	/** Starts under way count as running, so that a burst can't pass the limit. */
+	#starting = 0;
+	readonly #startingNames = new Set<string>();
+
+	constructor(options: LocalSessionsOptions) {
+		this.#options = options;
+	}
+
+	/** Takes in a session that was there before us. */
+	adopt(session: Session): void {
+		this.#sessions.set(session.id, session);
+	}
+
+	async create(start: SessionStart): Promise<Session> {
+		const { id, name } = start.spec;
+		this.#checkLimits();
+		this.#checkName(name);
+		if (this.#sessions.has(id)) throw new SessionError("session_exists", `there is a session "${id}" already`);
+		this.#starting++;
+		if (name !== null) this.#startingNames.add(name);
+		try {
+			const session = await this.#homeOf(start.spec.durable).start(start);
+			this.#sessions.set(id, session);
+			this.#forgetOldest();
+			return session;
+		} finally {
+			this.#starting--;
+			if (name !== null) this.#startingNames.delete(name);
+		}
+	}
+
+	get(id: string): Session | undefined {
+		return this.#sessions.get(id);
+	}
+
+	list(): readonly Session[] {
+		return [...this.#sessions.values()].sort((a, b) => a.spec.createdAt - b.spec.createdAt);
+	}
+
+	async remove(id: string, by?: string): Promise<void> {
+		const session = this.#sessions.get(id);
+		if (!session) return;
+		await session.kill({ reason: "killed", ...(by === undefined ? {} : { by }) });
+		this.#sessions.delete(id);
+		await this.#homeOf(session.spec.durable).forget(session);
+	}
+
+	/** Ends what can't outlive this process, all at once. */
+	async endTransient(): Promise<void> {
+		const transient = this.list().filter((session) => !session.spec.durable && !isEnded(session.state));
+		await Promise.all(transient.map((session) => session.kill({ reason: "killed", by: "server" })));
+	}
+
+	#homeOf(isDurable: boolean): Home {
+		return isDurable ? this.#options.homes.durable : this.#options.homes.transient;
+	}
+
+	#checkLimits(): void {
+		const running = this.#starting + this.list().filter((session) => !isEnded(session.state)).length;
+		if (running < this.#options.maxRunning) return;
+		throw new SessionError("limit_exceeded", `${running} sessions are running, which is the limit`, {
+			hint: "end one, or start the server with a higher --max-sessions",
+		});
+	}
+
+	/** A name stands for one running session at a time; ended ones may share it. */
+	#checkName(name: string | null): void {
+		if (name === null) return;
+		const isTaken = this.list().some((session) => session.spec.name === name && !isEnded(session.state));
+		if (!isTaken && !this.#startingNames.has(name)) return;
+		throw new SessionError("session_exists", `a running session is named "${name}" already`, {
+			hint: "choose another name, or end that session",
+		});
+	}
+
+	#forgetOldest(): void {
+		const ended = this.list().filter((session) => isEnded(session.state));
+		for (const session of ended.slice(0, Math.max(0, ended.length - this.#options.maxEnded))) {
+			this.remove(session.id).catch((error: unknown) => this.#options.onFailure?.(error));
+		}
+	}
+}

@@ -1,0 +1,210 @@
+/** Any interleaving of writers, readers, archive and retention gives each reader its bytes, or a gap that names them. */
+
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import { follow } from "../../src/core/cursor.ts";
+import { byteLength, type Item, type Start } from "../../src/core/event.ts";
+import { Log } from "../../src/core/log.ts";
+import { FakeClock } from "../helpers/fake-clock.ts";
+import { MemoryArchive } from "../helpers/memory-archive.ts";
+
+const MEMORY_BYTES = 64;
+const ARCHIVE_BYTES = 256;
+
+type Flow = "lossless" | "live" | undefined;
+type Step =
+	| { do: "append"; bytes: number }
+	| { do: "resize" }
+	| { do: "take"; bytes: number }
+	| { do: "health"; isHealthy: boolean }
+	| { do: "open"; start: Start; flow: Flow }
+	| { do: "read"; reader: number; items: number }
+	| { do: "abort"; reader: number }
+	| { do: "wait"; ms: number };
+
+const start: fc.Arbitrary<Start> = fc.oneof(
+	fc.constant("end" as const),
+	fc.nat(40).map((seq) => ({ seq })),
+	fc.nat(700).map((offset) => ({ offset })),
+);
+
+const step: fc.Arbitrary<Step> = fc.oneof(
+	{ weight: 6, arbitrary: fc.record({ do: fc.constant("append" as const), bytes: fc.integer({ min: 1, max: 40 }) }) },
+	{ weight: 1, arbitrary: fc.constant({ do: "resize" as const }) },
+	{ weight: 4, arbitrary: fc.record({ do: fc.constant("take" as const), bytes: fc.integer({ min: 1, max: 120 }) }) },
+	{ weight: 1, arbitrary: fc.record({ do: fc.constant("health" as const), isHealthy: fc.boolean() }) },
+	{
+		weight: 2,
+		arbitrary: fc.record({
+			do: fc.constant("open" as const),
+			start,
+			flow: fc.constantFrom<Flow>("lossless", "live", undefined),
+		}),
+	},
+	{
+		weight: 6,
+		arbitrary: fc.record({ do: fc.constant("read" as const), reader: fc.nat(5), items: fc.integer({ min: 1, max: 8 }) }),
+	},
+	{ weight: 1, arbitrary: fc.record({ do: fc.constant("abort" as const), reader: fc.nat(5) }) },
+	{ weight: 1, arbitrary: fc.record({ do: fc.constant("wait" as const), ms: fc.constantFrom(1, 20_000) }) },
+);
+
+const turn = () => new Promise<void>((resolve) => setImmediate(resolve));
+
+/** One reader of the log under test, checking each item against everything that was ever written. */
+class Reader {
+	readonly controller = new AbortController();
+	readonly flow: Flow;
+	/** The next byte and event it must see; unknown until its first item when it began at an event. */
+	#offset: number | undefined;
+	#seq: number | undefined;
+	#pending: Promise<void> | undefined;
+	readonly #items: AsyncIterator<Item>;
+	isDone = false;
+	error: unknown;
+	gaps = 0;
+
+	constructor(log: Log, begin: Start, flow: Flow) {
+		this.flow = flow;
+		if (begin === "end") {
+			this.#offset = log.end.offset;
+			this.#seq = log.end.seq;
+		} else if ("offset" in begin) this.#offset = Math.min(begin.offset, log.end.offset);
+		else {
+			this.#seq = Math.min(Math.max(1, begin.seq), log.end.seq);
+			if (this.#seq === 1) this.#offset = 0;
+		}
+		const options = { signal: this.controller.signal, ...(flow ? { flow } : {}) };
+		this.#items = follow(log, begin, options)[Symbol.asyncIterator]();
+	}
+
+	get isAborted(): boolean {
+		return this.controller.signal.aborted;
+	}
+
+	/** Asks for one item and lets everything that can happen happen; the request stays open if there is none. */
+	async read(written: Uint8Array): Promise<void> {
+		if (this.isDone) return;
+		this.#pending ??= this.#items
+			.next()
+			.then((result) => {
+				this.#pending = undefined;
+				if (result.done) this.isDone = true;
+				else this.#check(result.value, written);
+			})
+			.catch((error: unknown) => {
+				this.isDone = true;
+				this.error = error;
+			});
+		await turn();
+	}
+
+	get offset(): number | undefined {
+		return this.#offset;
+	}
+
+	#check(item: Item, written: Uint8Array): void {
+		if (item.kind === "gap") {
+			this.gaps++;
+			if (this.#offset !== undefined) expect(item.from).toBe(this.#offset);
+			expect(item.to).toBeGreaterThanOrEqual(item.from);
+			if (this.#seq !== undefined) expect(item.nextSeq).toBeGreaterThan(this.#seq);
+			this.#offset = item.to;
+			this.#seq = item.nextSeq;
+			return;
+		}
+		if (this.#offset !== undefined) expect(item.kind === "output" ? item.offset : this.#offset).toBe(this.#offset);
+		if (this.#seq !== undefined) expect(item.seq).toBe(this.#seq);
+		if (item.kind === "output") {
+			const expected = written.subarray(item.offset, item.offset + byteLength(item));
+			expect(Buffer.compare(item.bytes, expected)).toBe(0);
+		}
+		this.#offset = item.offset + byteLength(item);
+		this.#seq = item.seq + 1;
+	}
+}
+
+async function play(steps: readonly Step[], withArchive: boolean): Promise<void> {
+	const clock = new FakeClock();
+	const archive = withArchive ? new MemoryArchive(ARCHIVE_BYTES) : undefined;
+	let isFull = false;
+	const log = new Log({
+		clock,
+		archive,
+		memoryBytes: MEMORY_BYTES,
+		onPressure: (full) => {
+			isFull = full;
+		},
+	});
+	const written = new Uint8Array(64 * 1024);
+	const readers: Reader[] = [];
+	const readAll = async (reader: Reader | undefined, items: number) => {
+		for (let i = 0; i < items; i++) await reader?.read(written);
+	};
+	let hadFailure = false;
+
+	for (const step of steps) {
+		switch (step.do) {
+			case "append": {
+				if (isFull) break;
+				const { offset } = log.end;
+				const bytes = written.subarray(offset, offset + step.bytes);
+				for (let i = 0; i < bytes.length; i++) bytes[i] = (offset + i) * 31;
+				log.append({ kind: "output", stream: "pty", bytes });
+				break;
+			}
+			case "resize":
+				log.append({ kind: "resized", size: { cols: 80, rows: 24 } });
+				break;
+			case "take":
+				archive?.take(step.bytes);
+				break;
+			case "health":
+				hadFailure ||= !step.isHealthy;
+				archive?.setHealthy(step.isHealthy);
+				break;
+			case "open":
+				if (readers.length < 6) readers.push(new Reader(log, step.start, step.flow));
+				break;
+			case "read":
+				await readAll(readers[step.reader], step.items);
+				break;
+			case "abort":
+				readers[step.reader]?.controller.abort();
+				break;
+			case "wait":
+				clock.advance(step.ms);
+		}
+		// Memory is bounded: by its limit and one event, or by the pause that the log asked for and what was under way.
+		const retained = log.peek(0, Number.POSITIVE_INFINITY).reduce((sum, event) => sum + byteLength(event), 0);
+		if (!isFull) expect(retained).toBeLessThan(MEMORY_BYTES + 40 + 40);
+	}
+
+	log.append({ kind: "exited", exit: { code: 0, signal: null } });
+	log.append({ kind: "closed" });
+	for (let i = 0; readers.some((reader) => !reader.isDone) && i < 2_000; i++) {
+		for (const reader of readers) await reader.read(written);
+		archive?.take(64);
+	}
+	for (const reader of readers) {
+		expect(reader.isDone).toBe(true);
+		if (reader.error) expect(reader).toMatchObject({ flow: "lossless", error: { code: "limit_exceeded" } });
+		else if (!reader.isAborted) expect(reader.offset).toBe(log.end.offset);
+		if (reader.flow === "lossless" && !hadFailure) expect(reader.gaps).toBeLessThanOrEqual(1);
+	}
+	expect(isFull && !archive).toBe(false);
+}
+
+test("without an archive every reader sees a gap-free run, or a gap that names what is missing", async () => {
+	await fc.assert(
+		fc.asyncProperty(fc.array(step, { minLength: 20, maxLength: 100, size: "max" }), (steps) => play(steps, false)),
+		{ numRuns: 400 },
+	);
+});
+
+test("with an archive that lags, drops, fails and heals the same holds", async () => {
+	await fc.assert(
+		fc.asyncProperty(fc.array(step, { minLength: 20, maxLength: 150, size: "max" }), (steps) => play(steps, true)),
+		{ numRuns: 600 },
+	);
+});
