@@ -1,0 +1,97 @@
+/** What server and keeper say to each other. Fields are only ever added; a change of meaning is a new version. */
+
+import type { Code } from "../core/errors.ts";
+import { SessionError } from "../core/errors.ts";
+import type { Event, Gap, Item, Mark, Start } from "../core/event.ts";
+import type { KillOptions } from "../core/process.ts";
+import type { Act, ActOptions, Lease, SessionStart } from "../core/session.ts";
+import type { State } from "../core/state.ts";
+
+/** The versions of the link that this build speaks, newest first. */
+export const LINK_VERSIONS: readonly number[] = [1];
+
+/** How many bytes of a cursor's items may be on their way before the reader has taken them. */
+export const FOLLOW_WINDOW_BYTES: number = 512 * 1024;
+/** What an item counts in the window besides its bytes, so that small ones are bounded too. */
+const ITEM_COST_BYTES = 128;
+
+/** A write's bytes travel as the frame's body. */
+export type WireAct = Exclude<Act, { kind: "write" }> | { readonly kind: "write" };
+
+/** What a keeper needs to open its session. */
+export type Opening = {
+	readonly start: SessionStart;
+	/** Where the session's records and journal go. */
+	readonly directory: string;
+	readonly fsync: "interval" | "always";
+};
+
+export type Call =
+	| ({ readonly do: "open" } & Opening)
+	| { readonly do: "info" }
+	| { readonly do: "end" }
+	| { readonly do: "act"; readonly act: WireAct; readonly options: ActOptions }
+	| { readonly do: "receipt"; readonly stream: string; readonly after: number }
+	| { readonly do: "acquire"; readonly holder: string; readonly exclusive: boolean; readonly take: boolean }
+	| { readonly do: "release"; readonly fence: number }
+	| { readonly do: "leaseChange"; readonly known: Lease }
+	| { readonly do: "kill"; readonly options: KillOptions }
+	| { readonly do: "follow"; readonly start: Start; readonly flow: "lossless" | "live" | null }
+	/** The keeper may go: its session has ended, or (`force`) is to be forgotten. */
+	| { readonly do: "quit"; readonly force: boolean };
+
+export type ToKeeper =
+	/** First of all. Of several servers the one with the highest generation is right. */
+	| { readonly hello: { readonly versions: readonly number[]; readonly generation: number; readonly epoch: string } }
+	| { readonly id: number; readonly call: Call }
+	/** The reader has taken this much of call `id`. */
+	| { readonly id: number; readonly credit: number }
+	| { readonly id: number; readonly cancel: true };
+
+export type WireError = { readonly code: Code; readonly message: string; readonly hint?: string };
+
+/** An output event's bytes travel as the frame's body. */
+export type WireItem = Gap | (Mark & { readonly kind: string; readonly time: number; readonly [field: string]: unknown });
+
+export type Welcome = {
+	readonly version: number;
+	readonly epoch: string;
+	/** The session kept here; null in a spare. */
+	readonly session: string | null;
+	readonly state: State | null;
+};
+
+export type FromKeeper =
+	| { readonly welcome: Welcome }
+	/** Wrong epoch, old generation, no common version, or superseded by a newer server. The link closes after it. */
+	| { readonly refused: WireError }
+	/** Something happened to the session other than output. */
+	| { readonly state: State }
+	| { readonly id: number; readonly result: unknown }
+	| { readonly id: number; readonly error: WireError }
+	| { readonly id: number; readonly item: WireItem };
+
+export function toWireError(thrown: unknown): WireError {
+	const { code, message, hint } = SessionError.from(thrown);
+	return { code, message, ...(hint === undefined ? {} : { hint }) };
+}
+
+export function fromWireError({ code, message, hint }: WireError): SessionError {
+	return new SessionError(code, message, hint === undefined ? {} : { hint });
+}
+
+export function toWireItem(item: Item): { item: WireItem; body?: Uint8Array } {
+	if (item.kind !== "output") return { item };
+	const { bytes, ...rest } = item;
+	return { item: rest, body: bytes };
+}
+
+export function fromWireItem(item: WireItem, body: Uint8Array): Item {
+	if (item.kind === "output") return { ...item, bytes: body } as unknown as Event;
+	return item as Item;
+}
+
+/** What an item takes of the window; the reader gives back the same. */
+export function costOf(item: Item): number {
+	return ITEM_COST_BYTES + (item.kind === "output" ? item.bytes.byteLength : 0);
+}

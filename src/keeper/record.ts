@@ -1,0 +1,99 @@
+/** What a session leaves on disk beside its journal, so that a later server finds it: one directory each. */
+
+import { mkdir, open, readFile, rename, rm } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { SessionError } from "../core/errors.ts";
+import type { Size } from "../core/event.ts";
+import type { SessionSpec } from "../core/session.ts";
+import type { State } from "../core/state.ts";
+
+const RECORD_VERSION = 1;
+
+/** Who keeps a session: enough to reach the keeper, and to know whether it is still that process. */
+export type KeeperRecord = {
+	readonly pid: number;
+	/** Of the process, in clock ticks since boot: a pid alone may be somebody else by now. */
+	readonly startTime: string;
+	readonly epoch: string;
+	readonly socket: string;
+};
+
+export type SessionRecord = {
+	readonly version: number;
+	readonly spec: SessionSpec;
+	readonly size: Size;
+	readonly keeper: KeeperRecord;
+	/** The session's program, once it was started. */
+	readonly pid: number | null;
+	/** How it ended, once it did and all of its log is on disk. */
+	readonly ended: State | null;
+};
+
+export function journalDirectory(sessionDirectory: string): string {
+	return join(sessionDirectory, "journal");
+}
+
+function recordPath(directory: string): string {
+	return join(directory, "session.json");
+}
+
+export async function writeRecord(directory: string, record: Omit<SessionRecord, "version">): Promise<void> {
+	await mkdir(directory, { recursive: true, mode: 0o700 });
+	await writeAtomically(recordPath(directory), JSON.stringify({ version: RECORD_VERSION, ...record }));
+}
+
+/** The record in a session's directory; undefined if it was never finished. */
+export async function readRecord(directory: string): Promise<SessionRecord | undefined> {
+	let text: string;
+	try {
+		text = await readFile(recordPath(directory), "utf8");
+	} catch (error) {
+		if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
+		throw error;
+	}
+	const record = JSON.parse(text) as SessionRecord;
+	if (record.version > RECORD_VERSION) {
+		throw new SessionError(
+			"unsupported",
+			`${recordPath(directory)} was written by a newer version (${record.version}, this one reads ${RECORD_VERSION})`,
+			{ hint: "start the newer server again; nothing was changed" },
+		);
+	}
+	return record;
+}
+
+export async function removeRecord(directory: string): Promise<void> {
+	await rm(directory, { recursive: true, force: true });
+}
+
+/** Replaces a file so that a crash leaves the old one or the new one, never a part. */
+export async function writeAtomically(path: string, text: string): Promise<void> {
+	const temporary = `${path}.new`;
+	const file = await open(temporary, "w", 0o600);
+	try {
+		await file.writeFile(text);
+		await file.datasync();
+	} finally {
+		await file.close();
+	}
+	await rename(temporary, path);
+	const directory = await open(dirname(path), "r");
+	await directory.sync().finally(() => directory.close());
+}
+
+/** When a process started, as the kernel counts; undefined if there is none. */
+export async function processStartTime(pid: number): Promise<string | undefined> {
+	try {
+		const stat = await readFile(`/proc/${pid}/stat`, "utf8");
+		// The name in parentheses may hold anything, so fields are counted from its end; a zombie is as good as gone.
+		const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
+		return fields[0] === "Z" || fields[0] === "X" ? undefined : fields[19];
+	} catch {
+		// No such process, or it ended while we read.
+		return undefined;
+	}
+}
+
+export async function isAlive(keeper: KeeperRecord): Promise<boolean> {
+	return (await processStartTime(keeper.pid)) === keeper.startTime;
+}

@@ -1,0 +1,119 @@
+/** The server's place on disk: one server at a time, with a number that grows at every start. */
+
+import { closeSync } from "node:fs";
+import { chmod, mkdir, readFile, rm, stat } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { SessionError } from "../core/errors.ts";
+import { writeAtomically } from "../keeper/record.ts";
+import { lockFile } from "../native/addon.ts";
+
+/** What the kernel allows for the path of a Unix socket, its final NUL not counted. */
+const MAX_SOCKET_PATH_BYTES = 107;
+/** The longest name that a socket gets, with its separator. */
+const SOCKET_NAME_BYTES = "/0123456789abcdef.sock".length;
+
+export type StateDirectory = {
+	readonly path: string;
+	readonly sessions: string;
+	readonly sockets: string;
+	readonly keeperLog: string;
+	readonly generation: number;
+	/** Makes the admin token on the first start, and reads it on every other. */
+	adminToken(make: () => string): Promise<string>;
+	/** Where the other commands find the running server. */
+	announce(url: string): Promise<void>;
+	/** Lets another server in. */
+	release(): Promise<void>;
+};
+
+export async function openStateDirectory(path: string, sockets: string): Promise<StateDirectory> {
+	checkSocketPath(sockets);
+	await makePrivate(path);
+	await makePrivate(sockets);
+	const lock = await acquire(path);
+	const generation = await nextGeneration(path);
+	const addressFile = join(path, "server.json");
+	return {
+		path,
+		sessions: join(path, "sessions"),
+		sockets,
+		keeperLog: join(path, "keepers.log"),
+		generation,
+		adminToken: (make) => readOrMake(join(path, "admin-token"), make),
+		announce: (url) => writeAtomically(addressFile, `${JSON.stringify({ url, pid: process.pid })}\n`),
+		release: async () => {
+			await rm(addressFile, { force: true });
+			closeSync(lock);
+		},
+	};
+}
+
+function checkSocketPath(sockets: string): void {
+	const room = MAX_SOCKET_PATH_BYTES - SOCKET_NAME_BYTES;
+	const length = Buffer.byteLength(sockets);
+	if (length <= room) return;
+	throw new SessionError(
+		"invalid_argument",
+		`the path ${sockets} is too long for sockets: ${length} bytes, ${room} are allowed`,
+		{
+			hint: "choose a shorter --state-dir, or a short --runtime-dir for the sockets alone",
+		},
+	);
+}
+
+/** Makes a directory that only we can use, or makes sure that it is one. */
+async function makePrivate(path: string): Promise<void> {
+	try {
+		await mkdir(path, { recursive: true, mode: 0o700 });
+		const { uid, mode } = await stat(path);
+		if (uid !== process.getuid?.()) throw new SessionError("permission_denied", `${path} belongs to another user`);
+		if ((mode & 0o077) !== 0) await chmod(path, 0o700);
+	} catch (error) {
+		if (error instanceof SessionError) throw error;
+		const code = (error as NodeJS.ErrnoException).code;
+		throw new SessionError("permission_denied", `the directory ${path} can't be made or used (${code})`, {
+			hint: "choose another one with --state-dir",
+			cause: error,
+		});
+	}
+}
+
+async function acquire(path: string): Promise<number> {
+	const file = join(path, "lock");
+	let lock: number | null;
+	try {
+		lock = lockFile(file);
+	} catch (error) {
+		const code = (error as NodeJS.ErrnoException).code;
+		throw new SessionError("permission_denied", `${file} can't be written (${code})`, {
+			hint: "choose another directory with --state-dir",
+			cause: error,
+		});
+	}
+	if (lock !== null) return lock;
+	const address = await readFile(join(path, "server.json"), "utf8").catch(() => undefined);
+	const where = address === undefined ? "" : ` (${(JSON.parse(address) as { url: string }).url})`;
+	throw new SessionError("session_exists", `another server${where} is running on the state directory ${path}`, {
+		hint: "use that one, stop it first, or choose another --state-dir",
+	});
+}
+
+async function nextGeneration(path: string): Promise<number> {
+	const file = join(path, "generation");
+	const last = Number(await readOrMake(file, () => "0"));
+	const generation = Number.isSafeInteger(last) ? last + 1 : Date.now();
+	await writeAtomically(file, `${generation}\n`);
+	return generation;
+}
+
+async function readOrMake(file: string, make: () => string): Promise<string> {
+	try {
+		return (await readFile(file, "utf8")).trim();
+	} catch (error) {
+		if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
+		const text = make();
+		await mkdir(dirname(file), { recursive: true, mode: 0o700 });
+		await writeAtomically(file, `${text}\n`);
+		return text;
+	}
+}

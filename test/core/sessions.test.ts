@@ -1,0 +1,84 @@
+import { afterEach, describe, expect, test } from "vitest";
+import { systemClock } from "../../src/backends/clock.ts";
+import { spawn } from "../../src/backends/spawn.ts";
+import { inProcess } from "../../src/core/in-process.ts";
+import { LocalSessions } from "../../src/core/sessions.ts";
+import { itemsUntil } from "../helpers/reading.ts";
+import { shell, startOf } from "../helpers/starts.ts";
+
+const home = inProcess({ spawn, clock: systemClock });
+const failures: unknown[] = [];
+let sessions: LocalSessions;
+
+function open(limits: { maxRunning?: number; maxEnded?: number } = {}): LocalSessions {
+	sessions = new LocalSessions({
+		homes: { durable: home, transient: home },
+		maxRunning: 10,
+		maxEnded: 10,
+		onFailure: (error) => failures.push(error),
+		...limits,
+	});
+	return sessions;
+}
+
+afterEach(async () => {
+	await Promise.all(sessions.list().map(({ id }) => sessions.remove(id)));
+	expect(failures).toEqual([]);
+});
+
+const idle = (options = {}) => shell("sleep 1000", options);
+
+describe("the sessions of a node", () => {
+	test("are found by id, listed oldest first, and gone when removed", async () => {
+		open();
+		const first = await sessions.create(idle({ createdAt: 1 }));
+		const second = await sessions.create(idle({ createdAt: 2 }));
+		expect(sessions.get(first.id)).toBe(first);
+		expect(sessions.list()).toEqual([first, second]);
+		await sessions.remove(first.id, "ana");
+		expect(first.state).toMatchObject({ status: "closed", exit: { reason: "killed", by: "ana" } });
+		expect(sessions.get(first.id)).toBeUndefined();
+		await sessions.remove(first.id);
+	});
+
+	test("are limited in number, also when many are started at once", async () => {
+		open({ maxRunning: 3 });
+		const results = await Promise.allSettled(Array.from({ length: 6 }, () => sessions.create(idle())));
+		expect(results.filter(({ status }) => status === "fulfilled")).toHaveLength(3);
+		for (const result of results) {
+			if (result.status === "rejected") expect(result.reason).toMatchObject({ code: "limit_exceeded" });
+		}
+		await sessions.remove(sessions.list()[0]?.id ?? "");
+		await sessions.create(idle());
+	});
+
+	test("have a name to themselves while they run", async () => {
+		open();
+		const [first, second] = await Promise.allSettled([sessions.create(idle({ name: "a" })), sessions.create(idle({ name: "a" }))]);
+		expect(first.status).toBe("fulfilled");
+		expect(second).toMatchObject({ status: "rejected", reason: { code: "session_exists" } });
+		await sessions.list()[0]?.kill({ signal: "SIGKILL" });
+		await sessions.create(idle({ name: "a" }));
+	});
+
+	test("leave nothing behind when they can't be started", async () => {
+		open({ maxRunning: 1 });
+		await expect(sessions.create(startOf(["/no/such/program"], { name: "a" }))).rejects.toMatchObject({ code: "spawn_failed" });
+		expect(sessions.list()).toEqual([]);
+		await sessions.create(idle({ name: "a" }));
+	});
+
+	test("are kept after their end up to a number, of which the oldest are forgotten", async () => {
+		open({ maxEnded: 2 });
+		const ended = [];
+		for (const createdAt of [1, 2, 3]) {
+			const session = await sessions.create(startOf(["/bin/true"], { createdAt }));
+			await itemsUntil(session, { offset: 0 });
+			ended.push(session.id);
+		}
+		const running = await sessions.create(idle({ createdAt: 0 }));
+		expect(sessions.list().map(({ id }) => id)).toContain(running.id);
+		while (sessions.get(ended[0] ?? "")) await new Promise((resolve) => setImmediate(resolve));
+		expect(sessions.list().map(({ id }) => id)).toEqual([running.id, ...ended.slice(1)]);
+	});
+});

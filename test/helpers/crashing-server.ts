@@ -1,0 +1,82 @@
+/** A real server process on a state directory, started again after every SIGKILL, on the same port. */
+
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { fileURLToPath } from "node:url";
+
+const program = fileURLToPath(new URL("../fixtures/crashing-server.js", import.meta.url));
+
+export type Crash = { readonly crashAt: string; readonly crashAfter: number };
+
+export class CrashingServer {
+	readonly #stateDir: string;
+	#port = 0;
+	#child: ChildProcess | undefined;
+	#url = "";
+
+	constructor(stateDir: string) {
+		this.#stateDir = stateDir;
+	}
+
+	get url(): string {
+		return this.#url;
+	}
+
+	get stateDir(): string {
+		return this.#stateDir;
+	}
+
+	async token(): Promise<string> {
+		return (await readFile(join(this.#stateDir, "admin-token"), "utf8")).trim();
+	}
+
+	/** Resolves when the server answers, or is dead already because of where it was to crash. */
+	async start(crash?: Crash): Promise<void> {
+		const config = {
+			host: "127.0.0.1",
+			port: this.#port,
+			stateDir: this.#stateDir,
+			runtimeDir: join(this.#stateDir, "run"),
+			maxSessions: 100,
+			fsync: "interval",
+			spares: 1,
+			retention: { memoryBytes: 1024 * 1024, journalBytes: 64 * 1024 * 1024 },
+			cwd: "/",
+			allowedHosts: [],
+			auth: true,
+			behindProxy: false,
+		};
+		const child = spawn(process.execPath, [program, JSON.stringify({ config, ...crash })], {
+			stdio: ["ignore", "pipe", "inherit"],
+		});
+		this.#child = child;
+		const lines = createInterface({ input: child.stdout });
+		const ended = once(child, "exit");
+		const first = await Promise.race([once(lines, "line"), ended.then(() => undefined)]);
+		if (!first) {
+			if (crash) return;
+			throw new Error("the server ended before it listened");
+		}
+		this.#url = String(first[0]);
+		this.#port = Number(new URL(this.#url).port);
+	}
+
+	/** Kills the server, unless it has killed itself, and waits until it is gone. */
+	async kill(): Promise<void> {
+		const child = this.#child;
+		if (!child) return;
+		if (child.exitCode !== null || child.signalCode !== null) return;
+		const ended = once(child, "exit");
+		child.kill("SIGKILL");
+		await ended;
+	}
+
+	/** Resolves when the server is dead, whoever killed it. */
+	async dead(): Promise<void> {
+		const child = this.#child;
+		if (child && child.exitCode === null && child.signalCode === null) await once(child, "exit");
+	}
+}

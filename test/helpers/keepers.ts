@@ -1,0 +1,76 @@
+/** Keepers on a state directory of their own, as one server after another would have them. */
+
+import { randomBytes } from "node:crypto";
+import { mkdir, mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { onTestFinished } from "vitest";
+import { systemClock } from "../../src/backends/clock.ts";
+import { killSurvivors } from "../../src/backends/kill.ts";
+import type { Session } from "../../src/core/session.ts";
+import { Keepers, type KeepersOptions } from "../../src/keeper/keepers.ts";
+import { readRecord, type SessionRecord } from "../../src/keeper/record.ts";
+
+export const keeperProgram: string = fileURLToPath(new URL("../../dist/keeper/main.js", import.meta.url));
+
+export class KeeperSite {
+	readonly directory: string;
+	readonly reports: unknown[] = [];
+	#generation = 0;
+	readonly #opened: Keepers[] = [];
+
+	static async create(directory?: string): Promise<KeeperSite> {
+		const site = new KeeperSite(directory ?? (await mkdtemp(join(tmpdir(), "hawser-keepers-"))));
+		await mkdir(join(site.directory, "run"), { recursive: true });
+		onTestFinished(() => site.#close());
+		return site;
+	}
+
+	private constructor(directory: string) {
+		this.directory = directory;
+	}
+
+	/** What a server that starts now would have: keepers of the next generation, and the sessions they found. */
+	async open(options: Partial<KeepersOptions> = {}): Promise<{ keepers: Keepers; adopted: Session[] }> {
+		const keepers = new Keepers({
+			directory: join(this.directory, "sessions"),
+			socketDirectory: join(this.directory, "run"),
+			generation: ++this.#generation,
+			spares: 0,
+			fsync: "interval",
+			clock: systemClock,
+			newEpoch: () => randomBytes(8).toString("hex"),
+			logFile: join(this.directory, "keepers.log"),
+			report: (problem) => this.reports.push(problem),
+			program: keeperProgram,
+			...options,
+		});
+		this.#opened.push(keepers);
+		const adopted = await keepers.open();
+		for (const session of adopted) this.#ids.add(session.id);
+		return { keepers, adopted };
+	}
+
+	readonly #ids = new Set<string>();
+
+	async record(id: string): Promise<SessionRecord> {
+		this.#ids.add(id);
+		const record = await readRecord(join(this.directory, "sessions", id));
+		if (!record) throw new Error(`no record of session ${id}`);
+		return record;
+	}
+
+	/** Leaves no process behind, whatever the test did. */
+	async #close(): Promise<void> {
+		for (const keepers of this.#opened) await keepers.close();
+		const { keepers, adopted } = await this.open();
+		for (const session of adopted) {
+			await session.kill({ signal: "SIGKILL", graceMs: 0 }).catch(() => {});
+			await keepers.forget(session).catch(() => {});
+		}
+		await keepers.close();
+		for (const id of this.#ids) await killSurvivors(id);
+		await rm(this.directory, { recursive: true, force: true });
+	}
+}

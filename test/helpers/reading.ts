@@ -1,0 +1,54 @@
+/** Reading a session in a test: waits for facts, and fails with what was seen when they do not come. */
+
+import type { Item, Start } from "../../src/core/event.ts";
+import type { Session } from "../../src/core/session.ts";
+
+const PATIENCE_MS = 15_000;
+
+/** The items from a place up to the first that meets the condition, it included; all of them without one. */
+export async function itemsUntil(session: Session, start: Start, isLast: (item: Item, text: string) => boolean = () => false): Promise<Item[]> {
+	const seen: Item[] = [];
+	const controller = new AbortController();
+	const timer = setTimeout(() => controller.abort(), PATIENCE_MS);
+	try {
+		for await (const item of session.follow(start, { signal: controller.signal })) {
+			seen.push(item);
+			if (isLast(item, textOf(seen))) return seen;
+		}
+	} finally {
+		clearTimeout(timer);
+	}
+	if (controller.signal.aborted) throw new Error(`waited ${PATIENCE_MS} ms; seen: ${JSON.stringify(seen.map(brief))}`);
+	return seen;
+}
+
+/** The output from a place on, as soon as it matches. */
+export async function outputUntil(session: Session, pattern: RegExp, start: Start = { offset: 0 }): Promise<string> {
+	return textOf(await itemsUntil(session, start, (_, text) => pattern.test(text)));
+}
+
+export function textOf(items: readonly Item[]): string {
+	return Buffer.concat(items.flatMap((item) => (item.kind === "output" ? [item.bytes] : []))).toString("latin1");
+}
+
+/** Items in short: output as text, gaps with their bounds, others by kind. */
+export function brief(item: Item): string {
+	if (item.kind === "output") return Buffer.from(item.bytes).toString("latin1");
+	if (item.kind === "gap") return `gap ${item.from}-${item.to} ${item.reason}`;
+	return item.kind;
+}
+
+/** Waits until something becomes true that no event tells of. */
+export async function eventually<Value>(what: string, look: () => Value | undefined | false | Promise<Value | undefined | false>): Promise<Value> {
+	const deadline = Date.now() + PATIENCE_MS;
+	for (;;) {
+		const value = await look();
+		if (value !== undefined && value !== false) return value;
+		if (Date.now() > deadline) throw new Error(`waited ${PATIENCE_MS} ms for ${what}`);
+		await new Promise((resolve) => setTimeout(resolve, 5));
+	}
+}
+
+export function write(session: Session, text: string): Promise<unknown> {
+	return session.act({ kind: "write", bytes: Buffer.from(text) });
+}

@@ -1,0 +1,48 @@
+/** Nothing is lost, doubled or reordered, in either direction, however often and wherever the server is killed. */
+
+import { expect, test } from "vitest";
+import { CrashingServer } from "../helpers/crashing-server.ts";
+import { EchoStream, randomOf } from "../helpers/echo-stream.ts";
+import { temporaryDirectory } from "../helpers/temporary.ts";
+
+const KILLS = 50;
+/** Every one is crashed at; the rest of the kills come at random moments. */
+const POINTS = ["input.received", "input.accepted", "output.delivered", "adopt.connected"];
+
+test(`a server killed ${KILLS} times, at random and at named points, loses no byte of a stream in either direction`, async () => {
+	const seed = Number(process.env["SEED"] ?? Date.now() % 1_000_000);
+	console.info(`seed ${seed}: repeat with SEED=${seed}`);
+	const random = randomOf(seed);
+	const server = new CrashingServer(await temporaryDirectory());
+	await server.start();
+	const token = await server.token();
+	const echo = new EchoStream(() => ({ url: server.url, token }), random);
+	await echo.start();
+
+	const crashed = new Set<string>();
+	for (let kill = 0; kill < KILLS; kill++) {
+		const before = echo.received;
+		const point = POINTS[kill % (2 * POINTS.length)];
+		await server.kill();
+		if (point === undefined) {
+			await server.start();
+			// At a random moment of the traffic, not of the clock.
+			const target = before + random(256 * 1024);
+			while (echo.received < target) await new Promise((resolve) => setImmediate(resolve));
+		} else {
+			await server.start({ crashAt: point, crashAfter: point === "adopt.connected" ? 1 : 1 + random(20) });
+			await server.dead();
+			crashed.add(point);
+		}
+	}
+	await server.kill();
+	await server.start();
+	await echo.finish();
+	expect([...crashed].sort()).toEqual([...POINTS].sort());
+	expect(echo.received).toBe(echo.sent);
+	expect(echo.received).toBeGreaterThan(KILLS * 1024);
+	console.info(`${echo.received} bytes each way over ${KILLS} kills`);
+
+	await fetch(`${server.url}/v1/sessions/${echo.id}`, { method: "DELETE", headers: { authorization: `Bearer ${token}` } });
+	await server.kill();
+}, 240_000);
