@@ -1,0 +1,220 @@
+/**
+ * A running program, the same on a terminal and on pipes: its output, its exit, the end of its output, its end.
+ *
+ *   running ──leader reaped──▶ exited ──outputs at their end, or drained after drainMs──▶ closed
+ *
+ * `exited` comes at once, `closed` when no byte can follow. While paused nobody is hurried: the time for
+ * draining runs only while we read. Killing the tree ends the waiting.
+ */
+
+import { closeSync } from "node:fs";
+import { constants } from "node:os";
+import type { Clock } from "../core/clock.ts";
+import { SessionError } from "../core/errors.ts";
+import type { Exit, Fact, Size, Stream } from "../core/event.ts";
+import { type Command, type KillOptions, type Process, type TerminalState, withReason } from "../core/process.ts";
+import { isNativeError, type Reaped, type Spawned } from "../native/addon.ts";
+import { onExit } from "./exit.ts";
+import { createSessionFinder, defaultGraceMs, type Find, type Killing, killTree } from "./kill.ts";
+import { Reader } from "./reader.ts";
+import { parseSignal, signalName } from "./signals.ts";
+import { Writer } from "./writer.ts";
+
+/** What a backend needs from who composes it. */
+export type Surroundings = {
+	readonly clock: Clock;
+	/** Finds what is left of the tree; without it, by what can be seen from outside. */
+	readonly find?: Find;
+};
+
+/** What differs between a terminal and pipes. Not called after `closed`, when the descriptors may be another's. */
+export type Face = {
+	readonly kind: "pty" | "pipe";
+	/** What asks a tree to end. */
+	readonly hangUp: number;
+	readonly outputs: readonly { readonly stream: Stream; readonly fd: number }[];
+	/** Called only while the leader was not reaped. */
+	signal(signo: number): void;
+	eof(writer: Writer): Promise<void>;
+	resize(size: Size): void;
+	terminal(): TerminalState | undefined;
+};
+
+export type ProgramOptions = {
+	/** Its descriptors become the program's own. */
+	readonly spawned: Spawned;
+	readonly face: Face;
+	readonly command: Command;
+	readonly report: (fact: Fact) => void;
+	readonly around: Surroundings;
+};
+
+export class Program implements Process {
+	readonly pid: number;
+	readonly #command: Command;
+	readonly #face: Face;
+	readonly #clock: Clock;
+	readonly #report: (fact: Fact) => void;
+	readonly #find: Find;
+	readonly #writer: Writer;
+	readonly #readers: Reader[] = [];
+	readonly #slave: number;
+	readonly #closed: Promise<void>;
+	#resolveClosed: () => void = () => {};
+	#hasExited = false;
+	#isClosed = false;
+	#isPaused = false;
+	#cancelDrain: (() => void) | undefined;
+	#killing: Killing | undefined;
+	#isKilled = false;
+	/** The first request that gave a reason for the end. */
+	#ending: KillOptions | undefined;
+
+	constructor({ spawned, face, command, report, around }: ProgramOptions) {
+		this.pid = spawned.pid;
+		this.#command = command;
+		this.#face = face;
+		this.#clock = around.clock;
+		this.#report = report;
+		this.#find = around.find ?? createSessionFinder(command.sessionId, () => (this.#hasExited ? undefined : this.pid));
+		this.#slave = spawned.slave;
+		this.#closed = new Promise((resolve) => {
+			this.#resolveClosed = resolve;
+		});
+		try {
+			onExit(this.pid, spawned.pidfd, (reaped) => this.#exit(reaped));
+		} catch (thrown) {
+			abandon(spawned);
+			throw thrown;
+		}
+		this.#writer = new Writer(spawned.input, around.clock);
+		for (const { stream, fd } of face.outputs) {
+			const onBytes = (bytes: Uint8Array) => report({ kind: "output", stream, bytes });
+			this.#readers.push(
+				new Reader({ fd, kind: face.kind, clock: around.clock, onBytes, onEnd: () => this.#closeIfOver() }),
+			);
+		}
+	}
+
+	write(bytes: Uint8Array): Promise<void> {
+		return this.#writer.write(bytes);
+	}
+
+	async eof(): Promise<void> {
+		if (!this.#isClosed) await this.#face.eof(this.#writer);
+	}
+
+	resize(size: Size): void {
+		checkSize(size);
+		if (!this.#isClosed) this.#face.resize(size);
+	}
+
+	signal(name: string): void {
+		const signo = parseSignal(name);
+		if (this.#hasExited) return;
+		try {
+			this.#face.signal(signo);
+		} catch (thrown) {
+			if (!isNativeError(thrown) || thrown.code !== "EPERM") throw thrown;
+			throw new SessionError("permission_denied", `the program runs as a user whom the server may not signal`, {
+				cause: thrown,
+			});
+		}
+	}
+
+	pause(): void {
+		this.#isPaused = true;
+		this.#cancelDrain?.();
+		this.#cancelDrain = undefined;
+		for (const reader of this.#readers) reader.pause();
+	}
+
+	resume(): void {
+		if (!this.#isPaused) return;
+		this.#isPaused = false;
+		for (const reader of this.#readers) reader.resume();
+		if (this.#hasExited) this.#limitDrain();
+	}
+
+	terminal(): TerminalState | undefined {
+		return this.#isClosed ? undefined : this.#face.terminal();
+	}
+
+	async kill(options: KillOptions = {}): Promise<void> {
+		const signo = options.signal === undefined ? this.#face.hangUp : parseSignal(options.signal);
+		const graceMs = options.graceMs ?? defaultGraceMs;
+		if (!this.#hasExited && options.reason !== undefined) this.#ending ??= options;
+		if (this.#killing === undefined) this.#killing = killTree({ find: this.#find, signo, graceMs });
+		else this.#killing.hasten(signo, graceMs);
+		try {
+			await this.#killing.done;
+		} finally {
+			this.#killing = undefined;
+		}
+		// Its own end may still be on the way to us; whatever others hold open can't matter any more.
+		this.#isKilled = true;
+		if (this.#hasExited) this.#finish();
+		await this.#closed;
+	}
+
+	#exit(reaped: Reaped | undefined): void {
+		this.#hasExited = true;
+		// While paused nothing may be read: what is there comes after the exit then, as its children's output does.
+		for (const reader of this.#readers) this.#isPaused ? reader.flush() : reader.catchUp();
+		if (reaped === undefined) {
+			this.#close({ kind: "lost", message: "another part of the server reaped the program; how it ended is unknown" });
+			return;
+		}
+		const exit: Exit = { code: reaped.code, signal: reaped.signal === null ? null : signalName(reaped.signal) };
+		this.#report({ kind: "exited", exit: withReason(exit, this.#ending) });
+		// Only now can the terminal hang up, when no other process has it open. Up to here we had: a program that
+		// closes its descriptors and opens /dev/tty later must find it as it was.
+		if (this.#slave >= 0) closeSync(this.#slave);
+		// A pipe without a reader says so; a terminal would go on taking bytes that nobody will ever read.
+		if (this.#face.kind === "pty") this.#writer.refuse("the program has ended");
+		if (this.#isKilled) this.#finish();
+		else this.#limitDrain();
+		this.#closeIfOver();
+	}
+
+	#limitDrain(): void {
+		if (this.#isClosed || this.#isPaused) return;
+		this.#cancelDrain ??= this.#clock.after(this.#command.drainMs, () => this.#finish());
+	}
+
+	#finish(): void {
+		for (const reader of this.#readers) reader.finish();
+	}
+
+	#closeIfOver(): void {
+		if (this.#hasExited && this.#readers.every((reader) => reader.isEnded)) this.#close({ kind: "closed" });
+	}
+
+	#close(last: Fact): void {
+		if (this.#isClosed) return;
+		this.#isClosed = true;
+		this.#cancelDrain?.();
+		if (last.kind === "lost") {
+			this.#finish();
+			if (this.#slave >= 0) closeSync(this.#slave);
+		}
+		this.#writer.close("the program has ended");
+		this.#report(last);
+		this.#resolveClosed();
+	}
+}
+
+/** Refuses what the kernel would cut to 16 bits. */
+export function checkSize({ cols, rows }: Size): void {
+	for (const [name, value] of Object.entries({ cols, rows })) {
+		if (Number.isInteger(value) && value >= 1 && value <= 65_535) continue;
+		throw new SessionError("invalid_argument", `${name} must be a whole number from 1 to 65535, not ${value}`);
+	}
+}
+
+/** Ends a program whose end we could not hear of, when the kernel has no memory for one more interest. */
+function abandon(spawned: Spawned): void {
+	for (const fd of [spawned.input, spawned.output, spawned.error, spawned.slave, spawned.pidfd])
+		if (fd >= 0) closeSync(fd);
+	process.kill(spawned.pid, constants.signals.SIGKILL);
+}

@@ -1,0 +1,110 @@
+/** From a command to what the addon takes, and from its errors to what a caller can read. */
+
+import { accessSync } from "node:fs";
+import { SessionError } from "../core/errors.ts";
+import type { Command } from "../core/process.ts";
+import { candidates, isNativeError, type NativeError, type NativeSpawn } from "../native/addon.ts";
+
+/** Everything but the kind of input and output. */
+export function toNative(command: Command): Omit<NativeSpawn, "stdio"> {
+	const { argv, arg0, env, cwd, uid, gid, limits } = command;
+	const program = argv[0];
+	if (program === undefined || program === "") throw new SessionError("invalid_argument", "argv must name a program");
+	const environment = Object.entries(env).map(([name, value]) => `${name}=${value}`);
+	if ([...argv, arg0, cwd, ...environment].some((text) => text?.includes("\0"))) {
+		throw new SessionError("invalid_argument", "argv, env and cwd must not hold NUL characters");
+	}
+	const badName = Object.keys(env).find((name) => name === "" || name.includes("="));
+	if (badName !== undefined)
+		throw new SessionError(
+			"invalid_argument",
+			`${JSON.stringify(badName)} can't be the name of an environment variable`,
+		);
+	checkNumbers({ uid, gid }, 2 ** 31 - 1);
+	checkNumbers(limits ?? {}, Number.MAX_SAFE_INTEGER);
+	return {
+		files: candidates(program, env.PATH),
+		argv: [arg0 ?? program, ...argv.slice(1)],
+		env: environment,
+		cwd,
+		...(uid === undefined ? {} : { uid }),
+		...(gid === undefined ? {} : { gid }),
+		...(limits === undefined ? {} : { limits }),
+	};
+}
+
+function checkNumbers(values: Readonly<Record<string, number | undefined>>, most: number): void {
+	for (const [name, value] of Object.entries(values)) {
+		if (value === undefined || (Number.isInteger(value) && value >= 0 && value <= most)) continue;
+		throw new SessionError("invalid_argument", `${name} must be a whole number from 0 to ${most}, not ${value}`);
+	}
+}
+
+/** Errors that say "not now" rather than "not this". */
+const exhausted: Readonly<Record<string, string>> = {
+	EMFILE: "the server has too many files open",
+	ENFILE: "the machine has too many files open",
+	ENOSPC: "the machine has no terminal left; see /proc/sys/kernel/pty/max",
+	EAGAIN: "there are too many processes",
+	ENOMEM: "there is not enough memory",
+};
+
+/** What the caller is told when a program could not be started. */
+export function toSpawnError(thrown: unknown, command: Command): unknown {
+	if (!isNativeError(thrown)) return thrown;
+	const { code, step } = thrown;
+	const program = JSON.stringify(command.argv[0]);
+	const shortage = step === "chdir" ? undefined : exhausted[code];
+	if (shortage !== undefined)
+		return new SessionError("limit_exceeded", `cannot start ${program}: ${shortage} (${code})`, { cause: thrown });
+	return new SessionError("spawn_failed", `cannot start ${describe(thrown, command, program)} (${code})`, {
+		cause: thrown,
+	});
+}
+
+function describe({ step, code, message }: NativeError, command: Command, program: string): string {
+	const cwd = JSON.stringify(command.cwd);
+	switch (step) {
+		case "chdir":
+			return `in ${cwd}: ${pathReason(code) ?? message}`;
+		case "exec":
+			return `${program}: ${programReason(code, command) ?? message}`;
+		case "setuid":
+		case "setgid":
+		case "setgroups":
+			return `${program} as user ${command.uid ?? "unchanged"} and group ${command.gid ?? "unchanged"}: the server is not permitted to`;
+		case "limits":
+			return `${program} with these limits: the server is not permitted to raise them`;
+		default:
+			return `${program}: ${message}`;
+	}
+}
+
+function pathReason(code: string): string | undefined {
+	if (code === "ENOENT") return "no such directory";
+	if (code === "ENOTDIR") return "not a directory";
+	if (code === "EACCES") return "permission denied";
+	return undefined;
+}
+
+function programReason(code: string, command: Command): string | undefined {
+	const program = command.argv[0] ?? "";
+	if (code === "ENOENT" && !program.includes("/")) return "no such program in PATH";
+	// The kernel says the same when the file is there and the interpreter of its first line is not.
+	if (code === "ENOENT")
+		return exists(program, command.cwd) ? "the interpreter it names does not exist" : "no such file";
+	if (code === "EACCES") return "permission denied, or not an executable file";
+	if (code === "ENOTDIR") return "part of its path is not a directory";
+	if (code === "E2BIG") return "arguments and environment are too long";
+	if (code === "ENOEXEC") return "not a program for this machine";
+	return undefined;
+}
+
+function exists(program: string, cwd: string): boolean {
+	try {
+		accessSync(program.startsWith("/") ? program : `${cwd}/${program}`);
+		return true;
+	} catch {
+		return false;
+	}
+}

@@ -1,0 +1,278 @@
+/** The addon, typed: what Node can't do itself. Loaded on first use, so that what needs none of it runs anywhere. */
+
+import { closeSync } from "node:fs";
+import { createRequire } from "node:module";
+import { constants } from "node:os";
+import { fileURLToPath } from "node:url";
+import { SessionError } from "../core/errors.ts";
+
+export type NativeSpawn = {
+	/** Tried in turn; see `candidates`. */
+	readonly files: readonly string[];
+	readonly argv: readonly string[];
+	/** `NAME=value` each. */
+	readonly env: readonly string[];
+	readonly cwd: string;
+	/** `null` is for a program that outlives us: no input, and output to `output` or nowhere. */
+	readonly stdio: "pty" | "pipe" | "null";
+	readonly cols?: number;
+	readonly rows?: number;
+	/** 1 gives a program on pipes an empty input. */
+	readonly emptyInput?: 0 | 1;
+	readonly output?: number;
+	readonly uid?: number;
+	readonly gid?: number;
+	readonly limits?: Readonly<Record<string, number>>;
+};
+
+/** Descriptors that the caller owns; -1 where there is none. */
+export type Spawned = {
+	readonly pid: number;
+	/** Readable once the program has ended. */
+	readonly pidfd: number;
+	/** Written to: the terminal, or the pipe to stdin. */
+	readonly input: number;
+	/** Read from: the terminal by a descriptor of its own, or the pipe from stdout. */
+	readonly output: number;
+	readonly error: number;
+	/** The program's side of the terminal; while it is open the terminal can't hang up. */
+	readonly slave: number;
+};
+
+/** A wait status; `signal` is a number. */
+export type Reaped = { readonly pid: number; readonly code: number | null; readonly signal: number | null };
+
+export type NativeTerminal = {
+	readonly cols: number;
+	readonly rows: number;
+	readonly foreground: number;
+	readonly echo: boolean;
+	readonly canonical: boolean;
+	/** The character that ends the input. */
+	readonly eof: number;
+};
+
+/** A failed system call: `step` says what was being done, `code` is the errno's name. */
+export type NativeError = Error & { readonly step: string; readonly errno: number; readonly code: string };
+
+type Addon = {
+	spawn(options: NativeSpawn): Spawned;
+	wait(pid: number): Reaped | null;
+	openPoller(onReady: (token: number) => void): void;
+	poll(fd: number, forWriting: boolean, token: number): void;
+	holdPoller(isHeld: boolean): void;
+	unpoll(fd: number): void;
+	resize(fd: number, cols: number, rows: number): void;
+	terminal(fd: number): NativeTerminal;
+	signalTerminal(fd: number, signo: number): boolean;
+	signalGroup(pgid: number, signo: number): boolean;
+	signalProcess(pid: number, startTime: number, signo: number): boolean;
+	subreaper(): void;
+	lockFile(path: string): number | null;
+	crc32c(bytes: Uint8Array, seed?: number, byTable?: boolean): number;
+};
+
+let loaded: Addon | undefined;
+
+function addon(): Addon {
+	loaded ??= load();
+	return loaded;
+}
+
+/** Whether the addon can be loaded here. */
+export function isAvailable(): boolean {
+	try {
+		addon();
+		return true;
+	} catch {
+		return false;
+	}
+}
+
+function load(): Addon {
+	const platform = `${process.platform}-${process.arch}`;
+	const path = fileURLToPath(new URL(`../../native/build/${platform}/hawser.node`, import.meta.url));
+	try {
+		return createRequire(import.meta.url)(path) as Addon;
+	} catch (cause) {
+		throw new SessionError("unsupported", `the native addon for ${platform} can't be loaded`, {
+			hint:
+				process.platform === "linux"
+					? 'run "npm run build", which needs a C compiler'
+					: "terminals are supported on Linux only",
+			cause,
+		});
+	}
+}
+
+export function isNativeError(thrown: unknown): thrown is NativeError {
+	return thrown instanceof Error && "step" in thrown && "errno" in thrown;
+}
+
+/** Not util.getSystemErrorName, which knows only what libuv can return. Where there are two names, the first (EAGAIN) counts. */
+const errnoNames: ReadonlyMap<number, string> = new Map(
+	Object.entries(constants.errno)
+		.map(([name, errno]): [number, string] => [errno, name])
+		.reverse(),
+);
+
+/** Gives a failed call the errno's name as its `code`. */
+function named<Result>(call: () => Result): Result {
+	try {
+		return call();
+	} catch (thrown) {
+		if (isNativeError(thrown)) Object.assign(thrown, { code: errnoNames.get(thrown.errno) ?? `errno ${thrown.errno}` });
+		throw thrown;
+	}
+}
+
+/** Where a program may be, as execvp looks for it: in the PATH of its own environment, unless its name has a slash. */
+export function candidates(program: string, path: string | undefined): string[] {
+	if (program === "") return [];
+	if (program.includes("/")) return [program];
+	return (path ?? "/usr/local/bin:/usr/bin:/bin")
+		.split(":")
+		.map((folder) => (folder === "" ? program : `${folder}/${program}`));
+}
+
+/** Starts a program in a session of its own, with no descriptor above 2. Throws a `NativeError`; nothing is left behind then. */
+export function spawn(options: NativeSpawn): Spawned {
+	// First, so that a shortage of descriptors shows before there is a program whose end nobody would hear of.
+	ensurePoller();
+	return named(() => addon().spawn(options));
+}
+
+export type Detached = {
+	readonly pid: number /** Resolves once it has ended and was reaped; keeps no process alive. */;
+	readonly ended: Promise<Reaped>;
+};
+
+/** Starts a program that outlives us: own session, no input, output to a descriptor that stays the caller's, or nowhere. */
+export function spawnDetached(options: {
+	readonly argv: readonly string[];
+	readonly env: Readonly<Record<string, string>>;
+	readonly cwd: string;
+	readonly output?: number;
+}): Detached {
+	const { argv, env, cwd, output } = options;
+	const { pid, pidfd } = spawn({
+		files: candidates(argv[0] ?? "", env.PATH),
+		argv,
+		env: Object.entries(env).map(([name, value]) => `${name}=${value}`),
+		cwd,
+		stdio: "null",
+		...(output === undefined ? {} : { output }),
+	});
+	const ended = new Promise<Reaped>((resolve) => {
+		poll(pidfd, "read", () => {
+			closeSync(pidfd);
+			resolve(reapIfLeft(pid));
+		});
+	});
+	return { pid, ended };
+}
+
+/** A process that reaps all its orphans may have reaped this one already; then its status is unknown here. */
+function reapIfLeft(pid: number): Reaped {
+	const unknown = { pid, code: null, signal: null };
+	try {
+		return wait(pid) ?? unknown;
+	} catch {
+		return unknown;
+	}
+}
+
+/** Reaps a child that has ended, any child for -1; null when there is none. Throws ECHILD for a pid that is no child. */
+export function wait(pid: number): Reaped | null {
+	return named(() => addon().wait(pid));
+}
+
+/** Interests by token. A token is never used twice, so a report that comes too late finds nothing. */
+const interests = new Map<number, Interest>();
+type Interest = { readonly fd: number; readonly ready: () => void; readonly hold: boolean };
+let lastToken = 0;
+let held = 0;
+let hasPoller = false;
+
+function ensurePoller(): void {
+	if (hasPoller) return;
+	named(() => addon().openPoller(onReady));
+	hasPoller = true;
+}
+
+/**
+ * Calls back once when a descriptor is ready, unless the returned function is called first; both end the
+ * interest. One interest per descriptor at a time, ended before it is closed. Keeps the process alive only
+ * with `hold`.
+ */
+export function poll(
+	fd: number,
+	interest: "read" | "write",
+	ready: () => void,
+	options: { readonly hold?: boolean } = {},
+): () => void {
+	ensurePoller();
+	const token = ++lastToken;
+	named(() => addon().poll(fd, interest === "write", token));
+	interests.set(token, { fd, ready, hold: options.hold === true });
+	if (options.hold === true && ++held === 1) addon().holdPoller(true);
+	return () => void forget(token);
+}
+
+function onReady(token: number): void {
+	forget(token)?.ready();
+}
+
+/** Ends an interest, if it is not over; the kernel has forgotten it when this returns. */
+function forget(token: number): Interest | undefined {
+	const interest = interests.get(token);
+	if (interest === undefined) return undefined;
+	interests.delete(token);
+	named(() => addon().unpoll(interest.fd));
+	if (interest.hold && --held === 0) addon().holdPoller(false);
+	return interest;
+}
+
+export function resize(fd: number, cols: number, rows: number): void {
+	named(() => addon().resize(fd, cols, rows));
+}
+
+/** The state of a terminal, seen from either side. */
+export function terminal(fd: number): NativeTerminal {
+	return named(() => addon().terminal(fd));
+}
+
+/** Signals the terminal's foreground group, as a key would; false when there is none. */
+export function signalTerminal(fd: number, signo: number): boolean {
+	return named(() => addon().signalTerminal(fd, signo));
+}
+
+/** Signals a process group whose leader is our child and was not reaped yet; false when it is empty. */
+export function signalGroup(pgid: number, signo: number): boolean {
+	return named(() => addon().signalGroup(pgid, signo));
+}
+
+/** Signals the process that has this pid and this start time; false when it is gone, whoever has its pid now. */
+export function signalProcess(pid: number, startTime: number, signo: number): boolean {
+	return named(() => addon().signalProcess(pid, startTime, signo));
+}
+
+/** From now on orphans below this process become its children. */
+export function becomeSubreaper(): void {
+	named(() => addon().subreaper());
+}
+
+/** Locks a file, made if need be, until the returned descriptor is closed or this process ends; null when another has it. */
+export function lockFile(path: string): number | null {
+	return named(() => addon().lockFile(path));
+}
+
+/** The CRC-32C of some bytes; with the checksum of what came before as `seed`, of the whole. */
+export function crc32c(bytes: Uint8Array, seed = 0): number {
+	return addon().crc32c(bytes, seed);
+}
+
+/** The same without the processor's help, as machines that lack it compute it. */
+export function crc32cByTable(bytes: Uint8Array, seed = 0): number {
+	return addon().crc32c(bytes, seed, true);
+}

@@ -1,0 +1,71 @@
+/** Programs on pipes. */
+
+import { expect, test } from "vitest";
+import { spawn } from "../../src/backends/spawn.ts";
+import { testBackend } from "../contract/backend.ts";
+import { Run } from "./run.ts";
+
+testBackend("pipe");
+
+const start = (script: string, options = {}) => Run.start(spawn, ["bash", "-c", script], { mode: "pipe", ...options });
+
+test("stdout and stderr come apart", async () => {
+	const run = await (await start("echo one; echo two >&2; echo three")).closed();
+	expect([run.text("stdout"), run.text("stderr")]).toEqual(["one\nthree\n", "two\n"]);
+});
+
+test("they are real pipes, which a program can open again by name", async () => {
+	const run = await (await start("echo x > /dev/stdout; echo y > /dev/stderr")).closed();
+	expect([run.text("stdout"), run.text("stderr")]).toEqual(["x\n", "y\n"]);
+});
+
+test("a closed input is empty from the start", async () => {
+	const run = await (await start("cat; echo over", { stdin: "closed" })).closed();
+	expect(run.text()).toBe("over\n");
+	await expect(run.process.write(Buffer.from("x"))).rejects.toMatchObject({ code: "session_closed" });
+});
+
+test("writing after the end of the input, or to a program that closed it, is refused", async () => {
+	const run = await start("exec <&-; echo ready; sleep 1000");
+	await run.untilText("ready");
+	await expect(run.process.write(Buffer.from("x"))).rejects.toMatchObject({ code: "session_closed" });
+	await run.process.kill();
+	const other = await start("sleep 1000");
+	await other.process.eof();
+	await other.process.eof();
+	await expect(other.process.write(Buffer.from("x"))).rejects.toThrow("its input was ended");
+	await other.process.kill();
+});
+
+test("the input ends after what was still to be written", async () => {
+	const run = await start("sleep 0.1; wc -c");
+	const writing = run.process.write(new Uint8Array(500_000));
+	await run.process.eof();
+	await writing;
+	await run.closed();
+	expect(run.text().trim()).toBe("500000");
+});
+
+test("output that ended before the program is no reason to call it closed", async () => {
+	const run = await start("exec >&- 2>&-; read line");
+	await run.process.write(Buffer.from("go\n"));
+	await run.closed();
+	expect(run.facts).toEqual([{ kind: "exited", exit: { code: 0, signal: null } }, { kind: "closed" }]);
+});
+
+test("a signal reaches the program's whole group", async () => {
+	const run = await start(
+		"bash -c 'trap \"echo child; exit\" USR1; echo ready; while :; do sleep 0.05; done' & trap : USR1; wait; wait; exit 0",
+	);
+	await run.untilText("ready");
+	run.process.signal("USR1");
+	await run.closed();
+	expect(run.text()).toContain("child");
+});
+
+test("there is no terminal to ask about, and a size is of no effect", async () => {
+	const run = await start("read line");
+	expect(run.process.terminal()).toBeUndefined();
+	run.process.resize({ cols: 1, rows: 1 });
+	await run.process.kill();
+});

@@ -1,0 +1,51 @@
+/** What happens when the machine has no more to give; in a file, and so a process, of its own. */
+
+import { execFileSync } from "node:child_process";
+import { closeSync, openSync, readdirSync } from "node:fs";
+import { afterEach, expect, test } from "vitest";
+import { spawn } from "../../src/backends/spawn.ts";
+import { Run } from "./run.ts";
+
+const setLimit = (soft: number) => execFileSync("prlimit", ["--pid", String(process.pid), `--nofile=${soft}:`]);
+afterEach(() => setLimit(10_000));
+
+test.each(["pty", "pipe"] as const)(
+	"without a free descriptor a %s is refused as a limit, leaves nothing behind, and works again later",
+	async (mode) => {
+		await (await Run.start(spawn, ["true"], { mode })).closed();
+		const before = readdirSync("/proc/self/fd").length;
+		const running = await Run.start(spawn, ["sleep", "1000"], { mode });
+		const opened: number[] = [];
+		setLimit(100);
+		// From none to more than enough, one more each time: every step of a start has its turn to fail.
+		for (let fd = open(); fd >= 0; fd = open()) opened.push(fd);
+		const seen: string[] = [];
+		for (let free = 0; free < 12; free++) {
+			const outcome = await Run.start(spawn, ["true"], { mode }).catch((error) => `${error.code}: ${error.message}`);
+			seen.push(typeof outcome === "string" ? outcome : "started");
+			if (typeof outcome !== "string") await outcome.closed();
+			closeSync(opened.pop() ?? -1);
+		}
+		expect(seen[0]).toBe('limit_exceeded: cannot start "true": the server has too many files open (EMFILE)');
+		expect(new Set(seen)).toEqual(new Set([seen[0], "started"]));
+		expect(seen.at(-1)).toBe("started");
+
+		// Ending a program needs a look at /proc; it waits for a descriptor rather than take silence for an end.
+		for (let fd = open(); fd >= 0; fd = open()) opened.push(fd);
+		const killing = running.process.kill({ graceMs: 0 });
+		await new Promise((resolve) => setTimeout(resolve, 50));
+		expect(running.exit).toBeUndefined();
+		for (const fd of opened.splice(0)) closeSync(fd);
+		await killing;
+		expect(running.exit).toEqual({ code: null, signal: "SIGKILL" });
+		expect(readdirSync("/proc/self/fd").length).toBe(before);
+	},
+);
+
+function open(): number {
+	try {
+		return openSync("/dev/null", "r");
+	} catch {
+		return -1;
+	}
+}
