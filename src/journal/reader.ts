@@ -1,0 +1,220 @@
+/** Reads a journal's directory: the events in order, where they begin and end, and how the session stood. */
+
+import { promises as fs } from "node:fs";
+import { join } from "node:path";
+import type { Archive, ArchiveReader } from "../core/archive.ts";
+import { byteLength, type Event, type Mark } from "../core/event.ts";
+import { parseSegmentName, RECORD_HEADER_BYTES, type SegmentName } from "./segment.ts";
+import { SegmentScan } from "./segment-scan.ts";
+
+/** Opens the journal of a session whose writer is gone. Changes nothing on disk; refuses a journal of a newer version. */
+export async function openForReading(directory: string): Promise<StoredJournal> {
+	const segments = await listSegments(directory);
+	await checkVersions(directory, segments);
+	const last = segments.at(-1);
+	const end = last === undefined ? { seq: 1, offset: 0 } : (await examine(directory, last)).end;
+	return new StoredJournal(directory, { oldest: segments[0]?.start ?? end, end });
+}
+
+type EventOf<Kind extends Event["kind"]> = Extract<Event, { kind: Kind }>;
+
+/** All of a session's state that its events tell: the last one of each kind but output. */
+export type Summary = {
+	readonly [Kind in Exclude<Event["kind"], "output">]: EventOf<Kind> | undefined;
+} & { readonly oldest: Mark; readonly end: Mark };
+
+/** A journal that nobody writes any more; an archive that takes no events. */
+export class StoredJournal implements Archive {
+	readonly oldest: Mark;
+	readonly end: Mark;
+	readonly isHealthy = true;
+	readonly isFull = false;
+	readonly #directory: string;
+
+	constructor(directory: string, marks: { readonly oldest: Mark; readonly end: Mark }) {
+		this.#directory = directory;
+		this.oldest = marks.oldest;
+		this.end = marks.end;
+	}
+
+	start(): void {}
+
+	wake(): void {}
+
+	reader(): ArchiveReader {
+		return new JournalReader(this.#directory);
+	}
+
+	/** Reads from the newest segment back, and no further than until it has one of each kind that a session has. */
+	async summary(): Promise<Summary> {
+		const found = new Map<Event["kind"], Event>();
+		for (const segment of (await listSegments(this.#directory)).reverse()) {
+			const here = new Map<Event["kind"], Event>();
+			await eachEvent(this.#directory, segment, (event) => {
+				if (event.kind !== "output") here.set(event.kind, event);
+			});
+			for (const [kind, event] of here) if (!found.has(kind)) found.set(kind, event);
+			if (found.has("resized") && found.has("exited")) break;
+		}
+		const last = <Kind extends Event["kind"]>(kind: Kind) => found.get(kind) as EventOf<Kind> | undefined;
+		return {
+			resized: last("resized"),
+			exited: last("exited"),
+			closed: last("closed"),
+			lost: last("lost"),
+			oldest: this.oldest,
+			end: this.end,
+		};
+	}
+
+	async close(): Promise<void> {}
+}
+
+/** A place in a journal. Keeps its file open, so that reading on costs no search. */
+export class JournalReader implements ArchiveReader {
+	readonly #directory: string;
+	#scan: SegmentScan | undefined;
+	/** The number after the last event returned: asked for that, there is nothing to search. */
+	#expectedSeq = -1;
+
+	constructor(directory: string) {
+		this.#directory = directory;
+	}
+
+	async read(
+		from: { readonly seq: number } | { readonly offset: number },
+		maxBytes: number,
+	): Promise<readonly Event[]> {
+		if (!("seq" in from && from.seq === this.#expectedSeq)) await this.#seek(from);
+		const events: Event[] = [];
+		let bytes = 0;
+		while (bytes < maxBytes || events.length === 0) {
+			const event = this.#scan?.take();
+			if (event === undefined) {
+				if (await this.#scan?.fill()) continue;
+				if (events.length > 0 || !(await this.#advance())) break;
+				continue;
+			}
+			if (events.length === 0 && isBefore(event, from)) continue;
+			events.push(event);
+			bytes += RECORD_HEADER_BYTES + byteLength(event);
+		}
+		const last = events.at(-1);
+		if (last !== undefined) this.#expectedSeq = last.seq + 1;
+		return events;
+	}
+
+	async close(): Promise<void> {
+		const scan = this.#scan;
+		this.#scan = undefined;
+		this.#expectedSeq = -1;
+		await scan?.close();
+	}
+
+	/** Opens the segment where the place must be, unless it is open and not read past the place. */
+	async #seek(from: { readonly seq: number } | { readonly offset: number }): Promise<void> {
+		for (;;) {
+			const segments = await listSegments(this.#directory);
+			// Events without bytes may stand at a segment's first offset and yet in the segment before, hence `<`.
+			const isReached = ({ start }: SegmentName) =>
+				"seq" in from ? start.seq <= from.seq : start.offset < from.offset;
+			const segment = segments.findLast(isReached) ?? segments[0];
+			const next = this.#scan?.next;
+			if (segment?.name === this.#scan?.segment.name && next !== undefined) {
+				if ("seq" in from ? next.seq <= from.seq : next.offset < from.offset) return;
+			}
+			await this.close();
+			if (segment === undefined) return;
+			this.#scan = await SegmentScan.open(this.#directory, segment);
+			if (this.#scan !== undefined) return;
+		}
+	}
+
+	/** Goes on to the next segment; false if there is nothing more now. */
+	async #advance(): Promise<boolean> {
+		const scan = this.#scan;
+		for (;;) {
+			const segments = await listSegments(this.#directory);
+			const next = segments.find(({ name }) => scan === undefined || name > scan.segment.name);
+			if (next === undefined) return false;
+			// The writer may have finished the old segment between our last look at it and the listing.
+			if (await scan?.fill()) return true;
+			const opened = await SegmentScan.open(this.#directory, next);
+			if (opened === undefined) continue;
+			this.#scan = opened;
+			await scan?.close();
+			return true;
+		}
+	}
+}
+
+/** A journal's segments, oldest first; none if there is no such directory. */
+export async function listSegments(directory: string): Promise<SegmentName[]> {
+	const names = await fs.readdir(directory).catch((error: NodeJS.ErrnoException) => {
+		if (error.code === "ENOENT") return [];
+		throw error;
+	});
+	return names.sort().flatMap((name) => parseSegmentName(name) ?? []);
+}
+
+/** Throws if any segment was written by a newer version, before anything is done with the others. */
+export async function checkVersions(directory: string, segments: readonly SegmentName[]): Promise<void> {
+	for (const segment of segments) {
+		const scan = await SegmentScan.open(directory, segment);
+		try {
+			await scan?.passHeader();
+		} finally {
+			await scan?.close();
+		}
+	}
+}
+
+/** How a segment ends. */
+export type Tail = {
+	/** After its last intact event; where it begins if it has none. */
+	readonly end: Mark;
+	readonly last: Event | undefined;
+	/** What follows `position` up to `size` is no event. */
+	readonly position: number;
+	readonly size: number;
+	readonly hasIntactHeader: boolean;
+};
+
+/** Reads a whole segment to see how it ends. */
+export async function examine(directory: string, segment: SegmentName): Promise<Tail> {
+	let last: Event | undefined;
+	const scan = await eachEvent(directory, segment, (event) => {
+		last = event;
+	});
+	return {
+		end: scan?.next ?? segment.start,
+		last,
+		position: scan?.position ?? 0,
+		size: scan === undefined ? 0 : (await fs.stat(join(directory, segment.name))).size,
+		hasIntactHeader: scan?.hasIntactHeader ?? false,
+	};
+}
+
+async function eachEvent(
+	directory: string,
+	segment: SegmentName,
+	see: (event: Event) => void,
+): Promise<SegmentScan | undefined> {
+	const scan = await SegmentScan.open(directory, segment);
+	try {
+		while (scan !== undefined) {
+			const event = scan.take();
+			if (event !== undefined) see(event);
+			else if (!(await scan.fill())) break;
+		}
+	} finally {
+		await scan?.close();
+	}
+	return scan;
+}
+
+function isBefore(event: Event, from: { readonly seq: number } | { readonly offset: number }): boolean {
+	if ("seq" in from) return event.seq < from.seq;
+	// An event that carries nothing stands at its offset, one that carries bytes reaches beyond it; as in core/log.ts.
+	return event.kind === "output" ? event.offset + byteLength(event) <= from.offset : event.offset < from.offset;
+}

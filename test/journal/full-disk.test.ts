@@ -1,0 +1,134 @@
+import { execFileSync } from "node:child_process";
+import { mkdirSync, readdirSync, statSync, unlinkSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { type Fact, isFinal } from "../../src/core/event.ts";
+import { Journal } from "../../src/journal/journal.ts";
+import { openForReading } from "../../src/journal/reader.ts";
+import { FakeClock } from "../helpers/fake-clock.ts";
+import { Memory, output, readAll, temporaryDirectory } from "./helpers.ts";
+
+const canMount = process.platform === "linux" && process.getuid?.() === 0 && mayMount();
+
+const chunk = (size: number): Fact => ({ kind: "output", stream: "pty", bytes: new Uint8Array(size).fill(66) });
+
+describe.skipIf(!canMount)("on a disk that is full", () => {
+	it("the journal keeps whole events, says so once, and comes back by itself when there is room", async () => {
+		const disk = mountDisk();
+		const { journal, clock, errors } = await openOn(disk);
+		const memory = new Memory(journal);
+		const written: number[] = [];
+		while (journal.isHealthy) {
+			memory.append(chunk(33_333));
+			await memory.until((archive) => !archive.isHealthy || archive.end.seq > memory.events.length);
+		}
+		expect(errors).toEqual([expect.objectContaining({ code: "ENOSPC" })]);
+		const lostFrom = journal.end.seq;
+		written.push(...(await readAll(journal.reader(), { seq: 1 }, 1e6)).map(({ seq }) => seq));
+		expect(written).toEqual(Array.from({ length: lostFrom - 1 }, (_, n) => n + 1));
+
+		// The session goes on without the journal, through failing attempts ever further apart.
+		for (const delay of [1000, 2000, 4000, 8000, 16_000, 30_000, 30_000]) {
+			memory.append(chunk(33_333));
+			const attempts = countPeeks(memory);
+			clock.advance(delay - 1);
+			expect(attempts()).toBe(0);
+			clock.advance(1);
+			await vacant(memory, clock);
+			expect(attempts()).toBeGreaterThan(0);
+			expect(journal.isHealthy).toBe(false);
+		}
+		memory.dropAll();
+		unlinkSync(join(disk, "ballast"));
+		const after = memory.append(chunk(1000), output("back again"));
+		clock.advance(30_000);
+		await memory.until((archive) => archive.isHealthy);
+		await memory.taken();
+		expect(errors.length).toBe(1);
+		expect(after[0]?.seq).toBeGreaterThan(lostFrom);
+		expect(await readAll(journal.reader(), { seq: lostFrom })).toEqual(after);
+		await journal.close();
+		expect((await openForReading(join(disk, "journal"))).end.seq).toBe((after[1]?.seq as number) + 1);
+	});
+
+	it("a write that is taken in part leaves no part behind", async () => {
+		const disk = mountDisk();
+		const { journal } = await openOn(disk);
+		const memory = new Memory(journal);
+		memory.append(...Array.from({ length: 9 }, () => chunk(100_000)));
+		await memory.until((archive) => !archive.isHealthy);
+		const kept = memory.events.filter(({ seq }) => seq < journal.end.seq);
+		expect(kept.length).toBeGreaterThan(0);
+		await journal.close();
+		const sizes = readdirSync(join(disk, "journal")).map((name) => statSync(join(disk, "journal", name)).size);
+		expect(sizes).toEqual([32 + kept.length * 100_034]);
+		expect(await readAll(journal.reader(), { seq: 1 }, 1e6)).toEqual(kept);
+	});
+
+	it("close does not hang, and writes what fits by then", async () => {
+		const disk = mountDisk();
+		const { journal, clock } = await openOn(disk);
+		const memory = new Memory(journal);
+		memory.append(chunk(2_000_000));
+		await memory.until((archive) => !archive.isHealthy);
+		await journal.close();
+		expect([journal.isHealthy, clock.pending]).toEqual([false, 0]);
+
+		const again = await openOn(disk);
+		const second = new Memory(again.journal);
+		second.append(chunk(2_000_000));
+		await second.until((archive) => !archive.isHealthy);
+		second.dropAll();
+		const [closed] = second.append({ kind: "closed" });
+		await again.journal.close();
+		const events = await readAll(again.journal.reader());
+		expect(events).toEqual([closed]);
+		expect(events.every(isFinal)).toBe(true);
+	});
+});
+
+/** A disk of a megabyte, half of it taken. */
+function mountDisk(): string {
+	const disk = temporaryDirectory();
+	execFileSync("mount", ["-t", "tmpfs", "-o", "size=1m", "tmpfs", disk]);
+	onTestFinished(() => {
+		execFileSync("umount", ["-l", disk]);
+	});
+	writeFileSync(join(disk, "ballast"), Buffer.alloc(512 * 1024));
+	mkdirSync(join(disk, "journal"));
+	return disk;
+}
+
+async function openOn(disk: string) {
+	const clock = new FakeClock();
+	const errors: unknown[] = [];
+	const onError = (error: unknown) => {
+		errors.push(error);
+	};
+	const journal = await Journal.open({ directory: join(disk, "journal"), clock, gatherMs: 0, onError });
+	onTestFinished(() => journal.close());
+	return { journal, clock, errors };
+}
+
+function countPeeks(memory: Memory): () => number {
+	const peek = memory.peek.bind(memory);
+	let count = 0;
+	memory.peek = (seq, maxBytes) => {
+		count++;
+		return peek(seq, maxBytes);
+	};
+	return () => count;
+}
+
+/** Until the next attempt is planned, which is the last thing that a failed one does. */
+async function vacant(memory: Memory, clock: FakeClock): Promise<void> {
+	while (clock.pending === 0) await readAll(memory.archive.reader(), { seq: Number.MAX_SAFE_INTEGER });
+}
+
+function mayMount(): boolean {
+	try {
+		return execFileSync("unshare", ["-m", "true"]).length === 0;
+	} catch {
+		return false;
+	}
+}

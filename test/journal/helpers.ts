@@ -1,0 +1,143 @@
+/** What the journal's tests share: a log's memory to take events from, sample events, and directories that go away. */
+
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { onTestFinished } from "vitest";
+import type { Archive, ArchiveReader, ArchiveSource } from "../../src/core/archive.ts";
+import { byteLength, type Event, type Fact } from "../../src/core/event.ts";
+import { Journal, type JournalOptions } from "../../src/journal/journal.ts";
+import { FakeClock } from "../helpers/fake-clock.ts";
+
+/** The memory of a log: appends, and drops only when told to. */
+export class Memory implements ArchiveSource {
+	events: Event[] = [];
+	held = Number.POSITIVE_INFINITY;
+	readonly archive: Archive;
+	#end = { seq: 1, offset: 0 };
+	readonly #waiting = new Set<() => void>();
+
+	constructor(archive: Archive) {
+		this.archive = archive;
+		this.#end = archive.end;
+		archive.start(this);
+	}
+
+	append(...facts: Fact[]): readonly Event[] {
+		const events = facts.map((fact) => {
+			const event: Event = { ...fact, ...this.#end, time: 1_700_000_000_000 + this.#end.seq / 4 };
+			this.#end = { seq: event.seq + 1, offset: event.offset + byteLength(event) };
+			return event;
+		});
+		this.events.push(...events);
+		this.archive.wake();
+		return events;
+	}
+
+	/** As a log does whose archive is not healthy. */
+	dropAll(): void {
+		this.events = [];
+	}
+
+	peek(seq: number, maxBytes: number): readonly Event[] {
+		const first = this.events.findIndex((event) => event.seq >= seq);
+		if (first < 0) return [];
+		let last = first;
+		for (let bytes = 0; last < this.events.length && (last === first || bytes < maxBytes); last++) {
+			bytes += byteLength(this.events[last] as Event);
+		}
+		return this.events.slice(first, last);
+	}
+
+	heldFrom(): number {
+		return this.held;
+	}
+
+	archiveChanged(): void {
+		for (const look of this.#waiting) look();
+	}
+
+	/** Resolves when the archive is seen to be so after a change; the test's time limit is the only other end. */
+	until(isSo: (archive: Archive) => boolean): Promise<void> {
+		return new Promise((resolve) => {
+			const look = () => {
+				if (!isSo(this.archive)) return;
+				this.#waiting.delete(look);
+				resolve();
+			};
+			this.#waiting.add(look);
+			look();
+		});
+	}
+
+	/** Resolves when everything appended so far is in the archive. */
+	taken(): Promise<void> {
+		const { seq } = this.#end;
+		return this.until((archive) => archive.end.seq >= seq);
+	}
+}
+
+export function temporaryDirectory(): string {
+	const directory = mkdtempSync(join(tmpdir(), "hawser-journal-"));
+	onTestFinished(() => rmSync(directory, { recursive: true, force: true }));
+	return directory;
+}
+
+/** A journal in a new directory, closed after the test. Writes at once unless told otherwise. */
+export async function openJournal(
+	options: Partial<JournalOptions> = {},
+): Promise<{ journal: Journal; clock: FakeClock; directory: string }> {
+	const clock = new FakeClock();
+	const directory = options.directory ?? temporaryDirectory();
+	const journal = await Journal.open({ clock, gatherMs: 0, ...options, directory });
+	onTestFinished(() => journal.close());
+	return { journal, clock, directory };
+}
+
+/** Writes events to a directory and closes it again. */
+export async function write(
+	facts: readonly Fact[],
+	options: Partial<JournalOptions> & { directory: string },
+): Promise<readonly Event[]> {
+	const journal = await Journal.open({ clock: new FakeClock(), gatherMs: 0, ...options });
+	const events = new Memory(journal).append(...facts);
+	await journal.close();
+	return events;
+}
+
+/** Everything a reader yields from a place on, in reads of at most about `maxBytes`. */
+export async function readAll(
+	reader: ArchiveReader,
+	from: { seq: number } | { offset: number } = { seq: 1 },
+	maxBytes = 64,
+): Promise<Event[]> {
+	const events: Event[] = [];
+	let place = from;
+	for (;;) {
+		const batch = await reader.read(place, maxBytes);
+		const last = batch.at(-1);
+		if (last === undefined) break;
+		events.push(...batch);
+		place = { seq: last.seq + 1 };
+	}
+	await reader.close();
+	return events;
+}
+
+export function output(text: string, stream: "stdout" | "stderr" | "pty" = "pty"): Fact {
+	return { kind: "output", stream, bytes: new TextEncoder().encode(text) };
+}
+
+/** One of every kind and stream, with an event that is empty and one that is larger than what is copied. */
+export const sampleFacts: readonly Fact[] = [
+	{ kind: "resized", size: { cols: 80, rows: 24 } },
+	output("hello\r\n"),
+	output("out", "stdout"),
+	output("err", "stderr"),
+	output(""),
+	{ kind: "resized", size: { cols: 132, rows: 50 } },
+	output("x".repeat(90)),
+	{ kind: "exited", exit: { code: null, signal: "SIGKILL", reason: "killed", by: "tëst" } },
+	output("the tail"),
+	{ kind: "closed" },
+];

@@ -1,0 +1,273 @@
+import { readdirSync, statSync } from "node:fs";
+import { open, readdir } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, expect, it, vi } from "vitest";
+import type { Archive } from "../../src/core/archive.ts";
+import { byteLength, type Event, type Fact } from "../../src/core/event.ts";
+import { Log } from "../../src/core/log.ts";
+import { Memory, openJournal, output, readAll, sampleFacts, temporaryDirectory, write } from "./helpers.ts";
+
+const kilobyte = (letter: string) => output(letter.repeat(1000));
+
+describe("what was written", () => {
+	it("reads back the same from every event on, in reads of any size", async () => {
+		const { journal } = await openJournal({ limitBytes: 1600 });
+		const memory = new Memory(journal);
+		const events = memory.append(...sampleFacts);
+		await memory.taken();
+		expect(journal.end).toEqual({ seq: 11, offset: 111 });
+		expect(journal.oldest).toEqual({ seq: 1, offset: 0 });
+		for (const maxBytes of [1, 50, 1000]) {
+			for (let seq = 0; seq <= 12; seq++) {
+				expect(await readAll(journal.reader(), { seq }, maxBytes)).toEqual(events.filter((event) => event.seq >= seq));
+			}
+		}
+	});
+
+	it("reads back the same from every output byte on", async () => {
+		const { journal, directory } = await openJournal({ limitBytes: 1600 });
+		const memory = new Memory(journal);
+		const events = memory.append(...sampleFacts);
+		await memory.taken();
+		expect(readdirSync(directory).length).toBeGreaterThan(2);
+		for (let offset = 0; offset <= 112; offset++) {
+			const first = events.findIndex((event) =>
+				event.kind === "output" ? event.offset + byteLength(event) > offset : event.offset >= offset,
+			);
+			expect(await readAll(journal.reader(), { offset }), `from byte ${offset}`).toEqual(
+				first < 0 ? [] : events.slice(first),
+			);
+		}
+	});
+
+	it("can be read by one reader back and forth", async () => {
+		const { journal } = await openJournal({ limitBytes: 1600 });
+		const memory = new Memory(journal);
+		const events = memory.append(...sampleFacts);
+		await memory.taken();
+		const reader = journal.reader();
+		for (const seq of [7, 8, 3, 9, 1, 2, 10, 10, 5]) {
+			expect((await reader.read({ seq }, 1))[0]).toEqual(events[seq - 1]);
+		}
+		await reader.close();
+		await reader.close();
+	});
+
+	it("may be one event that is larger than a batch, a segment and the limit", async () => {
+		const { journal } = await openJournal({ limitBytes: 8000 });
+		const memory = new Memory(journal);
+		const large: Fact = { kind: "output", stream: "stdout", bytes: new Uint8Array(3_000_000).fill(65) };
+		const events = memory.append(output("a"), large, output("b"));
+		// Not only until they are taken: the oldest are dropped after that.
+		await journal.close();
+		expect(await readAll(journal.reader())).toEqual(events.slice(2));
+		expect(journal.oldest.seq).toBe(3);
+	});
+
+	it("is readable only by its owner", async () => {
+		const directory = join(temporaryDirectory(), "a", "b");
+		await write(sampleFacts, { directory });
+		expect(statSync(directory).mode & 0o777).toBe(0o700);
+		for (const name of await readdir(directory)) expect(statSync(join(directory, name)).mode & 0o777).toBe(0o600);
+	});
+});
+
+describe("segments", () => {
+	it("end at their size and are named by where they begin", async () => {
+		const directory = temporaryDirectory();
+		await write(
+			Array.from({ length: 10 }, () => kilobyte("x")),
+			{ directory, segmentBytes: 3200 },
+		);
+		const names = (await readdir(directory)).sort();
+		expect(names.map((name) => name.slice(0, 33))).toEqual([
+			"0000000000000001-0000000000000000",
+			"0000000000000004-0000000000003000",
+			"0000000000000007-0000000000006000",
+			"0000000000000010-0000000000009000",
+		]);
+		expect(names.map((name) => statSync(join(directory, name)).size)).toEqual([3134, 3134, 3134, 1066]);
+	});
+
+	it("are dropped as a whole, oldest first, to stay within the limit", async () => {
+		const { journal, directory } = await openJournal({ limitBytes: 16_000 });
+		const memory = new Memory(journal);
+		const events: Event[] = [];
+		for (let n = 0; n < 50; n++) {
+			events.push(...memory.append(kilobyte("y")));
+			await memory.taken();
+			expect(diskBytes(directory)).toBeLessThanOrEqual(16_000 + 2 * 1066);
+		}
+		await journal.close();
+		expect(diskBytes(directory)).toBeLessThanOrEqual(16_000);
+		expect(journal.isFull).toBe(false);
+		expect(journal.oldest).toEqual({ seq: 36, offset: 35_000 });
+		expect(await readAll(journal.reader())).toEqual(events.slice(35));
+		expect(await readAll(journal.reader(), { offset: 5 })).toEqual(events.slice(35));
+	});
+
+	it("are kept while held: the journal is then full and takes nothing until the hold moves", async () => {
+		const { journal, directory } = await openJournal({ limitBytes: 16_000 });
+		const memory = new Memory(journal);
+		memory.held = 3;
+		for (let n = 0; n < 50; n++) memory.append(kilobyte("z"));
+		await memory.until((archive) => archive.isFull);
+		const stopped = journal.end.seq;
+		expect(stopped).toBeLessThan(51);
+		expect(journal.oldest.seq).toBe(1 + 2);
+
+		memory.held = 10;
+		journal.wake();
+		await memory.until((archive) => archive.end.seq > stopped && archive.isFull);
+		expect(journal.oldest.seq).toBe(10);
+		expect(diskBytes(directory)).toBeLessThanOrEqual(16_000 + 1066);
+
+		memory.held = Number.POSITIVE_INFINITY;
+		journal.wake();
+		await memory.taken();
+		await memory.until((archive) => !archive.isFull);
+		await journal.close();
+		expect(await readAll(journal.reader(), { seq: 10 })).toEqual(memory.events.slice(journal.oldest.seq - 1));
+	});
+
+	it("that are held do not keep close from writing what is left", async () => {
+		const { journal } = await openJournal({ limitBytes: 4000 });
+		const memory = new Memory(journal);
+		memory.held = 1;
+		const events: Event[] = [];
+		for (let n = 0; n < 10; n++) {
+			events.push(...memory.append(kilobyte("w")));
+			await memory.until((archive) => archive.isFull || archive.end.seq === events.length + 1);
+		}
+		expect(journal.isFull).toBe(true);
+		events.push(...memory.append({ kind: "closed" }));
+		await journal.close();
+		expect(await readAll(journal.reader())).toEqual(events);
+	});
+});
+
+describe("writing", () => {
+	it("takes what was appended during a write as one batch", async () => {
+		const { journal } = await openJournal();
+		const memory = new Memory(journal);
+		const peek = vi.spyOn(memory, "peek");
+		for (let n = 0; n < 1000; n++) memory.append(output("k"));
+		await memory.taken();
+		expect(peek.mock.calls.length).toBeLessThan(5);
+	});
+
+	it("happens at once after a pause, and otherwise waits a moment for more", async () => {
+		const { journal, clock } = await openJournal({ gatherMs: 2 });
+		const memory = new Memory(journal);
+		memory.append(output("first"));
+		await memory.taken();
+		await idle(journal);
+		memory.append(output("second"));
+		memory.append(output("third"));
+		await idle(journal);
+		expect(journal.end.seq).toBe(2);
+		clock.advance(2);
+		await memory.taken();
+		await idle(journal);
+		clock.advance(2);
+		memory.append(output("fourth"));
+		await memory.taken();
+	});
+
+	it("does not wait for more when there is enough, whatever the size of the events", async () => {
+		for (const gatherBytes of [256 * 1024, 10_000]) {
+			for (const size of [300, 4096, 65_536, 300_000]) {
+				const { journal } = await openJournal({ gatherMs: 2, gatherBytes });
+				const memory = new Memory(journal);
+				memory.append(output("first"));
+				await memory.taken();
+				await idle(journal);
+				for (let bytes = 0; bytes < 2 * gatherBytes; bytes += size) memory.append(output("m".repeat(size)));
+				await memory.until((archive) => archive.end.offset > gatherBytes);
+			}
+		}
+	});
+
+	it("moves the end only once the bytes are durable, if asked for that", async () => {
+		const order: string[] = [];
+		const spy = await spyOnDatasync(() => order.push("durable"));
+		const { journal, clock } = await openJournal({ fsync: "always" });
+		const memory = new Memory(journal);
+		const moved = memory.until((archive) => archive.end.seq > 1).then(() => order.push("moved"));
+		memory.append(output("a"));
+		await moved;
+		expect(order).toEqual(["durable", "moved"]);
+		expect(clock.pending).toBe(0);
+		await journal.close();
+		expect(order).toEqual(["durable", "moved"]);
+		spy.mockRestore();
+	});
+
+	it("is made durable once a second while there is something to do", async () => {
+		let syncs = 0;
+		const spy = await spyOnDatasync(() => syncs++);
+		const { journal, clock } = await openJournal({ segmentBytes: 2000 });
+		const memory = new Memory(journal);
+		for (let n = 0; n < 4; n++) memory.append(kilobyte("s"));
+		await memory.taken();
+		expect([syncs, clock.pending]).toEqual([0, 1]);
+		clock.advance(1000);
+		await vi.waitFor(() => expect(syncs).toBe(4));
+		clock.advance(10_000);
+		memory.append(output("more"));
+		await memory.taken();
+		expect([syncs, clock.pending]).toEqual([4, 1]);
+		await journal.close();
+		expect([syncs, clock.pending]).toEqual([5, 0]);
+		spy.mockRestore();
+	});
+
+	it("is done by close, which may be called twice and before anything was started", async () => {
+		const { journal, directory } = await openJournal();
+		const memory = new Memory(journal);
+		const events = memory.append(...sampleFacts);
+		await Promise.all([journal.close(), journal.close()]);
+		expect(await readAll(journal.reader())).toEqual(events);
+		const { journal: unused } = await openJournal({ directory });
+		expect(unused.end).toEqual({ seq: 11, offset: 111 });
+		await unused.close();
+	});
+
+	it("serves a log, whose readers get every byte though memory keeps few", async () => {
+		const { journal, clock } = await openJournal();
+		let isPaused = false;
+		const onPressure = (isFull: boolean) => {
+			isPaused = isFull;
+		};
+		const log = new Log({ clock, memoryBytes: 10_000, archive: journal, onPressure });
+		for (let n = 0; n < 300; n++) {
+			log.append(kilobyte(String.fromCharCode(97 + (n % 26))));
+			while (isPaused) await log.changed();
+		}
+		expect(log.memoryOldest.seq).toBeGreaterThan(250);
+		const reader = journal.reader();
+		const events = await readAll(reader, { seq: 1 }, 5000);
+		expect(events.length).toBeGreaterThan(250);
+		expect(events.every((event, index) => event.seq === index + 1)).toBe(true);
+	});
+});
+
+function diskBytes(directory: string): number {
+	return readdirSync(directory).reduce((sum, name) => sum + statSync(join(directory, name)).size, 0);
+}
+
+/** Some file operations' worth of time, for what must not happen can't be waited for. */
+async function idle(journal: Archive): Promise<void> {
+	for (let n = 0; n < 3; n++) await readAll(journal.reader(), { seq: Number.MAX_SAFE_INTEGER });
+}
+
+async function spyOnDatasync(see: () => void) {
+	const handle = await open(temporaryDirectory(), "r");
+	const prototype = Object.getPrototypeOf(handle) as { datasync(): Promise<void> };
+	await handle.close();
+	const original = prototype.datasync;
+	return vi.spyOn(prototype, "datasync").mockImplementation(async function (this: unknown) {
+		await original.call(this);
+		see();
+	});
+}

@@ -1,0 +1,136 @@
+import { readdirSync, rmSync, unlinkSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import type { Event } from "../../src/core/event.ts";
+import { appendLost } from "../../src/journal/journal.ts";
+import { JournalReader, openForReading } from "../../src/journal/reader.ts";
+import { encodeHeader, encodeRecords, nameSegment } from "../../src/journal/segment.ts";
+import { Memory, openJournal, output, readAll, sampleFacts, temporaryDirectory, write } from "./helpers.ts";
+
+describe("a reader beside the writer", () => {
+	it("gets every event in order while segments come", async () => {
+		const { journal } = await openJournal({ segmentBytes: 3000 });
+		const memory = new Memory(journal);
+		const reader = journal.reader();
+		const seen: Event[] = [];
+		for (let n = 0; n < 200; n++) {
+			memory.append(output(String(n).repeat(100)), output("-"));
+			if (n % 7 === 0) await memory.taken();
+			seen.push(...(await reader.read({ seq: seen.length + 1 }, 500)));
+		}
+		await memory.taken();
+		seen.push(...(await readAll(reader, { seq: seen.length + 1 })));
+		expect(seen).toEqual(memory.events);
+	});
+
+	it("takes a record that is there in part for nothing, until it is whole", async () => {
+		const directory = temporaryDirectory();
+		const name = nameSegment({ seq: 1, offset: 0 });
+		const events: Event[] = [1, 2].map((seq) => ({ kind: "lost", message: "abc", seq, offset: 0, time: 1 }));
+		const file = Buffer.concat([encodeHeader(name.start), ...encodeRecords(events, name.salt, 1000).pieces]);
+		const reader = new JournalReader(directory);
+		expect(await reader.read({ seq: 1 }, 1000)).toEqual([]);
+		const seen: Event[] = [];
+		for (let length = 0; length <= file.length; length++) {
+			writeFileSync(join(directory, name.name), file.subarray(0, length));
+			const got = await reader.read({ seq: seen.length + 1 }, 1000);
+			seen.push(...got);
+			expect(seen.length, `at ${length}`).toBe(length < 32 + 37 ? 0 : length < 32 + 74 ? 1 : 2);
+		}
+		expect(seen).toEqual(events);
+		await reader.close();
+	});
+
+	it("reads what a writer puts in the place of a record that it cut off", async () => {
+		const directory = temporaryDirectory();
+		const name = nameSegment({ seq: 1, offset: 0 });
+		const event = (seq: number, message: string): Event => ({ kind: "lost", message, seq, offset: 0, time: 1 });
+		const file = (...events: Event[]) =>
+			Buffer.concat([encodeHeader(name.start), ...encodeRecords(events, name.salt, 1000).pieces]);
+		const reader = new JournalReader(directory);
+		writeFileSync(join(directory, name.name), file(event(1, "a"), event(2, "never finished")).subarray(0, -3));
+		expect(await reader.read({ seq: 1 }, 1000)).toEqual([event(1, "a")]);
+		expect(await reader.read({ seq: 2 }, 1000)).toEqual([]);
+		writeFileSync(join(directory, name.name), file(event(1, "a"), event(7, "after the disk was full")));
+		expect(await reader.read({ seq: 2 }, 1000)).toEqual([event(7, "after the disk was full")]);
+		await reader.close();
+	});
+
+	it("finishes the segment it has open when that is deleted, and goes on with what is left", async () => {
+		const directory = temporaryDirectory();
+		const events = await write(
+			Array.from({ length: 12 }, (_, n) => output(`${n}`.repeat(100))),
+			{ directory, segmentBytes: 400 },
+		);
+		const reader = new JournalReader(directory);
+		expect(await reader.read({ seq: 1 }, 1)).toEqual([events[0]]);
+		for (const name of readdirSync(directory).sort().slice(0, 3)) unlinkSync(join(directory, name));
+		const rest = await readAll(reader, { seq: 2 });
+		const left = (await readAll(new JournalReader(directory)))[0]?.seq as number;
+		expect(left).toBeGreaterThan(4);
+		expect(rest).toEqual(events.filter(({ seq }) => (seq > 1 && seq <= 2) || seq >= left));
+	});
+
+	it("finds nothing once the journal is gone", async () => {
+		const directory = temporaryDirectory();
+		await write(sampleFacts, { directory });
+		rmSync(directory, { recursive: true });
+		expect(await readAll(new JournalReader(directory))).toEqual([]);
+		expect((await openForReading(directory)).end).toEqual({ seq: 1, offset: 0 });
+	});
+});
+
+describe("a reader by offset", () => {
+	it("keeps an empty output that follows the first event it returns", async () => {
+		const directory = temporaryDirectory();
+		const events = await write([{ kind: "resized", size: { cols: 1, rows: 1 } }, output(""), output("a")], {
+			directory,
+		});
+		expect(await readAll(new JournalReader(directory), { offset: 0 }, 1000)).toEqual(events);
+	});
+});
+
+describe("a stored journal", () => {
+	it("tells how the session stood, whatever lies between", async () => {
+		const directory = temporaryDirectory();
+		const facts = sampleFacts.flatMap((fact) => (fact.kind === "closed" ? [output("o".repeat(2000)), fact] : [fact]));
+		const events = await write(facts, { directory, segmentBytes: 300 });
+		const stored = await openForReading(directory);
+		expect(await stored.summary()).toEqual({
+			resized: events[5],
+			exited: events[7],
+			closed: events[10],
+			lost: undefined,
+			oldest: { seq: 1, offset: 0 },
+			end: { seq: 12, offset: 2111 },
+		});
+		stored.start();
+		stored.wake();
+		await stored.close();
+	});
+});
+
+describe("appending that a session was lost", () => {
+	it("makes it the last event, once", async () => {
+		const directory = temporaryDirectory();
+		const events = await write(sampleFacts.slice(0, 4), { directory, segmentBytes: 150 });
+		const lost = { kind: "lost", message: "the keeper died", seq: 5, offset: 13, time: 1234.5 };
+		expect(await appendLost(directory, "the keeper died", 1234.5)).toEqual(lost);
+		expect(await appendLost(directory, "again", 9999)).toEqual(lost);
+		expect(await readAll((await openForReading(directory)).reader())).toEqual([...events, lost]);
+	});
+
+	it("leaves a journal alone that came to its end", async () => {
+		const directory = temporaryDirectory();
+		const events = await write(sampleFacts, { directory });
+		expect(await appendLost(directory, "the keeper died", 1)).toEqual(events.at(-1));
+		expect(await readAll((await openForReading(directory)).reader())).toEqual(events);
+	});
+
+	it("comes after everything that others have seen, and begins a journal where there is none", async () => {
+		const directory = join(temporaryDirectory(), "none");
+		const lost = { kind: "lost", message: "m", seq: 8, offset: 99, time: 1 };
+		expect(await appendLost(directory, "m", 1, { seq: 8, offset: 99 })).toEqual(lost);
+		expect(await readAll((await openForReading(directory)).reader())).toEqual([lost]);
+	});
+});

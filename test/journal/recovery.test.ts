@@ -1,0 +1,172 @@
+import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import type { Event, Fact } from "../../src/core/event.ts";
+import { appendLost } from "../../src/journal/journal.ts";
+import { openForReading } from "../../src/journal/reader.ts";
+import { encodeHeader, encodeRecords, parseSegmentName } from "../../src/journal/segment.ts";
+import { openJournal, output, readAll, sampleFacts, temporaryDirectory, write } from "./helpers.ts";
+
+const headerBytes = 32;
+
+describe("a journal cut off at any byte", () => {
+	it("has exactly the events that are whole, takes more after them, and reads it all back", async () => {
+		const { original, segments } = await sampleJournal();
+		const last = segments.at(-1) as Segment;
+		expect(last.events.length).toBeGreaterThan(1);
+		const before = segments.slice(0, -1).flatMap((segment) => segment.events);
+		for (let length = 0; length <= last.size; length++) {
+			const directory = copy(original);
+			truncateSync(join(directory, last.name), length);
+			const whole = last.events.filter((_, index) => (last.ends[index] as number) <= length);
+			const intact = [...before, ...whole];
+
+			expect(await readAll((await openForReading(directory)).reader()), `cut at ${length}`).toEqual(intact);
+			const more = await write([output("more"), { kind: "closed" }], { directory });
+			expect(more[0]?.seq, `cut at ${length}`).toBe((intact.at(-1) as Event).seq + 1);
+			expect(await readAll((await openForReading(directory)).reader()), `cut at ${length}`).toEqual([
+				...intact,
+				...more,
+			]);
+			rmSync(directory, { recursive: true });
+		}
+	});
+
+	it("loses nothing of the segments after it, and is left as it is", async () => {
+		const { original, segments } = await sampleJournal();
+		const first = segments[0] as Segment;
+		const after = segments.slice(1).flatMap((segment) => segment.events);
+		for (let length = 0; length <= first.size; length++) {
+			const directory = copy(original);
+			truncateSync(join(directory, first.name), length);
+			const whole = first.events.filter((_, index) => (first.ends[index] as number) <= length);
+			await write([], { directory });
+			expect(await readAll((await openForReading(directory)).reader()), `cut at ${length}`).toEqual([
+				...whole,
+				...after,
+			]);
+			expect(readFileSync(join(directory, first.name)).length).toBe(length);
+			rmSync(directory, { recursive: true });
+		}
+	});
+});
+
+describe("a journal with any byte damaged", () => {
+	it("has exactly the other events, with their numbers, takes more, and reads it all back", async () => {
+		const { original, segments } = await sampleJournal();
+		const all = segments.flatMap((segment) => segment.events);
+		for (const segment of segments) {
+			for (let at = 0; at < segment.size; at++) {
+				const hit = segment.ends.findIndex((end) => at < end);
+				const intact = at < headerBytes ? all : all.filter((event) => event !== segment.events[hit]);
+				for (const mask of [0x01, 0xff]) {
+					flip(join(original, segment.name), at, mask);
+					const label = `${segment.name} byte ${at} mask ${mask}`;
+					const stored = await openForReading(original);
+					expect(await readAll(stored.reader()), label).toEqual(intact);
+					const summary = await stored.summary();
+					for (const kind of ["resized", "exited", "closed", "lost"] as const) {
+						expect(summary[kind], label).toEqual(intact.findLast((event) => event.kind === kind));
+					}
+					flip(join(original, segment.name), at, mask);
+				}
+				const directory = copy(original);
+				flip(join(directory, segment.name), at, 0x80);
+				const more = await write([output("more")], { directory });
+				expect(await readAll((await openForReading(directory)).reader())).toEqual([...intact, ...more]);
+				rmSync(directory, { recursive: true });
+			}
+		}
+	}, 120_000);
+
+	it("is read on from after the damage, from every start", async () => {
+		const { original, segments } = await sampleJournal();
+		const all = segments.flatMap((segment) => segment.events);
+		const second = segments[1] as Segment;
+		flip(join(original, second.name), (second.ends[0] as number) - 1, 0x10);
+		const intact = all.filter((event) => event !== second.events[0]);
+		for (let seq = 1; seq <= all.length; seq++) {
+			expect(await readAll((await openForReading(original)).reader(), { seq }), `from ${seq}`).toEqual(
+				intact.filter((event) => event.seq >= seq),
+			);
+		}
+	});
+
+	it("does not take what a program printed for events, not even whole records of another journal", async () => {
+		const directory = temporaryDirectory();
+		const forged: Event = { kind: "output", stream: "pty", bytes: Buffer.from("forged"), seq: 3, offset: 600, time: 0 };
+		const foreign = Buffer.concat(encodeRecords([forged], 0x1234, 1000).pieces);
+		const printed: Fact = { kind: "output", stream: "pty", bytes: Buffer.concat([foreign, Buffer.alloc(50), foreign]) };
+		const events = await write([output("a"), printed, output("b")], { directory });
+		const [name] = readdirSync(directory) as [string];
+		flip(join(directory, name), headerBytes + 35 + 34 + foreign.length + 5, 1);
+		expect(await readAll((await openForReading(directory)).reader())).toEqual([events[0], events[2]]);
+	});
+});
+
+describe("a journal of a newer version", () => {
+	it("is refused by all, and not touched", async () => {
+		const { original, segments } = await sampleJournal();
+		const name = (segments[0] as Segment).name;
+		const bytes = readFileSync(join(original, name));
+		const header = Buffer.from(encodeHeader({ seq: 1, offset: 0 }));
+		header.writeUInt16LE(2, 8);
+		header.writeUInt32LE(checksum(header.subarray(0, 28)), 28);
+		header.copy(bytes);
+		writeFileSync(join(original, name), bytes);
+		truncateSync(join(original, (segments.at(-1) as Segment).name), 40);
+		const contents = () =>
+			readdirSync(original).map((file) => [file, readFileSync(join(original, file)).toString("hex")]);
+		const before = contents();
+
+		const refusal = { code: "unsupported", message: expect.stringMatching(/newer version \(2, this one reads 1\)/) };
+		await expect(openJournal({ directory: original })).rejects.toMatchObject(refusal);
+		await expect(openForReading(original)).rejects.toMatchObject(refusal);
+		await expect(appendLost(original, "gone", 1)).rejects.toMatchObject(refusal);
+		expect(contents()).toEqual(before);
+	});
+});
+
+type Segment = { readonly name: string; readonly size: number; readonly events: Event[]; readonly ends: number[] };
+
+/** A journal of several small segments, and what is where in it. */
+async function sampleJournal(): Promise<{ original: string; segments: Segment[] }> {
+	const original = temporaryDirectory();
+	const written = await write(sampleFacts, { directory: original, segmentBytes: 280 });
+	const segments: Segment[] = readdirSync(original)
+		.sort()
+		.map((name) => ({ name, size: readFileSync(join(original, name)).length, events: [], ends: [] }));
+	for (const event of written) {
+		const segment = segments.findLast(({ name }) => Number(name.slice(0, 16)) <= event.seq) as Segment;
+		const [size] = encodeRecords([event], parseSegmentName(segment.name)?.salt ?? 0, 0).ends as [number];
+		segment.events.push(event);
+		segment.ends.push((segment.ends.at(-1) ?? headerBytes) + size);
+	}
+	expect(segments.length).toBeGreaterThan(2);
+	expect(segments.map(({ ends }) => ends.at(-1))).toEqual(segments.map(({ size }) => size));
+	return { original, segments };
+}
+
+let copies = 0;
+
+function copy(directory: string): string {
+	const target = join(directory, "..", `${directory.split("/").at(-1)}-${copies++}`);
+	mkdirSync(target);
+	cpSync(directory, target, { recursive: true });
+	return target;
+}
+
+function flip(path: string, at: number, mask: number): void {
+	const bytes = readFileSync(path);
+	bytes[at] = (bytes[at] as number) ^ mask;
+	writeFileSync(path, bytes);
+}
+
+function checksum(bytes: Uint8Array): number {
+	let crc = ~0;
+	for (const byte of bytes) {
+		crc ^= byte;
+		for (let bit = 0; bit < 8; bit++) crc = crc & 1 ? (crc >>> 1) ^ 0x82f63b78 : crc >>> 1;
+	}
+	return ~crc >>> 0;
+}
