@@ -10,6 +10,7 @@ import {
 	type Call,
 	costOf,
 	FOLLOW_WINDOW_BYTES,
+	type Follow,
 	type FromKeeper,
 	LINK_VERSIONS,
 	type ToKeeper,
@@ -58,11 +59,20 @@ export class Control {
 			this.#greet(header.hello).catch(this.#report);
 			return;
 		}
-		if (!this.#isInCharge) return this.#refuse(new SessionError("unauthenticated", "the link begins with hello"));
-		if ("call" in header) return this.#start(header.id, header.call, body);
+		if (!this.#isInCharge) {
+			this.#refuse(new SessionError("unauthenticated", "the link begins with hello"));
+			return;
+		}
+		if ("call" in header) {
+			this.#start(header.id, header.call, body);
+			return;
+		}
 		const running = this.#running.get(header.id);
 		if (!running) return;
-		if ("cancel" in header) return running.controller.abort();
+		if ("cancel" in header) {
+			running.controller.abort();
+			return;
+		}
 		running.taken += header.credit;
 		running.credit.happen();
 	}
@@ -96,7 +106,8 @@ export class Control {
 	#start(id: number, call: Call, body: Uint8Array): void {
 		const running: Running = { controller: new AbortController(), credit: new Change(), sent: 0, taken: 0 };
 		this.#running.set(id, running);
-		const done = call.do === "follow" ? this.#stream(id, call, running) : this.#host.call(call, body, running.controller.signal);
+		const done =
+			call.do === "follow" ? this.#stream(id, call, running) : this.#host.call(call, body, running.controller.signal);
 		done
 			.then(
 				(result) => this.#link.send({ id, result: result ?? null }),
@@ -109,7 +120,7 @@ export class Control {
 	}
 
 	/** Sends a cursor's items, never more ahead of the reader than the window. */
-	async #stream(id: number, call: Extract<Call, { do: "follow" }>, running: Running): Promise<void> {
+	async #stream(id: number, call: Follow, running: Running): Promise<void> {
 		const { signal } = running.controller;
 		for await (const next of this.#host.follow(call, signal)) {
 			const { item, body } = toWireItem(next);

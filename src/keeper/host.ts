@@ -7,10 +7,11 @@ import { SessionError } from "../core/errors.ts";
 import type { Item } from "../core/event.ts";
 import { LocalSession } from "../core/local-session.ts";
 import type { Spawn } from "../core/process.ts";
+import type { Act } from "../core/session.ts";
 import { isEnded, type State } from "../core/state.ts";
 import { Journal } from "../journal/journal.ts";
 import type { Control } from "./control.ts";
-import type { Call, Opening } from "./messages.ts";
+import type { Follow, Opening, Question } from "./messages.ts";
 import { journalDirectory, type KeeperRecord, removeRecord, type SessionRecord, writeRecord } from "./record.ts";
 
 export type HostOptions = {
@@ -75,37 +76,37 @@ export class Host {
 		await this.#opening;
 	}
 
-	async call(call: Call, body: Uint8Array, signal: AbortSignal): Promise<unknown> {
-		if (call.do === "open") {
-			const opened = this.#open(call);
-			this.#opening = opened.catch(() => {});
-			return opened;
-		}
-		if (call.do === "quit") return this.#quit(call.force);
-		const session = this.#existing();
+	async call(call: Question, body: Uint8Array, signal: AbortSignal): Promise<unknown> {
 		switch (call.do) {
+			case "open": {
+				const opened = this.#open(call);
+				this.#opening = opened.catch(() => {});
+				return opened;
+			}
+			case "quit":
+				return this.#quit(call.force);
 			case "info":
-				return session.info();
+				return this.#existing().info();
 			case "end":
-				return session.end();
-			case "act":
-				return session.act(call.act.kind === "write" ? { kind: "write", bytes: body } : call.act, call.options);
+				return this.#existing().end();
+			case "act": {
+				const act: Act = call.act.kind === "write" ? { kind: "write", bytes: body } : call.act;
+				return this.#existing().act(act, call.options);
+			}
 			case "receipt":
-				return session.receipt(call.stream, call.after, signal);
+				return this.#existing().receipt(call.stream, call.after, signal);
 			case "acquire":
-				return session.acquire(call.holder, call);
+				return this.#existing().acquire(call.holder, call);
 			case "release":
-				return session.release(call.fence);
+				return this.#existing().release(call.fence);
 			case "leaseChange":
-				return session.leaseChange(call.known, signal);
+				return this.#existing().leaseChange(call.known, signal);
 			case "kill":
-				return session.kill(call.options);
-			case "follow":
-				throw new Error("invariant: a follow is a stream, not a call");
+				return this.#existing().kill(call.options);
 		}
 	}
 
-	follow(call: Extract<Call, { do: "follow" }>, signal: AbortSignal): AsyncIterable<Item> {
+	follow(call: Follow, signal: AbortSignal): AsyncIterable<Item> {
 		const { start, flow } = call;
 		return this.#existing().follow(start, flow === null ? { signal } : { signal, flow });
 	}
@@ -122,7 +123,13 @@ export class Host {
 			await writeRecord(directory, { ...record, pid: null, ended: null });
 			const limitBytes = spec.retention.journalBytes;
 			if (limitBytes > 0) {
-				this.#journal = await Journal.open({ directory: journalDirectory(directory), limitBytes, fsync, clock, onError: report });
+				this.#journal = await Journal.open({
+					directory: journalDirectory(directory),
+					limitBytes,
+					fsync,
+					clock,
+					onError: report,
+				});
 			}
 			session = await LocalSession.start(start, {
 				spawn: this.#spawn,

@@ -8,13 +8,13 @@ import type { FollowOptions } from "../core/session.ts";
 import type { State } from "../core/state.ts";
 import { type Frame, Link } from "./link.ts";
 import {
-	type Call,
 	costOf,
 	FOLLOW_WINDOW_BYTES,
 	type FromKeeper,
 	fromWireError,
 	fromWireItem,
 	LINK_VERSIONS,
+	type Question,
 	type ToKeeper,
 	type Welcome,
 } from "./messages.ts";
@@ -44,6 +44,9 @@ export class KeeperLink {
 	onState: (state: State) => void = () => {};
 	/** Hears once that the link is gone, with the keeper's refusal if that was the reason. */
 	onClose: (refusal: SessionError | undefined) => void = () => {};
+	/** Resolves when the link is gone. After a `quit` that is when the keeper is. */
+	readonly gone: Promise<void>;
+	#resolveGone: () => void = () => {};
 	readonly #link: Link<FromKeeper, ToKeeper>;
 	readonly #calls = new Map<number, Waiting>();
 	readonly #channels = new Map<number, Channel>();
@@ -52,7 +55,11 @@ export class KeeperLink {
 	#isClosed = false;
 
 	/** Makes a link and greets the keeper. Rejects with a `SessionError` if it refuses, else with what went wrong. */
-	static connect(address: KeeperAddress, generation: number, budgetMs: number): Promise<{ link: KeeperLink; welcome: Welcome }> {
+	static connect(
+		address: KeeperAddress,
+		generation: number,
+		budgetMs: number,
+	): Promise<{ link: KeeperLink; welcome: Welcome }> {
 		return new Promise((resolve, reject) => {
 			const socket = connect(address.socket);
 			const link = new KeeperLink(socket, (welcome) => {
@@ -73,6 +80,9 @@ export class KeeperLink {
 	}
 
 	private constructor(socket: ReturnType<typeof connect>, onWelcome: (welcome: Welcome) => void) {
+		this.gone = new Promise((resolve) => {
+			this.#resolveGone = resolve;
+		});
 		this.#link = new Link<FromKeeper, ToKeeper>(socket, {
 			onFrame: (frame) => {
 				if (!("welcome" in frame.header)) return this.#take(frame);
@@ -88,7 +98,10 @@ export class KeeperLink {
 	}
 
 	/** Asks the keeper. A call that may take its time is given a signal; every other is answered soon or never. */
-	call(call: Exclude<Call, { do: "follow" }>, options: { body?: Uint8Array; signal?: AbortSignal | undefined; isLong?: boolean } = {}): Promise<unknown> {
+	call(
+		call: Question,
+		options: { body?: Uint8Array; signal?: AbortSignal | undefined; isLong?: boolean } = {},
+	): Promise<unknown> {
 		if (this.#isClosed) return Promise.reject(new LinkLost());
 		const id = ++this.#lastId;
 		const { signal, isLong = false } = options;
@@ -154,7 +167,8 @@ export class KeeperLink {
 	#take({ header, body }: Frame<FromKeeper>): void {
 		if ("state" in header) {
 			this.state = header.state;
-			return this.onState(header.state);
+			this.onState(header.state);
+			return;
 		}
 		if ("refused" in header) {
 			this.#refusal = fromWireError(header.refused);
@@ -184,6 +198,7 @@ export class KeeperLink {
 			channel.change.happen();
 		}
 		this.onClose(this.#refusal);
+		this.#resolveGone();
 	}
 }
 

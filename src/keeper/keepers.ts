@@ -1,7 +1,7 @@
 /** The home of durable sessions: starts keepers, keeps some spare, and finds those that were there before. */
 
-import { mkdir, open, readdir, rm, stat } from "node:fs/promises";
 import type { FileHandle } from "node:fs/promises";
+import { mkdir, open, readdir, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { killSurvivors } from "../backends/kill.ts";
@@ -25,7 +25,8 @@ const START_BUDGET_MS = 10_000;
 /** How long the adoption of one session may hold up the start of the server. */
 const ADOPT_BUDGET_MS = 2_000;
 const ADOPT_AT_A_TIME = 16;
-/** Between two tries to reach a keeper that lives but does not answer. */
+/** Between two tries to reach a keeper that lives but does not answer: at first it may only be on its way out. */
+const FIRST_RETRY_MS = 10;
 const RETRY_MS = 1_000;
 /** A keeper does little; small spaces keep it small. See docs/benchmarks.md for what it costs. */
 const NODE_FLAGS = ["--max-semi-space-size=1", "--max-old-space-size=256", "--v8-pool-size=0"];
@@ -110,9 +111,8 @@ export class Keepers implements Home, Caretaker {
 
 	async forget(session: Session): Promise<void> {
 		if (session instanceof KeptSession) {
-			this.#sessions.delete(session);
 			await session.dismiss();
-			session.letGo();
+			this.#sessions.delete(session);
 		}
 		await killSurvivors(session.id);
 		await removeRecord(this.#directoryOf(session.id));
@@ -133,19 +133,19 @@ export class Keepers implements Home, Caretaker {
 	/** Tries again and again while the keeper lives; it is never killed for being silent. */
 	async recover(session: KeptSession): Promise<KeeperLink | ArchivedSession> {
 		const directory = this.#directoryOf(session.id);
-		for (;;) {
+		for (let retryMs = FIRST_RETRY_MS; ; retryMs = Math.min(2 * retryMs, RETRY_MS)) {
 			const record = await readRecord(directory);
 			if (!record) throw new SessionError("session_not_found", `session "${session.id}" was removed`);
 			const found = await this.#reach(record, session.seen);
 			if (found) return found;
-			await new Promise<void>((resolve) => this.#options.clock.after(RETRY_MS, resolve));
+			await new Promise<void>((resolve) => this.#options.clock.after(retryMs, resolve));
 			if (this.#isClosed) throw new SessionError("node_unavailable", "the server is shutting down");
 		}
 	}
 
 	/** The keeper if it answers, what is left if it is gone, undefined if it lives and is silent. */
 	async #reach(record: SessionRecord, seen?: Mark): Promise<KeeperLink | ArchivedSession | undefined> {
-		const { generation, report } = this.#options;
+		const { generation } = this.#options;
 		const { spec, keeper } = record;
 		if (record.ended) return this.#archived(record, record.ended);
 		try {
@@ -154,10 +154,7 @@ export class Keepers implements Home, Caretaker {
 			link.close();
 		} catch (error) {
 			if (error instanceof SessionError) throw error;
-			if (await isAlive(keeper)) {
-				report(new Error(`session ${spec.id}: keeper ${keeper.pid} lives but does not answer`, { cause: error }));
-				return undefined;
-			}
+			if (await isAlive(keeper)) return undefined;
 		}
 		return this.#markLost(record, seen);
 	}
@@ -243,7 +240,10 @@ export class Keepers implements Home, Caretaker {
 		this.passed("adopt.connected");
 		const session = new KeptSession(record.spec, initialState(record.size), this);
 		if (found) session.connected(found);
-		else session.recover();
+		else {
+			this.#options.report(new Error(`session ${id}: its keeper (pid ${record.keeper.pid}) lives but does not answer`));
+			session.recover();
+		}
 		this.#sessions.add(session);
 		return session;
 	}
@@ -265,7 +265,10 @@ export class Keepers implements Home, Caretaker {
 	}
 
 	#keepSpare(link: KeeperLink): void {
-		if (this.#isClosed) return link.close();
+		if (this.#isClosed) {
+			link.close();
+			return;
+		}
 		link.onClose = () => {
 			const index = this.#spares.indexOf(link);
 			if (index >= 0) this.#spares.splice(index, 1);
@@ -291,7 +294,7 @@ export class Keepers implements Home, Caretaker {
 		const socket = join(socketDirectory, `${epoch}.sock`);
 		const keeper = spawnDetached({
 			argv: [process.execPath, ...NODE_FLAGS, this.#program, socket, epoch],
-			env: { PATH: process.env["PATH"] ?? "" },
+			env: { PATH: process.env.PATH ?? "" },
 			cwd: "/",
 			...(this.#log ? { output: this.#log.fd } : {}),
 		});
@@ -312,7 +315,9 @@ async function reachNew(keeper: Detached, address: KeeperAddress, generation: nu
 		} catch (error) {
 			if (error instanceof SessionError) throw error;
 			if (hasEnded || performance.now() > deadline) {
-				throw new SessionError("internal", "a keeper could not be started; its log in the state directory says why", { cause: error });
+				throw new SessionError("internal", "a keeper could not be started; its log in the state directory says why", {
+					cause: error,
+				});
 			}
 			await new Promise((resolve) => setTimeout(resolve, 5));
 		}

@@ -5,13 +5,22 @@
  */
 
 import { SessionError } from "../core/errors.ts";
-import { isFinal, type Item, type Mark, type Start } from "../core/event.ts";
+import { type Item, isFinal, type Mark, type Start } from "../core/event.ts";
 import type { KillOptions } from "../core/process.ts";
-import type { Act, ActOptions, FollowOptions, Lease, Receipt, Session, SessionInfo, SessionSpec } from "../core/session.ts";
+import type {
+	Act,
+	ActOptions,
+	FollowOptions,
+	Lease,
+	Receipt,
+	Session,
+	SessionInfo,
+	SessionSpec,
+} from "../core/session.ts";
 import { isEnded, type State } from "../core/state.ts";
 import type { ArchivedSession } from "./archived-session.ts";
 import { type KeeperLink, LinkLost } from "./keeper-link.ts";
-import type { Call } from "./messages.ts";
+import type { Question } from "./messages.ts";
 
 /** What a session that lost its link asks of the one who made it. */
 export interface Caretaker {
@@ -71,9 +80,17 @@ export class KeptSession implements Session {
 		this.#link?.close();
 	}
 
-	/** Ends the keeper, whatever it keeps. */
+	/** Ends the keeper, whatever it keeps, and waits until it is gone and can't write any more. */
 	async dismiss(): Promise<void> {
-		await this.#link?.call({ do: "quit", force: true }).catch(() => {});
+		this.#isLetGo = true;
+		const link = this.#link;
+		if (!link) return;
+		try {
+			await link.call({ do: "quit", force: true });
+		} catch (error) {
+			if (!(error instanceof LinkLost)) throw error;
+		}
+		await link.gone;
 	}
 
 	async info(): Promise<SessionInfo> {
@@ -126,7 +143,8 @@ export class KeptSession implements Session {
 			await this.#call({ do: "kill", options }, { isLong: true });
 		} catch (error) {
 			// The keeper may go as soon as its session has ended; if it died instead, its survivors were killed.
-			if (!(error instanceof LinkLost) && !(error instanceof SessionError && error.code === "session_closed")) throw error;
+			if (!(error instanceof LinkLost) && !(error instanceof SessionError && error.code === "session_closed"))
+				throw error;
 			await this.#located();
 		}
 	}
@@ -145,7 +163,7 @@ export class KeptSession implements Session {
 	}
 
 	async #call(
-		call: Exclude<Call, { do: "follow" }>,
+		call: Question,
 		options: { body?: Uint8Array; signal?: AbortSignal | undefined; isLong?: boolean } = {},
 	): Promise<unknown> {
 		for (;;) {
@@ -228,7 +246,7 @@ function isLink(home: KeeperLink | ArchivedSession | undefined): home is KeeperL
 }
 
 /** Whether asking twice does the same as asking once. */
-function isRepeatable(call: Call): boolean {
+function isRepeatable(call: Question): boolean {
 	return call.do === "act" ? call.options.origin !== undefined : call.do !== "acquire";
 }
 

@@ -111,9 +111,4 @@ export class Link<Incoming, Outgoing> {
 	end(): void {
 		this.#socket.end();
 	}
-
-	/** Lets the process end although the link is open. */
-	unref(): void {
-		this.#socket.unref();
-	}
 }

@@ -7,6 +7,7 @@
  *   keeper/main.js SOCKET EPOCH
  */
 
+import { writeSync } from "node:fs";
 import { createServer } from "node:net";
 import { systemClock } from "../backends/clock.ts";
 import { type Charge, Control } from "./control.ts";
@@ -28,7 +29,11 @@ process.umask(0o077);
 
 const report = (problem: unknown) => {
 	const text = problem instanceof Error ? (problem.stack ?? problem.message) : String(problem);
-	process.stderr.write(`${new Date().toISOString()} keeper ${process.pid}: ${text}\n`);
+	try {
+		writeSync(2, `${new Date().toISOString()} keeper ${process.pid}: ${text}\n`);
+	} catch {
+		// The log may be on the very disk that is full; reporting that would never end.
+	}
 };
 process.on("uncaughtException", report);
 process.on("unhandledRejection", report);

@@ -26,7 +26,8 @@ export type Opening = {
 	readonly fsync: "interval" | "always";
 };
 
-export type Call =
+/** What is asked and answered once. */
+export type Question =
 	| ({ readonly do: "open" } & Opening)
 	| { readonly do: "info" }
 	| { readonly do: "end" }
@@ -36,9 +37,13 @@ export type Call =
 	| { readonly do: "release"; readonly fence: number }
 	| { readonly do: "leaseChange"; readonly known: Lease }
 	| { readonly do: "kill"; readonly options: KillOptions }
-	| { readonly do: "follow"; readonly start: Start; readonly flow: "lossless" | "live" | null }
 	/** The keeper may go: its session has ended, or (`force`) is to be forgotten. */
 	| { readonly do: "quit"; readonly force: boolean };
+
+/** A cursor: answered by items, and by a result when it has ended. */
+export type Follow = { readonly do: "follow"; readonly start: Start; readonly flow: "lossless" | "live" | null };
+
+export type Call = Question | Follow;
 
 export type ToKeeper =
 	/** First of all. Of several servers the one with the highest generation is right. */
@@ -51,7 +56,9 @@ export type ToKeeper =
 export type WireError = { readonly code: Code; readonly message: string; readonly hint?: string };
 
 /** An output event's bytes travel as the frame's body. */
-export type WireItem = Gap | (Mark & { readonly kind: string; readonly time: number; readonly [field: string]: unknown });
+export type WireItem =
+	| Gap
+	| (Mark & { readonly kind: string; readonly time: number; readonly [field: string]: unknown });
 
 export type Welcome = {
 	readonly version: number;

@@ -64,7 +64,7 @@ function checkSocketPath(sockets: string): void {
 /** Makes a directory that only we can use, or makes sure that it is one. */
 async function makePrivate(path: string): Promise<void> {
 	try {
-		await mkdir(path, { recursive: true, mode: 0o700 });
+		await makeTree(path);
 		const { uid, mode } = await stat(path);
 		if (uid !== process.getuid?.()) throw new SessionError("permission_denied", `${path} belongs to another user`);
 		if ((mode & 0o077) !== 0) await chmod(path, 0o700);
@@ -75,6 +75,22 @@ async function makePrivate(path: string): Promise<void> {
 			hint: "choose another one with --state-dir",
 			cause: error,
 		});
+	}
+}
+
+/** Like mkdir with `recursive`, which in Node 20 never returns below /proc. */
+async function makeTree(path: string): Promise<void> {
+	try {
+		await mkdir(path, { mode: 0o700 });
+	} catch (error) {
+		const { code } = error as NodeJS.ErrnoException;
+		if (code === "EEXIST") return;
+		const parent = dirname(path);
+		const isParentMissing =
+			code === "ENOENT" && parent !== path && (await stat(parent).catch(() => undefined)) === undefined;
+		if (!isParentMissing) throw error;
+		await makeTree(parent);
+		await mkdir(path, { mode: 0o700 });
 	}
 }
 
@@ -112,7 +128,6 @@ async function readOrMake(file: string, make: () => string): Promise<string> {
 	} catch (error) {
 		if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
 		const text = make();
-		await mkdir(dirname(file), { recursive: true, mode: 0o700 });
 		await writeAtomically(file, `${text}\n`);
 		return text;
 	}

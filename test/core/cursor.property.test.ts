@@ -43,7 +43,11 @@ const step: fc.Arbitrary<Step> = fc.oneof(
 	},
 	{
 		weight: 6,
-		arbitrary: fc.record({ do: fc.constant("read" as const), reader: fc.nat(5), items: fc.integer({ min: 1, max: 8 }) }),
+		arbitrary: fc.record({
+			do: fc.constant("read" as const),
+			reader: fc.nat(5),
+			items: fc.integer({ min: 1, max: 8 }),
+		}),
 	},
 	{ weight: 1, arbitrary: fc.record({ do: fc.constant("abort" as const), reader: fc.nat(5) }) },
 	{ weight: 1, arbitrary: fc.record({ do: fc.constant("wait" as const), ms: fc.constantFrom(1, 20_000) }) },

@@ -64,7 +64,7 @@ function* cut({ stream, from, length }: Send): Generator<{ position: number; act
 		}
 		let to = position;
 		while (to < end && !isAct(to)) to++;
-		const bytes = Uint8Array.from({ length: to - position }, (_, i) => (stream << 6) | (position + i) % 64);
+		const bytes = Uint8Array.from({ length: to - position }, (_, i) => (stream << 6) | ((position + i) % 64));
 		yield { position, act: { kind: "write", bytes } };
 		position = to;
 	}

@@ -54,7 +54,10 @@ describe("the sessions of a node", () => {
 
 	test("have a name to themselves while they run", async () => {
 		open();
-		const [first, second] = await Promise.allSettled([sessions.create(idle({ name: "a" })), sessions.create(idle({ name: "a" }))]);
+		const [first, second] = await Promise.allSettled([
+			sessions.create(idle({ name: "a" })),
+			sessions.create(idle({ name: "a" })),
+		]);
 		expect(first.status).toBe("fulfilled");
 		expect(second).toMatchObject({ status: "rejected", reason: { code: "session_exists" } });
 		await sessions.list()[0]?.kill({ signal: "SIGKILL" });
@@ -63,7 +66,9 @@ describe("the sessions of a node", () => {
 
 	test("leave nothing behind when they can't be started", async () => {
 		open({ maxRunning: 1 });
-		await expect(sessions.create(startOf(["/no/such/program"], { name: "a" }))).rejects.toMatchObject({ code: "spawn_failed" });
+		await expect(sessions.create(startOf(["/no/such/program"], { name: "a" }))).rejects.toMatchObject({
+			code: "spawn_failed",
+		});
 		expect(sessions.list()).toEqual([]);
 		await sessions.create(idle({ name: "a" }));
 	});

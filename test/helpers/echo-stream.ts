@@ -57,7 +57,11 @@ export class EchoStream {
 	async start(): Promise<void> {
 		const command = `stty raw -echo; printf ${READY}; exec cat`;
 		const body = JSON.stringify({ command, mode: "pty" });
-		const response = await this.#fetch("/v1/sessions", { method: "POST", body, headers: { "content-type": "application/json" } });
+		const response = await this.#fetch("/v1/sessions", {
+			method: "POST",
+			body,
+			headers: { "content-type": "application/json" },
+		});
 		if (response.status !== 201) throw new Error(`create: ${response.status} ${await response.text()}`);
 		this.#id = ((await response.json()) as { id: string }).id;
 		let greeting = "";
@@ -113,7 +117,8 @@ export class EchoStream {
 		const response = await this.#retried(`/v1/sessions/${this.#id}/output?since=${since}&wait=1000`);
 		const gap = response.headers.get("hawser-gap");
 		if (gap) throw new Error(`a gap in the output: ${gap}`);
-		if (response.headers.get("hawser-offset") !== String(since)) throw new Error(`asked for ${since}, got ${response.headers.get("hawser-offset")}`);
+		if (response.headers.get("hawser-offset") !== String(since))
+			throw new Error(`asked for ${since}, got ${response.headers.get("hawser-offset")}`);
 		return Buffer.from(await response.arrayBuffer());
 	}
 

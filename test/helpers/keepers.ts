@@ -10,7 +10,7 @@ import { systemClock } from "../../src/backends/clock.ts";
 import { killSurvivors } from "../../src/backends/kill.ts";
 import type { Session } from "../../src/core/session.ts";
 import { Keepers, type KeepersOptions } from "../../src/keeper/keepers.ts";
-import { readRecord, type SessionRecord } from "../../src/keeper/record.ts";
+import { isAlive, type KeeperRecord, readRecord, type SessionRecord } from "../../src/keeper/record.ts";
 
 export const keeperProgram: string = fileURLToPath(new URL("../../dist/keeper/main.js", import.meta.url));
 
@@ -53,11 +53,13 @@ export class KeeperSite {
 	}
 
 	readonly #ids = new Set<string>();
+	readonly #keepers = new Map<string, KeeperRecord>();
 
 	async record(id: string): Promise<SessionRecord> {
 		this.#ids.add(id);
 		const record = await readRecord(join(this.directory, "sessions", id));
 		if (!record) throw new Error(`no record of session ${id}`);
+		this.#keepers.set(id, record.keeper);
 		return record;
 	}
 
@@ -71,6 +73,7 @@ export class KeeperSite {
 		}
 		await keepers.close();
 		for (const id of this.#ids) await killSurvivors(id);
+		for (const keeper of this.#keepers.values()) if (await isAlive(keeper)) process.kill(keeper.pid, "SIGKILL");
 		await rm(this.directory, { recursive: true, force: true });
 	}
 }

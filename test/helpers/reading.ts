@@ -6,7 +6,11 @@ import type { Session } from "../../src/core/session.ts";
 const PATIENCE_MS = 15_000;
 
 /** The items from a place up to the first that meets the condition, it included; all of them without one. */
-export async function itemsUntil(session: Session, start: Start, isLast: (item: Item, text: string) => boolean = () => false): Promise<Item[]> {
+export async function itemsUntil(
+	session: Session,
+	start: Start,
+	isLast: (item: Item, text: string) => boolean = () => false,
+): Promise<Item[]> {
 	const seen: Item[] = [];
 	const controller = new AbortController();
 	const timer = setTimeout(() => controller.abort(), PATIENCE_MS);
@@ -39,7 +43,10 @@ export function brief(item: Item): string {
 }
 
 /** Waits until something becomes true that no event tells of. */
-export async function eventually<Value>(what: string, look: () => Value | undefined | false | Promise<Value | undefined | false>): Promise<Value> {
+export async function eventually<Value>(
+	what: string,
+	look: () => Value | undefined | false | Promise<Value | undefined | false>,
+): Promise<Value> {
 	const deadline = Date.now() + PATIENCE_MS;
 	for (;;) {
 		const value = await look();

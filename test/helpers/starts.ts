@@ -4,7 +4,10 @@ import { randomBytes } from "node:crypto";
 import { childEnvironment } from "../../src/backends/environment.ts";
 import type { SessionSpec, SessionStart } from "../../src/core/session.ts";
 
-export type StartOptions = Partial<Omit<SessionSpec, "argv">> & { readonly drainMs?: number; readonly stdin?: "open" | "closed" };
+export type StartOptions = Partial<Omit<SessionSpec, "argv">> & {
+	readonly drainMs?: number;
+	readonly stdin?: "open" | "closed";
+};
 
 export function startOf(argv: readonly string[], options: StartOptions = {}): SessionStart {
 	const { drainMs = 2_000, stdin = "open", ...spec } = options;

@@ -4,9 +4,9 @@ import { describe, expect, test } from "vitest";
 import { living } from "../../src/backends/processes.ts";
 import type { Item } from "../../src/core/event.ts";
 import type { Session } from "../../src/core/session.ts";
+import { openForReading } from "../../src/journal/reader.ts";
 import { KeeperLink } from "../../src/keeper/keeper-link.ts";
 import { isAlive } from "../../src/keeper/record.ts";
-import { openForReading } from "../../src/journal/reader.ts";
 import { KeeperSite } from "../helpers/keepers.ts";
 import { brief, eventually, itemsUntil, outputUntil, textOf, write } from "../helpers/reading.ts";
 import { shell, startOf } from "../helpers/starts.ts";
@@ -103,7 +103,10 @@ describe("a session in a keeper", () => {
 		const again = only((await site.open()).adopted);
 		expect(await send(again, 0, "abcde")).toMatchObject({ next: 5 });
 		expect(await send(again, 2, "cde")).toMatchObject({ next: 5 });
-		await expect(send(again, 9, "x")).rejects.toMatchObject({ code: "invalid_argument", message: expect.stringContaining("position 5") });
+		await expect(send(again, 9, "x")).rejects.toMatchObject({
+			code: "invalid_argument",
+			message: expect.stringContaining("position 5"),
+		});
 		expect(await again.receipt("s", 4)).toEqual({ next: 5, written: 5 });
 		expect(await outputUntil(again, /e/)).toBe("Rabcde");
 	});
@@ -143,7 +146,9 @@ describe("when a keeper dies", () => {
 	test("its session is lost, a reader is told so after the last byte, and nothing of the program is left", async () => {
 		const site = await KeeperSite.create();
 		const { keepers } = await site.open();
-		const session = await keepers.start(shell("trap '' HUP; (trap '' HUP; exec setsid sleep 1000) & echo up; sleep 1000"));
+		const session = await keepers.start(
+			shell("trap '' HUP; (trap '' HUP; exec setsid sleep 1000) & echo up; sleep 1000"),
+		);
 		await outputUntil(session, /up/);
 		const { keeper } = await site.record(session.id);
 		await journaled(site, session);
@@ -154,7 +159,9 @@ describe("when a keeper dies", () => {
 		expect(items.at(-1)).toMatchObject({ kind: "lost" });
 		expect(session.state).toMatchObject({ status: "lost", exit: null });
 		await expect(write(session, "x")).rejects.toMatchObject({ code: "session_closed" });
-		const marked = await Promise.all(living().map(({ pid }) => readFile(`/proc/${pid}/environ`, "latin1").catch(() => "")));
+		const marked = await Promise.all(
+			living().map(({ pid }) => readFile(`/proc/${pid}/environ`, "latin1").catch(() => "")),
+		);
 		expect(marked.filter((text) => text.includes(`HAWSER_SESSION=${session.id}`))).toEqual([]);
 	});
 

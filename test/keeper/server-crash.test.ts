@@ -10,7 +10,7 @@ const KILLS = 50;
 const POINTS = ["input.received", "input.accepted", "output.delivered", "adopt.connected"];
 
 test(`a server killed ${KILLS} times, at random and at named points, loses no byte of a stream in either direction`, async () => {
-	const seed = Number(process.env["SEED"] ?? Date.now() % 1_000_000);
+	const seed = Number(process.env.SEED ?? Date.now() % 1_000_000);
 	console.info(`seed ${seed}: repeat with SEED=${seed}`);
 	const random = randomOf(seed);
 	const server = new CrashingServer(await temporaryDirectory());
@@ -43,6 +43,9 @@ test(`a server killed ${KILLS} times, at random and at named points, loses no by
 	expect(echo.received).toBeGreaterThan(KILLS * 1024);
 	console.info(`${echo.received} bytes each way over ${KILLS} kills`);
 
-	await fetch(`${server.url}/v1/sessions/${echo.id}`, { method: "DELETE", headers: { authorization: `Bearer ${token}` } });
+	await fetch(`${server.url}/v1/sessions/${echo.id}`, {
+		method: "DELETE",
+		headers: { authorization: `Bearer ${token}` },
+	});
 	await server.kill();
 }, 240_000);

@@ -1,0 +1,146 @@
+/** The suite that every kind of session passes, with real programs. */
+
+import { beforeEach, describe, expect, test } from "vitest";
+import type { Session, SessionStart } from "../../src/core/session.ts";
+import { brief, eventually, itemsUntil, outputUntil, textOf, write } from "../helpers/reading.ts";
+import { shell, startOf } from "../helpers/starts.ts";
+
+/** What every session must do, wherever it lives. `open` gives the place to start them in, for the time of one test. */
+export function sessionContract(where: string, open: () => Promise<(start: SessionStart) => Promise<Session>>): void {
+	describe(`a session ${where}`, () => {
+		let start: (what: SessionStart) => Promise<Session>;
+		beforeEach(async () => {
+			start = await open();
+		});
+
+		test("tells its whole life in order: output, exited, then closed, and nothing after it", async () => {
+			const session = await start(startOf(["/bin/sh", "-c", "printf out; printf err >&2; exit 4"], { mode: "pipe" }));
+			const items = await itemsUntil(session, { offset: 0 });
+			expect(items.map(({ kind }) => kind)).toEqual(["output", "output", "exited", "closed"]);
+			expect(items.slice(0, 2).map(brief).sort()).toEqual(["err", "out"]);
+			expect(session.state).toMatchObject({ status: "closed", exit: { code: 4, signal: null } });
+		});
+
+		test("carries out what it is asked in the order in which it was asked, whatever kind it is", async () => {
+			const session = await start(shell("stty raw -echo; printf ready; head -c 3; stty size; head -c 3"));
+			await outputUntil(session, /ready/);
+			await write(session, "abc");
+			await outputUntil(session, /24 80/);
+			await session.act({ kind: "resize", size: { cols: 100, rows: 40 } });
+			await write(session, "def");
+			const items = await itemsUntil(session, { offset: 0 });
+			expect(textOf(items)).toMatch(/^readyabc24 80\r?\ndef$/);
+			const kinds = items.map(brief);
+			expect(kinds.indexOf("resized")).toBeLessThan(kinds.indexOf("def"));
+		});
+
+		test("ends its program when its time is over, and says that this was why", async () => {
+			const session = await start(shell("sleep 1000 & exec sleep 1000", { timeoutMs: 50 }));
+			await itemsUntil(session, { offset: 0 });
+			expect(session.state.exit).toEqual({ code: null, signal: "SIGHUP", reason: "timeout" });
+		});
+
+		test("ends its program when it has been idle, but not while it works", async () => {
+			const session = await start(
+				shell("i=0; while [ $i -lt 8 ]; do echo $i; sleep 0.1; i=$((i+1)); done; exec sleep 1000", {
+					idleTimeoutMs: 400,
+				}),
+			);
+			const items = await itemsUntil(session, { offset: 0 });
+			expect(textOf(items)).toContain("7");
+			expect(session.state.exit).toMatchObject({ signal: "SIGHUP", reason: "idle" });
+		});
+
+		test("says who killed it", async () => {
+			const session = await start(shell("exec sleep 1000"));
+			await session.kill({ by: "ana", signal: "SIGKILL" });
+			expect(session.state).toMatchObject({
+				status: "closed",
+				exit: { signal: "SIGKILL", reason: "killed", by: "ana" },
+			});
+		});
+
+		test("of a program that ends by itself has no reason, even when a kill comes too late", async () => {
+			const session = await start(startOf(["/bin/true"]));
+			await itemsUntil(session, { offset: 0 });
+			await session.kill();
+			expect(session.state.exit).toEqual({ code: 0, signal: null });
+		});
+
+		test("refuses input once its program has ended", async () => {
+			const session = await start(startOf(["/bin/true"]));
+			await itemsUntil(session, { offset: 0 });
+			await expect(write(session, "late")).rejects.toMatchObject({ code: "session_closed" });
+		});
+
+		test("can be killed while its program does not read and input is stuck", async () => {
+			const session = await start(shell("stty raw -echo; printf ready; sleep 1000"));
+			await outputUntil(session, /ready/);
+			const bytes = new Uint8Array(128 * 1024);
+			const { next, written } = await session.act({ kind: "write", bytes }, { origin: { stream: "s", position: 0 } });
+			expect(next).toBe(bytes.byteLength);
+			expect(written).toBeLessThan(next);
+			await session.kill({ signal: "SIGKILL" });
+			expect(session.state.status).toBe("closed");
+		});
+
+		test.each([
+			{ cols: 0, rows: 24 },
+			{ cols: -1, rows: 24 },
+			{ cols: 80, rows: 65_536 },
+			{ cols: 80.5, rows: 24 },
+		])("refuses the size %j", async (size) => {
+			const session = await start(shell("exec sleep 1000"));
+			await expect(session.act({ kind: "resize", size })).rejects.toMatchObject({
+				code: "invalid_argument",
+				message: expect.stringContaining("1 to 65535"),
+			});
+			await session.kill({ signal: "SIGKILL" });
+		});
+
+		test("on pipes has no size", async () => {
+			const session = await start(startOf(["/bin/cat"], { mode: "pipe" }));
+			await expect(session.act({ kind: "resize", size: { cols: 1, rows: 1 } })).rejects.toMatchObject({
+				code: "unsupported",
+			});
+			await session.act({ kind: "eof" });
+			await itemsUntil(session, { offset: 0 });
+			expect(session.state.exit).toEqual({ code: 0, signal: null });
+		});
+
+		test("waits for a lossless reader at the bound, and loses none of its bytes", async () => {
+			const retention = { memoryBytes: 64 * 1024, journalBytes: 0 };
+			const argv = ["/bin/sh", "-c", "read -r go; exec seq 1 300000"];
+			const session = await start(startOf(argv, { mode: "pipe", retention }));
+			const parts: Uint8Array[] = [];
+			let slowness = 0;
+			const items = session.follow({ offset: 0 }, { flow: "lossless" });
+			await write(session, "\n");
+			for await (const item of items) {
+				expect(item.kind).not.toBe("gap");
+				if (item.kind === "output") parts.push(item.bytes);
+				// Now and then lets the program run into the bound.
+				if (++slowness % 10 === 0) for (let i = 0; i < 20; i++) await new Promise((resolve) => setImmediate(resolve));
+			}
+			const lines = Buffer.concat(parts).toString().split("\n");
+			expect(lines).toHaveLength(300_001);
+			expect(lines[299_999]).toBe("300000");
+		});
+
+		test("counts who reads it", async () => {
+			const session = await start(shell("exec sleep 1000"));
+			const controller = new AbortController();
+			const reading = itemsUntil(session, "end").catch(() => {});
+			const other = session.follow("end", { signal: controller.signal })[Symbol.asyncIterator]().next();
+			const count = (wanted: number) =>
+				eventually(`${wanted}`, async () => (await session.info()).attachments === wanted);
+			await count(2);
+			controller.abort();
+			await other;
+			await count(1);
+			await session.kill({ signal: "SIGKILL" });
+			await reading;
+			await count(0);
+		});
+	});
+}

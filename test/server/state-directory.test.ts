@@ -1,0 +1,103 @@
+import { chown, mkdir, readFile, stat, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { openStateDirectory, type StateDirectory } from "../../src/server/state-directory.ts";
+import { temporaryDirectory } from "../helpers/temporary.ts";
+
+async function open(path: string, sockets = join(path, "run")): Promise<StateDirectory> {
+	const state = await openStateDirectory(path, sockets);
+	onTestFinished(() => state.release().catch(() => {}));
+	return state;
+}
+
+describe("the state directory", () => {
+	test("is made for its owner alone", async () => {
+		const path = join(await temporaryDirectory(), "deep", "state");
+		const state = await open(path);
+		expect((await stat(path)).mode & 0o777).toBe(0o700);
+		expect((await stat(state.sockets)).mode & 0o777).toBe(0o700);
+		await state.adminToken(() => "secret");
+		expect((await stat(join(path, "admin-token"))).mode & 0o777).toBe(0o600);
+	});
+
+	test("is closed to others if it was open to them", async () => {
+		const path = join(await temporaryDirectory(), "state");
+		await mkdir(path, { mode: 0o755 });
+		await open(path);
+		expect((await stat(path)).mode & 0o777).toBe(0o700);
+	});
+
+	test("counts the servers that were ever started on it", async () => {
+		const path = await temporaryDirectory();
+		for (const generation of [1, 2, 3]) {
+			const state = await open(path);
+			expect(state.generation).toBe(generation);
+			await state.release();
+		}
+	});
+
+	test("keeps one admin token", async () => {
+		const path = await temporaryDirectory();
+		const state = await open(path);
+		expect(await state.adminToken(() => "first")).toBe("first");
+		expect(await state.adminToken(() => "second")).toBe("first");
+	});
+
+	test("tells others where the server is, as long as it is there", async () => {
+		const path = await temporaryDirectory();
+		const state = await open(path);
+		await state.announce("http://127.0.0.1:1");
+		expect(JSON.parse(await readFile(join(path, "server.json"), "utf8"))).toEqual({
+			url: "http://127.0.0.1:1",
+			pid: process.pid,
+		});
+		await state.release();
+		await expect(stat(join(path, "server.json"))).rejects.toMatchObject({ code: "ENOENT" });
+	});
+});
+
+describe("the state directory is refused, in one sentence that says what would do,", () => {
+	test("while another server has it", async () => {
+		const path = await temporaryDirectory();
+		const state = await open(path);
+		await state.announce("http://127.0.0.1:7707");
+		await expect(open(path)).rejects.toMatchObject({
+			code: "session_exists",
+			message: `another server (http://127.0.0.1:7707) is running on the state directory ${path}`,
+			hint: expect.stringContaining("--state-dir"),
+		});
+		await state.release();
+		await open(path);
+	});
+
+	test("when its path is too long for sockets, before anything is made", async () => {
+		const path = join(await temporaryDirectory(), "x".repeat(90));
+		await expect(open(path)).rejects.toMatchObject({
+			code: "invalid_argument",
+			message: expect.stringContaining("too long for sockets"),
+			hint: expect.stringContaining("--runtime-dir"),
+		});
+		await expect(stat(path)).rejects.toMatchObject({ code: "ENOENT" });
+		const short = await temporaryDirectory();
+		await open(path, short);
+	});
+
+	test("when it can't be made", async () => {
+		const file = join(await temporaryDirectory(), "file");
+		await writeFile(file, "");
+		await expect(open(join(file, "state"))).rejects.toMatchObject({
+			code: "permission_denied",
+			message: expect.stringContaining("ENOTDIR"),
+		});
+		await expect(open("/proc/hawser-state")).rejects.toMatchObject({ code: "permission_denied" });
+	});
+
+	test("when it belongs to another user", async () => {
+		const path = await temporaryDirectory();
+		await chown(path, 65_534, 65_534);
+		await expect(open(path)).rejects.toMatchObject({
+			code: "permission_denied",
+			message: expect.stringContaining("another user"),
+		});
+	});
+});
