@@ -118,7 +118,7 @@ export class InputQueue {
 			try {
 				// Acts that need no waiting are done in the same turn, so that a key press is not delayed by one.
 				const done = entry.act && this.#perform(entry.act);
-				if (done) await done;
+				if (done !== undefined) await done;
 			} catch (error) {
 				// The process takes no more; who asked learns it from the log and from receipts that stop growing.
 				if (!(error instanceof SessionError)) this.#onFailure(error);

@@ -34,14 +34,14 @@ export type SessionStart = { readonly spec: SessionSpec; readonly command: Comma
 
 export type SessionInfo = SessionSpec &
 	State & {
-	readonly pid: number | null;
-	/** The oldest output byte that can be read, and the one that comes next. */
-	readonly offsets: { readonly oldest: number; readonly end: number };
-	/** How many cursors read it now. */
-	readonly attachments: number;
-	readonly lease: Lease;
-	readonly terminal: TerminalState | null;
-};
+		readonly pid: number | null;
+		/** The oldest output byte that can be read, and the one that comes next. */
+		readonly offsets: { readonly oldest: number; readonly end: number };
+		/** How many cursors read it now. */
+		readonly attachments: number;
+		readonly lease: Lease;
+		readonly terminal: TerminalState | null;
+	};
 
 export type FollowOptions = {
 	/** Ends the iteration, without an error, at the next item. */
@@ -54,7 +54,11 @@ export type FollowOptions = {
 export type Act =
 	| { readonly kind: "write"; readonly bytes: Uint8Array }
 	| { readonly kind: "resize"; readonly size: Size }
-	| { readonly kind: "signal"; readonly signal: string; /** Overtakes input that is still waiting. */ readonly urgent?: boolean }
+	| {
+			readonly kind: "signal";
+			readonly signal: string /** Overtakes input that is still waiting. */;
+			readonly urgent?: boolean;
+	  }
 	| { readonly kind: "eof" };
 
 /** Which act this is, so that a repeated one is recognised; without it an act counts as new. */
@@ -63,7 +67,10 @@ export type Origin = {
 	readonly position: number;
 };
 
-export type ActOptions = { readonly origin?: Origin; /** The lease under which this is done. */ readonly fence?: number };
+export type ActOptions = {
+	readonly origin?: Origin /** The lease under which this is done. */;
+	readonly fence?: number;
+};
 
 /** How far an input stream has come: `next` is the position wanted, `written` what the kernel took. */
 export type Receipt = { readonly next: number; readonly written: number };
