@@ -1,0 +1,70 @@
+#!/usr/bin/env node
+/**
+ * Makes a fresh checkout ready, and does nothing, quickly, when it is.
+ *
+ * Plain JavaScript without dependencies, because it runs before there are any:
+ * `node scripts/setup.js [start|test|build|bench]`.
+ */
+
+import { fileURLToPath } from "node:url";
+import { installPackages } from "./packages.js";
+import { say } from "./run.js";
+import { ensureCommands, ensureCompiler } from "./system.js";
+import { compile } from "./typescript.js";
+
+const LOWEST_NODE = 20;
+
+const purposes = ["start", "test", "build", "bench"];
+
+export async function setUp(purpose) {
+	process.chdir(fileURLToPath(new URL("..", import.meta.url)));
+	checkNode();
+	installPackages();
+	await buildAddon();
+	compile({ project: "tsconfig.json", root: "src", sources: ["src"], output: "dist", executables: ["cli/main.js"] });
+	if (purpose === "test") ensureCommands();
+	if (purpose === "bench") {
+		// Emitted as dist-bench/src and dist-bench/bench; the link puts the addon where src/native looks for it.
+		compile({
+			project: "tsconfig.test.json",
+			root: ".",
+			sources: ["src", "bench", "test", "vitest.config.ts"],
+			output: "dist-bench",
+			links: { native: "../native" },
+		});
+	}
+}
+
+function checkNode() {
+	const major = Number(process.versions.node.split(".")[0]);
+	if (major >= LOWEST_NODE) return;
+	throw new Error(
+		`Hawser needs Node.js ${LOWEST_NODE} or newer, and this is ${process.version}. See https://nodejs.org`,
+	);
+}
+
+async function buildAddon() {
+	if (process.platform !== "linux") {
+		say(`the addon is for Linux; on ${process.platform} there are no sessions with a terminal`);
+		return;
+	}
+	const { buildAddon } = await import("../native/build.js");
+	buildAddon({
+		log(sentence) {
+			// Called only when there is something to compile: an addon that is there needs no compiler.
+			ensureCompiler();
+			say(sentence);
+		},
+	});
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
+	const purpose = process.argv[2] ?? "build";
+	try {
+		if (!purposes.includes(purpose)) throw new Error(`usage: node scripts/setup.js [${purposes.join("|")}]`);
+		await setUp(purpose);
+	} catch (error) {
+		console.error(`set-up: ${error instanceof Error ? error.message : String(error)}`);
+		process.exitCode = 1;
+	}
+}
