@@ -1,0 +1,91 @@
+/** One HTTP request at a time to a server that may move or be away. */
+
+import { errorOf, HawserError } from "./error.ts";
+
+/** Where a server is, and what to show it. */
+export type Address = { readonly url: string; readonly token?: string | undefined };
+
+export type ConnectOptions = Address & {
+	/** Asked for the address again once the server can't be reached under the old one. */
+	readonly locate?: () => Promise<Address>;
+	/** Instead of the global one. */
+	readonly fetch?: typeof globalThis.fetch;
+};
+
+export type Call = {
+	readonly method?: "GET" | "POST" | "DELETE";
+	readonly path: string;
+	readonly query?: Readonly<Record<string, string | number | readonly string[] | undefined>>;
+	readonly json?: unknown;
+	readonly bytes?: Uint8Array<ArrayBuffer>;
+	readonly headers?: Readonly<Record<string, string>>;
+	readonly signal?: AbortSignal | undefined;
+};
+
+export class Transport {
+	readonly #fetch: typeof globalThis.fetch;
+	readonly #locate: (() => Promise<Address>) | undefined;
+	#address: Address;
+	#isStale = false;
+
+	constructor({ locate, fetch = globalThis.fetch, ...address }: ConnectOptions) {
+		this.#address = address;
+		this.#locate = locate;
+		this.#fetch = fetch;
+	}
+
+	/** The answer, if it is a success; throws a HawserError otherwise, and the signal's reason when that is aborted. */
+	async request(call: Call): Promise<Response> {
+		if (this.#isStale && this.#locate) this.#address = await this.#locate();
+		const { url, token } = this.#address;
+		const headers = new Headers(call.headers);
+		if (token !== undefined) headers.set("authorization", `Bearer ${token}`);
+		if (call.json !== undefined) headers.set("content-type", "application/json");
+		if (call.bytes !== undefined) headers.set("content-type", "application/octet-stream");
+		const response = await this.#send(url, call, headers);
+		if (!response.ok) throw await errorOf(response);
+		return response;
+	}
+
+	/** The whole body; a connection that breaks off in the middle of it is the same as none. */
+	async body(response: Response, signal?: AbortSignal): Promise<Uint8Array> {
+		try {
+			return new Uint8Array(await response.arrayBuffer());
+		} catch (error) {
+			throw this.#unreachable(error, signal);
+		}
+	}
+
+	async #send(url: string, call: Call, headers: Headers): Promise<Response> {
+		const target = addressOf(url, call);
+		try {
+			const response = await this.#fetch(target, {
+				method: call.method ?? "GET",
+				headers,
+				body: call.bytes ?? (call.json === undefined ? null : JSON.stringify(call.json)),
+				signal: call.signal ?? null,
+			});
+			this.#isStale = false;
+			return response;
+		} catch (error) {
+			throw this.#unreachable(error, call.signal);
+		}
+	}
+
+	#unreachable(error: unknown, signal: AbortSignal | undefined): unknown {
+		if (signal?.aborted) return signal.reason;
+		this.#isStale = true;
+		const { url } = this.#address;
+		return new HawserError("node_unavailable", `no server can be reached at ${url}`, { cause: error });
+	}
+}
+
+function addressOf(base: string, { path, query = {} }: Call): URL {
+	const url = new URL(path, base);
+	for (const [key, value] of Object.entries(query)) {
+		for (const one of Array.isArray(value) ? value : [value]) {
+			if (one !== undefined) url.searchParams.append(key, String(one));
+		}
+	}
+	return url;
+}

@@ -1,0 +1,182 @@
+/** The native API's schemas: what they describe is what is validated, and what the API description will say. */
+
+import Type, { type Static, type TSchema, type TUnsafe } from "typebox";
+import {
+	type CreateSession,
+	type Health,
+	type InputReceipt,
+	limits,
+	type SessionList,
+	type SessionMessage,
+} from "../../protocol/messages.ts";
+
+/** Both directions, because a schema that is merely assignable would accept too little or too much. */
+type Same<A, B> = [A, B] extends [B, A] ? true : false;
+
+/** Ties a schema to the type in `protocol`, which clients compile against; does not compile when they differ. */
+function schemaOf<T>(): <S extends TSchema>(schema: S & (Same<Static<S>, T> extends true ? S : never)) => TUnsafe<T> {
+	return (schema) => Type.Unsafe<T>(schema);
+}
+
+const closed = { additionalProperties: false } as const;
+
+/** No control characters: a name is printed into terminals. */
+const PRINTABLE = "^[^\\u0000-\\u001f\\u007f-\\u009f\\u2028-\\u202e\\u2066-\\u2069]*$";
+/** What `execve` can carry: a zero byte would silently cut the value. */
+const NO_NUL = "^[^\\u0000]*$";
+
+const text = Type.String({ pattern: NO_NUL });
+const size = Type.Integer({ minimum: 1, maximum: limits.maxSize });
+const milliseconds = Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER });
+const bytes = Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER });
+const offset = Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER });
+const nullable = <S extends TSchema>(schema: S) => Type.Union([schema, Type.Null()]);
+const mode = Type.Union([Type.Literal("pty"), Type.Literal("pipe")]);
+const labelText = Type.String({ maxLength: limits.labelLength, pattern: PRINTABLE });
+const state = Type.Union([
+	Type.Literal("running"),
+	Type.Literal("exited"),
+	Type.Literal("closed"),
+	Type.Literal("lost"),
+]);
+
+export const createSession: TUnsafe<CreateSession> = schemaOf<CreateSession>()(
+	Type.Object(
+		{
+			argv: Type.Optional(Type.Array(text, { minItems: 1, maxItems: 4096 })),
+			command: Type.Optional(Type.String({ minLength: 1, pattern: NO_NUL })),
+			cwd: Type.Optional(Type.String({ pattern: "^/[^\\u0000]*$", maxLength: 4096, description: "an absolute path" })),
+			env: Type.Optional(
+				Type.Record(Type.String({ pattern: "^[^=\\u0000]+$" }), nullable(text), { ...closed, maxProperties: 1024 }),
+			),
+			mode: Type.Optional(mode),
+			cols: Type.Optional(size),
+			rows: Type.Optional(size),
+			name: Type.Optional(
+				Type.String({
+					minLength: 1,
+					maxLength: limits.nameLength,
+					pattern: PRINTABLE,
+					description: "printable characters",
+				}),
+			),
+			labels: Type.Optional(
+				Type.Record(Type.String({ pattern: "^[A-Za-z0-9_./-]{1,64}$" }), labelText, {
+					...closed,
+					maxProperties: limits.labels,
+				}),
+			),
+			workspace: Type.Optional(
+				Type.String({ pattern: "^[A-Za-z0-9_.-]{1,64}$", description: "1 to 64 of A-Z, a-z, 0-9, _ . -" }),
+			),
+			timeoutMs: Type.Optional(milliseconds),
+			idleTimeoutMs: Type.Optional(milliseconds),
+			durable: Type.Optional(Type.Boolean()),
+			retain: Type.Optional(
+				Type.Object({ memoryBytes: Type.Optional(bytes), journalBytes: Type.Optional(bytes) }, closed),
+			),
+			stdin: Type.Optional(Type.Union([Type.Literal("open"), Type.Literal("closed")])),
+		},
+		closed,
+	),
+);
+
+export const session: TUnsafe<SessionMessage> = schemaOf<SessionMessage>()(
+	Type.Object({
+		id: Type.String(),
+		name: nullable(Type.String()),
+		state,
+		argv: Type.Array(Type.String()),
+		cwd: Type.String(),
+		mode,
+		size: Type.Object({ cols: size, rows: size }),
+		pid: nullable(Type.Integer()),
+		offsets: Type.Object({ oldest: offset, end: offset }),
+		exit: nullable(
+			Type.Object({
+				code: nullable(Type.Integer()),
+				signal: nullable(Type.String()),
+				reason: Type.Optional(
+					Type.Union([Type.Literal("timeout"), Type.Literal("idle"), Type.Literal("killed"), Type.Literal("oom")]),
+				),
+				by: Type.Optional(Type.String()),
+			}),
+		),
+		createdAt: milliseconds,
+		endedAt: nullable(milliseconds),
+		attachments: Type.Integer(),
+		lease: Type.Object({ fence: Type.Integer(), holder: nullable(Type.String()), exclusive: Type.Boolean() }),
+		labels: Type.Record(Type.String(), Type.String()),
+		workspace: Type.String(),
+		durable: Type.Boolean(),
+		retain: Type.Object({ memoryBytes: bytes, journalBytes: bytes }),
+		timeoutMs: milliseconds,
+		idleTimeoutMs: milliseconds,
+	}),
+);
+
+export const sessionList: TUnsafe<SessionList> = schemaOf<SessionList>()(
+	Type.Object({ sessions: Type.Array(session), next: nullable(Type.String()) }),
+);
+
+export const inputReceipt: TUnsafe<InputReceipt> = schemaOf<InputReceipt>()(
+	Type.Object({ next: offset, written: offset }),
+);
+
+export const health: TUnsafe<Health> = schemaOf<Health>()(
+	Type.Object({ status: Type.Literal("ok"), version: Type.String() }),
+);
+
+export type ListQuery = {
+	state?: SessionMessage["state"][];
+	workspace?: string;
+	label?: string[];
+	after?: string;
+	limit?: number;
+};
+export const listQuery: TUnsafe<ListQuery> = schemaOf<ListQuery>()(
+	Type.Object(
+		{
+			state: Type.Optional(Type.Array(state)),
+			workspace: Type.Optional(Type.String()),
+			label: Type.Optional(Type.Array(Type.String())),
+			after: Type.Optional(Type.String()),
+			limit: Type.Optional(Type.Integer({ minimum: 1, maximum: limits.maxListed })),
+		},
+		closed,
+	),
+);
+
+export type DeleteQuery = { keep?: "0" | "1"; signal?: string; graceMs?: number };
+export const deleteQuery: TUnsafe<DeleteQuery> = schemaOf<DeleteQuery>()(
+	Type.Object(
+		{
+			keep: Type.Optional(Type.Union([Type.Literal("0"), Type.Literal("1")])),
+			signal: Type.Optional(
+				Type.String({ pattern: "^(SIG)?[A-Z][A-Z0-9+]{1,15}$", description: "a name such as TERM" }),
+			),
+			graceMs: Type.Optional(Type.Integer({ minimum: 0, maximum: 600_000 })),
+		},
+		closed,
+	),
+);
+
+export type InputQuery = { wait?: "accepted" | "written" };
+export const inputQuery: TUnsafe<InputQuery> = schemaOf<InputQuery>()(
+	Type.Object({ wait: Type.Optional(Type.Union([Type.Literal("accepted"), Type.Literal("written")])) }, closed),
+);
+
+export type OutputQuery = { since?: number; max?: number; wait?: number };
+export const outputQuery: TUnsafe<OutputQuery> = schemaOf<OutputQuery>()(
+	Type.Object(
+		{
+			since: Type.Optional(offset),
+			max: Type.Optional(Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER })),
+			wait: Type.Optional(milliseconds),
+		},
+		closed,
+	),
+);
+
+export type IdParams = { id: string };
+export const idParams: TUnsafe<IdParams> = schemaOf<IdParams>()(Type.Object({ id: Type.String() }));

@@ -1,0 +1,100 @@
+/** Output over HTTP: the bytes from an offset on, now or as soon as there are any. */
+
+import type { Gap } from "../../core/event.ts";
+import type { Session, SessionInfo } from "../../core/session.ts";
+import { limits, outputHeaders } from "../../protocol/messages.ts";
+import type { Hosting } from "../front.ts";
+import { idParams, type OutputQuery, outputQuery } from "./messages.ts";
+import { findSession, type NativeApp, type NativeParts, patienceOf } from "./parts.ts";
+
+export function addOutput(app: NativeApp, { sessions }: NativeParts, hosting: Hosting): void {
+	app.get(
+		"/v1/sessions/:id/output",
+		{ config: { policy: "admin" }, schema: { params: idParams, querystring: outputQuery } },
+		async (request, reply) => {
+			const session = findSession(sessions, request.params.id);
+			const patience = patienceOf(reply, hosting);
+			try {
+				const part = await readPart(session, request.query, patience.signal);
+				// Asked after the reading: a state that says "closed" then comes with the final end.
+				reply.headers(headersOf(part, await session.info()));
+				return reply.type("application/octet-stream").header("cache-control", "no-store").send(part.bytes);
+			} finally {
+				patience.end();
+			}
+		},
+	);
+}
+
+type Part = { readonly offset: number; readonly bytes: Buffer; readonly gap: Gap | undefined };
+
+/** What is there from `since` on, up to `max`; when there is nothing, waits for the first bytes, the end, or the time. */
+async function readPart(session: Session, query: OutputQuery, signal: AbortSignal): Promise<Part> {
+	const { end } = (await session.info()).offsets;
+	const since = Math.min(query.since ?? 0, end);
+	const max = Math.min(query.max ?? limits.outputBytes, limits.maxOutputBytes);
+	const waitMs = Math.min(query.wait ?? 0, limits.maxWaitMs);
+	if (since < end) return collect(session, { since, max, end }, signal);
+	if (waitMs === 0) return { offset: since, bytes: Buffer.alloc(0), gap: undefined };
+
+	const controller = new AbortController();
+	const abort = () => controller.abort();
+	const timer = setTimeout(abort, waitMs);
+	if (signal.aborted) abort();
+	signal.addEventListener("abort", abort, { once: true });
+	try {
+		return await collect(session, { since, max, end: undefined }, controller.signal);
+	} finally {
+		clearTimeout(timer);
+		signal.removeEventListener("abort", abort);
+	}
+}
+
+type Range = {
+	readonly since: number;
+	readonly max: number /** Known to be there; undefined waits for the first bytes. */;
+	readonly end: number | undefined;
+};
+
+async function collect(session: Session, range: Range, signal: AbortSignal): Promise<Part> {
+	const chunks: Uint8Array[] = [];
+	let gap: Gap | undefined;
+	let { since: position, end } = range;
+	let length = 0;
+	// Lossless, because nothing may be dropped between two reads of one answer; it holds the log only for that long.
+	for await (const item of session.follow({ offset: range.since }, { signal, flow: "lossless" })) {
+		if (item.kind === "gap") {
+			// What comes after a gap belongs to the next answer, whose headers can say so.
+			if (length > 0) break;
+			gap = item;
+			position = item.to;
+		} else if (item.kind === "output") {
+			const bytes = item.bytes.subarray(0, range.max - length);
+			chunks.push(bytes);
+			length += bytes.byteLength;
+			position = item.offset + bytes.byteLength;
+			end ??= (await session.info()).offsets.end;
+		}
+		if (length >= range.max || (end !== undefined && position >= end)) break;
+	}
+	return { offset: position - length, bytes: Buffer.concat(chunks, length), gap };
+}
+
+function headersOf({ offset, bytes, gap }: Part, info: SessionInfo): Record<string, string> {
+	return {
+		[outputHeaders.offset]: String(offset),
+		[outputHeaders.next]: String(offset + bytes.byteLength),
+		[outputHeaders.end]: String(info.offsets.end),
+		[outputHeaders.status]: info.status,
+		...(info.exit ? { [outputHeaders.exit]: asciiJson(info.exit) } : {}),
+		...(gap ? { [outputHeaders.gap]: `from=${gap.from}, to=${gap.to}, reason=${gap.reason}` } : {}),
+	};
+}
+
+/** JSON that a header can carry whatever is in it. */
+function asciiJson(value: unknown): string {
+	return JSON.stringify(value).replace(
+		/[^\x20-\x7e]/g,
+		(character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`,
+	);
+}

@@ -1,0 +1,139 @@
+/** Sessions over HTTP: create, list, look at, end. */
+
+import { SessionError } from "../../core/errors.ts";
+import type { Session, SessionInfo } from "../../core/session.ts";
+import type { Sessions } from "../../core/sessions.ts";
+import { type CreateSession, limits, type SessionList, type SessionMessage } from "../../protocol/messages.ts";
+import type { StartRequest } from "../front.ts";
+import { createSession, deleteQuery, idParams, type ListQuery, listQuery, session, sessionList } from "./messages.ts";
+import { findSession, type NativeApp, type NativeParts } from "./parts.ts";
+
+export function addSessions(app: NativeApp, { sessions, prepare }: NativeParts): void {
+	const config = { policy: "admin" } as const;
+
+	app.post(
+		"/v1/sessions",
+		{ config, schema: { body: createSession, response: { 201: session } } },
+		async (request, reply) => {
+			const created = await sessions.create(prepare(toStartRequest(request.body)));
+			return reply
+				.code(201)
+				.header("location", `/v1/sessions/${created.id}`)
+				.send(toMessage(await created.info()));
+		},
+	);
+
+	app.get("/v1/sessions", { config, schema: { querystring: listQuery, response: { 200: sessionList } } }, (request) =>
+		page(sessions, request.query),
+	);
+
+	app.get("/v1/sessions/:id", { config, schema: { params: idParams, response: { 200: session } } }, async (request) =>
+		toMessage(await findSession(sessions, request.params.id).info()),
+	);
+
+	app.delete(
+		"/v1/sessions/:id",
+		{ config, schema: { params: idParams, querystring: deleteQuery } },
+		async (request, reply) => {
+			const found = findSession(sessions, request.params.id);
+			const { keep, signal, graceMs } = request.query;
+			const by = request.principal?.name;
+			const isGentle = signal !== undefined || graceMs !== undefined;
+			if (keep === "1" || isGentle) {
+				await found.kill({
+					reason: "killed",
+					...(by === undefined ? {} : { by }),
+					...(signal === undefined ? {} : { signal: signal.startsWith("SIG") ? signal : `SIG${signal}` }),
+					...(graceMs === undefined ? {} : { graceMs }),
+				});
+			}
+			if (keep === "1") return reply.send(toMessage(await found.info()));
+			await sessions.remove(found.id, by);
+			return reply.code(204).send();
+		},
+	);
+}
+
+/** A terminal line is a shell's business; everything else names its program itself. */
+function toStartRequest(body: CreateSession): StartRequest {
+	const { argv, command, cols, rows, retain, ...rest } = body;
+	if ((argv === undefined) === (command === undefined)) {
+		throw new SessionError("invalid_argument", "argv, command: exactly one of the two is required", {
+			hint: 'argv is a list such as ["ls", "-l"], command a line for /bin/sh -c',
+		});
+	}
+	if (argv?.[0] === "") throw new SessionError("invalid_argument", "argv.0: must name a program");
+	return {
+		...rest,
+		argv: argv ?? ["/bin/sh", "-c", command ?? ""],
+		size: { ...(cols === undefined ? {} : { cols }), ...(rows === undefined ? {} : { rows }) },
+		retention: retain,
+	};
+}
+
+async function page(sessions: Sessions, query: ListQuery): Promise<SessionList> {
+	const matching = sessions.list().filter((candidate) => matches(candidate, query));
+	const from = query.after === undefined ? 0 : indexAfter(matching, sessions, query.after);
+	const limit = query.limit ?? limits.listed;
+	const found: SessionMessage[] = [];
+	for (const candidate of matching.slice(from)) {
+		const info = await candidate.info();
+		if (query.state && !query.state.includes(info.status)) continue;
+		// One more than fits shows that there is a next page, which then never turns out to be empty.
+		if (found.length === limit) return { sessions: found, next: found.at(-1)?.id ?? null };
+		found.push(toMessage(info));
+	}
+	return { sessions: found, next: null };
+}
+
+function matches({ spec }: Session, { workspace, label }: ListQuery): boolean {
+	if (workspace !== undefined && spec.workspace !== workspace) return false;
+	return (label ?? []).every((wanted) => {
+		const split = wanted.indexOf("=");
+		if (split < 0) return Object.hasOwn(spec.labels, wanted);
+		const key = wanted.slice(0, split);
+		return Object.hasOwn(spec.labels, key) && spec.labels[key] === wanted.slice(split + 1);
+	});
+}
+
+function indexAfter(matching: readonly Session[], sessions: Sessions, after: string): number {
+	const all = sessions.list();
+	const place = all.findIndex(({ id }) => id === after);
+	if (place < 0) {
+		throw new SessionError(
+			"invalid_argument",
+			`after: there is no session ${JSON.stringify(after.slice(0, 64))} any more`,
+			{
+				hint: "list again from the start",
+			},
+		);
+	}
+	const later = new Set(all.slice(place + 1));
+	const index = matching.findIndex((candidate) => later.has(candidate));
+	return index < 0 ? matching.length : index;
+}
+
+export function toMessage(info: SessionInfo): SessionMessage {
+	return {
+		id: info.id,
+		name: info.name,
+		state: info.status,
+		argv: [...info.argv],
+		cwd: info.cwd,
+		mode: info.mode,
+		size: { cols: info.size.cols, rows: info.size.rows },
+		pid: info.pid,
+		offsets: { oldest: info.offsets.oldest, end: info.offsets.end },
+		exit: info.exit,
+		createdAt: info.createdAt,
+		endedAt: info.endedAt,
+		attachments: info.attachments,
+		lease: info.lease,
+		labels: { ...info.labels },
+		workspace: info.workspace,
+		durable: info.durable,
+		retain: info.retention,
+		timeoutMs: info.timeoutMs,
+		idleTimeoutMs: info.idleTimeoutMs,
+	};
+}

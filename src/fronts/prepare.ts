@@ -1,0 +1,84 @@
+/** Makes a complete start out of what a front was asked for, with the server's defaults for the rest. */
+
+import type { Retention, SessionStart } from "../core/session.ts";
+import type { Prepare, StartRequest } from "./front.ts";
+
+/** What is given to a session that does not ask for anything else. */
+export type StartDefaults = {
+	readonly cwd: string;
+	readonly workspace: string;
+	readonly durable: boolean;
+	readonly retention: Retention;
+	readonly drainMs: number;
+};
+
+export type PrepareParts = {
+	readonly defaults: StartDefaults;
+	readonly newId: () => string;
+	readonly now: () => number;
+	/** The child's whole environment, for what a request adds and takes away. */
+	readonly environment: (
+		request: Readonly<Record<string, string | null>>,
+		sessionId: string,
+	) => Readonly<Record<string, string>>;
+};
+
+/** What a terminal has been since before there were windows. */
+const DEFAULT_SIZE = { cols: 80, rows: 24 } as const;
+
+export function createPrepare(parts: PrepareParts): Prepare {
+	const { defaults } = parts;
+	return (request: StartRequest): SessionStart => {
+		const id = parts.newId();
+		const mode = request.mode ?? "pty";
+		const cwd = request.cwd ?? defaults.cwd;
+		const durable = request.durable ?? defaults.durable;
+		const retention = {
+			memoryBytes: request.retention?.memoryBytes ?? defaults.retention.memoryBytes,
+			journalBytes: request.retention?.journalBytes ?? (durable ? defaults.retention.journalBytes : 0),
+		};
+		return {
+			spec: {
+				id,
+				name: request.name ?? null,
+				labels: request.labels ?? {},
+				workspace: request.workspace ?? defaults.workspace,
+				argv: request.argv,
+				cwd,
+				mode,
+				durable,
+				retention,
+				timeoutMs: request.timeoutMs ?? 0,
+				idleTimeoutMs: request.idleTimeoutMs ?? 0,
+				createdAt: parts.now(),
+			},
+			command: {
+				argv: request.argv,
+				...(request.arg0 === undefined ? {} : { arg0: request.arg0 }),
+				env: parts.environment(request.env ?? {}, id),
+				cwd,
+				mode,
+				size: { cols: request.size?.cols ?? DEFAULT_SIZE.cols, rows: request.size?.rows ?? DEFAULT_SIZE.rows },
+				stdin: request.stdin ?? "open",
+				drainMs: request.drainMs ?? defaults.drainMs,
+				sessionId: id,
+			},
+		};
+	};
+}
+
+const ID_LENGTH = 12;
+const ID_LETTERS = "abcdefghijklmnopqrstuvwxyz0123456789";
+/** The largest multiple of 36 that fits a byte: what lies above would favour the first letters. */
+const ID_FAIR = 252;
+
+/** A session id of 12 letters and digits, 62 bits, from a source of random bytes. */
+export function createId(randomBytes: (count: number) => Uint8Array): string {
+	let id = "";
+	while (id.length < ID_LENGTH) {
+		for (const byte of randomBytes(2 * ID_LENGTH)) {
+			if (byte < ID_FAIR && id.length < ID_LENGTH) id += ID_LETTERS.charAt(byte % ID_LETTERS.length);
+		}
+	}
+	return id;
+}

@@ -1,0 +1,127 @@
+/** What the native HTTP API says, in both directions; `docs/protocol.md` explains it. */
+
+/** The closed set of error codes. New ones may be added, so a client must treat an unknown one as `internal`. */
+export type ErrorCode =
+	| "invalid_argument"
+	| "unauthenticated"
+	| "permission_denied"
+	| "session_not_found"
+	| "session_exists"
+	| "session_closed"
+	| "not_writable"
+	| "limit_exceeded"
+	| "spawn_failed"
+	| "unsupported"
+	| "node_unavailable"
+	| "internal";
+
+/** The body of every answer that is not a success. */
+export type ErrorMessage = { error: { code: ErrorCode; message: string; hint?: string } };
+
+export type SessionState = "running" | "exited" | "closed" | "lost";
+
+/** How a program ended: exactly one of `code` and `signal` is set. */
+export type ExitMessage = {
+	code: number | null;
+	signal: string | null;
+	/** Why, when it did not end by itself. */
+	reason?: "timeout" | "idle" | "killed" | "oom";
+	by?: string;
+};
+
+export type SessionMessage = {
+	id: string;
+	name: string | null;
+	state: SessionState;
+	argv: string[];
+	cwd: string;
+	mode: "pty" | "pipe";
+	size: { cols: number; rows: number };
+	pid: number | null;
+	/** The oldest output byte that can be read, and the number of bytes there have been. */
+	offsets: { oldest: number; end: number };
+	exit: ExitMessage | null;
+	/** Milliseconds since the epoch. */
+	createdAt: number;
+	endedAt: number | null;
+	attachments: number;
+	lease: { fence: number; holder: string | null; exclusive: boolean };
+	labels: Record<string, string>;
+	workspace: string;
+	durable: boolean;
+	retain: { memoryBytes: number; journalBytes: number };
+	timeoutMs: number;
+	idleTimeoutMs: number;
+};
+
+/** Asks for a session. Exactly one of `argv` and `command` is given; everything else has a default. */
+export type CreateSession = {
+	/** The program and its arguments. */
+	argv?: string[];
+	/** A line for `/bin/sh -c`. */
+	command?: string;
+	cwd?: string;
+	/** Added to the environment; null takes a variable away. */
+	env?: Record<string, string | null>;
+	mode?: "pty" | "pipe";
+	cols?: number;
+	rows?: number;
+	name?: string;
+	labels?: Record<string, string>;
+	workspace?: string;
+	/** Zero means never. */
+	timeoutMs?: number;
+	/** Zero means never. */
+	idleTimeoutMs?: number;
+	/** Whether the session outlives the server. */
+	durable?: boolean;
+	retain?: { memoryBytes?: number; journalBytes?: number };
+	stdin?: "open" | "closed";
+};
+
+/** One page of sessions, oldest first. */
+export type SessionList = {
+	sessions: SessionMessage[];
+	/** What to give as `after` for the next page; null when this is the last. */
+	next: string | null;
+};
+
+/** How far an input stream has come: `next` is the position wanted, `written` what the program's side took. */
+export type InputReceipt = { next: number; written: number };
+
+export type Health = { status: "ok"; version: string };
+
+/** The headers that say where the bytes of an output answer stand. */
+export const outputHeaders = {
+	/** Offset of the first byte of the body. */
+	offset: "hawser-offset",
+	/** Where to go on reading. */
+	next: "hawser-next",
+	/** How many bytes there have been so far. */
+	end: "hawser-end",
+	/** The session's state. */
+	status: "hawser-status",
+	/** The exit as JSON, once there is one. */
+	exit: "hawser-exit",
+	/** Bytes before the body that are gone: `from=0, to=4096, reason=retention`. */
+	gap: "hawser-gap",
+} as const;
+
+/** Carries `stream:position` with input, so that a repeated request is recognised. */
+export const inputKeyHeader = "idempotency-key";
+
+export const limits = {
+	/** A request's body: 1 MiB. */
+	bodyBytes: 1_048_576,
+	/** One answer of output: 1 MiB by default, 4 MiB at most. */
+	outputBytes: 1_048_576,
+	maxOutputBytes: 4_194_304,
+	/** How long one request for output may wait. */
+	maxWaitMs: 60_000,
+	nameLength: 64,
+	labels: 32,
+	labelLength: 256,
+	listed: 100,
+	maxListed: 1000,
+	maxSize: 65_535,
+} as const;

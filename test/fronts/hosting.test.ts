@@ -1,0 +1,68 @@
+import { afterEach, describe, expect, it } from "vitest";
+import { SessionError } from "../../src/core/errors.ts";
+import type { Front } from "../../src/fronts/front.ts";
+import { answerErrors } from "../../src/fronts/native/errors.ts";
+import { adminOnly, type Listener, listen } from "../../src/server/listen.ts";
+
+let listener: Listener | undefined;
+afterEach(() => listener?.close());
+
+/** A front with one route, as small as one can be. */
+function front(route: Partial<Front>): Front {
+	return { name: "small", credential: (request) => request.headers.authorization, register() {}, ...route };
+}
+
+const problems: unknown[] = [];
+const start = async (small: Front) => {
+	listener = await listen({
+		host: "127.0.0.1",
+		port: 0,
+		fronts: [small],
+		authorize: adminOnly("secret"),
+		report: (problem) => problems.push(problem),
+	});
+	return listener.url;
+};
+
+describe("a front", () => {
+	it("whose route declares no policy keeps the server from starting", async () => {
+		const careless = front({ register: (app) => void app.get("/open", async () => "hello") });
+		await expect(start(careless)).rejects.toThrow("small declares no policy for GET /open");
+	});
+
+	it("says where the credential is, and is told who calls", async () => {
+		const url = await start(
+			front({
+				credential: (request) => (request.query as { key?: string }).key,
+				register: (app) => void app.get("/me", { config: { policy: "admin" } }, async (request) => request.principal),
+			}),
+		);
+		expect((await fetch(`${url}/me`)).status).toBe(401);
+		expect(await (await fetch(`${url}/me?key=secret`)).json()).toEqual({ name: "admin" });
+	});
+
+	it("keeps our own faults to the log", async () => {
+		const bug = new Error("the password is hunter2");
+		const url = await start(
+			front({
+				register(app, hosting) {
+					answerErrors(app, hosting);
+					app.get("/bug", { config: { policy: "public" } }, async () => Promise.reject(bug));
+					app.get("/refusal", { config: { policy: "public" } }, async () => {
+						throw new SessionError("not_writable", "it is Ada's", { hint: "ask Ada", cause: bug });
+					});
+				},
+			}),
+		);
+		const answer = await fetch(`${url}/bug`);
+		expect(answer.status).toBe(500);
+		expect(await answer.text()).toBe(
+			'{"error":{"code":"internal","message":"internal error; the server\'s log says more"}}',
+		);
+		expect(problems).toEqual([bug]);
+		const refusal = await fetch(`${url}/refusal`);
+		expect(refusal.status).toBe(409);
+		expect(await refusal.json()).toEqual({ error: { code: "not_writable", message: "it is Ada's", hint: "ask Ada" } });
+		expect(problems).toHaveLength(1);
+	});
+});

@@ -1,0 +1,135 @@
+import { Compile } from "typebox/compile";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { session as sessionSchema } from "../../src/fronts/native/messages.ts";
+import { readAll, startTestServer, type TestServer } from "./test-server.ts";
+
+let server: TestServer;
+beforeAll(async () => {
+	server = await startTestServer({ maxRunning: 20 });
+});
+afterAll(async () => {
+	await server.close();
+	expect(server.problems).toEqual([]);
+});
+
+describe("POST /v1/sessions", () => {
+	it("starts a program and answers with everything that is known of it", async () => {
+		const session = await server.create({ argv: ["cat"], mode: "pipe", name: "the cat", labels: { kind: "pet" } });
+		expect(session).toEqual({
+			id: expect.stringMatching(/^[a-z0-9]{12}$/),
+			name: "the cat",
+			state: "running",
+			argv: ["cat"],
+			cwd: "/tmp",
+			mode: "pipe",
+			size: { cols: 80, rows: 24 },
+			pid: expect.any(Number),
+			offsets: { oldest: 0, end: 0 },
+			exit: null,
+			createdAt: expect.any(Number),
+			endedAt: null,
+			attachments: 0,
+			lease: { fence: 0, holder: null, exclusive: false },
+			labels: { kind: "pet" },
+			workspace: "default",
+			durable: false,
+			retain: { memoryBytes: 1024 * 1024, journalBytes: 0 },
+			timeoutMs: 0,
+			idleTimeoutMs: 0,
+		});
+		// What describes the answer must be true of it, although it does not shape it.
+		expect([...Compile(sessionSchema).Errors(session)]).toEqual([]);
+		const again = await server.request(`/v1/sessions/${session.id}`);
+		expect(await again.json()).toEqual(session);
+	});
+
+	it("runs a command line with a shell, in a terminal of the size asked for, where and with what was asked", async () => {
+		const { id } = await server.create({
+			command: 'stty size; pwd; echo "$GREETING $HOME $HAWSER_SESSION"',
+			cwd: "/usr",
+			env: { GREETING: "grüß dich", HOME: null },
+			cols: 65535,
+			rows: 1,
+		});
+		const { bytes } = await readAll(server, id);
+		expect(bytes.toString()).toBe(`1 65535\r\n/usr\r\ngrüß dich  ${id}\r\n`);
+	});
+
+	it("says why a program can't be started, and leaves nothing behind", async () => {
+		const before = server.sessions.list().length;
+		for (const body of [
+			{ argv: ["/no/such/program"] },
+			{ argv: ["true"], cwd: "/no/such/folder" },
+			{ argv: ["/etc/passwd"] },
+		]) {
+			const response = await server.request("/v1/sessions", {
+				method: "POST",
+				headers: { "content-type": "application/json" },
+				body: JSON.stringify(body),
+			});
+			expect(response.status).toBe(422);
+			expect(await response.json()).toEqual({ error: expect.objectContaining({ code: "spawn_failed" }) });
+		}
+		expect(server.sessions.list().length).toBe(before);
+	});
+});
+
+describe("GET /v1/sessions", () => {
+	it("filters by state, workspace and label, and pages by id", async () => {
+		const ids: string[] = [];
+		for (const number of [1, 2, 3]) {
+			const { id } = await server.create({
+				argv: ["cat"],
+				mode: "pipe",
+				workspace: "listed",
+				labels: { number: String(number), odd: String(number % 2) },
+			});
+			ids.push(id);
+		}
+		const list = async (query: string) => {
+			const response = await server.request(`/v1/sessions?workspace=listed${query}`);
+			const { sessions, next } = (await response.json()) as { sessions: { id: string }[]; next: string | null };
+			return { ids: sessions.map(({ id }) => id), next };
+		};
+		expect(await list("")).toEqual({ ids, next: null });
+		expect(await list("&limit=2")).toEqual({ ids: ids.slice(0, 2), next: ids[1] });
+		expect(await list(`&limit=2&after=${ids[1]}`)).toEqual({ ids: ids.slice(2), next: null });
+		expect(await list(`&after=${ids[2]}`)).toEqual({ ids: [], next: null });
+		expect((await list("&label=odd=1")).ids).toEqual([ids[0], ids[2]]);
+		expect((await list("&label=odd=1&label=number=3")).ids).toEqual([ids[2]]);
+		expect((await list("&label=toString")).ids).toEqual([]);
+		await server.request(`/v1/sessions/${ids[1]}?keep=1`, { method: "DELETE" });
+		expect((await list("&state=running")).ids).toEqual([ids[0], ids[2]]);
+		expect((await list("&state=closed&state=lost")).ids).toEqual([ids[1]]);
+	});
+});
+
+describe("DELETE /v1/sessions/:id", () => {
+	it("ends the program and forgets the session", async () => {
+		const { id, pid } = await server.create({ argv: ["cat"] });
+		const response = await server.request(`/v1/sessions/${id}`, { method: "DELETE" });
+		expect(response.status).toBe(204);
+		expect((await server.request(`/v1/sessions/${id}`)).status).toBe(404);
+		expect(() => process.kill(Number(pid), 0)).toThrow("ESRCH");
+	});
+
+	it("with keep=1 ends the program as asked, and keeps what it wrote", async () => {
+		const { id } = await server.create({
+			command: "trap 'echo bye; exit 7' INT; echo hi; while :; do sleep 0.05; done",
+			mode: "pipe",
+		});
+		await server.request(`/v1/sessions/${id}/output?wait=10000`);
+		const response = await server.request(`/v1/sessions/${id}?keep=1&signal=INT&graceMs=10000`, { method: "DELETE" });
+		expect(response.status).toBe(200);
+		expect(await response.json()).toMatchObject({
+			state: "closed",
+			exit: { code: 7, signal: null, reason: "killed", by: "admin" },
+		});
+		expect((await readAll(server, id)).bytes.toString()).toBe("hi\nbye\n");
+	});
+});
+
+it("a name belongs to one running session", async () => {
+	await server.create({ argv: ["cat"], name: "single" });
+	await expect(server.create({ argv: ["cat"], name: "single" })).rejects.toThrow("session_exists");
+});

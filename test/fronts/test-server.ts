@@ -1,0 +1,92 @@
+/** A server as it runs in production, but in this process, on a free port, with sessions that end with it. */
+
+import { randomBytes } from "node:crypto";
+import { systemClock } from "../../src/backends/clock.ts";
+import { childEnvironment } from "../../src/backends/environment.ts";
+import { spawn } from "../../src/backends/spawn.ts";
+import { inProcess } from "../../src/core/in-process.ts";
+import { LocalSessions } from "../../src/core/sessions.ts";
+import { createNativeFront } from "../../src/fronts/native/front.ts";
+import { createId, createPrepare } from "../../src/fronts/prepare.ts";
+import { adminOnly, listen } from "../../src/server/listen.ts";
+
+export const TOKEN = "test-token";
+
+export type TestServer = {
+	readonly url: string;
+	readonly sessions: LocalSessions;
+	/** What was reported as our own fault. */
+	readonly problems: unknown[];
+	/** A request with the token, unless other headers say otherwise. */
+	request(path: string, init?: RequestInit): Promise<Response>;
+	/** Creates a session and returns what the server says of it. */
+	create(body: object): Promise<{ id: string; [key: string]: unknown }>;
+	close(): Promise<void>;
+};
+
+export async function startTestServer(
+	options: { maxRunning?: number; memoryBytes?: number } = {},
+): Promise<TestServer> {
+	const home = inProcess({ spawn, clock: systemClock });
+	const sessions = new LocalSessions({
+		homes: { durable: home, transient: home },
+		maxRunning: options.maxRunning ?? 100,
+		maxEnded: 100,
+	});
+	const prepare = createPrepare({
+		defaults: {
+			cwd: "/tmp",
+			workspace: "default",
+			durable: false,
+			retention: { memoryBytes: options.memoryBytes ?? 1024 * 1024, journalBytes: 0 },
+			drainMs: 500,
+		},
+		newId: () => createId(randomBytes),
+		now: Date.now,
+		environment: (request, id) => childEnvironment(process.env, request, id),
+	});
+	const problems: unknown[] = [];
+	const listener = await listen({
+		host: "127.0.0.1",
+		port: 0,
+		fronts: [createNativeFront({ sessions, prepare, version: "0.0.0-test" })],
+		authorize: adminOnly(TOKEN),
+		report: (problem) => problems.push(problem),
+	});
+	const request = (path: string, init: RequestInit = {}) =>
+		fetch(`${listener.url}${path}`, { ...init, headers: { authorization: `Bearer ${TOKEN}`, ...init.headers } });
+	return {
+		url: listener.url,
+		sessions,
+		problems,
+		request,
+		async create(body) {
+			const response = await request("/v1/sessions", {
+				method: "POST",
+				headers: { "content-type": "application/json" },
+				body: JSON.stringify(body),
+			});
+			const answer = (await response.json()) as { id: string };
+			if (response.status !== 201) throw new Error(JSON.stringify(answer));
+			return answer;
+		},
+		async close() {
+			await listener.close();
+			await Promise.all(sessions.list().map(({ id }) => sessions.remove(id)));
+		},
+	};
+}
+
+/** Polls as a client would, until nothing can follow. */
+export async function readAll(server: TestServer, id: string): Promise<{ bytes: Buffer; headers: Headers }> {
+	const chunks: Buffer[] = [];
+	for (let since = 0; ; ) {
+		const response = await server.request(`/v1/sessions/${id}/output?since=${since}&wait=20000`);
+		chunks.push(Buffer.from(await response.arrayBuffer()));
+		since = Number(response.headers.get("hawser-next"));
+		const isEnd = since >= Number(response.headers.get("hawser-end"));
+		if (response.headers.get("hawser-status") === "closed" && isEnd) {
+			return { bytes: Buffer.concat(chunks), headers: response.headers };
+		}
+	}
+}
