@@ -1,0 +1,62 @@
+/** `hawser serve`: the server in the foreground. */
+
+import { Command } from "commander";
+import { type Flags, loadConfig } from "../../server/config.ts";
+import { print, remark } from "../output.ts";
+
+export const serve: Command = new Command("serve")
+	.summary("start the server")
+	.description(
+		"Starts the server. It prints one line on stdout once it answers, and runs until it is interrupted.\n" +
+			"Every flag can be given as a variable instead: --state-dir as HAWSER_STATE_DIR.",
+	)
+	.option("--host <address>", "where to listen (default 127.0.0.1)")
+	.option("--port <number>", "where to listen; 0 picks a free port (default 7707)")
+	.option("--state-dir <dir>", "sessions, journals, tokens (default $XDG_STATE_HOME/hawser)")
+	.option(
+		"--runtime-dir <dir>",
+		"sockets, where the path of the state directory is too long for them (default: run in it)",
+	)
+	.option("--cwd <dir>", "where programs start that do not say (default: the home directory)")
+	.option("--max-sessions <number>", "how many sessions there may be at once (default 1000)")
+	.option("--max-memory <size>", "output kept of each session in memory (default 1MiB)")
+	.option("--max-journal <size>", "output kept of each durable session on disk (default 64MiB)")
+	.option("--spares <number>", "how many keepers wait ready for the next session (default 1)")
+	.option("--fsync <when>", "when the disk confirms journals: interval (each second, the default) or always")
+	.option("--allowed-hosts <names>", "names under which the server may be asked for, by commas")
+	.option("--behind-proxy", "allow an address that others can reach, because a proxy does TLS")
+	.option("--no-auth", "let in everybody who can reach the port")
+	.addHelpText("after", "\nExamples:\n  hawser serve\n  hawser serve --port 0 --state-dir /srv/hawser")
+	.action(async (flags: Flags) => {
+		// Commander sets `auth` to true when --no-auth is not given; that is no decision of the user's.
+		const config = loadConfig({ ...flags, auth: flags.auth === false ? false : undefined });
+		// Loaded only here: the other commands need none of it, and start faster without.
+		const { startServer } = await import("../../server/server.ts");
+		const server = await startServer(config, {
+			report: (problem, where) => remark(`${where}: ${describe(problem)}`),
+		});
+		await print(`listening on ${server.url}\n`);
+		if (server.adopted > 0) remark(`sessions found again: ${server.adopted}`);
+		if (config.auth)
+			remark(`the token is in ${config.stateDir}/admin-token; commands of this account find it by themselves`);
+
+		const signal = await interrupted();
+		remark(`${signal}: shutting down; durable sessions run on, and the next server finds them again`);
+		// Whoever asks twice does not want to wait.
+		void interrupted().then(() => process.exit(1));
+		await server.close();
+		process.exit(0);
+	});
+
+/** A problem with everything that led to it, for whoever runs the server. */
+function describe(problem: unknown): string {
+	if (!(problem instanceof Error)) return String(problem);
+	const cause = problem.cause === undefined ? "" : `: ${describe(problem.cause)}`;
+	return `${problem.message}${cause}`;
+}
+
+function interrupted(): Promise<NodeJS.Signals> {
+	return new Promise((resolve) => {
+		for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, resolve);
+	});
+}

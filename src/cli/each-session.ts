@@ -1,0 +1,26 @@
+/** Does the same to several sessions; one that fails does not keep the others from it. */
+
+import type { Session, SessionMessage } from "../client/index.ts";
+import { explain } from "./errors.ts";
+import { findServer, type ServerFlags } from "./find-server.ts";
+import { findSession } from "./find-session.ts";
+import { remark } from "./output.ts";
+
+export async function forEachSession(
+	wanted: readonly string[],
+	flags: ServerFlags,
+	act: (session: Session, info: SessionMessage) => Promise<void>,
+): Promise<void> {
+	const { client } = await findServer(flags);
+	for (const name of wanted) {
+		try {
+			const info = await findSession(client, name);
+			await act(client.sessions.at(info.id), info);
+		} catch (error) {
+			const explained = explain(error);
+			if (!explained) throw error;
+			remark(explained.sentence);
+			process.exitCode = explained.exitCode;
+		}
+	}
+}

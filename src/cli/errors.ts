@@ -1,0 +1,52 @@
+/** What ends a command with a sentence instead of a stack, and the exit code that goes with it. */
+
+import { HawserError } from "../client/index.ts";
+import type { ErrorCode } from "../protocol/messages.ts";
+
+/** `run` and `attach` end with the program's own code, so what is wrong with us has numbers of its own. */
+export const LOST = 254;
+export const NOT_ATTACHED = 255;
+
+/** Total by type: a new code does not compile until it has a row. */
+export const exitCode: Readonly<Record<ErrorCode, number>> = {
+	invalid_argument: 1,
+	unauthenticated: 1,
+	permission_denied: 1,
+	session_not_found: 3,
+	session_exists: 1,
+	session_closed: 1,
+	not_writable: 1,
+	limit_exceeded: 1,
+	spawn_failed: 1,
+	unsupported: 1,
+	node_unavailable: 1,
+	internal: 1,
+};
+
+/** A mistake of the user's, said in one sentence. */
+export class UsageError extends Error {
+	readonly exitCode: number;
+
+	constructor(message: string, code = 1) {
+		super(message);
+		this.name = "UsageError";
+		this.exitCode = code;
+	}
+}
+
+/** The sentence and the exit code for anything thrown; undefined when it is a bug of ours. */
+export function explain(error: unknown): { sentence: string; exitCode: number } | undefined {
+	if (error instanceof HawserError || isRefusal(error)) {
+		const hint = error.hint === undefined ? "" : ` (${error.hint})`;
+		return { sentence: error.message + hint, exitCode: exitCode[error.code] ?? 1 };
+	}
+	if (error instanceof UsageError) return { sentence: error.message, exitCode: error.exitCode };
+	// Settings that make no sense, and files that can't be read, say themselves what is wrong.
+	const isPlain = error instanceof Error && (error.name === "ConfigError" || "syscall" in error);
+	return isPlain ? { sentence: error.message, exitCode: 1 } : undefined;
+}
+
+/** What the server itself throws when it can't be started; the same as what it would answer. */
+function isRefusal(error: unknown): error is Error & { code: ErrorCode; hint: string | undefined } {
+	return error instanceof Error && error.name === "SessionError";
+}

@@ -1,0 +1,36 @@
+/** Arguments as people type them, to values; what makes no sense is refused by name. */
+
+import { InvalidArgumentError } from "commander";
+import { parseDuration } from "../protocol/units.ts";
+import { UsageError } from "./errors.ts";
+
+export function duration(text: string): number {
+	try {
+		return parseDuration(text);
+	} catch (error) {
+		throw new InvalidArgumentError(error instanceof Error ? error.message : String(error));
+	}
+}
+
+export function wholeNumber(text: string): number {
+	const value = /^\d{1,16}$/.test(text) ? Number(text) : Number.NaN;
+	if (Number.isSafeInteger(value)) return value;
+	throw new InvalidArgumentError("expected a whole number from 0 on");
+}
+
+/** For options that may be given several times. */
+export function collect(value: string, previous: readonly string[] = []): string[] {
+	return [...previous, value];
+}
+
+/** `K=V`, or `K` alone for the value it has here. */
+export function variables(pairs: readonly string[], env: NodeJS.ProcessEnv): Record<string, string | null> {
+	return Object.fromEntries(
+		pairs.map((pair) => {
+			const split = pair.indexOf("=");
+			if (split > 0) return [pair.slice(0, split), pair.slice(split + 1)];
+			if (split === 0 || pair === "") throw new UsageError(`--env: expected K=V, not ${JSON.stringify(pair)}`);
+			return [pair, env[pair] ?? null];
+		}),
+	);
+}

@@ -1,0 +1,194 @@
+import { once } from "node:events";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { Installation, result } from "./hawser.ts";
+
+let hawser: Installation;
+beforeAll(async () => {
+	hawser = await Installation.create();
+});
+afterAll(() => hawser.remove());
+
+async function detached(...args: string[]): Promise<string> {
+	const { code, stdout, stderr } = await hawser.run(["run", "--detach", ...args]);
+	expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+	return stdout.trim();
+}
+
+async function listed(...args: string[]): Promise<{ id: string; state: string; [key: string]: unknown }[]> {
+	return JSON.parse((await hawser.run(["ls", "--json", ...args])).stdout);
+}
+
+describe("run", () => {
+	it("shows the output and ends with the program's own code", async () => {
+		expect(await hawser.run(["run", "--pipe", "--", "sh", "-c", "echo out; echo err >&2; exit 7"])).toEqual({
+			code: 7,
+			stdout: "out\nerr\n",
+			stderr: "",
+		});
+		expect(await hawser.run(["run", "--", "sh", "-c", "kill -9 $$"])).toMatchObject({ code: 137 });
+	});
+
+	it("starts here, with the variables given, and passes options on to the program", async () => {
+		const args = ["run", "--env", "A=1 2", "--env", "B", "sh", "-c", 'pwd; echo "$A $B $1"', "x", "--detach"];
+		const { stdout } = await hawser.run(args, { env: { B: "from here" } });
+		expect(stdout).toBe("/tmp\r\n1 2 from here --detach\r\n");
+	});
+
+	it("does not take its own failures for the program's", async () => {
+		expect(await hawser.run(["run", "/no/such/program"])).toEqual({
+			code: 255,
+			stdout: "",
+			stderr: expect.stringMatching(/^hawser: .*no such/i),
+		});
+		expect(await hawser.run(["run"])).toMatchObject({
+			code: 255,
+			stderr: expect.stringMatching(/^hawser: missing.*\n$/),
+		});
+		expect(await hawser.run(["run", "--timeout", "soon", "true"])).toMatchObject({
+			code: 255,
+			stderr: expect.stringContaining("10s"),
+		});
+		expect(await hawser.run(["run", "--env", "=x", "true"])).toMatchObject({
+			code: 255,
+			stderr: expect.stringContaining("K=V"),
+		});
+	});
+
+	it("ends a program that takes too long, and says so", async () => {
+		const { code, stderr } = await hawser.run(["run", "--timeout", "300ms", "--", "sleep", "60"]);
+		expect(code).toBeGreaterThan(128);
+		expect(stderr).toContain("timeout");
+	});
+
+	it.each([[[]], [["--pipe"]]])("hands Ctrl-C on to the program (%j)", async (options) => {
+		const script = "trap 'echo interrupted; exit 9' INT; echo ready; while :; do sleep 0.05; done";
+		const child = hawser.start(["run", ...options, "--", "sh", "-c", script]);
+		if (!child.stdout) throw new Error("no stdout");
+		const done = result(child);
+		await once(child.stdout, "data");
+		child.kill("SIGINT");
+		const { code, stdout } = await done;
+		expect(code).toBe(9);
+		expect(stdout).toContain("interrupted");
+	});
+
+	it("leaves the program running when it is itself told to end", async () => {
+		const child = hawser.start(["run", "--name", "left", "--", "sh", "-c", "echo ready; sleep 60"]);
+		if (!child.stdout) throw new Error("no stdout");
+		const done = result(child);
+		await once(child.stdout, "data");
+		child.kill("SIGTERM");
+		expect(await done).toMatchObject({ code: 143, stderr: expect.stringContaining("runs on in session") });
+		expect(await listed()).toContainEqual(expect.objectContaining({ name: "left", state: "running" }));
+		await hawser.run(["kill", "left"]);
+	});
+});
+
+describe("ls", () => {
+	it("lists what runs, and with --all what has ended and how", async () => {
+		const id = await detached("--name", "lister", "--", "sleep", "60");
+		expect((await hawser.run(["ls"])).stdout).toMatch(
+			new RegExp(`^ID +NAME +STATE +AGE +COMMAND\n(.*\n)*${id} +lister +running +\\d+s +sleep 60\n`),
+		);
+		await hawser.run(["kill", "lister"]);
+		expect((await hawser.run(["ls"])).stdout).not.toContain(id);
+		expect((await hawser.run(["ls", "--all"])).stdout).toMatch(new RegExp(`${id} +lister +SIG\\w+ \\(killed\\)`));
+	});
+
+	it("lets no session's words act on the terminal", async () => {
+		await detached("--", "sh", "-c", "sleep 60", "\u001b]0;owned\u0007\u202e\n");
+		const { stdout } = await hawser.run(["ls"]);
+		expect(stdout).toContain("\\x1b]0;owned\\x07\\u202e\\n");
+		expect(stdout).not.toContain("\u001b");
+	});
+});
+
+describe("logs", () => {
+	it("gives a pipe the exact bytes, from any offset, of the session meant", async () => {
+		const id = await detached("--name", "bytes", "--pipe", "--", "printf", "\\000\\377\\033[31mred");
+		await hawser.run(["logs", "--follow", id]);
+		const child = hawser.start(["logs", "--since", "2", "bytes"]);
+		expect((await result(child)).stdout).toBe("\u001b[31mred");
+		expect((await hawser.run(["logs", "--since", "7", id.slice(0, 6)])).stdout).toBe("red");
+		expect((await hawser.run(["logs", "--since", "7"])).stdout).toBe("red");
+	});
+
+	it("on a terminal shows text and colours, and nothing that acts on it", async () => {
+		const id = await detached("--pipe", "--", "printf", "\\033[31mred\\033[0m \\033]52;c;aGk=\\007\\033[6nplain");
+		await hawser.run(["logs", "-f", id]);
+		// A session is the terminal here: the command runs inside one.
+		const inside = ["run", "--env", "HAWSER_STATE_DIR", "--", process.execPath, "dist/cli/main.js"];
+		const cwd = ["--cwd", process.cwd()];
+		const { stdout } = await hawser.run([...inside.slice(0, 1), ...cwd, ...inside.slice(1), "logs", id]);
+		expect(stdout).toBe("\u001b[31mred\u001b[0m plain");
+		const raw = await hawser.run([...inside.slice(0, 1), ...cwd, ...inside.slice(1), "logs", "--raw", id]);
+		expect(raw.stdout).toContain("\u001b]52;c;aGk=\u0007");
+	});
+
+	it("ends quietly when nobody reads any more", async () => {
+		await detached("--name", "flood", "--pipe", "--", "sh", "-c", "yes | head -c 5000000");
+		const child = hawser.start(["logs", "--follow", "flood"]);
+		const exited = once(child, "exit");
+		if (!child.stdout || !child.stderr) throw new Error("no pipes");
+		let stderr = "";
+		child.stderr.on("data", (chunk: Buffer) => {
+			stderr += chunk.toString();
+		});
+		await once(child.stdout, "data");
+		child.stdout.destroy();
+		await exited;
+		expect(stderr).toBe("");
+	});
+});
+
+describe("send", () => {
+	it("types text and presses keys, in order", async () => {
+		const id = await detached(
+			"--name",
+			"typed",
+			"--",
+			"sh",
+			"-c",
+			'read line; echo "got <$line>"; read line; echo "got <$line>"; cat',
+		);
+		expect(await hawser.run(["send", "typed", "hello world", "--enter"])).toEqual({ code: 0, stdout: "", stderr: "" });
+		await hawser.run(["send", id, "-", "--key", "Enter"], { input: "from stdin" });
+		await hawser.run(["send", id, "--key", "ctrl+d"]);
+		expect((await hawser.run(["logs", "-f", id])).stdout).toContain("got <from stdin>");
+		expect((await hawser.run(["logs", id])).stdout).toContain("got <hello world>");
+		expect(await hawser.run(["send", id, "too late"])).toMatchObject({
+			code: 1,
+			stderr: expect.stringMatching(/^hawser: .*ended.*\n$/),
+		});
+	});
+
+	it("refuses a key that does not exist, and nothing at all", async () => {
+		expect(await hawser.run(["send", "x", "--key", "Hyper-9"])).toMatchObject({
+			code: 1,
+			stderr: expect.stringContaining("C-c"),
+		});
+		expect(await hawser.run(["send", "x"])).toMatchObject({
+			code: 1,
+			stderr: expect.stringContaining("nothing to send"),
+		});
+	});
+});
+
+describe("kill and rm", () => {
+	it("end several sessions, and go on after one that is not there", async () => {
+		const first = await detached("--", "sleep", "60");
+		const second = await detached("--", "sleep", "60");
+		const { code, stderr } = await hawser.run(["kill", "--signal", "int", "--grace", "5s", first, "nosuch", second]);
+		expect({ code, stderr }).toEqual({ code: 3, stderr: 'hawser: there is no session "nosuch"\n' });
+		const states = (await listed("--all")).filter(({ id }) => id === first || id === second);
+		expect(states).toMatchObject([{ exit: { signal: "SIGINT" } }, { exit: { signal: "SIGINT" } }]);
+		expect(await hawser.run(["rm", first, second])).toEqual({ code: 0, stdout: "", stderr: "" });
+		expect((await listed("--all")).map(({ id }) => id)).not.toContain(first);
+	});
+
+	it("rm leaves alone what runs, unless forced", async () => {
+		const id = await detached("--", "sleep", "60");
+		expect(await hawser.run(["rm", id])).toMatchObject({ code: 1, stderr: expect.stringContaining("still runs") });
+		expect(await hawser.run(["rm", "--force", id])).toMatchObject({ code: 0 });
+	});
+});

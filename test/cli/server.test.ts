@@ -1,0 +1,104 @@
+import { once } from "node:events";
+import { mkdtemp, readFile, rm, stat } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { Installation, result } from "./hawser.ts";
+
+let hawser: Installation;
+beforeEach(async () => {
+	hawser = await Installation.create();
+});
+afterEach(() => hawser.remove());
+
+describe("serve", () => {
+	it("says where it listens, ends cleanly, and leaves durable sessions to the next server", async () => {
+		const { stdout } = await hawser.run(["run", "--detach", "--", "sh", "-c", "read x; echo got $x"]);
+		const id = stdout.trim();
+		expect(await hawser.stopServer("SIGTERM")).toBe(0);
+		expect(hawser.serverRemarks).toContain("durable sessions run on");
+		expect(await hawser.run(["ls"])).toEqual({ code: 1, stdout: "", stderr: expect.stringContaining("hawser serve") });
+
+		expect(await hawser.startServer()).toMatch(/^listening on http:\/\/127\.0\.0\.1:\d+$/);
+		await hawser.run(["send", id, "it", "--enter"]);
+		expect((await hawser.run(["logs", "-f", id])).stdout).toContain("got it");
+	});
+
+	it("keeps its token to itself", async () => {
+		const { mode } = await stat(join(hawser.stateDir, "admin-token"));
+		expect(mode & 0o777).toBe(0o600);
+		const { url } = JSON.parse(await readFile(join(hawser.stateDir, "server.json"), "utf8")) as { url: string };
+		const token = (await readFile(join(hawser.stateDir, "admin-token"), "utf8")).trim();
+		const elsewhere = await mkdtemp(join(tmpdir(), "hawser-empty-"));
+		try {
+			const env = { HAWSER_STATE_DIR: elsewhere, HAWSER_URL: url };
+			expect(await hawser.run(["ls"], { env })).toMatchObject({
+				code: 1,
+				stderr: expect.stringContaining("token is required"),
+			});
+			expect(await hawser.run(["ls"], { env: { ...env, HAWSER_TOKEN: "wrong" } })).toMatchObject({
+				code: 1,
+				stderr: expect.stringContaining("not valid"),
+			});
+			expect(await hawser.run(["ls", "--token", token], { env })).toMatchObject({ code: 0 });
+		} finally {
+			await rm(elsewhere, { recursive: true });
+		}
+	});
+
+	it.each([
+		[["--port", "65536"], "--port"],
+		[["--port", "http"], "--port"],
+		[["--max-sessions", "0"], "--max-sessions"],
+		[["--max-journal", "lots"], "--max-journal"],
+		[["--host", "0.0.0.0"], "--behind-proxy"],
+		[["--host", "0.0.0.0", "--behind-proxy", "--no-auth"], "--no-auth"],
+	])("refuses %j in one line that names the setting", async (args, names) => {
+		const { code, stdout, stderr } = await hawser.run(["serve", ...args]);
+		expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
+		expect(stderr).toContain(names);
+		expect(stderr.trim().split("\n")).toHaveLength(1);
+	});
+
+	it("refuses a second server on the same state directory in one line", async () => {
+		const { code, stderr } = await hawser.run(["serve", "--port", "0"]);
+		expect(code).toBe(1);
+		expect(stderr).toContain("another server");
+		expect(stderr.trim().split("\n")).toHaveLength(1);
+	});
+});
+
+it("logs -f goes on where it was when the server is killed and started again", async () => {
+	const count = 60;
+	const { stdout: id } = await hawser.run([
+		"run",
+		"-d",
+		"--pipe",
+		"--",
+		"sh",
+		"-c",
+		`for i in $(seq ${count}); do echo $i; sleep 0.05; done`,
+	]);
+	const child = hawser.start(["logs", "-f", id.trim()]);
+	const done = result(child);
+	if (!child.stdout || !child.stderr) throw new Error("no pipes");
+	await once(child.stdout, "data");
+	const noticed = once(child.stderr, "data");
+	await hawser.stopServer("SIGKILL");
+	await noticed;
+	await hawser.startServer();
+	const { code, stdout, stderr } = await done;
+	expect(stdout).toBe(Array.from({ length: count }, (_, index) => `${index + 1}\n`).join(""));
+	expect({ code, stderr }).toEqual({
+		code: 0,
+		stderr: "hawser: the server is away; waiting for it\nhawser: the server is back\n",
+	});
+});
+
+it("every command explains itself with examples", async () => {
+	for (const command of ["serve", "run", "ls", "logs", "send", "kill", "rm"]) {
+		const { code, stdout, stderr } = await hawser.run([command, "--help"]);
+		expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+		expect(stdout).toContain(`Examples:\n  hawser ${command}`);
+	}
+});
