@@ -94,9 +94,7 @@ export class KeptSession implements Session {
 	}
 
 	async info(): Promise<SessionInfo> {
-		const home = await this.#located();
-		if (!isLink(home)) return home.info();
-		return (await this.#call({ do: "info" })) as SessionInfo;
+		return (await this.#call({ do: "info" }, { whenOver: (archived) => archived.info() })) as SessionInfo;
 	}
 
 	follow(start: Start, options: FollowOptions = {}): AsyncGenerator<Item, void, void> {
@@ -106,9 +104,7 @@ export class KeptSession implements Session {
 	}
 
 	async end(): Promise<Mark> {
-		const home = await this.#located();
-		if (!isLink(home)) return home.end();
-		return (await this.#call({ do: "end" })) as Mark;
+		return (await this.#call({ do: "end" }, { whenOver: (archived) => archived.end() })) as Mark;
 	}
 
 	async act(act: Act, options: ActOptions = {}): Promise<Receipt> {
@@ -123,7 +119,8 @@ export class KeptSession implements Session {
 	}
 
 	async receipt(stream: string, after: number, signal?: AbortSignal): Promise<Receipt> {
-		return (await this.#call({ do: "receipt", stream, after }, { signal, isLong: true })) as Receipt;
+		const whenOver = (archived: ArchivedSession) => archived.receipt();
+		return (await this.#call({ do: "receipt", stream, after }, { signal, isLong: true, whenOver })) as Receipt;
 	}
 
 	async acquire(holder: string, options: { readonly exclusive: boolean; readonly take: boolean }): Promise<Lease> {
@@ -139,14 +136,8 @@ export class KeptSession implements Session {
 	}
 
 	async kill(options: KillOptions = {}): Promise<void> {
-		try {
-			await this.#call({ do: "kill", options }, { isLong: true });
-		} catch (error) {
-			// The keeper may go as soon as its session has ended; if it died instead, its survivors were killed.
-			if (!(error instanceof LinkLost) && !(error instanceof SessionError && error.code === "session_closed"))
-				throw error;
-			await this.#located();
-		}
+		// A keeper that went has ended its session before; if it died instead, its survivors were killed.
+		await this.#call({ do: "kill", options }, { isLong: true, whenOver: (archived) => archived.kill() });
 	}
 
 	get #link(): KeeperLink | undefined {
@@ -162,20 +153,28 @@ export class KeptSession implements Session {
 		return this.#home;
 	}
 
+	/** Asks the keeper. If it is gone by then, however late, what is left may answer in its place. */
 	async #call(
-		call: Question,
-		options: { body?: Uint8Array; signal?: AbortSignal | undefined; isLong?: boolean } = {},
+		question: Question,
+		options: {
+			body?: Uint8Array;
+			signal?: AbortSignal | undefined;
+			isLong?: boolean;
+			whenOver?: (archived: ArchivedSession) => Promise<unknown>;
+		} = {},
 	): Promise<unknown> {
 		for (;;) {
 			const home = await this.#located();
-			if (!isLink(home)) throw home.over();
+			if (!isLink(home)) {
+				if (options.whenOver) return options.whenOver(home);
+				throw home.over();
+			}
 			try {
-				return await home.call(call, options);
+				return await home.call(question, options);
 			} catch (error) {
 				if (!(error instanceof LinkLost)) throw error;
 				// The keeper may have got it or not. What can be asked twice is asked again; the rest the caller must decide.
-				if (!isRepeatable(call)) {
-					if (!isLink(await this.#located())) continue;
+				if (!isRepeatable(question) && isLink(await this.#located())) {
 					throw unavailable("the link to its keeper broke, and it is not known whether this was done");
 				}
 			}
@@ -246,8 +245,8 @@ function isLink(home: KeeperLink | ArchivedSession | undefined): home is KeeperL
 }
 
 /** Whether asking twice does the same as asking once. */
-function isRepeatable(call: Question): boolean {
-	return call.do === "act" ? call.options.origin !== undefined : call.do !== "acquire";
+function isRepeatable(question: Question): boolean {
+	return question.do === "act" ? question.options.origin !== undefined : question.do !== "acquire";
 }
 
 function unavailable(why: string): SessionError {

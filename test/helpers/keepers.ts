@@ -1,7 +1,7 @@
 /** Keepers on a state directory of their own, as one server after another would have them. */
 
 import { randomBytes } from "node:crypto";
-import { mkdir, mkdtemp, rm } from "node:fs/promises";
+import { mkdir, mkdtemp, readdir, rm, rmdir } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -18,12 +18,13 @@ export class KeeperSite {
 	readonly directory: string;
 	readonly reports: unknown[] = [];
 	#generation = 0;
+	#isClosed = false;
 	readonly #opened: Keepers[] = [];
 
 	static async create(directory?: string): Promise<KeeperSite> {
 		const site = new KeeperSite(directory ?? (await mkdtemp(join(tmpdir(), "hawser-keepers-"))));
 		await mkdir(join(site.directory, "run"), { recursive: true });
-		onTestFinished(() => site.#close());
+		onTestFinished(() => site.close());
 		return site;
 	}
 
@@ -63,8 +64,10 @@ export class KeeperSite {
 		return record;
 	}
 
-	/** Leaves no process behind, whatever the test did. */
-	async #close(): Promise<void> {
+	/** Leaves no process and no file behind, whatever the test did. */
+	async close(): Promise<void> {
+		if (this.#isClosed) return;
+		this.#isClosed = true;
 		for (const keepers of this.#opened) await keepers.close();
 		const { keepers, adopted } = await this.open();
 		for (const session of adopted) {
@@ -74,6 +77,8 @@ export class KeeperSite {
 		await keepers.close();
 		for (const id of this.#ids) await killSurvivors(id);
 		for (const keeper of this.#keepers.values()) if (await isAlive(keeper)) process.kill(keeper.pid, "SIGKILL");
-		await rm(this.directory, { recursive: true, force: true });
+		// The directory itself may be where a disk is mounted.
+		for (const entry of await readdir(this.directory)) await rm(join(this.directory, entry), { recursive: true });
+		await rmdir(this.directory).catch(() => {});
 	}
 }

@@ -44,6 +44,7 @@ test("a session on a full disk goes on in memory, a new durable one is refused, 
 		expect(textOf(await itemsUntil(other, { offset: 0 }))).toBe("room\n");
 		await session.kill({ signal: "SIGKILL" });
 		expect(textOf(await itemsUntil(session, { offset: 0 }))).toBe(`begin${sent}`);
+		await site.close();
 	});
 });
 
@@ -61,7 +62,11 @@ test("when the keeper dies while its disk is full, a reader is told which bytes 
 		process.kill(keeper.pid, "SIGKILL");
 		await eventually("the loss", () => session.state.status === "lost");
 		const items = await itemsUntil(session, { offset: 5 });
-		expect(items.map(brief)).toEqual(["gap 5-8197 journal", "lost"]);
+		// A part may have fitted into the last block.
+		const got = textOf(items);
+		expect(sent.startsWith(got)).toBe(true);
+		expect(items.map(brief).slice(-2)).toEqual([`gap ${5 + got.length}-8197 journal`, "lost"]);
 		await rm(filler);
+		await site.close();
 	});
 });
