@@ -44,7 +44,9 @@ export function killTree({ find, signo, graceMs }: KillPlan): Killing {
 			if (left?.length === 0 && isEmpty) return;
 			isEmpty = left?.length === 0;
 			const overdueMs = performance.now() - deadline;
-			if (overdueMs > giveUpMs) throw new Error(`processes ${left?.map(({ pid }) => pid).join(", ")} can't be ended`);
+			if (overdueMs > giveUpMs && !isEmpty) {
+				throw new Error(`processes ${left?.map(({ pid }) => pid).join(", ")} can't be ended`);
+			}
 			for (const one of left ?? []) {
 				const name = `${one.pid} ${one.startTime}`;
 				if (overdueMs >= 0) send(one, SIGKILL);

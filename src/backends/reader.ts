@@ -87,7 +87,7 @@ export class Reader {
 		this.flush();
 		// Into memory of its own: the stream goes on, and will fill the free end of the segment.
 		for (let left = mostToDrain; left > 0; ) {
-			const bytes = new Uint8Array(fullChunk);
+			const bytes = Buffer.allocUnsafeSlow(fullChunk);
 			const length = readNow(this.#options.fd, bytes);
 			if (length === 0) return;
 			this.#options.onBytes(bytes.subarray(0, length));
@@ -128,7 +128,9 @@ export class Reader {
 		const length = this.#segment.byteLength;
 		if (length === 0 || length - this.#filled < length / 8) {
 			this.flush();
-			this.#segment = new Uint8Array(Math.min(Math.max(length * 2, firstSegment), largestSegment[this.#options.kind]));
+			this.#segment = Buffer.allocUnsafeSlow(
+				Math.min(Math.max(length * 2, firstSegment), largestSegment[this.#options.kind]),
+			);
 			this.#reported = this.#filled = 0;
 		}
 		return this.#segment.subarray(this.#filled);

@@ -4,11 +4,26 @@ import type { FastifyInstance, FastifyRequest } from "fastify";
 import type { Size } from "../core/event.ts";
 import type { Retention, SessionStart } from "../core/session.ts";
 
-/** Who is calling. */
-export type Principal = { readonly name: string };
+/** What somebody may do with sessions: look at them, act on them, or make and end them. */
+export type Right = "read" | "operate" | "manage";
 
-/** What a route asks of its caller. Every route declares one; the server does not start otherwise. */
-export type Policy = "public" | "admin";
+/** What a right is about: a workspace, or one session in it. */
+export type Place = { readonly workspace: string; readonly session?: string };
+
+/** Who is calling, and what they may do. */
+export type Principal = {
+	readonly name: string;
+	/** May do everything, everywhere. */
+	readonly isAdmin: boolean;
+	may(right: Right, place: Place): boolean;
+};
+
+/**
+ * What a route asks of its caller: nothing, to be the operator, or a right. Every route declares one; the
+ * server does not start otherwise. A right asks for any valid credential at the door; whether it is good
+ * for the session or workspace in question is asked where that is known (`findSession`).
+ */
+export type Policy = "public" | "admin" | Right;
 
 /** What a credential is worth on a route: the caller, or a SessionError with `unauthenticated` or `permission_denied`. */
 export type Authorize = (credential: string | undefined, policy: Policy) => Principal;

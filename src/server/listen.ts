@@ -65,7 +65,8 @@ export function adminOnly(token: string): Authorize {
 	return (credential: string | undefined, policy: Policy): Principal => {
 		// Digests have one length, so the comparison takes the same time whatever was sent.
 		const isAdmin = timingSafeEqual(digest(credential ?? ""), expected) && token !== "";
-		if (policy === "public" || isAdmin) return { name: isAdmin ? "admin" : "anonymous" };
+		if (isAdmin) return { name: "admin", isAdmin: true, may: () => true };
+		if (policy === "public") return { name: "anonymous", isAdmin: false, may: () => false };
 		throw new SessionError(
 			"unauthenticated",
 			credential === undefined ? "a token is required" : "the token is not valid",
@@ -77,7 +78,7 @@ export function adminOnly(token: string): Authorize {
 }
 
 /** For a server that trusts whoever can reach it. */
-export const anybody: Authorize = () => ({ name: "anybody" });
+export const anybody: Authorize = () => ({ name: "anybody", isAdmin: true, may: () => true });
 
 function assemble({ fronts, authorize, ...options }: ListenOptions, hosting: Hosting): FastifyInstance {
 	const app = fastify({

@@ -20,11 +20,11 @@ export function addInput(app: NativeApp, { sessions }: NativeParts, hosting: Hos
 	app.post(
 		"/v1/sessions/:id/input",
 		{
-			config: { policy: "admin" },
+			config: { policy: "operate" },
 			schema: { params: idParams, querystring: inputQuery, response: { 200: inputReceipt } },
 		},
 		async (request, reply): Promise<Receipt> => {
-			const session = findSession(sessions, request.params.id);
+			const session = findSession(sessions, request);
 			const bytes = bytesOf(request.body);
 			const origin = parseKey(request.headers[inputKeyHeader]);
 			const patience = patienceOf(reply, hosting);

@@ -10,9 +10,9 @@ import { findSession, type NativeApp, type NativeParts, patienceOf } from "./par
 export function addOutput(app: NativeApp, { sessions }: NativeParts, hosting: Hosting): void {
 	app.get(
 		"/v1/sessions/:id/output",
-		{ config: { policy: "admin" }, schema: { params: idParams, querystring: outputQuery } },
+		{ config: { policy: "read" }, schema: { params: idParams, querystring: outputQuery } },
 		async (request, reply) => {
-			const session = findSession(sessions, request.params.id);
+			const session = findSession(sessions, request);
 			const patience = patienceOf(reply, hosting);
 			try {
 				const part = await readPart(session, request.query, patience.signal);

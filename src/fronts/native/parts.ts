@@ -2,11 +2,11 @@
 
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { TypeBoxTypeProvider } from "@fastify/type-provider-typebox";
-import type { FastifyBaseLogger, FastifyInstance, FastifyReply, RawServerDefault } from "fastify";
+import type { FastifyBaseLogger, FastifyInstance, FastifyReply, FastifyRequest, RawServerDefault } from "fastify";
 import { SessionError } from "../../core/errors.ts";
 import type { Session } from "../../core/session.ts";
 import type { Sessions } from "../../core/sessions.ts";
-import type { Hosting, Prepare } from "../front.ts";
+import type { Hosting, Prepare, Right } from "../front.ts";
 
 export type NativeParts = {
 	readonly sessions: Sessions;
@@ -23,10 +23,25 @@ export type NativeApp = FastifyInstance<
 	TypeBoxTypeProvider
 >;
 
-export function findSession(sessions: Sessions, id: string): Session {
+/** The session that a request names, if its caller has the right that the route asks for. One that may not be seen is not there. */
+export function findSession(sessions: Sessions, request: FastifyRequest<{ Params: { id: string } }>): Session {
+	const { id } = request.params;
 	const session = sessions.get(id);
-	if (!session) throw new SessionError("session_not_found", `there is no session ${JSON.stringify(id.slice(0, 64))}`);
+	const may = (right: Right) =>
+		session !== undefined && request.principal?.may(right, { workspace: session.spec.workspace, session: id }) === true;
+	if (!session || !may("read")) {
+		throw new SessionError("session_not_found", `there is no session ${JSON.stringify(id.slice(0, 64))}`);
+	}
+	const { policy } = request.routeOptions.config;
+	if (policy === "operate" || policy === "manage") checkRight(may(policy), policy, `session "${id}"`);
 	return session;
+}
+
+export function checkRight(isGranted: boolean, right: Right, what: string): void {
+	if (isGranted) return;
+	throw new SessionError("permission_denied", `this token may not ${right} ${what}`, {
+		hint: "ask whoever made the token for one with this right",
+	});
 }
 
 /** Aborted when the client of this request is gone, or when the server closes; to be disposed of by who waits on it. */

@@ -4,18 +4,19 @@ import { SessionError } from "../../core/errors.ts";
 import type { Session, SessionInfo } from "../../core/session.ts";
 import type { Sessions } from "../../core/sessions.ts";
 import { type CreateSession, limits, type SessionList, type SessionMessage } from "../../protocol/messages.ts";
-import type { StartRequest } from "../front.ts";
+import type { Principal, StartRequest } from "../front.ts";
 import { createSession, deleteQuery, idParams, type ListQuery, listQuery, session, sessionList } from "./messages.ts";
-import { findSession, type NativeApp, type NativeParts } from "./parts.ts";
+import { checkRight, findSession, type NativeApp, type NativeParts } from "./parts.ts";
 
 export function addSessions(app: NativeApp, { sessions, prepare }: NativeParts): void {
-	const config = { policy: "admin" } as const;
-
 	app.post(
 		"/v1/sessions",
-		{ config, schema: { body: createSession, response: { 201: session } } },
+		{ config: { policy: "manage" }, schema: { body: createSession, response: { 201: session } } },
 		async (request, reply) => {
-			const created = await sessions.create(prepare(toStartRequest(request.body)));
+			const start = prepare(toStartRequest(request.body));
+			const { workspace } = start.spec;
+			checkRight(request.principal?.may("manage", { workspace }) === true, "manage", `workspace "${workspace}"`);
+			const created = await sessions.create(start);
 			return reply
 				.code(201)
 				.header("location", `/v1/sessions/${created.id}`)
@@ -23,19 +24,23 @@ export function addSessions(app: NativeApp, { sessions, prepare }: NativeParts):
 		},
 	);
 
-	app.get("/v1/sessions", { config, schema: { querystring: listQuery, response: { 200: sessionList } } }, (request) =>
-		page(sessions, request.query),
+	app.get(
+		"/v1/sessions",
+		{ config: { policy: "read" }, schema: { querystring: listQuery, response: { 200: sessionList } } },
+		(request) => page(sessions, request.query, request.principal),
 	);
 
-	app.get("/v1/sessions/:id", { config, schema: { params: idParams, response: { 200: session } } }, async (request) =>
-		toMessage(await findSession(sessions, request.params.id).info()),
+	app.get(
+		"/v1/sessions/:id",
+		{ config: { policy: "read" }, schema: { params: idParams, response: { 200: session } } },
+		async (request) => toMessage(await findSession(sessions, request).info()),
 	);
 
 	app.delete(
 		"/v1/sessions/:id",
-		{ config, schema: { params: idParams, querystring: deleteQuery } },
+		{ config: { policy: "manage" }, schema: { params: idParams, querystring: deleteQuery } },
 		async (request, reply) => {
-			const found = findSession(sessions, request.params.id);
+			const found = findSession(sessions, request);
 			const { keep, signal, graceMs } = request.query;
 			const by = request.principal?.name;
 			const isGentle = signal !== undefined || graceMs !== undefined;
@@ -71,8 +76,10 @@ function toStartRequest(body: CreateSession): StartRequest {
 	};
 }
 
-async function page(sessions: Sessions, query: ListQuery): Promise<SessionList> {
-	const matching = sessions.list().filter((candidate) => matches(candidate, query));
+async function page(sessions: Sessions, query: ListQuery, principal: Principal | null): Promise<SessionList> {
+	const mayRead = ({ id, spec }: Session) =>
+		principal?.may("read", { workspace: spec.workspace, session: id }) === true;
+	const matching = sessions.list().filter((candidate) => mayRead(candidate) && matches(candidate, query));
 	const from = query.after === undefined ? 0 : indexAfter(matching, sessions, query.after);
 	const limit = query.limit ?? limits.listed;
 	const found: SessionMessage[] = [];

@@ -1,0 +1,98 @@
+/** The JSON messages of the WebSocket `hawser.v1`, and the codes it closes with. */
+
+import type { ErrorCode, ExitMessage, SessionMessage } from "./messages.ts";
+
+export const subprotocol = "hawser.v1";
+/** Offered beside `hawser.v1` by a browser, which can't set headers: `ticket.` and the ticket. Never answered. */
+export const ticketPrefix = "ticket.";
+
+/** What a socket may send at most, and how long it may take. */
+export const socketLimits = {
+	textBytes: 65_536,
+	binaryBytes: 1_048_576,
+	/** From the upgrade to `hello`. */
+	helloMs: 5_000,
+	/** Output sent and not yet consumed; beyond it the server reads no further for this client. */
+	outputWindowBytes: 262_144,
+	/** How much output one frame carries at most. */
+	frameBytes: 65_536,
+	pingMs: 15_000,
+	/** Without any byte for this long after a ping, the other side is gone. */
+	deadMs: 10_000,
+} as const;
+
+export type Role = "writer" | "viewer";
+
+/** First of all, within five seconds. `since` is also an acknowledgement of everything before it. */
+export type Hello = {
+	type: "hello";
+	/** The output byte to begin with, or what comes next. */
+	since: number | "end";
+	role: Role;
+	/** The client's input stream, the same over all its connections; a writer names one. */
+	stream?: string;
+	/** `lossless` may make the program wait for this client, `live` may skip output. */
+	flow: "lossless" | "live";
+	/** The keeper's epoch seen before, to notice that it is another session by the same name. */
+	epoch?: string;
+};
+
+/** In the order of their positions in the client's input stream, of which each takes one unit. */
+export type ClientMessage =
+	| Hello
+	| { type: "resize"; position: number; cols: number; rows: number }
+	| { type: "signal"; position: number; signal: string; urgent?: boolean }
+	| { type: "eof"; position: number }
+	/** Demands control: exclusive, or shared again; with `force` from whoever has it. */
+	| { type: "take"; exclusive: boolean; force: boolean }
+	| { type: "release" }
+	| { type: "ping"; nonce?: string };
+
+export type LeaseMessage = {
+	fence: number;
+	holder: string | null;
+	exclusive: boolean /** Whether this connection has it. */;
+	mine: boolean;
+};
+
+export type ServerMessage =
+	| {
+			type: "welcome";
+			session: SessionMessage;
+			/** Where this connection's output begins, which is `since` unless that is gone or beyond the end. */
+			output: { from: number; oldest: number; end: number };
+			input: { next: number; written: number; window: number };
+			lease: LeaseMessage;
+	  }
+	| { type: "gap"; from: number; to: number; reason: "retention" | "live" | "journal" }
+	| { type: "resized"; offset: number; cols: number; rows: number }
+	| { type: "exited"; offset: number; exit: ExitMessage }
+	| { type: "closed"; offset: number }
+	| { type: "lost"; offset: number; message: string }
+	| { type: "lease"; lease: LeaseMessage }
+	/** A request that was refused; the connection stays. `position` names the act, or is where input must go on. */
+	| { type: "error"; code: ErrorCode; message: string; hint?: string; position?: number }
+	| { type: "pong"; nonce?: string };
+
+/** Why a server closes. A client comes back by itself after the first group only. */
+export const closeCodes = {
+	/** The server shuts down or restarts. */
+	goingAway: 1001,
+	/** Everything was said: the log has ended and the client has consumed it. */
+	done: 1000,
+	/** A frame or message that does not follow the protocol. */
+	protocolError: 4000,
+	/** No `hello` in time. */
+	helloTimeout: 4001,
+	/** The token was revoked, or is over. */
+	unauthenticated: 4003,
+	/** The session was removed. */
+	sessionRemoved: 4004,
+	/** The client consumed nothing for too long, or too much is waiting for it. */
+	tooSlow: 4008,
+	/** More than a frame or message may have. */
+	tooBig: 4009,
+	internal: 4500,
+} as const;
+
+export type CloseCode = (typeof closeCodes)[keyof typeof closeCodes];
