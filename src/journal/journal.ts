@@ -27,7 +27,7 @@ const BATCH_BYTES = 512 * 1024;
  * After a write, the next waits for this much or this long, whichever is first: a terminal gives 4 KiB at a time,
  * and writing each alone would double the cost of the whole session (measured: 12.3 for 6.5 CPU s/GB).
  */
-const DEFAULT_GATHER_BYTES = 512 * 1024;
+const DEFAULT_GATHER_BYTES = 256 * 1024;
 const DEFAULT_GATHER_MS = 10;
 /** A power cut loses this much at most. */
 const SYNC_MS = 1_000;

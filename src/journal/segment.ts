@@ -11,7 +11,6 @@
  * through damaged bytes must not take those for events.
  */
 
-import { randomBytes } from "node:crypto";
 import type { Event, Exit, Mark, Stream } from "../core/event.ts";
 import { crc32c } from "../native/addon.ts";
 
@@ -33,9 +32,14 @@ const STREAMS = [undefined, "stdout", "stderr", "pty"] as const satisfies readon
 export type SegmentName = { readonly name: string; readonly start: Mark; readonly salt: number };
 
 /** A new name for a segment that begins with the event at `start`; names sort as their segments do. */
-export function nameSegment(start: Mark, salt: number = randomBytes(4).readUInt32LE()): SegmentName {
+export function nameSegment(start: Mark, salt: number = newSalt()): SegmentName {
 	const [seq, offset] = [start.seq, start.offset].map((number) => String(number).padStart(16, "0"));
 	return { name: `${seq}-${offset}-${salt.toString(16).padStart(8, "0")}.journal`, start, salt };
+}
+
+/** Nothing that a program could know. Not from `node:crypto`, which would cost every keeper half a megabyte. */
+function newSalt(): number {
+	return Math.floor(Math.random() * 2 ** 32);
 }
 
 /** Undefined for a file that is no segment. */

@@ -28,8 +28,8 @@ const ADOPT_AT_A_TIME = 16;
 /** Between two tries to reach a keeper that lives but does not answer: at first it may only be on its way out. */
 const FIRST_RETRY_MS = 10;
 const RETRY_MS = 1_000;
-/** A keeper does little; small spaces keep it small. See docs/benchmarks.md for what it costs. */
-const NODE_FLAGS = ["--max-semi-space-size=1", "--max-old-space-size=256", "--v8-pool-size=0"];
+/** Other flags for a small heap were measured to cost more than they save: V8 then does without Node's code cache. */
+const NODE_FLAGS = ["--v8-pool-size=0"];
 
 export type KeepersOptions = {
 	/** One directory per session goes here. */
@@ -82,7 +82,6 @@ export class Keepers implements Home, Caretaker {
 		for (;;) {
 			const spare = this.#spares.shift();
 			const link = spare ?? (await this.#launch());
-			this.#refill();
 			try {
 				return await this.#startIn(link, start);
 			} catch (error) {
@@ -94,6 +93,9 @@ export class Keepers implements Home, Caretaker {
 				await this.#cleanUp(start.spec.id);
 				// A spare may have died long ago without our having noticed; a new keeper that dies at once has a reason.
 				if (!spare) throw new SessionError("internal", "the session's keeper died while it started", { cause: error });
+			} finally {
+				// Only now: the start of another keeper would compete with the start of this session.
+				this.#refill();
 			}
 		}
 	}
@@ -265,7 +267,7 @@ export class Keepers implements Home, Caretaker {
 	}
 
 	#keepSpare(link: KeeperLink): void {
-		if (this.#isClosed) {
+		if (this.#isClosed || this.#spares.length > this.#options.spares) {
 			link.close();
 			return;
 		}

@@ -1,0 +1,112 @@
+/**
+ * The benchmarks: which there are, and how they are run.
+ *
+ *   npm run bench -- [CASE...] [--quick] [--rounds N] [--list] [--markdown]
+ */
+
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import { parseArgs } from "node:util";
+import type { Case } from "./case.ts";
+import { drainCase } from "./cases/drain.ts";
+import { echoCase } from "./cases/echo.ts";
+import { keeperMemoryCase, memoryCase } from "./cases/memory.ts";
+import { stalledCase } from "./cases/stalled.ts";
+import { blockCase, startCase } from "./cases/start.ts";
+import { pipeCase, ptyCase } from "./cases/throughput.ts";
+import { tortureCase } from "./cases/torture.ts";
+import { describeMachine, StealMeter } from "./machine.ts";
+import { type Results, toMarkdown, toText } from "./report.ts";
+import { type CaseResult, runCase } from "./rounds.ts";
+import { Workshop } from "./workshop.ts";
+
+/** Beside the sources; this runs from dist-bench/bench. */
+const resultsFolder = fileURLToPath(new URL("../../bench-results/", import.meta.url));
+
+const { values: options, positionals: names } = parseArgs({
+	allowPositionals: true,
+	options: {
+		quick: { type: "boolean", default: false },
+		rounds: { type: "string" },
+		list: { type: "boolean", default: false },
+		markdown: { type: "boolean", default: false },
+	},
+});
+const isQuick = options.quick;
+// A quick run must not overwrite figures that took ten minutes.
+const resultsFile = `${resultsFolder}${isQuick ? "quick" : "latest"}.json`;
+
+const cases: readonly Case[] = [
+	ptyCase(isQuick),
+	pipeCase(isQuick),
+	echoCase(isQuick),
+	startCase(isQuick),
+	blockCase(),
+	memoryCase(isQuick),
+	keeperMemoryCase(isQuick),
+	stalledCase(isQuick),
+	drainCase(isQuick),
+	tortureCase(isQuick),
+];
+
+if (options.list) for (const { name, title } of cases) console.log(`${name.padEnd(14)} ${title}`);
+else if (options.markdown) process.stdout.write(toMarkdown(JSON.parse(readFileSync(resultsFile, "utf8")) as Results));
+else await run(chosen());
+
+function chosen(): readonly Case[] {
+	const unknown = names.filter((name) => !cases.some((each) => each.name === name));
+	if (unknown.length > 0) {
+		throw new Error(`no case "${unknown.join('", "')}"; there are ${cases.map(({ name }) => name).join(", ")}`);
+	}
+	return names.length === 0 ? cases : cases.filter(({ name }) => names.includes(name));
+}
+
+async function run(wanted: readonly Case[]): Promise<void> {
+	const workshop = new Workshop();
+	const meter = new StealMeter();
+	const done: CaseResult[] = [];
+	try {
+		for (const bench of wanted) {
+			const rounds = options.rounds === undefined ? bench.rounds[isQuick ? "quick" : "full"] : Number(options.rounds);
+			try {
+				const result = await runCase(bench, rounds, workshop);
+				workshop.say("");
+				console.log(toText(result));
+				done.push(result);
+			} catch (error) {
+				console.error(`${bench.name} failed:`, error);
+				process.exitCode = 1;
+				continue;
+			}
+			// After each, so that nothing that was measured is lost when the run is broken off.
+			save(done, meter.share);
+		}
+	} finally {
+		workshop.close();
+	}
+	const missed = done.flatMap(({ bars }) => bars).filter(({ isReached }) => !isReached);
+	console.log(missed.length === 0 ? "every bar was reached" : `${missed.length} bars were missed`);
+}
+
+/** Cases that were not run now are kept as they were, each with its own date, if they are of this machine. */
+function save(done: readonly CaseResult[], steal: number): void {
+	const machine = describeMachine();
+	const before = earlier();
+	const kept = JSON.stringify(before?.machine) === JSON.stringify(machine) ? (before?.cases ?? []) : [];
+	const all = cases.flatMap(({ name }) => {
+		const result = done.find((each) => each.name === name) ?? kept.find((each) => each.name === name);
+		return result ? [result] : [];
+	});
+	const results: Results = { date: new Date().toISOString(), machine, isQuick, steal, cases: all };
+	mkdirSync(resultsFolder, { recursive: true });
+	writeFileSync(resultsFile, `${JSON.stringify(results, null, "\t")}\n`);
+}
+
+function earlier(): Results | undefined {
+	try {
+		return JSON.parse(readFileSync(resultsFile, "utf8")) as Results;
+	} catch {
+		// None yet, or one that an older version wrote.
+		return undefined;
+	}
+}

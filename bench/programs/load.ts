@@ -1,0 +1,78 @@
+/** Sessions that others are measured beside: one that floods with a reader of its own, and one that echoes. */
+
+import type { Session } from "../../src/core/session.ts";
+import type { BenchHome } from "../homes.ts";
+
+const READY = "READY";
+
+/** A session that writes for ever, and its active reader. */
+export type Flood = {
+	readonly session: Session;
+	/** What the reader has had so far. */
+	readonly bytes: number;
+	/** The longest that the reader was left without anything, in milliseconds. */
+	longestStall: number;
+	/** Resolves when the reader has had this much. */
+	received(bytes: number): Promise<void>;
+};
+
+export async function startFlood(home: BenchHome, kind: "yes" | "cat", file: string): Promise<Flood> {
+	const argv = kind === "yes" ? ["yes"] : ["/bin/sh", "-c", 'while :; do cat "$0"; done', file];
+	const session = await home.start(argv);
+	let bytes = 0;
+	let last = performance.now();
+	const flood = {
+		session,
+		longestStall: 0,
+		get bytes() {
+			return bytes;
+		},
+		async received(wanted: number): Promise<void> {
+			while (bytes < wanted) await new Promise((resolve) => setTimeout(resolve, 10));
+		},
+	};
+	const read = async () => {
+		for await (const item of session.follow({ offset: 0 }, { flow: "lossless" })) {
+			if (item.kind !== "output") continue;
+			bytes += item.bytes.byteLength;
+			const now = performance.now();
+			flood.longestStall = Math.max(flood.longestStall, now - last);
+			last = now;
+		}
+	};
+	untilClosed(home, read());
+	return flood;
+}
+
+export type Echo = { readonly session: Session; onBytes: (bytes: Uint8Array) => void };
+
+/** A raw terminal that gives back what it gets. */
+export async function startEcho(home: BenchHome): Promise<Echo> {
+	const session = await home.start(["/bin/sh", "-c", `stty raw -echo; printf ${READY}; exec cat`]);
+	let greeting = "";
+	const echo: Echo = { session, onBytes: () => {} };
+	await new Promise<void>((resolve) => {
+		const read = async () => {
+			for await (const item of session.follow({ offset: 0 }, { flow: "lossless" })) {
+				if (item.kind !== "output") continue;
+				if (greeting === READY) {
+					echo.onBytes(item.bytes);
+					continue;
+				}
+				greeting += Buffer.from(item.bytes).toString("latin1");
+				if (greeting === READY) resolve();
+			}
+		};
+		untilClosed(home, read());
+	});
+	return echo;
+}
+
+/** A reader that fails before its home is closed ends the measurement; afterwards it only lost its session. */
+function untilClosed(home: BenchHome, reading: Promise<void>): void {
+	reading.catch((error: unknown) => {
+		if (home.isClosing) return;
+		console.error(error);
+		process.exit(1);
+	});
+}

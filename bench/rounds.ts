@@ -1,0 +1,106 @@
+/** Runs a case: every variant in every round, back and forth, and again where the hypervisor was busy with others. */
+
+import type { Bar, Case, Metric, Round, Sample } from "./case.ts";
+import { load, StealMeter } from "./machine.ts";
+import { type Spread, spreadOf } from "./statistics.ts";
+import type { Workshop } from "./workshop.ts";
+
+/** Above this share of stolen time a measurement says more about our neighbours than about us. */
+const MOST_STEAL = 0.08;
+const MOST_REPEATS = 2;
+
+export type BarResult = Spread & {
+	readonly title: string;
+	readonly digits: number;
+	readonly bound: string;
+	readonly isReached: boolean;
+};
+
+export type CaseResult = {
+	readonly name: string;
+	readonly title: string;
+	readonly note: string;
+	readonly date: string;
+	readonly rounds: number;
+	readonly seconds: number;
+	/** Of the measurements that count. */
+	readonly steal: Spread;
+	readonly repeats: number;
+	/** One minute's average before the case began: what others did on this machine. */
+	readonly loadBefore: number;
+	readonly metrics: readonly Metric[];
+	readonly variants: readonly { readonly name: string; readonly values: Readonly<Record<string, Spread>> }[];
+	readonly bars: readonly BarResult[];
+};
+
+export async function runCase(bench: Case, rounds: number, workshop: Workshop): Promise<CaseResult> {
+	const begin = performance.now();
+	const date = new Date().toISOString();
+	const loadBefore = load();
+	const samples = new Map<string, Sample[]>(bench.variants.map(({ name }) => [name, []]));
+	const steals: number[] = [];
+	let repeats = 0;
+	for (let round = 0; round < rounds; round++) {
+		// Whatever warms up or wears out over a round must not always favour the same one.
+		const order = round % 2 === 0 ? bench.variants : [...bench.variants].reverse();
+		for (const variant of order) {
+			workshop.say(`${bench.name}: round ${round + 1} of ${rounds}, ${variant.name}`);
+			for (let attempt = 0; ; attempt++) {
+				const meter = new StealMeter();
+				const sample = await variant.measure(workshop);
+				const steal = meter.share;
+				if (steal > MOST_STEAL && attempt < MOST_REPEATS) {
+					repeats++;
+					continue;
+				}
+				steals.push(steal);
+				samples.get(variant.name)?.push(sample);
+				break;
+			}
+		}
+	}
+	const lookUp = (round: number): Round => {
+		return (variant, metric) => samples.get(variant)?.[round]?.[metric] ?? Number.NaN;
+	};
+	return {
+		name: bench.name,
+		title: bench.title,
+		note: bench.note,
+		date,
+		rounds,
+		seconds: (performance.now() - begin) / 1000,
+		steal: spreadOf(steals),
+		repeats,
+		loadBefore,
+		metrics: bench.metrics,
+		variants: bench.variants.map(({ name }) => ({ name, values: spreads(bench.metrics, samples.get(name) ?? []) })),
+		bars: bench.bars.map((bar) =>
+			judge(
+				bar,
+				Array.from({ length: rounds }, (_, round) => bar.value(lookUp(round))),
+			),
+		),
+	};
+}
+
+function spreads(metrics: readonly Metric[], samples: readonly Sample[]): Record<string, Spread> {
+	const result: Record<string, Spread> = {};
+	for (const { key } of metrics) {
+		const values = samples.flatMap((sample) => sample[key] ?? []);
+		if (values.length > 0) result[key] = spreadOf(values);
+	}
+	return result;
+}
+
+function judge(bar: Bar, values: readonly number[]): BarResult {
+	const spread = spreadOf(values);
+	const { atLeast = Number.NEGATIVE_INFINITY, atMost = Number.POSITIVE_INFINITY } = bar;
+	const [low, high] = bar.isStrict ? [spread.min, spread.max] : [spread.median, spread.median];
+	return {
+		title: bar.title,
+		digits: bar.digits,
+		...spread,
+		bound: bar.atLeast === undefined ? `≤ ${bar.atMost}` : `≥ ${bar.atLeast}`,
+		isReached: low >= atLeast && high <= atMost,
+	};
+}
