@@ -3,7 +3,7 @@
 import { promises as fs } from "node:fs";
 import { join } from "node:path";
 import type { Archive, ArchiveReader } from "../core/archive.ts";
-import { byteLength, type Event, type Mark } from "../core/event.ts";
+import { byteLength, type Event, isFinal, type Mark } from "../core/event.ts";
 import { parseSegmentName, RECORD_HEADER_BYTES, type SegmentName } from "./segment.ts";
 import { SegmentScan } from "./segment-scan.ts";
 
@@ -11,9 +11,11 @@ import { SegmentScan } from "./segment-scan.ts";
 export async function openForReading(directory: string): Promise<StoredJournal> {
 	const segments = await listSegments(directory);
 	await checkVersions(directory, segments);
-	const last = segments.at(-1);
-	const end = last === undefined ? { seq: 1, offset: 0 } : (await examine(directory, last)).end;
-	return new StoredJournal(directory, { oldest: segments[0]?.start ?? end, end });
+	const newest = segments.at(-1);
+	const tail = newest && (await examine(directory, newest));
+	const end = tail?.end ?? { seq: 1, offset: 0 };
+	const isFinished = tail?.last !== undefined && isFinal(tail.last);
+	return new StoredJournal(directory, { oldest: segments[0]?.start ?? end, end, isFinished });
 }
 
 type EventOf<Kind extends Event["kind"]> = Extract<Event, { kind: Kind }>;
@@ -27,14 +29,17 @@ export type Summary = {
 export class StoredJournal implements Archive {
 	readonly oldest: Mark;
 	readonly end: Mark;
+	/** Whether it has the session's last event. */
+	readonly isFinished: boolean;
 	readonly isHealthy = true;
 	readonly isFull = false;
 	readonly #directory: string;
 
-	constructor(directory: string, marks: { readonly oldest: Mark; readonly end: Mark }) {
+	constructor(directory: string, found: { readonly oldest: Mark; readonly end: Mark; readonly isFinished: boolean }) {
 		this.#directory = directory;
-		this.oldest = marks.oldest;
-		this.end = marks.end;
+		this.oldest = found.oldest;
+		this.end = found.end;
+		this.isFinished = found.isFinished;
 	}
 
 	start(): void {}

@@ -202,8 +202,7 @@ export class Keepers implements Home, Caretaker {
 		return new ArchivedSession(spec, state, async () => {
 			const directory = journalDirectory(this.#directoryOf(spec.id));
 			const archive = spec.retention.journalBytes > 0 ? await openForReading(directory) : undefined;
-			const { closed, lost } = (await archive?.summary()) ?? {};
-			const isFinished = closed !== undefined || lost !== undefined;
+			const isFinished = archive?.isFinished ?? false;
 			const end = archive && (isFinished || archive.end.seq > seen.seq) ? archive.end : seen;
 			const log = new Log({ clock, archive, restored: { end, isFinished } });
 			// The last event is missing where nothing could be written any more; readers must see it all the same.
