@@ -1,7 +1,10 @@
 /** The server's settings: flags before `HAWSER_*` variables before defaults. */
 
+import { createPrivateKey, X509Certificate } from "node:crypto";
+import { readFileSync } from "node:fs";
 import { homedir } from "node:os";
 import { join, resolve } from "node:path";
+import { parseOrigin } from "../access/origin.ts";
 import { parseSize } from "../protocol/units.ts";
 
 export type Config = {
@@ -23,6 +26,15 @@ export type Config = {
 	readonly cwd: string;
 	/** Names under which the server may be asked for, besides the loopback ones and `host`. */
 	readonly allowedHosts: readonly string[];
+	/** Pages that may use the server, besides those that come from it. */
+	readonly allowedOrigins: readonly string[];
+	/** The files of a certificate and its key, both as PEM. */
+	readonly tls: { readonly certFile: string; readonly keyFile: string } | null;
+	/** How many may follow one session at a time. */
+	readonly maxAttachments: number;
+	readonly maxConnections: number;
+	/** How many sessions one caller may make in a second, in the long run; zero is no limit. */
+	readonly createRate: number;
 	/** False lets everybody in who can reach the port. */
 	readonly auth: boolean;
 	/** Somebody else does TLS in front of us. */
@@ -42,7 +54,9 @@ export class ConfigError extends Error {
 }
 
 /** What was typed, by the name of the setting in `Config`. */
-export type Flags = { readonly [K in keyof Config | "maxMemory" | "maxJournal"]?: string | boolean | undefined };
+export type Flags = {
+	readonly [K in keyof Config | "maxMemory" | "maxJournal" | "tlsCert" | "tlsKey"]?: string | boolean | undefined;
+};
 export type Environment = Readonly<Record<string, string | undefined>>;
 
 export function loadConfig(flags: Flags = {}, env: Environment = process.env): Config {
@@ -61,10 +75,15 @@ export function loadConfig(flags: Flags = {}, env: Environment = process.env): C
 			journalBytes: from.size("maxJournal", 64 * 1024 ** 2),
 		},
 		cwd: resolve(from.text("cwd", homedir())),
-		allowedHosts: from
-			.text("allowedHosts", "")
-			.split(",")
-			.flatMap((name) => name.trim() || []),
+		allowedHosts: from.list("allowedHosts"),
+		allowedOrigins: from.list("allowedOrigins", (origin) => {
+			if (parseOrigin(origin) === undefined) return `expected origins such as https://example.org, not ${origin}`;
+			return undefined;
+		}),
+		tls: tlsFiles(from),
+		maxAttachments: from.number("maxAttachments", 100, { min: 1, max: 1_000_000 }),
+		maxConnections: from.number("maxConnections", 4096, { min: 1, max: 1_000_000 }),
+		createRate: from.number("createRate", 20, { min: 0, max: 1_000_000 }),
 		auth: from.boolean("auth", true),
 		behindProxy: from.boolean("behindProxy", false),
 	};
@@ -77,17 +96,56 @@ export function stateDirectory(flags: { readonly stateDir?: string | boolean | u
 	return resolve(new Settings({ stateDir: flags.stateDir }, env).text("stateDir", defaultStateDir(env)));
 }
 
+function tlsFiles(from: Settings): Config["tls"] {
+	const certFile = from.text("tlsCert", "");
+	const keyFile = from.text("tlsKey", "");
+	if (certFile === "" && keyFile === "") return null;
+	if (keyFile === "") throw new ConfigError("--tls-key", "is needed with --tls-cert: the file of the private key");
+	if (certFile === "") throw new ConfigError("--tls-cert", "is needed with --tls-key: the file of the certificate");
+	return { certFile: resolve(certFile), keyFile: resolve(keyFile) };
+}
+
+/** The certificate and its key, if they can be read and belong together. What is wrong is said without their text. */
+export function readTls({ certFile, keyFile }: NonNullable<Config["tls"]>): { cert: string; key: string } {
+	const cert = readPem("--tls-cert", certFile);
+	const key = readPem("--tls-key", keyFile);
+	const certificate = parsed(
+		"--tls-cert",
+		`${certFile} is no certificate in PEM form`,
+		() => new X509Certificate(cert),
+	);
+	const what = `${keyFile} is no private key in PEM form, or it has a passphrase`;
+	const privateKey = parsed("--tls-key", what, () => createPrivateKey(key));
+	if (certificate.checkPrivateKey(privateKey)) return { cert, key };
+	throw new ConfigError("--tls-key", `${keyFile} is not the key of the certificate in ${certFile}`);
+}
+
+function readPem(setting: string, path: string): string {
+	try {
+		return readFileSync(path, "utf8");
+	} catch (error) {
+		throw new ConfigError(setting, `${path} can't be read (${(error as NodeJS.ErrnoException).code})`);
+	}
+}
+
+function parsed<T>(setting: string, problem: string, parse: () => T): T {
+	try {
+		return parse();
+	} catch {
+		throw new ConfigError(setting, problem);
+	}
+}
+
 /** A token that crosses a network in the clear is nobody's secret any more. */
-function checkReach({ host, auth, behindProxy }: Config): void {
+function checkReach({ host, auth, tls, behindProxy }: Config): void {
 	const isLocal = host === "localhost" || host === "::1" || /^127\.\d+\.\d+\.\d+$/.test(host);
 	if (isLocal) return;
 	if (!auth) throw new ConfigError("--no-auth", `not on ${host}: anybody who reaches it could run programs`);
-	if (!behindProxy) {
-		throw new ConfigError(
-			"--host",
-			`${host} can be reached by others; put a TLS proxy in front and add --behind-proxy`,
-		);
-	}
+	if (tls || behindProxy) return;
+	throw new ConfigError(
+		"--host",
+		`${host} can be reached by others; give --tls-cert and --tls-key, or put a TLS proxy in front and add --behind-proxy`,
+	);
 }
 
 class Settings {
@@ -104,6 +162,15 @@ class Settings {
 		if (value === undefined) return fallback;
 		if (value === "" || typeof value === "boolean") throw new ConfigError(setting, "must not be empty");
 		return value;
+	}
+
+	/** Several, by commas; `problem` says what is wrong with one. */
+	list(name: keyof Flags, problem: (item: string) => string | undefined = () => undefined): string[] {
+		const items = this.text(name, "").split(",");
+		const found = items.flatMap((item) => item.trim() || []);
+		const wrong = found.flatMap((item) => problem(item) ?? [])[0];
+		if (wrong !== undefined) throw new ConfigError(this.#find(name).setting, wrong);
+		return found;
 	}
 
 	number(name: keyof Flags, fallback: number, { min, max }: { min: number; max: number }): number {

@@ -1,13 +1,15 @@
-/** The HTTP server: which hosts and callers it answers, how long it waits for them, and the fronts behind it. */
+/** The HTTP server: where it listens, how long it waits for a request, and the fronts behind its door. */
 
-import { createHash, timingSafeEqual } from "node:crypto";
 import { setMaxListeners } from "node:events";
 import type { AddressInfo, Socket } from "node:net";
-import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from "fastify";
+import { type FastifyInstance, type FastifyReply, fastify, type RouteOptions } from "fastify";
 import { SessionError } from "../core/errors.ts";
-import type { Authorize, Front, Hosting, Policy, Principal } from "../fronts/front.ts";
+import { type Authorize, type Front, type Hosting, type Policy, policies } from "../fronts/front.ts";
 import { answerErrors, toMessage } from "../fronts/native/errors.ts";
 import { type ErrorMessage, limits } from "../protocol/messages.ts";
+import { admit, checkHost, checkOrigin, isUpgrade, type NoteFailure } from "./door.ts";
+
+export { adminOnly, anybody } from "./door.ts";
 
 export type ListenOptions = {
 	readonly host: string;
@@ -17,7 +19,27 @@ export type ListenOptions = {
 	readonly authorize: Authorize;
 	/** Names under which we may be asked for, besides the loopback ones and `host`. */
 	readonly allowedHosts?: readonly string[];
+	/** Pages that may use us, besides those that come from where we are. */
+	readonly allowedOrigins?: readonly string[];
+	/** A certificate and its key, as PEM. */
+	readonly tls?: { readonly cert: string; readonly key: string } | undefined;
+	/** Whether browsers reach us over TLS that somebody else does. */
+	readonly behindProxy?: boolean;
+	/** Slows down who shows one wrong credential after the other; nobody, if left out. */
+	readonly noteFailure?: NoteFailure;
+	readonly maxAttachments?: number;
+	readonly maxConnections?: number;
+	/** Hears of every route there is, when it is added. */
+	readonly onRoute?: (route: Route) => void;
 	readonly report: Hosting["report"];
+};
+
+export type Route = {
+	readonly front: string;
+	readonly method: string;
+	readonly url: string;
+	readonly policy: Policy;
+	readonly isSocket: boolean;
 };
 
 export type Listener = {
@@ -35,22 +57,42 @@ const REQUEST_TIMEOUT_MS = 30_000;
 const CHECK_MS = 2_000;
 /** How long an answer may still take once the server closes. */
 const CLOSING_MS = 2_000;
+export const DEFAULT_MAX_ATTACHMENTS = 100;
+export const DEFAULT_MAX_CONNECTIONS = 4096;
+
+/** For everything that is answered; a page that needs more says so itself. */
+const safeHeaders = {
+	"x-content-type-options": "nosniff",
+	"referrer-policy": "no-referrer",
+	"content-security-policy": "default-src 'none'; frame-ancestors 'none'",
+	"cross-origin-resource-policy": "same-origin",
+} as const;
 
 export async function listen(options: ListenOptions): Promise<Listener> {
 	const closing = new AbortController();
 	// Every request that waits listens to it, so that many are no sign of a leak.
 	setMaxListeners(0, closing.signal);
-	const app = assemble(options, { closing: closing.signal, report: options.report });
+	const { report, maxAttachments = DEFAULT_MAX_ATTACHMENTS } = options;
+	const app = assemble(options, { closing: closing.signal, report, maxAttachments });
+	app.server.maxConnections = options.maxConnections ?? DEFAULT_MAX_CONNECTIONS;
+	// Node forgets the connections that were upgraded, but waits for them all the same when it closes.
+	const connections = new Set<Socket>();
+	app.server.on("connection", (socket: Socket) => {
+		connections.add(socket);
+		socket.once("close", () => connections.delete(socket));
+	});
 	await app.listen({ host: options.host, port: options.port });
 	const { port } = app.server.address() as AddressInfo;
 	let closed: Promise<void> | undefined;
 	return {
-		url: `http://${inUrl(options.host)}:${port}`,
+		url: `${options.tls ? "https" : "http"}://${inUrl(options.host)}:${port}`,
 		port,
 		close() {
 			closed ??= (async () => {
 				closing.abort();
-				const timer = setTimeout(() => app.server.closeAllConnections(), CLOSING_MS);
+				const timer = setTimeout(() => {
+					for (const socket of connections) socket.destroy();
+				}, CLOSING_MS);
 				await app.close();
 				clearTimeout(timer);
 			})();
@@ -59,39 +101,22 @@ export async function listen(options: ListenOptions): Promise<Listener> {
 	};
 }
 
-/** The admin token's bearer may do everything, nobody else anything. */
-export function adminOnly(token: string): Authorize {
-	const expected = digest(token);
-	return (credential: string | undefined, policy: Policy): Principal => {
-		// Digests have one length, so the comparison takes the same time whatever was sent.
-		const isAdmin = timingSafeEqual(digest(credential ?? ""), expected) && token !== "";
-		if (isAdmin) return { name: "admin", isAdmin: true, may: () => true };
-		if (policy === "public") return { name: "anonymous", isAdmin: false, may: () => false };
-		throw new SessionError(
-			"unauthenticated",
-			credential === undefined ? "a token is required" : "the token is not valid",
-			{
-				hint: "send it as Authorization: Bearer TOKEN; the server keeps it in its state directory, in admin-token",
-			},
-		);
-	};
-}
-
-/** For a server that trusts whoever can reach it. */
-export const anybody: Authorize = () => ({ name: "anybody", isAdmin: true, may: () => true });
-
-function assemble({ fronts, authorize, ...options }: ListenOptions, hosting: Hosting): FastifyInstance {
+function assemble(options: ListenOptions, hosting: Hosting): FastifyInstance {
+	const timeouts = { headersTimeout: HEADERS_TIMEOUT_MS, connectionsCheckingInterval: CHECK_MS };
 	const app = fastify({
 		bodyLimit: limits.bodyBytes,
 		requestTimeout: REQUEST_TIMEOUT_MS,
-		http: { headersTimeout: HEADERS_TIMEOUT_MS, connectionsCheckingInterval: CHECK_MS },
+		...(options.tls
+			? { https: { ...timeouts, ...options.tls, handshakeTimeout: HEADERS_TIMEOUT_MS } }
+			: { http: timeouts }),
 		forceCloseConnections: "idle",
 		exposeHeadRoutes: false,
 		logger: false,
 		// Three places where Fastify would answer in a shape of its own.
 		return503OnClosing: false,
+		// Its own message would repeat the whole address, with whatever somebody put into its query.
 		frameworkErrors: (error, _request, reply: unknown) =>
-			(reply as FastifyReply).code(400).send(refusal(error.message)),
+			(reply as FastifyReply).code(400).send(refusal(`this is no address that can be read (${error.code})`)),
 		clientErrorHandler: (error, socket) => refuseRaw(error, socket),
 		routerOptions: { ignoreTrailingSlash: true },
 	});
@@ -102,36 +127,46 @@ function assemble({ fronts, authorize, ...options }: ListenOptions, hosting: Hos
 		return reply.code(404).send(toMessage(new SessionError("unsupported", `there is no ${request.method} ${path}`)));
 	});
 	const hosts = allowedHosts(options);
-	// Before anything else: a page that made its name point at us (DNS rebinding) must not get any answer.
-	app.addHook("onRequest", async (request) => checkHost(request, hosts));
-	for (const front of fronts) app.register(async (scope) => host(front, scope, authorize, hosting));
+	const origins = {
+		scheme: options.tls || options.behindProxy ? "https:" : "http:",
+		allowed: options.allowedOrigins ?? [],
+	} as const;
+	// Before anything else, and for what is not there as well.
+	app.addHook("onRequest", async (request, reply) => {
+		reply.headers(safeHeaders);
+		if (isUpgrade(request)) reply.header("connection", "close");
+		checkHost(request, hosts);
+		checkOrigin(request, origins);
+	});
+	// A refused upgrade is a connection that nobody listens to and no time limit ends.
+	app.addHook("onResponse", async (request) => {
+		if (isUpgrade(request)) request.raw.socket.destroySoon();
+	});
+	for (const front of options.fronts) app.register(async (scope) => host(front, scope, options, hosting));
 	return app;
 }
 
 /** Gives a front its own scope, in which no route exists without a policy and none is reached without it. */
-function host(front: Front, scope: FastifyInstance, authorize: Authorize, hosting: Hosting): void {
-	scope.addHook("onRoute", ({ method, url, config }) => {
-		if (config?.policy === undefined)
-			throw new Error(`invariant: ${front.name} declares no policy for ${method} ${url}`);
+function host(front: Front, scope: FastifyInstance, options: ListenOptions, hosting: Hosting): void {
+	const { authorize, noteFailure, onRoute } = options;
+	scope.addHook("onRoute", (route) => {
+		for (const checked of routesOf(front, route)) onRoute?.(checked);
 	});
-	scope.addHook("onRequest", async (request) => {
-		const { policy } = request.routeOptions.config;
-		if (policy === undefined) throw new Error("invariant: a request without a policy");
-		request.principal = authorize(front.credential(request), policy);
-	});
+	// An upgrade is a request until it is answered: it passes here like any other.
+	scope.addHook("onRequest", async (request, reply) => admit(request, reply, { front, authorize, noteFailure }));
 	front.register(scope, hosting);
+}
+
+function routesOf(front: Front, { method, url, config, ...route }: RouteOptions): Route[] {
+	const policy = policies.find((known) => known === config?.policy);
+	if (policy === undefined) throw new Error(`invariant: ${front.name} declares no policy for ${method} ${url}`);
+	const { websocket, wsHandler } = route as { websocket?: boolean; wsHandler?: unknown };
+	const isSocket = websocket === true || wsHandler !== undefined;
+	return [method].flat().map((one) => ({ front: front.name, method: String(one), url, policy, isSocket }));
 }
 
 function allowedHosts({ host, allowedHosts = [] }: Pick<ListenOptions, "host" | "allowedHosts">): ReadonlySet<string> {
 	return new Set(["localhost", "127.0.0.1", "[::1]", inUrl(host), ...allowedHosts].map((name) => name.toLowerCase()));
-}
-
-function checkHost(request: FastifyRequest, hosts: ReadonlySet<string>): void {
-	const name = (request.headers.host ?? "").toLowerCase().replace(/:\d+$/, "");
-	if (hosts.has(name)) return;
-	throw new SessionError("permission_denied", `this server does not answer for the host ${JSON.stringify(name)}`, {
-		hint: "add it to the allowed hosts (HAWSER_ALLOWED_HOSTS)",
-	});
 }
 
 /** What is not even a request. */
@@ -157,8 +192,4 @@ function refusal(message: string): ErrorMessage {
 
 function inUrl(host: string): string {
 	return host.includes(":") ? `[${host}]` : host;
-}
-
-function digest(text: string): Buffer {
-	return createHash("sha256").update(text).digest();
 }

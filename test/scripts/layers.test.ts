@@ -27,6 +27,11 @@ const layers: { file: string; allowed: string[]; refused: string[] }[] = [
 		refused: ["../backends/y.ts", "../server/y.ts"],
 	},
 	{
+		file: "src/access/x.ts",
+		allowed: ["./y.ts", "node:crypto", "../core/errors.ts"],
+		refused: ["../fronts/front.ts", "../server/y.ts", "../protocol/y.ts", "fastify"],
+	},
+	{
 		file: "src/keeper/x.ts",
 		allowed: ["node:net", "../core/log.ts", "../native/y.ts", "../backends/y.ts", "../journal/y.ts"],
 		refused: ["../server/y.ts", "../fronts/front.ts", "../protocol/y.ts", "fastify"],

@@ -1,0 +1,104 @@
+/** Tokens and browsers on disk: one file, written whole, without a secret in it. */
+
+import { readFile } from "node:fs/promises";
+import { SessionError } from "../core/errors.ts";
+import type { BrowserRecord } from "./browsers.ts";
+import { parseScope } from "./scope.ts";
+import type { TokenRecord } from "./tokens.ts";
+
+const VERSION = 1;
+
+export type Stored = {
+	/** Digest of the admin token: who changes that one also signs out the browsers that came from it. */
+	readonly admin: string;
+	readonly tokens: readonly TokenRecord[];
+	readonly browsers: readonly BrowserRecord[];
+};
+
+export class AccessFile {
+	readonly #path: string;
+	readonly #write: (path: string, text: string) => Promise<void>;
+	#running: Promise<void> = Promise.resolve();
+	#waiting: Promise<void> | undefined;
+
+	constructor(path: string, write: (path: string, text: string) => Promise<void>) {
+		this.#path = path;
+		this.#write = write;
+	}
+
+	/** What was stored; undefined the first time. Refuses what it does not understand, rather than to forget a token. */
+	async read(): Promise<Stored | undefined> {
+		let text: string;
+		try {
+			text = await readFile(this.#path, "utf8");
+		} catch (error) {
+			if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
+			throw error;
+		}
+		return parse(text, this.#path);
+	}
+
+	/** Resolves when what `stored` returns, now or later, is on disk. Writes that wait for one another become one. */
+	save(stored: () => Stored): Promise<void> {
+		this.#waiting ??= this.#running
+			// Who asked for it has heard of it; the next write says everything again.
+			.catch(() => undefined)
+			.then(() => {
+				this.#waiting = undefined;
+				this.#running = this.#write(this.#path, `${JSON.stringify({ version: VERSION, ...stored() }, null, "\t")}\n`);
+				return this.#running;
+			});
+		return this.#waiting;
+	}
+}
+
+function parse(text: string, path: string): Stored {
+	const unreadable = (cause?: unknown) =>
+		new SessionError("invalid_argument", `${path} can't be read: it is not what this server has written`, {
+			hint: "restore it, or move it away to start without tokens",
+			cause,
+		});
+	let value: Partial<Stored> & { version?: unknown };
+	try {
+		value = JSON.parse(text) as typeof value;
+	} catch {
+		// The error would quote the file, which is nobody's business.
+		throw unreadable();
+	}
+	if (typeof value?.version === "number" && value.version > VERSION) {
+		throw new SessionError("unsupported", `${path} was written by a newer version (${value.version})`, {
+			hint: "start the newer server again; nothing was changed",
+		});
+	}
+	const { admin, tokens, browsers } = value ?? {};
+	if (typeof admin !== "string" || !Array.isArray(tokens) || !Array.isArray(browsers)) throw unreadable();
+	if (!tokens.every(isToken) || !browsers.every(isBrowser)) throw unreadable();
+	return { admin, tokens, browsers };
+}
+
+const isText = (value: unknown): value is string => typeof value === "string";
+const isHash = (value: unknown): boolean => isText(value) && /^[0-9a-f]{64}$/.test(value);
+const isTime = (value: unknown): boolean => Number.isSafeInteger(value);
+
+function isToken(value: unknown): value is TokenRecord {
+	if (typeof value !== "object" || value === null) return false;
+	const { id, name, scopes, hash, createdAt, expiresAt, lastUsedAt, parent } = value as Record<string, unknown>;
+	if (!isText(id) || !/^[0-9a-f]{12}$/.test(id) || !isHash(hash) || !isTime(createdAt)) return false;
+	if (!(name === null || isText(name)) || !(parent === null || isText(parent))) return false;
+	if (!(expiresAt === null || isTime(expiresAt)) || !(lastUsedAt === null || isTime(lastUsedAt))) return false;
+	return Array.isArray(scopes) && scopes.every(isScope);
+}
+
+function isScope(value: unknown): boolean {
+	try {
+		return isText(value) && parseScope(value) !== undefined;
+	} catch {
+		return false;
+	}
+}
+
+function isBrowser(value: unknown): value is BrowserRecord {
+	if (typeof value !== "object" || value === null) return false;
+	const { hash, token, expiresAt } = value as Record<string, unknown>;
+	return isHash(hash) && isText(token) && isTime(expiresAt);
+}

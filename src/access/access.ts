@@ -1,0 +1,243 @@
+/** Who may come in: tokens for programs, cookies for browsers, tickets for their sockets. */
+
+import type { Clock } from "../core/clock.ts";
+import { SessionError } from "../core/errors.ts";
+import { AccessFile, type Stored } from "./access-file.ts";
+import { Browsers, COOKIE_LIFETIME_MS } from "./browsers.ts";
+import { readCookie, setCookie } from "./cookie.ts";
+import { OneTime } from "./one-time.ts";
+import { createRevocation, narrowed, type Principal } from "./principal.ts";
+import { Bucket, type Rate } from "./rate.ts";
+import type { Right } from "./scope.ts";
+import { digest, isDigestOf, type RandomBytes } from "./secret.ts";
+import { type TokenRecord, type TokenRequest, Tokens } from "./tokens.ts";
+
+export type AccessOptions = {
+	/** The operator's own, which is kept elsewhere. */
+	readonly adminToken: string;
+	/** Where tokens are kept. */
+	readonly file: string;
+	/** Replaces a file so that a crash leaves the old one or the new one, readable for its owner alone. */
+	readonly write: (path: string, text: string) => Promise<void>;
+	readonly clock: Clock;
+	readonly randomBytes: RandomBytes;
+	/** Whether browsers reach us over TLS. */
+	readonly isSecure: boolean;
+	/** Where a session is, to know who may share it. */
+	readonly workspaceOf: (session: string) => string | undefined;
+	/** How fast one caller may make sessions. */
+	readonly creationRate: Rate;
+	/** Hears of what concerns no caller: a file that can't be written. */
+	readonly report: (problem: unknown) => void;
+};
+
+/** What a request shows of who makes it. */
+export type Shown = {
+	readonly credential: string | undefined;
+	readonly ticket: string | undefined;
+	readonly cookies: string | undefined;
+	readonly origin: string | undefined;
+	readonly isSafe: boolean;
+};
+
+export type TokenInfo = Omit<TokenRecord, "hash">;
+
+const ADMIN = "admin";
+const TICKET_MS = 30_000;
+const SIGN_IN_MS = 5 * 60_000;
+/** How often what is over is looked for, on open sockets too, and how often it is noted who was here. */
+const SWEEP_MS = 60_000;
+
+type Ticket = { readonly owner: Principal; readonly principal: Principal; readonly origin: string | undefined };
+
+export class Access {
+	/** Who `adminToken` stands for. It has no end as long as this server runs. */
+	readonly admin: Principal;
+	readonly #options: AccessOptions;
+	readonly #adminHash: string;
+	readonly #file: AccessFile;
+	readonly #tokens: Tokens;
+	readonly #browsers: Browsers;
+	readonly #tickets: OneTime<Ticket>;
+	readonly #codes: OneTime<Principal>;
+	#cancelSweep: () => void = () => {};
+	#lastUse = 0;
+
+	/** With what was stored before. */
+	static async open(options: AccessOptions): Promise<Access> {
+		const access = new Access(options);
+		const stored = await access.#file.read();
+		if (stored) access.#restore(stored);
+		access.#sweepLater();
+		return access;
+	}
+
+	private constructor(options: AccessOptions) {
+		const { clock, randomBytes, creationRate } = options;
+		const creations = new Bucket(creationRate, clock);
+		this.#options = options;
+		this.#adminHash = digest(options.adminToken);
+		this.#file = new AccessFile(options.file, options.write);
+		this.#tokens = new Tokens(options);
+		this.#browsers = new Browsers(options);
+		this.#tickets = new OneTime({ what: "tickets", lifetimeMs: TICKET_MS, clock, randomBytes });
+		this.#codes = new OneTime({ what: "sign-in links", lifetimeMs: SIGN_IN_MS, clock, randomBytes });
+		this.admin = {
+			id: ADMIN,
+			name: ADMIN,
+			isAdmin: true,
+			may: () => true,
+			revoked: createRevocation().signal,
+			countCreation: () => creations.take(),
+		};
+	}
+
+	/** Whether browsers reach us over TLS. */
+	get isSecure(): boolean {
+		return this.#options.isSecure;
+	}
+
+	/** The caller, if what is shown is good; a ticket is used up by this. */
+	authorize(shown: Shown, policy: "admin" | Right): Principal {
+		const principal = this.#identify(shown);
+		if (policy !== "admin" || principal.isAdmin) return principal;
+		throw new SessionError("permission_denied", "this takes a token with the scope admin");
+	}
+
+	async createToken(by: Principal, request: TokenRequest): Promise<{ secret: string; token: TokenInfo }> {
+		const { secret, record } = this.#tokens.create(by, request);
+		try {
+			await this.#save();
+		} catch (error) {
+			this.#tokens.remove(record.id);
+			throw error;
+		}
+		return { secret, token: withoutHash(record) };
+	}
+
+	listTokens(by: Principal): TokenInfo[] {
+		return this.#tokens.visibleTo(by).map(withoutHash);
+	}
+
+	async revokeToken(by: Principal, id: string): Promise<void> {
+		if (id === ADMIN && by.isAdmin) {
+			throw new SessionError("permission_denied", "the operator's own token can't be revoked here", {
+				hint: "remove admin-token from the state directory and start the server again, which makes a new one",
+			});
+		}
+		if (!this.#tokens.visibleTo(by).some((record) => record.id === id)) {
+			throw new SessionError("session_not_found", `there is no token ${JSON.stringify(id.slice(0, 64))}`);
+		}
+		// In force before it is on disk: whoever revokes a token is in a hurry.
+		this.#tokens.remove(id);
+		this.#browsers.sweep();
+		await this.#save();
+	}
+
+	createTicket(
+		by: Principal,
+		request: { readonly session: string; readonly right: Right; readonly origin: string | undefined },
+	): { ticket: string; expiresAt: number } {
+		const principal = narrowed(by, request.session, request.right);
+		const { secret, expiresAt } = this.#tickets.issue(by.id, { owner: by, principal, origin: request.origin });
+		return { ticket: secret, expiresAt };
+	}
+
+	createSignInCode(by: Principal): { code: string; expiresAt: number } {
+		const { secret, expiresAt } = this.#codes.issue(by.id, this.#owner(by.id) ?? by);
+		return { code: secret, expiresAt };
+	}
+
+	async signIn(code: string): Promise<string | undefined> {
+		const owner = this.#codes.redeem(code);
+		if (!owner || !this.#isLive(owner)) return undefined;
+		const value = this.#browsers.add(owner);
+		await this.#save();
+		return setCookie(value, { maxAgeMs: COOKIE_LIFETIME_MS, isSecure: this.#options.isSecure });
+	}
+
+	async signOut(cookies: string | undefined): Promise<string> {
+		const { isSecure } = this.#options;
+		const value = readCookie(cookies, isSecure);
+		if (value !== undefined && this.#browsers.remove(value)) await this.#save();
+		return setCookie("", { maxAgeMs: 0, isSecure });
+	}
+
+	/** Resolves when everything is on disk, if it can be: what is left to write is only who was here last. */
+	async close(): Promise<void> {
+		this.#cancelSweep();
+		if (this.#lastUse !== this.#usedAt()) await this.#save().catch(this.#options.report);
+	}
+
+	#identify({ credential, ticket, cookies, origin, isSafe }: Shown): Principal {
+		if (credential !== undefined) {
+			// Both are always looked at, so that the time says nothing about which it might have been.
+			const isAdmin = isDigestOf(this.#adminHash, credential) && this.#options.adminToken !== "";
+			const principal = this.#tokens.verify(credential) ?? (isAdmin ? this.admin : undefined);
+			return principal ?? refuse("the token is not valid");
+		}
+		if (ticket !== undefined) return this.#redeem(ticket, origin) ?? refuse("the ticket is not valid any more");
+		const value = readCookie(cookies, this.#options.isSecure);
+		if (value === undefined) return refuse("a token is required");
+		// A browser sends cookies by itself; that it was a page of ours that wanted it, only the origin says.
+		if (!isSafe && origin === undefined) return refuse("a cookie without an Origin header is not enough for this");
+		const principal = this.#browsers.find(value);
+		if (!principal || !this.#isLive(principal)) return refuse("this browser is not signed in any more");
+		this.#tokens.touch(principal.id);
+		return principal;
+	}
+
+	#redeem(secret: string, origin: string | undefined): Principal | undefined {
+		const ticket = this.#tickets.redeem(secret);
+		if (!ticket || !this.#isLive(ticket.owner)) return undefined;
+		return ticket.origin === undefined || ticket.origin === origin ? ticket.principal : undefined;
+	}
+
+	/** What came from a token is no good once that is over, also before the next sweep. */
+	#isLive({ id, revoked }: Principal): boolean {
+		return !revoked.aborted && !this.#tokens.isOver(id);
+	}
+
+	#restore({ admin, tokens, browsers }: Stored): void {
+		this.#tokens.restore(tokens);
+		const isSameAdmin = admin === this.#adminHash;
+		this.#browsers.restore(browsers, (id) => (id === ADMIN && !isSameAdmin ? undefined : this.#owner(id)));
+		this.#lastUse = this.#usedAt();
+	}
+
+	#owner(id: string): Principal | undefined {
+		return id === ADMIN ? this.admin : this.#tokens.principal(id);
+	}
+
+	#sweepLater(): void {
+		this.#cancelSweep = this.#options.clock.after(SWEEP_MS, () => {
+			const isChanged = [this.#tokens.sweep().length > 0, this.#browsers.sweep()].includes(true);
+			this.#tickets.sweep();
+			this.#codes.sweep();
+			if (isChanged || this.#lastUse !== this.#usedAt()) this.#save().catch(this.#options.report);
+			this.#sweepLater();
+		});
+	}
+
+	/** When a token was last used, which is worth a write once in a while and no more. */
+	#usedAt(): number {
+		return this.#tokens.records.reduce((latest, { lastUsedAt }) => Math.max(latest, lastUsedAt ?? 0), 0);
+	}
+
+	async #save(): Promise<void> {
+		await this.#file.save(() => {
+			this.#lastUse = this.#usedAt();
+			return { admin: this.#adminHash, tokens: this.#tokens.records, browsers: this.#browsers.records };
+		});
+	}
+}
+
+function refuse(message: string): never {
+	throw new SessionError("unauthenticated", message, {
+		hint: "send it as Authorization: Bearer TOKEN; the server keeps it in its state directory, in admin-token",
+	});
+}
+
+function withoutHash({ hash: _, ...rest }: TokenRecord): TokenInfo {
+	return rest;
+}

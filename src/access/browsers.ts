@@ -1,0 +1,90 @@
+/** The browsers that are signed in: each has a cookie, which ends with the token that it came from. */
+
+import type { Clock } from "../core/clock.ts";
+import { createRevocation, type Principal, withRevocation } from "./principal.ts";
+import { createSecret, digest, type RandomBytes } from "./secret.ts";
+
+/** A browser as it is stored. */
+export type BrowserRecord = {
+	/** Of the cookie's value. */
+	readonly hash: string;
+	/** The token's id. */
+	readonly token: string;
+	readonly expiresAt: number;
+};
+
+export const COOKIE_LIFETIME_MS: number = 30 * 24 * 3_600_000;
+/** How many of one token; the oldest is signed out for one more. */
+const MAX_OF_TOKEN = 20;
+
+type Browser = {
+	readonly record: BrowserRecord;
+	readonly principal: Principal;
+	readonly revocation: AbortController;
+};
+
+export class Browsers {
+	readonly #clock: Clock;
+	readonly #randomBytes: RandomBytes;
+	readonly #browsers = new Map<string, Browser>();
+
+	constructor({ clock, randomBytes }: { readonly clock: Clock; readonly randomBytes: RandomBytes }) {
+		this.#clock = clock;
+		this.#randomBytes = randomBytes;
+	}
+
+	/** Takes in what was stored, if its token is still there. */
+	restore(records: readonly BrowserRecord[], ownerOf: (token: string) => Principal | undefined): void {
+		for (const record of records) {
+			const owner = ownerOf(record.token);
+			if (owner) this.#add(record, owner);
+		}
+		this.sweep();
+	}
+
+	get records(): BrowserRecord[] {
+		return [...this.#browsers.values()].map(({ record }) => record);
+	}
+
+	/** Signs a browser in as `owner`; the value of its cookie. */
+	add(owner: Principal): string {
+		const own = this.records.filter(({ token }) => token === owner.id);
+		if (own.length >= MAX_OF_TOKEN && own[0]) this.#remove(own[0].hash);
+		const value = createSecret(this.#randomBytes);
+		this.#add({ hash: digest(value), token: owner.id, expiresAt: this.#clock.now() + COOKIE_LIFETIME_MS }, owner);
+		return value;
+	}
+
+	find(value: string): Principal | undefined {
+		const browser = this.#browsers.get(digest(value));
+		if (!browser || browser.principal.revoked.aborted) return undefined;
+		return browser.record.expiresAt > this.#clock.now() ? browser.principal : undefined;
+	}
+
+	/** Signs a browser out, and ends what it has open. */
+	remove(value: string): boolean {
+		return this.#remove(digest(value));
+	}
+
+	/** Forgets those that are over, and those whose tokens are gone. */
+	sweep(): boolean {
+		const now = this.#clock.now();
+		const over = [...this.#browsers.values()].filter(
+			({ record, principal }) => record.expiresAt <= now || principal.revoked.aborted,
+		);
+		for (const { record } of over) this.#remove(record.hash);
+		return over.length > 0;
+	}
+
+	#add(record: BrowserRecord, owner: Principal): void {
+		const revocation = createRevocation(owner.revoked);
+		this.#browsers.set(record.hash, { record, revocation, principal: withRevocation(owner, revocation.signal) });
+	}
+
+	#remove(hash: string): boolean {
+		const browser = this.#browsers.get(hash);
+		this.#browsers.delete(hash);
+		browser?.revocation.abort();
+		return browser !== undefined;
+	}
+}

@@ -1,0 +1,24 @@
+/** The cookie that a signed-in browser shows. */
+
+const NAME = "hawser_session";
+
+/** With TLS the name itself makes browsers refuse a cookie that another host or a plain connection has set. */
+export function cookieName(isSecure: boolean): string {
+	return isSecure ? `__Host-${NAME}` : NAME;
+}
+
+/** The value of a `Set-Cookie` header; an age of zero takes the cookie away. */
+export function setCookie(value: string, { maxAgeMs, isSecure }: { maxAgeMs: number; isSecure: boolean }): string {
+	const attributes = [`Max-Age=${Math.floor(maxAgeMs / 1000)}`, "Path=/", "HttpOnly", "SameSite=Strict"];
+	return [`${cookieName(isSecure)}=${value}`, ...attributes, ...(isSecure ? ["Secure"] : [])].join("; ");
+}
+
+/** Our cookie in a `Cookie` header; undefined if it is not there, or there twice and so in doubt. */
+export function readCookie(header: string | undefined, isSecure: boolean): string | undefined {
+	const prefix = `${cookieName(isSecure)}=`;
+	const values = (header ?? "").split(";").flatMap((pair) => {
+		const text = pair.trim();
+		return text.startsWith(prefix) ? [text.slice(prefix.length)] : [];
+	});
+	return values.length === 1 ? values[0] : undefined;
+}

@@ -1,0 +1,45 @@
+/** Callers, as tokens make them. Every credential of a token is worth what the token is, or less. */
+
+import { setMaxListeners } from "node:events";
+import { holds, type Place, type Right } from "./scope.ts";
+
+export type Principal = {
+	readonly id: string;
+	readonly name: string;
+	readonly isAdmin: boolean;
+	may(right: Right, place: Place): boolean;
+	readonly revoked: AbortSignal;
+	countCreation(): number;
+};
+
+/** Ends what hangs on a credential. */
+export function createRevocation(parent?: AbortSignal): AbortController {
+	const controller = new AbortController();
+	// Every open socket listens to it, so that many are no sign of a leak.
+	setMaxListeners(0, controller.signal);
+	if (parent?.aborted) controller.abort();
+	// The listener is removed when the child ends first, so that a long life does not collect them.
+	parent?.addEventListener("abort", () => controller.abort(), { once: true, signal: controller.signal });
+	return controller;
+}
+
+/** The same caller, whose credential can be ended alone. */
+export function withRevocation(owner: Principal, revoked: AbortSignal): Principal {
+	return {
+		id: owner.id,
+		name: owner.name,
+		isAdmin: owner.isAdmin,
+		may: (right, place) => owner.may(right, place),
+		revoked,
+		countCreation: () => owner.countCreation(),
+	};
+}
+
+/** The same caller, for one session and up to one right. */
+export function narrowed(owner: Principal, session: string, upTo: Right): Principal {
+	return {
+		...withRevocation(owner, owner.revoked),
+		isAdmin: false,
+		may: (right, place) => place.session === session && holds(upTo, right) && owner.may(right, place),
+	};
+}

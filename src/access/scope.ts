@@ -1,0 +1,66 @@
+/** Scopes: what a token is good for, as `admin`, `workspace:ID:RIGHT` or `session:ID:RIGHT`. */
+
+import { SessionError } from "../core/errors.ts";
+
+export type Right = "read" | "operate" | "manage";
+
+/** What a right is about: a workspace, or one session in it. */
+export type Place = { readonly workspace: string; readonly session?: string };
+
+export type Scope =
+	| { readonly kind: "admin" }
+	| { readonly kind: "workspace"; readonly id: string; readonly right: Right }
+	| { readonly kind: "session"; readonly id: string; readonly right: Right };
+
+/** Each right holds those below it. */
+const rank: Readonly<Record<Right, number>> = { read: 1, operate: 2, manage: 3 };
+
+const workspaceRights: Readonly<Record<string, Right>> = { read: "read", operate: "operate", manage: "manage" };
+/** Who shares one session speaks of watching and typing; nobody may end what was only shared with them. */
+const sessionRights: Readonly<Record<string, Right>> = { view: "read", control: "operate" };
+
+export function parseScope(text: string): Scope {
+	if (text === "admin") return { kind: "admin" };
+	// Whole values, never prefixes: an id that merely begins like another one is another one.
+	const [, kind, id = "", word = ""] = /^(workspace|session):([A-Za-z0-9_.-]{1,64}):([a-z]{1,16})$/.exec(text) ?? [];
+	const rights = kind === "workspace" ? workspaceRights : sessionRights;
+	const right = Object.hasOwn(rights, word) ? rights[word] : undefined;
+	if ((kind === "workspace" || kind === "session") && right !== undefined) return { kind, id, right };
+	throw new SessionError("invalid_argument", `${JSON.stringify(text.slice(0, 60))} is no scope`, {
+		hint: "scopes are admin, workspace:ID:read|operate|manage and session:ID:view|control",
+	});
+}
+
+export function holds(right: Right, wanted: Right): boolean {
+	return rank[right] >= rank[wanted];
+}
+
+export function grants(scope: Scope, right: Right, place: Place): boolean {
+	switch (scope.kind) {
+		case "admin":
+			return true;
+		case "workspace":
+			return scope.id === place.workspace && holds(scope.right, right);
+		case "session":
+			return scope.id === place.session && holds(scope.right, right);
+	}
+}
+
+/** Whether everything that `wanted` allows is allowed to the holder already. */
+export function covers(
+	holder: readonly Scope[],
+	wanted: Scope,
+	workspaceOf: (session: string) => string | undefined,
+): boolean {
+	switch (wanted.kind) {
+		case "admin":
+			return holder.some(({ kind }) => kind === "admin");
+		case "workspace":
+			return holder.some((scope) => grants(scope, wanted.right, { workspace: wanted.id }));
+		case "session": {
+			// No workspace has an empty name, so that a session which is not there is in none.
+			const place = { workspace: workspaceOf(wanted.id) ?? "", session: wanted.id };
+			return holder.some((scope) => grants(scope, wanted.right, place));
+		}
+	}
+}

@@ -1,0 +1,215 @@
+/** The tokens there are: made, found by what is shown, revoked and forgotten when they are over. */
+
+import type { Clock } from "../core/clock.ts";
+import { SessionError } from "../core/errors.ts";
+import { createRevocation, type Principal } from "./principal.ts";
+import { Bucket, type Rate } from "./rate.ts";
+import { covers, grants, parseScope, type Scope } from "./scope.ts";
+import { createSecret, digest, isDigestOf, type RandomBytes } from "./secret.ts";
+
+/** A token as it is stored. */
+export type TokenRecord = {
+	readonly id: string;
+	readonly name: string | null;
+	readonly scopes: readonly string[];
+	/** Of the secret. */
+	readonly hash: string;
+	readonly createdAt: number;
+	readonly expiresAt: number | null;
+	readonly lastUsedAt: number | null;
+	/** The token that made it; null for the operator. */
+	readonly parent: string | null;
+};
+
+export type TokenRequest = {
+	readonly name?: string | undefined;
+	readonly scopes: readonly string[];
+	readonly expiresInMs?: number | undefined;
+};
+
+export type TokensOptions = {
+	readonly clock: Clock;
+	readonly randomBytes: RandomBytes;
+	/** Where a session is, to know who may share it. */
+	readonly workspaceOf: (session: string) => string | undefined;
+	readonly creationRate: Rate;
+};
+
+/** How many there may be, and how many may come, over all generations, from one that the operator made. */
+const MAX_TOKENS = 10_000;
+const MAX_DESCENDANTS = 100;
+const MAX_SCOPES = 32;
+const ID_BYTES = 6;
+/** Compared with when there is nothing to compare with, so that an unknown id takes as long as a known one. */
+const NOBODY = "0".repeat(64);
+
+type Entry = {
+	record: TokenRecord;
+	readonly scopes: readonly Scope[];
+	readonly principal: Principal;
+	readonly revocation: AbortController;
+};
+
+export class Tokens {
+	readonly #options: TokensOptions;
+	readonly #entries = new Map<string, Entry>();
+
+	constructor(options: TokensOptions) {
+		this.#options = options;
+	}
+
+	/** Takes in what was stored. */
+	restore(records: readonly TokenRecord[]): void {
+		for (const record of records) this.#entries.set(record.id, this.#entry(record));
+		this.sweep();
+		// Whoever edits the file may leave a token without the one that made it.
+		for (const { record } of this.#entries.values()) {
+			if (record.parent !== null && !this.#entries.has(record.parent)) this.remove(record.id);
+		}
+	}
+
+	get records(): TokenRecord[] {
+		return [...this.#entries.values()].map(({ record }) => record);
+	}
+
+	/** The caller who shows this; undefined if it is no token of ours, or none any more. */
+	verify(shown: string): Principal | undefined {
+		const [, id = "", secret = ""] = /^hwt_([0-9a-f]{12})_([A-Za-z0-9_-]{43})$/.exec(shown) ?? [];
+		const entry = this.#entries.get(id);
+		if (!isDigestOf(entry?.record.hash ?? NOBODY, secret) || !entry || this.#isOver(entry)) return undefined;
+		this.touch(id);
+		return entry.principal;
+	}
+
+	/** Notes that it was used just now, by itself or by a browser that came from it. */
+	touch(id: string): void {
+		const entry = this.#entries.get(id);
+		if (entry) entry.record = { ...entry.record, lastUsedAt: this.#options.clock.now() };
+	}
+
+	/** Whether it has come to its end, though it may not have been swept away yet. */
+	isOver(id: string): boolean {
+		const entry = this.#entries.get(id);
+		return entry !== undefined && this.#isOver(entry);
+	}
+
+	principal(id: string): Principal | undefined {
+		return this.#entries.get(id)?.principal;
+	}
+
+	create(by: Principal, request: TokenRequest): { secret: string; record: TokenRecord } {
+		const { clock, randomBytes } = this.#options;
+		const scopes = [...new Set(request.scopes)];
+		if (scopes.length === 0 || scopes.length > MAX_SCOPES) {
+			throw new SessionError("invalid_argument", `scopes: from 1 to ${MAX_SCOPES} are needed, not ${scopes.length}`);
+		}
+		const maker = this.#entries.get(by.id);
+		this.#checkNarrower(by, maker, scopes);
+		this.#checkRoom(maker);
+		const now = clock.now();
+		const asked = request.expiresInMs === undefined ? null : now + request.expiresInMs;
+		const secret = createSecret(randomBytes);
+		const record: TokenRecord = {
+			id: this.#newId(),
+			name: request.name ?? null,
+			scopes,
+			hash: digest(secret),
+			createdAt: now,
+			expiresAt: earlier(asked, maker?.record.expiresAt ?? null),
+			lastUsedAt: null,
+			parent: maker ? by.id : null,
+		};
+		this.#entries.set(record.id, this.#entry(record));
+		return { secret: `hwt_${record.id}_${secret}`, record };
+	}
+
+	/** Those that `by` may revoke: all for the operator, itself and what came from it for anybody else. */
+	visibleTo(by: Principal): TokenRecord[] {
+		if (by.isAdmin) return this.records;
+		return this.records.filter(({ id }) => this.#lineage(id).includes(by.id));
+	}
+
+	/** Ends a token and all that came from it; their ids. */
+	remove(id: string): string[] {
+		const ids = this.records.flatMap((record) => (this.#lineage(record.id).includes(id) ? [record.id] : []));
+		const entries = ids.flatMap((one) => this.#entries.get(one) ?? []);
+		for (const one of ids) this.#entries.delete(one);
+		for (const { revocation } of entries) revocation.abort();
+		return ids;
+	}
+
+	/** Ends those that are over; their ids. */
+	sweep(): string[] {
+		const over = [...this.#entries.values()].filter((entry) => this.#isOver(entry));
+		return over.flatMap(({ record }) => this.remove(record.id));
+	}
+
+	#entry(record: TokenRecord): Entry {
+		const scopes = record.scopes.map(parseScope);
+		const revocation = createRevocation();
+		const creations = new Bucket(this.#options.creationRate, this.#options.clock);
+		const entry: Entry = {
+			record,
+			scopes,
+			revocation,
+			principal: {
+				id: record.id,
+				name: record.name ?? record.id,
+				isAdmin: scopes.some(({ kind }) => kind === "admin"),
+				// Asked again and again of an open socket, so the time counts here, too.
+				may: (right, place) =>
+					!revocation.signal.aborted && !this.#isOver(entry) && scopes.some((scope) => grants(scope, right, place)),
+				revoked: revocation.signal,
+				countCreation: () => creations.take(),
+			},
+		};
+		return entry;
+	}
+
+	#checkNarrower(by: Principal, maker: Entry | undefined, scopes: readonly string[]): void {
+		const held: readonly Scope[] = maker?.scopes ?? (by.isAdmin ? [{ kind: "admin" }] : []);
+		for (const scope of scopes) {
+			if (covers(held, parseScope(scope), this.#options.workspaceOf)) continue;
+			throw new SessionError("permission_denied", `this token may not give the scope ${scope}, because it has less`, {
+				hint: "a token makes only tokens that may do no more than itself",
+			});
+		}
+	}
+
+	#checkRoom(maker: Entry | undefined): void {
+		if (this.#entries.size >= MAX_TOKENS) {
+			throw new SessionError("limit_exceeded", `there are ${MAX_TOKENS} tokens, which is all there may be`);
+		}
+		const root = maker && this.#lineage(maker.record.id).at(-1);
+		if (root === undefined) return;
+		const family = this.records.filter(({ id }) => this.#lineage(id).at(-1) === root);
+		if (family.length <= MAX_DESCENDANTS) return;
+		throw new SessionError("limit_exceeded", `${MAX_DESCENDANTS} tokens came from this one, which is all it may make`);
+	}
+
+	/** The token, the one that made it, the one that made that, up to the one that the operator made. */
+	#lineage(id: string): string[] {
+		const lineage: string[] = [];
+		for (let next: string | null | undefined = id; next; next = this.#entries.get(next)?.record.parent) {
+			if (lineage.includes(next)) break;
+			lineage.push(next);
+		}
+		return lineage;
+	}
+
+	#isOver({ record }: Entry): boolean {
+		return record.expiresAt !== null && record.expiresAt <= this.#options.clock.now();
+	}
+
+	#newId(): string {
+		for (;;) {
+			const id = Buffer.from(this.#options.randomBytes(ID_BYTES)).toString("hex");
+			if (!this.#entries.has(id)) return id;
+		}
+	}
+}
+
+function earlier(a: number | null, b: number | null): number | null {
+	if (a === null || b === null) return a ?? b;
+	return Math.min(a, b);
+}

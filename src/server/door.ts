@@ -1,0 +1,123 @@
+/** What every request and every upgrade passes before anything else: its host, its origin, and who makes it. */
+
+import { createHash, timingSafeEqual } from "node:crypto";
+import type { FastifyReply, FastifyRequest } from "fastify";
+import { isAllowedOrigin, type Origins } from "../access/origin.ts";
+import { SessionError } from "../core/errors.ts";
+import { type Authorize, type Caller, checkCreation, type Front, type Principal } from "../fronts/front.ts";
+import { ticketOf } from "../fronts/native/tickets.ts";
+
+/** Counts failed credentials by address; how long that one has to wait, in milliseconds. */
+export type NoteFailure = (address: string) => number;
+
+/** A page that made its name point at us (DNS rebinding) must not get any answer. */
+export function checkHost(request: FastifyRequest, hosts: ReadonlySet<string>): void {
+	const name = (request.headers.host ?? "").toLowerCase().replace(/:\d+$/, "");
+	if (hosts.has(name)) return;
+	throw new SessionError("permission_denied", `this server does not answer for the host ${JSON.stringify(name)}`, {
+		hint: "add it to the allowed hosts (HAWSER_ALLOWED_HOSTS)",
+	});
+}
+
+/** A page of somebody else must not act through a browser of ours, whatever that browser has to show. */
+export function checkOrigin(request: FastifyRequest, origins: Origins): void {
+	const { origin, host } = request.headers;
+	if (origin === undefined || isSafe(request) || isAllowedOrigin(origin, host, origins)) return;
+	throw new SessionError(
+		"permission_denied",
+		`pages of ${JSON.stringify(origin.slice(0, 200))} may not use this server`,
+		{
+			hint: "add the origin to the allowed ones (HAWSER_ALLOWED_ORIGINS)",
+		},
+	);
+}
+
+export type Admission = {
+	readonly front: Front;
+	readonly authorize: Authorize;
+	readonly noteFailure: NoteFailure | undefined;
+};
+
+/** Sets `request.principal`, or throws what the route's policy makes of this caller. */
+export function admit(
+	request: FastifyRequest,
+	reply: FastifyReply,
+	{ front, authorize, noteFailure }: Admission,
+): void {
+	const { policy } = request.routeOptions.config;
+	if (policy === undefined) throw new Error("invariant: a request without a policy");
+	if (policy === "public") return;
+	const caller = callerOf(request, front);
+	try {
+		request.principal = authorize(caller, policy);
+	} catch (error) {
+		const isFailure = error instanceof SessionError && error.code === "unauthenticated";
+		// An old cookie is no attempt at anything, and its page must hear that it has to sign in again.
+		const isAttempt = caller.credential !== undefined || caller.ticket !== undefined;
+		const waitMs = isFailure && isAttempt ? (noteFailure?.(request.ip) ?? 0) : 0;
+		if (waitMs === 0) throw error;
+		retryAfter(reply, waitMs);
+		throw new SessionError("limit_exceeded", "too many credentials from this address were not valid", {
+			hint: "wait as long as Retry-After says; a valid one is accepted at any time",
+		});
+	}
+	// What is posted with the right to manage makes something; fronts that do it over a socket count for themselves.
+	if (policy === "manage" && request.method === "POST") count(request.principal, reply);
+}
+
+/** The admin token's bearer may do everything, nobody else anything. */
+export function adminOnly(token: string): Authorize {
+	const expected = digest(token);
+	return ({ credential }) => {
+		// Digests have one length, so the comparison takes the same time whatever was sent.
+		const isAdmin = timingSafeEqual(digest(credential ?? ""), expected) && token !== "";
+		if (isAdmin) return everything("admin");
+		throw new SessionError(
+			"unauthenticated",
+			credential === undefined ? "a token is required" : "the token is not valid",
+			{
+				hint: "send it as Authorization: Bearer TOKEN; the server keeps it in its state directory, in admin-token",
+			},
+		);
+	};
+}
+
+/** For a server that trusts whoever can reach it. */
+export const anybody: Authorize = () => everything("anybody");
+
+function everything(name: string): Principal {
+	const revoked = new AbortController().signal;
+	return { id: name, name, isAdmin: true, may: () => true, revoked, countCreation: () => 0 };
+}
+
+function count(principal: Principal | null, reply: FastifyReply): void {
+	const waitMs = principal?.countCreation() ?? 0;
+	if (waitMs > 0) retryAfter(reply, waitMs);
+	checkCreation(waitMs);
+}
+
+function callerOf(request: FastifyRequest, front: Front): Caller {
+	return {
+		credential: front.credential(request),
+		ticket: isUpgrade(request) ? ticketOf(request) : undefined,
+		cookies: request.headers.cookie,
+		origin: request.headers.origin,
+		isSafe: isSafe(request),
+	};
+}
+
+function isSafe(request: FastifyRequest): boolean {
+	return !isUpgrade(request) && ["GET", "HEAD", "OPTIONS"].includes(request.method);
+}
+
+export function isUpgrade(request: FastifyRequest): boolean {
+	return request.headers.upgrade !== undefined;
+}
+
+function retryAfter(reply: FastifyReply, waitMs: number): void {
+	reply.header("retry-after", String(Math.ceil(waitMs / 1000)));
+}
+
+function digest(text: string): Buffer {
+	return createHash("sha256").update(text).digest();
+}

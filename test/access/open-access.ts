@@ -1,0 +1,54 @@
+/** An `Access` on a directory of its own, with a clock and a randomness that tests know. */
+
+import { createHash } from "node:crypto";
+import { join } from "node:path";
+import { Access, type AccessOptions, type Shown } from "../../src/access/access.ts";
+import { writeAtomically } from "../../src/keeper/record.ts";
+import { FakeClock } from "../helpers/fake-clock.ts";
+import { temporaryDirectory } from "../helpers/temporary.ts";
+
+export const ADMIN_TOKEN = "the-admin-token";
+
+/** Which workspace the sessions of these tests are in. */
+const workspaces: Readonly<Record<string, string>> = { s1: "red", s2: "blue" };
+
+export type Opened = { access: Access; clock: FakeClock; file: string; problems: unknown[]; options: AccessOptions };
+
+export async function openAccess(changes: Partial<AccessOptions> = {}): Promise<Opened> {
+	const clock = new FakeClock();
+	const problems: unknown[] = [];
+	const options: AccessOptions = {
+		adminToken: ADMIN_TOKEN,
+		file: join(await temporaryDirectory(), "tokens.json"),
+		write: writeAtomically,
+		clock,
+		randomBytes: predictable(),
+		isSecure: false,
+		workspaceOf: (session) => workspaces[session],
+		creationRate: { perSecond: 20, burst: 100 },
+		report: (problem) => problems.push(problem),
+		...changes,
+	};
+	return { access: await Access.open(options), clock, file: options.file, problems, options };
+}
+
+/** Bytes that look random and are the same in every run. */
+export function predictable(seed = 0): (count: number) => Uint8Array {
+	let next = seed;
+	return (count) => createHash("sha256").update(String(next++)).digest().subarray(0, count);
+}
+
+export const nothing: Shown = {
+	credential: undefined,
+	ticket: undefined,
+	cookies: undefined,
+	origin: undefined,
+	isSafe: true,
+};
+
+export const bearer = (credential: string): Shown => ({ ...nothing, credential });
+
+/** The `Cookie` header that follows from a `Set-Cookie` one. */
+export function cookieOf(setCookie: string | undefined): string {
+	return setCookie?.split(";", 1)[0] ?? "";
+}

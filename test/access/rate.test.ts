@@ -1,0 +1,78 @@
+import { describe, expect, it } from "vitest";
+import { Bucket, Failures, networkOf } from "../../src/access/rate.ts";
+import { FakeClock } from "../helpers/fake-clock.ts";
+
+describe("new sessions", () => {
+	it("may come a hundred at once, and twenty a second in the long run", () => {
+		const clock = new FakeClock();
+		const bucket = new Bucket({ perSecond: 20, burst: 100 }, clock);
+		const taken = (tries: number) => Array.from({ length: tries }, () => bucket.take()).filter((wait) => wait === 0);
+		expect(taken(150)).toHaveLength(100);
+		expect(bucket.take()).toBe(50);
+		clock.advance(50);
+		expect(bucket.take()).toBe(0);
+		expect(bucket.take()).toBe(50);
+		clock.advance(1000);
+		expect(taken(50)).toHaveLength(20);
+		clock.advance(3_600_000);
+		expect(taken(150)).toHaveLength(100);
+	});
+
+	it("have no limit when the rate is zero", () => {
+		const bucket = new Bucket({ perSecond: 0, burst: 0 }, new FakeClock());
+		expect(Array.from({ length: 1000 }, () => bucket.take()).every((wait) => wait === 0)).toBe(true);
+	});
+});
+
+describe("failed credentials", () => {
+	it("of one address make it wait from the eleventh in a minute on", () => {
+		const clock = new FakeClock();
+		const failures = new Failures(clock);
+		const note = () => failures.note("192.0.2.1");
+		expect(Array.from({ length: 10 }, note)).toEqual(Array(10).fill(0));
+		expect(note()).toBe(1000);
+		clock.advance(400);
+		expect(note()).toBe(600);
+		expect(failures.note("192.0.2.2")).toBe(0);
+	});
+
+	it("grow to five minutes, and are forgiven after a quiet minute", () => {
+		const clock = new FakeClock();
+		const failures = new Failures(clock);
+		for (let index = 0; index < 10; index++) failures.note("a");
+		const waits = Array.from({ length: 11 }, () => {
+			const wait = failures.note("a");
+			clock.advance(wait);
+			return wait;
+		});
+		expect(waits).toEqual([1, 2, 4, 8, 16, 32, 64, 128, 256, 300, 300].map((seconds) => seconds * 1000));
+		clock.advance(60_001);
+		expect(failures.note("a")).toBe(0);
+	});
+
+	it("spread over time are nobody's attack", () => {
+		const clock = new FakeClock();
+		const failures = new Failures(clock);
+		for (let index = 0; index < 100; index++) {
+			expect(failures.note("a")).toBe(0);
+			clock.advance(7_000);
+		}
+	});
+
+	it("are remembered of ten thousand addresses and no more", () => {
+		const failures = new Failures(new FakeClock());
+		for (let index = 0; index < 20_000; index++) failures.note(`10.0.${index >> 8}.${index & 255}`);
+		expect(failures.size).toBe(10_000);
+	});
+
+	it.each([
+		["192.0.2.1", "192.0.2.1"],
+		["::ffff:192.0.2.1", "192.0.2.1"],
+		["2001:db8:1:2:3:4:5:6", "2001:db8:1:2"],
+		["2001:db8::1", "2001:db8:0:0"],
+		["fe80::1%eth0", "fe80:0:0:0"],
+		["::1", "0:0:0:0"],
+	])("of %s count for %s", (address, network) => {
+		expect(networkOf(address)).toBe(network);
+	});
+});

@@ -1,0 +1,78 @@
+import { describe, expect, it } from "vitest";
+import { covers, grants, parseScope, type Right } from "../../src/access/scope.ts";
+
+const rights: readonly Right[] = ["read", "operate", "manage"];
+const granted = (scope: string, place: { workspace: string; session?: string }) =>
+	rights.filter((right) => grants(parseScope(scope), right, place));
+
+describe("a scope", () => {
+	it.each([
+		["admin", ["read", "operate", "manage"]],
+		["workspace:red:manage", ["read", "operate", "manage"]],
+		["workspace:red:operate", ["read", "operate"]],
+		["workspace:red:read", ["read"]],
+		["session:s1:control", ["read", "operate"]],
+		["session:s1:view", ["read"]],
+		["workspace:blue:manage", []],
+		["session:s2:control", []],
+	])("%s gives %j on a session of the workspace red", (scope, expected) => {
+		expect(granted(scope, { workspace: "red", session: "s1" })).toEqual(expected);
+	});
+
+	it("of a session gives nothing on its workspace", () => {
+		expect(granted("session:s1:control", { workspace: "red" })).toEqual([]);
+	});
+
+	it("is compared whole: neither a prefix nor another case is the same id", () => {
+		for (const workspace of ["re", "redder", "RED", "red.", ""]) {
+			expect(granted("workspace:red:manage", { workspace })).toEqual([]);
+		}
+	});
+
+	it.each([
+		"",
+		"Admin",
+		"admin ",
+		"workspace:red",
+		"workspace:red:view",
+		"session:s1:manage",
+		"session:s1:operate",
+		"workspace::read",
+		"workspace:*:read",
+		"workspace:a b:read",
+		"workspace:red:read:more",
+		"workspace:red:constructor",
+		"tenant:red:read",
+	])("%j is refused with the scopes there are", (text) => {
+		expect(() => parseScope(text)).toThrow(
+			expect.objectContaining({ code: "invalid_argument", hint: expect.stringContaining("workspace:ID:") }),
+		);
+	});
+});
+
+describe("a holder of", () => {
+	const workspaceOf = (session: string) => ({ s1: "red", s2: "blue" })[session];
+	const may = (held: string[], wanted: string) => covers(held.map(parseScope), parseScope(wanted), workspaceOf);
+
+	it.each<[string[], string, boolean]>([
+		[["admin"], "admin", true],
+		[["admin"], "session:unknown:control", true],
+		[["workspace:red:manage"], "admin", false],
+		[["workspace:red:manage"], "workspace:red:manage", true],
+		[["workspace:red:operate"], "workspace:red:read", true],
+		[["workspace:red:operate"], "workspace:red:manage", false],
+		[["workspace:red:manage"], "workspace:blue:read", false],
+		[["workspace:red:read", "workspace:blue:manage"], "workspace:blue:operate", true],
+		[["workspace:red:operate"], "session:s1:control", true],
+		[["workspace:red:read"], "session:s1:control", false],
+		[["workspace:red:read"], "session:s1:view", true],
+		[["workspace:red:manage"], "session:s2:view", false],
+		[["workspace:red:manage"], "session:unknown:view", false],
+		[["session:s1:control"], "session:s1:view", true],
+		[["session:s1:view"], "session:s1:control", false],
+		[["session:s1:control"], "workspace:red:read", false],
+		[[], "session:s1:view", false],
+	])("%j giving %s away: %s", (held, wanted, expected) => {
+		expect(may(held, wanted)).toBe(expected);
+	});
+});

@@ -1,0 +1,57 @@
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { Installation } from "../cli/hawser.ts";
+
+let hawser: Installation;
+beforeEach(async () => {
+	hawser = await Installation.create();
+});
+afterEach(() => hawser.remove());
+
+describe("hawser token", () => {
+	it("prints a new token alone on stdout, lists it without its secret, and ends it", async () => {
+		const created = await hawser.run(["token", "create", "--name", "ci", "--scope", "workspace:ci:manage"]);
+		expect(created.code).toBe(0);
+		expect(created.stdout).toMatch(/^hwt_[0-9a-f]{12}_[A-Za-z0-9_-]{43}\n$/);
+		const token = created.stdout.trim();
+		const id = token.slice(4, 16);
+		expect(created.stderr).toContain(id);
+		expect(created.stderr).not.toContain(token);
+		const env = { HAWSER_TOKEN: token };
+		expect(await hawser.run(["ls"], { env })).toMatchObject({ code: 0 });
+
+		const listed = await hawser.run(["token", "ls"]);
+		expect(listed.stdout).toContain(`${id}  ci`);
+		expect(listed.stdout).not.toContain(token.slice(17));
+		const json = await hawser.run(["token", "ls", "--json"]);
+		expect(JSON.parse(json.stdout)).toMatchObject([{ id, name: "ci", scopes: ["workspace:ci:manage"] }]);
+
+		expect(await hawser.run(["token", "revoke", id])).toEqual({ code: 0, stdout: "", stderr: "" });
+		expect(await hawser.run(["ls"], { env })).toMatchObject({ code: 1, stderr: expect.stringContaining("not valid") });
+	});
+
+	it("says which of several tokens is not there, and ends the others", async () => {
+		const [one, other] = [await hawser.run(["token", "create"]), await hawser.run(["token", "create"])];
+		const ids = [one, other].map(({ stdout }) => stdout.slice(4, 16));
+		const { code, stderr } = await hawser.run(["token", "revoke", ids[0] ?? "", "nonsense", ids[1] ?? ""]);
+		expect({ code, stderr }).toEqual({ code: 3, stderr: 'hawser: there is no token "nonsense"\n' });
+		expect(JSON.parse((await hawser.run(["token", "ls", "--json"])).stdout)).toEqual([]);
+	});
+
+	it.each([
+		[["create", "--scope", "root"], "is no scope"],
+		[["create", "--expires", "soon"], "--expires"],
+		[["revoke"], "missing required argument"],
+		[["mend"], "unknown command"],
+	])("refuses %j in one line", async (args, sentence) => {
+		const { code, stdout, stderr } = await hawser.run(["token", ...args]);
+		expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
+		expect(stderr).toContain(sentence);
+		expect(stderr.trim().split("\n")).toHaveLength(1);
+	});
+
+	it.each(["create", "ls", "revoke"])("%s explains itself with examples", async (command) => {
+		const { code, stdout } = await hawser.run(["token", command, "--help"]);
+		expect(code).toBe(0);
+		expect(stdout).toContain(`Examples:\n  hawser token ${command}`);
+	});
+});

@@ -1,0 +1,230 @@
+import { readFile, stat, writeFile } from "node:fs/promises";
+import { describe, expect, it } from "vitest";
+import { Access } from "../../src/access/access.ts";
+import { ADMIN_TOKEN, bearer, nothing, openAccess, predictable } from "./open-access.ts";
+
+const DAY = 86_400_000;
+const red = { workspace: "red", session: "s1" };
+
+describe("a token", () => {
+	it("is shown once, and stored as a digest that only its owner can read", async () => {
+		const { access, file } = await openAccess();
+		const { secret, token } = await access.createToken(access.admin, { name: "ci", scopes: ["workspace:red:operate"] });
+		expect(secret).toMatch(/^hwt_[0-9a-f]{12}_[A-Za-z0-9_-]{43}$/);
+		expect(token).toEqual({
+			id: secret.slice(4, 16),
+			name: "ci",
+			scopes: ["workspace:red:operate"],
+			createdAt: 1_000_000,
+			expiresAt: null,
+			lastUsedAt: null,
+			parent: null,
+		});
+		const text = await readFile(file, "utf8");
+		expect(text).not.toContain(secret.slice(17));
+		expect(text).not.toContain(ADMIN_TOKEN);
+		expect((await stat(file)).mode & 0o777).toBe(0o600);
+	});
+
+	it("is worth what its scopes say, also after a restart", async () => {
+		const { access, options } = await openAccess();
+		const { secret } = await access.createToken(access.admin, { name: "ci", scopes: ["workspace:red:operate"] });
+		await access.close();
+		for (const one of [access, await Access.open(options)]) {
+			const principal = one.authorize(bearer(secret), "read");
+			expect(principal).toMatchObject({ id: secret.slice(4, 16), name: "ci", isAdmin: false });
+			expect([principal.may("operate", red), principal.may("manage", red)]).toEqual([true, false]);
+			expect(() => one.authorize(bearer(secret), "admin")).toThrow(
+				expect.objectContaining({ code: "permission_denied" }),
+			);
+		}
+	});
+
+	it("of the operator may do everything and has no end", async () => {
+		const { access } = await openAccess();
+		const admin = access.authorize(bearer(ADMIN_TOKEN), "admin");
+		expect(admin).toMatchObject({ id: "admin", isAdmin: true });
+		await expect(access.revokeToken(admin, "admin")).rejects.toMatchObject({ code: "permission_denied" });
+	});
+
+	it("that is none is refused without being repeated", async () => {
+		const { access } = await openAccess();
+		const { secret } = await access.createToken(access.admin, { scopes: ["admin"] });
+		const wrong = [
+			"",
+			"x",
+			`${ADMIN_TOKEN} `,
+			ADMIN_TOKEN.toUpperCase(),
+			secret.slice(0, -1),
+			`${secret}A`,
+			secret.slice(0, 17) + "A".repeat(43),
+			`hwt_000000000000_${secret.slice(17)}`,
+			secret.replace("hwt_", "HWT_"),
+		];
+		for (const credential of wrong) {
+			let thrown: unknown;
+			try {
+				access.authorize(bearer(credential), "read");
+			} catch (error) {
+				thrown = error;
+			}
+			expect(thrown).toMatchObject({ code: "unauthenticated", message: "the token is not valid" });
+		}
+		expect(() => access.authorize(nothing, "read")).toThrow("a token is required");
+	});
+
+	it("an empty admin token lets nobody in", async () => {
+		const { access } = await openAccess({ adminToken: "" });
+		expect(() => access.authorize(bearer(""), "read")).toThrow("not valid");
+	});
+
+	it("ends with its time: at the door at once, and within a minute for what it has open", async () => {
+		const { access, clock } = await openAccess();
+		const { secret, token } = await access.createToken(access.admin, { scopes: ["admin"], expiresInMs: 90_000 });
+		expect(token.expiresAt).toBe(1_090_000);
+		const principal = access.authorize(bearer(secret), "read");
+		clock.advance(89_999);
+		expect(principal.may("manage", red)).toBe(true);
+		clock.advance(1);
+		expect(principal.may("read", red)).toBe(false);
+		expect(() => access.authorize(bearer(secret), "read")).toThrow("not valid");
+		expect(principal.revoked.aborted).toBe(false);
+		clock.advance(30_000);
+		expect(principal.revoked.aborted).toBe(true);
+		expect(access.listTokens(access.admin)).toEqual([]);
+	});
+
+	it("is revoked at once, with what it made and what that has open", async () => {
+		const { access, options } = await openAccess();
+		const parent = await access.createToken(access.admin, { scopes: ["workspace:red:manage"] });
+		const principal = access.authorize(bearer(parent.secret), "read");
+		const child = await access.createToken(principal, { scopes: ["session:s1:view"] });
+		const other = await access.createToken(access.admin, { scopes: ["admin"] });
+		const callers = [parent, child, other].map(({ secret }) => access.authorize(bearer(secret), "read"));
+		await access.revokeToken(access.admin, parent.token.id);
+		expect(callers.map(({ revoked }) => revoked.aborted)).toEqual([true, true, false]);
+		expect(callers.map((caller) => caller.may("read", red))).toEqual([false, false, true]);
+		expect((await Access.open(options)).listTokens(access.admin).map(({ id }) => id)).toEqual([other.token.id]);
+	});
+
+	it("notes when it was used, once in a while and not at every request", async () => {
+		let writes = 0;
+		const { access, clock } = await openAccess({
+			write: async () => {
+				writes++;
+			},
+		});
+		const { secret } = await access.createToken(access.admin, { scopes: ["admin"] });
+		clock.advance(5);
+		for (let index = 0; index < 100; index++) access.authorize(bearer(secret), "read");
+		expect(access.listTokens(access.admin)[0]?.lastUsedAt).toBe(1_000_005);
+		expect(writes).toBe(1);
+		await access.close();
+		expect(writes).toBe(2);
+		await access.close();
+		expect(writes).toBe(2);
+	});
+});
+
+describe("a token makes tokens", () => {
+	it("that may do no more than itself", async () => {
+		const { access } = await openAccess();
+		const { secret } = await access.createToken(access.admin, { scopes: ["workspace:red:operate"] });
+		const principal = access.authorize(bearer(secret), "read");
+		await access.createToken(principal, { scopes: ["workspace:red:read", "session:s1:control"] });
+		for (const scope of ["admin", "workspace:red:manage", "workspace:blue:read", "session:s2:view"]) {
+			await expect(access.createToken(principal, { scopes: ["workspace:red:read", scope] })).rejects.toMatchObject({
+				code: "permission_denied",
+				message: expect.stringContaining(scope),
+			});
+		}
+	});
+
+	it("that live no longer than itself", async () => {
+		const { access } = await openAccess();
+		const { secret } = await access.createToken(access.admin, { scopes: ["workspace:red:read"], expiresInMs: DAY });
+		const principal = access.authorize(bearer(secret), "read");
+		for (const expiresInMs of [undefined, 2 * DAY]) {
+			const { token } = await access.createToken(principal, { scopes: ["workspace:red:read"], expiresInMs });
+			expect(token.expiresAt).toBe(1_000_000 + DAY);
+		}
+		const { token } = await access.createToken(principal, { scopes: ["workspace:red:read"], expiresInMs: 10 });
+		expect(token.expiresAt).toBe(1_000_010);
+	});
+
+	it("and sees and revokes only itself and those", async () => {
+		const { access } = await openAccess();
+		const make = async (by = access.admin) => {
+			const { secret, token } = await access.createToken(by, { scopes: ["workspace:red:read"] });
+			return { id: token.id, principal: access.authorize(bearer(secret), "read") };
+		};
+		const [one, other] = [await make(), await make()];
+		const child = await make(one.principal);
+		const grandchild = await make(child.principal);
+		expect(access.listTokens(one.principal).map(({ id }) => id)).toEqual([one.id, child.id, grandchild.id]);
+		expect(access.listTokens(child.principal).map(({ id }) => id)).toEqual([child.id, grandchild.id]);
+		for (const id of [other.id, one.id, "admin", "nonsense"]) {
+			await expect(access.revokeToken(child.principal, id)).rejects.toMatchObject({ code: "session_not_found" });
+		}
+		await access.revokeToken(child.principal, child.id);
+		expect(access.listTokens(access.admin).map(({ id }) => id)).toEqual([one.id, other.id]);
+	});
+
+	it("a hundred of them at most, over all generations", async () => {
+		const { access } = await openAccess({ write: async () => {} });
+		const make = async (by = access.admin) => {
+			const { secret } = await access.createToken(by, { scopes: ["workspace:red:read"] });
+			return access.authorize(bearer(secret), "read");
+		};
+		const root = await make();
+		let last = root;
+		for (let index = 0; index < 100; index++) last = await make(index % 2 === 0 ? root : last);
+		for (const by of [root, last]) await expect(make(by)).rejects.toMatchObject({ code: "limit_exceeded" });
+		await make();
+	});
+});
+
+describe("the file of tokens", () => {
+	it("that can't be written makes no token, and revokes one all the same", async () => {
+		let isFull = false;
+		const { access } = await openAccess({
+			write: async () => {
+				if (isFull) throw new Error("no space");
+			},
+		});
+		const { secret, token } = await access.createToken(access.admin, { scopes: ["admin"] });
+		isFull = true;
+		await expect(access.createToken(access.admin, { scopes: ["admin"] })).rejects.toThrow("no space");
+		expect(access.listTokens(access.admin)).toHaveLength(1);
+		await expect(access.revokeToken(access.admin, token.id)).rejects.toThrow("no space");
+		expect(() => access.authorize(bearer(secret), "read")).toThrow("not valid");
+	});
+
+	it.each([
+		["not JSON", "{", "invalid_argument"],
+		["something else", "[]", "invalid_argument"],
+		["null", "null", "invalid_argument"],
+		["a token without a digest", tokenFile({ hash: "" }), "invalid_argument"],
+		["a token with an unknown scope", tokenFile({ scopes: ["root"] }), "invalid_argument"],
+		["that of a newer server", '{"version":2}', "unsupported"],
+	])("which is %s is refused rather than forgotten", async (_, text, code) => {
+		const { options, file } = await openAccess();
+		await writeFile(file, text);
+		await expect(Access.open(options)).rejects.toMatchObject({ code, message: expect.stringContaining(file) });
+	});
+
+	it("loses nothing when many write at once", async () => {
+		const { access, options } = await openAccess();
+		const made = await Promise.all(
+			Array.from({ length: 20 }, () => access.createToken(access.admin, { scopes: ["admin"] })),
+		);
+		const reopened = await Access.open({ ...options, randomBytes: predictable(1000) });
+		for (const { secret } of made) expect(reopened.authorize(bearer(secret), "admin").isAdmin).toBe(true);
+	});
+});
+
+function tokenFile(changes: object): string {
+	const token = { id: "0123456789ab", name: null, scopes: ["admin"], hash: "0".repeat(64), createdAt: 1 };
+	const tokens = [{ ...token, expiresAt: null, lastUsedAt: null, parent: null, ...changes }];
+	return JSON.stringify({ version: 1, admin: "", tokens, browsers: [] });
+}

@@ -1,0 +1,240 @@
+import { once } from "node:events";
+import { createConnection } from "node:net";
+import websocket from "@fastify/websocket";
+import { afterEach, describe, expect, it } from "vitest";
+import { WebSocket } from "ws";
+import { Failures } from "../../src/access/rate.ts";
+import { SessionError } from "../../src/core/errors.ts";
+import { checkAttachments, type Front, type Hosting, type Policy, type Principal } from "../../src/fronts/front.ts";
+import { answerErrors } from "../../src/fronts/native/errors.ts";
+import { type Listener, type ListenOptions, listen } from "../../src/server/listen.ts";
+import { ADMIN_TOKEN, type Opened, openAccess } from "../access/open-access.ts";
+import { FakeClock } from "../helpers/fake-clock.ts";
+
+let listener: Listener | undefined;
+afterEach(() => listener?.close());
+
+/** A front with one socket and one route, which tells who was let in. */
+function front(seen: Principal[], policy: Policy = "read"): Front {
+	return {
+		name: "small",
+		credential: (request) => /^Bearer (\S+)$/.exec(request.headers.authorization ?? "")?.[1],
+		register(app, hosting) {
+			answerErrors(app, hosting);
+			app.register(websocket, { options: { handleProtocols: () => "hawser.v1" } });
+			app.after(() => {
+				app.get("/socket/:id", { websocket: true, config: { policy } }, (socket, request) => {
+					if (request.principal) seen.push(request.principal);
+					request.principal?.revoked.addEventListener("abort", () => socket.close(4003));
+				});
+				app.get("/hidden", {
+					websocket: true,
+					config: { policy },
+					preHandler: async () => Promise.reject(new SessionError("session_not_found", "there is no such session")),
+					handler: () => {},
+				});
+			});
+			app.post("/make", { config: { policy: "manage" } }, async () => "made");
+			app.get("/look", { config: { policy } }, async () => "seen");
+		},
+	};
+}
+
+async function serve(changes: Partial<ListenOptions> = {}, policy?: Policy) {
+	const opened = await openAccess();
+	const seen: Principal[] = [];
+	listener = await listen({
+		host: "127.0.0.1",
+		port: 0,
+		fronts: [front(seen, policy)],
+		authorize: (caller, wanted) => opened.access.authorize(caller, wanted),
+		report: () => {},
+		...changes,
+	});
+	const { url, port } = listener;
+	return { ...opened, seen, url, origin: `http://127.0.0.1:${port}`, socketUrl: `ws://127.0.0.1:${port}/socket/s1` };
+}
+
+type Knock = { url: string; headers?: Record<string, string>; protocols?: string[] };
+
+/** 101 and the chosen subprotocol, or the status that it was refused with. */
+async function knock({ url, headers = {}, protocols = ["hawser.v1"] }: Knock) {
+	const socket = new WebSocket(url, protocols, { headers });
+	socket.on("error", () => {});
+	const [outcome] = await Promise.race([
+		once(socket, "open").then(() => [{ status: 101, protocol: socket.protocol }]),
+		once(socket, "unexpected-response").then(([, response]: { statusCode: number; headers: object }[]) => [
+			{ status: response?.statusCode, headers: JSON.stringify(response?.headers) },
+		]),
+	]);
+	return { ...outcome, socket } as { status: number; protocol?: string; headers?: string; socket: WebSocket };
+}
+
+const authorization = `Bearer ${ADMIN_TOKEN}`;
+
+async function cookieFor({ access }: Opened): Promise<string> {
+	return (await access.signIn(access.createSignInCode(access.admin).code))?.split(";")[0] ?? "";
+}
+
+describe("an upgrade", () => {
+	it("passes the same door as a request, before it is one", async () => {
+		const { socketUrl, seen, url } = await serve();
+		expect(await knock({ url: socketUrl })).toMatchObject({ status: 401 });
+		expect(await knock({ url: socketUrl, headers: { authorization: "Bearer wrong" } })).toMatchObject({ status: 401 });
+		expect(await knock({ url: socketUrl, headers: { authorization, host: "evil.test" } })).toMatchObject({
+			status: 403,
+		});
+		expect(seen).toEqual([]);
+		const hidden = `${url.replace("http", "ws")}/hidden`;
+		expect(await knock({ url: hidden, headers: { authorization } })).toMatchObject({ status: 404 });
+		const nowhere = `${url.replace("http", "ws")}/nowhere`;
+		expect(await knock({ url: nowhere, headers: { authorization } })).toMatchObject({ status: 404 });
+		const { status, socket } = await knock({ url: socketUrl, headers: { authorization } });
+		expect([status, seen.map(({ id }) => id)]).toEqual([101, ["admin"]]);
+		socket.terminate();
+	});
+
+	it("that is refused leaves no connection behind", async () => {
+		const { url } = await serve();
+		const socket = createConnection(Number(new URL(url).port), "127.0.0.1");
+		const key = "AAAAAAAAAAAAAAAAAAAAAA==";
+		const head = ["GET /socket/s1 HTTP/1.1", "host: localhost", "connection: upgrade", "upgrade: websocket"];
+		socket.write([...head, "sec-websocket-version: 13", `sec-websocket-key: ${key}`, "", ""].join("\r\n"));
+		let answer = "";
+		socket.on("data", (chunk) => {
+			answer += chunk;
+		});
+		await once(socket, "close");
+		expect(answer).toMatch(/^HTTP\/1.1 401 /);
+		expect(answer).toContain('"unauthenticated"');
+	});
+
+	it("that asks for the operator is forbidden to others", async () => {
+		const { socketUrl, access } = await serve({}, "admin");
+		const { secret } = await access.createToken(access.admin, { scopes: ["workspace:red:manage"] });
+		expect(await knock({ url: socketUrl, headers: { authorization: `Bearer ${secret}` } })).toMatchObject({
+			status: 403,
+		});
+	});
+
+	it("by cookie needs the origin of a page of ours", async () => {
+		const opened = await serve();
+		const { socketUrl, origin } = opened;
+		const cookie = await cookieFor(opened);
+		expect(await knock({ url: socketUrl, headers: { cookie } })).toMatchObject({ status: 401 });
+		for (const wrong of ["https://evil.test", "null", `${origin}.evil.test`, "http://127.0.0.1:1", ""]) {
+			expect(await knock({ url: socketUrl, headers: { cookie, origin: wrong } })).toMatchObject({ status: 403 });
+		}
+		const { status, socket } = await knock({ url: socketUrl, headers: { cookie, origin } });
+		expect(status).toBe(101);
+		socket.terminate();
+	});
+
+	it("by ticket is answered without it, once", async () => {
+		const { socketUrl, origin, access, seen } = await serve();
+		const { ticket } = access.createTicket(access.admin, { session: "s1", right: "read", origin });
+		const protocols = ["hawser.v1", `ticket.${ticket}`];
+		const first = await knock({ url: socketUrl, headers: { origin }, protocols });
+		expect(first).toMatchObject({ status: 101, protocol: "hawser.v1" });
+		expect(seen[0]?.may("read", { workspace: "red", session: "s1" })).toBe(true);
+		expect(seen[0]?.may("read", { workspace: "red", session: "s3" })).toBe(false);
+		first.socket.terminate();
+		const again = await knock({ url: socketUrl, headers: { origin }, protocols });
+		expect(again.status).toBe(401);
+		expect(again.headers).not.toContain(ticket);
+	});
+
+	it("of a foreign page does not use a ticket up", async () => {
+		const { socketUrl, origin, access } = await serve();
+		const { ticket } = access.createTicket(access.admin, { session: "s1", right: "read", origin });
+		const protocols = ["hawser.v1", `ticket.${ticket}`];
+		const foreign = { url: socketUrl, headers: { origin: "https://evil.test" }, protocols };
+		expect(await knock(foreign)).toMatchObject({ status: 403 });
+		const { status, socket } = await knock({ url: socketUrl, headers: { origin }, protocols });
+		expect(status).toBe(101);
+		socket.terminate();
+	});
+
+	it("is closed when its token is revoked", async () => {
+		const { socketUrl, access } = await serve();
+		const { secret, token } = await access.createToken(access.admin, { scopes: ["workspace:red:read"] });
+		const { socket } = await knock({ url: socketUrl, headers: { authorization: `Bearer ${secret}` } });
+		const closed = once(socket, "close");
+		await access.revokeToken(access.admin, token.id);
+		expect((await closed)[0]).toBe(4003);
+	});
+
+	it("and every other request that is no plain reading is refused to other pages, if they are not allowed", async () => {
+		const { url, origin } = await serve({ allowedOrigins: ["https://ide.example"] });
+		const status = async (method: string, from: string) =>
+			(
+				await fetch(`${url}/${method === "GET" ? "look" : "make"}`, {
+					method,
+					headers: { authorization, origin: from },
+				})
+			).status;
+		expect(await status("POST", "https://evil.test")).toBe(403);
+		expect(await status("POST", "https://ide.example")).toBe(200);
+		expect(await status("POST", origin)).toBe(200);
+		expect(await status("GET", "https://evil.test")).toBe(200);
+	});
+});
+
+describe("whoever shows one wrong credential after the other", () => {
+	it("has to wait, and is let in at once with a right one", async () => {
+		const clock = new FakeClock();
+		const failures = new Failures(clock);
+		const { url, socketUrl } = await serve({ noteFailure: (address) => failures.note(address) });
+		const look = (token?: string) =>
+			fetch(`${url}/look`, token === undefined ? {} : { headers: { authorization: `Bearer ${token}` } });
+		for (let index = 0; index < 20; index++) expect((await look()).status).toBe(401);
+		for (let index = 0; index < 10; index++) expect((await look(`wrong-${index}`)).status).toBe(401);
+		const refused = await look("wrong");
+		expect([refused.status, refused.headers.get("retry-after")]).toEqual([429, "1"]);
+		expect(await refused.json()).toMatchObject({ error: { code: "limit_exceeded" } });
+		expect(await knock({ url: socketUrl, headers: { authorization: "Bearer wrong" } })).toMatchObject({ status: 429 });
+		expect((await look(ADMIN_TOKEN)).status).toBe(200);
+		clock.advance(1_000);
+		expect((await look("wrong")).headers.get("retry-after")).toBe("2");
+	});
+});
+
+describe("limits", () => {
+	it("sessions that come too fast are refused with the time to wait", async () => {
+		const { url, clock } = await serve();
+		const make = () => fetch(`${url}/make`, { method: "POST", headers: { authorization } });
+		for (let index = 0; index < 100; index++) expect((await make()).status).toBe(200);
+		const refused = await make();
+		expect([refused.status, refused.headers.get("retry-after")]).toEqual([429, "1"]);
+		expect(await refused.json()).toMatchObject({ error: { code: "limit_exceeded" } });
+		clock.advance(50);
+		expect((await make()).status).toBe(200);
+	});
+
+	it("a session has no more attachments than it may", () => {
+		const hosting = { maxAttachments: 2 } as Hosting;
+		checkAttachments(1, hosting);
+		expect(() => checkAttachments(2, hosting)).toThrow(expect.objectContaining({ code: "limit_exceeded" }));
+	});
+
+	it("connections beyond the limit are not answered", async () => {
+		const { url } = await serve({ maxConnections: 1 });
+		const { port } = new URL(url);
+		const first = createConnection(Number(port), "127.0.0.1");
+		await once(first, "connect");
+		const second = createConnection(Number(port), "127.0.0.1");
+		second.on("error", () => {});
+		await once(second, "close");
+		first.destroy();
+	});
+});
+
+it("every answer keeps browsers from guessing types, framing and leaking the address", async () => {
+	const { url } = await serve();
+	for (const path of ["/look", "/nowhere"]) {
+		const { headers } = await fetch(`${url}${path}`);
+		expect(headers.get("x-content-type-options")).toBe("nosniff");
+		expect(headers.get("referrer-policy")).toBe("no-referrer");
+		expect(headers.get("content-security-policy")).toContain("frame-ancestors 'none'");
+	}
+});

@@ -1,0 +1,132 @@
+import { describe, expect, it } from "vitest";
+import { type Started, start } from "./start.ts";
+
+/** What a browser does with a link: it opens the page and presses the button. */
+async function press(url: string, headers: Record<string, string> = {}): Promise<Response> {
+	const form = { "content-type": "application/x-www-form-urlencoded", origin: new URL(url).origin, ...headers };
+	return fetch(url, { method: "POST", headers: form, redirect: "manual" });
+}
+
+async function signIn(server: Started): Promise<string> {
+	const response = await press(server.signInUrl ?? "");
+	return response.headers.get("set-cookie")?.split(";")[0] ?? "";
+}
+
+describe("the sign-in link", () => {
+	it("shows a page without scripts that says nothing of the code, and is not used up by looking", async () => {
+		const { signInUrl = "" } = await start();
+		const code = new URL(signInUrl).searchParams.get("code") ?? "";
+		expect(code).toMatch(/^[A-Za-z0-9_-]{43}$/);
+		for (const _ of [1, 2]) {
+			const response = await fetch(signInUrl);
+			expect(response.status).toBe(200);
+			expect(response.headers.get("content-security-policy")).toBe(
+				"default-src 'none'; form-action 'self'; frame-ancestors 'none'",
+			);
+			expect(response.headers.get("cache-control")).toBe("no-store");
+			expect(response.headers.get("set-cookie")).toBeNull();
+			const page = await response.text();
+			expect(page).toContain('<form method="post">');
+			expect(page).not.toContain(code);
+			expect(page).not.toContain("<script");
+		}
+		expect((await press(signInUrl)).status).toBe(303);
+	});
+
+	it("signs in one browser, which then may do what the token may", async () => {
+		const server = await start();
+		const response = await press(server.signInUrl ?? "");
+		expect([response.status, response.headers.get("location")]).toEqual([303, "/"]);
+		expect(response.headers.get("set-cookie")).toMatch(/; Path=\/; HttpOnly; SameSite=Strict$/);
+		const cookie = response.headers.get("set-cookie")?.split(";")[0] ?? "";
+		const { url } = server;
+		expect((await fetch(`${url}/v1/sessions`, { headers: { cookie } })).status).toBe(200);
+		const post = (headers: Record<string, string>) =>
+			fetch(`${url}/v1/signin-links`, { method: "POST", headers: { cookie, ...headers } });
+		expect((await post({})).status).toBe(401);
+		expect((await post({ origin: "https://evil.test" })).status).toBe(403);
+		expect((await post({ origin: url })).status).toBe(201);
+
+		const again = await press(server.signInUrl ?? "");
+		expect(again.status).toBe(401);
+		expect(again.headers.get("set-cookie")).toBeNull();
+		expect(await again.text()).toContain("not good any more");
+	});
+
+	it("can't be pressed by a page of somebody else", async () => {
+		const { signInUrl = "" } = await start();
+		expect((await press(signInUrl, { origin: "https://evil.test" })).status).toBe(403);
+		expect((await press(signInUrl, { origin: "null" })).status).toBe(403);
+		expect((await press(signInUrl)).status).toBe(303);
+	});
+
+	it("is made by any token for itself", async () => {
+		const server = await start();
+		const token = await server.token("workspace:red:read");
+		const { status, body } = await server.post("/v1/signin-links", {}, token);
+		expect([status, body.url?.startsWith(`${server.url}/signin?code=`)]).toEqual([201, true]);
+		const response = await press(body.url ?? "");
+		const cookie = response.headers.get("set-cookie")?.split(";")[0] ?? "";
+		const headers = { cookie, origin: server.url, "content-type": "application/json" };
+		const make = await fetch(`${server.url}/v1/sessions`, {
+			method: "POST",
+			headers,
+			body: JSON.stringify({ argv: ["true"], workspace: "red", durable: false }),
+		});
+		expect(make.status).toBe(403);
+	});
+
+	it.each(["/signin", "/signin?code=", "/signin?code=a&code=b", "/signin?code=%00", "/signin?other=1"])(
+		"that is none (%s) is answered like one that is over",
+		async (path) => {
+			const { url } = await start();
+			expect((await fetch(`${url}${path}`)).status).toBe(200);
+			expect((await press(`${url}${path}`)).status).toBe(401);
+		},
+	);
+
+	it("is not there when nobody has to sign in", async () => {
+		const server = await start({ auth: false });
+		expect(server.signInUrl).toBeUndefined();
+		expect((await fetch(`${server.url}/v1/sessions`)).status).toBe(200);
+		const evil = { origin: "https://evil.test", "content-type": "application/json" };
+		const request = { method: "POST", headers: evil, body: '{"argv":["true"]}' };
+		expect((await fetch(`${server.url}/v1/sessions`, request)).status).toBe(403);
+	});
+
+	it("names the server as its proxy or its first allowed name does", async () => {
+		const proxied = await start({ behindProxy: true, allowedHosts: "term.example" });
+		expect(proxied.signInUrl).toMatch(/^https:\/\/term\.example\/signin\?code=/);
+		const named = await start({ allowedHosts: "box.lan,other" });
+		expect(named.signInUrl).toMatch(/^http:\/\/box\.lan:\d+\/signin\?code=/);
+	});
+});
+
+describe("behind a proxy that does TLS", () => {
+	it("cookies are for TLS alone, and pages come over it", async () => {
+		const server = await start({ behindProxy: true });
+		const { host } = new URL(server.url);
+		const link = (server.signInUrl ?? "").replace("https:", "http:");
+		expect((await press(link, { origin: `http://${host}` })).status).toBe(403);
+		const response = await press(link, { origin: `https://${host}` });
+		expect(response.headers.get("set-cookie")).toMatch(/^__Host-hawser_session=.*; Secure$/);
+		const { body } = await server.post("/v1/signin-links", {});
+		expect(body.url).toMatch(/^https:/);
+	});
+});
+
+describe("signing out", () => {
+	it("ends this browser and takes its cookie away", async () => {
+		const server = await start();
+		const cookie = await signIn(server);
+		const headers = { cookie, origin: server.url };
+		const response = await fetch(`${server.url}/v1/signout`, { method: "POST", headers });
+		expect([response.status, response.headers.get("set-cookie")]).toEqual([
+			204,
+			"hawser_session=; Max-Age=0; Path=/; HttpOnly; SameSite=Strict",
+		]);
+		const after = await fetch(`${server.url}/v1/sessions`, { headers });
+		expect(after.status).toBe(401);
+		expect((await server.request("/v1/sessions")).status).toBe(200);
+	});
+});

@@ -1,0 +1,98 @@
+import { describe, expect, it } from "vitest";
+import type { Route } from "../../src/server/listen.ts";
+import { ask, pathOf, type Started, start } from "./start.ts";
+
+/** What a route needs to get past the checks of its form; a route that is not here needs nothing. */
+const bodies: Readonly<Record<string, unknown>> = {
+	"POST /v1/sessions": { argv: ["cat"], durable: false },
+	"POST /v1/sessions/:id/keys": { keys: ["Enter"] },
+	"POST /v1/sessions/:id/resize": { cols: 80, rows: 24 },
+	"POST /v1/sessions/:id/signal": { signal: "TERM" },
+	"POST /v1/tokens": { scopes: ["admin"] },
+	"POST /v1/tickets": { session: ":id" },
+};
+
+type Call = {
+	readonly route: Route;
+	readonly token?: string;
+	readonly id: string;
+	readonly headers?: Record<string, string>;
+};
+
+async function statusOf(server: Started, { route, token, id, headers = {} }: Call): Promise<number> {
+	const { method, isSocket } = route;
+	const { status } = await ask(server.url, {
+		method,
+		isSocket,
+		path: pathOf(route, id),
+		headers: { ...(token === undefined ? {} : { authorization: `Bearer ${token}` }), ...headers },
+		body: JSON.stringify(bodies[`${method} ${route.url}`])?.replaceAll(":id", id),
+	});
+	return status;
+}
+
+async function statuses(server: Started, routes: readonly Route[], call: Omit<Call, "route">) {
+	const found: Record<string, number> = {};
+	for (const route of routes) found[nameOf(route)] = await statusOf(server, { route, ...call });
+	return found;
+}
+
+const nameOf = ({ front, method, url, isSocket }: Route) => `${front}: ${isSocket ? "upgrade" : method} ${url}`;
+const all = (routes: readonly Route[], status: number) =>
+	Object.fromEntries(routes.map((route) => [nameOf(route), status]));
+
+describe("every route and every upgrade", () => {
+	it("has a policy, and those that are open to everybody are these", async () => {
+		const { routes } = await start();
+		expect(routes.length).toBeGreaterThan(10);
+		const open = routes.filter(({ front, policy }) => policy === "public" && ["native", "access"].includes(front));
+		for (const route of open) {
+			expect(["/healthz", "/readyz", "/openapi.json", "/signin", "/"]).toContain(route.url);
+		}
+	});
+
+	it("is refused without a credential, and with one that is wrong", async () => {
+		const server = await start();
+		const id = await server.session();
+		const guarded = server.routes.filter(({ policy }) => policy !== "public");
+		expect(await statuses(server, guarded, { id })).toEqual(all(guarded, 401));
+		const wrong = await statuses(server, guarded.slice(0, 9), { id, token: "wrong" });
+		expect(wrong).toEqual(all(guarded.slice(0, 9), 401));
+	});
+
+	it("that acts is forbidden to a viewer", async () => {
+		const server = await start();
+		const id = await server.session();
+		const viewer = await server.token(`session:${id}:view`);
+		const acting = server.routes.filter(({ policy }) => ["operate", "manage", "admin"].includes(policy));
+		const native = acting.filter(({ front }) => front === "native");
+		expect(native.length).toBeGreaterThan(2);
+		expect(await statuses(server, native, { id, token: viewer })).toEqual(all(native, 403));
+	});
+
+	it("does not know a session of somebody else's workspace", async () => {
+		const server = await start();
+		const id = await server.session("red");
+		const stranger = await server.token("workspace:blue:manage");
+		const about = server.routes.filter(
+			({ front, url, policy }) => policy !== "public" && front === "native" && url.includes(":id"),
+		);
+		expect(about.length).toBeGreaterThan(3);
+		expect(await statuses(server, about, { id, token: stranger })).toEqual(all(about, 404));
+		expect((await server.post("/v1/tickets", { session: id }, stranger)).status).toBe(404);
+		const listed = await server.request("/v1/sessions", { headers: { authorization: `Bearer ${stranger}` } });
+		expect(await listed.json()).toEqual({ sessions: [], next: null });
+		expect((await server.post("/v1/sessions", { argv: ["cat"], workspace: "red" }, stranger)).status).toBe(403);
+	});
+
+	it("is refused when it is asked for under another name, or by a page of somebody else", async () => {
+		const server = await start();
+		const id = await server.session();
+		const token = server.adminToken;
+		const acting = server.routes.filter(({ isSocket, method }) => isSocket || !["GET", "HEAD"].includes(method));
+		const evil = { origin: "https://evil.test" };
+		expect(await statuses(server, acting, { id, token, headers: evil })).toEqual(all(acting, 403));
+		const { routes } = server;
+		expect(await statuses(server, routes, { id, token, headers: { host: "evil.test" } })).toEqual(all(routes, 403));
+	});
+});
