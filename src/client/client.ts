@@ -1,6 +1,7 @@
 /** A server's sessions, from any program that can make HTTP requests. */
 
 import type { CreateSession, SessionList, SessionMessage, SessionState } from "../protocol/messages.ts";
+import type { ActOptions } from "./attachment.ts";
 import { Session } from "./session.ts";
 import { type ConnectOptions, Transport } from "./transport.ts";
 
@@ -14,11 +15,11 @@ export type ListFilter = {
 export interface Client {
 	readonly sessions: {
 		/** Starts a program. */
-		create(request: CreateSession): Promise<Session>;
+		create(request: CreateSession, options?: ActOptions): Promise<Session>;
 		/** Every session, oldest first. */
-		list(filter?: ListFilter): Promise<SessionMessage[]>;
+		list(filter?: ListFilter, options?: ActOptions): Promise<SessionMessage[]>;
 		/** Throws `session_not_found` when there is none. */
-		get(id: string): Promise<Session>;
+		get(id: string, options?: ActOptions): Promise<Session>;
 		/** The session of this id, without asking whether it exists. */
 		at(id: string): Session;
 	};
@@ -29,15 +30,15 @@ export function connect(options: ConnectOptions): Client {
 	const transport = new Transport(options);
 	return {
 		sessions: {
-			async create(request) {
-				const response = await transport.request({ method: "POST", path: "/v1/sessions", json: request });
+			async create(request, { signal } = {}) {
+				const response = await transport.request({ method: "POST", path: "/v1/sessions", json: request, signal });
 				const { id } = (await response.json()) as SessionMessage;
 				return new Session(transport, id);
 			},
-			list: (filter = {}) => listAll(transport, filter),
-			async get(id) {
+			list: (filter = {}, options = {}) => listAll(transport, filter, options),
+			async get(id, options) {
 				const session = new Session(transport, id);
-				await session.info();
+				await session.info(options);
 				return session;
 			},
 			at: (id) => new Session(transport, id),
@@ -45,11 +46,15 @@ export function connect(options: ConnectOptions): Client {
 	};
 }
 
-async function listAll(transport: Transport, filter: ListFilter): Promise<SessionMessage[]> {
+async function listAll(transport: Transport, filter: ListFilter, { signal }: ActOptions): Promise<SessionMessage[]> {
 	const all: SessionMessage[] = [];
 	let after: string | undefined;
 	do {
-		const response = await transport.request({ path: "/v1/sessions", query: { ...filter, after, limit: 1000 } });
+		const response = await transport.request({
+			path: "/v1/sessions",
+			query: { ...filter, after, limit: 1000 },
+			signal,
+		});
 		const page = (await response.json()) as SessionList;
 		all.push(...page.sessions);
 		after = page.next ?? undefined;

@@ -2,6 +2,7 @@
 
 import { HawserError } from "./error.ts";
 import type { Output, Session } from "./session.ts";
+import { pause } from "./times.ts";
 
 export type FollowOptions = {
 	readonly signal?: AbortSignal;
@@ -57,16 +58,4 @@ async function read(session: Session, since: number, signal?: AbortSignal): Prom
 		if (error instanceof HawserError && error.isTemporary) return error;
 		throw error;
 	}
-}
-
-function pause(ms: number, signal: AbortSignal | undefined): Promise<void> {
-	return new Promise((resolve) => {
-		const done = () => {
-			clearTimeout(timer);
-			signal?.removeEventListener("abort", done);
-			resolve();
-		};
-		const timer = setTimeout(done, ms);
-		signal?.addEventListener("abort", done, { once: true });
-	});
 }

@@ -8,8 +8,15 @@ export type {
 	SessionMessage,
 	SessionState,
 } from "../protocol/messages.ts";
+export type { LeaseMessage } from "../protocol/socket.ts";
+export type { ActOptions, Attachment, AttachOptions } from "./attachment.ts";
 export { type Client, connect, type ListFilter } from "./client.ts";
+export type { TakeOptions } from "./control.ts";
 export { HawserError } from "./error.ts";
+export type { AttachmentEvent, ConnectionEvent } from "./event-queue.ts";
 export { type FollowOptions, follow } from "./follow.ts";
 export type { KillOptions, Output, OutputOptions, Session, WriteOptions } from "./session.ts";
+export type { Times } from "./times.ts";
 export type { Address, ConnectOptions } from "./transport.ts";
+export type { WaitCondition, WaitOptions, WaitResult } from "./wait.ts";
+export type { WebSocketConstructor, WebSocketLike } from "./web-socket.ts";

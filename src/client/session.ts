@@ -9,7 +9,11 @@ import {
 	type SessionMessage,
 	type SessionState,
 } from "../protocol/messages.ts";
-import type { Transport } from "./transport.ts";
+import { type ActOptions, Attachment, type AttachOptions } from "./attachment.ts";
+import { checkSignal, checkSize } from "./checks.ts";
+import { newStreamId } from "./stream-id.ts";
+import { sessionPath, type Transport } from "./transport.ts";
+import { type WaitCondition, type WaitOptions, type WaitResult, waitFor } from "./wait.ts";
 
 export type OutputOptions = {
 	/** How long to wait, in milliseconds, when there is nothing yet; the server caps it at a minute. */
@@ -43,7 +47,13 @@ export type WriteOptions = {
 	readonly signal?: AbortSignal;
 };
 
-export type KillOptions = { readonly signal?: string; readonly graceMs?: number };
+export type KillOptions = {
+	/** What is sent first, such as `TERM`. */
+	readonly signal?: string;
+	readonly graceMs?: number;
+	/** Ends the waiting, not the killing. */
+	readonly abort?: AbortSignal;
+};
 
 type Origin = { readonly stream: string; readonly position: number };
 
@@ -54,7 +64,7 @@ export class Session {
 	readonly id: string;
 	readonly #transport: Transport;
 	/** Where our own writes go that name no stream. */
-	#own: Origin = { stream: newStream(), position: 0 };
+	#own: Origin = { stream: newStreamId(), position: 0 };
 	#lastWrite: Promise<unknown> = Promise.resolve();
 
 	constructor(transport: Transport, id: string) {
@@ -62,8 +72,18 @@ export class Session {
 		this.id = id;
 	}
 
-	async info(): Promise<SessionMessage> {
-		const response = await this.#transport.request({ path: this.#path() });
+	/** Joins it over a WebSocket: events to read, input to send, across lost connections and restarts of the server. */
+	attach(options: AttachOptions = {}): Attachment {
+		return new Attachment(this.#transport, this.id, options);
+	}
+
+	/** Resolves when the condition holds, the session has ended, or the time is over; the result says which. */
+	wait(condition: WaitCondition, options: WaitOptions = {}): Promise<WaitResult> {
+		return waitFor((attach) => this.attach(attach), condition, options);
+	}
+
+	async info({ signal }: ActOptions = {}): Promise<SessionMessage> {
+		const response = await this.#transport.request({ path: this.#path(), signal });
 		return (await response.json()) as SessionMessage;
 	}
 
@@ -82,29 +102,57 @@ export class Session {
 	 * Writes in the order of the calls. A write that names its stream and position may be repeated after a
 	 * lost connection, and is carried out once however often it arrives.
 	 */
-	write(bytes: Uint8Array, options: WriteOptions = {}): Promise<InputReceipt> {
+	write(input: Uint8Array | string, options: WriteOptions = {}): Promise<InputReceipt> {
+		const bytes = typeof input === "string" ? new TextEncoder().encode(input) : input;
 		if ((options.stream === undefined) !== (options.position === undefined)) {
 			throw new TypeError("stream and position go together");
 		}
-		const done = this.#lastWrite.then(() => this.#deliver(bytes, options));
-		// The next write waits for this one, and must not fail with it.
-		this.#lastWrite = done.catch(() => undefined);
-		return done;
+		return this.#inOrder(() => this.#deliver(bytes, options));
+	}
+
+	resize(size: { readonly cols: number; readonly rows: number }, options: ActOptions = {}): Promise<InputReceipt> {
+		checkSize(size);
+		return this.#inOrder(() => this.#act("/resize", { cols: size.cols, rows: size.rows }, options));
+	}
+
+	/** As a key press would, to the program in the foreground; `urgent` overtakes input that it has not read. */
+	signal(name: string, options: ActOptions & { readonly urgent?: boolean } = {}): Promise<InputReceipt> {
+		const signal = checkSignal(name);
+		if (options.urgent) return this.#act("/signal", { signal, urgent: true }, options);
+		return this.#inOrder(() => this.#act("/signal", { signal }, options));
+	}
+
+	/** The end of the program's input: a pipe is closed, a terminal gets Ctrl-D. */
+	eof(options: ActOptions = {}): Promise<InputReceipt> {
+		return this.#inOrder(() => this.#act("/eof", undefined, options));
 	}
 
 	/** Ends the whole tree of processes and keeps the session's record. */
-	async kill(options: KillOptions = {}): Promise<SessionMessage> {
+	async kill({ signal, graceMs, abort }: KillOptions = {}): Promise<SessionMessage> {
 		const response = await this.#transport.request({
 			method: "DELETE",
 			path: this.#path(),
-			query: { keep: "1", ...options },
+			query: { keep: "1", signal, graceMs },
+			signal: abort,
 		});
 		return (await response.json()) as SessionMessage;
 	}
 
 	/** Ends the session if it runs, and forgets it. */
-	async remove(): Promise<void> {
-		await this.#transport.request({ method: "DELETE", path: this.#path() });
+	async remove({ signal }: ActOptions = {}): Promise<void> {
+		await this.#transport.request({ method: "DELETE", path: this.#path(), signal });
+	}
+
+	/** Does it after everything asked for before, whatever became of that. */
+	#inOrder<T>(work: () => Promise<T>): Promise<T> {
+		const done = this.#lastWrite.then(work);
+		this.#lastWrite = done.catch(() => undefined);
+		return done;
+	}
+
+	async #act(path: string, json: unknown, { signal }: ActOptions): Promise<InputReceipt> {
+		const response = await this.#transport.request({ method: "POST", path: this.#path(path), json, signal });
+		return (await response.json()) as InputReceipt;
 	}
 
 	async #deliver(bytes: Uint8Array, options: WriteOptions): Promise<InputReceipt> {
@@ -113,7 +161,7 @@ export class Session {
 		}
 		const origin = this.#own;
 		// Until it is known to have arrived, what follows must not count on it: a failure starts a new stream.
-		this.#own = { stream: newStream(), position: 0 };
+		this.#own = { stream: newStreamId(), position: 0 };
 		const receipt = await this.#send(bytes, origin, options);
 		this.#own = { stream: origin.stream, position: receipt.next };
 		return receipt;
@@ -138,12 +186,8 @@ export class Session {
 	}
 
 	#path(rest = ""): string {
-		return `/v1/sessions/${encodeURIComponent(this.id)}${rest}`;
+		return `${sessionPath(this.id)}${rest}`;
 	}
-}
-
-function newStream(): string {
-	return globalThis.crypto.randomUUID();
 }
 
 function toOutput(headers: Headers, bytes: Uint8Array): Output {

@@ -1,6 +1,8 @@
 /** One HTTP request at a time to a server that may move or be away. */
 
 import { errorOf, HawserError } from "./error.ts";
+import { defaultTimes, type Times } from "./times.ts";
+import type { WebSocketConstructor } from "./web-socket.ts";
 
 /** Where a server is, and what to show it. */
 export type Address = { readonly url: string; readonly token?: string | undefined };
@@ -10,6 +12,10 @@ export type ConnectOptions = Address & {
 	readonly locate?: () => Promise<Address>;
 	/** Instead of the global one. */
 	readonly fetch?: typeof globalThis.fetch;
+	/** Instead of the browser's, or of the package `ws` in Node. */
+	readonly WebSocket?: WebSocketConstructor;
+	/** How patient attachments are; what is left out is as usual. */
+	readonly times?: Partial<Times>;
 };
 
 export type Call = {
@@ -23,21 +29,35 @@ export type Call = {
 };
 
 export class Transport {
+	readonly WebSocket: WebSocketConstructor | undefined;
+	readonly times: Times;
 	readonly #fetch: typeof globalThis.fetch;
 	readonly #locate: (() => Promise<Address>) | undefined;
 	#address: Address;
 	#isStale = false;
 
-	constructor({ locate, fetch = globalThis.fetch, ...address }: ConnectOptions) {
-		this.#address = address;
+	constructor({ url, token, locate, fetch = globalThis.fetch, WebSocket, times }: ConnectOptions) {
+		this.#address = { url, token };
+		this.WebSocket = WebSocket;
+		this.times = { ...defaultTimes, ...times };
 		this.#locate = locate;
 		this.#fetch = fetch;
 	}
 
+	/** Where the server is now, as far as can be known. */
+	async address(): Promise<Address> {
+		if (this.#isStale && this.#locate) this.#address = await this.#locate();
+		return this.#address;
+	}
+
+	/** The server could not be reached where it was, or went away: it is looked for again. */
+	lost(): void {
+		this.#isStale = true;
+	}
+
 	/** The answer, if it is a success; throws a HawserError otherwise, and the signal's reason when that is aborted. */
 	async request(call: Call): Promise<Response> {
-		if (this.#isStale && this.#locate) this.#address = await this.#locate();
-		const { url, token } = this.#address;
+		const { url, token } = await this.address();
 		const headers = new Headers(call.headers);
 		if (token !== undefined) headers.set("authorization", `Bearer ${token}`);
 		if (call.json !== undefined) headers.set("content-type", "application/json");
@@ -78,6 +98,10 @@ export class Transport {
 		const { url } = this.#address;
 		return new HawserError("node_unavailable", `no server can be reached at ${url}`, { cause: error });
 	}
+}
+
+export function sessionPath(id: string): string {
+	return `/v1/sessions/${encodeURIComponent(id)}`;
 }
 
 function addressOf(base: string, { path, query = {} }: Call): URL {

@@ -1,0 +1,154 @@
+/** Waits for something to be true of a session: that it ended, that it went quiet, or that it said something. */
+
+import type { ExitMessage } from "../protocol/messages.ts";
+import type { Attachment, AttachOptions } from "./attachment.ts";
+import { toHawserError } from "./refusal.ts";
+
+export type WaitCondition =
+	/** The program has ended. */
+	| { readonly exit: true }
+	/** Nothing was written for so many milliseconds. */
+	| { readonly idle: number }
+	/** Looked for in the output as text, of which the last 64 KiB are kept. */
+	| { readonly match: RegExp };
+
+export type WaitOptions = {
+	/** The result says `timeout` after this long; never by default. */
+	readonly timeoutMs?: number;
+	/** Where a match is looked for: from this byte on. 0 by default, so that nothing said before is missed. */
+	readonly since?: number | "end";
+	readonly signal?: AbortSignal;
+};
+
+/** `offset` is where to go on reading: for a match, the first byte after it. */
+export type WaitResult =
+	| { readonly kind: "exit"; readonly exit: ExitMessage; readonly offset: number }
+	| { readonly kind: "idle"; readonly offset: number }
+	| { readonly kind: "match"; readonly match: RegExpExecArray; readonly offset: number }
+	| { readonly kind: "timeout"; readonly offset: number }
+	/** What became of the program is not known. */
+	| { readonly kind: "lost"; readonly message: string; readonly offset: number };
+
+const TEXT_BYTES = 64 * 1024;
+
+export async function waitFor(
+	attach: (options: AttachOptions) => Attachment,
+	condition: WaitCondition,
+	options: WaitOptions,
+): Promise<WaitResult> {
+	const { signal, timeoutMs } = options;
+	signal?.throwIfAborted();
+	const isMatch = "match" in condition;
+	const attachment = attach({
+		since: isMatch ? (options.since ?? 0) : "end",
+		role: "viewer",
+		flow: isMatch ? "lossless" : "live",
+	});
+	const timers = new Timers();
+	const over = new Promise<WaitResult>((resolve, reject) => {
+		const at = (kind: "timeout" | "idle") => () => resolve({ kind, offset: attachment.offset ?? 0 });
+		if (timeoutMs !== undefined) timers.start("timeout", timeoutMs, at("timeout"));
+		signal?.addEventListener("abort", () => reject(signal.reason), { once: true, signal: timers.ended });
+		const onOutput = () => {
+			if ("idle" in condition) timers.start("idle", condition.idle, at("idle"));
+		};
+		watch(attachment, condition, onOutput).then(resolve, (error: unknown) => reject(toHawserError(error)));
+	});
+	try {
+		return await over;
+	} finally {
+		timers.end();
+		await attachment.detach();
+	}
+}
+
+async function watch(attachment: Attachment, condition: WaitCondition, onOutput: () => void): Promise<WaitResult> {
+	const search = "match" in condition ? new Search(condition.match) : undefined;
+	let exit: ExitMessage | null = null;
+	for await (const event of attachment) {
+		switch (event.kind) {
+			case "connection":
+				if (event.state === "disconnected") break;
+				onOutput();
+				exit ??= event.session.exit;
+				if (event.session.state === "lost" && !search) {
+					return { kind: "lost", message: "the session was lost", offset: event.session.offsets.end };
+				}
+				break;
+			case "output": {
+				onOutput();
+				const found = search?.add(event.offset, event.bytes);
+				if (found) return { kind: "match", ...found };
+				break;
+			}
+			case "exited":
+				exit = event.exit;
+				break;
+			case "lost":
+				return { kind: "lost", message: event.message, offset: event.offset };
+			default:
+		}
+		// The program's last words may still come after its end.
+		if (exit && "exit" in condition) break;
+	}
+	if (exit) return { kind: "exit", exit, offset: attachment.offset ?? 0 };
+	throw new Error("invariant: a session ended without an exit");
+}
+
+/** Looks for an expression in the newest output. */
+class Search {
+	readonly #expression: RegExp;
+	#bytes = new Uint8Array();
+
+	constructor(expression: RegExp) {
+		// With `g` or `y` an expression remembers where it was, which means nothing in a text that moves.
+		this.#expression = new RegExp(expression.source, expression.flags.replace(/[gy]/g, ""));
+	}
+
+	add(offset: number, bytes: Uint8Array): { match: RegExpExecArray; offset: number } | undefined {
+		const kept = this.#bytes.subarray(Math.max(0, this.#bytes.byteLength + bytes.byteLength - TEXT_BYTES));
+		const all = new Uint8Array(kept.byteLength + bytes.byteLength);
+		all.set(kept);
+		all.set(bytes, kept.byteLength);
+		this.#bytes = all;
+		const match = this.#expression.exec(textOf(all));
+		return match ? { match, offset: offset - kept.byteLength + byteAt(all, match.index + match[0].length) } : undefined;
+	}
+}
+
+/** Without the beginning of a character whose rest has not come yet. */
+function textOf(bytes: Uint8Array): string {
+	return new TextDecoder().decode(bytes, { stream: true });
+}
+
+/** How many bytes make the first so many characters; by trial, because output need not be valid UTF-8. */
+function byteAt(bytes: Uint8Array, characters: number): number {
+	let low = 0;
+	let high = bytes.byteLength;
+	while (low < high) {
+		const middle = (low + high) >>> 1;
+		if (textOf(bytes.subarray(0, middle)).length < characters) low = middle + 1;
+		else high = middle;
+	}
+	return low;
+}
+
+/** Timers by name that all end together. */
+class Timers {
+	readonly #timers = new Map<string, ReturnType<typeof setTimeout>>();
+	readonly #ended = new AbortController();
+
+	get ended(): AbortSignal {
+		return this.#ended.signal;
+	}
+
+	start(name: string, ms: number, callback: () => void): void {
+		clearTimeout(this.#timers.get(name));
+		if (!this.#ended.signal.aborted) this.#timers.set(name, setTimeout(callback, ms));
+	}
+
+	end(): void {
+		this.#ended.abort();
+		for (const timer of this.#timers.values()) clearTimeout(timer);
+	}
+}

@@ -1,0 +1,78 @@
+/** A WebSocket wherever we run: the browser's, the package `ws` in Node, or whatever the caller brings. */
+
+import { type Role, subprotocol, ticketPrefix } from "../protocol/socket.ts";
+import { HawserError } from "./error.ts";
+import { sessionPath, type Transport } from "./transport.ts";
+
+/** As much of a WebSocket as we use. The events are given by whoever implements it, hence `never`. */
+export interface WebSocketLike {
+	binaryType: string;
+	send(data: string | Uint8Array<ArrayBuffer>): void;
+	close(code?: number, reason?: string): void;
+	/** `ws` can cut a connection; others can only ask for its end. */
+	terminate?(): void;
+	onopen: ((event: never) => void) | null;
+	onmessage: ((event: never) => void) | null;
+	onerror: ((event: never) => void) | null;
+	onclose: ((event: never) => void) | null;
+}
+
+/** Browsers take two arguments and ignore the third, which is for `ws`. */
+export type WebSocketConstructor = new (
+	url: string,
+	protocols: string[],
+	options?: { headers?: Record<string, string>; perMessageDeflate?: boolean; maxPayload?: number },
+) => WebSocketLike;
+
+/** Far above what a server sends in one frame; bounds what a stranger could make us keep. */
+const MAX_PAYLOAD_BYTES = 8 * 1024 * 1024;
+
+/** Begins a connection to a session at the address of now. Who calls sets the handlers in the same turn. */
+export async function openWebSocket(transport: Transport, id: string, role: Role): Promise<WebSocketLike> {
+	const { url, token } = await transport.address();
+	const target = new URL(`${sessionPath(id)}/attach`, url);
+	target.protocol = target.protocol.replace("http", "ws");
+	const Constructor = transport.WebSocket ?? (await findWebSocket());
+	if (token === undefined || canSetHeaders(Constructor)) {
+		const headers = token === undefined ? {} : { authorization: `Bearer ${token}` };
+		return new Constructor(target.href, [subprotocol], {
+			headers,
+			perMessageDeflate: false,
+			maxPayload: MAX_PAYLOAD_BYTES,
+		});
+	}
+	const wanted = { session: id, right: role === "writer" ? "operate" : "read" };
+	const response = await transport.request({ method: "POST", path: "/v1/tickets", json: wanted });
+	const { ticket } = (await response.json()) as { ticket: string };
+	return new Constructor(target.href, [subprotocol, `${ticketPrefix}${ticket}`]);
+}
+
+/**
+ * Node's own WebSocket says nothing of the status that refused it, so `ws` is preferred there. Its name is
+ * a variable for the sake of bundlers: one for browsers must not look for it.
+ */
+async function findWebSocket(): Promise<WebSocketConstructor> {
+	const own = (globalThis as { WebSocket?: WebSocketConstructor }).WebSocket;
+	if (own && !isNode()) return own;
+	const name = "ws";
+	try {
+		const { WebSocket } = (await import(/* @vite-ignore */ /* webpackIgnore: true */ name)) as {
+			WebSocket: WebSocketConstructor;
+		};
+		return WebSocket;
+	} catch (error) {
+		if (own) return own;
+		throw new HawserError("unsupported", "there is no WebSocket here", {
+			hint: 'install the package "ws", or give a constructor: connect({ url, WebSocket })',
+			cause: error,
+		});
+	}
+}
+
+function canSetHeaders(kind: WebSocketConstructor): boolean {
+	return isNode() && kind !== (globalThis as { WebSocket?: WebSocketConstructor }).WebSocket;
+}
+
+function isNode(): boolean {
+	return typeof (globalThis as { process?: { versions?: { node?: string } } }).process?.versions?.node === "string";
+}

@@ -1,0 +1,233 @@
+/** A session joined over a WebSocket, against a server as it runs in production. */
+
+import { once } from "node:events";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { type Attachment, type AttachmentEvent, type Client, connect } from "../../src/client/index.ts";
+import { startTestServer, type TestServer, TOKEN } from "../fronts/test-server.ts";
+
+let server: TestServer;
+let client: Client;
+beforeAll(async () => {
+	server = await startTestServer();
+	client = connect({ url: server.url, token: TOKEN, times: { firstRetryMs: 5, lastRetryMs: 50 } });
+});
+afterAll(() => server.close());
+
+const decode = (bytes: Uint8Array) => new TextDecoder().decode(bytes);
+
+/** Reads on, without detaching, until the text is there. */
+async function readUntil(attachment: Attachment, wanted: string): Promise<string> {
+	let text = "";
+	while (!text.includes(wanted)) {
+		const { value, done } = await attachment.next();
+		if (done) throw new Error(`ended after ${JSON.stringify(text)}`);
+		if (value.kind === "output") text += decode(value.bytes);
+	}
+	return text;
+}
+
+async function kindOf<K extends AttachmentEvent["kind"]>(
+	attachment: Attachment,
+	kind: K,
+): Promise<Extract<AttachmentEvent, { kind: K }>> {
+	for (;;) {
+		const { value, done } = await attachment.next();
+		if (done) throw new Error(`ended without ${kind}`);
+		if (value.kind === kind) return value as Extract<AttachmentEvent, { kind: K }>;
+	}
+}
+
+describe("reading", () => {
+	it("gives everything that happened, in order, and ends after closed", async () => {
+		const session = await client.sessions.create({
+			command: "echo out; sleep 0.1; echo err >&2; exit 3",
+			mode: "pipe",
+		});
+		const seen: AttachmentEvent[] = [];
+		for await (const event of session.attach()) if (event.kind !== "connection") seen.push(event);
+		expect(seen.map((event) => ("bytes" in event ? { ...event, bytes: decode(event.bytes) } : event))).toEqual([
+			{ kind: "output", stream: "stdout", offset: 0, bytes: "out\n" },
+			{ kind: "output", stream: "stderr", offset: 4, bytes: "err\n" },
+			{ kind: "exited", offset: 8, exit: { code: 3, signal: null } },
+			{ kind: "closed", offset: 8 },
+		]);
+	});
+
+	it("begins where it is told to, also beyond the end and after it", async () => {
+		const session = await client.sessions.create({ command: "printf abcdef", mode: "pipe" });
+		await session.wait({ exit: true });
+		expect(await new Response(session.attach({ since: 4 }).bytes).text()).toBe("ef");
+		expect(await new Response(session.attach({ since: 400 }).bytes).text()).toBe("");
+		expect(await new Response(session.attach({ since: "end" }).bytes).text()).toBe("");
+	});
+
+	it("shows bytes that are gone as a gap, and as an error in a stream of bytes", async () => {
+		const small = await client.sessions.create({
+			command: "head -c 300000 /dev/zero",
+			mode: "pipe",
+			retain: { memoryBytes: 65_536 },
+		});
+		await small.wait({ exit: true });
+		const attachment = small.attach();
+		const { from, to, reason } = await kindOf(attachment, "gap");
+		expect({ from, reason }).toEqual({ from: 0, reason: "retention" });
+		expect((await kindOf(attachment, "output")).offset).toBe(to);
+		await attachment.detach();
+		await expect(new Response(small.attach().bytes).text()).rejects.toMatchObject({ code: "limit_exceeded" });
+	});
+
+	it("lets the server send no more than a window ahead of the reader", async () => {
+		const session = await client.sessions.create({
+			command: "read go; head -c 3000000 /dev/zero; echo done",
+			mode: "pipe",
+		});
+		const attachment = session.attach();
+		await attachment.write("go\n");
+		let bytes = 0;
+		for await (const event of attachment) {
+			if (event.kind !== "output") continue;
+			bytes += event.bytes.byteLength;
+			const { offsets } = await session.info();
+			// One window on its way, and what the program's side keeps for a reader that holds it.
+			expect(offsets.end - bytes).toBeLessThan(262_144 + 2 * 1024 * 1024);
+		}
+		expect(bytes).toBe(3_000_005);
+	});
+
+	it("ends quietly when it is aborted, and when the loop is broken off", async () => {
+		const session = await client.sessions.create({ argv: ["cat"], mode: "pipe" });
+		const controller = new AbortController();
+		const attachment = session.attach({ signal: controller.signal });
+		const reading = readUntil(attachment, "never");
+		await expect.poll(async () => (await session.info()).attachments).toBe(1);
+		controller.abort();
+		await expect(reading).rejects.toThrow("ended after");
+		await expect(attachment.write("x")).rejects.toMatchObject({ name: "AbortError" });
+		for await (const event of session.attach()) if (event.kind === "connection") break;
+		await expect.poll(async () => (await session.info()).attachments).toBe(0);
+	});
+});
+
+describe("acting", () => {
+	it("writes, and resolves when the program's side took it", async () => {
+		const session = await client.sessions.create({ argv: ["cat"], mode: "pipe" });
+		const attachment = session.attach();
+		await Promise.all(["a", "b", "c"].map((text) => attachment.write(text)));
+		expect(await readUntil(attachment, "abc")).toBe("abc");
+		await attachment.eof();
+		expect((await kindOf(attachment, "exited")).exit).toEqual({ code: 0, signal: null });
+		await kindOf(attachment, "closed");
+		await expect(attachment.write("x")).rejects.toMatchObject({ code: "session_closed" });
+	});
+
+	it("keeps what is larger than the window until the program reads, and lets an urgent signal overtake it", async () => {
+		const session = await client.sessions.create({ argv: ["sleep", "1000"], mode: "pipe" });
+		const attachment = session.attach();
+		const writing = attachment.write(new Uint8Array(1_000_000));
+		writing.catch(() => {});
+		const reading = kindOf(attachment, "exited");
+		await attachment.signal("TERM", { urgent: true }).catch(() => {});
+		expect((await reading).exit).toMatchObject({ signal: "SIGTERM" });
+		await kindOf(attachment, "closed");
+		await expect(writing).rejects.toMatchObject({ code: "session_closed" });
+	});
+
+	it("resizes and signals in line with what was typed", async () => {
+		const session = await client.sessions.create({
+			command: "stty raw -echo; printf READY; exec cat",
+			cols: 80,
+			rows: 24,
+		});
+		const attachment = session.attach();
+		await readUntil(attachment, "READY");
+		await attachment.resize({ cols: 100, rows: 30 });
+		expect(await kindOf(attachment, "resized")).toMatchObject({ cols: 100, rows: 30 });
+		await attachment.signal("int");
+		expect((await kindOf(attachment, "exited")).exit).toEqual({ code: null, signal: "SIGINT" });
+		expect(() => attachment.signal("NONSENSE")).toThrow("unknown signal");
+		expect(() => attachment.resize({ cols: 0, rows: 1 })).toThrow("cols");
+	});
+
+	it("takes back a write that is aborted before it was sent", async () => {
+		const session = await client.sessions.create({ argv: ["cat"], mode: "pipe" });
+		const attachment = session.attach();
+		const controller = new AbortController();
+		const taken = attachment.write("no", { signal: controller.signal });
+		controller.abort();
+		await expect(taken).rejects.toMatchObject({ name: "AbortError" });
+		await attachment.write("yes");
+		expect(await readUntil(attachment, "yes")).toBe("yes");
+		await attachment.detach();
+	});
+});
+
+describe("control", () => {
+	it("keeps others from writing until it is released or taken by force", async () => {
+		const session = await client.sessions.create({ argv: ["cat"], mode: "pipe" });
+		const [mine, other] = [session.attach({ exclusive: true }), session.attach()];
+		expect(await kindOf(mine, "lease")).toMatchObject({ lease: { mine: true, exclusive: true } });
+		expect(await kindOf(other, "lease")).toMatchObject({ lease: { mine: false, exclusive: true } });
+		await expect(other.write("x")).rejects.toMatchObject({ code: "not_writable" });
+		await expect(other.take()).rejects.toMatchObject({ code: "not_writable" });
+		expect(await other.take({ force: true })).toMatchObject({ mine: true });
+		expect(await kindOf(mine, "lease")).toMatchObject({ lease: { mine: false, exclusive: true } });
+		await expect(mine.write("x")).rejects.toMatchObject({ code: "not_writable" });
+		await other.write("other");
+		expect(await other.release()).toMatchObject({ mine: false, exclusive: false });
+		await expect
+			.poll(() =>
+				mine.write(" mine").then(
+					() => true,
+					() => false,
+				),
+			)
+			.toBe(true);
+		expect(await readUntil(mine, "mine")).toBe("other mine");
+		await Promise.all([mine.detach(), other.detach()]);
+	});
+
+	it("is not for viewers", async () => {
+		const session = await client.sessions.create({ argv: ["cat"], mode: "pipe" });
+		const viewer = session.attach({ role: "viewer" });
+		await expect(viewer.write("x")).rejects.toMatchObject({ code: "not_writable" });
+		await expect(viewer.take()).rejects.toMatchObject({ code: "not_writable" });
+		await viewer.detach();
+	});
+});
+
+describe("what can't be cured by coming back", () => {
+	it("is thrown with the server's words", async () => {
+		await expect(client.sessions.at("nosuchsession").attach().next()).rejects.toMatchObject({
+			code: "session_not_found",
+		});
+		const session = await client.sessions.create({ argv: ["cat"], mode: "pipe" });
+		const stranger = connect({ url: server.url, token: "wrong" });
+		await expect(stranger.sessions.at(session.id).attach().next()).rejects.toMatchObject({ code: "unauthenticated" });
+		const attachment = session.attach();
+		await kindOf(attachment, "connection");
+		await session.remove();
+		const ending = (async () => {
+			for await (const event of attachment) if (event.kind === "closed") return "closed";
+			return "ended";
+		})();
+		// Whichever comes first: the end of the program that the removal killed, or the removal.
+		expect(await ending.catch((error: { code: string }) => error.code)).toMatch(/closed|session_not_found/);
+	});
+
+	it("includes a server that stays away for longer than our patience", async () => {
+		const stranger = createServer().listen(0, "127.0.0.1");
+		await once(stranger, "listening");
+		const { port } = stranger.address() as AddressInfo;
+		stranger.close();
+		await once(stranger, "close");
+		const states: string[] = [];
+		const lost = connect({ url: `http://127.0.0.1:${port}`, times: { firstRetryMs: 1, lastRetryMs: 5 } });
+		const attachment = lost.sessions
+			.at("x")
+			.attach({ patienceMs: 50, onConnection: ({ state }) => states.push(state) });
+		await expect(kindOf(attachment, "output")).rejects.toMatchObject({ code: "node_unavailable" });
+		expect(new Set(states)).toEqual(new Set(["disconnected"]));
+	});
+});

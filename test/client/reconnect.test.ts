@@ -1,0 +1,154 @@
+/** How an attachment finds out that its connection is gone, and what it does on the next one. */
+
+import { afterEach, beforeEach, expect, it, onTestFinished } from "vitest";
+import { type Attachment, type AttachmentEvent, connect } from "../../src/client/index.ts";
+import { startTestServer, type TestServer, TOKEN } from "../fronts/test-server.ts";
+import { type Fault, FaultProxy, type Plan } from "../helpers/fault-proxy.ts";
+
+const times = { connectMs: 500, pingMs: 50, deadMs: 150, firstRetryMs: 1, lastRetryMs: 20 };
+
+let server: TestServer;
+let proxy: FaultProxy;
+/** What happens to the next connections, in order; the rest live. */
+let plans: (Plan | undefined)[];
+beforeEach(async () => {
+	plans = [];
+	server = await startTestServer();
+	proxy = new FaultProxy({ target: () => Number(new URL(server.url).port), plan: () => plans.shift() });
+	await proxy.start();
+});
+afterEach(async () => {
+	await proxy.close();
+	await server.close();
+});
+
+async function readUntil(attachment: Attachment, wanted: string): Promise<string> {
+	let text = "";
+	while (!text.includes(wanted)) {
+		const { value, done } = await attachment.next();
+		if (done) throw new Error(`ended after ${JSON.stringify(text)}`);
+		if (value.kind === "output") text += new TextDecoder().decode(value.bytes);
+	}
+	return text;
+}
+
+it.each<Fault>(["cut", "reset", "blackhole"])(
+	"a connection that ends by %s is replaced, in the handshake or after it",
+	async (fault) => {
+		const { id } = await server.create({ argv: ["cat"], mode: "pipe" });
+		plans = [
+			// In the request, and in the answer to the question why that failed.
+			{ fault, direction: "up", afterBytes: 20 },
+			{ fault, direction: "down", afterBytes: 20 },
+			// In the welcome, and again in the question.
+			{ fault, direction: "down", afterBytes: 300 },
+			{ fault, direction: "up", afterBytes: 20 },
+			// In the input.
+			{ fault, direction: "up", afterBytes: 1_500 },
+		];
+		const states: string[] = [];
+		const session = connect({ url: proxy.url, token: TOKEN, times }).sessions.at(id);
+		const attachment = session.attach({ onConnection: ({ state }) => states.push(state) });
+		const text = "0123456789".repeat(500);
+		const writing = attachment.write(`${text}!`);
+		expect(await readUntil(attachment, "!")).toBe(`${text}!`);
+		await writing;
+		expect(proxy.counts[fault]).toBeGreaterThanOrEqual(4);
+		expect(states.at(-1)).toBe("connected");
+		expect(states.filter((state) => state === "disconnected").length).toBeGreaterThanOrEqual(2);
+		await attachment.detach();
+	},
+);
+
+it("an idle connection is not taken for a dead one", async () => {
+	const { id } = await server.create({ command: "sleep 0.5; echo done; exec cat", mode: "pipe" });
+	const states: string[] = [];
+	const session = connect({ url: proxy.url, token: TOKEN, times }).sessions.at(id);
+	const attachment = session.attach({ onConnection: ({ state }) => states.push(state) });
+	await readUntil(attachment, "done");
+	expect(states).toEqual(["connected"]);
+	await attachment.detach();
+});
+
+it("a server that moved is looked for, and exclusive control is demanded again", async () => {
+	const { id } = await server.create({ argv: ["cat"], mode: "pipe" });
+	let asked = 0;
+	const locate = async () => {
+		asked++;
+		return { url: proxy.url, token: TOKEN };
+	};
+	// The first is the question whether there is a server.
+	plans = [undefined, { fault: "cut", direction: "up", afterBytes: 1_500 }];
+	const client = connect({ url: "http://127.0.0.1:9", token: TOKEN, locate, times });
+	const attachment = client.sessions.at(id).attach({ exclusive: true });
+	const events: AttachmentEvent["kind"][] = [];
+	const writing = attachment.write("x".repeat(5_000)).then(() => attachment.write("!"));
+	for (let text = ""; !text.includes("!"); ) {
+		const { value } = await attachment.next();
+		if (value) events.push(value.kind);
+		if (value?.kind === "output") text += new TextDecoder().decode(value.bytes);
+		if (value?.kind === "lease" && value.lease.exclusive) expect(value.lease.mine).toBe(true);
+	}
+	await writing;
+	expect(asked).toBeGreaterThanOrEqual(2);
+	expect((await (await server.request(`/v1/sessions/${id}`)).json()) as object).toMatchObject({
+		lease: { exclusive: true },
+	});
+	await attachment.detach();
+});
+
+it("what arrived before the connection broke can be read while there is none", async () => {
+	const { id } = await server.create({ command: "printf before; exec cat", mode: "pipe" });
+	let told: () => void = () => {};
+	const disconnected = new Promise<void>((resolve) => {
+		told = resolve;
+	});
+	const slow = { ...times, firstRetryMs: 60_000, lastRetryMs: 60_000 };
+	plans = [{ fault: "blackhole", direction: "up", afterBytes: 1_200 }];
+	const session = connect({ url: proxy.url, token: TOKEN, times: slow }).sessions.at(id);
+	const attachment = session.attach({ onConnection: ({ state }) => state === "disconnected" && told() });
+	attachment.write("x".repeat(2_000)).catch(() => {});
+	await disconnected;
+	expect(await readUntil(attachment, "before")).toMatch(/^before/);
+	await attachment.detach();
+});
+
+it("a reader that the server gave up goes on where it stood as soon as it asks for more", async () => {
+	const impatient = await startTestServer({ memoryBytes: 4 * 1024 * 1024, socketLimits: { ackMs: 100 } });
+	onTestFinished(() => impatient.close());
+	const { id } = await impatient.create({ command: "head -c 2000000 /dev/zero", mode: "pipe" });
+	const states: string[] = [];
+	const session = connect({ url: impatient.url, token: TOKEN, times }).sessions.at(id);
+	const attachment = session.attach({ onConnection: ({ state }) => states.push(state) });
+	await expect.poll(async () => (await session.info()).attachments).toBe(1);
+	await expect.poll(async () => (await session.info()).attachments).toBe(0);
+	expect((await new Response(attachment.bytes).arrayBuffer()).byteLength).toBe(2_000_000);
+	expect(states).toEqual(["connected", "disconnected", "connected"]);
+});
+
+it("a server that shuts down is waited for", async () => {
+	const first = await startTestServer();
+	const { id } = await first.create({ argv: ["cat"], mode: "pipe" });
+	const seen: { state: string; message?: string }[] = [];
+	let told: () => void = () => {};
+	const disconnected = new Promise<void>((resolve) => {
+		told = resolve;
+	});
+	const attachment = connect({ url: first.url, token: TOKEN, times })
+		.sessions.at(id)
+		.attach({
+			onConnection: (event) => {
+				seen.push(
+					event.state === "connected" ? { state: event.state } : { state: event.state, message: event.error.message },
+				);
+				if (event.state === "disconnected") told();
+				else void first.close();
+			},
+		});
+	await disconnected;
+	expect(seen.slice(0, 2)).toEqual([
+		{ state: "connected" },
+		{ state: "disconnected", message: expect.stringContaining("shutting down") },
+	]);
+	await attachment.detach();
+});
