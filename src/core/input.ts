@@ -120,10 +120,12 @@ export class InputQueue {
 				const done = entry.act && this.#perform(entry.act);
 				if (done !== undefined) await done;
 			} catch (error) {
-				// The process takes no more; who asked learns it from the log and from receipts that stop growing.
-				if (!(error instanceof SessionError)) this.#onFailure(error);
-				this.close();
-				break;
+				if (!isHarmless(entry.act, error)) {
+					// The process takes no more; who asked learns it from the log and from receipts that stop growing.
+					if (!(error instanceof SessionError)) this.#onFailure(error);
+					this.close();
+					break;
+				}
 			}
 			entry.stream.written += entry.units;
 			this.#queuedUnits -= entry.units;
@@ -142,6 +144,11 @@ export class InputQueue {
 		}
 		return stream;
 	}
+}
+
+/** A signal that may not be sent, to a program that runs as another user, says nothing about the input around it. */
+function isHarmless(act: Act | undefined, error: unknown): boolean {
+	return act?.kind === "signal" && error instanceof SessionError && error.code !== "session_closed";
 }
 
 function unitsOf(act: Act): number {

@@ -12,7 +12,11 @@ export interface Sessions {
 	list(): readonly Session[];
 	/** Kills the tree if it runs, then forgets the session and everything kept of it. */
 	remove(id: string, by?: string): Promise<void>;
+	/** Calls back in the same turn as a session is created or removed, until the returned function is called. */
+	watch(listener: (change: SessionsChange) => void): () => void;
 }
+
+export type SessionsChange = { readonly kind: "created" | "removed"; readonly session: Session };
 
 /** Where sessions live: starts them there, and forgets what was kept of them. */
 export interface Home {
@@ -39,6 +43,7 @@ export class LocalSessions implements Sessions {
 	/** Starts under way count as running, so that a burst can't pass the limit. */
 	#starting = 0;
 	readonly #startingNames = new Set<string>();
+	readonly #listeners = new Set<(change: SessionsChange) => void>();
 
 	constructor(options: LocalSessionsOptions) {
 		this.#options = options;
@@ -59,6 +64,7 @@ export class LocalSessions implements Sessions {
 		try {
 			const session = await this.#homeOf(start.spec.durable).start(start);
 			this.#sessions.set(id, session);
+			this.#tell({ kind: "created", session });
 			this.#forgetOldest();
 			return session;
 		} finally {
@@ -79,14 +85,24 @@ export class LocalSessions implements Sessions {
 		const session = this.#sessions.get(id);
 		if (!session) return;
 		await session.kill({ reason: "killed", ...(by === undefined ? {} : { by }) });
-		this.#sessions.delete(id);
+		// Two may remove it at once, and wait for the same end.
+		if (this.#sessions.delete(id)) this.#tell({ kind: "removed", session });
 		await this.#homeOf(session.spec.durable).forget(session);
+	}
+
+	watch(listener: (change: SessionsChange) => void): () => void {
+		this.#listeners.add(listener);
+		return () => this.#listeners.delete(listener);
 	}
 
 	/** Ends what can't outlive this process, all at once. */
 	async endTransient(): Promise<void> {
 		const transient = this.list().filter((session) => !session.spec.durable && !isEnded(session.state));
 		await Promise.all(transient.map((session) => session.kill({ reason: "killed", by: "server" })));
+	}
+
+	#tell(change: SessionsChange): void {
+		for (const listener of this.#listeners) listener(change);
 	}
 
 	#homeOf(isDurable: boolean): Home {

@@ -1,6 +1,7 @@
 /** What a front is: the translation between one wire protocol and the core. */
 
 import type { FastifyInstance, FastifyRequest } from "fastify";
+import { SessionError } from "../core/errors.ts";
 import type { Size } from "../core/event.ts";
 import type { Retention, SessionStart } from "../core/session.ts";
 
@@ -12,10 +13,17 @@ export type Place = { readonly workspace: string; readonly session?: string };
 
 /** Who is calling, and what they may do. */
 export type Principal = {
+	/** Of the token; `admin` for the operator's own. */
+	readonly id: string;
+	/** What the token is called, for people. */
 	readonly name: string;
 	/** May do everything, everywhere. */
 	readonly isAdmin: boolean;
 	may(right: Right, place: Place): boolean;
+	/** Aborted when the credential is revoked or over: whatever it opened must end then. */
+	readonly revoked: AbortSignal;
+	/** Counts one more session or token made; zero if it may be, otherwise how long to wait, in milliseconds. */
+	countCreation(): number;
 };
 
 /**
@@ -25,8 +33,80 @@ export type Principal = {
  */
 export type Policy = "public" | "admin" | Right;
 
-/** What a credential is worth on a route: the caller, or a SessionError with `unauthenticated` or `permission_denied`. */
-export type Authorize = (credential: string | undefined, policy: Policy) => Principal;
+export const policies: readonly Policy[] = ["public", "admin", "read", "operate", "manage"];
+
+/** What a request shows of who makes it. The host and the origin are checked by then. */
+export type Caller = {
+	/** Where the front's protocol carries it, such as a bearer header. */
+	readonly credential: string | undefined;
+	/** Offered in an upgrade by a browser, which can't set headers. */
+	readonly ticket: string | undefined;
+	/** The `Cookie` header. */
+	readonly cookies: string | undefined;
+	readonly origin: string | undefined;
+	/** Whether it can only read: no upgrade, and a method that changes nothing. */
+	readonly isSafe: boolean;
+};
+
+/** What a caller is worth on a route: who it is, or a SessionError with `unauthenticated` or `permission_denied`. */
+export type Authorize = (caller: Caller, policy: Exclude<Policy, "public">) => Principal;
+
+/** Refuses what was made too soon after other things: give it what `countCreation` says. */
+export function checkCreation(waitMs: number): void {
+	if (waitMs === 0) return;
+	throw new SessionError("limit_exceeded", `too much was made in a short time; the next may come in ${waitMs} ms`);
+}
+
+/** Refuses one attachment more than a session may have. */
+export function checkAttachments(attachments: number, { maxAttachments }: Hosting): void {
+	if (attachments < maxAttachments) return;
+	throw new SessionError("limit_exceeded", `this session has ${attachments} attachments, which is all it may have`, {
+		hint: "close one of them, or ask the operator for a higher --max-attachments",
+	});
+}
+
+/** A token as it may be shown: everything but its secret. */
+export type TokenInfo = {
+	readonly id: string;
+	readonly name: string | null;
+	readonly scopes: readonly string[];
+	/** Milliseconds since the epoch, as all times. */
+	readonly createdAt: number;
+	readonly expiresAt: number | null;
+	readonly lastUsedAt: number | null;
+	/** The token that made it; null for the operator. */
+	readonly parent: string | null;
+};
+
+/** What the routes about tokens, tickets and sign-in ask of the server. */
+export interface Access {
+	/** Whether browsers reach us over TLS, whoever does it. */
+	readonly isSecure: boolean;
+	/** Makes a token that may do no more and live no longer than its maker; its secret is known only now. */
+	createToken(
+		by: Principal,
+		request: {
+			readonly name?: string | undefined;
+			readonly scopes: readonly string[];
+			readonly expiresInMs?: number | undefined;
+		},
+	): Promise<{ readonly secret: string; readonly token: TokenInfo }>;
+	/** Those that `by` may revoke, oldest first. */
+	listTokens(by: Principal): readonly TokenInfo[];
+	/** Ends a token, those it made, their browsers and everything they have open. */
+	revokeToken(by: Principal, id: string): Promise<void>;
+	/** Good for one upgrade, soon. */
+	createTicket(
+		by: Principal,
+		request: { readonly session: string; readonly right: "read" | "operate"; readonly origin: string | undefined },
+	): { readonly ticket: string; readonly expiresAt: number };
+	/** Good for one browser, soon; it will be worth what `by` is. */
+	createSignInCode(by: Principal): { readonly code: string; readonly expiresAt: number };
+	/** The `Set-Cookie` header for a sign-in code; undefined if that is not good, or not any more. */
+	signIn(code: string): Promise<string | undefined>;
+	/** Ends the browser of a `Cookie` header; the `Set-Cookie` header that takes the cookie away. */
+	signOut(cookies: string | undefined): Promise<string>;
+}
 
 /** What the server hosting a front gives to it. */
 export type Hosting = {
@@ -34,6 +114,8 @@ export type Hosting = {
 	readonly closing: AbortSignal;
 	/** For what went wrong on our side; its text is never sent. */
 	readonly report: (problem: unknown, where: string) => void;
+	/** How many may follow one session at a time (`checkAttachments`). */
+	readonly maxAttachments: number;
 };
 
 export interface Front {

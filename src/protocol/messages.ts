@@ -89,6 +89,28 @@ export type SessionList = {
 /** How far an input stream has come: `next` is the position wanted, `written` what the program's side took. */
 export type InputReceipt = { next: number; written: number };
 
+/** Keys to press, by name (`Enter`, `C-c`, `ctrl+c`, `Up`), and text to type as it is: `text:ls -l`. */
+export type SendKeys = { keys: string[] };
+
+export type Resize = { cols: number; rows: number };
+
+/** A name such as `INT` or `SIGTERM`; urgent overtakes input that the program has not read. */
+export type SendSignal = { signal: string; urgent?: boolean };
+
+/** What `event: output` of the event stream carries. */
+export type OutputEvent = { offset: number; stream: "stdout" | "stderr" | "pty" /** Base64. */; data: string };
+
+/** What the feed says of a session; `event:` is the same as `type`. */
+export type FeedEvent = {
+	type: "created" | "exited" | "closed" | "lost" | "removed";
+	time: number;
+	session: { id: string; name: string | null; workspace: string };
+	/** With `exited`. */
+	exit?: ExitMessage;
+};
+
+export type Ready = { status: "ready" };
+
 export type Health = { status: "ok"; version: string };
 
 /** The headers that say where the bytes of an output answer stand. */
@@ -124,4 +146,10 @@ export const limits = {
 	listed: 100,
 	maxListed: 1000,
 	maxSize: 65_535,
+	keys: 1024,
+	keyLength: 65_536,
+	/** How long an event stream may be silent. */
+	heartbeatMs: 15_000,
+	/** How many events the feed remembers. */
+	feedEvents: 1000,
 } as const;

@@ -41,6 +41,19 @@ describe("the sessions of a node", () => {
 		await sessions.remove(first.id);
 	});
 
+	test("are watched: whoever asks hears of each that comes and goes, once", async () => {
+		open();
+		const heard: string[] = [];
+		const unwatch = sessions.watch(({ kind, session }) => heard.push(`${kind} ${session.id}`));
+		const { id } = await sessions.create(idle());
+		expect(heard).toEqual([`created ${id}`]);
+		await Promise.all([sessions.remove(id), sessions.remove(id)]);
+		expect(heard).toEqual([`created ${id}`, `removed ${id}`]);
+		unwatch();
+		await sessions.create(idle());
+		expect(heard).toHaveLength(2);
+	});
+
 	test("are limited in number, also when many are started at once", async () => {
 		open({ maxRunning: 3 });
 		const results = await Promise.allSettled(Array.from({ length: 6 }, () => sessions.create(idle())));

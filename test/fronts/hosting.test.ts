@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it } from "vitest";
 import { SessionError } from "../../src/core/errors.ts";
-import type { Front } from "../../src/fronts/front.ts";
+import type { Front, Policy } from "../../src/fronts/front.ts";
 import { answerErrors } from "../../src/fronts/native/errors.ts";
 import { adminOnly, type Listener, listen } from "../../src/server/listen.ts";
 
@@ -30,6 +30,24 @@ describe("a front", () => {
 		await expect(start(careless)).rejects.toThrow("small declares no policy for GET /open");
 	});
 
+	it("whose route declares a policy that there is not keeps the server from starting, too", async () => {
+		const config = { policy: "everybody" as Policy };
+		const creative = front({ register: (app) => void app.get("/open", { config }, async () => "hello") });
+		await expect(start(creative)).rejects.toThrow("small declares no policy for GET /open");
+	});
+
+	it("is told nothing of the caller on a public route, and needs nobody there", async () => {
+		const url = await start(
+			front({
+				register: (app) =>
+					void app.get("/open", { config: { policy: "public" } }, async ({ principal }) => ({ principal })),
+			}),
+		);
+		for (const headers of [{}, { authorization: "secret" }, { authorization: "wrong" }]) {
+			expect(await (await fetch(`${url}/open`, { headers })).json()).toEqual({ principal: null });
+		}
+	});
+
 	it("says where the credential is, and is told who calls", async () => {
 		const url = await start(
 			front({
@@ -38,7 +56,11 @@ describe("a front", () => {
 			}),
 		);
 		expect((await fetch(`${url}/me`)).status).toBe(401);
-		expect(await (await fetch(`${url}/me?key=secret`)).json()).toEqual({ name: "admin" });
+		expect(await (await fetch(`${url}/me?key=secret`)).json()).toMatchObject({
+			id: "admin",
+			name: "admin",
+			isAdmin: true,
+		});
 	});
 
 	it("keeps our own faults to the log", async () => {

@@ -4,11 +4,14 @@ import { randomBytes } from "node:crypto";
 import { systemClock } from "../../src/backends/clock.ts";
 import { childEnvironment } from "../../src/backends/environment.ts";
 import { spawn } from "../../src/backends/spawn.ts";
+import { SessionError } from "../../src/core/errors.ts";
 import { inProcess } from "../../src/core/in-process.ts";
-import { LocalSessions } from "../../src/core/sessions.ts";
+import { type Home, LocalSessions } from "../../src/core/sessions.ts";
+import type { Front, Principal, Right } from "../../src/fronts/front.ts";
 import { createNativeFront } from "../../src/fronts/native/front.ts";
+import type { SocketLimits } from "../../src/fronts/native/socket-limits.ts";
 import { createId, createPrepare } from "../../src/fronts/prepare.ts";
-import { adminOnly, listen } from "../../src/server/listen.ts";
+import { adminOnly, listen, type Route } from "../../src/server/listen.ts";
 
 export const TOKEN = "test-token";
 
@@ -24,12 +27,36 @@ export type TestServer = {
 	close(): Promise<void>;
 };
 
-export async function startTestServer(
-	options: { maxRunning?: number; memoryBytes?: number } = {},
-): Promise<TestServer> {
+export type TestServerOptions = {
+	readonly maxRunning?: number;
+	readonly memoryBytes?: number;
+	readonly socketLimits?: Partial<SocketLimits>;
+	/** Callers besides the operator, by their tokens. */
+	readonly principals?: Readonly<Record<string, Principal>>;
+	/** Fronts besides the native one. */
+	readonly fronts?: (sessions: LocalSessions) => Front[];
+	readonly onRoute?: (route: Route) => void;
+	/** Where durable sessions live; in this process, like the others, if left out. */
+	readonly durable?: Home;
+};
+
+/** Somebody with a few rights in every workspace, or in one. */
+export function principalWith(rights: readonly Right[], options: Partial<Principal> = {}): Principal {
+	return {
+		id: rights.join("+"),
+		name: rights.join("+"),
+		isAdmin: false,
+		may: (right) => rights.includes(right),
+		revoked: new AbortController().signal,
+		countCreation: () => 0,
+		...options,
+	};
+}
+
+export async function startTestServer(options: TestServerOptions = {}): Promise<TestServer> {
 	const home = inProcess({ spawn, clock: systemClock });
 	const sessions = new LocalSessions({
-		homes: { durable: home, transient: home },
+		homes: { durable: options.durable ?? home, transient: home },
 		maxRunning: options.maxRunning ?? 100,
 		maxEnded: 100,
 	});
@@ -46,11 +73,20 @@ export async function startTestServer(
 		environment: (request, id) => childEnvironment(process.env, request, id),
 	});
 	const problems: unknown[] = [];
+	const operator = adminOnly(TOKEN);
 	const listener = await listen({
 		host: "127.0.0.1",
 		port: 0,
-		fronts: [createNativeFront({ sessions, prepare, version: "0.0.0-test" })],
-		authorize: adminOnly(TOKEN),
+		fronts: [
+			createNativeFront({ sessions, prepare, version: "0.0.0-test", socketLimits: options.socketLimits ?? {} }),
+			...(options.fronts?.(sessions) ?? []),
+		],
+		authorize: (caller, policy) => {
+			const principal = options.principals?.[caller.credential ?? ""] ?? operator(caller, policy);
+			if (policy !== "admin" || principal.isAdmin) return principal;
+			throw new SessionError("permission_denied", "only the operator may do this");
+		},
+		...(options.onRoute ? { onRoute: options.onRoute } : {}),
 		report: (problem) => problems.push(problem),
 	});
 	const request = (path: string, init: RequestInit = {}) =>

@@ -1,14 +1,22 @@
 /** The native HTTP API under `/v1`; `docs/protocol.md` says what it promises. */
 
+import { randomBytes } from "node:crypto";
 import type { TypeBoxTypeProvider } from "@fastify/type-provider-typebox";
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import type { Front, Hosting } from "../front.ts";
+import { addActs } from "./acts.ts";
 import { answerErrors } from "./errors.ts";
+import { addEvents } from "./events.ts";
+import { Feed } from "./feed.ts";
 import { addInput } from "./input.ts";
-import { health } from "./messages.ts";
+import { describeRoutes } from "./openapi.ts";
 import { addOutput } from "./output.ts";
 import type { NativeApp, NativeParts } from "./parts.ts";
 import { addSessions } from "./sessions.ts";
+import { addSocket } from "./socket.ts";
+import { addSystem } from "./system.ts";
+import { createTraffic } from "./traffic.ts";
+import { addUpgrades } from "./upgrades.ts";
 import { compileValidator } from "./validation.ts";
 
 export function createNativeFront(parts: NativeParts): Front {
@@ -16,19 +24,27 @@ export function createNativeFront(parts: NativeParts): Front {
 		name: "native",
 		credential: bearer,
 		register(app: FastifyInstance, hosting: Hosting): void {
+			const traffic = createTraffic();
 			answerErrors(app, hosting);
+			describeRoutes(app);
 			app.setValidatorCompiler(compileValidator);
 			// The schemas describe answers; shaping them is the job of the code that the compiler checks.
 			app.setSerializerCompiler(() => (value) => JSON.stringify(value));
 			const typed: NativeApp = app.withTypeProvider<TypeBoxTypeProvider>();
-			typed.get(
-				"/healthz",
-				{ config: { policy: "public" }, exposeHeadRoute: true, schema: { response: { 200: health } } },
-				async () => ({ status: "ok" as const, version: parts.version }),
-			);
+			const epoch = randomBytes(4).toString("hex");
+			const feed = new Feed(parts.sessions, { epoch, now: Date.now }, hosting.closing);
+			addSystem(typed, parts, hosting, traffic);
 			addSessions(typed, parts);
-			addInput(typed, parts, hosting);
-			addOutput(typed, parts, hosting);
+			addInput(typed, parts, hosting, traffic);
+			addActs(typed, parts, hosting, traffic);
+			addOutput(typed, parts, hosting, traffic);
+			addEvents(typed, feed, hosting, traffic);
+			addUpgrades(app, hosting);
+			// In a scope of its own, because only routes that come after the plugin are reached by upgrades.
+			app.register((inner, _options, done) => {
+				addSocket(inner.withTypeProvider<TypeBoxTypeProvider>(), parts, hosting, traffic);
+				done();
+			});
 		},
 	};
 }

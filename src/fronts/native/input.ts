@@ -8,11 +8,12 @@ import { inputKeyHeader } from "../../protocol/messages.ts";
 import type { Hosting } from "../front.ts";
 import { idParams, inputQuery, inputReceipt } from "./messages.ts";
 import { findSession, type NativeApp, type NativeParts, patienceOf } from "./parts.ts";
+import type { Traffic } from "./traffic.ts";
 
 /** How often to ask again when other streams fill the queue, which our own receipts say nothing about. */
 const CROWDED_MS = 50;
 
-export function addInput(app: NativeApp, { sessions }: NativeParts, hosting: Hosting): void {
+export function addInput(app: NativeApp, { sessions }: NativeParts, hosting: Hosting, traffic: Traffic): void {
 	app.addContentTypeParser("application/octet-stream", { parseAs: "buffer" }, (_request, body, done) =>
 		done(null, body),
 	);
@@ -20,7 +21,7 @@ export function addInput(app: NativeApp, { sessions }: NativeParts, hosting: Hos
 	app.post(
 		"/v1/sessions/:id/input",
 		{
-			config: { policy: "operate" },
+			config: { policy: "operate", summary: "Type or write bytes", takes: "application/octet-stream" },
 			schema: { params: idParams, querystring: inputQuery, response: { 200: inputReceipt } },
 		},
 		async (request, reply): Promise<Receipt> => {
@@ -29,7 +30,10 @@ export function addInput(app: NativeApp, { sessions }: NativeParts, hosting: Hos
 			const origin = parseKey(request.headers[inputKeyHeader]);
 			const patience = patienceOf(reply, hosting);
 			try {
-				return await deliver(session, { bytes, origin, isWaiting: request.query.wait === "written" }, patience.signal);
+				const isWaiting = request.query.wait === "written";
+				const receipt = await deliver(session, { bytes, origin, isWaiting }, patience.signal);
+				traffic.bytesIn += bytes.byteLength;
+				return receipt;
 			} finally {
 				patience.end();
 			}
@@ -37,10 +41,10 @@ export function addInput(app: NativeApp, { sessions }: NativeParts, hosting: Hos
 	);
 }
 
-type Delivery = { readonly bytes: Uint8Array; readonly origin: Origin | undefined; readonly isWaiting: boolean };
+export type Delivery = { readonly bytes: Uint8Array; readonly origin: Origin | undefined; readonly isWaiting: boolean };
 
 /** Offers the bytes until all are accepted or, when asked to, written. */
-async function deliver(session: Session, delivery: Delivery, signal: AbortSignal): Promise<Receipt> {
+export async function deliver(session: Session, delivery: Delivery, signal: AbortSignal): Promise<Receipt> {
 	const { bytes, isWaiting } = delivery;
 	if (!delivery.origin && !isWaiting) {
 		// Most input is short and fits at once: no need for the session to remember a stream for it.
@@ -92,7 +96,7 @@ function bytesOf(body: unknown): Uint8Array {
 }
 
 /** `stream:position`; the stream's name may itself contain colons. */
-function parseKey(header: string | string[] | undefined): Origin | undefined {
+export function parseKey(header: string | string[] | undefined): Origin | undefined {
 	if (header === undefined) return undefined;
 	const [, stream, digits] = /^([\x21-\x7e]{1,128}):(\d{1,16})$/.exec(String(header)) ?? [];
 	const position = Number(digits);

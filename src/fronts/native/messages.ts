@@ -6,6 +6,10 @@ import {
 	type Health,
 	type InputReceipt,
 	limits,
+	type Ready,
+	type Resize,
+	type SendKeys,
+	type SendSignal,
 	type SessionList,
 	type SessionMessage,
 } from "../../protocol/messages.ts";
@@ -14,7 +18,9 @@ import {
 type Same<A, B> = [A, B] extends [B, A] ? true : false;
 
 /** Ties a schema to the type in `protocol`, which clients compile against; does not compile when they differ. */
-function schemaOf<T>(): <S extends TSchema>(schema: S & (Same<Static<S>, T> extends true ? S : never)) => TUnsafe<T> {
+export function schemaOf<T>(): <S extends TSchema>(
+	schema: S & (Same<Static<S>, T> extends true ? S : never),
+) => TUnsafe<T> {
 	return (schema) => Type.Unsafe<T>(schema);
 }
 
@@ -125,6 +131,31 @@ export const inputReceipt: TUnsafe<InputReceipt> = schemaOf<InputReceipt>()(
 
 export const health: TUnsafe<Health> = schemaOf<Health>()(
 	Type.Object({ status: Type.Literal("ok"), version: Type.String() }),
+);
+
+export const ready: TUnsafe<Ready> = schemaOf<Ready>()(Type.Object({ status: Type.Literal("ready") }));
+
+export const sendKeys: TUnsafe<SendKeys> = schemaOf<SendKeys>()(
+	Type.Object(
+		{
+			keys: Type.Array(Type.String({ minLength: 1, maxLength: limits.keyLength }), {
+				minItems: 1,
+				maxItems: limits.keys,
+			}),
+		},
+		closed,
+	),
+);
+
+export const resize: TUnsafe<Resize> = schemaOf<Resize>()(Type.Object({ cols: size, rows: size }, closed));
+
+export const sendSignal: TUnsafe<SendSignal> = schemaOf<SendSignal>()(
+	Type.Object({ signal: Type.String({ minLength: 1, maxLength: 32 }), urgent: Type.Optional(Type.Boolean()) }, closed),
+);
+
+export type EventsQuery = { since?: string };
+export const eventsQuery: TUnsafe<EventsQuery> = schemaOf<EventsQuery>()(
+	Type.Object({ since: Type.Optional(Type.String({ maxLength: 64 })) }, closed),
 );
 
 export type ListQuery = {

@@ -3,27 +3,51 @@
 import type { Gap } from "../../core/event.ts";
 import type { Session, SessionInfo } from "../../core/session.ts";
 import { limits, outputHeaders } from "../../protocol/messages.ts";
-import type { Hosting } from "../front.ts";
+import { checkAttachments, type Hosting } from "../front.ts";
+import { lastEventId, sendEvents } from "./event-stream.ts";
 import { idParams, type OutputQuery, outputQuery } from "./messages.ts";
+import { outputEvents, parseOffset } from "./output-stream.ts";
 import { findSession, type NativeApp, type NativeParts, patienceOf } from "./parts.ts";
+import type { Traffic } from "./traffic.ts";
 
-export function addOutput(app: NativeApp, { sessions }: NativeParts, hosting: Hosting): void {
+export function addOutput(app: NativeApp, { sessions }: NativeParts, hosting: Hosting, traffic: Traffic): void {
 	app.get(
 		"/v1/sessions/:id/output",
-		{ config: { policy: "read" }, schema: { params: idParams, querystring: outputQuery } },
+		{
+			config: {
+				policy: "read",
+				summary: "Read output from an offset on, or follow it as an event stream",
+				answers: { 200: "application/octet-stream, text/event-stream" },
+			},
+			schema: { params: idParams, querystring: outputQuery },
+		},
 		async (request, reply) => {
 			const session = findSession(sessions, request);
+			if (wantsEvents(request.headers.accept)) {
+				const { attachments, offsets } = await session.info();
+				checkAttachments(attachments, hosting);
+				const resumed = lastEventId(reply);
+				const since = Math.min(resumed === undefined ? (request.query.since ?? 0) : parseOffset(resumed), offsets.end);
+				const patience = patienceOf(reply, hosting);
+				const { signal } = patience;
+				return sendEvents(reply, outputEvents(session, { since, signal, traffic }), { patience, traffic });
+			}
 			const patience = patienceOf(reply, hosting);
 			try {
 				const part = await readPart(session, request.query, patience.signal);
 				// Asked after the reading: a state that says "closed" then comes with the final end.
 				reply.headers(headersOf(part, await session.info()));
+				traffic.bytesOut += part.bytes.byteLength;
 				return reply.type("application/octet-stream").header("cache-control", "no-store").send(part.bytes);
 			} finally {
 				patience.end();
 			}
 		},
 	);
+}
+
+function wantsEvents(accept: string | undefined): boolean {
+	return (accept ?? "").split(",").some((one) => one.split(";", 1)[0]?.trim().toLowerCase() === "text/event-stream");
 }
 
 type Part = { readonly offset: number; readonly bytes: Buffer; readonly gap: Gap | undefined };

@@ -7,12 +7,18 @@ import { SessionError } from "../../core/errors.ts";
 import type { Session } from "../../core/session.ts";
 import type { Sessions } from "../../core/sessions.ts";
 import type { Hosting, Prepare, Right } from "../front.ts";
+import type { Metric } from "./metrics.ts";
+import type { SocketLimits } from "./socket-limits.ts";
 
 export type NativeParts = {
 	readonly sessions: Sessions;
 	readonly prepare: Prepare;
 	/** What `/healthz` says we are. */
 	readonly version: string;
+	/** Instead of the usual ones, for tests that do not want to wait. */
+	readonly socketLimits?: Partial<SocketLimits>;
+	/** Numbers of other parts of the server, for `/metrics`. */
+	readonly metrics?: () => readonly Metric[];
 };
 
 export type NativeApp = FastifyInstance<
@@ -44,22 +50,20 @@ export function checkRight(isGranted: boolean, right: Right, what: string): void
 	});
 }
 
-/** Aborted when the client of this request is gone, or when the server closes; to be disposed of by who waits on it. */
+/** Aborted when the client of this request is gone, when its token is revoked, or when the server closes; to be disposed of by who waits on it. */
 export type Patience = { readonly signal: AbortSignal; end(): void };
 
 export function patienceOf(reply: FastifyReply, hosting: Hosting): Patience {
 	const controller = new AbortController();
-	const abort = () => controller.abort();
-	if (hosting.closing.aborted || reply.raw.destroyed) abort();
-	hosting.closing.addEventListener("abort", abort, { once: true });
-	// The response is closed when it is sent, too: by then nobody waits any more.
-	reply.raw.once("close", abort);
-	return {
-		signal: controller.signal,
-		end() {
-			hosting.closing.removeEventListener("abort", abort);
-			reply.raw.removeListener("close", abort);
-			abort();
-		},
+	const reasons = [hosting.closing, reply.request.principal?.revoked];
+	const end = () => {
+		for (const signal of reasons) signal?.removeEventListener("abort", end);
+		reply.raw.removeListener("close", end);
+		controller.abort();
 	};
+	for (const signal of reasons) signal?.addEventListener("abort", end, { once: true });
+	// The response is closed when it is sent, too: by then nobody waits any more.
+	reply.raw.once("close", end);
+	if (reply.raw.destroyed || reasons.some((signal) => signal?.aborted)) end();
+	return { signal: controller.signal, end };
 }

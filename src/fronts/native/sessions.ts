@@ -11,7 +11,10 @@ import { checkRight, findSession, type NativeApp, type NativeParts } from "./par
 export function addSessions(app: NativeApp, { sessions, prepare }: NativeParts): void {
 	app.post(
 		"/v1/sessions",
-		{ config: { policy: "manage" }, schema: { body: createSession, response: { 201: session } } },
+		{
+			config: { policy: "manage", summary: "Start a program" },
+			schema: { body: createSession, response: { 201: session } },
+		},
 		async (request, reply) => {
 			const start = prepare(toStartRequest(request.body));
 			const { workspace } = start.spec;
@@ -26,19 +29,28 @@ export function addSessions(app: NativeApp, { sessions, prepare }: NativeParts):
 
 	app.get(
 		"/v1/sessions",
-		{ config: { policy: "read" }, schema: { querystring: listQuery, response: { 200: sessionList } } },
+		{
+			config: { policy: "read", summary: "List sessions" },
+			schema: { querystring: listQuery, response: { 200: sessionList } },
+		},
 		(request) => page(sessions, request.query, request.principal),
 	);
 
 	app.get(
 		"/v1/sessions/:id",
-		{ config: { policy: "read" }, schema: { params: idParams, response: { 200: session } } },
+		{
+			config: { policy: "read", summary: "Look at a session" },
+			schema: { params: idParams, response: { 200: session } },
+		},
 		async (request) => toMessage(await findSession(sessions, request).info()),
 	);
 
 	app.delete(
 		"/v1/sessions/:id",
-		{ config: { policy: "manage" }, schema: { params: idParams, querystring: deleteQuery } },
+		{
+			config: { policy: "manage", summary: "End and forget a session", answers: { 200: "application/json", 204: "" } },
+			schema: { params: idParams, querystring: deleteQuery },
+		},
 		async (request, reply) => {
 			const found = findSession(sessions, request);
 			const { keep, signal, graceMs } = request.query;

@@ -22,7 +22,7 @@ export const compileValidator: FastifySchemaCompiler<TSchema> = ({ schema, httpP
 	return (value) => {
 		const received = httpPart === "querystring" ? fromQuery(schema, value) : value;
 		if (validator.Check(received)) return { value: received };
-		return { error: invalid(schema, validator.Errors(received), received) };
+		return { error: problemOf(schema, validator.Errors(received), received) };
 	};
 };
 
@@ -41,7 +41,8 @@ function fromQuery(schema: TSchema, query: unknown): unknown {
 	);
 }
 
-function invalid(schema: TSchema, problems: readonly Problem[], value: unknown): SessionError {
+/** The first thing that is wrong, in a sentence that names the field. */
+export function problemOf(schema: TSchema, problems: readonly Problem[], value: unknown): SessionError {
 	const [first] = problems;
 	if (!first) return new SessionError("invalid_argument", "the request is not valid");
 	if (first.keyword === "boolean") {
@@ -53,7 +54,7 @@ function invalid(schema: TSchema, problems: readonly Problem[], value: unknown):
 		const missing = (first.params as { requiredProperties?: string[] }).requiredProperties ?? [];
 		return new SessionError("invalid_argument", `${missing.join(", ")}: required`);
 	}
-	const received = shown(at(value, first.instancePath));
+	const received = isSecret(first.instancePath) ? "what was sent" : shown(at(value, first.instancePath));
 	return new SessionError(
 		"invalid_argument",
 		`${field(first)}: ${expectation(schema, first, problems)}, not ${received}`,
@@ -105,6 +106,11 @@ function unescapeKey(key: string): string {
 
 function parentOf(pointer: string): string {
 	return pointer.slice(0, pointer.lastIndexOf("/"));
+}
+
+/** Whether a value may be a secret: answers are logged where requests are not. */
+function isSecret(instancePath: string): boolean {
+	return instancePath === "/env" || instancePath.startsWith("/env/");
 }
 
 /** Only what is small and flat: a value may be as large, or as deep, as its sender likes. */

@@ -1,0 +1,74 @@
+/** Keys, sizes, signals and the end of input over HTTP: the same ordered queue as bytes. */
+
+import { SessionError } from "../../core/errors.ts";
+import type { Act, Receipt } from "../../core/session.ts";
+import { encodeKey } from "../../protocol/keys.ts";
+import { inputKeyHeader } from "../../protocol/messages.ts";
+import type { Hosting } from "../front.ts";
+import { deliver, parseKey } from "./input.ts";
+import { idParams, inputReceipt, resize, sendKeys, sendSignal } from "./messages.ts";
+import { findSession, type NativeApp, type NativeParts, patienceOf } from "./parts.ts";
+import { parseSignal } from "./signals.ts";
+import type { Traffic } from "./traffic.ts";
+
+const TEXT_PREFIX = "text:";
+
+export function addActs(app: NativeApp, { sessions }: NativeParts, hosting: Hosting, traffic: Traffic): void {
+	const config = { policy: "operate" } as const;
+	const response = { 200: inputReceipt };
+
+	app.post(
+		"/v1/sessions/:id/keys",
+		{
+			config: { ...config, summary: "Press keys, or type text" },
+			schema: { params: idParams, body: sendKeys, response },
+		},
+		async (request, reply): Promise<Receipt> => {
+			const session = findSession(sessions, request);
+			const bytes = Buffer.concat(request.body.keys.map(encoded));
+			const origin = parseKey(request.headers[inputKeyHeader]);
+			const patience = patienceOf(reply, hosting);
+			try {
+				const receipt = await deliver(session, { bytes, origin, isWaiting: false }, patience.signal);
+				traffic.bytesIn += bytes.byteLength;
+				return receipt;
+			} finally {
+				patience.end();
+			}
+		},
+	);
+
+	const add = <Body>(name: string, options: { summary: string; schema: object }, toAct: (body: Body) => Act) =>
+		app.post<{ Params: { id: string }; Body: Body }>(
+			`/v1/sessions/:id/${name}`,
+			{ config: { ...config, summary: options.summary }, schema: { params: idParams, response, ...options.schema } },
+			async (request): Promise<Receipt> => {
+				const session = findSession(sessions, request);
+				const origin = parseKey(request.headers[inputKeyHeader]);
+				return session.act(toAct(request.body as Body), origin ? { origin } : {});
+			},
+		);
+	add<{ cols: number; rows: number }>(
+		"resize",
+		{ summary: "Set the terminal's size", schema: { body: resize } },
+		(size) => ({
+			kind: "resize",
+			size: { cols: size.cols, rows: size.rows },
+		}),
+	);
+	add<{ signal: string; urgent?: boolean }>(
+		"signal",
+		{ summary: "Signal the program", schema: { body: sendSignal } },
+		({ signal, urgent }) => ({ kind: "signal", signal: parseSignal(signal), ...(urgent ? { urgent } : {}) }),
+	);
+	add<unknown>("eof", { summary: "End the program's input", schema: {} }, () => ({ kind: "eof" }));
+}
+
+function encoded(key: string, index: number): Uint8Array {
+	if (key.startsWith(TEXT_PREFIX)) return Buffer.from(key.slice(TEXT_PREFIX.length));
+	const bytes = encodeKey(key);
+	if (bytes) return bytes;
+	throw new SessionError("invalid_argument", `keys.${index}: unknown key ${JSON.stringify(key.slice(0, 60))}`, {
+		hint: `a name such as Enter, Tab, Up, C-c or ctrl+c; text is sent as ${TEXT_PREFIX}…`,
+	});
+}

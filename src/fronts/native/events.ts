@@ -1,0 +1,42 @@
+/** The feed of all sessions over HTTP, each caller seeing what it may read. */
+
+import type { FeedEvent } from "../../protocol/messages.ts";
+import type { Hosting, Principal } from "../front.ts";
+import { lastEventId, type StreamEvent, sendEvents } from "./event-stream.ts";
+import type { Feed } from "./feed.ts";
+import { eventsQuery } from "./messages.ts";
+import { type NativeApp, patienceOf } from "./parts.ts";
+import type { Traffic } from "./traffic.ts";
+
+export function addEvents(app: NativeApp, feed: Feed, hosting: Hosting, traffic: Traffic): void {
+	app.get(
+		"/v1/events",
+		{
+			config: { policy: "read", summary: "Follow what happens to all sessions", answers: { 200: "text/event-stream" } },
+			schema: { querystring: eventsQuery },
+		},
+		(request, reply) => {
+			const patience = patienceOf(reply, hosting);
+			const since = lastEventId(reply) ?? request.query.since;
+			const events = visible(feed, { since, principal: request.principal, signal: patience.signal });
+			return sendEvents(reply, events, { patience, traffic });
+		},
+	);
+}
+
+type Viewer = {
+	readonly since: string | undefined;
+	readonly principal: Principal | null;
+	readonly signal: AbortSignal;
+};
+
+async function* visible(feed: Feed, { since, principal, signal }: Viewer): AsyncGenerator<StreamEvent, void, void> {
+	const mayRead = ({ session }: FeedEvent) =>
+		principal?.may("read", { workspace: session.workspace, session: session.id }) === true;
+	// Tells where the caller stands before anything has happened, so that it can come back to exactly here.
+	if (since === undefined) yield { event: "ready", id: feed.end, data: {} };
+	for await (const { cursor, event } of feed.follow(since ?? feed.end, signal)) {
+		if (!event) yield { event: "gap", id: cursor, data: {} };
+		else if (mayRead(event)) yield { event: event.type, id: cursor, data: event };
+	}
+}

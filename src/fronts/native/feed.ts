@@ -1,0 +1,130 @@
+/** What happens to all sessions, as one bounded sequence that a client can come back to. */
+
+import { Change } from "../../core/change.ts";
+import type { Session } from "../../core/session.ts";
+import type { Sessions } from "../../core/sessions.ts";
+import { isEnded } from "../../core/state.ts";
+import { type FeedEvent, limits } from "../../protocol/messages.ts";
+
+/**
+ * How often the states are looked at. A session tells its state to whoever asks, wherever it lives, but
+ * calls nobody back; a look at a thousand of them takes less than a millisecond.
+ */
+const LOOK_MS = 100;
+
+type Numbered = { readonly number: number; readonly event: FeedEvent };
+
+export type FeedOptions = {
+	/** Tells this feed's numbers from those of the server before it. */
+	readonly epoch: string;
+	readonly now: () => number;
+	readonly size?: number;
+};
+
+export class Feed {
+	readonly #options: FeedOptions;
+	readonly #sessions: Sessions;
+	readonly #change = new Change();
+	/** The newest events; their numbers are dense. */
+	readonly #events: Numbered[] = [];
+	#next = 1;
+	/** What was said of each session so far. */
+	readonly #told = new Map<Session, { exited: boolean; ended: boolean }>();
+
+	/** Listens until the signal aborts. What is there already is not news. */
+	constructor(sessions: Sessions, options: FeedOptions, signal: AbortSignal) {
+		this.#options = options;
+		this.#sessions = sessions;
+		for (const session of sessions.list()) this.#know(session);
+		const unwatch = sessions.watch(({ kind, session }) => {
+			if (kind === "created") {
+				this.#told.set(session, { exited: false, ended: false });
+				this.#add("created", session);
+			}
+			this.#look(session);
+			if (kind === "removed") {
+				this.#told.delete(session);
+				this.#add("removed", session);
+			}
+		});
+		const timer = setInterval(() => this.#lookAtAll(), LOOK_MS);
+		timer.unref();
+		const stop = () => {
+			clearInterval(timer);
+			unwatch();
+			this.#change.happen();
+		};
+		signal.addEventListener("abort", stop, { once: true });
+	}
+
+	/** The place after everything so far. */
+	get end(): string {
+		return this.#cursor(this.#next - 1);
+	}
+
+	/** Events after a cursor, then those to come, until the signal aborts. `missed` stands for those that are forgotten. */
+	async *follow(
+		since: string | undefined,
+		signal: AbortSignal,
+	): AsyncGenerator<{ readonly cursor: string; readonly event: FeedEvent | undefined }, void, void> {
+		let number = since === undefined ? this.#next : this.#after(since);
+		while (!signal.aborted) {
+			const oldest = this.#events[0]?.number ?? this.#next;
+			if (number < oldest) {
+				number = oldest;
+				yield { cursor: this.#cursor(oldest - 1), event: undefined };
+				continue;
+			}
+			const found = this.#events[number - oldest];
+			if (!found) {
+				await this.#change.next(signal);
+				continue;
+			}
+			number++;
+			yield { cursor: this.#cursor(found.number), event: found.event };
+		}
+	}
+
+	/** The number that follows a cursor; zero, which is always forgotten, for one that is not ours. */
+	#after(cursor: string): number {
+		const [, epoch, digits] = /^([0-9a-z]+)-(\d{1,15})$/.exec(cursor) ?? [];
+		const number = Number(digits) + 1;
+		return epoch === this.#options.epoch && number <= this.#next ? number : 0;
+	}
+
+	#cursor(number: number): string {
+		return `${this.#options.epoch}-${number}`;
+	}
+
+	#know(session: Session): void {
+		const { state } = session;
+		this.#told.set(session, { exited: state.exit !== null, ended: isEnded(state) });
+	}
+
+	#lookAtAll(): void {
+		for (const session of this.#sessions.list()) this.#look(session);
+	}
+
+	#look(session: Session): void {
+		const told = this.#told.get(session);
+		// One that was adopted after us; how it came to be is not news.
+		if (!told) this.#know(session);
+		if (!told || told.ended) return;
+		const { state } = session;
+		if (state.exit !== null && !told.exited) {
+			told.exited = true;
+			this.#add("exited", session, { exit: state.exit });
+		}
+		if (isEnded(state)) {
+			told.ended = true;
+			this.#add(state.status === "lost" ? "lost" : "closed", session);
+		}
+	}
+
+	#add(type: FeedEvent["type"], { id, spec }: Session, rest: Pick<FeedEvent, "exit"> = {}): void {
+		const session = { id, name: spec.name, workspace: spec.workspace };
+		this.#events.push({ number: this.#next++, event: { type, time: this.#options.now(), session, ...rest } });
+		if (this.#events.length > (this.#options.size ?? limits.feedEvents)) this.#events.shift();
+		this.#change.happen();
+	}
+}

@@ -1,0 +1,135 @@
+/** The server's numbers in the text format of Prometheus. */
+
+import { type IntervalHistogram, monitorEventLoopDelay } from "node:perf_hooks";
+import type { Sessions } from "../../core/sessions.ts";
+import type { Status } from "../../core/state.ts";
+import type { Traffic } from "./traffic.ts";
+
+export type Metric = {
+	readonly name: string;
+	readonly help: string;
+	readonly type: "counter" | "gauge";
+	readonly values: readonly { readonly labels?: Readonly<Record<string, string>>; readonly value: number }[];
+};
+
+/** How finely delays of the event loop are measured. */
+const RESOLUTION_MS = 20;
+const NANOSECONDS = 1e9;
+const statuses: readonly Status[] = ["running", "exited", "closed", "lost"];
+
+export type MetricsOptions = {
+	readonly sessions: Sessions;
+	readonly traffic: Traffic;
+	readonly version: string;
+	/** What other parts of the server know: keepers, journals. */
+	readonly others?: (() => readonly Metric[]) | undefined;
+};
+
+/** A function that gives the current page, measuring until the signal aborts. */
+export function createMetrics(options: MetricsOptions, signal: AbortSignal): () => string {
+	const delay = monitorEventLoopDelay({ resolution: RESOLUTION_MS });
+	delay.enable();
+	signal.addEventListener("abort", () => delay.disable(), { once: true });
+	return () => {
+		const page = [...sessionMetrics(options), ...trafficMetrics(options.traffic), ...processMetrics(delay)];
+		// Each page tells of the time since the page before.
+		delay.reset();
+		return [...page, ...(options.others?.() ?? [])].map(encodeMetric).join("");
+	};
+}
+
+export function encodeMetric({ name, help, type, values }: Metric): string {
+	const lines = values.map(({ labels = {}, value }) => {
+		const pairs = Object.entries(labels).map(([key, text]) => `${key}="${escaped(text)}"`);
+		return `${name}${pairs.length === 0 ? "" : `{${pairs.join(",")}}`} ${Number.isFinite(value) ? value : 0}\n`;
+	});
+	return `# HELP ${name} ${help}\n# TYPE ${name} ${type}\n${lines.join("")}`;
+}
+
+function escaped(text: string): string {
+	return text.replaceAll("\\", "\\\\").replaceAll('"', '\\"').replaceAll("\n", "\\n");
+}
+
+function sessionMetrics({ sessions, version }: MetricsOptions): Metric[] {
+	const all = sessions.list();
+	const count = (status: Status) => all.filter(({ state }) => state.status === status).length;
+	return [
+		{
+			name: "hawser_info",
+			help: "The version of the server.",
+			type: "gauge",
+			values: [{ labels: { version }, value: 1 }],
+		},
+		{
+			name: "hawser_sessions",
+			help: "Sessions that are known, by state.",
+			type: "gauge",
+			values: statuses.map((state) => ({ labels: { state }, value: count(state) })),
+		},
+	];
+}
+
+function trafficMetrics(traffic: Traffic): Metric[] {
+	return [
+		{
+			name: "hawser_attachments",
+			help: "Clients that follow a session or the feed now, by kind.",
+			type: "gauge",
+			values: [
+				{ labels: { kind: "websocket" }, value: traffic.sockets },
+				{ labels: { kind: "sse" }, value: traffic.streams },
+			],
+		},
+		{
+			name: "hawser_input_bytes_total",
+			help: "Input that sessions accepted.",
+			type: "counter",
+			values: [{ value: traffic.bytesIn }],
+		},
+		{
+			name: "hawser_output_bytes_total",
+			help: "Output that was sent to clients.",
+			type: "counter",
+			values: [{ value: traffic.bytesOut }],
+		},
+		{
+			name: "hawser_live_skipped_bytes_total",
+			help: "Output that live clients were moved over.",
+			type: "counter",
+			values: [{ value: traffic.bytesSkipped }],
+		},
+	];
+}
+
+function processMetrics(delay: IntervalHistogram): Metric[] {
+	// The measuring timer's own period is part of each delay.
+	const seconds = (nanoseconds: number) => Math.max(0, nanoseconds / NANOSECONDS - RESOLUTION_MS / 1000);
+	const { heapUsed, rss } = process.memoryUsage();
+	return [
+		{
+			name: "hawser_event_loop_lag_seconds",
+			help: "How late the event loop was since the last page.",
+			type: "gauge",
+			values: [
+				{ labels: { quantile: "0.5" }, value: seconds(delay.percentile(50)) },
+				{ labels: { quantile: "0.99" }, value: seconds(delay.percentile(99)) },
+				{ labels: { quantile: "1" }, value: seconds(delay.max) },
+			],
+		},
+		{
+			name: "hawser_memory_bytes",
+			help: "Memory of the server process.",
+			type: "gauge",
+			values: [
+				{ labels: { kind: "rss" }, value: rss },
+				{ labels: { kind: "heap" }, value: heapUsed },
+			],
+		},
+		{
+			name: "hawser_uptime_seconds",
+			help: "How long the server process runs.",
+			type: "counter",
+			values: [{ value: process.uptime() }],
+		},
+	];
+}

@@ -1,0 +1,44 @@
+/** What whoever watches over the server asks: whether it lives, whether it is ready, its numbers, its description. */
+
+import { SessionError } from "../../core/errors.ts";
+import type { Hosting } from "../front.ts";
+import { health, ready } from "./messages.ts";
+import { createMetrics } from "./metrics.ts";
+import { describedRoutes, openApi } from "./openapi.ts";
+import type { NativeApp, NativeParts } from "./parts.ts";
+import type { Traffic } from "./traffic.ts";
+
+export function addSystem(app: NativeApp, parts: NativeParts, hosting: Hosting, traffic: Traffic): void {
+	const { sessions, version } = parts;
+	app.get(
+		"/healthz",
+		{
+			config: { policy: "public", summary: "Whether the server lives" },
+			exposeHeadRoute: true,
+			schema: { response: { 200: health } },
+		},
+		async () => ({ status: "ok" as const, version }),
+	);
+
+	app.get(
+		"/readyz",
+		{ config: { policy: "public", summary: "Whether it takes requests" }, schema: { response: { 200: ready } } },
+		async () => {
+			if (hosting.closing.aborted) throw new SessionError("node_unavailable", "the server is shutting down");
+			return { status: "ready" as const };
+		},
+	);
+
+	const metrics = createMetrics({ sessions, traffic, version, others: parts.metrics }, hosting.closing);
+	app.get(
+		"/metrics",
+		{ config: { policy: "admin", summary: "Numbers for Prometheus", answers: { 200: "text/plain" } } },
+		async (_request, reply) => reply.type("text/plain; version=0.0.4; charset=utf-8").send(metrics()),
+	);
+
+	app.get(
+		"/openapi.json",
+		{ config: { policy: "public", summary: "This description", answers: { 200: "application/json" } } },
+		async () => openApi(describedRoutes(app), version),
+	);
+}

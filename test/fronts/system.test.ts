@@ -1,0 +1,132 @@
+import { readFileSync } from "node:fs";
+import { fastify } from "fastify";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import type { Access } from "../../src/fronts/front.ts";
+import { createAccessFront } from "../../src/fronts/native/access.ts";
+import { createNativeFront } from "../../src/fronts/native/front.ts";
+import type { NativeParts } from "../../src/fronts/native/parts.ts";
+import { closeCodes } from "../../src/protocol/socket.ts";
+import type { Route } from "../../src/server/listen.ts";
+import { principalWith, startTestServer, type TestServer } from "./test-server.ts";
+import { TestSocket } from "./test-socket.ts";
+
+type Operation = {
+	operationId: string;
+	security: object[];
+	parameters: { name: string; in: string }[];
+	responses: object;
+};
+type Description = { openapi: string; paths: Record<string, Record<string, Operation>> };
+
+let server: TestServer;
+const routes: Route[] = [];
+beforeAll(async () => {
+	server = await startTestServer({
+		principals: { reader: principalWith(["read"]) },
+		// Its routes are described with ours; what is behind them is tested elsewhere.
+		fronts: (sessions) => [createAccessFront({ access: {} as Access, sessions })],
+		onRoute: (route) => routes.push(route),
+	});
+});
+afterAll(() => server.close());
+
+const description = async () => (await (await server.request("/openapi.json")).json()) as Description;
+const page = readFileSync(new URL("../../docs/protocol.md", import.meta.url), "utf8");
+
+describe("the description of the API", () => {
+	it("has the operations that are there and that docs/protocol.md documents", async () => {
+		const { paths } = await description();
+		const described = Object.entries(paths).flatMap(([path, operations]) =>
+			Object.keys(operations).map((method) => `${method.toUpperCase()} ${path.replace(/\{(\w+)\}/g, ":$1")}`),
+		);
+		const registered = routes.filter(({ method }) => method !== "HEAD").map(({ method, url }) => `${method} ${url}`);
+		const documented = [...page.matchAll(/^### `([A-Z]+ \/\S+)`$/gm)].map(([, heading]) => heading);
+		expect(described.toSorted()).toEqual(registered.toSorted());
+		expect(documented.toSorted()).toEqual(registered.toSorted());
+	});
+
+	it("is OpenAPI 3.1, with unique ids, all parameters and no schema that is only ours", async () => {
+		const { openapi, paths } = await description();
+		expect(openapi).toBe("3.1.0");
+		const operations = Object.entries(paths).flatMap(([path, methods]) =>
+			Object.values(methods).map((operation) => ({ path, operation })),
+		);
+		const ids = operations.map(({ operation }) => operation.operationId);
+		expect(new Set(ids).size).toBe(ids.length);
+		for (const { path, operation } of operations) {
+			const inPath = operation.parameters.filter((one) => one.in === "path").map(({ name }) => name);
+			expect(inPath).toEqual([...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name));
+			expect(Object.keys(operation.responses)).toContain("default");
+		}
+		const output = paths["/v1/sessions/{id}/output"]?.get?.parameters.map(({ name }) => name);
+		expect(output).toEqual(["id", "since", "max", "wait"]);
+		expect(JSON.stringify(paths)).not.toContain("~");
+	});
+
+	it("has operations that the running server answers", async () => {
+		const { paths } = await description();
+		for (const [path, operations] of Object.entries(paths)) {
+			for (const [method, { security }] of Object.entries(operations)) {
+				const init = { method: method.toUpperCase(), headers: { authorization: "" }, redirect: "manual" } as const;
+				const controller = new AbortController();
+				const stranger = await server.request(path.replace("{id}", "nosuch"), { ...init, signal: controller.signal });
+				const isPublic = security.length === 0;
+				if (isPublic) expect([200, 401, 500]).toContain(stranger.status);
+				else expect({ path, method, status: stranger.status }).toEqual({ path, method, status: 401 });
+				controller.abort();
+			}
+		}
+	});
+});
+
+describe("docs/protocol.md", () => {
+	it("lists the close codes that there are", () => {
+		const listed = [...page.matchAll(/^\| (\d{4}) \|/gm)].map(([, code]) => Number(code));
+		expect(listed.toSorted()).toEqual(Object.values(closeCodes).toSorted());
+	});
+});
+
+describe("the server's own routes", () => {
+	it("say that it lives and is ready, to everybody", async () => {
+		const answer = async (path: string) => (await fetch(`${server.url}${path}`)).json();
+		expect(await answer("/healthz")).toEqual({ status: "ok", version: "0.0.0-test" });
+		expect(await answer("/readyz")).toEqual({ status: "ready" });
+	});
+
+	it("say that it is not ready any more while it shuts down", async () => {
+		const closing = new AbortController();
+		const app = fastify();
+		const parts = { sessions: server.sessions, version: "1", prepare: () => Promise.reject(new Error("unused")) };
+		const hosting = { closing: closing.signal, report: () => {}, maxAttachments: 1 };
+		createNativeFront(parts as unknown as NativeParts).register(app, hosting);
+		expect((await app.inject("/readyz")).statusCode).toBe(200);
+		closing.abort();
+		const answer = await app.inject("/readyz");
+		expect({ status: answer.statusCode, code: answer.json().error.code }).toEqual({
+			status: 503,
+			code: "node_unavailable",
+		});
+		await app.close();
+	});
+
+	it("give their numbers to the operator only", async () => {
+		const { id } = await server.create({ argv: ["cat"], mode: "pipe" });
+		const client = await TestSocket.open(server.url, id);
+		client.type(0, "12345");
+		await client.text((text) => text === "12345");
+		const response = await server.request("/metrics");
+		expect(response.headers.get("content-type")).toContain("text/plain; version=0.0.4");
+		const text = await response.text();
+		expect(text).toContain('hawser_sessions{state="running"} 1\n');
+		expect(text).toContain('hawser_attachments{kind="websocket"} 1\n');
+		expect(text).toContain("hawser_input_bytes_total 5\n");
+		expect(text).toContain("hawser_output_bytes_total 5\n");
+		expect(text).toMatch(/^hawser_event_loop_lag_seconds\{quantile="0.99"\} [\d.e-]+$/m);
+		for (const line of text.trim().split("\n"))
+			expect(line).toMatch(/^(# (HELP|TYPE) |hawser_\w+(\{[^}]*\})? [\d.e+-]+$)/);
+		client.cut();
+		const reader = await server.request("/metrics", { headers: { authorization: "Bearer reader" } });
+		expect(reader.status).toBe(403);
+		expect((await fetch(`${server.url}/metrics`)).status).toBe(401);
+	});
+});
