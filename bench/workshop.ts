@@ -4,7 +4,7 @@ import { execFile, execFileSync, spawn } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
@@ -23,7 +23,7 @@ export type Payload = { readonly path: string; readonly bytes: number; readonly 
 export class Workshop {
 	readonly directory: string;
 	#sites = 0;
-	#limit: string | undefined;
+	readonly #compiled = new Map<string, string>();
 	readonly #payloads = new Map<string, Payload>();
 
 	constructor() {
@@ -60,8 +60,21 @@ export class Workshop {
 
 	/** Runs the bare C program (limit.c) and returns what it measured. */
 	async limit(...parameters: (string | number)[]): Promise<Record<string, number>> {
-		const { stdout } = await promisify(execFile)(this.#compiled(), parameters.map(String), { timeout: PATIENCE_MS });
+		const { stdout } = await promisify(execFile)(this.compiled("limit.c"), parameters.map(String), {
+			timeout: PATIENCE_MS,
+		});
 		return JSON.parse(stdout) as Record<string, number>;
+	}
+
+	/** Compiles a C program, once, and returns where it is. The first of its sources names it. */
+	compiled(...names: readonly [string, ...string[]]): string {
+		const known = this.#compiled.get(names[0]);
+		if (known !== undefined) return known;
+		const output = join(this.directory, basename(names[0], ".c"));
+		const files = names.map((name) => join(sources, name));
+		execFileSync("cc", ["-O2", "-Wall", "-Wextra", "-Werror", "-o", output, ...files], { stdio: "inherit" });
+		this.#compiled.set(names[0], output);
+		return output;
 	}
 
 	/** A new directory with nothing in it. */
@@ -101,15 +114,5 @@ export class Workshop {
 
 	close(): void {
 		rmSync(this.directory, { recursive: true, force: true });
-	}
-
-	#compiled(): string {
-		if (this.#limit !== undefined) return this.#limit;
-		const output = join(this.directory, "limit");
-		execFileSync("cc", ["-O2", "-Wall", "-Wextra", "-Werror", "-o", output, join(sources, "limit.c")], {
-			stdio: "inherit",
-		});
-		this.#limit = output;
-		return output;
 	}
 }

@@ -1,0 +1,115 @@
+/** The whole server as it is shipped, in a process of its own, for one measurement. */
+
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { fileURLToPath } from "node:url";
+import { readRecord } from "../src/keeper/record.ts";
+import type { CreateSession, SessionMessage } from "../src/protocol/messages.ts";
+import { type HomeKind, sweep } from "./homes.ts";
+import type { Workshop } from "./workshop.ts";
+import type { Target } from "./ws-client.ts";
+
+/** This runs from dist-bench/bench. */
+const program = fileURLToPath(new URL("../../dist/cli/main.js", import.meta.url));
+/** Longer than the server gives itself to close. */
+const CLOSING_MS = 10_000;
+
+export type Created = { readonly id: string; readonly target: Target; readonly pids: readonly number[] };
+
+export class Served {
+	readonly #directory: string;
+	readonly #child: ChildProcess;
+	readonly #url: URL;
+	readonly #token: string;
+
+	static async start(workshop: Workshop): Promise<Served> {
+		const directory = workshop.newSite();
+		// Without its limit of sessions per second, which is there for strangers.
+		const env = { ...process.env, HAWSER_CREATE_RATE: "0" };
+		const child = spawn(process.execPath, [program, "serve", "--port", "0", "--state-dir", directory], {
+			stdio: ["ignore", "pipe", "pipe"],
+			env,
+		});
+		const errors: string[] = [];
+		child.stderr.on("data", (bytes: Buffer) => errors.push(String(bytes)));
+		const ended = once(child, "exit").then(() => [""]);
+		const [line] = (await Promise.race([once(createInterface({ input: child.stdout }), "line"), ended])) as string[];
+		const [, url] = /^listening on (\S+)$/.exec(line ?? "") ?? [];
+		if (url === undefined) {
+			child.kill("SIGKILL");
+			throw new Error(`the server did not start: ${errors.join("")}`);
+		}
+		const token = (await readFile(join(directory, "admin-token"), "utf8")).trim();
+		return new Served({ directory, child, url: new URL(url), token });
+	}
+
+	private constructor(parts: { directory: string; child: ChildProcess; url: URL; token: string }) {
+		this.#directory = parts.directory;
+		this.#child = parts.child;
+		this.#url = parts.url;
+		this.#token = parts.token;
+	}
+
+	get pid(): number {
+		return this.#child.pid ?? Number.NaN;
+	}
+
+	/** The server itself, for what concerns no session. */
+	get target(): Target {
+		return { protocol: "hawser", port: Number(this.#url.port), path: "/", token: this.#token };
+	}
+
+	/** Starts a session; `pids` are the processes that its output passes through. */
+	async create(home: HomeKind, request: CreateSession): Promise<Created> {
+		const { id } = (await this.#ask("POST", "/v1/sessions", {
+			durable: home === "keeper",
+			...request,
+		})) as SessionMessage;
+		const target = { ...this.target, path: `/v1/sessions/${id}/attach` };
+		return { id, target, pids: home === "keeper" ? [this.pid, await this.#keeperPid(id)] : [this.pid] };
+	}
+
+	async look(id: string): Promise<SessionMessage> {
+		return (await this.#ask("GET", `/v1/sessions/${id}`)) as SessionMessage;
+	}
+
+	/** Ends the server, and whatever was started by it. */
+	async close(): Promise<void> {
+		if (this.#child.exitCode === null && this.#child.signalCode === null) {
+			const timer = setTimeout(() => this.#child.kill("SIGKILL"), CLOSING_MS);
+			this.#child.kill("SIGTERM");
+			await once(this.#child, "exit");
+			clearTimeout(timer);
+		}
+		await sweep(this.#directory);
+	}
+
+	async #keeperPid(id: string): Promise<number> {
+		const record = await readRecord(join(this.#directory, "sessions", id));
+		if (!record) throw new Error(`no record of session ${id}`);
+		return record.keeper.pid;
+	}
+
+	async #ask(method: string, path: string, body?: unknown): Promise<unknown> {
+		const response = await fetch(new URL(path, this.#url), {
+			method,
+			headers: { authorization: `Bearer ${this.#token}`, "content-type": "application/json" },
+			...(body === undefined ? {} : { body: JSON.stringify(body) }),
+		});
+		if (!response.ok) throw new Error(`${method} ${path}: ${response.status} ${await response.text()}`);
+		return response.json();
+	}
+}
+
+/** Starts a server, uses it, and ends it whatever happens. */
+export async function serving<T>(workshop: Workshop, use: (server: Served) => Promise<T>): Promise<T> {
+	const server = await Served.start(workshop);
+	try {
+		return await use(server);
+	} finally {
+		await server.close();
+	}
+}
