@@ -46,6 +46,26 @@ export function explain(error: unknown): { sentence: string; exitCode: number } 
 	return isPlain ? { sentence: error.message, exitCode: 1 } : undefined;
 }
 
+/** For what commander refuses in `run` and `attach`, whose exit codes are the program's: this is not one of them. */
+export function endNotAttached({ exitCode: code }: { readonly exitCode: number }): never {
+	process.exit(code === 0 ? 0 : NOT_ATTACHED);
+}
+
+/** The same for what goes wrong later. */
+export async function orNotAttached(start: () => Promise<void>): Promise<void> {
+	process.on("uncaughtExceptionMonitor", () => {
+		process.on("exit", () => {
+			process.exitCode = NOT_ATTACHED;
+		});
+	});
+	try {
+		await start();
+	} catch (error) {
+		const explained = explain(error);
+		throw explained ? new UsageError(explained.sentence, NOT_ATTACHED) : error;
+	}
+}
+
 /** What the server itself throws when it can't be started; the same as what it would answer. */
 function isRefusal(error: unknown): error is Error & { code: ErrorCode; hint: string | undefined } {
 	return error instanceof Error && error.name === "SessionError";

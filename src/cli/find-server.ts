@@ -4,7 +4,9 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { type Command, Option } from "commander";
 import { type Address, type Client, connect, HawserError } from "../client/index.ts";
+import type { Health } from "../protocol/messages.ts";
 import { stateDirectory } from "../server/config.ts";
+import { startInBackground } from "./start-server.ts";
 
 export type ServerFlags = { readonly url?: string; readonly token?: string; readonly stateDir?: string };
 
@@ -24,8 +26,41 @@ export async function findServer(flags: ServerFlags): Promise<{ client: Client; 
 	return { client, isLocal: ["localhost", "127.0.0.1", "[::1]"].includes(new URL(address.url).hostname) };
 }
 
-async function locate(flags: ServerFlags): Promise<Address> {
-	const folder = stateDirectory({ stateDir: flags.stateDir || undefined }, process.env);
+/** The same, and starts one in the background when none answers; an address that was given is taken as it is. */
+export async function findOrStartServer(flags: ServerFlags): Promise<{ client: Client; isLocal: boolean }> {
+	if (!flags.url) {
+		const stateDir = stateFolder(flags);
+		const look = async () => {
+			const url = await leftAddress(stateDir);
+			return url !== undefined && (await healthOf(url)) ? url : undefined;
+		};
+		if ((await look()) === undefined) await startInBackground({ stateDir, look });
+	}
+	return findServer(flags);
+}
+
+/** What a server says of itself to everybody; undefined when none answers. */
+export async function healthOf(url: string): Promise<Health | undefined> {
+	try {
+		const response = await fetch(new URL("/healthz", url), { signal: AbortSignal.timeout(HEALTH_MS) });
+		const health = (await response.json()) as Health | null;
+		return health?.status === "ok" ? health : undefined;
+	} catch {
+		// Nobody there, or somebody else: no server of ours in either case.
+		return undefined;
+	}
+}
+
+/** How long a server that is well may take to say so. */
+const HEALTH_MS = 2_000;
+
+export function stateFolder(flags: ServerFlags): string {
+	return stateDirectory({ stateDir: flags.stateDir || undefined }, process.env);
+}
+
+/** Where the server should be, whether or not it answers. */
+export async function locate(flags: ServerFlags): Promise<Address> {
+	const folder = stateFolder(flags);
 	const left = await leftAddress(folder);
 	// An empty variable is how a shell says that there is none.
 	const url = flags.url ? parseUrl(flags.url) : left;

@@ -3,13 +3,19 @@
 
 import { Command } from "commander";
 import { version } from "../server/version.ts";
+import { attach } from "./commands/attach.ts";
+import { completion } from "./commands/completion.ts";
+import { doctor } from "./commands/doctor.ts";
 import { kill } from "./commands/kill.ts";
 import { list } from "./commands/list.ts";
 import { logs } from "./commands/logs.ts";
 import { remove } from "./commands/remove.ts";
+import { resize } from "./commands/resize.ts";
 import { run } from "./commands/run.ts";
 import { send } from "./commands/send.ts";
 import { serve } from "./commands/serve.ts";
+import { token } from "./commands/token.ts";
+import { wait } from "./commands/wait.ts";
 import { explain } from "./errors.ts";
 import { endOnClosedPipe, remark } from "./output.ts";
 import { safeText } from "./safe-text.ts";
@@ -20,10 +26,11 @@ const program = new Command("hawser")
 	.enablePositionalOptions()
 	.addHelpText(
 		"after",
-		"\nExamples:\n  hawser serve\n  hawser run --detach --name build -- make\n  hawser logs -f build\n\n" +
+		"\nExamples:\n  hawser run -- bash\n  hawser run --detach --name build -- make\n  hawser attach build\n  hawser logs -f build\n\n" +
 			"A session is named by its id, the beginning of it, or its name.",
 	);
-for (const command of [serve, run, list, logs, send, kill, remove]) program.addCommand(command);
+const commands = [serve, run, attach, list, logs, send, wait, resize, kill, remove, token, doctor, completion];
+for (const command of commands) program.addCommand(command);
 for (const command of [program, ...program.commands]) {
 	command.configureOutput({
 		outputError: (text) =>

@@ -16,8 +16,18 @@ export function endOnClosedPipe(): void {
 
 /** Data; resolves when it is gone, so that a slow reader slows us down. */
 export function print(data: string | Uint8Array): Promise<void> {
+	return write(process.stdout, data);
+}
+
+/** What a program wrote to its stderr, which is data too. */
+export function printError(data: Uint8Array): Promise<void> {
+	return write(process.stderr, data);
+}
+
+function write(stream: NodeJS.WriteStream, data: string | Uint8Array): Promise<void> {
+	if (data.length === 0) return Promise.resolve();
 	return new Promise((resolve) => {
-		process.stdout.write(data, () => resolve());
+		stream.write(data, () => resolve());
 	});
 }
 
@@ -39,10 +49,25 @@ function padded(line: readonly string[], widths: readonly number[]): string {
 }
 
 function cut(line: string, width: number | undefined): string {
-	if (width === undefined || lengthOf(line) <= width) return line;
-	return `${[...line].slice(0, Math.max(0, width - 1)).join("")}…`;
+	if (!width || lengthOf(line) <= width) return line;
+	let room = width - 1;
+	let shown = "";
+	for (const character of line) {
+		room -= lengthOf(character);
+		if (room < 0) break;
+		shown += character;
+	}
+	return `${shown}…`;
 }
 
+/** Characters that terminals draw twice as wide, and those that they draw on the one before. */
+const WIDE =
+	/[\u1100-\u115f\u2e80-\u303e\u3041-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6\u{20000}-\u{3fffd}]|\p{Emoji_Presentation}/u;
+const COMBINING = /[\p{Mn}\p{Me}\p{Cf}]/u;
+
+/** How many cells of a terminal it takes. */
 function lengthOf(text: string): number {
-	return [...text].length;
+	let cells = 0;
+	for (const character of text) cells += COMBINING.test(character) ? 0 : WIDE.test(character) ? 2 : 1;
+	return cells;
 }

@@ -1,8 +1,17 @@
 /** Arguments as people type them, to values; what makes no sense is refused by name. */
 
-import { InvalidArgumentError } from "commander";
+import { InvalidArgumentError, Option } from "commander";
 import { parseDuration } from "../protocol/units.ts";
 import { UsageError } from "./errors.ts";
+
+/** How long a restarting server may be away from somebody who follows a program. */
+export const PATIENCE_MS = 60_000;
+
+export function patience(): Option {
+	return new Option("--patience <duration>", "how long the server may be away before we give up")
+		.argParser(duration)
+		.default(PATIENCE_MS, "1m");
+}
 
 export function duration(text: string): number {
 	try {
@@ -16,6 +25,13 @@ export function wholeNumber(text: string): number {
 	const value = /^\d{1,16}$/.test(text) ? Number(text) : Number.NaN;
 	if (Number.isSafeInteger(value)) return value;
 	throw new InvalidArgumentError("expected a whole number from 0 on");
+}
+
+/** `120x40`. */
+export function size(text: string): { cols: number; rows: number } {
+	const [, cols, rows] = /^(\d{1,5})x(\d{1,5})$/i.exec(text) ?? [];
+	if (Number(cols) > 0 && Number(rows) > 0) return { cols: Number(cols), rows: Number(rows) };
+	throw new InvalidArgumentError("expected columns and rows, such as 120x40");
 }
 
 /** For options that may be given several times. */

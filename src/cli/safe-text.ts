@@ -13,6 +13,13 @@ export function safeLine(text: string): string {
 	return safeText(text).replace(/[\n\t]/g, visible);
 }
 
+/** JSON that is safe to look at: what JSON leaves as it is, and a terminal would act on, is escaped as JSON can. */
+export function safeJson(value: unknown): string {
+	return JSON.stringify(value, null, 2).replace(UNSAFE, (character) => {
+		return `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`;
+	});
+}
+
 function visible(character: string): string {
 	const code = character.charCodeAt(0);
 	if (character === "\n") return "\\n";
@@ -73,4 +80,23 @@ function safeControls(text: string): string {
 	return text.replaceAll("\u0007", "").replace(UNSAFE, (character) => {
 		return character === "\r" || character === "\b" ? character : visible(character);
 	});
+}
+
+/** A program's output as the text a person would look for something in: no colours, and the newest part of it only. */
+export class PlainText {
+	readonly #readable = new ReadableOutput();
+	readonly #maxCharacters: number;
+	#text = "";
+
+	constructor(maxCharacters: number) {
+		this.#maxCharacters = maxCharacters;
+	}
+
+	/** The text with what has come now. */
+	push(bytes: Uint8Array): string {
+		const text = this.#readable.push(bytes).replace(/\u001b\[[0-9;:]*m/g, "");
+		const all = (this.#text + text).replaceAll("\r\n", "\n");
+		this.#text = all.slice(-this.#maxCharacters);
+		return all;
+	}
 }

@@ -9,7 +9,7 @@ import { createInterface } from "node:readline";
 import { text } from "node:stream/consumers";
 import { fileURLToPath } from "node:url";
 
-const main = fileURLToPath(new URL("../../dist/cli/main.js", import.meta.url));
+export const main: string = fileURLToPath(new URL("../../dist/cli/main.js", import.meta.url));
 
 export type Result = { readonly code: number | null; readonly stdout: string; readonly stderr: string };
 

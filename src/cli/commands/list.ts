@@ -5,6 +5,7 @@ import type { SessionMessage } from "../../client/index.ts";
 import { formatDuration } from "../../protocol/units.ts";
 import { findServer, type ServerFlags, withServer } from "../find-server.ts";
 import { print, remark, table } from "../output.ts";
+import { safeJson } from "../safe-text.ts";
 
 export const list: Command = withServer(new Command("ls"))
 	.alias("list")
@@ -16,7 +17,7 @@ export const list: Command = withServer(new Command("ls"))
 	.action(async ({ all, json, ...flags }: ServerFlags & { all?: true; json?: true }) => {
 		const { client } = await findServer(flags);
 		const sessions = await client.sessions.list(all ? {} : { state: ["running", "exited"] });
-		if (json) return print(`${JSON.stringify(sessions, null, 2)}\n`);
+		if (json) return print(`${safeJson(sessions)}\n`);
 		if (sessions.length === 0) {
 			remark(all ? "there are no sessions" : "no session is running; --all shows those that have ended");
 			return;

@@ -5,13 +5,10 @@ import { follow, type Output, type Session } from "../../client/index.ts";
 import { findServer, type ServerFlags, withServer } from "../find-server.ts";
 import { findSession } from "../find-session.ts";
 import { print, remark } from "../output.ts";
-import { wholeNumber } from "../parse.ts";
+import { PATIENCE_MS, wholeNumber } from "../parse.ts";
 import { ReadableOutput } from "../safe-text.ts";
 
 type LogsFlags = ServerFlags & { readonly follow?: true; readonly since: number; readonly raw?: true };
-
-/** How long a restarting server may be away. */
-const PATIENCE_MS = 60_000;
 
 export const logs: Command = withServer(new Command("logs"))
 	.summary("show a session's output")

@@ -1,121 +1,97 @@
-/** `hawser run`: starts a program in a session, and follows it to its end unless told to leave. */
+/** `hawser run`: starts a program in a session, and stays with it to its end unless told to leave. */
 
-import { constants } from "node:os";
 import { Command } from "commander";
-import { type ExitMessage, follow, type Output, type Session } from "../../client/index.ts";
-import { explain, LOST, NOT_ATTACHED, UsageError } from "../errors.ts";
-import { findServer, type ServerFlags, withServer } from "../find-server.ts";
+import type { Session } from "../../client/index.ts";
+import { attachPipes } from "../attach-pipes.ts";
+import { attachTerminal } from "../attach-terminal.ts";
+import { type Ending, exitCodeOf, sentenceOf } from "../ending.ts";
+import { endNotAttached, orNotAttached, UsageError } from "../errors.ts";
+import { findOrStartServer, type ServerFlags, withServer } from "../find-server.ts";
+import { LocalTerminal } from "../local-terminal.ts";
 import { print, remark } from "../output.ts";
-import { collect, duration, variables } from "../parse.ts";
+import { collect, duration, patience, variables } from "../parse.ts";
+import { safeLine } from "../safe-text.ts";
 
 type RunFlags = ServerFlags & {
 	readonly name?: string;
 	readonly cwd?: string;
 	readonly env?: readonly string[];
 	readonly pipe?: true;
+	readonly tty?: true;
 	readonly detach?: true;
+	readonly rm?: true;
 	readonly timeout?: number;
+	readonly patience: number;
 };
-
-/** How long a restarting server may be away while we follow a program. */
-const PATIENCE_MS = 60_000;
 
 export const run: Command = withServer(new Command("run"))
 	.summary("run a program in a session")
 	.description(
-		"Starts a program in a session and shows its output until it ends; the exit code is the program's own " +
-			"(128+n for a signal, 254 when the session was lost, 255 when it could not be started or followed). " +
-			"Ctrl-C goes to the program. Other input is not forwarded yet: use hawser send.",
+		"Starts a program in a session and stays with it until it ends; with no server running, starts one in the " +
+			"background first. The exit code is the program's own (128+n for a signal), 0 after leaving, 254 when the " +
+			"session was lost, 255 when it could not be started.\n\n" +
+			"In a terminal the program gets one, and every key goes to it, Ctrl-C too; leave with ~. at the start of a " +
+			"line or Ctrl-] d. When stdin or stdout is no terminal the program gets pipes: stdin goes to it, its stdout " +
+			"and stderr come out apart, and INT, TERM, HUP and QUIT are handed on. --tty and --pipe decide otherwise, and " +
+			"with --detach it is a terminal unless --pipe is given.",
 	)
 	.argument("<command...>", "the program and its arguments")
 	.option("-d, --detach", "print the session's id and leave")
 	.option("-n, --name <name>", "a name for the session")
 	.option("-C, --cwd <dir>", "where to start (default: here)")
 	.option("-e, --env <K=V>", "a variable for the program, or K alone for its value here; repeatable", collect)
+	.option("-t, --tty", "in a terminal, even if we have none")
 	.option("--pipe", "on pipes instead of a terminal")
+	.option("--rm", "forget the session once the program has ended")
 	.option("--timeout <duration>", "end the program after this long, such as 10m", duration)
+	.addOption(patience())
 	.passThroughOptions()
-	.exitOverride(({ exitCode }) => process.exit(exitCode === 0 ? 0 : NOT_ATTACHED))
+	.exitOverride(endNotAttached)
 	.addHelpText(
 		"after",
-		"\nExamples:\n  hawser run -- npm test\n  hawser run --detach --name build -- make -j8\n  hawser run --pipe --timeout 10m -- ./import.sh",
+		"\nExamples:\n  hawser run -- bash\n  hawser run --detach --name build -- make -j8\n" +
+			"  hawser run --timeout 10m -- ./import.sh < data.csv > report.txt\n  hawser run --tty -- ls --color=auto | cat",
 	)
-	.action(async (argv: string[], flags: RunFlags) => {
-		try {
-			process.exitCode = await start(argv, flags);
-		} catch (error) {
-			// An exit code of our own must not be taken for the program's.
-			const explained = explain(error);
-			throw explained ? new UsageError(explained.sentence, NOT_ATTACHED) : error;
-		}
-	});
+	.action((argv: string[], flags: RunFlags) => orNotAttached(() => start(argv, flags)));
 
-async function start(argv: string[], flags: RunFlags): Promise<number> {
-	const { client, isLocal } = await findServer(flags);
+async function start(argv: string[], flags: RunFlags): Promise<void> {
+	if (flags.tty && flags.pipe) throw new UsageError("--tty and --pipe exclude each other");
+	if (flags.detach && flags.rm) throw new UsageError("--detach and --rm exclude each other");
+	const env = variables(flags.env ?? [], process.env);
+	const { client, isLocal } = await findOrStartServer(flags);
 	const { columns, rows } = process.stdout;
+	const hasTerminal = flags.tty || (!flags.pipe && (flags.detach || LocalTerminal.isThere)) || false;
 	const cwd = flags.cwd ?? (isLocal ? process.cwd() : undefined);
 	const session = await client.sessions.create({
 		argv,
-		mode: flags.pipe ? "pipe" : "pty",
-		env: variables(flags.env ?? [], process.env),
+		mode: hasTerminal ? "pty" : "pipe",
+		env,
 		...(cwd === undefined ? {} : { cwd }),
 		...(flags.name === undefined ? {} : { name: flags.name }),
 		...(flags.timeout === undefined ? {} : { timeoutMs: flags.timeout }),
 		...(columns && rows ? { cols: columns, rows } : {}),
 	});
-	if (flags.detach) {
-		await print(`${session.id}\n`);
-		return 0;
+	if (flags.detach) return print(`${safeLine(session.id)}\n`);
+	const ending = await stay(session, hasTerminal, flags.patience);
+	const sentence = sentenceOf(ending, session.id);
+	if (sentence !== undefined) {
+		if (hasTerminal && ending.kind === "left") process.stderr.write("\n");
+		remark(sentence);
 	}
-	const release = handOnSignals(session, flags);
-	try {
-		return await show(session);
-	} finally {
-		release();
-	}
+	process.exitCode = exitCodeOf(ending);
+	if (flags.rm && ending.kind === "exited") await session.remove();
 }
 
-async function show(session: Session): Promise<number> {
-	let last: Output | undefined;
-	const options = {
-		patienceMs: PATIENCE_MS,
-		onLost: () => remark("the server is away; waiting for it"),
-		onFound: () => remark("the server is back"),
-	};
-	for await (const output of follow(session, 0, options)) {
-		if (output.gap) remark(`bytes ${output.gap.from} to ${output.gap.to} are gone (${output.gap.reason})`);
-		await print(output.bytes);
-		last = output;
+function stay(session: Session, hasTerminal: boolean, patienceMs: number): Promise<Ending> {
+	if (!hasTerminal || !LocalTerminal.isThere) {
+		return attachPipes(session, { patienceMs, hasTerminal });
 	}
-	if (last?.exit) return codeOf(last.exit);
-	remark(`session ${session.id} was lost: what became of its program is not known`);
-	return LOST;
-}
-
-function codeOf({ code, signal, reason }: ExitMessage): number {
-	if (reason !== undefined) remark(`the program was ended (${reason})`);
-	if (code !== null) return code;
-	return 128 + (constants.signals[signal as NodeJS.Signals] ?? 0);
-}
-
-/** Ctrl-C is for the program; being told to go away is for us, and the program runs on. */
-function handOnSignals(session: Session, flags: RunFlags): () => void {
-	const interrupt = () => {
-		const done = flags.pipe ? session.kill({ signal: "INT" }) : session.write(new Uint8Array([3]));
-		done.catch((error: unknown) =>
-			remark(`the interrupt did not arrive: ${explain(error)?.sentence ?? String(error)}`),
-		);
-	};
-	const leave = (signal: NodeJS.Signals) => {
-		remark(`the program runs on in session ${session.id}`);
-		process.exit(128 + constants.signals[signal]);
-	};
-	process.on("SIGINT", interrupt);
-	process.on("SIGTERM", leave);
-	process.on("SIGHUP", leave);
-	return () => {
-		process.off("SIGINT", interrupt);
-		process.off("SIGTERM", leave);
-		process.off("SIGHUP", leave);
-	};
+	return attachTerminal(session, {
+		since: 0,
+		isCut: false,
+		liveFrom: 0,
+		isViewer: false,
+		take: false,
+		patienceMs,
+	});
 }

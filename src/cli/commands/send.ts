@@ -6,32 +6,60 @@ import { encodeKey } from "../../protocol/keys.ts";
 import { UsageError } from "../errors.ts";
 import { findServer, type ServerFlags, withServer } from "../find-server.ts";
 import { findSession } from "../find-session.ts";
+import { print } from "../output.ts";
 import { collect } from "../parse.ts";
 
-type SendFlags = ServerFlags & { readonly key?: readonly string[]; readonly enter?: true };
+type SendFlags = ServerFlags & {
+	readonly key?: readonly string[];
+	readonly enter?: true;
+	readonly paste?: true;
+	readonly offset?: true;
+};
+
+/**
+ * How long keys wait for the program to show the text. Many take what arrives in one piece for something pasted,
+ * and an Enter in it for a new line rather than for "go".
+ */
+const REACTION_MS = 250;
 
 export const send: Command = withServer(new Command("send"))
 	.summary("type into a session")
 	.description(
-		"Sends text, exactly as it is, and then keys in the order given. Keys are named as tmux does (Enter, Up, " +
-			"C-c, M-x, S-Tab, F5) or as ctrl+c, alt+x, shift+tab.",
+		"Sends text, exactly as it is, and then keys in the order given, once the program has shown the text or a " +
+			"quarter of a second later. Keys are named as tmux does (Enter, Up, C-c, M-x, S-Tab, F5) or as ctrl+c, " +
+			"alt+x, shift+tab.",
 	)
 	.argument("<session>", "its id, the beginning of it, or its name")
 	.argument("[text]", "what to type; - reads it from stdin")
 	.option("-k, --key <name>", "a key to press after the text; repeatable", collect)
 	.option("--enter", "press Enter at the end")
+	.option("--paste", "mark the text as pasted, so that the lines in it are not run one by one")
+	.option("--offset", "print where the output stood before, for hawser wait --since and hawser logs --since")
 	.addHelpText(
 		"after",
-		"\nExamples:\n  hawser send build 'make test' --enter\n  hawser send build --key C-c\n  hawser send k3v9 - < script.sql",
+		"\nExamples:\n  hawser send build 'make test' --enter\n  hawser send build --key C-c\n" +
+			"  hawser send k3v9 - < script.sql\n  hawser send agent --paste --enter - < prompt.md",
 	)
-	.action(async (wanted: string, text: string | undefined, { key = [], enter, ...flags }: SendFlags) => {
-		const keys = [...key, ...(enter ? ["Enter"] : [])].map(bytesOf);
+	.action(async (wanted: string, text: string | undefined, flags: SendFlags) => {
+		const keys = Buffer.concat([...(flags.key ?? []), ...(flags.enter ? ["Enter"] : [])].map(bytesOf));
+		if (text === undefined && keys.byteLength === 0) {
+			throw new UsageError("nothing to send: give a text, --key or --enter");
+		}
 		const typed = text === "-" ? await buffer(process.stdin) : Buffer.from(text ?? "");
-		if (text === undefined && keys.length === 0) throw new UsageError("nothing to send: give a text, --key or --enter");
 		const { client } = await findServer(flags);
-		const { id } = await findSession(client, wanted);
-		await client.sessions.at(id).write(Buffer.concat([typed, ...keys]));
+		const { id, offsets } = await findSession(client, wanted);
+		const session = client.sessions.at(id);
+		if (typed.byteLength > 0) await session.write(flags.paste ? pasted(typed) : typed);
+		if (typed.byteLength > 0 && keys.byteLength > 0) await session.output(offsets.end, { wait: REACTION_MS, max: 1 });
+		if (keys.byteLength > 0) await session.write(keys);
+		if (flags.offset) await print(`${offsets.end}\n`);
 	});
+
+/** As a terminal does; what would end the paste early is not part of any text. */
+function pasted(text: Buffer): Buffer {
+	const safe = text.toString("latin1").replaceAll("\u001b[201~", "");
+	return Buffer.from(`\u001b[200~${safe}\u001b[201~`, "latin1");
+}
 
 function bytesOf(name: string): Uint8Array {
 	const bytes = encodeKey(name);

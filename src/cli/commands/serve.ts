@@ -2,7 +2,9 @@
 
 import { Command } from "commander";
 import { type Flags, loadConfig } from "../../server/config.ts";
+import { explain, UsageError } from "../errors.ts";
 import { print, remark } from "../output.ts";
+import { SECOND_SERVER } from "../start-server.ts";
 
 export const serve: Command = new Command("serve")
 	.summary("start the server")
@@ -24,6 +26,12 @@ export const serve: Command = new Command("serve")
 	.option("--spares <number>", "how many keepers wait ready for the next session (default 1)")
 	.option("--fsync <when>", "when the disk confirms journals: interval (each second, the default) or always")
 	.option("--allowed-hosts <names>", "names under which the server may be asked for, by commas")
+	.option("--allowed-origins <origins>", "pages that may use the server from a browser, by commas")
+	.option("--tls-cert <file>", "serve https with this certificate")
+	.option("--tls-key <file>", "the certificate's key")
+	.option("--max-attachments <number>", "how many readers one session may have (default 100)")
+	.option("--max-connections <number>", "how many connections there may be at once (default 4096)")
+	.option("--create-rate <number>", "sessions that one caller may start per second; 0 is no limit (default 20)")
 	.option("--behind-proxy", "allow an address that others can reach, because a proxy does TLS")
 	.option("--no-auth", "let in everybody who can reach the port")
 	.addHelpText("after", "\nExamples:\n  hawser serve\n  hawser serve --port 0 --state-dir /srv/hawser")
@@ -34,11 +42,18 @@ export const serve: Command = new Command("serve")
 		const { startServer } = await import("../../server/server.ts");
 		const server = await startServer(config, {
 			report: (problem, where) => remark(`${where}: ${describe(problem)}`),
+		}).catch((error: unknown) => {
+			// Whoever starts servers by themselves must be able to tell this from all that went wrong.
+			const isSecond = error instanceof Error && "code" in error && error.code === "session_exists";
+			throw isSecond ? new UsageError(explain(error)?.sentence ?? error.message, SECOND_SERVER) : error;
 		});
 		await print(`listening on ${server.url}\n`);
 		if (server.adopted > 0) remark(`sessions found again: ${server.adopted}`);
-		if (config.auth)
+		if (config.auth) {
 			remark(`the token is in ${config.stateDir}/admin-token; commands of this account find it by themselves`);
+		}
+		if (server.signInUrl !== undefined)
+			remark(`sign in with a browser, once and within 5 minutes: ${server.signInUrl}`);
 
 		const signal = await interrupted();
 		remark(`${signal}: shutting down; durable sessions run on, and the next server finds them again`);

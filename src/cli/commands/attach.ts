@@ -1,0 +1,86 @@
+/** `hawser attach`: come back to a session in this terminal. */
+
+import { Command, InvalidArgumentError } from "commander";
+import type { SessionMessage } from "../../client/index.ts";
+import { attachTerminal } from "../attach-terminal.ts";
+import { exitCodeOf, sentenceOf } from "../ending.ts";
+import { endNotAttached, orNotAttached, UsageError } from "../errors.ts";
+import { findServer, type ServerFlags, withServer } from "../find-server.ts";
+import { findSession } from "../find-session.ts";
+import { LocalTerminal } from "../local-terminal.ts";
+import { remark } from "../output.ts";
+import { patience, wholeNumber } from "../parse.ts";
+
+type AttachFlags = ServerFlags & {
+	readonly view?: true;
+	readonly take?: true;
+	readonly since?: number | "end";
+	readonly all?: true;
+	readonly patience: number;
+};
+
+/** What is shown of a long history: some thousand lines, at once even over a slow line. */
+const RECENT_BYTES = 256 * 1024;
+
+export const attach: Command = withServer(new Command("attach"))
+	.alias("a")
+	.summary("use a session in this terminal")
+	.description(
+		"Shows a session in this terminal, its newest 256 KiB first, and types into it. Every key goes to the program, " +
+			"Ctrl-C too. Leave with ~. at the start of a line or Ctrl-] d; ~~ and Ctrl-] Ctrl-] type a ~ and a Ctrl-]. " +
+			"Should the server go away, it waits for it and goes on where it was.\n\nThe exit code is the program's own " +
+			"(128+n for a signal), 0 after leaving, 254 when the session was lost, 255 when it could not be attached.",
+	)
+	.argument("[session]", "its id, the beginning of it, or its name (default: the most recent)")
+	.option("--view", "only watch: type nothing, and leave its size alone")
+	.option("--take", "take control from whoever has it; the others watch")
+	.option("--all", "show everything that was kept")
+	.option("--since <offset>", "show what comes from this byte on, or end for nothing old", offset)
+	.addOption(patience())
+	.exitOverride(endNotAttached)
+	.addHelpText(
+		"after",
+		"\nExamples:\n  hawser attach\n  hawser attach build --view\n  hawser attach k3v9 --all\n  hawser attach k3v9 --since end",
+	)
+	.action((wanted: string | undefined, flags: AttachFlags) => orNotAttached(() => start(wanted, flags)));
+
+async function start(wanted: string | undefined, flags: AttachFlags): Promise<void> {
+	if (flags.view && flags.take) throw new UsageError("--view and --take exclude each other");
+	if (flags.all && flags.since !== undefined) throw new UsageError("--all and --since exclude each other");
+	if (!LocalTerminal.isThere) {
+		throw new UsageError("this is no terminal; use hawser logs -f to read and hawser send to write");
+	}
+	const { client } = await findServer(flags);
+	const info = await findSession(client, wanted);
+	const since = flags.all ? info.offsets.oldest : (flags.since ?? recent(info));
+	const isCut = flags.since === undefined && since !== info.offsets.oldest;
+	if (isCut) remark(`earlier output is not shown (${since} bytes): hawser attach --all, or hawser logs`);
+	const ending = await attachTerminal(client.sessions.at(info.id), {
+		since,
+		isCut,
+		liveFrom: info.offsets.end,
+		isViewer: flags.view === true,
+		take: flags.take === true,
+		patienceMs: flags.patience,
+	});
+	const sentence = sentenceOf(ending, info.id);
+	if (sentence !== undefined) {
+		// What is left on the screen may end in the middle of a line.
+		process.stderr.write("\n");
+		remark(sentence);
+	}
+	process.exitCode = exitCodeOf(ending);
+}
+
+function recent({ offsets }: SessionMessage): number {
+	return Math.max(offsets.oldest, offsets.end - RECENT_BYTES);
+}
+
+function offset(text: string): number | "end" {
+	if (text === "end") return text;
+	try {
+		return wholeNumber(text);
+	} catch {
+		throw new InvalidArgumentError("expected a whole number from 0 on, or end");
+	}
+}

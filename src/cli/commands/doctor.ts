@@ -1,0 +1,59 @@
+/** `hawser doctor`: whether everything is there that Hawser needs, and what to do where it is not. */
+
+import { Command } from "commander";
+import { connect } from "../../client/index.ts";
+import { loadConfig } from "../../server/config.ts";
+import { version } from "../../server/version.ts";
+import { type Check, inspectMachine } from "../doctor.ts";
+import { explain } from "../errors.ts";
+import { healthOf, locate, type ServerFlags, withServer } from "../find-server.ts";
+import { print } from "../output.ts";
+import { safeJson, safeLine } from "../safe-text.ts";
+
+export const doctor: Command = withServer(new Command("doctor"))
+	.summary("check this machine and the server")
+	.description(
+		"Checks what Hawser needs: Node.js, the native addon, terminals, limits, directories, disk space and the " +
+			"server. Ends with 1 when something keeps it from working.",
+	)
+	.option("--json", "as a JSON array")
+	.addHelpText("after", "\nExamples:\n  hawser doctor\n  hawser doctor --json | jq '.[] | select(.status != \"ok\")'")
+	.action(async ({ json, ...flags }: ServerFlags & { json?: true }) => {
+		const config = loadConfig({ stateDir: flags.stateDir || undefined });
+		const checks = [...inspectMachine(config), await server(flags)];
+		await print(json ? `${safeJson(checks)}\n` : checks.map(line).join(""));
+		if (checks.some(({ status }) => status === "FAIL")) process.exitCode = 1;
+	});
+
+function line({ name, status, message, fix }: Check): string {
+	const advice = fix === undefined ? "" : `\n${" ".repeat(6)}${safeLine(fix)}`;
+	return `${status.padEnd(5)} ${name}: ${safeLine(message)}${advice}\n`;
+}
+
+async function server(flags: ServerFlags): Promise<Check> {
+	const name = "server";
+	try {
+		const address = await locate(flags);
+		const health = await healthOf(address.url);
+		if (!health) {
+			const message = `none answers at ${address.url}, though one left this address or it was given`;
+			return { name, status: flags.url ? "FAIL" : "warn", message, fix: "start it again: hawser serve" };
+		}
+		await connect(address).sessions.list({ state: ["running"] });
+		const message = `version ${health.version} answers at ${address.url}`;
+		if (health.version === version) return { name, status: "ok", message };
+		return {
+			name,
+			status: "warn",
+			message: `${message}, but this is ${version}`,
+			fix: "restart the server: sessions run on",
+		};
+	} catch (error) {
+		const explained = explain(error);
+		if (!explained) throw error;
+		const isNone = "code" in (error as Error) && (error as { code?: unknown }).code === "node_unavailable";
+		// Nothing is wrong with a machine on which no server was started yet.
+		if (isNone) return { name, status: "info", message: "none is running; hawser run starts one by itself" };
+		return { name, status: "FAIL", message: explained.sentence };
+	}
+}

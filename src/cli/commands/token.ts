@@ -1,0 +1,126 @@
+/** `hawser token`: makes, lists and revokes tokens. */
+
+import { Command } from "commander";
+import { HawserError } from "../../client/index.ts";
+import { Transport } from "../../client/transport.ts";
+import { formatDuration } from "../../protocol/units.ts";
+import { locate, type ServerFlags, withServer } from "../find-server.ts";
+import { print, remark, table } from "../output.ts";
+import { collect, duration } from "../parse.ts";
+
+/** Everything with the sessions of people who never heard of workspaces, and nothing about tokens or the server. */
+const DEFAULT_SCOPE = "workspace:default:manage";
+const DEFAULT_EXPIRES_MS = 30 * 24 * 3_600_000;
+
+/** What the server says of a token. */
+type TokenMessage = {
+	readonly id: string;
+	readonly name: string | null;
+	readonly scopes: readonly string[];
+	readonly createdAt: number;
+	readonly expiresAt: number | null;
+	readonly lastUsedAt: number | null;
+};
+
+const create = withServer(new Command("create"))
+	.summary("make a token")
+	.description(
+		"Makes a token and prints it on stdout; it can't be shown again. It may do what its scopes say:\n" +
+			"  admin                                 everything\n" +
+			"  workspace:ID:read|operate|manage      look at, type into, or make and end a workspace's sessions\n" +
+			"  session:ID:view|control               look at, or type into, one session",
+	)
+	.option("--name <name>", "what to call it")
+	.option("--scope <scope>", `what it may do; may be given several times (default ${DEFAULT_SCOPE})`, collect)
+	.option("--expires <duration>", "how long it is good, such as 12h or 30d; 0 is for ever (default 30d)", duration)
+	.addHelpText(
+		"after",
+		"\nExamples:\n  hawser token create --name ci --scope workspace:ci:manage --expires 90d\n" +
+			"  hawser token create --scope session:k3v9x0p2m1qa:view --expires 1h",
+	)
+	.action(async (options: ServerFlags & { name?: string; scope?: string[]; expires?: number }) => {
+		const { name, scope = [DEFAULT_SCOPE], expires = DEFAULT_EXPIRES_MS, ...flags } = options;
+		const transport = await reach(flags);
+		const response = await transport.request({
+			method: "POST",
+			path: "/v1/tokens",
+			json: {
+				scopes: scope,
+				...(name === undefined ? {} : { name }),
+				...(expires === 0 ? {} : { expiresInMs: expires }),
+			},
+		});
+		const { token, ...made } = (await response.json()) as TokenMessage & { token: string };
+		await print(`${token}\n`);
+		remark(`token ${made.id} may do ${made.scopes.join(", ")}, ${untilWhen(made)}; it is not shown again`);
+	});
+
+const list = withServer(new Command("ls"))
+	.alias("list")
+	.summary("list tokens")
+	.description("Lists the tokens that you may revoke, without their secrets.")
+	.option("--json", "as a JSON array, with everything the server says")
+	.addHelpText("after", "\nExamples:\n  hawser token ls\n  hawser token ls --json | jq -r '.[].id'")
+	.action(async ({ json, ...flags }: ServerFlags & { json?: true }) => {
+		const transport = await reach(flags);
+		const { tokens } = (await (await transport.request({ path: "/v1/tokens" })).json()) as { tokens: TokenMessage[] };
+		if (json) return print(`${JSON.stringify(tokens, null, 2)}\n`);
+		if (tokens.length === 0) {
+			remark("there are no tokens besides the operator's own");
+			return;
+		}
+		const now = Date.now();
+		const ago = (time: number | null) => (time === null ? "never" : `${formatDuration(now - time)} ago`);
+		const rows = tokens.map((token) => [
+			token.id,
+			token.name ?? "-",
+			ago(token.createdAt),
+			ago(token.lastUsedAt),
+			token.expiresAt === null ? "never" : `in ${formatDuration(token.expiresAt - now)}`,
+			token.scopes.join(" "),
+		]);
+		await print(table(["ID", "NAME", "MADE", "USED", "ENDS", "SCOPES"], rows, process.stdout.columns));
+	});
+
+const revoke = withServer(new Command("revoke"))
+	.summary("end tokens")
+	.description("Ends tokens at once, with those they made, the browsers they signed in and all they have open.")
+	.argument("<id...>", "ids, as hawser token ls shows them")
+	.addHelpText("after", "\nExamples:\n  hawser token revoke 4f0c2a9be1d7")
+	.action(async (ids: string[], flags: ServerFlags) => {
+		const transport = await reach(flags);
+		for (const id of ids) {
+			try {
+				await transport.request({ method: "DELETE", path: `/v1/tokens/${encodeURIComponent(id)}` });
+			} catch (error) {
+				// One that is gone must not keep the others from being revoked.
+				if (!(error instanceof HawserError) || error.code !== "session_not_found") throw error;
+				remark(error.message);
+				process.exitCode = 3;
+			}
+		}
+	});
+
+export const token: Command = new Command("token")
+	.summary("make, list and revoke tokens")
+	.description("Tokens are what programs and people show to the server; each may do only what its scopes say.")
+	.addHelpText(
+		"after",
+		"\nExamples:\n  hawser token create --name ci --scope workspace:ci:manage\n  hawser token ls\n" +
+			"  hawser token revoke 4f0c2a9be1d7",
+	)
+	.addCommand(create)
+	.addCommand(list)
+	.addCommand(revoke);
+// Commands added this way don't inherit how errors are said, which is settled where all commands come together.
+for (const command of token.commands) {
+	command.configureOutput({ outputError: (text, write) => token.configureOutput().outputError?.(text, write) });
+}
+
+async function reach(flags: ServerFlags): Promise<Transport> {
+	return new Transport(await locate(flags));
+}
+
+function untilWhen({ expiresAt }: TokenMessage): string {
+	return expiresAt === null ? "for ever" : `until ${new Date(expiresAt).toISOString()}`;
+}

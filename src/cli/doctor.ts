@@ -1,0 +1,180 @@
+/** What a machine must have for Hawser to work well, looked at piece by piece. */
+
+import { accessSync, closeSync, constants, existsSync, openSync, readFileSync, statfsSync, statSync } from "node:fs";
+import { createRequire } from "node:module";
+import { delimiter, dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import type { Config } from "../server/config.ts";
+
+/** `info` is for what may be missing. */
+export type Status = "ok" | "info" | "warn" | "FAIL";
+export type Check = {
+	readonly name: string;
+	readonly status: Status;
+	readonly message: string;
+	/** What to do about it. */
+	readonly fix?: string;
+};
+
+const MIN_NODE = 20;
+/** A server holds about two descriptors for each session and each connection. */
+const FEW_FILES = 4096;
+const TOO_FEW_FILES = 256;
+/** One session's journal is 64 MiB. */
+const LITTLE_DISK_BYTES = 1024 ** 3;
+const TOO_LITTLE_DISK_BYTES = 64 * 1024 ** 2;
+/** What the kernel allows for the path of a Unix socket, less the longest name that one gets. */
+const SOCKET_DIRECTORY_BYTES = 107 - "/0123456789abcdef.sock".length;
+
+export function inspectMachine(config: Pick<Config, "stateDir" | "runtimeDir">): Check[] {
+	return [
+		node(),
+		addon(),
+		terminals(),
+		openFiles(),
+		directory(config.stateDir),
+		socketPath(config.runtimeDir),
+		disk(config.stateDir),
+		controlGroups(),
+		bubblewrap(),
+	];
+}
+
+function node(): Check {
+	const { node: found } = process.versions;
+	if (Number.parseInt(found, 10) >= MIN_NODE) return { name: "node", status: "ok", message: `Node.js ${found}` };
+	return { name: "node", status: "FAIL", message: `Node.js ${found}`, fix: `install Node.js ${MIN_NODE} or newer` };
+}
+
+/** Loads it as the server would; a file of another platform or of an older system fails here and not later. */
+function addon(): Check {
+	const name = "addon";
+	const platform = `${process.platform}-${process.arch}`;
+	const path = fileURLToPath(new URL(`../../native/build/${platform}/hawser.node`, import.meta.url));
+	try {
+		createRequire(import.meta.url)(path);
+		return { name, status: "ok", message: `the native addon for ${platform} loads` };
+	} catch (error) {
+		const why = existsSync(path) ? messageOf(error) : `${path} is missing`;
+		if (process.platform === "linux") {
+			const fix = 'run "npm run build", which needs a C compiler';
+			return { name, status: "FAIL", message: `the native addon can't be loaded: ${why}`, fix };
+		}
+		return { name, status: "warn", message: `no native addon for ${platform}: only --pipe works here` };
+	}
+}
+
+function terminals(): Check {
+	const name = "terminals";
+	try {
+		closeSync(openSync("/dev/ptmx", constants.O_RDWR | constants.O_NOCTTY));
+	} catch (error) {
+		const fix = "mount devpts, or raise /proc/sys/kernel/pty/max";
+		return { name, status: "FAIL", message: `no terminal can be opened: ${messageOf(error)}`, fix };
+	}
+	const [max, used] = [numberIn("/proc/sys/kernel/pty/max"), numberIn("/proc/sys/kernel/pty/nr")];
+	if (max === undefined || used === undefined) return { name, status: "ok", message: "terminals can be opened" };
+	const message = `${used} of ${max} terminals are in use`;
+	if (used <= 0.8 * max) return { name, status: "ok", message };
+	return { name, status: "warn", message, fix: "raise it: sysctl kernel.pty.max=16384" };
+}
+
+function openFiles(): Check {
+	const name = "open files";
+	const [, limit] = /^Max open files\s+(\S+)/m.exec(textOf("/proc/self/limits") ?? "") ?? [];
+	if (limit === undefined) return { name, status: "info", message: "the limit can't be found out here" };
+	const message = `at most ${limit} open files`;
+	const count = limit === "unlimited" ? Number.POSITIVE_INFINITY : Number(limit);
+	if (count >= FEW_FILES) return { name, status: "ok", message };
+	const fix = "raise it where the server starts: ulimit -n 65536, or LimitNOFILE= in its unit";
+	return { name, status: count < TOO_FEW_FILES ? "FAIL" : "warn", message, fix };
+}
+
+function directory(path: string): Check {
+	const name = "state directory";
+	const fix = `make it yours, or choose another with --state-dir or HAWSER_STATE_DIR`;
+	const nearest = existing(path);
+	try {
+		accessSync(nearest, constants.W_OK | constants.X_OK);
+		const { uid, mode } = statSync(nearest);
+		if (nearest !== path) return { name, status: "ok", message: `${path} can be made` };
+		if (!statSync(path).isDirectory()) return { name, status: "FAIL", message: `${path} is no directory`, fix };
+		if (uid !== process.getuid?.()) return { name, status: "FAIL", message: `${path} belongs to user ${uid}`, fix };
+		if ((mode & 0o077) === 0) return { name, status: "ok", message: `${path} is writable and private` };
+		return { name, status: "warn", message: `${path} can be read by others`, fix: `chmod 700 ${path}` };
+	} catch (error) {
+		return { name, status: "FAIL", message: `${path} can't be written: ${messageOf(error)}`, fix };
+	}
+}
+
+function socketPath(path: string): Check {
+	const length = Buffer.byteLength(path);
+	const message = `${path} has ${length} bytes, at most ${SOCKET_DIRECTORY_BYTES} can hold sockets`;
+	if (length <= SOCKET_DIRECTORY_BYTES) return { name: "socket path", status: "ok", message };
+	const fix = "choose a shorter --state-dir, or a short --runtime-dir for the sockets alone";
+	return { name: "socket path", status: "FAIL", message, fix };
+}
+
+function disk(path: string): Check {
+	const name = "disk space";
+	try {
+		const { bavail, bsize } = statfsSync(existing(path));
+		const free = bavail * bsize;
+		const message = `${(free / 1024 ** 3).toFixed(1)} GiB free for journals`;
+		if (free >= LITTLE_DISK_BYTES) return { name, status: "ok", message };
+		const fix = "free some, or set a smaller --max-journal";
+		return { name, status: free < TOO_LITTLE_DISK_BYTES ? "FAIL" : "warn", message, fix };
+	} catch (error) {
+		return { name, status: "warn", message: `it can't be found out: ${messageOf(error)}` };
+	}
+}
+
+function controlGroups(): Check {
+	const name = "cgroups";
+	if (!existsSync("/sys/fs/cgroup/cgroup.controllers")) {
+		return { name, status: "info", message: "no cgroup v2: programs are found by their parents instead" };
+	}
+	const [, own = "/"] = /^0::(.*)$/m.exec(textOf("/proc/self/cgroup") ?? "") ?? [];
+	const canMake = isAllowed(join("/sys/fs/cgroup", own), constants.W_OK);
+	return { name, status: "info", message: `cgroup v2, and we may ${canMake ? "" : "not "}make groups of our own` };
+}
+
+function bubblewrap(): Check {
+	const name = "bubblewrap";
+	const folders = (process.env.PATH ?? "").split(delimiter).filter((folder) => folder !== "");
+	const found = folders.map((folder) => join(folder, "bwrap")).find((path) => isAllowed(path, constants.X_OK));
+	return { name, status: "info", message: found ?? "not installed; only needed to run programs in a sandbox" };
+}
+
+/** The path itself, or the nearest directory above it that is there. */
+function existing(path: string): string {
+	const parent = dirname(path);
+	return existsSync(path) || parent === path ? path : existing(parent);
+}
+
+function isAllowed(path: string, mode: number): boolean {
+	try {
+		accessSync(path, mode);
+		return true;
+	} catch {
+		return false;
+	}
+}
+
+function textOf(path: string): string | undefined {
+	try {
+		return readFileSync(path, "utf8");
+	} catch {
+		// Not this kind of system.
+		return undefined;
+	}
+}
+
+function numberIn(path: string): number | undefined {
+	const text = textOf(path);
+	return text === undefined ? undefined : Number(text);
+}
+
+function messageOf(error: unknown): string {
+	return error instanceof Error ? error.message : String(error);
+}

@@ -1,0 +1,106 @@
+/** What a program has switched on in the terminal, so that it can be switched off when we leave without it. */
+
+/** Modes `CSI ? n h` that a terminal has off; whatever a program leaves on spoils the shell that comes after. */
+const RESETTABLE: ReadonlySet<number> = new Set([
+	1, 5, 6, 9, 45, 66, 69, 1000, 1001, 1002, 1003, 1004, 1005, 1006, 1007, 1015, 1016, 2004, 2026, 2031, 2048,
+]);
+/** Those that a terminal has on: wrapping at the edge, and the cursor. */
+const USUALLY_ON: ReadonlySet<number> = new Set([7, 25]);
+/** The other screen, in the order of their ages. */
+const SCREENS: ReadonlySet<number> = new Set([47, 1047, 1049]);
+
+const CSI = "\u001b[";
+const RESET = "\u001bc";
+const PRIVATE_MODE = /^\u001b\[\?([\d;]+)([hl])$/;
+const CURSOR_STYLE = /^\u001b\[(\d*) q$/;
+const SCROLL_REGION = /^\u001b\[[\d;]*r$/;
+const MARGINS = /^\u001b\[\d+;\d*s$/;
+const COLOURS = /^\u001b\[([\d;:]*)m$/;
+const KITTY_KEYS = /^\u001b\[([><=])(\d*)(?:;\d*)?u$/;
+const OTHER_KEYS = /^\u001b\[>4(?:;(\d*))?m$/;
+const CHARACTER_SET = /^\u001b\(([0-~])$/;
+
+export class TerminalModes {
+	/** Modes that differ from what a terminal has by itself. */
+	readonly #modes = new Set<number>();
+	#screen: number | undefined;
+	/** How to undo everything else, by what it is. */
+	readonly #undo = new Map<string, string>();
+	#kittyLevels = 0;
+
+	/** Whether a full-screen program has the terminal. */
+	get isAlternate(): boolean {
+		return this.#screen !== undefined;
+	}
+
+	/** Takes note of one complete escape sequence. */
+	see(sequence: string): void {
+		const [, numbers, end] = PRIVATE_MODE.exec(sequence) ?? [];
+		const [, direction, count] = KITTY_KEYS.exec(sequence) ?? [];
+		if (sequence === RESET) this.#forget();
+		else if (numbers !== undefined) this.#setPrivate(numbers.split(";").map(Number), end === "h");
+		else if (direction !== undefined) this.#setKitty(direction, count ?? "");
+		else this.#note(effects(sequence));
+	}
+
+	/** What puts the terminal back; empty when nothing is to be done. */
+	reset(): string {
+		const parts = [...this.#modes].map((mode) => `${CSI}?${mode}${USUALLY_ON.has(mode) ? "h" : "l"}`);
+		if (this.#kittyLevels > 0) parts.push(`${CSI}<${this.#kittyLevels}u`);
+		parts.push(...this.#undo.values());
+		// Last: the other screen's own state goes with it.
+		if (this.#screen !== undefined) parts.push(`${CSI}?${this.#screen}l`);
+		return parts.join("");
+	}
+
+	#setPrivate(modes: readonly number[], isOn: boolean): void {
+		for (const mode of modes) {
+			if (SCREENS.has(mode)) this.#screen = isOn ? mode : undefined;
+			else if (isOn === USUALLY_ON.has(mode)) this.#modes.delete(mode);
+			else if (RESETTABLE.has(mode) || USUALLY_ON.has(mode)) this.#modes.add(mode);
+		}
+	}
+
+	#note(seen: readonly Effect[]): void {
+		for (const [name, differs, undo] of seen) {
+			if (differs) this.#undo.set(name, undo);
+			else this.#undo.delete(name);
+		}
+	}
+
+	/** `>` puts flags on a stack, `<` takes some off, `=` sets them in place. */
+	#setKitty(direction: string, count: string): void {
+		if (direction === ">") this.#kittyLevels += 1;
+		else if (direction === "<") this.#kittyLevels = Math.max(0, this.#kittyLevels - Number(count || 1));
+		else if (Number(count || 0) === 0) this.#undo.delete("kitty");
+		else this.#undo.set("kitty", `${CSI}=0u`);
+	}
+
+	#forget(): void {
+		this.#modes.clear();
+		this.#undo.clear();
+		this.#screen = undefined;
+		this.#kittyLevels = 0;
+	}
+}
+
+type Effect = readonly [name: string, differs: boolean, undo: string];
+
+function effects(sequence: string): Effect[] {
+	const [, style] = CURSOR_STYLE.exec(sequence) ?? [];
+	if (style !== undefined) return [["cursor", Number(style || 0) !== 0, `${CSI}0 q`]];
+	const [, colours] = COLOURS.exec(sequence) ?? [];
+	if (colours !== undefined) return [["colours", !/^0?$/.test(colours), `${CSI}0m`]];
+	const [, set] = CHARACTER_SET.exec(sequence) ?? [];
+	if (set !== undefined) return [["characters", set !== "B", "\u001b(B"]];
+	const isOtherKeys = OTHER_KEYS.exec(sequence);
+	if (isOtherKeys) return [["keys", Number(isOtherKeys[1] || 0) !== 0, `${CSI}>4m`]];
+	// Setting a region moves the cursor to the corner, so the cursor is put back.
+	if (SCROLL_REGION.test(sequence)) return [["region", sequence !== `${CSI}r`, `\u001b7${CSI}r\u001b8`]];
+	if (MARGINS.test(sequence)) return [["margins", true, `${CSI}?69l`]];
+	if (sequence === `${CSI}4h` || sequence === `${CSI}4l`) return [["insert", sequence.endsWith("h"), `${CSI}4l`]];
+	if (sequence === "\u001b=" || sequence === "\u001b>") return [["keypad", sequence === "\u001b=", "\u001b>"]];
+	// A soft reset undoes these, and leaves the modes of the mouse and the screen alone.
+	if (sequence === `${CSI}!p`) return ["colours", "region", "insert", "characters"].map((name) => [name, false, ""]);
+	return [];
+}

@@ -1,0 +1,132 @@
+import { readFileSync } from "node:fs";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { Installation } from "./hawser.ts";
+import { Terminal } from "./terminal.ts";
+
+let hawser: Installation;
+beforeAll(async () => {
+	hawser = await Installation.create();
+});
+afterAll(() => hawser.remove());
+
+async function session(script: string, ...options: string[]): Promise<string> {
+	const { stdout } = await hawser.run(["run", "--detach", ...options, "--", "bash", "--norc", "-c", script]);
+	return stdout.trim();
+}
+
+/** Grows whenever control changes hands. */
+async function fenceOf(id: string): Promise<number> {
+	const sessions = JSON.parse((await hawser.run(["ls", "--json"])).stdout) as {
+		id: string;
+		lease: { fence: number };
+	}[];
+	return sessions.find((each) => each.id === id)?.lease.fence ?? 0;
+}
+
+/** Echoes lines in brackets, so that what the program says differs from what its terminal echoes. */
+const ECHO = 'stty -echo; echo ready; while read -r line; do echo "[$line]"; done';
+const LEFT = { code: 0, isRestored: true };
+
+describe("several terminals on one session", () => {
+	it("shows two people the same, and both may type", async () => {
+		const id = await session(ECHO);
+		const first = await Terminal.start(hawser, ["attach", id]);
+		await first.attached();
+		const second = await Terminal.start(hawser, ["attach", id]);
+		await second.attached();
+		await first.type("one\r");
+		await second.shows("[one]");
+		await second.type("two\r");
+		await first.shows("[two]");
+		await first.type("~.");
+		expect(await first.ended()).toEqual(LEFT);
+		await second.type("three\r");
+		await second.shows("[three]");
+		await second.type("~.");
+		expect(await second.ended()).toEqual(LEFT);
+	});
+
+	it("takes control, and whoever had it watches", async () => {
+		const id = await session(ECHO);
+		const first = await Terminal.start(hawser, ["attach", id]);
+		await first.attached();
+		await first.type("one\r");
+		await first.shows("[one]");
+		const second = await Terminal.start(hawser, ["attach", id, "--take"]);
+		await second.attached();
+		await first.shows("has taken control");
+		await first.type("refused\r");
+		await first.shows("you are watching");
+		await second.type("two\r");
+		await first.shows("[two]");
+		expect(first.screen).not.toContain("[refused]");
+		const third = await Terminal.start(hawser, ["attach", id]);
+		await third.attached();
+		await third.shows("--take takes control");
+		await third.type("~.");
+		await second.type("~.");
+		expect([await second.ended(), await third.ended()]).toEqual([LEFT, LEFT]);
+		await first.type("again\r");
+		await first.shows("[again]");
+		await first.type("~.");
+		expect(await first.ended()).toEqual(LEFT);
+	});
+
+	it("lets one terminal answer a question, and another when that has left", async () => {
+		const id = await session('stty -echo; while read -r x; do printf "<$x \\033[6n>"; done');
+		const first = await Terminal.start(hawser, ["attach", id]);
+		await first.attached();
+		await first.type("one\r");
+		await first.shows("<one \u001b[6n>");
+		const second = await Terminal.start(hawser, ["attach", id]);
+		await second.attached();
+		await second.shows("<one >");
+		await second.type("two\r");
+		await second.shows("<two \u001b[6n>");
+		await first.shows("<two >");
+		const fence = await fenceOf(id);
+		await second.type("~.");
+		expect(await second.ended()).toEqual(LEFT);
+		while ((await fenceOf(id)) <= fence);
+		await first.type("three\r");
+		await first.shows("<three \u001b[6n>");
+		await first.type("~.");
+		expect(await first.ended()).toEqual(LEFT);
+	});
+});
+
+describe("attach without a server", () => {
+	it("says 254 when the session was lost, or the server stayed away for too long", async () => {
+		const id = await session("echo ready; read -r x");
+		const terminal = await Terminal.start(hawser, ["attach", id]);
+		await terminal.attached();
+		await terminal.shows("ready");
+		const { pid } = JSON.parse((await hawser.run(["ls", "--json"])).stdout).find(
+			(each: { id: string }) => each.id === id,
+		);
+		const keeper = Number(/\) \S (\d+)/.exec(readFileSync(`/proc/${pid}/stat`, "utf8"))?.[1]);
+		process.kill(keeper, "SIGKILL");
+		expect(await terminal.ended()).toEqual({ code: 254, isRestored: true });
+
+		const left = await Terminal.start(hawser, ["attach", await session(ECHO), "--patience", "300ms"]);
+		await left.attached();
+		await hawser.stopServer("SIGTERM");
+		expect(await left.ended()).toEqual({ code: 254, isRestored: true });
+		expect(left.output).toContain("the server is away");
+		await hawser.startServer();
+	});
+
+	it("does not spoil a full-screen program's picture when the server is away", async () => {
+		const id = await session("printf '\\033[?1049hpicture'; read -r x");
+		const terminal = await Terminal.start(hawser, ["attach", id]);
+		await terminal.attached();
+		await terminal.shows("picture");
+		await hawser.stopServer("SIGTERM");
+		await terminal.shows("\u001b[22;2t\u001b]2;hawser: the server is away; waiting for it\u0007");
+		await hawser.startServer();
+		await terminal.shows("\u001b]2;hawser: the server is back\u0007");
+		await terminal.type("\u001dd");
+		expect(await terminal.ended()).toEqual(LEFT);
+		expect(terminal.output).toMatch(/picture(\u001b\[22;2t)?(\u001b\]2;[^\u0007]*\u0007)+\u001b\[23;2t\u001b\[\?1049l/);
+	});
+});

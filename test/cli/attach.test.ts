@@ -1,0 +1,185 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { Installation } from "./hawser.ts";
+import { Terminal } from "./terminal.ts";
+
+let hawser: Installation;
+beforeAll(async () => {
+	hawser = await Installation.create();
+});
+afterAll(() => hawser.remove());
+
+async function session(script: string, ...options: string[]): Promise<string> {
+	const { stdout } = await hawser.run(["run", "--detach", ...options, "--", "bash", "--norc", "-c", script]);
+	return stdout.trim();
+}
+
+/** Echoes lines in brackets, so that what the program says differs from what its terminal echoes. */
+const ECHO = 'stty -echo; echo ready; while read -r line; do echo "[$line]"; done';
+/** Makes a command throw where nobody catches it. */
+const CRASHING = `NODE_OPTIONS='--import "data:text/javascript,process.on(\`SIGUSR2\`,()=>{throw(7)})"'`;
+const LEFT = { code: 0, isRestored: true };
+
+describe("attach", () => {
+	it("shows what there was, types what is typed, and leaves by ~.", async () => {
+		const id = await session(ECHO);
+		const terminal = await Terminal.start(hawser, ["attach", id]);
+		await terminal.attached();
+		await terminal.shows("ready\r\n");
+		await terminal.type("hello\r");
+		await terminal.shows("[hello]");
+		await terminal.type("~~x\ra~.\r\u001d\u001d\r");
+		await terminal.shows("[~x]");
+		await terminal.shows("[a~.]");
+		await terminal.shows("[\u001d]");
+		await terminal.type("~.");
+		expect(await terminal.ended()).toEqual(LEFT);
+		expect(terminal.output).toContain(`runs on in session ${id}`);
+		expect((await hawser.run(["ls", "--json"])).stdout).toContain(id);
+	});
+
+	it("leaves by Ctrl-] d, and what was typed just before arrives", async () => {
+		const id = await session(ECHO);
+		const terminal = await Terminal.start(hawser, ["attach", id]);
+		await terminal.attached();
+		await terminal.type("last words\r\u001dd");
+		expect(await terminal.ended()).toEqual(LEFT);
+		expect((await hawser.run(["wait", id, "--match", "\\[last words\\]", "--timeout", "10s"])).code).toBe(0);
+	});
+
+	it.each([
+		["exit 7", 7],
+		["kill -TERM $$", 143],
+	])("ends with the program's own code: %s", async (ending, code) => {
+		const id = await session(`read -r line; ${ending}`);
+		const terminal = await Terminal.start(hawser, ["attach", id]);
+		await terminal.attached();
+		await terminal.type("\r");
+		expect(await terminal.ended()).toEqual({ code, isRestored: true });
+		const again = await Terminal.start(hawser, ["attach", id]);
+		expect(await again.ended()).toEqual({ code, isRestored: true });
+	});
+
+	it("gives Ctrl-C, Ctrl-Z and Ctrl-\\ to the program", async () => {
+		const id = await session(
+			"trap 'echo <int>' INT; trap 'echo <quit>' QUIT; trap '' TSTP; echo ready; while :; do read -r x; done",
+		);
+		const terminal = await Terminal.start(hawser, ["attach", id]);
+		await terminal.attached();
+		await terminal.shows("ready");
+		await terminal.type("\u0003");
+		await terminal.shows("<int>");
+		await terminal.type("\u001a\u001c");
+		await terminal.shows("<quit>");
+		await terminal.type("\u0003\r~.");
+		expect(await terminal.ended()).toEqual(LEFT);
+	});
+
+	it("gives the program its size, at once and later", async () => {
+		const id = await session("trap 'stty size' WINCH; stty size; while :; do read -r -t 0.05 x; done");
+		const terminal = await Terminal.start(hawser, ["attach", id], { cols: 100, rows: 33 });
+		await terminal.attached();
+		await terminal.shows("24 80");
+		await terminal.shows("33 100");
+		terminal.resize(111, 44);
+		await terminal.shows("44 111");
+		const viewer = await Terminal.start(hawser, ["attach", id, "--view"], { cols: 50, rows: 10 });
+		await viewer.attached();
+		await viewer.shows("44 111");
+		expect(viewer.screen).toContain("the session has 111x44, this terminal only 50x10");
+		viewer.resize(60, 12);
+		await viewer.type("ignored\r~.");
+		expect(await viewer.ended()).toEqual(LEFT);
+		expect((await hawser.run(["logs", id])).stdout).not.toMatch(/ignored|12 60|10 50/);
+		await hawser.run(["resize", id, "90x20"]);
+		await terminal.shows("20 90");
+		await terminal.type("\u001dd");
+		expect(await terminal.ended()).toEqual(LEFT);
+	});
+
+	it("moves down by a line feed alone when the program wants that", async () => {
+		const id = await session("stty -onlcr -echo; read -r x; printf 'a\\nb<done>'; read -r x");
+		const terminal = await Terminal.start(hawser, ["attach", id]);
+		await terminal.attached();
+		await terminal.type("\r");
+		await terminal.shows("<done>");
+		expect(terminal.screen).toContain("a\nb<done>");
+		await terminal.type("\u001dd");
+		expect(await terminal.ended()).toEqual(LEFT);
+	});
+
+	it("puts back what a full-screen program switched on", async () => {
+		const id = await session("printf '\\033[?1049h\\033[?1000;1006h\\033[?2004h\\033[?25lfull'; read -r x");
+		const terminal = await Terminal.start(hawser, ["attach", id]);
+		await terminal.attached();
+		await terminal.shows("full");
+		await terminal.type("\u001dd");
+		expect(await terminal.ended()).toEqual(LEFT);
+		const [, after = ""] = terminal.output.split("full");
+		for (const sequence of ["?1000l", "?1006l", "?2004l", "?25h", "?1049l"])
+			expect(after).toContain(`\u001b[${sequence}`);
+	});
+
+	it("asks our terminal nothing that was answered long ago", async () => {
+		const id = await session("stty -echo; printf 'old\\033[6n\\033[c.'; read -r x; printf 'new\\033[6n.'; read -r x");
+		await hawser.run(["wait", id, "--match", "old\\."]);
+		const terminal = await Terminal.start(hawser, ["attach", id]);
+		await terminal.attached();
+		await terminal.shows("old.");
+		await terminal.type("\r");
+		await terminal.shows("new\u001b[6n.");
+		await terminal.type("\u001dd");
+		expect(await terminal.ended()).toEqual(LEFT);
+	});
+
+	it.each([
+		["TERM", 143],
+		["HUP", 129],
+		["INT", 130],
+		// Not a signal of ours: what a bug would do.
+		["USR2", 255],
+	] as const)("puts the terminal back when it is ended by SIG%s", async (signal, code) => {
+		const id = await session("printf '\\033[?1049hfull'; read -r x");
+		const terminal = await Terminal.start(hawser, ["attach", id], { before: `trap : ${signal}; export ${CRASHING}` });
+		await terminal.attached();
+		await terminal.shows("full");
+		process.kill(-(terminal.run.process.terminal()?.foreground ?? 0), `SIG${signal}`);
+		expect(await terminal.ended()).toEqual({ code, isRestored: true });
+		expect(terminal.output).toContain("\u001b[?1049l");
+	});
+
+	it("shows the newest part of a long history from a line's start, and all of it when asked", async () => {
+		const id = await session('for i in $(seq 60000); do echo "line $i"; done; read -r x');
+		await hawser.run(["wait", id, "--match", "^line 60000$"]);
+		const terminal = await Terminal.start(hawser, ["attach", id]);
+		await terminal.shows("line 60000\r\n");
+		expect(terminal.output).toContain("earlier output is not shown");
+		const [first] = /^line \d+\r$/m.exec(terminal.output.split("runs on\r\n")[1] ?? "") ?? [];
+		expect(first).toMatch(/^line [34]\d{4}\r$/);
+		const whole = await Terminal.start(hawser, ["attach", id, "--all"]);
+		await whole.shows("line 60000\r\n");
+		expect(whole.output).toContain("line 1\r\nline 2\r\n");
+		const fresh = await Terminal.start(hawser, ["attach", id, "--since", "end"]);
+		await fresh.attached();
+		await fresh.type("\u001dd");
+		expect(await fresh.ended()).toEqual(LEFT);
+		expect(fresh.output).not.toContain("line 60000");
+	});
+
+	it.each([
+		[["attach", "nosuch"], 'there is no session "nosuch"'],
+		[["attach", "--view", "--take"], "exclude each other"],
+		[["attach", "--since", "soon"], "or end"],
+		[["attach", "--nonsense"], "unknown option"],
+	])("ends with 255 and one sentence when it can't: %j", async (args, sentence) => {
+		const terminal = await Terminal.start(hawser, args);
+		expect(await terminal.ended()).toEqual({ code: 255, isRestored: true });
+		expect(terminal.output).toContain(sentence);
+	});
+
+	it("wants a terminal", async () => {
+		expect(await hawser.run(["attach"])).toMatchObject({
+			code: 255,
+			stderr: expect.stringContaining("hawser logs -f"),
+		});
+	});
+});

@@ -1,0 +1,107 @@
+import { spawnSync } from "node:child_process";
+import { chmod } from "node:fs/promises";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { temporaryDirectory } from "../helpers/temporary.ts";
+import { Installation } from "./hawser.ts";
+import { Terminal } from "./terminal.ts";
+
+let hawser: Installation;
+beforeAll(async () => {
+	hawser = await Installation.create();
+});
+afterAll(() => hawser.remove());
+
+describe("doctor", () => {
+	it("finds everything well, and says so line by line", async () => {
+		const { code, stdout } = await hawser.run(["doctor"]);
+		expect({ code, failed: /^FAIL/m.test(stdout) }).toEqual({ code: 0, failed: false });
+		for (const line of [
+			"ok    node: ",
+			"ok    addon: ",
+			"ok    state directory: ",
+			"ok    socket path: ",
+			"ok    server: ",
+		]) {
+			expect(stdout).toContain(line);
+		}
+	});
+
+	it("gives the same as JSON", async () => {
+		const checks = JSON.parse((await hawser.run(["doctor", "--json"])).stdout) as { name: string; status: string }[];
+		expect(checks.map(({ name }) => name)).toContain("cgroups");
+		expect(checks).toContainEqual(expect.objectContaining({ name: "terminals", status: "ok" }));
+	});
+
+	it("fails for what can't work, with what to do about it", async () => {
+		const long = `${await temporaryDirectory()}/${"x".repeat(100)}`;
+		const { code, stdout } = await hawser.run(["doctor"], { env: { HAWSER_STATE_DIR: long } });
+		expect(code).toBe(1);
+		expect(stdout).toMatch(/^FAIL {2}socket path: .*\n {6}choose a shorter --state-dir/m);
+		expect(stdout).toMatch(/^info {2}server: none is running/m);
+		const file = await hawser.run(["doctor"], { env: { HAWSER_STATE_DIR: "/dev/null/x" } });
+		expect(file).toMatchObject({ code: 1, stdout: expect.stringMatching(/^FAIL {2}state directory: /m) });
+	});
+
+	it("notices a directory that others can read, and a token that is not the server's", async () => {
+		const directory = await temporaryDirectory();
+		await chmod(directory, 0o755);
+		expect((await hawser.run(["doctor"], { env: { HAWSER_STATE_DIR: directory } })).stdout).toMatch(
+			/^warn {2}state directory/m,
+		);
+		const wrong = await hawser.run(["doctor", "--token", "wrong"]);
+		expect(wrong).toMatchObject({ code: 1, stdout: expect.stringMatching(/^FAIL {2}server: /m) });
+	});
+});
+
+describe("completion", () => {
+	const has = (shell: string) => spawnSync(shell, ["-c", "true"]).status === 0;
+
+	it.each(["bash", "zsh", "fish"])("gives a script that %s understands", async (shell) => {
+		const { code, stdout } = await hawser.run(["completion", shell]);
+		expect(code).toBe(0);
+		for (const word of ["attach", "--detach", "timeout", "hawser ls --all --json"]) {
+			expect(stdout).toContain(shell === "fish" ? word.replace(/^--/, "-l ") : word);
+		}
+		if (has(shell)) expect(spawnSync(shell, ["-n"], { input: stdout }).stderr.toString()).toBe("");
+	});
+
+	it("completes commands, flags and sessions in bash", async () => {
+		const { stdout: script } = await hawser.run(["completion", "bash"]);
+		const { stdout } = await hawser.run(["run", "--detach", "--name", "completed", "--", "sleep", "60"]);
+		await hawser.run(["run", "--detach", "--name", "evil $(touch x)", "--", "sleep", "60"]);
+		const { dir, path } = await commandOnPath();
+		const complete = (...words: string[]) => {
+			const asked = `COMP_WORDS=(hawser ${words.map((word) => `'${word}'`).join(" ")}); COMP_CWORD=${words.length}; _hawser; printf '%s\\n' "\${COMPREPLY[@]}"`;
+			const env = { PATH: `${dir}:${path}`, HAWSER_STATE_DIR: hawser.stateDir, HOME: "/tmp" };
+			return spawnSync("bash", ["-c", `${script}\n${asked}`], { env })
+				.stdout.toString()
+				.trim()
+				.split("\n");
+		};
+		expect(complete("at")).toEqual(["attach"]);
+		expect(complete("attach", "--v")).toEqual(["--view"]);
+		expect(complete("attach", "comp")).toEqual(["completed"]);
+		expect(complete("kill", stdout.slice(0, 5))).toContain(stdout.trim());
+		expect(complete("logs", "evil")).toEqual([""]);
+	});
+
+	async function commandOnPath(): Promise<{ dir: string; path: string }> {
+		const dir = await temporaryDirectory();
+		const script = `#!/bin/sh\nexec '${process.execPath}' '${process.cwd()}/dist/cli/main.js' "$@"\n`;
+		const made = spawnSync("sh", ["-c", `cat > '${dir}/hawser' && chmod +x '${dir}/hawser'`], { input: script });
+		expect(made.status).toBe(0);
+		return { dir, path: process.env.PATH ?? "" };
+	}
+});
+
+describe("ls", () => {
+	it("fits the terminal", async () => {
+		await hawser.run(["run", "--detach", "--name", "wide 漢字", "--", "sh", "-c", `sleep 60; : ${"x".repeat(200)}`]);
+		const terminal = await Terminal.start(hawser, ["ls"], { cols: 60 });
+		expect(await terminal.ended()).toMatchObject({ code: 0 });
+		const lines = terminal.output.split("<code")[0]?.trim().split("\r\n") ?? [];
+		const wide = lines.find((line) => Buffer.from(line, "latin1").toString().includes("漢字")) ?? "";
+		// Two characters take two cells each.
+		expect([...Buffer.from(wide, "latin1").toString()].length).toBe(58);
+	});
+});

@@ -1,0 +1,170 @@
+import { once } from "node:events";
+import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
+import { eventually } from "../backends/run.ts";
+import { Installation, result } from "./hawser.ts";
+import { Terminal } from "./terminal.ts";
+
+let hawser: Installation;
+beforeAll(async () => {
+	hawser = await Installation.create();
+});
+afterAll(() => hawser.remove());
+
+describe("run in a pipeline", () => {
+	it("hands stdin on to its end", async () => {
+		expect(await hawser.run(["run", "--", "cat"], { input: "x\n" })).toEqual({ code: 0, stdout: "x\n", stderr: "" });
+		const { stdout } = await hawser.run(["run", "--", "wc", "-c"], { input: "x".repeat(3_000_000) });
+		expect(stdout.trim()).toBe("3000000");
+	});
+
+	it("loses nothing of a large output", async () => {
+		const { stdout } = await hawser.run(["run", "--", "seq", "300000"]);
+		expect(stdout).toBe(Array.from({ length: 300_000 }, (_, index) => `${index + 1}\n`).join(""));
+	});
+
+	it("does not wait for a stdin that nobody reads or ends", async () => {
+		const child = hawser.start(["run", "--", "sh", "-c", "exit 5"]);
+		expect(await result(child)).toMatchObject({ code: 5 });
+	});
+
+	it("knows a terminal from pipes, and does as it is told", async () => {
+		const script = "test -t 0 && test -t 1 && echo tty || echo pipe";
+		expect((await hawser.run(["run", "--", "sh", "-c", script])).stdout).toBe("pipe\n");
+		expect((await hawser.run(["run", "--tty", "--", "sh", "-c", script])).stdout).toBe("tty\r\n");
+		const { stdout: id } = await hawser.run(["run", "--detach", "--", "sh", "-c", script]);
+		expect((await hawser.run(["logs", "-f", id.trim()])).stdout).toBe("tty\r\n");
+		expect(await hawser.run(["run", "--tty", "--pipe", "true"])).toMatchObject({ code: 255 });
+	});
+
+	it("--rm leaves nothing behind", async () => {
+		await hawser.run(["run", "--rm", "--name", "brief", "--", "true"]);
+		expect((await hawser.run(["ls", "--all", "--json"])).stdout).not.toContain("brief");
+	});
+
+	it("goes on where it was when the server is killed and started again", async () => {
+		const script = "for i in $(seq 40); do echo $i; sleep 0.03; done; cat; exit 3";
+		const child = hawser.start(["run", "--", "sh", "-c", script]);
+		if (!child.stdout || !child.stderr || !child.stdin) throw new Error("no pipes");
+		const done = result(child);
+		await once(child.stdout, "data");
+		const noticed = once(child.stderr, "data");
+		await hawser.stopServer("SIGKILL");
+		await noticed;
+		child.stdin.end("typed while it was away\n");
+		await hawser.startServer();
+		const numbers = Array.from({ length: 40 }, (_, index) => `${index + 1}\n`).join("");
+		expect(await done).toEqual({
+			code: 3,
+			stdout: `${numbers}typed while it was away\n`,
+			stderr: "hawser: the server is away; waiting for it\nhawser: the server is back\n",
+		});
+	});
+});
+
+describe("run in a terminal", () => {
+	it("is like attach: its size, its keys, its code", async () => {
+		const script = 'stty size; read -r line; echo "[$line]"; exit 9';
+		const terminal = await Terminal.start(hawser, ["run", "--", "sh", "-c", script], { cols: 97, rows: 31 });
+		await terminal.attached();
+		await terminal.shows("31 97");
+		await terminal.type("hello\r");
+		await terminal.shows("[hello]");
+		expect(await terminal.ended()).toEqual({ code: 9, isRestored: true });
+	});
+
+	it("lets the program ask the terminal something with its first words", async () => {
+		const script = "stty raw -echo; printf '\\033[6n.'; printf '[%s]' \"$(head -c 6 | od -An -c | tr -d ' ')\"";
+		const terminal = await Terminal.start(hawser, ["run", "--", "sh", "-c", script]);
+		await terminal.shows("\u001b[6n.");
+		await terminal.type("\u001b[5;7R");
+		await terminal.shows("[033[5;7R]");
+		expect(await terminal.ended()).toEqual({ code: 0, isRestored: true });
+	});
+
+	it("leaves the program running", async () => {
+		const terminal = await Terminal.start(hawser, ["run", "--name", "left", "--", "sleep", "60"]);
+		await terminal.attached();
+		await terminal.type("~.");
+		expect(await terminal.ended()).toEqual({ code: 0, isRestored: true });
+		expect((await hawser.run(["ls"])).stdout).toContain("left");
+	});
+
+	it.each(["SIGKILL", "SIGTERM"] as const)(
+		"goes on when the server is ended by %s and started again",
+		async (signal) => {
+			const script = 'stty -echo; i=0; while read -r line; do i=$((i+1)); echo "<$i $line>"; done';
+			const terminal = await Terminal.start(hawser, ["run", "--", "bash", "-c", script]);
+			await terminal.attached();
+			await terminal.type("one\r");
+			await terminal.shows("<1 one>");
+			await hawser.stopServer(signal);
+			await terminal.shows("the server is away");
+			await terminal.type("two\r");
+			await hawser.startServer();
+			await terminal.shows("the server is back");
+			await terminal.type("three\r");
+			await terminal.shows("<3 three>");
+			await terminal.type("~.");
+			expect(await terminal.ended()).toEqual({ code: 0, isRestored: true });
+			const said = terminal.output.match(/<\d \w+>/g);
+			expect(said).toEqual(["<1 one>", "<2 two>", "<3 three>"]);
+		},
+	);
+});
+
+describe("run without a server", () => {
+	async function emptyState(): Promise<NodeJS.ProcessEnv> {
+		const stateDir = await mkdtemp(join(tmpdir(), "hawser-auto-"));
+		const env = { HAWSER_STATE_DIR: stateDir, HAWSER_PORT: "0", HAWSER_SPARES: "0" };
+		onTestFinished(async () => {
+			const { pid } = JSON.parse(await readFile(join(stateDir, "server.json"), "utf8")) as { pid: number };
+			process.kill(pid, "SIGTERM");
+			await eventually(() => !isAlive(pid));
+			await rm(stateDir, { recursive: true });
+		});
+		return env;
+	}
+
+	it("starts one, says so, and leaves it to the others", async () => {
+		const env = await emptyState();
+		const first = await hawser.run(["run", "--", "echo", "hi"], { env });
+		expect(first).toEqual({
+			code: 0,
+			stdout: "hi\n",
+			stderr: expect.stringMatching(/^hawser: no server was running.*server\.log\)\n$/),
+		});
+		expect(await hawser.run(["run", "--", "echo", "again"], { env })).toEqual({
+			code: 0,
+			stdout: "again\n",
+			stderr: "",
+		});
+		expect((await hawser.run(["ls", "--all", "--json"], { env })).stdout.match(/"id"/g)).toHaveLength(2);
+	});
+
+	it("several at once end up with the same one", async () => {
+		const env = await emptyState();
+		const results = await Promise.all([1, 2, 3].map((each) => hawser.run(["run", "--", "echo", `${each}`], { env })));
+		expect(results.map(({ code, stdout }) => ({ code, stdout }))).toEqual(
+			[1, 2, 3].map((each) => ({ code: 0, stdout: `${each}\n` })),
+		);
+		expect((await hawser.run(["ls", "--all", "--json"], { env })).stdout.match(/"id"/g)).toHaveLength(3);
+	});
+
+	it("says where to look when that fails, and starts none when an address was given", async () => {
+		const env = { HAWSER_STATE_DIR: "/dev/null/x", HAWSER_PORT: "0" };
+		expect(await hawser.run(["run", "true"], { env })).toMatchObject({ code: 255 });
+		const elsewhere = await hawser.run(["run", "--url", "http://127.0.0.1:1", "true"]);
+		expect(elsewhere).toMatchObject({ code: 255, stderr: expect.stringContaining("no server can be reached") });
+	});
+});
+
+function isAlive(pid: number): boolean {
+	try {
+		return process.kill(pid, 0);
+	} catch {
+		return false;
+	}
+}

@@ -1,0 +1,74 @@
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { Installation, result } from "./hawser.ts";
+
+let hawser: Installation;
+beforeAll(async () => {
+	hawser = await Installation.create();
+});
+afterAll(() => hawser.remove());
+
+async function session(script: string): Promise<string> {
+	return (await hawser.run(["run", "--detach", "--", "sh", "-c", script])).stdout.trim();
+}
+
+it("waits for the end, by default and of the most recent session", async () => {
+	const id = await session("read -r x");
+	const waiting = result(hawser.start(["wait"]));
+	await hawser.run(["send", id, "--enter"]);
+	expect(await waiting).toEqual({ code: 0, stdout: "", stderr: "" });
+	expect(await hawser.run(["wait", id, "--exit"])).toEqual({ code: 0, stdout: "", stderr: "" });
+});
+
+it("waits for words, whatever colours they have and however they come", async () => {
+	const id = await session("printf '\\033[31mlis'; read -r x; printf '\\033[0mtening on 80\\n'; read -r x");
+	const waiting = result(hawser.start(["wait", id, "--match", "listening on \\d+$", "--timeout", "20s"]));
+	await hawser.run(["wait", id, "--match", "^lis"]);
+	expect(await hawser.run(["wait", id, "--match", "listening", "--timeout", "50ms"])).toMatchObject({ code: 2 });
+	await hawser.run(["send", id, "--enter"]);
+	// The terminal's own echo of Enter stands between the two parts.
+	expect(await hawser.run(["wait", id, "--match", "tening on \\d+$", "--timeout", "20s"])).toMatchObject({ code: 0 });
+	await hawser.run(["kill", id]);
+	expect(await waiting).toMatchObject({ code: 3, stderr: expect.stringContaining("has ended") });
+});
+
+it("looks only at what came after a send", async () => {
+	const id = await session('stty -echo; echo done; while read -r x; do echo "did $x"; done');
+	await hawser.run(["wait", id, "--match", "done"]);
+	const { stdout: at } = await hawser.run(["send", id, "it", "--enter", "--offset"]);
+	expect(await hawser.run(["wait", id, "--since", at.trim(), "--match", "did it", "--timeout", "20s"])).toMatchObject({
+		code: 0,
+	});
+	expect(await hawser.run(["wait", id, "--since", at.trim(), "--match", "done", "--timeout", "50ms"])).toMatchObject({
+		code: 2,
+	});
+});
+
+it("waits for quiet", async () => {
+	const id = await session("for i in 1 2 3 4 5; do echo $i; sleep 0.1; done; read -r x");
+	expect(await hawser.run(["wait", id, "--idle", "1s", "--timeout", "20s"])).toMatchObject({ code: 0 });
+	expect((await hawser.run(["logs", id])).stdout).toContain("5");
+	expect(await hawser.run(["wait", id, "--idle", "20s", "--timeout", "50ms"])).toMatchObject({ code: 2 });
+});
+
+it("says 3 when the session is gone, and 1 when it makes no sense", async () => {
+	const id = await session("read -r x");
+	const waiting = result(hawser.start(["wait", id, "--match", "never"]));
+	await hawser.run(["rm", "--force", id]);
+	expect(await waiting).toMatchObject({ code: 3 });
+	expect(await hawser.run(["wait", "nosuch"])).toMatchObject({
+		code: 3,
+		stderr: 'hawser: there is no session "nosuch"\n',
+	});
+	expect(await hawser.run(["wait", "--idle", "1s", "--match", "x"])).toMatchObject({ code: 1 });
+	expect(await hawser.run(["wait", "--match", "("])).toMatchObject({ code: 1 });
+});
+
+it("resizes a terminal, and nothing else", async () => {
+	const id = await session("read -r x; stty size; read -r x");
+	expect(await hawser.run(["resize", id, "101x37"])).toEqual({ code: 0, stdout: "", stderr: "" });
+	await hawser.run(["send", id, "--enter"]);
+	expect(await hawser.run(["wait", id, "--match", "37 101", "--timeout", "20s"])).toMatchObject({ code: 0 });
+	expect(await hawser.run(["resize", id, "big"])).toMatchObject({ code: 1, stderr: expect.stringContaining("120x40") });
+	const { stdout } = await hawser.run(["run", "-d", "--pipe", "cat"]);
+	expect(await hawser.run(["resize", stdout.trim(), "80x24"])).toMatchObject({ code: 1 });
+});
