@@ -30,6 +30,8 @@ export type LocalSessionsOptions = {
 	readonly homes: { readonly durable: Home; readonly transient: Home };
 	/** How many programs may run at a time; one more is refused. */
 	readonly maxRunning: number;
+	/** How many of them may belong to one workspace; all, unless it is said. */
+	readonly maxPerWorkspace?: number;
 	/** How many ended sessions are kept to be read; the oldest is forgotten for one more. */
 	readonly maxEnded: number;
 	/** Hears of what went wrong while forgetting a session, which is nobody's request. */
@@ -40,8 +42,8 @@ export type LocalSessionsOptions = {
 export class LocalSessions implements Sessions {
 	readonly #options: LocalSessionsOptions;
 	readonly #sessions = new Map<string, Session>();
-	/** Starts under way count as running, so that a burst can't pass the limit. */
-	#starting = 0;
+	/** The workspaces of starts under way, which count as running, so that a burst can't pass the limit. */
+	readonly #starting: string[] = [];
 	readonly #startingNames = new Set<string>();
 	readonly #listeners = new Set<(change: SessionsChange) => void>();
 
@@ -56,10 +58,10 @@ export class LocalSessions implements Sessions {
 
 	async create(start: SessionStart): Promise<Session> {
 		const { id, name } = start.spec;
-		this.#checkLimits();
+		this.#checkLimits(start.spec.workspace);
 		this.#checkName(name);
 		if (this.#sessions.has(id)) throw new SessionError("session_exists", `there is a session "${id}" already`);
-		this.#starting++;
+		this.#starting.push(start.spec.workspace);
 		if (name !== null) this.#startingNames.add(name);
 		try {
 			const session = await this.#homeOf(start.spec.durable).start(start);
@@ -68,7 +70,7 @@ export class LocalSessions implements Sessions {
 			this.#forgetOldest();
 			return session;
 		} finally {
-			this.#starting--;
+			this.#starting.splice(this.#starting.indexOf(start.spec.workspace), 1);
 			if (name !== null) this.#startingNames.delete(name);
 		}
 	}
@@ -109,12 +111,15 @@ export class LocalSessions implements Sessions {
 		return isDurable ? this.#options.homes.durable : this.#options.homes.transient;
 	}
 
-	#checkLimits(): void {
-		const running = this.#starting + this.list().filter((session) => !isEnded(session.state)).length;
-		if (running < this.#options.maxRunning) return;
-		throw new SessionError("limit_exceeded", `${running} sessions are running, which is the limit`, {
-			hint: "end one, or start the server with a higher --max-sessions",
-		});
+	#checkLimits(workspace: string): void {
+		const { maxRunning, maxPerWorkspace = maxRunning } = this.#options;
+		const running = this.list().filter((session) => !isEnded(session.state));
+		const all = running.length + this.#starting.length;
+		if (all >= maxRunning) throw tooMany(all, "", "--max-sessions");
+		const here =
+			running.filter((session) => session.spec.workspace === workspace).length +
+			this.#starting.filter((other) => other === workspace).length;
+		if (here >= maxPerWorkspace) throw tooMany(here, ` in workspace "${workspace}"`, "--max-workspace-sessions");
 	}
 
 	/** A name stands for one running session at a time; ended ones may share it. */
@@ -133,4 +138,10 @@ export class LocalSessions implements Sessions {
 			this.remove(session.id).catch((error: unknown) => this.#options.onFailure?.(error));
 		}
 	}
+}
+
+function tooMany(count: number, where: string, flag: string): SessionError {
+	return new SessionError("limit_exceeded", `${count} sessions are running${where}, which is the limit`, {
+		hint: `end one, or start the server with a higher ${flag}`,
+	});
 }

@@ -52,6 +52,15 @@ export type KeepersOptions = {
 	readonly passed?: (point: string) => void;
 };
 
+export type KeeperFigures = {
+	/** Keepers started by this server, and those that died with their session. */
+	readonly started: number;
+	readonly lost: number;
+	/** Waiting now for a session. */
+	readonly spares: number;
+	readonly journalBytes: number;
+};
+
 export class Keepers implements Home, Caretaker {
 	readonly #options: KeepersOptions;
 	readonly #program: string;
@@ -59,6 +68,8 @@ export class Keepers implements Home, Caretaker {
 	/** Keepers without a session. */
 	readonly #spares: KeeperLink[] = [];
 	#launching = 0;
+	#started = 0;
+	#lost = 0;
 	#isClosed = false;
 	#log: FileHandle | undefined;
 
@@ -120,6 +131,15 @@ export class Keepers implements Home, Caretaker {
 		await removeRecord(this.#directoryOf(session.id));
 	}
 
+	/** What an operator may want to watch. */
+	async figures(): Promise<KeeperFigures> {
+		const { directory } = this.#options;
+		const ids = await readdir(directory);
+		const sizes = await Promise.all(ids.map((id) => bytesIn(journalDirectory(join(directory, id)))));
+		const journalBytes = sizes.reduce((sum, size) => sum + size, 0);
+		return { started: this.#started, lost: this.#lost, spares: this.#spares.length, journalBytes };
+	}
+
 	/** Lets go of every keeper: sessions go on, spares end by themselves. */
 	async close(): Promise<void> {
 		this.#isClosed = true;
@@ -168,6 +188,7 @@ export class Keepers implements Home, Caretaker {
 		// It may have ended properly between our look at the record and our look at the process.
 		const latest = await readRecord(directory);
 		if (latest?.ended) return this.#archived(latest, latest.ended);
+		this.#lost++;
 		await killSurvivors(spec.id);
 		await rm(keeper.socket, { force: true });
 		const state = await this.#closeJournal(record, seen);
@@ -291,6 +312,7 @@ export class Keepers implements Home, Caretaker {
 
 	async #launch(): Promise<KeeperLink> {
 		const { socketDirectory, newEpoch, generation } = this.#options;
+		this.#started++;
 		const epoch = newEpoch();
 		const socket = join(socketDirectory, `${epoch}.sock`);
 		const keeper = spawnDetached({
@@ -323,4 +345,18 @@ async function reachNew(keeper: Detached, address: KeeperAddress, generation: nu
 			await new Promise((resolve) => setTimeout(resolve, 5));
 		}
 	}
+}
+
+/** The size of a journal; nothing for one that is not there, or goes while we look. */
+async function bytesIn(directory: string): Promise<number> {
+	const names = await readdir(directory).catch(() => []);
+	const sizes = await Promise.all(
+		names.map((name) =>
+			stat(join(directory, name)).then(
+				({ size }) => size,
+				() => 0,
+			),
+		),
+	);
+	return sizes.reduce((sum, size) => sum + size, 0);
 }

@@ -33,8 +33,6 @@ export type Hello = {
 	stream?: string;
 	/** `lossless` may make the program wait for this client, `live` may skip output. */
 	flow: "lossless" | "live";
-	/** The keeper's epoch seen before, to notice that it is another session by the same name. */
-	epoch?: string;
 };
 
 /** In the order of their positions in the client's input stream, of which each takes one unit. */

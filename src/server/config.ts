@@ -16,6 +16,8 @@ export type Config = {
 	/** Sockets; private to the user. */
 	readonly runtimeDir: string;
 	readonly maxSessions: number;
+	/** Of these, in one workspace. */
+	readonly maxWorkspaceSessions: number;
 	/** When the disk confirms what is written to journals: within a second, or before anything else is written. */
 	readonly fsync: "interval" | "always";
 	/** How many keepers wait ready for the next session. */
@@ -59,6 +61,8 @@ export type Flags = {
 };
 export type Environment = Readonly<Record<string, string | undefined>>;
 
+const DEFAULT_SESSIONS = 1000;
+
 export function loadConfig(flags: Flags = {}, env: Environment = process.env): Config {
 	const from = new Settings(flags, env);
 	const config: Config = {
@@ -67,7 +71,8 @@ export function loadConfig(flags: Flags = {}, env: Environment = process.env): C
 		stateDir: stateDirectory(flags, env),
 		// Not in XDG_RUNTIME_DIR, which is emptied at logout: durable sessions must be found again after it.
 		runtimeDir: resolve(from.text("runtimeDir", join(stateDirectory(flags, env), "run"))),
-		maxSessions: from.number("maxSessions", 1000, { min: 1, max: 1_000_000 }),
+		maxSessions: from.number("maxSessions", DEFAULT_SESSIONS, { min: 1, max: 1_000_000 }),
+		maxWorkspaceSessions: from.number("maxWorkspaceSessions", DEFAULT_SESSIONS, { min: 1, max: 1_000_000 }),
 		fsync: from.choice("fsync", ["interval", "always"]),
 		spares: from.number("spares", 1, { min: 0, max: 64 }),
 		retention: {

@@ -17,6 +17,7 @@ import { Keepers } from "../keeper/keepers.ts";
 import { writeAtomically } from "../keeper/record.ts";
 import { type Config, readTls } from "./config.ts";
 import { anybody, type Listener, listen, type Route } from "./listen.ts";
+import { keeperMetrics } from "./metrics.ts";
 import { openStateDirectory } from "./state-directory.ts";
 import { version } from "./version.ts";
 
@@ -69,6 +70,7 @@ export async function startServer(config: Config, options: ServerOptions): Promi
 			transient: inProcess({ spawn, clock: systemClock, onFailure: (error) => report(error, "session") }),
 		},
 		maxRunning: config.maxSessions,
+		maxPerWorkspace: config.maxWorkspaceSessions,
 		maxEnded: MAX_ENDED,
 		onFailure: (error) => report(error, "sessions"),
 	});
@@ -103,7 +105,10 @@ export async function startServer(config: Config, options: ServerOptions): Promi
 		const listener = await listen({
 			host: config.host,
 			port: config.port,
-			fronts: [createNativeFront({ sessions, prepare, version }), createAccessFront({ access, sessions })],
+			fronts: [
+				createNativeFront({ sessions, prepare, metrics: () => keeperMetrics(keepers), version }),
+				createAccessFront({ access, sessions }),
+			],
 			allowedHosts: config.allowedHosts,
 			allowedOrigins: config.allowedOrigins,
 			tls,

@@ -10,7 +10,7 @@ const home = inProcess({ spawn, clock: systemClock });
 const failures: unknown[] = [];
 let sessions: LocalSessions;
 
-function open(limits: { maxRunning?: number; maxEnded?: number } = {}): LocalSessions {
+function open(limits: { maxRunning?: number; maxPerWorkspace?: number; maxEnded?: number } = {}): LocalSessions {
 	sessions = new LocalSessions({
 		homes: { durable: home, transient: home },
 		maxRunning: 10,
@@ -63,6 +63,19 @@ describe("the sessions of a node", () => {
 		}
 		await sessions.remove(sessions.list()[0]?.id ?? "");
 		await sessions.create(idle());
+	});
+
+	test("are limited in number in each workspace too", async () => {
+		open({ maxPerWorkspace: 1 });
+		const both = await Promise.allSettled([
+			sessions.create(idle({ workspace: "a" })),
+			sessions.create(idle({ workspace: "a" })),
+		]);
+		expect(both[1]).toMatchObject({
+			status: "rejected",
+			reason: { code: "limit_exceeded", message: expect.stringContaining('in workspace "a"') },
+		});
+		await sessions.create(idle({ workspace: "b" }));
 	});
 
 	test("have a name to themselves while they run", async () => {

@@ -41,6 +41,7 @@ export class CrashingServer {
 			stateDir: this.#stateDir,
 			runtimeDir: join(this.#stateDir, "run"),
 			maxSessions: 100,
+			maxWorkspaceSessions: 100,
 			fsync: "interval",
 			spares: 1,
 			retention: { memoryBytes: 1024 * 1024, journalBytes: 64 * 1024 * 1024 },

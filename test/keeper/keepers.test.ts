@@ -254,6 +254,21 @@ describe("a keeper", () => {
 		await eventually("the keeper to leave", async () => !(await isAlive(keeper)));
 	});
 
+	test("is counted when it is started and when it is lost, with what its journal takes", async () => {
+		const site = await KeeperSite.create();
+		const { keepers } = await site.open();
+		expect(await keepers.figures()).toEqual({ started: 0, lost: 0, spares: 0, journalBytes: 0 });
+		const session = await keepers.start(shell("echo up; exec sleep 1000"));
+		await outputUntil(session, /up/);
+		await journaled(site, session);
+		const { journalBytes, ...counts } = await keepers.figures();
+		expect(counts).toEqual({ started: 1, lost: 0, spares: 0 });
+		expect(journalBytes).toBeGreaterThan(0);
+		process.kill((await site.record(session.id)).keeper.pid, "SIGKILL");
+		await eventually("the loss", () => session.state.status === "lost");
+		expect((await keepers.figures()).lost).toBe(1);
+	});
+
 	test("that was a spare leaves when its server does", async () => {
 		const site = await KeeperSite.create();
 		const { keepers } = await site.open({ spares: 2 });

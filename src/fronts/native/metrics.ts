@@ -22,19 +22,19 @@ export type MetricsOptions = {
 	readonly traffic: Traffic;
 	readonly version: string;
 	/** What other parts of the server know: keepers, journals. */
-	readonly others?: (() => readonly Metric[]) | undefined;
+	readonly others?: (() => Promise<readonly Metric[]>) | undefined;
 };
 
 /** A function that gives the current page, measuring until the signal aborts. */
-export function createMetrics(options: MetricsOptions, signal: AbortSignal): () => string {
+export function createMetrics(options: MetricsOptions, signal: AbortSignal): () => Promise<string> {
 	const delay = monitorEventLoopDelay({ resolution: RESOLUTION_MS });
 	delay.enable();
 	signal.addEventListener("abort", () => delay.disable(), { once: true });
-	return () => {
+	return async () => {
 		const page = [...sessionMetrics(options), ...trafficMetrics(options.traffic), ...processMetrics(delay)];
 		// Each page tells of the time since the page before.
 		delay.reset();
-		return [...page, ...(options.others?.() ?? [])].map(encodeMetric).join("");
+		return [...page, ...((await options.others?.()) ?? [])].map(encodeMetric).join("");
 	};
 }
 

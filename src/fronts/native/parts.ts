@@ -18,7 +18,7 @@ export type NativeParts = {
 	/** Instead of the usual ones, for tests that do not want to wait. */
 	readonly socketLimits?: Partial<SocketLimits>;
 	/** Numbers of other parts of the server, for `/metrics`. */
-	readonly metrics?: () => readonly Metric[];
+	readonly metrics?: () => Promise<readonly Metric[]>;
 };
 
 export type NativeApp = FastifyInstance<

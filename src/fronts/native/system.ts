@@ -33,7 +33,7 @@ export function addSystem(app: NativeApp, parts: NativeParts, hosting: Hosting, 
 	app.get(
 		"/metrics",
 		{ config: { policy: "admin", summary: "Numbers for Prometheus", answers: { 200: "text/plain" } } },
-		async (_request, reply) => reply.type("text/plain; version=0.0.4; charset=utf-8").send(metrics()),
+		async (_request, reply) => reply.type("text/plain; version=0.0.4; charset=utf-8").send(await metrics()),
 	);
 
 	app.get(
