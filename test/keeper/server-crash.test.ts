@@ -1,5 +1,7 @@
 /** Nothing is lost, doubled or reordered, in either direction, however often and wherever the server is killed. */
 
+import { readdir } from "node:fs/promises";
+import { join } from "node:path";
 import { expect, test } from "vitest";
 import { CrashingServer } from "../helpers/crashing-server.ts";
 import { EchoStream, randomOf } from "../helpers/echo-stream.ts";
@@ -49,3 +51,40 @@ test(`a server killed ${KILLS} times, at random and at named points, loses no by
 	});
 	await server.kill();
 }, 240_000);
+
+test.each([
+	{ crashAt: "create.sent", found: 0 },
+	{ crashAt: "create.opened", found: 1 },
+])(
+	"a server killed at $crashAt leaves a session that the next one finds, or none at all",
+	async ({ crashAt, found }) => {
+		const server = new CrashingServer(await temporaryDirectory());
+		await server.start({ crashAt, crashAfter: 1 });
+		const headers = { authorization: `Bearer ${await server.token()}` };
+		const body = JSON.stringify({ command: "printf up; exec cat" });
+		const create = fetch(`${server.url}/v1/sessions`, {
+			method: "POST",
+			headers: { ...headers, "content-type": "application/json" },
+			body,
+		});
+		await expect(create).rejects.toThrow();
+		await server.dead();
+		await server.start();
+		const list = async () =>
+			(
+				(await (await fetch(`${server.url}/v1/sessions`, { headers })).json()) as {
+					sessions: { id: string; state: string }[];
+				}
+			).sessions;
+		const sessions = await list();
+		expect(sessions.map(({ state }) => state)).toEqual(Array.from({ length: found }, () => "running"));
+		for (const { id } of sessions) {
+			const output = await fetch(`${server.url}/v1/sessions/${id}/output?wait=10000`, { headers });
+			expect(await output.text()).toBe("up");
+			expect((await fetch(`${server.url}/v1/sessions/${id}`, { method: "DELETE", headers })).status).toBe(204);
+		}
+		expect(await list()).toEqual([]);
+		expect(await readdir(join(server.stateDir, "sessions"))).toEqual([]);
+		await server.kill();
+	},
+);
