@@ -12,7 +12,14 @@ import { constants } from "node:os";
 import type { Clock } from "../core/clock.ts";
 import { SessionError } from "../core/errors.ts";
 import type { Exit, Fact, Size, Stream } from "../core/event.ts";
-import { type Command, type KillOptions, type Process, type TerminalState, withReason } from "../core/process.ts";
+import {
+	type Command,
+	checkSize,
+	type KillOptions,
+	type Process,
+	type TerminalState,
+	withReason,
+} from "../core/process.ts";
 import { isNativeError, type Reaped, type Spawned } from "../native/addon.ts";
 import { onExit } from "./exit.ts";
 import { createSessionFinder, defaultGraceMs, type Find, type Killing, killTree } from "./kill.ts";
@@ -201,14 +208,6 @@ export class Program implements Process {
 		this.#writer.close("the program has ended");
 		this.#report(last);
 		this.#resolveClosed();
-	}
-}
-
-/** Refuses what the kernel would cut to 16 bits. */
-export function checkSize({ cols, rows }: Size): void {
-	for (const [name, value] of Object.entries({ cols, rows })) {
-		if (Number.isInteger(value) && value >= 1 && value <= 65_535) continue;
-		throw new SessionError("invalid_argument", `${name} must be a whole number from 1 to 65535, not ${value}`);
 	}
 }
 

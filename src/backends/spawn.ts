@@ -1,13 +1,12 @@
 /** Starts programs, on a terminal or on pipes. */
 
 import type { Clock } from "../core/clock.ts";
-import type { Spawn } from "../core/process.ts";
+import { checkSize, type Spawn } from "../core/process.ts";
 import { becomeSubreaper } from "../native/addon.ts";
 import { systemClock } from "./clock.ts";
 import { reapOrphans } from "./exit.ts";
 import { type Find, findDescendants } from "./kill.ts";
 import { spawnPipe } from "./pipe.ts";
-import { checkSize } from "./program.ts";
 import { spawnPty } from "./pty.ts";
 import { toSpawnError } from "./start.ts";
 

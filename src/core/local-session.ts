@@ -8,7 +8,7 @@ import type { Fact, Item, Mark, Size, Start } from "./event.ts";
 import { InputQueue } from "./input.ts";
 import { WriterLease } from "./lease.ts";
 import { Log } from "./log.ts";
-import type { KillOptions, Process, Spawn } from "./process.ts";
+import { checkSize, type KillOptions, type Process, type Spawn } from "./process.ts";
 import type {
 	Act,
 	ActOptions,
@@ -100,7 +100,7 @@ export class LocalSession implements Session {
 
 	async act(act: Act, options: ActOptions = {}): Promise<Receipt> {
 		this.#lease.check(options.fence);
-		if (act.kind === "resize") this.#checkSize(act.size);
+		if (act.kind === "resize") this.#checkResize(act.size);
 		const receipt = this.#input.accept(act, options.origin);
 		this.#lastActivity = this.#clock.now();
 		return receipt;
@@ -188,12 +188,9 @@ export class LocalSession implements Session {
 		else this.#process?.resume();
 	}
 
-	#checkSize(size: Size): void {
+	#checkResize(size: Size): void {
 		if (this.spec.mode !== "pty") throw new SessionError("unsupported", "a session on pipes has no size");
-		for (const [name, value] of Object.entries(size)) {
-			if (Number.isInteger(value) && value >= 1 && value <= 65_535) continue;
-			throw new SessionError("invalid_argument", `${name} must be a whole number from 1 to 65535, not ${value}`);
-		}
+		checkSize(size);
 	}
 
 	#checkIdle(): void {

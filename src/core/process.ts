@@ -1,5 +1,6 @@
 /** What a backend must be: how the core starts a program and acts on it. */
 
+import { SessionError } from "./errors.ts";
 import type { Exit, Fact, Size } from "./event.ts";
 
 export type Command = {
@@ -71,4 +72,12 @@ export type Spawn = (command: Command, report: (fact: Fact) => void) => Promise<
 export function withReason(exit: Exit, options: KillOptions | undefined): Exit {
 	if (options?.reason === undefined) return exit;
 	return { ...exit, reason: options.reason, ...(options.by === undefined ? {} : { by: options.by }) };
+}
+
+/** Refuses what the kernel would cut to 16 bits. */
+export function checkSize({ cols, rows }: Size): void {
+	for (const [name, value] of Object.entries({ cols, rows })) {
+		if (Number.isInteger(value) && value >= 1 && value <= 65_535) continue;
+		throw new SessionError("invalid_argument", `${name} must be a whole number from 1 to 65535, not ${value}`);
+	}
 }
