@@ -133,9 +133,17 @@ export type StartRequest = {
 	readonly cwd?: string | undefined;
 	/** Added to the child's environment; null takes a variable away. */
 	readonly env?: Readonly<Record<string, string | null>> | undefined;
+	/** What `env` is added to, where a protocol promises something else than the server gives to every child. */
+	readonly base?: Readonly<Record<string, string>> | undefined;
+	/** The environment to the letter, without even the mark by which stray processes are found. */
+	readonly exactEnv?: Readonly<Record<string, string>> | undefined;
 	readonly mode?: "pty" | "pipe" | undefined;
 	readonly size?: Partial<Size> | undefined;
 	readonly stdin?: "open" | "closed" | undefined;
+	readonly stderr?: "apart" | "merged" | undefined;
+	readonly uid?: number | undefined;
+	readonly gid?: number | undefined;
+	readonly groups?: readonly number[] | undefined;
 	readonly name?: string | undefined;
 	readonly labels?: Readonly<Record<string, string>> | undefined;
 	readonly workspace?: string | undefined;
@@ -143,7 +151,8 @@ export type StartRequest = {
 	readonly retention?: { readonly [K in keyof Retention]?: Retention[K] | undefined } | undefined;
 	readonly timeoutMs?: number | undefined;
 	readonly idleTimeoutMs?: number | undefined;
-	readonly drainMs?: number | undefined;
+	/** How long `closed` may wait for others that hold the terminal or the pipes; null waits for them. */
+	readonly drainMs?: number | null | undefined;
 };
 
 /** Completes a request into something that can be started: its id, its environment, the defaults. */
@@ -152,6 +161,8 @@ export type Prepare = (request: StartRequest) => SessionStart;
 declare module "fastify" {
 	interface FastifyContextConfig {
 		policy?: Policy;
+		/** Whether this is for upgrades. */
+		isSocket?: boolean;
 	}
 	interface FastifyRequest {
 		/** Who is calling, on every route whose policy is not `public`. */

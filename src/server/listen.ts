@@ -2,12 +2,13 @@
 
 import { setMaxListeners } from "node:events";
 import type { AddressInfo, Socket } from "node:net";
-import { type FastifyInstance, type FastifyReply, fastify, type RouteOptions } from "fastify";
+import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify, type RouteOptions } from "fastify";
 import { SessionError } from "../core/errors.ts";
 import { type Authorize, type Front, type Hosting, type Policy, policies } from "../fronts/front.ts";
 import { answerErrors, toMessage } from "../fronts/native/errors.ts";
 import { type ErrorMessage, limits } from "../protocol/messages.ts";
 import { admit, checkHost, checkOrigin, isUpgrade, type NoteFailure } from "./door.ts";
+import { routeUpgrades } from "./upgrades.ts";
 
 export { adminOnly, anybody } from "./door.ts";
 
@@ -21,6 +22,10 @@ export type ListenOptions = {
 	readonly allowedHosts?: readonly string[];
 	/** Pages that may use us, besides those that come from where we are. */
 	readonly allowedOrigins?: readonly string[];
+	/** Takes requests for every host and from every page, as the server that one front stands in for does. */
+	readonly isOpen?: boolean;
+	/** Answers what there is no route for; in the words of the native front, if left out. */
+	readonly answerUnknown?: (request: FastifyRequest, reply: FastifyReply) => FastifyReply;
 	/** A certificate and its key, as PEM. */
 	readonly tls?: { readonly cert: string; readonly key: string } | undefined;
 	/** Whether browsers reach us over TLS that somebody else does. */
@@ -122,10 +127,7 @@ function assemble(options: ListenOptions, hosting: Hosting): FastifyInstance {
 	});
 	app.decorateRequest("principal", null);
 	answerErrors(app, hosting);
-	app.setNotFoundHandler((request, reply) => {
-		const path = request.url.split("?", 1)[0]?.slice(0, 200);
-		return reply.code(404).send(toMessage(new SessionError("unsupported", `there is no ${request.method} ${path}`)));
-	});
+	app.setNotFoundHandler(options.answerUnknown ?? answerUnknown);
 	const hosts = allowedHosts(options);
 	const origins = {
 		scheme: options.tls || options.behindProxy ? "https:" : "http:",
@@ -135,15 +137,18 @@ function assemble(options: ListenOptions, hosting: Hosting): FastifyInstance {
 	app.addHook("onRequest", async (request, reply) => {
 		reply.headers(safeHeaders);
 		if (isUpgrade(request)) reply.header("connection", "close");
+		if (options.isOpen) return;
 		checkHost(request, hosts);
 		checkOrigin(request, origins);
 	});
-	// A refused upgrade is a connection that nobody listens to and no time limit ends.
-	app.addHook("onResponse", async (request) => {
-		if (isUpgrade(request)) request.raw.socket.destroySoon();
-	});
+	routeUpgrades(app, hosting.closing);
 	for (const front of options.fronts) app.register(async (scope) => host(front, scope, options, hosting));
 	return app;
+}
+
+function answerUnknown(request: FastifyRequest, reply: FastifyReply): FastifyReply {
+	const path = request.url.split("?", 1)[0]?.slice(0, 200);
+	return reply.code(404).send(toMessage(new SessionError("unsupported", `there is no ${request.method} ${path}`)));
 }
 
 /** Gives a front its own scope, in which no route exists without a policy and none is reached without it. */
@@ -157,11 +162,10 @@ function host(front: Front, scope: FastifyInstance, options: ListenOptions, host
 	front.register(scope, hosting);
 }
 
-function routesOf(front: Front, { method, url, config, ...route }: RouteOptions): Route[] {
+function routesOf(front: Front, { method, url, config }: RouteOptions): Route[] {
 	const policy = policies.find((known) => known === config?.policy);
 	if (policy === undefined) throw new Error(`invariant: ${front.name} declares no policy for ${method} ${url}`);
-	const { websocket, wsHandler } = route as { websocket?: boolean; wsHandler?: unknown };
-	const isSocket = websocket === true || wsHandler !== undefined;
+	const isSocket = config?.isSocket === true;
 	return [method].flat().map((one) => ({ front: front.name, method: String(one), url, policy, isSocket }));
 }
 

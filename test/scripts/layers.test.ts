@@ -43,7 +43,15 @@ const layers: { file: string; allowed: string[]; refused: string[] }[] = [
 	},
 	{
 		file: "src/fronts/native/x.ts",
-		allowed: ["./y.ts", "../front.ts", "../../core/log.ts", "../../protocol/y.ts", "fastify", "node:http"],
+		allowed: [
+			"./y.ts",
+			"../front.ts",
+			"../upgrade.ts",
+			"../../core/log.ts",
+			"../../protocol/y.ts",
+			"fastify",
+			"node:http",
+		],
 		refused: ["../prepare.ts", "../codex-exec/y.ts", "../../backends/y.ts", "../../journal/y.ts", "../../server/y.ts"],
 	},
 	{

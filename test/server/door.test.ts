@@ -1,12 +1,12 @@
 import { once } from "node:events";
 import { createConnection } from "node:net";
-import websocket from "@fastify/websocket";
 import { afterEach, describe, expect, it } from "vitest";
 import { WebSocket } from "ws";
 import { Failures } from "../../src/access/rate.ts";
 import { SessionError } from "../../src/core/errors.ts";
 import { checkAttachments, type Front, type Hosting, type Policy, type Principal } from "../../src/fronts/front.ts";
 import { answerErrors } from "../../src/fronts/native/errors.ts";
+import { createAcceptor } from "../../src/fronts/upgrade.ts";
 import { type Listener, type ListenOptions, listen } from "../../src/server/listen.ts";
 import { ADMIN_TOKEN, type Opened, openAccess } from "../access/open-access.ts";
 import { FakeClock } from "../helpers/fake-clock.ts";
@@ -21,18 +21,14 @@ function front(seen: Principal[], policy: Policy = "read"): Front {
 		credential: (request) => /^Bearer (\S+)$/.exec(request.headers.authorization ?? "")?.[1],
 		register(app, hosting) {
 			answerErrors(app, hosting);
-			app.register(websocket, { options: { handleProtocols: () => "hawser.v1" } });
-			app.after(() => {
-				app.get("/socket/:id", { websocket: true, config: { policy } }, (socket, request) => {
-					if (request.principal) seen.push(request.principal);
-					request.principal?.revoked.addEventListener("abort", () => socket.close(4003));
-				});
-				app.get("/hidden", {
-					websocket: true,
-					config: { policy },
-					preHandler: async () => Promise.reject(new SessionError("session_not_found", "there is no such session")),
-					handler: () => {},
-				});
+			const accept = createAcceptor({ maxPayload: 1024, subprotocol: "hawser.v1" });
+			app.get("/socket/:id", { config: { policy, isSocket: true } }, async (request, reply) => {
+				const socket = await accept(request, reply);
+				if (request.principal) seen.push(request.principal);
+				request.principal?.revoked.addEventListener("abort", () => socket.close(4003));
+			});
+			app.get("/hidden", { config: { policy, isSocket: true } }, async () => {
+				throw new SessionError("session_not_found", "there is no such session");
 			});
 			app.post("/make", { config: { policy: "manage" } }, async () => "made");
 			app.get("/look", { config: { policy } }, async () => "seen");

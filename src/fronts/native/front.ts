@@ -16,7 +16,6 @@ import { addSessions } from "./sessions.ts";
 import { addSocket } from "./socket.ts";
 import { addSystem } from "./system.ts";
 import { createTraffic } from "./traffic.ts";
-import { addUpgrades } from "./upgrades.ts";
 import { compileValidator } from "./validation.ts";
 
 export function createNativeFront(parts: NativeParts): Front {
@@ -39,12 +38,7 @@ export function createNativeFront(parts: NativeParts): Front {
 			addActs(typed, parts, hosting, traffic);
 			addOutput(typed, parts, hosting, traffic);
 			addEvents(typed, feed, hosting, traffic);
-			addUpgrades(app, hosting);
-			// In a scope of its own, because only routes that come after the plugin are reached by upgrades.
-			app.register((inner, _options, done) => {
-				addSocket(inner.withTypeProvider<TypeBoxTypeProvider>(), parts, hosting, traffic);
-				done();
-			});
+			addSocket(typed, parts, hosting, traffic);
 		},
 	};
 }

@@ -1,10 +1,11 @@
 /** The WebSocket `hawser.v1` at `/v1/sessions/:id/attach`: who may open one, and what ends it. */
 
-import type { WebSocket } from "@fastify/websocket";
 import type { FastifyRequest } from "fastify";
+import type { WebSocket } from "ws";
 import { SessionError } from "../../core/errors.ts";
-import { type CloseCode, closeCodes, subprotocol } from "../../protocol/socket.ts";
+import { type CloseCode, closeCodes, socketLimits, subprotocol } from "../../protocol/socket.ts";
 import { checkAttachments, type Hosting } from "../front.ts";
+import { createAcceptor, handshakeFault } from "../upgrade.ts";
 import { Connection } from "./connection.ts";
 import { watchLiveness } from "./liveness.ts";
 import { idParams } from "./messages.ts";
@@ -19,12 +20,12 @@ const KEEP_ALIVE_MS = 15_000;
 type Attach = FastifyRequest<{ Params: { id: string } }>;
 
 export function addSocket(app: NativeApp, parts: NativeParts, hosting: Hosting, traffic: Traffic): void {
+	const accept = createAcceptor({ maxPayload: socketLimits.binaryBytes, subprotocol });
 	app.get(
 		"/v1/sessions/:id/attach",
 		{
-			config: { policy: "read", summary: "Attach by WebSocket (hawser.v1)", answers: { 101: "" } },
+			config: { policy: "read", isSocket: true, summary: "Attach by WebSocket (hawser.v1)", answers: { 101: "" } },
 			schema: { params: idParams },
-			websocket: true,
 			// Everything that can be refused is refused before the upgrade, as an HTTP error that any client can show.
 			preHandler: async (request: Attach) => {
 				const session = findSession(parts.sessions, request);
@@ -32,7 +33,7 @@ export function addSocket(app: NativeApp, parts: NativeParts, hosting: Hosting, 
 				checkAttachments((await session.info()).attachments, hosting);
 			},
 		},
-		(socket: WebSocket, request: Attach) => attach(socket, request, { parts, hosting, traffic }),
+		async (request: Attach, reply) => attach(await accept(request, reply), request, { parts, hosting, traffic }),
 	);
 }
 
@@ -71,7 +72,7 @@ function attach(socket: WebSocket, request: Attach, { parts, hosting, traffic }:
 
 function checkUpgrade(request: Attach): void {
 	const offered = (request.headers["sec-websocket-protocol"] ?? "").split(",").map((name) => name.trim());
-	if (request.ws && offered.includes(subprotocol)) return;
+	if (handshakeFault(request) === undefined && offered.includes(subprotocol)) return;
 	throw new SessionError("invalid_argument", `this is a WebSocket, and its subprotocol is ${subprotocol}`, {
 		hint: `connect with a WebSocket client that offers ${subprotocol}`,
 	});

@@ -1,0 +1,74 @@
+/** Makes a WebSocket of a request, once its front has decided that it may become one. */
+
+import type { IncomingMessage } from "node:http";
+import type { Duplex } from "node:stream";
+import type { FastifyReply, FastifyRequest } from "fastify";
+import { type ServerOptions, type WebSocket, WebSocketServer } from "ws";
+import { invariant } from "../core/errors.ts";
+
+/** What the server keeps of an upgrade while the request passes the hooks and routes like any other. */
+export type UpgradeOffer = {
+	readonly socket: Duplex;
+	/** What came after the request's head. */
+	readonly head: Buffer;
+	/** Called when the connection is the WebSocket's. */
+	readonly taken: () => void;
+};
+
+const offers = new WeakMap<IncomingMessage, UpgradeOffer>();
+
+/** For the server: this request may be upgraded. */
+export function offerUpgrade(request: IncomingMessage, offer: UpgradeOffer): void {
+	offers.set(request, offer);
+}
+
+/** What of a handshake is not as it must be (RFC 6455 §4.2.1); undefined when it can be completed. */
+export type HandshakeFault = "connection" | "upgrade" | "version" | "key";
+
+export function handshakeFault({ headers, raw }: FastifyRequest): HandshakeFault | undefined {
+	if (!/(^|,)\s*upgrade\s*(,|$)/i.test(headers.connection ?? "")) return "connection";
+	if (headers.upgrade?.toLowerCase() !== "websocket" || !offers.has(raw)) return "upgrade";
+	if (headers["sec-websocket-version"] !== "13") return "version";
+	if (!/^[+/0-9A-Za-z]{22}==$/.test(headers["sec-websocket-key"] ?? "")) return "key";
+	return undefined;
+}
+
+export type AcceptorOptions = {
+	/** Of one message; zero for no limit. */
+	readonly maxPayload: number;
+	/** Named in the answer when it is offered; all others are passed over. */
+	readonly subprotocol?: string;
+};
+
+/** Completes the handshake of a request without a fault; the connection is the front's from then on. */
+export type Accept = (request: FastifyRequest, reply: FastifyReply) => Promise<WebSocket>;
+
+/** A message of more fragments than this is an attack on our memory. */
+const MAX_FRAGMENTS = 1024;
+
+export function createAcceptor({ maxPayload, subprotocol }: AcceptorOptions): Accept {
+	const options: ServerOptions & { maxFragments: number } = {
+		noServer: true,
+		clientTracking: false,
+		perMessageDeflate: false,
+		maxPayload,
+		maxFragments: MAX_FRAGMENTS,
+		// `ws` would repeat the first that is offered, which may be a ticket.
+		handleProtocols: (offered) => (subprotocol !== undefined && offered.has(subprotocol) ? subprotocol : false),
+	};
+	const server = new WebSocketServer(options);
+	return ({ raw }, reply) => {
+		const offer = offers.get(raw);
+		invariant(offer, "a request that is no upgrade can't become a WebSocket");
+		offers.delete(raw);
+		reply.hijack();
+		return new Promise((resolve) => {
+			server.handleUpgrade(raw, offer.socket, offer.head, (socket) => {
+				// A broken connection is the client's business; `close` follows and says all there is to say.
+				socket.on("error", () => {});
+				offer.taken();
+				resolve(socket);
+			});
+		});
+	};
+}
