@@ -173,6 +173,8 @@ struct start {
 	int stdio[3];
 	bool terminal;
 	int uid, gid; // -1: as we are
+	gid_t *groups; // what a change of user gives besides; none, when left out
+	size_t group_count;
 	bool limited[LIMIT_COUNT];
 	struct rlimit limits[LIMIT_COUNT];
 	int highest;
@@ -214,7 +216,7 @@ static _Noreturn void child(struct start *start) {
 	for (size_t i = 0; i < LIMIT_COUNT; i++)
 		if (start->limited[i] && setrlimit(LIMITS[i].resource, &start->limits[i]) < 0) give_up(start, "limits", errno);
 	if (start->uid >= 0 || start->gid >= 0)
-		if (syscall(SETGROUPS, 0, NULL) < 0) give_up(start, "setgroups", errno);
+		if (syscall(SETGROUPS, start->group_count, start->groups) < 0) give_up(start, "setgroups", errno);
 	if (start->gid >= 0 && syscall(SETGID, start->gid) < 0) give_up(start, "setgid", errno);
 	if (start->uid >= 0 && syscall(SETUID, start->uid) < 0) give_up(start, "setuid", errno);
 	// After the change of user, who may not be allowed where we are.
@@ -313,13 +315,16 @@ static bool open_pipe(int *kept, int *given, int ours) {
 	return fcntl(*kept, F_SETFL, O_NONBLOCK) == 0;
 }
 
-static bool open_pipes(struct start *start, struct ends *ends, bool empty_input) {
+static bool open_pipes(struct start *start, struct ends *ends, bool empty_input, bool one_output) {
 	start->step = "pipe";
 	if (empty_input) {
 		start->stdio[0] = lift(open("/dev/null", O_RDONLY | O_CLOEXEC));
 		if (start->stdio[0] < 0) return false;
 	} else if (!open_pipe(&ends->input, &start->stdio[0], 1)) return false;
-	if (!open_pipe(&ends->output, &start->stdio[1], 0) || !open_pipe(&ends->error, &start->stdio[2], 0)) return false;
+	if (!open_pipe(&ends->output, &start->stdio[1], 0)) return false;
+	if (one_output) start->stdio[2] = fcntl(start->stdio[1], F_DUPFD_CLOEXEC, 3);
+	else if (!open_pipe(&ends->error, &start->stdio[2], 0)) return false;
+	if (start->stdio[2] < 0) return false;
 	fcntl(ends->output, F_SETPIPE_SZ, PIPE_BYTES); // The kernel may refuse; then it stays as it is.
 	start->step = NULL;
 	return true;
@@ -333,6 +338,22 @@ static bool open_nothing(struct start *start, int output) {
 	start->stdio[2] = fcntl(start->stdio[1], F_DUPFD_CLOEXEC, 3);
 	if (start->stdio[0] < 0 || start->stdio[1] < 0 || start->stdio[2] < 0) return false;
 	start->step = NULL;
+	return true;
+}
+
+static bool read_groups(napi_env env, napi_value groups, struct start *start) {
+	uint32_t length = 0;
+	if (napi_get_array_length(env, groups, &length) != napi_ok || length == 0) return true;
+	start->groups = calloc(length, sizeof *start->groups);
+	if (start->groups == NULL) return false;
+	start->group_count = length;
+	for (uint32_t i = 0; i < length; i++) {
+		napi_value value;
+		double group;
+		napi_get_element(env, groups, i, &value);
+		if (!to_number(env, value, &group)) return false;
+		start->groups[i] = (gid_t)group;
+	}
 	return true;
 }
 
@@ -353,6 +374,7 @@ static bool read_start(napi_env env, napi_value options, struct start *start) {
 	start->gid = get_int(env, options, "gid", -1);
 	if (start->uid == (int)geteuid()) start->uid = -1;
 	if (start->gid == (int)getegid()) start->gid = -1;
+	if (!read_groups(env, get(env, options, "groups"), start)) return false;
 	napi_value limits = get(env, options, "limits");
 	napi_valuetype type = napi_undefined;
 	napi_typeof(env, limits, &type);
@@ -374,7 +396,7 @@ static bool open_stdio(napi_env env, napi_value options, struct start *start, st
 		struct winsize size = {.ws_col = (unsigned short)get_int(env, options, "cols", 80), .ws_row = (unsigned short)get_int(env, options, "rows", 24)};
 		opened = open_terminal(start, ends, &size);
 	} else if (kind != NULL && strcmp(kind, "pipe") == 0) {
-		opened = open_pipes(start, ends, get_int(env, options, "emptyInput", 0) != 0);
+		opened = open_pipes(start, ends, get_int(env, options, "emptyInput", 0) != 0, get_int(env, options, "oneOutput", 0) != 0);
 	} else {
 		opened = open_nothing(start, get_int(env, options, "output", -1));
 	}
@@ -409,6 +431,7 @@ static napi_value spawn(napi_env env, napi_callback_info info) {
 	free_strings(start.env);
 	free(start.script);
 	free(start.cwd);
+	free(start.groups);
 	if (start.step != NULL) {
 		shut(&ends.input);
 		shut(&ends.output);

@@ -8,23 +8,40 @@ export const marker = "HAWSER_SESSION";
 /** Where programs are looked for when the server itself has no PATH. */
 const defaultPath = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
-/** The environment of a session's program; a null in the request takes a variable away. */
-export function childEnvironment(
-	base: NodeJS.ProcessEnv,
-	request: Readonly<Record<string, string | null>>,
-	sessionId: string,
-): Record<string, string> {
+/** What every program is given of the environment of the server. */
+export function inheritedFrom(own: NodeJS.ProcessEnv): Record<string, string> {
 	const env: Record<string, string> = { PATH: defaultPath };
-	for (const [name, value] of Object.entries(base)) {
+	for (const [name, value] of Object.entries(own)) {
 		if (value !== undefined && (inherited.has(name) || name.startsWith("LC_"))) env[name] = value;
 	}
-	env.TERM = "xterm-256color";
-	env.COLORTERM = "truecolor";
+	return { ...env, TERM: "xterm-256color", COLORTERM: "truecolor" };
+}
+
+/** The environment of a session's program; a null in the request takes a variable away, and `base` stands for what every program is given. */
+export function childEnvironment(
+	own: NodeJS.ProcessEnv,
+	request: Readonly<Record<string, string | null>>,
+	sessionId: string,
+	base: Readonly<Record<string, string>> = inheritedFrom(own),
+): Record<string, string> {
+	const env = { ...base };
 	for (const [name, value] of Object.entries(request)) {
 		if (value === null) delete env[name];
 		else env[name] = value;
 	}
 	// Last, so that no request can hide a program from its own end.
 	env[marker] = sessionId;
+	return env;
+}
+
+/** Names of our own settings, tokens among them, and of the tokens of the servers that we stand in for. */
+const secret = /^(HAWSER_|EXECD_ACCESS_TOKEN$)/;
+
+/** All of the server's environment but what is its own business, for protocols that promise it to their programs. */
+export function wholeEnvironment(own: NodeJS.ProcessEnv): Record<string, string> {
+	const env: Record<string, string> = {};
+	for (const [name, value] of Object.entries(own)) {
+		if (value !== undefined && !secret.test(name)) env[name] = value;
+	}
 	return env;
 }

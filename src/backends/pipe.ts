@@ -8,13 +8,18 @@ import { type Face, Program, type Surroundings } from "./program.ts";
 import { toNative } from "./start.ts";
 
 export function spawnPipe(command: Command, report: (fact: Fact) => void, around: Surroundings): Process {
-	const spawned = spawn({ ...toNative(command), stdio: "pipe", emptyInput: command.stdin === "closed" ? 1 : 0 });
+	const spawned = spawn({
+		...toNative(command),
+		stdio: "pipe",
+		emptyInput: command.stdin === "closed" ? 1 : 0,
+		oneOutput: command.stderr === "merged" ? 1 : 0,
+	});
 	const face: Face = {
 		kind: "pipe",
 		hangUp: constants.signals.SIGTERM,
 		outputs: [
 			{ stream: "stdout", fd: spawned.output },
-			{ stream: "stderr", fd: spawned.error },
+			...(spawned.error < 0 ? [] : [{ stream: "stderr", fd: spawned.error } as const]),
 		],
 		signal: (signo) => void signalGroup(spawned.pid, signo),
 		eof: (writer) => writer.end(),

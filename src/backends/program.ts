@@ -185,8 +185,9 @@ export class Program implements Process {
 	}
 
 	#limitDrain(): void {
-		if (this.#isClosed || this.#isPaused) return;
-		this.#cancelDrain ??= this.#clock.after(this.#command.drainMs, () => this.#finish());
+		const { drainMs } = this.#command;
+		if (this.#isClosed || this.#isPaused || drainMs === null) return;
+		this.#cancelDrain ??= this.#clock.after(drainMs, () => this.#finish());
 	}
 
 	#finish(): void {

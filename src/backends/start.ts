@@ -7,7 +7,7 @@ import { candidates, isNativeError, type NativeError, type NativeSpawn } from ".
 
 /** Everything but the kind of input and output. */
 export function toNative(command: Command): Omit<NativeSpawn, "stdio"> {
-	const { argv, arg0, env, cwd, uid, gid, limits } = command;
+	const { argv, arg0, env, cwd, uid, gid, groups, limits } = command;
 	const program = argv[0];
 	if (program === undefined || program === "") throw new SessionError("invalid_argument", "argv must name a program");
 	const environment = Object.entries(env).map(([name, value]) => `${name}=${value}`);
@@ -20,7 +20,10 @@ export function toNative(command: Command): Omit<NativeSpawn, "stdio"> {
 			"invalid_argument",
 			`${JSON.stringify(badName)} can't be the name of an environment variable`,
 		);
-	checkNumbers({ uid, gid }, 2 ** 31 - 1);
+	checkNumbers(
+		{ uid, gid, ...Object.fromEntries((groups ?? []).map((group, i) => [`group ${i + 1}`, group])) },
+		2 ** 31 - 1,
+	);
 	checkNumbers(limits ?? {}, Number.MAX_SAFE_INTEGER);
 	return {
 		files: candidates(program, env.PATH),
@@ -29,6 +32,7 @@ export function toNative(command: Command): Omit<NativeSpawn, "stdio"> {
 		cwd,
 		...(uid === undefined ? {} : { uid }),
 		...(gid === undefined ? {} : { gid }),
+		...(groups === undefined ? {} : { groups }),
 		...(limits === undefined ? {} : { limits }),
 	};
 }

@@ -16,12 +16,16 @@ export type Command = {
 	readonly size: Size;
 	/** On pipes, `closed` gives the program an empty input from the start. */
 	readonly stdin: "open" | "closed";
+	/** On pipes, `merged` sends stderr into stdout, so that the order in which they were written is kept. */
+	readonly stderr?: "apart" | "merged";
 	readonly uid?: number;
 	readonly gid?: number;
+	/** The groups it is in besides; none, for another user, when left out. */
+	readonly groups?: readonly number[];
 	/** Soft and hard limit at once, by the names of `setrlimit` in lower case. */
 	readonly limits?: Readonly<Partial<Record<"nofile" | "nproc" | "as" | "core" | "fsize" | "cpu", number>>>;
-	/** How long `closed` may wait after `exited` for others that still hold the terminal or the pipes. */
-	readonly drainMs: number;
+	/** How long `closed` may wait after `exited` for others that still hold the terminal or the pipes; null waits for them. */
+	readonly drainMs: number | null;
 	/** Marks every descendant, so that the whole tree can be found again; see HAWSER_SESSION. */
 	readonly sessionId: string;
 };

@@ -16,10 +16,11 @@ export type PrepareParts = {
 	readonly defaults: StartDefaults;
 	readonly newId: () => string;
 	readonly now: () => number;
-	/** The child's whole environment, for what a request adds and takes away. */
+	/** The child's whole environment, for what a request adds and takes away, and what that is added to. */
 	readonly environment: (
 		request: Readonly<Record<string, string | null>>,
 		sessionId: string,
+		base: Readonly<Record<string, string>> | undefined,
 	) => Readonly<Record<string, string>>;
 };
 
@@ -54,16 +55,29 @@ export function createPrepare(parts: PrepareParts): Prepare {
 			},
 			command: {
 				argv: request.argv,
-				...(request.arg0 === undefined ? {} : { arg0: request.arg0 }),
-				env: parts.environment(request.env ?? {}, id),
+				env: request.exactEnv ?? parts.environment(request.env ?? {}, id, request.base),
 				cwd,
 				mode,
 				size: { cols: request.size?.cols ?? DEFAULT_SIZE.cols, rows: request.size?.rows ?? DEFAULT_SIZE.rows },
 				stdin: request.stdin ?? "open",
-				drainMs: request.drainMs ?? defaults.drainMs,
+				...given({
+					arg0: request.arg0,
+					stderr: request.stderr,
+					uid: request.uid,
+					gid: request.gid,
+					groups: request.groups,
+				}),
+				drainMs: request.drainMs === undefined ? defaults.drainMs : request.drainMs,
 				sessionId: id,
 			},
 		};
+	};
+}
+
+/** Only what was said. */
+function given<Fields extends object>(fields: Fields): { [K in keyof Fields]?: Exclude<Fields[K], undefined> } {
+	return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as {
+		[K in keyof Fields]?: Exclude<Fields[K], undefined>;
 	};
 }
 

@@ -19,9 +19,13 @@ export type NativeSpawn = {
 	readonly rows?: number;
 	/** 1 gives a program on pipes an empty input. */
 	readonly emptyInput?: 0 | 1;
+	/** 1 gives it one pipe for stdout and stderr. */
+	readonly oneOutput?: 0 | 1;
 	readonly output?: number;
 	readonly uid?: number;
 	readonly gid?: number;
+	/** Besides `gid`, where user or group change. */
+	readonly groups?: readonly number[];
 	readonly limits?: Readonly<Record<string, number>>;
 };
 

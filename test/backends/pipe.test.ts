@@ -1,8 +1,13 @@
 /** Programs on pipes. */
 
+import { execFileSync } from "node:child_process";
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
 import { expect, test } from "vitest";
-import { spawn } from "../../src/backends/spawn.ts";
+import { createSpawn, spawn } from "../../src/backends/spawn.ts";
 import { testBackend } from "../contract/backend.ts";
+import { FakeClock } from "../helpers/fake-clock.ts";
+import { temporaryDirectory } from "../helpers/temporary.ts";
 import { Run } from "./run.ts";
 
 testBackend("pipe");
@@ -12,6 +17,28 @@ const start = (script: string, options = {}) => Run.start(spawn, ["bash", "-c", 
 test("stdout and stderr come apart", async () => {
 	const run = await (await start("echo one; echo two >&2; echo three")).closed();
 	expect([run.text("stdout"), run.text("stderr")]).toEqual(["one\nthree\n", "two\n"]);
+});
+
+test("merged, both come through one pipe in the order in which they were written", async () => {
+	const script = "for i in {1..500}; do echo out $i; echo err $i >&2; done";
+	const run = await (await start(script, { stderr: "merged" })).closed();
+	const written = Array.from({ length: 500 }, (_, i) => `out ${i + 1}\nerr ${i + 1}\n`).join("");
+	expect(run.text("stdout")).toBe(written);
+	expect(run.text("stderr")).toBe("");
+});
+
+test("with no limit for the drain, closed waits for whoever holds the pipes, however long", async () => {
+	const clock = new FakeClock();
+	const fifo = join(await temporaryDirectory(), "fifo");
+	execFileSync("mkfifo", [fifo]);
+	const script = `{ read line < ${fifo}; echo late; } & exit 3`;
+	const run = await Run.start(createSpawn({ clock }), ["bash", "-c", script], { drainMs: null });
+	await run.until(() => run.exit !== undefined);
+	clock.advance(24 * 3600 * 1000);
+	expect(run.isClosed).toBe(false);
+	await writeFile(fifo, "go\n");
+	await run.closed();
+	expect([run.text(), run.exit]).toEqual(["late\n", { code: 3, signal: null }]);
 });
 
 test("they are real pipes, which a program can open again by name", async () => {

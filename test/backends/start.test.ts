@@ -4,7 +4,7 @@ import { mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
-import { childEnvironment } from "../../src/backends/environment.ts";
+import { childEnvironment, wholeEnvironment } from "../../src/backends/environment.ts";
 import { parseSignal, signalName } from "../../src/backends/signals.ts";
 import { spawn } from "../../src/backends/spawn.ts";
 import type { Command } from "../../src/core/process.ts";
@@ -70,6 +70,25 @@ test("a child gets an allow-list of our environment, what was asked for, and its
 		LC_ALL: "C",
 		TERM: "xterm-256color",
 		EDITOR: "vi",
+		HAWSER_SESSION: "s1",
+	});
+});
+
+test("a protocol may promise all of our environment, but neither our settings nor our tokens", () => {
+	const own = {
+		PATH: "/bin",
+		SECRET: "x",
+		HAWSER_TOKEN: "t",
+		EXECD_ACCESS_TOKEN: "t",
+		EXECD_ENVS: "/e",
+		TZ: undefined,
+	};
+	const base = wholeEnvironment(own);
+	expect(base).toEqual({ PATH: "/bin", SECRET: "x", EXECD_ENVS: "/e" });
+	expect(childEnvironment(own, { SECRET: null, A: "b" }, "s1", base)).toEqual({
+		PATH: "/bin",
+		EXECD_ENVS: "/e",
+		A: "b",
 		HAWSER_SESSION: "s1",
 	});
 });

@@ -70,7 +70,7 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
 		},
 		newId: () => createId(randomBytes),
 		now: Date.now,
-		environment: (request, id) => childEnvironment(process.env, request, id),
+		environment: (request, id, base) => childEnvironment(process.env, request, id, base),
 	});
 	const problems: unknown[] = [];
 	const operator = adminOnly(TOKEN);

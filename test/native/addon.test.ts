@@ -181,6 +181,8 @@ describe.each(["pty", "pipe"] as const)("starting on a %s", (stdio) => {
 	test("becomes another user, without our groups", async () => {
 		const { text } = await run(["sh", "-c", "id -u; id -g; id -G"], { stdio, uid: 65534, gid: 65534 });
 		expect(text).toBe("65534\n65534\n65534\n");
+		const grouped = await run(["id", "-G"], { stdio, uid: 65534, gid: 65534, groups: [4, 24] });
+		expect(grouped.text).toBe("65534 4 24\n");
 		expect(readFileSync("/proc/self/status", "latin1")).toMatch(/^Uid:\t0\t/m);
 	});
 
