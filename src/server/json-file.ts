@@ -1,0 +1,31 @@
+/** A small file of JSON that is whole after any crash: the last value written, or the one before it. */
+
+import { readFile } from "node:fs/promises";
+import { writeAtomically } from "../keeper/record.ts";
+
+export class JsonFile {
+	readonly #path: string;
+	#last: Promise<void> = Promise.resolve();
+
+	constructor(path: string) {
+		this.#path = path;
+	}
+
+	/** Undefined when nothing was ever written. */
+	async read(): Promise<unknown> {
+		try {
+			return JSON.parse(await readFile(this.#path, "utf8")) as unknown;
+		} catch (error) {
+			if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
+			throw error;
+		}
+	}
+
+	/** One at a time, in order; a failed one does not stop the next. */
+	write(value: unknown): Promise<void> {
+		const text = `${JSON.stringify(value)}\n`;
+		const written = this.#last.then(() => writeAtomically(this.#path, text));
+		this.#last = written.catch(() => {});
+		return written;
+	}
+}
