@@ -47,7 +47,7 @@ export function killTree({ find, signo, graceMs }: KillPlan): Killing {
 			if (overdueMs > giveUpMs && !isEmpty) {
 				throw new Error(`processes ${left?.map(({ pid }) => pid).join(", ")} can't be ended`);
 			}
-			for (const one of left ?? []) {
+			for (const one of (left ?? []).sort(olderFirst)) {
 				const name = `${one.pid} ${one.startTime}`;
 				if (overdueMs >= 0) send(one, SIGKILL);
 				else if (!asked.has(name)) {
@@ -74,6 +74,11 @@ export function killTree({ find, signo, graceMs }: KillPlan): Killing {
 			wake();
 		},
 	};
+}
+
+/** Parents before their children: a shell whose child was ended first would go on with its next command. */
+function olderFirst(a: Living, b: Living): number {
+	return a.startTime - b.startTime || a.pid - b.pid;
 }
 
 function send({ pid, startTime }: Living, signo: number): void {

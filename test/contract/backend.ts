@@ -232,6 +232,15 @@ export function testBackend(mode: "pty" | "pipe"): void {
 			expect(run.isClosed).toBe(true);
 		});
 
+		test("is killed before its children, so that a script never gets to its next command", async () => {
+			for (let round = 0; round < 25; round++) {
+				const run = await start("echo ready; sleep 1000; echo next; sleep 1000");
+				await run.untilText("ready");
+				await run.process.kill({ signal: "SIGKILL" });
+				expect(run.text()).not.toContain("next");
+			}
+		});
+
 		test("is killed with its whole tree after it ended itself", async () => {
 			const run = await start(`set -m; ${hiders} echo ready`, { drainMs: 50 });
 			await run.closed();
