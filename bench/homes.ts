@@ -65,7 +65,7 @@ export class BenchHome {
 	async end(session: Session): Promise<void> {
 		this.#sessions.delete(session);
 		await session.kill({ signal: "SIGKILL", graceMs: 0 });
-		await this.#keepers?.forget(session);
+		await this.#keepers?.forget(session, { isKilled: true });
 	}
 
 	async close(): Promise<void> {
@@ -79,7 +79,7 @@ export class BenchHome {
 	async #abandon(session: Session): Promise<void> {
 		if (!this.#keepers) return this.end(session);
 		this.#sessions.delete(session);
-		await this.#keepers.forget(session);
+		await this.#keepers.forget(session, { isKilled: true });
 	}
 
 	async #startHere(start: SessionStart): Promise<Session> {
@@ -99,7 +99,7 @@ export async function sweep(directory: string): Promise<void> {
 		const keepers = keepersOn(directory, Date.now(), 0);
 		for (const session of await keepers.open()) {
 			await session.kill({ signal: "SIGKILL", graceMs: 0 });
-			await keepers.forget(session);
+			await keepers.forget(session, { isKilled: true });
 		}
 		await keepers.close();
 	}

@@ -12,6 +12,8 @@ export interface Sessions {
 	list(): readonly Session[];
 	/** Kills the tree if it runs, then forgets the session and everything kept of it. */
 	remove(id: string, by?: string): Promise<void>;
+	/** Forgets a session that has ended, and everything kept of it. What its program left behind lives on. */
+	forget(id: string): Promise<void>;
 	/** Calls back in the same turn as a session is created or removed, until the returned function is called. */
 	watch(listener: (change: SessionsChange) => void): () => void;
 }
@@ -21,8 +23,8 @@ export type SessionsChange = { readonly kind: "created" | "removed"; readonly se
 /** Where sessions live: starts them there, and forgets what was kept of them. */
 export interface Home {
 	start(start: SessionStart): Promise<Session>;
-	/** Called once the session has ended. */
-	forget(session: Session): Promise<void>;
+	/** Called once the session has ended. Nothing of one that was killed may be left; of others, whatever lives on may. */
+	forget(session: Session, how: { readonly isKilled: boolean }): Promise<void>;
 }
 
 export type LocalSessionsOptions = {
@@ -87,9 +89,12 @@ export class LocalSessions implements Sessions {
 		const session = this.#sessions.get(id);
 		if (!session) return;
 		await session.kill({ reason: "killed", ...(by === undefined ? {} : { by }) });
-		// Two may remove it at once, and wait for the same end.
-		if (this.#sessions.delete(id)) this.#tell({ kind: "removed", session });
-		await this.#homeOf(session.spec.durable).forget(session);
+		await this.#drop(session, { isKilled: true });
+	}
+
+	async forget(id: string): Promise<void> {
+		const session = this.#sessions.get(id);
+		if (session && isEnded(session.state)) await this.#drop(session, { isKilled: false });
 	}
 
 	watch(listener: (change: SessionsChange) => void): () => void {
@@ -101,6 +106,12 @@ export class LocalSessions implements Sessions {
 	async endTransient(): Promise<void> {
 		const transient = this.list().filter((session) => !session.spec.durable && !isEnded(session.state));
 		await Promise.all(transient.map((session) => session.kill({ reason: "killed", by: "server" })));
+	}
+
+	async #drop(session: Session, how: { readonly isKilled: boolean }): Promise<void> {
+		// Two may do so at once, and wait for the same end.
+		if (this.#sessions.delete(session.id)) this.#tell({ kind: "removed", session });
+		await this.#homeOf(session.spec.durable).forget(session, how);
 	}
 
 	#tell(change: SessionsChange): void {
@@ -135,7 +146,7 @@ export class LocalSessions implements Sessions {
 	#forgetOldest(): void {
 		const ended = this.list().filter((session) => isEnded(session.state));
 		for (const session of ended.slice(0, Math.max(0, ended.length - this.#options.maxEnded))) {
-			this.remove(session.id).catch((error: unknown) => this.#options.onFailure?.(error));
+			this.forget(session.id).catch((error: unknown) => this.#options.onFailure?.(error));
 		}
 	}
 }

@@ -122,12 +122,12 @@ export class Keepers implements Home, Caretaker {
 		return session;
 	}
 
-	async forget(session: Session): Promise<void> {
+	async forget(session: Session, { isKilled }: { readonly isKilled: boolean }): Promise<void> {
 		if (session instanceof KeptSession) {
 			await session.dismiss();
 			this.#sessions.delete(session);
 		}
-		await killSurvivors(session.id);
+		if (isKilled) await killSurvivors(session.id);
 		await removeRecord(this.#directoryOf(session.id));
 	}
 

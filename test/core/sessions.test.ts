@@ -3,7 +3,7 @@ import { systemClock } from "../../src/backends/clock.ts";
 import { spawn } from "../../src/backends/spawn.ts";
 import { inProcess } from "../../src/core/in-process.ts";
 import { LocalSessions } from "../../src/core/sessions.ts";
-import { itemsUntil } from "../helpers/reading.ts";
+import { itemsUntil, textOf } from "../helpers/reading.ts";
 import { shell, startOf } from "../helpers/starts.ts";
 
 const home = inProcess({ spawn, clock: systemClock });
@@ -111,5 +111,20 @@ describe("the sessions of a node", () => {
 		expect(sessions.list().map(({ id }) => id)).toContain(running.id);
 		while (sessions.get(ended[0] ?? "")) await new Promise((resolve) => setImmediate(resolve));
 		expect(sessions.list().map(({ id }) => id)).toEqual([running.id, ...ended.slice(1)]);
+	});
+
+	test("are forgotten without ending what their programs left behind; one that runs is not forgotten", async () => {
+		open({ maxEnded: 1 });
+		const left: number[] = [];
+		for (const createdAt of [1, 2, 3]) {
+			const session = await sessions.create(shell("sleep 1000 >/dev/null 2>&1 </dev/null & echo $!", { createdAt }));
+			left.push(Number(textOf(await itemsUntil(session, { offset: 0 }))));
+			if (createdAt === 2) await sessions.forget(session.id);
+		}
+		const running = await sessions.create(idle({ createdAt: 4 }));
+		await sessions.forget(running.id);
+		expect(sessions.list().map(({ spec }) => spec.createdAt)).toEqual([3, 4]);
+		for (const pid of left) expect(process.kill(pid, 0)).toBe(true);
+		for (const pid of left) process.kill(pid, "SIGKILL");
 	});
 });

@@ -72,7 +72,7 @@ export class KeeperSite {
 		const { keepers, adopted } = await this.open();
 		for (const session of adopted) {
 			await session.kill({ signal: "SIGKILL", graceMs: 0 }).catch(() => {});
-			await keepers.forget(session).catch(() => {});
+			await keepers.forget(session, { isKilled: true }).catch(() => {});
 		}
 		await keepers.close();
 		for (const id of this.#ids) await killSurvivors(id);

@@ -136,7 +136,7 @@ describe("a session in a keeper", () => {
 		const second = await site.open();
 		const again = only(second.adopted);
 		expect(textOf(await itemsUntil(again, { offset: 0 }))).toBe("kept\n");
-		await second.keepers.forget(again);
+		await second.keepers.forget(again, { isKilled: true });
 		await eventually("the keeper to leave", async () => !(await isAlive(keeper)));
 		expect(await readdir(join(site.directory, "sessions"))).toEqual([]);
 	});
