@@ -40,8 +40,8 @@ export type AcceptorOptions = {
 	readonly subprotocol?: string;
 };
 
-/** Completes the handshake of a request without a fault; the connection is the front's from then on. */
-export type Accept = (request: FastifyRequest, reply: FastifyReply) => Promise<WebSocket>;
+/** Completes the handshake of a request without a fault, at once; undefined when the client has gone meanwhile. */
+export type Accept = (request: FastifyRequest, reply: FastifyReply) => WebSocket | undefined;
 
 /** A message of more fragments than this is an attack on our memory. */
 const MAX_FRAGMENTS = 1024;
@@ -62,13 +62,14 @@ export function createAcceptor({ maxPayload, subprotocol }: AcceptorOptions): Ac
 		invariant(offer, "a request that is no upgrade can't become a WebSocket");
 		offers.delete(raw);
 		reply.hijack();
-		return new Promise((resolve) => {
-			server.handleUpgrade(raw, offer.socket, offer.head, (socket) => {
-				// A broken connection is the client's business; `close` follows and says all there is to say.
-				socket.on("error", () => {});
-				offer.taken();
-				resolve(socket);
-			});
+		let accepted: WebSocket | undefined;
+		// Calls back in this turn, or never: a broken connection is destroyed, and a handshake with a fault does not come here.
+		server.handleUpgrade(raw, offer.socket, offer.head, (socket) => {
+			accepted = socket;
 		});
+		// A broken connection is the client's business; `close` follows and says all there is to say.
+		accepted?.on("error", () => {});
+		if (accepted) offer.taken();
+		return accepted;
 	};
 }

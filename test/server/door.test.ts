@@ -23,9 +23,9 @@ function front(seen: Principal[], policy: Policy = "read"): Front {
 			answerErrors(app, hosting);
 			const accept = createAcceptor({ maxPayload: 1024, subprotocol: "hawser.v1" });
 			app.get("/socket/:id", { config: { policy, isSocket: true } }, async (request, reply) => {
-				const socket = await accept(request, reply);
+				const socket = accept(request, reply);
 				if (request.principal) seen.push(request.principal);
-				request.principal?.revoked.addEventListener("abort", () => socket.close(4003));
+				request.principal?.revoked.addEventListener("abort", () => socket?.close(4003));
 			});
 			app.get("/hidden", { config: { policy, isSocket: true } }, async () => {
 				throw new SessionError("session_not_found", "there is no such session");

@@ -33,7 +33,10 @@ export function addSocket(app: NativeApp, parts: NativeParts, hosting: Hosting, 
 				checkAttachments((await session.info()).attachments, hosting);
 			},
 		},
-		async (request: Attach, reply) => attach(await accept(request, reply), request, { parts, hosting, traffic }),
+		async (request: Attach, reply) => {
+			const socket = accept(request, reply);
+			if (socket) attach(socket, request, { parts, hosting, traffic });
+		},
 	);
 }
 
