@@ -1,0 +1,88 @@
+/** Request bodies as execd reads them: the first JSON value, whatever is said about its type and whatever follows it. */
+
+import { ExecdError } from "./errors.ts";
+
+/** Reads `request.body`, a buffer. An empty one stands for all defaults where a route allows it. */
+export function readBody(raw: unknown, options: { readonly mayBeEmpty: boolean }): Body {
+	const text = Buffer.isBuffer(raw) ? raw.toString("utf8") : "";
+	const value = firstValue(text);
+	if (value === undefined) {
+		if (options.mayBeEmpty && text.trim() === "") return new Body({});
+		throw refusal(text.trim() === "" ? "the request body is empty" : "the request body is not JSON");
+	}
+	if (typeof value !== "object" || Array.isArray(value)) throw refusal("the request body must be a JSON object");
+	return new Body(value ?? {});
+}
+
+/** The members of an object; names match in upper and lower case, null is the same as not given, others are ignored. */
+export class Body {
+	readonly #members = new Map<string, unknown>();
+
+	constructor(members: object) {
+		for (const [name, value] of Object.entries(members)) {
+			if (value !== null) this.#members.set(name.toLowerCase(), value);
+		}
+	}
+
+	/** An empty one for what is not given. */
+	string(name: string): string {
+		const value = this.#members.get(name) ?? "";
+		if (typeof value === "string") return value;
+		throw refusal(`${name} must be a string`);
+	}
+
+	boolean(name: string): boolean {
+		const value = this.#members.get(name) ?? false;
+		if (typeof value === "boolean") return value;
+		throw refusal(`${name} must be true or false`);
+	}
+
+	integer(name: string, least: number, most: number = Number.MAX_SAFE_INTEGER): number | undefined {
+		const value = this.#members.get(name);
+		if (value === undefined) return undefined;
+		if (typeof value === "number" && Number.isSafeInteger(value) && value >= least && value <= most) return value;
+		throw refusal(`${name} must be a whole number from ${least} to ${most}`);
+	}
+
+	/** Names with values, in the case they were written in. */
+	strings(name: string): Readonly<Record<string, string>> {
+		const value = this.#members.get(name) ?? {};
+		if (typeof value !== "object" || value === null || Array.isArray(value)) throw refusal(`${name} must be an object`);
+		return Object.fromEntries(
+			Object.entries(value).map(([key, text]) => {
+				if (text === null) return [key, ""];
+				if (typeof text === "string") return [key, text];
+				throw refusal(`the values of ${name} must be strings`);
+			}),
+		);
+	}
+}
+
+export function refusal(message: string): ExecdError {
+	return new ExecdError(400, "INVALID_REQUEST_BODY", message);
+}
+
+/** Undefined where there is none. */
+function firstValue(text: string): unknown {
+	return parse(text) ?? parse(text.slice(0, endOfValue(text)));
+}
+
+function parse(text: string): unknown {
+	try {
+		return JSON.parse(text) as unknown;
+	} catch {
+		return undefined;
+	}
+}
+
+/** Where an object or array at the start of the text ends, and a shorter value with the first thing that can't belong to it. */
+function endOfValue(text: string): number {
+	let depth = 0;
+	// A string as one piece, so that brackets in it do not count.
+	for (const { 0: token, index } of text.matchAll(/"(?:[^"\\]|\\.)*"|[[{]|[\]}]|[^\s"[\]{}]+/gs)) {
+		if (token === "{" || token === "[") depth++;
+		else if (token === "}" || token === "]") depth--;
+		if (depth <= 0) return index + token.length;
+	}
+	return text.length;
+}

@@ -1,0 +1,69 @@
+/** Errors as execd says them: a status, a code and a sentence; its clients look at the first two. */
+
+import type { FastifyInstance } from "fastify";
+import { type Code, SessionError } from "../../core/errors.ts";
+import type { Hosting } from "../front.ts";
+
+export type ExecdCode =
+	| "INVALID_REQUEST_BODY"
+	| "MISSING_QUERY"
+	| "RUNTIME_ERROR"
+	| "CONTEXT_NOT_FOUND"
+	| "NOT_SUPPORTED"
+	| "ALREADY_CONNECTED"
+	| "VIEWER_REQUIRES_RUNNING_SESSION";
+
+/** A refusal in execd's own words. */
+export class ExecdError extends Error {
+	readonly status: number;
+	readonly code: ExecdCode;
+
+	constructor(status: number, code: ExecdCode, message: string, options?: ErrorOptions) {
+		super(message, options);
+		this.name = "ExecdError";
+		this.status = status;
+		this.code = code;
+	}
+}
+
+/** Total by type: a new code does not compile until it has a row. */
+const translated: Readonly<Record<Code, readonly [status: number, code: ExecdCode]>> = {
+	invalid_argument: [400, "INVALID_REQUEST_BODY"],
+	unauthenticated: [401, "RUNTIME_ERROR"],
+	permission_denied: [403, "RUNTIME_ERROR"],
+	session_not_found: [404, "CONTEXT_NOT_FOUND"],
+	session_exists: [409, "RUNTIME_ERROR"],
+	session_closed: [409, "RUNTIME_ERROR"],
+	not_writable: [409, "ALREADY_CONNECTED"],
+	limit_exceeded: [429, "RUNTIME_ERROR"],
+	spawn_failed: [500, "RUNTIME_ERROR"],
+	unsupported: [501, "NOT_SUPPORTED"],
+	node_unavailable: [503, "RUNTIME_ERROR"],
+	internal: [500, "RUNTIME_ERROR"],
+};
+
+/** The one answer that has a shape of its own. */
+export const unauthorized = { error: "Unauthorized: invalid or missing header X-EXECD-ACCESS-TOKEN" } as const;
+
+/** Makes everything thrown in the routes of `app` an answer. */
+export function answerErrors(app: FastifyInstance, hosting: Hosting): void {
+	app.setErrorHandler(async (thrown: unknown, request, reply) => {
+		const error = toExecdError(thrown);
+		if (error.status === 401) return reply.code(401).send(unauthorized);
+		if (thrown !== error && !(thrown instanceof SessionError) && error.status === 500)
+			hosting.report(thrown, `${request.method} ${request.routeOptions.url}`);
+		return reply.code(error.status).send({ code: error.code, message: error.message });
+	});
+}
+
+/** Anything thrown, as what a caller may see of it. */
+export function toExecdError(thrown: unknown): ExecdError {
+	if (thrown instanceof ExecdError) return thrown;
+	// What HTTP itself refuses: a body that is too large, or not as long as it says.
+	const { statusCode, code: fastifyCode, message } = thrown as { statusCode?: number; code?: string; message?: string };
+	if (fastifyCode?.startsWith("FST_") && statusCode !== undefined && statusCode < 500)
+		return new ExecdError(statusCode, "INVALID_REQUEST_BODY", message ?? "bad request");
+	const error = SessionError.from(thrown);
+	const [status, code] = translated[error.code];
+	return new ExecdError(status, code, error.message, { cause: error });
+}

@@ -1,0 +1,47 @@
+/** The HTTP API of OpenSandbox `execd`: `/ping`, `/pty`, `/session`, `/command`; `docs/compat/opensandbox.md` says what it promises. */
+
+import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import type { Front, Hosting } from "../front.ts";
+import { addCommands } from "./command-routes.ts";
+import { answerErrors } from "./errors.ts";
+import { addInterrupts } from "./interrupts.ts";
+import { sendNothing } from "./nothing.ts";
+import type { OpenSandboxParts } from "./parts.ts";
+import { addPty } from "./pty.ts";
+import { addSessions } from "./session-routes.ts";
+import { addSessionSocket } from "./session-socket.ts";
+
+export function createOpenSandboxFront(parts: OpenSandboxParts): Front {
+	return {
+		name: "opensandbox",
+		credential,
+		register(app: FastifyInstance, hosting: Hosting): void {
+			answerErrors(app, hosting);
+			// Bodies are JSON whatever their type says, and each route reads its own.
+			app.removeAllContentTypeParsers();
+			app.addContentTypeParser("*", { parseAs: "buffer" }, (_request, body, done) => done(null, body));
+			app.addHook("onRequest", redirectSlash);
+			app.get("/ping", { config: { policy: "read" } }, async (_request, reply) => sendNothing(reply));
+			addPty(app, parts, hosting);
+			const commands = addCommands(app, parts, hosting);
+			const sessions = addSessions(app, parts, hosting);
+			addInterrupts(app, parts, hosting, { commands, sessions });
+			addSessionSocket(app, parts, hosting, sessions);
+		},
+	};
+}
+
+/** The token of the header that all OpenSandbox clients send. */
+export function credential(request: FastifyRequest): string | undefined {
+	const header = request.headers["x-execd-access-token"];
+	return typeof header === "string" ? header : undefined;
+}
+
+/** As the original does; the router would take the path as it is. */
+async function redirectSlash(request: FastifyRequest, reply: FastifyReply): Promise<void> {
+	const [path = "", query] = request.url.split("?", 2);
+	if (!path.endsWith("/")) return;
+	// One slash only in front, or the rest would be taken for the name of a host.
+	const target = `/${path.replace(/^\/+|\/+$/g, "")}${query === undefined ? "" : `?${query}`}`;
+	await reply.redirect(target, request.method === "GET" ? 301 : 307);
+}

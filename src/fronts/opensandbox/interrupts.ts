@@ -1,0 +1,56 @@
+/** `DELETE /command` and `DELETE /code`: whatever runs under an id is asked to end, and made to after a while. */
+
+import type { FastifyInstance, FastifyRequest } from "fastify";
+import type { Hosting } from "../front.ts";
+import type { BashSessions } from "./bash-sessions.ts";
+import { findCommand } from "./command-routes.ts";
+import type { Commands } from "./commands.ts";
+import { ExecdError } from "./errors.ts";
+import { sendNothing } from "./nothing.ts";
+import type { OpenSandboxParts } from "./parts.ts";
+import { checkMay, may, workspace } from "./rights.ts";
+import { interrupt, untilDelivered } from "./stopping.ts";
+import { defaultTimes } from "./times.ts";
+
+export type Interruptible = { readonly commands: Commands; readonly sessions: BashSessions };
+
+export function addInterrupts(
+	app: FastifyInstance,
+	parts: OpenSandboxParts,
+	hosting: Hosting,
+	interruptible: Interruptible,
+): void {
+	const { graceMs } = { ...defaultTimes, ...parts.times };
+	for (const path of ["/command", "/code"]) {
+		app.delete<{ Querystring: { id?: string } }>(path, { config: { policy: "operate" } }, async (request, reply) => {
+			const { id } = request.query;
+			if (id === undefined || id === "") throw new ExecdError(400, "MISSING_QUERY", "missing query parameter 'id'");
+			const report = (error: unknown) => hosting.report(error, `DELETE ${path}`);
+			await untilDelivered(end(interruptible, request, { id, graceMs }), { graceMs, report });
+			return sendNothing(reply);
+		});
+	}
+}
+
+/** Ends what an id stands for. The runs of a bash session end; the session itself stays. Throws when there is nothing to end. */
+function end(
+	{ commands, sessions }: Interruptible,
+	request: FastifyRequest,
+	{ id, graceMs }: { readonly id: string; readonly graceMs: number },
+): Promise<unknown> {
+	const bash = may(request, "read", { workspace }) ? sessions.get(id) : undefined;
+	if (bash) {
+		checkMay(request, "operate");
+		if (bash.runs.size === 0) throw notPossible(`session ${id} is not running`);
+		return Promise.all([...bash.runs].map((run) => run.interrupt(graceMs)));
+	}
+	const command = findCommand(commands, request, id);
+	if (!command) throw notPossible(`${id}: no such session`);
+	checkMay(request, "operate", command.place);
+	if (!command.status.running || !command.session) throw notPossible(`command ${id} is not running`);
+	return interrupt(command.session, graceMs);
+}
+
+function notPossible(message: string): ExecdError {
+	return new ExecdError(500, "RUNTIME_ERROR", `error interrupting: ${message}`);
+}

@@ -1,0 +1,30 @@
+/** What the files of the OpenSandbox front share. */
+
+import type { Sessions } from "../../core/sessions.ts";
+import type { Prepare } from "../front.ts";
+import type { Times } from "./times.ts";
+
+export type OpenSandboxParts = {
+	readonly sessions: Sessions;
+	readonly prepare: Prepare;
+	/** The daemon's environment, which programs get and paths are expanded from; asked for at each start. */
+	readonly environment: () => Readonly<Record<string, string>>;
+	/** Further variables, one `KEY=VALUE` a line; read at each start. */
+	readonly envFile?: string | undefined;
+	/** Where programs start that do not say. */
+	readonly cwd: string;
+	/** Where the records of PTYs outlive the server. */
+	readonly records: RecordFile;
+	/** A random UUID, with dashes. */
+	readonly newUuid: () => string;
+	/** Instead of the usual ones, for tests that do not want to wait. */
+	readonly times?: Partial<Times>;
+};
+
+/** A small file of JSON: what was written last is there again after any crash. */
+export interface RecordFile {
+	/** Undefined when nothing was ever written. */
+	read(): Promise<unknown>;
+	/** One at a time, in order. */
+	write(value: unknown): Promise<void>;
+}

@@ -1,0 +1,34 @@
+/** How long the OpenSandbox front waits for what, in milliseconds; the contract names most of them. */
+
+export type Times = {
+	/** Between the pings of a WebSocket. */
+	readonly pingMs: number;
+	/** Without a pong or a message, before a WebSocket counts as dead. */
+	readonly silenceMs: number;
+	/** Until the kernel must have taken a message. */
+	readonly writeMs: number;
+	/** The same for the WebSocket of a bash session. */
+	readonly sessionWriteMs: number;
+	/** For the holder of a PTY to leave when it is evicted. */
+	readonly takeoverMs: number;
+	/** Between the pings of an event stream. */
+	readonly streamPingMs: number;
+	/** For background children that hold a terminal or the pipes, after the end of their shell. */
+	readonly drainMs: number;
+	/** From SIGTERM to SIGKILL, when a command is interrupted. */
+	readonly graceMs: number;
+};
+
+export const defaultTimes: Times = {
+	pingMs: 30_000,
+	silenceMs: 60_000,
+	writeMs: 10_000,
+	sessionWriteMs: 5_000,
+	takeoverMs: 5_000,
+	streamPingMs: 3_000,
+	drainMs: 300,
+	graceMs: 3_000,
+};
+
+/** The longest that a timer can wait for. */
+export const LONGEST_MS: number = 2 ** 31 - 1;

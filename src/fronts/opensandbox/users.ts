@@ -1,0 +1,35 @@
+/** Which groups a user is in, from the files in which Unix keeps that. */
+
+import { readFile } from "node:fs/promises";
+
+export type UserFiles = { readonly passwd: string; readonly group: string };
+
+const systemFiles: UserFiles = { passwd: "/etc/passwd", group: "/etc/group" };
+
+export type Groups = {
+	/** The primary one, if the user is known. */
+	readonly gid: number | undefined;
+	/** All of them; none for a user whom nobody knows. */
+	readonly groups: readonly number[];
+};
+
+export async function groupsOf(uid: number, files: UserFiles = systemFiles): Promise<Groups> {
+	const users = await entriesOf(files.passwd);
+	const [name, , , primary] = users.find((fields) => fields[2] === String(uid)) ?? [];
+	if (name === undefined || !isId(primary)) return { gid: undefined, groups: [] };
+	const gid = Number(primary);
+	const others = (await entriesOf(files.group))
+		.filter(([, , id, members = ""]) => isId(id) && members.split(",").includes(name))
+		.map(([, , id]) => Number(id));
+	return { gid, groups: [...new Set([gid, ...others])] };
+}
+
+/** A missing file knows nobody. */
+async function entriesOf(path: string): Promise<string[][]> {
+	const text = await readFile(path, "utf8").catch(() => "");
+	return text.split("\n").map((line) => line.split(":"));
+}
+
+function isId(text: string | undefined): text is string {
+	return text !== undefined && /^\d+$/.test(text);
+}

@@ -1,0 +1,38 @@
+/** A client that stops reading for good: the program waits only so long, then goes on without it. */
+
+import { once } from "node:events";
+import { connect } from "node:net";
+import { expect, onTestFinished, test } from "vitest";
+import { eventually } from "../../helpers/reading.ts";
+import { startExecd } from "./execd-server.ts";
+
+test("I-24: after the stall limit the command goes on; the stream ends with an error, not as if all were well", async () => {
+	const server = await startExecd();
+	const { port } = new URL(server.url);
+	const socket = connect(Number(port), "127.0.0.1");
+	onTestFinished(() => void socket.destroy());
+	await once(socket, "connect");
+	const body = JSON.stringify({ command: "yes 123456789 | head -c 60000000; exit 0" });
+	socket.write(
+		`POST /command HTTP/1.1\r\nhost: x\r\nconnection: close\r\ncontent-length: ${body.length}\r\n\r\n${body}`,
+	);
+	await eventually("the command", () => server.sessions.list().length > 0);
+	const [session] = server.sessions.list();
+	// It stands still, because nobody reads, and ends, because nobody may make it wait for ever.
+	await eventually("output", async () => ((await session?.info())?.offsets.end ?? 0) > 0);
+	expect(session?.state.status).toBe("running");
+	const end = async () => session?.state.status === "closed";
+	await eventually("the program's end", end);
+	expect(session?.state.exit?.code).toBe(0);
+
+	let tail = "";
+	socket.on("data", (bytes: Buffer) => {
+		tail = (tail + bytes.toString("latin1")).slice(-4096);
+	});
+	await once(socket, "end");
+	const events = tail.split("\n\n").filter((piece) => piece.includes('"type"'));
+	expect(events.at(-1)).toContain('"type":"error"');
+	expect(events.at(-1)).toContain("did not move for");
+	expect(tail).not.toContain("execution_complete");
+	expect(server.problems).toEqual([]);
+});

@@ -1,0 +1,355 @@
+/** `POST /command` in the foreground: what its event stream says, and in which order. */
+
+import { mkdir, readFile, rm, symlink, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { eventually } from "../../helpers/reading.ts";
+import { temporaryDirectory } from "../../helpers/temporary.ts";
+import { command, createSession, Events, isAlive, open, refusalOf, run } from "./events.ts";
+import { startExecd } from "./execd-server.ts";
+
+describe("the stream", () => {
+	test("3.4: headers, one line of bare JSON and an empty line each, a time in every event", async () => {
+		const server = await startExecd();
+		const response = await server.post("/command", { command: "echo out; echo err >&2" });
+		expect(response.status).toBe(200);
+		expect(response.headers.get("content-type")).toBe("text/event-stream");
+		expect(response.headers.get("cache-control")).toBe("no-cache");
+		expect(response.headers.get("connection")).toBe("keep-alive");
+		expect(response.headers.get("x-accel-buffering")).toBe("no");
+		const text = await response.text();
+		expect(text).toMatch(/^(\{[^\n]*\}\n\n)+$/);
+		const events = text
+			.split("\n\n")
+			.filter(Boolean)
+			.map((line) => JSON.parse(line) as { type: string; timestamp: number });
+		expect(events.map(({ type }) => type).slice(0, 2)).toEqual(["init", "ping"]);
+		expect(events.at(-1)?.type).toBe("execution_complete");
+		for (const { timestamp } of events) expect(Math.abs(Date.now() - timestamp)).toBeLessThan(60_000);
+	});
+
+	test("4.2: init with an id of 32 hex digits, exact output, then execution_complete with its time", async () => {
+		const server = await startExecd();
+		const stream = await command(server, "echo out; echo err >&2; sleep 0.05");
+		expect(stream.id).toMatch(/^[0-9a-f]{12}4[0-9a-f]{3}[89ab][0-9a-f]{15}$/);
+		expect(stream.stdout).toEqual(["out"]);
+		expect(stream.stderr).toEqual(["err"]);
+		expect(stream.types.at(0)).toBe("init");
+		expect(stream.types.filter((type) => type === "execution_complete")).toHaveLength(1);
+		expect(stream.last?.type).toBe("execution_complete");
+		expect(stream.last?.execution_time).toBeGreaterThanOrEqual(50);
+	});
+
+	test("6.5: exit 3 is an error with the value 3 and no execution_complete", async () => {
+		const server = await startExecd();
+		const stream = await command(server, "echo before; exit 3");
+		expect(stream.types).toEqual(["init", "stdout", "error"]);
+		expect(stream.last?.error).toEqual({ ename: "CommandExecError", evalue: "3", traceback: ["exit status 3"] });
+	});
+
+	test("4.2: death by a signal is -1 in Go's words", async () => {
+		const server = await startExecd();
+		for (const [signal, word] of [
+			["KILL", "killed"],
+			["TERM", "terminated"],
+			["INT", "interrupt"],
+			["HUP", "hangup"],
+			["USR1", "user defined signal 1"],
+			["SEGV", "segmentation fault"],
+		]) {
+			const { last } = await command(server, `kill -${signal} $$`);
+			expect(last?.error).toEqual({ ename: "CommandExecError", evalue: "-1", traceback: [`signal: ${word}`] });
+		}
+	});
+
+	test("pings come while nothing happens, and end with the stream (I-46)", async () => {
+		const server = await startExecd({ times: { streamPingMs: 20 } });
+		const stream = await command(server, "sleep 0.3");
+		const pings = stream.events.filter(({ type }) => type === "ping");
+		expect(pings.length).toBeGreaterThan(2);
+		for (const { text } of pings) expect(text).toBe("pong");
+		expect(stream.last?.type).toBe("execution_complete");
+		expect(server.problems).toEqual([]);
+	});
+
+	test("events are flushed at once, also a line that is the only one for a while (I-19)", async () => {
+		const server = await startExecd();
+		const events = await open(server, "/command", { command: "echo first; sleep 60" });
+		expect(await events.until(({ type }) => type === "stdout")).toMatchObject({ text: "first" });
+		await server.request(`/command?id=${events.seen[0]?.text}`, { method: "DELETE" });
+		await events.all();
+	});
+});
+
+describe("lines", () => {
+	test("4.2, I-26: blank lines survive, carriage returns end lines, the rest without an end is sent", async () => {
+		const server = await startExecd();
+		expect((await command(server, "printf 'a\\n\\nb\\n\\n\\nc\\n'")).stdout).toEqual(["a", "\n", "b", "\n", "\n", "c"]);
+		expect((await command(server, "printf '10%%\\r20%%\\rdone\\r\\nrest'")).stdout).toEqual([
+			"10%",
+			"20%",
+			"done",
+			"rest",
+		]);
+	});
+
+	test("I-26: \\r and \\n that arrive apart are one line end", async () => {
+		const server = await startExecd();
+		const stream = await command(server, "printf 'a\\r'; sleep 0.1; printf '\\nb\\n'");
+		expect(stream.stdout).toEqual(["a", "b"]);
+	});
+
+	test("a carriage return is sent at once, without waiting for what follows", async () => {
+		const server = await startExecd();
+		const events = await open(server, "/command", { command: "printf '50%%\\r'; sleep 60" });
+		expect(await events.until(({ type }) => type === "stdout")).toMatchObject({ text: "50%" });
+		await server.request(`/command?id=${events.seen[0]?.text}`, { method: "DELETE" });
+		await events.all();
+	});
+
+	test("I-20: a line of 256 KiB is one event, one of 3 MiB several, and the stream goes on", async () => {
+		const server = await startExecd();
+		const line = await command(server, "head -c 262144 /dev/zero | tr '\\0' x; echo; echo next");
+		expect(line.stdout.map(({ length }) => length)).toEqual([262_144, 4]);
+		const long = await command(server, "head -c 3145729 /dev/zero | tr '\\0' y; echo; echo next");
+		expect(long.stdout.join("")).toBe(`${"y".repeat(3_145_729)}next`);
+		expect(long.exitCode).toBe(0);
+	});
+
+	test("4.2: characters cut by chunk borders are whole, what is no UTF-8 becomes U+FFFD", async () => {
+		const server = await startExecd();
+		const cut = await command(server, "printf '\\xe2\\x82'; sleep 0.1; printf '\\xac\\n'");
+		expect(cut.stdout).toEqual(["€"]);
+		expect((await command(server, "printf 'a\\xffb\\n\\xe2\\x82'")).stdout).toEqual(["a\uFFFDb", "\uFFFD"]);
+		expect((await command(server, "printf '\\xef\\xbb\\xbfbom'")).stdout).toEqual(["\uFEFFbom"]);
+	});
+
+	test("I-27: stderr comes as stderr", async () => {
+		const server = await startExecd();
+		const stream = await command(server, "for i in 1 2 3; do echo o$i; echo e$i >&2; done");
+		expect(stream.stdout).toEqual(["o1", "o2", "o3"]);
+		expect(stream.stderr).toEqual(["e1", "e2", "e3"]);
+	});
+});
+
+describe("the end", () => {
+	test("I-12, I-21: everything the shell printed precedes the terminal event", async () => {
+		const server = await startExecd();
+		const stream = await command(server, "seq 1 200000");
+		expect(stream.stdout).toHaveLength(200_000);
+		expect(stream.stdout.at(-1)).toBe("200000");
+		expect(stream.last?.type).toBe("execution_complete");
+	});
+
+	test("I-21: what a process substitution prints after the shell's end still comes", async () => {
+		const server = await startExecd();
+		const stream = await command(server, "exec > >(sleep 0.05; cat); echo late");
+		expect(stream.stdout).toEqual(["late"]);
+	});
+
+	test("4.2: it completes with the shell itself; a child in the background survives, with its pipe", async () => {
+		const server = await startExecd({ times: { drainMs: 50 } });
+		const directory = await temporaryDirectory();
+		const script = `(while [ ! -e ${directory}/go ]; do sleep 0.01; done; echo still here; echo ok > ${directory}/done) & echo $!`;
+		const stream = await command(server, script);
+		expect(stream.exitCode).toBe(0);
+		const pid = Number(stream.stdout[0]);
+		expect(await isAlive(pid)).toBe(true);
+		await writeFile(join(directory, "go"), "");
+		// It could write, so its pipe was not broken; what it wrote is nobody's.
+		await eventually("the child to finish", async () => !(await isAlive(pid)));
+		const look = await command(server, `cat ${directory}/done`);
+		expect(look.stdout).toEqual(["ok"]);
+	});
+
+	test("nothing is left of a command that is over but its status, and what it left behind is not ended for it", async () => {
+		const server = await startExecd();
+		const kept = await command(server, "sleep 1000 >/dev/null 2>&1 & echo $!");
+		const session = await createSession(server);
+		await run(server, session, "true");
+		await eventually("nothing to be left", () => server.sessions.list().length === 0);
+		expect(await isAlive(Number(kept.stdout[0]))).toBe(true);
+		process.kill(Number(kept.stdout[0]), "SIGKILL");
+		expect(await (await server.request(`/command/status/${kept.id}`)).json()).toMatchObject({
+			running: false,
+			exit_code: 0,
+		});
+	});
+
+	test("a noisy child in the background does not keep the stream open", async () => {
+		const server = await startExecd({ times: { drainMs: 100 } });
+		const stream = await command(server, "echo mine; yes & echo $!");
+		expect(stream.exitCode).toBe(0);
+		expect(stream.stdout[0]).toBe("mine");
+		const pid = Number(stream.stdout.find((line) => /^\d+$/.test(line)));
+		expect(await isAlive(pid)).toBe(true);
+		process.kill(pid, "SIGKILL");
+	});
+
+	test("I-06, 4.2: a timeout kills the whole group", async () => {
+		const server = await startExecd();
+		const stream = await command(server, "trap '' TERM; sleep 1000 & echo $!; wait; sleep 1000", { timeout: 200 });
+		expect(stream.last?.error).toEqual({ ename: "CommandExecError", evalue: "-1", traceback: ["signal: killed"] });
+		await eventually("the child to be gone", async () => !(await isAlive(Number(stream.stdout[0]))));
+		const status = (await (await server.request(`/command/status/${stream.id}`)).json()) as object;
+		expect(status).toMatchObject({ running: false, exit_code: -1, error: "signal: killed" });
+	});
+
+	test("4.3, 6.5: streams end with what ends them; nothing waits for a graceful second", async () => {
+		const server = await startExecd();
+		const since = performance.now();
+		for (let i = 0; i < 10; i++) await command(server, i % 2 === 0 ? "true" : "false");
+		expect(performance.now() - since).toBeLessThan(5_000);
+	});
+
+	test("stdin is empty", async () => {
+		const server = await startExecd();
+		expect((await command(server, "cat; echo $?")).stdout).toEqual(["0"]);
+	});
+});
+
+describe("what it runs with", () => {
+	test("4.5: the daemon's environment, then the file, then the request", async () => {
+		const directory = await temporaryDirectory();
+		const envFile = join(directory, "envs");
+		await writeFile(envFile, `# a comment\nB=file\nC=file $D/x \${NOT_THERE}!\n\nno line\n`);
+		const environment = () => ({ PATH: process.env.PATH ?? "", A: "daemon", B: "daemon", D: "deep" });
+		const server = await startExecd({ environment, envFile });
+		const line = 'echo "$A|$B|$C|$X"';
+		expect((await command(server, line)).stdout).toEqual(["daemon|file|file deep/x !|"]);
+		expect((await command(server, line, { envs: { B: "asked", X: "new" } })).stdout).toEqual([
+			"daemon|asked|file deep/x !|new",
+		]);
+		await writeFile(envFile, "B=changed\n");
+		expect((await command(server, line)).stdout).toEqual(["daemon|changed||"]);
+		await rm(envFile);
+		expect((await command(server, line)).stdout).toEqual(["daemon|daemon||"]);
+	});
+
+	test("6.5: ~ and $VAR in cwd; the request's variables win when it starts", async () => {
+		const home = await temporaryDirectory();
+		await mkdir(join(home, "one"));
+		await mkdir(join(home, "two"));
+		const environment = () => ({ PATH: process.env.PATH ?? "", HOME: home, WHERE: "one" });
+		const server = await startExecd({ environment, cwd: home });
+		expect((await command(server, "pwd", { cwd: "~" })).stdout).toEqual([home]);
+		expect((await command(server, "pwd", { cwd: "~/$WHERE" })).stdout).toEqual([`${home}/one`]);
+		expect((await command(server, "pwd", { cwd: `\${WHERE}` })).stdout).toEqual([`${home}/one`]);
+		expect((await command(server, "pwd", { cwd: "~/$WHERE", envs: { WHERE: "two" } })).stdout).toEqual([`${home}/two`]);
+		expect((await command(server, "pwd", { cwd: "~", envs: { HOME: "/usr" } })).stdout).toEqual([home]);
+		expect((await command(server, "pwd")).stdout).toEqual([home]);
+	});
+
+	test("6.5, 4.2: a cwd that is missing when it starts: init, then an error with the system's message", async () => {
+		const home = await temporaryDirectory();
+		await mkdir(join(home, "one"));
+		const environment = () => ({ PATH: process.env.PATH ?? "", HOME: home, WHERE: "one" });
+		const server = await startExecd({ environment });
+		const stream = await command(server, "pwd", { cwd: "~/$WHERE", envs: { WHERE: "nowhere" } });
+		expect(stream.types).toEqual(["init", "error"]);
+		const { evalue, traceback } = stream.last?.error ?? {};
+		expect(evalue).toContain("no such directory");
+		expect(traceback).toEqual([evalue]);
+		expect((await server.request(`/command/status/${stream.id}`)).status).toBe(404);
+	});
+
+	test("sh stands in where there is no bash", async () => {
+		const bin = await temporaryDirectory();
+		const server = await startExecd({ environment: () => ({ PATH: bin }) });
+		const missing = await command(server, "echo $0");
+		expect(missing.types).toEqual(["init", "error"]);
+		await symlink("/bin/sh", join(bin, "sh"));
+		expect((await command(server, "echo $0")).stdout).toEqual(["sh"]);
+	});
+});
+
+describe("a client that leaves or does not read", () => {
+	test("I-13, 4.2: the command goes on, its status and its interrupt still work", async () => {
+		const server = await startExecd();
+		const events = await open(server, "/command", {
+			command: "echo $$; sleep 0.2; yes | head -c 3000000; echo done; exec sleep 1000",
+		});
+		const pid = Number((await events.until(({ type }) => type === "stdout")).text);
+		const id = events.seen[0]?.text;
+		await events.leave();
+		// Nobody holds its output, so that it is not held up either.
+		await eventually("sleep", async () => (await commandLineOf(pid)).startsWith("sleep"));
+		expect((await server.request("/ping")).status).toBe(200);
+		expect(await (await server.request(`/command/status/${id}`)).json()).toMatchObject({ running: true });
+		expect((await server.request(`/command?id=${id}`, { method: "DELETE" })).status).toBe(200);
+		expect(await isAlive(pid)).toBe(false);
+		expect(server.problems).toEqual([]);
+	});
+
+	test("I-24: a client that does not read makes the program wait, and loses nothing when it reads", async () => {
+		const server = await startExecd();
+		const response = await server.post("/command", { command: "seq 1 1000000" });
+		const session = server.sessions.list().at(-1);
+		await eventually("the program to stand still", async () => {
+			const before = (await session?.info())?.offsets.end;
+			await new Promise((resolve) => setTimeout(resolve, 50));
+			return before !== 0 && before === (await session?.info())?.offsets.end;
+		});
+		expect(session?.state.status).toBe("running");
+		const stream = await new Events(response).all();
+		expect(stream.stdout).toHaveLength(1_000_000);
+		expect(stream.exitCode).toBe(0);
+	});
+});
+
+async function commandLineOf(pid: number): Promise<string> {
+	return readFile(`/proc/${pid}/cmdline`, "utf8").catch(() => "");
+}
+
+describe("refusals", () => {
+	test("4.1, I-44: 400 INVALID_REQUEST_BODY, as JSON and not as a stream", async () => {
+		const server = await startExecd();
+		const file = join(await temporaryDirectory(), "file");
+		await writeFile(file, "");
+		const bad: unknown[] = [
+			undefined,
+			{},
+			{ command: "" },
+			{ command: 1 },
+			{ command: "true", timeout: -1 },
+			{ command: "true", timeout: "5" },
+			{ command: "true", timeout: 1.5 },
+			{ command: "true", uid: -1 },
+			{ command: "true", gid: 0 },
+			{ command: "true", background: "yes" },
+			{ command: "true", envs: { A: 1 } },
+			{ command: "true", cwd: "/no/such/directory" },
+			{ command: "true", cwd: file },
+			{ command: "true", cwd: "$NOT_DEFINED_ANYWHERE" },
+			{ command: "true", cwd: "$ONLY_IN_ENVS", envs: { ONLY_IN_ENVS: "/tmp" } },
+		];
+		for (const body of bad) {
+			expect((await refusalOf(server.post("/command", body))).slice(0, 2), JSON.stringify(body)).toEqual([
+				400,
+				"INVALID_REQUEST_BODY",
+			]);
+		}
+		expect(server.problems).toEqual([]);
+	});
+
+	test("I-34: too many at a time is an error with its status, not half a stream", async () => {
+		const server = await startExecd({ maxRunning: 1 });
+		const events = await open(server, "/command", { command: "exec sleep 1000" });
+		expect((await refusalOf(server.post("/command", { command: "true" }))).slice(0, 2)).toEqual([429, "RUNTIME_ERROR"]);
+		const { text: id } = await events.until(({ type }) => type === "init");
+		await server.request(`/command?id=${id}`, { method: "DELETE" });
+		await events.all();
+	});
+
+	test("1.4: whatever the content type says, and whatever follows the first value", async () => {
+		const server = await startExecd();
+		for (const type of ["text/plain", "application/json", "application/x-www-form-urlencoded"]) {
+			const response = await server.request("/command", {
+				method: "POST",
+				headers: { "content-type": type },
+				body: '{"COMMAND":"echo hi","extra":[{}]} trailing }{',
+			});
+			expect((await new Events(response).all()).stdout).toEqual(["hi"]);
+		}
+	});
+});

@@ -1,0 +1,128 @@
+/** Lines of output: the same whatever the pieces are in which the bytes came. */
+
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { commandLines, type LineRule, Lines, sessionLines } from "../../../src/fronts/opensandbox/lines.ts";
+
+function linesOf(rule: LineRule, pieces: readonly Uint8Array[], longest?: number): string[] {
+	const lines = new Lines(rule, longest);
+	return [...pieces.flatMap((piece) => lines.push(piece)), ...lines.finish()];
+}
+
+function texts(rule: LineRule, ...pieces: string[]): string[] {
+	return linesOf(
+		rule,
+		pieces.map((piece) => Buffer.from(piece, "latin1")),
+	);
+}
+
+describe("/command (4.2, 6.5)", () => {
+	test.each<[string[], string[]]>([
+		[["a\n\nb\n\n\nc\n"], ["a", "\n", "b", "\n", "\n", "c"]],
+		[["a\r\nb\rc\n"], ["a", "b", "c"]],
+		[
+			["a\r", "\nb"],
+			["a", "b"],
+		],
+		[
+			["a\r", "", "\n", "\nb"],
+			["a", "\n", "b"],
+		],
+		[
+			["a\r", "\r", "\n"],
+			["a", "\n"],
+		],
+		[["\n"], ["\n"]],
+		[["\r\n\r\n"], ["\n", "\n"]],
+		[["tail"], ["tail"]],
+		[
+			["a", "b", "c\nd"],
+			["abc", "d"],
+		],
+		[[], []],
+	])("%j gives %j", (pieces, expected) => {
+		expect(texts(commandLines, ...pieces)).toEqual(expected);
+	});
+
+	test("a line end is told at once", () => {
+		const lines = new Lines(commandLines);
+		expect(lines.push(Buffer.from("50%\r"))).toEqual(["50%"]);
+		expect(lines.push(Buffer.from("\n60%"))).toEqual([]);
+		expect(lines.finish()).toEqual(["60%"]);
+	});
+});
+
+describe("/session (3.5)", () => {
+	test.each<[string[], string[]]>([
+		[["a\n\nb\r\n\r\nc"], ["a", "b", "c"]],
+		[["10%\r20%\r", "\n"], ["10%\r20%"]],
+		[["a\r\r\n"], ["a\r"]],
+		[["a\r"], ["a"]],
+		[["\r"], []],
+	])("%j gives %j", (pieces, expected) => {
+		expect(texts(sessionLines, ...pieces)).toEqual(expected);
+	});
+});
+
+describe("characters", () => {
+	test("those cut by the border of pieces are whole; what is none becomes U+FFFD", () => {
+		const bytes = [...Buffer.from("€😀é\n")].map((byte) => Uint8Array.of(byte));
+		expect(linesOf(commandLines, bytes)).toEqual(["€😀é"]);
+		expect(linesOf(commandLines, [Uint8Array.of(0x61, 0xff, 0x62, 0xe2, 0x82)])).toEqual(["a\uFFFDb\uFFFD"]);
+		expect(linesOf(commandLines, [Uint8Array.of(0xe2), Buffer.from("x\n")])).toEqual(["\uFFFDx"]);
+	});
+});
+
+describe("long lines (I-20)", () => {
+	test("one of 256 KiB, and one as long as may be, are one; a longer one is cut", () => {
+		for (const length of [256 * 1024, 1024 * 1024])
+			expect(linesOf(commandLines, [Buffer.from(`${"x".repeat(length)}\n`)])).toEqual(["x".repeat(length)]);
+		const lines = linesOf(commandLines, [Buffer.from("x".repeat(2 * 1024 * 1024 + 1)), Buffer.from("\n\nend")]);
+		expect(lines.map(({ length }) => length)).toEqual([1024 * 1024, 1024 * 1024, 1, 1, 3]);
+	});
+
+	test("not between the halves of one character", () => {
+		expect(linesOf(commandLines, [Buffer.from("abc😀d\n")], 4)).toEqual(["abc", "😀d"]);
+	});
+});
+
+/** What rarely goes well: line ends, characters of many bytes, and what is none. */
+const awkward = fc
+	.array(
+		fc.oneof(
+			fc
+				.constantFrom("\n", "\r", "\r\n", "a", "bc", "€", "😀", "\0", "\x1b[0m", "\uFEFF")
+				.map((text) => Buffer.from(text)),
+			fc.uint8Array({ maxLength: 3 }).map((bytes) => Buffer.from(bytes)),
+		),
+		{ maxLength: 60 },
+	)
+	.map((parts) => Buffer.concat(parts));
+
+describe.each([
+	["/command", commandLines],
+	["/session", sessionLines],
+])("%s: any chunking gives the same lines", (_, rule) => {
+	test.each([3, 1024 * 1024])("cut at %d", (longest) => {
+		fc.assert(
+			fc.property(awkward, fc.array(fc.nat(60)), (bytes, borders) => {
+				const cuts = [0, ...borders.filter((at) => at < bytes.length).sort((a, b) => a - b), bytes.length];
+				const pieces = cuts.slice(1).map((to, i) => bytes.subarray(cuts[i], to));
+				expect(linesOf(rule, pieces, longest)).toEqual(linesOf(rule, [bytes], longest));
+			}),
+			{ numRuns: 500 },
+		);
+	});
+
+	test("and, put together, everything but the line ends", () => {
+		fc.assert(
+			fc.property(awkward, (bytes) => {
+				const joined = linesOf(rule, [bytes])
+					.join("")
+					.replaceAll(/[\r\n]/g, "");
+				const text = new TextDecoder("utf-8", { ignoreBOM: true }).decode(bytes);
+				expect(joined).toBe(text.replaceAll(/[\r\n]/g, ""));
+			}),
+		);
+	});
+});
