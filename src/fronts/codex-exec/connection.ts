@@ -1,0 +1,189 @@
+/**
+ * One connection of a client, from its handshake to its end, whatever carries it.
+ *
+ *   client                          server
+ *     ├── initialize {resume?} ────►│  a new session, or one that waits for its client
+ *     │◄──────── sessionId ─────────┤
+ *     ├── initialized ─────────────►│  from here on everything else may be asked
+ *     ├── process/start … ─────────►│
+ *     │◄──── process/output … ──────┤  while this connection is attached to the session
+ *
+ * What must survive it is in the session; what is here ends with it.
+ */
+
+import { Change } from "../../core/change.ts";
+import type { Session } from "../../core/session.ts";
+import type { Principal, StartRequest } from "../front.ts";
+import { failure, type Message, malformedAnswer, parseMessage, result } from "./envelope.ts";
+import { createEnvironmentMethods, environmentInfo } from "./environment-info.ts";
+import { toRpcError } from "./errors.ts";
+import { FileHandles } from "./file-handles.ts";
+import { createFileMethods } from "./files.ts";
+import { Inbox } from "./inbox.ts";
+import type { ExecLimits } from "./limits.ts";
+import type { Family, Methods } from "./methods.ts";
+import { Notifications } from "./notifications.ts";
+import { object, optional, string } from "./params.ts";
+import { createProcessMethods } from "./process-methods.ts";
+import { RpcError, rpcCodes } from "./rpc-error.ts";
+import type { Attachment, ExecSession } from "./session.ts";
+import type { ExecSessions } from "./sessions.ts";
+import type { Wire } from "./wire.ts";
+
+export type ConnectionOptions = {
+	readonly wire: Wire;
+	/** What messages come from, as it is said of those that can't be read. */
+	readonly source: string;
+	readonly sessions: ExecSessions;
+	readonly principal: Pick<Principal, "id">;
+	readonly launch: (request: StartRequest) => Promise<Session>;
+	readonly environment: () => Readonly<Record<string, string>>;
+	readonly cwd: string;
+	readonly concurrency: number;
+	readonly limits: ExecLimits;
+	/** Hears of our own faults. */
+	readonly report: (problem: unknown) => void;
+};
+
+type Request = Extract<Message, { kind: "request" }>;
+
+const initialize = object({ clientName: string, resumeSessionId: optional(string, null) });
+
+export class Connection implements Attachment {
+	readonly watcher: Notifications;
+	readonly #options: ConnectionOptions;
+	readonly #wire: Wire;
+	readonly #inbox: Inbox;
+	readonly #methods: Methods;
+	readonly #files = new FileHandles();
+	readonly #drained = new Change();
+	#session: ExecSession | undefined;
+	#isReady = false;
+
+	constructor(options: ConnectionOptions) {
+		const { wire, limits, concurrency } = options;
+		this.#options = options;
+		this.#wire = wire;
+		this.watcher = new Notifications(wire, limits);
+		this.#methods = this.#createMethods();
+		this.#inbox = new Inbox({
+			wire,
+			limits,
+			concurrency,
+			isReady: () => this.#isReady,
+			handle: (message) => this.#handle(message),
+		});
+		wire.ended.addEventListener("abort", () => this.#end(), { once: true });
+	}
+
+	/** One message, as it came. */
+	receive(bytes: Uint8Array): void {
+		this.#inbox.add(decode(bytes), bytes.byteLength);
+	}
+
+	probe(): void {
+		this.#wire.probe();
+	}
+
+	#createMethods(): Methods {
+		const { launch, environment, cwd, limits } = this.#options;
+		const processes = () => this.#attached("exec").processes;
+		return new Map([
+			...createProcessMethods({ processes, launch, environment, retainedBytes: limits.retainedBytes }),
+			...createEnvironmentMethods({ env: environment(), cwd }),
+			...createFileMethods(this.#files),
+		]);
+	}
+
+	async #handle(message: Message): Promise<void> {
+		switch (message.kind) {
+			case "request":
+				return this.#answer(message);
+			case "malformed":
+				this.#wire.send(malformedAnswer(this.#options.source, message.fault));
+				return;
+			case "notification":
+				if (message.method !== "initialized" || !this.#session) this.#wire.close();
+				else this.#isReady = true;
+				return;
+			case "answer":
+				this.#wire.close();
+		}
+	}
+
+	async #answer(request: Request): Promise<void> {
+		// Who does not read its answers is asked nothing more.
+		while (this.#wire.bufferedBytes > this.#options.limits.bufferedAnswerBytes && !this.#wire.ended.aborted)
+			await this.#drained.next(this.#wire.ended);
+		const text = await this.#perform(request).then(
+			(value) => this.#fitting(request.id, result(request.id, value)),
+			(thrown: unknown) => this.#refusal(request.id, thrown),
+		);
+		if (!this.#wire.ended.aborted) this.#wire.send(text, () => this.#drained.happen());
+	}
+
+	/** Unknown method, parameters, handshake, operation: whatever is wrong first in this order is the answer. */
+	async #perform({ method: name, params }: Request): Promise<unknown> {
+		if (name === "initialize") return this.#initialize(params);
+		const method = this.#methods.get(name);
+		if (!method) {
+			throw new RpcError(rpcCodes.methodNotFound, `exec-server stub does not implement \`${name}\` yet`);
+		}
+		const operation = method.prepare(params);
+		this.#attached(method.family);
+		return operation(this.#wire.ended);
+	}
+
+	#initialize(params: unknown): unknown {
+		const { resumeSessionId } = initialize(params);
+		if (this.#session) throw refused("initialize may only be sent once per connection");
+		const { sessions, principal, environment, cwd } = this.#options;
+		const session =
+			resumeSessionId === null ? sessions.create(principal.id) : sessions.find(resumeSessionId, principal.id);
+		session.attach(this);
+		this.#session = session;
+		return { sessionId: session.id, environmentInfo: environmentInfo({ env: environment(), cwd }) };
+	}
+
+	/** The session, if the handshake is over and it is still ours. */
+	#attached(family: Family): ExecSession {
+		if (!this.#session) throw refused(`client must call initialize before using ${family} methods`);
+		if (!this.#isReady) throw refused(`client must send initialized before using ${family} methods`);
+		if (!this.#session.isAttachedTo(this)) throw refused("session has been resumed by another connection");
+		return this.#session;
+	}
+
+	#fitting(id: string, text: string): string {
+		const { answerBytes } = this.#options.limits;
+		if (text.length <= answerBytes) return text;
+		return failure(id, new RpcError(rpcCodes.internal, `the answer is larger than ${answerBytes} bytes`));
+	}
+
+	#refusal(id: string, thrown: unknown): string {
+		const error = toRpcError(thrown);
+		const isOurs = !(thrown instanceof RpcError) && error.cause !== undefined;
+		if (isOurs) this.#options.report(error.cause);
+		return failure(id, error);
+	}
+
+	#end(): void {
+		this.#session?.detach(this);
+		void this.#files.closeAll();
+	}
+}
+
+const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
+
+function decode(bytes: Uint8Array): Message {
+	let text: string;
+	try {
+		text = utf8.decode(bytes);
+	} catch {
+		return { kind: "malformed", fault: "not valid UTF-8" };
+	}
+	return parseMessage(text);
+}
+
+function refused(message: string): RpcError {
+	return new RpcError(rpcCodes.invalidRequest, message);
+}

@@ -1,0 +1,88 @@
+/** The WebSocket of Codex `exec-server`; `docs/compat/codex-exec-server.md` says what it promises. */
+
+import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import type { WebSocket } from "ws";
+import { SessionError } from "../../core/errors.ts";
+import type { Front, Hosting } from "../front.ts";
+import { createAcceptor, handshakeFault } from "../upgrade.ts";
+import { ExecServer, type ExecServerParts } from "./exec-server.ts";
+import { receiveFrom, WebSocketWire } from "./websocket.ts";
+
+export type CodexExecOptions = Omit<ExecServerParts, "report"> & {
+	/** Where it is served. At the root it is all there is, and answers as the real server does. */
+	readonly path: "/" | "/codex/exec-server";
+};
+
+export function createCodexExecFront({ path, ...parts }: CodexExecOptions): Front {
+	return {
+		name: "codex-exec",
+		credential: ({ headers }) => /^Bearer +(\S+) *$/i.exec(headers.authorization ?? "")?.[1],
+		register(app: FastifyInstance, hosting: Hosting): void {
+			const server = new ExecServer({ ...parts, report: (problem) => hosting.report(problem, "codex-exec") });
+			const accept = createAcceptor({ maxPayload: server.limits.messageBytes });
+			if (path === "/") addDropInRoutes(app);
+			app.get(
+				path,
+				{
+					config: { policy: "manage", isSocket: true },
+					preHandler: async (request, reply) => {
+						checkRight(request);
+						if (handshakeFault(request) !== undefined) await reply.code(400).send();
+					},
+				},
+				async (request, reply) => {
+					const socket = accept(request, reply);
+					if (socket) serve(socket, request, { server, hosting });
+				},
+			);
+		},
+	};
+}
+
+/** Where its processes belong. */
+const workspace = "default";
+
+function checkRight({ principal }: FastifyRequest): void {
+	if (principal?.may("manage", { workspace }) === true) return;
+	throw new SessionError("permission_denied", `this takes a token that may manage workspace "${workspace}"`);
+}
+
+type Scope = { readonly server: ExecServer; readonly hosting: Hosting };
+
+function serve(socket: WebSocket, { raw, principal }: FastifyRequest, { server, hosting }: Scope): void {
+	if (!principal) throw new Error("invariant: a connection of nobody");
+	const wire = new WebSocketWire(socket, server.limits);
+	const tcp = raw.socket;
+	const peer = `${tcp.remoteAddress}:${tcp.remotePort}`;
+	const source = `websocket JSON-RPC message from exec-server websocket ${peer}`;
+	receiveFrom(socket, tcp, server.connect(wire, { principal, source }));
+	for (const signal of [hosting.closing, principal.revoked]) {
+		const close = () => wire.close();
+		if (signal.aborted) close();
+		signal.addEventListener("abort", close, { once: true });
+		wire.ended.addEventListener("abort", () => signal.removeEventListener("abort", close), { once: true });
+	}
+}
+
+/** What the real server answers besides. No page may talk to it, so that nothing is done for one that sends an origin. */
+function addDropInRoutes(app: FastifyInstance): void {
+	app.addHook("onRequest", refuseOrigin);
+	app.route({
+		method: ["GET", "HEAD"],
+		url: "/readyz",
+		config: { policy: "public" },
+		handler: async (_request, reply) => reply.code(200).send(),
+	});
+	for (const url of ["/", "/readyz"]) {
+		app.route({
+			method: ["POST", "PUT", "PATCH", "DELETE", "OPTIONS"],
+			url,
+			config: { policy: "public" },
+			handler: async (_request, reply) => reply.code(405).send(),
+		});
+	}
+}
+
+export async function refuseOrigin(request: FastifyRequest, reply: FastifyReply): Promise<void> {
+	if (request.headers.origin !== undefined) await reply.code(403).send();
+}

@@ -1,0 +1,95 @@
+/** What of a JSON text `JSON.parse` does not tell: repeated names, the number of values, and an id with all its digits. */
+
+/** Counted with all that is nested; the client refuses more, and so do we, before memory is spent on it. */
+const MAX_VALUES = 262_144;
+
+export type Scan = {
+	/** What is wrong, whether or not the rest is JSON at all. */
+	readonly fault: string | undefined;
+	/** The text of the member `id` of the outermost object. */
+	readonly id: string | undefined;
+};
+
+/** Looks at the text once. It need not be JSON: what is not is found by whoever parses it. */
+export function scanJson(text: string): Scan {
+	/** The names of each open object so far; null for an array. */
+	const open: (Set<string> | null)[] = [];
+	let isName = false;
+	let isId = false;
+	let values = 0;
+	let id: string | undefined;
+	for (let at = 0; at < text.length; ) {
+		const character = text.charAt(at);
+		const end = tokenEnd(text, at, character);
+		switch (character) {
+			case "{":
+			case "[":
+				values++;
+				open.push(character === "{" ? new Set() : null);
+				isName = character === "{";
+				break;
+			case "}":
+			case "]":
+				open.pop();
+				isName = false;
+				break;
+			case ",":
+				isName = open.at(-1) instanceof Set;
+				break;
+			case ":":
+			case " ":
+			case "\t":
+			case "\n":
+			case "\r":
+				break;
+			default: {
+				const token = text.slice(at, end);
+				const names = open.at(-1);
+				if (isName && names) {
+					const name = nameOf(token);
+					if (names.has(name)) return { fault: `duplicate field \`${name.slice(0, 60)}\``, id };
+					names.add(name);
+					isId = open.length === 1 && name === "id";
+					isName = false;
+				} else {
+					values++;
+					if (isId) id = token;
+					isId = false;
+				}
+			}
+		}
+		if (values > MAX_VALUES) return { fault: `more than ${MAX_VALUES} values`, id };
+		at = end;
+	}
+	return { fault: undefined, id };
+}
+
+const structural = /[\s,:[\]{}"]/g;
+
+function tokenEnd(text: string, at: number, first: string): number {
+	if (first === '"') return stringEnd(text, at);
+	if ("{}[],: \t\n\r".includes(first)) return at + 1;
+	structural.lastIndex = at + 1;
+	return structural.exec(text)?.index ?? text.length;
+}
+
+function stringEnd(text: string, start: number): number {
+	for (let quote = text.indexOf('"', start + 1); quote >= 0; quote = text.indexOf('"', quote + 1)) {
+		let before = quote - 1;
+		while (text[before] === "\\") before--;
+		// After an even number of backslashes it is not escaped.
+		if ((quote - before) % 2 === 1) return quote + 1;
+	}
+	return text.length;
+}
+
+/** Names may be written with escapes; two spellings of one name are the same. */
+function nameOf(token: string): string {
+	const plain = token.slice(1, -1);
+	if (!plain.includes("\\")) return plain;
+	try {
+		return String(JSON.parse(token));
+	} catch {
+		return plain;
+	}
+}

@@ -1,0 +1,40 @@
+/** The clients of one exec-server that are connected, or may come back. */
+
+import type { ProcessesOptions } from "./processes.ts";
+import { RpcError, rpcCodes } from "./rpc-error.ts";
+import { ExecSession } from "./session.ts";
+
+export type ExecSessionsOptions = ProcessesOptions & { readonly newUuid: () => string };
+
+export class ExecSessions {
+	readonly #options: ExecSessionsOptions;
+	readonly #sessions = new Map<string, ExecSession>();
+
+	constructor(options: ExecSessionsOptions) {
+		this.#options = options;
+	}
+
+	create(owner: string): ExecSession {
+		const id = this.#options.newUuid();
+		const session = new ExecSession({ ...this.#options, id, owner, onExpired: () => void this.#end(session) });
+		this.#sessions.set(id, session);
+		return session;
+	}
+
+	/** The session of a client that comes back. */
+	find(id: string, owner: string): ExecSession {
+		const session = this.#sessions.get(id);
+		if (session?.owner === owner) return session;
+		throw new RpcError(rpcCodes.invalidRequest, `unknown session id ${id}`);
+	}
+
+	/** Ends every session and every process of it. */
+	async end(): Promise<void> {
+		await Promise.all([...this.#sessions.values()].map((session) => this.#end(session)));
+	}
+
+	async #end(session: ExecSession): Promise<void> {
+		this.#sessions.delete(session.id);
+		await session.end();
+	}
+}

@@ -1,0 +1,201 @@
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { beforeEach, describe, expect, it } from "vitest";
+import { temporaryDirectory } from "../../helpers/temporary.ts";
+import { type ExecClient, startParams } from "./exec-client.ts";
+import { type Exec, sh, startExec } from "./exec-harness.ts";
+
+let exec: Exec;
+let client: ExecClient;
+beforeEach(async () => {
+	exec = await startExec();
+	client = await exec.client();
+});
+
+describe("process/start", () => {
+	it("P1: starts true with an empty environment", async () => {
+		const log = await client.start("proc-1", ["true"], { env: {} });
+		await log.closed();
+	});
+
+	it("E1: true exits with 0 and closes", async () => {
+		const log = await (await client.start("p", ["true"])).closed();
+		expect(log.events).toEqual([
+			{ kind: "exited", seq: 1, exitCode: 0 },
+			{ kind: "closed", seq: 2 },
+		]);
+	});
+
+	it("E3, invariants 3 and 5: stdout, stderr, exited and closed share one dense sequence", async () => {
+		const log = await client.start("p", sh("printf out; read x; printf err >&2; read x; exit 7"), { pipeStdin: true });
+		await log.output("out");
+		await client.write("p", "\n", "1");
+		await log.output("err");
+		await client.write("p", "\n", "2");
+		await log.closed();
+		expect(log.events).toEqual([
+			{ kind: "output", seq: 1, stream: "stdout", text: "out" },
+			{ kind: "output", seq: 2, stream: "stderr", text: "err" },
+			{ kind: "exited", seq: 3, exitCode: 7 },
+			{ kind: "closed", seq: 4 },
+		]);
+	});
+
+	it("invariant 9: the answer comes before anything of the process, however fast that is", async () => {
+		for (let i = 0; i < 30; i++) await (await client.start(`p${i}`, ["echo", "hi"])).closed();
+		for (let i = 0; i < 30; i++) {
+			const isOf = ({ result, params }: Record<string, unknown>) =>
+				((result ?? params) as { processId?: string }).processId === `p${i}`;
+			const kinds = client.messages.filter(isOf).map(({ method }) => method ?? "answer");
+			expect(kinds).toEqual(["answer", "process/output", "process/exited", "process/closed"]);
+		}
+	});
+
+	it.each([
+		[["nope-x"], {}, "No such file or directory (os error 2)"],
+		[["/nope/x"], { tty: true }, "No such file or directory (os error 2)"],
+		[["/etc/passwd"], {}, "Permission denied (os error 13)"],
+		[["true"], { cwd: "file:///no/such/directory" }, "No such file or directory (os error 2)"],
+		[["true"], { cwd: "file:///etc/passwd", tty: true }, "Not a directory (os error 20)"],
+	])(
+		"invariant 10: %j with %j fails as the start call itself, and leaves no residue",
+		async (argv, options, message) => {
+			await expect(client.start("p", argv, options)).rejects.toMatchObject({ code: -32603, message });
+			await expect(client.read("p")).rejects.toMatchObject({ code: -32600, message: "unknown process id p" });
+			await (await client.start("p", ["true"])).closed();
+			expect(client.messages.filter(({ method }) => method === "process/exited")).toHaveLength(1);
+		},
+	);
+
+	it.each([
+		[{ argv: [] }, "argv must not be empty"],
+		[{ cwd: "/tmp" }, /relative URL without a base/],
+		[{ cwd: "file:///C:/x" }, /^cwd URI `file:\/\/\/C:\/x` is not valid on this exec-server host: /],
+		[{ sandbox: { permissions: { type: "disabled" } } }, "sandbox intent cannot be enforced on this executor"],
+		[{ networkProxy: {} }, /not supported/],
+		[{ env: { A: 1 } }, /./],
+		[{ tty: "yes" }, /./],
+		[{ processId: undefined }, /missing field `processId`/],
+	])("refuses %j", async (change, message) => {
+		const params = { ...startParams("p", ["true"]), ...change };
+		await expect(client.request("process/start", params)).rejects.toMatchObject({
+			code: -32602,
+			message: typeof message === "string" ? message : expect.stringMatching(message),
+		});
+	});
+
+	it("fails where no program could be started with such words", async () => {
+		await expect(client.start("p", ["a\0b"])).rejects.toMatchObject({ code: -32603 });
+		await expect(client.start("p", [""])).rejects.toMatchObject({ code: -32603 });
+		await (await client.start("p", ["true"])).closed();
+	});
+
+	it("takes what newer clients send, and an empty name", async () => {
+		const log = await client.start("", ["true"], {
+			metadata: { threadId: "t" },
+			enforceManagedNetwork: true,
+			managedNetwork: { loopbackPorts: [1], allowLocalBinding: true },
+			sandbox: null,
+			arg0: null,
+			envPolicy: null,
+		});
+		await log.closed();
+	});
+
+	it("gives the process exactly the environment it was sent", async () => {
+		const log = await client.start("p", ["/usr/bin/env"], { env: { A: "1", B: "x y" } });
+		expect((await log.closed()).text().trim().split("\n").sort()).toEqual(["A=1", "B=x y"]);
+	});
+
+	it("gives it the server's by policy, with its own on top", async () => {
+		const envPolicy = {
+			inherit: "all",
+			ignoreDefaultExcludes: true,
+			exclude: ["HOME"],
+			set: { S: "1" },
+			includeOnly: [],
+		};
+		const log = await client.start("p", ["env"], { envPolicy, env: { TERM: "dumb" } });
+		const env = Object.fromEntries(
+			(await log.closed())
+				.text()
+				.split("\n")
+				.map((line) => line.split("=", 2)),
+		);
+		expect(env).toMatchObject({ PATH: process.env.PATH, S: "1", TERM: "dumb" });
+		expect(env).not.toHaveProperty("HOME");
+		expect(env).not.toHaveProperty("HAWSER_SESSION");
+	});
+
+	it.each([false, true])("sets argv[0] alone with arg0 (tty %s)", async (tty) => {
+		const argv = ["/bin/sh", "-c", 'tr "\\0" " " </proc/$$/cmdline'];
+		const log = await client.start("p", argv, { arg0: "custom-arg0", tty });
+		expect((await log.closed()).text()).toContain("custom-arg0 -c");
+	});
+
+	it("a name is taken until 30 s after closed, and the process that has it is not touched", async () => {
+		const log = await client.start("p", ["cat"], { pipeStdin: true });
+		await expect(client.start("p", ["true"])).rejects.toMatchObject({
+			code: -32600,
+			message: "process p already exists",
+		});
+		await client.write("p", "on\n", "1");
+		await log.output("on");
+		await client.terminate("p");
+		await log.closed();
+		await expect(client.start("p", ["true"])).rejects.toMatchObject({ message: "process p already exists" });
+	});
+});
+
+describe("a terminal", () => {
+	it("E6: reads a line that is written to it, and echoes it", async () => {
+		const script = 'stty size; read line; printf "from-stdin:%s\\n" "$line"';
+		const log = await client.start("p", sh(script), { tty: true });
+		await log.output("24 80\r\n");
+		expect(await client.write("p", "hello\n", "1")).toBe("accepted");
+		await log.closed();
+		expect(log.text("pty")).toBe("24 80\r\nhello\r\nfrom-stdin:hello\r\n");
+		expect(log.exitCode).toBe(0);
+	});
+
+	it("takes ^C and ^D as a terminal does", async () => {
+		for (const [key, exitCode] of [
+			["\u0004", 0],
+			["\u0003", 130],
+		] as const) {
+			const log = await client.start(`cat-${exitCode}`, ["cat"], { tty: true });
+			await client.write(`cat-${exitCode}`, "x\n", "1");
+			await log.output("x\r\nx\r\n");
+			await client.write(`cat-${exitCode}`, key, "2");
+			expect((await log.closed()).exitCode).toBe(exitCode);
+		}
+	});
+});
+
+describe("the end of a process", () => {
+	it("E5, invariant 6: late output of a child comes after exited and before closed", async () => {
+		const fifo = join(await temporaryDirectory(), "fifo");
+		const log = await client.start("p", sh(`mkfifo ${fifo}; (read x <${fifo}; echo late) & exit 3`));
+		const exit = await client.read("p", { waitMs: 20_000 });
+		expect(exit).toMatchObject({ chunks: [], exited: true, exitCode: 3, closed: false, nextSeq: 2 });
+		// This reader knows of the exit, so it waits for what comes next.
+		const poll = client.read("p", { afterSeq: exit.nextSeq - 1, waitMs: 20_000 });
+		await writeFile(fifo, "now\n");
+		const late = { seq: 2, stream: "stdout", chunk: base64("late\n") };
+		expect(await poll).toMatchObject({ chunks: [late], exited: true, exitCode: 3 });
+		await log.closed();
+		expect(await client.read("p")).toMatchObject({ chunks: [late], nextSeq: 4, exitCode: 3, closed: true });
+		expect(log.events.map(({ kind }) => kind)).toEqual(["exited", "output", "closed"]);
+	});
+
+	it("says 128 and the signal, on pipes and on a terminal, when it was killed", async () => {
+		for (const tty of [false, true]) {
+			const log = await client.start(`p${tty}`, sh("kill -TERM $$"), { tty });
+			expect((await log.closed()).exitCode).toBe(143);
+		}
+	});
+});
+
+function base64(text: string): string {
+	return Buffer.from(text).toString("base64");
+}

@@ -1,0 +1,202 @@
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { temporaryDirectory } from "../../helpers/temporary.ts";
+import { type ExecClient, RpcFailure } from "./exec-client.ts";
+import { contentOf, type Exec, sh, startExec } from "./exec-harness.ts";
+import { openLink } from "./exec-link.ts";
+
+async function lose(client: ExecClient): Promise<void> {
+	client.cut();
+	await client.disconnected();
+}
+
+const back = (exec: Exec, client: ExecClient) => client.recover(() => openLink(exec.url));
+
+describe("a lost connection", () => {
+	it("P6: leaves the process running, and the session is there again with the same id", async () => {
+		const exec = await startExec();
+		const client = await exec.client();
+		await client.start("p", sh("exec sleep 30"));
+		const { sessionId } = client;
+		await lose(client);
+		await back(exec, client);
+		expect(client.sessionId).toBe(sessionId);
+		expect(await client.read("p")).toMatchObject({ exited: false, closed: false, failure: null });
+		expect(await client.terminate("p")).toBe(true);
+	});
+
+	it("E11, invariants 3 to 7 and 17: what came meanwhile is read, once, and everything goes on", async () => {
+		const exec = await startExec();
+		const client = await exec.client();
+		const done = join(await temporaryDirectory(), "done");
+		const script = `read a; echo one; read b; echo two; echo three >&2; echo x >${done}; read c; echo four $c; exit 7`;
+		const log = await client.start("p", sh(script), { pipeStdin: true });
+		await client.write("p", "\n", "1");
+		await log.output("one");
+		await client.write("p", "\n", "2");
+		await lose(client);
+		await contentOf(done);
+		await back(exec, client);
+		await log.output("three");
+		// The client does not know whether this one arrived, and says it again.
+		expect(await client.write("p", "again\n", "2")).toBe("accepted");
+		expect(await client.write("p", "new\n", "3")).toBe("accepted");
+		await log.closed();
+		expect(log.text("stdout")).toBe("one\ntwo\nfour new\n");
+		expect(log.text("stderr")).toBe("three\n");
+		expect(log.exitCode).toBe(7);
+		expect(log.events.map(({ seq }) => seq)).toEqual(log.events.map((_, i) => i + 1));
+	});
+
+	it("an exit while nobody was there is read whole, and notified to nobody", async () => {
+		const exec = await startExec();
+		const client = await exec.client();
+		const done = join(await temporaryDirectory(), "done");
+		const log = await client.start("p", sh(`read x; echo late; echo x >${done}; exit 5`), { pipeStdin: true });
+		await client.write("p", "\n", "1");
+		await lose(client);
+		await contentOf(done);
+		await back(exec, client);
+		// The read may come before the exit; then that is notified, and nothing before it.
+		await log.closed();
+		expect(log.events).toEqual([
+			{ kind: "output", seq: 1, stream: "stdout", text: "late\n" },
+			{ kind: "exited", seq: 2, exitCode: 5 },
+			{ kind: "closed", seq: 3 },
+		]);
+		await lose(client);
+		await back(exec, client);
+		expect(await client.request("environment/status")).toEqual({ status: "ready" });
+		expect(client.messages.filter(({ method }) => method !== undefined)).toEqual([]);
+		expect(await client.read("p")).toMatchObject({ nextSeq: 4, exitCode: 5, closed: true });
+	});
+
+	it("ends a long poll at once, and nobody waits for it", async () => {
+		const exec = await startExec();
+		const client = await exec.client();
+		await client.start("p", sh("exec sleep 30"));
+		const poll = client.read("p", { waitMs: 20_000 });
+		await Promise.all([expect(poll).rejects.toThrow(), lose(client)]);
+		const begin = performance.now();
+		await back(exec, client);
+		expect(performance.now() - begin).toBeLessThan(5_000);
+	});
+
+	it("ends a write that was waiting, which then counts as never sent", async () => {
+		const exec = await startExec({ limits: { queuedWriteBytes: 1 } });
+		const client = await exec.client();
+		const script = "echo $$; kill -STOP $$; head -c 800001 | tail -c 1; exec sleep 30";
+		const log = await client.start("p", sh(script), { pipeStdin: true });
+		const pid = Number((await log.output("\n")).text());
+		const big = "a".repeat(400_000);
+		expect(await client.write("p", big, "1")).toBe("accepted");
+		for (let i = 0; i < 2; i++) {
+			const waiting = client.write("p", big, "2");
+			await Promise.all([expect(waiting).rejects.toThrow(), lose(client)]);
+			await back(exec, client);
+		}
+		process.kill(pid, "SIGCONT");
+		expect(await client.write("p", big, "2")).toBe("accepted");
+		expect(await client.write("p", "!", "3")).toBe("accepted");
+		// The last byte of as many as there are when each was written once.
+		await log.output("!");
+	});
+
+	it("invariant 12: a session that nobody comes back to is gone, with all it started", async () => {
+		const exec = await startExec({ limits: { detachedMs: 60 } });
+		const client = await exec.client();
+		const log = await client.start("p", sh("echo $$; exec sleep 30"));
+		const pid = Number((await log.output("\n")).text());
+		await lose(client);
+		for (let isThere = true; isThere; ) {
+			await new Promise((resolve) => setImmediate(resolve));
+			isThere = await readFile(`/proc/${pid}/stat`, "utf8").then(
+				(stat) => !/\) Z /.test(stat),
+				() => false,
+			);
+		}
+		await expect(back(exec, client)).rejects.toEqual(new RpcFailure(-32600, `unknown session id ${client.sessionId}`));
+	});
+
+	it("each return gives the whole time again", async () => {
+		const exec = await startExec({ limits: { detachedMs: 400 } });
+		const client = await exec.client();
+		await client.start("p", sh("exec sleep 30"));
+		const begin = performance.now();
+		// Longer in all than a session waits, but never at once.
+		while (performance.now() - begin < 800) {
+			await lose(client);
+			await back(exec, client);
+		}
+		expect(await client.terminate("p")).toBe(true);
+	});
+
+	it("T5: a client that was not told of anything reads it all, and after retention the name is free", async () => {
+		const exec = await startExec({ limits: { closedMs: 300 } });
+		const client = await exec.client();
+		const done = join(await temporaryDirectory(), "done");
+		const log = await client.start("p", sh(`read x; echo unseen; echo x >${done}`), { pipeStdin: true });
+		await client.write("p", "\n", "1");
+		await lose(client);
+		await contentOf(done);
+		await back(exec, client);
+		await log.closed();
+		expect(log.text()).toBe("unseen\n");
+		for (let isFree = false; !isFree; ) {
+			isFree = await client.start("p", ["true"]).then(
+				() => true,
+				(error: RpcFailure) => error.message !== "process p already exists",
+			);
+		}
+		await client.processes.get("p")?.closed();
+	});
+
+	it("that loses more than is retained shows the gap, and only that process fails", async () => {
+		const exec = await startExec({ limits: { retainedBytes: 100_000 } });
+		const client = await exec.client();
+		const done = join(await temporaryDirectory(), "done");
+		const script = `read x; head -c 300000 /dev/zero; echo x >${done}; exec sleep 30`;
+		const big = await client.start("big", sh(script), { pipeStdin: true });
+		const small = await client.start("small", ["cat"], { pipeStdin: true });
+		await client.write("big", "\n", "1");
+		await lose(client);
+		await contentOf(done);
+		client.processes.delete("big");
+		await back(exec, client);
+		const answer = await client.read("big", { afterSeq: big.last });
+		expect(() => big.recovered(answer)).toThrow("the retained window has lost it");
+		await client.write("small", "fine\n", "1");
+		await small.output("fine");
+	});
+});
+
+describe("sessions", () => {
+	it("two of them may use the same id, and see nothing of each other", async () => {
+		const exec = await startExec();
+		const [one, two] = await Promise.all([exec.client(), exec.client()]);
+		const [first, second] = await Promise.all([
+			one.start("same", ["cat"], { pipeStdin: true }),
+			two.start("same", ["cat"], { pipeStdin: true }),
+		]);
+		await Promise.all([one.write("same", "1\n", "w"), two.write("same", "2\n", "w")]);
+		await Promise.all([first.output("1\n"), second.output("2\n")]);
+		expect(await one.terminate("same")).toBe(true);
+		await first.closed();
+		expect(await two.read("same")).toMatchObject({ exited: false });
+		expect([first.text(), second.text()]).toEqual(["1\n", "2\n"]);
+	});
+
+	it("a lost start is undone by terminate, whether it happened or not", async () => {
+		const exec = await startExec();
+		const client = await exec.client();
+		const start = client.start("p", sh("exec sleep 30"));
+		await Promise.all([expect(start).rejects.toThrow(), lose(client)]);
+		client.processes.clear();
+		await back(exec, client);
+		await client.terminate("p");
+		const state = await client.read("p", { waitMs: 20_000 }).catch((error: Error) => error);
+		if (state instanceof Error) expect(state.message).toBe("unknown process id p");
+		else expect(state).toMatchObject({ exitCode: 137 });
+	});
+});

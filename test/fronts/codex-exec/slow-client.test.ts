@@ -1,0 +1,96 @@
+import { once } from "node:events";
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import type { WebSocket } from "ws";
+import { temporaryDirectory } from "../../helpers/temporary.ts";
+import { ExecClient } from "./exec-client.ts";
+import { contentOf, type Exec, sh, startExec } from "./exec-harness.ts";
+import { linkOf, openLink, openSocket } from "./exec-link.ts";
+
+/** More than the buffers of the kernel on both sides, which grow to some ten megabytes, and all of ours. */
+const MEGABYTES = 40;
+/** Says on stderr, which is another pipe, when its output has been taken. */
+const WRITER = sh(`head -c ${MEGABYTES}000000 /dev/zero; echo done >&2; exec sleep 30`);
+
+/** A client that can stop reading. */
+async function slowClient(exec: Exec): Promise<{ client: ExecClient; socket: WebSocket }> {
+	const socket = await openSocket(exec.url);
+	const client = exec.watch(new ExecClient(linkOf(socket)));
+	await client.handshake();
+	return { client, socket };
+}
+
+/** Whether a program has come to write nothing, for longer than any pause it would make by itself. */
+async function standsStill(pid: number): Promise<boolean> {
+	const written = async () => /^wchar: (\d+)/m.exec(await readFile(`/proc/${pid}/io`, "utf8"))?.[1];
+	const before = await written();
+	await new Promise((resolve) => setTimeout(resolve, 300));
+	const after = await written();
+	// What its shell wrote before does not count: it must have begun.
+	return after === before && Number(after) > 1_000_000;
+}
+
+describe("a client that does not read (contract §4.2)", () => {
+	it("makes the program wait, loses nothing, and gets all of it in order when it reads again", async () => {
+		const exec = await startExec();
+		const { client, socket } = await slowClient(exec);
+		const script = `echo $$ >&2; read go; exec head -c ${MEGABYTES}000000 /dev/zero`;
+		const log = await client.start("p", sh(script), { pipeStdin: true });
+		await log.until(() => log.text("stderr") !== "");
+		const pid = Number(log.text("stderr"));
+		log.isCounting = true;
+		const written = client.write("p", "go\n", "1");
+		socket.pause();
+		while (!(await standsStill(pid)));
+		expect(log.isClosed).toBe(false);
+		socket.resume();
+		expect(await written).toBe("accepted");
+		await log.closed();
+		expect(log.bytes).toBe(MEGABYTES * 1_000_000 + String(pid).length + 1);
+	});
+
+	it("is given up when it does so for too long, and the program goes on without it", async () => {
+		const exec = await startExec({ limits: { nudgeMs: 20 } });
+		const { client, socket } = await slowClient(exec);
+		const log = await client.start("p", WRITER);
+		socket.pause();
+		const other = await exec.client();
+		expect(await other.request("environment/status")).toEqual({ status: "ready" });
+		// The connection is closed by the server, which a client that does not read learns late; one that comes back finds it.
+		const back = exec.watch(new ExecClient());
+		back.sessionId = client.sessionId;
+		await back.recover(() => openLink(exec.url));
+		const seen = async () => {
+			const { chunks } = await back.read("p");
+			return chunks.some(({ stream, chunk }) => stream === "stderr" && chunk === "ZG9uZQo=");
+		};
+		while (!(await seen()));
+		expect(log.bytes).toBeLessThan(MEGABYTES * 1_000_000);
+		const closed = once(socket, "close");
+		socket.resume();
+		await closed;
+	});
+
+	it("makes nothing wait once it is gone, though nobody takes its place", async () => {
+		const exec = await startExec();
+		const { client, socket } = await slowClient(exec);
+		const done = join(await temporaryDirectory(), "done");
+		await client.start("p", sh(`head -c ${MEGABYTES}000000 /dev/zero; echo x >${done}; exec sleep 30`));
+		socket.pause();
+		client.cut();
+		expect(await contentOf(done)).toBe("x\n");
+	});
+
+	it("does not make other clients wait", async () => {
+		const exec = await startExec();
+		const { client, socket } = await slowClient(exec);
+		await client.start("p", ["yes"]);
+		socket.pause();
+		const other = await exec.client();
+		for (let i = 0; i < 5; i++) {
+			const log = await other.start(`q${i}`, ["echo", "hi"]);
+			expect((await log.closed()).text()).toBe("hi\n");
+		}
+	});
+});
