@@ -8,9 +8,11 @@ import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import type { Case } from "./case.ts";
+import { codexExecCase } from "./cases/codex-exec.ts";
 import { drainCase } from "./cases/drain.ts";
 import { echoCase } from "./cases/echo.ts";
 import { keeperMemoryCase, memoryCase } from "./cases/memory.ts";
+import { openSandboxCase } from "./cases/opensandbox.ts";
 import { sdkTortureCase } from "./cases/sdk-torture.ts";
 import { sessionsCase } from "./cases/sessions.ts";
 import { socketEchoCase } from "./cases/socket-echo.ts";
@@ -57,6 +59,8 @@ const cases: readonly Case[] = [
 	socketViewersCase(isQuick),
 	socketReplayCase(isQuick),
 	sessionsCase(isQuick),
+	openSandboxCase(isQuick),
+	codexExecCase(isQuick),
 	tortureCase(isQuick),
 	sdkTortureCase(isQuick),
 ];

@@ -6,6 +6,8 @@ import { version } from "../server/version.ts";
 import { attach } from "./commands/attach.ts";
 import { completion } from "./commands/completion.ts";
 import { doctor } from "./commands/doctor.ts";
+import { execServer } from "./commands/exec-server.ts";
+import { execd, withGoFlags } from "./commands/execd.ts";
 import { kill } from "./commands/kill.ts";
 import { list } from "./commands/list.ts";
 import { logs } from "./commands/logs.ts";
@@ -29,7 +31,23 @@ const program = new Command("hawser")
 		"\nExamples:\n  hawser run -- bash\n  hawser run --detach --name build -- make\n  hawser attach build\n  hawser logs -f build\n\n" +
 			"A session is named by its id, the beginning of it, or its name.",
 	);
-const commands = [serve, run, attach, list, logs, send, wait, resize, kill, remove, token, doctor, completion];
+const commands = [
+	serve,
+	run,
+	attach,
+	list,
+	logs,
+	send,
+	wait,
+	resize,
+	kill,
+	remove,
+	token,
+	doctor,
+	completion,
+	execd,
+	execServer,
+];
 for (const command of commands) program.addCommand(command);
 for (const command of [program, ...program.commands]) {
 	command.configureOutput({
@@ -44,7 +62,7 @@ for (const command of [program, ...program.commands]) {
 
 endOnClosedPipe();
 try {
-	await program.parseAsync();
+	await program.parseAsync(withGoFlags(process.argv));
 } catch (error) {
 	const explained = explain(error);
 	// A bug of ours is the one thing that deserves its stack.

@@ -45,7 +45,8 @@ describe("every route and every upgrade", () => {
 	it("has a policy, and those that are open to everybody are these", async () => {
 		const { routes } = await start();
 		expect(routes.length).toBeGreaterThan(10);
-		const open = routes.filter(({ front, policy }) => policy === "public" && ["native", "access"].includes(front));
+		expect([...new Set(routes.map(({ front }) => front))]).toEqual(["native", "access", "opensandbox", "codex-exec"]);
+		const open = routes.filter(({ policy }) => policy === "public");
 		for (const route of open) {
 			expect(["/healthz", "/readyz", "/openapi.json", "/signin", "/"]).toContain(route.url);
 		}

@@ -2,9 +2,8 @@
 
 import { Command } from "commander";
 import { type Flags, loadConfig } from "../../server/config.ts";
-import { explain, UsageError } from "../errors.ts";
+import { describe, serveUntilInterrupted, toStartError } from "../foreground.ts";
 import { print, remark } from "../output.ts";
-import { SECOND_SERVER } from "../start-server.ts";
 
 export const serve: Command = new Command("serve")
 	.summary("start the server")
@@ -44,9 +43,7 @@ export const serve: Command = new Command("serve")
 		const server = await startServer(config, {
 			report: (problem, where) => remark(`${where}: ${describe(problem)}`),
 		}).catch((error: unknown) => {
-			// Whoever starts servers by themselves must be able to tell this from all that went wrong.
-			const isSecond = error instanceof Error && "code" in error && error.code === "session_exists";
-			throw isSecond ? new UsageError(explain(error)?.sentence ?? error.message, SECOND_SERVER) : error;
+			throw toStartError(error);
 		});
 		await print(`listening on ${server.url}\n`);
 		if (server.adopted > 0) remark(`sessions found again: ${server.adopted}`);
@@ -56,23 +53,5 @@ export const serve: Command = new Command("serve")
 		if (server.signInUrl !== undefined)
 			remark(`sign in with a browser, once and within 5 minutes: ${server.signInUrl}`);
 
-		const signal = await interrupted();
-		remark(`${signal}: shutting down; durable sessions run on, and the next server finds them again`);
-		// Whoever asks twice does not want to wait.
-		void interrupted().then(() => process.exit(1));
-		await server.close();
-		process.exit(0);
+		await serveUntilInterrupted(server, "shutting down; durable sessions run on, and the next server finds them again");
 	});
-
-/** A problem with everything that led to it, for whoever runs the server. */
-function describe(problem: unknown): string {
-	if (!(problem instanceof Error)) return String(problem);
-	const cause = problem.cause === undefined ? "" : `: ${describe(problem.cause)}`;
-	return `${problem.message}${cause}`;
-}
-
-function interrupted(): Promise<NodeJS.Signals> {
-	return new Promise((resolve) => {
-		for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, resolve);
-	});
-}

@@ -1,0 +1,70 @@
+/** `hawser exec-server`: stands in for the server of this name that Codex brings along. */
+
+import { isIP } from "node:net";
+import { Command, InvalidArgumentError } from "commander";
+import { UsageError } from "../errors.ts";
+import { describe, serveUntilInterrupted } from "../foreground.ts";
+import { print, remark } from "../output.ts";
+
+const DEFAULT_LISTEN = "ws://127.0.0.1:0";
+
+type Address = { readonly host: string; readonly port: number };
+
+export const execServer: Command = new Command("exec-server")
+	.summary("stand in for Codex exec-server")
+	.description(
+		"Serves the protocol of Codex exec-server, at one address or to one client on stdin and stdout.\n" +
+			"It prints its address on stdout once it answers. Nothing is kept on disk, and its processes end with it.\n" +
+			"Whoever reaches the address can run programs: there is no token in this protocol.",
+	)
+	.option("--listen <url>", "ws://IP:PORT, where port 0 picks a free one, or stdio", DEFAULT_LISTEN)
+	.option(
+		"--concurrent-requests <count>",
+		"requests of one connection that may be under way at once",
+		positiveInteger,
+		1,
+	)
+	.addHelpText(
+		"after",
+		"\nExamples:\n  hawser exec-server\n  hawser exec-server --listen ws://127.0.0.1:8765 --concurrent-requests 32\n" +
+			"  hawser exec-server --listen stdio",
+	)
+	.action(async ({ listen, concurrentRequests }: { listen: string; concurrentRequests: number }) => {
+		const address = parseListen(listen);
+		// Loaded only here: the other commands need none of it, and start faster without.
+		const { serveExecOnStdio, startExecServer } = await import("../../server/exec-server.ts");
+		const report = (problem: unknown, where: string) => remark(`${where}: ${describe(problem)}`);
+		const options = { concurrency: concurrentRequests, report };
+		if (address === "stdio") {
+			// A client that is gone ends the connection, and with it everything that it started; not just us.
+			process.stdout.removeAllListeners("error");
+			await serveExecOnStdio({ input: process.stdin, output: process.stdout }, options, interruption());
+			process.exit(0);
+		}
+		const server = await startExecServer(address, options);
+		await print(`${server.url}\n`);
+		await serveUntilInterrupted(server, "shutting down, and ending every process");
+	});
+
+export function parseListen(url: string): Address | "stdio" {
+	if (url === "stdio" || url === "stdio://") return "stdio";
+	if (!url.startsWith("ws://")) {
+		throw new UsageError(`unsupported --listen URL \`${url}\`; expected \`ws://IP:PORT\` or \`stdio\``);
+	}
+	const [, ip = "", port = ""] = /^ws:\/\/(\[[^\]]*\]|[^:/]*):(\d{1,5})$/.exec(url) ?? [];
+	const host = ip.replace(/^\[(.*)\]$/, "$1");
+	const isValid = isIP(host) === (ip.startsWith("[") ? 6 : 4) && port !== "" && Number(port) <= 65_535;
+	if (!isValid) throw new UsageError(`invalid websocket --listen URL \`${url}\`; expected \`ws://IP:PORT\``);
+	return { host, port: Number(port) };
+}
+
+function positiveInteger(text: string): number {
+	if (/^[1-9]\d{0,8}$/.test(text)) return Number(text);
+	throw new InvalidArgumentError("expected a whole number from 1 on");
+}
+
+function interruption(): AbortSignal {
+	const interrupted = new AbortController();
+	for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => interrupted.abort());
+	return interrupted.signal;
+}

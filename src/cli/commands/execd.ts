@@ -1,0 +1,79 @@
+/** `hawser execd`: a stand-in for OpenSandbox execd, with its flags, its variables and its port. */
+
+import { createWriteStream } from "node:fs";
+import { join } from "node:path";
+import { Command } from "commander";
+import { loadConfig, stateDirectory } from "../../server/config.ts";
+import { UsageError } from "../errors.ts";
+import { describe, serveUntilInterrupted, toStartError } from "../foreground.ts";
+import { print, remark } from "../output.ts";
+import { duration, wholeNumber } from "../parse.ts";
+
+type Flags = {
+	readonly host: string;
+	readonly port: number;
+	readonly accessToken?: string;
+	readonly stateDir?: string;
+	readonly jupyterHost?: string;
+};
+
+export const execd: Command = new Command("execd")
+	.summary("start a stand-in for OpenSandbox execd")
+	.description(
+		"Serves /ping, /pty, /session, /command and /ws/session as OpenSandbox execd does, with the same flags,\n" +
+			"variables and answers. Terminals and background commands outlive the server: start it again with the\n" +
+			"same port or --state-dir, and they are found again.",
+	)
+	.option("--host <address>", "where to listen", "0.0.0.0")
+	.option("--port <number>", "where to listen; 0 picks a free port", wholeNumber, 44_772)
+	.option("--access-token <token>", "what X-EXECD-ACCESS-TOKEN must be (EXECD_ACCESS_TOKEN)")
+	.option("--graceful-shutdown-timeout <duration>", "taken for compatibility: streams end at once here", duration)
+	.option("--log-level <number>", "taken for compatibility: only what went wrong is logged", wholeNumber)
+	.option("--jupyter-host <url>", "taken for compatibility: /code is not served")
+	.option("--jupyter-token <token>", "taken for compatibility: /code is not served")
+	.option("--state-dir <dir>", "sessions and journals (default: execd-PORT in the state directory of hawser)")
+	.addHelpText(
+		"after",
+		"\nVariables: EXECD_ACCESS_TOKEN, EXECD_ENVS (a file of KEY=VALUE lines for programs), EXECD_LOG_FILE.\n" +
+			"\nExamples:\n  hawser execd --access-token secret\n  hawser execd --host 127.0.0.1 --port 0 --state-dir /srv/execd",
+	)
+	.action(async (flags: Flags) => {
+		const { host, port } = flags;
+		if (port > 65_535) throw new UsageError(`--port: expected a number from 0 to 65535, not ${port}`);
+		const accessToken = flags.accessToken || process.env.EXECD_ACCESS_TOKEN || undefined;
+		const stateDir = flags.stateDir ?? join(stateDirectory({}, process.env), `execd-${port}`);
+		// The native API stays on loopback, where other commands find it by the state directory.
+		const config = loadConfig({ host: "127.0.0.1", port: "0", stateDir });
+		const report = createReport(process.env.EXECD_LOG_FILE);
+		const { startServer } = await import("../../server/server.ts");
+		const { execd: dropIn } = await import("../../server/execd.ts");
+		const server = await startServer(config, {
+			report: (problem, where) => report(`${where}: ${describe(problem)}`),
+			dropIn: dropIn({ host, port, accessToken, envFile: process.env.EXECD_ENVS || undefined }),
+		}).catch((error: unknown) => {
+			throw toStartError(error);
+		});
+		await print(`listening on ${server.dropInUrl}\n`);
+		if (server.adopted > 0) remark(`sessions found again: ${server.adopted}`);
+		if (accessToken === undefined && !host.startsWith("127."))
+			remark("anybody who reaches this port can run programs; --access-token, or EXECD_ACCESS_TOKEN, asks for a token");
+		if (flags.jupyterHost !== undefined) remark("code is not served, only commands, sessions and terminals");
+		remark(`other commands find these sessions with --state-dir ${stateDir}`);
+		await serveUntilInterrupted(server, "shutting down; terminals and background commands run on");
+	});
+
+/** To the file that the original would write to, or to stderr. */
+function createReport(logFile: string | undefined): (sentence: string) => void {
+	if (!logFile) return remark;
+	const file = createWriteStream(logFile, { flags: "a" });
+	file.on("error", () => {});
+	return (sentence) => void file.write(`${new Date().toISOString()} ${sentence}\n`);
+}
+
+const goFlags = ["port", "access-token", "graceful-shutdown-timeout", "log-level", "jupyter-host", "jupyter-token"];
+
+/** The original is a Go program: one dash is as good as two. */
+export function withGoFlags(argv: readonly string[]): string[] {
+	if (argv[2] !== "execd") return [...argv];
+	return argv.map((word) => (goFlags.includes(word.replace(/^-|=.*$/gs, "")) ? `-${word}` : word));
+}

@@ -1,0 +1,105 @@
+/** What all fronts stand on: the state directory, the sessions and where they live, and who may do what. */
+
+import { randomBytes } from "node:crypto";
+import { join } from "node:path";
+import { Access } from "../access/access.ts";
+import { systemClock } from "../backends/clock.ts";
+import { childEnvironment } from "../backends/environment.ts";
+import { spawn } from "../backends/spawn.ts";
+import { inProcess } from "../core/in-process.ts";
+import { LocalSessions } from "../core/sessions.ts";
+import type { Prepare } from "../fronts/front.ts";
+import { createId, createPrepare } from "../fronts/prepare.ts";
+import { Keepers } from "../keeper/keepers.ts";
+import { writeAtomically } from "../keeper/record.ts";
+import type { Config } from "./config.ts";
+import { openStateDirectory, type StateDirectory } from "./state-directory.ts";
+
+/** How many ended sessions are kept to be read. */
+const MAX_ENDED = 500;
+/** How long `closed` waits for background children that keep the terminal or the pipes. */
+const DRAIN_MS = 2_000;
+/** How many seconds' worth of sessions may be made at once. */
+const CREATE_BURST_S = 5;
+
+export type EngineOptions = {
+	/** Hears of what concerns no caller: failing disks, silent keepers, our own bugs. */
+	readonly report: (problem: unknown, where: string) => void;
+	/** Called at named points of the code, so that a test can crash the server there. */
+	readonly passed?: (point: string) => void;
+	/** Whether browsers reach us over TLS, whoever does it. */
+	readonly isSecure: boolean;
+};
+
+export type Engine = {
+	readonly state: StateDirectory;
+	readonly keepers: Keepers;
+	readonly sessions: LocalSessions;
+	readonly access: Access;
+	readonly adminToken: string;
+	readonly prepare: Prepare;
+	/** How many sessions were there before this server. */
+	readonly adopted: number;
+};
+
+/** Whatever is opened is to be closed again by `onClose`, the last first, also when something later fails. */
+export async function openEngine(
+	config: Config,
+	{ report, passed, isSecure }: EngineOptions,
+	onClose: (close: () => Promise<unknown>) => void,
+): Promise<Engine> {
+	const state = await openStateDirectory(config.stateDir, config.runtimeDir);
+	onClose(() => state.release());
+	const keepers = new Keepers({
+		directory: state.sessions,
+		socketDirectory: state.sockets,
+		generation: state.generation,
+		spares: config.spares,
+		fsync: config.fsync,
+		clock: systemClock,
+		newEpoch: () => randomBytes(8).toString("hex"),
+		logFile: state.keeperLog,
+		report: (problem) => report(problem, "keepers"),
+		...(passed ? { passed } : {}),
+	});
+	onClose(() => keepers.close());
+	const sessions = new LocalSessions({
+		homes: {
+			durable: keepers,
+			transient: inProcess({ spawn, clock: systemClock, onFailure: (error) => report(error, "session") }),
+		},
+		maxRunning: config.maxSessions,
+		maxPerWorkspace: config.maxWorkspaceSessions,
+		maxEnded: MAX_ENDED,
+		onFailure: (error) => report(error, "sessions"),
+	});
+	onClose(() => sessions.endTransient());
+	const adopted = await keepers.open();
+	for (const session of adopted) sessions.adopt(session);
+	const adminToken = await state.adminToken(() => randomBytes(32).toString("base64url"));
+	const access = await Access.open({
+		adminToken,
+		file: join(state.path, "tokens.json"),
+		write: writeAtomically,
+		clock: systemClock,
+		randomBytes,
+		isSecure,
+		workspaceOf: (id) => sessions.get(id)?.spec.workspace,
+		creationRate: { perSecond: config.createRate, burst: config.createRate * CREATE_BURST_S },
+		report: (problem) => report(problem, "tokens"),
+	});
+	onClose(() => access.close());
+	const prepare = createPrepare({
+		defaults: {
+			cwd: config.cwd,
+			workspace: "default",
+			durable: true,
+			retention: config.retention,
+			drainMs: DRAIN_MS,
+		},
+		newId: () => createId(randomBytes),
+		now: () => systemClock.now(),
+		environment: (request, id, base) => childEnvironment(process.env, request, id, base),
+	});
+	return { state, keepers, sessions, access, adminToken, prepare, adopted: adopted.length };
+}

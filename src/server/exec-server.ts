@@ -1,0 +1,99 @@
+/** `hawser exec-server`: the Codex front alone, by the rules of the server it stands in for. Nothing is kept on disk. */
+
+import { randomBytes, randomUUID } from "node:crypto";
+import { systemClock } from "../backends/clock.ts";
+import { wholeEnvironment } from "../backends/environment.ts";
+import { spawn } from "../backends/spawn.ts";
+import { inProcess } from "../core/in-process.ts";
+import { LocalSessions } from "../core/sessions.ts";
+import { ExecServer } from "../fronts/codex-exec/exec-server.ts";
+import { type CodexExecOptions, createCodexExecFront } from "../fronts/codex-exec/front.ts";
+import type { ExecLimits } from "../fronts/codex-exec/limits.ts";
+import { type Stdio, serveStdio } from "../fronts/codex-exec/stdio.ts";
+import type { Hosting } from "../fronts/front.ts";
+import { createId, createPrepare } from "../fronts/prepare.ts";
+import { anybody, listen } from "./listen.ts";
+
+/** The real server has no limit; this one is there so that a client gone wild does not take the machine with it. */
+const MAX_RUNNING = 4096;
+/** How many ended processes the core keeps besides what the front does, which is enough for every client. */
+const MAX_ENDED = 500;
+
+export type ExecServerOptions = {
+	/** How many requests of one connection may be under way at once. */
+	readonly concurrency: number;
+	readonly limits?: Partial<ExecLimits>;
+	readonly report: Hosting["report"];
+};
+
+export type RunningExecServer = {
+	/** `ws://` and where to reach us. */
+	readonly url: string;
+	/** Closes every connection and ends every process. */
+	close(): Promise<void>;
+};
+
+export async function startExecServer(
+	address: { readonly host: string; readonly port: number },
+	options: ExecServerOptions,
+): Promise<RunningExecServer> {
+	const { parts, end } = compose(options);
+	const listener = await listen({
+		...address,
+		isOpen: true,
+		authorize: anybody,
+		fronts: [createCodexExecFront({ ...parts, path: "/" })],
+		answerUnknown: (request, reply) => reply.code(request.headers.origin === undefined ? 404 : 403).send(),
+		report: options.report,
+	});
+	return {
+		url: listener.url.replace(/^http/, "ws"),
+		close: async () => {
+			await listener.close();
+			await end();
+		},
+	};
+}
+
+/** Serves the one client of a pipe until it is gone, or the signal says that it is over. */
+export async function serveExecOnStdio(stdio: Stdio, options: ExecServerOptions, signal: AbortSignal): Promise<void> {
+	const { parts, end } = compose(options);
+	const server = new ExecServer({ ...parts, report: (problem) => options.report(problem, "codex-exec") });
+	signal.addEventListener("abort", () => stdio.input.destroy(), { once: true });
+	await serveStdio(server, stdio);
+	await end();
+}
+
+function compose({ concurrency, limits = {}, report }: ExecServerOptions): {
+	readonly parts: Omit<CodexExecOptions, "path">;
+	readonly end: () => Promise<void>;
+} {
+	const home = inProcess({ spawn, clock: systemClock, onFailure: (error) => report(error, "session") });
+	const sessions = new LocalSessions({
+		homes: { durable: home, transient: home },
+		maxRunning: MAX_RUNNING,
+		maxEnded: MAX_ENDED,
+		onFailure: (error) => report(error, "sessions"),
+	});
+	const environment = () => wholeEnvironment(process.env);
+	const prepare = createPrepare({
+		defaults: {
+			cwd: process.cwd(),
+			workspace: "default",
+			durable: false,
+			retention: { memoryBytes: 0, journalBytes: 0 },
+			drainMs: 0,
+		},
+		newId: () => createId(randomBytes),
+		now: () => systemClock.now(),
+		environment,
+	});
+	return {
+		parts: { sessions, prepare, environment, cwd: process.cwd(), newUuid: randomUUID, concurrency, limits },
+		// At once: whoever ends this server wants nothing of it to be left.
+		end: async () => {
+			const kill = { signal: "SIGKILL", graceMs: 0 } as const;
+			await Promise.all(sessions.list().map((session) => session.kill(kill)));
+		},
+	};
+}

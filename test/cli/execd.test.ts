@@ -1,0 +1,119 @@
+/** `hawser execd` as an operator starts it: the original's flags and variables, in a process of its own. */
+
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { expect, it, onTestFinished } from "vitest";
+import { withGoFlags } from "../../src/cli/commands/execd.ts";
+import { temporaryDirectory } from "../helpers/temporary.ts";
+import { main, result } from "./hawser.ts";
+
+function launch(args: readonly string[], env: NodeJS.ProcessEnv = {}): ChildProcess {
+	const child = spawn(process.execPath, [main, ...args], {
+		cwd: "/tmp",
+		env: { PATH: process.env.PATH, HOME: "/tmp", ...env },
+		stdio: ["ignore", "pipe", "pipe"],
+	});
+	onTestFinished(() => void child.kill("SIGKILL"));
+	return child;
+}
+
+/** The address that it prints once it answers. */
+async function ready(child: ChildProcess): Promise<string> {
+	if (!child.stdout) throw new Error("no stdout");
+	for await (const line of createInterface(child.stdout)) {
+		const [, url] = /^listening on (\S+)$/.exec(line) ?? [];
+		if (url !== undefined) return url;
+	}
+	throw new Error("execd ended before it listened");
+}
+
+async function ended(child: ChildProcess, signal: NodeJS.Signals): Promise<number | null> {
+	const exit = once(child, "exit");
+	child.kill(signal);
+	const [code] = (await exit) as [number | null];
+	return code;
+}
+
+const withToken = { headers: { "x-execd-access-token": "secret" } };
+
+it("asks for the token before it says whether a path is there, and ends cleanly", async () => {
+	const stateDir = await temporaryDirectory();
+	const child = launch([
+		"execd",
+		"--host",
+		"127.0.0.1",
+		"-port=0",
+		"-access-token",
+		"secret",
+		"--state-dir",
+		stateDir,
+		"--graceful-shutdown-timeout=0s",
+		"--log-level=6",
+	]);
+	const url = await ready(child);
+	for (const path of ["/ping", "/nothing", "/pty/unknown"]) {
+		const refused = await fetch(`${url}${path}`);
+		expect([refused.status, await refused.json()]).toEqual([
+			401,
+			{ error: "Unauthorized: invalid or missing header X-EXECD-ACCESS-TOKEN" },
+		]);
+	}
+	const ping = await fetch(`${url}/ping`, withToken);
+	expect([ping.status, ping.headers.get("content-length"), await ping.text()]).toEqual([200, "0", ""]);
+	const unknown = await fetch(`${url}/nothing`, withToken);
+	expect([unknown.status, unknown.headers.get("content-type"), await unknown.text()]).toEqual([
+		404,
+		"text/plain",
+		"404 page not found",
+	]);
+	const other = await fetch(`${url}/ping`, { ...withToken, method: "PUT" });
+	expect([other.status, await other.text()]).toEqual([404, "404 page not found"]);
+	const slash = await fetch(`${url}/ping/`, { ...withToken, redirect: "manual" });
+	expect([slash.status, slash.headers.get("location")]).toEqual([301, "/ping"]);
+	const evil = await fetch(`${url}//example.org/`, { ...withToken, redirect: "manual" });
+	expect(evil.headers.get("location") ?? "").not.toMatch(/^\/\//);
+	expect(await ended(child, "SIGTERM")).toBe(0);
+});
+
+it("takes its token and its log file from the variables of the original, and keeps the token from programs", async () => {
+	const directory = await temporaryDirectory();
+	const stateDir = join(directory, "state");
+	const child = launch(["execd", "--host", "127.0.0.1", "--port", "0", "--state-dir", stateDir], {
+		EXECD_ACCESS_TOKEN: "secret",
+		EXECD_LOG_FILE: join(directory, "execd.log"),
+		OTHER: "seen",
+	});
+	const url = await ready(child);
+	expect((await fetch(`${url}/ping`)).status).toBe(401);
+	const response = await fetch(`${url}/command`, {
+		...withToken,
+		method: "POST",
+		body: JSON.stringify({ command: 'echo "[$EXECD_ACCESS_TOKEN] [$OTHER]"' }),
+	});
+	expect(await response.text()).toContain('"text":"[] [seen]"');
+	expect(await readFile(join(directory, "execd.log"), "utf8")).toBe("");
+	const background = { command: "exec sleep 1000", background: true, timeout: 60_000 };
+	await fetch(`${url}/command`, { ...withToken, method: "POST", body: JSON.stringify(background) });
+	const { stdout } = await result(launch(["ls", "--json", "--state-dir", stateDir]));
+	const [{ id, argv }] = JSON.parse(stdout) as [{ id: string; argv: string[] }];
+	expect(argv).toContain("exec sleep 1000");
+	expect((await result(launch(["rm", "--force", "--state-dir", stateDir, id]))).code).toBe(0);
+	expect(await ended(child, "SIGINT")).toBe(0);
+});
+
+it("refuses what makes no sense, in one sentence", async () => {
+	const port = await result(launch(["execd", "--port", "70000"]));
+	expect([port.code, port.stderr]).toEqual([1, "hawser: --port: expected a number from 0 to 65535, not 70000\n"]);
+	const grace = await result(launch(["execd", "--graceful-shutdown-timeout", "soon"]));
+	expect(grace.code).toBe(1);
+	expect(grace.stderr).toContain("expected a duration");
+});
+
+it("takes the original's flags with one dash, and leaves everything else as it is", () => {
+	const argv = ["node", "hawser", "execd", "-port=1", "-access-token", "-port-of-call", "--log-level", "-h"];
+	expect(withGoFlags(argv).slice(3)).toEqual(["--port=1", "--access-token", "-port-of-call", "--log-level", "-h"]);
+	expect(withGoFlags(["node", "hawser", "run", "-port"])).toEqual(["node", "hawser", "run", "-port"]);
+});

@@ -1,0 +1,107 @@
+/** Exec-server as one of the fronts of `hawser serve`: for those with a token, beside everything else. */
+
+import { once } from "node:events";
+import { describe, expect, it } from "vitest";
+import { WebSocket } from "ws";
+import { loadConfig } from "../../../src/server/config.ts";
+import { type Server, startServer } from "../../../src/server/server.ts";
+import { temporaryDirectory } from "../../helpers/temporary.ts";
+import { start } from "../../server/start.ts";
+import { ExecClient, RpcFailure } from "./exec-client.ts";
+import { sh } from "./exec-harness.ts";
+import { type Link, openLink } from "./exec-link.ts";
+
+const PATH = "/codex/exec-server";
+const bearer = (token: string) => ({ authorization: `Bearer ${token}` });
+
+function link(server: Server, token: string): Promise<Link> {
+	return openLink(`${server.url.replace("http", "ws")}${PATH}`, bearer(token));
+}
+
+async function connected(server: Server, token = server.adminToken): Promise<ExecClient> {
+	const client = new ExecClient(await link(server, token));
+	await client.handshake();
+	return client;
+}
+
+async function refusalOf(server: Server, headers: Record<string, string>): Promise<number | undefined> {
+	const socket = new WebSocket(`${server.url.replace("http", "ws")}${PATH}`, { headers });
+	socket.on("error", () => {});
+	const [, response] = (await once(socket, "unexpected-response")) as [unknown, { statusCode?: number }];
+	return response.statusCode;
+}
+
+describe("in the server", () => {
+	it("runs programs for who may, and they are sessions like any other", async () => {
+		const server = await start();
+		const client = await connected(server);
+		const log = await client.start("my-process", sh("read x; echo $x"), { pipeStdin: true });
+		const listed = await server.request("/v1/sessions");
+		const { sessions } = (await listed.json()) as { sessions: Record<string, unknown>[] };
+		expect(sessions).toMatchObject([
+			{ labels: { "codex.process": "my-process" }, durable: false, mode: "pipe", workspace: "default" },
+		]);
+		await client.write("my-process", "hi\n", "1");
+		expect((await log.closed()).text()).toBe("hi\n");
+		expect([...server.problems, ...client.violations]).toEqual([]);
+	});
+
+	it("asks for a token that may manage, and for an upgrade", async () => {
+		const server = await start();
+		expect(await refusalOf(server, {})).toBe(401);
+		expect(await refusalOf(server, bearer("wrong"))).toBe(401);
+		expect(await refusalOf(server, bearer(await server.token("workspace:default:operate")))).toBe(403);
+		expect(await refusalOf(server, bearer(await server.token("workspace:other:manage")))).toBe(403);
+		expect((await server.request(PATH)).status).toBe(400);
+		const client = await connected(server, await server.token("workspace:default:manage"));
+		expect(await client.request("environment/status")).toEqual({ status: "ready" });
+	});
+
+	it("lets nobody come back to the session of somebody else", async () => {
+		const server = await start();
+		const owner = await connected(server, await server.token("workspace:default:manage"));
+		const other = new ExecClient(await link(server, server.adminToken));
+		await expect(other.handshake(owner.sessionId)).rejects.toEqual(
+			new RpcFailure(-32600, `unknown session id ${owner.sessionId}`),
+		);
+	});
+
+	it("ends a connection whose token is revoked", async () => {
+		const server = await start();
+		const { body } = await server.post("/v1/tokens", { scopes: ["workspace:default:manage"] });
+		const client = await connected(server, body.token);
+		const { tokens } = (await (await server.request("/v1/tokens")).json()) as { tokens: { id: string }[] };
+		await server.request(`/v1/tokens/${tokens[0]?.id}`, { method: "DELETE" });
+		await client.disconnected();
+	});
+
+	it("counts what is started, and refuses what is too much", async () => {
+		const server = await start({ createRate: "1" });
+		const client = await connected(server, await server.token("workspace:default:manage"));
+		const starts = await Promise.allSettled(Array.from({ length: 12 }, (_, i) => client.start(`p${i}`, ["true"])));
+		const refused = starts.filter(({ status }) => status === "rejected");
+		expect(refused.length).toBeGreaterThan(0);
+		expect(refused[0]).toMatchObject({
+			reason: { code: -32603, message: expect.stringContaining("too much was made") },
+		});
+		const limited = await start({ maxSessions: "1" });
+		const two = await connected(limited);
+		await two.start("one", ["cat"], { pipeStdin: true });
+		await expect(two.start("two", ["cat"])).rejects.toMatchObject({
+			code: -32603,
+			message: "1 sessions are running, which is the limit",
+		});
+	});
+
+	it("ends everything when the server closes", async () => {
+		const problems: unknown[] = [];
+		const config = loadConfig({ port: "0", spares: "0", stateDir: await temporaryDirectory() }, {});
+		const server = await startServer(config, { report: (problem) => problems.push(problem) });
+		const client = await connected(server);
+		const log = await client.start("p", sh("echo $$; exec sleep 30"));
+		const pid = Number((await log.output("\n")).text());
+		await Promise.all([server.close(), server.close(), client.disconnected()]);
+		expect(() => process.kill(pid, 0)).toThrow("ESRCH");
+		expect([...problems, ...client.violations]).toEqual([]);
+	});
+});
