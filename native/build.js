@@ -6,25 +6,27 @@ import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 
 const folder = dirname(fileURLToPath(import.meta.url));
-const source = join(folder, "hawser.c");
+const sources = ["hawser.c", "pump.c"].map((name) => join(folder, name));
+const headers = ["pump.h", "values.h"].map((name) => join(folder, name));
 const target = join(folder, "build", `${process.platform}-${process.arch}`, "hawser.node");
 
-/** Builds `native/build/<platform>-<arch>/hawser.node` unless it is newer than its source; returns its path. */
+/** Builds `native/build/<platform>-<arch>/hawser.node` unless it is newer than its sources; returns its path. */
 export function buildAddon({ log = () => {} } = {}) {
-	if (existsSync(target) && statSync(target).mtimeMs > statSync(source).mtimeMs) return target;
+	const isNewer = (file) => statSync(target).mtimeMs > statSync(file).mtimeMs;
+	if (existsSync(target) && [...sources, ...headers].every(isNewer)) return target;
 	if (process.platform !== "linux")
 		throw new Error(
 			`the addon supports only Linux, not ${process.platform}; sessions with a terminal are not available here`,
 		);
 	mkdirSync(dirname(target), { recursive: true });
-	const headers = join(folder, "..", "node_modules", "node-api-headers", "include");
-	if (!existsSync(headers)) throw new Error('the package "node-api-headers" is not installed; run "npm install" first');
+	const api = join(folder, "..", "node_modules", "node-api-headers", "include");
+	if (!existsSync(api)) throw new Error('the package "node-api-headers" is not installed; run "npm install" first');
 	// A rename, because another process may have the old file mapped, and two builds may run at once.
 	const partial = `${target}.${process.pid}`;
 	const compiler = process.env.CC || "cc";
 	const flags = ["-std=gnu11", "-shared", "-fPIC", "-O2", "-Wall", "-Wextra", "-Werror", "-fvisibility=hidden"];
-	log(`compiling ${source}`);
-	const result = spawnSync(compiler, [...flags, "-I", headers, "-o", partial, source, "-lpthread"], {
+	log(`compiling ${sources.join(" ")}`);
+	const result = spawnSync(compiler, [...flags, "-I", api, "-o", partial, ...sources, "-lpthread"], {
 		encoding: "utf8",
 	});
 	if (result.error?.code === "ENOENT")

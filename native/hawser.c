@@ -25,6 +25,8 @@
 #include <sys/wait.h>
 #include <termios.h>
 #include <unistd.h>
+#include "pump.h"
+#include "values.h"
 
 #ifndef TIOCGPTPEER
 #define TIOCGPTPEER _IO('T', 0x41)
@@ -57,83 +59,6 @@
 #define PIPE_BYTES (256 * 1024)
 
 // ---- values
-
-static napi_value number(napi_env env, double value) {
-	napi_value result;
-	napi_create_double(env, value, &result);
-	return result;
-}
-
-static napi_value boolean(napi_env env, bool value) {
-	napi_value result;
-	napi_get_boolean(env, value, &result);
-	return result;
-}
-
-static napi_value null(napi_env env) {
-	napi_value result;
-	napi_get_null(env, &result);
-	return result;
-}
-
-static void set(napi_env env, napi_value object, const char *name, napi_value value) {
-	napi_set_named_property(env, object, name, value);
-}
-
-// Throws an Error with `errno` and `step`; returns NULL, so that a function can end with it.
-static napi_value fail(napi_env env, const char *step, int error) {
-	char text[128];
-	snprintf(text, sizeof text, "%s: %s", step, strerror(error));
-	napi_value message, thrown, name;
-	napi_create_string_utf8(env, text, NAPI_AUTO_LENGTH, &message);
-	napi_create_error(env, NULL, message, &thrown);
-	napi_create_string_utf8(env, step, NAPI_AUTO_LENGTH, &name);
-	set(env, thrown, "step", name);
-	set(env, thrown, "errno", number(env, error));
-	napi_throw(env, thrown);
-	return NULL;
-}
-
-static bool arguments(napi_env env, napi_callback_info info, size_t count, napi_value *values) {
-	size_t given = count;
-	if (napi_get_cb_info(env, info, &given, values, NULL, NULL) == napi_ok && given >= count) return true;
-	fail(env, "arguments", EINVAL);
-	return false;
-}
-
-static bool to_number(napi_env env, napi_value value, double *result) {
-	return napi_get_value_double(env, value, result) == napi_ok;
-}
-
-// The n-th argument as an int; -1, which no call accepts, when it is none.
-static int to_int(napi_env env, napi_value value) {
-	double result;
-	if (!to_number(env, value, &result) || result < -2147483648.0 || result > 2147483647.0) return -1;
-	return (int)result;
-}
-
-static napi_value get(napi_env env, napi_value object, const char *name) {
-	napi_value value;
-	if (napi_get_named_property(env, object, name, &value) != napi_ok) napi_get_undefined(env, &value);
-	return value;
-}
-
-static int get_int(napi_env env, napi_value object, const char *name, int otherwise) {
-	double value;
-	return to_number(env, get(env, object, name), &value) ? (int)value : otherwise;
-}
-
-// A copy that the caller frees; NULL when it is no string or holds a NUL, which the kernel would cut at.
-static char *to_string(napi_env env, napi_value value) {
-	size_t length = 0;
-	if (napi_get_value_string_utf8(env, value, NULL, 0, &length) != napi_ok) return NULL;
-	char *text = malloc(length + 1);
-	if (text == NULL) return NULL;
-	napi_get_value_string_utf8(env, value, text, length + 1, &length);
-	if (strlen(text) == length) return text;
-	free(text);
-	return NULL;
-}
 
 static void free_strings(char **strings) {
 	if (strings == NULL) return;
@@ -273,8 +198,8 @@ static void shut(int *fd) {
 	*fd = -1;
 }
 
-// Our ends: what we write to, what we read from, and for a terminal its other side, held open.
-struct ends { int input, output, error, slave; };
+// Our ends: what we write to, what we read from, and for a terminal its other side, held open, and what wakes its pump.
+struct ends { int input, output, error, slave, wake; };
 
 static bool open_terminal(struct start *start, struct ends *ends, struct winsize *size) {
 	start->step = "pty";
@@ -290,6 +215,9 @@ static bool open_terminal(struct start *start, struct ends *ends, struct winsize
 	}
 	ends->slave = lift(ends->slave);
 	if (ends->slave < 0) return false;
+	// Now, so that a shortage of descriptors shows before there is a program.
+	ends->wake = lift(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+	if (ends->wake < 0) return false;
 	// The reader gets a descriptor of its own, so that no close of one can pull the other from under a wait.
 	ends->output = fcntl(ends->input, F_DUPFD_CLOEXEC, 3);
 	if (ends->output < 0 || ioctl(ends->input, TIOCSWINSZ, size) < 0) return false;
@@ -409,7 +337,7 @@ static napi_value spawn(napi_env env, napi_callback_info info) {
 	napi_value options;
 	if (!arguments(env, info, 1, &options)) return NULL;
 	struct start start = {.stdio = {-1, -1, -1}};
-	struct ends ends = {-1, -1, -1, -1};
+	struct ends ends = {-1, -1, -1, -1, -1};
 	pid_t pid = -1;
 	int pidfd = -1;
 	if (!read_start(env, options, &start)) {
@@ -437,6 +365,7 @@ static napi_value spawn(napi_env env, napi_callback_info info) {
 		shut(&ends.output);
 		shut(&ends.error);
 		shut(&ends.slave);
+		shut(&ends.wake);
 		return fail(env, start.step, start.error);
 	}
 	napi_value result;
@@ -447,6 +376,7 @@ static napi_value spawn(napi_env env, napi_callback_info info) {
 	set(env, result, "output", number(env, ends.output));
 	set(env, result, "error", number(env, ends.error));
 	set(env, result, "slave", number(env, ends.slave));
+	set(env, result, "wake", number(env, ends.wake));
 	return result;
 }
 
@@ -777,5 +707,6 @@ NAPI_MODULE_INIT() {
 		napi_create_function(env, functions[i].name, NAPI_AUTO_LENGTH, functions[i].call, NULL, &function);
 		set(env, exports, functions[i].name, function);
 	}
+	add_pump(env, exports);
 	return exports;
 }

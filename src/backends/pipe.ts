@@ -4,7 +4,8 @@ import { constants } from "node:os";
 import type { Fact } from "../core/event.ts";
 import type { Command, Process } from "../core/process.ts";
 import { signalGroup, spawn } from "../native/addon.ts";
-import { type Face, Program, type Surroundings } from "./program.ts";
+import { PipeReader } from "./pipe-reader.ts";
+import { type Face, type Output, Program, type Surroundings } from "./program.ts";
 import { toNative } from "./start.ts";
 
 export function spawnPipe(command: Command, report: (fact: Fact) => void, around: Surroundings): Process {
@@ -17,14 +18,15 @@ export function spawnPipe(command: Command, report: (fact: Fact) => void, around
 	const face: Face = {
 		kind: "pipe",
 		hangUp: constants.signals.SIGTERM,
-		outputs: [
-			{ stream: "stdout", fd: spawned.output },
-			...(spawned.error < 0 ? [] : [{ stream: "stderr", fd: spawned.error } as const]),
-		],
+		outputs: [output("stdout", spawned.output), ...(spawned.error < 0 ? [] : [output("stderr", spawned.error)])],
 		signal: (signo) => void signalGroup(spawned.pid, signo),
 		eof: (writer) => writer.end(),
 		resize() {},
 		terminal: () => undefined,
 	};
 	return new Program({ spawned, face, command, report, around });
+}
+
+function output(stream: "stdout" | "stderr", fd: number): Output {
+	return { stream, fds: [fd], open: (options) => new PipeReader(fd, options) };
 }

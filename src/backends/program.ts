@@ -23,7 +23,7 @@ import {
 import { isNativeError, type Reaped, type Spawned } from "../native/addon.ts";
 import { onExit } from "./exit.ts";
 import { createSessionFinder, defaultGraceMs, type Find, type Killing, killTree } from "./kill.ts";
-import { Reader } from "./reader.ts";
+import type { Reader, ReaderOptions } from "./reader.ts";
 import { parseSignal, signalName } from "./signals.ts";
 import { Writer } from "./writer.ts";
 
@@ -34,12 +34,19 @@ export type Surroundings = {
 	readonly find?: Find;
 };
 
+/** One output of a program; its descriptors become the reader's own when it is opened. */
+export type Output = {
+	readonly stream: Stream;
+	readonly fds: readonly number[];
+	readonly open: (options: ReaderOptions) => Reader;
+};
+
 /** What differs between a terminal and pipes. Not called after `closed`, when the descriptors may be another's. */
 export type Face = {
 	readonly kind: "pty" | "pipe";
 	/** What asks a tree to end. */
 	readonly hangUp: number;
-	readonly outputs: readonly { readonly stream: Stream; readonly fd: number }[];
+	readonly outputs: readonly Output[];
 	/** Called only while the leader was not reaped. */
 	signal(signo: number): void;
 	eof(writer: Writer): Promise<void>;
@@ -89,18 +96,16 @@ export class Program implements Process {
 			this.#resolveClosed = resolve;
 		});
 		try {
+			for (const { stream, open } of face.outputs) {
+				const onBytes = (bytes: Uint8Array) => report({ kind: "output", stream, bytes });
+				this.#readers.push(open({ clock: around.clock, onBytes, onEnd: () => this.#closeIfOver() }));
+			}
 			onExit(this.pid, spawned.pidfd, (reaped) => this.#exit(reaped));
 		} catch (thrown) {
-			abandon(spawned);
+			this.#abandon(spawned);
 			throw thrown;
 		}
 		this.#writer = new Writer(spawned.input, around.clock);
-		for (const { stream, fd } of face.outputs) {
-			const onBytes = (bytes: Uint8Array) => report({ kind: "output", stream, bytes });
-			this.#readers.push(
-				new Reader({ fd, kind: face.kind, clock: around.clock, onBytes, onEnd: () => this.#closeIfOver() }),
-			);
-		}
 	}
 
 	write(bytes: Uint8Array): Promise<void> {
@@ -210,11 +215,12 @@ export class Program implements Process {
 		this.#report(last);
 		this.#resolveClosed();
 	}
-}
 
-/** Ends a program whose end we could not hear of, when the kernel has no memory for one more interest. */
-function abandon(spawned: Spawned): void {
-	for (const fd of [spawned.input, spawned.output, spawned.error, spawned.slave, spawned.pidfd])
-		if (fd >= 0) closeSync(fd);
-	process.kill(spawned.pid, constants.signals.SIGKILL);
+	/** Ends a program whose output we can't read or whose end we could not hear of, when the kernel has nothing left for that. */
+	#abandon(spawned: Spawned): void {
+		process.kill(spawned.pid, constants.signals.SIGKILL);
+		for (const reader of this.#readers) reader.finish();
+		const unread = this.#face.outputs.slice(this.#readers.length).flatMap(({ fds }) => fds);
+		for (const fd of [spawned.input, spawned.slave, spawned.pidfd, ...unread]) if (fd >= 0) closeSync(fd);
+	}
 }

@@ -6,6 +6,7 @@ import type { Command, Process } from "../core/process.ts";
 import { resize, signalTerminal, spawn, terminal } from "../native/addon.ts";
 import { type Face, Program, type Surroundings } from "./program.ts";
 import { toNative } from "./start.ts";
+import { TerminalReader } from "./terminal-reader.ts";
 
 export function spawnPty(command: Command, report: (fact: Fact) => void, around: Surroundings): Process {
 	const spawned = spawn({ ...toNative(command), stdio: "pty", cols: command.size.cols, rows: command.size.rows });
@@ -13,7 +14,13 @@ export function spawnPty(command: Command, report: (fact: Fact) => void, around:
 	const face: Face = {
 		kind: "pty",
 		hangUp: constants.signals.SIGHUP,
-		outputs: [{ stream: "pty", fd: spawned.output }],
+		outputs: [
+			{
+				stream: "pty",
+				fds: [spawned.output, spawned.wake],
+				open: (options) => new TerminalReader(spawned, options),
+			},
+		],
 		signal: (signo) => void signalTerminal(fd, signo),
 		// A program that reads keys instead of lines sees the character; that is what typing it would do.
 		eof: (writer) => writer.write(Uint8Array.of(terminal(fd).eof)),

@@ -41,6 +41,8 @@ export type Spawned = {
 	readonly error: number;
 	/** The program's side of the terminal; while it is open the terminal can't hang up. */
 	readonly slave: number;
+	/** For the pump of the terminal. */
+	readonly wake: number;
 };
 
 /** A wait status; `signal` is a number. */
@@ -74,7 +76,15 @@ type Addon = {
 	subreaper(): void;
 	lockFile(path: string): number | null;
 	crc32c(bytes: Uint8Array, seed?: number, byTable?: boolean): number;
+	openPump(fd: number, wake: number, onReady: () => void): Pump;
+	takePump(pump: Pump, bytes: Uint8Array): number;
+	drainPump(pump: Pump, bytes: Uint8Array): number;
+	pausePump(pump: Pump, isPaused: boolean): void;
+	closePump(pump: Pump): void;
 };
+
+/** A thread that reads one terminal, and what it has read; of no use after `closePump`. */
+export type Pump = { readonly pump: unique symbol };
 
 let loaded: Addon | undefined;
 
@@ -264,6 +274,31 @@ export function signalProcess(pid: number, startTime: number, signo: number): bo
 /** From now on orphans below this process become its children. */
 export function becomeSubreaper(): void {
 	named(() => addon().subreaper());
+}
+
+/** Starts to read a terminal, whose two descriptors become the pump's own; calls back whenever there is something to take. */
+export function openPump({ output, wake }: Pick<Spawned, "output" | "wake">, onReady: () => void): Pump {
+	return named(() => addon().openPump(output, wake, onReady));
+}
+
+/** Takes what was read, as much as fits; 0 when there is nothing, -1 when there never will be again. */
+export function takePump(pump: Pump, bytes: Uint8Array): number {
+	return addon().takePump(pump, bytes);
+}
+
+/** Takes what was read and then what the kernel holds now; 0 when there is nothing. */
+export function drainPump(pump: Pump, bytes: Uint8Array): number {
+	return addon().drainPump(pump, bytes);
+}
+
+/** While it is paused a pump reads nothing, but for who drains it. */
+export function pausePump(pump: Pump, isPaused: boolean): void {
+	addon().pausePump(pump, isPaused);
+}
+
+/** Ends the thread, and closes the descriptor when the thread has let go of it. */
+export function closePump(pump: Pump): void {
+	addon().closePump(pump);
 }
 
 /** Locks a file, made if need be, until the returned descriptor is closed or this process ends; null when another has it. */

@@ -1,10 +1,10 @@
 /** What happens when the machine has no more to give; in a file, and so a process, of its own. */
 
 import { execFileSync } from "node:child_process";
-import { closeSync, openSync, readdirSync } from "node:fs";
+import { closeSync, openSync, readdirSync, readlinkSync } from "node:fs";
 import { afterEach, expect, test } from "vitest";
 import { spawn } from "../../src/backends/spawn.ts";
-import { Run } from "./run.ts";
+import { eventually, Run } from "./run.ts";
 
 const setLimit = (soft: number) => execFileSync("prlimit", ["--pid", String(process.pid), `--nofile=${soft}:`]);
 afterEach(() => setLimit(10_000));
@@ -13,8 +13,10 @@ test.each(["pty", "pipe"] as const)(
 	"without a free descriptor a %s is refused as a limit, leaves nothing behind, and works again later",
 	async (mode) => {
 		await (await Run.start(spawn, ["true"], { mode })).closed();
+		await eventually(() => readdirSync("/proc/self/fd").every((fd) => !isTerminal(fd)));
 		const before = readdirSync("/proc/self/fd").length;
 		const running = await Run.start(spawn, ["sleep", "1000"], { mode });
+		const withRunning = readdirSync("/proc/self/fd").length;
 		const opened: number[] = [];
 		setLimit(100);
 		// From none to more than enough, one more each time: every step of a start has its turn to fail.
@@ -30,6 +32,8 @@ test.each(["pty", "pipe"] as const)(
 		expect(new Set(seen)).toEqual(new Set([seen[0], "started"]));
 		expect(seen.at(-1)).toBe("started");
 
+		// The thread that read a terminal closes it a moment later.
+		await eventually(() => readdirSync("/proc/self/fd").length === withRunning + opened.length);
 		// Ending a program needs a look at /proc; it waits for a descriptor rather than take silence for an end.
 		for (let fd = open(); fd >= 0; fd = open()) opened.push(fd);
 		const killing = running.process.kill({ graceMs: 0 });
@@ -38,9 +42,17 @@ test.each(["pty", "pipe"] as const)(
 		for (const fd of opened.splice(0)) closeSync(fd);
 		await killing;
 		expect(running.exit).toEqual({ code: null, signal: "SIGKILL" });
-		expect(readdirSync("/proc/self/fd").length).toBe(before);
+		await eventually(() => readdirSync("/proc/self/fd").length === before);
 	},
 );
+
+function isTerminal(fd: string): boolean {
+	try {
+		return readlinkSync(`/proc/self/fd/${fd}`).includes("ptmx");
+	} catch {
+		return false;
+	}
+}
 
 function open(): number {
 	try {

@@ -75,7 +75,8 @@ describe("attach", () => {
 	});
 
 	it("gives the program its size, at once and later", async () => {
-		const id = await session("trap 'stty size' WINCH; stty size; while :; do read -r -t 0.05 x; done");
+		// Not by a trap: bash loses a WINCH that comes while it prints for the one before.
+		const id = await session('while :; do s=$(stty size); [ "$s" = "$p" ] || echo "$s"; p=$s; read -r -t 0.05 x; done');
 		const terminal = await Terminal.start(hawser, ["attach", id], { cols: 100, rows: 33 });
 		await terminal.attached();
 		await terminal.shows("24 80");

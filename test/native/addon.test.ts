@@ -57,7 +57,8 @@ async function run(
 	const reaped = wait(spawned.pid);
 	if (spawned.slave >= 0) closeSync(spawned.slave);
 	const text = readAll(spawned.output);
-	for (const fd of [spawned.input, spawned.output, spawned.error, spawned.pidfd]) if (fd >= 0) closeSync(fd);
+	for (const fd of [spawned.input, spawned.output, spawned.error, spawned.wake, spawned.pidfd])
+		if (fd >= 0) closeSync(fd);
 	return { text, reaped };
 }
 
@@ -358,7 +359,7 @@ async function end(spawned: Spawned): Promise<void> {
 	process.kill(spawned.pid, "SIGKILL");
 	await new Promise<void>((resolve) => poll(spawned.pidfd, "read", resolve));
 	wait(spawned.pid);
-	for (const fd of [spawned.input, spawned.output, spawned.error, spawned.slave, spawned.pidfd])
+	for (const fd of [spawned.input, spawned.output, spawned.error, spawned.slave, spawned.wake, spawned.pidfd])
 		if (fd >= 0) closeSync(fd);
 }
 

@@ -3,7 +3,7 @@
 import { closeSync, writeSync } from "node:fs";
 import { expect, test } from "vitest";
 import { systemClock } from "../../src/backends/clock.ts";
-import { Reader } from "../../src/backends/reader.ts";
+import { PipeReader } from "../../src/backends/pipe-reader.ts";
 import { spawn } from "../../src/native/addon.ts";
 import { eventually } from "./run.ts";
 
@@ -19,9 +19,7 @@ function open() {
 	for (const fd of [error, pidfd]) closeSync(fd);
 	const chunks: Uint8Array[] = [];
 	let isEnded = false;
-	const reader = new Reader({
-		fd: output,
-		kind: "pipe",
+	const reader = new PipeReader(output, {
 		clock: systemClock,
 		onBytes: (bytes) => chunks.push(bytes),
 		onEnd: () => {

@@ -1,0 +1,82 @@
+/**
+ * Reads a terminal: a pump, which is a thread, reads it and gathers what comes; we take that into segments.
+ *
+ * One take per turn of the loop, so that a terminal that is flooded starves nobody.
+ */
+
+import { closePump, drainPump, openPump, type Pump, pausePump, type Spawned, takePump } from "../native/addon.ts";
+import { mostToDrain, type Reader, type ReaderOptions } from "./reader.ts";
+import { Segments } from "./segments.ts";
+
+/** As much as the pump gathers before it says so. */
+const largestSegment = 64 * 1024;
+
+export class TerminalReader implements Reader {
+	readonly #options: Pick<ReaderOptions, "onBytes" | "onEnd">;
+	readonly #pump: Pump;
+	readonly #segments = new Segments(largestSegment);
+	#isPaused = false;
+	/** Whether the pump has said so and we have not taken anything since. */
+	#isReady = false;
+	#isEnded = false;
+
+	/** The descriptors become the reader's own. */
+	constructor(terminal: Pick<Spawned, "output" | "wake">, options: Pick<ReaderOptions, "onBytes" | "onEnd">) {
+		this.#options = options;
+		this.#pump = openPump(terminal, () => {
+			this.#isReady = true;
+			this.#take();
+		});
+	}
+
+	get isEnded(): boolean {
+		return this.#isEnded;
+	}
+
+	pause(): void {
+		if (this.#isEnded) return;
+		this.#isPaused = true;
+		pausePump(this.#pump, true);
+	}
+
+	resume(): void {
+		if (this.#isEnded) return;
+		this.#isPaused = false;
+		pausePump(this.#pump, false);
+		// Not within the call of somebody who only wanted us to go on.
+		setImmediate(() => this.#take());
+	}
+
+	/** Nothing waits here. */
+	flush(): void {}
+
+	catchUp(): void {
+		for (let left = mostToDrain; left > 0 && !this.#isEnded; ) {
+			const length = drainPump(this.#pump, this.#segments.space());
+			if (length === 0) return;
+			this.#report(length);
+			left -= length;
+		}
+	}
+
+	finish(): void {
+		if (this.#isEnded) return;
+		this.catchUp();
+		this.#isEnded = true;
+		closePump(this.#pump);
+		this.#options.onEnd();
+	}
+
+	#take(): void {
+		if (this.#isPaused || this.#isEnded || !this.#isReady) return;
+		this.#isReady = false;
+		const length = takePump(this.#pump, this.#segments.space());
+		if (length > 0) this.#report(length);
+		else if (length < 0) this.finish();
+	}
+
+	#report(length: number): void {
+		this.#segments.fill(length);
+		this.#options.onBytes(this.#segments.handOut());
+	}
+}

@@ -1,0 +1,69 @@
+/** How a terminal is read by its pump. */
+
+import { readdirSync, readlinkSync } from "node:fs";
+import { describe, expect, test } from "vitest";
+import { spawn } from "../../src/backends/spawn.ts";
+import { eventually, Run } from "./run.ts";
+
+const start = (script: string) => Run.start(spawn, ["bash", "-c", script], { mode: "pty" });
+
+/** Keeps the event loop from doing anything. */
+function block(ms: number): void {
+	Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
+}
+
+const written = (bytes: number) => `head -c ${bytes} /dev/zero | tr '\\0' x`;
+
+describe("what a terminal gives while the loop is busy", () => {
+	// More than a segment, more than enough to be told at once, the whole store, and more than that.
+	for (const bytes of [5_000, 70_000, 100_000, 131_072, 140_000, 1_000_000]) {
+		test(`is all reported, though nothing follows it: ${bytes} bytes`, async () => {
+			const run = await start(`stty -echo; echo ready; read line; ${written(bytes)}; exec sleep 1000`);
+			await run.untilText("ready\r\n");
+			await run.process.write(Buffer.from("\n"));
+			block(150);
+			await run.until(() => run.bytes().byteLength === "ready\r\n".length + bytes);
+			await run.process.kill({ signal: "SIGKILL" });
+		});
+	}
+
+	test("makes the program wait when the store is full, and is all there in the end", async () => {
+		const run = await start(`stty -echo; ${written(600_000)}; echo; echo done`);
+		for (let i = 0; i < 20; i++) {
+			block(20);
+			await new Promise((resolve) => setImmediate(resolve));
+		}
+		await run.closed();
+		expect(run.text()).toBe(`${"x".repeat(600_000)}\r\ndone\r\n`);
+	});
+});
+
+test("pausing and going on at any moment loses nothing and repeats nothing", async () => {
+	const run = await start("stty -echo; seq 1 60000");
+	while (!run.isClosed) {
+		run.process.pause();
+		await new Promise((resolve) => setImmediate(resolve));
+		run.process.resume();
+		await new Promise((resolve) => setTimeout(resolve, 1));
+	}
+	expect(run.text()).toBe(Array.from({ length: 60_000 }, (_, i) => `${i + 1}\r\n`).join(""));
+});
+
+test("nothing is left of a terminal that was closed: no thread, no descriptor", async () => {
+	const threads = () => readdirSync("/proc/self/task").length;
+	const terminals = () =>
+		readdirSync("/proc/self/fd").filter((fd) => {
+			try {
+				return readlinkSync(`/proc/self/fd/${fd}`).includes("ptmx");
+			} catch {
+				return false;
+			}
+		}).length;
+	await (await start("true")).closed();
+	await eventually(() => terminals() === 0);
+	const before = { threads: threads(), descriptors: readdirSync("/proc/self/fd").length };
+	for (let round = 0; round < 10; round++)
+		await Promise.all(Array.from({ length: 10 }, async () => (await start("echo hi")).closed()));
+	await eventually(() => terminals() === 0);
+	expect({ threads: threads(), descriptors: readdirSync("/proc/self/fd").length }).toEqual(before);
+});
