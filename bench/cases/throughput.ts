@@ -6,7 +6,9 @@ import type { Payload, Workshop } from "../workshop.ts";
 
 /** A journal writes 256 KiB at a time, so that after 16 MB much of it still is not compiled: that made it look twice as dear. */
 const WARM_UP_MEGABYTES = 64;
-const PTY_MEGABYTES = { full: 100, quick: 30 };
+/** Long enough that a few lucky or unlucky moments of the scheduler do not decide. */
+const PTY_MEGABYTES = { full: 300, quick: 30 };
+const PIPE_MEGABYTES = 100;
 /** The file is repeated on a pipe, which is some thirty times as fast. */
 const PIPE_REPEATS = { full: 15, quick: 10 };
 /** What a program gets from a shell, and what it gets from us (native/hawser.c). */
@@ -62,7 +64,7 @@ export function ptyCase(isQuick: boolean): Case {
 
 export function pipeCase(isQuick: boolean): Case {
 	const files = (workshop: Workshop): readonly Payload[] => {
-		const payload = workshop.payload("pipe", PTY_MEGABYTES.full);
+		const payload = workshop.payload("pipe", PIPE_MEGABYTES);
 		return Array.from({ length: isQuick ? PIPE_REPEATS.quick : PIPE_REPEATS.full }, () => payload);
 	};
 	const bare = (name: string, bytes: number): Variant => ({
