@@ -20,8 +20,8 @@ type Flags = {
 export const execd: Command = new Command("execd")
 	.summary("start a stand-in for OpenSandbox execd")
 	.description(
-		"Serves /ping, /pty, /session, /command and /ws/session as OpenSandbox execd does, with the same flags,\n" +
-			"variables and answers. Terminals and background commands outlive the server: start it again with the\n" +
+		"Serves /ping, /pty, /session, /command and /ws/session as OpenSandbox execd does, with the same flags, " +
+			"variables and answers. Terminals and background commands outlive the server: start it again with the " +
 			"same port or --state-dir, and they are found again.",
 	)
 	.option("--host <address>", "where to listen", "0.0.0.0")
