@@ -34,14 +34,11 @@ export function childEnvironment(
 	return env;
 }
 
-/** Names of our own settings, tokens among them, and of the tokens of the servers that we stand in for. */
-const secret = /^(HAWSER_|EXECD_ACCESS_TOKEN$)/;
-
-/** All of the server's environment but what is its own business, for protocols that promise it to their programs. */
-export function wholeEnvironment(own: NodeJS.ProcessEnv): Record<string, string> {
+/** All of the server's environment but its settings, tokens among them, for protocols that promise it to their programs. */
+export function wholeEnvironment(own: NodeJS.ProcessEnv, withheld: readonly string[] = []): Record<string, string> {
 	const env: Record<string, string> = {};
 	for (const [name, value] of Object.entries(own)) {
-		if (value !== undefined && !secret.test(name)) env[name] = value;
+		if (value !== undefined && !name.startsWith("HAWSER_") && !withheld.includes(name)) env[name] = value;
 	}
 	return env;
 }

@@ -51,6 +51,18 @@ export type Caller = {
 /** What a caller is worth on a route: who it is, or a SessionError with `unauthenticated` or `permission_denied`. */
 export type Authorize = (caller: Caller, policy: Exclude<Policy, "public">) => Principal;
 
+/** The token of an `Authorization: Bearer` header. */
+export function bearer({ headers }: FastifyRequest): string | undefined {
+	return /^Bearer +(\S+) *$/i.exec(headers.authorization ?? "")?.[1];
+}
+
+/** Acts when the signal aborts, or has, unless `until` does so first; leaves nothing on a signal that lives longer. */
+export function onAbort(signal: AbortSignal, until: AbortSignal, act: () => void): void {
+	if (signal.aborted) act();
+	signal.addEventListener("abort", act, { once: true });
+	until.addEventListener("abort", () => signal.removeEventListener("abort", act), { once: true });
+}
+
 /** Refuses what was made too soon after other things: give it what `countCreation` says. */
 export function checkCreation(waitMs: number): void {
 	if (waitMs === 0) return;

@@ -7,7 +7,7 @@ import { spawn } from "../backends/spawn.ts";
 import { inProcess } from "../core/in-process.ts";
 import { LocalSessions } from "../core/sessions.ts";
 import { ExecServer } from "../fronts/codex-exec/exec-server.ts";
-import { type CodexExecOptions, createCodexExecFront } from "../fronts/codex-exec/front.ts";
+import { answerUnknown, type CodexExecOptions, createCodexExecFront } from "../fronts/codex-exec/front.ts";
 import type { ExecLimits } from "../fronts/codex-exec/limits.ts";
 import { type Stdio, serveStdio } from "../fronts/codex-exec/stdio.ts";
 import type { Hosting } from "../fronts/front.ts";
@@ -43,7 +43,7 @@ export async function startExecServer(
 		isOpen: true,
 		authorize: anybody,
 		fronts: [createCodexExecFront({ ...parts, path: "/" })],
-		answerUnknown: (request, reply) => reply.code(request.headers.origin === undefined ? 404 : 403).send(),
+		answerUnknown,
 		report: options.report,
 	});
 	return {

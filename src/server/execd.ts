@@ -1,9 +1,7 @@
 /** `hawser execd`: the OpenSandbox front alone on a port of its own, by the rules of the server it stands in for. */
 
-import type { FastifyReply, FastifyRequest } from "fastify";
 import { wholeEnvironment } from "../backends/environment.ts";
-import { unauthorized } from "../fronts/opensandbox/errors.ts";
-import { createOpenSandboxFront, credential } from "../fronts/opensandbox/front.ts";
+import { createAnswerUnknown, createOpenSandboxFront } from "../fronts/opensandbox/front.ts";
 import { adminOnly, anybody } from "./listen.ts";
 import type { DropIn } from "./server.ts";
 
@@ -26,16 +24,11 @@ export function execd({ host, port, accessToken, envFile }: ExecdOptions): DropI
 		fronts: [
 			createOpenSandboxFront({
 				...openSandbox,
-				environment: () => wholeEnvironment(process.env),
+				environment: () => wholeEnvironment(process.env, ["EXECD_ACCESS_TOKEN"]),
 				cwd: process.cwd(),
 				envFile,
 			}),
 		],
-		answerUnknown(request: FastifyRequest, reply: FastifyReply) {
-			// The token is asked for before anything else, whether the path is there or not.
-			const isAllowed = accessToken === undefined || credential(request) === accessToken;
-			if (!isAllowed) return reply.code(401).send(unauthorized);
-			return reply.code(404).type("text/plain").send("404 page not found");
-		},
+		answerUnknown: createAnswerUnknown(authorize),
 	});
 }

@@ -83,7 +83,7 @@ test("a protocol may promise all of our environment, but neither our settings no
 		EXECD_ENVS: "/e",
 		TZ: undefined,
 	};
-	const base = wholeEnvironment(own);
+	const base = wholeEnvironment(own, ["EXECD_ACCESS_TOKEN"]);
 	expect(base).toEqual({ PATH: "/bin", SECRET: "x", EXECD_ENVS: "/e" });
 	expect(childEnvironment(own, { SECRET: null, A: "b" }, "s1", base)).toEqual({
 		PATH: "/bin",

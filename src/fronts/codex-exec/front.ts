@@ -3,7 +3,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import type { WebSocket } from "ws";
 import { SessionError } from "../../core/errors.ts";
-import type { Front, Hosting } from "../front.ts";
+import { bearer, type Front, type Hosting, onAbort } from "../front.ts";
 import { createAcceptor, handshakeFault } from "../upgrade.ts";
 import { ExecServer, type ExecServerParts } from "./exec-server.ts";
 import { receiveFrom, WebSocketWire } from "./websocket.ts";
@@ -16,7 +16,7 @@ export type CodexExecOptions = Omit<ExecServerParts, "report"> & {
 export function createCodexExecFront({ path, ...parts }: CodexExecOptions): Front {
 	return {
 		name: "codex-exec",
-		credential: ({ headers }) => /^Bearer +(\S+) *$/i.exec(headers.authorization ?? "")?.[1],
+		credential: bearer,
 		register(app: FastifyInstance, hosting: Hosting): void {
 			const server = new ExecServer({ ...parts, report: (problem) => hosting.report(problem, "codex-exec") });
 			const accept = createAcceptor({ maxPayload: server.limits.messageBytes });
@@ -56,12 +56,7 @@ function serve(socket: WebSocket, { raw, principal }: FastifyRequest, { server, 
 	const peer = `${tcp.remoteAddress}:${tcp.remotePort}`;
 	const source = `websocket JSON-RPC message from exec-server websocket ${peer}`;
 	receiveFrom(socket, tcp, server.connect(wire, { principal, source }));
-	for (const signal of [hosting.closing, principal.revoked]) {
-		const close = () => wire.close();
-		if (signal.aborted) close();
-		signal.addEventListener("abort", close, { once: true });
-		wire.ended.addEventListener("abort", () => signal.removeEventListener("abort", close), { once: true });
-	}
+	for (const signal of [hosting.closing, principal.revoked]) onAbort(signal, wire.ended, () => wire.close());
 }
 
 /** What the real server answers besides. No page may talk to it, so that nothing is done for one that sends an origin. */
@@ -83,6 +78,11 @@ function addDropInRoutes(app: FastifyInstance): void {
 	}
 }
 
-export async function refuseOrigin(request: FastifyRequest, reply: FastifyReply): Promise<void> {
+/** What is said where there is nothing. */
+export function answerUnknown(request: FastifyRequest, reply: FastifyReply): FastifyReply {
+	return reply.code(request.headers.origin === undefined ? 404 : 403).send();
+}
+
+async function refuseOrigin(request: FastifyRequest, reply: FastifyReply): Promise<void> {
 	if (request.headers.origin !== undefined) await reply.code(403).send();
 }

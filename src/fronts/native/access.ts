@@ -1,9 +1,9 @@
 /** The part of the native API that is about access: tokens, tickets and sign-in. */
 
 import type { TypeBoxTypeProvider } from "@fastify/type-provider-typebox";
-import type { FastifyInstance, FastifyRequest } from "fastify";
+import type { FastifyInstance } from "fastify";
 import type { Sessions } from "../../core/sessions.ts";
-import type { Access, Front, Hosting } from "../front.ts";
+import { type Access, bearer, type Front, type Hosting } from "../front.ts";
 import { answerErrors } from "./errors.ts";
 import { describeRoutes } from "./openapi.ts";
 import type { NativeApp } from "./parts.ts";
@@ -29,9 +29,4 @@ export function createAccessFront({ access, sessions }: AccessFrontParts): Front
 			addSignIn(typed, access);
 		},
 	};
-}
-
-/** The token of an `Authorization: Bearer` header. */
-function bearer(request: FastifyRequest): string | undefined {
-	return /^Bearer +(\S+) *$/i.exec(request.headers.authorization ?? "")?.[1];
 }

@@ -2,8 +2,8 @@
 
 import { randomBytes } from "node:crypto";
 import type { TypeBoxTypeProvider } from "@fastify/type-provider-typebox";
-import type { FastifyInstance, FastifyRequest } from "fastify";
-import type { Front, Hosting } from "../front.ts";
+import type { FastifyInstance } from "fastify";
+import { bearer, type Front, type Hosting } from "../front.ts";
 import { addActs } from "./acts.ts";
 import { answerErrors } from "./errors.ts";
 import { addEvents } from "./events.ts";
@@ -41,9 +41,4 @@ export function createNativeFront(parts: NativeParts): Front {
 			addSocket(typed, parts, hosting, traffic);
 		},
 	};
-}
-
-/** The token of an `Authorization: Bearer` header. */
-function bearer(request: FastifyRequest): string | undefined {
-	return /^Bearer +(\S+) *$/i.exec(request.headers.authorization ?? "")?.[1];
 }

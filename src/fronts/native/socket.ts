@@ -4,7 +4,7 @@ import type { FastifyRequest } from "fastify";
 import type { WebSocket } from "ws";
 import { SessionError } from "../../core/errors.ts";
 import { type CloseCode, closeCodes, socketLimits, subprotocol } from "../../protocol/socket.ts";
-import { checkAttachments, type Hosting } from "../front.ts";
+import { checkAttachments, type Hosting, onAbort } from "../front.ts";
 import { createAcceptor, handshakeFault } from "../upgrade.ts";
 import { Connection } from "./connection.ts";
 import { watchLiveness } from "./liveness.ts";
@@ -57,8 +57,10 @@ function attach(socket: WebSocket, request: Attach, { parts, hosting, traffic }:
 
 	traffic.sockets++;
 	socket.once("close", () => traffic.sockets--);
-	closeOn(hosting.closing, wire, () => wire.close(closeCodes.goingAway, "the server is shutting down"));
-	closeOn(principal.revoked, wire, () => wire.close(closeCodes.unauthenticated, "the token is not valid any more"));
+	onAbort(hosting.closing, wire.ended, () => wire.close(closeCodes.goingAway, "the server is shutting down"));
+	onAbort(principal.revoked, wire.ended, () =>
+		wire.close(closeCodes.unauthenticated, "the token is not valid any more"),
+	);
 	watchLiveness({
 		limits,
 		signal: wire.ended,
@@ -96,9 +98,3 @@ const codesOfWs: Readonly<Record<number, CloseCode>> = {
 	1007: closeCodes.protocolError,
 	1009: closeCodes.tooBig,
 };
-
-function closeOn(signal: AbortSignal, wire: SocketWire, close: () => void): void {
-	if (signal.aborted) close();
-	signal.addEventListener("abort", close, { once: true });
-	wire.ended.addEventListener("abort", () => signal.removeEventListener("abort", close), { once: true });
-}

@@ -1,9 +1,9 @@
 /** The HTTP API of OpenSandbox `execd`: `/ping`, `/pty`, `/session`, `/command`; `docs/compat/opensandbox.md` says what it promises. */
 
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
-import type { Front, Hosting } from "../front.ts";
+import type { Authorize, Front, Hosting } from "../front.ts";
 import { addCommands } from "./command-routes.ts";
-import { answerErrors } from "./errors.ts";
+import { answerErrors, unauthorized } from "./errors.ts";
 import { addInterrupts } from "./interrupts.ts";
 import { sendNothing } from "./nothing.ts";
 import type { OpenSandboxParts } from "./parts.ts";
@@ -31,8 +31,23 @@ export function createOpenSandboxFront(parts: OpenSandboxParts): Front {
 	};
 }
 
+/** What is said where there is nothing. The token is asked for before anything else, whether a path is there or not. */
+export function createAnswerUnknown(
+	authorize: Authorize,
+): (request: FastifyRequest, reply: FastifyReply) => FastifyReply {
+	return (request, reply) => {
+		const { cookie: cookies, origin } = request.headers;
+		try {
+			authorize({ credential: credential(request), ticket: undefined, cookies, origin, isSafe: true }, "read");
+		} catch {
+			return reply.code(401).send(unauthorized);
+		}
+		return reply.code(404).type("text/plain").send("404 page not found");
+	};
+}
+
 /** The token of the header that all OpenSandbox clients send. */
-export function credential(request: FastifyRequest): string | undefined {
+function credential(request: FastifyRequest): string | undefined {
 	const header = request.headers["x-execd-access-token"];
 	return typeof header === "string" ? header : undefined;
 }

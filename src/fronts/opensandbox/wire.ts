@@ -8,6 +8,7 @@
 import type { FastifyRequest } from "fastify";
 import type { WebSocket } from "ws";
 import { SessionError } from "../../core/errors.ts";
+import { onAbort } from "../front.ts";
 import type { ServerMessage } from "./frames.ts";
 import type { Times } from "./times.ts";
 
@@ -49,8 +50,10 @@ export class Wire {
 		};
 		socket.once("close", () => this.#ended.abort());
 		this.#watch(options.times);
-		this.#closeOn(options.closing, "the server is shutting down");
-		if (request.principal) this.#closeOn(request.principal.revoked, "the token is not valid any more");
+		const goAway = (signal: AbortSignal, reason: string) =>
+			onAbort(signal, this.ended, () => this.close(closeCodes.goingAway, reason));
+		goAway(options.closing, "the server is shutting down");
+		if (request.principal) goAway(request.principal.revoked, "the token is not valid any more");
 	}
 
 	/** Aborted when nothing more can be said or heard. */
@@ -147,13 +150,6 @@ export class Wire {
 			},
 			{ once: true },
 		);
-	}
-
-	#closeOn(signal: AbortSignal, reason: string): void {
-		const close = () => this.close(closeCodes.goingAway, reason);
-		if (signal.aborted) close();
-		signal.addEventListener("abort", close, { once: true });
-		this.ended.addEventListener("abort", () => signal.removeEventListener("abort", close), { once: true });
 	}
 }
 
