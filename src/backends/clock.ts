@@ -2,10 +2,18 @@
 
 import type { Clock } from "../core/clock.ts";
 
+/** The longest that one timer can wait; Node takes anything longer for one millisecond. */
+const LONGEST_MS = 2 ** 31 - 1;
+
 export const systemClock: Clock = {
 	now: () => Date.now(),
 	after(ms, callback) {
-		const timer = setTimeout(callback, ms).unref();
+		let timer: NodeJS.Timeout;
+		const wait = (left: number) => {
+			const next = left > LONGEST_MS ? () => wait(left - LONGEST_MS) : callback;
+			timer = setTimeout(next, Math.min(left, LONGEST_MS)).unref();
+		};
+		wait(ms);
 		return () => clearTimeout(timer);
 	},
 };

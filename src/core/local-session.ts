@@ -28,7 +28,7 @@ export type LocalSessionOptions = {
 	readonly archive?: Archive | undefined;
 	/** Called in the same turn as each event that changes the state. */
 	readonly onState?: (state: State) => void;
-	/** Hears of our own bugs. */
+	/** Hears of our own bugs, and of a program that can't be ended. */
 	readonly onFailure?: (error: unknown) => void;
 };
 
@@ -39,6 +39,7 @@ export class LocalSession implements Session {
 	readonly #lease = new WriterLease();
 	readonly #input: InputQueue;
 	readonly #onState: ((state: State) => void) | undefined;
+	readonly #onFailure: ((error: unknown) => void) | undefined;
 	#process: Process | undefined;
 	#isPaused = false;
 	#state: State;
@@ -59,6 +60,7 @@ export class LocalSession implements Session {
 		this.spec = start.spec;
 		this.#clock = options.clock;
 		this.#onState = options.onState;
+		this.#onFailure = options.onFailure;
 		this.#state = initialState(start.command.size);
 		this.#lastActivity = options.clock.now();
 		this.#input = new InputQueue((act) => this.#perform(act), options.onFailure);
@@ -200,7 +202,9 @@ export class LocalSession implements Session {
 	}
 
 	#end(reason: "timeout" | "idle"): void {
-		void this.#process?.kill({ reason });
+		const { timeoutGraceMs } = this.spec;
+		const grace = reason === "timeout" && timeoutGraceMs !== undefined ? { graceMs: timeoutGraceMs } : {};
+		this.#process?.kill({ reason, ...grace }).catch((error: unknown) => this.#onFailure?.(error));
 	}
 
 	#after(ms: number, callback: () => void): void {

@@ -24,6 +24,8 @@ export type SessionSpec = {
 	readonly retention: Retention;
 	/** The program is ended after this long; zero means never. */
 	readonly timeoutMs: number;
+	/** How long it may take to end then; the usual grace when left out, and zero gives it none. */
+	readonly timeoutGraceMs?: number;
 	/** The program is ended after this long without output or input; zero means never. */
 	readonly idleTimeoutMs: number;
 	readonly createdAt: number;

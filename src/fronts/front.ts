@@ -162,6 +162,8 @@ export type StartRequest = {
 	readonly durable?: boolean | undefined;
 	readonly retention?: { readonly [K in keyof Retention]?: Retention[K] | undefined } | undefined;
 	readonly timeoutMs?: number | undefined;
+	/** How long it may take to end then; zero ends it at once. */
+	readonly timeoutGraceMs?: number | undefined;
 	readonly idleTimeoutMs?: number | undefined;
 	/** How long `closed` may wait for others that hold the terminal or the pipes; null waits for them. */
 	readonly drainMs?: number | null | undefined;

@@ -50,6 +50,7 @@ export function createPrepare(parts: PrepareParts): Prepare {
 				durable,
 				retention,
 				timeoutMs: request.timeoutMs ?? 0,
+				...given({ timeoutGraceMs: request.timeoutGraceMs }),
 				idleTimeoutMs: request.idleTimeoutMs ?? 0,
 				createdAt: parts.now(),
 			},

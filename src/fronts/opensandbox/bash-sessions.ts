@@ -4,7 +4,6 @@ import type { Clock } from "../../core/clock.ts";
 import { SessionError } from "../../core/errors.ts";
 import { Log } from "../../core/log.ts";
 import type { Session } from "../../core/session.ts";
-import { interrupt, killAll } from "./stopping.ts";
 
 /** What is kept of a session's output. */
 const LOG_BYTES = 1024 * 1024;
@@ -37,14 +36,14 @@ export class Run {
 	}
 
 	/** Ends the whole tree; one that is only being started, as soon as it is there. */
-	async kill(reason: "killed" | "timeout"): Promise<void> {
+	async kill(): Promise<void> {
 		const session = await this.#starting;
-		if (session) await killAll(session, { reason });
+		if (session) await session.kill({ signal: "SIGKILL" });
 	}
 
 	async interrupt(graceMs: number): Promise<void> {
 		const session = await this.#starting;
-		if (session) await interrupt(session, graceMs);
+		if (session) await session.kill({ signal: "SIGTERM", graceMs });
 	}
 }
 
@@ -74,7 +73,7 @@ export class BashSession {
 	/** Ends everything that runs in it, and what is being started at this moment. */
 	async close(): Promise<void> {
 		this.#closing.abort();
-		await Promise.all([...[...this.runs].map((run) => run.kill("killed")), this.shell?.end()]);
+		await Promise.all([...[...this.runs].map((run) => run.kill()), this.shell?.end()]);
 	}
 }
 

@@ -23,7 +23,7 @@ type WithId = { Params: { id: string } };
 
 export function addCommands(app: FastifyInstance, parts: OpenSandboxParts, hosting: Hosting): Commands {
 	const times = { ...defaultTimes, ...parts.times };
-	const commands = new Commands(parts, times);
+	const commands = new Commands(parts);
 	app.addHook("onClose", async () => commands.close());
 
 	app.post("/command", { config: { policy: "manage" } }, async (request, reply) => {
@@ -37,7 +37,7 @@ export function addCommands(app: FastifyInstance, parts: OpenSandboxParts, hosti
 		else if (wanted.isBackground) stream.end(completed(0));
 		else {
 			await sendCommand(started, stream, { drainMs: times.drainMs, hosting });
-			void forgetAtEnd(parts.sessions, started);
+			forgetAtEnd(parts.sessions, started).catch((error: unknown) => hosting.report(error, "POST /command"));
 		}
 		return reply;
 	});

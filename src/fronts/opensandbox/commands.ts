@@ -9,8 +9,6 @@ import { findShell } from "./find-shell.ts";
 import type { OpenSandboxParts } from "./parts.ts";
 import { expandPath } from "./paths.ts";
 import { streamed } from "./program-stream.ts";
-import { killAll } from "./stopping.ts";
-import { LONGEST_MS, type Times } from "./times.ts";
 import { groupsOf } from "./users.ts";
 
 /** By these a command is found again after a restart of the server. */
@@ -53,16 +51,14 @@ export type Command = {
 
 export class Commands {
 	readonly #parts: OpenSandboxParts;
-	readonly #times: Times;
 	readonly #sessions = new Map<string, Session>();
 	/** Oldest first. */
 	readonly #forgotten = new Map<string, Command>();
 	#forgottenText = 0;
 	readonly #unwatch: () => void;
 
-	constructor(parts: OpenSandboxParts, times: Times) {
+	constructor(parts: OpenSandboxParts) {
 		this.#parts = parts;
-		this.#times = times;
 		for (const session of parts.sessions.list()) this.#add(session);
 		// In the same turn as the session is there, or is not any more: no command is ever unknown in between.
 		this.#unwatch = parts.sessions.watch(({ kind, session }) => {
@@ -81,9 +77,7 @@ export class Commands {
 
 	/** Once this resolves the command can be asked for, so that its id may be told then. */
 	async start(id: string, request: CommandRequest): Promise<Session> {
-		const session = await this.#parts.sessions.create(await this.#prepare(id, request));
-		if (request.timeoutMs > 0) this.#limit(session, request.timeoutMs);
-		return session;
+		return this.#parts.sessions.create(await this.#prepare(id, request));
 	}
 
 	get(id: string): Command | undefined {
@@ -103,34 +97,12 @@ export class Commands {
 			cwd:
 				request.cwd === undefined ? cwd : expandPath(request.cwd, { env: { ...base, ...env }, cwd, home: base.HOME }),
 			...streamed,
-			...(request.isBackground ? this.#background(request) : {}),
+			...(request.isBackground ? background : {}),
+			timeoutMs: request.timeoutMs,
+			timeoutGraceMs: 0,
 			labels: { [ID_LABEL]: id, [KIND_LABEL]: request.isBackground ? "background" : "foreground" },
 			...(await userOf(request)),
 		});
-	}
-
-	/** What must outlive the server, with all that is kept of any session: its log is what clients read later, by its bytes. */
-	#background({ timeoutMs }: CommandRequest): Partial<StartRequest> {
-		return {
-			durable: true,
-			retention: undefined,
-			stderr: "merged",
-			// Our own timer is sooner and harder. This one is for when the server is not there at that time.
-			...(timeoutMs > 0 ? { timeoutMs: Math.min(timeoutMs + this.#times.graceMs, LONGEST_MS) } : {}),
-		};
-	}
-
-	#limit({ id }: Session, ms: number): void {
-		const { sessions } = this.#parts;
-		// By its id, so that a timer does not hold what ended long before.
-		const timer = setTimeout(
-			() => {
-				const session = sessions.get(id);
-				if (session?.state.status === "running") killAll(session, { reason: "timeout" }).catch(() => {});
-			},
-			Math.min(ms, LONGEST_MS),
-		);
-		timer.unref();
 	}
 
 	#add(session: Session): void {
@@ -155,6 +127,9 @@ export class Commands {
 		}
 	}
 }
+
+/** What must outlive the server, with all that is kept of any session: its log is what clients read later, by its bytes. */
+const background: Partial<StartRequest> = { durable: true, retention: undefined, stderr: "merged" };
 
 async function userOf({ uid, gid }: CommandRequest): Promise<Partial<StartRequest>> {
 	if (uid === undefined) return {};

@@ -9,7 +9,7 @@ import { ExecdError } from "./errors.ts";
 import { sendNothing } from "./nothing.ts";
 import type { OpenSandboxParts } from "./parts.ts";
 import { checkMay, may, workspace } from "./rights.ts";
-import { interrupt, untilDelivered } from "./stopping.ts";
+import { untilDelivered } from "./stopping.ts";
 import { defaultTimes } from "./times.ts";
 
 export type Interruptible = { readonly commands: Commands; readonly sessions: BashSessions };
@@ -48,7 +48,7 @@ function end(
 	if (!command) throw notPossible(`${id}: no such session`);
 	checkMay(request, "operate", command.place);
 	if (!command.status.running || !command.session) throw notPossible(`command ${id} is not running`);
-	return interrupt(command.session, graceMs);
+	return command.session.kill({ signal: "SIGTERM", graceMs });
 }
 
 function notPossible(message: string): ExecdError {

@@ -63,7 +63,7 @@ export function addSessions(app: FastifyInstance, parts: OpenSandboxParts, hosti
 				return failed("internal error; the server's log says more");
 			});
 			// Before the client hears of the end, so that nothing of the run is left when it does.
-			await run.finish(parts.sessions).catch(report);
+			await run.finish(parts.sessions, report).catch(report);
 			stream.end(last);
 			return reply;
 		},

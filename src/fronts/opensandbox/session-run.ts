@@ -10,7 +10,6 @@ import { sessionLines } from "./lines.ts";
 import type { OpenSandboxParts } from "./parts.ts";
 import { forgetAtEnd, sendOutput, streamed } from "./program-stream.ts";
 import { RunDirectory } from "./session-script.ts";
-import { LONGEST_MS } from "./times.ts";
 
 /** For a run that names no time. */
 const DEFAULT_TIMEOUT_MS = 24 * 60 * 60 * 1000;
@@ -28,7 +27,6 @@ export class StartedRun {
 	readonly #bash: BashSession;
 	readonly #run: Run;
 	readonly #start: Start;
-	readonly #timeoutMs: number;
 
 	/** Rejects when it can't be started, and leaves nothing behind then. */
 	static async start(parts: OpenSandboxParts, bash: BashSession, request: RunRequest): Promise<StartedRun> {
@@ -37,18 +35,17 @@ export class StartedRun {
 		const run = new Run(starting.then(({ session }) => session));
 		bash.runs.add(run);
 		try {
-			return new StartedRun(bash, run, await starting, request);
+			return new StartedRun(bash, run, await starting);
 		} catch (error) {
 			bash.runs.delete(run);
 			throw error;
 		}
 	}
 
-	private constructor(bash: BashSession, run: Run, start: Start, { timeoutMs }: RunRequest) {
+	private constructor(bash: BashSession, run: Run, start: Start) {
 		this.#bash = bash;
 		this.#run = run;
 		this.#start = start;
-		this.#timeoutMs = Math.min(timeoutMs || DEFAULT_TIMEOUT_MS, LONGEST_MS);
 	}
 
 	/** Sends what it prints, takes over the state that it leaves, and resolves with what is to be sent last. */
@@ -56,30 +53,25 @@ export class StartedRun {
 		const { session, directory, complaint } = this.#start;
 		const bash = this.#bash;
 		const onLines = (lines: readonly string[]) => keep(bash, lines);
-		const timer = setTimeout(() => this.#run.kill("timeout").catch(() => {}), this.#timeoutMs);
-		try {
-			if (complaint !== undefined) {
-				onLines([complaint]);
-				await stream.write(encodeLines("stdout", [complaint], Date.now()));
-			}
-			const followed = await sendOutput({ session, stream, rule: sessionLines, drainMs, onLines });
-			if (followed.kind === "stalled") return failed(followed.message);
-			if (followed.kind === "left") return failed("the server ended this stream, and the run with it");
-			const { exit, ms } = followed;
-			if (exit?.reason === "timeout") return failed("-1", `timeout after ${this.#timeoutMs / 1000}s`);
-			const state = await directory.read();
-			if (state) ({ cwd: bash.cwd, env: bash.env } = state);
-			return ended(exit, ms);
-		} finally {
-			clearTimeout(timer);
+		if (complaint !== undefined) {
+			onLines([complaint]);
+			await stream.write(encodeLines("stdout", [complaint], Date.now()));
 		}
+		const followed = await sendOutput({ session, stream, rule: sessionLines, drainMs, onLines });
+		if (followed.kind === "stalled") return failed(followed.message);
+		if (followed.kind === "left") return failed("the server ended this stream, and the run with it");
+		const { exit, ms } = followed;
+		if (exit?.reason === "timeout") return failed("-1", `timeout after ${session.spec.timeoutMs / 1000}s`);
+		const state = await directory.read();
+		if (state) ({ cwd: bash.cwd, env: bash.env } = state);
+		return ended(exit, ms);
 	}
 
 	/** To be called whatever happened. A run that goes on, with nobody to hear of it, is ended. */
-	async finish(sessions: Sessions): Promise<void> {
-		if (this.#start.session.state.status === "running") await this.#run.kill("killed");
+	async finish(sessions: Sessions, report: (error: unknown) => void): Promise<void> {
+		if (this.#start.session.state.status === "running") await this.#run.kill();
 		this.#bash.runs.delete(this.#run);
-		void forgetAtEnd(sessions, this.#start.session);
+		forgetAtEnd(sessions, this.#start.session).catch(report);
 		await this.#start.directory.remove();
 	}
 }
@@ -102,6 +94,8 @@ async function start(parts: OpenSandboxParts, bash: BashSession, request: RunReq
 			cwd,
 			...streamed,
 			stderr: "merged",
+			timeoutMs: request.timeoutMs || DEFAULT_TIMEOUT_MS,
+			timeoutGraceMs: 0,
 			labels: { "opensandbox.session": bash.id },
 		});
 		return { session: await parts.sessions.create(command), directory, complaint };

@@ -29,6 +29,3 @@ export const defaultTimes: Times = {
 	drainMs: 300,
 	graceMs: 3_000,
 };
-
-/** The longest that a timer can wait for. */
-export const LONGEST_MS: number = 2 ** 31 - 1;

@@ -191,7 +191,7 @@ test("4.4: a timeout passes also while no server is there", async () => {
 	const id = await background(before, "exec sleep 1000", { timeout: 400 });
 	await before.close();
 	const after = await startKeptExecd(site, { times });
-	expect(await finished(after, id)).toMatchObject({ running: false, exit_code: -1, error: "signal: terminated" });
+	expect(await finished(after, id)).toMatchObject({ running: false, exit_code: -1, error: "signal: killed" });
 });
 
 test("I-04: a command whose keeper died is over, with a code and a reason", async () => {
