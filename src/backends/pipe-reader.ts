@@ -54,15 +54,10 @@ export class PipeReader implements Reader {
 		if (!this.#isEnded) this.#stream.resume();
 	}
 
-	flush(): void {
-		this.#cancelFlush?.();
-		this.#cancelFlush = undefined;
-		if (this.#segments.waiting > 0) this.#options.onBytes(this.#segments.handOut());
-	}
-
 	catchUp(): void {
 		if (this.#isEnded) return;
-		this.flush();
+		this.#flush();
+		if (this.#stream.isPaused()) return;
 		// Into memory of its own: the stream goes on, and will fill the free end of the segment.
 		for (let left = mostToDrain; left > 0; ) {
 			const bytes = Buffer.allocUnsafeSlow(fullChunk);
@@ -97,8 +92,15 @@ export class PipeReader implements Reader {
 		return new Socket(options as SocketConstructorOpts);
 	}
 
+	/** Reports what was read and waits to become more. */
+	#flush(): void {
+		this.#cancelFlush?.();
+		this.#cancelFlush = undefined;
+		if (this.#segments.waiting > 0) this.#options.onBytes(this.#segments.handOut());
+	}
+
 	#space(): Uint8Array {
-		if (this.#segments.isUsedUp) this.flush();
+		if (this.#segments.isUsedUp) this.#flush();
 		return this.#segments.space();
 	}
 
@@ -111,8 +113,8 @@ export class PipeReader implements Reader {
 		}
 		this.#windowBytes += length;
 		const { waiting } = this.#segments;
-		if ((waiting === length && this.#windowBytes <= promptBytes) || waiting >= fullChunk) this.flush();
-		else this.#cancelFlush ??= this.#options.clock.after(windowMs, () => this.flush());
+		if ((waiting === length && this.#windowBytes <= promptBytes) || waiting >= fullChunk) this.#flush();
+		else this.#cancelFlush ??= this.#options.clock.after(windowMs, () => this.#flush());
 		return true;
 	}
 
@@ -127,7 +129,7 @@ export class PipeReader implements Reader {
 
 	#end(): void {
 		if (this.#isEnded) return;
-		this.flush();
+		this.#flush();
 		this.#isEnded = true;
 		this.#options.onEnd();
 	}

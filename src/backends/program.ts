@@ -171,8 +171,7 @@ export class Program implements Process {
 
 	#exit(reaped: Reaped | undefined): void {
 		this.#hasExited = true;
-		// While paused nothing may be read: what is there comes after the exit then, as its children's output does.
-		for (const reader of this.#readers) this.#isPaused ? reader.flush() : reader.catchUp();
+		for (const reader of this.#readers) reader.catchUp();
 		if (reaped === undefined) {
 			this.#close({ kind: "lost", message: "another part of the server reaped the program; how it ended is unknown" });
 			return;

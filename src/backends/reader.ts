@@ -15,9 +15,10 @@ export interface Reader {
 	/** Stops reading; what was read and not yet reported may still come. */
 	pause(): void;
 	resume(): void;
-	/** Reports what was read and waits to become more. */
-	flush(): void;
-	/** Reports what the kernel holds now, though more may come: what a program wrote before its end comes before its exit. */
+	/**
+	 * Reports what the kernel holds now, though more may come: what a program wrote before its end comes before its
+	 * exit. While paused nothing may be read: what is there comes after the exit then, as its children's output does.
+	 */
 	catchUp(): void;
 	/** Reads what the kernel still holds and ends, even if others could still write. */
 	finish(): void;

@@ -47,10 +47,11 @@ export class TerminalReader implements Reader {
 		setImmediate(() => this.#take());
 	}
 
-	/** Nothing waits here. */
-	flush(): void {}
-
 	catchUp(): void {
+		if (!this.#isPaused) this.#drain();
+	}
+
+	#drain(): void {
 		for (let left = mostToDrain; left > 0 && !this.#isEnded; ) {
 			const length = drainPump(this.#pump, this.#segments.space());
 			if (length === 0) return;
@@ -61,7 +62,7 @@ export class TerminalReader implements Reader {
 
 	finish(): void {
 		if (this.#isEnded) return;
-		this.catchUp();
+		this.#drain();
 		this.#isEnded = true;
 		closePump(this.#pump);
 		this.#options.onEnd();

@@ -77,7 +77,7 @@ test("what waits for the end of its window is reported before the end", async ()
 	reader.finish();
 	reader.pause();
 	reader.resume();
-	reader.flush();
+	reader.catchUp();
 	expect(chunks.length).toBe(seen);
 	closeSync(input);
 });

@@ -7,6 +7,7 @@ import { marker } from "../../src/backends/environment.ts";
 import { createSpawn, spawn as inProcess } from "../../src/backends/spawn.ts";
 import type { Command, Spawn } from "../../src/core/process.ts";
 import { eventually, Run } from "../backends/run.ts";
+import { FakeClock } from "../helpers/fake-clock.ts";
 
 /** Makes a terminal pass bytes through as they are; a pipe does so anyway. */
 const raw = "if [ -t 0 ]; then stty raw -echo; fi; echo ready; ";
@@ -114,12 +115,13 @@ export function testBackend(mode: "pty" | "pipe"): void {
 		});
 
 		test("that exits while paused loses nothing, and ends when reading goes on", async () => {
-			const run = await start("read go; echo the end", { drainMs: 50 });
+			const clock = new FakeClock();
+			const run = await start("read go; echo the end", { drainMs: 50 }, createSpawn({ clock }));
 			run.process.pause();
 			await run.process.write(Buffer.from("go\n"));
 			await run.until(() => run.exit !== undefined);
 			const seen = run.facts.length;
-			await new Promise((resolve) => setTimeout(resolve, 150));
+			clock.advance(1000);
 			expect(run.facts.length).toBe(seen);
 			run.process.resume();
 			await run.closed();
