@@ -1,6 +1,7 @@
 /** A small file of JSON that is whole after any crash: the last value written, or the one before it. */
 
 import { readFile } from "node:fs/promises";
+import { SessionError } from "../core/errors.ts";
 import { writeAtomically } from "../keeper/record.ts";
 
 export class JsonFile {
@@ -17,7 +18,11 @@ export class JsonFile {
 			return JSON.parse(await readFile(this.#path, "utf8")) as unknown;
 		} catch (error) {
 			if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
-			throw error;
+			if (!(error instanceof SyntaxError)) throw error;
+			throw new SessionError("unsupported", `${this.#path} is not what this server wrote: it is no JSON`, {
+				hint: "move it away to start without what it holds",
+				cause: error,
+			});
 		}
 	}
 

@@ -120,6 +120,7 @@ function frontParts(config: Config, { sessions, prepare, state }: Engine): Front
 			environment: () => inheritedFrom(process.env),
 			cwd: config.cwd,
 			records: new JsonFile(join(state.path, "opensandbox.json")),
+			clock: systemClock,
 			newUuid: randomUUID,
 		},
 	};

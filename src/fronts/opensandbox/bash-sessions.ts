@@ -4,19 +4,12 @@ import type { Clock } from "../../core/clock.ts";
 import { SessionError } from "../../core/errors.ts";
 import { Log } from "../../core/log.ts";
 import type { Session } from "../../core/session.ts";
+import type { OpenSandboxParts } from "./parts.ts";
 
 /** What is kept of a session's output. */
 const LOG_BYTES = 1024 * 1024;
 /** How many sessions there may be; one more is refused, because each may hold as much as its log. */
 const MAX_SESSIONS = 1_000;
-
-const clock: Clock = {
-	now: () => Date.now(),
-	after(ms, callback) {
-		const timer = setTimeout(callback, ms).unref();
-		return () => clearTimeout(timer);
-	},
-};
 
 /** The long-lived shell that a WebSocket starts. It is no run: what one does is never seen in the other. */
 export interface LongLivedShell {
@@ -50,7 +43,7 @@ export class Run {
 export class BashSession {
 	readonly id: string;
 	/** What its runs and its shell printed, by byte offsets that only grow. It never ends. */
-	readonly log: Log = new Log({ clock, memoryBytes: LOG_BYTES });
+	readonly log: Log;
 	/** Where the next run starts, and with which variables. Of two runs at once, the one that ends last leaves its own. */
 	cwd: string;
 	env: Readonly<Record<string, string>>;
@@ -59,8 +52,9 @@ export class BashSession {
 	shell: LongLivedShell | undefined;
 	readonly #closing = new AbortController();
 
-	constructor(id: string, cwd: string, env: Readonly<Record<string, string>>) {
+	constructor(id: string, cwd: string, env: Readonly<Record<string, string>>, clock: Clock) {
 		this.id = id;
+		this.log = new Log({ clock, memoryBytes: LOG_BYTES });
 		this.cwd = cwd;
 		this.env = env;
 	}
@@ -79,16 +73,17 @@ export class BashSession {
 
 export class BashSessions {
 	readonly #sessions = new Map<string, BashSession>();
-	readonly #newUuid: () => string;
+	readonly #parts: Pick<OpenSandboxParts, "newUuid" | "clock">;
 
-	constructor(newUuid: () => string) {
-		this.#newUuid = newUuid;
+	constructor(parts: Pick<OpenSandboxParts, "newUuid" | "clock">) {
+		this.#parts = parts;
 	}
 
 	create(cwd: string, env: Readonly<Record<string, string>>): BashSession {
 		if (this.#sessions.size >= MAX_SESSIONS)
 			throw new SessionError("limit_exceeded", `there are ${MAX_SESSIONS} bash sessions, which is the limit`);
-		const session = new BashSession(this.#newUuid(), cwd, env);
+		const { newUuid, clock } = this.#parts;
+		const session = new BashSession(newUuid(), cwd, env, clock);
 		this.#sessions.set(session.id, session);
 		return session;
 	}

@@ -1,5 +1,6 @@
 /** What the files of the OpenSandbox front share. */
 
+import type { Clock } from "../../core/clock.ts";
 import type { Sessions } from "../../core/sessions.ts";
 import type { Prepare } from "../front.ts";
 import type { Times } from "./times.ts";
@@ -15,6 +16,7 @@ export type OpenSandboxParts = {
 	readonly cwd: string;
 	/** Where the records of PTYs outlive the server. */
 	readonly records: RecordFile;
+	readonly clock: Clock;
 	/** A random UUID, with dashes. */
 	readonly newUuid: () => string;
 	/** Instead of the usual ones, for tests that do not want to wait. */

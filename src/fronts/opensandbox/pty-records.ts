@@ -64,7 +64,9 @@ function parse(value: unknown): readonly PtyData[] {
 	if (value === undefined) return [];
 	const { version, ptys } = value as { version?: unknown; ptys?: unknown };
 	if (version !== VERSION || !Array.isArray(ptys) || !ptys.every(isData))
-		throw new Error(`the records of PTYs are not in a form that this version can read (${String(version)})`);
+		throw new SessionError("unsupported", `the records of PTYs have a form (${version}) that this version can't read`, {
+			hint: "start the newer server again, or move opensandbox.json in the state directory away",
+		});
 	return ptys;
 }
 

@@ -21,7 +21,7 @@ type WithId = { Params: { id: string } };
 
 export function addSessions(app: FastifyInstance, parts: OpenSandboxParts, hosting: Hosting): BashSessions {
 	const times = { ...defaultTimes, ...parts.times };
-	const sessions = new BashSessions(parts.newUuid);
+	const sessions = new BashSessions(parts);
 
 	app.post("/session", { config: { policy: "manage" } }, async (request) => {
 		checkMay(request, "manage");

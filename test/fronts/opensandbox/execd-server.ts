@@ -78,6 +78,7 @@ export async function startExecd(options: ExecdServerOptions = {}): Promise<Exec
 		envFile: options.envFile,
 		cwd,
 		records: options.records ?? new MemoryFile(),
+		clock: systemClock,
 		newUuid: randomUUID,
 		times: options.times ?? {},
 	});
