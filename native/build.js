@@ -6,8 +6,8 @@ import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 
 const folder = dirname(fileURLToPath(import.meta.url));
-const sources = ["hawser.c", "pump.c"].map((name) => join(folder, name));
-const headers = ["pump.h", "values.h"].map((name) => join(folder, name));
+const sources = ["hawser.c", "pump.c", "crc.c"].map((name) => join(folder, name));
+const headers = ["parts.h", "values.h"].map((name) => join(folder, name));
 const target = join(folder, "build", `${process.platform}-${process.arch}`, "hawser.node");
 
 /** Builds `native/build/<platform>-<arch>/hawser.node` unless it is newer than its sources; returns its path. */

@@ -25,8 +25,7 @@
 #include <sys/wait.h>
 #include <termios.h>
 #include <unistd.h>
-#include "pump.h"
-#include "values.h"
+#include "parts.h"
 
 #ifndef TIOCGPTPEER
 #define TIOCGPTPEER _IO('T', 0x41)
@@ -451,16 +450,7 @@ static napi_value open_poller(napi_env env, napi_callback_info info) {
 	else if (napi_create_threadsafe_function(env, callback, NULL, name, 0, 1, NULL, NULL, NULL, hand_over, &poller->ready) != napi_ok) error = ENOMEM;
 	else {
 		napi_unref_threadsafe_function(env, poller->ready);
-		pthread_attr_t attributes;
-		pthread_attr_init(&attributes);
-		pthread_attr_setstacksize(&attributes, 256 * 1024);
-		// Signals are for Node's own threads.
-		sigset_t all, before;
-		sigfillset(&all);
-		pthread_sigmask(SIG_SETMASK, &all, &before);
-		error = pthread_create(&poller->thread, &attributes, sleep_in_epoll, poller);
-		pthread_sigmask(SIG_SETMASK, &before, NULL);
-		pthread_attr_destroy(&attributes);
+		error = start_thread(&poller->thread, sleep_in_epoll, poller);
 		if (error != 0) napi_release_threadsafe_function(poller->ready, napi_tsfn_abort);
 	}
 	if (error != 0) {
@@ -631,82 +621,14 @@ static napi_value lock_file(napi_env env, napi_callback_info info) {
 	return error == EWOULDBLOCK ? null(env) : fail(env, "lock", error);
 }
 
-static uint32_t table[8][256];
-
-static void fill_table(void) {
-	for (uint32_t i = 0; i < 256; i++) {
-		uint32_t crc = i;
-		for (int bit = 0; bit < 8; bit++) crc = crc & 1 ? crc >> 1 ^ 0x82F63B78u : crc >> 1;
-		table[0][i] = crc;
-	}
-	for (int i = 0; i < 256; i++)
-		for (int slice = 1; slice < 8; slice++) table[slice][i] = table[slice - 1][i] >> 8 ^ table[0][table[slice - 1][i] & 255];
-}
-
-static uint32_t crc_by_table(uint32_t crc, const uint8_t *bytes, size_t length) {
-	for (; length >= 8; bytes += 8, length -= 8) {
-		crc ^= (uint32_t)bytes[0] | (uint32_t)bytes[1] << 8 | (uint32_t)bytes[2] << 16 | (uint32_t)bytes[3] << 24;
-		crc = table[7][crc & 255] ^ table[6][crc >> 8 & 255] ^ table[5][crc >> 16 & 255] ^ table[4][crc >> 24] ^
-		      table[3][bytes[4]] ^ table[2][bytes[5]] ^ table[1][bytes[6]] ^ table[0][bytes[7]];
-	}
-	while (length-- > 0) crc = crc >> 8 ^ table[0][(crc ^ *bytes++) & 255];
-	return crc;
-}
-
-static uint32_t (*crc_of)(uint32_t, const uint8_t *, size_t) = crc_by_table;
-
-#ifdef __x86_64__
-__attribute__((target("sse4.2"))) static uint32_t crc_by_instruction(uint32_t crc, const uint8_t *bytes, size_t length) {
-	uint64_t wide = crc, word;
-	for (; length >= 8; bytes += 8, length -= 8) {
-		memcpy(&word, bytes, 8);
-		wide = __builtin_ia32_crc32di(wide, word);
-	}
-	crc = (uint32_t)wide;
-	while (length-- > 0) crc = __builtin_ia32_crc32qi(crc, *bytes++);
-	return crc;
-}
-#endif
-
-// crc32c(bytes, seed) → the checksum of what `seed` stands for followed by `bytes`; `byTable` is for the test.
-static napi_value crc32c(napi_env env, napi_callback_info info) {
-	napi_value values[3];
-	size_t given = 3;
-	napi_get_cb_info(env, info, &given, values, NULL, NULL);
-	napi_typedarray_type type;
-	size_t length = 0;
-	void *bytes = NULL;
-	uint32_t seed = 0;
-	if (given < 1 || napi_get_typedarray_info(env, values[0], &type, &length, &bytes, NULL, NULL) != napi_ok || type != napi_uint8_array)
-		return fail(env, "crc32c", EINVAL);
-	if (given > 1) napi_get_value_uint32(env, values[1], &seed);
-	bool by_table = false;
-	if (given > 2) napi_get_value_bool(env, values[2], &by_table);
-	napi_value result;
-	napi_create_uint32(env, ~(by_table ? crc_by_table : crc_of)(~seed, bytes, length), &result);
-	return result;
-}
-
-static void prepare(void) {
-	fill_table();
-#ifdef __x86_64__
-	if (__builtin_cpu_supports("sse4.2")) crc_of = crc_by_instruction;
-#endif
-}
-
 NAPI_MODULE_INIT() {
-	static pthread_once_t once = PTHREAD_ONCE_INIT;
-	pthread_once(&once, prepare);
-	static const struct { const char *name; napi_callback call; } functions[] = {
+	static const struct function functions[] = {
 		{"spawn", spawn}, {"wait", wait_child}, {"openPoller", open_poller}, {"poll", poll_fd}, {"unpoll", unpoll_fd},
 		{"holdPoller", hold_poller}, {"resize", resize}, {"terminal", terminal}, {"signalTerminal", signal_terminal}, {"signalGroup", signal_group},
-		{"signalProcess", signal_process}, {"subreaper", subreaper}, {"lockFile", lock_file}, {"crc32c", crc32c},
+		{"signalProcess", signal_process}, {"subreaper", subreaper}, {"lockFile", lock_file},
 	};
-	for (size_t i = 0; i < sizeof functions / sizeof *functions; i++) {
-		napi_value function;
-		napi_create_function(env, functions[i].name, NAPI_AUTO_LENGTH, functions[i].call, NULL, &function);
-		set(env, exports, functions[i].name, function);
-	}
+	add_functions(env, exports, functions, sizeof functions / sizeof *functions);
 	add_pump(env, exports);
+	add_crc(env, exports);
 	return exports;
 }

@@ -13,23 +13,21 @@
 
 #define _GNU_SOURCE
 #define NAPI_VERSION 8
-#include "pump.h"
 #include <poll.h>
-#include <pthread.h>
-#include <signal.h>
 #include <stdint.h>
 #include <time.h>
 #include <unistd.h>
-#include "values.h"
+#include "parts.h"
 
 // What may wait for the loop; at this bound nothing is read, and the program waits.
-#define STORE_BYTES (128 * 1024)
+#define STORE_BYTES (512 * 1024)
 // Up to this many bytes per window are somebody typing, and are told at once. Chosen by measurement.
 #define PROMPT_BYTES (4 * 1024)
-#define WINDOW_MS 3
-// Enough to make the cost per chunk vanish.
-#define FULL_BYTES (64 * 1024)
-#define STACK_BYTES (64 * 1024)
+#define WINDOW_MS 4
+// A terminal fills this in some 3 ms. Each time the loop is woken it takes a core from the terminal, and whatever
+// is done with a chunk, in a keeper and then in a server, is done once: with a quarter of this the way through a
+// keeper cost half as much again.
+#define FULL_BYTES (256 * 1024)
 
 struct pump {
 	int fd, wake;
@@ -199,16 +197,7 @@ static napi_value open_pump(napi_env env, napi_callback_info info) {
 	}
 	pump->fd = to_int(env, values[0]);
 	pump->wake = to_int(env, values[1]);
-	pthread_attr_t attributes;
-	pthread_attr_init(&attributes);
-	pthread_attr_setstacksize(&attributes, STACK_BYTES);
-	// Signals are for Node's own threads.
-	sigset_t all, before;
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	int error = pthread_create(&pump->thread, &attributes, run, pump);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	pthread_attr_destroy(&attributes);
+	int error = start_thread(&pump->thread, run, pump);
 	if (error != 0) {
 		pump->fd = pump->wake = -1;
 		napi_release_threadsafe_function(pump->ready, napi_tsfn_abort);
@@ -231,19 +220,22 @@ static bool read_arguments(napi_env env, napi_callback_info info, struct pump **
 	return false;
 }
 
-// Moves what waits into `bytes`, as much as fits. With `state`.
-static size_t move(struct pump *pump, uint8_t *bytes, size_t length) {
-	size_t moved = 0;
-	while (moved < length && pump->length > 0) {
-		size_t straight = STORE_BYTES - pump->first;
-		if (straight > pump->length) straight = pump->length;
-		if (straight > length - moved) straight = length - moved;
-		memcpy(bytes + moved, pump->store + pump->first, straight);
-		pump->first = (pump->first + straight) % STORE_BYTES;
-		pump->length -= straight;
-		moved += straight;
-	}
-	return moved;
+// Copies what waits to `bytes`, as much as fits; it stays until it is forgotten. Only the loop takes, and the thread
+// only adds behind, so that it need not wait meanwhile.
+static size_t copy(struct pump *pump, uint8_t *bytes, size_t length) {
+	pthread_mutex_lock(&pump->state);
+	size_t first = pump->first, copied = pump->length < length ? pump->length : length;
+	pthread_mutex_unlock(&pump->state);
+	size_t straight = STORE_BYTES - first < copied ? STORE_BYTES - first : copied;
+	memcpy(bytes, pump->store + first, straight);
+	memcpy(bytes + straight, pump->store, copied - straight);
+	return copied;
+}
+
+// Makes room of what was copied. With `state`.
+static void forget(struct pump *pump, size_t copied) {
+	pump->first = (pump->first + copied) % STORE_BYTES;
+	pump->length -= copied;
 }
 
 // takePump(pump, bytes) → how many came; 0 when nothing waits, -1 when nothing will ever come again. What is left,
@@ -253,10 +245,11 @@ static napi_value take_pump(napi_env env, napi_callback_info info) {
 	uint8_t *bytes;
 	size_t length;
 	if (!read_arguments(env, info, &pump, &bytes, &length)) return NULL;
+	size_t moved = copy(pump, bytes, length);
 	pthread_mutex_lock(&pump->state);
 	bool was_full = pump->length == STORE_BYTES;
-	size_t moved = move(pump, bytes, length);
-	bool over = moved == 0 && pump->ended;
+	forget(pump, moved);
+	bool over = moved == 0 && pump->length == 0 && pump->ended;
 	// After the end nobody has to be told any more.
 	pump->told = over;
 	if (pump->length > 0 && pump->window_bytes > PROMPT_BYTES) pump->waiting_since = milliseconds();
@@ -274,8 +267,9 @@ static napi_value drain_pump(napi_env env, napi_callback_info info) {
 	size_t length;
 	if (!read_arguments(env, info, &pump, &bytes, &length)) return NULL;
 	pthread_mutex_lock(&pump->reading);
+	size_t moved = copy(pump, bytes, length);
 	pthread_mutex_lock(&pump->state);
-	size_t moved = move(pump, bytes, length);
+	forget(pump, moved);
 	pthread_mutex_unlock(&pump->state);
 	ssize_t got = moved > 0 ? (ssize_t)moved : read(pump->fd, bytes, length);
 	pthread_mutex_unlock(&pump->reading);
@@ -310,12 +304,8 @@ static napi_value close_pump(napi_env env, napi_callback_info info) {
 }
 
 void add_pump(napi_env env, napi_value exports) {
-	static const struct { const char *name; napi_callback call; } functions[] = {
+	static const struct function functions[] = {
 		{"openPump", open_pump}, {"takePump", take_pump}, {"drainPump", drain_pump}, {"pausePump", pause_pump}, {"closePump", close_pump},
 	};
-	for (size_t i = 0; i < sizeof functions / sizeof *functions; i++) {
-		napi_value function;
-		napi_create_function(env, functions[i].name, NAPI_AUTO_LENGTH, functions[i].call, NULL, &function);
-		napi_set_named_property(env, exports, functions[i].name, function);
-	}
+	add_functions(env, exports, functions, sizeof functions / sizeof *functions);
 }

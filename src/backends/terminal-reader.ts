@@ -9,7 +9,7 @@ import { mostToDrain, type Reader, type ReaderOptions } from "./reader.ts";
 import { Segments } from "./segments.ts";
 
 /** As much as the pump gathers before it says so. */
-const largestSegment = 64 * 1024;
+const largestSegment = 256 * 1024;
 
 export class TerminalReader implements Reader {
 	readonly #options: Pick<ReaderOptions, "onBytes" | "onEnd">;

@@ -1,8 +1,18 @@
 /** How a terminal is read by its pump. */
 
-import { readdirSync, readlinkSync } from "node:fs";
+import { closeSync, readdirSync, readlinkSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { spawn } from "../../src/backends/spawn.ts";
+import {
+	candidates,
+	closePump,
+	drainPump,
+	openPump,
+	poll,
+	spawn as spawnNative,
+	takePump,
+	wait,
+} from "../../src/native/addon.ts";
 import { eventually, Run } from "./run.ts";
 
 const start = (script: string) => Run.start(spawn, ["bash", "-c", script], { mode: "pty" });
@@ -16,7 +26,7 @@ const written = (bytes: number) => `head -c ${bytes} /dev/zero | tr '\\0' x`;
 
 describe("what a terminal gives while the loop is busy", () => {
 	// More than a segment, more than enough to be told at once, the whole store, and more than that.
-	for (const bytes of [5_000, 70_000, 100_000, 131_072, 140_000, 1_000_000]) {
+	for (const bytes of [5_000, 200_000, 300_000, 524_288, 530_000, 2_000_000]) {
 		test(`is all reported, though nothing follows it: ${bytes} bytes`, async () => {
 			const run = await start(`stty -echo; echo ready; read line; ${written(bytes)}; exec sleep 1000`);
 			await run.untilText("ready\r\n");
@@ -28,13 +38,13 @@ describe("what a terminal gives while the loop is busy", () => {
 	}
 
 	test("makes the program wait when the store is full, and is all there in the end", async () => {
-		const run = await start(`stty -echo; ${written(600_000)}; echo; echo done`);
+		const run = await start(`stty -echo; ${written(2_000_000)}; echo; echo done`);
 		for (let i = 0; i < 20; i++) {
 			block(20);
 			await new Promise((resolve) => setImmediate(resolve));
 		}
 		await run.closed();
-		expect(run.text()).toBe(`${"x".repeat(600_000)}\r\ndone\r\n`);
+		expect(run.text()).toBe(`${"x".repeat(2_000_000)}\r\ndone\r\n`);
 	});
 });
 
@@ -66,4 +76,37 @@ test("nothing is left of a terminal that was closed: no thread, no descriptor", 
 		await Promise.all(Array.from({ length: 10 }, async () => (await start("echo hi")).closed()));
 	await eventually(() => terminals() === 0);
 	expect({ threads: threads(), descriptors: readdirSync("/proc/self/fd").length }).toEqual(before);
+});
+
+test("a pump whose full store was drained goes on reading", async () => {
+	const bytes = 2_000_000;
+	const path = process.env.PATH ?? "";
+	const script = `stty -echo; ${written(bytes)}; exec sleep 1000`;
+	const spawned = spawnNative({
+		files: candidates("bash", path),
+		argv: ["bash", "-c", script],
+		env: [`PATH=${path}`],
+		cwd: "/",
+		stdio: "pty",
+		cols: 80,
+		rows: 24,
+	});
+	const space = Buffer.alloc(256 * 1024);
+	let read = 0;
+	await new Promise<void>((resolve) => {
+		const pump = openPump(spawned, () => {
+			read += takePump(pump, space);
+			if (read < bytes) return;
+			closePump(pump);
+			resolve();
+		});
+		block(200);
+		// All that the store can hold, and nothing more: the pump has to read the rest by itself.
+		while (read < 512 * 1024) read += drainPump(pump, space);
+	});
+	expect(read).toBe(bytes);
+	process.kill(spawned.pid, "SIGKILL");
+	await new Promise<void>((resolve) => poll(spawned.pidfd, "read", resolve));
+	wait(spawned.pid);
+	for (const fd of [spawned.input, spawned.slave, spawned.pidfd]) closeSync(fd);
 });

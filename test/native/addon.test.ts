@@ -353,6 +353,13 @@ test("crc32c agrees with the published vectors, by instruction and by table, in 
 	expect(crc32c(digits.subarray(4), crc32c(digits.subarray(0, 4)))).toBe(0xe3069283);
 	const noise = Uint8Array.from({ length: 1000 }, (_, i) => (i * 7919) >> 3);
 	for (let at = 0; at < 40; at++) expect(crc32c(noise.subarray(at))).toBe(crc32cByTable(noise.subarray(at)));
+	// Long ones are done in lanes: none, one and several rounds of them, with every kind of rest.
+	const long = Uint8Array.from({ length: 3 * 12_288 + 100 }, (_, i) => (i * i * 7919) >> 5);
+	for (const rounds of [0, 1, 2, 3])
+		for (let rest = -9; rest < 20; rest++) {
+			const bytes = long.subarray(3, Math.max(3, 3 + rounds * 12_288 + rest));
+			expect(crc32c(bytes, 0xdeadbeef)).toBe(crc32cByTable(bytes, 0xdeadbeef));
+		}
 });
 
 async function end(spawned: Spawned): Promise<void> {
