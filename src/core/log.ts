@@ -93,7 +93,8 @@ export class Log implements ArchiveSource {
 
 	append(fact: Fact): Event {
 		invariant(!this.#isFinished, `${fact.kind} after the log's end`);
-		const event: Event = { ...fact, ...this.#end, time: this.#clock.now() };
+		// Not spread: with an offset that outgrew 31 bits, that is ten times as dear in Node 20.
+		const event: Event = Object.assign({}, fact, this.#end, { time: this.#clock.now() });
 		const length = byteLength(event);
 		this.#events.push(event);
 		this.#bytes += length;
