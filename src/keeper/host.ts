@@ -121,11 +121,12 @@ export class Host {
 		try {
 			// On disk before the program runs: whatever happens from here on, a server will find it.
 			await writeRecord(directory, { ...record, pid: null, ended: null });
-			const limitBytes = spec.retention.journalBytes;
+			const { memoryBytes, journalBytes: limitBytes } = spec.retention;
 			if (limitBytes > 0) {
 				this.#journal = await Journal.open({
 					directory: journalDirectory(directory),
 					limitBytes,
+					memoryBytes,
 					fsync,
 					clock,
 					onError: report,

@@ -175,15 +175,15 @@ describe("writing", () => {
 	});
 
 	it("does not wait for more when there is enough, whatever the size of the events", async () => {
-		for (const gatherBytes of [256 * 1024, 10_000]) {
+		for (const memoryBytes of [1024 * 1024, 20_000]) {
 			for (const size of [300, 4096, 65_536, 300_000]) {
-				const { journal } = await openJournal({ gatherMs: 2, gatherBytes });
+				const { journal } = await openJournal({ gatherMs: 2, memoryBytes });
 				const memory = new Memory(journal);
 				memory.append(output("first"));
 				await memory.taken();
 				await idle(journal);
-				for (let bytes = 0; bytes < 2 * gatherBytes; bytes += size) memory.append(output("m".repeat(size)));
-				await memory.until((archive) => archive.end.offset > gatherBytes);
+				for (let bytes = 0; bytes < memoryBytes; bytes += size) memory.append(output("m".repeat(size)));
+				await memory.until((archive) => archive.end.offset > memoryBytes / 2);
 			}
 		}
 	});
