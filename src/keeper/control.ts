@@ -36,7 +36,7 @@ export class Control {
 		this.#host = options.host;
 		this.#charge = options.charge;
 		this.#report = options.report;
-		this.#link = new Link(socket, {
+		this.#link = Link.accept(socket, {
 			onFrame: (frame) => this.#take(frame),
 			onClose: () => {
 				for (const { controller } of this.#running.values()) controller.abort();

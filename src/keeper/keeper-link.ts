@@ -1,6 +1,5 @@
 /** A server's end of the link to one keeper: calls with their answers, and cursors that run over there. */
 
-import { connect } from "node:net";
 import { Change } from "../core/change.ts";
 import { SessionError } from "../core/errors.ts";
 import type { Item, Start } from "../core/event.ts";
@@ -42,8 +41,8 @@ export class KeeperLink {
 	state: State | null = null;
 	/** Hears of every change of the state. */
 	onState: (state: State) => void = () => {};
-	/** Hears once that the link is gone, with the keeper's refusal if that was the reason. */
-	onClose: (refusal: SessionError | undefined) => void = () => {};
+	/** Hears once that the link is gone, with the keeper's refusal or the error if that was the reason. */
+	onClose: (refusal: SessionError | undefined, error: Error | undefined) => void = () => {};
 	/** Resolves when the link is gone. After a `quit` that is when the keeper is. */
 	readonly gone: Promise<void>;
 	#resolveGone: () => void = () => {};
@@ -61,29 +60,24 @@ export class KeeperLink {
 		budgetMs: number,
 	): Promise<{ link: KeeperLink; welcome: Welcome }> {
 		return new Promise((resolve, reject) => {
-			const socket = connect(address.socket);
-			const link = new KeeperLink(socket, (welcome) => {
+			const link = new KeeperLink(address.socket, (welcome) => {
 				clearTimeout(timer);
 				resolve({ link, welcome });
 			});
-			const timer = setTimeout(() => socket.destroy(new Error(`no answer within ${budgetMs} ms`)), budgetMs);
-			let failure: unknown;
-			socket.on("error", (error) => {
-				failure = error;
-			});
-			link.onClose = (refusal) => {
+			const timer = setTimeout(() => link.#link.close(new Error(`no answer within ${budgetMs} ms`)), budgetMs);
+			link.onClose = (refusal, error) => {
 				clearTimeout(timer);
-				reject(refusal ?? new LinkLost(failure));
+				reject(refusal ?? new LinkLost(error));
 			};
 			link.#link.send({ hello: { versions: LINK_VERSIONS, generation, epoch: address.epoch } });
 		});
 	}
 
-	private constructor(socket: ReturnType<typeof connect>, onWelcome: (welcome: Welcome) => void) {
+	private constructor(path: string, onWelcome: (welcome: Welcome) => void) {
 		this.gone = new Promise((resolve) => {
 			this.#resolveGone = resolve;
 		});
-		this.#link = new Link<FromKeeper, ToKeeper>(socket, {
+		this.#link = Link.connect(path, {
 			onFrame: (frame) => {
 				if (!("welcome" in frame.header)) return this.#take(frame);
 				this.state = frame.header.welcome.state;
@@ -197,7 +191,7 @@ export class KeeperLink {
 			channel.error ??= lost;
 			channel.change.happen();
 		}
-		this.onClose(this.#refusal);
+		this.onClose(this.#refusal, error);
 		this.#resolveGone();
 	}
 }

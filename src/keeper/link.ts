@@ -6,11 +6,13 @@
  * Everything that both ends must agree on across versions is here and in messages.ts.
  */
 
-import type { Socket } from "node:net";
+import { connect, type Socket } from "node:net";
 
 /** More than one frame ever needs; a longer one is a broken peer. */
 const MAX_FRAME_BYTES = 4 * 1024 * 1024;
 const PREFIX_BYTES = 6;
+/** Few calls and answers are longer; idle links cost this much. */
+const COMMON_BYTES = 16 * 1024;
 const NO_BYTES = new Uint8Array(0);
 
 export type Frame<Header> = { readonly header: Header; readonly body: Uint8Array };
@@ -25,38 +27,59 @@ export function encodeFrame(header: unknown, body: Uint8Array = NO_BYTES): Uint8
 	return body.byteLength === 0 ? [head] : [head, body];
 }
 
-/** Cuts what arrives into frames. Bodies share the memory they arrived in where they came in one piece. */
+/** Cuts what arrives into frames. Large ones are read right into memory of their own, and never copied. */
 export class FrameDecoder {
-	#chunks: Buffer[] = [];
-	#bytes = 0;
+	/** For small frames, which are copied from it, and the beginnings of large ones. */
+	readonly #common = Buffer.allocUnsafeSlow(COMMON_BYTES);
+	/** The frame that is being read, if it is a large one. */
+	#large: Buffer | undefined;
+	/** How much has come of what is not handed out yet. */
+	#filled = 0;
 
-	*push(chunk: Buffer): Generator<Frame<unknown>> {
-		this.#chunks.push(chunk);
-		this.#bytes += chunk.byteLength;
-		for (;;) {
-			if (this.#bytes < PREFIX_BYTES) return;
-			const length = 4 + this.#front(PREFIX_BYTES).readUInt32BE(0);
-			if (length > MAX_FRAME_BYTES) throw new Error(`link: a frame of ${length} bytes`);
-			if (this.#bytes < length) return;
-			yield decodeFrame(this.#take(length));
+	/** Where to read to; never empty. */
+	space(): Buffer {
+		return (this.#large ?? this.#common).subarray(this.#filled);
+	}
+
+	/** So many bytes were read to there: the frames that are complete by that. */
+	*fill(bytes: number): Generator<Frame<unknown>> {
+		this.#filled += bytes;
+		const large = this.#large;
+		if (large) {
+			if (this.#filled < large.byteLength) return;
+			this.#large = undefined;
+			this.#filled = 0;
+			yield decodeFrame(large);
+			return;
+		}
+		let at = 0;
+		let length = this.#lengthAt(0);
+		for (; length !== undefined && length <= this.#filled - at; length = this.#lengthAt(at)) {
+			yield decodeFrame(Buffer.from(this.#common.subarray(at, at + length)));
+			at += length;
+		}
+		if (length !== undefined && length > COMMON_BYTES) this.#large = Buffer.allocUnsafeSlow(length);
+		this.#common.copy(this.#large ?? this.#common, 0, at, this.#filled);
+		this.#filled -= at;
+	}
+
+	/** The same for bytes that were read elsewhere. */
+	*push(chunk: Uint8Array): Generator<Frame<unknown>> {
+		for (let at = 0; at < chunk.byteLength; ) {
+			const space = this.space();
+			const part = chunk.subarray(at, at + space.byteLength);
+			space.set(part);
+			at += part.byteLength;
+			yield* this.fill(part.byteLength);
 		}
 	}
 
-	/** The first chunk, made to hold at least this much. */
-	#front(bytes: number): Buffer {
-		const [first] = this.#chunks;
-		if (first && first.byteLength >= bytes) return first;
-		const whole = Buffer.concat(this.#chunks);
-		this.#chunks = [whole];
-		return whole;
-	}
-
-	#take(bytes: number): Buffer {
-		const front = this.#front(bytes);
-		this.#bytes -= bytes;
-		if (front.byteLength === bytes) this.#chunks.shift();
-		else this.#chunks[0] = front.subarray(bytes);
-		return front.subarray(0, bytes);
+	/** How long the frame is that begins there, as soon as that has come. */
+	#lengthAt(at: number): number | undefined {
+		if (this.#filled - at < PREFIX_BYTES) return undefined;
+		const length = 4 + this.#common.readUInt32BE(at);
+		if (length > MAX_FRAME_BYTES) throw new Error(`link: a frame of ${length} bytes`);
+		return length;
 	}
 }
 
@@ -66,36 +89,54 @@ function decodeFrame(bytes: Buffer): Frame<unknown> {
 	return { header: JSON.parse(bytes.toString("utf8", PREFIX_BYTES, end)), body: bytes.subarray(end) };
 }
 
+export type LinkHandlers<Incoming> = {
+	readonly onFrame: (frame: Frame<Incoming>) => void;
+	/** Called once; no frame comes after it. */
+	readonly onClose: (error: Error | undefined) => void;
+};
+
 /** One end of a link. Broken frames and errors close it; what is behind it is told once. */
 export class Link<Incoming, Outgoing> {
 	readonly #socket: Socket;
+	readonly #handlers: LinkHandlers<Incoming>;
+	#failure: Error | undefined;
 	#isClosed = false;
 
-	constructor(
-		socket: Socket,
-		handlers: { onFrame: (frame: Frame<Incoming>) => void; onClose: (error: Error | undefined) => void },
-	) {
-		this.#socket = socket;
+	/** The end that the link was made to. */
+	static accept<Incoming, Outgoing>(socket: Socket, handlers: LinkHandlers<Incoming>): Link<Incoming, Outgoing> {
 		const decoder = new FrameDecoder();
-		let failure: Error | undefined;
-		socket.on("data", (chunk: Buffer) => {
-			try {
-				for (const frame of decoder.push(chunk)) handlers.onFrame(frame as Frame<Incoming>);
-			} catch (error) {
-				failure = error as Error;
-				socket.destroy();
-			}
-		});
+		const link = new Link<Incoming, Outgoing>(socket, handlers);
+		socket.on("data", (chunk) => link.#take(decoder.push(chunk)));
+		return link;
+	}
+
+	/** The end that makes the link. All output of a session comes this way, so it is read without being copied. */
+	static connect<Incoming, Outgoing>(path: string, handlers: LinkHandlers<Incoming>): Link<Incoming, Outgoing> {
+		const decoder = new FrameDecoder();
+		const onread = {
+			buffer: () => decoder.space(),
+			callback: (length: number) => {
+				link.#take(decoder.fill(length));
+				return true;
+			},
+		};
+		const link = new Link<Incoming, Outgoing>(connect({ path, onread }), handlers);
+		return link;
+	}
+
+	private constructor(socket: Socket, handlers: LinkHandlers<Incoming>) {
+		this.#socket = socket;
+		this.#handlers = handlers;
 		socket.on("error", (error) => {
-			failure ??= error;
+			this.#failure ??= error;
 		});
 		socket.on("close", () => {
 			this.#isClosed = true;
-			handlers.onClose(failure);
+			handlers.onClose(this.#failure);
 		});
 	}
 
-	/** Sends a frame; of no effect once the link is closed. Who sends much waits for `drained` in between. */
+	/** Sends a frame; of no effect once the link is closed. What may be under way is bounded by the window of each cursor. */
 	send(header: Outgoing, body?: Uint8Array): void {
 		if (this.#isClosed) return;
 		this.#socket.cork();
@@ -103,12 +144,22 @@ export class Link<Incoming, Outgoing> {
 		this.#socket.uncork();
 	}
 
-	close(): void {
+	/** Closes at once, and says why to who hears of it. */
+	close(because?: Error): void {
+		this.#failure ??= because;
 		this.#socket.destroy();
 	}
 
 	/** Closes once everything sent so far has left. */
 	end(): void {
 		this.#socket.end();
+	}
+
+	#take(frames: Iterable<Frame<unknown>>): void {
+		try {
+			for (const frame of frames) this.#handlers.onFrame(frame as Frame<Incoming>);
+		} catch (error) {
+			this.close(error as Error);
+		}
 	}
 }
