@@ -1,8 +1,4 @@
-/**
- * The benchmarks: which there are, and how they are run.
- *
- *   npm run bench -- [CASE...] [--quick] [--rounds N] [--list] [--markdown]
- */
+/** The benchmarks: which there are, and how they are run. */
 
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
@@ -31,6 +27,19 @@ import { Workshop } from "./workshop.ts";
 /** Beside the sources; this runs from dist-bench/bench. */
 const resultsFolder = fileURLToPath(new URL("../../bench-results/", import.meta.url));
 
+const USAGE = `Usage: npm run bench -- [CASE...] [options]
+
+Measures all cases, or those that are named, and keeps the results beside those of earlier runs.
+
+  --quick       smaller and fewer measurements, kept apart
+  --rounds N    how often each case is measured
+  --list        the cases
+  --markdown    the results that are kept, as in docs/benchmarks.md; measures nothing
+  --help        this text
+
+  npm run bench -- pty echo --rounds 3
+`;
+
 const { values: options, positionals: names } = parseArgs({
 	allowPositionals: true,
 	options: {
@@ -38,6 +47,7 @@ const { values: options, positionals: names } = parseArgs({
 		rounds: { type: "string" },
 		list: { type: "boolean", default: false },
 		markdown: { type: "boolean", default: false },
+		help: { type: "boolean", short: "h", default: false },
 	},
 });
 const isQuick = options.quick;
@@ -65,7 +75,8 @@ const cases: readonly Case[] = [
 	sdkTortureCase(isQuick),
 ];
 
-if (options.list) for (const { name, title } of cases) console.log(`${name.padEnd(18)} ${title}`);
+if (options.help) process.stdout.write(USAGE);
+else if (options.list) for (const { name, title } of cases) console.log(`${name.padEnd(18)} ${title}`);
 else if (options.markdown) process.stdout.write(toMarkdown(JSON.parse(readFileSync(resultsFile, "utf8")) as Results));
 else await run(chosen());
 

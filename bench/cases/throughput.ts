@@ -4,8 +4,8 @@ import { type Case, extraPercent, ratio, type Sample, type Variant } from "../ca
 import type { ThroughputInput } from "../programs/throughput.ts";
 import type { Payload, Workshop } from "../workshop.ts";
 
-/** A journal writes 256 KiB at a time, so that after 16 MB much of it still is not compiled: that made it look twice as dear. */
-const WARM_UP_MEGABYTES = 64;
+/** What is done for each 256 KiB, or for each 512 KiB in a journal, is still being compiled after a thousand times. */
+const WARM_UP_MEGABYTES = 256;
 /** Long enough that a few lucky or unlucky moments of the scheduler do not decide. */
 const PTY_MEGABYTES = { full: 300, quick: 30 };
 const PIPE_MEGABYTES = 100;
@@ -33,7 +33,7 @@ export function ptyCase(isQuick: boolean): Case {
 	return {
 		name: "pty",
 		title: "Terminal to a reader that discards",
-		note: "`cat` of 79-column text on a cooked terminal, from the first byte to the last, after 64 MB of warm-up; lossless cursor; CPU of the server, and of the keeper where there is one",
+		note: "`cat` of 79-column text on a cooked terminal, from the first byte to the last, after 256 MB of warm-up; lossless cursor; CPU of the server, and of the keeper where there is one",
 		rounds: { full: 5, quick: 2 },
 		metrics,
 		bars: [
@@ -79,7 +79,7 @@ export function pipeCase(isQuick: boolean): Case {
 	return {
 		name: "pipe",
 		title: "Pipe to a reader that discards",
-		note: "`cat` of the same text, repeated, from the first byte to the last, after 64 MB of warm-up; lossless cursor",
+		note: "`cat` of the same text, repeated, from the first byte to the last, after 256 MB of warm-up; lossless cursor",
 		rounds: { full: 5, quick: 2 },
 		metrics,
 		bars: [
