@@ -2,12 +2,13 @@
 
 import type { ExitMessage } from "../protocol/messages.ts";
 import type { Attachment, AttachOptions } from "./attachment.ts";
+import { Countdown } from "./countdown.ts";
 import { toHawserError } from "./refusal.ts";
 
 export type WaitCondition =
 	/** The program has ended. */
 	| { readonly exit: true }
-	/** Nothing was written for so many milliseconds. */
+	/** Nothing was written for so many milliseconds. Those without a connection don't count. */
 	| { readonly idle: number }
 	/** Looked for in the output as text, of which the last 64 KiB are kept. */
 	| { readonly match: RegExp };
@@ -44,39 +45,46 @@ export async function waitFor(
 		role: "viewer",
 		flow: isMatch ? "lossless" : "live",
 	});
-	const timers = new Timers();
+	const at = (kind: "timeout" | "idle") => ({ kind, offset: attachment.offset ?? 0 });
+	const settled = new AbortController();
 	const over = new Promise<WaitResult>((resolve, reject) => {
-		const at = (kind: "timeout" | "idle") => () => resolve({ kind, offset: attachment.offset ?? 0 });
-		if (timeoutMs !== undefined) timers.start("timeout", timeoutMs, at("timeout"));
-		signal?.addEventListener("abort", () => reject(signal.reason), { once: true, signal: timers.ended });
-		const onOutput = () => {
-			if ("idle" in condition) timers.start("idle", condition.idle, at("idle"));
-		};
-		watch(attachment, condition, onOutput).then(resolve, (error: unknown) => reject(toHawserError(error)));
+		const quiet = new Countdown("idle" in condition ? condition.idle : undefined, () => resolve(at("idle")));
+		const whole = new Countdown(timeoutMs, () => resolve(at("timeout")));
+		whole.start();
+		settled.signal.addEventListener("abort", () => {
+			quiet.stop();
+			whole.stop();
+		});
+		signal?.addEventListener("abort", () => reject(signal.reason), { once: true, signal: settled.signal });
+		watch(attachment, condition, quiet).then(resolve, (error: unknown) => reject(toHawserError(error)));
 	});
 	try {
 		return await over;
 	} finally {
-		timers.end();
+		settled.abort();
 		await attachment.detach();
 	}
 }
 
-async function watch(attachment: Attachment, condition: WaitCondition, onOutput: () => void): Promise<WaitResult> {
+async function watch(attachment: Attachment, condition: WaitCondition, quiet: Countdown): Promise<WaitResult> {
 	const search = "match" in condition ? new Search(condition.match) : undefined;
 	let exit: ExitMessage | null = null;
 	for await (const event of attachment) {
 		switch (event.kind) {
 			case "connection":
-				if (event.state === "disconnected") break;
-				onOutput();
+				// While nobody can tell whether it is quiet, it is not.
+				if (event.state === "disconnected") {
+					quiet.stop();
+					break;
+				}
+				quiet.start();
 				exit ??= event.session.exit;
 				if (event.session.state === "lost" && !search) {
 					return { kind: "lost", message: "the session was lost", offset: event.session.offsets.end };
 				}
 				break;
 			case "output": {
-				onOutput();
+				quiet.start();
 				const found = search?.add(event.offset, event.bytes);
 				if (found) return { kind: "match", ...found };
 				break;
@@ -131,24 +139,4 @@ function byteAt(bytes: Uint8Array, characters: number): number {
 		else high = middle;
 	}
 	return low;
-}
-
-/** Timers by name that all end together. */
-class Timers {
-	readonly #timers = new Map<string, ReturnType<typeof setTimeout>>();
-	readonly #ended = new AbortController();
-
-	get ended(): AbortSignal {
-		return this.#ended.signal;
-	}
-
-	start(name: string, ms: number, callback: () => void): void {
-		clearTimeout(this.#timers.get(name));
-		if (!this.#ended.signal.aborted) this.#timers.set(name, setTimeout(callback, ms));
-	}
-
-	end(): void {
-		this.#ended.abort();
-		for (const timer of this.#timers.values()) clearTimeout(timer);
-	}
 }

@@ -70,6 +70,17 @@ it("an idle connection is not taken for a dead one", async () => {
 	await attachment.detach();
 });
 
+it("a session is not idle because nobody can be asked", async () => {
+	const script = "for i in $(seq 20); do echo; sleep 0.05; done; exec cat";
+	const { id } = await server.create({ command: script, mode: "pipe" });
+	plans = [{ fault: "cut", direction: "down", afterBytes: 1_000 }];
+	const slow = { ...times, firstRetryMs: 700, lastRetryMs: 700 };
+	const session = connect({ url: proxy.url, token: TOKEN, times: slow }).sessions.at(id);
+	// The program says something far more often; the connection is away for longer.
+	expect(await session.wait({ idle: 300 })).toEqual({ kind: "idle", offset: 20 });
+	expect(proxy.counts.cut).toBeGreaterThan(0);
+});
+
 it("a server that moved is looked for, and exclusive control is demanded again", async () => {
 	const { id } = await server.create({ argv: ["cat"], mode: "pipe" });
 	let asked = 0;

@@ -40,6 +40,19 @@ it("a session is idle when nothing was written for so long", async () => {
 	expect(await session.wait({ idle: 300 })).toEqual({ kind: "idle", offset: 3 });
 });
 
+it("times of any length can be waited for, as well as for ever", async () => {
+	const session = await client.sessions.create({ command: "read line; exit 3", mode: "pipe" });
+	const month = 40 * 24 * 3600 * 1000;
+	const waiting = [
+		session.wait({ exit: true }, { timeoutMs: month }),
+		session.wait({ idle: month }),
+		session.wait({ idle: Number.POSITIVE_INFINITY }, { timeoutMs: Number.POSITIVE_INFINITY }),
+	];
+	await session.wait({ idle: 50 });
+	await session.write("go\n");
+	for (const result of await Promise.all(waiting)) expect(result).toMatchObject({ kind: "exit", exit: { code: 3 } });
+});
+
 it("is given up with the signal's reason, and fails with the server's words", async () => {
 	const session = await client.sessions.create({ argv: ["cat"], mode: "pipe" });
 	const controller = new AbortController();

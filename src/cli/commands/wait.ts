@@ -1,6 +1,7 @@
 /** `hawser wait`: until a program has ended, has gone quiet, or has written something. */
 
 import { Command, InvalidArgumentError } from "commander";
+import { Countdown } from "../../client/countdown.ts";
 import { follow, HawserError, type Output, type Session } from "../../client/index.ts";
 import { UsageError } from "../errors.ts";
 import { findServer, type ServerFlags, withServer } from "../find-server.ts";
@@ -104,26 +105,5 @@ function expression(source: string): RegExp {
 		return new RegExp(source, "m");
 	} catch (error) {
 		throw new InvalidArgumentError(error instanceof Error ? error.message : String(error));
-	}
-}
-
-/** Calls back after a while, counted from the latest start; never without a duration. */
-class Countdown {
-	readonly #ms: number | undefined;
-	readonly #onOver: () => void;
-	#timer: NodeJS.Timeout | undefined;
-
-	constructor(ms: number | undefined, onOver: () => void) {
-		this.#ms = ms;
-		this.#onOver = onOver;
-	}
-
-	start(): void {
-		this.stop();
-		if (this.#ms !== undefined) this.#timer = setTimeout(this.#onOver, this.#ms);
-	}
-
-	stop(): void {
-		clearTimeout(this.#timer);
 	}
 }

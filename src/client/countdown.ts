@@ -1,0 +1,30 @@
+/** Calls back after a while, counted from the latest start: however long that is, and never without a duration. */
+
+/** The longest that one timer can wait; anything longer is taken for one millisecond. */
+const LONGEST_MS = 2 ** 31 - 1;
+
+export class Countdown {
+	readonly #ms: number;
+	readonly #onOver: () => void;
+	#timer: ReturnType<typeof setTimeout> | undefined;
+
+	constructor(ms: number | undefined, onOver: () => void) {
+		this.#ms = ms ?? Number.POSITIVE_INFINITY;
+		this.#onOver = onOver;
+	}
+
+	start(): void {
+		this.stop();
+		this.#wait(this.#ms);
+	}
+
+	stop(): void {
+		clearTimeout(this.#timer);
+	}
+
+	#wait(left: number): void {
+		if (left === Number.POSITIVE_INFINITY) return;
+		const next = left > LONGEST_MS ? () => this.#wait(left - LONGEST_MS) : this.#onOver;
+		this.#timer = setTimeout(next, Math.min(left, LONGEST_MS));
+	}
+}
