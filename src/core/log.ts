@@ -51,6 +51,7 @@ export class Log implements ArchiveSource {
 	#isFinished = false;
 
 	readonly #change = new Change();
+	readonly #archiveChange = new Change();
 	readonly #holds = new Set<Hold>();
 	#fullSince: number | undefined;
 	#cancelStallCheck: (() => void) | undefined;
@@ -111,6 +112,11 @@ export class Log implements ArchiveSource {
 		return this.#change.next(signal);
 	}
 
+	/** Resolves when the archive has taken or dropped events, or can or can't any more. */
+	archived(): Promise<void> {
+		return this.#archiveChange.next();
+	}
+
 	peek(seq: number, maxBytes: number): readonly Event[] {
 		const first = this.#head + Math.max(0, seq - this.memoryOldest.seq);
 		let last = first;
@@ -162,8 +168,8 @@ export class Log implements ArchiveSource {
 
 	archiveChanged(): void {
 		this.#settle();
-		// A reader may be waiting at a place that only the archive can serve now, or not any more.
-		this.#change.happen();
+		// Not `#change`: who waits for that stands at the end of the log, where no archive can help.
+		this.#archiveChange.happen();
 	}
 
 	#holdMoved(): void {

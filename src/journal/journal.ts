@@ -19,7 +19,8 @@ import { encodeRecords, markAfter, RECORD_HEADER_BYTES } from "./segment.ts";
 import { SegmentFile } from "./segment-file.ts";
 
 const DEFAULT_LIMIT_BYTES = 64 * 1024 * 1024;
-const DEFAULT_SEGMENT_BYTES = 4 * 1024 * 1024;
+/** Each costs half a dozen system calls to make and to drop; whoever comes back reads half of one to find its place. */
+const DEFAULT_SEGMENT_BYTES = 8 * 1024 * 1024;
 /** Retention drops whole segments, so this many make up the limit at least. */
 const MIN_SEGMENTS = 8;
 /**

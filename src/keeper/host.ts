@@ -193,7 +193,7 @@ export class Host {
 
 	async #leave(session: LocalSession, journal: Journal, record: OwnRecord): Promise<boolean> {
 		if (!(await this.#isDone(session))) return false;
-		while (journal.end.seq < session.log.end.seq) await session.log.changed();
+		while (journal.end.seq < session.log.end.seq) await session.log.archived();
 		// A server may have come meanwhile: a full disk can make this a long time.
 		if (!(await this.#isDone(session))) return false;
 		await journal.close();

@@ -242,7 +242,7 @@ describe("writing", () => {
 		const log = new Log({ clock, memoryBytes: 10_000, archive: journal, onPressure });
 		for (let n = 0; n < 300; n++) {
 			log.append(kilobyte(String.fromCharCode(97 + (n % 26))));
-			while (isPaused) await log.changed();
+			while (isPaused) await log.archived();
 		}
 		expect(log.memoryOldest.seq).toBeGreaterThan(250);
 		const reader = journal.reader();
