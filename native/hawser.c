@@ -21,6 +21,7 @@
 #include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <termios.h>
@@ -621,11 +622,20 @@ static napi_value lock_file(napi_env env, napi_callback_info info) {
 	return error == EWOULDBLOCK ? null(env) : fail(env, "lock", error);
 }
 
+// growSendBuffer(fd, bytes): the kernel grants what its limits allow.
+static napi_value grow_send_buffer(napi_env env, napi_callback_info info) {
+	napi_value values[2];
+	if (!arguments(env, info, 2, values)) return NULL;
+	int bytes = to_int(env, values[1]);
+	if (setsockopt(to_int(env, values[0]), SOL_SOCKET, SO_SNDBUF, &bytes, sizeof bytes) < 0) return fail(env, "send buffer", errno);
+	return NULL;
+}
+
 NAPI_MODULE_INIT() {
 	static const struct function functions[] = {
 		{"spawn", spawn}, {"wait", wait_child}, {"openPoller", open_poller}, {"poll", poll_fd}, {"unpoll", unpoll_fd},
 		{"holdPoller", hold_poller}, {"resize", resize}, {"terminal", terminal}, {"signalTerminal", signal_terminal}, {"signalGroup", signal_group},
-		{"signalProcess", signal_process}, {"subreaper", subreaper}, {"lockFile", lock_file},
+		{"signalProcess", signal_process}, {"subreaper", subreaper}, {"lockFile", lock_file}, {"growSendBuffer", grow_send_buffer},
 	};
 	add_functions(env, exports, functions, sizeof functions / sizeof *functions);
 	add_pump(env, exports);

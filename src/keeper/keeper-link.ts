@@ -8,7 +8,6 @@ import type { State } from "../core/state.ts";
 import { type Frame, Link } from "./link.ts";
 import {
 	costOf,
-	FOLLOW_WINDOW_BYTES,
 	type FromKeeper,
 	fromWireError,
 	fromWireItem,
@@ -16,12 +15,11 @@ import {
 	type Question,
 	type ToKeeper,
 	type Welcome,
+	windowOf,
 } from "./messages.ts";
 
 /** A keeper that does not answer a simple question for this long is not answering. */
 const ANSWER_MS = 10_000;
-/** Credit goes back in parts of this size, so that it costs few frames and never starves the window. */
-const CREDIT_BYTES = FOLLOW_WINDOW_BYTES / 4;
 
 /** The link broke, or was never made; the session may be well all the same. */
 export class LinkLost extends Error {
@@ -129,15 +127,22 @@ export class KeeperLink {
 		const channel: Channel = { items: [], change: new Change(), isEnded: false, error: undefined };
 		if (this.#isClosed) channel.error = new LinkLost();
 		this.#channels.set(id, channel);
-		this.#link.send({ id, call: { do: "follow", start, flow: options.flow ?? null } });
-		return this.#drain(id, channel, options.signal);
+		const flow = options.flow ?? null;
+		this.#link.send({ id, call: { do: "follow", start, flow } });
+		// Credit goes back in halves of the window: few frames, and the other half is under way meanwhile.
+		return this.#drain(id, channel, windowOf(flow) / 2, options.signal);
 	}
 
 	close(): void {
 		this.#link.close();
 	}
 
-	async *#drain(id: number, channel: Channel, signal: AbortSignal | undefined): AsyncGenerator<Item, void, void> {
+	async *#drain(
+		id: number,
+		channel: Channel,
+		creditBytes: number,
+		signal: AbortSignal | undefined,
+	): AsyncGenerator<Item, void, void> {
 		let taken = 0;
 		try {
 			while (!signal?.aborted) {
@@ -145,7 +150,7 @@ export class KeeperLink {
 				if (item) {
 					yield item;
 					taken += costOf(item);
-					if (taken < CREDIT_BYTES) continue;
+					if (taken < creditBytes) continue;
 					this.#link.send({ id, credit: taken });
 					taken = 0;
 				} else if (channel.error) throw channel.error;

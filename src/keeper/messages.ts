@@ -10,8 +10,8 @@ import type { State } from "../core/state.ts";
 /** The versions of the link that this build speaks, newest first. */
 export const LINK_VERSIONS: readonly number[] = [1];
 
-/** How many bytes of a cursor's items may be on their way before the reader has taken them. */
-export const FOLLOW_WINDOW_BYTES: number = 512 * 1024;
+/** How many bytes of a cursor's items may be on their way before the reader has taken them: less where there may be many that stand still. */
+const WINDOW_BYTES = { lossless: 1024 * 1024, other: 512 * 1024 };
 /** What an item counts in the window besides its bytes, so that small ones are bounded too. */
 const ITEM_COST_BYTES = 128;
 
@@ -42,6 +42,10 @@ export type Question =
 
 /** A cursor: answered by items, and by a result when it has ended. */
 export type Follow = { readonly do: "follow"; readonly start: Start; readonly flow: "lossless" | "live" | null };
+
+export function windowOf(flow: Follow["flow"]): number {
+	return flow === "lossless" ? WINDOW_BYTES.lossless : WINDOW_BYTES.other;
+}
 
 export type Call = Question | Follow;
 

@@ -75,6 +75,7 @@ type Addon = {
 	signalProcess(pid: number, startTime: number, signo: number): boolean;
 	subreaper(): void;
 	lockFile(path: string): number | null;
+	growSendBuffer(fd: number, bytes: number): void;
 	crc32c(bytes: Uint8Array, seed?: number, byTable?: boolean): number;
 	openPump(fd: number, wake: number, onReady: () => void): Pump;
 	takePump(pump: Pump, bytes: Uint8Array): number;
@@ -304,6 +305,11 @@ export function closePump(pump: Pump): void {
 /** Locks a file, made if need be, until the returned descriptor is closed or this process ends; null when another has it. */
 export function lockFile(path: string): number | null {
 	return named(() => addon().lockFile(path));
+}
+
+/** Lets a socket take more at once, as far as the kernel's limits go. */
+export function growSendBuffer(fd: number, bytes: number): void {
+	named(() => addon().growSendBuffer(fd, bytes));
 }
 
 /** The CRC-32C of some bytes; with the checksum of what came before as `seed`, of the whole. */

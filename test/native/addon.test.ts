@@ -12,13 +12,15 @@ import {
 	writeFileSync,
 	writeSync,
 } from "node:fs";
+import { connect, createServer, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, describe, expect, test } from "vitest";
+import { afterAll, describe, expect, test, vi } from "vitest";
 import {
 	candidates,
 	crc32c,
 	crc32cByTable,
+	growSendBuffer,
 	lockFile,
 	type NativeSpawn,
 	poll,
@@ -360,6 +362,23 @@ test("crc32c agrees with the published vectors, by instruction and by table, in 
 			const bytes = long.subarray(3, Math.max(3, 3 + rounds * 12_288 + rest));
 			expect(crc32c(bytes, 0xdeadbeef)).toBe(crc32cByTable(bytes, 0xdeadbeef));
 		}
+});
+
+test("a socket whose send buffer grew takes a chunk of a flooded terminal at once", async () => {
+	const path = join(folder, "socket");
+	const accepted: Socket[] = [];
+	const server = createServer((socket) => accepted.push(socket)).listen(path);
+	const clients = [connect(path), connect(path)];
+	await vi.waitFor(() => expect(accepted).toHaveLength(2));
+	const [usual, grown] = accepted as [Socket, Socket];
+	// As the keeper finds it; see src/keeper/control.ts.
+	const { fd } = (grown as unknown as { _handle: { fd: number } })._handle;
+	growSendBuffer(fd, 1024 * 1024);
+	for (const socket of accepted) socket.write(Buffer.alloc(256 * 1024 + 200));
+	expect([usual.writableLength > 0, grown.writableLength]).toEqual([true, 0]);
+	for (const socket of [...clients, ...accepted]) socket.destroy();
+	await new Promise((resolve) => server.close(resolve));
+	expect(failure(() => growSendBuffer(-1, 1024))).toBe("send buffer EBADF");
 });
 
 async function end(spawned: Spawned): Promise<void> {
