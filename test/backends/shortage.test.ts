@@ -36,11 +36,15 @@ test.each(["pty", "pipe"] as const)(
 		await eventually(() => readdirSync("/proc/self/fd").length === withRunning + opened.length);
 		// Ending a program needs a look at /proc; it waits for a descriptor rather than take silence for an end.
 		for (let fd = open(); fd >= 0; fd = open()) opened.push(fd);
-		const killing = running.process.kill({ graceMs: 0 });
-		await new Promise((resolve) => setTimeout(resolve, 50));
+		const kills: Promise<void>[] = [];
+		for (let look = 0; look < 20; look++) {
+			// Whoever asks again makes it look again at once.
+			kills.push(running.process.kill({ graceMs: 0 }));
+			await new Promise((resolve) => setImmediate(resolve));
+		}
 		expect(running.exit).toBeUndefined();
 		for (const fd of opened.splice(0)) closeSync(fd);
-		await killing;
+		await Promise.all(kills);
 		expect(running.exit).toEqual({ code: null, signal: "SIGKILL" });
 		await eventually(() => readdirSync("/proc/self/fd").length === before);
 	},

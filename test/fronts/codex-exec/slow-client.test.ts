@@ -3,6 +3,8 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import type { WebSocket } from "ws";
+import { eventually } from "../../helpers/reading.ts";
+import { standsStill } from "../../helpers/standstill.ts";
 import { temporaryDirectory } from "../../helpers/temporary.ts";
 import { ExecClient } from "./exec-client.ts";
 import { contentOf, type Exec, sh, startExec } from "./exec-harness.ts";
@@ -21,14 +23,10 @@ async function slowClient(exec: Exec): Promise<{ client: ExecClient; socket: Web
 	return { client, socket };
 }
 
-/** Whether a program has come to write nothing, for longer than any pause it would make by itself. */
-async function standsStill(pid: number): Promise<boolean> {
-	const written = async () => /^wchar: (\d+)/m.exec(await readFile(`/proc/${pid}/io`, "utf8"))?.[1];
-	const before = await written();
-	await new Promise((resolve) => setTimeout(resolve, 300));
-	const after = await written();
-	// What its shell wrote before does not count: it must have begun.
-	return after === before && Number(after) > 1_000_000;
+/** How much a program has written; what its shell wrote before does not count. */
+async function writtenBy(pid: number): Promise<number> {
+	const written = Number(/^wchar: (\d+)/m.exec(await readFile(`/proc/${pid}/io`, "utf8"))?.[1]);
+	return written > 1_000_000 ? written : 0;
 }
 
 describe("a client that does not read (contract §4.2)", () => {
@@ -42,7 +40,7 @@ describe("a client that does not read (contract §4.2)", () => {
 		log.isCounting = true;
 		const written = client.write("p", "go\n", "1");
 		socket.pause();
-		while (!(await standsStill(pid)));
+		await eventually("the program to stand still", () => standsStill(pid, () => writtenBy(pid)));
 		expect(log.isClosed).toBe(false);
 		socket.resume();
 		expect(await written).toBe("accepted");

@@ -3,7 +3,9 @@
 import { mkdir, readFile, rm, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
+import type { SessionInfo } from "../../../src/core/session.ts";
 import { eventually } from "../../helpers/reading.ts";
+import { standsStill } from "../../helpers/standstill.ts";
 import { temporaryDirectory } from "../../helpers/temporary.ts";
 import { command, createSession, Events, isAlive, open, refusalOf, run } from "./events.ts";
 import { startExecd } from "./execd-server.ts";
@@ -285,11 +287,11 @@ describe("a client that leaves or does not read", () => {
 		const server = await startExecd();
 		const response = await server.post("/command", { command: "seq 1 1000000" });
 		const session = server.sessions.list().at(-1);
-		await eventually("the program to stand still", async () => {
-			const before = (await session?.info())?.offsets.end;
-			await new Promise((resolve) => setTimeout(resolve, 50));
-			return before !== 0 && before === (await session?.info())?.offsets.end;
-		});
+		const info = async () => (await session?.info()) as SessionInfo;
+		const { pid } = await info();
+		await eventually("the program to stand still", () =>
+			standsStill(pid as number, async () => (await info()).offsets.end),
+		);
 		expect(session?.state.status).toBe("running");
 		const stream = await new Events(response).all();
 		expect(stream.stdout).toHaveLength(1_000_000);

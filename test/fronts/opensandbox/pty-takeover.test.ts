@@ -3,6 +3,7 @@
 import { expect, test } from "vitest";
 import { WebSocket } from "ws";
 import { eventually } from "../../helpers/reading.ts";
+import { standsStill } from "../../helpers/standstill.ts";
 import { type ExecdServer, gatedHome, startExecd } from "./execd-server.ts";
 import { createPty, handshake, PtyClient, statusOf } from "./pty-client.ts";
 
@@ -20,13 +21,6 @@ async function stuck(server: ExecdServer): Promise<{ id: string; victim: PtyClie
 	});
 	// The first one's clean-up may not be over.
 	return opened === true ? { id, victim } : stuck(server);
-}
-
-/** Whether nothing more is taken from this client's connection: the program stands still because of it. */
-async function isStanding(server: ExecdServer, id: string): Promise<boolean> {
-	const before = (await statusOf(server, id)).output_offset;
-	await new Promise((resolve) => setTimeout(resolve, 50));
-	return (await statusOf(server, id)).output_offset === before;
 }
 
 test("6.1.11: of six takeovers at once one is connected in the end, and the shell survives", async () => {
@@ -56,7 +50,9 @@ test("6.1.11: of six takeovers at once one is connected in the end, and the shel
 test("I-37, I-38: a holder that never reads, stuck behind a replay of 1 MiB, is evicted at once", async () => {
 	const server = await startExecd();
 	const { id, victim } = await stuck(server);
-	await eventually("a program that stands still", () => isStanding(server, id));
+	const info = await server.sessions.list().at(-1)?.info();
+	const offset = async () => Number((await statusOf(server, id)).output_offset);
+	await eventually("a program that stands still", () => standsStill(info?.pid as number, offset));
 	const before = performance.now();
 	const newcomer = await PtyClient.open(server, id, "takeover=1");
 	expect(performance.now() - before).toBeLessThan(4_000);
