@@ -3,7 +3,12 @@
 import { execFileSync } from "node:child_process";
 import { closeSync, openSync, readdirSync, readlinkSync } from "node:fs";
 import { afterEach, expect, test } from "vitest";
+import { systemClock } from "../../src/backends/clock.ts";
+import { createSessionFinder } from "../../src/backends/kill.ts";
+import { spawnPipe } from "../../src/backends/pipe.ts";
+import { spawnPty } from "../../src/backends/pty.ts";
 import { spawn } from "../../src/backends/spawn.ts";
+import type { Spawn } from "../../src/core/process.ts";
 import { eventually, Run } from "./run.ts";
 
 const setLimit = (soft: number) => execFileSync("prlimit", ["--pid", String(process.pid), `--nofile=${soft}:`]);
@@ -15,7 +20,17 @@ test.each(["pty", "pipe"] as const)(
 		await (await Run.start(spawn, ["true"], { mode })).closed();
 		await eventually(() => readdirSync("/proc/self/fd").every((fd) => !isTerminal(fd)));
 		const before = readdirSync("/proc/self/fd").length;
-		const running = await Run.start(spawn, ["sleep", "1000"], { mode });
+		let looks = 0;
+		const watched: Spawn = async (command, report) => {
+			const find = createSessionFinder(command.sessionId, () => program.pid);
+			const counted = () => {
+				looks++;
+				return find();
+			};
+			const program = (mode === "pty" ? spawnPty : spawnPipe)(command, report, { clock: systemClock, find: counted });
+			return program;
+		};
+		const running = await Run.start(watched, ["sleep", "1000"], { mode });
 		const withRunning = readdirSync("/proc/self/fd").length;
 		const opened: number[] = [];
 		setLimit(100);
@@ -36,15 +51,11 @@ test.each(["pty", "pipe"] as const)(
 		await eventually(() => readdirSync("/proc/self/fd").length === withRunning + opened.length);
 		// Ending a program needs a look at /proc; it waits for a descriptor rather than take silence for an end.
 		for (let fd = open(); fd >= 0; fd = open()) opened.push(fd);
-		const kills: Promise<void>[] = [];
-		for (let look = 0; look < 20; look++) {
-			// Whoever asks again makes it look again at once.
-			kills.push(running.process.kill({ graceMs: 0 }));
-			await new Promise((resolve) => setImmediate(resolve));
-		}
+		const killing = running.process.kill({ graceMs: 0 });
+		await eventually(() => looks >= 5);
 		expect(running.exit).toBeUndefined();
 		for (const fd of opened.splice(0)) closeSync(fd);
-		await Promise.all(kills);
+		await killing;
 		expect(running.exit).toEqual({ code: null, signal: "SIGKILL" });
 		await eventually(() => readdirSync("/proc/self/fd").length === before);
 	},
