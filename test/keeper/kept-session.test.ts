@@ -1,7 +1,38 @@
+import { expect, test } from "vitest";
 import { sessionContract } from "../contract/session.ts";
 import { KeeperSite } from "../helpers/keepers.ts";
+import { eventually } from "../helpers/reading.ts";
+import { startOf } from "../helpers/starts.ts";
 
 sessionContract("in a keeper", async () => {
 	const { keepers } = await (await KeeperSite.create()).open();
 	return (start) => keepers.start(start);
+});
+
+test("a keeper sends no more ahead of a reader than its window, and all of it in the end", async () => {
+	const { keepers } = await (await KeeperSite.create()).open();
+	const bytes = 20_000_000;
+	const retention = { memoryBytes: 64 * 1024, journalBytes: 0 };
+	const argv = ["sh", "-c", `echo; read go; exec head -c ${bytes} /dev/zero`];
+	const session = await keepers.start(startOf(argv, { mode: "pipe", retention }));
+	const items = session.follow({ offset: 0 }, { flow: "lossless" })[Symbol.asyncIterator]();
+	let read = 0;
+	const take = async () => {
+		const { value, done } = await items.next();
+		if (!done && value.kind === "output") read += value.bytes.byteLength;
+		return !done;
+	};
+	await take();
+	await session.act({ kind: "write", bytes: Buffer.from("go\n") });
+	await take();
+	// Each answer is a turn of the keeper's loop, in which it would read on.
+	const { offset } = await eventually("the program to be held up", async () => {
+		const before = await session.end();
+		for (let turn = 0; turn < 200; turn++) if ((await session.end()).offset !== before.offset) return undefined;
+		return before;
+	});
+	// The window, what the log keeps, and a chunk beyond each.
+	expect(offset).toBeLessThan(2 * 1024 * 1024);
+	while (await take());
+	expect(read).toBe(1 + bytes);
 });
