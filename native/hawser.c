@@ -604,7 +604,7 @@ static napi_value subreaper(napi_env env, napi_callback_info info) {
 	return NULL;
 }
 
-// ---- files
+// ---- files and sockets
 
 // lockFile(path) → fd | null: held until the descriptor is closed, by us or by our death.
 static napi_value lock_file(napi_env env, napi_callback_info info) {
