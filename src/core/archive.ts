@@ -4,6 +4,8 @@ import type { Event, Mark } from "./event.ts";
 
 /** The log as the archive sees it: the archive takes events when it is ready for them, nobody pushes. */
 export interface ArchiveSource {
+	/** What comes after the newest event. */
+	readonly end: Mark;
 	/** Events in memory from `seq` on, oldest first, at least one if there is any, at most about `maxBytes`. May start later than asked when older ones are gone. */
 	peek(seq: number, maxBytes: number): readonly Event[];
 	/** Events from here on are needed by a reader that must not lose any; Infinity when there is none. */

@@ -15,21 +15,21 @@ import { byteLength, type Event, isFinal, type Mark } from "../core/event.ts";
 import { DEFAULT_MEMORY_BYTES } from "../core/log.ts";
 import { examine, JournalReader, listSegments } from "./reader.ts";
 import { recover } from "./recovery.ts";
-import { encodeRecords, markAfter, RECORD_HEADER_BYTES } from "./segment.ts";
+import { encodeRecords, HEADER_BYTES, markAfter, RECORD_HEADER_BYTES } from "./segment.ts";
 import { SegmentFile } from "./segment-file.ts";
 
 const DEFAULT_LIMIT_BYTES = 64 * 1024 * 1024;
-/** Each costs half a dozen system calls to make and to drop; whoever comes back reads half of one to find its place. */
+/** Each costs some system calls to begin and to end, and stays open; whoever comes back reads half of one to find its place. */
 const DEFAULT_SEGMENT_BYTES = 8 * 1024 * 1024;
 /** Retention drops whole segments, so this many make up the limit at least. */
 const MIN_SEGMENTS = 8;
 /**
- * After a write, the next waits for this much or this long, whichever is first: a write costs the loop some tenth of a
- * millisecond, however little it writes. Half of what a log keeps in memory by default: the program fills the other
- * half meanwhile.
+ * After a write, the next waits for this much of what the log keeps in memory, or this long, whichever is first: a write
+ * costs the loop some tenth of a millisecond, however little it writes. The program fills the rest meanwhile.
  */
-const BATCH_BYTES = DEFAULT_MEMORY_BYTES / 2;
-const DEFAULT_GATHER_MS = 10;
+const BATCH_SHARE = 0.75;
+const BATCH_BYTES = BATCH_SHARE * DEFAULT_MEMORY_BYTES;
+const DEFAULT_GATHER_MS = 25;
 /** A power cut loses this much at most. */
 const SYNC_MS = 1_000;
 const FIRST_RETRY_MS = 1_000;
@@ -45,7 +45,7 @@ export type JournalOptions = {
 	readonly fsync?: "interval" | "always";
 	/** How long events may wait for others to be written with; zero writes as soon as the last write is done. */
 	readonly gatherMs?: number;
-	/** What the log keeps in memory, if less than usual: half of it is written without waiting for more, or the program would wait too. */
+	/** What the log keeps in memory, if less than usual: most of it is written without waiting for more, or the program would wait too. */
 	readonly memoryBytes?: number;
 	readonly clock: Clock;
 	/** Told once when writing begins to fail, not again until it has worked in between. */
@@ -63,14 +63,13 @@ export class Journal implements Archive {
 	readonly #onError: (error: unknown) => void;
 	/** Oldest first; events are added to the last. */
 	readonly #segments: SegmentFile[];
-	#bytes: number;
 	#end: Mark;
 	#source: ArchiveSource | undefined;
 	#isHealthy = true;
 	#isFull = false;
 	#pumping: Promise<void> | undefined;
-	/** Calls of `wake` that nothing was done about yet. */
-	#wakes = 0;
+	/** Whether there was a call of `wake` that nothing was done about yet. */
+	#isAwake = false;
 	#cancelGather: (() => void) | undefined;
 	#retryMs = FIRST_RETRY_MS;
 	#cancelRetry: (() => void) | undefined;
@@ -89,11 +88,10 @@ export class Journal implements Archive {
 		);
 		this.#isAlwaysSynced = options.fsync === "always";
 		this.#gatherMs = options.gatherMs ?? DEFAULT_GATHER_MS;
-		this.#gatherBytes = Math.min((options.memoryBytes ?? DEFAULT_MEMORY_BYTES) / 2, BATCH_BYTES);
+		this.#gatherBytes = Math.min(BATCH_SHARE * (options.memoryBytes ?? DEFAULT_MEMORY_BYTES), BATCH_BYTES);
 		this.#clock = options.clock;
 		this.#onError = options.onError ?? (() => {});
 		this.#segments = segments;
-		this.#bytes = segments.reduce((sum, file) => sum + file.size, 0);
 		this.#end = end;
 	}
 
@@ -123,6 +121,10 @@ export class Journal implements Archive {
 		return this.#isFull;
 	}
 
+	get #bytes(): number {
+		return this.#segments.reduce((sum, file) => sum + file.size, 0);
+	}
+
 	start(source: ArchiveSource): void {
 		invariant(this.#source === undefined, "a journal has one source");
 		this.#source = source;
@@ -130,7 +132,7 @@ export class Journal implements Archive {
 	}
 
 	wake(): void {
-		this.#wakes++;
+		this.#isAwake = true;
 		const source = this.#source;
 		if (source === undefined || this.#pumping !== undefined || this.#isClosing) return;
 		if (this.#cancelRetry !== undefined) return;
@@ -139,7 +141,10 @@ export class Journal implements Archive {
 	}
 
 	reader(): ArchiveReader {
-		return new JournalReader(this.#directory);
+		return new JournalReader(this.#directory, {
+			list: () => this.#segments.map((file) => file.segment),
+			sizeOf: ({ name }) => this.#segments.find((file) => file.segment.name === name)?.size ?? 0,
+		});
 	}
 
 	close(): Promise<void> {
@@ -153,12 +158,10 @@ export class Journal implements Archive {
 		await undefined;
 		this.#cancelGather?.();
 		try {
-			await this.#segments.at(-1)?.trim();
 			await this.#takeAll(source);
 		} catch (error) {
 			this.#fail(error);
-			// At once, for whoever reads next; if even that fails, it is done before the next write.
-			await this.#discardTail().catch(() => {});
+			await this.#discardEmpty().catch(() => {});
 		}
 		this.#pumping = undefined;
 		this.#gather();
@@ -167,70 +170,50 @@ export class Journal implements Archive {
 	/** Until there is nothing more that is worth a write, or no room. */
 	async #takeAll(source: ArchiveSource): Promise<void> {
 		for (let isFirst = true; ; isFirst = false) {
-			await this.#dropOldest(source);
-			this.#wakes = 0;
-			this.#setFull(this.#bytes > this.#limitBytes && this.#segments.length > 1);
-			// A full journal takes nothing more, so its limit holds; but at the end everything is written.
-			if (this.#isFull && !this.#isClosing) return;
+			this.#isAwake = false;
 			const events = source.peek(this.#end.seq, BATCH_BYTES);
-			if (events.length === 0) return;
-			if (!isFirst && !this.#isWorthWriting(events)) {
-				this.#wakes = 1;
+			const [next] = events;
+			if (next !== undefined && !isFirst && !this.#isWorthWriting(source)) {
+				this.#isAwake = true;
 				return;
 			}
-			await this.#write(events);
+			const file = next && (await this.#fileFor(next, source));
+			this.#setFull(next !== undefined && file === undefined);
+			if (file === undefined) return;
+			await this.#write(events, file);
 			this.#succeed();
 		}
 	}
 
-	#isWorthWriting(events: readonly Event[]): boolean {
-		return this.#gatherMs === 0 || this.#isClosing || sumBytes(events) >= this.#gatherBytes;
+	#isWorthWriting(source: ArchiveSource): boolean {
+		return this.#gatherMs === 0 || this.#isClosing || this.#hasGathered(source);
+	}
+
+	#hasGathered(source: ArchiveSource): boolean {
+		return source.end.offset - this.#end.offset >= this.#gatherBytes;
 	}
 
 	/** Lets some time pass before the next write, and then does what was asked for meanwhile. */
 	#gather(): void {
 		const proceed = () => {
 			this.#cancelGather = undefined;
-			if (this.#wakes > 0) this.wake();
+			if (this.#isAwake) this.wake();
 		};
 		if (this.#gatherMs === 0) proceed();
 		else if (!this.#isClosing) this.#cancelGather = this.#clock.after(this.#gatherMs, proceed);
 	}
 
-	/** Looks only at every power of two of calls, so that waiting costs the same for small events as for large ones. */
-	#hasGathered(source: ArchiveSource): boolean {
-		if ((this.#wakes & (this.#wakes - 1)) !== 0) return false;
-		return sumBytes(source.peek(this.#end.seq, this.#gatherBytes)) >= this.#gatherBytes;
-	}
-
-	async #dropOldest(source: ArchiveSource): Promise<void> {
-		for (;;) {
-			const [oldest, second] = this.#segments;
-			if (this.#bytes <= this.#limitBytes || oldest === undefined || second === undefined) return;
-			if (second.segment.start.seq > source.heldFrom()) return;
-			// `oldest` moves before the file goes, so that a reader who misses it knows that it was dropped on purpose.
-			this.#segments.shift();
-			this.#bytes -= oldest.size;
-			source.archiveChanged();
-			await oldest.remove().catch((error: unknown) => {
-				this.#segments.unshift(oldest);
-				this.#bytes += oldest.size;
-				throw error;
-			});
-		}
-	}
-
-	async #write(events: readonly Event[]): Promise<void> {
-		const file = await this.#fileFor(events[0] as Event);
-		const { pieces, ends } = encodeRecords(events, file.segment.salt, this.#segmentBytes - file.size);
+	async #write(events: readonly Event[], file: SegmentFile): Promise<void> {
+		const { pieces, ends } = encodeRecords(
+			events,
+			file.segment.salt,
+			this.#segmentBytes - Math.max(file.size, HEADER_BYTES),
+		);
 		const { written, error } = await file.write(pieces);
-		// Even of a write that failed in the middle, another process may have read the whole records.
 		const count = error === undefined ? ends.length : ends.filter((end) => end <= written).length;
 		if (count > 0) {
 			if (this.#isAlwaysSynced) await this.#sync([file]);
-			const kept = ends[count - 1] as number;
-			file.keep(kept, this.#isAlwaysSynced);
-			this.#bytes += kept;
+			file.keep(ends[count - 1] as number, this.#isAlwaysSynced);
 			this.#end = markAfter(events[count - 1] as Event);
 			this.#syncSoon();
 			this.#source?.archiveChanged();
@@ -238,27 +221,52 @@ export class Journal implements Archive {
 		if (error !== undefined) throw error;
 	}
 
-	/** The segment this event goes to: the last one, or a new one when that has no room for it. */
-	async #fileFor(event: Event): Promise<SegmentFile> {
+	/** The segment this event goes to: the last one, or a new one when that has no room for it; none while the journal is full. */
+	async #fileFor(event: Event, source: ArchiveSource): Promise<SegmentFile | undefined> {
 		const last = this.#segments.at(-1);
-		const size = RECORD_HEADER_BYTES + byteLength(event);
-		if (last !== undefined && (last.isEmpty || last.size + size <= this.#segmentBytes)) return last;
-		// A file that waits to be synced stays open until then.
-		if (last !== undefined && !last.isDirty) await last.release();
-		const file = await SegmentFile.create(this.#directory, { seq: event.seq, offset: event.offset });
+		const bytes = RECORD_HEADER_BYTES + byteLength(event);
+		if (last !== undefined && (last.isEmpty || last.size + bytes <= this.#segmentBytes)) return last;
+		// Before there is a newer one: only what a writer had last may have a rest that is not in order.
+		await last?.trim();
+		return this.#begin(event, source);
+	}
+
+	/** A new segment, in the place of the oldest ones if there is no room for it otherwise; none while a reader holds those. */
+	async #begin(event: Event, source: ArchiveSource): Promise<SegmentFile | undefined> {
+		const room = Math.max(this.#segmentBytes, HEADER_BYTES + RECORD_HEADER_BYTES + byteLength(event));
+		const hasRoom = () => this.#bytes + room <= this.#limitBytes;
+		for (;;) {
+			const [oldest, second] = this.#segments;
+			if (oldest === undefined || hasRoom()) return this.#create(event);
+			const isHeld = (second?.segment.start ?? event).seq > source.heldFrom();
+			// A full journal takes nothing more, so its limit holds; but at the end everything is written.
+			if (isHeld) return this.#isClosing ? this.#create(event) : undefined;
+			// `oldest` moves before the file goes, so that a reader who misses it knows that it was dropped on purpose.
+			this.#segments.shift();
+			source.archiveChanged();
+			try {
+				if (hasRoom()) return await this.#create(event, oldest);
+				await oldest.remove();
+			} catch (error) {
+				this.#segments.unshift(oldest);
+				throw error;
+			}
+		}
+	}
+
+	async #create({ seq, offset }: Mark, dropped?: SegmentFile): Promise<SegmentFile> {
+		const file = await SegmentFile.create(this.#directory, { seq, offset }, dropped);
 		this.#segments.push(file);
-		this.#bytes += file.size;
 		this.#dirtyDirectories.add(this.#directory);
 		return file;
 	}
 
-	/** After a failed write. A segment that has nothing goes too: the next may begin with a later event. */
-	async #discardTail(): Promise<void> {
+	/** After a failed write: a segment that has nothing goes, because the next event may be a later one. */
+	async #discardEmpty(): Promise<void> {
 		const last = this.#segments.at(-1);
-		if (last === undefined || !last.isEmpty) return last?.trim();
+		if (last === undefined || !last.isEmpty) return;
 		await last.remove();
 		this.#segments.pop();
-		this.#bytes -= last.size;
 	}
 
 	#setFull(isFull: boolean): void {
@@ -302,10 +310,7 @@ export class Journal implements Archive {
 	}
 
 	async #sync(files: readonly SegmentFile[]): Promise<void> {
-		for (const file of files) {
-			await file.sync();
-			if (file !== this.#segments.at(-1)) await file.release();
-		}
+		for (const file of files) await file.sync();
 		for (const directory of this.#dirtyDirectories) {
 			// Forgotten first, as with files: a segment may be created meanwhile.
 			this.#dirtyDirectories.delete(directory);
@@ -324,6 +329,7 @@ export class Journal implements Archive {
 		// One attempt, also when the last one failed: there may be room again, and there is no later.
 		if (this.#source !== undefined) await this.#pump(this.#source);
 		await this.#sync(this.#segments.filter((file) => file.isDirty)).catch((error: unknown) => this.#fail(error));
+		await this.#segments.at(-1)?.trim();
 		for (const file of this.#segments) await file.release();
 	}
 }
@@ -352,6 +358,7 @@ export async function appendLost(directory: string, message: string, time: numbe
 		return last;
 	}
 	journal.start({
+		end: markAfter(event),
 		peek: (seq) => (seq <= event.seq ? [event] : []),
 		heldFrom: () => event.seq,
 		archiveChanged: () => {},
@@ -359,10 +366,6 @@ export async function appendLost(directory: string, message: string, time: numbe
 	await journal.close();
 	if (journal.end.seq <= event.seq) throw failure;
 	return event;
-}
-
-function sumBytes(events: readonly Event[]): number {
-	return events.reduce((sum, event) => sum + byteLength(event), 0);
 }
 
 async function syncDirectory(directory: string): Promise<void> {

@@ -75,15 +75,26 @@ export class StoredJournal implements Archive {
 	async close(): Promise<void> {}
 }
 
+/** What only the writer of a journal knows. */
+export interface LiveSegments {
+	/** Oldest first. */
+	list(): readonly SegmentName[];
+	/** How much of a segment's file is in order; nothing once it is dropped, whatever its file is used for then. */
+	sizeOf(segment: SegmentName): number;
+}
+
 /** A place in a journal. Keeps its file open, so that reading on costs no search. */
 export class JournalReader implements ArchiveReader {
 	readonly #directory: string;
+	readonly #live: LiveSegments | undefined;
 	#scan: SegmentScan | undefined;
 	/** The number after the last event returned: asked for that, there is nothing to search. */
 	#expectedSeq = -1;
 
-	constructor(directory: string) {
+	/** Beside a writer, `live` tells of its segments; without, they are what is on disk. */
+	constructor(directory: string, live?: LiveSegments) {
 		this.#directory = directory;
+		this.#live = live;
 	}
 
 	async read(
@@ -118,38 +129,44 @@ export class JournalReader implements ArchiveReader {
 
 	/** Opens the segment where the place must be, unless it is open and not read past the place. */
 	async #seek(from: { readonly seq: number } | { readonly offset: number }): Promise<void> {
-		for (;;) {
-			const segments = await listSegments(this.#directory);
-			// Events without bytes may stand at a segment's first offset and yet in the segment before, hence `<`.
-			const isReached = ({ start }: SegmentName) =>
-				"seq" in from ? start.seq <= from.seq : start.offset < from.offset;
-			const segment = segments.findLast(isReached) ?? segments[0];
-			const next = this.#scan?.next;
-			if (segment?.name === this.#scan?.segment.name && next !== undefined) {
-				if ("seq" in from ? next.seq <= from.seq : next.offset < from.offset) return;
-			}
-			await this.close();
-			if (segment === undefined) return;
-			this.#scan = await SegmentScan.open(this.#directory, segment);
-			if (this.#scan !== undefined) return;
+		const segments = await this.#list();
+		// Events without bytes may stand at a segment's first offset and yet in the segment before, hence `<`.
+		const isReached = ({ start }: SegmentName) => ("seq" in from ? start.seq <= from.seq : start.offset < from.offset);
+		const index = Math.max(0, segments.findLastIndex(isReached));
+		const next = this.#scan?.next;
+		if (segments[index]?.name === this.#scan?.segment.name && next !== undefined) {
+			if ("seq" in from ? next.seq <= from.seq : next.offset < from.offset) return;
 		}
+		await this.close();
+		this.#scan = await this.#openFirst(segments.slice(index));
 	}
 
 	/** Goes on to the next segment; false if there is nothing more now. */
 	async #advance(): Promise<boolean> {
 		const scan = this.#scan;
-		for (;;) {
-			const segments = await listSegments(this.#directory);
-			const next = segments.find(({ name }) => scan === undefined || name > scan.segment.name);
-			if (next === undefined) return false;
-			// The writer may have finished the old segment between our last look at it and the listing.
-			if (await scan?.fill()) return true;
-			const opened = await SegmentScan.open(this.#directory, next);
-			if (opened === undefined) continue;
-			this.#scan = opened;
-			await scan?.close();
-			return true;
+		const segments = await this.#list();
+		const later = segments.filter(({ name }) => scan === undefined || name > scan.segment.name);
+		if (later.length === 0) return false;
+		// The writer may have finished the old segment between our last look at it and the listing.
+		if (await scan?.fill()) return true;
+		const opened = await this.#openFirst(later);
+		if (opened === undefined) return false;
+		this.#scan = opened;
+		await scan?.close();
+		return true;
+	}
+
+	async #list(): Promise<readonly SegmentName[]> {
+		return this.#live?.list() ?? listSegments(this.#directory);
+	}
+
+	/** The first one that is still there. */
+	async #openFirst(segments: readonly SegmentName[]): Promise<SegmentScan | undefined> {
+		for (const segment of segments) {
+			const scan = await SegmentScan.open(this.#directory, segment, this.#live?.sizeOf);
+			if (scan !== undefined) return scan;
 		}
+		return undefined;
 	}
 }
 

@@ -18,9 +18,8 @@ export async function recover(directory: string): Promise<{ segments: SegmentFil
 			.map(async (name) => new SegmentFile(directory, name, (await fs.stat(join(directory, name.name))).size)),
 	);
 	const tail = await examine(directory, last);
-	if (tail.size > tail.position) await fs.truncate(join(directory, last.name), tail.position);
-	const isBlank = tail.last === undefined && !tail.hasIntactHeader;
-	const file = new SegmentFile(directory, last, isBlank ? 0 : tail.position);
-	if (isBlank) await file.writeHeader();
-	return { segments: [...segments, file], end: tail.end };
+	// Its header is written again with the first event, if there is neither.
+	const size = tail.last === undefined && !tail.hasIntactHeader ? 0 : tail.position;
+	if (tail.size > size) await fs.truncate(join(directory, last.name), size);
+	return { segments: [...segments, new SegmentFile(directory, last, size)], end: tail.end };
 }

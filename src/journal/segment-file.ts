@@ -14,8 +14,8 @@ export class SegmentFile {
 	readonly #path: string;
 	#handle: fs.FileHandle | undefined;
 	#size: number;
-	/** How far the file may reach; what is past `#size` is no whole record. */
-	#reach: number;
+	/** Whether the file may go on past `#size`, with what is no record of this segment. */
+	#hasRest = false;
 	#isDirty = false;
 
 	/** A segment that is on disk already, with `size` bytes of it in order. */
@@ -23,23 +23,21 @@ export class SegmentFile {
 		this.#path = join(directory, segment.name);
 		this.segment = segment;
 		this.#size = size;
-		this.#reach = size;
 	}
 
-	/** Leaves nothing behind when it fails. */
-	static async create(directory: string, start: Mark): Promise<SegmentFile> {
+	/**
+	 * A new segment, in the file of one that is not needed any more if there is such: to overwrite a file costs half of
+	 * what it costs to delete one and to fill another. Leaves everything as it was when it fails.
+	 */
+	static async create(directory: string, start: Mark, dropped?: SegmentFile): Promise<SegmentFile> {
 		const file = new SegmentFile(directory, nameSegment(start), 0);
-		file.#handle = await fs.open(file.#path, "wx", 0o600);
-		try {
-			await file.writeHeader();
-		} catch (error) {
-			await file.remove();
-			throw error;
+		if (dropped === undefined || !(await file.#takeOver(dropped))) {
+			file.#handle = await fs.open(file.#path, "wx", 0o600);
 		}
 		return file;
 	}
 
-	/** Where the last whole record ends. */
+	/** Where the last whole record ends; zero before the first. */
 	get size(): number {
 		return this.#size;
 	}
@@ -53,44 +51,38 @@ export class SegmentFile {
 		return this.#isDirty;
 	}
 
-	async writeHeader(): Promise<void> {
-		const { error } = await this.write([encodeHeader(this.segment.start)]);
-		if (error !== undefined) throw error;
-		this.keep(HEADER_BYTES);
-	}
-
-	/** Writes after the last whole record, as far as it goes: a full disk takes a part before it fails. */
+	/** Writes records after the last whole one, as far as it goes: a full disk takes a part before it fails. */
 	async write(pieces: readonly Uint8Array[]): Promise<{ readonly written: number; readonly error?: unknown }> {
-		let written = 0;
-		let rest = pieces;
+		let rest = this.#size === 0 ? [encodeHeader(this.segment.start), ...pieces] : pieces;
+		let at = this.#size;
+		const written = () => Math.max(0, at - Math.max(this.#size, HEADER_BYTES));
 		try {
 			this.#handle ??= await fs.open(this.#path, "r+");
-			this.#reach = Number.POSITIVE_INFINITY;
 			while (rest.length > 0) {
-				const { bytesWritten } = await writeAt(this.#handle.fd, rest, this.#size + written);
+				const { bytesWritten } = await writeAt(this.#handle.fd, rest, at);
 				if (bytesWritten === 0) throw new Error(`journal ${this.#path}: nothing was written`);
-				written += bytesWritten;
+				at += bytesWritten;
 				rest = after(rest, bytesWritten);
 			}
-			this.#reach = this.#size + written;
-			return { written };
+			return { written: written() };
 		} catch (error) {
-			return { written, error };
+			this.#hasRest = true;
+			return { written: written(), error };
 		}
 	}
 
 	/** Takes what was written, up to the end of a record, for part of the segment. */
 	keep(bytes: number, isDurable = false): void {
-		this.#size += bytes;
+		this.#size = Math.max(this.#size, HEADER_BYTES) + bytes;
 		if (!isDurable) this.#isDirty = true;
 	}
 
-	/** Cuts off what was written and not kept. */
+	/** Cuts off what is no record of this segment: only the last one of a journal may have such a rest. */
 	async trim(): Promise<void> {
-		if (this.#reach === this.#size) return;
+		if (!this.#hasRest) return;
 		this.#handle ??= await fs.open(this.#path, "r+");
 		await this.#handle.truncate(this.#size);
-		this.#reach = this.#size;
+		this.#hasRest = false;
 	}
 
 	async sync(): Promise<void> {
@@ -105,7 +97,7 @@ export class SegmentFile {
 		}
 	}
 
-	/** Closes the file, once what is under way on it is done; it can be written again. */
+	/** Closes the file, once what is under way on it is done. */
 	async release(): Promise<void> {
 		const handle = this.#handle;
 		this.#handle = undefined;
@@ -119,6 +111,21 @@ export class SegmentFile {
 		});
 		this.#isDirty = false;
 		await this.release();
+	}
+
+	/** False if the other's file is gone. */
+	async #takeOver(other: SegmentFile): Promise<boolean> {
+		try {
+			other.#handle ??= await fs.open(other.#path, "r+");
+			await fs.rename(other.#path, this.#path);
+		} catch (error) {
+			if ((error as NodeJS.ErrnoException).code === "ENOENT") return false;
+			throw error;
+		}
+		this.#handle = other.#handle;
+		other.#handle = undefined;
+		this.#hasRest = true;
+		return true;
 	}
 }
 

@@ -1,4 +1,4 @@
-/** Reads one segment from its beginning, over damage and beside a writer that may be in another process. */
+/** Reads one segment from its beginning, over damage and beside its writer. */
 
 import { constants, promises as fs } from "node:fs";
 import { join } from "node:path";
@@ -16,6 +16,11 @@ import {
 } from "./segment.ts";
 
 const READ_BYTES = 256 * 1024;
+/**
+ * A search for the next event checks this many times the bytes that it looks through, then it finds nothing. Where
+ * nothing is forged, twice is enough; but a program can fill its segments with what looks like long records.
+ */
+const CHECKED_TIMES = 16;
 
 export class SegmentScan {
 	readonly segment: SegmentName;
@@ -29,21 +34,33 @@ export class SegmentScan {
 	#hasIntactHeader = false;
 	#next: Mark;
 	#found: Decoded | undefined;
-	/** The file's size and time when nothing was found in all the rest of it. */
-	#exhausted: { readonly size: number; readonly mtimeMs: number } | undefined;
+	/** How much there was when nothing was found in all the rest of it. */
+	#exhaustedSize = -1;
+	readonly #sizeOf: ((segment: SegmentName) => number) | undefined;
 
-	constructor(path: string, segment: SegmentName, handle: fs.FileHandle) {
+	private constructor(
+		path: string,
+		segment: SegmentName,
+		handle: fs.FileHandle,
+		sizeOf?: (segment: SegmentName) => number,
+	) {
 		this.#path = path;
 		this.segment = segment;
 		this.#handle = handle;
+		this.#sizeOf = sizeOf;
 		this.#next = segment.start;
 	}
 
-	/** Undefined if the file is gone. */
-	static async open(directory: string, segment: SegmentName): Promise<SegmentScan | undefined> {
+	/** Undefined if the file is gone. Without `sizeOf`, all of the file is read. */
+	static async open(
+		directory: string,
+		segment: SegmentName,
+		sizeOf?: (segment: SegmentName) => number,
+	): Promise<SegmentScan | undefined> {
 		const path = join(directory, segment.name);
 		try {
-			return new SegmentScan(path, segment, await fs.open(path, constants.O_RDONLY | constants.O_NOFOLLOW));
+			const handle = await fs.open(path, constants.O_RDONLY | constants.O_NOFOLLOW);
+			return new SegmentScan(path, segment, handle, sizeOf);
 		} catch (error) {
 			if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
 			throw error;
@@ -79,14 +96,15 @@ export class SegmentScan {
 	 * Goes past the header; false if it is not all there yet. Throws if a newer version wrote it. A damaged
 	 * one does no harm: its length is known, and the file's name says the rest.
 	 */
-	async passHeader(size?: number): Promise<boolean> {
+	async passHeader(): Promise<boolean> {
 		if (this.#hasPassedHeader) return true;
-		const available = size ?? (await this.#handle.stat()).size;
-		if (available < HEADER_BYTES) return false;
-		await this.#load(HEADER_BYTES, available);
+		const size = await this.#size();
+		if (size < HEADER_BYTES) return false;
+		await this.#load(HEADER_BYTES, size);
 		const header = decodeHeader(this.#window);
 		if (header !== undefined && header.version > VERSION) throw newerVersion(this.#path, header.version);
-		this.#hasIntactHeader = header?.version === VERSION;
+		// Another start is that of the segment whose file this was.
+		this.#hasIntactHeader = header?.version === VERSION && header.start.seq === this.segment.start.seq;
 		this.#hasPassedHeader = true;
 		this.#at = HEADER_BYTES;
 		return true;
@@ -94,10 +112,9 @@ export class SegmentScan {
 
 	/** Loads the next event; false if there is none now, though a writer may still add some. */
 	async fill(): Promise<boolean> {
-		const { size, mtimeMs } = await this.#handle.stat();
-		if (size === this.#exhausted?.size && mtimeMs === this.#exhausted.mtimeMs) return false;
-		if (!(await this.passHeader(size))) return false;
-		if (size <= this.position) return false;
+		if (!(await this.passHeader())) return false;
+		const size = await this.#size();
+		if (size <= this.position || size === this.#exhaustedSize) return false;
 
 		await this.#load(READ_BYTES, size);
 		const claimed = claimedBytes(this.#window, this.#at);
@@ -105,17 +122,10 @@ export class SegmentScan {
 		this.#found = this.#decodeAt(this.#at);
 		if (this.#found !== undefined) return true;
 
-		// Damaged, or not all written yet. What was loaded earlier may be stale: a writer whose disk was
-		// full cuts off what it wrote in part, and goes on with other events in the same place.
-		this.#forgetLoaded();
 		await this.#load(size - this.position, size);
-		for (let at = this.#at; at < this.#window.length; at++) {
-			this.#found = this.#decodeAt(at);
-			if (this.#found === undefined) continue;
-			this.#at = at;
-			return true;
-		}
-		this.#exhausted = { size, mtimeMs };
+		// Damaged; or dropped, and its file another segment's, while we read.
+		if ((await this.#size()) >= size && this.#search()) return true;
+		this.#exhaustedSize = size;
 		this.#forgetLoaded();
 		return false;
 	}
@@ -124,13 +134,33 @@ export class SegmentScan {
 		await this.#handle.close();
 	}
 
-	/** Events go forward only: older numbers are no more believed than a wrong checksum. */
+	async #size(): Promise<number> {
+		return this.#sizeOf?.(this.segment) ?? (await this.#handle.stat()).size;
+	}
+
+	/** Goes to the next event in what is loaded, wherever it begins. */
+	#search(): boolean {
+		let checkable = CHECKED_TIMES * this.#window.length;
+		for (let at = this.#at; at < this.#window.length && checkable > 0; at++) {
+			const decoded = decodeRecord(this.#window, at, this.segment.salt);
+			if (decoded === "wrong") checkable -= claimedBytes(this.#window, at) ?? 0;
+			if (typeof decoded === "string" || !this.#isForward(decoded)) continue;
+			this.#found = decoded;
+			this.#at = at;
+			return true;
+		}
+		return false;
+	}
+
 	#decodeAt(at: number): Decoded | undefined {
 		if (!this.#hasPassedHeader) return undefined;
 		const decoded = decodeRecord(this.#window, at, this.segment.salt);
-		if (typeof decoded === "string") return undefined;
-		const { seq, offset } = decoded.event;
-		return seq >= this.#next.seq && offset >= this.#next.offset ? decoded : undefined;
+		return typeof decoded !== "string" && this.#isForward(decoded) ? decoded : undefined;
+	}
+
+	/** Events go forward only: older numbers are no more believed than a wrong checksum. */
+	#isForward({ event }: Decoded): boolean {
+		return event.seq >= this.#next.seq && event.offset >= this.#next.offset;
 	}
 
 	/** Makes at least so many bytes available, or as many as the file has. */

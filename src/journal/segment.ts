@@ -8,7 +8,8 @@
  * Numbers are little endian. A header's checksum covers the 28 bytes before it, in every version. A
  * record's covers everything from `kind` on and continues from the segment's salt, a random number in
  * the file's name: what a program prints may contain whole records of another journal, and a search
- * through damaged bytes must not take those for events.
+ * through damaged bytes must not take those for events. So the bytes of an older segment whose file this
+ * was, which follow the last record while it is the newest, are none of its records either.
  */
 
 import type { Event, Exit, Mark, Stream } from "../core/event.ts";
@@ -108,8 +109,11 @@ export function encodeRecords(events: readonly Event[], salt: number, room: numb
 
 export type Decoded = { readonly event: Event; readonly size: number };
 
-/** The record at a place; `short` if it goes on past the end of the bytes, `bad` if there is none. Output shares memory with `bytes`. */
-export function decodeRecord(bytes: Buffer, at: number, salt: number): Decoded | "short" | "bad" {
+/**
+ * The record at a place; `short` if it goes on past the end of the bytes, `bad` if there is none, `wrong` if all but
+ * its checksum looks like one. Output shares memory with `bytes`.
+ */
+export function decodeRecord(bytes: Buffer, at: number, salt: number): Decoded | "short" | "bad" | "wrong" {
 	if (at + RECORD_HEADER_BYTES > bytes.length) return "short";
 	const kind = KINDS[bytes[at + 8] as number];
 	if (kind === undefined) return "bad";
@@ -121,7 +125,7 @@ export function decodeRecord(bytes: Buffer, at: number, salt: number): Decoded |
 	if (!Number.isSafeInteger(seq) || !Number.isSafeInteger(offset)) return "bad";
 	const end = at + RECORD_HEADER_BYTES + bodyBytes;
 	if (end > bytes.length) return "short";
-	if (crc32c(bytes.subarray(at + 8, end), salt) !== bytes.readUInt32LE(at + 4)) return "bad";
+	if (crc32c(bytes.subarray(at + 8, end), salt) !== bytes.readUInt32LE(at + 4)) return "wrong";
 	const place = { seq, offset, time: bytes.readDoubleLE(at + 26) };
 	return {
 		event: decodeBody(kind, STREAMS[stream], bytes.subarray(at + RECORD_HEADER_BYTES, end), place),

@@ -6,7 +6,7 @@ import { type Fact, isFinal } from "../../src/core/event.ts";
 import { Journal } from "../../src/journal/journal.ts";
 import { openForReading } from "../../src/journal/reader.ts";
 import { FakeClock } from "../helpers/fake-clock.ts";
-import { Memory, output, readAll, temporaryDirectory } from "./helpers.ts";
+import { fileTurns, Memory, openJournal, output, readAll, temporaryDirectory } from "./helpers.ts";
 
 const chunk = (size: number): Fact => ({ kind: "output", stream: "pty", bytes: new Uint8Array(size).fill(66) });
 
@@ -32,7 +32,7 @@ describe("on a disk that is full", () => {
 			clock.advance(delay - 1);
 			expect(attempts()).toBe(0);
 			clock.advance(1);
-			await vacant(memory, clock);
+			await vacant(clock);
 			expect(attempts()).toBeGreaterThan(0);
 			expect(journal.isHealthy).toBe(false);
 		}
@@ -85,6 +85,34 @@ describe("on a disk that is full", () => {
 	});
 });
 
+describe("on a disk that refuses to let go of the oldest segment", () => {
+	it("the journal keeps it, says so once, and goes on when it may", async () => {
+		const directory = join(mountDisk(), "journal");
+		const errors: unknown[] = [];
+		const { journal, clock } = await openJournal({
+			directory,
+			limitBytes: 16_000,
+			onError: (error) => errors.push(error),
+		});
+		const memory = new Memory(journal);
+		for (let n = 0; n < 14; n++) memory.append(chunk(1000));
+		await memory.taken();
+		const oldest = join(directory, readdirSync(directory).sort()[0] as string);
+		execFileSync("mount", ["--bind", oldest, oldest]);
+		memory.append(chunk(1000));
+		await memory.until((archive) => !archive.isHealthy);
+		expect(errors).toEqual([expect.objectContaining({ code: "EBUSY" })]);
+		expect(journal.oldest.seq).toBe(1);
+		expect(await readAll(journal.reader())).toEqual(memory.events.slice(0, 14));
+
+		execFileSync("umount", [oldest]);
+		clock.advance(1000);
+		await memory.taken();
+		expect(journal.oldest.seq).toBe(2);
+		expect(await readAll(journal.reader())).toEqual(memory.events.slice(1));
+	});
+});
+
 /** A disk of a megabyte, half of it taken. */
 function mountDisk(): string {
 	const disk = temporaryDirectory();
@@ -119,6 +147,6 @@ function countPeeks(memory: Memory): () => number {
 }
 
 /** Until the next attempt is planned, which is the last thing that a failed one does. */
-async function vacant(memory: Memory, clock: FakeClock): Promise<void> {
-	while (clock.pending === 0) await readAll(memory.archive.reader(), { seq: Number.MAX_SAFE_INTEGER });
+async function vacant(clock: FakeClock): Promise<void> {
+	while (clock.pending === 0) await fileTurns();
 }

@@ -1,11 +1,12 @@
 /** What the journal's tests share: a log's memory to take events from, sample events, and directories that go away. */
 
 import { mkdtempSync, rmSync } from "node:fs";
+import { stat } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { onTestFinished } from "vitest";
 import type { Archive, ArchiveReader, ArchiveSource } from "../../src/core/archive.ts";
-import { byteLength, type Event, type Fact } from "../../src/core/event.ts";
+import { byteLength, type Event, type Fact, type Mark } from "../../src/core/event.ts";
 import { Journal, type JournalOptions } from "../../src/journal/journal.ts";
 import { FakeClock } from "../helpers/fake-clock.ts";
 
@@ -14,13 +15,17 @@ export class Memory implements ArchiveSource {
 	events: Event[] = [];
 	held = Number.POSITIVE_INFINITY;
 	readonly archive: Archive;
-	#end = { seq: 1, offset: 0 };
+	#end: Mark;
 	readonly #waiting = new Set<() => void>();
 
 	constructor(archive: Archive) {
 		this.archive = archive;
 		this.#end = archive.end;
 		archive.start(this);
+	}
+
+	get end(): Mark {
+		return this.#end;
 	}
 
 	append(...facts: Fact[]): readonly Event[] {
@@ -103,6 +108,11 @@ export async function write(
 	const events = new Memory(journal).append(...facts);
 	await journal.close();
 	return events;
+}
+
+/** Some file operations' worth of time, in which a journal does what it has begun. */
+export async function fileTurns(): Promise<void> {
+	for (let n = 0; n < 12; n++) await stat(tmpdir());
 }
 
 /** Everything a reader yields from a place on, in reads of at most about `maxBytes`. */

@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from "node:fs";
+import { cpSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import fc from "fast-check";
@@ -8,7 +8,7 @@ import { byteLength, type Event, type Fact } from "../../src/core/event.ts";
 import { Journal } from "../../src/journal/journal.ts";
 import { openForReading } from "../../src/journal/reader.ts";
 import { FakeClock } from "../helpers/fake-clock.ts";
-import { Memory, readAll } from "./helpers.ts";
+import { fileTurns, Memory, readAll } from "./helpers.ts";
 
 const fact: fc.Arbitrary<Fact> = fc.oneof(
 	{
@@ -37,6 +37,7 @@ type Step =
 	| { readonly do: "hold"; readonly back: number | undefined }
 	| { readonly do: "lose"; readonly facts: Fact[] }
 	| { readonly do: "reopen" }
+	| { readonly do: "die" }
 	| { readonly do: "read"; readonly at: number; readonly by: "seq" | "offset"; readonly maxBytes: number };
 
 const step: fc.Arbitrary<Step> = fc.oneof(
@@ -51,6 +52,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
 	fc.record({ do: fc.constant("hold" as const), back: fc.option(fc.nat(30), { nil: undefined }) }),
 	fc.record({ do: fc.constant("lose" as const), facts: fc.array(fact, { minLength: 1, maxLength: 4 }) }),
 	fc.record({ do: fc.constant("reopen" as const) }),
+	fc.record({ do: fc.constant("die" as const) }),
 	{
 		weight: 3,
 		arbitrary: fc.record({
@@ -68,15 +70,15 @@ it("every reader sees every event that was written and not dropped, from any sta
 			fc.array(step, { maxLength: 40 }),
 			fc.record({ limitBytes: fc.integer({ min: 800, max: 60_000 }), gatherMs: fc.constantFrom(0, 2) }),
 			async (steps, options) => {
-				const directory = mkdtempSync(join(tmpdir(), "hawser-journal-"));
-				const run = new Run(directory, options);
+				const place = mkdtempSync(join(tmpdir(), "hawser-journal-"));
+				const run = new Run(place, options);
 				try {
 					await run.open();
 					for (const each of steps) await run.take(each);
 					await run.finish();
 				} finally {
 					await run.close();
-					rmSync(directory, { recursive: true });
+					rmSync(place, { recursive: true });
 				}
 			},
 		),
@@ -85,7 +87,9 @@ it("every reader sees every event that was written and not dropped, from any sta
 }, 120_000);
 
 class Run {
-	readonly #directory: string;
+	readonly #place: string;
+	/** How often the writer died; each time the next goes on in a copy of what it left. */
+	#deaths = 0;
 	readonly #options: { limitBytes: number; gatherMs: number };
 	readonly #clock = new FakeClock();
 	#memory!: Memory;
@@ -93,9 +97,13 @@ class Run {
 	#events: Event[] = [];
 	#reader: ArchiveReader | undefined;
 
-	constructor(directory: string, options: { limitBytes: number; gatherMs: number }) {
-		this.#directory = directory;
+	constructor(place: string, options: { limitBytes: number; gatherMs: number }) {
+		this.#place = place;
 		this.#options = options;
+	}
+
+	get #directory(): string {
+		return join(this.#place, String(this.#deaths));
 	}
 
 	async open(): Promise<void> {
@@ -127,8 +135,21 @@ class Run {
 				return;
 			}
 			case "reopen":
-				await archive.close();
+				await this.close();
 				return this.open();
+			case "die": {
+				await this.#settle();
+				const left = this.#directory;
+				const { oldest, end } = archive;
+				this.#deaths++;
+				cpSync(left, this.#directory, { recursive: true });
+				await this.close();
+				await this.open();
+				expect([this.#memory.archive.oldest, this.#memory.archive.end]).toEqual([oldest, end]);
+				// What a full journal had not taken died with the writer.
+				this.#events = this.#events.filter(({ seq }) => seq < end.seq);
+				return;
+			}
 			case "read": {
 				const end = archive.end;
 				const place = Math.floor(step.at * (step.by === "seq" ? end.seq : end.offset));
@@ -156,6 +177,7 @@ class Run {
 
 	async close(): Promise<void> {
 		await this.#reader?.close();
+		this.#reader = undefined;
 		await this.#memory.archive.close();
 	}
 
@@ -165,7 +187,7 @@ class Run {
 		const last = this.#memory.events.at(-1)?.seq ?? 0;
 		while (archive.end.seq <= last && !archive.isFull) {
 			this.#clock.advance(2);
-			await readAll(archive.reader(), { seq: Number.MAX_SAFE_INTEGER });
+			await fileTurns();
 		}
 	}
 
@@ -178,17 +200,16 @@ class Run {
 					? event.offset + byteLength(event) > place
 					: event.offset >= place;
 		const first = got[0];
+		const oldestNow = this.#memory.archive.oldest.seq;
 		if (first === undefined) {
-			// Only where the archive had nothing yet.
-			expect(
-				this.#events.filter((event) => isAt(event) && event.seq >= before.oldest && event.seq < before.end),
-			).toEqual([]);
+			// Only where the archive had nothing yet, or has it no more.
+			const from = Math.max(before.oldest, oldestNow);
+			expect(this.#events.filter((event) => isAt(event) && event.seq >= from && event.seq < before.end)).toEqual([]);
 			return;
 		}
 		const from = this.#events.findIndex((event) => event.seq === first.seq);
 		expect(got).toEqual(this.#events.slice(from, from + got.length));
 		const wanted = this.#events.find((event) => isAt(event) && event.seq >= before.oldest) as Event;
-		const oldestNow = this.#memory.archive.oldest.seq;
 		// A segment that was dropped after it was opened may still be read, so an older event is no mistake.
 		expect(first.seq).toBeLessThanOrEqual(Math.max(wanted.seq, oldestNow));
 		expect(isAt(first)).toBe(true);

@@ -41,21 +41,6 @@ describe("a reader beside the writer", () => {
 		await reader.close();
 	});
 
-	it("reads what a writer puts in the place of a record that it cut off", async () => {
-		const directory = temporaryDirectory();
-		const name = nameSegment({ seq: 1, offset: 0 });
-		const event = (seq: number, message: string): Event => ({ kind: "lost", message, seq, offset: 0, time: 1 });
-		const file = (...events: Event[]) =>
-			Buffer.concat([encodeHeader(name.start), ...encodeRecords(events, name.salt, 1000).pieces]);
-		const reader = new JournalReader(directory);
-		writeFileSync(join(directory, name.name), file(event(1, "a"), event(2, "never finished")).subarray(0, -3));
-		expect(await reader.read({ seq: 1 }, 1000)).toEqual([event(1, "a")]);
-		expect(await reader.read({ seq: 2 }, 1000)).toEqual([]);
-		writeFileSync(join(directory, name.name), file(event(1, "a"), event(7, "after the disk was full")));
-		expect(await reader.read({ seq: 2 }, 1000)).toEqual([event(7, "after the disk was full")]);
-		await reader.close();
-	});
-
 	it("finishes the segment it has open when that is deleted, and goes on with what is left", async () => {
 		const directory = temporaryDirectory();
 		const events = await write(

@@ -4,8 +4,8 @@ import { describe, expect, it } from "vitest";
 import type { Event, Fact } from "../../src/core/event.ts";
 import { appendLost } from "../../src/journal/journal.ts";
 import { openForReading } from "../../src/journal/reader.ts";
-import { encodeHeader, encodeRecords, parseSegmentName } from "../../src/journal/segment.ts";
-import { openJournal, output, readAll, sampleFacts, temporaryDirectory, write } from "./helpers.ts";
+import { encodeHeader, encodeRecords, nameSegment, parseSegmentName } from "../../src/journal/segment.ts";
+import { Memory, openJournal, output, readAll, sampleFacts, temporaryDirectory, write } from "./helpers.ts";
 
 const headerBytes = 32;
 
@@ -104,6 +104,62 @@ describe("a journal with any byte damaged", () => {
 	});
 });
 
+describe("a journal whose writer died in a file that had been an older segment's", () => {
+	it("has exactly the events that are whole, however much was overwritten, and nothing of the older segment", async () => {
+		const { left, overwritten, name, events } = await reusedJournal();
+		const written = readFileSync(join(left, name));
+		const record = 34 + 50;
+		expect([written.length, overwritten.length]).toEqual([headerBytes + 3 * record, headerBytes + 3 * record]);
+		const older = events.filter(({ seq }) => seq < Number(name.slice(0, 16)));
+		for (let length = 0; length <= written.length; length++) {
+			const directory = copy(left);
+			const torn = Buffer.concat([written.subarray(0, length), overwritten.subarray(length)]);
+			writeFileSync(join(directory, name), torn);
+			const whole = Math.max(0, Math.floor((length - headerBytes) / record));
+			const intact = [...older, ...events.slice(older.length, older.length + whole)];
+
+			expect(await readAll((await openForReading(directory)).reader()), `cut at ${length}`).toEqual(intact);
+			const more = await write([output("more"), { kind: "closed" }], { directory });
+			expect(await readAll((await openForReading(directory)).reader()), `cut at ${length}`).toEqual([
+				...intact,
+				...more,
+			]);
+			const bytes = readFileSync(join(directory, name));
+			expect(bytes.length).toBe(headerBytes + whole * record + 38 + 34);
+			expect(bytes.subarray(0, headerBytes)).toEqual(written.subarray(0, headerBytes));
+			rmSync(directory, { recursive: true });
+		}
+	});
+
+	it("is searched no longer because a program printed what looks like records", async () => {
+		const directory = temporaryDirectory();
+		const name = nameSegment({ seq: 1, offset: 0 });
+		const [first, last] = [1, 9].map((seq): Event => ({ kind: "lost", message: "m", seq, offset: 0, time: 1 })) as [
+			Event,
+			Event,
+		];
+		const record = (event: Event, salt = name.salt) => Buffer.concat(encodeRecords([event], salt, 0).pieces);
+		/** Records of another journal, each of which reaches as far as the one before it does. */
+		const forged = (count: number) => {
+			const bytes = Buffer.alloc(count * 34);
+			for (let at = 0; at < bytes.length; at += 34) {
+				const body = new Uint8Array(bytes.length - at - 34);
+				const event: Event = { kind: "output", stream: "pty", bytes: body, seq: 5, offset: 5, time: 1 };
+				record(event, 0x1234).copy(bytes, at, 0, 34);
+			}
+			return bytes;
+		};
+		const found = async (forgeries: number) => {
+			const parts = [encodeHeader(name.start), record(first), forged(forgeries), record(last)];
+			writeFileSync(join(directory, name.name), Buffer.concat(parts));
+			return readAll((await openForReading(directory)).reader());
+		};
+		expect(await found(20)).toEqual([first, last]);
+		// Sixteen times the bytes are checked, and no more.
+		expect(await found(100)).toEqual([first]);
+	});
+});
+
 describe("a journal of a newer version", () => {
 	it("is refused by all, and not touched", async () => {
 		const { original, segments } = await sampleJournal();
@@ -145,6 +201,27 @@ async function sampleJournal(): Promise<{ original: string; segments: Segment[] 
 	expect(segments.length).toBeGreaterThan(2);
 	expect(segments.map(({ ends }) => ends.at(-1))).toEqual(segments.map(({ size }) => size));
 	return { original, segments };
+}
+
+/** What a writer left that died after it had overwritten its oldest segment, and that segment as it was. */
+async function reusedJournal() {
+	const { journal, directory } = await openJournal({ limitBytes: 8 * 290 });
+	const memory = new Memory(journal);
+	let oldest = "";
+	let overwritten = Buffer.alloc(0);
+	while (memory.events.length < 9 * 3) {
+		memory.append(output(String.fromCharCode(65 + memory.events.length).repeat(50)));
+		await memory.taken();
+		if (memory.events.length !== 8 * 3) continue;
+		oldest = readdirSync(directory).sort()[0] as string;
+		overwritten = readFileSync(join(directory, oldest));
+	}
+	const left = copy(directory);
+	const names = readdirSync(left).sort();
+	expect(names).not.toContain(oldest);
+	const name = names.at(-1) as string;
+	const events = memory.events.filter(({ seq }) => seq >= journal.oldest.seq);
+	return { left, overwritten, name, events };
 }
 
 let copies = 0;
