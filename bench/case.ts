@@ -41,8 +41,3 @@ export type Case = {
 export function ratio(metric: string, variant: string, peer: string): (round: Round) => number {
 	return (round) => round(variant, metric) / round(peer, metric);
 }
-
-/** How much more one variant has of a metric than another, in per cent. */
-export function extraPercent(metric: string, variant: string, peer: string): (round: Round) => number {
-	return (round) => 100 * (round(variant, metric) / round(peer, metric) - 1);
-}

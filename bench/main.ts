@@ -7,6 +7,7 @@ import type { Case } from "./case.ts";
 import { codexExecCase } from "./cases/codex-exec.ts";
 import { drainCase } from "./cases/drain.ts";
 import { echoCase } from "./cases/echo.ts";
+import { journalCase } from "./cases/journal.ts";
 import { keeperMemoryCase, memoryCase } from "./cases/memory.ts";
 import { openSandboxCase } from "./cases/opensandbox.ts";
 import { sdkTortureCase } from "./cases/sdk-torture.ts";
@@ -56,6 +57,7 @@ const resultsFile = `${resultsFolder}${isQuick ? "quick" : "latest"}.json`;
 
 const cases: readonly Case[] = [
 	ptyCase(isQuick),
+	journalCase(isQuick),
 	pipeCase(isQuick),
 	echoCase(isQuick),
 	startCase(isQuick),

@@ -1,6 +1,6 @@
 /** How fast output passes through us, beside a C program that does nothing but read: on a terminal, and on a pipe. */
 
-import { type Case, extraPercent, ratio, type Sample, type Variant } from "../case.ts";
+import { type Case, ratio, type Sample, type Variant } from "../case.ts";
 import type { ThroughputInput } from "../programs/throughput.ts";
 import type { Payload, Workshop } from "../workshop.ts";
 
@@ -39,12 +39,6 @@ export function ptyCase(isQuick: boolean): Case {
 		metrics,
 		bars: [
 			{ title: "in process, MB/s to C", value: ratio("rate", "in process", bare.name), digits: 2, atLeast: 0.9 },
-			{
-				title: "journal's extra CPU in process, %",
-				value: extraPercent("cpu", "in process, journal", "in process"),
-				digits: 0,
-				atMost: 15,
-			},
 			{ title: "keeper, MB/s to in process", value: ratio("rate", "keeper", "in process"), digits: 2, atLeast: 0.9 },
 			{
 				title: "keeper with journal, MB/s to in process with journal",
