@@ -25,6 +25,8 @@ export type ExecLimits = {
 	readonly closedMs: number;
 	/** How long a session waits for its client to come back. */
 	readonly detachedMs: number;
+	/** How many wait so at once; one more, and the one that waited for longest is over. */
+	readonly detachedSessions: number;
 	readonly pingMs: number;
 	/** How long a connection may keep silent when another wants its session. */
 	readonly probeMs: number;
@@ -53,6 +55,7 @@ export const defaultLimits: ExecLimits = {
 	queuedWriteBytes: MiB,
 	closedMs: 30_000,
 	detachedMs: 30_000,
+	detachedSessions: 1_000,
 	pingMs: 30_000,
 	probeMs: 5_000,
 	messageBytes: 64 * MiB,

@@ -15,6 +15,8 @@ export type ExecSessionOptions = ProcessesOptions & {
 	readonly id: string;
 	/** Whose it is; nobody else can come back to it. */
 	readonly owner: string;
+	/** Called when its client is gone, and when it has come back. */
+	readonly onWaiting: (isWaiting: boolean) => void;
 	/** Called when its time is over. */
 	readonly onExpired: () => void;
 };
@@ -43,6 +45,7 @@ export class ExecSession {
 		}
 		clearTimeout(this.#expiry);
 		this.#attachment = attachment;
+		this.#options.onWaiting(false);
 		this.processes.attach(attachment.watcher);
 	}
 
@@ -56,6 +59,7 @@ export class ExecSession {
 		this.#attachment = undefined;
 		this.processes.detach();
 		this.#expiry = setTimeout(this.#options.onExpired, this.#options.limits.detachedMs).unref();
+		this.#options.onWaiting(true);
 	}
 
 	async end(): Promise<void> {

@@ -9,6 +9,8 @@ export type ExecSessionsOptions = ProcessesOptions & { readonly newUuid: () => s
 export class ExecSessions {
 	readonly #options: ExecSessionsOptions;
 	readonly #sessions = new Map<string, ExecSession>();
+	/** Those without a connection, in the order in which they lost it. */
+	readonly #waiting = new Set<ExecSession>();
 
 	constructor(options: ExecSessionsOptions) {
 		this.#options = options;
@@ -16,7 +18,13 @@ export class ExecSessions {
 
 	create(owner: string): ExecSession {
 		const id = this.#options.newUuid();
-		const session = new ExecSession({ ...this.#options, id, owner, onExpired: () => void this.#end(session) });
+		const session = new ExecSession({
+			...this.#options,
+			id,
+			owner,
+			onWaiting: (isWaiting) => this.#setWaiting(session, isWaiting),
+			onExpired: () => void this.#end(session),
+		});
 		this.#sessions.set(id, session);
 		return session;
 	}
@@ -33,8 +41,16 @@ export class ExecSessions {
 		await Promise.all([...this.#sessions.values()].map((session) => this.#end(session)));
 	}
 
+	#setWaiting(session: ExecSession, isWaiting: boolean): void {
+		this.#waiting.delete(session);
+		if (isWaiting) this.#waiting.add(session);
+		const [longest] = this.#waiting;
+		if (longest !== undefined && this.#waiting.size > this.#options.limits.detachedSessions) void this.#end(longest);
+	}
+
 	async #end(session: ExecSession): Promise<void> {
 		this.#sessions.delete(session.id);
+		this.#waiting.delete(session);
 		await session.end();
 	}
 }

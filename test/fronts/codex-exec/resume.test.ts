@@ -119,6 +119,27 @@ describe("a lost connection", () => {
 		await expect(back(exec, client)).rejects.toEqual(new RpcFailure(-32600, `unknown session id ${client.sessionId}`));
 	});
 
+	it("when too many wait, the one that waited for longest is gone, and one that came back is not", async () => {
+		const exec = await startExec({ limits: { detachedSessions: 2 } });
+		const clients: ExecClient[] = [];
+		for (let n = 0; n < 4; n++) {
+			const client = await exec.client();
+			await client.start("p", sh("exec sleep 30"));
+			clients.push(client);
+		}
+		const [first, second, third, fourth] = clients as [ExecClient, ExecClient, ExecClient, ExecClient];
+		await lose(first);
+		await lose(second);
+		await back(exec, first);
+		await lose(third);
+		await lose(fourth);
+		// Whoever is back was seen to be gone before.
+		await back(exec, fourth);
+		await back(exec, third);
+		for (const client of [first, third, fourth]) expect(await client.read("p")).toMatchObject({ exited: false });
+		await expect(back(exec, second)).rejects.toEqual(new RpcFailure(-32600, `unknown session id ${second.sessionId}`));
+	});
+
 	it("each return gives the whole time again", async () => {
 		const exec = await startExec({ limits: { detachedMs: 400 } });
 		const client = await exec.client();
