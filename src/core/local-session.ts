@@ -7,6 +7,7 @@ import { SessionError } from "./errors.ts";
 import type { Fact, Item, Mark, Size, Start } from "./event.ts";
 import { InputQueue } from "./input.ts";
 import { WriterLease } from "./lease.ts";
+import { Listeners } from "./listeners.ts";
 import { Log } from "./log.ts";
 import { checkSize, type KillOptions, type Process, type Spawn } from "./process.ts";
 import type {
@@ -26,8 +27,6 @@ export type LocalSessionOptions = {
 	readonly spawn: Spawn;
 	readonly clock: Clock;
 	readonly archive?: Archive | undefined;
-	/** Called in the same turn as each event that changes the state. */
-	readonly onState?: (state: State) => void;
 	/** Hears of our own bugs, and of a program that can't be ended. */
 	readonly onFailure?: (error: unknown) => void;
 };
@@ -38,7 +37,7 @@ export class LocalSession implements Session {
 	readonly #clock: Clock;
 	readonly #lease = new WriterLease();
 	readonly #input: InputQueue;
-	readonly #onState: ((state: State) => void) | undefined;
+	readonly #watchers = new Listeners<State>();
 	readonly #onFailure: ((error: unknown) => void) | undefined;
 	#process: Process | undefined;
 	#isPaused = false;
@@ -59,7 +58,6 @@ export class LocalSession implements Session {
 	private constructor(start: SessionStart, options: LocalSessionOptions) {
 		this.spec = start.spec;
 		this.#clock = options.clock;
-		this.#onState = options.onState;
 		this.#onFailure = options.onFailure;
 		this.#state = initialState(start.command.size);
 		this.#lastActivity = options.clock.now();
@@ -78,6 +76,10 @@ export class LocalSession implements Session {
 
 	get state(): State {
 		return this.#state;
+	}
+
+	watch(listener: (state: State) => void): () => void {
+		return this.#watchers.add(listener);
 	}
 
 	async info(): Promise<SessionInfo> {
@@ -165,7 +167,7 @@ export class LocalSession implements Session {
 			for (const cancel of this.#timers) cancel();
 			this.#timers.clear();
 		}
-		this.#onState?.(this.#state);
+		this.#watchers.tell(this.#state);
 	}
 
 	#perform(act: Act): Promise<void> | void {

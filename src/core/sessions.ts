@@ -1,6 +1,7 @@
 /** The collection of sessions that fronts work on. */
 
 import { SessionError } from "./errors.ts";
+import { Listeners } from "./listeners.ts";
 import type { Session, SessionStart } from "./session.ts";
 import { isEnded } from "./state.ts";
 
@@ -14,11 +15,11 @@ export interface Sessions {
 	remove(id: string, by?: string): Promise<void>;
 	/** Forgets a session that has ended, and everything kept of it. What its program left behind lives on. */
 	forget(id: string): Promise<void>;
-	/** Calls back in the same turn as a session is created or removed, until the returned function is called. */
+	/** Calls back in the same turn as a session is created, changes its state or is removed, until the returned function is called. */
 	watch(listener: (change: SessionsChange) => void): () => void;
 }
 
-export type SessionsChange = { readonly kind: "created" | "removed"; readonly session: Session };
+export type SessionsChange = { readonly kind: "created" | "changed" | "removed"; readonly session: Session };
 
 /** Where sessions live: starts them there, and forgets what was kept of them. */
 export interface Home {
@@ -47,7 +48,7 @@ export class LocalSessions implements Sessions {
 	/** The workspaces of starts under way, which count as running, so that a burst can't pass the limit. */
 	readonly #starting: string[] = [];
 	readonly #startingNames = new Set<string>();
-	readonly #listeners = new Set<(change: SessionsChange) => void>();
+	readonly #watchers = new Listeners<SessionsChange>();
 
 	constructor(options: LocalSessionsOptions) {
 		this.#options = options;
@@ -55,7 +56,7 @@ export class LocalSessions implements Sessions {
 
 	/** Takes in a session that was there before us. */
 	adopt(session: Session): void {
-		this.#sessions.set(session.id, session);
+		this.#add(session);
 	}
 
 	async create(start: SessionStart): Promise<Session> {
@@ -67,8 +68,8 @@ export class LocalSessions implements Sessions {
 		if (name !== null) this.#startingNames.add(name);
 		try {
 			const session = await this.#homeOf(start.spec.durable).start(start);
-			this.#sessions.set(id, session);
-			this.#tell({ kind: "created", session });
+			this.#add(session);
+			this.#watchers.tell({ kind: "created", session });
 			this.#forgetOldest();
 			return session;
 		} finally {
@@ -98,8 +99,7 @@ export class LocalSessions implements Sessions {
 	}
 
 	watch(listener: (change: SessionsChange) => void): () => void {
-		this.#listeners.add(listener);
-		return () => this.#listeners.delete(listener);
+		return this.#watchers.add(listener);
 	}
 
 	/** Ends what can't outlive this process, all at once. */
@@ -108,14 +108,18 @@ export class LocalSessions implements Sessions {
 		await Promise.all(transient.map((session) => session.kill({ reason: "killed", by: "server" })));
 	}
 
-	async #drop(session: Session, how: { readonly isKilled: boolean }): Promise<void> {
-		// Two may do so at once, and wait for the same end.
-		if (this.#sessions.delete(session.id)) this.#tell({ kind: "removed", session });
-		await this.#homeOf(session.spec.durable).forget(session, how);
+	#add(session: Session): void {
+		this.#sessions.set(session.id, session);
+		session.watch(() => {
+			// Not after it was said to be removed.
+			if (this.#sessions.get(session.id) === session) this.#watchers.tell({ kind: "changed", session });
+		});
 	}
 
-	#tell(change: SessionsChange): void {
-		for (const listener of this.#listeners) listener(change);
+	async #drop(session: Session, how: { readonly isKilled: boolean }): Promise<void> {
+		// Two may do so at once, and wait for the same end.
+		if (this.#sessions.delete(session.id)) this.#watchers.tell({ kind: "removed", session });
+		await this.#homeOf(session.spec.durable).forget(session, how);
 	}
 
 	#homeOf(isDurable: boolean): Home {

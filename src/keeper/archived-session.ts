@@ -27,6 +27,11 @@ export class ArchivedSession implements Session {
 		return this.spec.id;
 	}
 
+	/** It changes no more. */
+	watch(): () => void {
+		return () => {};
+	}
+
 	async info(): Promise<SessionInfo> {
 		const log = await this.#opened();
 		return {

@@ -136,9 +136,9 @@ export class Host {
 				spawn: this.#spawn,
 				clock,
 				archive: this.#journal,
-				onState: (state) => this.#announce(state),
 				onFailure: report,
 			});
+			session.watch((state) => this.#announce(state));
 			const { pid } = await session.info();
 			this.#record = { directory, content: { ...record, pid, ended: null } };
 			await writeRecord(directory, this.#record.content);

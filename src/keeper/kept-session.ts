@@ -6,6 +6,7 @@
 
 import { SessionError } from "../core/errors.ts";
 import { type Item, isFinal, type Mark, type Start } from "../core/event.ts";
+import { Listeners } from "../core/listeners.ts";
 import type { KillOptions } from "../core/process.ts";
 import type {
 	Act,
@@ -34,6 +35,7 @@ export class KeptSession implements Session {
 	readonly spec: SessionSpec;
 	readonly #caretaker: Caretaker;
 	#state: State;
+	readonly #watchers = new Listeners<State>();
 	/** Where the newest event stands that anybody has seen here: what the journal may not have got. */
 	#seen: Mark = { seq: 1, offset: 0 };
 	/** The keeper, or what is left; pending while it is not known which. */
@@ -53,6 +55,10 @@ export class KeptSession implements Session {
 
 	get state(): State {
 		return this.#state;
+	}
+
+	watch(listener: (state: State) => void): () => void {
+		return this.#watchers.add(listener);
 	}
 
 	get seen(): Mark {
@@ -215,8 +221,13 @@ export class KeptSession implements Session {
 		this.#seen = { seq: item.seq + 1, offset: item.offset + length };
 	}
 
-	#learn(link: KeeperLink, state: State): void {
+	#setState(state: State): void {
 		this.#state = state;
+		this.#watchers.tell(state);
+	}
+
+	#learn(link: KeeperLink, state: State): void {
+		this.#setState(state);
 		// The keeper may go now: all that is left is in the journal, or will be when it goes.
 		if (isEnded(state) && this.spec.retention.journalBytes > 0) {
 			link.call({ do: "quit", force: false }, { isLong: true }).catch(() => {});
@@ -235,8 +246,8 @@ export class KeptSession implements Session {
 		const found = await this.#caretaker.recover(this);
 		this.#finding = undefined;
 		if (isLink(found)) return this.connected(found);
-		this.#state = found.state;
 		this.#home = found;
+		this.#setState(found.state);
 	}
 }
 

@@ -2,6 +2,7 @@
 
 import { beforeEach, describe, expect, test } from "vitest";
 import type { Session, SessionStart } from "../../src/core/session.ts";
+import type { State } from "../../src/core/state.ts";
 import { brief, eventually, itemsUntil, outputUntil, textOf, write } from "../helpers/reading.ts";
 import { shell, startOf } from "../helpers/starts.ts";
 
@@ -49,6 +50,23 @@ export function sessionContract(where: string, open: () => Promise<(start: Sessi
 			const items = await itemsUntil(session, { offset: 0 });
 			expect(textOf(items)).toContain("7");
 			expect(session.state.exit).toMatchObject({ signal: "SIGHUP", reason: "idle" });
+		});
+
+		test("tells whoever watches of each state that it comes to, until they stop", async () => {
+			const session = await start(shell("read go; exit 3"));
+			const seen: string[] = [];
+			const left: string[] = [];
+			const look = ({ status, size, exit }: State) => `${status} ${size.cols} ${exit?.code}`;
+			session.watch((state) => seen.push(look(state)));
+			const leave = session.watch((state) => left.push(look(state)));
+			await session.act({ kind: "resize", size: { cols: 99, rows: 24 } });
+			await eventually("the size", () => seen.length > 0);
+			leave();
+			await write(session, "\n");
+			await itemsUntil(session, { offset: 0 });
+			await eventually("the end", () => session.state.status === "closed");
+			expect(seen).toEqual(["running 99 undefined", "exited 99 3", "closed 99 3"]);
+			expect(left).toEqual(["running 99 undefined"]);
 		});
 
 		test("says who killed it", async () => {

@@ -41,17 +41,17 @@ describe("the sessions of a node", () => {
 		await sessions.remove(first.id);
 	});
 
-	test("are watched: whoever asks hears of each that comes and goes, once", async () => {
+	test("are watched: whoever asks hears of each that comes, changes and goes, once", async () => {
 		open();
 		const heard: string[] = [];
-		const unwatch = sessions.watch(({ kind, session }) => heard.push(`${kind} ${session.id}`));
+		const unwatch = sessions.watch(({ kind, session }) => heard.push(`${kind} ${session.state.status}`));
 		const { id } = await sessions.create(idle());
-		expect(heard).toEqual([`created ${id}`]);
+		expect(heard).toEqual(["created running"]);
 		await Promise.all([sessions.remove(id), sessions.remove(id)]);
-		expect(heard).toEqual([`created ${id}`, `removed ${id}`]);
+		expect(heard).toEqual(["created running", "changed exited", "changed closed", "removed closed"]);
 		unwatch();
 		await sessions.create(idle());
-		expect(heard).toHaveLength(2);
+		expect(heard).toHaveLength(4);
 	});
 
 	test("are limited in number, also when many are started at once", async () => {

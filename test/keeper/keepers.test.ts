@@ -153,8 +153,11 @@ describe("when a keeper dies", () => {
 		const { keeper } = await site.record(session.id);
 		await journaled(site, session);
 		const rest = itemsUntil(session, { offset: 0 });
+		const told: string[] = [];
+		session.watch(({ status }) => told.push(status));
 		process.kill(keeper.pid, "SIGKILL");
 		const items = await rest;
+		expect(told).toEqual(["lost"]);
 		expect(textOf(items)).toBe("up\r\n");
 		expect(items.at(-1)).toMatchObject({ kind: "lost" });
 		expect(session.state).toMatchObject({ status: "lost", exit: null });

@@ -6,12 +6,6 @@ import type { Sessions } from "../../core/sessions.ts";
 import { isEnded } from "../../core/state.ts";
 import { type FeedEvent, limits } from "../../protocol/messages.ts";
 
-/**
- * How often the states are looked at. A session tells its state to whoever asks, wherever it lives, but
- * calls nobody back; a look at a thousand of them takes less than a millisecond.
- */
-const LOOK_MS = 100;
-
 type Numbered = { readonly number: number; readonly event: FeedEvent };
 
 export type FeedOptions = {
@@ -23,7 +17,6 @@ export type FeedOptions = {
 
 export class Feed {
 	readonly #options: FeedOptions;
-	readonly #sessions: Sessions;
 	readonly #change = new Change();
 	/** The newest events; their numbers are dense. */
 	readonly #events: Numbered[] = [];
@@ -34,7 +27,6 @@ export class Feed {
 	/** Listens until the signal aborts. What is there already is not news. */
 	constructor(sessions: Sessions, options: FeedOptions, signal: AbortSignal) {
 		this.#options = options;
-		this.#sessions = sessions;
 		for (const session of sessions.list()) this.#know(session);
 		const unwatch = sessions.watch(({ kind, session }) => {
 			if (kind === "created") {
@@ -47,10 +39,7 @@ export class Feed {
 				this.#add("removed", session);
 			}
 		});
-		const timer = setInterval(() => this.#lookAtAll(), LOOK_MS);
-		timer.unref();
 		const stop = () => {
-			clearInterval(timer);
 			unwatch();
 			this.#change.happen();
 		};
@@ -99,10 +88,6 @@ export class Feed {
 	#know(session: Session): void {
 		const { state } = session;
 		this.#told.set(session, { exited: state.exit !== null, ended: isEnded(state) });
-	}
-
-	#lookAtAll(): void {
-		for (const session of this.#sessions.list()) this.#look(session);
 	}
 
 	#look(session: Session): void {

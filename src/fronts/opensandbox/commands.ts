@@ -63,7 +63,7 @@ export class Commands {
 		// In the same turn as the session is there, or is not any more: no command is ever unknown in between.
 		this.#unwatch = parts.sessions.watch(({ kind, session }) => {
 			if (kind === "created") this.#add(session);
-			else this.#remember(session);
+			if (kind === "removed") this.#remember(session);
 		});
 	}
 
