@@ -5,7 +5,7 @@ import type { FastifyReply, FastifyRequest } from "fastify";
 import { isAllowedOrigin, type Origins } from "../access/origin.ts";
 import { SessionError } from "../core/errors.ts";
 import { type Authorize, type Caller, checkCreation, type Front, type Principal } from "../fronts/front.ts";
-import { ticketOf } from "../fronts/native/tickets.ts";
+import { ticketOf } from "../fronts/native/access/tickets.ts";
 
 /** Counts failed credentials by address; how long that one has to wait, in milliseconds. */
 export type NoteFailure = (address: string) => number;

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
-import { watchLiveness } from "../../src/fronts/native/liveness.ts";
+import { watchLiveness } from "../../src/fronts/native/socket/liveness.ts";
 
 const limits = { pingMs: 15_000, deadMs: 10_000, lagMs: 2_000 };
 let received = 0;

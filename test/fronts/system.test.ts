@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { fastify } from "fastify";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { Access } from "../../src/fronts/front.ts";
-import { createAccessFront } from "../../src/fronts/native/access.ts";
+import { createAccessFront } from "../../src/fronts/native/access/access.ts";
 import { createNativeFront } from "../../src/fronts/native/front.ts";
 import type { NativeParts } from "../../src/fronts/native/parts.ts";
 import { closeCodes } from "../../src/protocol/socket.ts";

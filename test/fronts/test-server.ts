@@ -9,7 +9,7 @@ import { inProcess } from "../../src/core/in-process.ts";
 import { type Home, LocalSessions } from "../../src/core/sessions.ts";
 import type { Front, Principal, Right } from "../../src/fronts/front.ts";
 import { createNativeFront } from "../../src/fronts/native/front.ts";
-import type { SocketLimits } from "../../src/fronts/native/socket-limits.ts";
+import type { SocketLimits } from "../../src/fronts/native/socket/limits.ts";
 import { createId, createPrepare } from "../../src/fronts/prepare.ts";
 import { adminOnly, listen, type Route } from "../../src/server/listen.ts";
 

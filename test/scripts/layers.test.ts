@@ -55,6 +55,20 @@ const layers: { file: string; allowed: string[]; refused: string[] }[] = [
 		refused: ["../prepare.ts", "../codex-exec/y.ts", "../../backends/y.ts", "../../journal/y.ts", "../../server/y.ts"],
 	},
 	{
+		file: "src/fronts/native/socket/x.ts",
+		allowed: [
+			"./y.ts",
+			"../y.ts",
+			"../access/y.ts",
+			"../../front.ts",
+			"../../upgrade.ts",
+			"../../../core/log.ts",
+			"../../../protocol/y.ts",
+			"fastify",
+		],
+		refused: ["../../prepare.ts", "../../codex-exec/y.ts", "../../../backends/y.ts", "../../../server/y.ts"],
+	},
+	{
 		file: "src/client/x.ts",
 		allowed: ["./y.ts", "../protocol/y.ts"],
 		refused: ["node:http", "../core/errors.ts", "commander"],

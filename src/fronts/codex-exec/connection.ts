@@ -14,21 +14,21 @@
 import { Change } from "../../core/change.ts";
 import type { Session } from "../../core/session.ts";
 import type { Principal, StartRequest } from "../front.ts";
-import { failure, type Message, malformedAnswer, parseMessage, result } from "./envelope.ts";
 import { createEnvironmentMethods, environmentInfo } from "./environment-info.ts";
 import { toRpcError } from "./errors.ts";
-import { FileHandles } from "./file-handles.ts";
-import { createFileMethods } from "./files.ts";
-import { Inbox } from "./inbox.ts";
+import { FileHandles } from "./files/handles.ts";
+import { createFileMethods } from "./files/methods.ts";
 import type { ExecLimits } from "./limits.ts";
-import type { Family, Methods } from "./methods.ts";
-import { Notifications } from "./notifications.ts";
-import { object, optional, string } from "./params.ts";
-import { createProcessMethods } from "./process-methods.ts";
-import { RpcError, rpcCodes } from "./rpc-error.ts";
+import { createProcessMethods } from "./processes/methods.ts";
+import { failure, type Message, malformedAnswer, parseMessage, result } from "./rpc/envelope.ts";
+import { RpcError, rpcCodes } from "./rpc/error.ts";
+import { Inbox } from "./rpc/inbox.ts";
+import type { Family, Methods } from "./rpc/methods.ts";
+import { Notifications } from "./rpc/notifications.ts";
+import { object, optional, string } from "./rpc/params.ts";
+import type { Wire } from "./rpc/wire.ts";
 import type { Attachment, ExecSession } from "./session.ts";
 import type { ExecSessions } from "./sessions.ts";
-import type { Wire } from "./wire.ts";
 
 export type ConnectionOptions = {
 	readonly wire: Wire;

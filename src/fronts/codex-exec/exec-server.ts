@@ -5,8 +5,8 @@ import type { Sessions } from "../../core/sessions.ts";
 import { checkCreation, type Prepare, type Principal, type StartRequest } from "../front.ts";
 import { Connection } from "./connection.ts";
 import { defaultLimits, type ExecLimits } from "./limits.ts";
+import type { Wire } from "./rpc/wire.ts";
 import { ExecSessions } from "./sessions.ts";
-import type { Wire } from "./wire.ts";
 
 export type ExecServerParts = {
 	readonly sessions: Sessions;

@@ -1,8 +1,8 @@
 /** What of a client outlives its connection: its processes, for as long as it may take to come back. */
 
-import type { Watcher } from "./process.ts";
-import { ExecProcesses, type ProcessesOptions } from "./processes.ts";
-import { RpcError, rpcCodes } from "./rpc-error.ts";
+import type { Watcher } from "./processes/process.ts";
+import { ExecProcesses, type ProcessesOptions } from "./processes/processes.ts";
+import { RpcError, rpcCodes } from "./rpc/error.ts";
 
 /** A connection as its session sees it. */
 export type Attachment = {

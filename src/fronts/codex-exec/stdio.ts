@@ -3,7 +3,7 @@
 import { setMaxListeners } from "node:events";
 import type { Readable, Writable } from "node:stream";
 import type { ExecServer } from "./exec-server.ts";
-import type { Wire } from "./wire.ts";
+import type { Wire } from "./rpc/wire.ts";
 
 export type Stdio = { readonly input: Readable; readonly output: Writable };
 

@@ -5,7 +5,7 @@ import type { Socket } from "node:net";
 import type { WebSocket } from "ws";
 import type { Connection } from "./connection.ts";
 import type { ExecLimits } from "./limits.ts";
-import type { Wire } from "./wire.ts";
+import type { Wire } from "./rpc/wire.ts";
 
 /** How soon the kernel asks after a peer that is silent. */
 const KEEP_ALIVE_MS = 15_000;

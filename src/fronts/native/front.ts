@@ -13,7 +13,7 @@ import { describeRoutes } from "./openapi.ts";
 import { addOutput } from "./output.ts";
 import type { NativeApp, NativeParts } from "./parts.ts";
 import { addSessions } from "./sessions.ts";
-import { addSocket } from "./socket.ts";
+import { addSocket } from "./socket/socket.ts";
 import { addSystem } from "./system.ts";
 import { createTraffic } from "./traffic.ts";
 import { compileValidator } from "./validation.ts";

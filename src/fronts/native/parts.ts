@@ -8,7 +8,7 @@ import type { Session } from "../../core/session.ts";
 import type { Sessions } from "../../core/sessions.ts";
 import type { Hosting, Prepare, Right } from "../front.ts";
 import type { Metric } from "./metrics.ts";
-import type { SocketLimits } from "./socket-limits.ts";
+import type { SocketLimits } from "./socket/limits.ts";
 
 export type NativeParts = {
 	readonly sessions: Sessions;

@@ -2,14 +2,14 @@
 
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import type { Authorize, Front, Hosting } from "../front.ts";
-import { addCommands } from "./command-routes.ts";
+import { addCommands } from "./command/routes.ts";
 import { answerErrors, unauthorized } from "./errors.ts";
 import { addInterrupts } from "./interrupts.ts";
 import { sendNothing } from "./nothing.ts";
 import type { OpenSandboxParts } from "./parts.ts";
-import { addPty } from "./pty.ts";
-import { addSessions } from "./session-routes.ts";
-import { addSessionSocket } from "./session-socket.ts";
+import { addPty } from "./pty/routes.ts";
+import { addSessions } from "./session/routes.ts";
+import { addSessionSocket } from "./session/socket.ts";
 
 export function createOpenSandboxFront(parts: OpenSandboxParts): Front {
 	return {

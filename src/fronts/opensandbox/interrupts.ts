@@ -2,13 +2,13 @@
 
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import type { Hosting } from "../front.ts";
-import type { BashSessions } from "./bash-sessions.ts";
-import { findCommand } from "./command-routes.ts";
-import type { Commands } from "./commands.ts";
+import type { Commands } from "./command/commands.ts";
+import { findCommand } from "./command/routes.ts";
 import { ExecdError } from "./errors.ts";
 import { sendNothing } from "./nothing.ts";
 import type { OpenSandboxParts } from "./parts.ts";
 import { checkMay, may, workspace } from "./rights.ts";
+import type { BashSessions } from "./session/bash-sessions.ts";
 import { untilDelivered } from "./stopping.ts";
 import { defaultTimes } from "./times.ts";
 

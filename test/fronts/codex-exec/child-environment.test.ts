@@ -6,7 +6,7 @@ import {
 	type EnvironmentPolicy,
 	environmentPolicy,
 	matches,
-} from "../../../src/fronts/codex-exec/child-environment.ts";
+} from "../../../src/fronts/codex-exec/processes/child-environment.ts";
 import { refusalOf } from "./calls.ts";
 
 const all: EnvironmentPolicy = {

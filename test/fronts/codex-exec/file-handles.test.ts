@@ -3,8 +3,8 @@
 import { execFileSync } from "node:child_process";
 import { readdir, readlink, rm, symlink, writeFile } from "node:fs/promises";
 import { expect, test } from "vitest";
-import { FileHandles } from "../../../src/fronts/codex-exec/file-handles.ts";
-import { createFileMethods } from "../../../src/fronts/codex-exec/files.ts";
+import { FileHandles } from "../../../src/fronts/codex-exec/files/handles.ts";
+import { createFileMethods } from "../../../src/fronts/codex-exec/files/methods.ts";
 import { temporaryDirectory } from "../../helpers/temporary.ts";
 import { type Call, caller, uriBelow } from "./calls.ts";
 

@@ -4,9 +4,9 @@ import { execFileSync } from "node:child_process";
 import { mkdir, symlink, writeFile } from "node:fs/promises";
 import { dirname } from "node:path";
 import { describe, expect, test } from "vitest";
-import { FileHandles } from "../../../src/fronts/codex-exec/file-handles.ts";
-import { createFileMethods } from "../../../src/fronts/codex-exec/files.ts";
-import { toPathUri } from "../../../src/fronts/codex-exec/path-uri.ts";
+import { FileHandles } from "../../../src/fronts/codex-exec/files/handles.ts";
+import { createFileMethods } from "../../../src/fronts/codex-exec/files/methods.ts";
+import { toPathUri } from "../../../src/fronts/codex-exec/rpc/path-uri.ts";
 import { temporaryDirectory } from "../../helpers/temporary.ts";
 import { below, caller, uriBelow } from "./calls.ts";
 

@@ -18,12 +18,12 @@ import {
 } from "node:fs/promises";
 import { createServer } from "node:net";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { listDirectory } from "../../../src/fronts/codex-exec/directory.ts";
-import { errorText, fromSystem } from "../../../src/fronts/codex-exec/file-errors.ts";
-import { FileHandles } from "../../../src/fronts/codex-exec/file-handles.ts";
-import { createFileMethods } from "../../../src/fronts/codex-exec/files.ts";
-import { toPathUri } from "../../../src/fronts/codex-exec/path-uri.ts";
-import { RpcError } from "../../../src/fronts/codex-exec/rpc-error.ts";
+import { listDirectory } from "../../../src/fronts/codex-exec/files/directory.ts";
+import { errorText, fromSystem } from "../../../src/fronts/codex-exec/files/errors.ts";
+import { FileHandles } from "../../../src/fronts/codex-exec/files/handles.ts";
+import { createFileMethods } from "../../../src/fronts/codex-exec/files/methods.ts";
+import { RpcError } from "../../../src/fronts/codex-exec/rpc/error.ts";
+import { toPathUri } from "../../../src/fronts/codex-exec/rpc/path-uri.ts";
 import { temporaryDirectory } from "../../helpers/temporary.ts";
 import { below, caller, outcome, uriBelow } from "./calls.ts";
 

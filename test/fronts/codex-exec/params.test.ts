@@ -13,7 +13,7 @@ import {
 	optional,
 	string,
 	unsigned,
-} from "../../../src/fronts/codex-exec/params.ts";
+} from "../../../src/fronts/codex-exec/rpc/params.ts";
 import { refusalOf } from "./calls.ts";
 
 const write = object({ processId: string, chunk: bytes, writeId: string });

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from "vitest";
-import { Retained } from "../../../src/fronts/codex-exec/retained.ts";
+import { Retained } from "../../../src/fronts/codex-exec/processes/retained.ts";
 import type { ExecClient } from "./exec-client.ts";
 import { type Exec, sh, startExec } from "./exec-harness.ts";
 import { ProcessLog } from "./process-log.ts";

@@ -2,7 +2,7 @@
 
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { Holder } from "../../../src/fronts/opensandbox/holder.ts";
+import { Holder } from "../../../src/fronts/opensandbox/socket/holder.ts";
 
 test("6.2: a second try fails, and succeeds once the first has left", () => {
 	const holder = new Holder();

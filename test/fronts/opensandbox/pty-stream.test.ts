@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 import { systemClock } from "../../../src/backends/clock.ts";
 import { follow } from "../../../src/core/cursor.ts";
 import { Log } from "../../../src/core/log.ts";
-import { type Link, PtyReader, REPLAY_BYTES, type StreamItem } from "../../../src/fronts/opensandbox/pty-stream.ts";
+import { type Link, PtyReader, REPLAY_BYTES, type StreamItem } from "../../../src/fronts/opensandbox/pty/stream.ts";
 
 /** Bytes that show where they stand. */
 function bytesAt(offset: number, length: number): Buffer {

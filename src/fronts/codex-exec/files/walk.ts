@@ -1,0 +1,150 @@
+/** `fs/walk`: everything below a directory, breadth first, as far as several budgets go. */
+
+import { lstat, realpath, stat } from "node:fs/promises";
+import { RpcError, rpcCodes } from "../rpc/error.ts";
+import { boolean, type Decode, object, optional, unsigned } from "../rpc/params.ts";
+import { toPathUri } from "../rpc/path-uri.ts";
+import { type DirectoryEntry, listDirectory } from "./directory.ts";
+import { errorText } from "./errors.ts";
+import { join } from "./paths.ts";
+
+export type WalkOptions = {
+	/** Directories deeper than this are listed and not entered; zero is the root alone. */
+	readonly maxDepth: number;
+	/** Directories entered, with the root. */
+	readonly maxDirectories: number;
+	/** Entries looked at, whether listed or not. */
+	readonly maxEntries: number;
+	readonly followDirectorySymlinks: boolean;
+	/** Directories with a dot before their name are then listed and not entered. */
+	readonly pruneHiddenDirectories: boolean;
+};
+
+export const walkOptions: Decode<WalkOptions> = object({
+	maxDepth: unsigned,
+	maxDirectories: unsigned,
+	maxEntries: unsigned,
+	followDirectorySymlinks: boolean,
+	pruneHiddenDirectories: optional(boolean, false),
+});
+
+type Entry = { readonly path: string; readonly kind: "directory" | "file" };
+
+/** Something that could not be looked at. */
+type Problem = { readonly path: string; readonly message: string };
+
+export type WalkResult = {
+	readonly entries: readonly Entry[];
+	readonly errors: readonly Problem[];
+	/** Whether a budget kept something out of the result. */
+	readonly truncated: boolean;
+};
+
+const MAX_DEPTH = 64;
+const MAX_DIRECTORIES = 10_000;
+const MAX_ENTRIES = 50_000;
+
+/** The answer stays about this small; an item counts its texts and what JSON puts around them. */
+const MAX_RESPONSE_BYTES = 4 * 1024 * 1024;
+const ITEM_OVERHEAD_BYTES = 64;
+
+const DOT = 0x2e;
+
+/** What a walk comes by; `truncated` is where it left something out. */
+type Found = Entry | Problem | "truncated";
+
+export async function walk(root: Buffer, options: WalkOptions, signal: AbortSignal): Promise<WalkResult> {
+	checkLimits(options);
+	const entries: Entry[] = [];
+	const errors: Problem[] = [];
+	let truncated = false;
+	let bytes = 0;
+	for await (const found of below(root, options, signal)) {
+		if (found === "truncated") {
+			truncated = true;
+			continue;
+		}
+		bytes += ITEM_OVERHEAD_BYTES + found.path.length + ("message" in found ? found.message.length : 0);
+		if (bytes > MAX_RESPONSE_BYTES) return { entries, errors, truncated: true };
+		if ("kind" in found) entries.push(found);
+		else errors.push(found);
+	}
+	return { entries, errors, truncated };
+}
+
+async function* below(root: Buffer, options: WalkOptions, signal: AbortSignal): AsyncGenerator<Found> {
+	if (!(await isEntered(root, options))) return;
+	const identity = options.followDirectorySymlinks ? canonical : spelled;
+	// Directories by a name that is the same whichever link one came by: this is the end of every cycle.
+	const met = new Set([await identity(root)]);
+	const queue = [{ directory: root, depth: 0 }];
+	let looked = 0;
+	// The queue only grows, while it is gone through, so its length is the number of directories entered.
+	for (const { directory, depth } of queue) {
+		const listed = await attempt(directory, () => listDirectory(directory, signal));
+		if ("message" in listed) {
+			yield listed;
+			continue;
+		}
+		for (const entry of listed.value.sort((a, b) => Buffer.compare(a.name, b.name))) {
+			if (looked++ === options.maxEntries) {
+				yield "truncated";
+				return;
+			}
+			const kind = kindOf(entry, options);
+			if (!kind) continue;
+			const path = join(directory, entry.name);
+			yield { path: toPathUri(path), kind };
+			const isHidden = options.pruneHiddenDirectories && entry.name[0] === DOT;
+			if (kind === "file" || depth === options.maxDepth || isHidden) continue;
+			const known = await attempt(path, () => identity(path));
+			if ("message" in known) yield known;
+			else if (met.has(known.value)) continue;
+			else if (queue.length === options.maxDirectories) yield "truncated";
+			else {
+				met.add(known.value);
+				queue.push({ directory: path, depth: depth + 1 });
+			}
+		}
+	}
+}
+
+/** A root that is no directory has nothing below it. */
+async function isEntered(root: Buffer, { followDirectorySymlinks }: WalkOptions): Promise<boolean> {
+	if (!(await stat(root)).isDirectory()) return false;
+	return followDirectorySymlinks || !(await lstat(root)).isSymbolicLink();
+}
+
+/** Links to files are left out, links to directories unless they are asked for, and what is neither. */
+function kindOf(entry: DirectoryEntry, { followDirectorySymlinks }: WalkOptions): Entry["kind"] | undefined {
+	if (entry.isSymlink && !(entry.isDirectory && followDirectorySymlinks)) return undefined;
+	if (entry.isDirectory) return "directory";
+	return entry.isFile ? "file" : undefined;
+}
+
+/** What could not be looked at is told in its place, and the walk goes on. */
+async function attempt<T>(path: Buffer, act: () => Promise<T>): Promise<{ readonly value: T } | Problem> {
+	try {
+		return { value: await act() };
+	} catch (error) {
+		return { path: toPathUri(path), message: errorText(error) };
+	}
+}
+
+async function canonical(path: Buffer): Promise<string> {
+	return (await realpath(path, { encoding: "buffer" })).toString("latin1");
+}
+
+async function spelled(path: Buffer): Promise<string> {
+	return path.toString("latin1");
+}
+
+function checkLimits({ maxDepth, maxDirectories, maxEntries }: WalkOptions): void {
+	if (maxDirectories === 0 || maxEntries === 0)
+		throw new RpcError(rpcCodes.invalidRequest, "filesystem walk limits must be greater than zero");
+	if (maxDepth > MAX_DEPTH || maxDirectories > MAX_DIRECTORIES || maxEntries > MAX_ENTRIES)
+		throw new RpcError(
+			rpcCodes.invalidRequest,
+			`filesystem walk limits are at most ${MAX_DEPTH} deep, ${MAX_DIRECTORIES} directories, ${MAX_ENTRIES} entries`,
+		);
+}

@@ -1,0 +1,150 @@
+/** The `process/*` methods: parameters to one call on the client's processes each. */
+
+import { SessionError } from "../../../core/errors.ts";
+import type { Session } from "../../../core/session.ts";
+import type { StartRequest } from "../../front.ts";
+import { RpcError, rpcCodes } from "../rpc/error.ts";
+import { type Methods, method } from "../rpc/methods.ts";
+import {
+	boolean,
+	bytes,
+	type Decode,
+	list,
+	map,
+	object,
+	oneOf,
+	optional,
+	refusal,
+	string,
+	unsigned,
+} from "../rpc/params.ts";
+import { pathUri, workingDirectory } from "../rpc/path-uri.ts";
+import { childEnvironment, environmentPolicy } from "./child-environment.ts";
+import type { ExecProcesses } from "./processes.ts";
+
+export type ProcessMethodsParts = {
+	/** Of the client whose connection this is; not asked before it said who it is. */
+	readonly processes: () => ExecProcesses;
+	readonly launch: (request: StartRequest) => Promise<Session>;
+	/** The server's own environment, for clients that want some of it. */
+	readonly environment: () => Readonly<Record<string, string>>;
+	readonly retainedBytes: number;
+};
+
+export function createProcessMethods({ processes, launch, environment, retainedBytes }: ProcessMethodsParts): Methods {
+	const family = "exec";
+	return new Map([
+		[
+			"process/start",
+			method({
+				family,
+				decode: start,
+				run: async (params) => {
+					const { processId, tty, pipeStdin } = params;
+					const request = {
+						...toRequest(params),
+						exactEnv: childEnvironment(environment(), params.envPolicy, params.env),
+						retention: { memoryBytes: retainedBytes },
+					};
+					await processes().start(processId, tty || pipeStdin, () => launch(request));
+					return { processId, sandboxType: "none" };
+				},
+			}),
+		],
+		["process/read", method({ family, decode: read, run: (params, signal) => processes().read(params, signal) })],
+		[
+			"process/write",
+			method({
+				family,
+				decode: write,
+				run: async (params, signal) => ({ status: await processes().write(params, params.chunk, signal) }),
+			}),
+		],
+		[
+			"process/signal",
+			method({
+				family,
+				decode: signal,
+				run: async ({ processId }) => {
+					await processes().interrupt(processId).catch(explainSignal);
+					return {};
+				},
+			}),
+		],
+		[
+			"process/terminate",
+			method({
+				family,
+				decode: target,
+				run: async ({ processId }) => ({ running: processes().terminate(processId) }),
+			}),
+		],
+	]);
+}
+
+/** A name may be as long as a message; what is shown of it beside other sessions need not be. */
+const LABEL_LENGTH = 256;
+
+/** Whatever it is: that there is something is all we need to know of it. */
+const anything: Decode<unknown> = (value) => value;
+
+const start = object({
+	processId: string,
+	argv: list(string),
+	cwd: pathUri,
+	envPolicy: optional(environmentPolicy, null),
+	env: map(string),
+	tty: boolean,
+	pipeStdin: optional(boolean, false),
+	arg0: optional(string, undefined),
+	sandbox: optional(anything, null),
+	enforceManagedNetwork: optional(boolean, false),
+	managedNetwork: optional(object({ loopbackPorts: list(unsigned), allowLocalBinding: boolean }), null),
+	networkProxy: optional(anything, null),
+	shellSnapshot: optional(anything, null),
+});
+
+const read = object({
+	processId: string,
+	afterSeq: optional(unsigned, 0),
+	maxBytes: optional(unsigned, null),
+	waitMs: optional(unsigned, 0),
+});
+
+const writeId: Decode<string> = (value, field) => {
+	const id = string(value, field);
+	if (id === "") throw refusal("writeId must not be empty");
+	return id;
+};
+
+const target = object({ processId: string });
+const write = object({ processId: string, chunk: bytes, writeId });
+const signal = object({ processId: string, signal: oneOf("interrupt") });
+
+/** In the order in which the real server finds fault (contract §3.1). */
+function toRequest(params: ReturnType<typeof start>): StartRequest {
+	if (params.networkProxy !== null) throw refusal("network proxies are not supported by this exec-server");
+	const cwd = workingDirectory(params.cwd);
+	// Never runs without a sandbox what was meant to run in one.
+	if (params.sandbox !== null) throw refusal("sandbox intent cannot be enforced on this executor");
+	if (params.shellSnapshot !== null) throw refusal("shell snapshots are not supported by this exec-server");
+	if (params.argv.length === 0) throw refusal("argv must not be empty");
+	return {
+		argv: params.argv,
+		arg0: params.arg0,
+		cwd,
+		mode: params.tty ? "pty" : "pipe",
+		stdin: params.tty || params.pipeStdin ? "open" : "closed",
+		durable: false,
+		// `closed` says that no output can follow, however long somebody holds the pipes (contract §4.1).
+		drainMs: null,
+		labels: { "codex.process": params.processId.slice(0, LABEL_LENGTH) },
+	};
+}
+
+function explainSignal(error: unknown): void {
+	if (!(error instanceof SessionError)) throw error;
+	// It has just ended, which is what an interrupt is for.
+	if (error.code === "session_closed") return;
+	throw new RpcError(rpcCodes.internal, `failed to signal process: ${error.message}`, { cause: error });
+}

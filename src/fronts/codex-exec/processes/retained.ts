@@ -1,0 +1,116 @@
+/** What happened in one process, numbered as this wire numbers it, and what of it is kept to be read. */
+
+import type { Stream } from "../../../core/event.ts";
+
+/** The numbers are dense from 1 on, and shared by all three kinds; `closed` has the highest. */
+export type ProcessEvent =
+	| { readonly kind: "output"; readonly seq: number; readonly stream: Stream; readonly bytes: Uint8Array }
+	| { readonly kind: "exited"; readonly seq: number; readonly exitCode: number }
+	| { readonly kind: "closed"; readonly seq: number };
+
+export type ReadResult = {
+	readonly chunks: readonly { readonly seq: number; readonly stream: Stream; readonly chunk: string }[];
+	readonly nextSeq: number;
+	readonly exited: boolean;
+	readonly exitCode: number | null;
+	readonly closed: boolean;
+	readonly failure: null;
+	readonly sandboxDenied: false;
+};
+
+export type RetainedLimits = { readonly retainedBytes: number; readonly retainedChunks: number };
+
+export class Retained {
+	readonly #limits: RetainedLimits;
+	/** With consecutive numbers; those before `#head` are dropped. */
+	#events: ProcessEvent[] = [];
+	#head = 0;
+	#bytes = 0;
+	#next = 1;
+	#exitCode: number | null = null;
+	#isClosed = false;
+
+	constructor(limits: RetainedLimits) {
+		this.#limits = limits;
+	}
+
+	/** The number that the next event will get. */
+	get next(): number {
+		return this.#next;
+	}
+
+	get hasExited(): boolean {
+		return this.#exitCode !== null;
+	}
+
+	get isClosed(): boolean {
+		return this.#isClosed;
+	}
+
+	output(stream: Stream, bytes: Uint8Array): ProcessEvent {
+		this.#bytes += bytes.byteLength;
+		return this.#append({ kind: "output", seq: this.#next, stream, bytes });
+	}
+
+	exited(exitCode: number): ProcessEvent {
+		this.#exitCode = exitCode;
+		return this.#append({ kind: "exited", seq: this.#next, exitCode });
+	}
+
+	closed(): ProcessEvent {
+		this.#isClosed = true;
+		return this.#append({ kind: "closed", seq: this.#next });
+	}
+
+	/** The event of this number, if it is still kept and has happened. */
+	at(seq: number): ProcessEvent | undefined {
+		const index = this.#events.length - (this.#next - seq);
+		return index < this.#head ? undefined : this.#events[index];
+	}
+
+	/** Chunks and state as they are at this moment; chunks are never cut, and the first comes whatever its size. */
+	read(afterSeq: number, maxBytes: number | null): ReadResult {
+		const most = maxBytes ?? Number.POSITIVE_INFINITY;
+		const chunks: { seq: number; stream: Stream; chunk: string }[] = [];
+		const from = this.#events.length - (this.#next - 1 - Math.min(afterSeq, this.#next - 1));
+		for (let at = Math.max(this.#head, from), total = 0; at < this.#events.length; at++) {
+			const event = this.#events[at];
+			if (event?.kind !== "output") continue;
+			total += event.bytes.byteLength;
+			if (chunks.length > 0 && total > most) break;
+			chunks.push({ seq: event.seq, stream: event.stream, chunk: toBase64(event.bytes) });
+			if (total >= most) break;
+		}
+		const last = chunks.at(-1);
+		return {
+			chunks,
+			nextSeq: maxBytes !== null && last ? last.seq + 1 : this.#next,
+			exited: this.#exitCode !== null,
+			exitCode: this.#exitCode,
+			closed: this.#isClosed,
+			failure: null,
+			sandboxDenied: false,
+		};
+	}
+
+	#append(event: ProcessEvent): ProcessEvent {
+		this.#events.push(event);
+		this.#next++;
+		const { retainedBytes, retainedChunks } = this.#limits;
+		while (this.#bytes > retainedBytes || this.#events.length - this.#head > retainedChunks) this.#dropOldest();
+		return event;
+	}
+
+	/** Events that were dropped are let go of in batches, so that dropping costs constant time. */
+	#dropOldest(): void {
+		const oldest = this.#events[this.#head++];
+		if (oldest?.kind === "output") this.#bytes -= oldest.bytes.byteLength;
+		if (this.#head * 2 < this.#events.length) return;
+		this.#events = this.#events.slice(this.#head);
+		this.#head = 0;
+	}
+}
+
+export function toBase64({ buffer, byteOffset, byteLength }: Uint8Array): string {
+	return Buffer.from(buffer, byteOffset, byteLength).toString("base64");
+}

@@ -1,0 +1,124 @@
+/** Reads parameters from JSON, member by member; what does not fit is refused in the words the real server uses. */
+
+import { RpcError, rpcCodes } from "./error.ts";
+
+/** Makes a value of what came over the wire; `field` is the member it came in, for the refusal. */
+export type Decode<T> = (value: unknown, field?: string) => T;
+
+/** Text of the caller's longer than this is not repeated to it. */
+const SHOWN_LENGTH = 60;
+
+/** Beyond this a number is not an unsigned 64-bit one; JSON has lost the last digits of it by then, which does no harm. */
+const MAX_UNSIGNED = 2 ** 64;
+
+export const string: Decode<string> = (value, field) => {
+	if (typeof value !== "string") throw mismatch(value, "a string", field);
+	return value;
+};
+
+export const boolean: Decode<boolean> = (value, field) => {
+	if (typeof value !== "boolean") throw mismatch(value, "a boolean", field);
+	return value;
+};
+
+/** A whole number from zero on. */
+export const unsigned: Decode<number> = (value, field) => {
+	if (typeof value !== "number" || !Number.isInteger(value)) throw mismatch(value, "u64", field);
+	if (value < 0 || value > MAX_UNSIGNED) throw refusal(`invalid value: ${described(value)}, expected u64`);
+	return value;
+};
+
+/** Bytes in base64, with padding. */
+export const bytes: Decode<Buffer> = (value, field) => {
+	const decoded = fromBase64(string(value, field));
+	if (!decoded) throw refusal("invalid base64");
+	return decoded;
+};
+
+/** One of a few words. */
+export function oneOf<const Word extends string>(...words: readonly Word[]): Decode<Word> {
+	return (value, field) => {
+		const text = string(value, field);
+		const word = words.find((known) => known === text);
+		if (word !== undefined) return word;
+		const expected = words.map((known) => `\`${known}\``).join(", ");
+		throw refusal(`unknown variant \`${shortened(text)}\`, expected ${words.length > 1 ? "one of " : ""}${expected}`);
+	};
+}
+
+export function list<T>(item: Decode<T>): Decode<readonly T[]> {
+	return (value, field) => {
+		if (!Array.isArray(value)) throw mismatch(value, "a sequence", field);
+		return value.map((each: unknown) => item(each));
+	};
+}
+
+/** Names to values of one kind. */
+export function map<T>(item: Decode<T>): Decode<Readonly<Record<string, T>>> {
+	return (value, field) => {
+		if (!isObject(value)) throw mismatch(value, "a map", field);
+		return Object.fromEntries(Object.entries(value).map(([name, each]) => [name, item(each)]));
+	};
+}
+
+/** A member that may be absent or null; it is `otherwise` then. */
+export function optional<T, Otherwise>(decode: Decode<T>, otherwise: Otherwise): Decode<T | Otherwise> {
+	return (value, field) => (value === undefined || value === null ? otherwise : decode(value, field));
+}
+
+/** An object with these members; others are ignored, for newer clients send more. */
+export function object<Members extends Readonly<Record<string, Decode<unknown>>>>(
+	members: Members,
+): Decode<{ readonly [Name in keyof Members]: ReturnType<Members[Name]> }> {
+	return (value, field) => {
+		if (!isObject(value)) throw mismatch(value, "an object", field);
+		const decoded = Object.entries(members).map(([name, decode]) => [
+			name,
+			decode(Object.hasOwn(value, name) ? value[name] : undefined, name),
+		]);
+		return Object.fromEntries(decoded);
+	};
+}
+
+/** The parameters of a method that has none. */
+export const nothing: Decode<void> = (value) => {
+	if (value === undefined || value === null) return;
+	if (!isObject(value) || Object.keys(value).length > 0) throw mismatch(value, "no parameters");
+};
+
+/** The bytes of canonical base64 with padding; undefined for all else, of which Node would make some bytes too. */
+export function fromBase64(text: string): Buffer | undefined {
+	const decoded = Buffer.from(text, "base64");
+	return decoded.toString("base64") === text ? decoded : undefined;
+}
+
+export function refusal(message: string): RpcError {
+	return new RpcError(rpcCodes.invalidParams, message);
+}
+
+function mismatch(value: unknown, expected: string, field?: string): RpcError {
+	if (value === undefined && field !== undefined) return refusal(`missing field \`${field}\``);
+	return refusal(`invalid type: ${described(value)}, expected ${expected}`);
+}
+
+function described(value: unknown): string {
+	if (Array.isArray(value)) return "sequence";
+	switch (typeof value) {
+		case "string":
+			return `string ${JSON.stringify(shortened(value))}`;
+		case "boolean":
+			return `boolean \`${value}\``;
+		case "number":
+			return `${Number.isInteger(value) ? "integer" : "floating point"} \`${value}\``;
+		default:
+			return value === undefined || value === null ? "null" : "map";
+	}
+}
+
+function shortened(text: string): string {
+	return text.length > SHOWN_LENGTH ? `${text.slice(0, SHOWN_LENGTH)}…` : text;
+}
+
+function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+	return typeof value === "object" && value !== null && !Array.isArray(value);
+}

@@ -1,0 +1,32 @@
+/** The part of the native API that is about access: tokens, tickets and sign-in. */
+
+import type { TypeBoxTypeProvider } from "@fastify/type-provider-typebox";
+import type { FastifyInstance } from "fastify";
+import type { Sessions } from "../../../core/sessions.ts";
+import { type Access, bearer, type Front, type Hosting } from "../../front.ts";
+import { answerErrors } from "../errors.ts";
+import { describeRoutes } from "../openapi.ts";
+import type { NativeApp } from "../parts.ts";
+import { compileValidator } from "../validation.ts";
+import { addSignIn } from "./signin.ts";
+import { addTickets } from "./tickets.ts";
+import { addTokens } from "./tokens.ts";
+
+export type AccessFrontParts = { readonly access: Access; readonly sessions: Sessions };
+
+export function createAccessFront({ access, sessions }: AccessFrontParts): Front {
+	return {
+		name: "access",
+		credential: bearer,
+		register(app: FastifyInstance, hosting: Hosting): void {
+			answerErrors(app, hosting);
+			describeRoutes(app);
+			app.setValidatorCompiler(compileValidator);
+			app.setSerializerCompiler(() => (value) => JSON.stringify(value));
+			const typed: NativeApp = app.withTypeProvider<TypeBoxTypeProvider>();
+			addTokens(typed, access);
+			addTickets(typed, access, sessions);
+			addSignIn(typed, access);
+		},
+	};
+}

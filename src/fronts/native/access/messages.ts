@@ -1,0 +1,82 @@
+/** What the native API says about tokens, tickets and sign-in, and the schemas that check it. */
+
+import Type, { type TUnsafe } from "typebox";
+import { limits } from "../../../protocol/messages.ts";
+import type { TokenInfo } from "../../front.ts";
+
+const closed = { additionalProperties: false } as const;
+/** No control characters: a name is printed into terminals. */
+const PRINTABLE = "^[^\\u0000-\\u001f\\u007f-\\u009f\\u2028-\\u202e\\u2066-\\u2069]*$";
+/** A hundred years: more would not be a safe number of milliseconds for long. */
+const MAX_EXPIRES_MS = 3_153_600_000_000;
+
+const time = Type.Integer({ minimum: 0 });
+const nullable = <S extends Type.TSchema>(schema: S) => Type.Union([schema, Type.Null()]);
+
+export type CreateToken = { scopes: string[]; name?: string; expiresInMs?: number };
+export const createToken: TUnsafe<CreateToken> = Type.Unsafe<CreateToken>(
+	Type.Object(
+		{
+			scopes: Type.Array(Type.String({ maxLength: 160 }), { minItems: 1, maxItems: 32 }),
+			name: Type.Optional(
+				Type.String({
+					minLength: 1,
+					maxLength: limits.nameLength,
+					pattern: PRINTABLE,
+					description: "printable characters",
+				}),
+			),
+			expiresInMs: Type.Optional(Type.Integer({ minimum: 1, maximum: MAX_EXPIRES_MS })),
+		},
+		closed,
+	),
+);
+
+const tokenFields = {
+	id: Type.String(),
+	name: nullable(Type.String()),
+	scopes: Type.Array(Type.String()),
+	createdAt: time,
+	expiresAt: nullable(time),
+	lastUsedAt: nullable(time),
+	parent: nullable(Type.String()),
+};
+
+/** The only answer that ever has a token's secret in it. */
+export type CreatedToken = TokenInfo & { readonly token: string };
+export const createdToken: TUnsafe<CreatedToken> = Type.Unsafe<CreatedToken>(
+	Type.Object({ ...tokenFields, token: Type.String() }),
+);
+
+export type TokenList = { readonly tokens: readonly TokenInfo[] };
+export const tokenList: TUnsafe<TokenList> = Type.Unsafe<TokenList>(
+	Type.Object({ tokens: Type.Array(Type.Object(tokenFields)) }),
+);
+
+export type CreateTicket = { session: string; right?: "read" | "operate" };
+export const createTicket: TUnsafe<CreateTicket> = Type.Unsafe<CreateTicket>(
+	Type.Object(
+		{
+			session: Type.String({ minLength: 1, maxLength: 64 }),
+			right: Type.Optional(Type.Union([Type.Literal("read"), Type.Literal("operate")])),
+		},
+		closed,
+	),
+);
+
+export type CreatedTicket = { readonly ticket: string; readonly expiresAt: number };
+export const createdTicket: TUnsafe<CreatedTicket> = Type.Unsafe<CreatedTicket>(
+	Type.Object({ ticket: Type.String(), expiresAt: time }),
+);
+
+export type SignInLink = { readonly url: string; readonly expiresAt: number };
+export const signInLink: TUnsafe<SignInLink> = Type.Unsafe<SignInLink>(
+	Type.Object({ url: Type.String(), expiresAt: time }),
+);
+
+/** Anything may stand in a link that was typed or cut off; what is no code is answered like one that is over. */
+export type SignInQuery = { code?: string | string[] };
+export const signInQuery: TUnsafe<SignInQuery> = Type.Unsafe<SignInQuery>(Type.Object({}));
+
+export type TokenParams = { id: string };
+export const tokenParams: TUnsafe<TokenParams> = Type.Unsafe<TokenParams>(Type.Object({ id: Type.String() }));

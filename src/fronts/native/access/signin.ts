@@ -1,0 +1,90 @@
+/** Sign-in for browsers: a link that is good once becomes a cookie that no script can read. */
+
+import type { FastifyReply } from "fastify";
+import type { Access } from "../../front.ts";
+import type { NativeApp } from "../parts.ts";
+import { type SignInQuery, signInLink, signInQuery } from "./messages.ts";
+import { callerOf } from "./tokens.ts";
+
+export function addSignIn(app: NativeApp, access: Access): void {
+	// What a form sends. Everything is in the address already, so there is nothing to read in it.
+	app.addContentTypeParser("application/x-www-form-urlencoded", { parseAs: "string" }, (_request, _body, done) =>
+		done(null, undefined),
+	);
+
+	app.post(
+		"/v1/signin-links",
+		{ config: { policy: "read", summary: "Make a sign-in link" }, schema: { response: { 201: signInLink } } },
+		async (request, reply) => {
+			const { code, expiresAt } = access.createSignInCode(callerOf(request));
+			// The host was checked: it is one of ours, and the one under which the caller knows us.
+			const url = `${access.isSecure ? "https" : "http"}://${request.headers.host}${signInPath(code)}`;
+			return reply.code(201).header("cache-control", "no-store").send({ url, expiresAt });
+		},
+	);
+
+	// Looking at a link must not use it up: chats and mail programs look at every link they see.
+	app.get(
+		"/signin",
+		{
+			config: { policy: "public", summary: "The page of a sign-in link", answers: { 200: "text/html" } },
+			schema: { querystring: signInQuery },
+		},
+		async (_request, reply) =>
+			page(reply, {
+				title: "Sign in to Hawser",
+				// Without an action a form goes to the address it came from, so the code needs no second copy in the page.
+				body: '<form method="post"><button type="submit" autofocus>Sign in on this browser</button></form>',
+			}),
+	);
+
+	app.post(
+		"/signin",
+		{
+			config: { policy: "public", summary: "Sign this browser in", answers: { 303: "" } },
+			schema: { querystring: signInQuery },
+		},
+		async (request, reply) => {
+			const cookie = await access.signIn(codeOf(request.query));
+			if (cookie !== undefined) return reply.header("set-cookie", cookie).redirect("/", 303);
+			return page(reply.code(401), {
+				title: "This link is not good any more",
+				body: "<p>A link signs in one browser, within five minutes. <code>hawser serve</code> prints a new one when it starts.</p>",
+			});
+		},
+	);
+
+	app.post(
+		"/v1/signout",
+		{ config: { policy: "read", summary: "Sign this browser out", answers: { 204: "" } } },
+		async (request, reply) =>
+			reply
+				.header("set-cookie", await access.signOut(request.headers.cookie))
+				.code(204)
+				.send(),
+	);
+}
+
+export function signInPath(code: string): string {
+	return `/signin?code=${code}`;
+}
+
+function codeOf({ code }: SignInQuery): string {
+	return typeof code === "string" ? code : "";
+}
+
+/** A page without scripts. Nothing of a request is ever written into it. */
+function page(reply: FastifyReply, { title, body }: { readonly title: string; readonly body: string }): FastifyReply {
+	return (
+		reply
+			.type("text/html; charset=utf-8")
+			.header("cache-control", "no-store")
+			.header("content-security-policy", "default-src 'none'; form-action 'self'; frame-ancestors 'none'")
+			// With no-referrer the form would be sent with the origin "null", which is nobody's.
+			.header("referrer-policy", "same-origin")
+			.send(
+				`<!doctype html><html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">` +
+					`<title>${title}</title></head><body><main><h1>${title}</h1>${body}</main></body></html>\n`,
+			)
+	);
+}

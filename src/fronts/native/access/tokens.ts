@@ -1,0 +1,50 @@
+/** Tokens over HTTP: make narrower ones, see them, revoke them. */
+
+import { SessionError } from "../../../core/errors.ts";
+import { type Access, checkCreation, type Principal } from "../../front.ts";
+import type { NativeApp } from "../parts.ts";
+import { createdToken, createToken, tokenList, tokenParams } from "./messages.ts";
+
+/** Any token may do these; what it may do them with, `Access` decides by what it is. */
+export function addTokens(app: NativeApp, access: Access): void {
+	app.post(
+		"/v1/tokens",
+		{
+			config: { policy: "read", summary: "Make a narrower token" },
+			schema: { body: createToken, response: { 201: createdToken } },
+		},
+		async (request, reply) => {
+			const caller = callerOf(request);
+			checkCreation(caller.countCreation());
+			const { secret, token } = await access.createToken(caller, request.body);
+			return reply
+				.code(201)
+				.header("cache-control", "no-store")
+				.header("location", `/v1/tokens/${token.id}`)
+				.send({ ...token, token: secret });
+		},
+	);
+
+	app.get(
+		"/v1/tokens",
+		{ config: { policy: "read", summary: "List tokens" }, schema: { response: { 200: tokenList } } },
+		async (request) => ({
+			tokens: access.listTokens(callerOf(request)),
+		}),
+	);
+
+	app.delete(
+		"/v1/tokens/:id",
+		{ config: { policy: "read", summary: "Revoke a token", answers: { 204: "" } }, schema: { params: tokenParams } },
+		async (request, reply) => {
+			await access.revokeToken(callerOf(request), request.params.id);
+			return reply.code(204).send();
+		},
+	);
+}
+
+/** Who calls a route whose policy is not `public`. */
+export function callerOf({ principal }: { readonly principal: Principal | null }): Principal {
+	if (principal) return principal;
+	throw new SessionError("unauthenticated", "a token is required");
+}

@@ -1,0 +1,209 @@
+/**
+ * One client on a WebSocket `hawser.v1`, from its `hello` to the close.
+ *
+ *   client                       server
+ *     ├── hello {since, role} ──►│  where it stands, what it may do
+ *     │◄──────── welcome ────────┤
+ *     │◄── output, events ───────┤  a cursor, no faster than `consumed` comes back
+ *     ├── consumed ─────────────►│
+ *     ├── input, acts ──────────►│  one queue, in order
+ *     │◄── receipts, errors ─────┤
+ *
+ * Nothing here is needed by the client's next connection: where it stands is in the session and in its `hello`.
+ */
+
+import { createHash, randomUUID } from "node:crypto";
+import { SessionError } from "../../../core/errors.ts";
+import { INPUT_WINDOW_BYTES } from "../../../core/input.ts";
+import type { Session } from "../../../core/session.ts";
+import type { Sessions } from "../../../core/sessions.ts";
+import { decodeClientFrame, FrameError } from "../../../protocol/frames.ts";
+import { type ClientMessage, closeCodes, type Hello } from "../../../protocol/socket.ts";
+import type { Principal } from "../../front.ts";
+import { toMessage } from "../sessions.ts";
+import { parseSignal } from "../signals.ts";
+import type { Traffic } from "../traffic.ts";
+import { SocketControl } from "./control.ts";
+import { SocketInput } from "./input.ts";
+import type { SocketLimits } from "./limits.ts";
+import { MessageError, parseClientMessage } from "./messages.ts";
+import { SocketOutput } from "./output.ts";
+import type { Wire } from "./wire.ts";
+
+export type ConnectionOptions = {
+	readonly session: Session;
+	readonly sessions: Sessions;
+	readonly principal: Principal;
+	readonly wire: Wire;
+	readonly limits: SocketLimits;
+	readonly traffic: Traffic;
+	/** Hears of our own faults. */
+	readonly report: (problem: unknown) => void;
+};
+
+type Parts = { readonly output: SocketOutput; readonly input: SocketInput; readonly control: SocketControl };
+type Received = { readonly data: Buffer; readonly isBinary: boolean };
+
+export class Connection {
+	readonly #options: ConnectionOptions;
+	#isGreeted = false;
+	#parts: Parts | undefined;
+	/** What came between `hello` and `welcome`, from a client that does not wait for it. */
+	#early: Received[] = [];
+	#earlyBytes = 0;
+
+	constructor(options: ConnectionOptions) {
+		this.#options = options;
+		const { wire, limits } = options;
+		const timer = setTimeout(() => {
+			if (!this.#isGreeted) wire.close(closeCodes.helloTimeout, `no hello within ${limits.helloMs} ms`);
+		}, limits.helloMs);
+		wire.ended.addEventListener("abort", () => clearTimeout(timer), { once: true });
+	}
+
+	receive(data: Buffer, isBinary: boolean): void {
+		const { wire, limits } = this.#options;
+		if (wire.ended.aborted) return;
+		if (data.byteLength > (isBinary ? limits.binaryBytes : limits.textBytes)) {
+			wire.close(closeCodes.tooBig, `a message of ${data.byteLength} bytes is too large`);
+			return;
+		}
+		try {
+			if (!this.#isGreeted) this.#greet(data, isBinary);
+			else if (this.#parts) this.#handle({ data, isBinary }, this.#parts);
+			else this.#keep({ data, isBinary });
+		} catch (error) {
+			if (error instanceof FrameError || error instanceof MessageError) {
+				wire.close(closeCodes.protocolError, error.message);
+			} else {
+				this.#fail(error);
+			}
+		}
+	}
+
+	#greet(data: Buffer, isBinary: boolean): void {
+		const hello = isBinary ? undefined : parseClientMessage(data.toString());
+		if (hello?.type !== "hello") throw new MessageError("the first message must be hello");
+		this.#isGreeted = true;
+		this.#open(hello).catch((error: unknown) => this.#fail(error));
+	}
+
+	#keep(received: Received): void {
+		this.#early.push(received);
+		this.#earlyBytes += received.data.byteLength;
+		const { limits } = this.#options;
+		if (this.#early.length > limits.waitingActs || this.#earlyBytes > limits.waitingBytes) {
+			throw new MessageError("wait for welcome before sending so much");
+		}
+	}
+
+	async #open(hello: Hello): Promise<void> {
+		const { session, wire, limits, traffic } = this.#options;
+		const stream = hello.stream ?? randomUUID();
+		const [info, receipt] = await Promise.all([session.info(), session.receipt(stream, -1)]);
+		if (wire.ended.aborted) return;
+		const { oldest, end } = info.offsets;
+		// Resolved to a number here, so that `welcome` can't disagree with what follows.
+		const from = hello.since === "end" ? end : Math.min(hello.since, end);
+		const items = session.follow({ offset: from }, { flow: hello.flow, signal: wire.ended });
+		const control = new SocketControl(session, { wire, holder: this.#holder(stream), lease: info.lease });
+		const fail = (error: unknown) => this.#fail(error);
+		const refusal = this.#refusal(hello);
+		const output = new SocketOutput({ wire, limits, traffic, from });
+		const input = new SocketInput(session, { wire, limits, traffic, control, stream, receipt, refusal, fail });
+		wire.say({
+			type: "welcome",
+			session: toMessage(info),
+			output: { from: Math.max(from, oldest), oldest, end },
+			input: { next: receipt.next, written: receipt.written, window: INPUT_WINDOW_BYTES },
+			lease: control.message,
+		});
+		this.#parts = { output, input, control };
+		if (!refusal) inBackground(input.watch());
+		inBackground(control.watch());
+		for (const received of this.#early.splice(0)) this.receive(received.data, received.isBinary);
+		await output.run(items);
+		wire.close(closeCodes.done, "the session has ended");
+	}
+
+	#handle({ data, isBinary }: Received, parts: Parts): void {
+		if (!isBinary) {
+			this.#obey(parseClientMessage(data.toString()), parts);
+			return;
+		}
+		const frame = decodeClientFrame(data);
+		if (frame.kind === "input") parts.input.act({ kind: "write", bytes: frame.bytes }, frame.position);
+		else if (!parts.output.consumed(frame.offset)) throw new FrameError(`offset ${frame.offset} was not sent yet`);
+	}
+
+	#obey(message: ClientMessage, { input, control }: Parts): void {
+		switch (message.type) {
+			case "hello":
+				throw new MessageError("hello is said once");
+			case "resize":
+				input.act({ kind: "resize", size: { cols: message.cols, rows: message.rows } }, message.position);
+				break;
+			case "signal": {
+				const urgent = message.urgent ? { urgent: true } : {};
+				input.act({ kind: "signal", signal: known(message.signal), ...urgent }, message.position);
+				break;
+			}
+			case "eof":
+				input.act({ kind: "eof" }, message.position);
+				break;
+			case "take":
+				input.control(() => control.take(message));
+				break;
+			case "release":
+				input.control(() => control.release());
+				break;
+			case "ping": {
+				const nonce = message.nonce === undefined ? {} : { nonce: message.nonce };
+				this.#options.wire.say({ type: "pong", ...nonce });
+			}
+		}
+	}
+
+	#refusal({ role }: Hello): SessionError | undefined {
+		const { principal, session } = this.#options;
+		if (role === "viewer") {
+			return new SessionError("not_writable", "a viewer does not write", { hint: "attach as a writer" });
+		}
+		if (principal.may("operate", { workspace: session.spec.workspace, session: session.id })) return undefined;
+		return new SessionError("permission_denied", `this token may not operate session "${session.id}"`, {
+			hint: "ask whoever made the token for one with this right",
+		});
+	}
+
+	/** The same for all connections of one client; the stream itself is nobody else's business. */
+	#holder(stream: string): string {
+		const mark = createHash("sha256").update(stream).digest("hex").slice(0, 8);
+		return `${this.#options.principal.name}#${mark}`;
+	}
+
+	#fail(thrown: unknown): void {
+		const { wire, session, sessions, report } = this.#options;
+		const error = SessionError.from(thrown);
+		if (error.code === "limit_exceeded") wire.close(closeCodes.tooSlow, error.message);
+		else if (sessions.get(session.id) !== session) wire.close(closeCodes.sessionRemoved, "the session was removed");
+		else if (error.code === "node_unavailable") wire.close(closeCodes.goingAway, error.message);
+		else {
+			report(error.cause ?? thrown);
+			wire.close(closeCodes.internal, "internal error; the server's log says more");
+		}
+	}
+}
+
+/** A name nobody knows is a mistake in the message, as any other. */
+function known(signal: string): string {
+	try {
+		return parseSignal(signal);
+	} catch (error) {
+		throw new MessageError(error instanceof Error ? error.message : String(error));
+	}
+}
+
+/** Receipts and news of the lease end with the session or its keeper, which the output tells better. */
+function inBackground(watching: Promise<void>): void {
+	watching.catch(() => {});
+}

@@ -1,0 +1,100 @@
+/** The WebSocket `hawser.v1` at `/v1/sessions/:id/attach`: who may open one, and what ends it. */
+
+import type { FastifyRequest } from "fastify";
+import type { WebSocket } from "ws";
+import { SessionError } from "../../../core/errors.ts";
+import { type CloseCode, closeCodes, socketLimits, subprotocol } from "../../../protocol/socket.ts";
+import { checkAttachments, type Hosting, onAbort } from "../../front.ts";
+import { createAcceptor, handshakeFault } from "../../upgrade.ts";
+import { idParams } from "../messages.ts";
+import { findSession, type NativeApp, type NativeParts } from "../parts.ts";
+import type { Traffic } from "../traffic.ts";
+import { Connection } from "./connection.ts";
+import { defaultSocketLimits } from "./limits.ts";
+import { watchLiveness } from "./liveness.ts";
+import { SocketWire } from "./wire.ts";
+
+/** How soon the kernel asks after a peer that is silent. */
+const KEEP_ALIVE_MS = 15_000;
+
+type Attach = FastifyRequest<{ Params: { id: string } }>;
+
+export function addSocket(app: NativeApp, parts: NativeParts, hosting: Hosting, traffic: Traffic): void {
+	const accept = createAcceptor({ maxPayload: socketLimits.binaryBytes, subprotocol });
+	app.get(
+		"/v1/sessions/:id/attach",
+		{
+			config: { policy: "read", isSocket: true, summary: "Attach by WebSocket (hawser.v1)", answers: { 101: "" } },
+			schema: { params: idParams },
+			// Everything that can be refused is refused before the upgrade, as an HTTP error that any client can show.
+			preHandler: async (request: Attach) => {
+				const session = findSession(parts.sessions, request);
+				checkUpgrade(request);
+				checkAttachments((await session.info()).attachments, hosting);
+			},
+		},
+		async (request: Attach, reply) => {
+			const socket = accept(request, reply);
+			if (socket) attach(socket, request, { parts, hosting, traffic });
+		},
+	);
+}
+
+type Scope = { readonly parts: NativeParts; readonly hosting: Hosting; readonly traffic: Traffic };
+
+function attach(socket: WebSocket, request: Attach, { parts, hosting, traffic }: Scope): void {
+	const { principal } = request;
+	const session = parts.sessions.get(request.params.id);
+	if (!principal || !session) {
+		socket.close(closeCodes.sessionRemoved, "the session was removed");
+		return;
+	}
+	const limits = { ...defaultSocketLimits, ...parts.socketLimits };
+	const wire = new SocketWire(socket, limits);
+	closeInOurWords(socket, wire);
+	const tcp = request.raw.socket;
+	tcp.setKeepAlive(true, KEEP_ALIVE_MS);
+
+	traffic.sockets++;
+	socket.once("close", () => traffic.sockets--);
+	onAbort(hosting.closing, wire.ended, () => wire.close(closeCodes.goingAway, "the server is shutting down"));
+	onAbort(principal.revoked, wire.ended, () =>
+		wire.close(closeCodes.unauthenticated, "the token is not valid any more"),
+	);
+	watchLiveness({
+		limits,
+		signal: wire.ended,
+		ping: () => socket.ping(),
+		received: () => tcp.bytesRead,
+		onDead: () => socket.terminate(),
+	});
+
+	const { sessions } = parts;
+	const report = (problem: unknown) => hosting.report(problem, "attach");
+	const connection = new Connection({ session, sessions, principal, wire, limits, traffic, report });
+	socket.on("message", (data: Buffer, isBinary: boolean) => connection.receive(data, isBinary));
+}
+
+function checkUpgrade(request: Attach): void {
+	const offered = (request.headers["sec-websocket-protocol"] ?? "").split(",").map((name) => name.trim());
+	if (handshakeFault(request) === undefined && offered.includes(subprotocol)) return;
+	throw new SessionError("invalid_argument", `this is a WebSocket, and its subprotocol is ${subprotocol}`, {
+		hint: `connect with a WebSocket client that offers ${subprotocol}`,
+	});
+}
+
+/** What `ws` itself finds wrong ends the connection as everything else does: at once, and with our codes. */
+function closeInOurWords(socket: WebSocket, wire: SocketWire): void {
+	const close = socket.close.bind(socket);
+	socket.close = (code, reason) => {
+		const ours = wire.ended.aborted ? undefined : codesOfWs[code ?? 0];
+		if (ours === undefined) close(code, reason);
+		else wire.close(ours, ours === closeCodes.tooBig ? "a message is too large" : "not a valid WebSocket frame");
+	};
+}
+
+const codesOfWs: Readonly<Record<number, CloseCode>> = {
+	1002: closeCodes.protocolError,
+	1007: closeCodes.protocolError,
+	1009: closeCodes.tooBig,
+};

@@ -1,0 +1,137 @@
+/** `/command`: one command at a time, its output as events or as a log, how it stands, and its end. */
+
+import { Readable } from "node:stream";
+import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import { SessionError } from "../../../core/errors.ts";
+import type { Session } from "../../../core/session.ts";
+import type { Hosting } from "../../front.ts";
+import { readBody, refusal } from "../body.ts";
+import { ExecdError } from "../errors.ts";
+import { completed, EventStream, encodeEvent, ended, failed } from "../event-stream.ts";
+import { commandLines } from "../lines.ts";
+import type { OpenSandboxParts } from "../parts.ts";
+import { existingDirectory } from "../paths.ts";
+import { forgetAtEnd, sendOutput } from "../program-stream.ts";
+import { checkMay, may } from "../rights.ts";
+import { defaultTimes } from "../times.ts";
+import { type Command, type CommandRequest, Commands } from "./commands.ts";
+
+const MOST_ID = 2 ** 32 - 1;
+const cursorHeader = "execd-commands-tail-cursor";
+
+type WithId = { Params: { id: string } };
+
+export function addCommands(app: FastifyInstance, parts: OpenSandboxParts, hosting: Hosting): Commands {
+	const times = { ...defaultTimes, ...parts.times };
+	const commands = new Commands(parts);
+	app.addHook("onClose", async () => commands.close());
+
+	app.post("/command", { config: { policy: "manage" } }, async (request, reply) => {
+		checkMay(request, "manage");
+		const wanted = await readCommand(request, parts);
+		const id = commands.newId();
+		const started = await commands.start(id, wanted).catch(onlyStartFailure);
+		const stream = new EventStream(reply, hosting);
+		stream.open(encodeEvent({ type: "init", text: id }), times.streamPingMs);
+		if (started instanceof SessionError) stream.end(failed(started.message));
+		else if (wanted.isBackground) stream.end(completed(0));
+		else {
+			await sendCommand(started, stream, { drainMs: times.drainMs, hosting });
+			forgetAtEnd(parts.sessions, started).catch((error: unknown) => hosting.report(error, "POST /command"));
+		}
+		return reply;
+	});
+
+	app.get<WithId>("/command/status/:id", { config: { policy: "read" } }, async (request) => {
+		const command = findCommand(commands, request, request.params.id);
+		if (command) return command.status;
+		throw new ExecdError(404, "INVALID_REQUEST_BODY", `command not found: ${request.params.id}`);
+	});
+
+	app.get<WithId & { Querystring: { cursor?: string } }>(
+		"/command/:id/logs",
+		{ config: { policy: "read" } },
+		async (request, reply) => {
+			const command = findCommand(commands, request, request.params.id);
+			if (!command?.isBackground) throw refusal(`command not found: ${request.params.id}`);
+			if (!command.session) throw refusal(`the log of command ${request.params.id} is not kept any more`);
+			return sendLog(reply, command.session, cursorOf(request.query.cursor));
+		},
+	);
+	return commands;
+}
+
+/** The command that a request names, if its caller may see it. */
+export function findCommand(commands: Commands, request: FastifyRequest, id: string): Command | undefined {
+	const command = commands.get(id);
+	return command && may(request, "read", command.place) ? command : undefined;
+}
+
+async function readCommand(request: FastifyRequest, parts: OpenSandboxParts): Promise<CommandRequest> {
+	const body = readBody(request.body, { mayBeEmpty: false });
+	const command = body.string("command");
+	if (command === "") throw refusal("command is required");
+	const uid = body.integer("uid", 0, MOST_ID);
+	const gid = body.integer("gid", 0, MOST_ID);
+	if (gid !== undefined && uid === undefined) throw refusal("gid needs uid");
+	const wanted = {
+		command,
+		cwd: body.string("cwd") || undefined,
+		isBackground: body.boolean("background"),
+		timeoutMs: body.integer("timeout", 0) ?? 0,
+		uid,
+		gid,
+		envs: body.strings("envs"),
+	};
+	// Looked for with the daemon's own variables only; those of the request count when it starts.
+	await existingDirectory(wanted.cwd ?? "", { env: parts.environment(), cwd: parts.cwd });
+	return wanted;
+}
+
+/** What keeps one program from being started is told as an event; everything else is an error. */
+function onlyStartFailure(error: unknown): SessionError {
+	if (error instanceof SessionError && (error.code === "spawn_failed" || error.code === "invalid_argument"))
+		return error;
+	throw error;
+}
+
+/** The command goes on when its client leaves, or does not read. */
+async function sendCommand(
+	session: Session,
+	stream: EventStream,
+	options: { readonly drainMs: number; readonly hosting: Hosting },
+): Promise<void> {
+	try {
+		const followed = await sendOutput({ session, stream, rule: commandLines, drainMs: options.drainMs });
+		if (followed.kind === "ended") stream.end(ended(followed.exit, followed.ms));
+		else if (followed.kind === "stalled") stream.end(failed(followed.message));
+		else stream.end(failed("the server ended this stream; the command may go on"));
+	} catch (error) {
+		options.hosting.report(error, "POST /command");
+		stream.end(failed("internal error; the server's log says more"));
+	}
+}
+
+/** What is not a number asks for everything. */
+function cursorOf(text: string | undefined): number {
+	const cursor = /^[+-]?\d+$/.test(text ?? "") ? Number(text) : 0;
+	if (cursor < 0) throw refusal("cursor must not be negative");
+	return Number.isSafeInteger(cursor) ? cursor : 0;
+}
+
+/** The bytes from a cursor to what is the end now. */
+async function sendLog(reply: FastifyReply, session: Session, cursor: number): Promise<FastifyReply> {
+	const end = (await session.end()).offset;
+	reply.header(cursorHeader, Math.max(cursor, end)).type("text/plain; charset=utf-8");
+	// An empty body in chunks would be taken for one that can't be read.
+	if (cursor >= end) return reply.header("content-length", 0).send();
+	return reply.send(Readable.from(bytesOf(session, cursor, end), { objectMode: false }));
+}
+
+async function* bytesOf(session: Session, from: number, end: number): AsyncGenerator<Uint8Array, void, void> {
+	for await (const item of session.follow({ offset: from })) {
+		if (item.kind === "output") yield item.bytes;
+		const reached = item.kind === "gap" ? item.to : item.offset + (item.kind === "output" ? item.bytes.byteLength : 0);
+		if (reached >= end) return;
+	}
+}

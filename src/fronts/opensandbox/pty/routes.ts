@@ -1,0 +1,133 @@
+/** `/pty`: shells that outlive their clients. The order in which a WebSocket is refused is part of the contract. */
+
+import type { FastifyInstance, FastifyReply } from "fastify";
+import { checkAttachments, checkCreation, type Hosting } from "../../front.ts";
+import { createAcceptor, handshakeFault } from "../../upgrade.ts";
+import { readBody } from "../body.ts";
+import { ExecdError } from "../errors.ts";
+import { sendNothing } from "../nothing.ts";
+import type { OpenSandboxParts } from "../parts.ts";
+import { madeDirectory } from "../paths.ts";
+import { checkMay, may } from "../rights.ts";
+import { Controls } from "../socket/controls.ts";
+import { decodeFrame } from "../socket/frames.ts";
+import {
+	isUpgradeRequest,
+	MAX_MESSAGE_BYTES,
+	openWire,
+	queryOf,
+	refuseHandshake,
+	type SocketRequest,
+	type SocketScope,
+	sinceOf,
+} from "../socket/handshake.ts";
+import type { Wire } from "../socket/wire.ts";
+import { defaultTimes } from "../times.ts";
+import { hold } from "./connection.ts";
+import { notFound, type PtyRecord } from "./record.ts";
+import { PtyRecords } from "./records.ts";
+import { view } from "./viewer.ts";
+
+export function addPty(app: FastifyInstance, parts: OpenSandboxParts, hosting: Hosting): void {
+	const records = new PtyRecords(parts, (problem) => hosting.report(problem, "pty"));
+	const accept = createAcceptor({ maxPayload: MAX_MESSAGE_BYTES });
+	const scope = { hosting, accept, times: { ...defaultTimes, ...parts.times } };
+	app.addHook("onReady", () => records.load());
+
+	app.post("/pty", { config: { policy: "manage" } }, async (request, reply) => {
+		checkMay(request, "manage");
+		const body = readBody(request.body, { mayBeEmpty: true });
+		const asked = { cwd: body.string("cwd"), command: body.string("command") };
+		const cwd = await madeDirectory(asked.cwd, { env: parts.environment(), cwd: parts.cwd });
+		const { id } = await records.create({ cwd: cwd ?? "", command: asked.command });
+		return reply.code(201).send({ session_id: id });
+	});
+
+	app.get("/pty/:id", { config: { policy: "read" } }, async (request: SocketRequest) => {
+		const record = find(records, request);
+		const { isRunning, total } = await record.status();
+		return { session_id: record.id, running: isRunning, output_offset: total };
+	});
+
+	app.delete("/pty/:id", { config: { policy: "manage" } }, async (request: SocketRequest, reply) => {
+		const record = find(records, request);
+		checkMay(request, "manage");
+		await records.delete(record);
+		return sendNothing(reply);
+	});
+
+	app.get("/pty/:id/ws", { config: { policy: "read", isSocket: true } }, async (request: SocketRequest, reply) => {
+		const record = find(records, request);
+		if (queryOf(request, "mode") === "viewer") return openViewer(record, request, reply, scope);
+		checkMay(request, "operate");
+		return openHolder(record, request, reply, scope);
+	});
+}
+
+function find(records: PtyRecords, request: SocketRequest): PtyRecord {
+	const record = records.get(request.params.id);
+	if (!record || !may(request, "read")) throw notFound(request.params.id);
+	return record;
+}
+
+async function openHolder(record: PtyRecord, request: SocketRequest, reply: FastifyReply, scope: SocketScope) {
+	const isTakeover = queryOf(request, "takeover") === "1" && isUpgradeRequest(request);
+	if (record.holder.isHeld && !isTakeover)
+		throw new ExecdError(409, "ALREADY_CONNECTED", "another client is connected to this pty session");
+	const fault = handshakeFault(request);
+	if (fault) return refuseHandshake(reply, fault);
+
+	const wire = openWire(request, reply, scope);
+	if (!wire) return reply;
+	// From the first message on, which may come long before the seat is free.
+	const controls = new Controls(wire, decodeFrame);
+	const evict = () => wire.evict();
+	// Nothing was awaited since the check, so that two can't both find it free.
+	const seat = record.holder.take(evict) ?? (await takeOver(record, evict, wire, scope.times.takeoverMs));
+	if (!seat) return reply;
+	try {
+		await hold({
+			record,
+			wire,
+			controls,
+			since: sinceOf(queryOf(request, "since")),
+			mode: queryOf(request, "pty") === "0" ? "pipe" : "pty",
+			allow: () => checkCreation(request.principal?.countCreation() ?? 0),
+			report: (problem) => scope.hosting.report(problem, "pty socket"),
+		});
+	} finally {
+		seat.leave();
+	}
+	return reply;
+}
+
+async function takeOver(record: PtyRecord, evict: () => void, wire: Wire, takeoverMs: number) {
+	const patience = new AbortController();
+	const timer = setTimeout(() => patience.abort(), takeoverMs);
+	wire.ended.addEventListener("abort", () => patience.abort(), { once: true });
+	if (wire.ended.aborted) patience.abort();
+	const seat = await record.holder.takeOver(evict, patience.signal);
+	clearTimeout(timer);
+	if (seat) return seat;
+	await wire.say({
+		type: "error",
+		code: "ALREADY_CONNECTED",
+		error: "takeover timed out: the other client is still connected",
+	});
+	wire.hangUp();
+	return undefined;
+}
+
+async function openViewer(record: PtyRecord, request: SocketRequest, reply: FastifyReply, scope: SocketScope) {
+	const attachments = await record.attachments();
+	if (attachments === undefined)
+		throw new ExecdError(409, "VIEWER_REQUIRES_RUNNING_SESSION", "a viewer needs a pty session that is running");
+	checkAttachments(attachments, scope.hosting);
+	const fault = handshakeFault(request);
+	if (fault) return refuseHandshake(reply, fault);
+	const wire = openWire(request, reply, scope);
+	if (!wire) return reply;
+	const report = (problem: unknown) => scope.hosting.report(problem, "pty viewer");
+	await view({ record, wire, since: sinceOf(queryOf(request, "since")), report });
+	return reply;
+}

@@ -1,0 +1,65 @@
+/** Who only looks at a PTY: any number, beside its holder and whoever takes over from it. */
+
+import { SessionError } from "../../../core/errors.ts";
+import { chunksOf, decodeFrame, replayFrame, type ServerMessage } from "../socket/frames.ts";
+import { closeCodes, sayExit, type Wire } from "../socket/wire.ts";
+import type { PtyRecord } from "./record.ts";
+import type { StreamItem } from "./stream.ts";
+
+/** So often may a viewer try to act; it is closed the last time. */
+const MAX_ATTEMPTS = 5;
+
+const readOnly: ServerMessage = { type: "error", code: "READ_ONLY", error: "a viewer may only read" };
+
+export type ViewerOptions = {
+	readonly record: PtyRecord;
+	readonly wire: Wire;
+	readonly since: number;
+	readonly report: (problem: unknown) => void;
+};
+
+/** Resolves when the viewer has gone. Never rejects. */
+export async function view({ record, wire, since, report }: ViewerOptions): Promise<void> {
+	answer(wire);
+	try {
+		// Live: one who is slow is moved forward, which the offsets show, and nobody waits for it.
+		const { session, reader } = await record.attach(since, { flow: "live", signal: wire.ended });
+		try {
+			const replay = await reader.replay();
+			if (replay) await wire.send(replayFrame(replay.offset, replay.pieces));
+			await wire.say({ type: "connected", session_id: record.id, mode: session.spec.mode, role: "viewer" });
+			for await (const item of reader.live()) await show(wire, item);
+		} finally {
+			await reader.close();
+		}
+	} catch (thrown) {
+		const { code } = SessionError.from(thrown);
+		if (record.isClosing || code === "session_not_found") await sayExit(wire, -1);
+		else if (!wire.ended.aborted) report(thrown);
+	}
+	wire.close(closeCodes.failed, "internal error");
+}
+
+async function show(wire: Wire, item: StreamItem): Promise<void> {
+	if (item.kind === "exit") await sayExit(wire, item.code);
+	if (item.kind !== "output") return;
+	let { offset } = item;
+	for (const chunk of chunksOf(item.bytes)) {
+		await wire.send(replayFrame(offset, [chunk]));
+		offset += chunk.byteLength;
+	}
+}
+
+function answer(wire: Wire): void {
+	let attempts = 0;
+	wire.onMessage((data, isBinary) => {
+		const frame = decodeFrame(data, isBinary);
+		if (frame.type === "nothing") return;
+		if (frame.type === "ping") void wire.say({ type: "pong" });
+		else if (frame.type === "unknown") void wire.say(frame.answer);
+		else {
+			void wire.say(readOnly);
+			if (++attempts >= MAX_ATTEMPTS) wire.close(closeCodes.refused, "a viewer may only read");
+		}
+	});
+}

@@ -1,0 +1,141 @@
+/** The long-lived shell of a bash session: a second program beside its runs, whose output goes into the same log. */
+
+import { Change } from "../../../core/change.ts";
+import { SessionError } from "../../../core/errors.ts";
+import type { Session } from "../../../core/session.ts";
+import type { OpenSandboxParts } from "../parts.ts";
+import { shellEnvironment, shellFor } from "../pty/shell.ts";
+import { workspace } from "../rights.ts";
+import { defaultTimes } from "../times.ts";
+import type { BashSession, LongLivedShell } from "./bash-sessions.ts";
+
+/** How far a client may be behind until the shell has to wait for it. The log keeps twice as much. */
+const MAX_BEHIND_BYTES = 512 * 1024;
+
+/** What a program finds out about its terminal without asking it. */
+const terminal = { TERM: "xterm-256color", COLUMNS: "80", LINES: "24" } as const;
+
+/** How the shell ended, and where its last byte is in the log. */
+export type ShellExit = { readonly code: number; readonly end: number };
+
+export class SessionShell implements LongLivedShell {
+	readonly #bash: BashSession;
+	readonly #parts: OpenSandboxParts;
+	readonly #started: Promise<Session>;
+	#session: Session | undefined;
+	#exit: ShellExit | undefined;
+	/** How far the client has come that is connected now. */
+	#reader: { position: number } | undefined;
+	readonly #change = new Change();
+
+	/** Begins to start; `started` says whether it could be. */
+	constructor(bash: BashSession, parts: OpenSandboxParts, mode: "pty" | "pipe") {
+		this.#bash = bash;
+		this.#parts = parts;
+		// Known to the session from now on: who deletes it must find what is only being started.
+		bash.shell = this;
+		this.#started = this.#start(mode);
+		void this.#run();
+	}
+
+	get isAlive(): boolean {
+		return this.#session?.state.status === "running";
+	}
+
+	/** Rejects when there is no shell. */
+	get started(): Promise<Session> {
+		return this.#started;
+	}
+
+	/** Undefined while its output may still grow. */
+	get exit(): ShellExit | undefined {
+		return this.#exit;
+	}
+
+	/** Resolves when all of its output is in the log, or the signal aborts. */
+	async exited(signal: AbortSignal): Promise<void> {
+		while (!this.#exit && !signal.aborted) await this.#change.next(signal);
+	}
+
+	/** The connected client has everything before `position`; undefined when it has gone. */
+	taken(position: number | undefined): void {
+		this.#reader = position === undefined ? undefined : { position };
+		this.#change.happen();
+	}
+
+	async end(): Promise<void> {
+		await this.#started.catch(() => {});
+		await this.#session?.kill({ signal: "SIGKILL", graceMs: 0, reason: "killed" });
+		if (this.#session) await this.#parts.sessions.remove(this.#session.id);
+	}
+
+	async #start(mode: "pty" | "pipe"): Promise<Session> {
+		const parts = this.#parts;
+		const env = { ...(await shellEnvironment(parts)), ...(mode === "pty" ? terminal : {}) };
+		const argv = await shellFor("", env);
+		this.#checkOpen();
+		const session = await parts.sessions.create(
+			parts.prepare({
+				argv,
+				cwd: this.#bash.cwd,
+				base: env,
+				mode,
+				size: { cols: 80, rows: 24 },
+				workspace,
+				labels: { "opensandbox.session": this.#bash.id },
+				// Bash sessions live as long as this server, and so do their shells.
+				durable: false,
+				drainMs: parts.times?.drainMs ?? defaultTimes.drainMs,
+			}),
+		);
+		this.#session = session;
+		// Whoever deletes the session meanwhile waits for us in `end`.
+		this.#checkOpen();
+		return session;
+	}
+
+	async #run(): Promise<void> {
+		let code = -1;
+		try {
+			code = await this.#copy(await this.#started);
+		} catch {
+			// Who waits for the start hears why it failed; a shell whose output can't be read is of no use.
+			await this.end().catch(() => {});
+		} finally {
+			this.#exit = { code, end: this.#bash.log.end.offset };
+			this.#change.happen();
+		}
+	}
+
+	/** The only reader of the shell, whoever is connected: nothing is lost between two clients. Its exit code in the end. */
+	async #copy(session: Session): Promise<number> {
+		let code = -1;
+		for await (const item of session.follow({ offset: 0 }, { flow: "lossless" })) {
+			if (item.kind === "exited") code = item.exit.code ?? -1;
+			if (item.kind !== "output") continue;
+			this.#bash.log.append({ kind: "output", stream: item.stream, bytes: item.bytes });
+			if (this.#isBehind) await this.#wait();
+		}
+		// All of it is in our log now.
+		await this.#parts.sessions.forget(session.id);
+		return code;
+	}
+
+	get #isBehind(): boolean {
+		return this.#reader !== undefined && this.#bash.log.end.offset - this.#reader.position > MAX_BEHIND_BYTES;
+	}
+
+	/** Waits for the client, but not for one that takes nothing: it will find a gap. */
+	async #wait(): Promise<void> {
+		const patience = new AbortController();
+		const timer = setTimeout(() => patience.abort(), this.#parts.times?.sessionWriteMs ?? defaultTimes.sessionWriteMs);
+		while (this.#isBehind && !patience.signal.aborted) await this.#change.next(patience.signal);
+		clearTimeout(timer);
+		if (patience.signal.aborted) this.#reader = undefined;
+	}
+
+	#checkOpen(): void {
+		if (!this.#bash.closing.aborted) return;
+		throw new SessionError("session_not_found", `session ${this.#bash.id} is being deleted`);
+	}
+}
