@@ -1,6 +1,6 @@
 import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, onTestFinished } from "vitest";
 import type { Event, Fact } from "../../src/core/event.ts";
 import { appendLost } from "../../src/journal/journal.ts";
 import { openForReading } from "../../src/journal/reader.ts";
@@ -217,6 +217,7 @@ async function reusedJournal() {
 		overwritten = readFileSync(join(directory, oldest));
 	}
 	const left = copy(directory);
+	onTestFinished(() => rmSync(left, { recursive: true }));
 	const names = readdirSync(left).sort();
 	expect(names).not.toContain(oldest);
 	const name = names.at(-1) as string;
