@@ -7,6 +7,7 @@
 #define NAPI_VERSION 8
 #include <errno.h>
 #include <fcntl.h>
+#include <malloc.h>
 #include <node_api.h>
 #include <pthread.h>
 #include <signal.h>
@@ -622,6 +623,15 @@ static napi_value lock_file(napi_env env, napi_callback_info info) {
 	return error == EWOULDBLOCK ? null(env) : fail(env, "lock", error);
 }
 
+// trimMemory(): what was freed in the middle of the heap goes back to the system, where the C library can do that.
+static napi_value trim_memory(napi_env env, napi_callback_info info) {
+	(void)env, (void)info;
+#ifdef __GLIBC__
+	malloc_trim(0);
+#endif
+	return NULL;
+}
+
 // growSendBuffer(fd, bytes): the kernel grants what its limits allow.
 static napi_value grow_send_buffer(napi_env env, napi_callback_info info) {
 	napi_value values[2];
@@ -635,7 +645,7 @@ NAPI_MODULE_INIT() {
 	static const struct function functions[] = {
 		{"spawn", spawn}, {"wait", wait_child}, {"openPoller", open_poller}, {"poll", poll_fd}, {"unpoll", unpoll_fd},
 		{"holdPoller", hold_poller}, {"resize", resize}, {"terminal", terminal}, {"signalTerminal", signal_terminal}, {"signalGroup", signal_group},
-		{"signalProcess", signal_process}, {"subreaper", subreaper}, {"lockFile", lock_file}, {"growSendBuffer", grow_send_buffer},
+		{"signalProcess", signal_process}, {"subreaper", subreaper}, {"lockFile", lock_file}, {"growSendBuffer", grow_send_buffer}, {"trimMemory", trim_memory},
 	};
 	add_functions(env, exports, functions, sizeof functions / sizeof *functions);
 	add_pump(env, exports);

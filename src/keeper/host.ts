@@ -10,9 +10,11 @@ import type { Spawn } from "../core/process.ts";
 import type { Act } from "../core/session.ts";
 import { isEnded, type State } from "../core/state.ts";
 import { Journal } from "../journal/journal.ts";
+import { trimMemory } from "../native/addon.ts";
 import type { Control } from "./control.ts";
 import type { Follow, Opening, Question } from "./messages.ts";
 import { journalDirectory, type KeeperRecord, removeRecord, type SessionRecord, writeRecord } from "./record.ts";
+import { tidyAfterFloods } from "./tidy.ts";
 
 export type HostOptions = {
 	readonly clock: Clock;
@@ -139,6 +141,7 @@ export class Host {
 				onFailure: report,
 			});
 			session.watch((state) => this.#announce(state));
+			tidyAfterFloods(session.log, clock, trimMemory).catch(report);
 			const { pid } = await session.info();
 			this.#record = { directory, content: { ...record, pid, ended: null } };
 			await writeRecord(directory, this.#record.content);

@@ -76,6 +76,7 @@ type Addon = {
 	subreaper(): void;
 	lockFile(path: string): number | null;
 	growSendBuffer(fd: number, bytes: number): void;
+	trimMemory(): void;
 	crc32c(bytes: Uint8Array, seed?: number, byTable?: boolean): number;
 	openPump(fd: number, wake: number, onReady: () => void): Pump;
 	takePump(pump: Pump, bytes: Uint8Array): number;
@@ -310,6 +311,11 @@ export function lockFile(path: string): number | null {
 /** Lets a socket take more at once, as far as the kernel's limits go. */
 export function growSendBuffer(fd: number, bytes: number): void {
 	named(() => addon().growSendBuffer(fd, bytes));
+}
+
+/** Gives memory back to the system that was freed and kept for later; takes some milliseconds after a flood. */
+export function trimMemory(): void {
+	addon().trimMemory();
 }
 
 /** The CRC-32C of some bytes; with the checksum of what came before as `seed`, of the whole. */
