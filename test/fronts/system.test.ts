@@ -1,10 +1,13 @@
 import { readFileSync } from "node:fs";
+import { setTimeout as turn } from "node:timers/promises";
 import { fastify } from "fastify";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { Access } from "../../src/fronts/front.ts";
 import { createAccessFront } from "../../src/fronts/native/access/access.ts";
 import { createNativeFront } from "../../src/fronts/native/front.ts";
+import { createMetrics } from "../../src/fronts/native/metrics.ts";
 import type { NativeParts } from "../../src/fronts/native/parts.ts";
+import { createTraffic } from "../../src/fronts/native/traffic.ts";
 import { closeCodes } from "../../src/protocol/socket.ts";
 import type { Route } from "../../src/server/listen.ts";
 import { principalWith, startTestServer, type TestServer } from "./test-server.ts";
@@ -107,6 +110,22 @@ describe("the server's own routes", () => {
 			code: "node_unavailable",
 		});
 		await app.close();
+	});
+
+	it("measure the loop from the first page on, and tell how late it was since the page before", async () => {
+		const ending = new AbortController();
+		const page = createMetrics({ sessions: server.sessions, traffic: createTraffic(), version: "1" }, ending.signal);
+		const longestLag = async () => Number(/lag_seconds\{quantile="1"\} (\S+)/.exec(await page())?.[1]);
+		const beLate = async () => {
+			for (let n = 0; n < 3; n++) {
+				for (const end = performance.now() + 60; performance.now() < end; );
+				await turn();
+			}
+		};
+		await beLate();
+		expect(await longestLag()).toBe(0);
+		for (let lag = 0; lag < 0.03; lag = await longestLag()) await beLate();
+		ending.abort();
 	});
 
 	it("give their numbers to the operator only", async () => {

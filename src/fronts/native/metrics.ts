@@ -25,15 +25,15 @@ export type MetricsOptions = {
 	readonly others?: (() => Promise<readonly Metric[]>) | undefined;
 };
 
-/** A function that gives the current page, measuring until the signal aborts. */
+/** A function that gives the current page, measuring from the first page on until the signal aborts: a server that nobody asks sleeps. */
 export function createMetrics(options: MetricsOptions, signal: AbortSignal): () => Promise<string> {
 	const delay = monitorEventLoopDelay({ resolution: RESOLUTION_MS });
-	delay.enable();
 	signal.addEventListener("abort", () => delay.disable(), { once: true });
 	return async () => {
 		const page = [...sessionMetrics(options), ...trafficMetrics(options.traffic), ...processMetrics(delay)];
 		// Each page tells of the time since the page before.
 		delay.reset();
+		delay.enable();
 		return [...page, ...((await options.others?.()) ?? [])].map(encodeMetric).join("");
 	};
 }
