@@ -7,6 +7,7 @@ import { onTestFinished } from "vitest";
 
 export async function temporaryDirectory(): Promise<string> {
 	const directory = await mkdtemp(join(tmpdir(), "hawser-test-"));
-	onTestFinished(() => rm(directory, { recursive: true, force: true }));
+	// Again if need be: a keeper whose server was killed may write its last record meanwhile.
+	onTestFinished(() => rm(directory, { recursive: true, force: true, maxRetries: 5 }));
 	return directory;
 }
