@@ -161,6 +161,7 @@ export class Journal implements Archive {
 			await this.#takeAll(source);
 		} catch (error) {
 			this.#fail(error);
+			// If even that fails, the next event goes to it, and the gap before that is found by its number.
 			await this.#discardEmpty().catch(() => {});
 		}
 		this.#pumping = undefined;
@@ -328,8 +329,12 @@ export class Journal implements Archive {
 		await this.#pumping;
 		// One attempt, also when the last one failed: there may be room again, and there is no later.
 		if (this.#source !== undefined) await this.#pump(this.#source);
-		await this.#sync(this.#segments.filter((file) => file.isDirty)).catch((error: unknown) => this.#fail(error));
-		await this.#segments.at(-1)?.trim();
+		try {
+			await this.#segments.at(-1)?.trim();
+			await this.#sync(this.#segments.filter((file) => file.isDirty));
+		} catch (error) {
+			this.#fail(error);
+		}
 		for (const file of this.#segments) await file.release();
 	}
 }

@@ -14,8 +14,8 @@ export class SegmentFile {
 	readonly #path: string;
 	#handle: fs.FileHandle | undefined;
 	#size: number;
-	/** Whether the file may go on past `#size`, with what is no record of this segment. */
-	#hasRest = false;
+	/** How far the file may go; what lies past `#size` is no part of the segment. */
+	#reach: number;
 	#isDirty = false;
 
 	/** A segment that is on disk already, with `size` bytes of it in order. */
@@ -23,6 +23,7 @@ export class SegmentFile {
 		this.#path = join(directory, segment.name);
 		this.segment = segment;
 		this.#size = size;
+		this.#reach = size;
 	}
 
 	/**
@@ -56,6 +57,8 @@ export class SegmentFile {
 		let rest = this.#size === 0 ? [encodeHeader(this.segment.start), ...pieces] : pieces;
 		let at = this.#size;
 		const written = () => Math.max(0, at - Math.max(this.#size, HEADER_BYTES));
+		const reach = this.#reach;
+		this.#reach = Number.POSITIVE_INFINITY;
 		try {
 			this.#handle ??= await fs.open(this.#path, "r+");
 			while (rest.length > 0) {
@@ -64,9 +67,9 @@ export class SegmentFile {
 				at += bytesWritten;
 				rest = after(rest, bytesWritten);
 			}
+			this.#reach = Math.max(reach, at);
 			return { written: written() };
 		} catch (error) {
-			this.#hasRest = true;
 			return { written: written(), error };
 		}
 	}
@@ -77,12 +80,12 @@ export class SegmentFile {
 		if (!isDurable) this.#isDirty = true;
 	}
 
-	/** Cuts off what is no record of this segment: only the last one of a journal may have such a rest. */
+	/** Cuts off what was not kept, and what was in the file before: only a journal's last segment may have such a rest. */
 	async trim(): Promise<void> {
-		if (!this.#hasRest) return;
+		if (this.#reach <= this.#size) return;
 		this.#handle ??= await fs.open(this.#path, "r+");
 		await this.#handle.truncate(this.#size);
-		this.#hasRest = false;
+		this.#reach = this.#size;
 	}
 
 	async sync(): Promise<void> {
@@ -119,12 +122,13 @@ export class SegmentFile {
 			other.#handle ??= await fs.open(other.#path, "r+");
 			await fs.rename(other.#path, this.#path);
 		} catch (error) {
-			if ((error as NodeJS.ErrnoException).code === "ENOENT") return false;
-			throw error;
+			if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
+			await other.release();
+			return false;
 		}
 		this.#handle = other.#handle;
 		other.#handle = undefined;
-		this.#hasRest = true;
+		this.#reach = other.#reach;
 		return true;
 	}
 }

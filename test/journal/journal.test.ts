@@ -268,6 +268,27 @@ describe("writing", () => {
 		spy.mockRestore();
 	});
 
+	it("that could not be made durable leaves nothing behind, if asked for that", async () => {
+		let failures = 0;
+		const { journal, clock, directory } = await openJournal({ fsync: "always" });
+		const memory = new Memory(journal);
+		const [first] = memory.append(output("a"));
+		await memory.taken();
+		const spy = await spyOnDatasync(() => {
+			if (failures++ === 0) throw new Error("the disk is broken");
+		});
+		memory.append(kilobyte("b"));
+		await memory.until((archive) => !archive.isHealthy);
+		memory.dropAll();
+		const [third] = memory.append(output("c"));
+		clock.advance(1000);
+		await memory.taken();
+		await journal.close();
+		expect(diskBytes(directory)).toBe(32 + 35 + 35);
+		expect(await readAll(journal.reader())).toEqual([first, third]);
+		spy.mockRestore();
+	});
+
 	it("is made durable once a second while there is something to do", async () => {
 		let syncs = 0;
 		const spy = await spyOnDatasync(() => syncs++);
