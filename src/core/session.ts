@@ -90,7 +90,7 @@ export interface Session {
 	readonly spec: SessionSpec;
 	/** As far as it is known here: never ahead of what a cursor yields, and behind it for moments only. */
 	readonly state: State;
-	/** Calls back in the same turn as `state` changes, until the returned function is called. */
+	/** Calls back in the same turn as `state` changes, until the returned function is called; after a broken link perhaps with what was known. */
 	watch(listener: (state: State) => void): () => void;
 	info(): Promise<SessionInfo>;
 	/** Everything from `start` on, then what happens, until the log's last event. Ends early only by the signal, or by an error for a lossless cursor that stood still at the bound. */

@@ -54,9 +54,13 @@ export class LocalSessions implements Sessions {
 		this.#options = options;
 	}
 
-	/** Takes in a session that was there before us. */
+	/** Takes in a session that runs already: one that was there before us, or that we started. */
 	adopt(session: Session): void {
-		this.#add(session);
+		this.#sessions.set(session.id, session);
+		session.watch(() => {
+			// Not after it was said to be removed.
+			if (this.#sessions.get(session.id) === session) this.#watchers.tell({ kind: "changed", session });
+		});
 	}
 
 	async create(start: SessionStart): Promise<Session> {
@@ -68,7 +72,7 @@ export class LocalSessions implements Sessions {
 		if (name !== null) this.#startingNames.add(name);
 		try {
 			const session = await this.#homeOf(start.spec.durable).start(start);
-			this.#add(session);
+			this.adopt(session);
 			this.#watchers.tell({ kind: "created", session });
 			this.#forgetOldest();
 			return session;
@@ -106,14 +110,6 @@ export class LocalSessions implements Sessions {
 	async endTransient(): Promise<void> {
 		const transient = this.list().filter((session) => !session.spec.durable && !isEnded(session.state));
 		await Promise.all(transient.map((session) => session.kill({ reason: "killed", by: "server" })));
-	}
-
-	#add(session: Session): void {
-		this.#sessions.set(session.id, session);
-		session.watch(() => {
-			// Not after it was said to be removed.
-			if (this.#sessions.get(session.id) === session) this.#watchers.tell({ kind: "changed", session });
-		});
 	}
 
 	async #drop(session: Session, how: { readonly isKilled: boolean }): Promise<void> {
