@@ -13,6 +13,7 @@ import {
 	type SessionList,
 	type SessionMessage,
 } from "../../protocol/messages.ts";
+import { closed, displayName, nullable, PRINTABLE } from "./schemas.ts";
 
 /** Both directions, because a schema that is merely assignable would accept too little or too much. */
 type Same<A, B> = [A, B] extends [B, A] ? true : false;
@@ -24,10 +25,6 @@ export function schemaOf<T>(): <S extends TSchema>(
 	return (schema) => Type.Unsafe<T>(schema);
 }
 
-const closed = { additionalProperties: false } as const;
-
-/** No control characters: a name is printed into terminals. */
-const PRINTABLE = "^[^\\u0000-\\u001f\\u007f-\\u009f\\u2028-\\u202e\\u2066-\\u2069]*$";
 /** What `execve` can carry: a zero byte would silently cut the value. */
 const NO_NUL = "^[^\\u0000]*$";
 
@@ -36,7 +33,6 @@ const size = Type.Integer({ minimum: 1, maximum: limits.maxSize });
 const milliseconds = Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER });
 const bytes = Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER });
 const offset = Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER });
-const nullable = <S extends TSchema>(schema: S) => Type.Union([schema, Type.Null()]);
 const mode = Type.Union([Type.Literal("pty"), Type.Literal("pipe")]);
 const labelText = Type.String({ maxLength: limits.labelLength, pattern: PRINTABLE });
 const state = Type.Union([
@@ -58,14 +54,7 @@ export const createSession: TUnsafe<CreateSession> = schemaOf<CreateSession>()(
 			mode: Type.Optional(mode),
 			cols: Type.Optional(size),
 			rows: Type.Optional(size),
-			name: Type.Optional(
-				Type.String({
-					minLength: 1,
-					maxLength: limits.nameLength,
-					pattern: PRINTABLE,
-					description: "printable characters",
-				}),
-			),
+			name: Type.Optional(displayName),
 			labels: Type.Optional(
 				Type.Record(Type.String({ pattern: "^[A-Za-z0-9_./-]{1,64}$" }), labelText, {
 					...closed,

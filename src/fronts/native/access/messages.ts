@@ -1,31 +1,20 @@
 /** What the native API says about tokens, tickets and sign-in, and the schemas that check it. */
 
 import Type, { type TUnsafe } from "typebox";
-import { limits } from "../../../protocol/messages.ts";
 import type { TokenInfo } from "../../front.ts";
+import { closed, displayName, nullable } from "../schemas.ts";
 
-const closed = { additionalProperties: false } as const;
-/** No control characters: a name is printed into terminals. */
-const PRINTABLE = "^[^\\u0000-\\u001f\\u007f-\\u009f\\u2028-\\u202e\\u2066-\\u2069]*$";
 /** A hundred years: more would not be a safe number of milliseconds for long. */
 const MAX_EXPIRES_MS = 3_153_600_000_000;
 
 const time = Type.Integer({ minimum: 0 });
-const nullable = <S extends Type.TSchema>(schema: S) => Type.Union([schema, Type.Null()]);
 
 export type CreateToken = { scopes: string[]; name?: string; expiresInMs?: number };
 export const createToken: TUnsafe<CreateToken> = Type.Unsafe<CreateToken>(
 	Type.Object(
 		{
 			scopes: Type.Array(Type.String({ maxLength: 160 }), { minItems: 1, maxItems: 32 }),
-			name: Type.Optional(
-				Type.String({
-					minLength: 1,
-					maxLength: limits.nameLength,
-					pattern: PRINTABLE,
-					description: "printable characters",
-				}),
-			),
+			name: Type.Optional(displayName),
 			expiresInMs: Type.Optional(Type.Integer({ minimum: 1, maximum: MAX_EXPIRES_MS })),
 		},
 		closed,
