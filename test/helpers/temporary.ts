@@ -7,7 +7,6 @@ import { onTestFinished } from "vitest";
 
 export async function temporaryDirectory(): Promise<string> {
 	const directory = await mkdtemp(join(tmpdir(), "hawser-test-"));
-	// Again if need be: a keeper whose server was killed may write its last record meanwhile.
-	onTestFinished(() => rm(directory, { recursive: true, force: true, maxRetries: 5 }));
+	onTestFinished(() => rm(directory, { recursive: true, force: true }));
 	return directory;
 }
