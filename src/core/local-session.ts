@@ -4,22 +4,25 @@ import type { Archive } from "./archive.ts";
 import type { Clock } from "./clock.ts";
 import { follow } from "./cursor.ts";
 import { SessionError } from "./errors.ts";
-import type { Fact, Item, Mark, Size, Start } from "./event.ts";
+import type { Fact, Item, Size, Start } from "./event.ts";
 import { InputQueue } from "./input.ts";
 import { WriterLease } from "./lease.ts";
 import { Listeners } from "./listeners.ts";
 import { Log } from "./log.ts";
 import { checkSize, type KillOptions, type Process, type Spawn } from "./process.ts";
-import type {
-	Act,
-	ActOptions,
-	FollowOptions,
-	Lease,
-	Receipt,
+import {
+	type Act,
+	type ActOptions,
+	type Answers,
+	answer,
+	type FollowOptions,
+	type Operation,
+	type Operations,
+	type Question,
+	type Receipt,
 	Session,
-	SessionInfo,
-	SessionSpec,
-	SessionStart,
+	type SessionDetails,
+	type SessionStart,
 } from "./session.ts";
 import { advance, initialState, isEnded, type State } from "./state.ts";
 
@@ -31,14 +34,23 @@ export type LocalSessionOptions = {
 	readonly onFailure?: (error: unknown) => void;
 };
 
-export class LocalSession implements Session {
-	readonly spec: SessionSpec;
+export class LocalSession extends Session {
 	readonly log: Log;
 	readonly #clock: Clock;
 	readonly #lease = new WriterLease();
 	readonly #input: InputQueue;
 	readonly #watchers = new Listeners<State>();
 	readonly #onFailure: ((error: unknown) => void) | undefined;
+	readonly #answers: Answers = {
+		info: async () => this.#details(),
+		end: async () => this.log.end,
+		act: ({ act, options }) => this.#act(act, options),
+		receipt: ({ stream, after }, signal) => this.#input.receipt(stream, after, signal),
+		acquire: async ({ holder, exclusive, take }) => this.#lease.acquire(holder, { exclusive, take }),
+		release: async ({ fence }) => this.#lease.release(fence),
+		leaseChange: ({ known }, signal) => this.#lease.differs(known, signal),
+		kill: ({ options }) => this.#kill(options),
+	};
 	#process: Process | undefined;
 	#isPaused = false;
 	#state: State;
@@ -56,7 +68,7 @@ export class LocalSession implements Session {
 	}
 
 	private constructor(start: SessionStart, options: LocalSessionOptions) {
-		this.spec = start.spec;
+		super(start.spec);
 		this.#clock = options.clock;
 		this.#onFailure = options.onFailure;
 		this.#state = initialState(start.command.size);
@@ -70,10 +82,6 @@ export class LocalSession implements Session {
 		});
 	}
 
-	get id(): string {
-		return this.spec.id;
-	}
-
 	get state(): State {
 		return this.#state;
 	}
@@ -82,9 +90,29 @@ export class LocalSession implements Session {
 		return this.#watchers.add(listener);
 	}
 
-	async info(): Promise<SessionInfo> {
+	follow(start: Start, options?: FollowOptions): AsyncGenerator<Item, void, void> {
+		return this.#counted(follow(this.log, start, options));
+	}
+
+	ask<Name extends Operation>(question: Question<Name>, signal?: AbortSignal): Promise<Operations[Name]["answer"]> {
+		return answer(this.#answers, question, signal);
+	}
+
+	/** Whoever held control can't be reached any more. */
+	abandonLease(): void {
+		this.#lease.abandon();
+	}
+
+	async #act(act: Act, options: ActOptions): Promise<Receipt> {
+		this.#lease.check(options.fence);
+		if (act.kind === "resize") this.#checkResize(act.size);
+		const receipt = this.#input.accept(act, options.origin);
+		this.#lastActivity = this.#clock.now();
+		return receipt;
+	}
+
+	#details(): SessionDetails {
 		return {
-			...this.spec,
 			...this.#state,
 			pid: this.#process?.pid ?? null,
 			offsets: { oldest: this.log.oldest.offset, end: this.log.end.offset },
@@ -94,46 +122,10 @@ export class LocalSession implements Session {
 		};
 	}
 
-	follow(start: Start, options?: FollowOptions): AsyncGenerator<Item, void, void> {
-		return this.#counted(follow(this.log, start, options));
-	}
-
-	async end(): Promise<Mark> {
-		return this.log.end;
-	}
-
-	async act(act: Act, options: ActOptions = {}): Promise<Receipt> {
-		this.#lease.check(options.fence);
-		if (act.kind === "resize") this.#checkResize(act.size);
-		const receipt = this.#input.accept(act, options.origin);
-		this.#lastActivity = this.#clock.now();
-		return receipt;
-	}
-
-	receipt(stream: string, after: number, signal?: AbortSignal): Promise<Receipt> {
-		return this.#input.receipt(stream, after, signal);
-	}
-
-	async acquire(holder: string, options: { readonly exclusive: boolean; readonly take: boolean }): Promise<Lease> {
-		return this.#lease.acquire(holder, options);
-	}
-
-	async release(fence: number): Promise<Lease> {
-		return this.#lease.release(fence);
-	}
-
-	leaseChange(known: Lease, signal?: AbortSignal): Promise<Lease> {
-		return this.#lease.differs(known, signal);
-	}
-
-	/** Whoever held control can't be reached any more. */
-	abandonLease(): void {
-		this.#lease.abandon();
-	}
-
-	async kill(options?: KillOptions): Promise<void> {
+	async #kill(options: KillOptions): Promise<null> {
 		await this.#process?.kill({ reason: "killed", ...options });
 		while (!this.log.isFinished) await this.log.changed();
+		return null;
 	}
 
 	async *#counted(items: AsyncGenerator<Item, void, void>): AsyncGenerator<Item, void, void> {

@@ -85,27 +85,111 @@ export type Lease = {
 	readonly exclusive: boolean;
 };
 
-export interface Session {
-	readonly id: string;
-	readonly spec: SessionSpec;
-	/** As far as it is known here: never ahead of what a cursor yields, and behind it for moments only. */
-	readonly state: State;
-	/** Calls back in the same turn as `state` changes, until the returned function is called; after a broken link perhaps with what was known. */
-	watch(listener: (state: State) => void): () => void;
-	info(): Promise<SessionInfo>;
-	/** Everything from `start` on, then what happens, until the log's last event. Ends early only by the signal, or by an error for a lossless cursor that stood still at the bound. */
-	follow(start: Start, options?: FollowOptions): AsyncIterable<Item>;
+/** What a session knows besides what was asked for at its creation. */
+export type SessionDetails = Omit<SessionInfo, keyof SessionSpec>;
+
+/**
+ * Everything that can be asked of a session and is answered once. A new row makes the compiler ask for its answer
+ * wherever sessions live, and nothing else: the link to a keeper carries any question.
+ */
+export type Operations = {
+	info: { readonly asks: unknown; readonly answer: SessionDetails };
 	/** Where the next event will stand. */
-	end(): Promise<Mark>;
+	end: { readonly asks: unknown; readonly answer: Mark };
+	act: { readonly asks: { readonly act: Act; readonly options: ActOptions }; readonly answer: Receipt };
+	receipt: { readonly asks: { readonly stream: string; readonly after: number }; readonly answer: Receipt };
+	acquire: {
+		readonly asks: { readonly holder: string; readonly exclusive: boolean; readonly take: boolean };
+		readonly answer: Lease;
+	};
+	release: { readonly asks: { readonly fence: number }; readonly answer: Lease };
+	leaseChange: { readonly asks: { readonly known: Lease }; readonly answer: Lease };
+	kill: { readonly asks: { readonly options: KillOptions }; readonly answer: null };
+};
+
+export type Operation = keyof Operations;
+
+export type Question<Name extends Operation = Operation> = {
+	[Key in Name]: { readonly do: Key } & Operations[Key]["asks"];
+}[Name];
+
+/** How a place where sessions live answers each question. */
+export type Answers = {
+	readonly [Name in Operation]: (
+		question: Question<Name>,
+		signal: AbortSignal | undefined,
+	) => Promise<Operations[Name]["answer"]>;
+};
+
+/** Looks the answer up; the question's name and its fields belong together by their type. */
+export function answer<Name extends Operation>(
+	answers: Answers,
+	question: Question<Name>,
+	signal?: AbortSignal,
+): Promise<Operations[Name]["answer"]> {
+	return answers[question.do as Name](question, signal);
+}
+
+/** A session, wherever it lives: what it is, one way to ask it, and two streams to follow. */
+export abstract class Session {
+	readonly spec: SessionSpec;
+
+	constructor(spec: SessionSpec) {
+		this.spec = spec;
+	}
+
+	get id(): string {
+		return this.spec.id;
+	}
+
+	/** As far as it is known here: never ahead of what a cursor yields, and behind it for moments only. */
+	abstract get state(): State;
+	/** Calls back in the same turn as `state` changes, until the returned function is called; after a broken link perhaps with what was known. */
+	abstract watch(listener: (state: State) => void): () => void;
+	/** Everything from `start` on, then what happens, until the log's last event. Ends early only by the signal, or by an error for a lossless cursor that stood still at the bound. */
+	abstract follow(start: Start, options?: FollowOptions): AsyncIterable<Item>;
+	/** The signal ends the wait of a question that is answered by a change. */
+	abstract ask<Name extends Operation>(
+		question: Question<Name>,
+		signal?: AbortSignal,
+	): Promise<Operations[Name]["answer"]>;
+
+	async info(): Promise<SessionInfo> {
+		return { ...this.spec, ...(await this.ask<"info">({ do: "info" })) };
+	}
+
+	end(): Promise<Mark> {
+		return this.ask<"end">({ do: "end" });
+	}
+
 	/** Accepts what fits the stream's window, in order; `next` says how far. Resolves on acceptance, not on writing. */
-	act(act: Act, options?: ActOptions): Promise<Receipt>;
+	act(act: Act, options: ActOptions = {}): Promise<Receipt> {
+		return this.ask<"act">({ do: "act", act, options });
+	}
+
 	/** Resolves once `written` has passed `after`, or nothing can be written any more. */
-	receipt(stream: string, after: number, signal?: AbortSignal): Promise<Receipt>;
+	receipt(stream: string, after: number, signal?: AbortSignal): Promise<Receipt> {
+		return this.ask<"receipt">({ do: "receipt", stream, after }, signal);
+	}
+
 	/** Gets control: with `take` from whoever has it, else only if nobody has it exclusively. */
-	acquire(holder: string, options: { readonly exclusive: boolean; readonly take: boolean }): Promise<Lease>;
-	release(fence: number): Promise<Lease>;
+	acquire(holder: string, options: { readonly exclusive: boolean; readonly take: boolean }): Promise<Lease> {
+		const { exclusive, take } = options;
+		return this.ask<"acquire">({ do: "acquire", holder, exclusive, take });
+	}
+
+	/** Of no effect under an old fence. */
+	release(fence: number): Promise<Lease> {
+		return this.ask<"release">({ do: "release", fence });
+	}
+
 	/** Resolves with the lease once its fence or holder differs from what is given. */
-	leaseChange(known: Lease, signal?: AbortSignal): Promise<Lease>;
+	leaseChange(known: Lease, signal?: AbortSignal): Promise<Lease> {
+		return this.ask<"leaseChange">({ do: "leaseChange", known }, signal);
+	}
+
 	/** Ends the whole tree; resolves when nothing of it is left and the log is closed. */
-	kill(options?: KillOptions): Promise<void>;
+	async kill(options: KillOptions = {}): Promise<void> {
+		await this.ask<"kill">({ do: "kill", options });
+	}
 }

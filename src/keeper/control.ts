@@ -12,6 +12,7 @@ import {
 	costOf,
 	type Follow,
 	type FromKeeper,
+	fromWireQuestion,
 	LINK_VERSIONS,
 	type ToKeeper,
 	toWireError,
@@ -111,7 +112,9 @@ export class Control {
 		const running: Running = { controller: new AbortController(), credit: new Change(), sent: 0, taken: 0 };
 		this.#running.set(id, running);
 		const done =
-			call.do === "follow" ? this.#stream(id, call, running) : this.#host.call(call, body, running.controller.signal);
+			call.do === "follow"
+				? this.#stream(id, call, running)
+				: this.#host.call(fromWireQuestion(call, body), running.controller.signal);
 		done
 			.then(
 				(result) => this.#link.send({ id, result: result ?? null }),

@@ -7,12 +7,11 @@ import { SessionError } from "../core/errors.ts";
 import type { Item } from "../core/event.ts";
 import { LocalSession } from "../core/local-session.ts";
 import type { Spawn } from "../core/process.ts";
-import type { Act } from "../core/session.ts";
 import { isEnded, type State } from "../core/state.ts";
 import { Journal } from "../journal/journal.ts";
 import { trimMemory } from "../native/addon.ts";
 import type { Control } from "./control.ts";
-import type { Follow, Opening, Question } from "./messages.ts";
+import type { Follow, KeeperQuestion, Opening } from "./messages.ts";
 import { journalDirectory, type KeeperRecord, removeRecord, type SessionRecord, writeRecord } from "./record.ts";
 import { tidyAfterFloods } from "./tidy.ts";
 
@@ -78,33 +77,17 @@ export class Host {
 		await this.#opening;
 	}
 
-	async call(call: Question, body: Uint8Array, signal: AbortSignal): Promise<unknown> {
-		switch (call.do) {
+	async call(question: KeeperQuestion, signal: AbortSignal): Promise<unknown> {
+		switch (question.do) {
 			case "open": {
-				const opened = this.#open(call);
+				const opened = this.#open(question);
 				this.#opening = opened.catch(() => {});
 				return opened;
 			}
 			case "quit":
-				return this.#quit(call.force);
-			case "info":
-				return this.#existing().info();
-			case "end":
-				return this.#existing().end();
-			case "act": {
-				const act: Act = call.act.kind === "write" ? { kind: "write", bytes: body } : call.act;
-				return this.#existing().act(act, call.options);
-			}
-			case "receipt":
-				return this.#existing().receipt(call.stream, call.after, signal);
-			case "acquire":
-				return this.#existing().acquire(call.holder, call);
-			case "release":
-				return this.#existing().release(call.fence);
-			case "leaseChange":
-				return this.#existing().leaseChange(call.known, signal);
-			case "kill":
-				return this.#existing().kill(call.options);
+				return this.#quit(question.force);
+			default:
+				return this.#existing().ask(question, signal);
 		}
 	}
 

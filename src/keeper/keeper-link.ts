@@ -3,7 +3,7 @@
 import { Change } from "../core/change.ts";
 import { SessionError } from "../core/errors.ts";
 import type { Item, Start } from "../core/event.ts";
-import type { FollowOptions } from "../core/session.ts";
+import type { FollowOptions, Operation, Operations, Question } from "../core/session.ts";
 import type { State } from "../core/state.ts";
 import { type Frame, Link } from "./link.ts";
 import {
@@ -11,9 +11,11 @@ import {
 	type FromKeeper,
 	fromWireError,
 	fromWireItem,
+	isLong,
+	type KeeperQuestion,
 	LINK_VERSIONS,
-	type Question,
 	type ToKeeper,
+	toWireQuestion,
 	type Welcome,
 	windowOf,
 } from "./messages.ts";
@@ -89,14 +91,16 @@ export class KeeperLink {
 		return this.#isClosed;
 	}
 
-	/** Asks the keeper. A call that may take its time is given a signal; every other is answered soon or never. */
-	call(
-		call: Question,
-		options: { body?: Uint8Array; signal?: AbortSignal | undefined; isLong?: boolean } = {},
-	): Promise<unknown> {
+	/** Asks the session over there. */
+	ask<Name extends Operation>(question: Question<Name>, signal?: AbortSignal): Promise<Operations[Name]["answer"]> {
+		return this.call(question as Question, signal) as Promise<Operations[Name]["answer"]>;
+	}
+
+	/** Asks the keeper. Most questions are answered soon or never; a signal ends the wait for those that may take their time. */
+	call(question: KeeperQuestion, signal?: AbortSignal): Promise<unknown> {
 		if (this.#isClosed) return Promise.reject(new LinkLost());
 		const id = ++this.#lastId;
-		const { signal, isLong = false } = options;
+		const { call, body } = toWireQuestion(question);
 		return new Promise((resolve, reject) => {
 			const settle = () => {
 				clearTimeout(timer);
@@ -104,7 +108,7 @@ export class KeeperLink {
 				this.#calls.delete(id);
 			};
 			const cancel = () => this.#link.send({ id, cancel: true });
-			const timer = isLong ? undefined : setTimeout(() => this.#calls.get(id)?.reject(silent()), ANSWER_MS);
+			const timer = isLong[call.do] ? undefined : setTimeout(() => this.#calls.get(id)?.reject(silent()), ANSWER_MS);
 			this.#calls.set(id, {
 				resolve: (result) => {
 					settle();
@@ -116,7 +120,7 @@ export class KeeperLink {
 				},
 			});
 			signal?.addEventListener("abort", cancel, { once: true });
-			this.#link.send({ id, call }, options.body);
+			this.#link.send({ id, call }, body);
 			if (signal?.aborted) cancel();
 		});
 	}

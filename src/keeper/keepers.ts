@@ -114,7 +114,7 @@ export class Keepers implements Home, Caretaker {
 	async #startIn(link: KeeperLink, start: SessionStart): Promise<Session> {
 		const directory = this.#directoryOf(start.spec.id);
 		this.passed("create.sent");
-		await link.call({ do: "open", start, directory, fsync: this.#options.fsync }, { isLong: true });
+		await link.call({ do: "open", start, directory, fsync: this.#options.fsync });
 		this.passed("create.opened");
 		const session = new KeptSession(start.spec, initialState(start.command.size), this);
 		session.connected(link);

@@ -7,21 +7,17 @@
 import { SessionError } from "../core/errors.ts";
 import { type Item, isFinal, type Mark, type Start } from "../core/event.ts";
 import { Listeners } from "../core/listeners.ts";
-import type { KillOptions } from "../core/process.ts";
-import type {
-	Act,
-	ActOptions,
-	FollowOptions,
-	Lease,
-	Receipt,
+import {
+	type FollowOptions,
+	type Operation,
+	type Operations,
+	type Question,
 	Session,
-	SessionInfo,
-	SessionSpec,
+	type SessionSpec,
 } from "../core/session.ts";
 import { isEnded, type State } from "../core/state.ts";
 import type { ArchivedSession } from "./archived-session.ts";
 import { type KeeperLink, LinkLost } from "./keeper-link.ts";
-import type { Question } from "./messages.ts";
 
 /** What a session that lost its link asks of the one who made it. */
 export interface Caretaker {
@@ -31,8 +27,7 @@ export interface Caretaker {
 	passed(point: string): void;
 }
 
-export class KeptSession implements Session {
-	readonly spec: SessionSpec;
+export class KeptSession extends Session {
 	readonly #caretaker: Caretaker;
 	#state: State;
 	readonly #watchers = new Listeners<State>();
@@ -44,13 +39,9 @@ export class KeptSession implements Session {
 	#isLetGo = false;
 
 	constructor(spec: SessionSpec, state: State, caretaker: Caretaker) {
-		this.spec = spec;
+		super(spec);
 		this.#state = state;
 		this.#caretaker = caretaker;
-	}
-
-	get id(): string {
-		return this.spec.id;
 	}
 
 	get state(): State {
@@ -99,51 +90,21 @@ export class KeptSession implements Session {
 		await link.gone;
 	}
 
-	async info(): Promise<SessionInfo> {
-		return (await this.#call({ do: "info" }, { whenOver: (archived) => archived.info() })) as SessionInfo;
-	}
-
 	follow(start: Start, options: FollowOptions = {}): AsyncGenerator<Item, void, void> {
 		// Asked at once where it can be, so that "end" is the end of now.
 		const link = this.#link;
 		return this.#items(start, options, link?.follow(start, options));
 	}
 
-	async end(): Promise<Mark> {
-		return (await this.#call({ do: "end" }, { whenOver: (archived) => archived.end() })) as Mark;
-	}
-
-	async act(act: Act, options: ActOptions = {}): Promise<Receipt> {
-		this.#caretaker.passed("input.received");
-		const { kind } = act;
-		const receipt =
-			kind === "write"
-				? await this.#call({ do: "act", act: { kind }, options }, { body: act.bytes })
-				: await this.#call({ do: "act", act, options });
-		this.#caretaker.passed("input.accepted");
-		return receipt as Receipt;
-	}
-
-	async receipt(stream: string, after: number, signal?: AbortSignal): Promise<Receipt> {
-		const whenOver = (archived: ArchivedSession) => archived.receipt();
-		return (await this.#call({ do: "receipt", stream, after }, { signal, isLong: true, whenOver })) as Receipt;
-	}
-
-	async acquire(holder: string, options: { readonly exclusive: boolean; readonly take: boolean }): Promise<Lease> {
-		return (await this.#call({ do: "acquire", holder, ...options })) as Lease;
-	}
-
-	async release(fence: number): Promise<Lease> {
-		return (await this.#call({ do: "release", fence })) as Lease;
-	}
-
-	async leaseChange(known: Lease, signal?: AbortSignal): Promise<Lease> {
-		return (await this.#call({ do: "leaseChange", known }, { signal, isLong: true })) as Lease;
-	}
-
-	async kill(options: KillOptions = {}): Promise<void> {
-		// A keeper that went has ended its session before; if it died instead, its survivors were killed.
-		await this.#call({ do: "kill", options }, { isLong: true, whenOver: (archived) => archived.kill() });
+	/** Asks the keeper. If it is gone by then, however late, what is left answers in its place. */
+	async ask<Name extends Operation>(
+		question: Question<Name>,
+		signal?: AbortSignal,
+	): Promise<Operations[Name]["answer"]> {
+		if (question.do === "act") this.#caretaker.passed("input.received");
+		const answer = await this.#ask(question, signal);
+		if (question.do === "act") this.#caretaker.passed("input.accepted");
+		return answer;
 	}
 
 	get #link(): KeeperLink | undefined {
@@ -159,28 +120,18 @@ export class KeptSession implements Session {
 		return this.#home;
 	}
 
-	/** Asks the keeper. If it is gone by then, however late, what is left may answer in its place. */
-	async #call(
-		question: Question,
-		options: {
-			body?: Uint8Array;
-			signal?: AbortSignal | undefined;
-			isLong?: boolean;
-			whenOver?: (archived: ArchivedSession) => Promise<unknown>;
-		} = {},
-	): Promise<unknown> {
+	async #ask<Name extends Operation>(
+		question: Question<Name>,
+		signal: AbortSignal | undefined,
+	): Promise<Operations[Name]["answer"]> {
 		for (;;) {
 			const home = await this.#located();
-			if (!isLink(home)) {
-				if (options.whenOver) return options.whenOver(home);
-				throw home.over();
-			}
 			try {
-				return await home.call(question, options);
+				return await home.ask(question, signal);
 			} catch (error) {
 				if (!(error instanceof LinkLost)) throw error;
 				// The keeper may have got it or not. What can be asked twice is asked again; the rest the caller must decide.
-				if (!isRepeatable(question) && isLink(await this.#located())) {
+				if (!isRepeatable(question as Question) && isLink(await this.#located())) {
 					throw unavailable("the link to its keeper broke, and it is not known whether this was done");
 				}
 			}
@@ -230,7 +181,7 @@ export class KeptSession implements Session {
 		this.#setState(state);
 		// The keeper may go now: all that is left is in the journal, or will be when it goes.
 		if (isEnded(state) && this.spec.retention.journalBytes > 0) {
-			link.call({ do: "quit", force: false }, { isLong: true }).catch(() => {});
+			link.call({ do: "quit", force: false }).catch(() => {});
 		}
 	}
 

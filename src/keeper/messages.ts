@@ -3,8 +3,7 @@
 import type { Code } from "../core/errors.ts";
 import { SessionError } from "../core/errors.ts";
 import type { Event, Gap, Item, Mark, Start } from "../core/event.ts";
-import type { KillOptions } from "../core/process.ts";
-import type { Act, ActOptions, Lease, SessionStart } from "../core/session.ts";
+import type { Act, Question, SessionStart } from "../core/session.ts";
 import type { State } from "../core/state.ts";
 
 /** The versions of the link that this build speaks, newest first. */
@@ -15,9 +14,6 @@ const WINDOW_BYTES = { lossless: 1024 * 1024, other: 512 * 1024 };
 /** What an item counts in the window besides its bytes, so that small ones are bounded too. */
 const ITEM_COST_BYTES = 128;
 
-/** A write's bytes travel as the frame's body. */
-export type WireAct = Exclude<Act, { kind: "write" }> | { readonly kind: "write" };
-
 /** What a keeper needs to open its session. */
 export type Opening = {
 	readonly start: SessionStart;
@@ -26,19 +22,26 @@ export type Opening = {
 	readonly fsync: "interval" | "always";
 };
 
-/** What is asked and answered once. */
-export type Question =
+/** What is asked of a session, or of its keeper, and answered once. */
+export type KeeperQuestion =
+	| Question
 	| ({ readonly do: "open" } & Opening)
-	| { readonly do: "info" }
-	| { readonly do: "end" }
-	| { readonly do: "act"; readonly act: WireAct; readonly options: ActOptions }
-	| { readonly do: "receipt"; readonly stream: string; readonly after: number }
-	| { readonly do: "acquire"; readonly holder: string; readonly exclusive: boolean; readonly take: boolean }
-	| { readonly do: "release"; readonly fence: number }
-	| { readonly do: "leaseChange"; readonly known: Lease }
-	| { readonly do: "kill"; readonly options: KillOptions }
 	/** The keeper may go: its session has ended, or (`force`) is to be forgotten. */
 	| { readonly do: "quit"; readonly force: boolean };
+
+/** Which of them may take any time to be answered. */
+export const isLong: Readonly<Record<KeeperQuestion["do"], boolean>> = {
+	info: false,
+	end: false,
+	act: false,
+	receipt: true,
+	acquire: false,
+	release: false,
+	leaseChange: true,
+	kill: true,
+	open: true,
+	quit: true,
+};
 
 /** A cursor: answered by items, and by a result when it has ended. */
 export type Follow = { readonly do: "follow"; readonly start: Start; readonly flow: "lossless" | "live" | null };
@@ -47,7 +50,7 @@ export function windowOf(flow: Follow["flow"]): number {
 	return flow === "lossless" ? WINDOW_BYTES.lossless : WINDOW_BYTES.other;
 }
 
-export type Call = Question | Follow;
+export type Call = KeeperQuestion | Follow;
 
 export type ToKeeper =
 	/** First of all. Of several servers the one with the highest generation is right. */
@@ -89,6 +92,18 @@ export function toWireError(thrown: unknown): WireError {
 
 export function fromWireError({ code, message, hint }: WireError): SessionError {
 	return new SessionError(code, message, hint === undefined ? {} : { hint });
+}
+
+/** A write's bytes travel as the frame's body. */
+export function toWireQuestion(question: KeeperQuestion): { call: KeeperQuestion; body?: Uint8Array } {
+	if (question.do !== "act" || question.act.kind !== "write") return { call: question };
+	const { bytes, ...act } = question.act;
+	return { call: { ...question, act: act as Act }, body: bytes };
+}
+
+export function fromWireQuestion(call: KeeperQuestion, body: Uint8Array): KeeperQuestion {
+	if (call.do !== "act" || call.act.kind !== "write") return call;
+	return { ...call, act: { kind: "write", bytes: body } };
 }
 
 export function toWireItem(item: Item): { item: WireItem; body?: Uint8Array } {

@@ -212,7 +212,7 @@ describe("a keeper", () => {
 		expect(newer.welcome).toMatchObject({ session: session.id, state: { status: "running" } });
 		await expect(session.info()).rejects.toMatchObject({ code: "node_unavailable" });
 		await expect(KeeperLink.connect(keeper, 4, 2_000)).rejects.toMatchObject({ code: "node_unavailable" });
-		await newer.link.call({ do: "kill", options: { signal: "SIGKILL" } }, { isLong: true });
+		await newer.link.call({ do: "kill", options: { signal: "SIGKILL" } });
 		newer.link.close();
 	});
 
