@@ -9,8 +9,8 @@ import { spawn } from "../src/backends/spawn.ts";
 import { LocalSession } from "../src/core/local-session.ts";
 import type { Session, SessionStart } from "../src/core/session.ts";
 import { Journal } from "../src/journal/journal.ts";
-import { Keepers } from "../src/keeper/keepers.ts";
-import { readRecord } from "../src/keeper/record.ts";
+import { Keepers } from "../src/keepers/keepers.ts";
+import { readRecord } from "../src/link/record.ts";
 import { type StartOptions, startOf } from "../test/helpers/starts.ts";
 
 export type HomeKind = "process" | "keeper";

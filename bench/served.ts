@@ -6,7 +6,7 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
-import { readRecord } from "../src/keeper/record.ts";
+import { readRecord } from "../src/link/record.ts";
 import type { CreateSession, SessionMessage } from "../src/protocol/messages.ts";
 import { type HomeKind, sweep } from "./homes.ts";
 import type { Workshop } from "./workshop.ts";

@@ -9,10 +9,10 @@ import { LocalSession } from "../core/local-session.ts";
 import type { Spawn } from "../core/process.ts";
 import { isEnded, type State } from "../core/state.ts";
 import { Journal } from "../journal/journal.ts";
+import type { Follow, KeeperQuestion, Opening } from "../link/messages.ts";
+import { journalDirectory, type KeeperRecord, removeRecord, type SessionRecord, writeRecord } from "../link/record.ts";
 import { trimMemory } from "../native/addon.ts";
-import type { Control } from "./control.ts";
-import type { Follow, KeeperQuestion, Opening } from "./messages.ts";
-import { journalDirectory, type KeeperRecord, removeRecord, type SessionRecord, writeRecord } from "./record.ts";
+import type { Control } from "./server-link.ts";
 import { tidyAfterFloods } from "./tidy.ts";
 
 export type HostOptions = {

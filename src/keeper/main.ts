@@ -10,9 +10,9 @@
 import { writeSync } from "node:fs";
 import { createServer } from "node:net";
 import { systemClock } from "../backends/clock.ts";
-import { type Charge, Control } from "./control.ts";
+import { processStartTime } from "../link/record.ts";
 import { Host } from "./host.ts";
-import { processStartTime } from "./record.ts";
+import { type Charge, Control } from "./server-link.ts";
 
 /** How long a keeper that no server has ever greeted waits for one. */
 const GREETING_MS = 30_000;

@@ -10,8 +10,8 @@ import { inProcess } from "../core/in-process.ts";
 import { LocalSessions } from "../core/sessions.ts";
 import type { Prepare } from "../fronts/front.ts";
 import { createId, createPrepare } from "../fronts/prepare.ts";
-import { Keepers } from "../keeper/keepers.ts";
-import { writeAtomically } from "../keeper/record.ts";
+import { Keepers } from "../keepers/keepers.ts";
+import { writeAtomically } from "../link/record.ts";
 import type { Config } from "./config.ts";
 import { openStateDirectory, type StateDirectory } from "./state-directory.ts";
 

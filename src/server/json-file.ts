@@ -2,7 +2,7 @@
 
 import { readFile } from "node:fs/promises";
 import { SessionError } from "../core/errors.ts";
-import { writeAtomically } from "../keeper/record.ts";
+import { writeAtomically } from "../link/record.ts";
 
 export class JsonFile {
 	readonly #path: string;

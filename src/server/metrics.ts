@@ -1,7 +1,7 @@
 /** What `/metrics` says of keepers and journals, which fronts know nothing about. */
 
 import type { Metric } from "../fronts/native/metrics.ts";
-import type { Keepers } from "../keeper/keepers.ts";
+import type { Keepers } from "../keepers/keepers.ts";
 
 export async function keeperMetrics(keepers: Keepers): Promise<Metric[]> {
 	const { started, lost, spares, journalBytes } = await keepers.figures();

@@ -3,7 +3,7 @@
 import { createHash } from "node:crypto";
 import { join } from "node:path";
 import { Access, type AccessOptions, type Shown } from "../../src/access/access.ts";
-import { writeAtomically } from "../../src/keeper/record.ts";
+import { writeAtomically } from "../../src/link/record.ts";
 import { FakeClock } from "../helpers/fake-clock.ts";
 import { temporaryDirectory } from "../helpers/temporary.ts";
 

@@ -9,8 +9,8 @@ import { onTestFinished } from "vitest";
 import { systemClock } from "../../src/backends/clock.ts";
 import { killSurvivors } from "../../src/backends/kill.ts";
 import type { Session } from "../../src/core/session.ts";
-import { Keepers, type KeepersOptions } from "../../src/keeper/keepers.ts";
-import { isAlive, type KeeperRecord, readRecord, type SessionRecord } from "../../src/keeper/record.ts";
+import { Keepers, type KeepersOptions } from "../../src/keepers/keepers.ts";
+import { isAlive, type KeeperRecord, readRecord, type SessionRecord } from "../../src/link/record.ts";
 
 export const keeperProgram: string = fileURLToPath(new URL("../../dist/keeper/main.js", import.meta.url));
 

@@ -32,9 +32,19 @@ const layers: { file: string; allowed: string[]; refused: string[] }[] = [
 		refused: ["../fronts/front.ts", "../server/y.ts", "../protocol/y.ts", "fastify"],
 	},
 	{
+		file: "src/link/x.ts",
+		allowed: ["node:net", "../core/log.ts", "../native/y.ts"],
+		refused: ["../keeper/y.ts", "../keepers/y.ts", "../journal/y.ts", "../server/y.ts"],
+	},
+	{
 		file: "src/keeper/x.ts",
-		allowed: ["node:net", "../core/log.ts", "../native/y.ts", "../backends/y.ts", "../journal/y.ts"],
-		refused: ["../server/y.ts", "../fronts/front.ts", "../protocol/y.ts", "fastify"],
+		allowed: ["node:net", "../core/log.ts", "../native/y.ts", "../backends/y.ts", "../journal/y.ts", "../link/y.ts"],
+		refused: ["../keepers/y.ts", "../server/y.ts", "../fronts/front.ts", "../protocol/y.ts", "fastify"],
+	},
+	{
+		file: "src/keepers/x.ts",
+		allowed: ["node:net", "../core/log.ts", "../native/y.ts", "../backends/y.ts", "../journal/y.ts", "../link/y.ts"],
+		refused: ["../keeper/y.ts", "../server/y.ts", "../fronts/front.ts", "../protocol/y.ts", "fastify"],
 	},
 	{
 		file: "src/fronts/x.ts",
@@ -85,7 +95,7 @@ const layers: { file: string; allowed: string[]; refused: string[] }[] = [
 	},
 	{
 		file: "src/server/x.ts",
-		allowed: ["../keeper/y.ts", "../fronts/native/y.ts", "fastify"],
+		allowed: ["../keepers/y.ts", "../fronts/native/y.ts", "fastify"],
 		refused: ["../cli/y.ts"],
 	},
 ];

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { encodeFrame, type Frame, FrameDecoder } from "../../src/keeper/link.ts";
+import { encodeFrame, type Frame, FrameDecoder } from "../../src/link/link.ts";
 
 function decode(chunks: readonly Uint8Array[]): Frame<unknown>[] {
 	const decoder = new FrameDecoder();

@@ -14,11 +14,18 @@ import type { Home } from "../core/sessions.ts";
 import { initialState, type State } from "../core/state.ts";
 import { appendLost } from "../journal/journal.ts";
 import { openForReading } from "../journal/reader.ts";
+import {
+	isAlive,
+	journalDirectory,
+	readRecord,
+	removeRecord,
+	type SessionRecord,
+	writeRecord,
+} from "../link/record.ts";
 import { type Detached, spawnDetached } from "../native/addon.ts";
 import { ArchivedSession } from "./archived-session.ts";
 import { type KeeperAddress, KeeperLink, LinkLost } from "./keeper-link.ts";
 import { type Caretaker, KeptSession } from "./kept-session.ts";
-import { isAlive, journalDirectory, readRecord, removeRecord, type SessionRecord, writeRecord } from "./record.ts";
 
 /** How long a new keeper may take until it answers. */
 const START_BUDGET_MS = 10_000;
@@ -75,7 +82,7 @@ export class Keepers implements Home, Caretaker {
 
 	constructor(options: KeepersOptions) {
 		this.#options = options;
-		this.#program = options.program ?? fileURLToPath(new URL("./main.js", import.meta.url));
+		this.#program = options.program ?? fileURLToPath(new URL("../keeper/main.js", import.meta.url));
 	}
 
 	/** Finds every session that was there before, and makes the first spares. */

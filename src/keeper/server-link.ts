@@ -4,9 +4,7 @@ import type { Socket } from "node:net";
 import { Change } from "../core/change.ts";
 import { SessionError } from "../core/errors.ts";
 import type { State } from "../core/state.ts";
-import { growSendBuffer } from "../native/addon.ts";
-import type { Host } from "./host.ts";
-import { type Frame, Link } from "./link.ts";
+import { type Frame, Link } from "../link/link.ts";
 import {
 	type Call,
 	costOf,
@@ -18,7 +16,9 @@ import {
 	toWireError,
 	toWireItem,
 	windowOf,
-} from "./messages.ts";
+} from "../link/messages.ts";
+import { growSendBuffer } from "../native/addon.ts";
+import type { Host } from "./host.ts";
 
 const SEND_BUFFER_BYTES = 1024 * 1024;
 

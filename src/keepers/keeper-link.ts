@@ -5,7 +5,7 @@ import { SessionError } from "../core/errors.ts";
 import type { Item, Start } from "../core/event.ts";
 import type { FollowOptions, Operation, Operations, Question } from "../core/session.ts";
 import type { State } from "../core/state.ts";
-import { type Frame, Link } from "./link.ts";
+import { type Frame, Link } from "../link/link.ts";
 import {
 	costOf,
 	type FromKeeper,
@@ -18,7 +18,7 @@ import {
 	toWireQuestion,
 	type Welcome,
 	windowOf,
-} from "./messages.ts";
+} from "../link/messages.ts";
 
 /** A keeper that does not answer a simple question for this long is not answering. */
 const ANSWER_MS = 10_000;
