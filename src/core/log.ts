@@ -11,7 +11,8 @@ import type { Archive, ArchiveSource } from "./archive.ts";
 import { Change } from "./change.ts";
 import type { Clock } from "./clock.ts";
 import { invariant, SessionError } from "./errors.ts";
-import { byteLength, type Event, type Fact, isFinal, type Mark } from "./event.ts";
+import { type Event, type Fact, isFinal, type Mark } from "./event.ts";
+import { EventRing } from "./ring.ts";
 
 /** What the fronts' contracts ask to be kept for a client that comes back. */
 export const DEFAULT_MEMORY_BYTES: number = 1024 * 1024;
@@ -43,12 +44,8 @@ export class Log implements ArchiveSource {
 	readonly #stallMs: number;
 	readonly #onPressure: (isFull: boolean) => void;
 
-	/** Retained events with consecutive numbers; those before `#head` are dropped. */
-	#events: Event[] = [];
-	#head = 0;
-	#bytes = 0;
-	#end: Mark = { seq: 1, offset: 0 };
-	#isFinished = false;
+	readonly #memory: EventRing;
+	#isFinished: boolean;
 
 	readonly #change = new Change();
 	readonly #archiveChange = new Change();
@@ -62,17 +59,15 @@ export class Log implements ArchiveSource {
 		this.#memoryEvents = options.memoryEvents ?? DEFAULT_MEMORY_EVENTS;
 		this.#stallMs = options.stallMs ?? DEFAULT_STALL_MS;
 		this.#onPressure = options.onPressure ?? (() => {});
-		if (options.restored) {
-			this.#end = options.restored.end;
-			this.#isFinished = options.restored.isFinished;
-		}
+		this.#memory = new EventRing(options.restored?.end);
+		this.#isFinished = options.restored?.isFinished ?? false;
 		this.archive = options.archive;
 		this.archive?.start(this);
 	}
 
 	/** Where the next event will stand. */
 	get end(): Mark {
-		return this.#end;
+		return this.#memory.end;
 	}
 
 	/** No event will follow. */
@@ -82,12 +77,12 @@ export class Log implements ArchiveSource {
 
 	/** The oldest event in memory, or `end` when there is none. */
 	get memoryOldest(): Mark {
-		return this.#events[this.#head] ?? this.#end;
+		return this.#memory.oldest;
 	}
 
 	/** The oldest event that can be read. */
 	get oldest(): Mark {
-		const archived = this.archive?.oldest ?? this.#end;
+		const archived = this.archive?.oldest ?? this.end;
 		const memory = this.memoryOldest;
 		return archived.seq < memory.seq ? archived : memory;
 	}
@@ -95,11 +90,8 @@ export class Log implements ArchiveSource {
 	append(fact: Fact): Event {
 		invariant(!this.#isFinished, `${fact.kind} after the log's end`);
 		// Not spread: with an offset that outgrew 31 bits, that is ten times as dear in Node 20.
-		const event: Event = Object.assign({}, fact, this.#end, { time: this.#clock.now() });
-		const length = byteLength(event);
-		this.#events.push(event);
-		this.#bytes += length;
-		this.#end = { seq: event.seq + 1, offset: event.offset + length };
+		const event: Event = Object.assign({}, fact, this.end, { time: this.#clock.now() });
+		this.#memory.push(event);
 		this.#isFinished = isFinal(event);
 		this.archive?.wake();
 		this.#settle();
@@ -118,27 +110,12 @@ export class Log implements ArchiveSource {
 	}
 
 	peek(seq: number, maxBytes: number): readonly Event[] {
-		const first = this.#head + Math.max(0, seq - this.memoryOldest.seq);
-		let last = first;
-		for (let bytes = 0; last < this.#events.length && (last === first || bytes < maxBytes); last++) {
-			bytes += byteLength(this.#events[last] as Event);
-		}
-		return this.#events.slice(first, last);
+		return this.#memory.peek(seq, maxBytes);
 	}
 
 	/** The number of the first event in memory that holds the output byte at `offset`, or stands at or after it. */
 	seqAt(offset: number): number {
-		let low = this.#head;
-		let high = this.#events.length;
-		while (low < high) {
-			const middle = (low + high) >>> 1;
-			const event = this.#events[middle] as Event;
-			// An event that carries nothing stands at its offset, one that carries bytes reaches beyond it.
-			const isBefore = event.kind === "output" ? event.offset + byteLength(event) <= offset : event.offset < offset;
-			if (isBefore) low = middle + 1;
-			else high = middle;
-		}
-		return (this.#events[low] ?? this.#end).seq;
+		return this.#memory.seqAt(offset);
 	}
 
 	/** Makes every event from `seq` on stay readable, at the price of pausing the program, until released. */
@@ -182,9 +159,8 @@ export class Log implements ArchiveSource {
 	#settle(): void {
 		const archive = this.archive;
 		const isArchiving = archive?.isHealthy === true;
-		const keepFrom = isArchiving ? archive.end.seq : this.#holds.size > 0 ? this.heldFrom() : this.#end.seq;
-		while (this.#isOverBound() && this.memoryOldest.seq < keepFrom) this.#dropOldest();
-		this.#compact();
+		const keepFrom = isArchiving ? archive.end.seq : this.#holds.size > 0 ? this.heldFrom() : this.end.seq;
+		while (this.#isOverBound() && this.memoryOldest.seq < keepFrom) this.#memory.dropOldest();
 
 		const isHeld = isArchiving ? archive.isFull : this.#isOverBound();
 		this.#setFull(this.#isOverBound() || archive?.isFull === true);
@@ -192,24 +168,8 @@ export class Log implements ArchiveSource {
 		else this.#stopStallCheck();
 	}
 
-	/** Whether dropping the oldest event would still leave the bound's worth of bytes or events. The newest always stays. */
 	#isOverBound(): boolean {
-		const count = this.#events.length - this.#head;
-		if (count <= 1) return false;
-		const oldest = this.#events[this.#head] as Event;
-		return count > this.#memoryEvents || this.#bytes - byteLength(oldest) >= this.#memoryBytes;
-	}
-
-	#dropOldest(): void {
-		this.#bytes -= byteLength(this.#events[this.#head] as Event);
-		this.#head++;
-	}
-
-	/** Lets go of dropped events in batches, so that dropping costs constant time. */
-	#compact(): void {
-		if (this.#head < 64 || this.#head * 2 < this.#events.length) return;
-		this.#events = this.#events.slice(this.#head);
-		this.#head = 0;
+		return this.#memory.exceeds(this.#memoryBytes, this.#memoryEvents);
 	}
 
 	#setFull(isFull: boolean): void {

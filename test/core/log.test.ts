@@ -4,6 +4,7 @@ import type { Event, Item, Start } from "../../src/core/event.ts";
 import { Log, type LogOptions } from "../../src/core/log.ts";
 import type { FollowOptions } from "../../src/core/session.ts";
 import { FakeClock } from "../helpers/fake-clock.ts";
+import { reachable } from "../helpers/garbage.ts";
 import { MemoryArchive } from "../helpers/memory-archive.ts";
 
 const clock = new FakeClock();
@@ -226,6 +227,19 @@ test("nothing can follow the last event", () => {
 	const log = logWith();
 	finish(log);
 	expect(() => write(log, "late")).toThrow("invariant");
+});
+
+test("memory holds no more than the bound, and what was dropped is gone at once", async () => {
+	const log = logWith({ memoryBytes: 4 });
+	// In a function of its own, which leaves no output in a variable here.
+	const append = () => {
+		const bytes = new Uint8Array(4);
+		log.append({ kind: "output", stream: "pty", bytes });
+		return new WeakRef(bytes);
+	};
+	const outputs = Array.from({ length: 60 }, append);
+	expect(await reachable(outputs)).toBe(1);
+	expect(log.end.offset).toBe(240);
 });
 
 test("a program that writes single bytes is bounded by the number of events", () => {
