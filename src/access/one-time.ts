@@ -16,7 +16,8 @@ export type OneTimeOptions = {
 	readonly randomBytes: RandomBytes;
 };
 
-type Waiting<T> = { readonly owner: string; readonly value: T; readonly expiresAt: number };
+/** `endsAt` by the monotonic clock: a clock that is set neither ends nor prolongs it. */
+type Waiting<T> = { readonly owner: string; readonly value: T; readonly endsAt: number };
 
 export class OneTime<T> {
 	readonly #options: OneTimeOptions;
@@ -35,9 +36,8 @@ export class OneTime<T> {
 		if (own.length >= MAX_OF_OWNER) this.#waiting.delete(own[0]?.[0] ?? "");
 		if (this.#waiting.size >= MAX_WAITING) throw new SessionError("limit_exceeded", `too many ${what} are waiting`);
 		const secret = createSecret(randomBytes);
-		const expiresAt = clock.now() + lifetimeMs;
-		this.#waiting.set(digest(secret), { owner, value, expiresAt });
-		return { secret, expiresAt };
+		this.#waiting.set(digest(secret), { owner, value, endsAt: clock.monotonic() + lifetimeMs });
+		return { secret, expiresAt: clock.now() + lifetimeMs };
 	}
 
 	/** What the secret stands for, the first time and in time; undefined otherwise. */
@@ -45,14 +45,14 @@ export class OneTime<T> {
 		const key = digest(secret);
 		const waiting = this.#waiting.get(key);
 		this.#waiting.delete(key);
-		return waiting && waiting.expiresAt > this.#options.clock.now() ? waiting.value : undefined;
+		return waiting && waiting.endsAt > this.#options.clock.monotonic() ? waiting.value : undefined;
 	}
 
 	/** Forgets what nobody used in time. */
 	sweep(): void {
-		const now = this.#options.clock.now();
-		for (const [key, { expiresAt }] of this.#waiting) {
-			if (expiresAt > now) break;
+		const now = this.#options.clock.monotonic();
+		for (const [key, { endsAt }] of this.#waiting) {
+			if (endsAt > now) break;
 			this.#waiting.delete(key);
 		}
 	}

@@ -20,16 +20,15 @@ export class Bucket {
 		this.#rate = rate;
 		this.#clock = clock;
 		this.#left = rate.burst;
-		this.#at = clock.now();
+		this.#at = clock.monotonic();
 	}
 
 	/** Counts one more; zero if it may be, otherwise how long to wait, in milliseconds. */
 	take(): number {
-		const now = this.#clock.now();
+		const now = this.#clock.monotonic();
 		const { perSecond, burst } = this.#rate;
 		if (perSecond === 0) return 0;
-		// A clock that was set back gives nothing and takes nothing.
-		this.#left = Math.min(burst, this.#left + (Math.max(0, now - this.#at) * perSecond) / 1000);
+		this.#left = Math.min(burst, this.#left + ((now - this.#at) * perSecond) / 1000);
 		this.#at = now;
 		if (this.#left < 1) return Math.ceil(((1 - this.#left) * 1000) / perSecond);
 		this.#left -= 1;
@@ -58,9 +57,9 @@ export class Failures {
 
 	/** Counts one more; zero if it may be answered as such, otherwise how long to wait, in milliseconds. */
 	note(address: string): number {
-		const now = this.#clock.now();
+		const now = this.#clock.monotonic();
 		const offender = this.#offender(networkOf(address), now);
-		if (now < offender.until) return offender.until - now;
+		if (now < offender.until) return Math.ceil(offender.until - now);
 		offender.count++;
 		if (offender.count <= MAX_FAILURES) return 0;
 		offender.waitMs = Math.min(LONGEST_WAIT_MS, offender.waitMs * 2 || FIRST_WAIT_MS);

@@ -7,6 +7,7 @@ const LONGEST_MS = 2 ** 31 - 1;
 
 export const systemClock: Clock = {
 	now: () => Date.now(),
+	monotonic: () => performance.now(),
 	after(ms, callback) {
 		let timer: NodeJS.Timeout;
 		const wait = (left: number) => {

@@ -32,10 +32,10 @@ export type Background = {
 export async function startInBackground({ stateDir, look }: Background): Promise<void> {
 	mkdirSync(stateDir, { recursive: true, mode: 0o700 });
 	const logFile = join(stateDir, "server.log");
-	const deadline = Date.now() + START_MS;
+	const deadline = performance.now() + START_MS;
 	// The usual port, so that its address can be remembered; any other where that is taken, unless a port was asked for.
 	let options: readonly string[] = [];
-	while (Date.now() < deadline) {
+	while (performance.now() < deadline) {
 		const child = launch(["serve", "--state-dir", stateDir, ...options], logFile);
 		const url = await answering(child, look, deadline);
 		child.unref();
@@ -68,11 +68,11 @@ async function answering(child: ChildProcess, look: Background["look"], deadline
 	child.once("exit", () => {
 		hasEnded = true;
 		// Another one was faster: it has the lock already, and will answer soon.
-		until = child.exitCode === SECOND_SERVER ? Math.min(deadline, Date.now() + WINNER_MS) : 0;
+		until = child.exitCode === SECOND_SERVER ? Math.min(deadline, performance.now() + WINNER_MS) : 0;
 	});
 	for (;;) {
 		const url = await look();
-		if (url !== undefined || Date.now() >= until) return url;
+		if (url !== undefined || performance.now() >= until) return url;
 		// A server that ended for another reason is looked for once more and not again.
 		if (!hasEnded || until > 0) await pause(LOOK_MS);
 	}

@@ -95,7 +95,7 @@ export class Connection {
 
 	#receive(data: unknown): void {
 		if (this.#isOver) return;
-		this.#heardAt = Date.now();
+		this.#heardAt = performance.now();
 		this.#isAsked = false;
 		try {
 			const received = typeof data === "string" ? parse(data) : decodeServerFrame(toBytes(data));
@@ -118,18 +118,18 @@ export class Connection {
 	#watch(): void {
 		const { pingMs, deadMs } = this.#options.times;
 		clearTimeout(this.#timer);
-		const silentMs = Date.now() - this.#heardAt;
+		const silentMs = performance.now() - this.#heardAt;
 		const dueMs = Math.max(1, (this.#isAsked ? deadMs : pingMs) - silentMs);
-		const dueAt = Date.now() + dueMs;
+		const dueAt = performance.now() + dueMs;
 		this.#timer = setTimeout(() => {
 			// When we were asleep ourselves, the answer may be waiting behind this timer.
-			const wasAsleep = Date.now() - dueAt > (deadMs - pingMs) / 2;
-			if (Date.now() - this.#heardAt >= deadMs && this.#isAsked && !wasAsleep) {
+			const wasAsleep = performance.now() - dueAt > (deadMs - pingMs) / 2;
+			if (performance.now() - this.#heardAt >= deadMs && this.#isAsked && !wasAsleep) {
 				this.cut(`nothing was heard for ${deadMs} ms`);
 				return;
 			}
-			if (wasAsleep) this.#heardAt = Date.now() - pingMs;
-			if (Date.now() - this.#heardAt >= pingMs) {
+			if (wasAsleep) this.#heardAt = performance.now() - pingMs;
+			if (performance.now() - this.#heardAt >= pingMs) {
 				this.#isAsked = true;
 				this.send({ type: "ping" });
 			}

@@ -32,7 +32,7 @@ export async function* follow(
 		const output = await read(session, next, signal);
 		if (output === undefined) return;
 		if (output instanceof HawserError) {
-			const now = Date.now();
+			const now = performance.now();
 			if (lostAt === undefined && patienceMs > 0) options.onLost?.(output);
 			lostAt ??= now;
 			if (now - lostAt >= patienceMs) throw output;

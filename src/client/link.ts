@@ -61,9 +61,9 @@ export class Link {
 			// The server has not waited for our reader, and need not: what is missing is read when it is asked for.
 			if (ending.code === closeCodes.tooSlow) await reader.demand(signal);
 
-			awaySince ??= Date.now();
+			awaySince ??= performance.now();
 			const error = new HawserError("node_unavailable", `not connected to the server: ${wordsOf(ending)}`);
-			if (Date.now() - awaySince >= patienceMs) throw error;
+			if (performance.now() - awaySince >= patienceMs) throw error;
 			const retryMs = backoff.next();
 			this.#report({ kind: "connection", state: "disconnected", error, retryMs });
 			await pause(retryMs, signal);

@@ -55,6 +55,7 @@ export class LocalSession extends Session {
 	#isPaused = false;
 	#state: State;
 	#attachments = 0;
+	/** By the monotonic clock. */
 	#lastActivity: number;
 	/** Cancels the timers that end the program. */
 	readonly #timers = new Set<() => void>();
@@ -72,7 +73,7 @@ export class LocalSession extends Session {
 		this.#clock = options.clock;
 		this.#onFailure = options.onFailure;
 		this.#state = initialState(start.command.size);
-		this.#lastActivity = options.clock.now();
+		this.#lastActivity = options.clock.monotonic();
 		this.#input = new InputQueue((act) => this.#perform(act), options.onFailure);
 		this.log = new Log({
 			clock: options.clock,
@@ -107,7 +108,7 @@ export class LocalSession extends Session {
 		this.#lease.check(options.fence);
 		if (act.kind === "resize") this.#checkResize(act.size);
 		const receipt = this.#input.accept(act, options.origin);
-		this.#lastActivity = this.#clock.now();
+		this.#lastActivity = this.#clock.monotonic();
 		return receipt;
 	}
 
@@ -150,7 +151,7 @@ export class LocalSession extends Session {
 	#report(fact: Fact): void {
 		const event = this.log.append(fact);
 		if (fact.kind === "output") {
-			this.#lastActivity = event.time;
+			this.#lastActivity = this.#clock.monotonic();
 			return;
 		}
 		this.#state = advance(this.#state, event);
@@ -190,7 +191,7 @@ export class LocalSession extends Session {
 	}
 
 	#checkIdle(): void {
-		const left = this.spec.idleTimeoutMs - (this.#clock.now() - this.#lastActivity);
+		const left = this.spec.idleTimeoutMs - (this.#clock.monotonic() - this.#lastActivity);
 		if (left <= 0) this.#end("idle");
 		else this.#after(left, () => this.#checkIdle());
 	}

@@ -33,7 +33,7 @@ export type LogOptions = {
 	readonly onPressure?: (isFull: boolean) => void;
 };
 
-/** A lossless reader's claim on every event from `seq` on. */
+/** A lossless reader's claim on every event from `seq` on; `movedAt` by the monotonic clock. */
 export type Hold = { seq: number; movedAt: number; error: SessionError | undefined };
 
 export class Log implements ArchiveSource {
@@ -91,6 +91,7 @@ export class Log implements ArchiveSource {
 		invariant(!this.#isFinished, `${fact.kind} after the log's end`);
 		// Not spread: with an offset that outgrew 31 bits, that is ten times as dear in Node 20.
 		const event: Event = Object.assign({}, fact, this.end, { time: this.#clock.now() });
+		if (this.#fullSince !== undefined) this.#excuseWaiting();
 		this.#memory.push(event);
 		this.#isFinished = isFinal(event);
 		this.archive?.wake();
@@ -120,7 +121,7 @@ export class Log implements ArchiveSource {
 
 	/** Makes every event from `seq` on stay readable, at the price of pausing the program, until released. */
 	hold(seq: number): Hold {
-		const hold: Hold = { seq, movedAt: this.#clock.now(), error: undefined };
+		const hold: Hold = { seq, movedAt: this.#clock.monotonic(), error: undefined };
 		this.#holds.add(hold);
 		return hold;
 	}
@@ -129,7 +130,7 @@ export class Log implements ArchiveSource {
 	advance(hold: Hold, seq: number): void {
 		if (seq <= hold.seq) return;
 		hold.seq = seq;
-		hold.movedAt = this.#clock.now();
+		hold.movedAt = this.#clock.monotonic();
 		this.#holdMoved();
 	}
 
@@ -174,12 +175,21 @@ export class Log implements ArchiveSource {
 
 	#setFull(isFull: boolean): void {
 		if (isFull === (this.#fullSince !== undefined)) return;
-		this.#fullSince = isFull ? this.#clock.now() : undefined;
+		this.#fullSince = isFull ? this.#clock.monotonic() : undefined;
 		this.#onPressure(isFull);
 	}
 
+	/** A reader at the end could not move until now: what comes next is the first that it may stall at. */
+	#excuseWaiting(): void {
+		for (const hold of this.#holds) if (hold.seq === this.end.seq) hold.movedAt = this.#clock.monotonic();
+	}
+
 	#watchForStall(): void {
-		this.#cancelStallCheck ??= this.#clock.after(this.#stallMs, () => {
+		if (this.#cancelStallCheck) return;
+		const now = this.#clock.monotonic();
+		let dueAt = now + this.#stallMs;
+		for (const hold of this.#holds) dueAt = Math.min(dueAt, this.#stalledAt(hold));
+		this.#cancelStallCheck = this.#clock.after(dueAt - now, () => {
 			this.#cancelStallCheck = undefined;
 			this.#endStalled();
 		});
@@ -190,16 +200,20 @@ export class Log implements ArchiveSource {
 		this.#cancelStallCheck = undefined;
 	}
 
-	/** Ends the readers that keep the log at its bound and have not moved for the whole stall limit. */
+	/** When a reader that does not move from now on will have stood still for the whole limit, with the log at its bound and something to read. */
+	#stalledAt(hold: Hold): number {
+		if (this.#fullSince === undefined || hold.seq >= this.end.seq) return Number.POSITIVE_INFINITY;
+		return Math.max(hold.movedAt, this.#fullSince) + this.#stallMs;
+	}
+
+	/** Ends all readers that stood still at once, not only the one that is furthest behind: else the program would wait for each in turn. */
 	#endStalled(): void {
-		const now = this.#clock.now();
-		const blockedSince = this.#fullSince ?? now;
-		const blocking = this.heldFrom();
+		const now = this.#clock.monotonic();
 		for (const hold of this.#holds) {
-			if (hold.seq !== blocking || now - Math.max(hold.movedAt, blockedSince) < this.#stallMs) continue;
+			if (this.#stalledAt(hold) > now) continue;
 			hold.error = new SessionError(
 				"limit_exceeded",
-				`the reader did not move for ${this.#stallMs} ms while the program waited for it`,
+				`the reader did not move for ${this.#stallMs} ms while the program waited`,
 				{ hint: "read faster, follow live, or keep more" },
 			);
 			this.#holds.delete(hold);

@@ -349,7 +349,7 @@ export async function appendLost(directory: string, message: string, time: numbe
 	const journal = await Journal.open({
 		directory,
 		limitBytes: Number.POSITIVE_INFINITY,
-		clock: { now: () => time, after: () => () => {} },
+		clock: { now: () => time, monotonic: () => 0, after: () => () => {} },
 		onError: (error) => {
 			failure = error;
 		},

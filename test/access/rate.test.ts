@@ -18,6 +18,17 @@ describe("new sessions", () => {
 		expect(taken(150)).toHaveLength(100);
 	});
 
+	it("come no faster and no slower when the clock is set", () => {
+		const clock = new FakeClock();
+		const bucket = new Bucket({ perSecond: 1, burst: 1 }, clock);
+		expect(bucket.take()).toBe(0);
+		clock.jump(3_600_000);
+		expect(bucket.take()).toBe(1_000);
+		clock.jump(-7_200_000);
+		clock.advance(1_000);
+		expect(bucket.take()).toBe(0);
+	});
+
 	it("have no limit when the rate is zero", () => {
 		const bucket = new Bucket({ perSecond: 0, burst: 0 }, new FakeClock());
 		expect(Array.from({ length: 1000 }, () => bucket.take()).every((wait) => wait === 0)).toBe(true);
@@ -34,6 +45,15 @@ describe("failed credentials", () => {
 		clock.advance(400);
 		expect(note()).toBe(600);
 		expect(failures.note("192.0.2.2")).toBe(0);
+	});
+
+	it("make it wait for the same time when the clock is set back", () => {
+		const clock = new FakeClock();
+		const failures = new Failures(clock);
+		for (let index = 0; index < 10; index++) failures.note("a");
+		expect(failures.note("a")).toBe(1_000);
+		clock.jump(-3_600_000);
+		expect(failures.note("a")).toBe(1_000);
 	});
 
 	it("grow to five minutes, and are forgiven after a quiet minute", () => {

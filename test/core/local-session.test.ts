@@ -1,6 +1,27 @@
+import { expect, test } from "vitest";
 import { systemClock } from "../../src/backends/clock.ts";
 import { spawn } from "../../src/backends/spawn.ts";
 import { LocalSession } from "../../src/core/local-session.ts";
 import { sessionContract } from "../contract/session.ts";
+import { FakeClock } from "../helpers/fake-clock.ts";
+import { itemsUntil, write } from "../helpers/reading.ts";
+import { shell } from "../helpers/starts.ts";
 
 sessionContract("in this process", async () => (start) => LocalSession.start(start, { spawn, clock: systemClock }));
+
+test.each([-3_600_000, 3_600_000])("a session is idle for as long when the clock is set by %i ms", async (ms) => {
+	const clock = new FakeClock();
+	const session = await LocalSession.start(shell("exec sleep 1000", { idleTimeoutMs: 60_000 }), { spawn, clock });
+	clock.advance(30_000);
+	await write(session, "x");
+	// Whatever the echo is, it has come by now.
+	await itemsUntil(session, { offset: 0 }, (item) => item.kind === "output");
+	clock.jump(ms);
+	clock.advance(59_999);
+	// It will look again, so it has not ended the program yet.
+	expect(clock.pending).toBe(1);
+	clock.advance(1);
+	expect(clock.pending).toBe(0);
+	await itemsUntil(session, { offset: 0 });
+	expect(session.state.exit).toMatchObject({ reason: "idle" });
+});

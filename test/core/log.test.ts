@@ -191,6 +191,63 @@ describe("a lossless reader", () => {
 		await expect(items.next()).rejects.toMatchObject({ code: "limit_exceeded" });
 	});
 
+	test("is ended together with all others that stood still, so that any number of them costs one limit", async () => {
+		const pressure: boolean[] = [];
+		const log = logWith({ memoryBytes: 4, onPressure: (full) => pressure.push(full) });
+		for (let i = 0; i < 3; i++) write(log, "a");
+		// They stand at different events, so that only one of them is where the log begins.
+		const stalled = [1, 2, 3].map((seq) => follow(log, { seq }, { flow: "lossless" }));
+		const waiting = follow(log, "end", { flow: "lossless" });
+		write(log, "bbbb");
+		expect(brief((await waiting.next()).value as Item)).toBe("bbbb");
+		const last = waiting.next();
+		await settle();
+		expect(pressure).toEqual([true]);
+		clock.advance(10_000);
+		expect(pressure).toEqual([true, false]);
+		for (const items of stalled) await expect(items.next()).rejects.toMatchObject({ code: "limit_exceeded" });
+		// It had read everything, and waited for the program as the others made it wait.
+		finish(log);
+		expect(brief((await last).value as Item)).toBe("exited");
+		await waiting.return();
+	});
+
+	test("that moved on while others stood still has its own ten seconds, and not one more", async () => {
+		const pressure: boolean[] = [];
+		const log = logWith({ memoryBytes: 4, onPressure: (full) => pressure.push(full) });
+		const stalled = follow(log, { seq: 1 }, { flow: "lossless" });
+		const slow = follow(log, { seq: 1 }, { flow: "lossless" });
+		for (let i = 0; i < 3; i++) write(log, "aaaa");
+		await slow.next();
+		clock.advance(4_000);
+		await slow.next();
+		clock.advance(6_000);
+		await expect(stalled.next()).rejects.toMatchObject({ code: "limit_exceeded" });
+		expect(pressure).toEqual([true]);
+		clock.advance(3_999);
+		expect(pressure).toEqual([true]);
+		clock.advance(1);
+		expect(pressure).toEqual([true, false]);
+		await slow.return();
+	});
+
+	test.each([-3_600_000, 3_600_000])("is ended after the same time when the clock is set by %i ms", async (ms) => {
+		const pressure: boolean[] = [];
+		const log = logWith({ memoryBytes: 4, onPressure: (full) => pressure.push(full) });
+		const items = follow(log, { offset: 0 }, { flow: "lossless" });
+		write(log, "aaaa");
+		write(log, "bbbb");
+		clock.advance(5_000);
+		expect((await items.next()).value).toMatchObject({ seq: 1 });
+		// Comes back for more and so has moved, which the next ten seconds count from.
+		clock.jump(ms);
+		clock.advance(4_999);
+		expect(pressure).toEqual([true]);
+		clock.advance(1);
+		expect(pressure).toEqual([true, false]);
+		await expect(items.next().then(() => items.next())).rejects.toMatchObject({ code: "limit_exceeded" });
+	});
+
 	test("with an archive pauses the program only at the archive's bound", async () => {
 		const pressure: boolean[] = [];
 		const archive = new MemoryArchive(6);

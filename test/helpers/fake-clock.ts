@@ -3,30 +3,41 @@
 import type { Clock } from "../../src/core/clock.ts";
 
 export class FakeClock implements Clock {
-	#now = 1_000_000;
+	#monotonic = 1_000;
+	/** What the wall clock is ahead. */
+	#wallAhead = 999_000;
 	#timers = new Set<{ at: number; callback: () => void }>();
 
 	now(): number {
-		return this.#now;
+		return this.#monotonic + this.#wallAhead;
+	}
+
+	monotonic(): number {
+		return this.#monotonic;
+	}
+
+	/** Sets the wall clock forward or back, as an administrator would; no time passes. */
+	jump(ms: number): void {
+		this.#wallAhead += ms;
 	}
 
 	after(ms: number, callback: () => void): () => void {
-		const timer = { at: this.#now + ms, callback };
+		const timer = { at: this.#monotonic + ms, callback };
 		this.#timers.add(timer);
 		return () => this.#timers.delete(timer);
 	}
 
 	/** Moves time on, calling back whatever falls due on the way, in order. */
 	advance(ms: number): void {
-		const until = this.#now + ms;
+		const until = this.#monotonic + ms;
 		for (;;) {
 			const due = [...this.#timers].filter((timer) => timer.at <= until).sort((a, b) => a.at - b.at)[0];
 			if (!due) break;
 			this.#timers.delete(due);
-			this.#now = Math.max(this.#now, due.at);
+			this.#monotonic = Math.max(this.#monotonic, due.at);
 			due.callback();
 		}
-		this.#now = until;
+		this.#monotonic = until;
 	}
 
 	get pending(): number {

@@ -120,9 +120,9 @@ export class SocketOutput {
 	}
 
 	async #untilConsumed(): Promise<void> {
-		const deadline = Date.now() + this.#limits.lastAckMs;
+		const deadline = performance.now() + this.#limits.lastAckMs;
 		while (this.#window.inFlight > 0 && !this.#wire.ended.aborted) {
-			if (!(await this.#change(Math.max(0, deadline - Date.now())))) return;
+			if (!(await this.#change(Math.max(0, deadline - performance.now())))) return;
 		}
 	}
 
