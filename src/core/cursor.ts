@@ -6,8 +6,8 @@
  */
 
 import type { ArchiveReader } from "./archive.ts";
+import { invariant, type SessionError } from "./errors.ts";
 import { byteLength, type Event, type Gap, type Item, type Mark, type Start } from "./event.ts";
-import type { Hold, Log } from "./log.ts";
 import type { FollowOptions } from "./session.ts";
 
 /** How much a cursor takes from the log or the archive at a time, and so what it costs at most. */
@@ -17,6 +17,42 @@ export const LIVE_WINDOW_BYTES: number = 512 * 1024;
 /** How much of the newest output a live reader still gets when it is moved forward. */
 const LIVE_KEEP_BYTES = 64 * 1024;
 
+/** What a cursor needs of a log, wherever its events are. */
+export interface Followable {
+	/** Where the next event will stand. */
+	readonly end: Mark;
+	/** No event will follow. */
+	readonly isFinished: boolean;
+	/** The oldest event that can be read. */
+	readonly oldest: Mark;
+	/** The oldest event in memory, or `end` when there is none. */
+	readonly memoryOldest: Mark;
+	/** Events in memory from `seq` on, at least one if there is any, at most about `maxBytes`. */
+	peek(seq: number, maxBytes: number): readonly Event[];
+	/** The number of the first event in memory that holds the output byte at `offset`, or stands at or after it. */
+	seqAt(offset: number): number;
+	/** Resolves when the log has grown or a hold has failed, or when the signal aborts. */
+	changed(signal?: AbortSignal): Promise<void>;
+	/** A way to what memory no longer has, if there is one. */
+	reader(): ArchiveReader | undefined;
+	/** Makes every event from `seq` on stay readable, at the price of pausing the program, until released. */
+	hold(seq: number): Hold;
+}
+
+/** A lossless reader's claim on every event from some place on. */
+export interface Hold {
+	/** Why the log has ended the claim by itself, once it has. */
+	readonly error: SessionError | undefined;
+	/** The reader needs nothing before `seq` any more. */
+	advance(seq: number): void;
+	release(): void;
+}
+
+export type CursorOptions = FollowOptions & {
+	/** Called once, when it reads no more. */
+	readonly onClose?: () => void;
+};
+
 /** Where the reader stands: before an event, or before a byte whose event is not known yet. */
 type Place = { readonly seq: number } | { readonly offset: number };
 
@@ -24,89 +60,166 @@ type Place = { readonly seq: number } | { readonly offset: number };
  * Reads a log from a place that is fixed, and held, at the time of the call. The caller must iterate
  * to the end, break off, or abort the signal; else a lossless cursor holds the log until it is ended.
  */
-export function follow(log: Log, start: Start, options: FollowOptions = {}): AsyncGenerator<Item, void, void> {
-	// A generator's body only begins with the first request, which would be too late to know where "end" is.
-	return run(new Cursor(log, start, options));
+export function follow(log: Followable, start: Start, options: CursorOptions = {}): Cursor {
+	return new Cursor(log, start, options);
 }
 
-async function* run(cursor: Cursor): AsyncGenerator<Item, void, void> {
-	try {
-		yield* cursor.items();
-	} finally {
-		await cursor.close();
-	}
-}
-
-class Cursor {
-	readonly #log: Log;
-	readonly #signal: AbortSignal | undefined;
-	readonly #hold: Hold | undefined;
+/** The iterator itself. It is asked for one item at a time; `return` may be called at any time, and ends a wait. */
+export class Cursor implements AsyncIterableIterator<Item, void, void> {
+	readonly #log: Followable;
+	readonly #options: CursorOptions;
+	#isLive: boolean;
+	#hold: Hold | undefined;
 	#place: Place;
 	/** The byte that comes next, as soon as it is known. */
 	#offset: number | undefined;
 	/** How far behind a live reader may be: it may always read the past that it asked for. */
 	#allowance = Number.POSITIVE_INFINITY;
-	readonly #isLive: boolean;
+	/** Events that were read, and how many of them were given out. */
+	#batch: readonly Event[] = [];
+	#given = 0;
 	#reader: ArchiveReader | undefined;
+	/** The search for the next item, while it is under way. */
+	#search: Promise<Item | undefined> | undefined;
+	/** Aborted when it is over, which ends a wait. */
+	readonly #over = new AbortController();
+	#closing: Promise<void> | undefined;
+	readonly #abort = () => this.#close().catch(() => {});
 
-	constructor(log: Log, start: Start, options: FollowOptions) {
+	constructor(log: Followable, start: Start, options: CursorOptions) {
 		this.#log = log;
-		this.#signal = options.signal;
+		this.#options = options;
 		this.#isLive = options.flow === "live";
 		this.#place = resolve(start, log.end);
 		if ("offset" in this.#place) this.#offset = this.#place.offset;
 		else if (this.#place.seq === log.end.seq) this.#offset = log.end.offset;
 		else if (this.#place.seq === 1) this.#offset = 0;
-		if (options.flow === "lossless") this.#hold = log.hold(this.#seqToHold());
+		this.#claim();
+		// Also for a cursor that nobody has begun to read, or comes back to.
+		options.signal?.addEventListener("abort", this.#abort, { once: true });
+		if (options.signal?.aborted) void this.#abort();
 	}
 
-	async *items(): AsyncGenerator<Item, void, void> {
-		while (!this.#signal?.aborted) {
-			if (this.#hold?.error) throw this.#hold.error;
-			if (this.#isLive) {
-				const skipped = this.#catchUp();
-				if (skipped) yield skipped;
+	[Symbol.asyncIterator](): this {
+		return this;
+	}
+
+	/** Whether it is moved forward when it falls behind. While it is, a lossless cursor holds nothing. */
+	get isLive(): boolean {
+		return this.#isLive;
+	}
+
+	set isLive(isLive: boolean) {
+		if (isLive === this.#isLive || this.#over.signal.aborted) return;
+		this.#isLive = isLive;
+		this.#allowance = LIVE_WINDOW_BYTES;
+		this.#hold?.release();
+		this.#hold = undefined;
+		this.#claim();
+	}
+
+	async next(): Promise<IteratorResult<Item, void>> {
+		invariant(!this.#search, "a cursor is asked for one item at a time");
+		// The caller came back for more, so what it was given is no longer needed.
+		if ("seq" in this.#place) this.#hold?.advance(this.#place.seq);
+		try {
+			let item = this.#take();
+			if (!item) {
+				this.#search = this.#find();
+				item = await this.#search;
 			}
-			const events = await this.#next();
-			if (events.length === 0) {
-				if (this.#log.isFinished) return;
-				// Nothing is awaited between finding nothing and waiting, so no append is missed.
-				await this.#log.changed(this.#signal);
-				continue;
-			}
-			for (const event of events) {
-				const gap = this.#gapBefore(event);
-				if (gap) yield gap;
-				const rest = this.#cut(event);
-				this.#place = { seq: event.seq + 1 };
-				this.#offset = event.offset + byteLength(event);
-				if (rest) yield rest;
-				// The caller came back for more, so this event is no longer needed.
-				if (this.#hold) this.#log.advance(this.#hold, event.seq + 1);
-				if (this.#signal?.aborted) return;
-			}
+			if (item && !this.#over.signal.aborted) return { done: false, value: item };
+		} catch (error) {
+			await this.#close();
+			throw error;
+		} finally {
+			this.#search = undefined;
 		}
+		return this.return();
 	}
 
-	async close(): Promise<void> {
-		if (this.#hold) this.#log.release(this.#hold);
+	async return(): Promise<IteratorReturnResult<void>> {
+		await this.#close();
+		return { done: true, value: undefined };
+	}
+
+	async throw(error: unknown): Promise<IteratorResult<Item, void>> {
+		await this.#close();
+		throw error;
+	}
+
+	#close(): Promise<void> {
+		this.#closing ??= this.#finish();
+		return this.#closing;
+	}
+
+	async #finish(): Promise<void> {
+		const { signal, onClose } = this.#options;
+		signal?.removeEventListener("abort", this.#abort);
+		this.#over.abort();
+		this.#hold?.release();
+		this.#batch = [];
+		onClose?.();
+		// The archive's reader may be in use until the search has seen that it is over.
+		await this.#search?.catch(() => {});
 		await this.#reader?.close();
 	}
 
-	/** The events at the cursor's place, from wherever they are now; empty when there are none yet. */
-	async #next(): Promise<readonly Event[]> {
-		const log = this.#log;
-		const inMemory = this.#seqInMemory();
-		if (inMemory !== undefined) return log.peek(inMemory, BATCH_BYTES);
-
-		const archive = log.archive;
-		if (archive) {
-			this.#reader ??= archive.reader();
-			const events = await this.#reader.read(this.#place, BATCH_BYTES);
-			// While the archive was read, what it lacked may have become readable in memory and nowhere else.
-			if (events.length > 0) return events;
+	/** What comes next of the events that were read. */
+	#take(): Item | undefined {
+		while (this.#given < this.#batch.length) {
+			const event = this.#batch[this.#given] as Event;
+			const gap = this.#gapBefore(event);
+			if (gap) {
+				this.#place = { seq: event.seq };
+				this.#offset = event.offset;
+				return gap;
+			}
+			const rest = this.#cut(event);
+			this.#given++;
+			this.#place = { seq: event.seq + 1 };
+			this.#offset = event.offset + byteLength(event);
+			if (rest) return rest;
 		}
-		return log.peek(log.memoryOldest.seq, BATCH_BYTES);
+		// Nobody needs them here any more, however long the wait for others is.
+		this.#batch = [];
+		this.#given = 0;
+		return undefined;
+	}
+
+	/** Reads until there is an item to give, or none will ever be. */
+	async #find(): Promise<Item | undefined> {
+		const log = this.#log;
+		while (!this.#over.signal.aborted) {
+			if (this.#hold?.error) throw this.#hold.error;
+			const skipped = this.#isLive ? this.#catchUp() : undefined;
+			if (skipped) return skipped;
+
+			const seq = this.#seqInMemory();
+			let events = seq === undefined ? await this.#archived() : [];
+			// While the archive was read, what it lacked may have become readable in memory and nowhere else.
+			if (events.length === 0) events = log.peek(seq ?? log.memoryOldest.seq, BATCH_BYTES);
+			if (events.length === 0) {
+				if (log.isFinished) return undefined;
+				// Nothing is awaited between finding nothing and waiting, so no append is missed.
+				await log.changed(this.#over.signal);
+				continue;
+			}
+			this.#batch = events;
+			const item = this.#take();
+			if (item) return item;
+		}
+		return undefined;
+	}
+
+	/** The events at the cursor's place that only the archive has, if it does. */
+	async #archived(): Promise<readonly Event[]> {
+		this.#reader ??= this.#log.reader();
+		return this.#reader ? this.#reader.read(this.#place, BATCH_BYTES) : [];
+	}
+
+	#claim(): void {
+		if (this.#options.flow === "lossless" && !this.#isLive) this.#hold = this.#log.hold(this.#seqToHold());
 	}
 
 	/** The next event's number if memory has it, if it has not happened yet, or if nothing older is left. */

@@ -2,9 +2,9 @@
 
 import type { Archive } from "./archive.ts";
 import type { Clock } from "./clock.ts";
-import { follow } from "./cursor.ts";
+import { type Cursor, follow } from "./cursor.ts";
 import { SessionError } from "./errors.ts";
-import type { Fact, Item, Size, Start } from "./event.ts";
+import type { Fact, Size, Start } from "./event.ts";
 import { InputQueue } from "./input.ts";
 import { WriterLease } from "./lease.ts";
 import { Listeners } from "./listeners.ts";
@@ -91,8 +91,9 @@ export class LocalSession extends Session {
 		return this.#watchers.add(listener);
 	}
 
-	follow(start: Start, options?: FollowOptions): AsyncGenerator<Item, void, void> {
-		return this.#counted(follow(this.log, start, options));
+	follow(start: Start, options?: FollowOptions): Cursor {
+		this.#attachments++;
+		return follow(this.log, start, { ...options, onClose: () => this.#attachments-- });
 	}
 
 	ask<Name extends Operation>(question: Question<Name>, signal?: AbortSignal): Promise<Operations[Name]["answer"]> {
@@ -127,15 +128,6 @@ export class LocalSession extends Session {
 		await this.#process?.kill({ reason: "killed", ...options });
 		while (!this.log.isFinished) await this.log.changed();
 		return null;
-	}
-
-	async *#counted(items: AsyncGenerator<Item, void, void>): AsyncGenerator<Item, void, void> {
-		this.#attachments++;
-		try {
-			yield* items;
-		} finally {
-			this.#attachments--;
-		}
 	}
 
 	#run(running: Process): void {

@@ -7,9 +7,10 @@
  * taken them yet, and the hold of a lossless reader that has nowhere else to read them.
  */
 
-import type { Archive, ArchiveSource } from "./archive.ts";
+import type { Archive, ArchiveReader, ArchiveSource } from "./archive.ts";
 import { Change } from "./change.ts";
 import type { Clock } from "./clock.ts";
+import type { Followable, Hold } from "./cursor.ts";
 import { invariant, SessionError } from "./errors.ts";
 import { type Event, type Fact, isFinal, type Mark } from "./event.ts";
 import { EventRing } from "./ring.ts";
@@ -33,10 +34,10 @@ export type LogOptions = {
 	readonly onPressure?: (isFull: boolean) => void;
 };
 
-/** A lossless reader's claim on every event from `seq` on; `movedAt` by the monotonic clock. */
-export type Hold = { seq: number; movedAt: number; error: SessionError | undefined };
+/** What a hold claims: every event from `seq` on. `movedAt` by the monotonic clock. */
+type Claim = { seq: number; movedAt: number; error: SessionError | undefined };
 
-export class Log implements ArchiveSource {
+export class Log implements ArchiveSource, Followable {
 	readonly archive: Archive | undefined;
 	readonly #clock: Clock;
 	readonly #memoryBytes: number;
@@ -49,8 +50,10 @@ export class Log implements ArchiveSource {
 
 	readonly #change = new Change();
 	readonly #archiveChange = new Change();
-	readonly #holds = new Set<Hold>();
-	#fullSince: number | undefined;
+	readonly #claims = new Set<Claim>();
+	#isFull = false;
+	/** Since when the program has been waiting for readers, by the monotonic clock. */
+	#heldSince: number | undefined;
 	#cancelStallCheck: (() => void) | undefined;
 
 	constructor(options: LogOptions) {
@@ -91,7 +94,7 @@ export class Log implements ArchiveSource {
 		invariant(!this.#isFinished, `${fact.kind} after the log's end`);
 		// Not spread: with an offset that outgrew 31 bits, that is ten times as dear in Node 20.
 		const event: Event = Object.assign({}, fact, this.end, { time: this.#clock.now() });
-		if (this.#fullSince !== undefined) this.#excuseWaiting();
+		if (this.#heldSince !== undefined) this.#excuseWaiting();
 		this.#memory.push(event);
 		this.#isFinished = isFinal(event);
 		this.archive?.wake();
@@ -119,28 +122,34 @@ export class Log implements ArchiveSource {
 		return this.#memory.seqAt(offset);
 	}
 
+	/** A way to what memory no longer has, if there is an archive. */
+	reader(): ArchiveReader | undefined {
+		return this.archive?.reader();
+	}
+
 	/** Makes every event from `seq` on stay readable, at the price of pausing the program, until released. */
 	hold(seq: number): Hold {
-		const hold: Hold = { seq, movedAt: this.#clock.monotonic(), error: undefined };
-		this.#holds.add(hold);
-		return hold;
-	}
-
-	/** The reader needs nothing before `seq` any more. */
-	advance(hold: Hold, seq: number): void {
-		if (seq <= hold.seq) return;
-		hold.seq = seq;
-		hold.movedAt = this.#clock.monotonic();
-		this.#holdMoved();
-	}
-
-	release(hold: Hold): void {
-		if (this.#holds.delete(hold)) this.#holdMoved();
+		const claim: Claim = { seq, movedAt: this.#clock.monotonic(), error: undefined };
+		this.#claims.add(claim);
+		return {
+			get error() {
+				return claim.error;
+			},
+			advance: (to) => {
+				if (to <= claim.seq) return;
+				claim.seq = to;
+				claim.movedAt = this.#clock.monotonic();
+				this.#claimMoved();
+			},
+			release: () => {
+				if (this.#claims.delete(claim)) this.#claimMoved();
+			},
+		};
 	}
 
 	heldFrom(): number {
 		let seq = Number.POSITIVE_INFINITY;
-		for (const hold of this.#holds) seq = Math.min(seq, hold.seq);
+		for (const claim of this.#claims) seq = Math.min(seq, claim.seq);
 		return seq;
 	}
 
@@ -150,8 +159,8 @@ export class Log implements ArchiveSource {
 		this.#archiveChange.happen();
 	}
 
-	#holdMoved(): void {
-		if (this.#fullSince === undefined) return;
+	#claimMoved(): void {
+		if (!this.#isFull) return;
 		this.archive?.wake();
 		this.#settle();
 	}
@@ -160,13 +169,11 @@ export class Log implements ArchiveSource {
 	#settle(): void {
 		const archive = this.archive;
 		const isArchiving = archive?.isHealthy === true;
-		const keepFrom = isArchiving ? archive.end.seq : this.#holds.size > 0 ? this.heldFrom() : this.end.seq;
+		const keepFrom = isArchiving ? archive.end.seq : this.#claims.size > 0 ? this.heldFrom() : this.end.seq;
 		while (this.#isOverBound() && this.memoryOldest.seq < keepFrom) this.#memory.dropOldest();
 
-		const isHeld = isArchiving ? archive.isFull : this.#isOverBound();
+		this.#setHeld(isArchiving ? archive.isFull : this.#isOverBound());
 		this.#setFull(this.#isOverBound() || archive?.isFull === true);
-		if (isHeld && this.#fullSince !== undefined) this.#watchForStall();
-		else this.#stopStallCheck();
 	}
 
 	#isOverBound(): boolean {
@@ -174,49 +181,55 @@ export class Log implements ArchiveSource {
 	}
 
 	#setFull(isFull: boolean): void {
-		if (isFull === (this.#fullSince !== undefined)) return;
-		this.#fullSince = isFull ? this.#clock.monotonic() : undefined;
+		if (isFull === this.#isFull) return;
+		this.#isFull = isFull;
 		this.#onPressure(isFull);
+	}
+
+	#setHeld(isHeld: boolean): void {
+		if (isHeld) {
+			this.#heldSince ??= this.#clock.monotonic();
+			this.#watchForStall();
+		} else {
+			this.#heldSince = undefined;
+			this.#cancelStallCheck?.();
+			this.#cancelStallCheck = undefined;
+		}
 	}
 
 	/** A reader at the end could not move until now: what comes next is the first that it may stall at. */
 	#excuseWaiting(): void {
-		for (const hold of this.#holds) if (hold.seq === this.end.seq) hold.movedAt = this.#clock.monotonic();
+		for (const claim of this.#claims) if (claim.seq === this.end.seq) claim.movedAt = this.#clock.monotonic();
 	}
 
 	#watchForStall(): void {
 		if (this.#cancelStallCheck) return;
 		const now = this.#clock.monotonic();
 		let dueAt = now + this.#stallMs;
-		for (const hold of this.#holds) dueAt = Math.min(dueAt, this.#stalledAt(hold));
+		for (const claim of this.#claims) dueAt = Math.min(dueAt, this.#stalledAt(claim));
 		this.#cancelStallCheck = this.#clock.after(dueAt - now, () => {
 			this.#cancelStallCheck = undefined;
 			this.#endStalled();
 		});
 	}
 
-	#stopStallCheck(): void {
-		this.#cancelStallCheck?.();
-		this.#cancelStallCheck = undefined;
-	}
-
-	/** When a reader that does not move from now on will have stood still for the whole limit, with the log at its bound and something to read. */
-	#stalledAt(hold: Hold): number {
-		if (this.#fullSince === undefined || hold.seq >= this.end.seq) return Number.POSITIVE_INFINITY;
-		return Math.max(hold.movedAt, this.#fullSince) + this.#stallMs;
+	/** When a reader that does not move from now on will have stood still for the whole limit, with something to read. */
+	#stalledAt(claim: Claim): number {
+		if (this.#heldSince === undefined || claim.seq >= this.end.seq) return Number.POSITIVE_INFINITY;
+		return Math.max(claim.movedAt, this.#heldSince) + this.#stallMs;
 	}
 
 	/** Ends all readers that stood still at once, not only the one that is furthest behind: else the program would wait for each in turn. */
 	#endStalled(): void {
 		const now = this.#clock.monotonic();
-		for (const hold of this.#holds) {
-			if (this.#stalledAt(hold) > now) continue;
-			hold.error = new SessionError(
+		for (const claim of this.#claims) {
+			if (this.#stalledAt(claim) > now) continue;
+			claim.error = new SessionError(
 				"limit_exceeded",
 				`the reader did not move for ${this.#stallMs} ms while the program waited`,
 				{ hint: "read faster, follow live, or keep more" },
 			);
-			this.#holds.delete(hold);
+			this.#claims.delete(claim);
 		}
 		this.archive?.wake();
 		this.#settle();

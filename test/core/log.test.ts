@@ -115,6 +115,77 @@ describe("a reader", () => {
 		expect(await all(log, { offset: 0 })).toEqual(["aaa", "gap 3-6 journal", "ccc", "ddd", "exited", "closed"]);
 	});
 
+	test("learns of an event that is appended in the very turn in which it asks", async () => {
+		const log = logWith();
+		const items = follow(log, "end");
+		const next = items.next();
+		write(log, "a");
+		expect(brief((await next).value as Item)).toBe("a");
+		await items.return();
+	});
+
+	test("that is broken off while it waits ends at once, and again without an error", async () => {
+		const log = logWith();
+		let closed = 0;
+		const items = follow(log, "end", { flow: "lossless", onClose: () => closed++ });
+		const next = items.next();
+		await settle();
+		expect(await items.return()).toEqual({ done: true, value: undefined });
+		expect(await next).toEqual({ done: true, value: undefined });
+		expect(await items.next()).toEqual({ done: true, value: undefined });
+		expect(log.heldFrom()).toBe(Number.POSITIVE_INFINITY);
+		expect(closed).toBe(1);
+	});
+
+	test("that is broken off while it reads the archive lets go of that when the read is over", async () => {
+		const archive = new MemoryArchive(1_000);
+		const log = logWith({ memoryBytes: 4, archive });
+		for (const text of ["aaa", "bbb", "ccc"]) write(log, text);
+		archive.take(100);
+		const steps: string[] = [];
+		let answer: (events: readonly Event[]) => void = () => {};
+		archive.reader = () => ({
+			read: () => {
+				steps.push("read");
+				return new Promise((resolve) => {
+					answer = resolve;
+				});
+			},
+			close: async () => void steps.push("close"),
+		});
+		const items = follow(log, { offset: 0 }, { flow: "lossless" });
+		const next = items.next();
+		const returned = items.return();
+		expect(log.heldFrom()).toBe(Number.POSITIVE_INFINITY);
+		await settle();
+		expect(steps).toEqual(["read"]);
+		answer(log.peek(0, 100));
+		expect(await next).toEqual({ done: true, value: undefined });
+		await returned;
+		expect(steps).toEqual(["read", "close"]);
+	});
+
+	test("that nobody ever asked for an item lets go when its signal aborts", () => {
+		const log = logWith();
+		const controller = new AbortController();
+		let closed = 0;
+		follow(log, "end", { signal: controller.signal, flow: "lossless", onClose: () => closed++ });
+		expect(log.heldFrom()).toBe(1);
+		controller.abort();
+		expect(log.heldFrom()).toBe(Number.POSITIVE_INFINITY);
+		follow(log, "end", { signal: controller.signal, flow: "lossless", onClose: () => closed++ });
+		expect(log.heldFrom()).toBe(Number.POSITIVE_INFINITY);
+		expect(closed).toBe(2);
+	});
+
+	test("must not ask for a second item while it waits for one", async () => {
+		const items = follow(logWith(), "end");
+		const next = items.next();
+		await expect(items.next()).rejects.toThrow("invariant");
+		await items.return();
+		await next;
+	});
+
 	test("that is aborted while it waits ends without an error and without a trace", async () => {
 		const log = logWith();
 		const controller = new AbortController();
@@ -142,6 +213,23 @@ describe("a live reader", () => {
 		for await (const item of items) rest.push(item);
 		expect(rest.map(brief).slice(-3)).toEqual(["last", "exited", "closed"]);
 		expect(rest.length).toBeLessThan(6);
+	});
+
+	test("that becomes lossless holds the log from where it stands, and lets go when it is live again", async () => {
+		let isFull = false;
+		const log = logWith({ memoryBytes: 4, onPressure: (full) => (isFull = full) });
+		const items = follow(log, { offset: 0 }, { flow: "lossless" });
+		items.isLive = true;
+		for (const text of ["aaaa", "bbbb"]) write(log, text);
+		expect(isFull).toBe(false);
+		expect(brief((await items.next()).value as Item)).toBe("gap 0-4 retention");
+		items.isLive = false;
+		write(log, "cccc");
+		expect(isFull).toBe(true);
+		expect(brief((await items.next()).value as Item)).toBe("bbbb");
+		items.isLive = true;
+		expect(isFull).toBe(false);
+		await items.return();
 	});
 
 	test("still gets the whole past that it asked for", async () => {
