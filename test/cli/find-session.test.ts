@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { findSession } from "../../src/cli/find-session.ts";
 import { type Client, connect } from "../../src/client/index.ts";
-import { startTestServer, type TestServer, TOKEN } from "../fronts/test-server.ts";
+import { startTestServer, type TestServer, TOKEN } from "../fronts/native/test-server.ts";
 
 let server: TestServer;
 let client: Client;

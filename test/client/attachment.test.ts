@@ -5,7 +5,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type Attachment, type AttachmentEvent, type Client, connect } from "../../src/client/index.ts";
-import { startTestServer, type TestServer, TOKEN } from "../fronts/test-server.ts";
+import { startTestServer, type TestServer, TOKEN } from "../fronts/native/test-server.ts";
 
 let server: TestServer;
 let client: Client;

@@ -2,7 +2,7 @@
 
 import { afterEach, beforeEach, expect, it, onTestFinished } from "vitest";
 import { type Attachment, type AttachmentEvent, connect } from "../../src/client/index.ts";
-import { startTestServer, type TestServer, TOKEN } from "../fronts/test-server.ts";
+import { startTestServer, type TestServer, TOKEN } from "../fronts/native/test-server.ts";
 import { type Fault, FaultProxy, type Plan } from "../helpers/fault-proxy.ts";
 
 const times = { connectMs: 500, pingMs: 50, deadMs: 150, firstRetryMs: 1, lastRetryMs: 20 };

@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 import { SessionError } from "../../../src/core/errors.ts";
 import type { Principal } from "../../../src/fronts/front.ts";
 import { eventually } from "../../helpers/reading.ts";
-import { principalWith } from "../test-server.ts";
+import { principalWith } from "../native/test-server.ts";
 import { startExecd } from "./execd-server.ts";
 import { createPty, handshake, PtyClient, statusOf, upgradeHeaders } from "./pty-client.ts";
 

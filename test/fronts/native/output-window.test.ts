@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { OutputWindow } from "../../src/fronts/native/socket/output-window.ts";
+import { OutputWindow } from "../../../src/fronts/native/socket/output-window.ts";
 
 describe("an output window", () => {
 	it("is as large as what was sent and not consumed is small", () => {

@@ -1,8 +1,8 @@
 /** A client of the WebSocket, as small as one can be: keeps everything it got, and waits for facts. */
 
 import { WebSocket } from "ws";
-import { decodeServerFrame, encodeClientFrame, type ServerFrame } from "../../src/protocol/frames.ts";
-import type { ClientMessage, Hello, ServerMessage } from "../../src/protocol/socket.ts";
+import { decodeServerFrame, encodeClientFrame, type ServerFrame } from "../../../src/protocol/frames.ts";
+import type { ClientMessage, Hello, ServerMessage } from "../../../src/protocol/socket.ts";
 import { TOKEN } from "./test-server.ts";
 
 const PATIENCE_MS = 15_000;

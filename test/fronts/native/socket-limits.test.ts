@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from "vitest";
-import type { SocketLimits } from "../../src/fronts/native/socket/limits.ts";
+import type { SocketLimits } from "../../../src/fronts/native/socket/limits.ts";
 import { principalWith, startTestServer, type TestServer } from "./test-server.ts";
 import { TestSocket } from "./test-socket.ts";
 

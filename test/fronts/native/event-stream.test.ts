@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
-import type { SessionsChange } from "../../src/core/sessions.ts";
-import { withPauses } from "../../src/fronts/native/event-stream.ts";
-import { Feed } from "../../src/fronts/native/feed.ts";
+import type { SessionsChange } from "../../../src/core/sessions.ts";
+import { withPauses } from "../../../src/fronts/native/event-stream.ts";
+import { Feed } from "../../../src/fronts/native/feed.ts";
 import { principalWith, startTestServer, type TestServer } from "./test-server.ts";
 
 let server: TestServer;

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { expect, it, onTestFinished } from "vitest";
-import { randomOf, streamAt } from "../helpers/echo-stream.ts";
-import { KeeperSite } from "../helpers/keepers.ts";
+import { randomOf, streamAt } from "../../helpers/echo-stream.ts";
+import { KeeperSite } from "../../helpers/keepers.ts";
 import { startTestServer, type TestServer } from "./test-server.ts";
 import { TestSocket } from "./test-socket.ts";
 

@@ -1,17 +1,17 @@
 /** A server as it runs in production, but in this process, on a free port, with sessions that end with it. */
 
 import { randomBytes } from "node:crypto";
-import { systemClock } from "../../src/backends/clock.ts";
-import { childEnvironment } from "../../src/backends/environment.ts";
-import { spawn } from "../../src/backends/spawn.ts";
-import { SessionError } from "../../src/core/errors.ts";
-import { inProcess } from "../../src/core/in-process.ts";
-import { type Home, LocalSessions } from "../../src/core/sessions.ts";
-import type { Front, Principal, Right } from "../../src/fronts/front.ts";
-import { createNativeFront } from "../../src/fronts/native/front.ts";
-import type { SocketLimits } from "../../src/fronts/native/socket/limits.ts";
-import { createId, createPrepare } from "../../src/fronts/prepare.ts";
-import { adminOnly, listen, type Route } from "../../src/server/listen.ts";
+import { systemClock } from "../../../src/backends/clock.ts";
+import { childEnvironment } from "../../../src/backends/environment.ts";
+import { spawn } from "../../../src/backends/spawn.ts";
+import { SessionError } from "../../../src/core/errors.ts";
+import { inProcess } from "../../../src/core/in-process.ts";
+import { type Home, LocalSessions } from "../../../src/core/sessions.ts";
+import type { Front, Principal, Right } from "../../../src/fronts/front.ts";
+import { createNativeFront } from "../../../src/fronts/native/front.ts";
+import type { SocketLimits } from "../../../src/fronts/native/socket/limits.ts";
+import { createId, createPrepare } from "../../../src/fronts/prepare.ts";
+import { adminOnly, listen, type Route } from "../../../src/server/listen.ts";
 
 export const TOKEN = "test-token";
 

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { randomOf, streamAt } from "../helpers/echo-stream.ts";
+import { randomOf, streamAt } from "../../helpers/echo-stream.ts";
 import { startTestServer, type TestServer } from "./test-server.ts";
 import { TestSocket } from "./test-socket.ts";
 

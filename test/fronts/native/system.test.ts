@@ -2,14 +2,14 @@ import { readFileSync } from "node:fs";
 import { setTimeout as turn } from "node:timers/promises";
 import { fastify } from "fastify";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import type { Access } from "../../src/fronts/front.ts";
-import { createAccessFront } from "../../src/fronts/native/access/access.ts";
-import { createNativeFront } from "../../src/fronts/native/front.ts";
-import { createMetrics } from "../../src/fronts/native/metrics.ts";
-import type { NativeParts } from "../../src/fronts/native/parts.ts";
-import { createTraffic } from "../../src/fronts/native/traffic.ts";
-import { closeCodes } from "../../src/protocol/socket.ts";
-import type { Route } from "../../src/server/listen.ts";
+import type { Access } from "../../../src/fronts/front.ts";
+import { createAccessFront } from "../../../src/fronts/native/access/access.ts";
+import { createNativeFront } from "../../../src/fronts/native/front.ts";
+import { createMetrics } from "../../../src/fronts/native/metrics.ts";
+import type { NativeParts } from "../../../src/fronts/native/parts.ts";
+import { createTraffic } from "../../../src/fronts/native/traffic.ts";
+import { closeCodes } from "../../../src/protocol/socket.ts";
+import type { Route } from "../../../src/server/listen.ts";
 import { principalWith, startTestServer, type TestServer } from "./test-server.ts";
 import { TestSocket } from "./test-socket.ts";
 
@@ -34,7 +34,7 @@ beforeAll(async () => {
 afterAll(() => server.close());
 
 const description = async () => (await (await server.request("/openapi.json")).json()) as Description;
-const page = readFileSync(new URL("../../docs/protocol.md", import.meta.url), "utf8");
+const page = readFileSync(new URL("../../../docs/protocol.md", import.meta.url), "utf8");
 
 describe("the description of the API", () => {
 	it("has the operations that are there and that docs/protocol.md documents", async () => {
