@@ -4,6 +4,7 @@ import type { FastifyInstance, FastifyRequest } from "fastify";
 import { SessionError } from "../core/errors.ts";
 import type { Size } from "../core/event.ts";
 import type { Retention, SessionStart } from "../core/session.ts";
+import { ticketPrefix } from "../protocol/socket.ts";
 
 /** What somebody may do with sessions: look at them, act on them, or make and end them. */
 export type Right = "read" | "operate" | "manage";
@@ -54,6 +55,12 @@ export type Authorize = (caller: Caller, policy: Exclude<Policy, "public">) => P
 /** The token of an `Authorization: Bearer` header. */
 export function bearer({ headers }: FastifyRequest): string | undefined {
 	return /^Bearer +(\S+) *$/i.exec(headers.authorization ?? "")?.[1];
+}
+
+/** The ticket offered among the subprotocols of an upgrade. It must never be the one that is answered. */
+export function ticketOf(request: FastifyRequest): string | undefined {
+	const offered = (request.headers["sec-websocket-protocol"] ?? "").split(",").map((name) => name.trim());
+	return offered.find((name) => name.startsWith(ticketPrefix))?.slice(ticketPrefix.length);
 }
 
 /** Acts when the signal aborts, or has, unless `until` does so first; leaves nothing on a signal that lives longer. */

@@ -1,11 +1,12 @@
 /** What a session leaves on disk beside its journal, so that a later server finds it: one directory each. */
 
-import { mkdir, open, readFile, rename, rm } from "node:fs/promises";
-import { dirname, join } from "node:path";
+import { mkdir, readFile, rm } from "node:fs/promises";
+import { join } from "node:path";
 import { SessionError } from "../core/errors.ts";
 import type { Size } from "../core/event.ts";
 import type { SessionSpec } from "../core/session.ts";
 import type { State } from "../core/state.ts";
+import { writeAtomically } from "../disk/write-atomically.ts";
 
 const RECORD_VERSION = 1;
 
@@ -64,21 +65,6 @@ export async function readRecord(directory: string): Promise<SessionRecord | und
 
 export async function removeRecord(directory: string): Promise<void> {
 	await rm(directory, { recursive: true, force: true });
-}
-
-/** Replaces a file so that a crash leaves the old one or the new one, never a part. */
-export async function writeAtomically(path: string, text: string): Promise<void> {
-	const temporary = `${path}.new`;
-	const file = await open(temporary, "w", 0o600);
-	try {
-		await file.writeFile(text);
-		await file.datasync();
-	} finally {
-		await file.close();
-	}
-	await rename(temporary, path);
-	const directory = await open(dirname(path), "r");
-	await directory.sync().finally(() => directory.close());
 }
 
 /** When a process started, as the kernel counts; undefined if there is none. */

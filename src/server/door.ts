@@ -4,8 +4,7 @@ import { createHash, timingSafeEqual } from "node:crypto";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { isAllowedOrigin, type Origins } from "../access/origin.ts";
 import { SessionError } from "../core/errors.ts";
-import { type Authorize, type Caller, checkCreation, type Front, type Principal } from "../fronts/front.ts";
-import { ticketOf } from "../fronts/native/access/tickets.ts";
+import { type Authorize, type Caller, checkCreation, type Front, type Principal, ticketOf } from "../fronts/front.ts";
 
 /** Counts failed credentials by address; how long that one has to wait, in milliseconds. */
 export type NoteFailure = (address: string) => number;

@@ -2,16 +2,16 @@
 
 import { randomBytes } from "node:crypto";
 import { join } from "node:path";
-import { Access } from "../access/access.ts";
+import { Access } from "../access/local-access.ts";
 import { systemClock } from "../backends/clock.ts";
 import { childEnvironment } from "../backends/environment.ts";
 import { spawn } from "../backends/spawn.ts";
 import { inProcess } from "../core/in-process.ts";
 import { LocalSessions } from "../core/sessions.ts";
+import { writeAtomically } from "../disk/write-atomically.ts";
 import type { Prepare } from "../fronts/front.ts";
 import { createId, createPrepare } from "../fronts/prepare.ts";
 import { Keepers } from "../keepers/keepers.ts";
-import { writeAtomically } from "../link/record.ts";
 import type { Config } from "./config.ts";
 import { openStateDirectory, type StateDirectory } from "./state-directory.ts";
 

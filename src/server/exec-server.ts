@@ -9,8 +9,8 @@ import { LocalSessions } from "../core/sessions.ts";
 import { ExecServer } from "../fronts/codex-exec/exec-server.ts";
 import { answerUnknown, type CodexExecOptions, createCodexExecFront } from "../fronts/codex-exec/front.ts";
 import type { ExecLimits } from "../fronts/codex-exec/limits.ts";
-import { type Stdio, serveStdio } from "../fronts/codex-exec/stdio.ts";
 import type { Hosting } from "../fronts/front.ts";
+import type { Stdio } from "../fronts/json-rpc/stdio.ts";
 import { createId, createPrepare } from "../fronts/prepare.ts";
 import { anybody, listen } from "./listen.ts";
 
@@ -60,7 +60,7 @@ export async function serveExecOnStdio(stdio: Stdio, options: ExecServerOptions,
 	const { parts, end } = compose(options);
 	const server = new ExecServer({ ...parts, report: (problem) => options.report(problem, "codex-exec") });
 	signal.addEventListener("abort", () => stdio.input.destroy(), { once: true });
-	await serveStdio(server, stdio);
+	await server.serveStdio(stdio);
 	await end();
 }
 

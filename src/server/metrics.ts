@@ -1,6 +1,6 @@
 /** What `/metrics` says of keepers and journals, which fronts know nothing about. */
 
-import type { Metric } from "../fronts/native/metrics.ts";
+import type { Metric } from "../fronts/metric.ts";
 import type { Keepers } from "../keepers/keepers.ts";
 
 export async function keeperMetrics(keepers: Keepers): Promise<Metric[]> {

@@ -4,7 +4,7 @@ import { closeSync } from "node:fs";
 import { chmod, mkdir, readFile, rm, stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { SessionError } from "../core/errors.ts";
-import { writeAtomically } from "../link/record.ts";
+import { writeAtomically } from "../disk/write-atomically.ts";
 import { lockFile } from "../native/addon.ts";
 
 /** What the kernel allows for the path of a Unix socket, its final NUL not counted. */

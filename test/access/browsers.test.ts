@@ -1,6 +1,6 @@
 import { readFile } from "node:fs/promises";
 import { describe, expect, it } from "vitest";
-import { Access } from "../../src/access/access.ts";
+import { Access } from "../../src/access/local-access.ts";
 import { bearer, cookieOf, nothing, openAccess } from "./open-access.ts";
 
 const DAY = 86_400_000;

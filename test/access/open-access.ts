@@ -2,8 +2,8 @@
 
 import { createHash } from "node:crypto";
 import { join } from "node:path";
-import { Access, type AccessOptions, type Shown } from "../../src/access/access.ts";
-import { writeAtomically } from "../../src/link/record.ts";
+import { Access, type AccessOptions, type Shown } from "../../src/access/local-access.ts";
+import { writeAtomically } from "../../src/disk/write-atomically.ts";
 import { FakeClock } from "../helpers/fake-clock.ts";
 import { temporaryDirectory } from "../helpers/temporary.ts";
 

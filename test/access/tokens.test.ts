@@ -1,6 +1,6 @@
 import { readFile, stat, writeFile } from "node:fs/promises";
 import { describe, expect, it } from "vitest";
-import { Access } from "../../src/access/access.ts";
+import { Access } from "../../src/access/local-access.ts";
 import { ADMIN_TOKEN, bearer, nothing, openAccess, predictable } from "./open-access.ts";
 
 const DAY = 86_400_000;

@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it } from "vitest";
 import { SessionError } from "../../src/core/errors.ts";
+import { answerErrors } from "../../src/fronts/errors.ts";
 import type { Front, Policy } from "../../src/fronts/front.ts";
-import { answerErrors } from "../../src/fronts/native/errors.ts";
 import { adminOnly, type Listener, listen } from "../../src/server/listen.ts";
 
 let listener: Listener | undefined;

@@ -1,58 +1,82 @@
+import { PassThrough } from "node:stream";
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
-import { watchLiveness } from "../../src/fronts/native/socket/liveness.ts";
+import { Liveness } from "../../src/fronts/liveness.ts";
 
-const limits = { pingMs: 15_000, deadMs: 10_000, lagMs: 2_000 };
-let received = 0;
+const times = { pingMs: 15_000, deadMs: 10_000 };
 let clock = 0;
+let connection: PassThrough;
+let isPaused = false;
 const pings: number[] = [];
 const deaths: number[] = [];
+const socket = {
+	ping: () => pings.push(clock),
+	terminate: () => deaths.push(clock),
+	get isPaused() {
+		return isPaused;
+	},
+};
 const advance = (ms: number) => {
 	clock += ms;
 	vi.advanceTimersByTime(ms);
+	// The verdict itself comes a turn later, when what has arrived is read.
+	vi.advanceTimersByTime(1);
 };
+const hear = () => connection.emit("data", Buffer.from("x"));
 
 beforeEach(() => {
-	vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
-	received = 0;
+	vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "setInterval", "clearInterval", "setImmediate"] });
+	connection = new PassThrough();
+	isPaused = false;
 	clock = 0;
 	pings.length = 0;
 	deaths.length = 0;
 });
 afterEach(() => vi.useRealTimers());
 
-const watch = (signal: AbortSignal) =>
-	watchLiveness({
-		limits,
-		signal,
-		ping: () => pings.push(clock),
-		received: () => received,
-		onDead: () => deaths.push(clock),
-		now: () => clock,
-	});
+const watch = (signal: AbortSignal = new AbortController().signal, options: { deadMs?: number } = times) =>
+	new Liveness(socket, connection, { pingMs: times.pingMs, ...options, signal, now: () => clock });
 
 it("pings every 15 s for as long as anything at all comes back", () => {
-	watch(new AbortController().signal);
+	watch();
 	for (let second = 0; second < 60; second++) {
 		advance(1000);
-		received++;
+		hear();
 	}
 	expect({ pings, deaths }).toEqual({ pings: [15_000, 30_000, 45_000, 60_000], deaths: [] });
 });
 
 it("gives up 10 s after a ping that nothing followed", () => {
-	watch(new AbortController().signal);
-	for (let second = 0; second < 60; second++) advance(1000);
+	watch();
+	for (let second = 0; second < 29; second++) advance(1000);
 	expect({ pings, deaths }).toEqual({ pings: [15_000], deaths: [25_000] });
 });
 
-it("gives no verdict when it was asleep itself", () => {
-	watch(new AbortController().signal);
+it("gives no verdict when it was asleep itself, nor while it does not listen", () => {
+	watch();
 	advance(15_000);
 	clock += 5_000;
 	advance(10_000);
 	expect(deaths).toEqual([]);
+	isPaused = true;
 	advance(5_000);
 	advance(10_000);
+	expect(deaths).toEqual([]);
+	isPaused = false;
+	advance(5_000);
+	advance(10_000);
+	expect(deaths).toHaveLength(1);
+});
+
+it("without a limit gives nobody up for silence, unless it is asked to find out", () => {
+	const liveness = watch(undefined, {});
+	advance(60_000);
+	expect(deaths).toEqual([]);
+	liveness.probe(50);
+	hear();
+	advance(50);
+	expect(deaths).toEqual([]);
+	liveness.probe(50);
+	advance(50);
 	expect(deaths).toHaveLength(1);
 });
 

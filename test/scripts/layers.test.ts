@@ -27,23 +27,28 @@ const layers: { file: string; allowed: string[]; refused: string[] }[] = [
 		refused: ["../backends/y.ts", "../server/y.ts"],
 	},
 	{
+		file: "src/disk/x.ts",
+		allowed: ["./y.ts", "node:fs/promises", "../core/errors.ts"],
+		refused: ["../core/log.ts", "../native/y.ts", "../keeper/y.ts", "fastify"],
+	},
+	{
 		file: "src/access/x.ts",
-		allowed: ["./y.ts", "node:crypto", "../core/errors.ts"],
+		allowed: ["./y.ts", "node:crypto", "../core/errors.ts", "../disk/y.ts"],
 		refused: ["../fronts/front.ts", "../server/y.ts", "../protocol/y.ts", "fastify"],
 	},
 	{
 		file: "src/link/x.ts",
-		allowed: ["node:net", "../core/log.ts", "../native/y.ts"],
+		allowed: ["node:net", "../core/log.ts", "../disk/y.ts", "../native/y.ts"],
 		refused: ["../keeper/y.ts", "../keepers/y.ts", "../journal/y.ts", "../server/y.ts"],
 	},
 	{
 		file: "src/keeper/x.ts",
-		allowed: ["node:net", "../core/log.ts", "../native/y.ts", "../backends/y.ts", "../journal/y.ts", "../link/y.ts"],
+		allowed: ["node:net", "../core/log.ts", "../disk/y.ts", "../backends/y.ts", "../journal/y.ts", "../link/y.ts"],
 		refused: ["../keepers/y.ts", "../server/y.ts", "../fronts/front.ts", "../protocol/y.ts", "fastify"],
 	},
 	{
 		file: "src/keepers/x.ts",
-		allowed: ["node:net", "../core/log.ts", "../native/y.ts", "../backends/y.ts", "../journal/y.ts", "../link/y.ts"],
+		allowed: ["node:net", "../core/log.ts", "../disk/y.ts", "../backends/y.ts", "../journal/y.ts", "../link/y.ts"],
 		refused: ["../keeper/y.ts", "../server/y.ts", "../fronts/front.ts", "../protocol/y.ts", "fastify"],
 	},
 	{
@@ -56,7 +61,8 @@ const layers: { file: string; allowed: string[]; refused: string[] }[] = [
 		allowed: [
 			"./y.ts",
 			"../front.ts",
-			"../upgrade.ts",
+			"../errors.ts",
+			"../json-rpc/y.ts",
 			"../../core/log.ts",
 			"../../protocol/y.ts",
 			"fastify",
@@ -71,12 +77,18 @@ const layers: { file: string; allowed: string[]; refused: string[] }[] = [
 			"../y.ts",
 			"../access/y.ts",
 			"../../front.ts",
-			"../../upgrade.ts",
+			"../../errors.ts",
+			"../../json-rpc/y.ts",
 			"../../../core/log.ts",
 			"../../../protocol/y.ts",
 			"fastify",
 		],
 		refused: ["../../prepare.ts", "../../codex-exec/y.ts", "../../../backends/y.ts", "../../../server/y.ts"],
+	},
+	{
+		file: "src/fronts/json-rpc/x.ts",
+		allowed: ["./y.ts", "../front.ts", "../../core/change.ts", "ws", "node:stream"],
+		refused: ["../prepare.ts", "../codex-exec/y.ts", "../../server/y.ts"],
 	},
 	{
 		file: "src/client/x.ts",
@@ -95,8 +107,8 @@ const layers: { file: string; allowed: string[]; refused: string[] }[] = [
 	},
 	{
 		file: "src/server/x.ts",
-		allowed: ["../keepers/y.ts", "../fronts/native/y.ts", "fastify"],
-		refused: ["../cli/y.ts"],
+		allowed: ["../keepers/y.ts", "../fronts/front.ts", "../fronts/prepare.ts", "fastify"],
+		refused: ["../cli/y.ts", "../fronts/native/y.ts", "../fronts/native/access/y.ts"],
 	},
 ];
 

@@ -14,19 +14,20 @@
 import { Change } from "../../core/change.ts";
 import type { Session } from "../../core/session.ts";
 import type { Principal, StartRequest } from "../front.ts";
+import { decodeMessage, failure, type Message, malformedAnswer, result } from "../json-rpc/envelope.ts";
+import { RpcError, rpcCodes } from "../json-rpc/error.ts";
+import { Inbox } from "../json-rpc/inbox.ts";
+import type { Methods } from "../json-rpc/methods.ts";
+import { object, optional, string } from "../json-rpc/params.ts";
+import type { Receiver, Wire } from "../json-rpc/wire.ts";
 import { createEnvironmentMethods, environmentInfo } from "./environment-info.ts";
 import { toRpcError } from "./errors.ts";
 import { FileHandles } from "./files/handles.ts";
 import { createFileMethods } from "./files/methods.ts";
 import type { ExecLimits } from "./limits.ts";
 import { createProcessMethods } from "./processes/methods.ts";
-import { failure, type Message, malformedAnswer, parseMessage, result } from "./rpc/envelope.ts";
-import { RpcError, rpcCodes } from "./rpc/error.ts";
-import { Inbox } from "./rpc/inbox.ts";
-import type { Family, Methods } from "./rpc/methods.ts";
-import { Notifications } from "./rpc/notifications.ts";
-import { object, optional, string } from "./rpc/params.ts";
-import type { Wire } from "./rpc/wire.ts";
+import { createWatcher } from "./processes/notifications.ts";
+import type { Watcher } from "./processes/process.ts";
 import type { Attachment, ExecSession } from "./session.ts";
 import type { ExecSessions } from "./sessions.ts";
 
@@ -45,12 +46,21 @@ export type ConnectionOptions = {
 	readonly report: (problem: unknown) => void;
 };
 
+/** The methods that must be heard while others wait (contract §8). */
+const controls: ReadonlySet<string> = new Set([
+	"environment/info",
+	"environment/status",
+	"process/signal",
+	"process/terminate",
+	"fs/close",
+]);
+
 type Request = Extract<Message, { kind: "request" }>;
 
 const initialize = object({ clientName: string, resumeSessionId: optional(string, null) });
 
-export class Connection implements Attachment {
-	readonly watcher: Notifications;
+export class Connection implements Attachment, Receiver {
+	readonly watcher: Watcher;
 	readonly #options: ConnectionOptions;
 	readonly #wire: Wire;
 	readonly #inbox: Inbox;
@@ -64,13 +74,14 @@ export class Connection implements Attachment {
 		const { wire, limits, concurrency } = options;
 		this.#options = options;
 		this.#wire = wire;
-		this.watcher = new Notifications(wire, limits);
+		this.watcher = createWatcher(wire, limits);
 		this.#methods = this.#createMethods();
 		this.#inbox = new Inbox({
 			wire,
 			limits,
 			concurrency,
 			isReady: () => this.#isReady,
+			controls,
 			handle: (message) => this.#handle(message),
 		});
 		wire.ended.addEventListener("abort", () => this.#end(), { once: true });
@@ -78,7 +89,7 @@ export class Connection implements Attachment {
 
 	/** One message, as it came. */
 	receive(bytes: Uint8Array): void {
-		this.#inbox.add(decode(bytes), bytes.byteLength);
+		this.#inbox.add(decodeMessage(bytes), bytes.byteLength);
 	}
 
 	probe(): void {
@@ -146,7 +157,7 @@ export class Connection implements Attachment {
 	}
 
 	/** The session, if the handshake is over and it is still ours. */
-	#attached(family: Family): ExecSession {
+	#attached(family: string): ExecSession {
 		if (!this.#session) throw refused(`client must call initialize before using ${family} methods`);
 		if (!this.#isReady) throw refused(`client must send initialized before using ${family} methods`);
 		if (!this.#session.isAttachedTo(this)) throw refused("session has been resumed by another connection");
@@ -170,18 +181,6 @@ export class Connection implements Attachment {
 		this.#session?.detach(this);
 		void this.#files.closeAll();
 	}
-}
-
-const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
-
-function decode(bytes: Uint8Array): Message {
-	let text: string;
-	try {
-		text = utf8.decode(bytes);
-	} catch {
-		return { kind: "malformed", fault: "not valid UTF-8" };
-	}
-	return parseMessage(text);
 }
 
 function refused(message: string): RpcError {

@@ -2,9 +2,9 @@
 
 import { accessSync, constants, statSync } from "node:fs";
 import { basename, isAbsolute, join, resolve } from "node:path";
-import { type Methods, method } from "./rpc/methods.ts";
-import { nothing } from "./rpc/params.ts";
-import { toPathUri } from "./rpc/path-uri.ts";
+import { type Methods, method } from "../json-rpc/methods.ts";
+import { nothing } from "../json-rpc/params.ts";
+import { toPathUri } from "./path-uri.ts";
 
 export type EnvironmentInfo = {
 	readonly shell: { readonly name: string; readonly path: string };

@@ -1,8 +1,8 @@
 /** What went wrong, as this wire says it. */
 
 import { type Code, SessionError } from "../../core/errors.ts";
+import { RpcError, rpcCodes } from "../json-rpc/error.ts";
 import { errorText } from "./files/errors.ts";
-import { RpcError, rpcCodes } from "./rpc/error.ts";
 
 /** Total by type: a new code does not compile until it has a row. */
 const rpcCodeOf: Readonly<Record<Code, number>> = {

@@ -3,9 +3,10 @@
 import type { Session } from "../../core/session.ts";
 import type { Sessions } from "../../core/sessions.ts";
 import { checkCreation, type Prepare, type Principal, type StartRequest } from "../front.ts";
+import { openStdio, type Stdio } from "../json-rpc/stdio.ts";
+import type { Wire } from "../json-rpc/wire.ts";
 import { Connection } from "./connection.ts";
 import { defaultLimits, type ExecLimits } from "./limits.ts";
-import type { Wire } from "./rpc/wire.ts";
 import { ExecSessions } from "./sessions.ts";
 
 export type ExecServerParts = {
@@ -49,6 +50,15 @@ export class ExecServer {
 		const { limits } = this;
 		const sessions = this.#sessions;
 		return new Connection({ wire, source, sessions, principal, launch, environment, cwd, concurrency, limits, report });
+	}
+
+	/** Serves one client until it ends its input or breaks off; then everything it started is ended too. */
+	async serveStdio(stdio: Stdio): Promise<void> {
+		const principal = { id: "stdio", countCreation: () => 0 };
+		const source = "JSON-RPC message from exec-server stdio";
+		const { ended } = openStdio(stdio, this.limits.messageBytes, (wire) => this.connect(wire, { principal, source }));
+		if (!ended.aborted) await new Promise((resolve) => ended.addEventListener("abort", resolve, { once: true }));
+		await this.close();
 	}
 
 	/** Ends every process; resolves when none is left. */

@@ -4,9 +4,9 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import type { WebSocket } from "ws";
 import { SessionError } from "../../core/errors.ts";
 import { bearer, type Front, type Hosting, onAbort } from "../front.ts";
+import { WebSocketWire } from "../json-rpc/wire.ts";
 import { createAcceptor, handshakeFault } from "../upgrade.ts";
 import { ExecServer, type ExecServerParts } from "./exec-server.ts";
-import { receiveFrom, WebSocketWire } from "./websocket.ts";
 
 export type CodexExecOptions = Omit<ExecServerParts, "report"> & {
 	/** Where it is served. At the root it is all there is, and answers as the real server does. */
@@ -51,11 +51,10 @@ type Scope = { readonly server: ExecServer; readonly hosting: Hosting };
 
 function serve(socket: WebSocket, { raw, principal }: FastifyRequest, { server, hosting }: Scope): void {
 	if (!principal) throw new Error("invariant: a connection of nobody");
-	const wire = new WebSocketWire(socket, server.limits);
-	const tcp = raw.socket;
-	const peer = `${tcp.remoteAddress}:${tcp.remotePort}`;
+	const wire = new WebSocketWire(socket, raw.socket, server.limits);
+	const peer = `${raw.socket.remoteAddress}:${raw.socket.remotePort}`;
 	const source = `websocket JSON-RPC message from exec-server websocket ${peer}`;
-	receiveFrom(socket, tcp, server.connect(wire, { principal, source }));
+	wire.deliver(server.connect(wire, { principal, source }));
 	for (const signal of [hosting.closing, principal.revoked]) onAbort(signal, wire.ended, () => wire.close());
 }
 

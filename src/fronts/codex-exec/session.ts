@@ -1,8 +1,11 @@
 /** What of a client outlives its connection: its processes, for as long as it may take to come back. */
 
+import { RpcError } from "../json-rpc/error.ts";
 import type { Watcher } from "./processes/process.ts";
 import { ExecProcesses, type ProcessesOptions } from "./processes/processes.ts";
-import { RpcError, rpcCodes } from "./rpc/error.ts";
+
+/** For a session that another connection has; the client asks again soon (contract §1.5). */
+const STILL_ATTACHED = -32010;
 
 /** A connection as its session sees it. */
 export type Attachment = {
@@ -41,7 +44,7 @@ export class ExecSession {
 			// The client asks again soon (contract §2.1), and by then it is known whether anybody is there.
 			this.#attachment.probe();
 			const message = `session ${this.id} is already attached to another connection`;
-			throw new RpcError(rpcCodes.stillAttached, message);
+			throw new RpcError(STILL_ATTACHED, message);
 		}
 		clearTimeout(this.#expiry);
 		this.#attachment = attachment;

@@ -1,7 +1,7 @@
 /** The clients of one exec-server that are connected, or may come back. */
 
+import { RpcError, rpcCodes } from "../json-rpc/error.ts";
 import type { ProcessesOptions } from "./processes/processes.ts";
-import { RpcError, rpcCodes } from "./rpc/error.ts";
 import { ExecSession } from "./session.ts";
 
 export type ExecSessionsOptions = ProcessesOptions & { readonly newUuid: () => string };

@@ -7,9 +7,9 @@ import { inputKeyHeader } from "../../protocol/messages.ts";
 import type { Hosting } from "../front.ts";
 import { deliver, parseKey } from "./input.ts";
 import { idParams, inputReceipt, resize, sendKeys, sendSignal } from "./messages.ts";
-import { findSession, type NativeApp, type NativeParts, patienceOf } from "./parts.ts";
+import type { Traffic } from "./metrics.ts";
+import { findSession, type NativeApp, type NativeParts, patienceOf } from "./request.ts";
 import { parseSignal } from "./signals.ts";
-import type { Traffic } from "./traffic.ts";
 
 const TEXT_PREFIX = "text:";
 

@@ -5,8 +5,8 @@ import type { Hosting, Principal } from "../front.ts";
 import { lastEventId, type StreamEvent, sendEvents } from "./event-stream.ts";
 import type { Feed } from "./feed.ts";
 import { eventsQuery } from "./messages.ts";
-import { type NativeApp, patienceOf } from "./parts.ts";
-import type { Traffic } from "./traffic.ts";
+import type { Traffic } from "./metrics.ts";
+import { type NativeApp, patienceOf } from "./request.ts";
 
 export function addEvents(app: NativeApp, feed: Feed, hosting: Hosting, traffic: Traffic): void {
 	app.get(

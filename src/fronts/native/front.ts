@@ -3,19 +3,19 @@
 import { randomBytes } from "node:crypto";
 import type { TypeBoxTypeProvider } from "@fastify/type-provider-typebox";
 import type { FastifyInstance } from "fastify";
+import { answerErrors } from "../errors.ts";
 import { bearer, type Front, type Hosting } from "../front.ts";
 import { addActs } from "./acts.ts";
-import { answerErrors } from "./errors.ts";
 import { addEvents } from "./events.ts";
 import { Feed } from "./feed.ts";
 import { addInput } from "./input.ts";
+import { createTraffic } from "./metrics.ts";
 import { describeRoutes } from "./openapi.ts";
 import { addOutput } from "./output.ts";
-import type { NativeApp, NativeParts } from "./parts.ts";
+import type { NativeApp, NativeParts } from "./request.ts";
 import { addSessions } from "./sessions.ts";
 import { addSocket } from "./socket/socket.ts";
 import { addSystem } from "./system.ts";
-import { createTraffic } from "./traffic.ts";
 import { compileValidator } from "./validation.ts";
 
 export function createNativeFront(parts: NativeParts): Front {

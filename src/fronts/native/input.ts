@@ -7,8 +7,8 @@ import type { Origin, Receipt, Session } from "../../core/session.ts";
 import { inputKeyHeader } from "../../protocol/messages.ts";
 import type { Hosting } from "../front.ts";
 import { idParams, inputQuery, inputReceipt } from "./messages.ts";
-import { findSession, type NativeApp, type NativeParts, patienceOf } from "./parts.ts";
-import type { Traffic } from "./traffic.ts";
+import type { Traffic } from "./metrics.ts";
+import { findSession, type NativeApp, type NativeParts, patienceOf } from "./request.ts";
 
 /** How often to ask again when other streams fill the queue, which our own receipts say nothing about. */
 const CROWDED_MS = 50;

@@ -3,14 +3,25 @@
 import { type IntervalHistogram, monitorEventLoopDelay } from "node:perf_hooks";
 import type { Sessions } from "../../core/sessions.ts";
 import type { Status } from "../../core/state.ts";
-import type { Traffic } from "./traffic.ts";
+import { encodeMetric, type Metric } from "../metric.ts";
 
-export type Metric = {
-	readonly name: string;
-	readonly help: string;
-	readonly type: "counter" | "gauge";
-	readonly values: readonly { readonly labels?: Readonly<Record<string, string>>; readonly value: number }[];
+/** What went through the native front since the server started. */
+export type Traffic = {
+	/** WebSockets that are open now. */
+	sockets: number;
+	/** Followers by server-sent events that are connected now. */
+	streams: number;
+	/** Input accepted by sessions, in bytes. */
+	bytesIn: number;
+	/** Output sent, in bytes. */
+	bytesOut: number;
+	/** Output that live readers were moved over. */
+	bytesSkipped: number;
 };
+
+export function createTraffic(): Traffic {
+	return { sockets: 0, streams: 0, bytesIn: 0, bytesOut: 0, bytesSkipped: 0 };
+}
 
 /** How finely delays of the event loop are measured. */
 const RESOLUTION_MS = 20;
@@ -36,18 +47,6 @@ export function createMetrics(options: MetricsOptions, signal: AbortSignal): () 
 		delay.enable();
 		return [...page, ...((await options.others?.()) ?? [])].map(encodeMetric).join("");
 	};
-}
-
-export function encodeMetric({ name, help, type, values }: Metric): string {
-	const lines = values.map(({ labels = {}, value }) => {
-		const pairs = Object.entries(labels).map(([key, text]) => `${key}="${escaped(text)}"`);
-		return `${name}${pairs.length === 0 ? "" : `{${pairs.join(",")}}`} ${Number.isFinite(value) ? value : 0}\n`;
-	});
-	return `# HELP ${name} ${help}\n# TYPE ${name} ${type}\n${lines.join("")}`;
-}
-
-function escaped(text: string): string {
-	return text.replaceAll("\\", "\\\\").replaceAll('"', '\\"').replaceAll("\n", "\\n");
 }
 
 function sessionMetrics({ sessions, version }: MetricsOptions): Metric[] {

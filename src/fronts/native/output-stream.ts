@@ -5,7 +5,7 @@ import type { Item } from "../../core/event.ts";
 import type { Session } from "../../core/session.ts";
 import type { OutputEvent } from "../../protocol/messages.ts";
 import type { StreamEvent } from "./event-stream.ts";
-import type { Traffic } from "./traffic.ts";
+import type { Traffic } from "./metrics.ts";
 
 /** What one event carries at most; a multiple of three, so that its base64 needs no padding. */
 const PIECE_BYTES = 48 * 1024;

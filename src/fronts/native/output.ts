@@ -6,9 +6,9 @@ import { limits, outputHeaders } from "../../protocol/messages.ts";
 import { checkAttachments, type Hosting } from "../front.ts";
 import { lastEventId, sendEvents } from "./event-stream.ts";
 import { idParams, type OutputQuery, outputQuery } from "./messages.ts";
+import type { Traffic } from "./metrics.ts";
 import { outputEvents, parseOffset } from "./output-stream.ts";
-import { findSession, type NativeApp, type NativeParts, patienceOf } from "./parts.ts";
-import type { Traffic } from "./traffic.ts";
+import { findSession, type NativeApp, type NativeParts, patienceOf } from "./request.ts";
 
 export function addOutput(app: NativeApp, { sessions }: NativeParts, hosting: Hosting, traffic: Traffic): void {
 	app.get(

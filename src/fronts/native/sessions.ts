@@ -6,7 +6,7 @@ import type { Sessions } from "../../core/sessions.ts";
 import { type CreateSession, limits, type SessionList, type SessionMessage } from "../../protocol/messages.ts";
 import type { Principal, StartRequest } from "../front.ts";
 import { createSession, deleteQuery, idParams, type ListQuery, listQuery, session, sessionList } from "./messages.ts";
-import { checkRight, findSession, type NativeApp, type NativeParts } from "./parts.ts";
+import { checkRight, findSession, type NativeApp, type NativeParts } from "./request.ts";
 
 export function addSessions(app: NativeApp, { sessions, prepare }: NativeParts): void {
 	app.post(

@@ -3,10 +3,10 @@
 import { SessionError } from "../../core/errors.ts";
 import type { Hosting } from "../front.ts";
 import { health, ready } from "./messages.ts";
+import type { Traffic } from "./metrics.ts";
 import { createMetrics } from "./metrics.ts";
 import { describedRoutes, openApi } from "./openapi.ts";
-import type { NativeApp, NativeParts } from "./parts.ts";
-import type { Traffic } from "./traffic.ts";
+import type { NativeApp, NativeParts } from "./request.ts";
 
 export function addSystem(app: NativeApp, parts: NativeParts, hosting: Hosting, traffic: Traffic): void {
 	const { sessions, version } = parts;

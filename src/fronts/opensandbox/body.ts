@@ -1,6 +1,6 @@
 /** Request bodies as execd reads them: the first JSON value, whatever is said about its type and whatever follows it. */
 
-import { ExecdError } from "./errors.ts";
+import { ExecdError } from "./answers.ts";
 
 /** Reads `request.body`, a buffer. An empty one stands for all defaults where a route allows it. */
 export function readBody(raw: unknown, options: { readonly mayBeEmpty: boolean }): Body {

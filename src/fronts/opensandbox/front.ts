@@ -2,11 +2,11 @@
 
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import type { Authorize, Front, Hosting } from "../front.ts";
+import { answerErrors, unauthorized } from "./answers.ts";
 import { addCommands } from "./command/routes.ts";
-import { answerErrors, unauthorized } from "./errors.ts";
 import { addInterrupts } from "./interrupts.ts";
 import { sendNothing } from "./nothing.ts";
-import type { OpenSandboxParts } from "./parts.ts";
+import type { OpenSandboxParts } from "./options.ts";
 import { addPty } from "./pty/routes.ts";
 import { addSessions } from "./session/routes.ts";
 import { addSessionSocket } from "./session/socket.ts";

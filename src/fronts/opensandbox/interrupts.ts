@@ -2,11 +2,11 @@
 
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import type { Hosting } from "../front.ts";
+import { ExecdError } from "./answers.ts";
 import type { Commands } from "./command/commands.ts";
 import { findCommand } from "./command/routes.ts";
-import { ExecdError } from "./errors.ts";
 import { sendNothing } from "./nothing.ts";
-import type { OpenSandboxParts } from "./parts.ts";
+import type { OpenSandboxParts } from "./options.ts";
 import { checkMay, may, workspace } from "./rights.ts";
 import type { BashSessions } from "./session/bash-sessions.ts";
 import { untilDelivered } from "./stopping.ts";

@@ -3,8 +3,8 @@
 import { mkdir, stat } from "node:fs/promises";
 import { homedir } from "node:os";
 import { resolve } from "node:path";
+import { ExecdError } from "./answers.ts";
 import { refusal } from "./body.ts";
-import { ExecdError } from "./errors.ts";
 
 /** What a path is expanded from. */
 export type PathSurroundings = {

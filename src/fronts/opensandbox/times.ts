@@ -3,8 +3,8 @@
 export type Times = {
 	/** Between the pings of a WebSocket. */
 	readonly pingMs: number;
-	/** Without a pong or a message, before a WebSocket counts as dead. */
-	readonly silenceMs: number;
+	/** After a ping without anything, before a WebSocket counts as dead; with what may pass until that ping, less than 60 s. */
+	readonly deadMs: number;
 	/** Until the kernel must have taken a message. */
 	readonly writeMs: number;
 	/** The same for the WebSocket of a bash session. */
@@ -21,7 +21,7 @@ export type Times = {
 
 export const defaultTimes: Times = {
 	pingMs: 30_000,
-	silenceMs: 60_000,
+	deadMs: 29_000,
 	writeMs: 10_000,
 	sessionWriteMs: 5_000,
 	takeoverMs: 5_000,

@@ -1,8 +1,8 @@
 /** Calls of methods as a connection makes them: decode, then run; and what comes of them. */
 
-import { RpcError } from "../../../src/fronts/codex-exec/rpc/error.ts";
-import type { Methods } from "../../../src/fronts/codex-exec/rpc/methods.ts";
-import { toPathUri } from "../../../src/fronts/codex-exec/rpc/path-uri.ts";
+import { toPathUri } from "../../../src/fronts/codex-exec/path-uri.ts";
+import { RpcError } from "../../../src/fronts/json-rpc/error.ts";
+import type { Methods } from "../../../src/fronts/json-rpc/methods.ts";
 
 export type Call = (name: string, params: unknown) => Promise<unknown>;
 

@@ -6,7 +6,7 @@ import { dirname } from "node:path";
 import { describe, expect, test } from "vitest";
 import { FileHandles } from "../../../src/fronts/codex-exec/files/handles.ts";
 import { createFileMethods } from "../../../src/fronts/codex-exec/files/methods.ts";
-import { toPathUri } from "../../../src/fronts/codex-exec/rpc/path-uri.ts";
+import { toPathUri } from "../../../src/fronts/codex-exec/path-uri.ts";
 import { temporaryDirectory } from "../../helpers/temporary.ts";
 import { below, caller, uriBelow } from "./calls.ts";
 

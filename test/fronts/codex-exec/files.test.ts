@@ -22,8 +22,8 @@ import { listDirectory } from "../../../src/fronts/codex-exec/files/directory.ts
 import { errorText, fromSystem } from "../../../src/fronts/codex-exec/files/errors.ts";
 import { FileHandles } from "../../../src/fronts/codex-exec/files/handles.ts";
 import { createFileMethods } from "../../../src/fronts/codex-exec/files/methods.ts";
-import { RpcError } from "../../../src/fronts/codex-exec/rpc/error.ts";
-import { toPathUri } from "../../../src/fronts/codex-exec/rpc/path-uri.ts";
+import { toPathUri } from "../../../src/fronts/codex-exec/path-uri.ts";
+import { RpcError } from "../../../src/fronts/json-rpc/error.ts";
 import { temporaryDirectory } from "../../helpers/temporary.ts";
 import { below, caller, outcome, uriBelow } from "./calls.ts";
 

@@ -2,7 +2,7 @@
 
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { nativePath, pathUri, toPathUri, workingDirectory } from "../../../src/fronts/codex-exec/rpc/path-uri.ts";
+import { nativePath, pathUri, toPathUri, workingDirectory } from "../../../src/fronts/codex-exec/path-uri.ts";
 import { refusalOf } from "./calls.ts";
 
 const read: [string, string][] = [

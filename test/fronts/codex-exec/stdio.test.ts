@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { Lines } from "../../../src/fronts/codex-exec/stdio.ts";
+import { Lines } from "../../../src/fronts/json-rpc/stdio.ts";
 import { ExecClient } from "./exec-client.ts";
 import { sh } from "./exec-harness.ts";
 import { type StdioExec, startStdioExec } from "./exec-stdio.ts";

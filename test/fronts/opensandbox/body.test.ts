@@ -1,8 +1,8 @@
 /** Request bodies: the first JSON value, names in any case, types to the letter. */
 
 import { describe, expect, test } from "vitest";
+import { ExecdError } from "../../../src/fronts/opensandbox/answers.ts";
 import { type Body, readBody } from "../../../src/fronts/opensandbox/body.ts";
-import { ExecdError } from "../../../src/fronts/opensandbox/errors.ts";
 
 function read(text: string, mayBeEmpty = false): Body {
 	return readBody(Buffer.from(text), { mayBeEmpty });

@@ -9,11 +9,11 @@ import { spawn } from "../../../src/backends/spawn.ts";
 import { inProcess } from "../../../src/core/in-process.ts";
 import type { Session } from "../../../src/core/session.ts";
 import { type Home, LocalSessions } from "../../../src/core/sessions.ts";
+import { JsonFile } from "../../../src/disk/json-file.ts";
 import type { Authorize } from "../../../src/fronts/front.ts";
 import { createOpenSandboxFront } from "../../../src/fronts/opensandbox/front.ts";
-import type { OpenSandboxParts, RecordFile } from "../../../src/fronts/opensandbox/parts.ts";
+import type { OpenSandboxParts, RecordFile } from "../../../src/fronts/opensandbox/options.ts";
 import { createId, createPrepare } from "../../../src/fronts/prepare.ts";
-import { JsonFile } from "../../../src/server/json-file.ts";
 import { adminOnly, anybody, listen } from "../../../src/server/listen.ts";
 import { KeeperSite } from "../../helpers/keepers.ts";
 

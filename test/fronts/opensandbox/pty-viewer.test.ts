@@ -135,7 +135,7 @@ test("rights: who may read may look and not hold, who may operate may not make o
 });
 
 test("2.11, I-42: a client that answers no ping is dropped, one that does is not, and the lock is free", async () => {
-	const server = await startExecd({ times: { pingMs: 20, silenceMs: 400 } });
+	const server = await startExecd({ times: { pingMs: 20, deadMs: 400 } });
 	const id = await createPty(server);
 	const silent = await PtyClient.open(server, id);
 	let pings = 0;

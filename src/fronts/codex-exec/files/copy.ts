@@ -2,7 +2,7 @@
 
 import type { Stats } from "node:fs";
 import { type FileHandle, lstat, readlink, realpath, symlink } from "node:fs/promises";
-import { RpcError, rpcCodes } from "../rpc/error.ts";
+import { RpcError, rpcCodes } from "../../json-rpc/error.ts";
 import { entriesOf } from "./directory.ts";
 import { join, makeDirectories, withReadable, withWritable } from "./paths.ts";
 

@@ -2,7 +2,7 @@
 
 import type { Dirent } from "node:fs";
 import { opendir, stat } from "node:fs/promises";
-import { RpcError, rpcCodes } from "../rpc/error.ts";
+import { RpcError, rpcCodes } from "../../json-rpc/error.ts";
 import { join } from "./paths.ts";
 
 /** Sent in one answer; what is beyond it the client's parser would refuse to read. */

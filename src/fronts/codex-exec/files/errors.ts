@@ -1,11 +1,12 @@
 /** What the kernel refused, as this wire says it. */
 
 import { getSystemErrorMap } from "node:util";
-import { RpcError, rpcCodes } from "../rpc/error.ts";
+import { RpcError, rpcCodes } from "../../json-rpc/error.ts";
 
 /** What the kernel's errors are called in the system's own language; clients show these to people. */
 const texts: Readonly<Record<string, string>> = {
 	EPERM: "Operation not permitted",
+	E2BIG: "Argument list too long",
 	ENOENT: "No such file or directory",
 	EIO: "Input/output error",
 	ENXIO: "No such device or address",
@@ -36,6 +37,9 @@ const texts: Readonly<Record<string, string>> = {
 	ESTALE: "Stale file handle",
 	EDQUOT: "Disk quota exceeded",
 };
+
+/** For what is not there (contract §1.5). */
+export const NOT_FOUND = -32004;
 
 const invalidRequests: ReadonlySet<string> = new Set(["EACCES", "EPERM", "EINVAL"]);
 
@@ -69,7 +73,7 @@ function systemFailure(thrown: unknown): SystemFailure | undefined {
 }
 
 function rpcCode(name: string): number {
-	if (name === "ENOENT") return rpcCodes.notFound;
+	if (name === "ENOENT") return NOT_FOUND;
 	return invalidRequests.has(name) ? rpcCodes.invalidRequest : rpcCodes.internal;
 }
 

@@ -1,7 +1,8 @@
 /** The files a connection has open for reading in blocks, by the names its client gave them. */
 
 import type { FileHandle } from "node:fs/promises";
-import { RpcError, rpcCodes } from "../rpc/error.ts";
+import { RpcError, rpcCodes } from "../../json-rpc/error.ts";
+import { NOT_FOUND } from "./errors.ts";
 import { openReadable } from "./paths.ts";
 
 const MAX_HANDLES = 128;
@@ -97,5 +98,5 @@ function refused(message: string): RpcError {
 }
 
 function unknown(id: string): RpcError {
-	return new RpcError(rpcCodes.notFound, `unknown file read handle \`${id}\``);
+	return new RpcError(NOT_FOUND, `unknown file read handle \`${id}\``);
 }

@@ -2,10 +2,10 @@
 
 import type { Stats } from "node:fs";
 import { type FileHandle, lstat, mkdir, realpath, rm, rmdir, stat, unlink } from "node:fs/promises";
-import { RpcError, rpcCodes } from "../rpc/error.ts";
-import { type Method, type Methods, method } from "../rpc/methods.ts";
-import { boolean, type Decode, fromBase64, object, optional, string, unsigned } from "../rpc/params.ts";
-import { nativePath, type PathUri, pathUri, toPathUri } from "../rpc/path-uri.ts";
+import { RpcError, rpcCodes } from "../../json-rpc/error.ts";
+import { type Method, type Methods, method } from "../../json-rpc/methods.ts";
+import { boolean, type Decode, fromBase64, object, optional, string, unsigned } from "../../json-rpc/params.ts";
+import { nativePath, type PathUri, pathUri, toPathUri } from "../path-uri.ts";
 import { copy } from "./copy.ts";
 import { listDirectory } from "./directory.ts";
 import { fromSystem, isError } from "./errors.ts";

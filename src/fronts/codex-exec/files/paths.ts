@@ -2,7 +2,7 @@
 
 import { constants, type Stats } from "node:fs";
 import { type FileHandle, lstat, mkdir, open, stat } from "node:fs/promises";
-import { RpcError, rpcCodes } from "../rpc/error.ts";
+import { RpcError, rpcCodes } from "../../json-rpc/error.ts";
 
 const { O_CREAT, O_DIRECTORY, O_NOCTTY, O_NOFOLLOW, O_NONBLOCK, O_RDONLY, O_WRONLY } = constants;
 

@@ -1,7 +1,7 @@
 /** The sandbox a client wants its file requests to run in: there is none here, so what needs one is refused. */
 
-import { RpcError, rpcCodes } from "../rpc/error.ts";
-import { type Decode, list, object, oneOf, optional, string } from "../rpc/params.ts";
+import { RpcError, rpcCodes } from "../../json-rpc/error.ts";
+import { type Decode, list, object, oneOf, optional, string } from "../../json-rpc/params.ts";
 
 /** What a client wants enforced, as far as it matters here. */
 export type Sandbox = { readonly isRestricted: boolean };

@@ -1,9 +1,9 @@
 /** `fs/walk`: everything below a directory, breadth first, as far as several budgets go. */
 
 import { lstat, realpath, stat } from "node:fs/promises";
-import { RpcError, rpcCodes } from "../rpc/error.ts";
-import { boolean, type Decode, object, optional, unsigned } from "../rpc/params.ts";
-import { toPathUri } from "../rpc/path-uri.ts";
+import { RpcError, rpcCodes } from "../../json-rpc/error.ts";
+import { boolean, type Decode, object, optional, unsigned } from "../../json-rpc/params.ts";
+import { toPathUri } from "../path-uri.ts";
 import { type DirectoryEntry, listDirectory } from "./directory.ts";
 import { errorText } from "./errors.ts";
 import { join } from "./paths.ts";

@@ -1,6 +1,6 @@
 /** The environment a client asks for its process: exactly its own, or ours by its policy with its own on top. */
 
-import { boolean, type Decode, list, map, object, oneOf, string } from "../rpc/params.ts";
+import { boolean, type Decode, list, map, object, oneOf, string } from "../../json-rpc/params.ts";
 
 export type EnvironmentPolicy = {
 	/** How much of the server's environment to start from. */

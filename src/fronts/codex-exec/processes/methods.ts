@@ -3,8 +3,8 @@
 import { SessionError } from "../../../core/errors.ts";
 import type { Session } from "../../../core/session.ts";
 import type { StartRequest } from "../../front.ts";
-import { RpcError, rpcCodes } from "../rpc/error.ts";
-import { type Methods, method } from "../rpc/methods.ts";
+import { RpcError, rpcCodes } from "../../json-rpc/error.ts";
+import { type Methods, method } from "../../json-rpc/methods.ts";
 import {
 	boolean,
 	bytes,
@@ -17,8 +17,8 @@ import {
 	refusal,
 	string,
 	unsigned,
-} from "../rpc/params.ts";
-import { pathUri, workingDirectory } from "../rpc/path-uri.ts";
+} from "../../json-rpc/params.ts";
+import { pathUri, workingDirectory } from "../path-uri.ts";
 import { childEnvironment, environmentPolicy } from "./child-environment.ts";
 import type { ExecProcesses } from "./processes.ts";
 

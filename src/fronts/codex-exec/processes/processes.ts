@@ -3,8 +3,8 @@
 import type { Session } from "../../../core/session.ts";
 import type { Sessions } from "../../../core/sessions.ts";
 import { isEnded } from "../../../core/state.ts";
+import { RpcError, rpcCodes } from "../../json-rpc/error.ts";
 import type { ExecLimits } from "../limits.ts";
-import { RpcError, rpcCodes } from "../rpc/error.ts";
 import { ExecProcess, type Watcher, type WriteStatus } from "./process.ts";
 import type { ReadResult } from "./retained.ts";
 import { changesWithin } from "./wait.ts";

@@ -2,7 +2,7 @@
 
 import type { FastifyReply } from "fastify";
 import type { Access } from "../../front.ts";
-import type { NativeApp } from "../parts.ts";
+import type { NativeApp } from "../request.ts";
 import { type SignInQuery, signInLink, signInQuery } from "./messages.ts";
 import { callerOf } from "./tokens.ts";
 

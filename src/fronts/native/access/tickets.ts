@@ -1,19 +1,11 @@
 /** Tickets: what a browser shows instead of a header when it opens a WebSocket. */
 
-import type { FastifyRequest } from "fastify";
 import { SessionError } from "../../../core/errors.ts";
 import type { Sessions } from "../../../core/sessions.ts";
-import { ticketPrefix } from "../../../protocol/socket.ts";
 import type { Access } from "../../front.ts";
-import { checkRight, type NativeApp } from "../parts.ts";
+import { checkRight, type NativeApp } from "../request.ts";
 import { createdTicket, createTicket } from "./messages.ts";
 import { callerOf } from "./tokens.ts";
-
-/** The ticket offered among the subprotocols of an upgrade. It must never be the one that is answered. */
-export function ticketOf(request: Pick<FastifyRequest, "headers">): string | undefined {
-	const offered = (request.headers["sec-websocket-protocol"] ?? "").split(",").map((name) => name.trim());
-	return offered.find((name) => name.startsWith(ticketPrefix))?.slice(ticketPrefix.length);
-}
 
 export function addTickets(app: NativeApp, access: Access, sessions: Sessions): void {
 	app.post(

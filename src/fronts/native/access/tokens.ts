@@ -2,7 +2,7 @@
 
 import { SessionError } from "../../../core/errors.ts";
 import { type Access, checkCreation, type Principal } from "../../front.ts";
-import type { NativeApp } from "../parts.ts";
+import type { NativeApp } from "../request.ts";
 import { createdToken, createToken, tokenList, tokenParams } from "./messages.ts";
 
 /** Any token may do these; what it may do them with, `Access` decides by what it is. */

@@ -2,7 +2,7 @@
 
 import { SessionError } from "../../../core/errors.ts";
 import type { Act, Receipt, Session } from "../../../core/session.ts";
-import type { Traffic } from "../traffic.ts";
+import type { Traffic } from "../metrics.ts";
 import type { SocketControl } from "./control.ts";
 import type { SocketLimits } from "./limits.ts";
 import type { Wire } from "./wire.ts";

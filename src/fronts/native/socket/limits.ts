@@ -13,8 +13,6 @@ export type SocketLimits = { readonly [K in keyof typeof socketLimits]: number }
 	readonly lastAckMs: number;
 	/** How long the closing handshake may take before the connection is cut. */
 	readonly closeMs: number;
-	/** A timer that is this late says that we were asleep, not the client. */
-	readonly lagMs: number;
 	/** Input received and not offered to the session yet: several windows, which no client that keeps to one can fill. */
 	readonly waitingBytes: number;
 	readonly waitingActs: number;
@@ -27,7 +25,6 @@ export const defaultSocketLimits: SocketLimits = {
 	ackMs: 30_000,
 	lastAckMs: 5_000,
 	closeMs: 2_000,
-	lagMs: 2_000,
 	waitingBytes: 1024 * 1024,
 	waitingActs: 4096,
 };

@@ -3,7 +3,7 @@
 import type { Item } from "../../../core/event.ts";
 import { outputHead } from "../../../protocol/frames.ts";
 import { closeCodes, type ServerMessage, socketLimits } from "../../../protocol/socket.ts";
-import type { Traffic } from "../traffic.ts";
+import type { Traffic } from "../metrics.ts";
 import { FrameBuffers } from "./frame-buffers.ts";
 import type { SocketLimits } from "./limits.ts";
 import { OutputWindow } from "./output-window.ts";

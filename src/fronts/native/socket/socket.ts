@@ -5,17 +5,14 @@ import type { WebSocket } from "ws";
 import { SessionError } from "../../../core/errors.ts";
 import { type CloseCode, closeCodes, socketLimits, subprotocol } from "../../../protocol/socket.ts";
 import { checkAttachments, type Hosting, onAbort } from "../../front.ts";
+import { Liveness } from "../../liveness.ts";
 import { createAcceptor, handshakeFault } from "../../upgrade.ts";
 import { idParams } from "../messages.ts";
-import { findSession, type NativeApp, type NativeParts } from "../parts.ts";
-import type { Traffic } from "../traffic.ts";
+import type { Traffic } from "../metrics.ts";
+import { findSession, type NativeApp, type NativeParts } from "../request.ts";
 import { Connection } from "./connection.ts";
 import { defaultSocketLimits } from "./limits.ts";
-import { watchLiveness } from "./liveness.ts";
 import { SocketWire } from "./wire.ts";
-
-/** How soon the kernel asks after a peer that is silent. */
-const KEEP_ALIVE_MS = 15_000;
 
 type Attach = FastifyRequest<{ Params: { id: string } }>;
 
@@ -52,8 +49,6 @@ function attach(socket: WebSocket, request: Attach, { parts, hosting, traffic }:
 	const limits = { ...defaultSocketLimits, ...parts.socketLimits };
 	const wire = new SocketWire(socket, limits);
 	closeInOurWords(socket, wire);
-	const tcp = request.raw.socket;
-	tcp.setKeepAlive(true, KEEP_ALIVE_MS);
 
 	traffic.sockets++;
 	socket.once("close", () => traffic.sockets--);
@@ -61,13 +56,7 @@ function attach(socket: WebSocket, request: Attach, { parts, hosting, traffic }:
 	onAbort(principal.revoked, wire.ended, () =>
 		wire.close(closeCodes.unauthenticated, "the token is not valid any more"),
 	);
-	watchLiveness({
-		limits,
-		signal: wire.ended,
-		ping: () => socket.ping(),
-		received: () => tcp.bytesRead,
-		onDead: () => socket.terminate(),
-	});
+	new Liveness(socket, request.raw.socket, { ...limits, signal: wire.ended });
 
 	const { sessions } = parts;
 	const report = (problem: unknown) => hosting.report(problem, "attach");

@@ -3,6 +3,7 @@
 import type { WebSocket } from "ws";
 import { encodeServerFrame } from "../../../protocol/frames.ts";
 import { type CloseCode, closeCodes, type ServerMessage } from "../../../protocol/socket.ts";
+import { cutAfter } from "../../liveness.ts";
 import type { SocketLimits } from "./limits.ts";
 
 export interface Wire {
@@ -62,9 +63,7 @@ export class SocketWire implements Wire {
 		if (this.ended.aborted) return;
 		this.#ended.abort();
 		this.#socket.close(code, shortened(reason));
-		// The other side may never read it, or never answer.
-		const timer = setTimeout(() => this.#socket.terminate(), this.#limits.closeMs);
-		this.#socket.once("close", () => clearTimeout(timer));
+		cutAfter(this.#socket, this.#limits.closeMs);
 	}
 
 	#check(): void {

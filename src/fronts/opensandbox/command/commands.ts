@@ -2,11 +2,11 @@
 
 import type { Session, SessionStart } from "../../../core/session.ts";
 import type { State } from "../../../core/state.ts";
+import { findShell } from "../../find-shell.ts";
 import type { Place, StartRequest } from "../../front.ts";
 import { errorTextOf, exitCodeOf } from "../endings.ts";
 import { readEnvFile } from "../env-file.ts";
-import { findShell } from "../find-shell.ts";
-import type { OpenSandboxParts } from "../parts.ts";
+import type { OpenSandboxParts } from "../options.ts";
 import { expandPath } from "../paths.ts";
 import { streamed } from "../program-stream.ts";
 import { groupsOf } from "../users.ts";

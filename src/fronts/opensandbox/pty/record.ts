@@ -6,11 +6,11 @@
 import { SessionError } from "../../../core/errors.ts";
 import type { FollowOptions, Session } from "../../../core/session.ts";
 import { isEnded } from "../../../core/state.ts";
-import type { OpenSandboxParts } from "../parts.ts";
+import type { OpenSandboxParts } from "../options.ts";
 import { workspace } from "../rights.ts";
+import { shellEnvironment, shellFor } from "../shell.ts";
 import { Holder } from "../socket/holder.ts";
 import { defaultTimes } from "../times.ts";
-import { shellEnvironment, shellFor } from "./shell.ts";
 import { type Link, PtyReader, REPLAY_BYTES } from "./stream.ts";
 
 /** Which PTY a session belongs to. */

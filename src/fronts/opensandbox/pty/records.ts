@@ -1,7 +1,7 @@
 /** All PTYs there are, in memory and in a file from which the next server has them again. */
 
 import { SessionError } from "../../../core/errors.ts";
-import type { OpenSandboxParts } from "../parts.ts";
+import type { OpenSandboxParts } from "../options.ts";
 import { type PtyData, type PtyPart, PtyRecord } from "./record.ts";
 
 /** The original has no limit; each costs little, but all of them are written whenever one changes. */

@@ -3,10 +3,10 @@
 import type { FastifyInstance, FastifyReply } from "fastify";
 import { checkAttachments, checkCreation, type Hosting } from "../../front.ts";
 import { createAcceptor, handshakeFault } from "../../upgrade.ts";
+import { ExecdError } from "../answers.ts";
 import { readBody } from "../body.ts";
-import { ExecdError } from "../errors.ts";
 import { sendNothing } from "../nothing.ts";
-import type { OpenSandboxParts } from "../parts.ts";
+import type { OpenSandboxParts } from "../options.ts";
 import { madeDirectory } from "../paths.ts";
 import { checkMay, may } from "../rights.ts";
 import { Controls } from "../socket/controls.ts";

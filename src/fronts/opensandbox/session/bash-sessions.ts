@@ -4,7 +4,7 @@ import type { Clock } from "../../../core/clock.ts";
 import { SessionError } from "../../../core/errors.ts";
 import { Log } from "../../../core/log.ts";
 import type { Session } from "../../../core/session.ts";
-import type { OpenSandboxParts } from "../parts.ts";
+import type { OpenSandboxParts } from "../options.ts";
 
 /** What is kept of a session's output. */
 const LOG_BYTES = 1024 * 1024;

@@ -6,7 +6,7 @@ import type { Session } from "../../../core/session.ts";
 import type { Sessions } from "../../../core/sessions.ts";
 import { type EventStream, encodeLines, ended, failed, type StreamEvent } from "../event-stream.ts";
 import { sessionLines } from "../lines.ts";
-import type { OpenSandboxParts } from "../parts.ts";
+import type { OpenSandboxParts } from "../options.ts";
 import { forgetAtEnd, sendOutput, streamed } from "../program-stream.ts";
 import { type BashSession, Run } from "./bash-sessions.ts";
 import { RunDirectory } from "./script.ts";

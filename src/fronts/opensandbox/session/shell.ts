@@ -3,9 +3,9 @@
 import { Change } from "../../../core/change.ts";
 import { SessionError } from "../../../core/errors.ts";
 import type { Session } from "../../../core/session.ts";
-import type { OpenSandboxParts } from "../parts.ts";
-import { shellEnvironment, shellFor } from "../pty/shell.ts";
+import type { OpenSandboxParts } from "../options.ts";
 import { workspace } from "../rights.ts";
+import { shellEnvironment, shellFor } from "../shell.ts";
 import { defaultTimes } from "../times.ts";
 import type { BashSession, LongLivedShell } from "./bash-sessions.ts";
 

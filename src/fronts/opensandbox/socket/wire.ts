@@ -9,6 +9,7 @@ import type { FastifyRequest } from "fastify";
 import type { WebSocket } from "ws";
 import { SessionError } from "../../../core/errors.ts";
 import { onAbort } from "../../front.ts";
+import { cutAfter, Liveness } from "../../liveness.ts";
 import type { Times } from "../times.ts";
 import type { ServerMessage } from "./frames.ts";
 
@@ -25,10 +26,8 @@ const CLOSING_MS = 1_000;
 const EVICTION_MS = 200;
 /** A client that asks for answers and does not read them is given up at this many unsent bytes. */
 const MAX_UNSENT_BYTES = 8 * 1024 * 1024;
-/** How soon the kernel asks after a peer that is silent. */
-const KEEP_ALIVE_MS = 15_000;
 
-type WireTimes = Pick<Times, "pingMs" | "silenceMs" | "writeMs">;
+type WireTimes = Pick<Times, "pingMs" | "deadMs" | "writeMs">;
 
 export class Wire {
 	readonly #socket: WebSocket;
@@ -40,7 +39,6 @@ export class Wire {
 		this.#socket = socket;
 		this.#writeMs = options.times.writeMs;
 		const tcp = request.raw.socket;
-		tcp.setKeepAlive(true, KEEP_ALIVE_MS);
 		this.#hangUp = () => tcp.end();
 		// `ws` closes by the same method when a frame is bad and when the other side says good-bye.
 		const close = socket.close.bind(socket);
@@ -49,7 +47,8 @@ export class Wire {
 			close(code, reason);
 		};
 		socket.once("close", () => this.#ended.abort());
-		this.#watch(options.times);
+		const { pingMs, deadMs } = options.times;
+		new Liveness(socket, tcp, { pingMs, deadMs, signal: this.ended });
 		const goAway = (signal: AbortSignal, reason: string) =>
 			onAbort(signal, this.ended, () => this.close(closeCodes.goingAway, reason));
 		goAway(options.closing, "the server is shutting down");
@@ -122,34 +121,7 @@ export class Wire {
 
 	#over(patienceMs: number): void {
 		this.#ended.abort();
-		const timer = setTimeout(() => this.#socket.terminate(), patienceMs);
-		this.#socket.once("close", () => clearTimeout(timer));
-	}
-
-	/** Pings now and then, and drops a peer that neither answers nor says anything else. */
-	#watch({ pingMs, silenceMs }: WireTimes): void {
-		const socket = this.#socket;
-		const ping = setInterval(() => socket.ping(), pingMs);
-		let isHeard = false;
-		const hear = () => {
-			isHeard = true;
-			if (!this.ended.aborted) silence.refresh();
-		};
-		const silence = setTimeout(() => {
-			isHeard = socket.isPaused;
-			// What came while we were busy is read before this: silence is only what the other side is to blame for.
-			setImmediate(() => (isHeard ? hear() : this.drop()));
-		}, silenceMs);
-		socket.on("pong", hear);
-		socket.on("message", hear);
-		this.ended.addEventListener(
-			"abort",
-			() => {
-				clearInterval(ping);
-				clearTimeout(silence);
-			},
-			{ once: true },
-		);
+		cutAfter(this.#socket, patienceMs);
 	}
 }
 

@@ -1,8 +1,5 @@
 /** What a method is: parameters that are decoded first, and an operation that runs only when the handshake allows it. */
 
-/** What a caller must have done before; the word stands in the refusal (contract §2.3). */
-export type Family = "exec" | "environment info" | "environment status" | "filesystem";
-
 /**
  * A method whose parameters have been decoded, ready to run; `signal` says that the connection is gone.
  */
@@ -13,7 +10,8 @@ export type Operation = (signal: AbortSignal) => Promise<unknown>;
  * before the state of the handshake is looked at: unknown method, parameters, handshake, operation, in this order.
  */
 export type Method = {
-	readonly family: Family;
+	/** What it belongs to; the word may stand in a refusal. */
+	readonly family: string;
 	readonly prepare: (params: unknown) => Operation;
 };
 
@@ -22,7 +20,7 @@ export type Methods = ReadonlyMap<string, Method>;
 
 /** Hides the type of the parameters between `decode` and `run`, so that methods of all types fit in one table. */
 export function method<Params>(definition: {
-	readonly family: Family;
+	readonly family: string;
 	readonly decode: (params: unknown) => Params;
 	readonly run: (params: Params, signal: AbortSignal) => Promise<unknown>;
 }): Method {

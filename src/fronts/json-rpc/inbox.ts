@@ -1,34 +1,31 @@
 /**
- * When each message of a connection has its turn (contract §8).
+ * When each message of a connection has its turn.
  *
  * By default one after the other, whatever it is. A server that was told to do several things at once does so
- * from `initialized` on: in two lanes, so that requests that wait can't keep those from being heard that end them.
+ * from `isReady` on: in two lanes, so that requests that wait can't keep those from being heard that end them.
  */
 
-import type { ExecLimits } from "../limits.ts";
 import type { Message } from "./envelope.ts";
-import { Lane } from "./lane.ts";
 import type { Wire } from "./wire.ts";
+
+export type InboxLimits = {
+	/** Requests waiting for their turn on one connection, and their size; at either bound no more is read from it. */
+	readonly waitingRequests: number;
+	readonly waitingBytes: number;
+};
 
 export type InboxOptions = {
 	readonly wire: Wire;
-	readonly limits: ExecLimits;
+	readonly limits: InboxLimits;
 	/** How many requests of a lane are dealt with at once. */
 	readonly concurrency: number;
 	/** Whether the handshake is over. */
 	readonly isReady: () => boolean;
+	/** The methods that must be heard while others wait. */
+	readonly controls: ReadonlySet<string>;
 	/** Deals with one message; never rejects. */
 	readonly handle: (message: Message) => Promise<void>;
 };
-
-/** Those that must be heard while others wait. */
-const controls: ReadonlySet<string> = new Set([
-	"environment/info",
-	"environment/status",
-	"process/signal",
-	"process/terminate",
-	"fs/close",
-]);
 
 export class Inbox {
 	readonly #options: InboxOptions;
@@ -75,7 +72,7 @@ export class Inbox {
 	}
 
 	#laneFor(message: Message): Lane | undefined {
-		const { concurrency, isReady } = this.#options;
+		const { concurrency, isReady, controls } = this.#options;
 		if (concurrency < 2 || message.kind !== "request" || !isReady()) return undefined;
 		return controls.has(message.method) ? this.#control : this.#ordinary;
 	}
@@ -91,5 +88,30 @@ export class Inbox {
 	#isFull(share: number): boolean {
 		const { waitingRequests, waitingBytes } = this.#options.limits;
 		return this.#waiting > share * waitingRequests || this.#waitingBytes > share * waitingBytes;
+	}
+}
+
+/** So many at a time, the rest in the order in which they came. */
+class Lane {
+	#free: number;
+	readonly #waiting: (() => Promise<void>)[] = [];
+
+	constructor(places: number) {
+		this.#free = places;
+	}
+
+	/** The task must not reject. */
+	run(task: () => Promise<void>): void {
+		if (this.#free === 0) {
+			this.#waiting.push(task);
+			return;
+		}
+		this.#free--;
+		void this.#work(task);
+	}
+
+	async #work(first: () => Promise<void>): Promise<void> {
+		for (let task: (() => Promise<void>) | undefined = first; task; task = this.#waiting.shift()) await task();
+		this.#free++;
 	}
 }

@@ -13,8 +13,8 @@ import {
 	optional,
 	string,
 	unsigned,
-} from "../../../src/fronts/codex-exec/rpc/params.ts";
-import { refusalOf } from "./calls.ts";
+} from "../../../src/fronts/json-rpc/params.ts";
+import { refusalOf } from "../codex-exec/calls.ts";
 
 const write = object({ processId: string, chunk: bytes, writeId: string });
 

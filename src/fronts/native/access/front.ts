@@ -3,10 +3,10 @@
 import type { TypeBoxTypeProvider } from "@fastify/type-provider-typebox";
 import type { FastifyInstance } from "fastify";
 import type { Sessions } from "../../../core/sessions.ts";
+import { answerErrors } from "../../errors.ts";
 import { type Access, bearer, type Front, type Hosting } from "../../front.ts";
-import { answerErrors } from "../errors.ts";
 import { describeRoutes } from "../openapi.ts";
-import type { NativeApp } from "../parts.ts";
+import type { NativeApp } from "../request.ts";
 import { compileValidator } from "../validation.ts";
 import { addSignIn } from "./signin.ts";
 import { addTickets } from "./tickets.ts";

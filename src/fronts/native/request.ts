@@ -7,7 +7,7 @@ import { SessionError } from "../../core/errors.ts";
 import type { Session } from "../../core/session.ts";
 import type { Sessions } from "../../core/sessions.ts";
 import type { Hosting, Prepare, Right } from "../front.ts";
-import type { Metric } from "./metrics.ts";
+import type { Metric } from "../metric.ts";
 import type { SocketLimits } from "./socket/limits.ts";
 
 export type NativeParts = {

@@ -1,9 +1,9 @@
 /** Errors as the native API says them: one HTTP status per code, and nothing of our own bugs. */
 
 import type { FastifyError, FastifyInstance } from "fastify";
-import { type Code, SessionError } from "../../core/errors.ts";
-import type { ErrorMessage } from "../../protocol/messages.ts";
-import type { Hosting } from "../front.ts";
+import { type Code, SessionError } from "../core/errors.ts";
+import type { ErrorMessage } from "../protocol/messages.ts";
+import type { Hosting } from "./front.ts";
 
 /** Total by type: a new code does not compile until it has a row. */
 export const httpStatus: Readonly<Record<Code, number>> = {

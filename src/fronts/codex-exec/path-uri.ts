@@ -1,7 +1,7 @@
 /** Paths as this wire writes them, `file:` URIs; inside they are the bytes the kernel knows. */
 
-import { RpcError, rpcCodes } from "./error.ts";
-import { type Decode, refusal, string } from "./params.ts";
+import { RpcError, rpcCodes } from "../json-rpc/error.ts";
+import { type Decode, refusal, string } from "../json-rpc/params.ts";
 
 /** A URI that is well formed. Whether it names a path here is asked by the method, which answers in its own way. */
 export type PathUri = {

@@ -1,13 +1,11 @@
-/** What a caller of this front can't have: a number of the wire's closed set, and a text. */
+/** What a caller can't have: a number and a text. Clients act on the number. */
 
-/** The numbers the client knows (contract §1.5); it acts on them, never on the text. */
+/** Those of JSON-RPC itself; a front has its own besides. */
 export const rpcCodes = {
 	invalidRequest: -32600,
 	methodNotFound: -32601,
 	invalidParams: -32602,
 	internal: -32603,
-	notFound: -32004,
-	stillAttached: -32010,
 } as const;
 
 export class RpcError extends Error {

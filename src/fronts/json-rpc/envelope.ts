@@ -1,4 +1,4 @@
-/** The messages of this wire: JSON-RPC 2.0 in shape, without its `jsonrpc` member (contract §1.4). */
+/** The messages that Codex speaks: JSON-RPC 2.0 in shape, without its `jsonrpc` member. */
 
 import { RpcError, rpcCodes } from "./error.ts";
 import { scanJson } from "./json-scan.ts";
@@ -10,6 +10,19 @@ export type Message =
 	/** An answer, though nothing was asked. */
 	| { readonly kind: "answer" }
 	| { readonly kind: "malformed"; readonly fault: string };
+
+const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
+
+/** A message as it came over the wire. */
+export function decodeMessage(bytes: Uint8Array): Message {
+	let text: string;
+	try {
+		text = utf8.decode(bytes);
+	} catch {
+		return malformed("not valid UTF-8");
+	}
+	return parseMessage(text);
+}
 
 export function parseMessage(text: string): Message {
 	const scan = scanJson(text);

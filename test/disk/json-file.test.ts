@@ -1,8 +1,8 @@
 import { mkdir, readdir, readFile, rmdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, it } from "vitest";
+import { JsonFile } from "../../src/disk/json-file.ts";
 import { loadConfig } from "../../src/server/config.ts";
-import { JsonFile } from "../../src/server/json-file.ts";
 import { startServer } from "../../src/server/server.ts";
 import { temporaryDirectory } from "../helpers/temporary.ts";
 

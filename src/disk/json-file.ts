@@ -2,7 +2,7 @@
 
 import { readFile } from "node:fs/promises";
 import { SessionError } from "../core/errors.ts";
-import { writeAtomically } from "../link/record.ts";
+import { writeAtomically } from "./write-atomically.ts";
 
 export class JsonFile {
 	readonly #path: string;

@@ -1,8 +1,8 @@
 /** The shell that runs on a PTY: bash without anybody's settings, or what there is instead. */
 
-import { readEnvFile } from "../env-file.ts";
 import { findShell } from "../find-shell.ts";
-import type { OpenSandboxParts } from "../parts.ts";
+import { readEnvFile } from "./env-file.ts";
+import type { OpenSandboxParts } from "./options.ts";
 
 /** The daemon's environment with what the file of variables adds; what is on a terminal must know which one. */
 export async function shellEnvironment(parts: OpenSandboxParts): Promise<Readonly<Record<string, string>>> {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { failure, parseMessage, result } from "../../../src/fronts/codex-exec/rpc/envelope.ts";
-import { RpcError } from "../../../src/fronts/codex-exec/rpc/error.ts";
+import { failure, parseMessage, result } from "../../../src/fronts/json-rpc/envelope.ts";
+import { RpcError } from "../../../src/fronts/json-rpc/error.ts";
 
 describe("parseMessage", () => {
 	it.each([

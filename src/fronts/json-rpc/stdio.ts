@@ -2,8 +2,7 @@
 
 import { setMaxListeners } from "node:events";
 import type { Readable, Writable } from "node:stream";
-import type { ExecServer } from "./exec-server.ts";
-import type { Wire } from "./rpc/wire.ts";
+import type { Receiver, Wire } from "./wire.ts";
 
 export type Stdio = { readonly input: Readable; readonly output: Writable };
 
@@ -11,22 +10,19 @@ const NEWLINE = 0x0a;
 /** What JSON takes for nothing; a carriage return before the end of a line is among it. */
 const blank: ReadonlySet<number> = new Set(Buffer.from(" \t\r"));
 
-/** Serves one client until it ends its input or breaks off; then everything it started is ended too. */
-export async function serveStdio(server: ExecServer, { input, output }: Stdio): Promise<void> {
+/** Delivers what comes, line by line, until the input ends, or whoever is at the other end breaks off. */
+export function openStdio({ input, output }: Stdio, maxBytes: number, connect: (wire: Wire) => Receiver): Wire {
 	const wire = new StdioWire(input, output);
-	const principal = { id: "stdio", countCreation: () => 0 };
-	const connection = server.connect(wire, { principal, source: "JSON-RPC message from exec-server stdio" });
-	const lines = new Lines(server.limits.messageBytes);
+	const receiver = connect(wire);
+	const lines = new Lines(maxBytes);
 	input.on("data", (bytes: Buffer) => {
-		for (const line of lines.add(bytes)) connection.receive(line);
+		for (const line of lines.add(bytes)) receiver.receive(line);
 		if (lines.isTooLong) wire.close();
 	});
 	for (const end of ["end", "close", "error"]) input.on(end, () => wire.close());
 	// Whoever does not read any more has gone, as one who closes its side.
 	output.on("error", () => wire.close());
-	if (!wire.ended.aborted)
-		await new Promise((resolve) => wire.ended.addEventListener("abort", resolve, { once: true }));
-	await server.close();
+	return wire;
 }
 
 /** Cuts what comes into lines. */

@@ -1,0 +1,92 @@
+/** What carries a connection's messages: a place to put them, until it ends; and a WebSocket as such. */
+
+import { setMaxListeners } from "node:events";
+import type { Duplex } from "node:stream";
+import type { WebSocket } from "ws";
+import { cutAfter, Liveness } from "../liveness.ts";
+
+export interface Wire {
+	/** What we gave away and the kernel has not taken. */
+	readonly bufferedBytes: number;
+	/** Aborted when nothing more can be said. */
+	readonly ended: AbortSignal;
+	/** Sends one message; `taken` is called when the kernel has it, or never will. */
+	send(text: string, taken?: () => void): void;
+	/** Stops and goes on receiving. */
+	pause(): void;
+	resume(): void;
+	/** Ends the connection unless the other side shows soon that it is there. */
+	probe(): void;
+	close(): void;
+}
+
+/** Whoever is at our end of a wire. */
+export type Receiver = {
+	/** One message, as it came. */
+	receive(bytes: Uint8Array): void;
+};
+
+/** How long the closing handshake may take before the connection is cut. */
+const CLOSE_MS = 1_000;
+const GOING_AWAY = 1001;
+
+export type WebSocketWireLimits = {
+	readonly pingMs: number;
+	/** How long a connection may keep silent when it is probed. */
+	readonly probeMs: number;
+};
+
+/** One message in each of the socket's messages, whether it is called text or bytes. */
+export class WebSocketWire implements Wire {
+	readonly #socket: WebSocket;
+	readonly #limits: WebSocketWireLimits;
+	readonly #ended = new AbortController();
+	readonly #liveness: Liveness;
+
+	constructor(socket: WebSocket, connection: Duplex, limits: WebSocketWireLimits) {
+		this.#socket = socket;
+		this.#limits = limits;
+		// Every request that waits listens to it, so that many are no sign of a leak.
+		setMaxListeners(0, this.#ended.signal);
+		this.#liveness = new Liveness(socket, connection, { pingMs: limits.pingMs, signal: this.ended });
+		socket.once("close", () => this.#ended.abort());
+	}
+
+	get ended(): AbortSignal {
+		return this.#ended.signal;
+	}
+
+	get bufferedBytes(): number {
+		return this.#socket.bufferedAmount;
+	}
+
+	/** Gives everything that comes to the receiver. */
+	deliver(receiver: Receiver): void {
+		this.#socket.on("message", (data: Buffer) => receiver.receive(data));
+	}
+
+	send(text: string, taken?: () => void): void {
+		if (this.ended.aborted) return;
+		// A failed send is followed by the end of the connection, which says everything.
+		this.#socket.send(text, taken);
+	}
+
+	pause(): void {
+		this.#socket.pause();
+	}
+
+	resume(): void {
+		this.#socket.resume();
+	}
+
+	probe(): void {
+		this.#liveness.probe(this.#limits.probeMs);
+	}
+
+	close(): void {
+		if (this.ended.aborted) return;
+		this.#ended.abort();
+		this.#socket.close(GOING_AWAY);
+		cutAfter(this.#socket, CLOSE_MS);
+	}
+}
