@@ -1,7 +1,8 @@
 /** The browsers that are signed in: each has a cookie, which ends with the token that it came from. */
 
+import type { Principal } from "../core/access.ts";
 import type { Clock } from "../core/clock.ts";
-import { createRevocation, type Principal, withRevocation } from "./principal.ts";
+import { createRevocation, withRevocation } from "./principal.ts";
 import { createSecret, digest, type RandomBytes } from "./secret.ts";
 
 /** A browser as it is stored. */

@@ -1,16 +1,16 @@
-/** Who may come in: tokens for programs, cookies for browsers, tickets for their sockets. */
+/** Who may come in to one server: tokens for programs, cookies for browsers, tickets for their sockets. */
 
+import type { Access, Caller, Principal, Right, TokenInfo, TokenRequest } from "../core/access.ts";
 import type { Clock } from "../core/clock.ts";
 import { SessionError } from "../core/errors.ts";
 import { AccessFile, type Stored } from "./access-file.ts";
 import { Browsers, COOKIE_LIFETIME_MS } from "./browsers.ts";
 import { readCookie, setCookie } from "./cookie.ts";
 import { OneTime } from "./one-time.ts";
-import { createRevocation, narrowed, type Principal } from "./principal.ts";
+import { createRevocation, narrowed, unauthenticated } from "./principal.ts";
 import { Bucket, type Rate } from "./rate.ts";
-import type { Right } from "./scope.ts";
 import { digest, isDigestOf, type RandomBytes } from "./secret.ts";
-import { type TokenRecord, type TokenRequest, Tokens } from "./tokens.ts";
+import { type TokenRecord, Tokens } from "./tokens.ts";
 
 export type AccessOptions = {
 	/** The operator's own, which is kept elsewhere. */
@@ -31,17 +31,6 @@ export type AccessOptions = {
 	readonly report: (problem: unknown) => void;
 };
 
-/** What a request shows of who makes it. */
-export type Shown = {
-	readonly credential: string | undefined;
-	readonly ticket: string | undefined;
-	readonly cookies: string | undefined;
-	readonly origin: string | undefined;
-	readonly isSafe: boolean;
-};
-
-export type TokenInfo = Omit<TokenRecord, "hash">;
-
 const ADMIN = "admin";
 const TICKET_MS = 30_000;
 const SIGN_IN_MS = 5 * 60_000;
@@ -50,7 +39,7 @@ const SWEEP_MS = 60_000;
 
 type Ticket = { readonly owner: Principal; readonly principal: Principal; readonly origin: string | undefined };
 
-export class Access {
+export class LocalAccess implements Access {
 	/** Who `adminToken` stands for. It has no end as long as this server runs. */
 	readonly admin: Principal;
 	readonly #options: AccessOptions;
@@ -64,8 +53,8 @@ export class Access {
 	#lastUse = 0;
 
 	/** With what was stored before. */
-	static async open(options: AccessOptions): Promise<Access> {
-		const access = new Access(options);
+	static async open(options: AccessOptions): Promise<LocalAccess> {
+		const access = new LocalAccess(options);
 		const stored = await access.#file.read();
 		if (stored) access.#restore(stored);
 		access.#sweepLater();
@@ -98,9 +87,9 @@ export class Access {
 	}
 
 	/** The caller, if what is shown is good; a ticket is used up by this. */
-	authorize(shown: Shown, policy: "admin" | Right): Principal {
-		const principal = this.#identify(shown);
-		if (policy !== "admin" || principal.isAdmin) return principal;
+	authorize(caller: Caller, wanted: "admin" | Right): Principal {
+		const principal = this.#identify(caller);
+		if (wanted !== "admin" || principal.isAdmin) return principal;
 		throw new SessionError("permission_denied", "this takes a token with the scope admin");
 	}
 
@@ -169,7 +158,7 @@ export class Access {
 		if (this.#lastUse !== this.#usedAt()) await this.#save().catch(this.#options.report);
 	}
 
-	#identify({ credential, ticket, cookies, origin, isSafe }: Shown): Principal {
+	#identify({ credential, ticket, cookies, origin, isSafe }: Caller): Principal {
 		if (credential !== undefined) {
 			// Both are always looked at, so that the time says nothing about which it might have been.
 			const isAdmin = isDigestOf(this.#adminHash, credential) && this.#options.adminToken !== "";
@@ -233,9 +222,7 @@ export class Access {
 }
 
 function refuse(message: string): never {
-	throw new SessionError("unauthenticated", message, {
-		hint: "send it as Authorization: Bearer TOKEN; the server keeps it in its state directory, in admin-token",
-	});
+	throw unauthenticated(message);
 }
 
 function withoutHash({ hash: _, ...rest }: TokenRecord): TokenInfo {

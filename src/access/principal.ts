@@ -1,16 +1,16 @@
 /** Callers, as tokens make them. Every credential of a token is worth what the token is, or less. */
 
 import { setMaxListeners } from "node:events";
-import { holds, type Place, type Right } from "./scope.ts";
+import type { Principal, Right } from "../core/access.ts";
+import { SessionError } from "../core/errors.ts";
+import { holds } from "./scope.ts";
 
-export type Principal = {
-	readonly id: string;
-	readonly name: string;
-	readonly isAdmin: boolean;
-	may(right: Right, place: Place): boolean;
-	readonly revoked: AbortSignal;
-	countCreation(): number;
-};
+/** For who shows nothing, or nothing that is good. */
+export function unauthenticated(message: string): SessionError {
+	return new SessionError("unauthenticated", message, {
+		hint: "send it as Authorization: Bearer TOKEN; the server keeps it in its state directory, in admin-token",
+	});
+}
 
 /** Ends what hangs on a credential. */
 export function createRevocation(parent?: AbortSignal): AbortController {

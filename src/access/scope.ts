@@ -1,11 +1,7 @@
 /** Scopes: what a token is good for, as `admin`, `workspace:ID:RIGHT` or `session:ID:RIGHT`. */
 
+import type { Place, Right } from "../core/access.ts";
 import { SessionError } from "../core/errors.ts";
-
-export type Right = "read" | "operate" | "manage";
-
-/** What a right is about: a workspace, or one session in it. */
-export type Place = { readonly workspace: string; readonly session?: string };
 
 export type Scope =
 	| { readonly kind: "admin" }

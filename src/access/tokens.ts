@@ -1,30 +1,17 @@
 /** The tokens there are: made, found by what is shown, revoked and forgotten when they are over. */
 
+import type { Principal, TokenInfo, TokenRequest } from "../core/access.ts";
 import type { Clock } from "../core/clock.ts";
 import { SessionError } from "../core/errors.ts";
-import { createRevocation, type Principal } from "./principal.ts";
+import { createRevocation } from "./principal.ts";
 import { Bucket, type Rate } from "./rate.ts";
 import { covers, grants, parseScope, type Scope } from "./scope.ts";
 import { createSecret, digest, isDigestOf, type RandomBytes } from "./secret.ts";
 
 /** A token as it is stored. */
-export type TokenRecord = {
-	readonly id: string;
-	readonly name: string | null;
-	readonly scopes: readonly string[];
+export type TokenRecord = TokenInfo & {
 	/** Of the secret. */
 	readonly hash: string;
-	readonly createdAt: number;
-	readonly expiresAt: number | null;
-	readonly lastUsedAt: number | null;
-	/** The token that made it; null for the operator. */
-	readonly parent: string | null;
-};
-
-export type TokenRequest = {
-	readonly name?: string | undefined;
-	readonly scopes: readonly string[];
-	readonly expiresInMs?: number | undefined;
 };
 
 export type TokensOptions = {

@@ -1,31 +1,11 @@
 /** What a front is: the translation between one wire protocol and the core. */
 
 import type { FastifyInstance, FastifyRequest } from "fastify";
+import type { Place, Principal, Right } from "../core/access.ts";
 import { SessionError } from "../core/errors.ts";
 import type { Size } from "../core/event.ts";
 import type { Retention, SessionStart } from "../core/session.ts";
 import { ticketPrefix } from "../protocol/socket.ts";
-
-/** What somebody may do with sessions: look at them, act on them, or make and end them. */
-export type Right = "read" | "operate" | "manage";
-
-/** What a right is about: a workspace, or one session in it. */
-export type Place = { readonly workspace: string; readonly session?: string };
-
-/** Who is calling, and what they may do. */
-export type Principal = {
-	/** Of the token; `admin` for the operator's own. */
-	readonly id: string;
-	/** What the token is called, for people. */
-	readonly name: string;
-	/** May do everything, everywhere. */
-	readonly isAdmin: boolean;
-	may(right: Right, place: Place): boolean;
-	/** Aborted when the credential is revoked or over: whatever it opened must end then. */
-	readonly revoked: AbortSignal;
-	/** Counts one more session or token made; zero if it may be, otherwise how long to wait, in milliseconds. */
-	countCreation(): number;
-};
 
 /**
  * What a route asks of its caller: nothing, to be the operator, or a right. Every route declares one; the
@@ -36,22 +16,6 @@ export type Policy = "public" | "admin" | Right;
 
 export const policies: readonly Policy[] = ["public", "admin", "read", "operate", "manage"];
 
-/** What a request shows of who makes it. The host and the origin are checked by then. */
-export type Caller = {
-	/** Where the front's protocol carries it, such as a bearer header. */
-	readonly credential: string | undefined;
-	/** Offered in an upgrade by a browser, which can't set headers. */
-	readonly ticket: string | undefined;
-	/** The `Cookie` header. */
-	readonly cookies: string | undefined;
-	readonly origin: string | undefined;
-	/** Whether it can only read: no upgrade, and a method that changes nothing. */
-	readonly isSafe: boolean;
-};
-
-/** What a caller is worth on a route: who it is, or a SessionError with `unauthenticated` or `permission_denied`. */
-export type Authorize = (caller: Caller, policy: Exclude<Policy, "public">) => Principal;
-
 /** The token of an `Authorization: Bearer` header. */
 export function bearer({ headers }: FastifyRequest): string | undefined {
 	return /^Bearer +(\S+) *$/i.exec(headers.authorization ?? "")?.[1];
@@ -61,6 +25,23 @@ export function bearer({ headers }: FastifyRequest): string | undefined {
 export function ticketOf(request: FastifyRequest): string | undefined {
 	const offered = (request.headers["sec-websocket-protocol"] ?? "").split(",").map((name) => name.trim());
 	return offered.find((name) => name.startsWith(ticketPrefix))?.slice(ticketPrefix.length);
+}
+
+export function may({ principal }: FastifyRequest, right: Right, place: Place): boolean {
+	return principal?.may(right, place) === true;
+}
+
+/** For something that may be seen. What may not be seen is not there; each front says that in its own words. */
+export function checkRight(request: FastifyRequest, right: Right, place: Place): void {
+	if (may(request, right, place)) return;
+	throw lacksRight(right, place);
+}
+
+export function lacksRight(right: Right, { workspace, session }: Place): SessionError {
+	const what = session === undefined ? `workspace "${workspace}"` : `session "${session}"`;
+	return new SessionError("permission_denied", `this token may not ${right} ${what}`, {
+		hint: "ask whoever made the token for one with this right",
+	});
 }
 
 /** Acts when the signal aborts, or has, unless `until` does so first; leaves nothing on a signal that lives longer. */
@@ -82,49 +63,6 @@ export function checkAttachments(attachments: number, { maxAttachments }: Hostin
 	throw new SessionError("limit_exceeded", `this session has ${attachments} attachments, which is all it may have`, {
 		hint: "close one of them, or ask the operator for a higher --max-attachments",
 	});
-}
-
-/** A token as it may be shown: everything but its secret. */
-export type TokenInfo = {
-	readonly id: string;
-	readonly name: string | null;
-	readonly scopes: readonly string[];
-	/** Milliseconds since the epoch, as all times. */
-	readonly createdAt: number;
-	readonly expiresAt: number | null;
-	readonly lastUsedAt: number | null;
-	/** The token that made it; null for the operator. */
-	readonly parent: string | null;
-};
-
-/** What the routes about tokens, tickets and sign-in ask of the server. */
-export interface Access {
-	/** Whether browsers reach us over TLS, whoever does it. */
-	readonly isSecure: boolean;
-	/** Makes a token that may do no more and live no longer than its maker; its secret is known only now. */
-	createToken(
-		by: Principal,
-		request: {
-			readonly name?: string | undefined;
-			readonly scopes: readonly string[];
-			readonly expiresInMs?: number | undefined;
-		},
-	): Promise<{ readonly secret: string; readonly token: TokenInfo }>;
-	/** Those that `by` may revoke, oldest first. */
-	listTokens(by: Principal): readonly TokenInfo[];
-	/** Ends a token, those it made, their browsers and everything they have open. */
-	revokeToken(by: Principal, id: string): Promise<void>;
-	/** Good for one upgrade, soon. */
-	createTicket(
-		by: Principal,
-		request: { readonly session: string; readonly right: "read" | "operate"; readonly origin: string | undefined },
-	): { readonly ticket: string; readonly expiresAt: number };
-	/** Good for one browser, soon; it will be worth what `by` is. */
-	createSignInCode(by: Principal): { readonly code: string; readonly expiresAt: number };
-	/** The `Set-Cookie` header for a sign-in code; undefined if that is not good, or not any more. */
-	signIn(code: string): Promise<string | undefined>;
-	/** Ends the browser of a `Cookie` header; the `Set-Cookie` header that takes the cookie away. */
-	signOut(cookies: string | undefined): Promise<string>;
 }
 
 /** What the server hosting a front gives to it. */

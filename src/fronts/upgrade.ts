@@ -1,6 +1,7 @@
 /** Makes a WebSocket of a request, once its front has decided that it may become one. */
 
 import type { IncomingMessage } from "node:http";
+import { Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { type ServerOptions, type WebSocket, WebSocketServer } from "ws";
@@ -20,6 +21,12 @@ const offers = new WeakMap<IncomingMessage, UpgradeOffer>();
 /** For the server: this request may be upgraded. */
 export function offerUpgrade(request: IncomingMessage, offer: UpgradeOffer): void {
 	offers.set(request, offer);
+}
+
+/** Ends a connection as soon as what was said on it is sent. */
+export function endSoon(connection: Duplex): void {
+	if (connection instanceof Socket) connection.destroySoon();
+	else connection.end(() => connection.destroy());
 }
 
 /** What of a handshake is not as it must be (RFC 6455 §4.2.1); undefined when it can be completed. */

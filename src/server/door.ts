@@ -1,10 +1,13 @@
 /** What every request and every upgrade passes before anything else: its host, its origin, and who makes it. */
 
-import { createHash, timingSafeEqual } from "node:crypto";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { isAllowedOrigin, type Origins } from "../access/origin.ts";
+import type { Authorize, Caller, Principal } from "../core/access.ts";
 import { SessionError } from "../core/errors.ts";
-import { type Authorize, type Caller, checkCreation, type Front, type Principal, ticketOf } from "../fronts/front.ts";
+import { checkCreation, type Front, ticketOf } from "../fronts/front.ts";
+
+/** Stands for the address of a connection that has none, such as one over a Unix socket. */
+const NO_ADDRESS = "";
 
 /** Counts failed credentials by address; how long that one has to wait, in milliseconds. */
 export type NoteFailure = (address: string) => number;
@@ -38,22 +41,22 @@ export type Admission = {
 };
 
 /** Sets `request.principal`, or throws what the route's policy makes of this caller. */
-export function admit(
+export async function admit(
 	request: FastifyRequest,
 	reply: FastifyReply,
 	{ front, authorize, noteFailure }: Admission,
-): void {
+): Promise<void> {
 	const { policy } = request.routeOptions.config;
 	if (policy === undefined) throw new Error("invariant: a request without a policy");
 	if (policy === "public") return;
 	const caller = callerOf(request, front);
 	try {
-		request.principal = authorize(caller, policy);
+		request.principal = await authorize(caller, policy);
 	} catch (error) {
 		const isFailure = error instanceof SessionError && error.code === "unauthenticated";
 		// An old cookie is no attempt at anything, and its page must hear that it has to sign in again.
 		const isAttempt = caller.credential !== undefined || caller.ticket !== undefined;
-		const waitMs = isFailure && isAttempt ? (noteFailure?.(request.ip) ?? 0) : 0;
+		const waitMs = isFailure && isAttempt ? (noteFailure?.(request.ip ?? NO_ADDRESS) ?? 0) : 0;
 		if (waitMs === 0) throw error;
 		retryAfter(reply, waitMs);
 		throw new SessionError("limit_exceeded", "too many credentials from this address were not valid", {
@@ -62,31 +65,6 @@ export function admit(
 	}
 	// What is posted with the right to manage makes something; fronts that do it over a socket count for themselves.
 	if (policy === "manage" && request.method === "POST") count(request.principal, reply);
-}
-
-/** The admin token's bearer may do everything, nobody else anything. */
-export function adminOnly(token: string): Authorize {
-	const expected = digest(token);
-	return ({ credential }) => {
-		// Digests have one length, so the comparison takes the same time whatever was sent.
-		const isAdmin = timingSafeEqual(digest(credential ?? ""), expected) && token !== "";
-		if (isAdmin) return everything("admin");
-		throw new SessionError(
-			"unauthenticated",
-			credential === undefined ? "a token is required" : "the token is not valid",
-			{
-				hint: "send it as Authorization: Bearer TOKEN; the server keeps it in its state directory, in admin-token",
-			},
-		);
-	};
-}
-
-/** For a server that trusts whoever can reach it. */
-export const anybody: Authorize = () => everything("anybody");
-
-function everything(name: string): Principal {
-	const revoked = new AbortController().signal;
-	return { id: name, name, isAdmin: true, may: () => true, revoked, countCreation: () => 0 };
 }
 
 function count(principal: Principal | null, reply: FastifyReply): void {
@@ -102,6 +80,7 @@ function callerOf(request: FastifyRequest, front: Front): Caller {
 		cookies: request.headers.cookie,
 		origin: request.headers.origin,
 		isSafe: isSafe(request),
+		connection: request.raw.socket,
 	};
 }
 
@@ -115,8 +94,4 @@ export function isUpgrade(request: FastifyRequest): boolean {
 
 function retryAfter(reply: FastifyReply, waitMs: number): void {
 	reply.header("retry-after", String(Math.ceil(waitMs / 1000)));
-}
-
-function digest(text: string): Buffer {
-	return createHash("sha256").update(text).digest();
 }

@@ -2,7 +2,7 @@
 
 import { randomBytes } from "node:crypto";
 import { join } from "node:path";
-import { Access } from "../access/local-access.ts";
+import { LocalAccess } from "../access/local-access.ts";
 import { systemClock } from "../backends/clock.ts";
 import { childEnvironment } from "../backends/environment.ts";
 import { spawn } from "../backends/spawn.ts";
@@ -35,7 +35,7 @@ export type Engine = {
 	readonly state: StateDirectory;
 	readonly keepers: Keepers;
 	readonly sessions: LocalSessions;
-	readonly access: Access;
+	readonly access: LocalAccess;
 	readonly adminToken: string;
 	readonly prepare: Prepare;
 	/** How many sessions were there before this server. */
@@ -77,7 +77,7 @@ export async function openEngine(
 	const adopted = await keepers.open();
 	for (const session of adopted) sessions.adopt(session);
 	const adminToken = await state.adminToken(() => randomBytes(32).toString("base64url"));
-	const access = await Access.open({
+	const access = await LocalAccess.open({
 		adminToken,
 		file: join(state.path, "tokens.json"),
 		write: writeAtomically,

@@ -1,6 +1,7 @@
 /** `hawser exec-server`: the Codex front alone, by the rules of the server it stands in for. Nothing is kept on disk. */
 
 import { randomBytes, randomUUID } from "node:crypto";
+import { anybody } from "../access/fixed.ts";
 import { systemClock } from "../backends/clock.ts";
 import { wholeEnvironment } from "../backends/environment.ts";
 import { spawn } from "../backends/spawn.ts";
@@ -12,7 +13,7 @@ import type { ExecLimits } from "../fronts/codex-exec/limits.ts";
 import type { Hosting } from "../fronts/front.ts";
 import type { Stdio } from "../fronts/json-rpc/stdio.ts";
 import { createId, createPrepare } from "../fronts/prepare.ts";
-import { anybody, listen } from "./listen.ts";
+import { listen } from "./listen.ts";
 
 /** The real server has no limit; this one is there so that a client gone wild does not take the machine with it. */
 const MAX_RUNNING = 4096;

@@ -1,8 +1,8 @@
 /** `hawser execd`: the OpenSandbox front alone on a port of its own, by the rules of the server it stands in for. */
 
+import { adminOnly, anybody } from "../access/fixed.ts";
 import { wholeEnvironment } from "../backends/environment.ts";
 import { createAnswerUnknown, createOpenSandboxFront } from "../fronts/opensandbox/front.ts";
-import { adminOnly, anybody } from "./listen.ts";
 import type { DropIn } from "./server.ts";
 
 export type ExecdOptions = {

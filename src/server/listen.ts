@@ -1,16 +1,16 @@
 /** The HTTP server: where it listens, how long it waits for a request, and the fronts behind its door. */
 
 import { setMaxListeners } from "node:events";
-import type { AddressInfo, Socket } from "node:net";
+import type { AddressInfo } from "node:net";
+import type { Duplex } from "node:stream";
 import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify, type RouteOptions } from "fastify";
+import type { Authorize } from "../core/access.ts";
 import { SessionError } from "../core/errors.ts";
 import { answerErrors, toMessage } from "../fronts/errors.ts";
-import { type Authorize, type Front, type Hosting, type Policy, policies } from "../fronts/front.ts";
+import { type Front, type Hosting, type Policy, policies } from "../fronts/front.ts";
 import { type ErrorMessage, limits } from "../protocol/messages.ts";
 import { admit, checkHost, checkOrigin, isUpgrade, type NoteFailure } from "./door.ts";
 import { routeUpgrades } from "./upgrades.ts";
-
-export { adminOnly, anybody } from "./door.ts";
 
 export type ListenOptions = {
 	readonly host: string;
@@ -25,7 +25,7 @@ export type ListenOptions = {
 	/** Takes requests for every host and from every page, as the server that one front stands in for does. */
 	readonly isOpen?: boolean;
 	/** Answers what there is no route for; in the words of the native front, if left out. */
-	readonly answerUnknown?: (request: FastifyRequest, reply: FastifyReply) => FastifyReply;
+	readonly answerUnknown?: (request: FastifyRequest, reply: FastifyReply) => FastifyReply | Promise<FastifyReply>;
 	/** A certificate and its key, as PEM. */
 	readonly tls?: { readonly cert: string; readonly key: string } | undefined;
 	/** Whether browsers reach us over TLS that somebody else does. */
@@ -51,6 +51,8 @@ export type Listener = {
 	/** Where to reach us, without a slash at the end. */
 	readonly url: string;
 	readonly port: number;
+	/** Serves a connection that came from elsewhere than our port. It is trusted as it is: no TLS is spoken on it. */
+	accept(connection: Duplex): void;
 	/** Answers who waits, closes every connection and resolves when none is left. Idempotent. */
 	close(): Promise<void>;
 };
@@ -79,19 +81,31 @@ export async function listen(options: ListenOptions): Promise<Listener> {
 	setMaxListeners(0, closing.signal);
 	const { report, maxAttachments = DEFAULT_MAX_ATTACHMENTS } = options;
 	const app = assemble(options, { closing: closing.signal, report, maxAttachments });
-	app.server.maxConnections = options.maxConnections ?? DEFAULT_MAX_CONNECTIONS;
+	const { maxConnections = DEFAULT_MAX_CONNECTIONS } = options;
+	app.server.maxConnections = maxConnections;
 	// Node forgets the connections that were upgraded, but waits for them all the same when it closes.
-	const connections = new Set<Socket>();
-	app.server.on("connection", (socket: Socket) => {
-		connections.add(socket);
-		socket.once("close", () => connections.delete(socket));
-	});
+	const connections = new Set<Duplex>();
+	const know = (connection: Duplex) => {
+		connections.add(connection);
+		connection.once("close", () => connections.delete(connection));
+	};
+	app.server.on("connection", know);
 	await app.listen({ host: options.host, port: options.port });
 	const { port } = app.server.address() as AddressInfo;
 	let closed: Promise<void> | undefined;
 	return {
 		url: `${options.tls ? "https" : "http"}://${inUrl(options.host)}:${port}`,
 		port,
+		accept(connection) {
+			// Node counts only those that it accepted itself.
+			if (closing.signal.aborted || connections.size >= maxConnections) {
+				connection.destroy();
+				return;
+			}
+			// What has no TLS is to a server with TLS like a connection whose handshake is over.
+			if (options.tls) know(connection);
+			app.server.emit(options.tls ? "secureConnection" : "connection", connection);
+		},
 		close() {
 			closed ??= (async () => {
 				closing.abort();
@@ -174,7 +188,7 @@ function allowedHosts({ host, allowedHosts = [] }: Pick<ListenOptions, "host" | 
 }
 
 /** What is not even a request. */
-function refuseRaw(error: NodeJS.ErrnoException, socket: Socket): void {
+function refuseRaw(error: NodeJS.ErrnoException, socket: Duplex): void {
 	if (error.code === "ECONNRESET" || !socket.writable) {
 		socket.destroy();
 		return;

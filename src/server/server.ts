@@ -2,6 +2,7 @@
 
 import { randomUUID } from "node:crypto";
 import { join } from "node:path";
+import { anybody } from "../access/fixed.ts";
 import { Failures } from "../access/rate.ts";
 import { systemClock } from "../backends/clock.ts";
 import { inheritedFrom } from "../backends/environment.ts";
@@ -12,10 +13,10 @@ import { createAccessFront } from "../fronts/native/access/front.ts";
 import { signInPath } from "../fronts/native/access/signin.ts";
 import { createNativeFront } from "../fronts/native/front.ts";
 import { createOpenSandboxFront } from "../fronts/opensandbox/front.ts";
-import type { OpenSandboxParts } from "../fronts/opensandbox/options.ts";
+import type { OpenSandboxOptions } from "../fronts/opensandbox/options.ts";
 import { type Config, readTls } from "./config.ts";
 import { type Engine, type EngineOptions, openEngine } from "./engine.ts";
-import { anybody, type Listener, type ListenOptions, listen, type Route } from "./listen.ts";
+import { type Listener, type ListenOptions, listen, type Route } from "./listen.ts";
 import { keeperMetrics } from "./metrics.ts";
 import { version } from "./version.ts";
 
@@ -31,7 +32,7 @@ export type DropIn = (
 ) => Pick<ListenOptions, "host" | "port" | "fronts" | "authorize" | "isOpen" | "answerUnknown">;
 
 /** What such fronts are made of. */
-export type FrontParts = { readonly openSandbox: OpenSandboxParts };
+export type FrontParts = { readonly openSandbox: OpenSandboxOptions };
 
 export type Server = {
 	readonly url: string;
@@ -95,7 +96,7 @@ export async function startServer(config: Config, options: ServerOptions): Promi
 }
 
 /** `openSandbox` is left out where it has a port of its own. */
-function createFronts(config: Config, engine: Engine, openSandbox: OpenSandboxParts | undefined): Front[] {
+function createFronts(config: Config, engine: Engine, openSandbox: OpenSandboxOptions | undefined): Front[] {
 	const { sessions, prepare, access, keepers } = engine;
 	return [
 		createNativeFront({ sessions, prepare, metrics: () => keeperMetrics(keepers), version }),

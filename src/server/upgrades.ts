@@ -3,7 +3,7 @@
 import { type IncomingMessage, ServerResponse } from "node:http";
 import type { Duplex } from "node:stream";
 import type { FastifyInstance } from "fastify";
-import { offerUpgrade } from "../fronts/upgrade.ts";
+import { endSoon, offerUpgrade } from "../fronts/upgrade.ts";
 
 /** How long an upgrade may take, and a refused one linger: Node itself watches over neither. */
 const UPGRADE_MS = 5_000;
@@ -36,7 +36,7 @@ export function routeUpgrades(app: FastifyInstance, closing: AbortSignal): void 
 	});
 	// A refused upgrade is a connection that nobody listens to and no time limit ends.
 	app.addHook("onResponse", async ({ raw }) => {
-		if (pending.has(raw.socket)) raw.socket.destroySoon();
+		if (pending.has(raw.socket)) endSoon(raw.socket);
 	});
 	closing.addEventListener("abort", () => [...pending.keys()].forEach(destroy), { once: true });
 }

@@ -1,6 +1,6 @@
 import { readFile } from "node:fs/promises";
 import { describe, expect, it } from "vitest";
-import { Access } from "../../src/access/local-access.ts";
+import { LocalAccess } from "../../src/access/local-access.ts";
 import { bearer, cookieOf, nothing, openAccess } from "./open-access.ts";
 
 const DAY = 86_400_000;
@@ -51,7 +51,7 @@ describe("a cookie", () => {
 	it("is worth what its token is, also after a restart", async () => {
 		const { access, options, cookies, token } = await signedIn();
 		await access.close();
-		for (const one of [access, await Access.open(options)]) {
+		for (const one of [access, await LocalAccess.open(options)]) {
 			const principal = one.authorize({ ...nothing, cookies }, "read");
 			expect(principal).toMatchObject({ id: token.id, isAdmin: false });
 			expect([principal.may("operate", red), principal.may("manage", red)]).toEqual([true, false]);
@@ -99,7 +99,7 @@ describe("a cookie", () => {
 			expect(principal.revoked.aborted).toBe(true);
 			expect(() => access.authorize({ ...nothing, cookies }, "read")).toThrow("not signed in any more");
 			await access.close();
-			const reopened = await Access.open(options);
+			const reopened = await LocalAccess.open(options);
 			expect(() => reopened.authorize({ ...nothing, cookies }, "read")).toThrow("not signed in any more");
 		}
 	});
@@ -130,7 +130,7 @@ describe("a cookie", () => {
 	it("of the operator ends when the admin token is changed", async () => {
 		const { access, options } = await openAccess();
 		const cookies = cookieOf(await access.signIn(access.createSignInCode(access.admin).code));
-		const reopened = await Access.open({ ...options, adminToken: "another" });
+		const reopened = await LocalAccess.open({ ...options, adminToken: "another" });
 		expect(() => reopened.authorize({ ...nothing, cookies }, "read")).toThrow("not signed in any more");
 	});
 

@@ -1,8 +1,9 @@
-/** An `Access` on a directory of its own, with a clock and a randomness that tests know. */
+/** A `LocalAccess` on a directory of its own, with a clock and a randomness that tests know. */
 
 import { createHash } from "node:crypto";
 import { join } from "node:path";
-import { Access, type AccessOptions, type Shown } from "../../src/access/local-access.ts";
+import { type AccessOptions, LocalAccess } from "../../src/access/local-access.ts";
+import type { Caller } from "../../src/core/access.ts";
 import { writeAtomically } from "../../src/disk/write-atomically.ts";
 import { FakeClock } from "../helpers/fake-clock.ts";
 import { temporaryDirectory } from "../helpers/temporary.ts";
@@ -12,7 +13,13 @@ export const ADMIN_TOKEN = "the-admin-token";
 /** Which workspace the sessions of these tests are in. */
 const workspaces: Readonly<Record<string, string>> = { s1: "red", s2: "blue" };
 
-export type Opened = { access: Access; clock: FakeClock; file: string; problems: unknown[]; options: AccessOptions };
+export type Opened = {
+	access: LocalAccess;
+	clock: FakeClock;
+	file: string;
+	problems: unknown[];
+	options: AccessOptions;
+};
 
 export async function openAccess(changes: Partial<AccessOptions> = {}): Promise<Opened> {
 	const clock = new FakeClock();
@@ -29,7 +36,7 @@ export async function openAccess(changes: Partial<AccessOptions> = {}): Promise<
 		report: (problem) => problems.push(problem),
 		...changes,
 	};
-	return { access: await Access.open(options), clock, file: options.file, problems, options };
+	return { access: await LocalAccess.open(options), clock, file: options.file, problems, options };
 }
 
 /** Bytes that look random and are the same in every run. */
@@ -38,15 +45,16 @@ export function predictable(seed = 0): (count: number) => Uint8Array {
 	return (count) => createHash("sha256").update(String(next++)).digest().subarray(0, count);
 }
 
-export const nothing: Shown = {
+export const nothing: Caller = {
 	credential: undefined,
 	ticket: undefined,
 	cookies: undefined,
 	origin: undefined,
 	isSafe: true,
+	connection: {},
 };
 
-export const bearer = (credential: string): Shown => ({ ...nothing, credential });
+export const bearer = (credential: string): Caller => ({ ...nothing, credential });
 
 /** The `Cookie` header that follows from a `Set-Cookie` one. */
 export function cookieOf(setCookie: string | undefined): string {

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { covers, grants, parseScope, type Right } from "../../src/access/scope.ts";
+import { covers, grants, parseScope } from "../../src/access/scope.ts";
+import type { Right } from "../../src/core/access.ts";
 
 const rights: readonly Right[] = ["read", "operate", "manage"];
 const granted = (scope: string, place: { workspace: string; session?: string }) =>

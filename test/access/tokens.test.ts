@@ -1,6 +1,6 @@
 import { readFile, stat, writeFile } from "node:fs/promises";
 import { describe, expect, it } from "vitest";
-import { Access } from "../../src/access/local-access.ts";
+import { LocalAccess } from "../../src/access/local-access.ts";
 import { ADMIN_TOKEN, bearer, nothing, openAccess, predictable } from "./open-access.ts";
 
 const DAY = 86_400_000;
@@ -30,7 +30,7 @@ describe("a token", () => {
 		const { access, options } = await openAccess();
 		const { secret } = await access.createToken(access.admin, { name: "ci", scopes: ["workspace:red:operate"] });
 		await access.close();
-		for (const one of [access, await Access.open(options)]) {
+		for (const one of [access, await LocalAccess.open(options)]) {
 			const principal = one.authorize(bearer(secret), "read");
 			expect(principal).toMatchObject({ id: secret.slice(4, 16), name: "ci", isAdmin: false });
 			expect([principal.may("operate", red), principal.may("manage", red)]).toEqual([true, false]);
@@ -104,7 +104,7 @@ describe("a token", () => {
 		await access.revokeToken(access.admin, parent.token.id);
 		expect(callers.map(({ revoked }) => revoked.aborted)).toEqual([true, true, false]);
 		expect(callers.map((caller) => caller.may("read", red))).toEqual([false, false, true]);
-		expect((await Access.open(options)).listTokens(access.admin).map(({ id }) => id)).toEqual([other.token.id]);
+		expect((await LocalAccess.open(options)).listTokens(access.admin).map(({ id }) => id)).toEqual([other.token.id]);
 	});
 
 	it("notes when it was used, once in a while and not at every request", async () => {
@@ -210,7 +210,7 @@ describe("the file of tokens", () => {
 	])("which is %s is refused rather than forgotten", async (_, text, code) => {
 		const { options, file } = await openAccess();
 		await writeFile(file, text);
-		await expect(Access.open(options)).rejects.toMatchObject({ code, message: expect.stringContaining(file) });
+		await expect(LocalAccess.open(options)).rejects.toMatchObject({ code, message: expect.stringContaining(file) });
 	});
 
 	it("loses nothing when many write at once", async () => {
@@ -218,7 +218,7 @@ describe("the file of tokens", () => {
 		const made = await Promise.all(
 			Array.from({ length: 20 }, () => access.createToken(access.admin, { scopes: ["admin"] })),
 		);
-		const reopened = await Access.open({ ...options, randomBytes: predictable(1000) });
+		const reopened = await LocalAccess.open({ ...options, randomBytes: predictable(1000) });
 		for (const { secret } of made) expect(reopened.authorize(bearer(secret), "admin").isAdmin).toBe(true);
 	});
 });

@@ -1,8 +1,9 @@
 import { afterEach, describe, expect, it } from "vitest";
+import { adminOnly } from "../../src/access/fixed.ts";
 import { SessionError } from "../../src/core/errors.ts";
 import { answerErrors } from "../../src/fronts/errors.ts";
 import type { Front, Policy } from "../../src/fronts/front.ts";
-import { adminOnly, type Listener, listen } from "../../src/server/listen.ts";
+import { type Listener, listen } from "../../src/server/listen.ts";
 
 let listener: Listener | undefined;
 afterEach(() => listener?.close());

@@ -11,9 +11,10 @@
  * What must survive it is in the session; what is here ends with it.
  */
 
+import type { Principal } from "../../core/access.ts";
 import { Change } from "../../core/change.ts";
 import type { Session } from "../../core/session.ts";
-import type { Principal, StartRequest } from "../front.ts";
+import type { StartRequest } from "../front.ts";
 import { decodeMessage, failure, type Message, malformedAnswer, result } from "../json-rpc/envelope.ts";
 import { RpcError, rpcCodes } from "../json-rpc/error.ts";
 import { Inbox } from "../json-rpc/inbox.ts";

@@ -1,15 +1,16 @@
 /** One exec-server: the clients it has, and how a connection becomes one of them. */
 
+import type { Principal } from "../../core/access.ts";
 import type { Session } from "../../core/session.ts";
 import type { Sessions } from "../../core/sessions.ts";
-import { checkCreation, type Prepare, type Principal, type StartRequest } from "../front.ts";
+import { checkCreation, type Prepare, type StartRequest } from "../front.ts";
 import { openStdio, type Stdio } from "../json-rpc/stdio.ts";
 import type { Wire } from "../json-rpc/wire.ts";
 import { Connection } from "./connection.ts";
 import { defaultLimits, type ExecLimits } from "./limits.ts";
 import { ExecSessions } from "./sessions.ts";
 
-export type ExecServerParts = {
+export type ExecServerOptions = {
 	readonly sessions: Sessions;
 	readonly prepare: Prepare;
 	/** The server's own environment, as far as clients may have it. */
@@ -31,21 +32,21 @@ export type Caller = {
 
 export class ExecServer {
 	readonly limits: ExecLimits;
-	readonly #parts: ExecServerParts;
+	readonly #options: ExecServerOptions;
 	readonly #sessions: ExecSessions;
 
-	constructor(parts: ExecServerParts) {
-		this.#parts = parts;
-		this.limits = { ...defaultLimits, ...parts.limits };
-		const { sessions, newUuid, report } = parts;
+	constructor(options: ExecServerOptions) {
+		this.#options = options;
+		this.limits = { ...defaultLimits, ...options.limits };
+		const { sessions, newUuid, report } = options;
 		this.#sessions = new ExecSessions({ sessions, newUuid, report, limits: this.limits });
 	}
 
 	connect(wire: Wire, { principal, source }: Caller): Connection {
-		const { environment, cwd, concurrency = 1, report } = this.#parts;
+		const { environment, cwd, concurrency = 1, report } = this.#options;
 		const launch = async (request: StartRequest): Promise<Session> => {
 			checkCreation(principal.countCreation());
-			return this.#parts.sessions.create(this.#parts.prepare(request));
+			return this.#options.sessions.create(this.#options.prepare(request));
 		};
 		const { limits } = this;
 		const sessions = this.#sessions;

@@ -2,23 +2,22 @@
 
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import type { WebSocket } from "ws";
-import { SessionError } from "../../core/errors.ts";
-import { bearer, type Front, type Hosting, onAbort } from "../front.ts";
+import { bearer, checkRight, type Front, type Hosting, onAbort } from "../front.ts";
 import { WebSocketWire } from "../json-rpc/wire.ts";
 import { createAcceptor, handshakeFault } from "../upgrade.ts";
-import { ExecServer, type ExecServerParts } from "./exec-server.ts";
+import { ExecServer, type ExecServerOptions } from "./exec-server.ts";
 
-export type CodexExecOptions = Omit<ExecServerParts, "report"> & {
+export type CodexExecOptions = Omit<ExecServerOptions, "report"> & {
 	/** Where it is served. At the root it is all there is, and answers as the real server does. */
 	readonly path: "/" | "/codex/exec-server";
 };
 
-export function createCodexExecFront({ path, ...parts }: CodexExecOptions): Front {
+export function createCodexExecFront({ path, ...options }: CodexExecOptions): Front {
 	return {
 		name: "codex-exec",
 		credential: bearer,
 		register(app: FastifyInstance, hosting: Hosting): void {
-			const server = new ExecServer({ ...parts, report: (problem) => hosting.report(problem, "codex-exec") });
+			const server = new ExecServer({ ...options, report: (problem) => hosting.report(problem, "codex-exec") });
 			const accept = createAcceptor({ maxPayload: server.limits.messageBytes });
 			if (path === "/") addDropInRoutes(app);
 			app.get(
@@ -26,7 +25,7 @@ export function createCodexExecFront({ path, ...parts }: CodexExecOptions): Fron
 				{
 					config: { policy: "manage", isSocket: true },
 					preHandler: async (request, reply) => {
-						checkRight(request);
+						checkRight(request, "manage", here);
 						if (handshakeFault(request) !== undefined) await reply.code(400).send();
 					},
 				},
@@ -40,12 +39,7 @@ export function createCodexExecFront({ path, ...parts }: CodexExecOptions): Fron
 }
 
 /** Where its processes belong. */
-const workspace = "default";
-
-function checkRight({ principal }: FastifyRequest): void {
-	if (principal?.may("manage", { workspace }) === true) return;
-	throw new SessionError("permission_denied", `this takes a token that may manage workspace "${workspace}"`);
-}
+const here = { workspace: "default" } as const;
 
 type Scope = { readonly server: ExecServer; readonly hosting: Hosting };
 

@@ -8,12 +8,12 @@ import type { Hosting } from "../front.ts";
 import { deliver, parseKey } from "./input.ts";
 import { idParams, inputReceipt, resize, sendKeys, sendSignal } from "./messages.ts";
 import type { Traffic } from "./metrics.ts";
-import { findSession, type NativeApp, type NativeParts, patienceOf } from "./request.ts";
+import { findSession, type NativeApp, type NativeOptions, patienceOf } from "./request.ts";
 import { parseSignal } from "./signals.ts";
 
 const TEXT_PREFIX = "text:";
 
-export function addActs(app: NativeApp, { sessions }: NativeParts, hosting: Hosting, traffic: Traffic): void {
+export function addActs(app: NativeApp, { sessions }: NativeOptions, hosting: Hosting, traffic: Traffic): void {
 	const config = { policy: "operate" } as const;
 	const response = { 200: inputReceipt };
 

@@ -1,7 +1,8 @@
 /** The feed of all sessions over HTTP, each caller seeing what it may read. */
 
+import type { Principal } from "../../core/access.ts";
 import type { FeedEvent } from "../../protocol/messages.ts";
-import type { Hosting, Principal } from "../front.ts";
+import type { Hosting } from "../front.ts";
 import { lastEventId, type StreamEvent, sendEvents } from "./event-stream.ts";
 import type { Feed } from "./feed.ts";
 import { eventsQuery } from "./messages.ts";

@@ -12,13 +12,13 @@ import { addInput } from "./input.ts";
 import { createTraffic } from "./metrics.ts";
 import { describeRoutes } from "./openapi.ts";
 import { addOutput } from "./output.ts";
-import type { NativeApp, NativeParts } from "./request.ts";
+import type { NativeApp, NativeOptions } from "./request.ts";
 import { addSessions } from "./sessions.ts";
 import { addSocket } from "./socket/socket.ts";
 import { addSystem } from "./system.ts";
 import { compileValidator } from "./validation.ts";
 
-export function createNativeFront(parts: NativeParts): Front {
+export function createNativeFront(options: NativeOptions): Front {
 	return {
 		name: "native",
 		credential: bearer,
@@ -31,14 +31,14 @@ export function createNativeFront(parts: NativeParts): Front {
 			app.setSerializerCompiler(() => (value) => JSON.stringify(value));
 			const typed: NativeApp = app.withTypeProvider<TypeBoxTypeProvider>();
 			const epoch = randomBytes(4).toString("hex");
-			const feed = new Feed(parts.sessions, { epoch, now: Date.now }, hosting.closing);
-			addSystem(typed, parts, hosting, traffic);
-			addSessions(typed, parts);
-			addInput(typed, parts, hosting, traffic);
-			addActs(typed, parts, hosting, traffic);
-			addOutput(typed, parts, hosting, traffic);
+			const feed = new Feed(options.sessions, { epoch, now: Date.now }, hosting.closing);
+			addSystem(typed, options, hosting, traffic);
+			addSessions(typed, options);
+			addInput(typed, options, hosting, traffic);
+			addActs(typed, options, hosting, traffic);
+			addOutput(typed, options, hosting, traffic);
 			addEvents(typed, feed, hosting, traffic);
-			addSocket(typed, parts, hosting, traffic);
+			addSocket(typed, options, hosting, traffic);
 		},
 	};
 }

@@ -8,12 +8,12 @@ import { inputKeyHeader } from "../../protocol/messages.ts";
 import type { Hosting } from "../front.ts";
 import { idParams, inputQuery, inputReceipt } from "./messages.ts";
 import type { Traffic } from "./metrics.ts";
-import { findSession, type NativeApp, type NativeParts, patienceOf } from "./request.ts";
+import { findSession, type NativeApp, type NativeOptions, patienceOf } from "./request.ts";
 
 /** How often to ask again when other streams fill the queue, which our own receipts say nothing about. */
 const CROWDED_MS = 50;
 
-export function addInput(app: NativeApp, { sessions }: NativeParts, hosting: Hosting, traffic: Traffic): void {
+export function addInput(app: NativeApp, { sessions }: NativeOptions, hosting: Hosting, traffic: Traffic): void {
 	app.addContentTypeParser("application/octet-stream", { parseAs: "buffer" }, (_request, body, done) =>
 		done(null, body),
 	);

@@ -8,9 +8,9 @@ import { lastEventId, sendEvents } from "./event-stream.ts";
 import { idParams, type OutputQuery, outputQuery } from "./messages.ts";
 import type { Traffic } from "./metrics.ts";
 import { outputEvents, parseOffset } from "./output-stream.ts";
-import { findSession, type NativeApp, type NativeParts, patienceOf } from "./request.ts";
+import { findSession, type NativeApp, type NativeOptions, patienceOf } from "./request.ts";
 
-export function addOutput(app: NativeApp, { sessions }: NativeParts, hosting: Hosting, traffic: Traffic): void {
+export function addOutput(app: NativeApp, { sessions }: NativeOptions, hosting: Hosting, traffic: Traffic): void {
 	app.get(
 		"/v1/sessions/:id/output",
 		{

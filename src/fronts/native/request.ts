@@ -3,14 +3,15 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { TypeBoxTypeProvider } from "@fastify/type-provider-typebox";
 import type { FastifyBaseLogger, FastifyInstance, FastifyReply, FastifyRequest, RawServerDefault } from "fastify";
+import type { Principal } from "../../core/access.ts";
 import { SessionError } from "../../core/errors.ts";
 import type { Session } from "../../core/session.ts";
 import type { Sessions } from "../../core/sessions.ts";
-import type { Hosting, Prepare, Right } from "../front.ts";
+import { checkRight, type Hosting, may, type Prepare } from "../front.ts";
 import type { Metric } from "../metric.ts";
 import type { SocketLimits } from "./socket/limits.ts";
 
-export type NativeParts = {
+export type NativeOptions = {
 	readonly sessions: Sessions;
 	readonly prepare: Prepare;
 	/** What `/healthz` says we are. */
@@ -33,21 +34,19 @@ export type NativeApp = FastifyInstance<
 export function findSession(sessions: Sessions, request: FastifyRequest<{ Params: { id: string } }>): Session {
 	const { id } = request.params;
 	const session = sessions.get(id);
-	const may = (right: Right) =>
-		session !== undefined && request.principal?.may(right, { workspace: session.spec.workspace, session: id }) === true;
-	if (!session || !may("read")) {
+	const place = { workspace: session?.spec.workspace ?? "", session: id };
+	if (!session || !may(request, "read", place)) {
 		throw new SessionError("session_not_found", `there is no session ${JSON.stringify(id.slice(0, 64))}`);
 	}
 	const { policy } = request.routeOptions.config;
-	if (policy === "operate" || policy === "manage") checkRight(may(policy), policy, `session "${id}"`);
+	if (policy === "operate" || policy === "manage") checkRight(request, policy, place);
 	return session;
 }
 
-export function checkRight(isGranted: boolean, right: Right, what: string): void {
-	if (isGranted) return;
-	throw new SessionError("permission_denied", `this token may not ${right} ${what}`, {
-		hint: "ask whoever made the token for one with this right",
-	});
+/** Who calls a route whose policy is not `public`. */
+export function callerOf({ principal }: Pick<FastifyRequest, "principal">): Principal {
+	if (principal) return principal;
+	throw new SessionError("unauthenticated", "a token is required");
 }
 
 /** Aborted when the client of this request is gone, when its token is revoked, or when the server closes; to be disposed of by who waits on it. */

@@ -1,14 +1,15 @@
 /** Sessions over HTTP: create, list, look at, end. */
 
+import type { Principal } from "../../core/access.ts";
 import { SessionError } from "../../core/errors.ts";
 import type { Session, SessionInfo } from "../../core/session.ts";
 import type { Sessions } from "../../core/sessions.ts";
 import { type CreateSession, limits, type SessionList, type SessionMessage } from "../../protocol/messages.ts";
-import type { Principal, StartRequest } from "../front.ts";
+import { checkRight, type StartRequest } from "../front.ts";
 import { createSession, deleteQuery, idParams, type ListQuery, listQuery, session, sessionList } from "./messages.ts";
-import { checkRight, findSession, type NativeApp, type NativeParts } from "./request.ts";
+import { findSession, type NativeApp, type NativeOptions } from "./request.ts";
 
-export function addSessions(app: NativeApp, { sessions, prepare }: NativeParts): void {
+export function addSessions(app: NativeApp, { sessions, prepare }: NativeOptions): void {
 	app.post(
 		"/v1/sessions",
 		{
@@ -18,7 +19,7 @@ export function addSessions(app: NativeApp, { sessions, prepare }: NativeParts):
 		async (request, reply) => {
 			const start = prepare(toStartRequest(request.body));
 			const { workspace } = start.spec;
-			checkRight(request.principal?.may("manage", { workspace }) === true, "manage", `workspace "${workspace}"`);
+			checkRight(request, "manage", { workspace });
 			const created = await sessions.create(start);
 			return reply
 				.code(201)

@@ -6,10 +6,10 @@ import { health, ready } from "./messages.ts";
 import type { Traffic } from "./metrics.ts";
 import { createMetrics } from "./metrics.ts";
 import { describedRoutes, openApi } from "./openapi.ts";
-import type { NativeApp, NativeParts } from "./request.ts";
+import type { NativeApp, NativeOptions } from "./request.ts";
 
-export function addSystem(app: NativeApp, parts: NativeParts, hosting: Hosting, traffic: Traffic): void {
-	const { sessions, version } = parts;
+export function addSystem(app: NativeApp, options: NativeOptions, hosting: Hosting, traffic: Traffic): void {
+	const { sessions, version } = options;
 	app.get(
 		"/healthz",
 		{
@@ -29,7 +29,7 @@ export function addSystem(app: NativeApp, parts: NativeParts, hosting: Hosting, 
 		},
 	);
 
-	const metrics = createMetrics({ sessions, traffic, version, others: parts.metrics }, hosting.closing);
+	const metrics = createMetrics({ sessions, traffic, version, others: options.metrics }, hosting.closing);
 	app.get(
 		"/metrics",
 		{ config: { policy: "admin", summary: "Numbers for Prometheus", answers: { 200: "text/plain" } } },

@@ -1,8 +1,13 @@
-/** Errors as execd says them: a status, a code and a sentence; its clients look at the first two. */
+/** Answers as execd gives them: nothing where all went well; else a status, a code and a sentence, of which clients look at the first two. */
 
-import type { FastifyInstance } from "fastify";
+import type { FastifyInstance, FastifyReply } from "fastify";
 import { type Code, SessionError } from "../../core/errors.ts";
 import type { Hosting } from "../front.ts";
+
+/** A success without data. With an empty body in chunks the SDK would fail to read it as JSON. */
+export function sendNothing(reply: FastifyReply): FastifyReply {
+	return reply.code(200).header("content-length", 0).send();
+}
 
 export type ExecdCode =
 	| "INVALID_REQUEST_BODY"

@@ -9,6 +9,7 @@ import type { OutgoingHttpHeaders, ServerResponse } from "node:http";
 import type { FastifyReply } from "fastify";
 import type { Exit } from "../../core/event.ts";
 import type { Hosting } from "../front.ts";
+import { endSoon } from "../upgrade.ts";
 import { errorTextOf, exitCodeOf } from "./endings.ts";
 
 export type StreamEvent = { readonly type: string } & {
@@ -124,6 +125,6 @@ export class EventStream {
 		this.#dispose();
 		this.#response.end(encodeEvent(last));
 		// The connection could serve another request, for which a server that closes would wait.
-		if (this.#hosting.closing.aborted) this.#response.socket?.destroySoon();
+		if (this.#hosting.closing.aborted && this.#response.socket) endSoon(this.#response.socket);
 	}
 }

@@ -1,17 +1,17 @@
 /** The HTTP API of OpenSandbox `execd`: `/ping`, `/pty`, `/session`, `/command`; `docs/compat/opensandbox.md` says what it promises. */
 
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
-import type { Authorize, Front, Hosting } from "../front.ts";
-import { answerErrors, unauthorized } from "./answers.ts";
+import type { Authorize } from "../../core/access.ts";
+import type { Front, Hosting } from "../front.ts";
+import { answerErrors, sendNothing, unauthorized } from "./answers.ts";
 import { addCommands } from "./command/routes.ts";
 import { addInterrupts } from "./interrupts.ts";
-import { sendNothing } from "./nothing.ts";
-import type { OpenSandboxParts } from "./options.ts";
+import type { OpenSandboxOptions } from "./options.ts";
 import { addPty } from "./pty/routes.ts";
 import { addSessions } from "./session/routes.ts";
 import { addSessionSocket } from "./session/socket.ts";
 
-export function createOpenSandboxFront(parts: OpenSandboxParts): Front {
+export function createOpenSandboxFront(options: OpenSandboxOptions): Front {
 	return {
 		name: "opensandbox",
 		credential,
@@ -22,11 +22,11 @@ export function createOpenSandboxFront(parts: OpenSandboxParts): Front {
 			app.addContentTypeParser("*", { parseAs: "buffer" }, (_request, body, done) => done(null, body));
 			app.addHook("onRequest", redirectSlash);
 			app.get("/ping", { config: { policy: "read" } }, async (_request, reply) => sendNothing(reply));
-			addPty(app, parts, hosting);
-			const commands = addCommands(app, parts, hosting);
-			const sessions = addSessions(app, parts, hosting);
-			addInterrupts(app, parts, hosting, { commands, sessions });
-			addSessionSocket(app, parts, hosting, sessions);
+			addPty(app, options, hosting);
+			const commands = addCommands(app, options, hosting);
+			const sessions = addSessions(app, options, hosting);
+			addInterrupts(app, options, hosting, { commands, sessions });
+			addSessionSocket(app, options, hosting, sessions);
 		},
 	};
 }
@@ -34,11 +34,12 @@ export function createOpenSandboxFront(parts: OpenSandboxParts): Front {
 /** What is said where there is nothing. The token is asked for before anything else, whether a path is there or not. */
 export function createAnswerUnknown(
 	authorize: Authorize,
-): (request: FastifyRequest, reply: FastifyReply) => FastifyReply {
-	return (request, reply) => {
+): (request: FastifyRequest, reply: FastifyReply) => Promise<FastifyReply> {
+	return async (request, reply) => {
 		const { cookie: cookies, origin } = request.headers;
+		const shown = { credential: credential(request), ticket: undefined, cookies, origin };
 		try {
-			authorize({ credential: credential(request), ticket: undefined, cookies, origin, isSafe: true }, "read");
+			await authorize({ ...shown, isSafe: true, connection: request.raw.socket }, "read");
 		} catch {
 			return reply.code(401).send(unauthorized);
 		}

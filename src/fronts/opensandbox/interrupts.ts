@@ -2,25 +2,24 @@
 
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import type { Hosting } from "../front.ts";
-import { ExecdError } from "./answers.ts";
+import { checkRight, may } from "../front.ts";
+import { ExecdError, sendNothing } from "./answers.ts";
 import type { Commands } from "./command/commands.ts";
 import { findCommand } from "./command/routes.ts";
-import { sendNothing } from "./nothing.ts";
-import type { OpenSandboxParts } from "./options.ts";
-import { checkMay, may, workspace } from "./rights.ts";
+import type { OpenSandboxOptions } from "./options.ts";
+import { here } from "./options.ts";
 import type { BashSessions } from "./session/bash-sessions.ts";
-import { untilDelivered } from "./stopping.ts";
-import { defaultTimes } from "./times.ts";
+import { defaultTimes, untilDelivered } from "./times.ts";
 
 export type Interruptible = { readonly commands: Commands; readonly sessions: BashSessions };
 
 export function addInterrupts(
 	app: FastifyInstance,
-	parts: OpenSandboxParts,
+	options: OpenSandboxOptions,
 	hosting: Hosting,
 	interruptible: Interruptible,
 ): void {
-	const { graceMs } = { ...defaultTimes, ...parts.times };
+	const { graceMs } = { ...defaultTimes, ...options.times };
 	for (const path of ["/command", "/code"]) {
 		app.delete<{ Querystring: { id?: string } }>(path, { config: { policy: "operate" } }, async (request, reply) => {
 			const { id } = request.query;
@@ -38,15 +37,15 @@ function end(
 	request: FastifyRequest,
 	{ id, graceMs }: { readonly id: string; readonly graceMs: number },
 ): Promise<unknown> {
-	const bash = may(request, "read", { workspace }) ? sessions.get(id) : undefined;
+	const bash = may(request, "read", here) ? sessions.get(id) : undefined;
 	if (bash) {
-		checkMay(request, "operate");
+		checkRight(request, "operate", here);
 		if (bash.runs.size === 0) throw notPossible(`session ${id} is not running`);
 		return Promise.all([...bash.runs].map((run) => run.interrupt(graceMs)));
 	}
 	const command = findCommand(commands, request, id);
 	if (!command) throw notPossible(`${id}: no such session`);
-	checkMay(request, "operate", command.place);
+	checkRight(request, "operate", command.place);
 	if (!command.status.running || !command.session) throw notPossible(`command ${id} is not running`);
 	return command.session.kill({ signal: "SIGTERM", graceMs });
 }

@@ -1,11 +1,14 @@
-/** What the files of the OpenSandbox front share. */
+/** What the OpenSandbox front is made of, and where all that it starts belongs. */
 
 import type { Clock } from "../../core/clock.ts";
 import type { Sessions } from "../../core/sessions.ts";
 import type { Prepare } from "../front.ts";
 import type { Times } from "./times.ts";
 
-export type OpenSandboxParts = {
+/** Where everything of this protocol lives: its clients know of no other place. */
+export const here = { workspace: "default" } as const;
+
+export type OpenSandboxOptions = {
 	readonly sessions: Sessions;
 	readonly prepare: Prepare;
 	/** The daemon's environment, which programs get and paths are expanded from; asked for at each start. */

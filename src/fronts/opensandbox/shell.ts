@@ -1,17 +1,39 @@
-/** The shell that runs on a PTY: bash without anybody's settings, or what there is instead. */
+/** The shells that programs run in, and the variables they get. */
 
+import { readFile } from "node:fs/promises";
 import { findShell } from "../find-shell.ts";
-import { readEnvFile } from "./env-file.ts";
-import type { OpenSandboxParts } from "./options.ts";
+import type { OpenSandboxOptions } from "./options.ts";
 
 /** The daemon's environment with what the file of variables adds; what is on a terminal must know which one. */
-export async function shellEnvironment(parts: OpenSandboxParts): Promise<Readonly<Record<string, string>>> {
-	const env = parts.environment();
-	return { TERM: "xterm-256color", ...env, ...(await readEnvFile(parts.envFile, env)) };
+export async function shellEnvironment(options: OpenSandboxOptions): Promise<Readonly<Record<string, string>>> {
+	const env = options.environment();
+	return { TERM: "xterm-256color", ...env, ...(await readEnvFile(options.envFile, env)) };
 }
 
 /** An interactive shell, or one that carries out a command. */
 export async function shellFor(command: string, env: Readonly<Record<string, string>>): Promise<readonly string[]> {
 	const shell = (await findShell(env)) === "bash" ? ["bash", "--norc", "--noprofile"] : ["sh"];
 	return command === "" ? shell : [...shell, "-c", command];
+}
+
+/** A file of further variables, read anew for each program, so that whoever writes it is heard at once: lines `KEY=VALUE`; others, and comments, are passed over. A missing file says nothing. */
+export async function readEnvFile(
+	path: string | undefined,
+	env: Readonly<Record<string, string>>,
+): Promise<Readonly<Record<string, string>>> {
+	if (path === undefined || path === "") return {};
+	const text = await readFile(path, "utf8").catch(() => "");
+	const variables: Record<string, string> = {};
+	for (const line of text.split("\n")) {
+		const [, name, value] = /^\s*([^#=\s][^=\s]*)\s*=(.*)$/.exec(line.replace(/\r$/, "")) ?? [];
+		if (name !== undefined && value !== undefined) variables[name] = expand(value.trim(), env);
+	}
+	return variables;
+}
+
+function expand(value: string, env: Readonly<Record<string, string>>): string {
+	return value.replace(/\$(?:\{([^}]*)\}|([A-Za-z_][A-Za-z0-9_]*))/g, (_, braced?: string, plain?: string) => {
+		const name = braced ?? plain ?? "";
+		return (Object.hasOwn(env, name) ? env[name] : undefined) ?? "";
+	});
 }

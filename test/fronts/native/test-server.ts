@@ -1,22 +1,27 @@
 /** A server as it runs in production, but in this process, on a free port, with sessions that end with it. */
 
 import { randomBytes } from "node:crypto";
+import type { Duplex } from "node:stream";
+import { adminOnly } from "../../../src/access/fixed.ts";
 import { systemClock } from "../../../src/backends/clock.ts";
 import { childEnvironment } from "../../../src/backends/environment.ts";
 import { spawn } from "../../../src/backends/spawn.ts";
+import type { Principal, Right } from "../../../src/core/access.ts";
 import { SessionError } from "../../../src/core/errors.ts";
 import { inProcess } from "../../../src/core/in-process.ts";
 import { type Home, LocalSessions } from "../../../src/core/sessions.ts";
-import type { Front, Principal, Right } from "../../../src/fronts/front.ts";
+import type { Front } from "../../../src/fronts/front.ts";
 import { createNativeFront } from "../../../src/fronts/native/front.ts";
 import type { SocketLimits } from "../../../src/fronts/native/socket/limits.ts";
 import { createId, createPrepare } from "../../../src/fronts/prepare.ts";
-import { adminOnly, listen, type Route } from "../../../src/server/listen.ts";
+import { listen, type Route } from "../../../src/server/listen.ts";
 
 export const TOKEN = "test-token";
 
 export type TestServer = {
 	readonly url: string;
+	/** Serves a connection that came from elsewhere. */
+	accept(connection: Duplex): void;
 	readonly sessions: LocalSessions;
 	/** What was reported as our own fault. */
 	readonly problems: unknown[];
@@ -81,8 +86,8 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
 			createNativeFront({ sessions, prepare, version: "0.0.0-test", socketLimits: options.socketLimits ?? {} }),
 			...(options.fronts?.(sessions) ?? []),
 		],
-		authorize: (caller, policy) => {
-			const principal = options.principals?.[caller.credential ?? ""] ?? operator(caller, policy);
+		authorize: async (caller, policy) => {
+			const principal = options.principals?.[caller.credential ?? ""] ?? (await operator(caller, policy));
 			if (policy !== "admin" || principal.isAdmin) return principal;
 			throw new SessionError("permission_denied", "only the operator may do this");
 		},
@@ -93,6 +98,7 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
 		fetch(`${listener.url}${path}`, { ...init, headers: { authorization: `Bearer ${TOKEN}`, ...init.headers } });
 	return {
 		url: listener.url,
+		accept: (connection) => listener.accept(connection),
 		sessions,
 		problems,
 		request,

@@ -1,7 +1,7 @@
 /** Whose commands and sessions these are: what a caller may not see is not there, what it may not do is refused. */
 
 import { expect, test } from "vitest";
-import type { Authorize, Right } from "../../../src/fronts/front.ts";
+import type { Authorize, Right } from "../../../src/core/access.ts";
 import { command, createSession, refusalOf } from "./events.ts";
 import { type ExecdServer, startExecd } from "./execd-server.ts";
 

@@ -3,18 +3,19 @@
 import { randomBytes, randomUUID } from "node:crypto";
 import { join } from "node:path";
 import { onTestFinished } from "vitest";
+import { adminOnly, anybody } from "../../../src/access/fixed.ts";
 import { systemClock } from "../../../src/backends/clock.ts";
 import { childEnvironment, wholeEnvironment } from "../../../src/backends/environment.ts";
 import { spawn } from "../../../src/backends/spawn.ts";
+import type { Authorize } from "../../../src/core/access.ts";
 import { inProcess } from "../../../src/core/in-process.ts";
 import type { Session } from "../../../src/core/session.ts";
 import { type Home, LocalSessions } from "../../../src/core/sessions.ts";
 import { JsonFile } from "../../../src/disk/json-file.ts";
-import type { Authorize } from "../../../src/fronts/front.ts";
 import { createOpenSandboxFront } from "../../../src/fronts/opensandbox/front.ts";
-import type { OpenSandboxParts, RecordFile } from "../../../src/fronts/opensandbox/options.ts";
+import type { OpenSandboxOptions, RecordFile } from "../../../src/fronts/opensandbox/options.ts";
 import { createId, createPrepare } from "../../../src/fronts/prepare.ts";
-import { adminOnly, anybody, listen } from "../../../src/server/listen.ts";
+import { listen } from "../../../src/server/listen.ts";
 import { KeeperSite } from "../../helpers/keepers.ts";
 
 export type ExecdServer = {
@@ -31,7 +32,7 @@ export type ExecdServer = {
 };
 
 export type ExecdServerOptions = Partial<
-	Pick<OpenSandboxParts, "environment" | "envFile" | "cwd" | "records" | "times">
+	Pick<OpenSandboxOptions, "environment" | "envFile" | "cwd" | "records" | "times">
 > & {
 	readonly accessToken?: string;
 	/** Who callers are, instead of everybody or who has the token. */

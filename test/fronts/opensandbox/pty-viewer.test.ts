@@ -1,8 +1,8 @@
 /** Read-only viewers of a PTY, who may do what, and what ends a connection from our side. */
 
 import { expect, test } from "vitest";
+import type { Principal } from "../../../src/core/access.ts";
 import { SessionError } from "../../../src/core/errors.ts";
-import type { Principal } from "../../../src/fronts/front.ts";
 import { eventually } from "../../helpers/reading.ts";
 import { principalWith } from "../native/test-server.ts";
 import { startExecd } from "./execd-server.ts";

@@ -2,9 +2,10 @@
 
 import type { TypeBoxTypeProvider } from "@fastify/type-provider-typebox";
 import type { FastifyInstance } from "fastify";
+import type { Access } from "../../../core/access.ts";
 import type { Sessions } from "../../../core/sessions.ts";
 import { answerErrors } from "../../errors.ts";
-import { type Access, bearer, type Front, type Hosting } from "../../front.ts";
+import { bearer, type Front, type Hosting } from "../../front.ts";
 import { describeRoutes } from "../openapi.ts";
 import type { NativeApp } from "../request.ts";
 import { compileValidator } from "../validation.ts";
@@ -12,9 +13,9 @@ import { addSignIn } from "./signin.ts";
 import { addTickets } from "./tickets.ts";
 import { addTokens } from "./tokens.ts";
 
-export type AccessFrontParts = { readonly access: Access; readonly sessions: Sessions };
+export type AccessFrontOptions = { readonly access: Access; readonly sessions: Sessions };
 
-export function createAccessFront({ access, sessions }: AccessFrontParts): Front {
+export function createAccessFront({ access, sessions }: AccessFrontOptions): Front {
 	return {
 		name: "access",
 		credential: bearer,

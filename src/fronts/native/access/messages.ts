@@ -1,7 +1,7 @@
 /** What the native API says about tokens, tickets and sign-in, and the schemas that check it. */
 
 import Type, { type TUnsafe } from "typebox";
-import type { TokenInfo } from "../../front.ts";
+import type { TokenInfo } from "../../../core/access.ts";
 import { closed, displayName, nullable } from "../schemas.ts";
 
 /** A hundred years: more would not be a safe number of milliseconds for long. */

@@ -1,10 +1,9 @@
 /** Sign-in for browsers: a link that is good once becomes a cookie that no script can read. */
 
 import type { FastifyReply } from "fastify";
-import type { Access } from "../../front.ts";
-import type { NativeApp } from "../request.ts";
+import type { Access } from "../../../core/access.ts";
+import { callerOf, type NativeApp } from "../request.ts";
 import { type SignInQuery, signInLink, signInQuery } from "./messages.ts";
-import { callerOf } from "./tokens.ts";
 
 export function addSignIn(app: NativeApp, access: Access): void {
 	// What a form sends. Everything is in the address already, so there is nothing to read in it.

@@ -1,11 +1,11 @@
 /** Tickets: what a browser shows instead of a header when it opens a WebSocket. */
 
+import type { Access } from "../../../core/access.ts";
 import { SessionError } from "../../../core/errors.ts";
 import type { Sessions } from "../../../core/sessions.ts";
-import type { Access } from "../../front.ts";
-import { checkRight, type NativeApp } from "../request.ts";
+import { checkRight } from "../../front.ts";
+import { callerOf, type NativeApp } from "../request.ts";
 import { createdTicket, createTicket } from "./messages.ts";
-import { callerOf } from "./tokens.ts";
 
 export function addTickets(app: NativeApp, access: Access, sessions: Sessions): void {
 	app.post(
@@ -21,7 +21,7 @@ export function addTickets(app: NativeApp, access: Access, sessions: Sessions): 
 			if (workspace === undefined || !caller.may("read", { workspace, session: id })) {
 				throw new SessionError("session_not_found", `there is no session ${JSON.stringify(id)}`);
 			}
-			checkRight(caller.may(right, { workspace, session: id }), right, `session "${id}"`);
+			checkRight(request, right, { workspace, session: id });
 			const ticket = access.createTicket(caller, { session: id, right, origin: request.headers.origin });
 			return reply.code(201).header("cache-control", "no-store").send(ticket);
 		},

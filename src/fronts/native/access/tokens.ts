@@ -1,8 +1,8 @@
 /** Tokens over HTTP: make narrower ones, see them, revoke them. */
 
-import { SessionError } from "../../../core/errors.ts";
-import { type Access, checkCreation, type Principal } from "../../front.ts";
-import type { NativeApp } from "../request.ts";
+import type { Access } from "../../../core/access.ts";
+import { checkCreation } from "../../front.ts";
+import { callerOf, type NativeApp } from "../request.ts";
 import { createdToken, createToken, tokenList, tokenParams } from "./messages.ts";
 
 /** Any token may do these; what it may do them with, `Access` decides by what it is. */
@@ -41,10 +41,4 @@ export function addTokens(app: NativeApp, access: Access): void {
 			return reply.code(204).send();
 		},
 	);
-}
-
-/** Who calls a route whose policy is not `public`. */
-export function callerOf({ principal }: { readonly principal: Principal | null }): Principal {
-	if (principal) return principal;
-	throw new SessionError("unauthenticated", "a token is required");
 }

@@ -13,13 +13,14 @@
  */
 
 import { createHash, randomUUID } from "node:crypto";
+import type { Principal } from "../../../core/access.ts";
 import { SessionError } from "../../../core/errors.ts";
 import { INPUT_WINDOW_BYTES } from "../../../core/input.ts";
 import type { Session } from "../../../core/session.ts";
 import type { Sessions } from "../../../core/sessions.ts";
 import { decodeClientFrame, FrameError } from "../../../protocol/frames.ts";
 import { type ClientMessage, closeCodes, type Hello } from "../../../protocol/socket.ts";
-import type { Principal } from "../../front.ts";
+import { lacksRight } from "../../front.ts";
 import type { Traffic } from "../metrics.ts";
 import { toMessage } from "../sessions.ts";
 import { parseSignal } from "../signals.ts";
@@ -169,10 +170,8 @@ export class Connection {
 		if (role === "viewer") {
 			return new SessionError("not_writable", "a viewer does not write", { hint: "attach as a writer" });
 		}
-		if (principal.may("operate", { workspace: session.spec.workspace, session: session.id })) return undefined;
-		return new SessionError("permission_denied", `this token may not operate session "${session.id}"`, {
-			hint: "ask whoever made the token for one with this right",
-		});
+		const place = { workspace: session.spec.workspace, session: session.id };
+		return principal.may("operate", place) ? undefined : lacksRight("operate", place);
 	}
 
 	/** The same for all connections of one client; the stream itself is nobody else's business. */

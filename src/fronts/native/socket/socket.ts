@@ -9,14 +9,14 @@ import { Liveness } from "../../liveness.ts";
 import { createAcceptor, handshakeFault } from "../../upgrade.ts";
 import { idParams } from "../messages.ts";
 import type { Traffic } from "../metrics.ts";
-import { findSession, type NativeApp, type NativeParts } from "../request.ts";
+import { findSession, type NativeApp, type NativeOptions } from "../request.ts";
 import { Connection } from "./connection.ts";
 import { defaultSocketLimits } from "./limits.ts";
 import { SocketWire } from "./wire.ts";
 
 type Attach = FastifyRequest<{ Params: { id: string } }>;
 
-export function addSocket(app: NativeApp, parts: NativeParts, hosting: Hosting, traffic: Traffic): void {
+export function addSocket(app: NativeApp, options: NativeOptions, hosting: Hosting, traffic: Traffic): void {
 	const accept = createAcceptor({ maxPayload: socketLimits.binaryBytes, subprotocol });
 	app.get(
 		"/v1/sessions/:id/attach",
@@ -25,28 +25,28 @@ export function addSocket(app: NativeApp, parts: NativeParts, hosting: Hosting, 
 			schema: { params: idParams },
 			// Everything that can be refused is refused before the upgrade, as an HTTP error that any client can show.
 			preHandler: async (request: Attach) => {
-				const session = findSession(parts.sessions, request);
+				const session = findSession(options.sessions, request);
 				checkUpgrade(request);
 				checkAttachments((await session.info()).attachments, hosting);
 			},
 		},
 		async (request: Attach, reply) => {
 			const socket = accept(request, reply);
-			if (socket) attach(socket, request, { parts, hosting, traffic });
+			if (socket) attach(socket, request, { options, hosting, traffic });
 		},
 	);
 }
 
-type Scope = { readonly parts: NativeParts; readonly hosting: Hosting; readonly traffic: Traffic };
+type Scope = { readonly options: NativeOptions; readonly hosting: Hosting; readonly traffic: Traffic };
 
-function attach(socket: WebSocket, request: Attach, { parts, hosting, traffic }: Scope): void {
+function attach(socket: WebSocket, request: Attach, { options, hosting, traffic }: Scope): void {
 	const { principal } = request;
-	const session = parts.sessions.get(request.params.id);
+	const session = options.sessions.get(request.params.id);
 	if (!principal || !session) {
 		socket.close(closeCodes.sessionRemoved, "the session was removed");
 		return;
 	}
-	const limits = { ...defaultSocketLimits, ...parts.socketLimits };
+	const limits = { ...defaultSocketLimits, ...options.socketLimits };
 	const wire = new SocketWire(socket, limits);
 	closeInOurWords(socket, wire);
 
@@ -58,7 +58,7 @@ function attach(socket: WebSocket, request: Attach, { parts, hosting, traffic }:
 	);
 	new Liveness(socket, request.raw.socket, { ...limits, signal: wire.ended });
 
-	const { sessions } = parts;
+	const { sessions } = options;
 	const report = (problem: unknown) => hosting.report(problem, "attach");
 	const connection = new Connection({ session, sessions, principal, wire, limits, traffic, report });
 	socket.on("message", (data: Buffer, isBinary: boolean) => connection.receive(data, isBinary));

@@ -1,14 +1,15 @@
 /** Commands by their ids: how they are started, and what is known of them while they run and after. */
 
+import type { Place } from "../../../core/access.ts";
 import type { Session, SessionStart } from "../../../core/session.ts";
 import type { State } from "../../../core/state.ts";
 import { findShell } from "../../find-shell.ts";
-import type { Place, StartRequest } from "../../front.ts";
+import type { StartRequest } from "../../front.ts";
 import { errorTextOf, exitCodeOf } from "../endings.ts";
-import { readEnvFile } from "../env-file.ts";
-import type { OpenSandboxParts } from "../options.ts";
+import type { OpenSandboxOptions } from "../options.ts";
 import { expandPath } from "../paths.ts";
 import { streamed } from "../program-stream.ts";
+import { readEnvFile } from "../shell.ts";
 import { groupsOf } from "../users.ts";
 
 /** By these a command is found again after a restart of the server. */
@@ -50,18 +51,18 @@ export type Command = {
 };
 
 export class Commands {
-	readonly #parts: OpenSandboxParts;
+	readonly #options: OpenSandboxOptions;
 	readonly #sessions = new Map<string, Session>();
 	/** Oldest first. */
 	readonly #forgotten = new Map<string, Command>();
 	#forgottenText = 0;
 	readonly #unwatch: () => void;
 
-	constructor(parts: OpenSandboxParts) {
-		this.#parts = parts;
-		for (const session of parts.sessions.list()) this.#add(session);
+	constructor(options: OpenSandboxOptions) {
+		this.#options = options;
+		for (const session of options.sessions.list()) this.#add(session);
 		// In the same turn as the session is there, or is not any more: no command is ever unknown in between.
-		this.#unwatch = parts.sessions.watch(({ kind, session }) => {
+		this.#unwatch = options.sessions.watch(({ kind, session }) => {
 			if (kind === "created") this.#add(session);
 			if (kind === "removed") this.#remember(session);
 		});
@@ -72,12 +73,12 @@ export class Commands {
 	}
 
 	newId(): string {
-		return this.#parts.newUuid().replaceAll("-", "");
+		return this.#options.newUuid().replaceAll("-", "");
 	}
 
 	/** Once this resolves the command can be asked for, so that its id may be told then. */
 	async start(id: string, request: CommandRequest): Promise<Session> {
-		return this.#parts.sessions.create(await this.#prepare(id, request));
+		return this.#options.sessions.create(await this.#prepare(id, request));
 	}
 
 	get(id: string): Command | undefined {
@@ -86,7 +87,7 @@ export class Commands {
 	}
 
 	async #prepare(id: string, request: CommandRequest): Promise<SessionStart> {
-		const { prepare, environment, envFile, cwd } = this.#parts;
+		const { prepare, environment, envFile, cwd } = this.#options;
 		const base = environment();
 		const env = { ...(await readEnvFile(envFile, base)), ...request.envs };
 		const shell = await findShell({ ...base, ...env });

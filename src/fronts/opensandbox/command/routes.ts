@@ -5,14 +5,15 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { SessionError } from "../../../core/errors.ts";
 import type { Session } from "../../../core/session.ts";
 import type { Hosting } from "../../front.ts";
+import { checkRight, may } from "../../front.ts";
 import { ExecdError } from "../answers.ts";
 import { readBody, refusal } from "../body.ts";
 import { completed, EventStream, encodeEvent, ended, failed } from "../event-stream.ts";
 import { commandLines } from "../lines.ts";
-import type { OpenSandboxParts } from "../options.ts";
+import type { OpenSandboxOptions } from "../options.ts";
+import { here } from "../options.ts";
 import { existingDirectory } from "../paths.ts";
 import { forgetAtEnd, sendOutput } from "../program-stream.ts";
-import { checkMay, may } from "../rights.ts";
 import { defaultTimes } from "../times.ts";
 import { type Command, type CommandRequest, Commands } from "./commands.ts";
 
@@ -21,14 +22,14 @@ const cursorHeader = "execd-commands-tail-cursor";
 
 type WithId = { Params: { id: string } };
 
-export function addCommands(app: FastifyInstance, parts: OpenSandboxParts, hosting: Hosting): Commands {
-	const times = { ...defaultTimes, ...parts.times };
-	const commands = new Commands(parts);
+export function addCommands(app: FastifyInstance, options: OpenSandboxOptions, hosting: Hosting): Commands {
+	const times = { ...defaultTimes, ...options.times };
+	const commands = new Commands(options);
 	app.addHook("onClose", async () => commands.close());
 
 	app.post("/command", { config: { policy: "manage" } }, async (request, reply) => {
-		checkMay(request, "manage");
-		const wanted = await readCommand(request, parts);
+		checkRight(request, "manage", here);
+		const wanted = await readCommand(request, options);
 		const id = commands.newId();
 		const started = await commands.start(id, wanted).catch(onlyStartFailure);
 		const stream = new EventStream(reply, hosting);
@@ -37,7 +38,7 @@ export function addCommands(app: FastifyInstance, parts: OpenSandboxParts, hosti
 		else if (wanted.isBackground) stream.end(completed(0));
 		else {
 			await sendCommand(started, stream, { drainMs: times.drainMs, hosting });
-			forgetAtEnd(parts.sessions, started).catch((error: unknown) => hosting.report(error, "POST /command"));
+			forgetAtEnd(options.sessions, started).catch((error: unknown) => hosting.report(error, "POST /command"));
 		}
 		return reply;
 	});
@@ -67,7 +68,7 @@ export function findCommand(commands: Commands, request: FastifyRequest, id: str
 	return command && may(request, "read", command.place) ? command : undefined;
 }
 
-async function readCommand(request: FastifyRequest, parts: OpenSandboxParts): Promise<CommandRequest> {
+async function readCommand(request: FastifyRequest, options: OpenSandboxOptions): Promise<CommandRequest> {
 	const body = readBody(request.body, { mayBeEmpty: false });
 	const command = body.string("command");
 	if (command === "") throw refusal("command is required");
@@ -84,7 +85,7 @@ async function readCommand(request: FastifyRequest, parts: OpenSandboxParts): Pr
 		envs: body.strings("envs"),
 	};
 	// Looked for with the daemon's own variables only; those of the request count when it starts.
-	await existingDirectory(wanted.cwd ?? "", { env: parts.environment(), cwd: parts.cwd });
+	await existingDirectory(wanted.cwd ?? "", { env: options.environment(), cwd: options.cwd });
 	return wanted;
 }
 

@@ -6,8 +6,8 @@
 import { SessionError } from "../../../core/errors.ts";
 import type { FollowOptions, Session } from "../../../core/session.ts";
 import { isEnded } from "../../../core/state.ts";
-import type { OpenSandboxParts } from "../options.ts";
-import { workspace } from "../rights.ts";
+import type { OpenSandboxOptions } from "../options.ts";
+import { here } from "../options.ts";
 import { shellEnvironment, shellFor } from "../shell.ts";
 import { Holder } from "../socket/holder.ts";
 import { defaultTimes } from "../times.ts";
@@ -34,7 +34,7 @@ export type PtyStatus = { readonly isRunning: boolean; readonly total: number };
 export type PtyAttachment = { readonly session: Session; readonly reader: PtyReader };
 
 export type PtyRecordOptions = {
-	readonly parts: OpenSandboxParts;
+	readonly front: OpenSandboxOptions;
 	/** Makes all records outlive a crash of the server. */
 	readonly save: () => Promise<void>;
 	readonly report: (problem: unknown) => void;
@@ -105,24 +105,24 @@ export class PtyRecord {
 	/** Ends everything, and nothing can begin after it. The death of the program is not waited for. */
 	close(): void {
 		this.#isClosing = true;
-		for (const session of this.#options.parts.sessions.list()) if (this.#isOurs(session)) this.#remove(session);
+		for (const session of this.#options.front.sessions.list()) if (this.#isOurs(session)) this.#remove(session);
 	}
 
 	async #start(mode: "pty" | "pipe", base: number): Promise<void> {
-		const { parts, save } = this.#options;
+		const { front, save } = this.#options;
 		const { cwd, command, id } = this.#asked;
-		const env = await shellEnvironment(parts);
-		const start = parts.prepare({
+		const env = await shellEnvironment(front);
+		const start = front.prepare({
 			argv: await shellFor(command, env),
-			cwd: cwd === "" ? parts.cwd : cwd,
+			cwd: cwd === "" ? front.cwd : cwd,
 			base: env,
 			mode,
 			size: { cols: 80, rows: 24 },
-			workspace,
+			...here,
 			labels: { [LABEL]: id },
 			durable: true,
 			retention: { memoryBytes: REPLAY_BYTES },
-			drainMs: parts.times?.drainMs ?? defaultTimes.drainMs,
+			drainMs: front.times?.drainMs ?? defaultTimes.drainMs,
 		});
 		this.#checkOpen();
 		const before = this.#parts;
@@ -130,7 +130,7 @@ export class PtyRecord {
 		try {
 			// Before it starts: a crash in between leaves a part without a session, never a session without a record.
 			await save();
-			const session = await parts.sessions.create(start);
+			const session = await front.sessions.create(start);
 			// Who deletes us now could not see it before.
 			if (this.#isClosing) this.#remove(session);
 		} catch (error) {
@@ -142,33 +142,33 @@ export class PtyRecord {
 
 	/** The parts that a client can still be given something of; the others are forgotten, but what they left running lives on. */
 	#readable(total: number): readonly PtyPart[] {
-		const { parts, report } = this.#options;
+		const { front, report } = this.#options;
 		const readable = this.#parts.filter(({ session, base }, index) => {
 			const end = this.#parts[index + 1]?.base ?? total;
-			return end > base && end > total - REPLAY_BYTES && parts.sessions.get(session) !== undefined;
+			return end > base && end > total - REPLAY_BYTES && front.sessions.get(session) !== undefined;
 		});
-		for (const part of this.#parts) if (!readable.includes(part)) parts.sessions.forget(part.session).catch(report);
+		for (const part of this.#parts) if (!readable.includes(part)) front.sessions.forget(part.session).catch(report);
 		return readable;
 	}
 
 	#isOurs({ spec }: Session): boolean {
-		return spec.labels[LABEL] === this.id && spec.workspace === workspace;
+		return spec.labels[LABEL] === this.id && spec.workspace === here.workspace;
 	}
 
 	#remove(session: Session): void {
-		const { parts, report } = this.#options;
+		const { front, report } = this.#options;
 		// At once, and before anything is waited for; to remove it would ask nicely first.
 		const killed = session.kill({ signal: "SIGKILL", graceMs: 0, reason: "killed" });
-		killed.then(() => parts.sessions.remove(session.id)).catch(report);
+		killed.then(() => front.sessions.remove(session.id)).catch(report);
 	}
 
 	#last(): Session | undefined {
 		const last = this.#parts.at(-1);
-		return last && this.#options.parts.sessions.get(last.session);
+		return last && this.#options.front.sessions.get(last.session);
 	}
 
 	#chain(): readonly Link[] {
-		return this.#parts.map(({ session, base }) => ({ session: this.#options.parts.sessions.get(session), base }));
+		return this.#parts.map(({ session, base }) => ({ session: this.#options.front.sessions.get(session), base }));
 	}
 
 	#checkOpen(): void {

@@ -1,7 +1,7 @@
 /** All PTYs there are, in memory and in a file from which the next server has them again. */
 
 import { SessionError } from "../../../core/errors.ts";
-import type { OpenSandboxParts } from "../options.ts";
+import type { OpenSandboxOptions } from "../options.ts";
 import { type PtyData, type PtyPart, PtyRecord } from "./record.ts";
 
 /** The original has no limit; each costs little, but all of them are written whenever one changes. */
@@ -9,25 +9,25 @@ const MAX_RECORDS = 10_000;
 const VERSION = 1;
 
 export class PtyRecords {
-	readonly #parts: OpenSandboxParts;
+	readonly #front: OpenSandboxOptions;
 	readonly #report: (problem: unknown) => void;
 	readonly #records = new Map<string, PtyRecord>();
 
-	constructor(parts: OpenSandboxParts, report: (problem: unknown) => void) {
-		this.#parts = parts;
+	constructor(front: OpenSandboxOptions, report: (problem: unknown) => void) {
+		this.#front = front;
 		this.#report = report;
 	}
 
 	/** Takes in what an earlier server left; before anything else. */
 	async load(): Promise<void> {
-		for (const data of parse(await this.#parts.records.read())) this.#add(data);
+		for (const data of parse(await this.#front.records.read())) this.#add(data);
 	}
 
 	/** Starts nothing yet. */
 	async create(asked: { readonly cwd: string; readonly command: string }): Promise<PtyRecord> {
 		if (this.#records.size >= MAX_RECORDS)
 			throw new SessionError("limit_exceeded", `there are ${MAX_RECORDS} PTYs, which is the limit`);
-		const record = this.#add({ id: this.#parts.newUuid(), ...asked, parts: [] });
+		const record = this.#add({ id: this.#front.newUuid(), ...asked, parts: [] });
 		try {
 			await this.#save();
 		} catch (error) {
@@ -49,14 +49,14 @@ export class PtyRecords {
 	}
 
 	#add(data: PtyData): PtyRecord {
-		const record = new PtyRecord(data, { parts: this.#parts, save: () => this.#save(), report: this.#report });
+		const record = new PtyRecord(data, { front: this.#front, save: () => this.#save(), report: this.#report });
 		this.#records.set(record.id, record);
 		return record;
 	}
 
 	#save(): Promise<void> {
 		const ptys = [...this.#records.values()].map(({ data }) => data);
-		return this.#parts.records.write({ version: VERSION, ptys });
+		return this.#front.records.write({ version: VERSION, ptys });
 	}
 }
 

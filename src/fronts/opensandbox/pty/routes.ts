@@ -1,14 +1,13 @@
 /** `/pty`: shells that outlive their clients. The order in which a WebSocket is refused is part of the contract. */
 
 import type { FastifyInstance, FastifyReply } from "fastify";
-import { checkAttachments, checkCreation, type Hosting } from "../../front.ts";
+import { checkAttachments, checkCreation, checkRight, type Hosting, may } from "../../front.ts";
 import { createAcceptor, handshakeFault } from "../../upgrade.ts";
-import { ExecdError } from "../answers.ts";
+import { ExecdError, sendNothing } from "../answers.ts";
 import { readBody } from "../body.ts";
-import { sendNothing } from "../nothing.ts";
-import type { OpenSandboxParts } from "../options.ts";
+import type { OpenSandboxOptions } from "../options.ts";
+import { here } from "../options.ts";
 import { madeDirectory } from "../paths.ts";
-import { checkMay, may } from "../rights.ts";
 import { Controls } from "../socket/controls.ts";
 import { decodeFrame } from "../socket/frames.ts";
 import {
@@ -28,17 +27,17 @@ import { notFound, type PtyRecord } from "./record.ts";
 import { PtyRecords } from "./records.ts";
 import { view } from "./viewer.ts";
 
-export function addPty(app: FastifyInstance, parts: OpenSandboxParts, hosting: Hosting): void {
-	const records = new PtyRecords(parts, (problem) => hosting.report(problem, "pty"));
+export function addPty(app: FastifyInstance, options: OpenSandboxOptions, hosting: Hosting): void {
+	const records = new PtyRecords(options, (problem) => hosting.report(problem, "pty"));
 	const accept = createAcceptor({ maxPayload: MAX_MESSAGE_BYTES });
-	const scope = { hosting, accept, times: { ...defaultTimes, ...parts.times } };
+	const scope = { hosting, accept, times: { ...defaultTimes, ...options.times } };
 	app.addHook("onReady", () => records.load());
 
 	app.post("/pty", { config: { policy: "manage" } }, async (request, reply) => {
-		checkMay(request, "manage");
+		checkRight(request, "manage", here);
 		const body = readBody(request.body, { mayBeEmpty: true });
 		const asked = { cwd: body.string("cwd"), command: body.string("command") };
-		const cwd = await madeDirectory(asked.cwd, { env: parts.environment(), cwd: parts.cwd });
+		const cwd = await madeDirectory(asked.cwd, { env: options.environment(), cwd: options.cwd });
 		const { id } = await records.create({ cwd: cwd ?? "", command: asked.command });
 		return reply.code(201).send({ session_id: id });
 	});
@@ -51,7 +50,7 @@ export function addPty(app: FastifyInstance, parts: OpenSandboxParts, hosting: H
 
 	app.delete("/pty/:id", { config: { policy: "manage" } }, async (request: SocketRequest, reply) => {
 		const record = find(records, request);
-		checkMay(request, "manage");
+		checkRight(request, "manage", here);
 		await records.delete(record);
 		return sendNothing(reply);
 	});
@@ -59,14 +58,14 @@ export function addPty(app: FastifyInstance, parts: OpenSandboxParts, hosting: H
 	app.get("/pty/:id/ws", { config: { policy: "read", isSocket: true } }, async (request: SocketRequest, reply) => {
 		const record = find(records, request);
 		if (queryOf(request, "mode") === "viewer") return openViewer(record, request, reply, scope);
-		checkMay(request, "operate");
+		checkRight(request, "operate", here);
 		return openHolder(record, request, reply, scope);
 	});
 }
 
 function find(records: PtyRecords, request: SocketRequest): PtyRecord {
 	const record = records.get(request.params.id);
-	if (!record || !may(request, "read")) throw notFound(request.params.id);
+	if (!record || !may(request, "read", here)) throw notFound(request.params.id);
 	return record;
 }
 

@@ -4,7 +4,7 @@ import type { Clock } from "../../../core/clock.ts";
 import { SessionError } from "../../../core/errors.ts";
 import { Log } from "../../../core/log.ts";
 import type { Session } from "../../../core/session.ts";
-import type { OpenSandboxParts } from "../options.ts";
+import type { OpenSandboxOptions } from "../options.ts";
 
 /** What is kept of a session's output. */
 const LOG_BYTES = 1024 * 1024;
@@ -73,16 +73,16 @@ export class BashSession {
 
 export class BashSessions {
 	readonly #sessions = new Map<string, BashSession>();
-	readonly #parts: Pick<OpenSandboxParts, "newUuid" | "clock">;
+	readonly #options: Pick<OpenSandboxOptions, "newUuid" | "clock">;
 
-	constructor(parts: Pick<OpenSandboxParts, "newUuid" | "clock">) {
-		this.#parts = parts;
+	constructor(options: Pick<OpenSandboxOptions, "newUuid" | "clock">) {
+		this.#options = options;
 	}
 
 	create(cwd: string, env: Readonly<Record<string, string>>): BashSession {
 		if (this.#sessions.size >= MAX_SESSIONS)
 			throw new SessionError("limit_exceeded", `there are ${MAX_SESSIONS} bash sessions, which is the limit`);
-		const { newUuid, clock } = this.#parts;
+		const { newUuid, clock } = this.#options;
 		const session = new BashSession(newUuid(), cwd, env, clock);
 		this.#sessions.set(session.id, session);
 		return session;

@@ -1,34 +1,34 @@
 /** `/session`: bash sessions, whose runs pass their directory and their variables on. */
 
 import type { FastifyInstance, FastifyRequest } from "fastify";
+import type { Right } from "../../../core/access.ts";
 import { byteLength } from "../../../core/event.ts";
 import type { Log } from "../../../core/log.ts";
-import type { Hosting, Right } from "../../front.ts";
-import { ExecdError } from "../answers.ts";
+import type { Hosting } from "../../front.ts";
+import { checkRight, may } from "../../front.ts";
+import { ExecdError, sendNothing } from "../answers.ts";
 import { readBody, refusal } from "../body.ts";
 import { EventStream, encodeEvent, failed } from "../event-stream.ts";
-import { sendNothing } from "../nothing.ts";
-import type { OpenSandboxParts } from "../options.ts";
+import type { OpenSandboxOptions } from "../options.ts";
+import { here } from "../options.ts";
 import { existingDirectory, madeDirectory } from "../paths.ts";
-import { checkMay, may, workspace } from "../rights.ts";
-import { untilDelivered } from "../stopping.ts";
-import { defaultTimes } from "../times.ts";
+import { defaultTimes, untilDelivered } from "../times.ts";
 import { type BashSession, BashSessions } from "./bash-sessions.ts";
 import { type RunRequest, StartedRun } from "./run.ts";
 import { keptOf } from "./script.ts";
 
 type WithId = { Params: { id: string } };
 
-export function addSessions(app: FastifyInstance, parts: OpenSandboxParts, hosting: Hosting): BashSessions {
-	const times = { ...defaultTimes, ...parts.times };
-	const sessions = new BashSessions(parts);
+export function addSessions(app: FastifyInstance, options: OpenSandboxOptions, hosting: Hosting): BashSessions {
+	const times = { ...defaultTimes, ...options.times };
+	const sessions = new BashSessions(options);
 
 	app.post("/session", { config: { policy: "manage" } }, async (request) => {
-		checkMay(request, "manage");
+		checkRight(request, "manage", here);
 		const body = readBody(request.body, { mayBeEmpty: true });
-		const env = parts.environment();
-		const cwd = await madeDirectory(body.string("cwd"), { env, cwd: parts.cwd });
-		return { session_id: sessions.create(cwd ?? parts.cwd, keptOf(env)).id };
+		const env = options.environment();
+		const cwd = await madeDirectory(body.string("cwd"), { env, cwd: options.cwd });
+		return { session_id: sessions.create(cwd ?? options.cwd, keptOf(env)).id };
 	});
 
 	app.get<WithId>("/session/:id", { config: { policy: "read" } }, async (request) => {
@@ -48,13 +48,13 @@ export function addSessions(app: FastifyInstance, parts: OpenSandboxParts, hosti
 		{ config: { policy: "manage" } },
 		async (request, reply) => {
 			const wanted = readRun(request);
-			const around = { env: parts.environment(), cwd: parts.cwd };
+			const around = { env: options.environment(), cwd: options.cwd };
 			find(sessions, request, "manage");
 			const cwd = await existingDirectory(wanted.cwd ?? "", around);
 			// Again, because it may have been deleted meanwhile. From here to the start nothing is waited for.
 			const bash = find(sessions, request, "manage");
 			const replay = replayOf(bash.log, request.query.since);
-			const run = await StartedRun.start(parts, bash, { ...wanted, cwd });
+			const run = await StartedRun.start(options, bash, { ...wanted, cwd });
 			const stream = new EventStream(reply, hosting);
 			stream.open(replay + encodeEvent({ type: "init", text: bash.id }), times.streamPingMs);
 			const report = (error: unknown) => hosting.report(error, "POST /session/:id/run");
@@ -63,7 +63,7 @@ export function addSessions(app: FastifyInstance, parts: OpenSandboxParts, hosti
 				return failed("internal error; the server's log says more");
 			});
 			// Before the client hears of the end, so that nothing of the run is left when it does.
-			await run.finish(parts.sessions, report).catch(report);
+			await run.finish(options.sessions, report).catch(report);
 			stream.end(last);
 			return reply;
 		},
@@ -74,9 +74,9 @@ export function addSessions(app: FastifyInstance, parts: OpenSandboxParts, hosti
 /** The session that a request names, if its caller may see it. */
 function find(sessions: BashSessions, request: FastifyRequest<WithId>, right: Right): BashSession {
 	const { id } = request.params;
-	const session = may(request, "read", { workspace }) ? sessions.get(id) : undefined;
+	const session = may(request, "read", here) ? sessions.get(id) : undefined;
 	if (!session) throw new ExecdError(404, "CONTEXT_NOT_FOUND", `session ${id} not found`);
-	checkMay(request, right);
+	checkRight(request, right, here);
 	return session;
 }
 

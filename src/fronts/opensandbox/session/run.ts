@@ -6,7 +6,7 @@ import type { Session } from "../../../core/session.ts";
 import type { Sessions } from "../../../core/sessions.ts";
 import { type EventStream, encodeLines, ended, failed, type StreamEvent } from "../event-stream.ts";
 import { sessionLines } from "../lines.ts";
-import type { OpenSandboxParts } from "../options.ts";
+import type { OpenSandboxOptions } from "../options.ts";
 import { forgetAtEnd, sendOutput, streamed } from "../program-stream.ts";
 import { type BashSession, Run } from "./bash-sessions.ts";
 import { RunDirectory } from "./script.ts";
@@ -29,8 +29,8 @@ export class StartedRun {
 	readonly #start: Start;
 
 	/** Rejects when it can't be started, and leaves nothing behind then. */
-	static async start(parts: OpenSandboxParts, bash: BashSession, request: RunRequest): Promise<StartedRun> {
-		const starting = start(parts, bash, request);
+	static async start(options: OpenSandboxOptions, bash: BashSession, request: RunRequest): Promise<StartedRun> {
+		const starting = start(options, bash, request);
 		// In the same turn: whoever deletes the session from here on ends this run too, as soon as it is there.
 		const run = new Run(starting.then(({ session }) => session));
 		bash.runs.add(run);
@@ -84,13 +84,13 @@ type Start = {
 	readonly complaint: string | undefined;
 };
 
-async function start(parts: OpenSandboxParts, bash: BashSession, request: RunRequest): Promise<Start> {
+async function start(options: OpenSandboxOptions, bash: BashSession, request: RunRequest): Promise<Start> {
 	const directory = await RunDirectory.create();
 	try {
-		const { cwd, complaint } = await placeOf(request.cwd ?? bash.cwd, parts.cwd);
-		const command = parts.prepare({
+		const { cwd, complaint } = await placeOf(request.cwd ?? bash.cwd, options.cwd);
+		const command = options.prepare({
 			argv: ["bash", "--noprofile", "--norc", await directory.write(request.command)],
-			base: { ...parts.environment(), ...bash.env, PWD: cwd },
+			base: { ...options.environment(), ...bash.env, PWD: cwd },
 			cwd,
 			...streamed,
 			stderr: "merged",
@@ -98,7 +98,7 @@ async function start(parts: OpenSandboxParts, bash: BashSession, request: RunReq
 			timeoutGraceMs: 0,
 			labels: { "opensandbox.session": bash.id },
 		});
-		return { session: await parts.sessions.create(command), directory, complaint };
+		return { session: await options.sessions.create(command), directory, complaint };
 	} catch (error) {
 		await directory.remove();
 		throw error;

@@ -3,8 +3,8 @@
 import { Change } from "../../../core/change.ts";
 import { SessionError } from "../../../core/errors.ts";
 import type { Session } from "../../../core/session.ts";
-import type { OpenSandboxParts } from "../options.ts";
-import { workspace } from "../rights.ts";
+import type { OpenSandboxOptions } from "../options.ts";
+import { here } from "../options.ts";
 import { shellEnvironment, shellFor } from "../shell.ts";
 import { defaultTimes } from "../times.ts";
 import type { BashSession, LongLivedShell } from "./bash-sessions.ts";
@@ -20,7 +20,7 @@ export type ShellExit = { readonly code: number; readonly end: number };
 
 export class SessionShell implements LongLivedShell {
 	readonly #bash: BashSession;
-	readonly #parts: OpenSandboxParts;
+	readonly #options: OpenSandboxOptions;
 	readonly #started: Promise<Session>;
 	#session: Session | undefined;
 	#exit: ShellExit | undefined;
@@ -29,9 +29,9 @@ export class SessionShell implements LongLivedShell {
 	readonly #change = new Change();
 
 	/** Begins to start; `started` says whether it could be. */
-	constructor(bash: BashSession, parts: OpenSandboxParts, mode: "pty" | "pipe") {
+	constructor(bash: BashSession, options: OpenSandboxOptions, mode: "pty" | "pipe") {
 		this.#bash = bash;
-		this.#parts = parts;
+		this.#options = options;
 		// Known to the session from now on: who deletes it must find what is only being started.
 		bash.shell = this;
 		this.#started = this.#start(mode);
@@ -66,26 +66,26 @@ export class SessionShell implements LongLivedShell {
 	async end(): Promise<void> {
 		await this.#started.catch(() => {});
 		await this.#session?.kill({ signal: "SIGKILL", graceMs: 0, reason: "killed" });
-		if (this.#session) await this.#parts.sessions.remove(this.#session.id);
+		if (this.#session) await this.#options.sessions.remove(this.#session.id);
 	}
 
 	async #start(mode: "pty" | "pipe"): Promise<Session> {
-		const parts = this.#parts;
-		const env = { ...(await shellEnvironment(parts)), ...(mode === "pty" ? terminal : {}) };
+		const options = this.#options;
+		const env = { ...(await shellEnvironment(options)), ...(mode === "pty" ? terminal : {}) };
 		const argv = await shellFor("", env);
 		this.#checkOpen();
-		const session = await parts.sessions.create(
-			parts.prepare({
+		const session = await options.sessions.create(
+			options.prepare({
 				argv,
 				cwd: this.#bash.cwd,
 				base: env,
 				mode,
 				size: { cols: 80, rows: 24 },
-				workspace,
+				...here,
 				labels: { "opensandbox.session": this.#bash.id },
 				// Bash sessions live as long as this server, and so do their shells.
 				durable: false,
-				drainMs: parts.times?.drainMs ?? defaultTimes.drainMs,
+				drainMs: options.times?.drainMs ?? defaultTimes.drainMs,
 			}),
 		);
 		this.#session = session;
@@ -117,7 +117,7 @@ export class SessionShell implements LongLivedShell {
 			if (this.#isBehind) await this.#wait();
 		}
 		// All of it is in our log now.
-		await this.#parts.sessions.forget(session.id);
+		await this.#options.sessions.forget(session.id);
 		return code;
 	}
 
@@ -128,7 +128,10 @@ export class SessionShell implements LongLivedShell {
 	/** Waits for the client, but not for one that takes nothing: it will find a gap. */
 	async #wait(): Promise<void> {
 		const patience = new AbortController();
-		const timer = setTimeout(() => patience.abort(), this.#parts.times?.sessionWriteMs ?? defaultTimes.sessionWriteMs);
+		const timer = setTimeout(
+			() => patience.abort(),
+			this.#options.times?.sessionWriteMs ?? defaultTimes.sessionWriteMs,
+		);
 		while (this.#isBehind && !patience.signal.aborted) await this.#change.next(patience.signal);
 		clearTimeout(timer);
 		if (patience.signal.aborted) this.#reader = undefined;

@@ -2,11 +2,11 @@
 
 import type { FastifyInstance, FastifyReply } from "fastify";
 import type { Session } from "../../../core/session.ts";
-import { checkCreation, type Hosting } from "../../front.ts";
+import { checkCreation, checkRight, type Hosting, may } from "../../front.ts";
 import { createAcceptor, handshakeFault } from "../../upgrade.ts";
 import { ExecdError } from "../answers.ts";
-import type { OpenSandboxParts } from "../options.ts";
-import { checkMay, may } from "../rights.ts";
+import type { OpenSandboxOptions } from "../options.ts";
+import { here } from "../options.ts";
 import { Controls } from "../socket/controls.ts";
 import { decodeText } from "../socket/frames.ts";
 import {
@@ -29,12 +29,12 @@ type Place = { readonly holder: Holder; shell: SessionShell | undefined };
 
 export function addSessionSocket(
 	app: FastifyInstance,
-	parts: OpenSandboxParts,
+	options: OpenSandboxOptions,
 	hosting: Hosting,
 	sessions: BashSessions,
 ): void {
 	const accept = createAcceptor({ maxPayload: MAX_MESSAGE_BYTES });
-	const times = { ...defaultTimes, ...parts.times };
+	const times = { ...defaultTimes, ...options.times };
 	const scope = { hosting, accept, times: { ...times, writeMs: times.sessionWriteMs } };
 	const places = new WeakMap<BashSession, Place>();
 	const report = (problem: unknown) => hosting.report(problem, "session socket");
@@ -56,7 +56,7 @@ export function addSessionSocket(
 				shell: () => {
 					if (place.shell && !place.shell.exit) return place.shell;
 					checkCreation(request.principal?.countCreation() ?? 0);
-					place.shell = new SessionShell(bash, parts, queryOf(request, "pty") === "1" ? "pty" : "pipe");
+					place.shell = new SessionShell(bash, options, queryOf(request, "pty") === "1" ? "pty" : "pipe");
 					return place.shell;
 				},
 				report,
@@ -69,9 +69,9 @@ export function addSessionSocket(
 
 	app.get("/ws/session/:id", { config: { policy: "read", isSocket: true } }, async (request: SocketRequest, reply) => {
 		const { id } = request.params;
-		const bash = may(request, "read") ? sessions.get(id) : undefined;
+		const bash = may(request, "read", here) ? sessions.get(id) : undefined;
 		if (!bash) throw new ExecdError(404, "CONTEXT_NOT_FOUND", `session ${id.slice(0, 64)} not found`);
-		checkMay(request, "operate");
+		checkRight(request, "operate", here);
 		return connect(bash, request, reply);
 	});
 }

@@ -1,0 +1,86 @@
+/** Who is calling and what they may do, as everybody asks it: fronts, the server's door, and whoever checks credentials. */
+
+/** What somebody may do with sessions: look at them, act on them, or make and end them. */
+export type Right = "read" | "operate" | "manage";
+
+/** What a right is about: a workspace, or one session in it. */
+export type Place = { readonly workspace: string; readonly session?: string };
+
+/** Who is calling, and what they may do. */
+export type Principal = {
+	/** Of the token; `admin` for the operator's own. */
+	readonly id: string;
+	/** What the token is called, for people. */
+	readonly name: string;
+	/** May do everything, everywhere. */
+	readonly isAdmin: boolean;
+	may(right: Right, place: Place): boolean;
+	/** Aborted when the credential is revoked or over: whatever it opened must end then. */
+	readonly revoked: AbortSignal;
+	/** Counts one more session or token made; zero if it may be, otherwise how long to wait, in milliseconds. */
+	countCreation(): number;
+};
+
+/** What somebody shows of who they are. The host and the origin are checked by then. */
+export type Caller = {
+	/** Where the front's protocol carries it, such as a bearer header. */
+	readonly credential: string | undefined;
+	/** Offered in an upgrade by a browser, which can't set headers. */
+	readonly ticket: string | undefined;
+	/** The `Cookie` header. */
+	readonly cookies: string | undefined;
+	readonly origin: string | undefined;
+	/** Whether it can only read: no upgrade, and a method that changes nothing. */
+	readonly isSafe: boolean;
+	/** What the request came over: there may be connections that say by themselves who is at their other end. */
+	readonly connection: object;
+};
+
+/**
+ * Says who a caller is, for something that takes a right or the operator; rejects with `unauthenticated` or
+ * `permission_denied`. What a right is good for is asked of the principal, where the session is known.
+ */
+export type Authorize = (caller: Caller, wanted: "admin" | Right) => Principal | Promise<Principal>;
+
+/** A token as it may be shown: everything but its secret. */
+export type TokenInfo = {
+	readonly id: string;
+	readonly name: string | null;
+	readonly scopes: readonly string[];
+	/** Milliseconds since the epoch, as all times. */
+	readonly createdAt: number;
+	readonly expiresAt: number | null;
+	readonly lastUsedAt: number | null;
+	/** The token that made it; null for the operator. */
+	readonly parent: string | null;
+};
+
+export type TokenRequest = {
+	readonly name?: string | undefined;
+	readonly scopes: readonly string[];
+	readonly expiresInMs?: number | undefined;
+};
+
+/** Everything that is asked of whoever knows the credentials. */
+export interface Access {
+	readonly authorize: Authorize;
+	/** Whether browsers reach us over TLS, whoever does it. */
+	readonly isSecure: boolean;
+	/** Makes a token that may do no more and live no longer than its maker; its secret is known only now. */
+	createToken(by: Principal, request: TokenRequest): Promise<{ readonly secret: string; readonly token: TokenInfo }>;
+	/** Those that `by` may revoke, oldest first. */
+	listTokens(by: Principal): readonly TokenInfo[];
+	/** Ends a token, those it made, their browsers and everything they have open. */
+	revokeToken(by: Principal, id: string): Promise<void>;
+	/** Good for one upgrade, soon. */
+	createTicket(
+		by: Principal,
+		request: { readonly session: string; readonly right: "read" | "operate"; readonly origin: string | undefined },
+	): { readonly ticket: string; readonly expiresAt: number };
+	/** Good for one browser, soon; it will be worth what `by` is. */
+	createSignInCode(by: Principal): { readonly code: string; readonly expiresAt: number };
+	/** The `Set-Cookie` header for a sign-in code; undefined if that is not good, or not any more. */
+	signIn(code: string): Promise<string | undefined>;
+	/** Ends the browser of a `Cookie` header; the `Set-Cookie` header that takes the cookie away. */
+	signOut(cookies: string | undefined): Promise<string>;
+}
