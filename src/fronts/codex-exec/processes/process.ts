@@ -14,7 +14,6 @@ import { RpcError, rpcCodes } from "../../json-rpc/error.ts";
 import type { ExecLimits } from "../limits.ts";
 import { type ProcessEvent, Retained } from "./retained.ts";
 import { Stdin } from "./stdin.ts";
-import { changesWithin } from "./wait.ts";
 
 /** Whoever wants to be told what happens, as fast as it takes it. */
 export interface Watcher {
@@ -190,4 +189,20 @@ function exitCode({ code, signal }: Exit): number {
 	if (code !== null) return code;
 	const number = constants.signals[signal as NodeJS.Signals];
 	return number === undefined ? UNKNOWN_EXIT : 128 + number;
+}
+
+/** Timers can't be set for longer; whoever waits longer looks up once in between. */
+const LONGEST_MS = 2 ** 31 - 1;
+
+/** Whether something changed before the time was over or the signal aborted. */
+export async function changesWithin(change: Change, ms: number, signal?: AbortSignal): Promise<boolean> {
+	if (signal?.aborted) return false;
+	const over = new AbortController();
+	const end = () => over.abort();
+	const timer = setTimeout(end, Math.min(ms, LONGEST_MS));
+	signal?.addEventListener("abort", end, { once: true });
+	await change.next(over.signal);
+	clearTimeout(timer);
+	signal?.removeEventListener("abort", end);
+	return !over.signal.aborted;
 }

@@ -2,12 +2,11 @@
 
 import type { Session } from "../../../core/session.ts";
 import type { Sessions } from "../../../core/sessions.ts";
-import { isEnded } from "../../../core/state.ts";
 import { RpcError, rpcCodes } from "../../json-rpc/error.ts";
+import { Scope } from "../../scope.ts";
 import type { ExecLimits } from "../limits.ts";
-import { ExecProcess, type Watcher, type WriteStatus } from "./process.ts";
+import { changesWithin, ExecProcess, type Watcher, type WriteStatus } from "./process.ts";
 import type { ReadResult } from "./retained.ts";
-import { changesWithin } from "./wait.ts";
 
 /** A name is taken from the moment somebody asks for it, before the program runs. */
 class Starting {
@@ -31,11 +30,12 @@ export class ExecProcesses {
 	readonly #options: ProcessesOptions;
 	readonly #entries = new Map<string, Starting | ExecProcess>();
 	readonly #processes = new Set<ExecProcess>();
+	readonly #scope: Scope;
 	#watcher: Watcher | undefined;
-	#isEnded = false;
 
 	constructor(options: ProcessesOptions) {
 		this.#options = options;
+		this.#scope = new Scope(options);
 	}
 
 	async start(id: string, isWritable: boolean, launch: () => Promise<Session>): Promise<void> {
@@ -44,14 +44,14 @@ export class ExecProcesses {
 		this.#entries.set(id, starting);
 		let session: Session;
 		try {
-			session = await launch();
+			session = await this.#scope.start(launch);
 		} catch (error) {
 			this.#entries.delete(id);
 			throw error;
 		}
-		if (starting.isCancelled || this.#isEnded) {
+		if (starting.isCancelled) {
 			this.#entries.delete(id);
-			void this.#remove(session);
+			void this.#scope.remove(session);
 			throw refused(`process ${id} start was cancelled`);
 		}
 		const { limits, report } = this.#options;
@@ -120,29 +120,22 @@ export class ExecProcesses {
 
 	/** Ends what runs and forgets everything. */
 	async end(): Promise<void> {
-		this.#isEnded = true;
 		this.detach();
+		const processes = [...this.#processes];
+		this.#processes.clear();
 		this.#entries.clear();
-		for (const process of this.#processes) process.terminate();
-		await Promise.all([...this.#processes].map((process) => this.#forget(process)));
+		for (const process of processes) {
+			process.terminate();
+			process.changed.happen();
+		}
+		await this.#scope.end();
 	}
 
 	async #forget(process: ExecProcess): Promise<void> {
 		if (!this.#processes.delete(process)) return;
 		if (this.#entries.get(process.id) === process) this.#entries.delete(process.id);
 		process.changed.happen();
-		await this.#remove(process.session);
-	}
-
-	async #remove(session: Session): Promise<void> {
-		const { sessions } = this.#options;
-		try {
-			// Without the time to end by itself that the core would give it.
-			if (!isEnded(session.state)) await session.kill({ signal: "SIGKILL", graceMs: 0 });
-			await sessions.forget(session.id);
-		} catch (error) {
-			this.#options.report(error);
-		}
+		await this.#scope.remove(process.session);
 	}
 }
 
