@@ -1,17 +1,26 @@
-/** Which shell there is for commands. */
+/** Which shells there are. */
 
-import { access, constants } from "node:fs/promises";
+import { access, constants, stat } from "node:fs/promises";
 import { join } from "node:path";
 
-/** `bash`, or `sh` where it is not found in the PATH that programs get. */
-export async function findShell(env: Readonly<Record<string, string>>): Promise<"bash" | "sh"> {
-	for (const directory of (env.PATH ?? "").split(":")) {
-		if (directory === "") continue;
-		const isThere = await access(join(directory, "bash"), constants.X_OK).then(
-			() => true,
-			() => false,
-		);
-		if (isThere) return "bash";
+export type Shell = { readonly name: string; readonly path: string };
+
+/** The first of these that can be run, each looked for in all directories before the next. */
+export async function findShell(names: readonly string[], directories: readonly string[]): Promise<Shell | undefined> {
+	for (const name of names) {
+		for (const directory of directories) {
+			const path = join(directory, name);
+			if (await isExecutable(path)) return { name, path };
+		}
 	}
-	return "sh";
+	return undefined;
+}
+
+export async function isExecutable(path: string): Promise<boolean> {
+	try {
+		await access(path, constants.X_OK);
+		return (await stat(path)).isFile();
+	} catch {
+		return false;
+	}
 }

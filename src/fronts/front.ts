@@ -83,6 +83,9 @@ export interface Front {
 	register(app: FastifyInstance, hosting: Hosting): void;
 }
 
+/** What a terminal has been since before there were windows. */
+export const defaultSize: Size = { cols: 80, rows: 24 };
+
 /** What a front asks to be started; undefined leaves it to the server's settings. */
 export type StartRequest = {
 	readonly argv: readonly string[];

@@ -1,7 +1,7 @@
 /** Makes a complete start out of what a front was asked for, with the server's defaults for the rest. */
 
 import type { Retention, SessionStart } from "../core/session.ts";
-import type { Prepare, StartRequest } from "./front.ts";
+import { defaultSize, type Prepare, type StartRequest } from "./front.ts";
 
 /** What is given to a session that does not ask for anything else. */
 export type StartDefaults = {
@@ -23,9 +23,6 @@ export type PrepareParts = {
 		base: Readonly<Record<string, string>> | undefined,
 	) => Readonly<Record<string, string>>;
 };
-
-/** What a terminal has been since before there were windows. */
-const DEFAULT_SIZE = { cols: 80, rows: 24 } as const;
 
 export function createPrepare(parts: PrepareParts): Prepare {
 	const { defaults } = parts;
@@ -59,7 +56,7 @@ export function createPrepare(parts: PrepareParts): Prepare {
 				env: request.exactEnv ?? parts.environment(request.env ?? {}, id, request.base),
 				cwd,
 				mode,
-				size: { cols: request.size?.cols ?? DEFAULT_SIZE.cols, rows: request.size?.rows ?? DEFAULT_SIZE.rows },
+				size: { cols: request.size?.cols ?? defaultSize.cols, rows: request.size?.rows ?? defaultSize.rows },
 				stdin: request.stdin ?? "open",
 				...given({
 					arg0: request.arg0,

@@ -146,15 +146,17 @@ export class Connection implements Attachment, Receiver {
 		return operation(this.#wire.ended);
 	}
 
-	#initialize(params: unknown): unknown {
+	async #initialize(params: unknown): Promise<unknown> {
 		const { resumeSessionId } = initialize(params);
-		if (this.#session) throw refused("initialize may only be sent once per connection");
 		const { sessions, principal, environment, cwd } = this.#options;
+		const info = await environmentInfo({ env: environment(), cwd });
+		// Nothing is waited for from here to the answer: once attached, the processes have something to tell.
+		if (this.#session) throw refused("initialize may only be sent once per connection");
 		const session =
 			resumeSessionId === null ? sessions.create(principal.id) : sessions.find(resumeSessionId, principal.id);
 		session.attach(this);
 		this.#session = session;
-		return { sessionId: session.id, environmentInfo: environmentInfo({ env: environment(), cwd }) };
+		return { sessionId: session.id, environmentInfo: info };
 	}
 
 	/** The session, if the handshake is over and it is still ours. */

@@ -1,13 +1,13 @@
 /** `environment/info` and `environment/status`: what a client needs to know of this host before it starts anything. */
 
-import { accessSync, constants, statSync } from "node:fs";
-import { basename, isAbsolute, join, resolve } from "node:path";
+import { basename, isAbsolute, resolve } from "node:path";
+import { findShell, isExecutable, type Shell } from "../find-shell.ts";
 import { type Methods, method } from "../json-rpc/methods.ts";
 import { nothing } from "../json-rpc/params.ts";
 import { toPathUri } from "./path-uri.ts";
 
 export type EnvironmentInfo = {
-	readonly shell: { readonly name: string; readonly path: string };
+	readonly shell: Shell;
 	readonly cwd: string;
 	readonly temporaryDirectories: readonly string[];
 	readonly tempDir: string;
@@ -33,10 +33,7 @@ const usualDirectories: readonly string[] = ["/bin", "/usr/bin", "/usr/local/bin
 
 export function createEnvironmentMethods(host: Host): Methods {
 	return new Map([
-		[
-			"environment/info",
-			method({ family: "environment info", decode: nothing, run: async () => environmentInfo(host) }),
-		],
+		["environment/info", method({ family: "environment info", decode: nothing, run: () => environmentInfo(host) })],
 		[
 			"environment/status",
 			method({ family: "environment status", decode: nothing, run: async () => ({ status: "ready" }) }),
@@ -44,10 +41,10 @@ export function createEnvironmentMethods(host: Host): Methods {
 	]);
 }
 
-export function environmentInfo({ env, cwd }: Host): EnvironmentInfo {
+export async function environmentInfo({ env, cwd }: Host): Promise<EnvironmentInfo> {
 	const temporary = env.TMPDIR ? resolve(cwd, env.TMPDIR) : undefined;
 	return {
-		shell: findShell(env),
+		shell: await shellOf(env),
 		cwd: toPathUri(cwd),
 		temporaryDirectories: temporary === undefined ? [] : [toPathUri(temporary)],
 		tempDir: toPathUri(temporary ?? "/tmp"),
@@ -55,22 +52,10 @@ export function environmentInfo({ env, cwd }: Host): EnvironmentInfo {
 	};
 }
 
-function findShell(env: Host["env"]): EnvironmentInfo["shell"] {
+async function shellOf(env: Host["env"]): Promise<Shell> {
 	const preferred = env.SHELL ?? "";
-	if (isAbsolute(preferred) && shells.includes(basename(preferred)) && isExecutable(preferred))
+	if (isAbsolute(preferred) && shells.includes(basename(preferred)) && (await isExecutable(preferred)))
 		return { name: basename(preferred), path: preferred };
 	const directories = [...usualDirectories, ...(env.PATH ?? "").split(":").filter(isAbsolute)];
-	const found = shells
-		.flatMap((name) => directories.map((directory) => ({ name, path: join(directory, name) })))
-		.find(({ path }) => isExecutable(path));
-	return found ?? { name: "sh", path: "/bin/sh" };
-}
-
-function isExecutable(path: string): boolean {
-	try {
-		accessSync(path, constants.X_OK);
-		return statSync(path).isFile();
-	} catch {
-		return false;
-	}
+	return (await findShell(shells, directories)) ?? { name: "sh", path: "/bin/sh" };
 }

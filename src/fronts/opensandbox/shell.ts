@@ -10,9 +10,15 @@ export async function shellEnvironment(options: OpenSandboxOptions): Promise<Rea
 	return { TERM: "xterm-256color", ...env, ...(await readEnvFile(options.envFile, env)) };
 }
 
+/** `bash`, or `sh` where it is not found in the PATH that programs get. */
+export async function shellName(env: Readonly<Record<string, string>>): Promise<"bash" | "sh"> {
+	const directories = (env.PATH ?? "").split(":").filter((directory) => directory !== "");
+	return (await findShell(["bash"], directories)) ? "bash" : "sh";
+}
+
 /** An interactive shell, or one that carries out a command. */
 export async function shellFor(command: string, env: Readonly<Record<string, string>>): Promise<readonly string[]> {
-	const shell = (await findShell(env)) === "bash" ? ["bash", "--norc", "--noprofile"] : ["sh"];
+	const shell = (await shellName(env)) === "bash" ? ["bash", "--norc", "--noprofile"] : ["sh"];
 	return command === "" ? shell : [...shell, "-c", command];
 }
 

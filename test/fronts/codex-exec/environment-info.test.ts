@@ -17,13 +17,13 @@ async function recordedInfo(): Promise<{ capabilities: Record<string, boolean> }
 
 test("the members are those of the recorded server, for the same host", async () => {
 	const recorded = await recordedInfo();
-	const { capabilities, ...info } = environmentInfo({ env: { SHELL: "/bin/bash" }, cwd: "/lab/work" });
+	const { capabilities, ...info } = await environmentInfo({ env: { SHELL: "/bin/bash" }, cwd: "/lab/work" });
 	expect(recorded).toMatchObject(info);
 	expect(Object.keys(recorded.capabilities)).toEqual(expect.arrayContaining(Object.keys(capabilities)));
 });
 
-test("no capability is advertised, because none is there", () => {
-	expect(environmentInfo(host).capabilities).toEqual({
+test("no capability is advertised, because none is there", async () => {
+	expect((await environmentInfo(host)).capabilities).toEqual({
 		networkProxyLaunch: false,
 		capabilityDiscoverySandbox: false,
 		environmentConfigRead: false,
@@ -33,28 +33,28 @@ test("no capability is advertised, because none is there", () => {
 	});
 });
 
-test("P2: TMPDIR is the temporary directory, relative to the working directory", () => {
-	expect(environmentInfo({ env: { TMPDIR: "/var/my tmp/" }, cwd: "/w" })).toMatchObject({
+test("P2: TMPDIR is the temporary directory, relative to the working directory", async () => {
+	expect(await environmentInfo({ env: { TMPDIR: "/var/my tmp/" }, cwd: "/w" })).toMatchObject({
 		temporaryDirectories: ["file:///var/my%20tmp"],
 		tempDir: "file:///var/my%20tmp",
 		cwd: "file:///w",
 	});
-	expect(environmentInfo({ env: { TMPDIR: "../t" }, cwd: "/w/x" })).toMatchObject({ tempDir: "file:///w/t" });
-	expect(environmentInfo(host)).toMatchObject({ temporaryDirectories: [], tempDir: "file:///tmp" });
+	expect(await environmentInfo({ env: { TMPDIR: "../t" }, cwd: "/w/x" })).toMatchObject({ tempDir: "file:///w/t" });
+	expect(await environmentInfo(host)).toMatchObject({ temporaryDirectories: [], tempDir: "file:///tmp" });
 });
 
 test("the shell is SHELL if it is one that clients know and it can be run", async () => {
 	const directory = await temporaryDirectory();
 	const zsh = `${directory}/zsh`;
 	await writeFile(zsh, "#!/bin/sh\n");
-	const shell = () => environmentInfo({ env: { SHELL: zsh, PATH: "/bin" }, cwd: "/" }).shell;
-	expect(shell().path).not.toBe(zsh);
+	const shell = async () => (await environmentInfo({ env: { SHELL: zsh, PATH: "/bin" }, cwd: "/" })).shell;
+	expect((await shell()).path).not.toBe(zsh);
 	await chmod(zsh, 0o755);
-	expect(shell()).toEqual({ name: "zsh", path: zsh });
+	expect(await shell()).toEqual({ name: "zsh", path: zsh });
 });
 
-test.each(["/bin/ls", "bash", "/no/such/bash", "/bin", undefined])("another is found if SHELL is %s", (SHELL) => {
-	const { shell } = environmentInfo({ env: { SHELL, PATH: "/usr/bin:/bin" }, cwd: "/" });
+test.each(["/bin/ls", "bash", "/no/such/bash", "/bin", undefined])("another is found if SHELL is %s", async (SHELL) => {
+	const { shell } = await environmentInfo({ env: { SHELL, PATH: "/usr/bin:/bin" }, cwd: "/" });
 	expect(shell.path).toMatch(new RegExp(`^/(usr/)?(local/)?bin/${shell.name}$`));
 	expect(["bash", "zsh", "sh"]).toContain(shell.name);
 });
@@ -62,7 +62,7 @@ test.each(["/bin/ls", "bash", "/no/such/bash", "/bin", undefined])("another is f
 test("H2, H3: both methods take no parameters and answer", async () => {
 	const call = caller(createEnvironmentMethods(host));
 	for (const params of [undefined, null, {}]) {
-		expect(await call("environment/info", params)).toEqual(environmentInfo(host));
+		expect(await call("environment/info", params)).toEqual(await environmentInfo(host));
 		expect(await call("environment/status", params)).toEqual({ status: "ready" });
 	}
 	for (const params of [{ a: 1 }, []]) {

@@ -3,13 +3,12 @@
 import type { Place } from "../../../core/access.ts";
 import type { Session, SessionStart } from "../../../core/session.ts";
 import type { State } from "../../../core/state.ts";
-import { findShell } from "../../find-shell.ts";
 import type { StartRequest } from "../../front.ts";
 import { errorTextOf, exitCodeOf } from "../endings.ts";
 import type { OpenSandboxOptions } from "../options.ts";
 import { expandPath } from "../paths.ts";
 import { streamed } from "../program-stream.ts";
-import { readEnvFile } from "../shell.ts";
+import { readEnvFile, shellName } from "../shell.ts";
 import { groupsOf } from "../users.ts";
 
 /** By these a command is found again after a restart of the server. */
@@ -90,7 +89,7 @@ export class Commands {
 		const { prepare, environment, envFile, cwd } = this.#options;
 		const base = environment();
 		const env = { ...(await readEnvFile(envFile, base)), ...request.envs };
-		const shell = await findShell({ ...base, ...env });
+		const shell = await shellName({ ...base, ...env });
 		return prepare({
 			argv: [shell, "-c", request.command],
 			base,

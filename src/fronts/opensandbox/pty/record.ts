@@ -117,7 +117,6 @@ export class PtyRecord {
 			cwd: cwd === "" ? front.cwd : cwd,
 			base: env,
 			mode,
-			size: { cols: 80, rows: 24 },
 			...here,
 			labels: { [LABEL]: id },
 			durable: true,

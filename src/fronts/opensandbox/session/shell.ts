@@ -3,6 +3,7 @@
 import { Change } from "../../../core/change.ts";
 import { SessionError } from "../../../core/errors.ts";
 import type { Session } from "../../../core/session.ts";
+import { defaultSize } from "../../front.ts";
 import type { OpenSandboxOptions } from "../options.ts";
 import { here } from "../options.ts";
 import { shellEnvironment, shellFor } from "../shell.ts";
@@ -13,7 +14,11 @@ import type { BashSession, LongLivedShell } from "./bash-sessions.ts";
 const MAX_BEHIND_BYTES = 512 * 1024;
 
 /** What a program finds out about its terminal without asking it. */
-const terminal = { TERM: "xterm-256color", COLUMNS: "80", LINES: "24" } as const;
+const terminal = {
+	TERM: "xterm-256color",
+	COLUMNS: String(defaultSize.cols),
+	LINES: String(defaultSize.rows),
+} as const;
 
 /** How the shell ended, and where its last byte is in the log. */
 export type ShellExit = { readonly code: number; readonly end: number };
@@ -80,7 +85,6 @@ export class SessionShell implements LongLivedShell {
 				cwd: this.#bash.cwd,
 				base: env,
 				mode,
-				size: { cols: 80, rows: 24 },
 				...here,
 				labels: { "opensandbox.session": this.#bash.id },
 				// Bash sessions live as long as this server, and so do their shells.
