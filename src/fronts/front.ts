@@ -4,7 +4,7 @@ import type { FastifyInstance, FastifyRequest } from "fastify";
 import type { Place, Principal, Right } from "../core/access.ts";
 import { SessionError } from "../core/errors.ts";
 import type { Size } from "../core/event.ts";
-import type { Retention, SessionStart } from "../core/session.ts";
+import type { FollowOptions, Retention, Session, SessionStart } from "../core/session.ts";
 import { ticketPrefix } from "../protocol/socket.ts";
 
 /**
@@ -42,6 +42,19 @@ export function lacksRight(right: Right, { workspace, session }: Place): Session
 	return new SessionError("permission_denied", `this token may not ${right} ${what}`, {
 		hint: "ask whoever made the token for one with this right",
 	});
+}
+
+/**
+ * How a caller may follow a session. Only who may operate it may keep its program waiting: for others, to read
+ * without loss means to read what memory and the journal still have, with a gap for what they have not.
+ */
+export function flowFor(
+	principal: Principal | null,
+	{ id, spec }: Session,
+	wanted: "lossless" | "live",
+): Pick<FollowOptions, "flow"> {
+	const mayHold = principal?.may("operate", { workspace: spec.workspace, session: id }) === true;
+	return wanted === "live" || mayHold ? { flow: wanted } : {};
 }
 
 /** Acts when the signal aborts, or has, unless `until` does so first; leaves nothing on a signal that lives longer. */

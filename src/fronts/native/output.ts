@@ -1,9 +1,9 @@
 /** Output over HTTP: the bytes from an offset on, now or as soon as there are any. */
 
 import type { Gap } from "../../core/event.ts";
-import type { Session, SessionInfo } from "../../core/session.ts";
+import type { FollowOptions, Session, SessionInfo } from "../../core/session.ts";
 import { limits, outputHeaders } from "../../protocol/messages.ts";
-import { checkAttachments, type Hosting } from "../front.ts";
+import { checkAttachments, flowFor, type Hosting } from "../front.ts";
 import { lastEventId, sendEvents } from "./event-stream.ts";
 import { idParams, type OutputQuery, outputQuery } from "./messages.ts";
 import type { Traffic } from "./metrics.ts";
@@ -34,7 +34,9 @@ export function addOutput(app: NativeApp, { sessions }: NativeOptions, hosting: 
 			}
 			const patience = patienceOf(reply, hosting);
 			try {
-				const part = await readPart(session, request.query, patience.signal);
+				// Without loss, because nothing should be dropped between two reads of one answer.
+				const options = { ...flowFor(request.principal, session, "lossless"), signal: patience.signal };
+				const part = await readPart(session, request.query, options);
 				// Asked after the reading: a state that says "closed" then comes with the final end.
 				reply.headers(headersOf(part, await session.info()));
 				traffic.bytesOut += part.bytes.byteLength;
@@ -52,13 +54,16 @@ function wantsEvents(accept: string | undefined): boolean {
 
 type Part = { readonly offset: number; readonly bytes: Buffer; readonly gap: Gap | undefined };
 
+type Reading = Pick<FollowOptions, "flow"> & { readonly signal: AbortSignal };
+
 /** What is there from `since` on, up to `max`; when there is nothing, waits for the first bytes, the end, or the time. */
-async function readPart(session: Session, query: OutputQuery, signal: AbortSignal): Promise<Part> {
+async function readPart(session: Session, query: OutputQuery, options: Reading): Promise<Part> {
 	const { end } = (await session.info()).offsets;
 	const since = Math.min(query.since ?? 0, end);
 	const max = Math.min(query.max ?? limits.outputBytes, limits.maxOutputBytes);
 	const waitMs = Math.min(query.wait ?? 0, limits.maxWaitMs);
-	if (since < end) return collect(session, { since, max, end }, signal);
+	const { signal } = options;
+	if (since < end) return collect(session, { since, max, end }, options);
 	if (waitMs === 0) return { offset: since, bytes: Buffer.alloc(0), gap: undefined };
 
 	const controller = new AbortController();
@@ -67,7 +72,7 @@ async function readPart(session: Session, query: OutputQuery, signal: AbortSigna
 	if (signal.aborted) abort();
 	signal.addEventListener("abort", abort, { once: true });
 	try {
-		return await collect(session, { since, max, end: undefined }, controller.signal);
+		return await collect(session, { since, max, end: undefined }, { ...options, signal: controller.signal });
 	} finally {
 		clearTimeout(timer);
 		signal.removeEventListener("abort", abort);
@@ -80,13 +85,12 @@ type Range = {
 	readonly end: number | undefined;
 };
 
-async function collect(session: Session, range: Range, signal: AbortSignal): Promise<Part> {
+async function collect(session: Session, range: Range, options: Reading): Promise<Part> {
 	const chunks: Uint8Array[] = [];
 	let gap: Gap | undefined;
 	let { since: position, end } = range;
 	let length = 0;
-	// Lossless, because nothing may be dropped between two reads of one answer; it holds the log only for that long.
-	for await (const item of session.follow({ offset: range.since }, { signal, flow: "lossless" })) {
+	for await (const item of session.follow({ offset: range.since }, options)) {
 		if (item.kind === "gap") {
 			// What comes after a gap belongs to the next answer, whose headers can say so.
 			if (length > 0) break;

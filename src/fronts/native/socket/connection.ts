@@ -20,7 +20,7 @@ import type { Session } from "../../../core/session.ts";
 import type { Sessions } from "../../../core/sessions.ts";
 import { decodeClientFrame, FrameError } from "../../../protocol/frames.ts";
 import { type ClientMessage, closeCodes, type Hello } from "../../../protocol/socket.ts";
-import { lacksRight } from "../../front.ts";
+import { flowFor, lacksRight } from "../../front.ts";
 import type { Traffic } from "../metrics.ts";
 import { toMessage } from "../sessions.ts";
 import { parseSignal } from "../signals.ts";
@@ -99,14 +99,14 @@ export class Connection {
 	}
 
 	async #open(hello: Hello): Promise<void> {
-		const { session, wire, limits, traffic } = this.#options;
+		const { session, principal, wire, limits, traffic } = this.#options;
 		const stream = hello.stream ?? randomUUID();
 		const [info, receipt] = await Promise.all([session.info(), session.receipt(stream, -1)]);
 		if (wire.ended.aborted) return;
 		const { oldest, end } = info.offsets;
 		// Resolved to a number here, so that `welcome` can't disagree with what follows.
 		const from = hello.since === "end" ? end : Math.min(hello.since, end);
-		const items = session.follow({ offset: from }, { flow: hello.flow, signal: wire.ended });
+		const items = session.follow({ offset: from }, { ...flowFor(principal, session, hello.flow), signal: wire.ended });
 		const control = new SocketControl(session, { wire, holder: this.#holder(stream), lease: info.lease });
 		const fail = (error: unknown) => this.#fail(error);
 		const refusal = this.#refusal(hello);
