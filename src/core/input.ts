@@ -7,7 +7,9 @@
  */
 
 import { Change } from "./change.ts";
+import type { Clock } from "./clock.ts";
 import { SessionError } from "./errors.ts";
+import { InputLedger, type InputStream } from "./ledger.ts";
 import type { Act, Origin, Receipt } from "./session.ts";
 
 /** How far a stream may be ahead of what the kernel took: the credit window. */
@@ -15,38 +17,39 @@ export const INPUT_WINDOW_BYTES: number = 128 * 1024;
 /** What may wait over all streams together, in bytes and in acts; at either bound nothing is accepted until the program reads. */
 const QUEUE_BYTES = 1024 * 1024;
 const QUEUE_ACTS = 10_000;
-/** How many streams are remembered; the one unused for longest is forgotten. Codex remembers as many write ids. */
-const MAX_STREAMS = 4096;
 /** Writes are handed over in pieces, so that receipts show progress on a large one. */
 const PIECE_BYTES = 16 * 1024;
 
-type InputStream = { next: number; written: number };
+export type InputQueueOptions = {
+	/** Carries out one act; resolves when it is done, rejects or throws when it can't be. */
+	readonly perform: (act: Act) => Promise<void> | void;
+	readonly clock: Clock;
+	/** Hears of anything that ended the input but the end of the program. */
+	readonly onFailure?: ((error: unknown) => void) | undefined;
+};
+
 type Entry = { readonly stream: InputStream; readonly act: Act | undefined; readonly units: number };
 
 export class InputQueue {
-	/** Carries out one act; resolves when it is done, rejects when nothing can be done any more. */
-	readonly #perform: (act: Act) => Promise<void> | void;
-	readonly #onFailure: (error: unknown) => void;
-	/** In the order of last use. */
-	readonly #streams = new Map<string, InputStream>();
+	readonly #options: InputQueueOptions;
+	readonly #ledger: InputLedger;
 	#queue: Entry[] = [];
 	#queuedUnits = 0;
 	#isRunning = false;
 	#isClosed = false;
 	readonly #change = new Change();
 
-	/** `onFailure` hears of anything that ended the input but the end of the program. */
-	constructor(perform: (act: Act) => Promise<void> | void, onFailure: (error: unknown) => void = () => {}) {
-		this.#perform = perform;
-		this.#onFailure = onFailure;
+	constructor(options: InputQueueOptions) {
+		this.#options = options;
+		this.#ledger = new InputLedger(options.clock);
 	}
 
 	/** Takes what is new of an act and fits the window; the receipt says how far that was. */
 	accept(act: Act, origin?: Origin): Receipt {
 		if (this.#isClosed) throw new SessionError("session_closed", "the program takes no more input");
-		const stream = origin ? this.#stream(origin.stream) : { next: 0, written: 0 };
 		const position = origin?.position ?? 0;
-		if (origin && position > stream.next) throw hole(origin, stream.next);
+		if (origin) checkPosition(origin, this.#ledger.find(origin.stream).next);
+		const stream = origin ? this.#ledger.use(origin.stream) : { next: 0, written: 0 };
 
 		const isNew = position + unitsOf(act) > stream.next;
 		if (act.kind === "write") {
@@ -56,16 +59,32 @@ export class InputQueue {
 			this.#enqueueAct(stream, act);
 		}
 		this.#run();
-		return receiptOf(stream);
+		return this.#receiptOf(stream);
 	}
 
-	/** Resolves once `written` of the stream has passed `after`, or nothing will be written any more. */
-	async receipt(name: string, after: number, signal?: AbortSignal): Promise<Receipt> {
-		for (;;) {
-			const stream = this.#streams.get(name) ?? { next: 0, written: 0 };
-			if (stream.written > after || this.#isClosed || signal?.aborted) return receiptOf(stream);
-			await this.#change.next(signal);
+	receipt(name: string): Receipt {
+		return this.#receiptOf(this.#ledger.find(name));
+	}
+
+	/** A stream's receipt, and again when it has changed; until nothing will be written any more. */
+	async *receipts(name: string, signal?: AbortSignal): AsyncGenerator<Receipt, void, void> {
+		const { stream, detach } = this.#ledger.attach(name);
+		try {
+			for (let last: Receipt | undefined; !signal?.aborted; ) {
+				const receipt = this.#receiptOf(stream);
+				if (!last || isNews(receipt, last)) {
+					last = receipt;
+					yield receipt;
+				} else if (this.#isClosed) return;
+				else await this.#change.next(signal);
+			}
+		} finally {
+			detach();
 		}
+	}
+
+	forget(name: string): void {
+		this.#ledger.forget(name);
 	}
 
 	/** The program is gone: what still waits is dropped, and `written` shows it. */
@@ -75,9 +94,15 @@ export class InputQueue {
 		this.#change.happen();
 	}
 
+	#receiptOf(stream: InputStream): Receipt {
+		return { next: stream.next, written: stream.written, room: this.#roomFor(stream) };
+	}
+
+	/** How many bytes of a stream would be accepted now. Other acts may go beyond the bytes' bounds. */
 	#roomFor(stream: InputStream): number {
-		if (this.#queue.length >= QUEUE_ACTS) return 0;
-		return Math.min(INPUT_WINDOW_BYTES - (stream.next - stream.written), QUEUE_BYTES - this.#queuedUnits);
+		if (this.#isClosed || this.#queue.length >= QUEUE_ACTS) return 0;
+		const room = Math.min(INPUT_WINDOW_BYTES - (stream.next - stream.written), QUEUE_BYTES - this.#queuedUnits);
+		return Math.max(0, room);
 	}
 
 	#enqueueBytes(stream: InputStream, bytes: Uint8Array): void {
@@ -89,16 +114,22 @@ export class InputQueue {
 
 	/** An act other than a write can't be taken in part, so it is accepted or refused, never left out silently. */
 	#enqueueAct(stream: InputStream, act: Act): void {
-		if (act.kind === "signal" && act.urgent === true) {
-			// It overtakes what waits, but its unit of the stream stays in line, so that `written` never counts past a hole.
-			void this.#perform(act);
-			this.#enqueue({ stream, act: undefined, units: 1 });
-			return;
-		}
 		if (this.#queue.length >= QUEUE_ACTS) {
 			throw new SessionError("limit_exceeded", "too much input is waiting for the program to read");
 		}
-		this.#enqueue({ stream, act, units: 1 });
+		if (act.kind === "signal" && act.urgent === true) {
+			this.#overtake(act);
+			// Its unit of the stream stays in line, so that `written` never counts past a hole, and counts in the bound.
+			this.#enqueue({ stream, act: undefined, units: 1 });
+		} else {
+			this.#enqueue({ stream, act, units: 1 });
+		}
+	}
+
+	/** Does an act before everything that waits. When it can't be done it is refused: nothing was taken of it then. */
+	#overtake(act: Act): void {
+		const done = this.#options.perform(act);
+		if (done !== undefined) done.catch((error: unknown) => this.#goesOnAfter(act, error));
 	}
 
 	#enqueue(entry: Entry): void {
@@ -117,15 +148,10 @@ export class InputQueue {
 		for (let entry = this.#queue.shift(); entry; entry = this.#queue.shift()) {
 			try {
 				// Acts that need no waiting are done in the same turn, so that a key press is not delayed by one.
-				const done = entry.act && this.#perform(entry.act);
+				const done = entry.act && this.#options.perform(entry.act);
 				if (done !== undefined) await done;
 			} catch (error) {
-				if (!isHarmless(entry.act, error)) {
-					// The process takes no more; who asked learns it from the log and from receipts that stop growing.
-					if (!(error instanceof SessionError)) this.#onFailure(error);
-					this.close();
-					break;
-				}
+				if (!this.#goesOnAfter(entry.act, error)) break;
 			}
 			entry.stream.written += entry.units;
 			this.#queuedUnits -= entry.units;
@@ -134,15 +160,12 @@ export class InputQueue {
 		this.#isRunning = false;
 	}
 
-	#stream(name: string): InputStream {
-		const stream = this.#streams.get(name) ?? { next: 0, written: 0 };
-		this.#streams.delete(name);
-		this.#streams.set(name, stream);
-		if (this.#streams.size > MAX_STREAMS) {
-			const [oldest] = this.#streams.keys();
-			if (oldest !== undefined) this.#streams.delete(oldest);
-		}
-		return stream;
+	#goesOnAfter(act: Act | undefined, error: unknown): boolean {
+		if (isHarmless(act, error)) return true;
+		// The process takes no more; who asked learns it from the log and from receipts that stop growing.
+		if (!(error instanceof SessionError)) this.#options.onFailure?.(error);
+		this.close();
+		return false;
 	}
 }
 
@@ -151,18 +174,29 @@ function isHarmless(act: Act | undefined, error: unknown): boolean {
 	return act?.kind === "signal" && error instanceof SessionError && error.code !== "session_closed";
 }
 
-function unitsOf(act: Act): number {
+/** Whether somebody who knows one receipt should hear of another: that there is less room, they notice themselves. */
+function isNews(receipt: Receipt, known: Receipt): boolean {
+	const isMore = receipt.next !== known.next || receipt.written !== known.written;
+	return isMore || (known.room === 0 && receipt.room > 0);
+}
+
+/** What an act takes of its stream. */
+export function unitsOf(act: Act): number {
 	return act.kind === "write" ? act.bytes.byteLength : 1;
 }
 
-function receiptOf(stream: InputStream): Receipt {
-	return { next: stream.next, written: stream.written };
-}
-
-function hole(origin: Origin, wanted: number): SessionError {
-	return new SessionError(
+function checkPosition({ stream, position }: Origin, next: number): void {
+	if (position <= next) return;
+	if (next === 0) {
+		throw new SessionError(
+			"invalid_argument",
+			`input stream "${stream}" is not known here: it has not begun, or was unused for so long that it is forgotten`,
+			{ hint: "begin a new stream at position 0" },
+		);
+	}
+	throw new SessionError(
 		"invalid_argument",
-		`input stream "${origin.stream}" continues at position ${wanted}, not at ${origin.position}`,
-		{ hint: `send again from position ${wanted}` },
+		`input stream "${stream}" continues at position ${next}, not at ${position}`,
+		{ hint: `send again from position ${next}` },
 	);
 }

@@ -45,7 +45,11 @@ export class LocalSession extends Session {
 		info: async () => this.#details(),
 		end: async () => this.log.end,
 		act: ({ act, options }) => this.#act(act, options),
-		receipt: ({ stream, after }, signal) => this.#input.receipt(stream, after, signal),
+		receipt: async ({ stream }) => this.#input.receipt(stream),
+		forgetStream: async ({ stream }) => {
+			this.#input.forget(stream);
+			return null;
+		},
 		acquire: async ({ holder, exclusive, take }) => this.#lease.acquire(holder, { exclusive, take }),
 		release: async ({ fence }) => this.#lease.release(fence),
 		leaseChange: ({ known }, signal) => this.#lease.differs(known, signal),
@@ -74,7 +78,11 @@ export class LocalSession extends Session {
 		this.#onFailure = options.onFailure;
 		this.#state = initialState(start.command.size);
 		this.#lastActivity = options.clock.monotonic();
-		this.#input = new InputQueue((act) => this.#perform(act), options.onFailure);
+		this.#input = new InputQueue({
+			perform: (act) => this.#perform(act),
+			clock: options.clock,
+			onFailure: options.onFailure,
+		});
 		this.log = new Log({
 			clock: options.clock,
 			memoryBytes: start.spec.retention.memoryBytes,
@@ -94,6 +102,10 @@ export class LocalSession extends Session {
 	follow(start: Start, options?: FollowOptions): Cursor {
 		this.#attachments++;
 		return follow(this.log, start, { ...options, onClose: () => this.#attachments-- });
+	}
+
+	receipts(stream: string, signal?: AbortSignal): AsyncIterable<Receipt> {
+		return this.#input.receipts(stream, signal);
 	}
 
 	ask<Name extends Operation>(question: Question<Name>, signal?: AbortSignal): Promise<Operations[Name]["answer"]> {

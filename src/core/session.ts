@@ -63,7 +63,7 @@ export type Act =
 	  }
 	| { readonly kind: "eof" };
 
-/** Which act this is, so that a repeated one is recognised; without it an act counts as new. */
+/** Which act this is, so that a repeat is recognised, for an hour after the stream was last used; without it an act counts as new. */
 export type Origin = {
 	readonly stream: string;
 	readonly position: number;
@@ -75,7 +75,12 @@ export type ActOptions = {
 };
 
 /** How far an input stream has come: `next` is the position wanted, `written` what the kernel took. */
-export type Receipt = { readonly next: number; readonly written: number };
+export type Receipt = {
+	readonly next: number;
+	readonly written: number;
+	/** How many bytes of it would be accepted now: what its window holds, unless other streams fill the queue. */
+	readonly room: number;
+};
 
 /** Who may write. The fence grows with each change of hands; an act under an older one is refused. */
 export type Lease = {
@@ -97,7 +102,10 @@ export type Operations = {
 	/** Where the next event will stand. */
 	end: { readonly asks: unknown; readonly answer: Mark };
 	act: { readonly asks: { readonly act: Act; readonly options: ActOptions }; readonly answer: Receipt };
-	receipt: { readonly asks: { readonly stream: string; readonly after: number }; readonly answer: Receipt };
+	/** How far an input stream is now. */
+	receipt: { readonly asks: { readonly stream: string }; readonly answer: Receipt };
+	/** Nobody will come back to this stream, so that no repeat of it need be recognised. */
+	forgetStream: { readonly asks: { readonly stream: string }; readonly answer: null };
 	acquire: {
 		readonly asks: { readonly holder: string; readonly exclusive: boolean; readonly take: boolean };
 		readonly answer: Lease;
@@ -148,6 +156,12 @@ export abstract class Session {
 	abstract watch(listener: (state: State) => void): () => void;
 	/** Everything from `start` on, then what happens, until the log's last event. Ends early only by the signal, or by an error for a lossless cursor that stood still at the bound. */
 	abstract follow(start: Start, options?: FollowOptions): AsyncIterable<Item>;
+	/**
+	 * How far an input stream is now, and again whenever that has changed or there is room after there was none;
+	 * several changes may become one. Ends when nothing will be written any more, or by the signal. The
+	 * stream is not forgotten meanwhile.
+	 */
+	abstract receipts(stream: string, signal?: AbortSignal): AsyncIterable<Receipt>;
 	/** The signal ends the wait of a question that is answered by a change. */
 	abstract ask<Name extends Operation>(
 		question: Question<Name>,
@@ -167,9 +181,12 @@ export abstract class Session {
 		return this.ask<"act">({ do: "act", act, options });
 	}
 
-	/** Resolves once `written` has passed `after`, or nothing can be written any more. */
-	receipt(stream: string, after: number, signal?: AbortSignal): Promise<Receipt> {
-		return this.ask<"receipt">({ do: "receipt", stream, after }, signal);
+	receipt(stream: string): Promise<Receipt> {
+		return this.ask<"receipt">({ do: "receipt", stream });
+	}
+
+	async forgetStream(stream: string): Promise<void> {
+		await this.ask<"forgetStream">({ do: "forgetStream", stream });
 	}
 
 	/** Gets control: with `take` from whoever has it, else only if nobody has it exclusively. */

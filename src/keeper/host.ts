@@ -91,6 +91,14 @@ export class Host {
 		}
 	}
 
+	async #receipt(call: Extract<Question, { do: "receipt" }>, signal: AbortSignal): Promise<Receipt> {
+		const session = this.#existing();
+		for await (const receipt of session.receipts(call.stream, signal)) {
+			if (receipt.written > call.after || (call.isCrowded === true && receipt.room > 0)) return receipt;
+		}
+		return session.receipt(call.stream);
+	}
+
 	follow(call: Follow, signal: AbortSignal): AsyncIterable<Item> {
 		const { start, flow } = call;
 		return this.#existing().follow(start, flow === null ? { signal } : { signal, flow });

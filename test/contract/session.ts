@@ -1,6 +1,8 @@
 /** The suite that every kind of session passes, with real programs. */
 
+import { createHash } from "node:crypto";
 import { beforeEach, describe, expect, test } from "vitest";
+import { offer } from "../../src/core/offer.ts";
 import type { Session, SessionStart } from "../../src/core/session.ts";
 import type { State } from "../../src/core/state.ts";
 import { brief, eventually, itemsUntil, outputUntil, textOf, write } from "../helpers/reading.ts";
@@ -100,6 +102,52 @@ export function sessionContract(where: string, open: () => Promise<(start: Sessi
 			expect(written).toBeLessThan(next);
 			await session.kill({ signal: "SIGKILL" });
 			expect(session.state.status).toBe("closed");
+		});
+
+		test("takes input of any size, in parts, and says when the program's side has all of it", async () => {
+			const session = await start(startOf(["/usr/bin/sha256sum"], { mode: "pipe" }));
+			const bytes = Buffer.alloc(3 * 1024 * 1024);
+			for (let at = 0; at < bytes.length; at += 4) bytes.writeUInt32BE(at, at);
+			const origin = { stream: "s", position: 0 };
+			const receipt = await offer(session, { kind: "write", bytes }, { origin, until: "written" });
+			expect(receipt).toMatchObject({ next: bytes.length, written: bytes.length });
+			// All of it is a repeat now.
+			await offer(session, { kind: "write", bytes }, { origin, until: "written" });
+			await session.act({ kind: "eof" });
+			const digest = createHash("sha256").update(bytes).digest("hex");
+			expect(textOf(await itemsUntil(session, { offset: 0 }))).toBe(`${digest}  -\n`);
+		});
+
+		test("leaves off offering when it is told to, and says how far it came", async () => {
+			const session = await start(startOf(["/bin/sleep", "1000"], { mode: "pipe" }));
+			const controller = new AbortController();
+			const { signal } = controller;
+			const origin = { stream: "s", position: 0 };
+			const write = { kind: "write", bytes: new Uint8Array(1024 * 1024) } as const;
+			const offered = offer(session, write, { origin, until: "accepted", signal });
+			await eventually("a full window", async () => (await session.receipt("s")).room === 0);
+			controller.abort();
+			const { next } = await offered;
+			expect(next).toBeGreaterThanOrEqual(128 * 1024);
+			expect(next).toBeLessThan(1024 * 1024);
+			await session.kill({ signal: "SIGKILL" });
+			await expect(offer(session, write, { origin, until: "written" })).rejects.toMatchObject({
+				code: "session_closed",
+			});
+		});
+
+		test("gives room to every stream in the end, and nobody need ask for it again and again", async () => {
+			// Reads nothing until it is signalled.
+			const script = "trap : USR1; sleep 1000 >/dev/null & printf R; wait; head -c 4194304 | wc -c";
+			const session = await start(startOf(["/bin/sh", "-c", script], { mode: "pipe" }));
+			await outputUntil(session, /R/);
+			const write = { kind: "write", bytes: new Uint8Array(256 * 1024) } as const;
+			const send = (stream: string) => offer(session, write, { origin: { stream, position: 0 }, until: "accepted" });
+			const sent = Promise.all(Array.from({ length: 16 }, (_, stream) => send(`s${stream}`)));
+			await eventually("a full queue", async () => (await session.receipt("late")).room === 0);
+			await session.act({ kind: "signal", signal: "SIGUSR1", urgent: true });
+			for (const receipt of await sent) expect(receipt).toMatchObject({ next: 256 * 1024 });
+			expect(textOf(await itemsUntil(session, { offset: 0 }))).toMatch(/^R *4194304\n$/);
 		});
 
 		test.each([

@@ -107,7 +107,8 @@ describe("a session in a keeper", () => {
 			code: "invalid_argument",
 			message: expect.stringContaining("position 5"),
 		});
-		expect(await again.receipt("s", 4)).toEqual({ next: 5, written: 5 });
+		for await (const { written } of again.receipts("s")) if (written === 5) break;
+		expect(await again.receipt("s")).toMatchObject({ next: 5, written: 5 });
 		expect(await outputUntil(again, /e/)).toBe("Rabcde");
 	});
 

@@ -1,11 +1,11 @@
 /** Keys, sizes, signals and the end of input over HTTP: the same ordered queue as bytes. */
 
 import { SessionError } from "../../core/errors.ts";
-import type { Act, Receipt } from "../../core/session.ts";
+import type { Act } from "../../core/session.ts";
 import { encodeKey } from "../../protocol/keys.ts";
-import { inputKeyHeader } from "../../protocol/messages.ts";
+import { type InputReceipt, inputKeyHeader } from "../../protocol/messages.ts";
 import type { Hosting } from "../front.ts";
-import { deliver, parseKey } from "./input.ts";
+import { deliver, parseKey, toMessage } from "./input.ts";
 import { idParams, inputReceipt, resize, sendKeys, sendSignal } from "./messages.ts";
 import type { Traffic } from "./metrics.ts";
 import { findSession, type NativeApp, type NativeOptions, patienceOf } from "./request.ts";
@@ -23,7 +23,7 @@ export function addActs(app: NativeApp, { sessions }: NativeOptions, hosting: Ho
 			config: { ...config, summary: "Press keys, or type text" },
 			schema: { params: idParams, body: sendKeys, response },
 		},
-		async (request, reply): Promise<Receipt> => {
+		async (request, reply): Promise<InputReceipt> => {
 			const session = findSession(sessions, request);
 			const bytes = Buffer.concat(request.body.keys.map(encoded));
 			const origin = parseKey(request.headers[inputKeyHeader]);
@@ -42,10 +42,10 @@ export function addActs(app: NativeApp, { sessions }: NativeOptions, hosting: Ho
 		app.post<{ Params: { id: string }; Body: Body }>(
 			`/v1/sessions/:id/${name}`,
 			{ config: { ...config, summary: options.summary }, schema: { params: idParams, response, ...options.schema } },
-			async (request): Promise<Receipt> => {
+			async (request): Promise<InputReceipt> => {
 				const session = findSession(sessions, request);
 				const origin = parseKey(request.headers[inputKeyHeader]);
-				return session.act(toAct(request.body as Body), origin ? { origin } : {});
+				return toMessage(await session.act(toAct(request.body as Body), origin ? { origin } : {}));
 			},
 		);
 	add<{ cols: number; rows: number }>(

@@ -1,17 +1,15 @@
 /** Input over HTTP: bytes go in whole and in order, and a repeated request is recognised by its key. */
 
 import { randomUUID } from "node:crypto";
-import { setTimeout as sleep } from "node:timers/promises";
 import { SessionError } from "../../core/errors.ts";
+import { INPUT_WINDOW_BYTES } from "../../core/input.ts";
+import { offer } from "../../core/offer.ts";
 import type { Origin, Receipt, Session } from "../../core/session.ts";
-import { inputKeyHeader } from "../../protocol/messages.ts";
+import { type InputReceipt, inputKeyHeader } from "../../protocol/messages.ts";
 import type { Hosting } from "../front.ts";
 import { idParams, inputQuery, inputReceipt } from "./messages.ts";
 import type { Traffic } from "./metrics.ts";
 import { findSession, type NativeApp, type NativeOptions, patienceOf } from "./request.ts";
-
-/** How often to ask again when other streams fill the queue, which our own receipts say nothing about. */
-const CROWDED_MS = 50;
 
 export function addInput(app: NativeApp, { sessions }: NativeOptions, hosting: Hosting, traffic: Traffic): void {
 	app.addContentTypeParser("application/octet-stream", { parseAs: "buffer" }, (_request, body, done) =>
@@ -24,7 +22,7 @@ export function addInput(app: NativeApp, { sessions }: NativeOptions, hosting: H
 			config: { policy: "operate", summary: "Type or write bytes", takes: "application/octet-stream" },
 			schema: { params: idParams, querystring: inputQuery, response: { 200: inputReceipt } },
 		},
-		async (request, reply): Promise<Receipt> => {
+		async (request, reply): Promise<InputReceipt> => {
 			const session = findSession(sessions, request);
 			const bytes = bytesOf(request.body);
 			const origin = parseKey(request.headers[inputKeyHeader]);
@@ -44,38 +42,39 @@ export function addInput(app: NativeApp, { sessions }: NativeOptions, hosting: H
 export type Delivery = { readonly bytes: Uint8Array; readonly origin: Origin | undefined; readonly isWaiting: boolean };
 
 /** Offers the bytes until all are accepted or, when asked to, written. */
-export async function deliver(session: Session, delivery: Delivery, signal: AbortSignal): Promise<Receipt> {
+export async function deliver(session: Session, delivery: Delivery, signal: AbortSignal): Promise<InputReceipt> {
+	const { bytes, origin, isWaiting } = delivery;
+	if (origin) return toMessage(await whole(session, delivery, origin, signal));
+	let first: InputReceipt = { next: 0, written: 0 };
+	if (!isWaiting) {
+		// Most input is short and fits at once: no need for a stream.
+		first = await session.act({ kind: "write", bytes: bytes.subarray(0, INPUT_WINDOW_BYTES) });
+		if (first.next >= bytes.byteLength) return toMessage(first);
+	}
+	const stream = randomUUID();
+	try {
+		const rest = { ...delivery, bytes: bytes.subarray(first.next) };
+		const { next, written } = await whole(session, rest, { stream, position: 0 }, signal);
+		// It was in line behind the first part.
+		return { next: first.next + next, written: written > 0 ? first.next + written : first.written };
+	} finally {
+		// Nobody else knows its name. Should this fail, it is forgotten with time.
+		session.forgetStream(stream).catch(() => {});
+	}
+}
+
+export function toMessage({ next, written }: InputReceipt): InputReceipt {
+	return { next, written };
+}
+
+async function whole(session: Session, delivery: Delivery, origin: Origin, signal: AbortSignal): Promise<Receipt> {
 	const { bytes, isWaiting } = delivery;
-	if (!delivery.origin && !isWaiting) {
-		// Most input is short and fits at once: no need for the session to remember a stream for it.
-		const receipt = await session.act({ kind: "write", bytes });
-		if (receipt.next >= bytes.byteLength) return receipt;
-		const rest = bytes.subarray(receipt.next);
-		const origin = { stream: randomUUID(), position: 0 };
-		const last = await deliver(session, { bytes: rest, origin, isWaiting }, signal);
-		return { next: last.next + receipt.next, written: last.written + receipt.next };
-	}
-	const origin = delivery.origin ?? { stream: randomUUID(), position: 0 };
+	const until = isWaiting ? "written" : "accepted";
+	const receipt = await offer(session, { kind: "write", bytes }, { origin, until, signal });
 	const end = origin.position + bytes.byteLength;
-	for (;;) {
-		const receipt = await session.act({ kind: "write", bytes }, { origin });
-		if (receipt.next >= end) return isWaiting ? written(session, origin.stream, end, signal) : receipt;
-		await room(session, origin.stream, receipt, signal);
-		if (signal.aborted) throw interrupted(receipt.next - origin.position, bytes.byteLength);
-	}
-}
-
-/** Resolves when it makes sense to offer more. */
-async function room(session: Session, stream: string, { next, written }: Receipt, signal: AbortSignal): Promise<void> {
-	if (next > written) await session.receipt(stream, written, signal);
-	else await sleep(CROWDED_MS, undefined, { signal }).catch(() => undefined);
-}
-
-async function written(session: Session, stream: string, end: number, signal: AbortSignal): Promise<Receipt> {
-	const receipt = await session.receipt(stream, end - 1, signal);
-	if (receipt.written >= end) return receipt;
-	if (signal.aborted) throw interrupted(receipt.next, end);
-	throw new SessionError("session_closed", `the program ended; it took the input up to position ${receipt.written}`);
+	if ((isWaiting ? receipt.written : receipt.next) < end)
+		throw interrupted(receipt.next - origin.position, bytes.byteLength);
+	return receipt;
 }
 
 function interrupted(accepted: number, total: number): SessionError {

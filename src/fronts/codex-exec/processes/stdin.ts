@@ -2,13 +2,12 @@
 
 import { Change } from "../../../core/change.ts";
 import { SessionError } from "../../../core/errors.ts";
+import { offer } from "../../../core/offer.ts";
 import type { Session } from "../../../core/session.ts";
 import type { ExecLimits } from "../limits.ts";
 
 /** The input stream of the core's ledger that is ours. */
 const STREAM = "codex";
-/** Others may fill the core's queue, and their progress wakes nobody here: we look again after this long. */
-const LOOK_AGAIN_MS = 100;
 
 export class Stdin {
 	readonly #session: Session;
@@ -99,14 +98,9 @@ export class Stdin {
 		}
 	}
 
-	/** The core accepts what fits its window, and says how far that was. */
 	async #give(bytes: Uint8Array): Promise<void> {
-		for (let rest = bytes; rest.byteLength > 0; ) {
-			const origin = { stream: STREAM, position: this.#position };
-			const { next, written } = await this.#session.act({ kind: "write", bytes: rest }, { origin });
-			rest = rest.subarray(next - this.#position);
-			this.#position = next;
-			if (rest.byteLength > 0) await this.#session.receipt(STREAM, written, AbortSignal.timeout(LOOK_AGAIN_MS));
-		}
+		const origin = { stream: STREAM, position: this.#position };
+		const { next } = await offer(this.#session, { kind: "write", bytes }, { origin, until: "accepted" });
+		this.#position = next;
 	}
 }

@@ -101,7 +101,7 @@ export class Connection {
 	async #open(hello: Hello): Promise<void> {
 		const { session, principal, wire, limits, traffic } = this.#options;
 		const stream = hello.stream ?? randomUUID();
-		const [info, receipt] = await Promise.all([session.info(), session.receipt(stream, -1)]);
+		const [info, receipt] = await Promise.all([session.info(), session.receipt(stream)]);
 		if (wire.ended.aborted) return;
 		const { oldest, end } = info.offsets;
 		// Resolved to a number here, so that `welcome` can't disagree with what follows.
@@ -121,6 +121,10 @@ export class Connection {
 		});
 		this.#parts = { output, input, control };
 		if (!refusal) inBackground(input.watch());
+		if (hello.stream === undefined) {
+			// Nobody can come back to a stream without a name.
+			wire.ended.addEventListener("abort", () => inBackground(session.forgetStream(stream)), { once: true });
+		}
 		inBackground(control.watch());
 		for (const received of this.#early.splice(0)) this.receive(received.data, received.isBinary);
 		await output.run(items);

@@ -1,7 +1,8 @@
 /** Input over a WebSocket: acts are offered to the session one after the other, and receipts say how far it came. */
 
 import { SessionError } from "../../../core/errors.ts";
-import type { Act, Receipt, Session } from "../../../core/session.ts";
+import type { Act, Session } from "../../../core/session.ts";
+import type { InputReceipt } from "../../../protocol/messages.ts";
 import type { Traffic } from "../metrics.ts";
 import type { SocketControl } from "./control.ts";
 import type { SocketLimits } from "./limits.ts";
@@ -14,7 +15,7 @@ export type SocketInputOptions = {
 	readonly control: SocketControl;
 	readonly stream: string;
 	/** As it was when the connection began. */
-	readonly receipt: Receipt;
+	readonly receipt: InputReceipt;
 	/** Why this connection may not write, if so. */
 	readonly refusal: SessionError | undefined;
 	readonly fail: (error: unknown) => void;
@@ -28,7 +29,8 @@ export class SocketInput {
 	#jobs: Job[] = [];
 	#waitingBytes = 0;
 	#isRunning = false;
-	#receipt: Receipt;
+	/** As far as the client was told. */
+	#receipt: InputReceipt;
 
 	constructor(session: Session, options: SocketInputOptions) {
 		this.#session = session;
@@ -57,11 +59,8 @@ export class SocketInput {
 	/** Sends a receipt whenever the kernel took more, until nothing can be written any more. */
 	async watch(): Promise<void> {
 		const { stream, wire } = this.#options;
-		for (let { written } = this.#receipt; !wire.ended.aborted; ) {
-			const receipt = await this.#session.receipt(stream, written, wire.ended);
-			if (receipt.written <= written) return;
-			written = receipt.written;
-			this.#acknowledge(receipt);
+		for await (const receipt of this.#session.receipts(stream, wire.ended)) {
+			if (receipt.written > this.#receipt.written) this.#acknowledge(receipt);
 		}
 	}
 
@@ -109,11 +108,11 @@ export class SocketInput {
 
 	/** Where a refused act must go on: at its own place, unless the stream never came that far. */
 	async #wanted(position: number): Promise<number> {
-		const receipt = await this.#session.receipt(this.#options.stream, -1).catch(() => undefined);
+		const receipt = await this.#session.receipt(this.#options.stream).catch(() => undefined);
 		return Math.min(position, receipt?.next ?? position);
 	}
 
-	#acknowledge(receipt: Receipt): void {
+	#acknowledge(receipt: InputReceipt): void {
 		// Two answers may overtake each other; a receipt never goes back.
 		this.#receipt = {
 			next: Math.max(this.#receipt.next, receipt.next),

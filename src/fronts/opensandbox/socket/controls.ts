@@ -35,7 +35,7 @@ export class Controls {
 		const wire = this.#wire;
 		const fence = await acquire(session, stream);
 		if (fence !== undefined) this.#lease = { session, fence };
-		const receipt = await session.receipt(stream, -1);
+		const receipt = await session.receipt(stream);
 		await greet();
 		const onFailure = (reason: string) => void this.#inputFailed(session, reason);
 		const input = new ProgramInput({ session, wire, stream, receipt, fence, onFailure });

@@ -6,6 +6,8 @@
  */
 
 import { SessionError } from "../../../core/errors.ts";
+import { unitsOf } from "../../../core/input.ts";
+import { offer } from "../../../core/offer.ts";
 import type { Act, Receipt, Session } from "../../../core/session.ts";
 import type { Wire } from "./wire.ts";
 
@@ -78,32 +80,24 @@ export class ProgramInput {
 	async #offer(act: Act): Promise<void> {
 		const { session, stream, fence, wire } = this.#options;
 		const origin = { stream, position: this.#position };
-		this.#offered = this.#position + (act.kind === "write" ? act.bytes.byteLength : 1);
-		for (;;) {
-			const { next, written } = await session.act(act, { origin, ...(fence === undefined ? {} : { fence }) });
-			if (next >= this.#offered) break;
-			if (wire.ended.aborted) {
-				// Nobody waits for a program that does not read, once the client has gone.
-				this.#waiting.length = 0;
-				return;
-			}
-			await session.receipt(stream, written, wire.ended);
-		}
-		this.#position = this.#offered;
+		this.#offered = this.#position + unitsOf(act);
+		const { next } = await offer(session, act, { origin, fence, until: "accepted", signal: wire.ended });
+		this.#position = Math.min(next, this.#offered);
+		// Nobody waits for a program that does not read, once the client has gone.
+		if (next < this.#offered) this.#waiting.length = 0;
 	}
 
 	/** What was accepted may still fail to be written: the stream then stands still before its end. */
 	async #watch(): Promise<void> {
 		const { session, stream, wire, receipt } = this.#options;
-		for (let { written } = receipt; ; ) {
-			const now = await session.receipt(stream, written, wire.ended).catch(() => undefined);
-			if (!now || wire.ended.aborted) return;
-			if (now.written <= written) {
-				if (written < this.#offered) this.#fail("the program takes no more input");
-				return;
-			}
-			written = now.written;
+		let { written } = receipt;
+		try {
+			for await (const now of session.receipts(stream, wire.ended)) written = now.written;
+		} catch {
+			// The session can't be reached, which its output tells better.
+			return;
 		}
+		if (written < this.#offered) this.#fail("the program takes no more input");
 	}
 
 	#fail(reason: string): void {
@@ -114,5 +108,5 @@ export class ProgramInput {
 }
 
 function costOf(act: Act): number {
-	return ACT_BYTES + (act.kind === "write" ? act.bytes.byteLength : 0);
+	return ACT_BYTES + unitsOf(act);
 }
