@@ -59,12 +59,15 @@ type Origin = { readonly stream: string; readonly position: number };
 
 /** How much input goes into one request: less than a server's limit. */
 const PIECE_BYTES = limits.bodyBytes / 2;
+/** After a rest as long as this our writes begin a new stream: the server may forget an old one after an hour. */
+const STREAM_REST_MS = 30 * 60 * 1000;
 
 export class Session {
 	readonly id: string;
 	readonly #transport: Transport;
 	/** Where our own writes go that name no stream. */
 	#own: Origin = { stream: newStreamId(), position: 0 };
+	#lastWriteAt = 0;
 	#lastWrite: Promise<unknown> = Promise.resolve();
 
 	constructor(transport: Transport, id: string) {
@@ -159,11 +162,13 @@ export class Session {
 		if (options.stream !== undefined && options.position !== undefined) {
 			return this.#send(bytes, { stream: options.stream, position: options.position }, options);
 		}
-		const origin = this.#own;
+		const isRested = performance.now() - this.#lastWriteAt > STREAM_REST_MS;
+		const origin = isRested ? { stream: newStreamId(), position: 0 } : this.#own;
 		// Until it is known to have arrived, what follows must not count on it: a failure starts a new stream.
 		this.#own = { stream: newStreamId(), position: 0 };
 		const receipt = await this.#send(bytes, origin, options);
 		this.#own = { stream: origin.stream, position: receipt.next };
+		this.#lastWriteAt = performance.now();
 		return receipt;
 	}
 

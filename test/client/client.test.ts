@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { type Client, connect, follow, HawserError, type Output } from "../../src/client/index.ts";
 import { startTestServer, type TestServer, TOKEN } from "../fronts/native/test-server.ts";
 
@@ -33,6 +33,35 @@ describe("sessions", () => {
 		});
 		await session.remove();
 		await expect(client.sessions.get(session.id)).rejects.toMatchObject({ code: "session_not_found", status: 404 });
+	});
+
+	it("are written to in a new stream after a long rest, since the server may have forgotten the old one", async () => {
+		const keys: string[] = [];
+		const noting: typeof fetch = (input, init) => {
+			const key = new Headers(init?.headers).get("idempotency-key");
+			if (key !== null) keys.push(key);
+			return fetch(input, init);
+		};
+		const resting = connect({ url: server.url, token: TOKEN, fetch: noting });
+		const session = await resting.sessions.create({ argv: ["cat"], mode: "pipe" });
+		const minutes = (count: number) => {
+			const past = performance.now();
+			vi.spyOn(performance, "now").mockImplementation(() => past + count * 60_000);
+		};
+		try {
+			await session.write("a");
+			minutes(29);
+			await session.write("b");
+			minutes(31);
+			await session.write("c");
+		} finally {
+			vi.restoreAllMocks();
+		}
+		const [first, second, third] = keys.map((key) => key.split(":"));
+		expect([first?.[1], second?.[1], third?.[1]]).toEqual(["0", "1", "0"]);
+		expect(second?.[0]).toBe(first?.[0]);
+		expect(third?.[0]).not.toBe(first?.[0]);
+		await session.remove();
 	});
 
 	it("fail with the server's words", async () => {
