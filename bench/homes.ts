@@ -113,6 +113,7 @@ function keepersOn(directory: string, generation: number, spares: number): Keepe
 		generation,
 		spares,
 		fsync: "interval",
+		maxDiskBytes: 2 ** 40,
 		clock: systemClock,
 		newEpoch: () => randomBytes(8).toString("hex"),
 		logFile: join(directory, "keepers.log"),

@@ -33,8 +33,8 @@ export interface Followable {
 	seqAt(offset: number): number;
 	/** Resolves when the log has grown or a hold has failed, or when the signal aborts. */
 	changed(signal?: AbortSignal): Promise<void>;
-	/** A way to what memory no longer has, if there is one. */
-	reader(): ArchiveReader | undefined;
+	/** A way to what memory no longer has, if there is one. When the signal aborts, a read that waits ends. */
+	reader(signal: AbortSignal): ArchiveReader | undefined;
 	/** Makes every event from `seq` on stay readable, at the price of pausing the program, until released. */
 	hold(seq: number): Hold;
 }
@@ -75,6 +75,7 @@ export class Cursor implements AsyncIterableIterator<Item, void, void> {
 	#offset: number | undefined;
 	/** How far behind a live reader may be: it may always read the past that it asked for. */
 	#allowance = Number.POSITIVE_INFINITY;
+	#wasInMemory = false;
 	/** Events that were read, and how many of them were given out. */
 	#batch: readonly Event[] = [];
 	#given = 0;
@@ -196,6 +197,7 @@ export class Cursor implements AsyncIterableIterator<Item, void, void> {
 			if (skipped) return skipped;
 
 			const seq = this.#seqInMemory();
+			this.#wasInMemory ||= seq !== undefined;
 			let events = seq === undefined ? await this.#archived() : [];
 			// While the archive was read, what it lacked may have become readable in memory and nowhere else.
 			if (events.length === 0) events = log.peek(seq ?? log.memoryOldest.seq, BATCH_BYTES);
@@ -214,7 +216,7 @@ export class Cursor implements AsyncIterableIterator<Item, void, void> {
 
 	/** The events at the cursor's place that only the archive has, if it does. */
 	async #archived(): Promise<readonly Event[]> {
-		this.#reader ??= this.#log.reader();
+		this.#reader ??= this.#log.reader(this.#over.signal);
 		return this.#reader ? this.#reader.read(this.#place, BATCH_BYTES) : [];
 	}
 
@@ -266,7 +268,9 @@ export class Cursor implements AsyncIterableIterator<Item, void, void> {
 		const behind = this.#log.end.offset - from;
 		if (this.#allowance === Number.POSITIVE_INFINITY) this.#allowance = behind + LIVE_WINDOW_BYTES;
 		if (behind <= LIVE_WINDOW_BYTES) this.#allowance = LIVE_WINDOW_BYTES;
-		if (behind <= this.#allowance) return undefined;
+		// Once it was at the newest output, what memory no longer has is further behind than it may be, too.
+		const isOutrun = this.#wasInMemory && this.#seqInMemory() === undefined;
+		if (behind <= this.#allowance && !isOutrun) return undefined;
 		const [event] = this.#log.peek(this.#log.seqAt(this.#log.end.offset - LIVE_KEEP_BYTES), 1);
 		if (!event || event.offset <= from) return undefined;
 		this.#place = { seq: event.seq };

@@ -13,5 +13,7 @@ export function inProcess(options: {
 	return {
 		start: (start) => LocalSession.start(start, options),
 		forget: async () => {},
+		// It keeps nothing but what its sessions have in memory.
+		excessBytes: async () => 0,
 	};
 }

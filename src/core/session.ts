@@ -43,6 +43,8 @@ export type SessionInfo = SessionSpec &
 		readonly attachments: number;
 		readonly lease: Lease;
 		readonly terminal: TerminalState | null;
+		/** Whoever keeps it does not answer now: all this is what was last known. */
+		readonly unreachable?: true;
 	};
 
 export type FollowOptions = {
@@ -152,7 +154,7 @@ export abstract class Session {
 
 	/** As far as it is known here: never ahead of what a cursor yields, and behind it for moments only. */
 	abstract get state(): State;
-	/** Calls back in the same turn as `state` changes, until the returned function is called; after a broken link perhaps with what was known. */
+	/** Calls back in the same turn as `state` changes, until the returned function is called. */
 	abstract watch(listener: (state: State) => void): () => void;
 	/** Everything from `start` on, then what happens, until the log's last event. Ends early only by the signal, or by an error for a lossless cursor that stood still at the bound. */
 	abstract follow(start: Start, options?: FollowOptions): AsyncIterable<Item>;

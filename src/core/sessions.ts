@@ -11,8 +11,11 @@ export interface Sessions {
 	get(id: string): Session | undefined;
 	/** Newest last. */
 	list(): readonly Session[];
-	/** Kills the tree if it runs, then forgets the session and everything kept of it. */
-	remove(id: string, by?: string): Promise<void>;
+	/**
+	 * Kills the tree if it runs, then forgets the session and everything kept of it. With `force`, also when whoever
+	 * keeps it does not answer: the keeper is ended then, and the tree is killed without being asked first.
+	 */
+	remove(id: string, options?: { readonly by?: string | undefined; readonly force?: boolean }): Promise<void>;
 	/** Forgets a session that has ended, and everything kept of it. What its program left behind lives on. */
 	forget(id: string): Promise<void>;
 	/** Calls back in the same turn as a session is created, changes its state or is removed, until the returned function is called. */
@@ -24,9 +27,17 @@ export type SessionsChange = { readonly kind: "created" | "changed" | "removed";
 /** Where sessions live: starts them there, and forgets what was kept of them. */
 export interface Home {
 	start(start: SessionStart): Promise<Session>;
-	/** Called once the session has ended. Nothing of one that was killed may be left; of others, whatever lives on may. */
-	forget(session: Session, how: { readonly isKilled: boolean }): Promise<void>;
+	/** Called once the session has ended, or by force. Nothing of one that was killed may be left; of others, whatever lives on may. */
+	forget(session: Session, how: Forgetting): Promise<void>;
+	/** By how much what is kept of all sessions is too large for one more; zero or less if it is not. */
+	excessBytes(): Promise<number>;
 }
+
+export type Forgetting = {
+	readonly isKilled: boolean;
+	/** Whoever keeps it need not agree. */
+	readonly isForced?: boolean;
+};
 
 export type LocalSessionsOptions = {
 	/** For sessions that outlive the server, and for those that need not. */
@@ -71,7 +82,9 @@ export class LocalSessions implements Sessions {
 		this.#starting.push(start.spec.workspace);
 		if (name !== null) this.#startingNames.add(name);
 		try {
-			const session = await this.#homeOf(start.spec.durable).start(start);
+			const home = this.#homeOf(start.spec.durable);
+			await this.#makeRoom(home);
+			const session = await home.start(start);
 			this.adopt(session);
 			this.#watchers.tell({ kind: "created", session });
 			this.#forgetOldest();
@@ -90,11 +103,12 @@ export class LocalSessions implements Sessions {
 		return [...this.#sessions.values()].sort((a, b) => a.spec.createdAt - b.spec.createdAt);
 	}
 
-	async remove(id: string, by?: string): Promise<void> {
+	async remove(id: string, { by, force = false }: Parameters<Sessions["remove"]>[1] = {}): Promise<void> {
 		const session = this.#sessions.get(id);
 		if (!session) return;
-		await session.kill({ reason: "killed", ...(by === undefined ? {} : { by }) });
-		await this.#drop(session, { isKilled: true });
+		const isAsked = !force || !session.spec.durable;
+		if (isAsked) await session.kill({ reason: "killed", ...(by === undefined ? {} : { by }) });
+		await this.#drop(session, { isKilled: true, isForced: !isAsked });
 	}
 
 	async forget(id: string): Promise<void> {
@@ -112,7 +126,7 @@ export class LocalSessions implements Sessions {
 		await Promise.all(transient.map((session) => session.kill({ reason: "killed", by: "server" })));
 	}
 
-	async #drop(session: Session, how: { readonly isKilled: boolean }): Promise<void> {
+	async #drop(session: Session, how: Forgetting): Promise<void> {
 		// Two may do so at once, and wait for the same end.
 		if (this.#sessions.delete(session.id)) this.#watchers.tell({ kind: "removed", session });
 		await this.#homeOf(session.spec.durable).forget(session, how);
@@ -141,6 +155,21 @@ export class LocalSessions implements Sessions {
 		throw new SessionError("session_exists", `a running session is named "${name}" already`, {
 			hint: "choose another name, or end that session",
 		});
+	}
+
+	/** Forgets the oldest ended sessions until what is kept leaves room for one more. */
+	async #makeRoom(home: Home): Promise<void> {
+		for (let excess = await home.excessBytes(); excess > 0; excess = await home.excessBytes()) {
+			const oldest = this.list().find(
+				(session) => isEnded(session.state) && this.#homeOf(session.spec.durable) === home,
+			);
+			if (!oldest) {
+				throw new SessionError("limit_exceeded", `what is kept of sessions takes ${excess} bytes more than it may`, {
+					hint: "end some of those that run, ask for one that is not durable, or start the server with a higher --max-disk",
+				});
+			}
+			await this.forget(oldest.id);
+		}
 	}
 
 	#forgetOldest(): void {

@@ -41,3 +41,9 @@ export function advance(state: State, event: Event): State {
 export function isEnded(state: State): boolean {
 	return state.status === "closed" || state.status === "lost";
 }
+
+/** Whether two states would look the same to everybody. */
+export function isSame(a: State, b: State): boolean {
+	const isSameSize = a.size.cols === b.size.cols && a.size.rows === b.size.rows;
+	return a.status === b.status && isSameSize && a.exit?.code === b.exit?.code && a.exit?.signal === b.exit?.signal;
+}

@@ -13,7 +13,7 @@ import type { Clock } from "../core/clock.ts";
 import { invariant } from "../core/errors.ts";
 import { byteLength, type Event, isFinal, type Mark } from "../core/event.ts";
 import { DEFAULT_MEMORY_BYTES } from "../core/log.ts";
-import { examine, JournalReader, listSegments } from "./reader.ts";
+import { examine, JournalReader, listSegments, type Tail } from "./reader.ts";
 import { recover } from "./recovery.ts";
 import { encodeRecords, HEADER_BYTES, markAfter, RECORD_HEADER_BYTES } from "./segment.ts";
 import { SegmentFile } from "./segment-file.ts";
@@ -339,12 +339,15 @@ export class Journal implements Archive {
 	}
 }
 
+/** How a journal stands that nobody writes any more: its last event, and what its newest segment tells besides. */
+export type Ending = { readonly last: Event } & Pick<Tail, "resized" | "exited">;
+
 /**
- * Ends the journal of a session whose writer died. If it has a last event already, that is returned and
- * nothing is written. `seen` is where others know the session's end to be, if the writer told them more
- * than it wrote.
+ * Ends the journal of a session whose writer died. If it has a last event already, nothing is written. `seen` is
+ * where others know the session's end to be, if the writer told them more than it wrote. Only the newest segment is
+ * read, however long the journal is.
  */
-export async function appendLost(directory: string, message: string, time: number, seen?: Mark): Promise<Event> {
+export async function appendLost(directory: string, message: string, time: number, seen?: Mark): Promise<Ending> {
 	let failure: unknown;
 	const journal = await Journal.open({
 		directory,
@@ -355,13 +358,14 @@ export async function appendLost(directory: string, message: string, time: numbe
 		},
 	});
 	const segment = (await listSegments(directory)).at(-1);
-	const last = segment && (await examine(directory, segment)).last;
-	const place = seen !== undefined && seen.seq > journal.end.seq ? seen : journal.end;
-	const event: Event = { kind: "lost", message, seq: place.seq, offset: place.offset, time };
+	const tail = segment && (await examine(directory, segment));
+	const { last, resized, exited } = tail ?? { last: undefined, resized: undefined, exited: undefined };
 	if (last !== undefined && isFinal(last)) {
 		await journal.close();
-		return last;
+		return { last, resized, exited };
 	}
+	const place = seen !== undefined && seen.seq > journal.end.seq ? seen : journal.end;
+	const event: Event = { kind: "lost", message, seq: place.seq, offset: place.offset, time };
 	journal.start({
 		end: markAfter(event),
 		peek: (seq) => (seq <= event.seq ? [event] : []),
@@ -370,7 +374,7 @@ export async function appendLost(directory: string, message: string, time: numbe
 	});
 	await journal.close();
 	if (journal.end.seq <= event.seq) throw failure;
-	return event;
+	return { last: event, resized, exited };
 }
 
 async function syncDirectory(directory: string): Promise<void> {

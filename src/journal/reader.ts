@@ -1,4 +1,4 @@
-/** Reads a journal's directory: the events in order, where they begin and end, and how the session stood. */
+/** Reads a journal's directory: the events in order, and where they begin and end. */
 
 import { promises as fs } from "node:fs";
 import { join } from "node:path";
@@ -17,13 +17,6 @@ export async function openForReading(directory: string): Promise<StoredJournal> 
 	const isFinished = tail?.last !== undefined && isFinal(tail.last);
 	return new StoredJournal(directory, { oldest: segments[0]?.start ?? end, end, isFinished });
 }
-
-type EventOf<Kind extends Event["kind"]> = Extract<Event, { kind: Kind }>;
-
-/** All of a session's state that its events tell: the last one of each kind but output. */
-export type Summary = {
-	readonly [Kind in Exclude<Event["kind"], "output">]: EventOf<Kind> | undefined;
-} & { readonly oldest: Mark; readonly end: Mark };
 
 /** A journal that nobody writes any more; an archive that takes no events. */
 export class StoredJournal implements Archive {
@@ -48,28 +41,6 @@ export class StoredJournal implements Archive {
 
 	reader(): ArchiveReader {
 		return new JournalReader(this.#directory);
-	}
-
-	/** Reads from the newest segment back, and no further than until it has one of each kind that a session has. */
-	async summary(): Promise<Summary> {
-		const found = new Map<Event["kind"], Event>();
-		for (const segment of (await listSegments(this.#directory)).reverse()) {
-			const here = new Map<Event["kind"], Event>();
-			await eachEvent(this.#directory, segment, (event) => {
-				if (event.kind !== "output") here.set(event.kind, event);
-			});
-			for (const [kind, event] of here) if (!found.has(kind)) found.set(kind, event);
-			if (found.has("resized") && found.has("exited")) break;
-		}
-		const last = <Kind extends Event["kind"]>(kind: Kind) => found.get(kind) as EventOf<Kind> | undefined;
-		return {
-			resized: last("resized"),
-			exited: last("exited"),
-			closed: last("closed"),
-			lost: last("lost"),
-			oldest: this.oldest,
-			end: this.end,
-		};
 	}
 
 	async close(): Promise<void> {}
@@ -196,6 +167,9 @@ export type Tail = {
 	/** After its last intact event; where it begins if it has none. */
 	readonly end: Mark;
 	readonly last: Event | undefined;
+	/** The last of their kind in it. */
+	readonly resized: Extract<Event, { kind: "resized" }> | undefined;
+	readonly exited: Extract<Event, { kind: "exited" }> | undefined;
 	/** What follows `position` up to `size` is no event. */
 	readonly position: number;
 	readonly size: number;
@@ -205,12 +179,18 @@ export type Tail = {
 /** Reads a whole segment to see how it ends. */
 export async function examine(directory: string, segment: SegmentName): Promise<Tail> {
 	let last: Event | undefined;
+	let resized: Tail["resized"];
+	let exited: Tail["exited"];
 	const scan = await eachEvent(directory, segment, (event) => {
 		last = event;
+		if (event.kind === "resized") resized = event;
+		else if (event.kind === "exited") exited = event;
 	});
 	return {
 		end: scan?.next ?? segment.start,
 		last,
+		resized,
+		exited,
 		position: scan?.position ?? 0,
 		size: scan === undefined ? 0 : (await fs.stat(join(directory, segment.name))).size,
 		hasIntactHeader: scan?.hasIntactHeader ?? false,

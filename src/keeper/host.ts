@@ -3,17 +3,22 @@
 import { findDescendants } from "../backends/kill.ts";
 import { createSpawn } from "../backends/spawn.ts";
 import type { Clock } from "../core/clock.ts";
-import { SessionError } from "../core/errors.ts";
-import type { Item } from "../core/event.ts";
+import { invariant, SessionError } from "../core/errors.ts";
+import type { Item, Mark } from "../core/event.ts";
 import { LocalSession } from "../core/local-session.ts";
 import type { Spawn } from "../core/process.ts";
+import type { Receipt } from "../core/session.ts";
 import { isEnded, type State } from "../core/state.ts";
 import { Journal } from "../journal/journal.ts";
 import type { Follow, KeeperQuestion, Opening } from "../link/messages.ts";
-import { journalDirectory, type KeeperRecord, removeRecord, type SessionRecord, writeRecord } from "../link/record.ts";
+import { journalDirectory, type KeeperRecord } from "../link/record.ts";
 import { trimMemory } from "../native/addon.ts";
-import type { Control } from "./server-link.ts";
+import { OwnRecord } from "./own-record.ts";
+import type { ServerLink } from "./server-link.ts";
 import { tidyAfterFloods } from "./tidy.ts";
+
+/** How long a program may take to end when the machine shuts down: what keeps it up for longer is killed by others. */
+const SHUTDOWN_GRACE_MS = 2_000;
 
 export type HostOptions = {
 	readonly clock: Clock;
@@ -24,15 +29,13 @@ export type HostOptions = {
 	readonly onDone: () => void;
 };
 
-type OwnRecord = { readonly directory: string; readonly content: Omit<SessionRecord, "version"> };
-
 export class Host {
 	readonly #options: HostOptions;
 	readonly #spawn: Spawn;
 	#session: LocalSession | undefined;
 	#journal: Journal | undefined;
 	#record: OwnRecord | undefined;
-	#control: Control | undefined;
+	#server: ServerLink | undefined;
 	/** The start of a session that is under way. */
 	#opening: Promise<unknown> | undefined;
 	#isQuitting = false;
@@ -54,19 +57,23 @@ export class Host {
 		return this.#session?.state ?? null;
 	}
 
+	get end(): Mark | null {
+		return this.#session?.log.end ?? null;
+	}
+
 	/** A server is in charge now; the one before is told that it no longer is. */
-	attach(control: Control): void {
-		this.#control?.supersede();
-		this.#control = control;
+	attach(server: ServerLink): void {
+		this.#server?.supersede();
+		this.#server = server;
 	}
 
 	/** A server is gone. Its session goes on; a spare has nothing to wait for. */
-	async detach(control: Control): Promise<void> {
-		if (control !== this.#control) return;
-		this.#control = undefined;
+	async detach(server: ServerLink): Promise<void> {
+		if (server !== this.#server) return;
+		this.#server = undefined;
 		// A session that is being started may be there in a moment, and must not be left without its keeper.
 		await this.opened();
-		if (this.#control) return;
+		if (this.#server) return;
 		this.#session?.abandonLease();
 		if (!this.#session) this.#options.onDone();
 		else await this.#leaveIfDone();
@@ -91,29 +98,36 @@ export class Host {
 		}
 	}
 
-	async #receipt(call: Extract<Question, { do: "receipt" }>, signal: AbortSignal): Promise<Receipt> {
+	/** A cursor, and where it begins. */
+	follow({ start, flow }: Follow, signal: AbortSignal): { readonly place: Mark; readonly items: AsyncIterable<Item> } {
 		const session = this.#existing();
-		for await (const receipt of session.receipts(call.stream, signal)) {
-			if (receipt.written > call.after || (call.isCrowded === true && receipt.room > 0)) return receipt;
-		}
-		return session.receipt(call.stream);
+		const items = session.follow(start, flow === null ? { signal } : { signal, flow });
+		return { place: session.log.end, items };
 	}
 
-	follow(call: Follow, signal: AbortSignal): AsyncIterable<Item> {
-		const { start, flow } = call;
-		return this.#existing().follow(start, flow === null ? { signal } : { signal, flow });
+	receipts(stream: string, signal: AbortSignal): AsyncIterable<Receipt> {
+		return this.#existing().receipts(stream, signal);
+	}
+
+	/** The machine shuts down: ends the session in order, so that its journal is whole and says why. */
+	async shutDown(): Promise<void> {
+		await this.opened();
+		const session = this.#session;
+		await session?.kill({ reason: "killed", by: "shutdown", graceMs: SHUTDOWN_GRACE_MS });
+		await this.#quit(false);
+		// Without a session or a journal nothing is left to wait for.
+		if (!session || !this.#journal) this.#options.onDone();
 	}
 
 	/** Starts the session. If that fails nothing of it is left, and this keeper can serve another. */
 	async #open({ start, directory, fsync }: Opening): Promise<void> {
-		if (this.#session) throw new Error(`invariant: this keeper has session ${this.#session.id} already`);
+		invariant(!this.#session, `this keeper has session ${this.#session?.id} already`);
 		const { clock, self, report } = this.#options;
 		const { spec, command } = start;
-		const record = { spec, size: command.size, keeper: self };
+		let record: OwnRecord | undefined;
 		let session: LocalSession | undefined;
 		try {
-			// On disk before the program runs: whatever happens from here on, a server will find it.
-			await writeRecord(directory, { ...record, pid: null, ended: null });
+			record = await OwnRecord.create(directory, { spec, size: command.size, keeper: self, pid: null, ended: null });
 			const { memoryBytes, journalBytes: limitBytes } = spec.retention;
 			if (limitBytes > 0) {
 				this.#journal = await Journal.open({
@@ -131,19 +145,19 @@ export class Host {
 				archive: this.#journal,
 				onFailure: report,
 			});
-			session.watch((state) => this.#announce(state));
-			tidyAfterFloods(session.log, clock, trimMemory).catch(report);
 			const { pid } = await session.info();
-			this.#record = { directory, content: { ...record, pid, ended: null } };
-			await writeRecord(directory, this.#record.content);
+			await record.update({ pid, state: session.state });
 			this.#session = session;
-			// What happened until now was told before the server could know what it belongs to.
-			this.#announce(session.state);
+			this.#record = record;
+			session.watch((state) => this.#changed(state));
+			tidyAfterFloods(session.log, clock, trimMemory).catch(report);
+			// What happened until now was told to nobody.
+			this.#changed(session.state);
 		} catch (error) {
 			await session?.kill();
 			await this.#journal?.close();
 			this.#journal = undefined;
-			await removeRecord(directory);
+			await record?.remove();
 			throw asRefusal(error, directory);
 		}
 	}
@@ -154,9 +168,11 @@ export class Host {
 		else await this.#leaveIfDone();
 	}
 
-	#announce(state: State): void {
-		this.#control?.announce(state);
+	#changed(state: State): void {
+		this.#server?.announce(state);
 		if (isEnded(state)) void this.#leaveIfDone();
+		// Only for a server that finds us dead; with the disk full it must do without.
+		else this.#record?.update({ state }).catch(() => {});
 	}
 
 	/**
@@ -191,20 +207,20 @@ export class Host {
 		// A server may have come meanwhile: a full disk can make this a long time.
 		if (!(await this.#isDone(session))) return false;
 		await journal.close();
-		await writeRecord(record.directory, { ...record.content, ended: session.state });
+		await record.update({ ended: session.state });
 		this.#options.onDone();
 		return true;
 	}
 
 	async #isDone(session: LocalSession): Promise<boolean> {
-		const isNeeded = this.#control !== undefined && !this.#isQuitting;
+		const isNeeded = this.#server !== undefined && !this.#isQuitting;
 		if (!isEnded(session.state) || isNeeded) return false;
 		// What the program left behind must still be found by a kill, and only its keeper knows all of it.
 		return (await findDescendants()).length === 0;
 	}
 
 	#existing(): LocalSession {
-		if (!this.#session) throw new Error("invariant: a call to a keeper without a session");
+		invariant(this.#session, "a call to a keeper without a session");
 		return this.#session;
 	}
 }

@@ -7,15 +7,17 @@
  *   keeper/main.js SOCKET EPOCH
  */
 
-import { writeSync } from "node:fs";
+import { fstatSync, ftruncateSync, writeSync } from "node:fs";
 import { createServer } from "node:net";
 import { systemClock } from "../backends/clock.ts";
 import { processStartTime } from "../link/record.ts";
 import { Host } from "./host.ts";
-import { type Charge, Control } from "./server-link.ts";
+import { type Authority, ServerLink } from "./server-link.ts";
 
 /** How long a keeper that no server has ever greeted waits for one. */
 const GREETING_MS = 30_000;
+/** All keepers of a state directory share one log; it begins anew when it is this long. */
+const LOG_BYTES = 4 * 1024 * 1024;
 
 const [socket, epoch] = process.argv.slice(2);
 if (socket === undefined || epoch === undefined) {
@@ -23,13 +25,14 @@ if (socket === undefined || epoch === undefined) {
 	process.exit(2);
 }
 
-// The terminal or the service manager that stops the server must not stop what has to outlive it.
-for (const signal of ["SIGHUP", "SIGINT", "SIGTERM"] as const) process.on(signal, () => {});
+// A terminal that hangs up or is interrupted means the server, never what has to outlive it.
+for (const signal of ["SIGHUP", "SIGINT"] as const) process.on(signal, () => {});
 process.umask(0o077);
 
 const report = (problem: unknown) => {
 	const text = problem instanceof Error ? (problem.stack ?? problem.message) : String(problem);
 	try {
+		if (fstatSync(2).size > LOG_BYTES) ftruncateSync(2);
 		writeSync(2, `${new Date().toISOString()} keeper ${process.pid}: ${text}\n`);
 	} catch {
 		// The log may be on the very disk that is full; reporting that would never end.
@@ -38,10 +41,10 @@ const report = (problem: unknown) => {
 process.on("uncaughtException", report);
 process.on("unhandledRejection", report);
 
-const charge: Charge = { generation: 0, epoch };
+const authority: Authority = { generation: 0, epoch };
 const host = new Host({
 	clock: systemClock,
-	self: { pid: process.pid, startTime: (await processStartTime(process.pid)) ?? "", epoch, socket },
+	self: { pid: process.pid, startTime: (await processStartTime(process.pid)) ?? "", epoch, socket, hasLock: true },
 	report,
 	onDone: () => {
 		server.close();
@@ -49,9 +52,11 @@ const host = new Host({
 		setImmediate(() => process.exit(0));
 	},
 });
+// The machine shuts down, or a service manager ends all that it started and would kill us soon.
+process.on("SIGTERM", () => void host.shutDown().catch(report));
 
 const server = createServer((connection) => {
-	new Control(connection, { host, charge, report });
+	new ServerLink(connection, { host, authority, report });
 });
 server.on("error", (error) => {
 	report(error);
@@ -59,5 +64,5 @@ server.on("error", (error) => {
 });
 server.listen(socket);
 setTimeout(() => {
-	if (charge.generation === 0) process.exit(0);
+	if (authority.generation === 0) process.exit(0);
 }, GREETING_MS).unref();

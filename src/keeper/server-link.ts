@@ -1,20 +1,25 @@
-/** A keeper's end of the link to one server: takes its calls, streams its cursors, and tells it what happens. */
+/** A keeper's end of the link to one server: takes its calls, streams what it follows, and tells it what happens. */
 
 import type { Socket } from "node:net";
 import { Change } from "../core/change.ts";
 import { SessionError } from "../core/errors.ts";
 import type { State } from "../core/state.ts";
-import { type Frame, Link } from "../link/link.ts";
+import type { Frame } from "../link/frames.ts";
+import { Link } from "../link/link.ts";
 import {
+	CALLS,
 	type Call,
 	costOf,
 	type Follow,
+	type FollowReceipts,
 	type FromKeeper,
+	frameLimitsOf,
 	fromWireQuestion,
 	LINK_VERSIONS,
 	type ToKeeper,
 	toWireError,
 	toWireItem,
+	unknownCall,
 	windowOf,
 } from "../link/messages.ts";
 import { growSendBuffer } from "../native/addon.ts";
@@ -25,20 +30,21 @@ const SEND_BUFFER_BYTES = 1024 * 1024;
 /** A call under way. */
 type Running = { readonly controller: AbortController; readonly credit: Change; sent: number; taken: number };
 
-/** Who is in charge, over all connections of one keeper. */
-export type Charge = { generation: number; readonly epoch: string };
+/** Which server is right, over all connections of one keeper. */
+export type Authority = { generation: number; readonly epoch: string };
 
-export class Control {
+export class ServerLink {
 	readonly #host: Host;
-	readonly #charge: Charge;
+	readonly #authority: Authority;
 	readonly #link: Link<ToKeeper, FromKeeper>;
 	readonly #running = new Map<number, Running>();
 	readonly #report: (problem: unknown) => void;
+	#version = 0;
 	#isInCharge = false;
 
-	constructor(socket: Socket, options: { host: Host; charge: Charge; report: (problem: unknown) => void }) {
+	constructor(socket: Socket, options: { host: Host; authority: Authority; report: (problem: unknown) => void }) {
 		this.#host = options.host;
-		this.#charge = options.charge;
+		this.#authority = options.authority;
 		this.#report = options.report;
 		growForChunks(socket);
 		this.#link = Link.accept(socket, {
@@ -88,18 +94,20 @@ export class Control {
 			const message = `no common version of the link: the server speaks ${versions.join(", ")}, this keeper ${LINK_VERSIONS.join(", ")}`;
 			return this.#refuse(new SessionError("unsupported", message));
 		}
-		if (epoch !== this.#charge.epoch) {
+		if (epoch !== this.#authority.epoch) {
 			return this.#refuse(new SessionError("session_not_found", "this is another keeper than the one expected"));
 		}
-		if (generation < this.#charge.generation) {
+		if (generation < this.#authority.generation) {
 			return this.#refuse(new SessionError("node_unavailable", "a newer server is in charge of this session"));
 		}
-		this.#charge.generation = generation;
+		this.#authority.generation = generation;
+		this.#version = version;
+		this.#link.limitTo(frameLimitsOf(version));
 		this.#isInCharge = true;
 		this.#host.attach(this);
 		await this.#host.opened();
-		const { sessionId: session, state } = this.#host;
-		this.#link.send({ welcome: { version, epoch, session, state } });
+		const { sessionId: session, state, end } = this.#host;
+		this.#link.send({ welcome: { version, epoch, session, state, end, calls: CALLS } });
 	}
 
 	#refuse(error: SessionError): void {
@@ -111,32 +119,58 @@ export class Control {
 	#start(id: number, call: Call, body: Uint8Array): void {
 		const running: Running = { controller: new AbortController(), credit: new Change(), sent: 0, taken: 0 };
 		this.#running.set(id, running);
-		const done =
-			call.do === "follow"
-				? this.#stream(id, call, running)
-				: this.#host.call(fromWireQuestion(call, body), running.controller.signal);
-		done
-			.then(
-				(result) => this.#link.send({ id, result: result ?? null }),
-				(error: unknown) => {
-					if (!(error instanceof SessionError)) this.#report(error);
-					this.#link.send({ id, error: toWireError(error) });
-				},
-			)
+		this.#answer(id, call, body, running)
+			.then((result) => this.#link.send({ id, result: result ?? null }))
+			.catch((error: unknown) => {
+				if (!(error instanceof SessionError)) this.#report(error);
+				this.#link.send({ id, error: toWireError(error) });
+			})
 			.finally(() => this.#running.delete(id));
+	}
+
+	async #answer(id: number, call: Call, body: Uint8Array, running: Running): Promise<unknown> {
+		if (!CALLS.includes(call.do)) throw unknownCall(call.do);
+		if (call.do === "follow") return this.#stream(id, call, running);
+		if (call.do === "receipts") return this.#streamReceipts(id, call, running.controller.signal);
+		if (isVersion1Receipt(call)) return this.#receiptAfter(call, running.controller.signal);
+		return this.#host.call(fromWireQuestion(call, body), running.controller.signal);
 	}
 
 	/** Sends a cursor's items, never more ahead of the reader than the window. */
 	async #stream(id: number, call: Follow, running: Running): Promise<void> {
 		const { signal } = running.controller;
 		const window = windowOf(call.flow);
-		for await (const next of this.#host.follow(call, signal)) {
+		const { place, items } = this.#host.follow(call, signal);
+		// First of all, so that a server whose link breaks now knows from where to go on.
+		if (this.#version >= 2 && call.start === "end") this.#link.send({ id, place });
+		for await (const next of items) {
 			const { item, body } = toWireItem(next);
 			this.#link.send({ id, item }, body);
 			running.sent += costOf(next);
 			while (running.sent - running.taken >= window && !signal.aborted) await running.credit.next(signal);
+			await this.#link.drained(signal);
 		}
 	}
+
+	/** Sends each receipt as soon as the link takes it; those that came meanwhile are one. */
+	async #streamReceipts(id: number, call: FollowReceipts, signal: AbortSignal): Promise<void> {
+		for await (const receipt of this.#host.receipts(call.stream, signal)) {
+			this.#link.send({ id, receipt });
+			await this.#link.drained(signal);
+		}
+	}
+
+	/** As servers of version 1 ask: answered once `written` has passed `after`, or nothing will be written any more. */
+	async #receiptAfter({ stream, after }: Version1Receipt, signal: AbortSignal): Promise<unknown> {
+		for await (const receipt of this.#host.receipts(stream, signal)) if (receipt.written > after) return receipt;
+		return this.#host.call({ do: "receipt", stream }, signal);
+	}
+}
+
+type Version1Receipt = { readonly do: "receipt"; readonly stream: string; readonly after: number };
+
+function isVersion1Receipt(call: Call | Version1Receipt): call is Version1Receipt {
+	return call.do === "receipt" && "after" in call;
 }
 
 /**

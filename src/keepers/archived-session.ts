@@ -12,13 +12,14 @@ import {
 	type Operation,
 	type Operations,
 	type Question,
+	type Receipt,
 	Session,
 	type SessionDetails,
 	type SessionSpec,
 } from "../core/session.ts";
 import type { State } from "../core/state.ts";
 
-const NO_LEASE: Lease = { fence: 0, holder: null, exclusive: false };
+export const NO_LEASE: Lease = { fence: 0, holder: null, exclusive: false };
 
 export class ArchivedSession extends Session {
 	readonly state: State;
@@ -27,8 +28,9 @@ export class ArchivedSession extends Session {
 		info: () => this.#details(),
 		end: async () => (await this.#opened()).end,
 		act: () => Promise.reject(this.over()),
-		// Nothing will be written any more, which is what a receipt waits for at the latest.
-		receipt: async () => ({ next: 0, written: 0 }),
+		// What was accepted of a stream is not known any more.
+		receipt: async () => ({ next: 0, written: 0, room: 0 }),
+		forgetStream: async () => null,
 		acquire: () => Promise.reject(this.over()),
 		release: async () => NO_LEASE,
 		leaseChange: ({ known }, signal) => aborted(signal).then(() => known),
@@ -59,6 +61,9 @@ export class ArchivedSession extends Session {
 		}
 	}
 
+	/** Nothing will be written any more. */
+	async *receipts(): AsyncGenerator<Receipt, void, void> {}
+
 	ask<Name extends Operation>(question: Question<Name>, signal?: AbortSignal): Promise<Operations[Name]["answer"]> {
 		return answer(this.#answers, question, signal);
 	}
@@ -76,7 +81,11 @@ export class ArchivedSession extends Session {
 	}
 
 	#opened(): Promise<Log> {
-		this.#log ??= this.#openLog();
+		this.#log ??= this.#openLog().catch((error: unknown) => {
+			// The next who asks tries again: there may be a descriptor then.
+			this.#log = undefined;
+			throw error;
+		});
 		return this.#log;
 	}
 

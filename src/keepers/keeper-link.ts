@@ -1,24 +1,30 @@
-/** A server's end of the link to one keeper: calls with their answers, and cursors that run over there. */
+/** A server's end of the link to one keeper: questions with their answers, and streams that come from over there. */
 
 import { Change } from "../core/change.ts";
 import { SessionError } from "../core/errors.ts";
-import type { Item, Start } from "../core/event.ts";
-import type { FollowOptions, Operation, Operations, Question } from "../core/session.ts";
+import type { Item, Mark, Start } from "../core/event.ts";
+import type { FollowOptions, Operation, Operations, Question, Receipt } from "../core/session.ts";
 import type { State } from "../core/state.ts";
-import { type Frame, Link } from "../link/link.ts";
+import type { Frame } from "../link/frames.ts";
+import { Link } from "../link/link.ts";
 import {
+	CALLS_V1,
 	costOf,
 	type FromKeeper,
+	frameLimitsOf,
 	fromWireError,
 	fromWireItem,
-	isLong,
 	type KeeperQuestion,
 	LINK_VERSIONS,
+	questions,
+	type StreamCall,
 	type ToKeeper,
 	toWireQuestion,
+	unknownCall,
 	type Welcome,
 	windowOf,
 } from "../link/messages.ts";
+import { askVersion1, receiptsByAsking } from "./version-1.ts";
 
 /** A keeper that does not answer a simple question for this long is not answering. */
 const ANSWER_MS = 10_000;
@@ -31,10 +37,24 @@ export class LinkLost extends Error {
 	}
 }
 
-type Waiting = { resolve: (result: unknown) => void; reject: (error: unknown) => void };
-type Channel = { readonly items: Item[]; readonly change: Change; isEnded: boolean; error: unknown };
-
 export type KeeperAddress = { readonly socket: string; readonly epoch: string };
+
+type Waiting = { resolve: (result: unknown) => void; reject: (error: unknown) => void };
+
+/** What has come of a stream and was not taken yet; its windows bound it over there. */
+type Channel = {
+	readonly items: Item[];
+	receipt: Receipt | undefined;
+	readonly onPlace: (place: Mark) => void;
+	readonly change: Change;
+	isEnded: boolean;
+	error: unknown;
+};
+
+export type LinkFollowOptions = FollowOptions & {
+	/** Hears where a cursor from the end begins, before its first item. */
+	readonly onPlace?: (place: Mark) => void;
+};
 
 export class KeeperLink {
 	/** The session's state, as far as the keeper has told; null in a spare. */
@@ -49,6 +69,7 @@ export class KeeperLink {
 	readonly #link: Link<FromKeeper, ToKeeper>;
 	readonly #calls = new Map<number, Waiting>();
 	readonly #channels = new Map<number, Channel>();
+	#welcome: Welcome | undefined;
 	#lastId = 0;
 	#refusal: SessionError | undefined;
 	#isClosed = false;
@@ -80,8 +101,11 @@ export class KeeperLink {
 		this.#link = Link.connect(path, {
 			onFrame: (frame) => {
 				if (!("welcome" in frame.header)) return this.#take(frame);
-				this.state = frame.header.welcome.state;
-				onWelcome(frame.header.welcome);
+				const { welcome } = frame.header;
+				this.#welcome = welcome;
+				this.#link.limitTo(frameLimitsOf(welcome.version));
+				this.state = welcome.state;
+				onWelcome(welcome);
 			},
 			onClose: (error) => this.#closed(error),
 		});
@@ -91,14 +115,32 @@ export class KeeperLink {
 		return this.#isClosed;
 	}
 
+	/** Where the session's next event stood when the keeper was greeted; undefined if it did not say so. */
+	get greetedAt(): Mark | undefined {
+		return this.#welcome?.end ?? undefined;
+	}
+
+	/** Whether that can be asked over there. */
+	can(name: string): boolean {
+		return (this.#welcome?.calls ?? CALLS_V1).includes(name);
+	}
+
 	/** Asks the session over there. */
-	ask<Name extends Operation>(question: Question<Name>, signal?: AbortSignal): Promise<Operations[Name]["answer"]> {
-		return this.call(question as Question, signal) as Promise<Operations[Name]["answer"]>;
+	async ask<Name extends Operation>(
+		question: Question<Name>,
+		signal?: AbortSignal,
+	): Promise<Operations[Name]["answer"]> {
+		const asked = question as Question;
+		const answered = this.#isVersion1
+			? askVersion1((call) => this.call(call, signal), asked)
+			: this.call(asked, signal);
+		return (await answered) as Operations[Name]["answer"];
 	}
 
 	/** Asks the keeper. Most questions are answered soon or never; a signal ends the wait for those that may take their time. */
 	call(question: KeeperQuestion, signal?: AbortSignal): Promise<unknown> {
 		if (this.#isClosed) return Promise.reject(new LinkLost());
+		if (!this.can(question.do)) return Promise.reject(unknownCall(question.do));
 		const id = ++this.#lastId;
 		const { call, body } = toWireQuestion(question);
 		return new Promise((resolve, reject) => {
@@ -108,7 +150,10 @@ export class KeeperLink {
 				this.#calls.delete(id);
 			};
 			const cancel = () => this.#link.send({ id, cancel: true });
-			const timer = isLong[call.do] ? undefined : setTimeout(() => this.#calls.get(id)?.reject(silent()), ANSWER_MS);
+			// A refused frame rejects here, before anything is waited for.
+			this.#link.send({ id, call }, body);
+			const isLong = questions[call.do].isLong || (this.#isVersion1 && call.do === "receipt");
+			const timer = isLong ? undefined : setTimeout(() => this.#calls.get(id)?.reject(silent()), ANSWER_MS);
 			this.#calls.set(id, {
 				resolve: (result) => {
 					settle();
@@ -120,28 +165,67 @@ export class KeeperLink {
 				},
 			});
 			signal?.addEventListener("abort", cancel, { once: true });
-			this.#link.send({ id, call }, body);
 			if (signal?.aborted) cancel();
 		});
 	}
 
 	/** A cursor in the keeper, from a place that is fixed when the keeper gets to know of it: after all earlier calls. */
-	follow(start: Start, options: FollowOptions): AsyncGenerator<Item, void, void> {
-		const id = ++this.#lastId;
-		const channel: Channel = { items: [], change: new Change(), isEnded: false, error: undefined };
-		if (this.#isClosed) channel.error = new LinkLost();
-		this.#channels.set(id, channel);
+	follow(start: Start, options: LinkFollowOptions): AsyncGenerator<Item, void, void> {
 		const flow = options.flow ?? null;
-		this.#link.send({ id, call: { do: "follow", start, flow } });
+		const { id, channel } = this.#open({ do: "follow", start, flow }, options.onPlace);
 		// Credit goes back in halves of the window: few frames, and the other half is under way meanwhile.
-		return this.#drain(id, channel, windowOf(flow) / 2, options.signal);
+		return this.#items(id, channel, windowOf(flow) / 2, options.signal);
+	}
+
+	/** An input stream's receipts as the keeper pushes them: now, and after each change. */
+	receipts(stream: string, signal?: AbortSignal): AsyncGenerator<Receipt, void, void> {
+		if (this.#isVersion1) return receiptsByAsking((question) => this.call(question, signal), stream, signal);
+		return this.#receipts(stream, signal);
 	}
 
 	close(): void {
 		this.#link.close();
 	}
 
-	async *#drain(
+	get #isVersion1(): boolean {
+		return this.#welcome?.version === 1;
+	}
+
+	async *#receipts(stream: string, signal: AbortSignal | undefined): AsyncGenerator<Receipt, void, void> {
+		const { id, channel } = this.#open({ do: "receipts", stream });
+		try {
+			while (!signal?.aborted) {
+				const { receipt } = channel;
+				channel.receipt = undefined;
+				if (receipt) yield receipt;
+				else if (this.#isOver(channel)) return;
+				else await channel.change.next(signal);
+			}
+		} finally {
+			this.#leave(id, channel);
+		}
+	}
+
+	#open(
+		call: StreamCall,
+		onPlace: (place: Mark) => void = () => {},
+	): { readonly id: number; readonly channel: Channel } {
+		const id = ++this.#lastId;
+		const channel: Channel = {
+			items: [],
+			receipt: undefined,
+			onPlace,
+			change: new Change(),
+			isEnded: false,
+			error: undefined,
+		};
+		if (this.#isClosed) channel.error = new LinkLost();
+		this.#channels.set(id, channel);
+		this.#link.send({ id, call });
+		return { id, channel };
+	}
+
+	async *#items(
 		id: number,
 		channel: Channel,
 		creditBytes: number,
@@ -157,14 +241,23 @@ export class KeeperLink {
 					if (taken < creditBytes) continue;
 					this.#link.send({ id, credit: taken });
 					taken = 0;
-				} else if (channel.error) throw channel.error;
-				else if (channel.isEnded) return;
+				} else if (this.#isOver(channel)) return;
 				else await channel.change.next(signal);
 			}
 		} finally {
-			this.#channels.delete(id);
-			if (!channel.isEnded) this.#link.send({ id, cancel: true });
+			this.#leave(id, channel);
 		}
+	}
+
+	/** Whether a stream has come to its end; throws if that was an error. */
+	#isOver(channel: Channel): boolean {
+		if (channel.error) throw channel.error;
+		return channel.isEnded;
+	}
+
+	#leave(id: number, channel: Channel): void {
+		this.#channels.delete(id);
+		if (!channel.isEnded) this.#link.send({ id, cancel: true });
 	}
 
 	#take({ header, body }: Frame<FromKeeper>): void {
@@ -180,16 +273,22 @@ export class KeeperLink {
 		if (!("id" in header)) return;
 		const channel = this.#channels.get(header.id);
 		if (channel) {
-			if ("item" in header) channel.items.push(fromWireItem(header.item, body));
-			else {
-				channel.isEnded = true;
-				if ("error" in header) channel.error = fromWireError(header.error);
-			}
-			channel.change.happen();
+			this.#fill(channel, header, body);
 			return;
 		}
 		if ("result" in header) this.#calls.get(header.id)?.resolve(header.result);
 		else if ("error" in header) this.#calls.get(header.id)?.reject(fromWireError(header.error));
+	}
+
+	#fill(channel: Channel, header: Extract<FromKeeper, { id: number }>, body: Uint8Array): void {
+		if ("item" in header) channel.items.push(fromWireItem(header.item, body));
+		else if ("receipt" in header) channel.receipt = header.receipt;
+		else if ("place" in header) channel.onPlace(header.place);
+		else {
+			channel.isEnded = true;
+			if ("error" in header) channel.error = fromWireError(header.error);
+		}
+		channel.change.happen();
 	}
 
 	#closed(error: Error | undefined): void {

@@ -4,44 +4,63 @@
  * other, and over a broken link, at the very event where it stands.
  */
 
+import { follow } from "../core/cursor.ts";
 import { SessionError } from "../core/errors.ts";
 import { type Item, isFinal, type Mark, type Start } from "../core/event.ts";
+import { INPUT_WINDOW_BYTES } from "../core/input.ts";
 import { Listeners } from "../core/listeners.ts";
 import {
 	type FollowOptions,
 	type Operation,
 	type Operations,
 	type Question,
+	type Receipt,
 	Session,
+	type SessionDetails,
+	type SessionInfo,
 	type SessionSpec,
 } from "../core/session.ts";
-import { isEnded, type State } from "../core/state.ts";
-import type { ArchivedSession } from "./archived-session.ts";
+import { isEnded, isSame, type State } from "../core/state.ts";
+import { isRepeatable } from "../link/messages.ts";
+import { type ArchivedSession, NO_LEASE } from "./archived-session.ts";
 import { type KeeperLink, LinkLost } from "./keeper-link.ts";
+import { Mirror } from "./mirror.ts";
+
+/** How often a question is asked again over a new link, before its caller hears that there is none that lasts. */
+const MAX_TRIES = 5;
+/** A keeper that has not told about its session by then is said to be unreachable, and what was last known is told. */
+const INFO_MS = 500;
 
 /** What a session that lost its link asks of the one who made it. */
-export interface Caretaker {
-	/** Finds out whether the keeper lives, and gives a new link to it, or what is left of the session. */
-	recover(session: KeptSession): Promise<KeeperLink | ArchivedSession>;
+export interface Finder {
+	/** Finds out whether the keeper lives, and gives a new link to it, or what is left. Rejects only if the session was removed, or another server is in charge. */
+	find(session: KeptSession): Promise<KeeperLink | ArchivedSession>;
+	/** Resolves after a while that grows with the number of tries. */
+	pause(tries: number): Promise<void>;
 	/** A named point of the code was passed; tests crash there. */
 	passed(point: string): void;
 }
 
 export class KeptSession extends Session {
-	readonly #caretaker: Caretaker;
+	readonly #finder: Finder;
 	#state: State;
 	readonly #watchers = new Listeners<State>();
-	/** Where the newest event stands that anybody has seen here: what the journal may not have got. */
-	#seen: Mark = { seq: 1, offset: 0 };
-	/** The keeper, or what is left; pending while it is not known which. */
+	/** Where the newest event stands that anybody has heard of here: what the journal may not have got. */
+	#seen: Mark | undefined;
+	/** The keeper, or what is left; undefined while it is not known which. */
 	#home: KeeperLink | ArchivedSession | undefined;
 	#finding: Promise<void> | undefined;
-	#isLetGo = false;
+	/** Why nothing can be asked here ever again: removed, superseded, or the server goes. */
+	#refusal: SessionError | undefined;
+	#mirror: { readonly link: KeeperLink; readonly opened: Promise<Mirror>; readers: number } | undefined;
+	#attachments = 0;
+	#details: SessionDetails | undefined;
+	#asking: Promise<SessionDetails> | undefined;
 
-	constructor(spec: SessionSpec, state: State, caretaker: Caretaker) {
+	constructor(spec: SessionSpec, state: State, finder: Finder) {
 		super(spec);
 		this.#state = state;
-		this.#caretaker = caretaker;
+		this.#finder = finder;
 	}
 
 	get state(): State {
@@ -52,13 +71,14 @@ export class KeptSession extends Session {
 		return this.#watchers.add(listener);
 	}
 
-	get seen(): Mark {
+	get seen(): Mark | undefined {
 		return this.#seen;
 	}
 
 	/** The keeper answers on this link now. */
 	connected(link: KeeperLink): void {
 		this.#home = link;
+		if (link.greetedAt && link.greetedAt.seq > (this.#seen?.seq ?? 0)) this.#seen = link.greetedAt;
 		link.onState = (state) => this.#learn(link, state);
 		link.onClose = (refusal) => this.#disconnected(refusal);
 		// What was said, and even that the link broke, may have come before we listened.
@@ -66,20 +86,30 @@ export class KeptSession extends Session {
 		if (link.isClosed) this.#disconnected(undefined);
 	}
 
-	/** Nobody knows whether the keeper lives; finds out in the background. */
-	recover(): void {
+	/** Nobody knows whether the keeper lives; finds out in the background. Resolves when it is known. */
+	async recover(): Promise<void> {
 		this.#finding ??= this.#find();
+		await this.#finding;
 	}
 
 	/** The server goes away; the session stays. */
 	letGo(): void {
-		this.#isLetGo = true;
+		this.#refusal ??= unavailable("the server is shutting down");
 		this.#link?.close();
+	}
+
+	/** It is being removed: nothing can be asked any more, and what becomes of its keeper is not its business. */
+	retire(): void {
+		this.#refusal ??= new SessionError("session_not_found", `session "${this.id}" was removed`);
+	}
+
+	/** Nobody looks for its keeper any more. */
+	get isRetired(): boolean {
+		return this.#refusal !== undefined;
 	}
 
 	/** Ends the keeper, whatever it keeps, and waits until it is gone and can't write any more. */
 	async dismiss(): Promise<void> {
-		this.#isLetGo = true;
 		const link = this.#link;
 		if (!link) return;
 		try {
@@ -90,10 +120,24 @@ export class KeptSession extends Session {
 		await link.gone;
 	}
 
-	follow(start: Start, options: FollowOptions = {}): AsyncGenerator<Item, void, void> {
-		// Asked at once where it can be, so that "end" is the end of now.
-		const link = this.#link;
-		return this.#items(start, options, link?.follow(start, options));
+	/** What its keeper says; if that is silent, what was last known, and that it is silent. */
+	override async info(): Promise<SessionInfo> {
+		this.#asking ??= this.ask<"info">({ do: "info" }).finally(() => {
+			this.#asking = undefined;
+		});
+		const details = await within(INFO_MS, this.#asking);
+		if (details) this.#details = { ...details, attachments: this.#attachments };
+		if (details && this.#details) return { ...this.spec, ...this.#details };
+		const offset = this.#seen?.offset ?? 0;
+		const unknown = { pid: null, offsets: { oldest: 0, end: offset }, lease: NO_LEASE, terminal: null };
+		return {
+			...this.spec,
+			...unknown,
+			...this.#details,
+			...this.#state,
+			attachments: this.#attachments,
+			unreachable: true,
+		};
 	}
 
 	/** Asks the keeper. If it is gone by then, however late, what is left answers in its place. */
@@ -101,10 +145,34 @@ export class KeptSession extends Session {
 		question: Question<Name>,
 		signal?: AbortSignal,
 	): Promise<Operations[Name]["answer"]> {
-		if (question.do === "act") this.#caretaker.passed("input.received");
-		const answer = await this.#ask(question, signal);
-		if (question.do === "act") this.#caretaker.passed("input.accepted");
+		if (question.do === "act") this.#finder.passed("input.received");
+		const answer = await this.#ask(withinWindow(question), signal);
+		if (question.do === "act") this.#finder.passed("input.accepted");
 		return answer;
+	}
+
+	follow(start: Start, options: FollowOptions = {}): AsyncGenerator<Item, void, void> {
+		// Now, so that "end" is the end of now; whoever is told later may hear of a little more, never of less.
+		const place = start === "end" && options.flow !== "lossless" ? this.#endOfNow() : Promise.resolve(start);
+		// Its error is for whoever asks for the first item.
+		place.catch(() => {});
+		return this.#items(place, options);
+	}
+
+	async *receipts(stream: string, signal?: AbortSignal): AsyncGenerator<Receipt, void, void> {
+		for (let tries = 1; ; tries++) {
+			const home = await this.#located();
+			try {
+				for await (const receipt of home.receipts(stream, signal)) {
+					yield receipt;
+					tries = 0;
+				}
+				return;
+			} catch (error) {
+				if (!(error instanceof LinkLost)) throw error;
+				await this.#finder.pause(tries);
+			}
+		}
 	}
 
 	get #link(): KeeperLink | undefined {
@@ -114,8 +182,8 @@ export class KeptSession extends Session {
 	/** Where the session is, as soon as that is known. */
 	async #located(): Promise<KeeperLink | ArchivedSession> {
 		while (!this.#home) {
-			if (this.#isLetGo) throw unavailable("the server is shutting down");
-			await (this.#finding ?? Promise.reject(unavailable("its keeper can't be reached")));
+			if (this.#refusal) throw this.#refusal;
+			await this.recover();
 		}
 		return this.#home;
 	}
@@ -124,9 +192,11 @@ export class KeptSession extends Session {
 		question: Question<Name>,
 		signal: AbortSignal | undefined,
 	): Promise<Operations[Name]["answer"]> {
-		for (;;) {
+		for (let tries = 1; ; tries++) {
 			const home = await this.#located();
 			try {
+				// A kill may take its time, so a keeper that is silent would never be found to be.
+				if (question.do === "kill") await home.ask<"end">({ do: "end" });
 				return await home.ask(question, signal);
 			} catch (error) {
 				if (!(error instanceof LinkLost)) throw error;
@@ -134,47 +204,93 @@ export class KeptSession extends Session {
 				if (!isRepeatable(question as Question) && isLink(await this.#located())) {
 					throw unavailable("the link to its keeper broke, and it is not known whether this was done");
 				}
+				if (tries >= MAX_TRIES) throw unavailable(`the link to its keeper broke ${tries} times`);
+				await this.#finder.pause(tries);
 			}
 		}
 	}
 
+	async #endOfNow(): Promise<Start> {
+		const known = this.#seen;
+		const link = this.#link;
+		if (known && !link) return { seq: known.seq };
+		try {
+			return { seq: (await (link ?? this).ask<"end">({ do: "end" })).seq };
+		} catch (error) {
+			if (!(error instanceof LinkLost)) throw error;
+			return known ? { seq: known.seq } : { seq: (await this.end()).seq };
+		}
+	}
+
 	/** The items of one cursor, through as many links as it takes, and from the journal at last. */
-	async *#items(
-		start: Start,
-		options: FollowOptions,
-		first: AsyncGenerator<Item, void, void> | undefined,
-	): AsyncGenerator<Item, void, void> {
-		let place = start;
-		let items = first;
-		for (;;) {
-			if (!items) {
+	async *#items(start: Promise<Start>, options: FollowOptions): AsyncGenerator<Item, void, void> {
+		this.#attachments++;
+		try {
+			let place = await start;
+			for (let tries = 1; ; tries++) {
 				const home = await this.#located();
-				items = home.follow(place, options);
-			}
-			try {
-				for await (const item of items) {
-					place = { seq: item.kind === "gap" ? item.nextSeq : item.seq + 1 };
-					this.#see(item);
-					yield item;
-					this.#caretaker.passed("output.delivered");
+				const onPlace = ({ seq }: Mark) => {
+					place = { seq };
+				};
+				try {
+					for await (const item of this.#itemsIn(home, place, { ...options, onPlace })) {
+						place = { seq: item.kind === "gap" ? item.nextSeq : item.seq + 1 };
+						this.#see(item);
+						yield item;
+						tries = 0;
+						this.#finder.passed("output.delivered");
+					}
+					return;
+				} catch (error) {
+					if (!(error instanceof LinkLost)) throw error;
+					await this.#finder.pause(tries);
 				}
-				return;
-			} catch (error) {
-				if (!(error instanceof LinkLost)) throw error;
-				items = undefined;
+			}
+		} finally {
+			this.#attachments--;
+		}
+	}
+
+	/** Who holds the log has a cursor in the keeper; all who only watch share one stream. */
+	#itemsIn(
+		home: KeeperLink | ArchivedSession,
+		place: Start,
+		options: FollowOptions & { readonly onPlace: (place: Mark) => void },
+	): AsyncIterable<Item> {
+		if (!isLink(home)) return home.follow(place, options);
+		return options.flow === "lossless" ? home.follow(place, options) : this.#mirrored(home, place, options);
+	}
+
+	async *#mirrored(link: KeeperLink, place: Start, options: FollowOptions): AsyncGenerator<Item, void, void> {
+		if (this.#mirror?.link !== link) this.#mirror = { link, opened: Mirror.open(link), readers: 0 };
+		const shared = this.#mirror;
+		shared.readers++;
+		try {
+			const mirror = await shared.opened;
+			// It may not have come yet to where this reader wants to begin.
+			if (shared.readers > 1) await mirror.reached(await link.ask<"end">({ do: "end" }), options.signal);
+			yield* follow(mirror, place, options);
+		} finally {
+			if (--shared.readers === 0) {
+				if (this.#mirror === shared) this.#mirror = undefined;
+				shared.opened.then(
+					(mirror) => mirror.close(),
+					() => {},
+				);
 			}
 		}
 	}
 
 	#see(item: Item): void {
-		if (item.kind === "gap" || item.seq < this.#seen.seq || isFinal(item)) return;
+		if (item.kind === "gap" || item.seq < (this.#seen?.seq ?? 0) || isFinal(item)) return;
 		const length = item.kind === "output" ? item.bytes.byteLength : 0;
 		this.#seen = { seq: item.seq + 1, offset: item.offset + length };
 	}
 
 	#setState(state: State): void {
+		const isNews = !isSame(state, this.#state);
 		this.#state = state;
-		this.#watchers.tell(state);
+		if (isNews) this.#watchers.tell(state);
 	}
 
 	#learn(link: KeeperLink, state: State): void {
@@ -187,18 +303,23 @@ export class KeptSession extends Session {
 
 	#disconnected(refusal: SessionError | undefined): void {
 		this.#home = undefined;
-		if (this.#isLetGo) return;
-		if (refusal) this.#finding = Promise.reject(refusal);
-		else this.#finding = this.#find();
-		this.#finding.catch(() => {});
+		this.#refusal ??= refusal;
+		// Its error is for whoever asks.
+		if (!this.#refusal) this.recover().catch(() => {});
 	}
 
 	async #find(): Promise<void> {
-		const found = await this.#caretaker.recover(this);
-		this.#finding = undefined;
-		if (isLink(found)) return this.connected(found);
-		this.#home = found;
-		this.#setState(found.state);
+		try {
+			const found = await this.#finder.find(this);
+			if (isLink(found)) return this.connected(found);
+			this.#home = found;
+			this.#setState(found.state);
+		} catch (error) {
+			this.#refusal ??= SessionError.from(error);
+			throw error;
+		} finally {
+			this.#finding = undefined;
+		}
 	}
 }
 
@@ -206,9 +327,23 @@ function isLink(home: KeeperLink | ArchivedSession | undefined): home is KeeperL
 	return home !== undefined && "call" in home;
 }
 
-/** Whether asking twice does the same as asking once. */
-function isRepeatable(question: Question): boolean {
-	return question.do === "act" ? question.options.origin !== undefined : question.do !== "acquire";
+/** No more of a write than the session would accept: the receipt says how far it came, and the caller goes on from there. */
+function withinWindow<Name extends Operation>(question: Question<Name>): Question<Name> {
+	const asked = question as Question;
+	if (asked.do !== "act" || asked.act.kind !== "write" || asked.act.bytes.byteLength <= INPUT_WINDOW_BYTES) {
+		return question;
+	}
+	const bytes = asked.act.bytes.subarray(0, INPUT_WINDOW_BYTES);
+	return { ...asked, act: { kind: "write", bytes } } as Question as Question<Name>;
+}
+
+/** What it comes to, unless that takes too long; errors are the caller's. */
+function within<Value>(ms: number, promise: Promise<Value>): Promise<Value | undefined> {
+	let timer: NodeJS.Timeout | undefined;
+	const late = new Promise<undefined>((resolve) => {
+		timer = setTimeout(() => resolve(undefined), ms);
+	});
+	return Promise.race([promise, late]).finally(() => clearTimeout(timer));
 }
 
 function unavailable(why: string): SessionError {

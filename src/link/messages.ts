@@ -1,13 +1,22 @@
-/** What server and keeper say to each other. Fields are only ever added; a change of meaning is a new version. */
+/**
+ * What server and keeper say to each other. Fields and calls are only ever added; a change of meaning is a new
+ * version. A keeper says what it can be asked, because it may be older or newer than its server.
+ */
 
 import type { Code } from "../core/errors.ts";
 import { SessionError } from "../core/errors.ts";
 import type { Event, Gap, Item, Mark, Start } from "../core/event.ts";
-import type { Act, Question, SessionStart } from "../core/session.ts";
+import type { Act, Question, Receipt, SessionStart } from "../core/session.ts";
 import type { State } from "../core/state.ts";
+import { FRAME_LIMITS, FRAME_LIMITS_V1, type FrameLimits } from "./frames.ts";
 
 /** The versions of the link that this build speaks, newest first. */
-export const LINK_VERSIONS: readonly number[] = [1];
+export const LINK_VERSIONS: readonly number[] = [2, 1];
+
+/** What an end of that version takes in one frame. */
+export function frameLimitsOf(version: number): FrameLimits {
+	return version >= 2 ? FRAME_LIMITS : FRAME_LIMITS_V1;
+}
 
 /** How many bytes of a cursor's items may be on their way before the reader has taken them: less where there may be many that stand still. */
 const WINDOW_BYTES = { lossless: 1024 * 1024, other: 512 * 1024 };
@@ -29,28 +38,63 @@ export type KeeperQuestion =
 	/** The keeper may go: its session has ended, or (`force`) is to be forgotten. */
 	| { readonly do: "quit"; readonly force: boolean };
 
-/** Which of them may take any time to be answered. */
-export const isLong: Readonly<Record<KeeperQuestion["do"], boolean>> = {
-	info: false,
-	end: false,
-	act: false,
-	receipt: true,
-	acquire: false,
-	release: false,
-	leaseChange: true,
-	kill: true,
-	open: true,
-	quit: true,
+/** Whether a question may take any time to be answered, and whether asking twice does the same as asking once. */
+type Nature = { readonly isLong: boolean; readonly isRepeatable: boolean };
+
+export const questions: Readonly<Record<KeeperQuestion["do"], Nature>> = {
+	info: { isLong: false, isRepeatable: true },
+	end: { isLong: false, isRepeatable: true },
+	// With an origin: then the session recognises what it has.
+	act: { isLong: false, isRepeatable: true },
+	receipt: { isLong: false, isRepeatable: true },
+	forgetStream: { isLong: false, isRepeatable: true },
+	acquire: { isLong: false, isRepeatable: false },
+	release: { isLong: false, isRepeatable: true },
+	leaseChange: { isLong: true, isRepeatable: true },
+	kill: { isLong: true, isRepeatable: true },
+	open: { isLong: true, isRepeatable: false },
+	quit: { isLong: true, isRepeatable: true },
 };
 
-/** A cursor: answered by items, and by a result when it has ended. */
+export function isRepeatable(question: KeeperQuestion): boolean {
+	if (question.do === "act" && question.options.origin === undefined) return false;
+	return questions[question.do].isRepeatable;
+}
+
+/** A cursor: answered by its place, by items, and by a result when it has ended. */
 export type Follow = { readonly do: "follow"; readonly start: Start; readonly flow: "lossless" | "live" | null };
+
+/** How far an input stream is: answered by a receipt now and after each change, and by a result when there will be none. */
+export type FollowReceipts = { readonly do: "receipts"; readonly stream: string };
+
+export type StreamCall = Follow | FollowReceipts;
+export type Call = KeeperQuestion | StreamCall;
+
+/** What this build's keeper can be asked. */
+export const CALLS: readonly Call["do"][] = [
+	...(Object.keys(questions) as KeeperQuestion["do"][]),
+	"follow",
+	"receipts",
+];
+
+/** What a keeper of version 1 could be asked; it took anything else for done. */
+export const CALLS_V1: readonly string[] = [
+	"open",
+	"info",
+	"end",
+	"act",
+	"receipt",
+	"acquire",
+	"release",
+	"leaseChange",
+	"kill",
+	"quit",
+	"follow",
+];
 
 export function windowOf(flow: Follow["flow"]): number {
 	return flow === "lossless" ? WINDOW_BYTES.lossless : WINDOW_BYTES.other;
 }
-
-export type Call = KeeperQuestion | Follow;
 
 export type ToKeeper =
 	/** First of all. Of several servers the one with the highest generation is right. */
@@ -73,6 +117,10 @@ export type Welcome = {
 	/** The session kept here; null in a spare. */
 	readonly session: string | null;
 	readonly state: State | null;
+	/** Where the session's next event will stand; since version 2. */
+	readonly end?: Mark | null;
+	/** What can be asked here; since version 2. */
+	readonly calls?: readonly string[];
 };
 
 export type FromKeeper =
@@ -83,7 +131,10 @@ export type FromKeeper =
 	| { readonly state: State }
 	| { readonly id: number; readonly result: unknown }
 	| { readonly id: number; readonly error: WireError }
-	| { readonly id: number; readonly item: WireItem };
+	/** Where a cursor from the end begins, before its first item; since version 2. */
+	| { readonly id: number; readonly place: Mark }
+	| { readonly id: number; readonly item: WireItem }
+	| { readonly id: number; readonly receipt: Receipt };
 
 export function toWireError(thrown: unknown): WireError {
 	const { code, message, hint } = SessionError.from(thrown);
@@ -92,6 +143,13 @@ export function toWireError(thrown: unknown): WireError {
 
 export function fromWireError({ code, message, hint }: WireError): SessionError {
 	return new SessionError(code, message, hint === undefined ? {} : { hint });
+}
+
+/** What a keeper says that is asked something it does not know. */
+export function unknownCall(name: string): SessionError {
+	return new SessionError("unsupported", `this session's keeper is of another version and can't do "${name}"`, {
+		hint: "a new session can",
+	});
 }
 
 /** A write's bytes travel as the frame's body. */

@@ -7,6 +7,7 @@ import type { Size } from "../core/event.ts";
 import type { SessionSpec } from "../core/session.ts";
 import type { State } from "../core/state.ts";
 import { writeAtomically } from "../disk/write-atomically.ts";
+import { lockFile } from "../native/addon.ts";
 
 const RECORD_VERSION = 1;
 
@@ -17,6 +18,8 @@ export type KeeperRecord = {
 	readonly startTime: string;
 	readonly epoch: string;
 	readonly socket: string;
+	/** It holds the lock of the session's directory for as long as it lives. Those of link version 1 did not. */
+	readonly hasLock?: true;
 };
 
 export type SessionRecord = {
@@ -26,6 +29,8 @@ export type SessionRecord = {
 	readonly keeper: KeeperRecord;
 	/** The session's program, once it was started. */
 	readonly pid: number | null;
+	/** What was last known of it while it ran; not there before link version 2. */
+	readonly state?: State;
 	/** How it ended, once it did and all of its log is on disk. */
 	readonly ended: State | null;
 };
@@ -67,16 +72,23 @@ export async function removeRecord(directory: string): Promise<void> {
 	await rm(directory, { recursive: true, force: true });
 }
 
-/** When a process started, as the kernel counts; undefined if there is none. */
+/** Gets hold of a session's directory until the descriptor is closed; null while its keeper lives. Throws when nobody can tell now. */
+export function lockDirectory(directory: string): number | null {
+	return lockFile(join(directory, "lock"));
+}
+
+/** When a process started, as the kernel counts; undefined if there is none. Throws when nobody can tell now. */
 export async function processStartTime(pid: number): Promise<string | undefined> {
 	try {
 		const stat = await readFile(`/proc/${pid}/stat`, "utf8");
 		// The name in parentheses may hold anything, so fields are counted from its end; a zombie is as good as gone.
 		const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
 		return fields[0] === "Z" || fields[0] === "X" ? undefined : fields[19];
-	} catch {
+	} catch (error) {
+		const { code } = error as NodeJS.ErrnoException;
 		// No such process, or it ended while we read.
-		return undefined;
+		if (code === "ENOENT" || code === "ESRCH") return undefined;
+		throw error;
 	}
 }
 

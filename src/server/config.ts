@@ -24,6 +24,8 @@ export type Config = {
 	readonly spares: number;
 	/** Kept of each session in memory and on disk, when it does not ask for anything else. */
 	readonly retention: { readonly memoryBytes: number; readonly journalBytes: number };
+	/** What the journals of all sessions together may take on disk. */
+	readonly maxDiskBytes: number;
 	/** Where programs start that do not say. */
 	readonly cwd: string;
 	/** Names under which the server may be asked for, besides the loopback ones and `host`. */
@@ -57,7 +59,10 @@ export class ConfigError extends Error {
 
 /** What was typed, by the name of the setting in `Config`. */
 export type Flags = {
-	readonly [K in keyof Config | "maxMemory" | "maxJournal" | "tlsCert" | "tlsKey"]?: string | boolean | undefined;
+	readonly [K in keyof Config | "maxMemory" | "maxJournal" | "maxDisk" | "tlsCert" | "tlsKey"]?:
+		| string
+		| boolean
+		| undefined;
 };
 export type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -79,6 +84,7 @@ export function loadConfig(flags: Flags = {}, env: Environment = process.env): C
 			memoryBytes: from.size("maxMemory", 1024 ** 2),
 			journalBytes: from.size("maxJournal", 64 * 1024 ** 2),
 		},
+		maxDiskBytes: from.size("maxDisk", 32 * 1024 ** 3),
 		cwd: resolve(from.text("cwd", homedir())),
 		allowedHosts: from.list("allowedHosts"),
 		allowedOrigins: from.list("allowedOrigins", (origin) => {

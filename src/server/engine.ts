@@ -56,6 +56,7 @@ export async function openEngine(
 		generation: state.generation,
 		spares: config.spares,
 		fsync: config.fsync,
+		maxDiskBytes: config.maxDiskBytes,
 		clock: systemClock,
 		newEpoch: () => randomBytes(8).toString("hex"),
 		logFile: state.keeperLog,

@@ -193,6 +193,22 @@ export function sessionContract(where: string, open: () => Promise<(start: Sessi
 			expect(lines[299_999]).toBe("300000");
 		});
 
+		test("may be started with as much as the kernel takes, and is refused with the kernel's reason beyond that", async () => {
+			const script = `# ${"x\n# ".repeat(25_000)}\nprintf '%s' \${#FIRST} \${#LAST}`;
+			const filler = Object.fromEntries(
+				Array.from({ length: 12 }, (_, i) => [`FILLER_${i}`, "\u0001".repeat(120_000)]),
+			);
+			const large = startOf(["/bin/sh", "-c", script], { mode: "pipe" });
+			const env = { ...large.command.env, FIRST: "f".repeat(100_000), ...filler, LAST: "l".repeat(130_000) };
+			const session = await start({ ...large, command: { ...large.command, env } });
+			expect(textOf(await itemsUntil(session, { offset: 0 }))).toBe("100000130000");
+			const beyond = startOf(["/bin/true", "x".repeat(131_072)], { mode: "pipe" });
+			await expect(start(beyond)).rejects.toMatchObject({
+				code: "spawn_failed",
+				message: expect.stringContaining("E2BIG"),
+			});
+		});
+
 		test("counts who reads it", async () => {
 			const session = await start(shell("exec sleep 1000"));
 			const controller = new AbortController();

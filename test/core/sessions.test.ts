@@ -35,7 +35,7 @@ describe("the sessions of a node", () => {
 		const second = await sessions.create(idle({ createdAt: 2 }));
 		expect(sessions.get(first.id)).toBe(first);
 		expect(sessions.list()).toEqual([first, second]);
-		await sessions.remove(first.id, "ana");
+		await sessions.remove(first.id, { by: "ana" });
 		expect(first.state).toMatchObject({ status: "closed", exit: { reason: "killed", by: "ana" } });
 		expect(sessions.get(first.id)).toBeUndefined();
 		await sessions.remove(first.id);

@@ -1,4 +1,4 @@
-/** A TCP proxy on loopback that does to connections what networks do, from a seed, and counts it. */
+/** A proxy on loopback or on a Unix socket that does to connections what networks do, from a seed, and counts it. */
 
 import { once } from "node:events";
 import { type AddressInfo, connect, createServer, type Server, type Socket } from "node:net";
@@ -16,8 +16,10 @@ export type Plan = {
 };
 
 export type FaultProxyOptions = {
-	/** Asked for each connection, because a server may come back elsewhere. */
-	readonly target: () => number;
+	/** A port or a path. Asked for each connection, because a server may come back elsewhere. */
+	readonly target: () => number | string;
+	/** The path to listen on; a port of its own when left out. */
+	readonly path?: string;
 	/** Undefined lets a connection live. */
 	readonly plan: () => Plan | undefined;
 };
@@ -60,19 +62,29 @@ export class FaultProxy {
 	}
 
 	async start(): Promise<void> {
-		this.#server.listen(0, "127.0.0.1");
+		const { path } = this.#options;
+		if (path === undefined) this.#server.listen(0, "127.0.0.1");
+		else this.#server.listen(path);
 		await once(this.#server, "listening");
 	}
 
-	async close(): Promise<void> {
+	/** Ends every connection that there is. */
+	cutAll(): void {
 		for (const socket of this.#sockets) socket.destroy();
+	}
+
+	async close(): Promise<void> {
+		this.cutAll();
 		this.#server.close();
 		await once(this.#server, "close");
 	}
 
 	#join(client: Socket): void {
 		this.#connections++;
-		const server = connect({ port: this.#options.target(), host: "127.0.0.1", noDelay: true });
+		const target = this.#options.target();
+		const server = connect(
+			typeof target === "string" ? { path: target } : { port: target, host: "127.0.0.1", noDelay: true },
+		);
 		const pair = new Pair(client, server, this.#options.plan(), (fault) => {
 			this.counts[fault]++;
 			this.#tell();

@@ -1,7 +1,7 @@
 /** Keepers on a state directory of their own, as one server after another would have them. */
 
 import { randomBytes } from "node:crypto";
-import { mkdir, mkdtemp, readdir, rm, rmdir } from "node:fs/promises";
+import { mkdir, mkdtemp, readdir, rename, rm, rmdir } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -11,6 +11,7 @@ import { killSurvivors } from "../../src/backends/kill.ts";
 import type { Session } from "../../src/core/session.ts";
 import { Keepers, type KeepersOptions } from "../../src/keepers/keepers.ts";
 import { isAlive, type KeeperRecord, readRecord, type SessionRecord } from "../../src/link/record.ts";
+import { FaultProxy, type Plan } from "./fault-proxy.ts";
 
 export const keeperProgram: string = fileURLToPath(new URL("../../dist/keeper/main.js", import.meta.url));
 
@@ -40,6 +41,7 @@ export class KeeperSite {
 			generation: ++this.#generation,
 			spares: 0,
 			fsync: "interval",
+			maxDiskBytes: 2 ** 40,
 			clock: systemClock,
 			newEpoch: () => randomBytes(8).toString("hex"),
 			logFile: join(this.directory, "keepers.log"),
@@ -62,6 +64,21 @@ export class KeeperSite {
 		if (!record) throw new Error(`no record of session ${id}`);
 		this.#keepers.set(id, record.keeper);
 		return record;
+	}
+
+	/** From now on whoever connects to a session's keeper does so through a proxy, with the faults of its plan. */
+	async proxy(id: string, plan: () => Plan | undefined): Promise<FaultProxy> {
+		const { socket } = (await this.record(id)).keeper;
+		const real = `${socket}.real`;
+		await rename(socket, real);
+		const proxy = new FaultProxy({ path: socket, target: () => real, plan });
+		await proxy.start();
+		onTestFinished(async () => {
+			await proxy.close();
+			await rename(real, socket).catch(() => {});
+			await this.close();
+		});
+		return proxy;
 	}
 
 	/** Leaves no process and no file behind, whatever the test did. */

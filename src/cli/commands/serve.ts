@@ -23,6 +23,10 @@ export const serve: Command = new Command("serve")
 	.option("--max-workspace-sessions <number>", "how many of them there may be in one workspace (default 1000)")
 	.option("--max-memory <size>", "output kept of each session in memory (default 1MiB)")
 	.option("--max-journal <size>", "output kept of each durable session on disk (default 64MiB)")
+	.option(
+		"--max-disk <size>",
+		"what all journals together may take; the oldest ended sessions make room (default 32GiB)",
+	)
 	.option("--spares <number>", "how many keepers wait ready for the next session (default 1)")
 	.option("--fsync <when>", "when the disk confirms journals: interval (each second, the default) or always")
 	.option("--allowed-hosts <names>", "names under which the server may be asked for, by commas")

@@ -66,7 +66,7 @@ export function addSessions(app: NativeApp, { sessions, prepare }: NativeOptions
 				});
 			}
 			if (keep === "1") return reply.send(toMessage(await found.info()));
-			await sessions.remove(found.id, by);
+			await sessions.remove(found.id, { by });
 			return reply.code(204).send();
 		},
 	);

@@ -148,6 +148,7 @@ export function gatedHome(): { readonly home: Home; readonly open: () => void } 
 				return home.start(start);
 			},
 			forget: (session, how) => home.forget(session, how),
+			excessBytes: () => home.excessBytes(),
 		},
 		open,
 	};

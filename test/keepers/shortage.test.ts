@@ -1,0 +1,82 @@
+/** A server without a free descriptor knows nothing of its keepers, and must not take that for their death; in a process of its own. */
+
+import { execFileSync } from "node:child_process";
+import { closeSync, openSync } from "node:fs";
+import { afterEach, expect, test } from "vitest";
+import { systemClock } from "../../src/backends/clock.ts";
+import type { Clock } from "../../src/core/clock.ts";
+import type { Session } from "../../src/core/session.ts";
+import { isAlive } from "../../src/link/record.ts";
+import { KeeperSite } from "../helpers/keepers.ts";
+import { eventually, itemsUntil, outputUntil, textOf, write } from "../helpers/reading.ts";
+import { shell } from "../helpers/starts.ts";
+
+const setLimit = (soft: number) => execFileSync("prlimit", ["--pid", String(process.pid), `--nofile=${soft}:`]);
+const opened: number[] = [];
+afterEach(() => {
+	for (const fd of opened.splice(0)) closeSync(fd);
+	setLimit(10_000);
+});
+
+function takeAll(): void {
+	try {
+		for (;;) opened.push(openSync("/dev/null", "r"));
+	} catch {
+		// None is left.
+	}
+}
+
+test("a session whose link breaks then is found again when there are descriptors, with its program and all its output", async () => {
+	const site = await KeeperSite.create();
+	const first = await site.open();
+	const { id } = await first.keepers.start(shell("stty raw -echo; printf on; exec cat"));
+	await first.keepers.close();
+	const proxy = await site.proxy(id, () => undefined);
+	let waits = 0;
+	const clock: Clock = {
+		...systemClock,
+		after: (ms, callback) => {
+			waits++;
+			return systemClock.after(ms, callback);
+		},
+	};
+	const [session] = (await site.open({ clock })).adopted as [Session];
+	await outputUntil(session, /on/);
+	const { keeper } = await site.record(id);
+	const { pid } = await session.info();
+
+	setLimit(200);
+	takeAll();
+	proxy.cutAll();
+	const waitsBefore = waits;
+	// What the broken link gave back is taken, too.
+	await eventually("several tries", () => {
+		takeAll();
+		return waits > waitsBefore + 5;
+	});
+	expect(session.state.status).toBe("running");
+	expect(await session.info()).toMatchObject({ status: "running", unreachable: true, pid });
+	for (const fd of opened.splice(0)) closeSync(fd);
+
+	await write(session, "!");
+	expect(await outputUntil(session, /!/)).toBe("on!");
+	expect(await isAlive(keeper)).toBe(true);
+	expect(await session.info()).toMatchObject({ status: "running", pid });
+	await session.kill({ signal: "SIGKILL" });
+	expect(textOf(await itemsUntil(session, { offset: 0 }))).toBe("on!");
+});
+
+test("a session that has ended can be read as soon as there are descriptors again", async () => {
+	const site = await KeeperSite.create();
+	const first = await site.open();
+	const { id } = await first.keepers.start(shell("printf done"));
+	const { keeper } = await site.record(id);
+	await first.keepers.close();
+	await eventually("the keeper to leave", async () => !(await isAlive(keeper)));
+	const [session] = (await site.open()).adopted as [Session];
+	setLimit(200);
+	takeAll();
+	await expect(session.end()).rejects.toMatchObject({ code: "EMFILE" });
+	for (const fd of opened.splice(0)) closeSync(fd);
+	expect(textOf(await itemsUntil(session, { offset: 0 }))).toBe("done");
+});
