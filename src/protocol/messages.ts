@@ -135,6 +135,11 @@ export const inputKeyHeader = "idempotency-key";
 export const limits = {
 	/** A request's body: 1 MiB. */
 	bodyBytes: 1_048_576,
+	/**
+	 * The body that starts a program: 16 MiB. The kernel carries 2 MiB of arguments and environment, JSON takes up
+	 * to six characters for a byte of it, and what is larger is the kernel's to refuse (E2BIG), not ours.
+	 */
+	startBytes: 16_777_216,
 	/** One answer of output: 1 MiB by default, 4 MiB at most. */
 	outputBytes: 1_048_576,
 	maxOutputBytes: 4_194_304,

@@ -1,7 +1,7 @@
 /** The messages that Codex speaks: JSON-RPC 2.0 in shape, without its `jsonrpc` member. */
 
+import { scanJson } from "../json-scan.ts";
 import { RpcError, rpcCodes } from "./error.ts";
-import { scanJson } from "./json-scan.ts";
 
 /** What a client sent. An `id` is the JSON text it came in, so that it goes back with its type and all its digits. */
 export type Message =

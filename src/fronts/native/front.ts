@@ -3,8 +3,11 @@
 import { randomBytes } from "node:crypto";
 import type { TypeBoxTypeProvider } from "@fastify/type-provider-typebox";
 import type { FastifyInstance } from "fastify";
+import { SessionError } from "../../core/errors.ts";
+import { limits } from "../../protocol/messages.ts";
 import { answerErrors } from "../errors.ts";
 import { bearer, type Front, type Hosting } from "../front.ts";
+import { hasTooManyValues } from "../json-scan.ts";
 import { addActs } from "./acts.ts";
 import { addEvents } from "./events.ts";
 import { Feed } from "./feed.ts";
@@ -27,6 +30,7 @@ export function createNativeFront(options: NativeOptions): Front {
 			answerErrors(app, hosting);
 			describeRoutes(app);
 			app.setValidatorCompiler(compileValidator);
+			limitValues(app);
 			// The schemas describe answers; shaping them is the job of the code that the compiler checks.
 			app.setSerializerCompiler(() => (value) => JSON.stringify(value));
 			const typed: NativeApp = app.withTypeProvider<TypeBoxTypeProvider>();
@@ -41,4 +45,14 @@ export function createNativeFront(options: NativeOptions): Front {
 			addSocket(typed, options, hosting, traffic);
 		},
 	};
+}
+
+/** Large bodies are for long arguments, not for many values. */
+function limitValues(app: FastifyInstance): void {
+	const parse = app.getDefaultJsonParser("error", "error");
+	app.addContentTypeParser("application/json", { parseAs: "string" }, (request, body, done) => {
+		const text = String(body);
+		if (text.length <= limits.bodyBytes || !hasTooManyValues(text)) return parse(request, text, done);
+		return done(new SessionError("limit_exceeded", "the body has more values than any program can be started with"));
+	});
 }

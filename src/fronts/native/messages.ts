@@ -45,12 +45,10 @@ const state = Type.Union([
 export const createSession: TUnsafe<CreateSession> = schemaOf<CreateSession>()(
 	Type.Object(
 		{
-			argv: Type.Optional(Type.Array(text, { minItems: 1, maxItems: 4096 })),
+			argv: Type.Optional(Type.Array(text, { minItems: 1 })),
 			command: Type.Optional(Type.String({ minLength: 1, pattern: NO_NUL })),
 			cwd: Type.Optional(Type.String({ pattern: "^/[^\\u0000]*$", maxLength: 4096, description: "an absolute path" })),
-			env: Type.Optional(
-				Type.Record(Type.String({ pattern: "^[^=\\u0000]+$" }), nullable(text), { ...closed, maxProperties: 1024 }),
-			),
+			env: Type.Optional(Type.Record(Type.String({ pattern: "^[^=\\u0000]+$" }), nullable(text), closed)),
 			mode: Type.Optional(mode),
 			cols: Type.Optional(size),
 			rows: Type.Optional(size),

@@ -13,6 +13,7 @@ export function addSessions(app: NativeApp, { sessions, prepare }: NativeOptions
 	app.post(
 		"/v1/sessions",
 		{
+			bodyLimit: limits.startBytes,
 			config: { policy: "manage", summary: "Start a program" },
 			schema: { body: createSession, response: { 201: session } },
 		},

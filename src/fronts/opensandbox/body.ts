@@ -1,10 +1,16 @@
 /** Request bodies as execd reads them: the first JSON value, whatever is said about its type and whatever follows it. */
 
+import { limits } from "../../protocol/messages.ts";
+import { hasTooManyValues } from "../json-scan.ts";
 import { ExecdError } from "./answers.ts";
+
+/** What the routes have that start a program: a body may hold as much as one can be started with. */
+export const startBody: { readonly bodyLimit: number } = { bodyLimit: limits.startBytes };
 
 /** Reads `request.body`, a buffer. An empty one stands for all defaults where a route allows it. */
 export function readBody(raw: unknown, options: { readonly mayBeEmpty: boolean }): Body {
 	const text = Buffer.isBuffer(raw) ? raw.toString("utf8") : "";
+	if (text.length > limits.bodyBytes && hasTooManyValues(text)) throw refusal("the request body has too many values");
 	const value = firstValue(text);
 	if (value === undefined) {
 		if (options.mayBeEmpty && text.trim() === "") return new Body({});

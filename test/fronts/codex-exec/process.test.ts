@@ -199,3 +199,15 @@ describe("the end of a process", () => {
 function base64(text: string): string {
 	return Buffer.from(text).toString("base64");
 }
+
+describe("a start as large as the kernel takes it", () => {
+	const long = "x".repeat(128 * 1024 - 1);
+
+	it("works, and beyond it the kernel's own words come back", async () => {
+		const most = Array.from({ length: 14 }, () => long);
+		const log = await client.start("p", ["sh", "-c", "echo $#", "sh", ...most]);
+		expect((await log.closed()).text()).toBe("14\n");
+		const refused = client.start("q", ["true", `${long}x`]);
+		await expect(refused).rejects.toMatchObject({ code: -32603, message: "Argument list too long (os error 7)" });
+	});
+});

@@ -2,6 +2,7 @@ import { get } from "node:http";
 import { connect } from "node:net";
 import { text } from "node:stream/consumers";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { limits } from "../../../src/protocol/messages.ts";
 import { startTestServer, type TestServer, TOKEN } from "./test-server.ts";
 
 let server: TestServer;
@@ -78,10 +79,12 @@ describe("POST /v1/sessions refuses", () => {
 
 	it.each([
 		["broken JSON", '{"argv":', 400, "invalid_argument"],
-		["a list as deep as a body can be", "[".repeat(500_000) + "]".repeat(500_000), 400, "invalid_argument"],
-		["such a list in a field", `{"argv":${"[".repeat(500_000)}${"]".repeat(500_000)}}`, 400, "invalid_argument"],
+		["a deep list", "[".repeat(500_000) + "]".repeat(500_000), 400, "invalid_argument"],
+		["a list as deep as a body can be", "[".repeat(8_000_000) + "]".repeat(8_000_000), 429, "limit_exceeded"],
+		["such a list in a field", `{"argv":${"[".repeat(8_000_000)}${"]".repeat(8_000_000)}}`, 429, "limit_exceeded"],
 		["a poisoned prototype", '{"argv":["true"],"__proto__":{}}', 400, "invalid_argument"],
-		["a huge body", JSON.stringify({ argv: ["x".repeat(1024 * 1024)] }), 413, "limit_exceeded"],
+		["as many values as a body can have", `{"argv":["true"${',""'.repeat(5_000_000)}]}`, 429, "limit_exceeded"],
+		["a huge body", JSON.stringify({ argv: ["x".repeat(limits.startBytes)] }), 413, "limit_exceeded"],
 	])("%s", async (_, body, status, code) => {
 		const init = { method: "POST", headers: { "content-type": "application/json" }, body };
 		expect(await answer("/v1/sessions", init)).toMatchObject({ status, code });

@@ -355,3 +355,16 @@ describe("refusals", () => {
 		}
 	});
 });
+
+describe("a command as large as the kernel takes it", () => {
+	test("runs; what is larger is refused by the kernel, in the stream", async () => {
+		const server = await startExecd();
+		const long = "x".repeat(120 * 1024);
+		expect((await command(server, `: ${long}; echo done`)).stdout).toEqual(["done"]);
+		const envs = Object.fromEntries(Array.from({ length: 14 }, (_, index) => [`V${index}`, long]));
+		const script = 'printf %s "$V0$V13" | wc -c';
+		expect((await command(server, script, { envs })).stdout).toEqual([String(2 * long.length)]);
+		const larger = await command(server, "true", { envs: { V: `${long}${long}` } });
+		expect(larger.last).toMatchObject({ type: "error", error: { evalue: expect.stringContaining("E2BIG") } });
+	});
+});

@@ -7,7 +7,7 @@ import type { Session } from "../../../core/session.ts";
 import type { Hosting } from "../../front.ts";
 import { checkRight, may } from "../../front.ts";
 import { ExecdError } from "../answers.ts";
-import { readBody, refusal } from "../body.ts";
+import { readBody, refusal, startBody } from "../body.ts";
 import { completed, EventStream, encodeEvent, ended, failed } from "../event-stream.ts";
 import { commandLines } from "../lines.ts";
 import type { OpenSandboxOptions } from "../options.ts";
@@ -27,7 +27,7 @@ export function addCommands(app: FastifyInstance, options: OpenSandboxOptions, h
 	const commands = new Commands(options);
 	app.addHook("onClose", async () => commands.close());
 
-	app.post("/command", { config: { policy: "manage" } }, async (request, reply) => {
+	app.post("/command", { ...startBody, config: { policy: "manage" } }, async (request, reply) => {
 		checkRight(request, "manage", here);
 		const wanted = await readCommand(request, options);
 		const id = commands.newId();

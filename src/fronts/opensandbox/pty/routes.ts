@@ -4,7 +4,7 @@ import type { FastifyInstance, FastifyReply } from "fastify";
 import { checkAttachments, checkCreation, checkRight, type Hosting, may } from "../../front.ts";
 import { createAcceptor, handshakeFault } from "../../upgrade.ts";
 import { ExecdError, sendNothing } from "../answers.ts";
-import { readBody } from "../body.ts";
+import { readBody, startBody } from "../body.ts";
 import type { OpenSandboxOptions } from "../options.ts";
 import { here } from "../options.ts";
 import { madeDirectory } from "../paths.ts";
@@ -33,7 +33,7 @@ export function addPty(app: FastifyInstance, options: OpenSandboxOptions, hostin
 	const scope = { hosting, accept, times: { ...defaultTimes, ...options.times } };
 	app.addHook("onReady", () => records.load());
 
-	app.post("/pty", { config: { policy: "manage" } }, async (request, reply) => {
+	app.post("/pty", { ...startBody, config: { policy: "manage" } }, async (request, reply) => {
 		checkRight(request, "manage", here);
 		const body = readBody(request.body, { mayBeEmpty: true });
 		const asked = { cwd: body.string("cwd"), command: body.string("command") };

@@ -7,7 +7,7 @@ import type { Log } from "../../../core/log.ts";
 import type { Hosting } from "../../front.ts";
 import { checkRight, may } from "../../front.ts";
 import { ExecdError, sendNothing } from "../answers.ts";
-import { readBody, refusal } from "../body.ts";
+import { readBody, refusal, startBody } from "../body.ts";
 import { EventStream, encodeEvent, failed } from "../event-stream.ts";
 import type { OpenSandboxOptions } from "../options.ts";
 import { here } from "../options.ts";
@@ -45,7 +45,7 @@ export function addSessions(app: FastifyInstance, options: OpenSandboxOptions, h
 
 	app.post<WithId & { Querystring: { since?: string } }>(
 		"/session/:id/run",
-		{ config: { policy: "manage" } },
+		{ ...startBody, config: { policy: "manage" } },
 		async (request, reply) => {
 			const wanted = readRun(request);
 			const around = { env: options.environment(), cwd: options.cwd };

@@ -1,6 +1,9 @@
 /** What of a JSON text `JSON.parse` does not tell: repeated names, the number of values, and an id with all its digits. */
 
-/** Counted with all that is nested; the client refuses more, and so do we, before memory is spent on it. */
+/**
+ * Counted with all that is nested. Codex's client refuses more, no program can be started with as many, and to
+ * parse millions of them would keep everybody waiting: what has more is refused before it is parsed.
+ */
 const MAX_VALUES = 262_144;
 
 export type Scan = {
@@ -62,6 +65,17 @@ export function scanJson(text: string): Scan {
 		at = end;
 	}
 	return { fault: undefined, id };
+}
+
+/** Whether a text is too much to be parsed; looks no further than that. */
+export function hasTooManyValues(text: string): boolean {
+	let values = 0;
+	for (let at = 0; at < text.length && values <= MAX_VALUES; ) {
+		const character = text.charAt(at);
+		if (!"}],: \t\n\r".includes(character)) values++;
+		at = tokenEnd(text, at, character);
+	}
+	return values > MAX_VALUES;
 }
 
 const structural = /[\s,:[\]{}"]/g;
