@@ -57,7 +57,7 @@ export function openSandboxCase(isQuick: boolean): Case {
 async function withSdk<T>({ target }: Served, use: (commands: Commands) => Promise<T>): Promise<T> {
 	const headers = { "X-EXECD-ACCESS-TOKEN": target.token ?? "" };
 	const connectionConfig = new ConnectionConfig({ headers }).withTransportIfMissing();
-	const execdBaseUrl = `http://127.0.0.1:${target.port}`;
+	const execdBaseUrl = `http://127.0.0.1:${target.port}/opensandbox`;
 	try {
 		return await use(new DefaultAdapterFactory().createExecdStack({ connectionConfig, execdBaseUrl }).commands);
 	} finally {
@@ -94,7 +94,7 @@ async function lines(workshop: Workshop, { target }: Served, size: "full" | "qui
 
 /** Reads a stream to its end, which must be a good one. */
 async function drain(port: number, token: string, command: string): Promise<void> {
-	const response = await fetch(`http://127.0.0.1:${port}/command`, {
+	const response = await fetch(`http://127.0.0.1:${port}/opensandbox/command`, {
 		method: "POST",
 		headers: { "X-EXECD-ACCESS-TOKEN": token },
 		body: JSON.stringify({ command }),

@@ -24,6 +24,7 @@ export function execd({ host, port, accessToken, envFile }: ExecdOptions): DropI
 		fronts: [
 			createOpenSandboxFront({
 				...openSandbox,
+				path: "/",
 				environment: () => wholeEnvironment(process.env, ["EXECD_ACCESS_TOKEN"]),
 				cwd: process.cwd(),
 				envFile,

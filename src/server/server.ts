@@ -116,6 +116,7 @@ function createFronts(config: Config, engine: Engine, openSandbox: OpenSandboxOp
 function frontParts(config: Config, { sessions, prepare, state }: Engine): FrontParts {
 	return {
 		openSandbox: {
+			path: "/opensandbox",
 			sessions,
 			prepare,
 			environment: () => inheritedFrom(process.env),

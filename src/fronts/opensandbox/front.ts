@@ -1,6 +1,6 @@
 /** The HTTP API of OpenSandbox `execd`: `/ping`, `/pty`, `/session`, `/command`; `docs/compat/opensandbox.md` says what it promises. */
 
-import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import type { FastifyInstance, FastifyPluginCallback, FastifyReply, FastifyRequest } from "fastify";
 import type { Authorize } from "../../core/access.ts";
 import type { Front, Hosting } from "../front.ts";
 import { answerErrors, sendNothing, unauthorized } from "./answers.ts";
@@ -21,14 +21,22 @@ export function createOpenSandboxFront(options: OpenSandboxOptions): Front {
 			app.removeAllContentTypeParsers();
 			app.addContentTypeParser("*", { parseAs: "buffer" }, (_request, body, done) => done(null, body));
 			app.addHook("onRequest", redirectSlash);
-			app.get("/ping", { config: { policy: "read" } }, async (_request, reply) => sendNothing(reply));
-			addPty(app, options, hosting);
-			const commands = addCommands(app, options, hosting);
-			const sessions = addSessions(app, options, hosting);
-			addInterrupts(app, options, hosting, { commands, sessions });
-			addSessionSocket(app, options, hosting, sessions);
+			const routes: FastifyPluginCallback = (scope, _, done) => {
+				addRoutes(scope, options, hosting);
+				done();
+			};
+			app.register(routes, { prefix: options.path });
 		},
 	};
+}
+
+function addRoutes(app: FastifyInstance, options: OpenSandboxOptions, hosting: Hosting): void {
+	app.get("/ping", { config: { policy: "read" } }, async (_request, reply) => sendNothing(reply));
+	addPty(app, options, hosting);
+	const commands = addCommands(app, options, hosting);
+	const sessions = addSessions(app, options, hosting);
+	addInterrupts(app, options, hosting, { commands, sessions });
+	addSessionSocket(app, options, hosting, sessions);
 }
 
 /** What is said where there is nothing. The token is asked for before anything else, whether a path is there or not. */

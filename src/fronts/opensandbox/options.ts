@@ -9,6 +9,8 @@ import type { Times } from "./times.ts";
 export const here = { workspace: "default" } as const;
 
 export type OpenSandboxOptions = {
+	/** Where its paths begin: at the root where it is all there is, as the real server does. */
+	readonly path: "/" | "/opensandbox";
 	readonly sessions: Sessions;
 	readonly prepare: Prepare;
 	/** The daemon's environment, which programs get and paths are expanded from; asked for at each start. */

@@ -62,6 +62,7 @@ export async function startExecd(options: ExecdServerOptions = {}): Promise<Exec
 	for (const session of options.adopted ?? []) sessions.adopt(session);
 	const { accessToken, cwd = "/tmp" } = options;
 	const front = createOpenSandboxFront({
+		path: "/",
 		sessions,
 		prepare: createPrepare({
 			defaults: {
