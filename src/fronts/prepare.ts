@@ -79,18 +79,30 @@ function given<Fields extends object>(fields: Fields): { [K in keyof Fields]?: E
 	};
 }
 
+type RandomBytes = (count: number) => Uint8Array;
+
 const ID_LENGTH = 12;
+const NODE_LENGTH = 6;
 const ID_LETTERS = "abcdefghijklmnopqrstuvwxyz0123456789";
 /** The largest multiple of 36 that fits a byte: what lies above would favour the first letters. */
 const ID_FAIR = 252;
 
-/** A session id of 12 letters and digits, 62 bits, from a source of random bytes. */
-export function createId(randomBytes: (count: number) => Uint8Array): string {
-	let id = "";
-	while (id.length < ID_LENGTH) {
-		for (const byte of randomBytes(2 * ID_LENGTH)) {
-			if (byte < ID_FAIR && id.length < ID_LENGTH) id += ID_LETTERS.charAt(byte % ID_LETTERS.length);
+/** A session id: 12 letters and digits, 62 bits, and the code of the node that has it, if it has one. */
+export function createId(randomBytes: RandomBytes, node = ""): string {
+	return randomLetters(randomBytes, ID_LENGTH) + node;
+}
+
+/** What stands for a node: enough for a fleet of thousands to have no two alike, and short enough to be read. */
+export function createNodeCode(randomBytes: RandomBytes): string {
+	return randomLetters(randomBytes, NODE_LENGTH);
+}
+
+function randomLetters(randomBytes: RandomBytes, length: number): string {
+	let text = "";
+	while (text.length < length) {
+		for (const byte of randomBytes(2 * length)) {
+			if (byte < ID_FAIR && text.length < length) text += ID_LETTERS.charAt(byte % ID_LETTERS.length);
 		}
 	}
-	return id;
+	return text;
 }

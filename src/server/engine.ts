@@ -10,7 +10,7 @@ import { inProcess } from "../core/in-process.ts";
 import { LocalSessions } from "../core/sessions.ts";
 import { writeAtomically } from "../disk/write-atomically.ts";
 import type { Prepare } from "../fronts/front.ts";
-import { createId, createPrepare } from "../fronts/prepare.ts";
+import { createId, createNodeCode, createPrepare } from "../fronts/prepare.ts";
 import { Keepers } from "../keepers/keepers.ts";
 import type { Config } from "./config.ts";
 import { openStateDirectory, type StateDirectory } from "./state-directory.ts";
@@ -48,7 +48,7 @@ export async function openEngine(
 	{ report, passed, isSecure }: EngineOptions,
 	onClose: (close: () => Promise<unknown>) => void,
 ): Promise<Engine> {
-	const state = await openStateDirectory(config.stateDir, config.runtimeDir);
+	const state = await openStateDirectory(config.stateDir, config.runtimeDir, () => createNodeCode(randomBytes));
 	onClose(() => state.release());
 	const keepers = new Keepers({
 		directory: state.sessions,
@@ -98,7 +98,7 @@ export async function openEngine(
 			retention: config.retention,
 			drainMs: DRAIN_MS,
 		},
-		newId: () => createId(randomBytes),
+		newId: () => createId(randomBytes, state.node),
 		now: () => systemClock.now(),
 		environment: (request, id, base) => childEnvironment(process.env, request, id, base),
 	});

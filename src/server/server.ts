@@ -52,7 +52,7 @@ export async function startServer(config: Config, options: ServerOptions): Promi
 	const onClose = (close: () => Promise<unknown>) => void opened.unshift(close);
 	let closed: Promise<void> | undefined;
 	const close = () => {
-		closed ??= closeAll(opened);
+		closed ??= closeAll(opened, options.report);
 		return closed;
 	};
 	try {
@@ -128,8 +128,9 @@ function frontParts(config: Config, { sessions, prepare, state }: Engine): Front
 	};
 }
 
-async function closeAll(opened: readonly (() => Promise<unknown>)[]): Promise<void> {
-	for (const close of opened) await close();
+/** One after the other, each whatever became of those before: what can't be closed is no reason to leave the rest open. */
+async function closeAll(opened: readonly (() => Promise<unknown>)[], report: ServerOptions["report"]): Promise<void> {
+	for (const close of opened) await close().catch((error: unknown) => report(error, "close"));
 }
 
 /** Where a browser finds us: under the first name that we were given, if there is one. */

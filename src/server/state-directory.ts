@@ -18,6 +18,8 @@ export type StateDirectory = {
 	readonly sockets: string;
 	readonly keeperLog: string;
 	readonly generation: number;
+	/** Six letters and digits that stand for this directory, made once: ids of its sessions end in them. */
+	readonly node: string;
 	/** Makes the admin token on the first start, and reads it on every other. */
 	adminToken(make: () => string): Promise<string>;
 	/** Where the other commands find the running server. */
@@ -26,12 +28,18 @@ export type StateDirectory = {
 	release(): Promise<void>;
 };
 
-export async function openStateDirectory(path: string, sockets: string): Promise<StateDirectory> {
+/** `makeCode` makes the six letters and digits of a directory that has none. */
+export async function openStateDirectory(
+	path: string,
+	sockets: string,
+	makeCode: () => string,
+): Promise<StateDirectory> {
 	checkSocketPath(sockets);
 	await makePrivate(path);
 	await makePrivate(sockets);
 	const lock = await acquire(path);
 	const generation = await nextGeneration(path);
+	const node = await nodeCode(path, makeCode);
 	const addressFile = join(path, "server.json");
 	return {
 		path,
@@ -39,11 +47,15 @@ export async function openStateDirectory(path: string, sockets: string): Promise
 		sockets,
 		keeperLog: join(path, "keepers.log"),
 		generation,
+		node,
 		adminToken: (make) => readOrMake(join(path, "admin-token"), make),
 		announce: (url) => writeAtomically(addressFile, `${JSON.stringify({ url, pid: process.pid })}\n`),
 		release: async () => {
-			await rm(addressFile, { force: true });
-			closeSync(lock);
+			try {
+				await rm(addressFile, { force: true });
+			} finally {
+				closeSync(lock);
+			}
 		},
 	};
 }
@@ -114,21 +126,41 @@ async function acquire(path: string): Promise<number> {
 	});
 }
 
+/**
+ * More than any before: keepers obey no server with a lower one. Where the last is not known, because it was never
+ * written, or its file was lost or damaged, the time in milliseconds is more than anybody can have counted to.
+ */
 async function nextGeneration(path: string): Promise<number> {
 	const file = join(path, "generation");
-	const last = Number(await readOrMake(file, () => "0"));
-	const generation = Number.isSafeInteger(last) ? last + 1 : Date.now();
+	const last = await readText(file);
+	const generation = /^[1-9]\d{0,14}$/.test(last ?? "") ? Number(last) + 1 : Date.now();
 	await writeAtomically(file, `${generation}\n`);
 	return generation;
 }
 
+async function nodeCode(path: string, make: () => string): Promise<string> {
+	const file = join(path, "node");
+	const known = await readText(file);
+	if (known !== undefined && /^[a-z0-9]{6}$/.test(known)) return known;
+	const code = make();
+	await writeAtomically(file, `${code}\n`);
+	return code;
+}
+
 async function readOrMake(file: string, make: () => string): Promise<string> {
+	const known = await readText(file);
+	if (known !== undefined) return known;
+	const text = make();
+	await writeAtomically(file, `${text}\n`);
+	return text;
+}
+
+/** Undefined for a file that is not there. */
+async function readText(file: string): Promise<string | undefined> {
 	try {
 		return (await readFile(file, "utf8")).trim();
 	} catch (error) {
-		if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
-		const text = make();
-		await writeAtomically(file, `${text}\n`);
-		return text;
+		if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
+		throw error;
 	}
 }

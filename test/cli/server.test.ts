@@ -1,5 +1,5 @@
 import { once } from "node:events";
-import { mkdtemp, readFile, rm, stat } from "node:fs/promises";
+import { mkdtemp, readFile, rm, stat, truncate, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
@@ -20,6 +20,23 @@ describe("serve", () => {
 		expect(await hawser.run(["ls"])).toEqual({ code: 1, stdout: "", stderr: expect.stringContaining("hawser serve") });
 
 		expect(await hawser.startServer()).toMatch(/^listening on http:\/\/127\.0\.0\.1:\d+$/);
+		await hawser.run(["send", id, "it", "--enter"]);
+		expect((await hawser.run(["logs", "-f", id])).stdout).toContain("got it");
+	});
+
+	it.each([
+		["lost", (file: string) => rm(file)],
+		["emptied", (file: string) => truncate(file)],
+		["damaged", (file: string) => writeFile(file, "\0\0")],
+	])("has its sessions again when the number of the last server is %s", async (_, damage) => {
+		const { stdout } = await hawser.run(["run", "--detach", "--", "sh", "-c", "read x; echo got $x"]);
+		const id = stdout.trim();
+		// The session knows of two servers by then.
+		await hawser.stopServer("SIGTERM");
+		await hawser.startServer();
+		await hawser.stopServer("SIGTERM");
+		await damage(join(hawser.stateDir, "generation"));
+		await hawser.startServer();
 		await hawser.run(["send", id, "it", "--enter"]);
 		expect((await hawser.run(["logs", "-f", id])).stdout).toContain("got it");
 	});

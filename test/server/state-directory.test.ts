@@ -1,11 +1,15 @@
-import { chown, mkdir, readFile, stat, writeFile } from "node:fs/promises";
+import { chown, mkdir, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { openStateDirectory, type StateDirectory } from "../../src/server/state-directory.ts";
 import { temporaryDirectory } from "../helpers/temporary.ts";
 
-async function open(path: string, sockets = join(path, "run")): Promise<StateDirectory> {
-	const state = await openStateDirectory(path, sockets);
+async function open(
+	path: string,
+	sockets = join(path, "run"),
+	makeCode: () => string = () => "abc123",
+): Promise<StateDirectory> {
+	const state = await openStateDirectory(path, sockets, makeCode);
 	onTestFinished(() => state.release().catch(() => {}));
 	return state;
 }
@@ -27,13 +31,45 @@ describe("the state directory", () => {
 		expect((await stat(path)).mode & 0o777).toBe(0o700);
 	});
 
-	test("counts the servers that were ever started on it", async () => {
+	test("numbers the servers that are started on it, each higher than the last", async () => {
 		const path = await temporaryDirectory();
-		for (const generation of [1, 2, 3]) {
+		await writeFile(join(path, "generation"), "41\n");
+		for (const generation of [42, 43, 44]) {
 			const state = await open(path);
 			expect(state.generation).toBe(generation);
 			await state.release();
 		}
+	});
+
+	test.each([undefined, "", "\n", "0", "-5", "1e3", "12 34", "\0\0\0\0", "9".repeat(30)])(
+		"goes on with a number higher than any before when the last is lost: %j",
+		async (damage) => {
+			const path = await temporaryDirectory();
+			const first = await open(path);
+			await first.release();
+			const file = join(path, "generation");
+			if (damage === undefined) await rm(file);
+			else await writeFile(file, damage);
+			const second = await open(path);
+			expect(second.generation).toBeGreaterThan(first.generation);
+			expect(Number.isSafeInteger(second.generation)).toBe(true);
+			await second.release();
+			const third = await open(path);
+			expect(third.generation).toBe(second.generation + 1);
+		},
+	);
+
+	test("has a code of six letters and digits, made once", async () => {
+		const path = await temporaryDirectory();
+		const codes = ["first1", "second", "third3"];
+		const make = () => codes.shift() ?? "";
+		for (let i = 0; i < 3; i++) {
+			const state = await open(path, join(path, "run"), make);
+			expect(state.node).toBe("first1");
+			await state.release();
+		}
+		await writeFile(join(path, "node"), "no code\n");
+		expect((await open(path, join(path, "run"), make)).node).toBe("second");
 	});
 
 	test("keeps one admin token", async () => {

@@ -1,0 +1,51 @@
+import { expect, it } from "vitest";
+import { anybody } from "../../src/access/fixed.ts";
+import { loadConfig } from "../../src/server/config.ts";
+import { startServer } from "../../src/server/server.ts";
+import { temporaryDirectory } from "../helpers/temporary.ts";
+import { start } from "./start.ts";
+
+it("the ids of a state directory's sessions end alike, whoever started them", async () => {
+	const stateDir = await temporaryDirectory();
+	const ids: string[] = [];
+	for (let i = 0; i < 2; i++) {
+		const server = await start({ stateDir });
+		ids.push(await server.session(), await server.session());
+		await server.close();
+	}
+	for (const id of ids) expect(id).toMatch(/^[a-z0-9]{18}$/);
+	expect(new Set(ids.map((id) => id.slice(12))).size).toBe(1);
+	expect(new Set(ids.map((id) => id.slice(0, 12))).size).toBe(ids.length);
+	const elsewhere = await start();
+	expect((await elsewhere.session()).slice(12)).not.toBe(ids[0]?.slice(12));
+});
+
+it("what can't be closed is reported, and the rest is closed all the same", async () => {
+	const stateDir = await temporaryDirectory();
+	const problems: unknown[] = [];
+	const config = loadConfig({ port: "0", spares: "0", stateDir }, {});
+	const server = await startServer(config, {
+		report: (problem) => problems.push(problem),
+		dropIn: () => ({
+			host: "127.0.0.1",
+			port: 0,
+			authorize: anybody,
+			fronts: [
+				{
+					name: "stubborn",
+					credential: () => undefined,
+					register: (app) =>
+						void app.addHook("onClose", async () => {
+							throw new Error("it does not close");
+						}),
+				},
+			],
+		}),
+	});
+	await server.close();
+	expect(problems).toMatchObject([{ message: "it does not close" }]);
+	await expect(fetch(`${server.url}/healthz`)).rejects.toThrow();
+	// Only who released the directory lets another one in.
+	const next = await start({ stateDir });
+	expect((await next.request("/healthz")).status).toBe(200);
+});
