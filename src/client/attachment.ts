@@ -11,9 +11,8 @@ import { Control, type TakeOptions } from "./control.ts";
 import { HawserError } from "./error.ts";
 import type { AttachmentEvent, ConnectionEvent } from "./event-queue.ts";
 import { Link } from "./link.ts";
-import { type Act, type Input, Outbox } from "./outbox.ts";
+import { type Act, type Input, newStreamId, Outbox } from "./outbox.ts";
 import { Reader } from "./reader.ts";
-import { newStreamId } from "./stream-id.ts";
 import type { Transport } from "./transport.ts";
 
 export type AttachOptions = {

@@ -211,3 +211,11 @@ function unitsOf(input: Input): number {
 function isUrgent(act: Act): boolean {
 	return act.type === "signal" && act.urgent === true;
 }
+
+const STREAM_ID_BYTES = 16;
+
+/** A name for an input stream that nobody else has; by hand, because `randomUUID` is missing in a browser on a page without TLS. */
+export function newStreamId(): string {
+	const bytes = globalThis.crypto.getRandomValues(new Uint8Array(STREAM_ID_BYTES));
+	return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
+}

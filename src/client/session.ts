@@ -11,7 +11,7 @@ import {
 } from "../protocol/messages.ts";
 import { type ActOptions, Attachment, type AttachOptions } from "./attachment.ts";
 import { checkSignal, checkSize } from "./checks.ts";
-import { newStreamId } from "./stream-id.ts";
+import { newStreamId } from "./outbox.ts";
 import { sessionPath, type Transport } from "./transport.ts";
 import { type WaitCondition, type WaitOptions, type WaitResult, waitFor } from "./wait.ts";
 

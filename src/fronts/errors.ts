@@ -28,11 +28,11 @@ export function answerErrors(app: FastifyInstance, hosting: Hosting): void {
 		if (error.code === "internal")
 			hosting.report(error.cause ?? thrown, `${request.method} ${request.routeOptions.url}`);
 		if (error.code === "unauthenticated") reply.header("www-authenticate", "Bearer");
-		return reply.code(status).send(toMessage(error));
+		return reply.code(status).send(errorMessage(error));
 	});
 }
 
-export function toMessage(error: SessionError): ErrorMessage {
+export function errorMessage(error: SessionError): ErrorMessage {
 	const { code, message, hint } = error;
 	return { error: { code, message, ...(hint === undefined ? {} : { hint }) } };
 }

@@ -6,7 +6,7 @@ import type { Duplex } from "node:stream";
 import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify, type RouteOptions } from "fastify";
 import type { Authorize } from "../core/access.ts";
 import { SessionError } from "../core/errors.ts";
-import { answerErrors, toMessage } from "../fronts/errors.ts";
+import { answerErrors, errorMessage } from "../fronts/errors.ts";
 import { type Front, type Hosting, type Policy, policies } from "../fronts/front.ts";
 import { type ErrorMessage, limits } from "../protocol/messages.ts";
 import { admit, checkHost, checkOrigin, isUpgrade, type NoteFailure } from "./door.ts";
@@ -162,7 +162,7 @@ function assemble(options: ListenOptions, hosting: Hosting): FastifyInstance {
 
 function answerUnknown(request: FastifyRequest, reply: FastifyReply): FastifyReply {
 	const path = request.url.split("?", 1)[0]?.slice(0, 200);
-	return reply.code(404).send(toMessage(new SessionError("unsupported", `there is no ${request.method} ${path}`)));
+	return reply.code(404).send(errorMessage(new SessionError("unsupported", `there is no ${request.method} ${path}`)));
 }
 
 /** Gives a front its own scope, in which no route exists without a policy and none is reached without it. */
@@ -205,7 +205,7 @@ const rawStatus: Readonly<Record<string, string>> = {
 };
 
 function refusal(message: string): ErrorMessage {
-	return toMessage(new SessionError("invalid_argument", message));
+	return errorMessage(new SessionError("invalid_argument", message));
 }
 
 function inUrl(host: string): string {

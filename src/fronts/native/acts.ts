@@ -8,7 +8,8 @@ import type { Hosting } from "../front.ts";
 import { deliver, parseKey, toMessage } from "./input.ts";
 import { idParams, inputReceipt, resize, sendKeys, sendSignal } from "./messages.ts";
 import type { Traffic } from "./metrics.ts";
-import { findSession, type NativeApp, type NativeOptions, patienceOf } from "./request.ts";
+import type { NativeApp, NativeOptions } from "./options.ts";
+import { findSession, patienceOf } from "./request.ts";
 import { parseSignal } from "./signals.ts";
 
 const TEXT_PREFIX = "text:";

@@ -7,7 +7,8 @@ import { lastEventId, type StreamEvent, sendEvents } from "./event-stream.ts";
 import type { Feed } from "./feed.ts";
 import { eventsQuery } from "./messages.ts";
 import type { Traffic } from "./metrics.ts";
-import { type NativeApp, patienceOf } from "./request.ts";
+import type { NativeApp } from "./options.ts";
+import { patienceOf } from "./request.ts";
 
 export function addEvents(app: NativeApp, feed: Feed, hosting: Hosting, traffic: Traffic): void {
 	app.get(

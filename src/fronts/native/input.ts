@@ -9,7 +9,8 @@ import { type InputReceipt, inputKeyHeader } from "../../protocol/messages.ts";
 import type { Hosting } from "../front.ts";
 import { idParams, inputQuery, inputReceipt } from "./messages.ts";
 import type { Traffic } from "./metrics.ts";
-import { findSession, type NativeApp, type NativeOptions, patienceOf } from "./request.ts";
+import type { NativeApp, NativeOptions } from "./options.ts";
+import { findSession, patienceOf } from "./request.ts";
 
 export function addInput(app: NativeApp, { sessions }: NativeOptions, hosting: Hosting, traffic: Traffic): void {
 	app.addContentTypeParser("application/octet-stream", { parseAs: "buffer" }, (_request, body, done) =>

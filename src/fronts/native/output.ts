@@ -7,8 +7,9 @@ import { checkAttachments, flowFor, type Hosting } from "../front.ts";
 import { lastEventId, sendEvents } from "./event-stream.ts";
 import { idParams, type OutputQuery, outputQuery } from "./messages.ts";
 import type { Traffic } from "./metrics.ts";
+import type { NativeApp, NativeOptions } from "./options.ts";
 import { outputEvents, parseOffset } from "./output-stream.ts";
-import { findSession, type NativeApp, type NativeOptions, patienceOf } from "./request.ts";
+import { findSession, patienceOf } from "./request.ts";
 
 export function addOutput(app: NativeApp, { sessions }: NativeOptions, hosting: Hosting, traffic: Traffic): void {
 	app.get(

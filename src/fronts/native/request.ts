@@ -1,34 +1,11 @@
-/** What the files of the native front share. */
+/** What a request names, who makes it, and how long it is worth answering. */
 
-import type { IncomingMessage, ServerResponse } from "node:http";
-import type { TypeBoxTypeProvider } from "@fastify/type-provider-typebox";
-import type { FastifyBaseLogger, FastifyInstance, FastifyReply, FastifyRequest, RawServerDefault } from "fastify";
+import type { FastifyReply, FastifyRequest } from "fastify";
 import type { Principal } from "../../core/access.ts";
 import { SessionError } from "../../core/errors.ts";
 import type { Session } from "../../core/session.ts";
 import type { Sessions } from "../../core/sessions.ts";
-import { checkRight, type Hosting, may, type Prepare } from "../front.ts";
-import type { Metric } from "../metric.ts";
-import type { SocketLimits } from "./socket/limits.ts";
-
-export type NativeOptions = {
-	readonly sessions: Sessions;
-	readonly prepare: Prepare;
-	/** What `/healthz` says we are. */
-	readonly version: string;
-	/** Instead of the usual ones, for tests that do not want to wait. */
-	readonly socketLimits?: Partial<SocketLimits>;
-	/** Numbers of other parts of the server, for `/metrics`. */
-	readonly metrics?: () => Promise<readonly Metric[]>;
-};
-
-export type NativeApp = FastifyInstance<
-	RawServerDefault,
-	IncomingMessage,
-	ServerResponse,
-	FastifyBaseLogger,
-	TypeBoxTypeProvider
->;
+import { checkRight, type Hosting, may } from "../front.ts";
 
 /** The session that a request names, if its caller has the right that the route asks for. One that may not be seen is not there. */
 export function findSession(sessions: Sessions, request: FastifyRequest<{ Params: { id: string } }>): Session {

@@ -7,7 +7,8 @@ import type { Sessions } from "../../core/sessions.ts";
 import { type CreateSession, limits, type SessionList, type SessionMessage } from "../../protocol/messages.ts";
 import { checkRight, type StartRequest } from "../front.ts";
 import { createSession, deleteQuery, idParams, type ListQuery, listQuery, session, sessionList } from "./messages.ts";
-import { findSession, type NativeApp, type NativeOptions } from "./request.ts";
+import type { NativeApp, NativeOptions } from "./options.ts";
+import { findSession } from "./request.ts";
 
 export function addSessions(app: NativeApp, { sessions, prepare }: NativeOptions): void {
 	app.post(
@@ -25,7 +26,7 @@ export function addSessions(app: NativeApp, { sessions, prepare }: NativeOptions
 			return reply
 				.code(201)
 				.header("location", `/v1/sessions/${created.id}`)
-				.send(toMessage(await created.info()));
+				.send(sessionMessage(await created.info()));
 		},
 	);
 
@@ -44,7 +45,7 @@ export function addSessions(app: NativeApp, { sessions, prepare }: NativeOptions
 			config: { policy: "read", summary: "Look at a session" },
 			schema: { params: idParams, response: { 200: session } },
 		},
-		async (request) => toMessage(await findSession(sessions, request).info()),
+		async (request) => sessionMessage(await findSession(sessions, request).info()),
 	);
 
 	app.delete(
@@ -66,7 +67,7 @@ export function addSessions(app: NativeApp, { sessions, prepare }: NativeOptions
 					...(graceMs === undefined ? {} : { graceMs }),
 				});
 			}
-			if (keep === "1") return reply.send(toMessage(await found.info()));
+			if (keep === "1") return reply.send(sessionMessage(await found.info()));
 			await sessions.remove(found.id, { by });
 			return reply.code(204).send();
 		},
@@ -102,7 +103,7 @@ async function page(sessions: Sessions, query: ListQuery, principal: Principal |
 		if (query.state && !query.state.includes(info.status)) continue;
 		// One more than fits shows that there is a next page, which then never turns out to be empty.
 		if (found.length === limit) return { sessions: found, next: found.at(-1)?.id ?? null };
-		found.push(toMessage(info));
+		found.push(sessionMessage(info));
 	}
 	return { sessions: found, next: null };
 }
@@ -134,7 +135,7 @@ function indexAfter(matching: readonly Session[], sessions: Sessions, after: str
 	return index < 0 ? matching.length : index;
 }
 
-export function toMessage(info: SessionInfo): SessionMessage {
+export function sessionMessage(info: SessionInfo): SessionMessage {
 	return {
 		id: info.id,
 		name: info.name,

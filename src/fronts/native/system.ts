@@ -6,7 +6,7 @@ import { health, ready } from "./messages.ts";
 import type { Traffic } from "./metrics.ts";
 import { createMetrics } from "./metrics.ts";
 import { describedRoutes, openApi } from "./openapi.ts";
-import type { NativeApp, NativeOptions } from "./request.ts";
+import type { NativeApp, NativeOptions } from "./options.ts";
 
 export function addSystem(app: NativeApp, options: NativeOptions, hosting: Hosting, traffic: Traffic): void {
 	const { sessions, version } = options;

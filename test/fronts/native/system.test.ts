@@ -6,7 +6,7 @@ import type { Access } from "../../../src/core/access.ts";
 import { createAccessFront } from "../../../src/fronts/native/access/front.ts";
 import { createNativeFront } from "../../../src/fronts/native/front.ts";
 import { createMetrics, createTraffic } from "../../../src/fronts/native/metrics.ts";
-import type { NativeOptions } from "../../../src/fronts/native/request.ts";
+import type { NativeOptions } from "../../../src/fronts/native/options.ts";
 import { closeCodes } from "../../../src/protocol/socket.ts";
 import type { Route } from "../../../src/server/listen.ts";
 import { principalWith, startTestServer, type TestServer } from "./test-server.ts";

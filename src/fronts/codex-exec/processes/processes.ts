@@ -3,7 +3,7 @@
 import type { Session } from "../../../core/session.ts";
 import type { Sessions } from "../../../core/sessions.ts";
 import { RpcError, rpcCodes } from "../../json-rpc/error.ts";
-import { Scope } from "../../scope.ts";
+import { SessionScope } from "../../session-scope.ts";
 import type { ExecLimits } from "../limits.ts";
 import { changesWithin, ExecProcess, type Watcher, type WriteStatus } from "./process.ts";
 import type { ReadResult } from "./retained.ts";
@@ -30,12 +30,12 @@ export class ExecProcesses {
 	readonly #options: ProcessesOptions;
 	readonly #entries = new Map<string, Starting | ExecProcess>();
 	readonly #processes = new Set<ExecProcess>();
-	readonly #scope: Scope;
+	readonly #scope: SessionScope;
 	#watcher: Watcher | undefined;
 
 	constructor(options: ProcessesOptions) {
 		this.#options = options;
-		this.#scope = new Scope(options);
+		this.#scope = new SessionScope(options);
 	}
 
 	async start(id: string, isWritable: boolean, launch: () => Promise<Session>): Promise<void> {

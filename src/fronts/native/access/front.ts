@@ -7,7 +7,7 @@ import type { Sessions } from "../../../core/sessions.ts";
 import { answerErrors } from "../../errors.ts";
 import { bearer, type Front, type Hosting } from "../../front.ts";
 import { describeRoutes } from "../openapi.ts";
-import type { NativeApp } from "../request.ts";
+import type { NativeApp } from "../options.ts";
 import { compileValidator } from "../validation.ts";
 import { addSignIn } from "./signin.ts";
 import { addTickets } from "./tickets.ts";

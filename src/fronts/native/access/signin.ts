@@ -2,7 +2,8 @@
 
 import type { FastifyReply } from "fastify";
 import type { Access } from "../../../core/access.ts";
-import { callerOf, type NativeApp } from "../request.ts";
+import type { NativeApp } from "../options.ts";
+import { callerOf } from "../request.ts";
 import { type SignInQuery, signInLink, signInQuery } from "./messages.ts";
 
 export function addSignIn(app: NativeApp, access: Access): void {

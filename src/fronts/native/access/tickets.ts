@@ -4,7 +4,8 @@ import type { Access } from "../../../core/access.ts";
 import { SessionError } from "../../../core/errors.ts";
 import type { Sessions } from "../../../core/sessions.ts";
 import { checkRight } from "../../front.ts";
-import { callerOf, type NativeApp } from "../request.ts";
+import type { NativeApp } from "../options.ts";
+import { callerOf } from "../request.ts";
 import { createdTicket, createTicket } from "./messages.ts";
 
 export function addTickets(app: NativeApp, access: Access, sessions: Sessions): void {

@@ -2,7 +2,8 @@
 
 import type { Access } from "../../../core/access.ts";
 import { checkCreation } from "../../front.ts";
-import { callerOf, type NativeApp } from "../request.ts";
+import type { NativeApp } from "../options.ts";
+import { callerOf } from "../request.ts";
 import { createdToken, createToken, tokenList, tokenParams } from "./messages.ts";
 
 /** Any token may do these; what it may do them with, `Access` decides by what it is. */

@@ -22,7 +22,7 @@ import { decodeClientFrame, FrameError } from "../../../protocol/frames.ts";
 import { type ClientMessage, closeCodes, type Hello } from "../../../protocol/socket.ts";
 import { flowFor, lacksRight } from "../../front.ts";
 import type { Traffic } from "../metrics.ts";
-import { toMessage } from "../sessions.ts";
+import { sessionMessage } from "../sessions.ts";
 import { parseSignal } from "../signals.ts";
 import { SocketControl } from "./control.ts";
 import { SocketInput } from "./input.ts";
@@ -114,7 +114,7 @@ export class Connection {
 		const input = new SocketInput(session, { wire, limits, traffic, control, stream, receipt, refusal, fail });
 		wire.say({
 			type: "welcome",
-			session: toMessage(info),
+			session: sessionMessage(info),
 			output: { from: Math.max(from, oldest), oldest, end },
 			input: { next: receipt.next, written: receipt.written, window: INPUT_WINDOW_BYTES },
 			lease: control.message,

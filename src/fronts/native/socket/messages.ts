@@ -5,11 +5,11 @@ import { Compile, type Validator } from "typebox/compile";
 import { limits } from "../../../protocol/messages.ts";
 import type { ClientMessage } from "../../../protocol/socket.ts";
 import { schemaOf } from "../messages.ts";
+import { closed } from "../schemas.ts";
 import { problemOf } from "../validation.ts";
 
 type MessageOf<T extends ClientMessage["type"]> = Extract<ClientMessage, { type: T }>;
 
-const closed = { additionalProperties: false } as const;
 const position = Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER });
 const size = Type.Integer({ minimum: 1, maximum: limits.maxSize });
 

@@ -9,10 +9,11 @@ import { Liveness } from "../../liveness.ts";
 import { createAcceptor, handshakeFault } from "../../upgrade.ts";
 import { idParams } from "../messages.ts";
 import type { Traffic } from "../metrics.ts";
-import { findSession, type NativeApp, type NativeOptions } from "../request.ts";
+import type { NativeApp, NativeOptions } from "../options.ts";
+import { findSession } from "../request.ts";
 import { Connection } from "./connection.ts";
 import { defaultSocketLimits } from "./limits.ts";
-import { SocketWire } from "./wire.ts";
+import { WebSocketWire } from "./wire.ts";
 
 type Attach = FastifyRequest<{ Params: { id: string } }>;
 
@@ -47,7 +48,7 @@ function attach(socket: WebSocket, request: Attach, { options, hosting, traffic 
 		return;
 	}
 	const limits = { ...defaultSocketLimits, ...options.socketLimits };
-	const wire = new SocketWire(socket, limits);
+	const wire = new WebSocketWire(socket, limits);
 	closeInOurWords(socket, wire);
 
 	traffic.sockets++;
@@ -73,7 +74,7 @@ function checkUpgrade(request: Attach): void {
 }
 
 /** What `ws` itself finds wrong ends the connection as everything else does: at once, and with our codes. */
-function closeInOurWords(socket: WebSocket, wire: SocketWire): void {
+function closeInOurWords(socket: WebSocket, wire: WebSocketWire): void {
 	const close = socket.close.bind(socket);
 	socket.close = (code, reason) => {
 		const ours = wire.ended.aborted ? undefined : codesOfWs[code ?? 0];

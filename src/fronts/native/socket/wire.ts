@@ -23,7 +23,7 @@ export interface Wire {
 /** A close frame carries no more (RFC 6455 §5.5). */
 const REASON_BYTES = 123;
 
-export class SocketWire implements Wire {
+export class WebSocketWire implements Wire {
 	readonly #socket: WebSocket;
 	readonly #limits: SocketLimits;
 	readonly #ended = new AbortController();

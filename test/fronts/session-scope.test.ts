@@ -6,7 +6,7 @@ import { inProcess } from "../../src/core/in-process.ts";
 import type { Session } from "../../src/core/session.ts";
 import { LocalSessions } from "../../src/core/sessions.ts";
 import { createId, createPrepare } from "../../src/fronts/prepare.ts";
-import { Scope } from "../../src/fronts/scope.ts";
+import { SessionScope } from "../../src/fronts/session-scope.ts";
 
 const home = inProcess({ spawn, clock: systemClock });
 const prepare = createPrepare({
@@ -25,7 +25,7 @@ const prepare = createPrepare({
 function open() {
 	const sessions = new LocalSessions({ homes: { durable: home, transient: home }, maxRunning: 10, maxEnded: 10 });
 	const problems: unknown[] = [];
-	const scope = new Scope({ sessions, report: (problem) => problems.push(problem) });
+	const scope = new SessionScope({ sessions, report: (problem) => problems.push(problem) });
 	// It does not end when it is asked to.
 	const launch = () => sessions.create(prepare({ argv: ["sh", "-c", "trap '' TERM HUP; read x"], mode: "pipe" }));
 	return { sessions, scope, launch, problems };

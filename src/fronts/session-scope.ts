@@ -5,18 +5,18 @@ import type { Session } from "../core/session.ts";
 import type { Sessions } from "../core/sessions.ts";
 import { isEnded } from "../core/state.ts";
 
-export type ScopeOptions = {
+export type SessionScopeOptions = {
 	readonly sessions: Sessions;
 	/** Hears of a session that could not be ended or forgotten, which is nobody's request any more. */
 	readonly report: (problem: unknown) => void;
 };
 
-export class Scope {
-	readonly #options: ScopeOptions;
+export class SessionScope {
+	readonly #options: SessionScopeOptions;
 	readonly #sessions = new Set<Session>();
 	#isEnded = false;
 
-	constructor(options: ScopeOptions) {
+	constructor(options: SessionScopeOptions) {
 		this.#options = options;
 	}
 

@@ -1,0 +1,28 @@
+/** What the native front is made of. */
+
+import type { IncomingMessage, ServerResponse } from "node:http";
+import type { TypeBoxTypeProvider } from "@fastify/type-provider-typebox";
+import type { FastifyBaseLogger, FastifyInstance, RawServerDefault } from "fastify";
+import type { Sessions } from "../../core/sessions.ts";
+import type { Prepare } from "../front.ts";
+import type { Metric } from "../metric.ts";
+import type { SocketLimits } from "./socket/limits.ts";
+
+export type NativeOptions = {
+	readonly sessions: Sessions;
+	readonly prepare: Prepare;
+	/** What `/healthz` says we are. */
+	readonly version: string;
+	/** Instead of the usual ones, for tests that do not want to wait. */
+	readonly socketLimits?: Partial<SocketLimits>;
+	/** Numbers of other parts of the server, for `/metrics`. */
+	readonly metrics?: () => Promise<readonly Metric[]>;
+};
+
+export type NativeApp = FastifyInstance<
+	RawServerDefault,
+	IncomingMessage,
+	ServerResponse,
+	FastifyBaseLogger,
+	TypeBoxTypeProvider
+>;
