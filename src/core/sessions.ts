@@ -2,7 +2,7 @@
 
 import { SessionError } from "./errors.ts";
 import { Listeners } from "./listeners.ts";
-import type { Session, SessionStart } from "./session.ts";
+import type { Retention, Session, SessionStart } from "./session.ts";
 import { isEnded } from "./state.ts";
 
 export interface Sessions {
@@ -39,6 +39,12 @@ export type Forgetting = {
 	readonly isForced?: boolean;
 };
 
+/**
+ * How much of its past one session may ask to have kept, unless the server says otherwise: a large
+ * scrollback in memory and a long build's log on disk, but not all of the machine's memory or disk.
+ */
+export const MAX_RETENTION: Retention = { memoryBytes: 64 * 1024 ** 2, journalBytes: 4 * 1024 ** 3 };
+
 export type LocalSessionsOptions = {
 	/** For sessions that outlive the server, and for those that need not. */
 	readonly homes: { readonly durable: Home; readonly transient: Home };
@@ -48,6 +54,8 @@ export type LocalSessionsOptions = {
 	readonly maxPerWorkspace?: number;
 	/** How many ended sessions are kept to be read; the oldest is forgotten for one more. */
 	readonly maxEnded: number;
+	/** How much may be kept of one; a start that asks for more is refused. */
+	readonly maxRetention?: Retention;
 	/** Hears of what went wrong while forgetting a session, which is nobody's request. */
 	readonly onFailure?: (error: unknown) => void;
 };
@@ -76,6 +84,7 @@ export class LocalSessions implements Sessions {
 
 	async create(start: SessionStart): Promise<Session> {
 		const { id, name } = start.spec;
+		this.#checkRetention(start.spec.retention);
 		this.#checkLimits(start.spec.workspace);
 		this.#checkName(name);
 		if (this.#sessions.has(id)) throw new SessionError("session_exists", `there is a session "${id}" already`);
@@ -145,6 +154,14 @@ export class LocalSessions implements Sessions {
 			running.filter((session) => session.spec.workspace === workspace).length +
 			this.#starting.filter((other) => other === workspace).length;
 		if (here >= maxPerWorkspace) throw tooMany(here, ` in workspace "${workspace}"`, "--max-workspace-sessions");
+	}
+
+	#checkRetention(asked: Retention): void {
+		const most = this.#options.maxRetention ?? MAX_RETENTION;
+		for (const what of ["memoryBytes", "journalBytes"] as const) {
+			if (asked[what] <= most[what]) continue;
+			throw new SessionError("limit_exceeded", `a session may keep ${what} of ${most[what]}, not of ${asked[what]}`);
+		}
 	}
 
 	/** A name stands for one running session at a time; ended ones may share it. */

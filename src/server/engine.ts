@@ -7,7 +7,7 @@ import { systemClock } from "../backends/clock.ts";
 import { childEnvironment } from "../backends/environment.ts";
 import { spawn } from "../backends/spawn.ts";
 import { inProcess } from "../core/in-process.ts";
-import { LocalSessions } from "../core/sessions.ts";
+import { LocalSessions, MAX_RETENTION } from "../core/sessions.ts";
 import { writeAtomically } from "../disk/write-atomically.ts";
 import type { Prepare } from "../fronts/front.ts";
 import { createId, createNodeCode, createPrepare } from "../fronts/prepare.ts";
@@ -72,6 +72,11 @@ export async function openEngine(
 		maxRunning: config.maxSessions,
 		maxPerWorkspace: config.maxWorkspaceSessions,
 		maxEnded: MAX_ENDED,
+		// What the operator gives to every session is never too much for one.
+		maxRetention: {
+			memoryBytes: Math.max(MAX_RETENTION.memoryBytes, config.retention.memoryBytes),
+			journalBytes: Math.max(MAX_RETENTION.journalBytes, config.retention.journalBytes),
+		},
 		onFailure: (error) => report(error, "sessions"),
 	});
 	onClose(() => sessions.endTransient());

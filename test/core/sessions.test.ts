@@ -2,7 +2,7 @@ import { afterEach, describe, expect, test } from "vitest";
 import { systemClock } from "../../src/backends/clock.ts";
 import { spawn } from "../../src/backends/spawn.ts";
 import { inProcess } from "../../src/core/in-process.ts";
-import { LocalSessions } from "../../src/core/sessions.ts";
+import { LocalSessions, type LocalSessionsOptions } from "../../src/core/sessions.ts";
 import { itemsUntil, textOf } from "../helpers/reading.ts";
 import { shell, startOf } from "../helpers/starts.ts";
 
@@ -10,7 +10,7 @@ const home = inProcess({ spawn, clock: systemClock });
 const failures: unknown[] = [];
 let sessions: LocalSessions;
 
-function open(limits: { maxRunning?: number; maxPerWorkspace?: number; maxEnded?: number } = {}): LocalSessions {
+function open(limits: Partial<LocalSessionsOptions> = {}): LocalSessions {
 	sessions = new LocalSessions({
 		homes: { durable: home, transient: home },
 		maxRunning: 10,
@@ -52,6 +52,19 @@ describe("the sessions of a node", () => {
 		unwatch();
 		await sessions.create(idle());
 		expect(heard).toHaveLength(4);
+	});
+
+	test("keep no more than they may, however much is asked for", async () => {
+		const MiB = 1024 * 1024;
+		open();
+		await sessions.create(idle({ retention: { memoryBytes: 64 * MiB, journalBytes: 4096 * MiB } }));
+		for (const retention of [
+			{ memoryBytes: 64 * MiB + 1, journalBytes: 0 },
+			{ memoryBytes: 0, journalBytes: 4096 * MiB + 1 },
+		]) {
+			await expect(sessions.create(idle({ retention }))).rejects.toMatchObject({ code: "limit_exceeded" });
+		}
+		expect(sessions.list()).toHaveLength(1);
 	});
 
 	test("are limited in number, also when many are started at once", async () => {
