@@ -281,10 +281,10 @@ describe("a lossless reader", () => {
 
 	test("is ended together with all others that stood still, so that any number of them costs one limit", async () => {
 		const pressure: boolean[] = [];
-		const log = logWith({ memoryBytes: 4, onPressure: (full) => pressure.push(full) });
-		for (let i = 0; i < 3; i++) write(log, "a");
+		const log = logWith({ memoryBytes: 10, onPressure: (full) => pressure.push(full) });
+		for (let i = 0; i < 10; i++) write(log, "a");
 		// They stand at different events, so that only one of them is where the log begins.
-		const stalled = [1, 2, 3].map((seq) => follow(log, { seq }, { flow: "lossless" }));
+		const stalled = Array.from({ length: 10 }, (_, i) => follow(log, { seq: i + 1 }, { flow: "lossless" }));
 		const waiting = follow(log, "end", { flow: "lossless" });
 		write(log, "bbbb");
 		expect(brief((await waiting.next()).value as Item)).toBe("bbbb");
