@@ -1,13 +1,17 @@
 // Compiles the addon with the system's C compiler; needs neither node-gyp nor a download of headers.
 
 import { spawnSync } from "node:child_process";
-import { existsSync, mkdirSync, renameSync, statSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, renameSync, statSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 
 const folder = dirname(fileURLToPath(import.meta.url));
-const sources = ["hawser.c", "pump.c", "crc.c"].map((name) => join(folder, name));
-const headers = ["parts.h", "values.h"].map((name) => join(folder, name));
+const inFolder = (ending) =>
+	readdirSync(folder)
+		.filter((name) => name.endsWith(ending))
+		.map((name) => join(folder, name));
+const sources = inFolder(".c");
+const headers = inFolder(".h");
 const target = join(folder, "build", `${process.platform}-${process.arch}`, "hawser.node");
 
 /** Builds `native/build/<platform>-<arch>/hawser.node` unless it is newer than its sources; returns its path. */

@@ -19,6 +19,12 @@ static inline void add_functions(napi_env env, napi_value exports, const struct 
 	}
 }
 
+// What a call answers that sent a signal: whether there was anybody to get it.
+static inline napi_value sent(napi_env env, int result) {
+	if (result < 0 && errno != ESRCH) return fail(env, "signal", errno);
+	return boolean(env, result >= 0);
+}
+
 // Starts a thread with a small stack, which gets no signal: those are for Node's own threads. Returns an errno.
 static inline int start_thread(pthread_t *thread, void *(*run)(void *), void *argument) {
 	pthread_attr_t attributes;
@@ -35,3 +41,7 @@ static inline int start_thread(pthread_t *thread, void *(*run)(void *), void *ar
 
 void add_pump(napi_env env, napi_value exports);
 void add_crc(napi_env env, napi_value exports);
+void add_spawn(napi_env env, napi_value exports);
+void add_poller(napi_env env, napi_value exports);
+void add_terminal(napi_env env, napi_value exports);
+void add_system(napi_env env, napi_value exports);
