@@ -1,4 +1,4 @@
-// Starts a program on a terminal, on real pipes or on nothing, in a session of its own, and reaps it.
+// Starts programs: on a terminal or on real pipes by way of a minder, and such as outlive us.
 
 #define _GNU_SOURCE
 #define NAPI_VERSION 8
@@ -6,12 +6,14 @@
 #include <stdint.h>
 #include <sys/eventfd.h>
 #include <sys/ioctl.h>
-#include <sys/prctl.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <termios.h>
 #include "descriptors.h"
+#include "minder.h"
 #include "parts.h"
 
 #ifndef TIOCGPTPEER
@@ -23,16 +25,6 @@
 #ifndef SYS_pidfd_open
 #define SYS_pidfd_open 434
 #endif
-#ifdef SYS_setuid32
-#define SETUID SYS_setuid32
-#define SETGID SYS_setgid32
-#define SETGROUPS SYS_setgroups32
-#else
-#define SETUID SYS_setuid
-#define SETGID SYS_setgid
-#define SETGROUPS SYS_setgroups
-#endif
-
 // Lets a fast program run ahead of a busy event loop. On a noisy machine it read 1.2 to 2.7 GB/s with this,
 // 1.0 to 1.8 with the usual 64 KiB, 1.9 to 2.3 with 1 MiB. All pipes of a user share a budget
 // (pipe-user-pages-soft), past which new ones get only a page or two: so no more than this, and for stdout only.
@@ -60,110 +52,60 @@ static char **to_strings(napi_env env, napi_value array) {
 	return strings;
 }
 
-static const struct { const char *name; int resource; } LIMITS[] = {
-	{"nofile", RLIMIT_NOFILE}, {"nproc", RLIMIT_NPROC}, {"as", RLIMIT_AS},
-	{"core", RLIMIT_CORE},     {"fsize", RLIMIT_FSIZE}, {"cpu", RLIMIT_CPU},
-};
-#define LIMIT_COUNT (sizeof LIMITS / sizeof *LIMITS)
-
-// All that the child needs, made before it exists: it may neither allocate nor lock. `step` and `error` are
-// its answer, written into the memory it shares with us until it execs.
-struct start {
-	char **files, **argv, **script, **env;
-	char *cwd;
-	int stdio[3];
-	bool terminal;
-	int uid, gid; // -1: as we are
-	gid_t *groups; // what a change of user gives besides; none, when left out
-	size_t group_count;
-	bool limited[LIMIT_COUNT];
-	struct rlimit limits[LIMIT_COUNT];
+// All that the child needs, made before it exists: it may neither allocate nor lock. `error` is its answer, written
+// into the memory it shares with us until it execs.
+struct launch {
+	char *file, **argv, **env;
+	int fds[3]; // what becomes its 0, 1 and 2; -1 for none
 	int highest;
-	const char *volatile step;
 	volatile int error;
 };
 
-static _Noreturn void give_up(struct start *start, const char *step, int error) {
-	start->error = error;
-	start->step = step;
-	_exit(127);
-}
-
-// As execvp does: a candidate that is missing is passed over, one that is forbidden is remembered, and a
-// text file without a #! line is given to the shell.
-static _Noreturn void execute(struct start *start) {
-	int error = ENOENT;
-	for (char **file = start->files; *file != NULL; file++) {
-		execve(*file, start->argv, start->env);
-		if (errno == ENOEXEC) {
-			start->script[1] = *file;
-			execve(start->script[0], start->script, start->env);
-		}
-		if (errno == EACCES) error = EACCES;
-		else if (errno != ENOENT && errno != ENOTDIR) give_up(start, "exec", errno);
-	}
-	give_up(start, "exec", error);
-}
-
-// Between vfork and exec, on our stack and in our memory: raw calls only, and never glibc's setuid family,
-// which would try to change the other threads of the process whose memory this still is.
-static _Noreturn void child(struct start *start) {
+// Between vfork and exec, on our stack and in our memory.
+static _Noreturn void child(struct launch *launch) {
 	struct sigaction plain = {.sa_handler = SIG_DFL};
 	for (int signo = 1; signo < _NSIG; signo++) sigaction(signo, &plain, NULL);
-	if (setsid() < 0) give_up(start, "setsid", errno);
-	if (start->terminal && ioctl(start->stdio[0], TIOCSCTTY, 0) < 0) give_up(start, "pty", errno);
-	for (int fd = 0; fd < 3; fd++)
-		if (dup2(start->stdio[fd], fd) < 0) give_up(start, "stdio", errno);
-	for (size_t i = 0; i < LIMIT_COUNT; i++)
-		if (start->limited[i] && setrlimit(LIMITS[i].resource, &start->limits[i]) < 0) give_up(start, "limits", errno);
-	if (start->uid >= 0 || start->gid >= 0)
-		if (syscall(SETGROUPS, start->group_count, start->groups) < 0) give_up(start, "setgroups", errno);
-	if (start->gid >= 0 && syscall(SETGID, start->gid) < 0) give_up(start, "setgid", errno);
-	if (start->uid >= 0 && syscall(SETUID, start->uid) < 0) give_up(start, "setuid", errno);
-	// After the change of user, who may not be allowed where we are.
-	if (chdir(start->cwd) < 0) give_up(start, "chdir", errno);
-	if (syscall(SYS_close_range, 3, ~0U, 0) < 0)
-		for (int fd = 3; fd < start->highest; fd++) close(fd);
+	int count = 0;
+	bool is_ready = setsid() >= 0 && chdir("/") >= 0;
+	for (; is_ready && count < 3 && launch->fds[count] >= 0; count++) is_ready = dup2(launch->fds[count], count) >= 0;
+	if (is_ready && syscall(SYS_close_range, count, ~0U, 0) < 0)
+		for (int fd = count; fd < launch->highest; fd++) close(fd);
 	sigset_t none;
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
-	execute(start);
+	if (is_ready) execve(launch->file, launch->argv, launch->env);
+	launch->error = errno;
+	_exit(127);
 }
 
 // Apart, so that no variable of the caller lives across the second return of vfork.
-static __attribute__((noinline)) pid_t fork_child(struct start *start) {
+static __attribute__((noinline)) pid_t fork_child(struct launch *launch) {
 	pid_t pid = vfork();
-	if (pid == 0) child(start);
+	if (pid == 0) child(launch);
 	return pid;
 }
 
-// Runs the child up to its exec; returns its pid, or -1 with `step` and `error` set.
-static pid_t launch(struct start *start) {
+// Runs the child up to its exec; returns its pid, or -1 with `error` set.
+static pid_t start_child(struct launch *launch) {
+	struct rlimit open_files;
+	launch->highest = getrlimit(RLIMIT_NOFILE, &open_files) == 0 && open_files.rlim_cur < 1 << 20 ? (int)open_files.rlim_cur : 1 << 20;
 	sigset_t all, before;
 	sigfillset(&all);
-	int dumpable = prctl(PR_GET_DUMPABLE);
 	// No handler of ours may run in the child, where it would act on our memory.
 	pthread_sigmask(SIG_SETMASK, &all, &before);
-	pid_t pid = fork_child(start);
+	pid_t pid = fork_child(launch);
 	int error = errno;
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	// The child's setuid made the memory that we shared undumpable: rightly until its exec, for ever otherwise.
-	if (start->uid >= 0 || start->gid >= 0) prctl(PR_SET_DUMPABLE, dumpable == 1 ? 1 : 0);
-	if (pid < 0) {
-		start->step = "fork";
-		start->error = error;
-		return -1;
-	}
-	if (start->step == NULL) return pid;
-	while (waitpid(pid, NULL, 0) < 0 && errno == EINTR) continue;
+	if (pid < 0) launch->error = error;
+	if (launch->error == 0) return pid;
+	while (pid > 0 && waitpid(pid, NULL, 0) < 0 && errno == EINTR) continue;
 	return -1;
 }
 
 // Our ends: what we write to, what we read from, and for a terminal its other side, held open, and what wakes its pump.
 struct ends { int input, output, error, slave, wake; };
 
-static bool open_terminal(struct start *start, struct ends *ends, struct winsize *size) {
-	start->step = "pty";
+static bool open_terminal(int *given, struct ends *ends, struct winsize *size) {
 	ends->input = lift(open("/dev/ptmx", O_RDWR | O_NOCTTY | O_CLOEXEC | O_NONBLOCK));
 	if (ends->input < 0) return false;
 	int unlock = 0;
@@ -187,10 +129,7 @@ static bool open_terminal(struct start *start, struct ends *ends, struct winsize
 		modes.c_iflag |= IUTF8;
 		tcsetattr(ends->slave, TCSANOW, &modes);
 	}
-	if (start->uid >= 0 && fchown(ends->slave, (uid_t)start->uid, (gid_t)-1) < 0 && errno != EPERM) return false;
-	start->stdio[0] = start->stdio[1] = start->stdio[2] = ends->slave;
-	start->terminal = true;
-	start->step = NULL;
+	given[0] = given[1] = given[2] = ends->slave;
 	return true;
 }
 
@@ -204,140 +143,202 @@ static bool open_pipe(int *kept, int *given, int ours) {
 	return fcntl(*kept, F_SETFL, O_NONBLOCK) == 0;
 }
 
-static bool open_pipes(struct start *start, struct ends *ends, bool empty_input, bool one_output) {
-	start->step = "pipe";
+static bool open_pipes(int *given, struct ends *ends, bool empty_input, bool one_output) {
 	if (empty_input) {
-		start->stdio[0] = lift(open("/dev/null", O_RDONLY | O_CLOEXEC));
-		if (start->stdio[0] < 0) return false;
-	} else if (!open_pipe(&ends->input, &start->stdio[0], 1)) return false;
-	if (!open_pipe(&ends->output, &start->stdio[1], 0)) return false;
-	if (one_output) start->stdio[2] = fcntl(start->stdio[1], F_DUPFD_CLOEXEC, 3);
-	else if (!open_pipe(&ends->error, &start->stdio[2], 0)) return false;
-	if (start->stdio[2] < 0) return false;
+		given[0] = lift(open("/dev/null", O_RDONLY | O_CLOEXEC));
+		if (given[0] < 0) return false;
+	} else if (!open_pipe(&ends->input, &given[0], 1)) return false;
+	if (!open_pipe(&ends->output, &given[1], 0)) return false;
+	if (one_output) given[2] = fcntl(given[1], F_DUPFD_CLOEXEC, 3);
+	else if (!open_pipe(&ends->error, &given[2], 0)) return false;
+	if (given[2] < 0) return false;
 	fcntl(ends->output, F_SETPIPE_SZ, PIPE_BYTES); // The kernel may refuse; then it stays as it is.
-	start->step = NULL;
 	return true;
 }
 
-// Nothing to read and, unless a descriptor was given, nowhere to write: for a program that outlives us.
-static bool open_nothing(struct start *start, int output) {
-	start->step = "stdio";
-	start->stdio[0] = lift(open("/dev/null", O_RDWR | O_CLOEXEC));
-	start->stdio[1] = output < 0 ? fcntl(start->stdio[0], F_DUPFD_CLOEXEC, 3) : fcntl(output, F_DUPFD_CLOEXEC, 3);
-	start->stdio[2] = fcntl(start->stdio[1], F_DUPFD_CLOEXEC, 3);
-	if (start->stdio[0] < 0 || start->stdio[1] < 0 || start->stdio[2] < 0) return false;
-	start->step = NULL;
-	return true;
+static bool open_sockets(int *sockets) {
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sockets) < 0) return false;
+	sockets[0] = lift(sockets[0]);
+	sockets[1] = lift(sockets[1]);
+	return sockets[0] >= 0 && sockets[1] >= 0;
 }
 
-static bool read_groups(napi_env env, napi_value groups, struct start *start) {
-	uint32_t length = 0;
-	if (napi_get_array_length(env, groups, &length) != napi_ok || length == 0) return true;
-	start->groups = calloc(length, sizeof *start->groups);
-	if (start->groups == NULL) return false;
-	start->group_count = length;
-	for (uint32_t i = 0; i < length; i++) {
-		napi_value value;
-		double group;
-		napi_get_element(env, groups, i, &value);
-		if (!to_number(env, value, &group)) return false;
-		start->groups[i] = (gid_t)group;
-	}
-	return true;
+static bool open_stdio(napi_env env, napi_value options, int *given, struct ends *ends) {
+	if (get_int(env, options, "terminal", 0) == 0)
+		return open_pipes(given, ends, get_int(env, options, "emptyInput", 0) != 0, get_int(env, options, "oneOutput", 0) != 0);
+	struct winsize size = {.ws_col = (unsigned short)get_int(env, options, "cols", 80), .ws_row = (unsigned short)get_int(env, options, "rows", 24)};
+	return open_terminal(given, ends, &size);
 }
 
-static bool read_start(napi_env env, napi_value options, struct start *start) {
-	start->files = to_strings(env, get(env, options, "files"));
-	start->argv = to_strings(env, get(env, options, "argv"));
-	start->env = to_strings(env, get(env, options, "env"));
-	start->cwd = to_string(env, get(env, options, "cwd"));
-	if (!start->files || !start->argv || !start->argv[0] || !start->env || !start->cwd) return false;
-	size_t count = 0;
-	while (start->argv[count] != NULL) count++;
-	start->script = calloc(count + 2, sizeof *start->script);
-	if (start->script == NULL) return false;
-	start->script[0] = "/bin/sh";
-	memcpy(start->script + 2, start->argv + 1, count * sizeof *start->argv);
-	// Asking for what we are already is no change, and needs no privilege.
-	start->uid = get_int(env, options, "uid", -1);
-	start->gid = get_int(env, options, "gid", -1);
-	if (start->uid == (int)geteuid()) start->uid = -1;
-	if (start->gid == (int)getegid()) start->gid = -1;
-	if (!read_groups(env, get(env, options, "groups"), start)) return false;
-	napi_value limits = get(env, options, "limits");
-	napi_valuetype type = napi_undefined;
-	napi_typeof(env, limits, &type);
-	for (size_t i = 0; type == napi_object && i < LIMIT_COUNT; i++) {
-		double value;
-		if (!to_number(env, get(env, limits, LIMITS[i].name), &value)) continue;
-		start->limited[i] = true;
-		start->limits[i].rlim_cur = start->limits[i].rlim_max = (rlim_t)value;
-	}
-	struct rlimit open_files;
-	start->highest = getrlimit(RLIMIT_NOFILE, &open_files) == 0 && open_files.rlim_cur < 1 << 20 ? (int)open_files.rlim_cur : 1 << 20;
-	return true;
-}
-
-static bool open_stdio(napi_env env, napi_value options, struct start *start, struct ends *ends) {
-	char *kind = to_string(env, get(env, options, "stdio"));
-	bool opened = false;
-	if (kind != NULL && strcmp(kind, "pty") == 0) {
-		struct winsize size = {.ws_col = (unsigned short)get_int(env, options, "cols", 80), .ws_row = (unsigned short)get_int(env, options, "rows", 24)};
-		opened = open_terminal(start, ends, &size);
-	} else if (kind != NULL && strcmp(kind, "pipe") == 0) {
-		opened = open_pipes(start, ends, get_int(env, options, "emptyInput", 0) != 0, get_int(env, options, "oneOutput", 0) != 0);
-	} else {
-		opened = open_nothing(start, get_int(env, options, "output", -1));
-	}
-	if (!opened) start->error = errno;
-	free(kind);
-	return opened;
-}
-
-static napi_value spawn(napi_env env, napi_callback_info info) {
-	napi_value options;
-	if (!arguments(env, info, 1, &options)) return NULL;
-	struct start start = {.stdio = {-1, -1, -1}};
-	struct ends ends = {-1, -1, -1, -1, -1};
+// openNursery(path) → { pid, orders }: the parent of minders, and our end of the socket over which it takes orders.
+static napi_value open_nursery(napi_env env, napi_callback_info info) {
+	napi_value argument;
+	if (!arguments(env, info, 1, &argument)) return NULL;
+	char *file = to_string(env, argument);
+	if (file == NULL) return fail(env, "minder", EINVAL);
+	int sockets[2] = {-1, -1};
 	pid_t pid = -1;
-	int pidfd = -1;
-	if (!read_start(env, options, &start)) {
-		start.step = "arguments";
-		start.error = EINVAL;
-	} else if (open_stdio(env, options, &start, &ends) && (pid = launch(&start)) > 0) {
-		pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
-		if (pidfd < 0) {
-			start.step = "pidfd";
-			start.error = errno;
-			kill(pid, SIGKILL);
-			while (waitpid(pid, NULL, 0) < 0 && errno == EINTR) continue;
-		}
+	// Its name tells nothing of any program, so that who looks for one by its arguments finds only that.
+	struct launch launch = {.file = file, .argv = (char *[]){"hawser-minder", NULL}, .env = (char *[]){MINDER_MARK MINDER_BLANKS, NULL}, .fds = {-1, -1, -1}};
+	if (!open_sockets(sockets)) launch.error = errno;
+	else {
+		launch.fds[0] = sockets[1];
+		pid = start_child(&launch);
 	}
-	if (!start.terminal)
-		for (int i = 0; i < 3; i++) shut(&start.stdio[i]);
-	free_strings(start.files);
-	free_strings(start.argv);
-	free_strings(start.env);
-	free(start.script);
-	free(start.cwd);
-	free(start.groups);
-	if (start.step != NULL) {
-		shut(&ends.input);
-		shut(&ends.output);
-		shut(&ends.error);
-		shut(&ends.slave);
-		shut(&ends.wake);
-		return fail(env, start.step, start.error);
+	free(file);
+	shut(&sockets[1]);
+	if (pid < 0) {
+		shut(&sockets[0]);
+		return fail(env, "minder", launch.error);
 	}
 	napi_value result;
 	napi_create_object(env, &result);
 	set(env, result, "pid", number(env, pid));
-	set(env, result, "pidfd", number(env, pidfd));
+	set(env, result, "orders", number(env, sockets[0]));
+	return result;
+}
+
+// A file in memory, for an order may be longer than any packet.
+static int write_order(napi_env env, napi_value order) {
+	char *bytes;
+	size_t length;
+	napi_typedarray_type type;
+	errno = EINVAL;
+	if (napi_get_typedarray_info(env, order, &type, &length, (void **)&bytes, NULL, NULL) != napi_ok || type != napi_uint8_array) return -1;
+	int fd = lift(memfd_create("hawser order", MFD_CLOEXEC));
+	for (ssize_t count; fd >= 0 && length > 0; bytes += count, length -= (size_t)count) {
+		count = write(fd, bytes, length);
+		if (count < 0) {
+			shut(&fd);
+			break;
+		}
+	}
+	return fd;
+}
+
+static bool send_order(int orders, const int *given) {
+	char byte = 0;
+	union {
+		struct cmsghdr header;
+		char bytes[CMSG_SPACE(ORDER_FDS * sizeof *given)];
+	} room = {0};
+	struct iovec data = {&byte, 1};
+	struct msghdr message = {.msg_iov = &data, .msg_iovlen = 1, .msg_control = &room, .msg_controllen = sizeof room};
+	struct cmsghdr *header = CMSG_FIRSTHDR(&message);
+	header->cmsg_level = SOL_SOCKET;
+	header->cmsg_type = SCM_RIGHTS;
+	header->cmsg_len = CMSG_LEN(ORDER_FDS * sizeof *given);
+	memcpy(CMSG_DATA(header), given, ORDER_FDS * sizeof *given);
+	// Waits, should the nursery be behind with a great many orders; it never waits for us.
+	return sendmsg(orders, &message, MSG_NOSIGNAL) == 1;
+}
+
+// order(orders, { order, terminal, cols, rows, emptyInput, oneOutput }) → { control, input, output, error, slave, wake }:
+// our ends. The program's pid, or why there is none, comes over `control`, from its minder.
+static napi_value order_program(napi_env env, napi_callback_info info) {
+	napi_value values[2];
+	if (!arguments(env, info, 2, values)) return NULL;
+	int given[ORDER_FDS] = {-1, -1, -1, -1, -1}, sockets[2] = {-1, -1};
+	struct ends ends = {-1, -1, -1, -1, -1};
+	const char *step = "stdio";
+	bool is_sent = false;
+	if (open_stdio(env, values[1], given + ORDER_STDIO, &ends) && open_sockets(sockets) &&
+	    (given[ORDER_TEXT] = write_order(env, get(env, values[1], "order"))) >= 0) {
+		step = "minder";
+		given[ORDER_CONTROL] = sockets[1];
+		is_sent = send_order(to_int(env, values[0]), given);
+	}
+	int error = errno;
+	for (int i = 0; i < 3 && ends.slave < 0; i++) shut(&given[ORDER_STDIO + i]);
+	shut(&given[ORDER_TEXT]);
+	shut(&sockets[1]);
+	if (!is_sent) {
+		for (int *fd = (int *)&ends; fd < (int *)(&ends + 1); fd++) shut(fd);
+		shut(&sockets[0]);
+		return fail(env, step, error);
+	}
+	napi_value result;
+	napi_create_object(env, &result);
+	set(env, result, "control", number(env, sockets[0]));
 	set(env, result, "input", number(env, ends.input));
 	set(env, result, "output", number(env, ends.output));
 	set(env, result, "error", number(env, ends.error));
 	set(env, result, "slave", number(env, ends.slave));
 	set(env, result, "wake", number(env, ends.wake));
+	return result;
+}
+
+// hearMinder(control) → null | { kind, value, other, step }: what it says next; kind 0 when it is gone.
+static napi_value hear_minder(napi_env env, napi_callback_info info) {
+	static const char *const steps[] = STEP_NAMES;
+	napi_value argument;
+	if (!arguments(env, info, 1, &argument)) return NULL;
+	int fd = to_int(env, argument);
+	struct minder_message message;
+	ssize_t length;
+	// It went without having read all that we said: that is told once, before what it had said.
+	do length = recv(fd, &message, sizeof message, MSG_DONTWAIT);
+	while (length < 0 && (errno == ECONNRESET || errno == EINTR));
+	if (length < 0 && errno == EAGAIN) return null(env);
+	if (length < 0) return fail(env, "minder", errno);
+	if (length != sizeof message) message = (struct minder_message){0};
+	napi_value result, step;
+	napi_create_object(env, &result);
+	set(env, result, "kind", number(env, message.kind));
+	set(env, result, "value", number(env, message.value));
+	set(env, result, "other", number(env, message.other));
+	if (message.kind == MINDER_FAILED && message.value >= 0 && message.value < (int)(sizeof steps / sizeof *steps)) {
+		napi_create_string_utf8(env, steps[message.value], NAPI_AUTO_LENGTH, &step);
+		set(env, result, "step", step);
+	}
+	return result;
+}
+
+// tellMinder(control, kind, value) → whether it still listens.
+static napi_value tell_minder(napi_env env, napi_callback_info info) {
+	napi_value values[3];
+	if (!arguments(env, info, 3, values)) return NULL;
+	struct minder_message message = {to_int(env, values[1]), to_int(env, values[2]), 0};
+	return boolean(env, send(to_int(env, values[0]), &message, sizeof message, MSG_DONTWAIT | MSG_NOSIGNAL) >= 0);
+}
+
+// startDetached({ argv, env, output }) → { pid, pidfd }: for a program that outlives us, with nothing to read and,
+// unless a descriptor is given, nowhere to write.
+static napi_value start_detached(napi_env env, napi_callback_info info) {
+	napi_value options;
+	if (!arguments(env, info, 1, &options)) return NULL;
+	char **argv = to_strings(env, get(env, options, "argv")), **environment = to_strings(env, get(env, options, "env"));
+	int output = get_int(env, options, "output", -1);
+	struct launch launch = {.argv = argv, .env = environment, .fds = {-1, -1, -1}, .error = EINVAL};
+	pid_t pid = -1;
+	int pidfd = -1;
+	const char *step = "arguments";
+	if (argv != NULL && argv[0] != NULL && environment != NULL) {
+		launch.file = argv[0];
+		launch.fds[0] = lift(open("/dev/null", O_RDWR | O_CLOEXEC));
+		launch.fds[1] = fcntl(output < 0 ? launch.fds[0] : output, F_DUPFD_CLOEXEC, 3);
+		launch.fds[2] = fcntl(launch.fds[1], F_DUPFD_CLOEXEC, 3);
+		step = "stdio";
+		launch.error = launch.fds[2] < 0 ? errno : 0;
+	}
+	if (launch.error == 0) {
+		step = "exec";
+		pid = start_child(&launch);
+	}
+	if (pid > 0 && (pidfd = (int)syscall(SYS_pidfd_open, pid, 0)) < 0) {
+		step = "pidfd";
+		launch.error = errno;
+		kill(pid, SIGKILL);
+		while (waitpid(pid, NULL, 0) < 0 && errno == EINTR) continue;
+	}
+	for (int i = 0; i < 3; i++) shut(&launch.fds[i]);
+	free_strings(argv);
+	free_strings(environment);
+	if (launch.error != 0) return fail(env, step, launch.error);
+	napi_value result;
+	napi_create_object(env, &result);
+	set(env, result, "pid", number(env, pid));
+	set(env, result, "pidfd", number(env, pidfd));
 	return result;
 }
 
@@ -360,7 +361,11 @@ static napi_value wait_child(napi_env env, napi_callback_info info) {
 
 void add_spawn(napi_env env, napi_value exports) {
 	static const struct function functions[] = {
-		{"spawn", spawn},
+		{"openNursery", open_nursery},
+		{"order", order_program},
+		{"hearMinder", hear_minder},
+		{"tellMinder", tell_minder},
+		{"startDetached", start_detached},
 		{"wait", wait_child},
 	};
 	add_functions(env, exports, functions, sizeof functions / sizeof *functions);

@@ -5,6 +5,9 @@ const inherited = new Set(["PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "
 /** The mark by which a session's processes are found again, wherever they went. */
 export const marker = "HAWSER_SESSION";
 
+/** The mark of the minder of a session's program, which is none of its processes. */
+export const minderMarker = "HAWSER_MINDER";
+
 /** Where programs are looked for when the server itself has no PATH. */
 const defaultPath = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 

@@ -1,26 +1,20 @@
-/** The one way in which programs are ended: all of a tree, first asked, then made to, until two looks find none. */
+/** The one way in which programs are ended: all of a tree, first asked, then made to, until none is left. */
 
 import { constants } from "node:os";
 import { isNativeError, signalProcess } from "../native/addon.ts";
-import { descendants, type Living, living, membersOf, snapshot } from "./processes.ts";
+import type { Minder } from "../native/minder.ts";
+import { isLeft, type Living, membersOf, mindersOf, snapshot } from "./processes.ts";
 
-const { SIGCONT, SIGKILL } = constants.signals;
+const { SIGKILL, SIGUSR2 } = constants.signals;
 
 export const defaultGraceMs = 5_000;
 
 /** Nothing survives SIGKILL for long but what hangs in the kernel or what we may not signal. */
 const giveUpMs = 30_000;
-const longestPauseMs = 50;
-
-export type Find = () => Promise<Living[]>;
-
-export type KillPlan = {
-	/** Who is left, without zombies. Called again and again. */
-	readonly find: Find;
-	/** Sent once to each; SIGCONT follows, so that stopped ones can heed it. */
-	readonly signo: number;
-	readonly graceMs: number;
-};
+/** The most that one timer can wait. */
+const longestTimerMs = 2 ** 31 - 1;
+/** Between two looks at processes that were killed, and will be gone in a moment. */
+const pauseMs = 5;
 
 /** An ending under way. */
 export type Killing = {
@@ -30,50 +24,80 @@ export type Killing = {
 	hasten(signo: number, graceMs: number): void;
 };
 
-export function killTree({ find, signo, graceMs }: KillPlan): Killing {
-	let first = signo;
-	let deadline = performance.now() + (signo === SIGKILL ? 0 : graceMs);
-	let asked = new Set<string>();
-	let wake = () => {};
+/** Ends all that is below a minder: a signal to each, and after the grace time SIGKILL. */
+export function killTree(minder: Minder, signo: number, graceMs: number): Killing {
+	let deadline = Number.POSITIVE_INFINITY;
+	let last: number | undefined;
+	// Keeps the process alive: a server that shuts down must not leave before this is over.
+	let timer: NodeJS.Timeout | undefined;
+	let reject: (error: Error) => void = () => {};
+	const givenUp = new Promise<never>((_, refuse) => {
+		reject = refuse;
+	});
 
-	async function run(): Promise<void> {
-		let isEmpty = false;
-		for (let pauseMs = 1; ; pauseMs = Math.min(pauseMs * 2, longestPauseMs)) {
-			const left = await look(find, deadline + giveUpMs);
-			// Twice, for who forked while we looked.
-			if (left?.length === 0 && isEmpty) return;
-			isEmpty = left?.length === 0;
-			const overdueMs = performance.now() - deadline;
-			if (overdueMs > giveUpMs && !isEmpty) {
-				throw new Error(`processes ${left?.map(({ pid }) => pid).join(", ")} can't be ended`);
-			}
-			for (const one of (left ?? []).sort(olderFirst)) {
-				const name = `${one.pid} ${one.startTime}`;
-				if (overdueMs >= 0) send(one, SIGKILL);
-				else if (!asked.has(name)) {
-					asked.add(name);
-					send(one, first);
-					send(one, SIGCONT);
-				}
-			}
-			const untilDeadline = overdueMs < 0 ? -overdueMs : longestPauseMs;
-			await new Promise<void>((resolve) => {
-				wake = resolve;
-				// Keeps the process alive: a server that shuts down must not leave before this is over.
-				setTimeout(resolve, isEmpty ? 1 : Math.min(pauseMs, untilDeadline));
-			});
-		}
+	function send(next: number): void {
+		if (next !== last && last !== SIGKILL) minder.signalAll(next);
+		last = last === SIGKILL ? last : next;
+	}
+	function goOn(): void {
+		clearTimeout(timer);
+		const leftMs = deadline - performance.now();
+		if (leftMs <= 0) send(SIGKILL);
+		if (leftMs <= -giveUpMs) reject(new Error(`some processes of ${minder.pid} can't be ended`));
+		else timer = setTimeout(goOn, Math.min(leftMs > 0 ? leftMs : giveUpMs + leftMs, longestTimerMs));
+	}
+	function hasten(signo: number, graceMs: number): void {
+		const leftMs = signo === SIGKILL ? 0 : graceMs;
+		// Without time to heed it a signal is not worth sending.
+		if (leftMs > 0) send(signo);
+		deadline = Math.min(deadline, performance.now() + leftMs);
+		goOn();
 	}
 
-	return {
-		done: run(),
-		hasten(signo, graceMs) {
-			if (signo !== first) asked = new Set();
-			first = signo;
-			deadline = Math.min(deadline, performance.now() + (signo === SIGKILL ? 0 : graceMs));
-			wake();
-		},
-	};
+	hasten(signo, graceMs);
+	return { done: Promise.race([minder.gone, givenUp]).finally(() => clearTimeout(timer)), hasten };
+}
+
+/**
+ * Ends at once what is left of a session whose keeper died. Its minder does that by itself, and completely; for a
+ * minder that was killed too, all that carries the session's marker is ended, and what is below or beside such.
+ */
+export async function killSurvivors(sessionId: string): Promise<void> {
+	const giveUpAt = performance.now() + giveUpMs;
+	await end(await look((all) => mindersOf(sessionId, all)), SIGUSR2, giveUpAt);
+	let known: Living[] = [];
+	// Twice, for who forked while we looked.
+	for (let empty = 0; empty < 2; ) {
+		known = await look((all) => membersOf(sessionId, known, all));
+		empty = known.length === 0 ? empty + 1 : 0;
+		await end(known, SIGKILL, giveUpAt);
+	}
+
+	/** One look; again when /proc can't be read just now, as when no descriptor is free. */
+	async function look(find: (all: Awaited<ReturnType<typeof snapshot>>) => Living[]): Promise<Living[]> {
+		for (;;) {
+			try {
+				return find(await snapshot());
+			} catch (thrown) {
+				if (performance.now() > giveUpAt) throw thrown;
+				await pause();
+			}
+		}
+	}
+}
+
+/** Signals processes, parents first, and waits until they are gone. */
+async function end(processes: readonly Living[], signo: number, giveUpAt: number): Promise<void> {
+	for (const one of [...processes].sort(olderFirst)) send(one, signo);
+	for (let left = processes.filter(isLeft); left.length > 0; left = left.filter(isLeft)) {
+		if (performance.now() > giveUpAt)
+			throw new Error(`processes ${left.map(({ pid }) => pid).join(", ")} can't be ended`);
+		await pause();
+	}
+}
+
+function pause(): Promise<void> {
+	return new Promise((resolve) => setTimeout(resolve, pauseMs));
 }
 
 /** Parents before their children: a shell whose child was ended first would go on with its next command. */
@@ -85,40 +109,7 @@ function send({ pid, startTime }: Living, signo: number): void {
 	try {
 		signalProcess(pid, startTime, signo);
 	} catch (thrown) {
-		// Another user's process, or no descriptor free just now; the next pass tries again.
+		// Another user's process, or no descriptor free just now; the next look finds it again.
 		if (!isNativeError(thrown)) throw thrown;
 	}
-}
-
-/** One look; nothing when /proc can't be read just now, as when no descriptor is free. */
-async function look(find: Find, giveUpAt: number): Promise<Living[] | undefined> {
-	try {
-		return await find();
-	} catch (thrown) {
-		if (performance.now() > giveUpAt) throw thrown;
-		return undefined;
-	}
-}
-
-/** Finds what is below this process, which must be a child-subreaper. */
-export function findDescendants(): Living[] {
-	return descendants(process.pid, living());
-}
-
-/** Finds what belongs to a session from outside, and keeps sight of what it once found. `leader` is asked each time, and says nothing once it was reaped. */
-export function createSessionFinder(sessionId: string, leader: () => number | undefined): Find {
-	let known = new Map<number, number>();
-	return async () => {
-		const isKnown = ({ pid, startTime }: Living) => known.get(pid) === startTime;
-		const current = await snapshot();
-		// Asked after the look: a leader that was reaped meanwhile may be a stranger in it.
-		const found = membersOf({ sessionId, leader: leader(), isKnown }, current);
-		known = new Map(found.map(({ pid, startTime }) => [pid, startTime]));
-		return found;
-	};
-}
-
-/** Ends at once what is left of a session whose keeper died: all that carries its marker, and what is below or beside such. */
-export async function killSurvivors(sessionId: string): Promise<void> {
-	await killTree({ find: createSessionFinder(sessionId, () => undefined), signo: SIGKILL, graceMs: 0 }).done;
 }

@@ -8,7 +8,7 @@
 
 import { readSync } from "node:fs";
 import { Socket, type SocketConstructorOpts } from "node:net";
-import { mostToDrain, type Reader, type ReaderOptions } from "./reader.ts";
+import { mostToDrain, type OutputReader, type OutputReaderOptions } from "./output-reader.ts";
 import { Segments } from "./segments.ts";
 
 const largestSegment = 256 * 1024;
@@ -19,9 +19,9 @@ const windowMs = 3;
 /** Enough to make the cost per chunk vanish. */
 const fullChunk = 64 * 1024;
 
-export class PipeReader implements Reader {
+export class PipeReader implements OutputReader {
 	readonly #fd: number;
-	readonly #options: ReaderOptions;
+	readonly #options: OutputReaderOptions;
 	readonly #stream: Socket;
 	readonly #segments = new Segments(largestSegment);
 	#windowStart = 0;
@@ -30,7 +30,7 @@ export class PipeReader implements Reader {
 	#isEnded = false;
 
 	/** The descriptor becomes the reader's own. */
-	constructor(fd: number, options: ReaderOptions) {
+	constructor(fd: number, options: OutputReaderOptions) {
 		this.#fd = fd;
 		this.#options = options;
 		this.#stream = this.#open();

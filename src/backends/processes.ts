@@ -1,7 +1,7 @@
 /** Which processes there are, from /proc, and which of them belong together. */
 
 import { readdirSync, readFileSync } from "node:fs";
-import { marker } from "./environment.ts";
+import { marker, minderMarker } from "./environment.ts";
 
 /** A living process; pid and start time together are never used again. */
 export type Living = {
@@ -14,22 +14,22 @@ export type Living = {
 
 /** Everything that runs now. Not one moment's picture: who forks while we read may be missed, so look twice. */
 export function living(): Living[] {
-	return readdirSync("/proc").flatMap((name) => (/^\d+$/.test(name) ? (read(Number(name)) ?? []) : []));
+	return readdirSync("/proc").flatMap((name) => (/^\d+$/.test(name) ? (findProcess(Number(name)) ?? []) : []));
 }
 
-/** A look at everything, with markers looked up where they are asked for. */
+/** A look at everything, with environments looked up where they are asked for. */
 export class Snapshot {
-	readonly all: readonly Living[] = living();
-	readonly #marks = new Map<number, string>();
+	readonly all: readonly Living[] = living().filter(({ pid }) => pid !== process.pid);
+	readonly #environments = new Map<number, string>();
 
-	/** The session whose marker a process carries; empty if none, or if we may not see it. */
-	markOf(pid: number): string {
-		let mark = this.#marks.get(pid);
-		if (mark === undefined) {
-			mark = findMark(readText(`/proc/${pid}/environ`));
-			this.#marks.set(pid, mark);
+	/** Whether a process was started with this in its environment, as far as we may see it. */
+	carries(pid: number, name: string, value: string): boolean {
+		let environment = this.#environments.get(pid);
+		if (environment === undefined) {
+			environment = `\0${readText(`/proc/${pid}/environ`)}`;
+			this.#environments.set(pid, environment);
 		}
-		return mark;
+		return environment.includes(`\0${name}=${value}\0`);
 	}
 }
 
@@ -45,7 +45,7 @@ export function snapshot(): Promise<Snapshot> {
 }
 
 /** One process, unless it is gone or only waits to be reaped. */
-function read(pid: number): Living | undefined {
+export function findProcess(pid: number): Living | undefined {
 	const text = readText(`/proc/${pid}/stat`);
 	// The name in brackets may hold anything, brackets too; the fields count from its last bracket.
 	const [state, parent, , session, , , , , , , , , , , , , , threads, , startTime] = text
@@ -82,33 +82,31 @@ export function descendants(of: number, all: readonly Living[]): Living[] {
 	);
 }
 
-export type Membership = {
-	readonly sessionId: string;
-	/** Vouches for its terminal session while it was not reaped; after that its number may be a stranger's. */
-	readonly leader: number | undefined;
-	/** Found by an earlier look. */
-	readonly isKnown: (process: Living) => boolean;
-};
-
 /**
  * What belongs to a session as far as can be seen from outside: processes that carry its marker, those in
  * the terminal sessions of such, those known already, and all their descendants.
  */
-export function membersOf({ sessionId, leader, isKnown }: Membership, snapshot: Snapshot): Living[] {
-	const all = snapshot.all.filter(({ pid }) => pid !== process.pid);
-	const sessions = new Set(leader === undefined ? [] : [leader]);
+export function membersOf(sessionId: string, known: readonly Living[], snapshot: Snapshot): Living[] {
+	const { all } = snapshot;
+	const sessions = new Set<number>();
 	for (const { pid, session } of all) {
-		if (!sessions.has(session) && snapshot.markOf(pid) === sessionId) sessions.add(session);
+		if (!sessions.has(session) && snapshot.carries(pid, marker, sessionId)) sessions.add(session);
 	}
-	const roots = all.filter((process) => sessions.has(process.session) || isKnown(process));
-	return withDescendants(roots, all);
+	const isKnown = (one: Living) => known.some(({ pid, startTime }) => pid === one.pid && startTime === one.startTime);
+	return withDescendants(
+		all.filter((process) => sessions.has(process.session) || isKnown(process)),
+		all,
+	);
 }
 
-function findMark(environment: string): string {
-	const name = `\0${marker}=`;
-	const text = `\0${environment}`;
-	const at = text.indexOf(name);
-	return at < 0 ? "" : text.slice(at + name.length, text.indexOf("\0", at + 1));
+/** The minder of a session's program. */
+export function mindersOf(sessionId: string, snapshot: Snapshot): Living[] {
+	return snapshot.all.filter(({ pid }) => snapshot.carries(pid, minderMarker, sessionId));
+}
+
+/** Whether a process found earlier still runs. */
+export function isLeft({ pid, startTime }: Living): boolean {
+	return findProcess(pid)?.startTime === startTime;
 }
 
 /** What says that a process is gone, or not ours to look at; anything else (no descriptor free) must not pass for it. */

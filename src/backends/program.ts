@@ -8,7 +8,6 @@
  */
 
 import { closeSync } from "node:fs";
-import { constants } from "node:os";
 import type { Clock } from "../core/clock.ts";
 import { SessionError } from "../core/errors.ts";
 import type { Exit, Fact, Size, Stream } from "../core/event.ts";
@@ -20,29 +19,22 @@ import {
 	type TerminalState,
 	withReason,
 } from "../core/process.ts";
-import { isNativeError, type Reaped, type Spawned } from "../native/addon.ts";
-import { onExit } from "./exit.ts";
-import { createSessionFinder, defaultGraceMs, type Find, type Killing, killTree } from "./kill.ts";
-import type { Reader, ReaderOptions } from "./reader.ts";
+import { isNativeError, type Reaped } from "../native/addon.ts";
+import type { Minder } from "../native/minder.ts";
+import { defaultGraceMs, type Killing, killSurvivors, killTree } from "./kill.ts";
+import type { OutputReader, OutputReaderOptions } from "./output-reader.ts";
 import { parseSignal, signalName } from "./signals.ts";
 import { Writer } from "./writer.ts";
-
-/** What a backend needs from who composes it. */
-export type Surroundings = {
-	readonly clock: Clock;
-	/** Finds what is left of the tree; without it, by what can be seen from outside. */
-	readonly find?: Find;
-};
 
 /** One output of a program; its descriptors become the reader's own when it is opened. */
 export type Output = {
 	readonly stream: Stream;
 	readonly fds: readonly number[];
-	readonly open: (options: ReaderOptions) => Reader;
+	readonly open: (options: OutputReaderOptions) => OutputReader;
 };
 
-/** What differs between a terminal and pipes. Not called after `closed`, when the descriptors may be another's. */
-export type Face = {
+/** What a program reads from and writes to: all that differs between a terminal and pipes. Not called after `closed`, when the descriptors may be another's. */
+export type Stdio = {
 	readonly kind: "pty" | "pipe";
 	/** What asks a tree to end. */
 	readonly hangUp: number;
@@ -55,23 +47,23 @@ export type Face = {
 };
 
 export type ProgramOptions = {
-	/** Its descriptors become the program's own. */
-	readonly spawned: Spawned;
-	readonly face: Face;
+	/** Its ends become the program's own. */
+	readonly minder: Minder;
+	readonly stdio: Stdio;
 	readonly command: Command;
 	readonly report: (fact: Fact) => void;
-	readonly around: Surroundings;
+	readonly clock: Clock;
 };
 
 export class Program implements Process {
 	readonly pid: number;
+	readonly #minder: Minder;
 	readonly #command: Command;
-	readonly #face: Face;
+	readonly #stdio: Stdio;
 	readonly #clock: Clock;
 	readonly #report: (fact: Fact) => void;
-	readonly #find: Find;
 	readonly #writer: Writer;
-	readonly #readers: Reader[] = [];
+	readonly #readers: OutputReader[] = [];
 	readonly #slave: number;
 	readonly #closed: Promise<void>;
 	#resolveClosed: () => void = () => {};
@@ -81,31 +73,33 @@ export class Program implements Process {
 	#cancelDrain: (() => void) | undefined;
 	#killing: Killing | undefined;
 	#isKilled = false;
+	/** The end of what was left of a program whose minder was killed. */
+	#survivors: Promise<void> | undefined;
 	/** The first request that gave a reason for the end. */
 	#ending: KillOptions | undefined;
 
-	constructor({ spawned, face, command, report, around }: ProgramOptions) {
-		this.pid = spawned.pid;
+	constructor({ minder, stdio, command, report, clock }: ProgramOptions) {
+		this.pid = minder.pid;
+		this.#minder = minder;
 		this.#command = command;
-		this.#face = face;
-		this.#clock = around.clock;
+		this.#stdio = stdio;
+		this.#clock = clock;
 		this.#report = report;
-		this.#find = around.find ?? createSessionFinder(command.sessionId, () => (this.#hasExited ? undefined : this.pid));
-		this.#slave = spawned.slave;
+		this.#slave = minder.ends.slave;
 		this.#closed = new Promise((resolve) => {
 			this.#resolveClosed = resolve;
 		});
 		try {
-			for (const { stream, open } of face.outputs) {
+			for (const { stream, open } of stdio.outputs) {
 				const onBytes = (bytes: Uint8Array) => report({ kind: "output", stream, bytes });
-				this.#readers.push(open({ clock: around.clock, onBytes, onEnd: () => this.#closeIfOver() }));
+				this.#readers.push(open({ clock, onBytes, onEnd: () => this.#closeIfOver() }));
 			}
-			onExit(this.pid, spawned.pidfd, (reaped) => this.#exit(reaped));
+			minder.onExit((reaped) => this.#exit(reaped));
 		} catch (thrown) {
-			this.#abandon(spawned);
+			this.#letGo();
 			throw thrown;
 		}
-		this.#writer = new Writer(spawned.input, around.clock);
+		this.#writer = new Writer(minder.ends.input, clock);
 	}
 
 	write(bytes: Uint8Array): Promise<void> {
@@ -113,19 +107,19 @@ export class Program implements Process {
 	}
 
 	async eof(): Promise<void> {
-		if (!this.#isClosed) await this.#face.eof(this.#writer);
+		if (!this.#isClosed) await this.#stdio.eof(this.#writer);
 	}
 
 	resize(size: Size): void {
 		checkSize(size);
-		if (!this.#isClosed) this.#face.resize(size);
+		if (!this.#isClosed) this.#stdio.resize(size);
 	}
 
 	signal(name: string): void {
 		const signo = parseSignal(name);
 		if (this.#hasExited) return;
 		try {
-			this.#face.signal(signo);
+			this.#stdio.signal(signo);
 		} catch (thrown) {
 			if (!isNativeError(thrown) || thrown.code !== "EPERM") throw thrown;
 			throw new SessionError("permission_denied", `the program runs as a user whom the server may not signal`, {
@@ -149,17 +143,18 @@ export class Program implements Process {
 	}
 
 	terminal(): TerminalState | undefined {
-		return this.#isClosed ? undefined : this.#face.terminal();
+		return this.#isClosed ? undefined : this.#stdio.terminal();
 	}
 
 	async kill(options: KillOptions = {}): Promise<void> {
-		const signo = options.signal === undefined ? this.#face.hangUp : parseSignal(options.signal);
+		const signo = options.signal === undefined ? this.#stdio.hangUp : parseSignal(options.signal);
 		const graceMs = options.graceMs ?? defaultGraceMs;
 		if (!this.#hasExited && options.reason !== undefined) this.#ending ??= options;
-		if (this.#killing === undefined) this.#killing = killTree({ find: this.#find, signo, graceMs });
+		if (this.#killing === undefined) this.#killing = killTree(this.#minder, signo, graceMs);
 		else this.#killing.hasten(signo, graceMs);
 		try {
 			await this.#killing.done;
+			await this.#survivors;
 		} finally {
 			this.#killing = undefined;
 		}
@@ -173,7 +168,10 @@ export class Program implements Process {
 		this.#hasExited = true;
 		for (const reader of this.#readers) reader.catchUp();
 		if (reaped === undefined) {
-			this.#close({ kind: "lost", message: "another part of the server reaped the program; how it ended is unknown" });
+			// Nobody is left who would see all that it started; what carries the marker is found all the same.
+			this.#survivors = killSurvivors(this.#command.sessionId);
+			this.#survivors.catch(() => {});
+			this.#close({ kind: "lost", message: "its minder was killed; how the program ended is unknown" });
 			return;
 		}
 		const exit: Exit = { code: reaped.code, signal: reaped.signal === null ? null : signalName(reaped.signal) };
@@ -182,7 +180,7 @@ export class Program implements Process {
 		// closes its descriptors and opens /dev/tty later must find it as it was.
 		if (this.#slave >= 0) closeSync(this.#slave);
 		// A pipe without a reader says so; a terminal would go on taking bytes that nobody will ever read.
-		if (this.#face.kind === "pty") this.#writer.refuse("the program has ended");
+		if (this.#stdio.kind === "pty") this.#writer.refuse("the program has ended");
 		if (this.#isKilled) this.#finish();
 		else this.#limitDrain();
 		this.#closeIfOver();
@@ -215,11 +213,11 @@ export class Program implements Process {
 		this.#resolveClosed();
 	}
 
-	/** Ends a program whose output we can't read or whose end we could not hear of, when the kernel has nothing left for that. */
-	#abandon(spawned: Spawned): void {
-		process.kill(spawned.pid, constants.signals.SIGKILL);
+	/** Closes all, when the kernel has nothing left for reading the output or hearing of the end; the minder ends the program then. */
+	#letGo(): void {
 		for (const reader of this.#readers) reader.finish();
-		const unread = this.#face.outputs.slice(this.#readers.length).flatMap(({ fds }) => fds);
-		for (const fd of [spawned.input, spawned.slave, spawned.pidfd, ...unread]) if (fd >= 0) closeSync(fd);
+		const unread = this.#stdio.outputs.slice(this.#readers.length).flatMap(({ fds }) => fds);
+		const { input, slave } = this.#minder.ends;
+		for (const fd of [input, slave, ...unread]) if (fd >= 0) closeSync(fd);
 	}
 }

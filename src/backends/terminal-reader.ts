@@ -4,15 +4,15 @@
  * One take per turn of the loop, so that a terminal that is flooded starves nobody.
  */
 
-import { closePump, drainPump, openPump, type Pump, pausePump, type Spawned, takePump } from "../native/addon.ts";
-import { mostToDrain, type Reader, type ReaderOptions } from "./reader.ts";
+import { closePump, drainPump, type Ends, openPump, type Pump, pausePump, takePump } from "../native/addon.ts";
+import { mostToDrain, type OutputReader, type OutputReaderOptions } from "./output-reader.ts";
 import { Segments } from "./segments.ts";
 
 /** As much as the pump gathers before it says so. */
 const largestSegment = 256 * 1024;
 
-export class TerminalReader implements Reader {
-	readonly #options: Pick<ReaderOptions, "onBytes" | "onEnd">;
+export class TerminalReader implements OutputReader {
+	readonly #options: Pick<OutputReaderOptions, "onBytes" | "onEnd">;
 	readonly #pump: Pump;
 	readonly #segments = new Segments(largestSegment);
 	#isPaused = false;
@@ -21,7 +21,7 @@ export class TerminalReader implements Reader {
 	#isEnded = false;
 
 	/** The descriptors become the reader's own. */
-	constructor(terminal: Pick<Spawned, "output" | "wake">, options: Pick<ReaderOptions, "onBytes" | "onEnd">) {
+	constructor(terminal: Pick<Ends, "output" | "wake">, options: Pick<OutputReaderOptions, "onBytes" | "onEnd">) {
 		this.#options = options;
 		this.#pump = openPump(terminal, () => {
 			this.#isReady = true;

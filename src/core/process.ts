@@ -22,12 +22,21 @@ export type Command = {
 	readonly gid?: number;
 	/** The groups it is in besides; none, for another user, when left out. */
 	readonly groups?: readonly number[];
+	/** What it takes over from whoever started the server; what its keeper or server has itself, when left out. */
+	readonly inherited?: Inherited;
 	/** Soft and hard limit at once, by the names of `setrlimit` in lower case. */
 	readonly limits?: Readonly<Partial<Record<"nofile" | "nproc" | "as" | "core" | "fsize" | "cpu", number>>>;
 	/** How long `closed` may wait after `exited` for others that still hold the terminal or the pipes; null waits for them. */
 	readonly drainMs: number | null;
 	/** Marks every descendant, so that the whole tree can be found again; see HAWSER_SESSION. */
 	readonly sessionId: string;
+};
+
+/** What a login shell of the server's user would have, wherever the session lives: a keeper has changed its own. */
+export type Inherited = {
+	readonly umask: number;
+	/** The soft limit for open files; the hard one is nobody's to change. */
+	readonly openFiles: number;
 };
 
 export type KillOptions = {

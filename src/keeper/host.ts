@@ -1,6 +1,5 @@
 /** A keeper's half of the work: owns one session and serves it to whichever server is in charge. */
 
-import { findDescendants } from "../backends/kill.ts";
 import { createSpawn } from "../backends/spawn.ts";
 import type { Clock } from "../core/clock.ts";
 import { invariant, SessionError } from "../core/errors.ts";
@@ -39,14 +38,19 @@ export class Host {
 	/** The start of a session that is under way. */
 	#opening: Promise<unknown> | undefined;
 	#isQuitting = false;
+	/** Nothing runs any more of the program and of all that it started. */
+	#isProgramGone = false;
 	#isLeaving = false;
 	#isLeaveDue = false;
 
 	constructor(options: HostOptions) {
 		this.#options = options;
-		this.#spawn = createSpawn({ ownsAllDescendants: true });
-		// After the spawn's own handler, so that what has ended is reaped when we look.
-		process.on("SIGCHLD", () => void this.#leaveIfDone());
+		this.#spawn = createSpawn({
+			onGone: () => {
+				this.#isProgramGone = true;
+				void this.#leaveIfDone();
+			},
+		});
 	}
 
 	get sessionId(): string | null {
@@ -202,21 +206,20 @@ export class Host {
 	}
 
 	async #leave(session: LocalSession, journal: Journal, record: OwnRecord): Promise<boolean> {
-		if (!(await this.#isDone(session))) return false;
+		if (!this.#isDone(session)) return false;
 		while (journal.end.seq < session.log.end.seq) await session.log.archived();
 		// A server may have come meanwhile: a full disk can make this a long time.
-		if (!(await this.#isDone(session))) return false;
+		if (!this.#isDone(session)) return false;
 		await journal.close();
 		await record.update({ ended: session.state });
 		this.#options.onDone();
 		return true;
 	}
 
-	async #isDone(session: LocalSession): Promise<boolean> {
+	#isDone(session: LocalSession): boolean {
 		const isNeeded = this.#server !== undefined && !this.#isQuitting;
-		if (!isEnded(session.state) || isNeeded) return false;
-		// What the program left behind must still be found by a kill, and only its keeper knows all of it.
-		return (await findDescendants()).length === 0;
+		// What the program left behind must still be found by a kill, and only its minder knows all of it.
+		return isEnded(session.state) && !isNeeded && this.#isProgramGone;
 	}
 
 	#existing(): LocalSession {

@@ -97,7 +97,6 @@ export class Spares {
 		const keeper = spawnDetached({
 			argv: [process.execPath, ...NODE_FLAGS, program, socket, epoch],
 			env: { PATH: process.env.PATH ?? "" },
-			cwd: "/",
 			...(this.#log ? { output: this.#log.fd } : {}),
 		});
 		return reachNew(keeper, { socket, epoch }, generation);

@@ -6,34 +6,23 @@ import { constants } from "node:os";
 import { fileURLToPath } from "node:url";
 import { SessionError } from "../core/errors.ts";
 
-export type NativeSpawn = {
-	/** Tried in turn; see `candidates`. */
-	readonly files: readonly string[];
-	readonly argv: readonly string[];
-	/** `NAME=value` each. */
-	readonly env: readonly string[];
-	readonly cwd: string;
-	/** `null` is for a program that outlives us: no input, and output to `output` or nowhere. */
-	readonly stdio: "pty" | "pipe" | "null";
-	readonly cols?: number;
-	readonly rows?: number;
+/** What is to be started, and on what; see `minder.ts`. */
+export type NativeOrder = {
+	readonly order: Uint8Array;
+	/** 1 for a terminal, 0 for pipes. */
+	readonly terminal: 0 | 1;
+	readonly cols: number;
+	readonly rows: number;
 	/** 1 gives a program on pipes an empty input. */
-	readonly emptyInput?: 0 | 1;
+	readonly emptyInput: 0 | 1;
 	/** 1 gives it one pipe for stdout and stderr. */
-	readonly oneOutput?: 0 | 1;
-	readonly output?: number;
-	readonly uid?: number;
-	readonly gid?: number;
-	/** Besides `gid`, where user or group change. */
-	readonly groups?: readonly number[];
-	readonly limits?: Readonly<Record<string, number>>;
+	readonly oneOutput: 0 | 1;
 };
 
 /** Descriptors that the caller owns; -1 where there is none. */
-export type Spawned = {
-	readonly pid: number;
-	/** Readable once the program has ended. */
-	readonly pidfd: number;
+export type Ends = {
+	/** The socket to the program's minder. */
+	readonly control: number;
 	/** Written to: the terminal, or the pipe to stdin. */
 	readonly input: number;
 	/** Read from: the terminal by a descriptor of its own, or the pipe from stdout. */
@@ -43,6 +32,18 @@ export type Spawned = {
 	readonly slave: number;
 	/** For the pump of the terminal. */
 	readonly wake: number;
+};
+
+/** The parent of minders, and our end of the socket over which it takes orders. */
+export type Nursery = { readonly pid: number; readonly orders: number };
+
+/** A packet from a minder; see native/minder.h. */
+export type MinderMessage = {
+	readonly kind: number;
+	readonly value: number;
+	readonly other: number;
+	/** What a start failed at. */
+	readonly step?: string;
 };
 
 /** A wait status; `signal` is a number. */
@@ -62,7 +63,15 @@ export type NativeTerminal = {
 export type NativeError = Error & { readonly step: string; readonly errno: number; readonly code: string };
 
 type Addon = {
-	spawn(options: NativeSpawn): Spawned;
+	openNursery(path: string): Nursery;
+	order(orders: number, order: NativeOrder): Ends;
+	hearMinder(control: number): MinderMessage | null;
+	tellMinder(control: number, kind: number, value: number): boolean;
+	startDetached(options: {
+		readonly argv: readonly string[];
+		readonly env: readonly string[];
+		readonly output: number;
+	}): { readonly pid: number; readonly pidfd: number };
 	wait(pid: number): Reaped | null;
 	openPoller(onReady: (token: number) => void): void;
 	poll(fd: number, forWriting: boolean, token: number): void;
@@ -73,7 +82,6 @@ type Addon = {
 	signalTerminal(fd: number, signo: number): boolean;
 	signalGroup(pgid: number, signo: number): boolean;
 	signalProcess(pid: number, startTime: number, signo: number): boolean;
-	subreaper(): void;
 	lockFile(path: string): number | null;
 	growSendBuffer(fd: number, bytes: number): void;
 	trimMemory(): void;
@@ -105,11 +113,16 @@ export function isAvailable(): boolean {
 	}
 }
 
+/** Where a product of native/build.js is. */
+export function builtFile(name: string): string {
+	const platform = `${process.platform}-${process.arch}`;
+	return fileURLToPath(new URL(`../../native/build/${platform}/${name}`, import.meta.url));
+}
+
 function load(): Addon {
 	const platform = `${process.platform}-${process.arch}`;
-	const path = fileURLToPath(new URL(`../../native/build/${platform}/hawser.node`, import.meta.url));
 	try {
-		return createRequire(import.meta.url)(path) as Addon;
+		return createRequire(import.meta.url)(builtFile("hawser.node")) as Addon;
 	} catch (cause) {
 		throw new SessionError("unsupported", `the native addon for ${platform} can't be loaded`, {
 			hint:
@@ -132,6 +145,12 @@ const errnoNames: ReadonlyMap<number, string> = new Map(
 		.reverse(),
 );
 
+/** A failed call as the addon would throw it, for what another process of ours failed at. */
+export function nativeError(step: string, errno: number): NativeError {
+	const code = errnoNames.get(errno) ?? `errno ${errno}`;
+	return Object.assign(new Error(`${step}: ${code}`), { step, errno, code });
+}
+
 /** Gives a failed call the errno's name as its `code`. */
 function named<Result>(call: () => Result): Result {
 	try {
@@ -142,60 +161,51 @@ function named<Result>(call: () => Result): Result {
 	}
 }
 
-/** Where a program may be, as execvp looks for it: in the PATH of its own environment, unless its name has a slash. */
-export function candidates(program: string, path: string | undefined): string[] {
-	if (program === "") return [];
-	if (program.includes("/")) return [program];
-	return (path ?? "/usr/local/bin:/usr/bin:/bin")
-		.split(":")
-		.map((folder) => (folder === "" ? program : `${folder}/${program}`));
-}
-
-/** Starts a program in a session of its own, with no descriptor above 2. Throws a `NativeError`; nothing is left behind then. */
-export function spawn(options: NativeSpawn): Spawned {
+/** Starts the parent of minders, in a session of its own. Throws a `NativeError`; nothing is left behind then. */
+export function openNursery(path: string): Nursery {
 	// First, so that a shortage of descriptors shows before there is a program whose end nobody would hear of.
 	ensurePoller();
-	return named(() => addon().spawn(options));
+	return named(() => addon().openNursery(path));
+}
+
+/** Has a program started; what becomes of that comes over `control`. Throws a `NativeError`, EPIPE when the nursery is gone. */
+export function order(orders: number, what: NativeOrder): Ends {
+	return named(() => addon().order(orders, what));
+}
+
+/** What a minder says next: null when nothing yet, kind 0 when it is gone. */
+export function hearMinder(control: number): MinderMessage | null {
+	return named(() => addon().hearMinder(control));
+}
+
+/** Whether the minder still listens. */
+export function tellMinder(control: number, kind: number, value: number): boolean {
+	return addon().tellMinder(control, kind, value);
 }
 
 export type Detached = {
-	readonly pid: number /** Resolves once it has ended and was reaped; keeps no process alive. */;
+	readonly pid: number;
+	/** Resolves once it has ended and was reaped; keeps no process alive. */
 	readonly ended: Promise<Reaped>;
 };
 
-/** Starts a program that outlives us: own session, no input, output to a descriptor that stays the caller's, or nowhere. */
+/** Starts a program that outlives us, by its path: own session, in "/", no input, output to a descriptor that stays the caller's, or nowhere. */
 export function spawnDetached(options: {
 	readonly argv: readonly string[];
 	readonly env: Readonly<Record<string, string>>;
-	readonly cwd: string;
 	readonly output?: number;
 }): Detached {
-	const { argv, env, cwd, output } = options;
-	const { pid, pidfd } = spawn({
-		files: candidates(argv[0] ?? "", env.PATH),
-		argv,
-		env: Object.entries(env).map(([name, value]) => `${name}=${value}`),
-		cwd,
-		stdio: "null",
-		...(output === undefined ? {} : { output }),
-	});
+	const { argv, env, output = -1 } = options;
+	ensurePoller();
+	const variables = Object.entries(env).map(([name, value]) => `${name}=${value}`);
+	const { pid, pidfd } = named(() => addon().startDetached({ argv, env: variables, output }));
 	const ended = new Promise<Reaped>((resolve) => {
 		poll(pidfd, "read", () => {
 			closeSync(pidfd);
-			resolve(reapIfLeft(pid));
+			resolve(wait(pid) ?? { pid, code: null, signal: null });
 		});
 	});
 	return { pid, ended };
-}
-
-/** A process that reaps all its orphans may have reaped this one already; then its status is unknown here. */
-function reapIfLeft(pid: number): Reaped {
-	const unknown = { pid, code: null, signal: null };
-	try {
-		return wait(pid) ?? unknown;
-	} catch {
-		return unknown;
-	}
 }
 
 /** Reaps a child that has ended, any child for -1; null when there is none. Throws ECHILD for a pid that is no child. */
@@ -273,13 +283,8 @@ export function signalProcess(pid: number, startTime: number, signo: number): bo
 	return named(() => addon().signalProcess(pid, startTime, signo));
 }
 
-/** From now on orphans below this process become its children. */
-export function becomeSubreaper(): void {
-	named(() => addon().subreaper());
-}
-
 /** Starts to read a terminal, whose two descriptors become the pump's own; calls back whenever there is something to take. */
-export function openPump({ output, wake }: Pick<Spawned, "output" | "wake">, onReady: () => void): Pump {
+export function openPump({ output, wake }: Pick<Ends, "output" | "wake">, onReady: () => void): Pump {
 	return named(() => addon().openPump(output, wake, onReady));
 }
 

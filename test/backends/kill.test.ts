@@ -3,9 +3,8 @@
 import { spawn as spawnChild } from "node:child_process";
 import { randomUUID } from "node:crypto";
 import { once } from "node:events";
-import { constants } from "node:os";
 import { expect, test } from "vitest";
-import { killSurvivors, killTree } from "../../src/backends/kill.ts";
+import { killSurvivors } from "../../src/backends/kill.ts";
 import { descendants, living } from "../../src/backends/processes.ts";
 import { spawn } from "../../src/backends/spawn.ts";
 import { Run } from "./run.ts";
@@ -31,17 +30,6 @@ test("survivors of a session are found by its marker and ended, and nobody else 
 	expect(isAlive(stranger.pid ?? 0)).toBe(true);
 	await killSurvivors(`${id}-other`);
 	expect(isAlive(stranger.pid ?? 0)).toBe(false);
-});
-
-test("a process whose pid passed on to another is not signalled", async () => {
-	const run = await Run.start(spawn, ["sleep", "1000"]);
-	const [leader] = living().filter(({ pid }) => pid === run.process.pid);
-	if (leader === undefined) throw new Error("not running");
-	let looks = 0;
-	const find = async () => (looks++ < 3 ? [{ ...leader, startTime: leader.startTime - 1 }] : []);
-	await killTree({ find, signo: constants.signals.SIGKILL, graceMs: 0 }).done;
-	expect(isAlive(leader.pid)).toBe(true);
-	await run.process.kill();
 });
 
 test("stopped programs are ended too", async () => {

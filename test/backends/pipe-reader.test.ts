@@ -4,19 +4,13 @@ import { closeSync, writeSync } from "node:fs";
 import { expect, test } from "vitest";
 import { systemClock } from "../../src/backends/clock.ts";
 import { PipeReader } from "../../src/backends/pipe-reader.ts";
-import { spawn } from "../../src/native/addon.ts";
+import { startProgram } from "../helpers/programs.ts";
 import { eventually } from "./run.ts";
 
-/** A reader of a pipe that the test itself writes to, through a program that only holds it open. */
-function open() {
-	const { input, output, error, pidfd } = spawn({
-		files: ["/bin/cat"],
-		argv: ["cat"],
-		env: [],
-		cwd: "/",
-		stdio: "pipe",
-	});
-	for (const fd of [error, pidfd]) closeSync(fd);
+/** A reader of a pipe that the test itself writes to, through a program that gives it back. */
+async function open() {
+	const { input, output, error } = await startProgram(["cat"], { stdio: "pipe" });
+	closeSync(error);
 	const chunks: Uint8Array[] = [];
 	let isEnded = false;
 	const reader = new PipeReader(output, {
@@ -33,7 +27,7 @@ function open() {
 const text = (chunks: Uint8Array[]) => Buffer.concat(chunks).toString("latin1");
 
 test("small output is reported as it comes, from one small segment, and never changed afterwards", async () => {
-	const { input, chunks, isEnded } = open();
+	const { input, chunks, isEnded } = await open();
 	let expected = "";
 	for (let i = 0; i < 20; i++) {
 		writeSync(input, `line ${i}\n`);
@@ -48,7 +42,7 @@ test("small output is reported as it comes, from one small segment, and never ch
 });
 
 test("much output becomes few chunks in segments that grow, in order and without a hole", async () => {
-	const { input, chunks, length, isEnded } = open();
+	const { input, chunks, length, isEnded } = await open();
 	const piece = Buffer.from(Array.from({ length: 1000 }, (_, i) => i % 251));
 	for (let i = 0; i < 3000; i++) {
 		try {
@@ -68,7 +62,7 @@ test("much output becomes few chunks in segments that grow, in order and without
 });
 
 test("what waits for the end of its window is reported before the end", async () => {
-	const { input, reader, chunks, length, isEnded } = open();
+	const { input, reader, chunks, length, isEnded } = await open();
 	writeSync(input, Buffer.alloc(30_000, 97));
 	await eventually(() => length() > 0);
 	reader.finish();
@@ -83,13 +77,13 @@ test("what waits for the end of its window is reported before the end", async ()
 });
 
 test("nothing is read between a pause and the next resume, even if both come in one turn", async () => {
-	const { input, reader, chunks, length, isEnded } = open();
+	const { input, reader, chunks, length, isEnded } = await open();
 	reader.pause();
 	reader.resume();
 	reader.pause();
 	writeSync(input, "hidden");
 	// Written later and read by the same loop: by the time this has come, the other would have, too.
-	const other = open();
+	const other = await open();
 	for (let bytes = 1; bytes <= 20; bytes++) {
 		writeSync(other.input, "x");
 		await eventually(() => other.length() === bytes);

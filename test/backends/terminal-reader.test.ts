@@ -1,18 +1,10 @@
 /** How a terminal is read by its pump. */
 
-import { closeSync, readdirSync, readlinkSync } from "node:fs";
+import { readdirSync, readlinkSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { spawn } from "../../src/backends/spawn.ts";
-import {
-	candidates,
-	closePump,
-	drainPump,
-	openPump,
-	poll,
-	spawn as spawnNative,
-	takePump,
-	wait,
-} from "../../src/native/addon.ts";
+import { closePump, drainPump, openPump, takePump } from "../../src/native/addon.ts";
+import { startProgram } from "../helpers/programs.ts";
 import { eventually, Run } from "./run.ts";
 
 const start = (script: string) => Run.start(spawn, ["bash", "-c", script], { mode: "pty" });
@@ -80,21 +72,12 @@ test("nothing is left of a terminal that was closed: no thread, no descriptor", 
 
 test("a pump whose full store was drained goes on reading", async () => {
 	const bytes = 2_000_000;
-	const path = process.env.PATH ?? "";
 	const script = `stty -echo; ${written(bytes)}; exec sleep 1000`;
-	const spawned = spawnNative({
-		files: candidates("bash", path),
-		argv: ["bash", "-c", script],
-		env: [`PATH=${path}`],
-		cwd: "/",
-		stdio: "pty",
-		cols: 80,
-		rows: 24,
-	});
+	const started = await startProgram(["bash", "-c", script], { stdio: "pty" });
 	const space = Buffer.alloc(256 * 1024);
 	let read = 0;
 	await new Promise<void>((resolve) => {
-		const pump = openPump(spawned, () => {
+		const pump = openPump(started, () => {
 			read += takePump(pump, space);
 			if (read < bytes) return;
 			closePump(pump);
@@ -105,8 +88,5 @@ test("a pump whose full store was drained goes on reading", async () => {
 		while (read < 512 * 1024) read += drainPump(pump, space);
 	});
 	expect(read).toBe(bytes);
-	process.kill(spawned.pid, "SIGKILL");
-	await new Promise<void>((resolve) => poll(spawned.pidfd, "read", resolve));
-	wait(spawned.pid);
-	for (const fd of [spawned.input, spawned.slave, spawned.pidfd]) closeSync(fd);
+	await started.end([started.input, started.slave]);
 });

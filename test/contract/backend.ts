@@ -244,6 +244,36 @@ export function testBackend(mode: "pty" | "pipe"): void {
 			}
 		});
 
+		test("is killed even if it cleared its environment and left its session", async () => {
+			const tag = `hawser-${randomBytes(4).toString("hex")}`;
+			const run = await Run.start(
+				inProcess,
+				[
+					"bash",
+					"-c",
+					`set -m; ${hiders} (env -i setsid bash -c 'exec -a ${tag} sleep 1000' &) ; echo ready; sleep 1000`,
+				],
+				{ mode },
+			);
+			await run.untilText("ready");
+			await eventually(() => survivors(run).length >= 6 && named(tag).length === 1);
+			await run.process.kill({ graceMs: 200 });
+			expect(survivors(run)).toEqual([]);
+			expect(named(tag)).toEqual([]);
+			expect(zombies()).toEqual([]);
+		});
+
+		test("has its orphans reaped, and its own exit is not lost", async () => {
+			const run = await Run.start(
+				inProcess,
+				["bash", "-c", "for i in 1 2 3 4 5 6 7 8; do (setsid sleep 0.0$i &) ; done; sleep 0.2; exit 9"],
+				{ mode },
+			);
+			await run.closed();
+			expect(run.exit).toEqual({ code: 9, signal: null });
+			await eventually(() => zombies().length === 0);
+		});
+
 		test("is killed with its whole tree after it ended itself", async () => {
 			const run = await start(`set -m; ${hiders} echo ready`, { drainMs: 50 });
 			await run.closed();
@@ -251,41 +281,6 @@ export function testBackend(mode: "pty" | "pipe"): void {
 			await run.process.kill({ graceMs: 200 });
 			expect(survivors(run)).toEqual([]);
 		});
-	});
-}
-
-/** The same for a process that owns all its descendants; call it in a test file of its own. */
-export function testKeeperBackend(mode: "pty" | "pipe"): void {
-	const spawn = createSpawn({ ownsAllDescendants: true });
-
-	test(`in a keeper, a tree on a ${mode} is killed even if it cleared its environment and left its session`, async () => {
-		const tag = `hawser-${randomBytes(4).toString("hex")}`;
-		const run = await Run.start(
-			spawn,
-			[
-				"bash",
-				"-c",
-				`set -m; ${hiders} (env -i setsid bash -c 'exec -a ${tag} sleep 1000' &) ; echo ready; sleep 1000`,
-			],
-			{ mode },
-		);
-		await run.untilText("ready");
-		await eventually(() => survivors(run).length >= 6 && named(tag).length === 1);
-		await run.process.kill({ graceMs: 200 });
-		expect(survivors(run)).toEqual([]);
-		expect(named(tag)).toEqual([]);
-		expect(zombies()).toEqual([]);
-	});
-
-	test(`in a keeper, orphans of a program on a ${mode} are reaped and its own exit is not lost`, async () => {
-		const run = await Run.start(
-			spawn,
-			["bash", "-c", "for i in 1 2 3 4 5 6 7 8; do (setsid sleep 0.0$i &) ; done; sleep 0.2; exit 9"],
-			{ mode },
-		);
-		await run.closed();
-		expect(run.exit).toEqual({ code: 9, signal: null });
-		await eventually(() => zombies().length === 0);
 	});
 }
 

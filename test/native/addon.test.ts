@@ -3,6 +3,8 @@
 import { execFileSync } from "node:child_process";
 import {
 	closeSync,
+	constants,
+	cpSync,
 	mkdtempSync,
 	openSync,
 	readdirSync,
@@ -17,48 +19,31 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, test, vi } from "vitest";
 import {
-	candidates,
 	growSendBuffer,
 	lockFile,
-	type NativeSpawn,
 	poll,
 	type Reaped,
 	resize,
-	type Spawned,
 	signalProcess,
-	spawn,
 	spawnDetached,
 	terminal,
-	wait,
 } from "../../src/native/addon.ts";
+import type { Order } from "../../src/native/minder.ts";
+import { type Started, startProgram } from "../helpers/programs.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "hawser-native-"));
 afterAll(() => rmSync(folder, { recursive: true }));
 
-function start(argv: readonly string[], options: Partial<NativeSpawn> = {}): Spawned {
-	const path = process.env.PATH;
-	return spawn({
-		files: candidates(argv[0] ?? "", path),
-		argv,
-		env: [`PATH=${path}`],
-		cwd: "/",
-		stdio: "pipe",
-		...options,
-	});
-}
-
 /** Runs a program to its end: its output, and how it ended. All descriptors are closed. */
 async function run(
 	argv: readonly string[],
-	options: Partial<NativeSpawn> = {},
-): Promise<{ text: string; reaped: Reaped | null }> {
-	const spawned = start(argv, options);
-	await new Promise<void>((resolve) => poll(spawned.pidfd, "read", resolve));
-	const reaped = wait(spawned.pid);
-	if (spawned.slave >= 0) closeSync(spawned.slave);
-	const text = readAll(spawned.output);
-	for (const fd of [spawned.input, spawned.output, spawned.error, spawned.wake, spawned.pidfd])
-		if (fd >= 0) closeSync(fd);
+	options: Partial<Order> = {},
+): Promise<{ text: string; reaped: Reaped | undefined }> {
+	const started = await startProgram(argv, options);
+	const reaped = await started.exited;
+	if (started.slave >= 0) closeSync(started.slave);
+	const text = readAll(started.output);
+	await started.end([started.input, started.output, started.error, started.wake]);
 	return { text, reaped };
 }
 
@@ -74,9 +59,9 @@ function readAll(fd: number): string {
 	return Buffer.concat(chunks).toString("latin1").replaceAll("\r\n", "\n");
 }
 
-function failure(call: () => unknown): unknown {
+async function failure(call: () => unknown): Promise<unknown> {
 	try {
-		call();
+		await call();
 	} catch (thrown) {
 		const { code, step } = thrown as { code: string; step: string };
 		return `${step} ${code}`;
@@ -92,28 +77,19 @@ describe.each(["pty", "pipe"] as const)("starting on a %s", (stdio) => {
 		writeFileSync(file, "text", { mode: 0o644 });
 		await run(["true"], { stdio });
 		const before = openFds();
-		const failures = [
-			failure(() => start(["no-such-program"], { stdio })),
-			failure(() => start(["/no/such/program"], { stdio })),
-			failure(() => start([file], { stdio })),
-			failure(() => start(["/"], { stdio })),
-			failure(() => start(["true"], { stdio, cwd: "/no/such/folder" })),
-			failure(() => start(["true"], { stdio, cwd: file })),
-			failure(() => start(["true"], { stdio, limits: { nofile: 2 ** 40 } })),
-			failure(() => start(["tr\0ue"], { stdio })),
-			failure(() => start(["true", "x".repeat(4_000_000)], { stdio })),
+		const failures: [readonly string[], Partial<Order>, string][] = [
+			[["no-such-program"], {}, "exec ENOENT"],
+			[["/no/such/program"], {}, "exec ENOENT"],
+			[[file], {}, "exec EACCES"],
+			[["/"], {}, "exec EACCES"],
+			[["true"], { cwd: "/no/such/folder" }, "chdir ENOENT"],
+			[["true"], { cwd: file }, "chdir ENOTDIR"],
+			[["true"], { limits: { nofile: { soft: 2 ** 40, hard: 2 ** 40 } } }, "limits EPERM"],
+			[["true", "x".repeat(4_000_000)], {}, "exec E2BIG"],
 		];
-		expect(failures).toEqual([
-			"exec ENOENT",
-			"exec ENOENT",
-			"exec EACCES",
-			"exec EACCES",
-			"chdir ENOENT",
-			"chdir ENOTDIR",
-			"limits EPERM",
-			"arguments EINVAL",
-			"exec E2BIG",
-		]);
+		for (const [argv, options, expected] of failures)
+			expect(await failure(() => startProgram(argv, { stdio, ...options }))).toBe(expected);
+		expect(() => startProgram(["tr\0ue"], { stdio })).toThrow("invariant");
 		expect(openFds()).toBe(before);
 		expect(zombies()).toEqual([]);
 	});
@@ -136,11 +112,11 @@ describe.each(["pty", "pipe"] as const)("starting on a %s", (stdio) => {
 			return state % below;
 		};
 		const opened: number[] = [];
-		const programs: Spawned[] = [];
+		const programs: Started[] = [];
 		for (let i = 0; i < 50; i++) {
 			if (random(3) === 0 && opened.length > 0) closeSync(opened.splice(random(opened.length), 1)[0] ?? -1);
 			else if (random(2) === 0) opened.push(openSync("/dev/null", "r"));
-			else programs.push(start(["cat"], { stdio: random(2) === 0 ? "pty" : "pipe" }));
+			else programs.push(await startProgram(["cat"], { stdio: random(2) === 0 ? "pty" : "pipe" }));
 			if (i % 10 === 9)
 				expect((await run(["sh", "-c", "ls /proc/$$/fd; true"], { stdio })).text.split(/\s+/)).toEqual([
 					"0",
@@ -150,11 +126,16 @@ describe.each(["pty", "pipe"] as const)("starting on a %s", (stdio) => {
 				]);
 		}
 		for (const fd of opened) closeSync(fd);
-		await Promise.all(programs.map(end));
+		await Promise.all(programs.map((program) => program.end()));
 	});
 
 	test("sets limits, and the name a program sees", async () => {
-		const limits = { nofile: 123, core: 0, fsize: 4096, cpu: 77 };
+		const limits = Object.fromEntries(
+			Object.entries({ nofile: 123, core: 0, fsize: 4096, cpu: 77 }).map(([name, hard]) => [
+				name,
+				{ soft: hard, hard },
+			]),
+		);
 		const { text } = await run([], {
 			stdio,
 			files: ["/bin/bash"],
@@ -176,7 +157,7 @@ describe.each(["pty", "pipe"] as const)("starting on a %s", (stdio) => {
 		expect((await run(["echo", "x"], { stdio, files: ["/no/echo", `${file}/echo`, file, "/bin/echo"] })).text).toBe(
 			"x\n",
 		);
-		expect(failure(() => start(["x"], { stdio, files: [file, "/no/x"] }))).toBe("exec EACCES");
+		expect(await failure(() => startProgram(["x"], { stdio, files: [file, "/no/x"] }))).toBe("exec EACCES");
 	});
 
 	test("becomes another user, without our groups", async () => {
@@ -204,19 +185,18 @@ describe.each(["pty", "pipe"] as const)("starting on a %s", (stdio) => {
 });
 
 test("what an unprivileged server may not do is said so", () => {
-	const addon = new URL("../../native/build/linux-x64/hawser.node", import.meta.url).pathname.replace(
-		"linux-x64",
-		`${process.platform}-${process.arch}`,
-	);
-	const copy = join(folder, "hawser.node");
-	writeFileSync(copy, readFileSync(addon), { mode: 0o755 });
-	execFileSync("chmod", ["755", folder]);
+	// Where such a user may read it.
+	const copy = join(folder, "copy");
+	for (const part of ["dist", "native/build"])
+		cpSync(new URL(`../../${part}`, import.meta.url), join(copy, part), { recursive: true });
+	writeFileSync(join(copy, "package.json"), '{ "type": "module" }');
+	execFileSync("chmod", ["-R", "a+rX", folder]);
 	const script = `
-		const addon = require(process.argv[1]);
+		import { Minder } from ${JSON.stringify(join(copy, "dist/native/minder.js"))};
+		const order = { session: "s", stdio: "pipe", size: { cols: 80, rows: 24 }, files: ["/bin/true"], argv: ["true"], env: [], cwd: "/", startMs: 10_000 };
 		for (const ids of [{ uid: 0 }, { gid: 0 }, { uid: 65534 }])
-			try { addon.spawn({ files: ["/bin/true"], argv: ["true"], env: [], cwd: "/", stdio: "pipe", ...ids }); console.log("started"); }
-			catch (error) { console.log(error.step, error.errno); }`;
-	const text = execFileSync(process.execPath, ["-e", script, copy], {
+			await Minder.start({ ...order, ...ids }, () => console.log("started")).catch((error) => console.log(error.step, error.errno));`;
+	const text = execFileSync(process.execPath, ["--input-type=module", "--eval", script], {
 		uid: 65534,
 		gid: 65534,
 		cwd: "/",
@@ -228,7 +208,7 @@ test("what an unprivileged server may not do is said so", () => {
 test("a terminal controls its session and has its size before the program runs", async () => {
 	const { text } = await run(
 		["sh", "-c", "stty size; tty; stty size < /dev/tty; ps -o tpgid= -p $$ | tr -d ' '; stty -a | grep -o ' iutf8'"],
-		{ stdio: "pty", cols: 101, rows: 33 },
+		{ stdio: "pty", size: { cols: 101, rows: 33 } },
 	);
 	const [size, name, again, group, utf8] = text.split("\n");
 	expect([size, again, utf8]).toEqual(["33 101", "33 101", " iutf8"]);
@@ -237,7 +217,7 @@ test("a terminal controls its session and has its size before the program runs",
 });
 
 test("a terminal's state is seen and its size changed from our side", async () => {
-	const spawned = start(["cat"], { stdio: "pty", cols: 80, rows: 24 });
+	const spawned = await startProgram(["cat"], { stdio: "pty" });
 	expect(terminal(spawned.input)).toEqual({
 		cols: 80,
 		rows: 24,
@@ -256,65 +236,62 @@ test("a terminal's state is seen and its size changed from our side", async () =
 		canonical: true,
 		eof: 24,
 	});
-	await end(spawned);
+	await spawned.end();
 });
 
 test("a full pipe becomes writable when it is read, and not before", async () => {
-	const spawned = start(["sh", "-c", "read -r go < /dev/fd/0; exec cat > /dev/null"], {});
+	const spawned = await startProgram(["sh", "-c", "read -r go < /dev/fd/0; exec cat > /dev/null"]);
 	try {
 		for (;;) writeSync(spawned.input, Buffer.alloc(65_536, 10));
 	} catch (thrown) {
 		expect((thrown as NodeJS.ErrnoException).code).toBe("EAGAIN");
 	}
 	await new Promise<void>((resolve) => poll(spawned.input, "write", resolve));
-	await end(spawned);
+	await spawned.end();
 });
 
 test("an interest that was given up is never reported, even if its number is used again", async () => {
 	const calls: string[] = [];
-	const one = start(["true"], { stdio: "null" });
-	const cancel = poll(one.pidfd, "read", () => calls.push("one"));
+	const ready = () => openSync(fifo, constants.O_RDWR | constants.O_NONBLOCK);
+	const fifo = join(folder, "fifo");
+	execFileSync("mkfifo", [fifo]);
+	const one = ready();
+	const cancel = poll(one, "write", () => calls.push("one"));
 	// Ready by now for the thread that waits, and not yet handed over to us.
 	execFileSync("sleep", ["0.05"]);
 	cancel();
 	cancel();
-	wait(one.pid);
-	closeSync(one.pidfd);
-	const two = start(["sleep", "0.05"], { stdio: "null" });
-	expect(two.pidfd).toBe(one.pidfd);
+	closeSync(one);
+	const two = ready();
+	expect(two).toBe(one);
 	await new Promise<void>((resolve) => {
-		poll(two.pidfd, "read", () => {
+		poll(two, "write", () => {
 			calls.push("two");
 			resolve();
 		});
-		expect(failure(() => poll(two.pidfd, "read", () => {}))).toBe("poll EEXIST");
+		expect(() => poll(two, "write", () => {})).toThrow("poll: File exists");
 	});
-	wait(two.pid);
-	closeSync(two.pidfd);
+	closeSync(two);
 	expect(calls).toEqual(["two"]);
 });
 
 test("a signal goes to the process that was meant, or to none", async () => {
-	const spawned = start(["sleep", "1000"], { stdio: "null" });
+	const spawned = await startProgram(["sleep", "1000"]);
 	const startTime = Number(readFileSync(`/proc/${spawned.pid}/stat`, "latin1").split(" ")[21]);
 	expect(signalProcess(spawned.pid, startTime + 1, 9)).toBe(false);
-	expect(wait(spawned.pid)).toBeNull();
 	expect(signalProcess(spawned.pid, startTime, 15)).toBe(true);
-	await new Promise<void>((resolve) => poll(spawned.pidfd, "read", resolve));
-	expect(wait(spawned.pid)).toEqual({ pid: spawned.pid, code: null, signal: 15 });
-	closeSync(spawned.pidfd);
+	expect(await spawned.exited).toEqual({ pid: spawned.pid, code: null, signal: 15 });
+	await spawned.end();
 	expect(signalProcess(spawned.pid, startTime, 15)).toBe(false);
-	expect(failure(() => signalProcess(1, 0, 15))).toBe("signal EINVAL");
-	expect(failure(() => wait(spawned.pid))).toBe("wait ECHILD");
+	expect(await failure(() => signalProcess(1, 0, 15))).toBe("signal EINVAL");
 });
 
 test("a detached program writes to the given file, and is reaped", async () => {
 	const file = join(folder, "log");
 	const output = openSync(file, "a");
 	const { ended } = spawnDetached({
-		argv: ["sh", "-c", "echo out; echo err >&2; cat; ls /proc/$$/fd; exit 6"],
+		argv: ["/bin/sh", "-c", "echo out; echo err >&2; cat; ls /proc/$$/fd; exit 6"],
 		env: { PATH: process.env.PATH ?? "" },
-		cwd: "/",
 		output,
 	});
 	closeSync(output);
@@ -329,13 +306,13 @@ test("a lock is held by one, and free again when that one is gone", async () => 
 	expect(held).toBeGreaterThan(2);
 	expect(lockFile(path)).toBeNull();
 	// A child started meanwhile must not keep it.
-	const sleeper = start(["sleep", "1000"], { stdio: "null" });
+	const sleeper = await startProgram(["sleep", "1000"]);
 	closeSync(held ?? -1);
 	const again = lockFile(path);
 	expect(again).toBeGreaterThan(2);
 	closeSync(again ?? -1);
-	await end(sleeper);
-	expect(failure(() => lockFile("/no/such/lock"))).toBe("lock ENOENT");
+	await sleeper.end();
+	expect(await failure(() => lockFile("/no/such/lock"))).toBe("lock ENOENT");
 });
 
 test("a socket whose send buffer grew takes a chunk of a flooded terminal at once", async () => {
@@ -352,16 +329,8 @@ test("a socket whose send buffer grew takes a chunk of a flooded terminal at onc
 	expect([usual.writableLength > 0, grown.writableLength]).toEqual([true, 0]);
 	for (const socket of [...clients, ...accepted]) socket.destroy();
 	await new Promise((resolve) => server.close(resolve));
-	expect(failure(() => growSendBuffer(-1, 1024))).toBe("send buffer EBADF");
+	expect(await failure(() => growSendBuffer(-1, 1024))).toBe("send buffer EBADF");
 });
-
-async function end(spawned: Spawned): Promise<void> {
-	process.kill(spawned.pid, "SIGKILL");
-	await new Promise<void>((resolve) => poll(spawned.pidfd, "read", resolve));
-	wait(spawned.pid);
-	for (const fd of [spawned.input, spawned.output, spawned.error, spawned.slave, spawned.wake, spawned.pidfd])
-		if (fd >= 0) closeSync(fd);
-}
 
 /** Children of ours that wait to be reaped. */
 function zombies(): number[] {

@@ -2,7 +2,7 @@
 
 import type { Clock } from "../core/clock.ts";
 
-export type ReaderOptions = {
+export type OutputReaderOptions = {
 	readonly clock: Clock;
 	/** The bytes stay as they are. */
 	readonly onBytes: (bytes: Uint8Array) => void;
@@ -10,7 +10,7 @@ export type ReaderOptions = {
 	readonly onEnd: () => void;
 };
 
-export interface Reader {
+export interface OutputReader {
 	readonly isEnded: boolean;
 	/** Stops reading; what was read and not yet reported may still come. */
 	pause(): void;

@@ -1,13 +1,19 @@
-/** From a command to what the addon takes, and from its errors to what a caller can read. */
+/** From a command to the order that a minder takes, and from its errors to what a caller can read. */
 
 import { accessSync } from "node:fs";
 import { SessionError } from "../core/errors.ts";
 import type { Command } from "../core/process.ts";
-import { candidates, isNativeError, type NativeError, type NativeSpawn } from "../native/addon.ts";
+import { isNativeError, type NativeError } from "../native/addon.ts";
+import { candidates, type Limit, type Order } from "../native/minder.ts";
 
-/** Everything but the kind of input and output. */
-export function toNative(command: Command): Omit<NativeSpawn, "stdio"> {
-	const { argv, arg0, env, cwd, uid, gid, groups, limits } = command;
+/**
+ * How long a program's directory, PATH and file may take to answer. What is on a server that is away takes for ever;
+ * a disk that has to spin up first takes some seconds.
+ */
+const startMs = 10_000;
+
+export function toOrder(command: Command): Order {
+	const { argv, arg0, env, cwd, mode, size, uid, gid, groups, limits, inherited, sessionId } = command;
 	const program = argv[0];
 	if (program === undefined || program === "") throw new SessionError("invalid_argument", "argv must name a program");
 	const environment = Object.entries(env).map(([name, value]) => `${name}=${value}`);
@@ -26,14 +32,29 @@ export function toNative(command: Command): Omit<NativeSpawn, "stdio"> {
 	);
 	checkNumbers(limits ?? {}, Number.MAX_SAFE_INTEGER);
 	return {
+		stdio: mode,
+		size,
+		emptyInput: command.stdin === "closed",
+		oneOutput: command.stderr === "merged",
 		files: candidates(program, env.PATH),
 		argv: [arg0 ?? program, ...argv.slice(1)],
 		env: environment,
 		cwd,
+		...(inherited === undefined ? {} : { umask: inherited.umask }),
 		...(uid === undefined ? {} : { uid }),
 		...(gid === undefined ? {} : { gid }),
 		...(groups === undefined ? {} : { groups }),
-		...(limits === undefined ? {} : { limits }),
+		limits: toLimits(command),
+		session: sessionId,
+		startMs,
+	};
+}
+
+function toLimits({ inherited, limits = {} }: Pick<Command, "inherited" | "limits">): Record<string, Limit> {
+	const asked = Object.entries(limits).map(([name, value]) => [name, { soft: value, hard: value }] as const);
+	return {
+		...(inherited === undefined ? {} : { nofile: { soft: inherited.openFiles } }),
+		...Object.fromEntries(asked),
 	};
 }
 
@@ -58,6 +79,12 @@ export function toSpawnError(thrown: unknown, command: Command): unknown {
 	if (!isNativeError(thrown)) return thrown;
 	const { code, step } = thrown;
 	const program = JSON.stringify(command.argv[0]);
+	if (step === "start" && code === "ETIMEDOUT")
+		return new SessionError(
+			"spawn_failed",
+			`cannot start ${program} in ${JSON.stringify(command.cwd)}: the directory or the program did not answer within ${startMs / 1000} s (${code})`,
+			{ hint: "it may be on a file server that is away", cause: thrown },
+		);
 	const shortage = step === "chdir" ? undefined : exhausted[code];
 	if (shortage !== undefined)
 		return new SessionError("limit_exceeded", `cannot start ${program}: ${shortage} (${code})`, { cause: thrown });

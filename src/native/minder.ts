@@ -1,0 +1,226 @@
+/**
+ * A program and its minder: the small process that is its parent and out of whose sight nothing below it can get.
+ * See native/minder.c; this is our side of the socket between us.
+ */
+
+import { closeSync } from "node:fs";
+import { constants } from "node:os";
+import {
+	builtFile,
+	type Ends,
+	hearMinder,
+	isNativeError,
+	type MinderMessage,
+	type NativeError,
+	type Nursery,
+	nativeError,
+	openNursery,
+	order as orderNative,
+	poll,
+	type Reaped,
+	tellMinder,
+	wait,
+} from "./addon.ts";
+
+/** What is started. Numbers that are left out stay as they are with us. */
+export type Order = {
+	/** Whose program it is: `HAWSER_MINDER` in the minder's environment, by which that is found from outside. */
+	readonly session: string;
+	readonly stdio: "pty" | "pipe";
+	readonly size: { readonly cols: number; readonly rows: number };
+	/** On pipes: an empty input, and one pipe for stdout and stderr. */
+	readonly emptyInput?: boolean;
+	readonly oneOutput?: boolean;
+	/** Tried in turn; see `candidates`. */
+	readonly files: readonly string[];
+	readonly argv: readonly string[];
+	/** `NAME=value` each. */
+	readonly env: readonly string[];
+	readonly cwd: string;
+	readonly umask?: number;
+	readonly uid?: number;
+	readonly gid?: number;
+	/** Besides `gid`, where user or group change. */
+	readonly groups?: readonly number[];
+	/** The soft limit, and the hard one too where it is given. */
+	readonly limits?: Readonly<Record<string, Limit>>;
+	/** How long the program's directory and file may take to answer: they may be on a server that does not. */
+	readonly startMs: number;
+};
+
+export type Limit = { readonly soft: number; readonly hard?: number };
+
+/** As in native/minder.h. */
+const told = { gone: 0, started: 1, failed: 2, exited: 3 } as const;
+const tell = { signal: 4, reap: 5 } as const;
+
+export class Minder {
+	/** The program's. */
+	readonly pid: number;
+	/** All but the first belong to whoever runs the program. */
+	readonly ends: Ends;
+	/** Resolves when the minder is gone, and with it all that was below; unless it was killed itself. */
+	readonly gone: Promise<void>;
+	#resolveGone: () => void = () => {};
+	#isGone = false;
+	#hasExited = false;
+	#onExit: ((reaped: Reaped | undefined) => void) | undefined;
+
+	private constructor(pid: number, ends: Ends) {
+		this.pid = pid;
+		this.ends = ends;
+		this.gone = new Promise((resolve) => {
+			this.#resolveGone = resolve;
+		});
+	}
+
+	/**
+	 * Starts a program; rejects with a `NativeError` when it can't be started, and nothing is left behind then. `run` is
+	 * called in the turn in which the start becomes known, and its result the answer; the ends are its own from then on.
+	 */
+	static start<Result>(order: Order, run: (minder: Minder) => Result): Promise<Result> {
+		const ends = send(order);
+		const { control, input, output, error, slave, wake } = ends;
+		return new Promise((resolve, reject) => {
+			// Without us the minder ends its program, if it has one, and itself.
+			const fail = (thrown: unknown, fds: readonly number[]) => {
+				clearTimeout(timer);
+				for (const fd of fds) if (fd >= 0) closeSync(fd);
+				reject(thrown);
+			};
+			const all = [control, input, output, error, slave, wake];
+			let cancel = () => {};
+			const timer = setTimeout(() => {
+				cancel();
+				fail(nativeError("start", constants.errno.ETIMEDOUT), all);
+			}, order.startMs);
+			const answered = () => {
+				const answer = hearMinder(control);
+				if (answer?.kind !== told.started) return fail(toError(answer), all);
+				clearTimeout(timer);
+				try {
+					resolve(run(new Minder(answer.value, ends)));
+				} catch (thrown) {
+					fail(thrown, [control]);
+				}
+			};
+			try {
+				cancel = poll(control, "read", answered, { hold: true });
+			} catch (thrown) {
+				fail(thrown, all);
+			}
+		});
+	}
+
+	/** Calls back once when the program has ended; with nothing when its minder was killed, and nobody knows how. Call it once. */
+	onExit(callback: (reaped: Reaped | undefined) => void): void {
+		this.#listen();
+		this.#onExit = callback;
+	}
+
+	/** Sends a signal once to every process there is, also to those that are found a little later; after SIGKILL, until none is left. */
+	signalAll(signo: number): void {
+		if (!this.#isGone) tellMinder(this.ends.control, tell.signal, signo);
+	}
+
+	#listen(): void {
+		const hear = () => {
+			for (let next = hearMinder(this.ends.control); next !== null; next = hearMinder(this.ends.control)) {
+				if (next.kind === told.gone) return this.#end();
+				if (next.kind === told.exited) this.#exit(next.value, next.other);
+			}
+			this.#listen();
+		};
+		// A running program keeps us alive, as its output does; what it leaves behind does not.
+		poll(this.ends.control, "read", hear, { hold: !this.#hasExited });
+	}
+
+	#exit(code: number, signal: number): void {
+		this.#hasExited = true;
+		const or = (value: number) => (value < 0 ? null : value);
+		this.#onExit?.({ pid: this.pid, code: or(code), signal: or(signal) });
+		// Only now may its number pass on.
+		tellMinder(this.ends.control, tell.reap, 0);
+	}
+
+	#end(): void {
+		this.#isGone = true;
+		closeSync(this.ends.control);
+		if (!this.#hasExited) this.#onExit?.(undefined);
+		this.#resolveGone();
+	}
+}
+
+function toError(answer: MinderMessage | null): NativeError {
+	if (answer?.kind === told.failed) return nativeError(answer.step ?? "start", answer.other);
+	return nativeError("start", constants.errno.ECHILD);
+}
+
+/** The parent of this process's minders; it goes when we do. */
+let nursery: Nursery | undefined;
+
+/** Between two tries to reap a nursery, whose socket closes a moment before its end. */
+const reapMs = 1;
+
+/** Makes the first start as fast as the others. */
+export function prepareMinders(): void {
+	nursery ??= openNursery(builtFile("minder"));
+}
+
+function send(order: Order): Ends {
+	const isNew = nursery === undefined;
+	prepareMinders();
+	const { pid, orders } = nursery as Nursery;
+	try {
+		return orderNative(orders, {
+			order: encode(order),
+			terminal: order.stdio === "pty" ? 1 : 0,
+			...order.size,
+			emptyInput: order.emptyInput === true ? 1 : 0,
+			oneOutput: order.oneOutput === true ? 1 : 0,
+		});
+	} catch (thrown) {
+		if (!isNativeError(thrown) || thrown.code !== "EPIPE") throw thrown;
+		// Somebody killed it. Its minders go on; the next has another parent.
+		nursery = undefined;
+		closeSync(orders);
+		void reap(pid);
+		if (isNew) throw thrown;
+		return send(order);
+	}
+}
+
+async function reap(pid: number): Promise<void> {
+	while (wait(pid) === null) await new Promise<void>((resolve) => setTimeout(resolve, reapMs));
+}
+
+/** As native/minder.c reads it: strings, each ended by a NUL. */
+function encode(order: Order): Buffer {
+	const { umask = -1, uid = -1, gid = -1, groups = [], limits = {}, cwd, files, argv, env } = order;
+	const list = (values: readonly (string | number)[]) => [values.length, ...values];
+	const fields = [
+		order.session,
+		order.stdio === "pty" ? 1 : 0,
+		umask,
+		uid,
+		gid,
+		...list(groups),
+		Object.keys(limits).length,
+		...Object.entries(limits).flatMap(([name, { soft, hard = -1 }]) => [name, soft, hard]),
+		cwd,
+		...list(files),
+		...list(argv),
+		...list(env),
+	].map(String);
+	if (fields.some((field) => field.includes("\0"))) throw new Error("invariant: an order holds no NUL");
+	return Buffer.from(`${fields.join("\0")}\0`);
+}
+
+/** Where a program may be, as execvp looks for it: in the PATH of its own environment, unless its name has a slash. */
+export function candidates(program: string, path: string | undefined): string[] {
+	if (program === "") return [];
+	if (program.includes("/")) return [program];
+	return (path ?? "/usr/local/bin:/usr/bin:/bin")
+		.split(":")
+		.map((folder) => (folder === "" ? program : `${folder}/${program}`));
+}
