@@ -6,8 +6,8 @@
 //
 //   order ─▶ start ─▶ watch: reap, tell of the program's end, signal all when told ─▶ nothing left: exit
 //
-// Minders are forked ahead by a nursery and wait for their orders: to start one as a program of its own would cost as
-// much again as to start the program that it is for.
+// Minders are forked by a nursery, some ahead of their orders: to start one as a program of its own would cost as much
+// again as to start the program that it is for.
 
 #define _GNU_SOURCE
 #include <dirent.h>
@@ -33,8 +33,6 @@
 // Between two looks at the tree while something is being ended: whoever forked away from one is found by the next.
 #define FIRST_PAUSE_MS 1
 #define LONGEST_PAUSE_MS 1000
-// So many minders wait for orders: one is being replaced while the next takes an order.
-#define WAITING 2
 // Between two tries to fork when there are too many processes.
 #define RETRY_MS 100
 
@@ -446,7 +444,7 @@ static int wait_and_mind(int taken) {
 	return mind();
 }
 
-int main(void) {
+int main(int count, char **arguments) {
 	// Nothing but SIGKILL ends us before our time, least of all what was meant for a program or for the server.
 	sigset_t all;
 	sigfillset(&all);
@@ -455,20 +453,26 @@ int main(void) {
 	signal(SIGCHLD, SIG_IGN);
 	// So that what an order brings has higher numbers than where a child moves it.
 	for (int fd = 0; fd < 3; fd = open("/dev/null", O_RDWR | O_CLOEXEC)) continue;
-	int taken[2];
+	int taken[2], ahead = count > 1 ? atoi(arguments[1]) : 0;
 	if (pipe2(taken, O_CLOEXEC) < 0) return 1;
-	for (int missing = WAITING;;) {
-		while (missing > 0) {
+	for (int waiting = 0, wanted = ahead;;) {
+		while (waiting < wanted) {
 			pid_t pid = fork();
 			if (pid == 0) return wait_and_mind(taken[1]);
 			if (pid < 0) break;
-			missing--;
+			waiting++;
 		}
-		struct pollfd fds[] = {{.fd = taken[0], .events = POLLIN}, {.fd = NURSERY_FD}};
-		if (poll(fds, 2, missing > 0 ? RETRY_MS : -1) < 0) continue;
-		if (fds[1].revents != 0) return 0;
-		char bytes[WAITING];
-		ssize_t count = fds[0].revents == 0 ? 0 : read(taken[0], bytes, sizeof bytes);
-		if (count > 0) missing += (int)count;
+		bool is_short = waiting < wanted;
+		// While nobody waits, we look out for an order; else only for the end of all orders.
+		short orders = waiting == 0 && !is_short ? POLLIN : 0;
+		struct pollfd fds[] = {{.fd = taken[0], .events = POLLIN}, {.fd = NURSERY_FD, .events = orders}};
+		if (poll(fds, 2, is_short ? RETRY_MS : -1) < 0) continue;
+		if ((fds[1].revents & POLLHUP) != 0) return 0;
+		if ((fds[1].revents & POLLIN) != 0) wanted = 1;
+		char bytes[16];
+		ssize_t gone = fds[0].revents == 0 ? 0 : read(taken[0], bytes, sizeof bytes);
+		if (gone <= 0) continue;
+		waiting -= (int)gone;
+		wanted = ahead;
 	}
 }

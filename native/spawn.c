@@ -170,16 +170,17 @@ static bool open_stdio(napi_env env, napi_value options, int *given, struct ends
 	return open_terminal(given, ends, &size);
 }
 
-// openNursery(path) → { pid, orders }: the parent of minders, and our end of the socket over which it takes orders.
+// openNursery(path, ahead) → { pid, orders }: the parent of minders, and our end of the socket over which it takes orders.
 static napi_value open_nursery(napi_env env, napi_callback_info info) {
-	napi_value argument;
-	if (!arguments(env, info, 1, &argument)) return NULL;
-	char *file = to_string(env, argument);
+	napi_value values[2];
+	if (!arguments(env, info, 2, values)) return NULL;
+	char *file = to_string(env, values[0]), ahead[12];
 	if (file == NULL) return fail(env, "minder", EINVAL);
+	snprintf(ahead, sizeof ahead, "%d", to_int(env, values[1]));
 	int sockets[2] = {-1, -1};
 	pid_t pid = -1;
 	// Its name tells nothing of any program, so that who looks for one by its arguments finds only that.
-	struct launch launch = {.file = file, .argv = (char *[]){"hawser-minder", NULL}, .env = (char *[]){MINDER_MARK MINDER_BLANKS, NULL}, .fds = {-1, -1, -1}};
+	struct launch launch = {.file = file, .argv = (char *[]){"hawser-minder", ahead, NULL}, .env = (char *[]){MINDER_MARK MINDER_BLANKS, NULL}, .fds = {-1, -1, -1}};
 	if (!open_sockets(sockets)) launch.error = errno;
 	else {
 		launch.fds[0] = sockets[1];

@@ -2,7 +2,7 @@
 
 import type { Clock } from "../core/clock.ts";
 import { checkSize, type Spawn } from "../core/process.ts";
-import { Minder } from "../native/minder.ts";
+import { Minder, prepareMinders } from "../native/minder.ts";
 import { systemClock } from "./clock.ts";
 import { toOrder, toSpawnError } from "./order.ts";
 import { pipeStdio } from "./pipe.ts";
@@ -11,11 +11,14 @@ import { ptyStdio } from "./pty.ts";
 
 export type SpawnOptions = {
 	readonly clock?: Clock;
+	/** Whether this process starts one program in its life; no minder is kept ready then. */
+	readonly isForOne?: boolean;
 	/** Called when nothing runs any more of a program and of all that it started. */
 	readonly onGone?: () => void;
 };
 
-export function createSpawn({ clock = systemClock, onGone }: SpawnOptions = {}): Spawn {
+export function createSpawn({ clock = systemClock, isForOne = false, onGone }: SpawnOptions = {}): Spawn {
+	if (isForOne) prepareMinders(0);
 	return async (command, report) => {
 		checkSize(command.size);
 		try {

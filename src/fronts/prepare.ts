@@ -1,5 +1,6 @@
 /** Makes a complete start out of what a front was asked for, with the server's defaults for the rest. */
 
+import type { Inherited } from "../core/process.ts";
 import type { Retention, SessionStart } from "../core/session.ts";
 import { defaultSize, type Prepare, type StartRequest } from "./front.ts";
 
@@ -10,6 +11,8 @@ export type StartDefaults = {
 	readonly durable: boolean;
 	readonly retention: Retention;
 	readonly drainMs: number;
+	/** What every program takes over from whoever started the server. */
+	readonly inherited?: Inherited;
 };
 
 export type PrepareParts = {
@@ -64,6 +67,7 @@ export function createPrepare(parts: PrepareParts): Prepare {
 					uid: request.uid,
 					gid: request.gid,
 					groups: request.groups,
+					inherited: defaults.inherited,
 				}),
 				drainMs: request.drainMs === undefined ? defaults.drainMs : request.drainMs,
 				sessionId: id,

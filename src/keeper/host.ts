@@ -46,6 +46,7 @@ export class Host {
 	constructor(options: HostOptions) {
 		this.#options = options;
 		this.#spawn = createSpawn({
+			isForOne: true,
 			onGone: () => {
 				this.#isProgramGone = true;
 				void this.#leaveIfDone();

@@ -63,7 +63,7 @@ export type NativeTerminal = {
 export type NativeError = Error & { readonly step: string; readonly errno: number; readonly code: string };
 
 type Addon = {
-	openNursery(path: string): Nursery;
+	openNursery(path: string, ahead: number): Nursery;
 	order(orders: number, order: NativeOrder): Ends;
 	hearMinder(control: number): MinderMessage | null;
 	tellMinder(control: number, kind: number, value: number): boolean;
@@ -161,11 +161,11 @@ function named<Result>(call: () => Result): Result {
 	}
 }
 
-/** Starts the parent of minders, in a session of its own. Throws a `NativeError`; nothing is left behind then. */
-export function openNursery(path: string): Nursery {
+/** Starts the parent of minders, in a session of its own; so many are forked ahead of orders. Throws a `NativeError`; nothing is left behind then. */
+export function openNursery(path: string, ahead: number): Nursery {
 	// First, so that a shortage of descriptors shows before there is a program whose end nobody would hear of.
 	ensurePoller();
-	return named(() => addon().openNursery(path));
+	return named(() => addon().openNursery(path, ahead));
 }
 
 /** Has a program started; what becomes of that comes over `control`. Throws a `NativeError`, EPIPE when the nursery is gone. */

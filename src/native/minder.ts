@@ -162,17 +162,19 @@ let nursery: Nursery | undefined;
 /** Between two tries to reap a nursery, whose socket closes a moment before its end. */
 const reapMs = 1;
 
-/** Makes the first start as fast as the others. */
-export function prepareMinders(): void {
-	nursery ??= openNursery(builtFile("minder"));
+/** So many minders wait for orders: one takes an order while another's place is being filled. */
+const mindersAhead = 2;
+
+/** Has so many minders wait for orders from now on; for who knows better than the default. */
+export function prepareMinders(ahead: number): void {
+	nursery ??= openNursery(builtFile("minder"), ahead);
 }
 
 function send(order: Order): Ends {
 	const isNew = nursery === undefined;
-	prepareMinders();
-	const { pid, orders } = nursery as Nursery;
+	nursery ??= openNursery(builtFile("minder"), mindersAhead);
 	try {
-		return orderNative(orders, {
+		return orderNative(nursery.orders, {
 			order: encode(order),
 			terminal: order.stdio === "pty" ? 1 : 0,
 			...order.size,
@@ -182,9 +184,9 @@ function send(order: Order): Ends {
 	} catch (thrown) {
 		if (!isNativeError(thrown) || thrown.code !== "EPIPE") throw thrown;
 		// Somebody killed it. Its minders go on; the next has another parent.
+		closeSync(nursery.orders);
+		void reap(nursery.pid);
 		nursery = undefined;
-		closeSync(orders);
-		void reap(pid);
 		if (isNew) throw thrown;
 		return send(order);
 	}

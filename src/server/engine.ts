@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { LocalAccess } from "../access/local-access.ts";
 import { systemClock } from "../backends/clock.ts";
 import { childEnvironment } from "../backends/environment.ts";
+import { readInherited } from "../backends/inherited.ts";
 import { spawn } from "../backends/spawn.ts";
 import { inProcess } from "../core/in-process.ts";
 import { LocalSessions, MAX_RETENTION } from "../core/sessions.ts";
@@ -102,6 +103,7 @@ export async function openEngine(
 			durable: true,
 			retention: config.retention,
 			drainMs: DRAIN_MS,
+			inherited: readInherited(),
 		},
 		newId: () => createId(randomBytes, state.node),
 		now: () => systemClock.now(),

@@ -4,6 +4,7 @@ import { randomBytes, randomUUID } from "node:crypto";
 import { anybody } from "../access/fixed.ts";
 import { systemClock } from "../backends/clock.ts";
 import { wholeEnvironment } from "../backends/environment.ts";
+import { readInherited } from "../backends/inherited.ts";
 import { spawn } from "../backends/spawn.ts";
 import { inProcess } from "../core/in-process.ts";
 import { LocalSessions } from "../core/sessions.ts";
@@ -84,6 +85,7 @@ function compose({ concurrency, limits = {}, report }: ExecServerOptions): {
 			durable: false,
 			retention: { memoryBytes: 0, journalBytes: 0 },
 			drainMs: 0,
+			inherited: readInherited(),
 		},
 		newId: () => createId(randomBytes),
 		now: () => systemClock.now(),

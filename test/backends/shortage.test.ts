@@ -12,7 +12,9 @@ afterEach(() => setLimit(10_000));
 test.each(["pty", "pipe"] as const)(
 	"without a free descriptor a %s is refused as a limit, leaves nothing behind, and works again later",
 	async (mode) => {
-		await (await Run.start(spawn, ["true"], { mode })).closed();
+		const first = await (await Run.start(spawn, ["true"], { mode })).closed();
+		// Until its minder is gone too, and our end of its socket.
+		await first.process.kill();
 		await eventually(() => readdirSync("/proc/self/fd").every((fd) => !isTerminal(fd)));
 		const before = readdirSync("/proc/self/fd").length;
 		const running = await Run.start(spawn, ["sleep", "1000"], { mode });
