@@ -104,6 +104,8 @@ function describe({ step, code, message }: NativeError, command: Command, progra
 		case "setgid":
 		case "setgroups":
 			return `${program} as user ${command.uid ?? "unchanged"} and group ${command.gid ?? "unchanged"}: the server is not permitted to`;
+		case "start":
+			return `${program}: its minder was killed`;
 		case "limits":
 			return `${program} with these limits: the server is not permitted to raise them`;
 		default:
