@@ -88,6 +88,7 @@ static struct {
 	struct rlimit limits[LIMIT_COUNT];
 	char *cwd, **files, **argv, **env;
 	char oom_score[16];
+	long long start_ms; // how long directory and program may take to answer
 } order;
 
 static void read_limits(void) {
@@ -120,6 +121,7 @@ static bool read_order(void) {
 	last_text = next_text + status.st_size;
 	if (last_text[-1] != 0) return false;
 	mark(text());
+	order.start_ms = integer();
 	order.terminal = integer() != 0;
 	order.umask = (int)integer();
 	// Asking for what we are already is no change, and needs no privilege.
@@ -182,6 +184,15 @@ static void raise_oom_score(void) {
 	close(fd);
 }
 
+// A directory or a program on a file server that is away would keep us for ever, and our parent with us. A timer does
+// not outlive the exec; until then its signal ends us wherever we wait.
+static void limit_start(void) {
+	struct sigevent event = {.sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGALRM};
+	struct itimerspec once = {.it_value = {order.start_ms / 1000, order.start_ms % 1000 * 1000000}};
+	timer_t timer;
+	if (timer_create(CLOCK_MONOTONIC, &event, &timer) == 0) timer_settime(timer, 0, &once, NULL);
+}
+
 static noreturn void child(void) {
 	struct sigaction plain = {.sa_handler = SIG_DFL};
 	for (int signo = 1; signo < _NSIG; signo++) sigaction(signo, &plain, NULL);
@@ -199,14 +210,12 @@ static noreturn void child(void) {
 	if (order.uid >= 0 && setuid((uid_t)order.uid) < 0) give_up(STEP_SETUID);
 	// After the change of user, which would undo it. A program whose minder was killed has nobody to tell its end to.
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	// After the change of user, who may not be allowed where we are.
-	if (chdir(order.cwd) < 0) give_up(STEP_CHDIR);
-	// The directory may have been on a server that was away, and whoever wanted the program may have given it up.
-	struct pollfd control = {.fd = given[ORDER_CONTROL]};
-	if (poll(&control, 1, 0) > 0) give_up(STEP_CHDIR);
 	sigset_t none;
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
+	limit_start();
+	// After the change of user, who may not be allowed where we are.
+	if (chdir(order.cwd) < 0) give_up(STEP_CHDIR);
 	execute();
 }
 
@@ -217,16 +226,31 @@ static __attribute__((noinline)) pid_t fork_child(void) {
 	return pid;
 }
 
+static long long milliseconds(void) {
+	struct timespec now;
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return now.tv_sec * 1000LL + now.tv_nsec / 1000000;
+}
+
+// Whether a child was ended by its timer before it could become the program.
+static bool was_too_slow(pid_t pid, long long began) {
+	siginfo_t info = {0};
+	if (milliseconds() - began < order.start_ms) return false;
+	return waitid(P_PID, (id_t)pid, &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid == pid && info.si_status == SIGALRM;
+}
+
 // The program's pid, or 0 when it could not be started, which was told then.
 static pid_t start(void) {
 	if (!read_order()) {
 		tell(MINDER_FAILED, STEP_ORDER, EINVAL);
 		return 0;
 	}
+	long long began = milliseconds();
 	pid_t pid = fork_child();
-	if (pid > 0 && failed_step < 0) return pid;
 	if (pid < 0) tell(MINDER_FAILED, STEP_FORK, errno);
-	else tell(MINDER_FAILED, failed_step, failed_error);
+	else if (failed_step >= 0) tell(MINDER_FAILED, failed_step, failed_error);
+	else if (was_too_slow(pid, began)) tell(MINDER_FAILED, STEP_START, ETIMEDOUT);
+	else return pid;
 	return 0;
 }
 
@@ -366,23 +390,19 @@ static void hear(void) {
 }
 
 static void watch(int signals) {
-	int pause_ms = FIRST_PAUSE_MS, seen = 0;
-	struct timespec now, next = {0};
+	int seen = 0;
+	long long pause_ms = FIRST_PAUSE_MS, next = 0;
 	while (reap()) {
 		int timeout = -1;
 		if (ending != 0) {
-			clock_gettime(CLOCK_MONOTONIC, &now);
-			long long left = (next.tv_sec - now.tv_sec) * 1000LL + (next.tv_nsec - now.tv_nsec) / 1000000;
-			if (seen != ending || left <= 0) {
-				bool is_new = look() || seen != ending;
+			bool is_new = seen != ending;
+			if (is_new || milliseconds() >= next) {
+				is_new = look() || is_new;
 				seen = ending;
 				pause_ms = is_new ? FIRST_PAUSE_MS : 2 * pause_ms < LONGEST_PAUSE_MS ? 2 * pause_ms : LONGEST_PAUSE_MS;
-				left = pause_ms;
-				clock_gettime(CLOCK_MONOTONIC, &next);
-				next.tv_sec += (next.tv_nsec / 1000000 + pause_ms) / 1000;
-				next.tv_nsec = (next.tv_nsec / 1000000 + pause_ms) % 1000 * 1000000;
+				next = milliseconds() + pause_ms;
 			}
-			timeout = (int)left;
+			timeout = (int)pause_ms;
 		}
 		struct pollfd fds[] = {{.fd = signals, .events = POLLIN}, {.fd = is_deserted ? -1 : given[ORDER_CONTROL], .events = POLLIN}};
 		if (poll(fds, 2, timeout) < 0) continue;

@@ -50,6 +50,9 @@ export type Order = {
 
 export type Limit = { readonly soft: number; readonly hard?: number };
 
+/** How long a minder may take to say that it took too long. */
+const answerMs = 2_000;
+
 /** As in native/minder.h. */
 const told = { gone: 0, started: 1, failed: 2, exited: 3 } as const;
 const tell = { signal: 4, reap: 5 } as const;
@@ -90,10 +93,11 @@ export class Minder {
 			};
 			const all = [control, input, output, error, slave, wake];
 			let cancel = () => {};
+			// The minder keeps the time itself; but where not even a signal ends the waiting, it can't tell us.
 			const timer = setTimeout(() => {
 				cancel();
 				fail(nativeError("start", constants.errno.ETIMEDOUT), all);
-			}, order.startMs);
+			}, order.startMs + answerMs);
 			const answered = () => {
 				const answer = hearMinder(control);
 				if (answer?.kind !== told.started) return fail(toError(answer), all);
@@ -202,6 +206,7 @@ function encode(order: Order): Buffer {
 	const list = (values: readonly (string | number)[]) => [values.length, ...values];
 	const fields = [
 		order.session,
+		order.startMs,
 		order.stdio === "pty" ? 1 : 0,
 		umask,
 		uid,

@@ -54,7 +54,9 @@ test.each([
 			};
 			await vi.waitFor(async () => expect(await readFile(file, "utf8")).toContain("\n"), 10_000);
 			seen.push((await readFile(file, "utf8")).trim());
-			await fetch(`${url}/v1/sessions/${id}`, { method: "DELETE", headers });
+			const { authorization } = headers;
+			const deleted = await fetch(`${url}/v1/sessions/${id}`, { method: "DELETE", headers: { authorization } });
+			expect(deleted.ok).toBe(true);
 		}
 		expect(seen).toEqual(Array(4).fill(`${umask} ${files} ${hardLimit}`));
 	},
