@@ -22,6 +22,7 @@ import {
 import { isNativeError, type Reaped } from "../native/addon.ts";
 import type { Minder } from "../native/minder.ts";
 import { defaultGraceMs, type Killing, killSurvivors, killTree } from "./kill.ts";
+import type { OomCounter } from "./oom.ts";
 import type { OutputReader, OutputReaderOptions } from "./output-reader.ts";
 import { parseSignal, signalName } from "./signals.ts";
 import { Writer } from "./writer.ts";
@@ -53,6 +54,7 @@ export type ProgramOptions = {
 	readonly command: Command;
 	readonly report: (fact: Fact) => void;
 	readonly clock: Clock;
+	readonly oom: OomCounter;
 };
 
 export class Program implements Process {
@@ -62,6 +64,7 @@ export class Program implements Process {
 	readonly #stdio: Stdio;
 	readonly #clock: Clock;
 	readonly #report: (fact: Fact) => void;
+	readonly #oom: OomCounter;
 	readonly #writer: Writer;
 	readonly #readers: OutputReader[] = [];
 	readonly #slave: number;
@@ -78,13 +81,14 @@ export class Program implements Process {
 	/** The first request that gave a reason for the end. */
 	#ending: KillOptions | undefined;
 
-	constructor({ minder, stdio, command, report, clock }: ProgramOptions) {
+	constructor({ minder, stdio, command, report, clock, oom }: ProgramOptions) {
 		this.pid = minder.pid;
 		this.#minder = minder;
 		this.#command = command;
 		this.#stdio = stdio;
 		this.#clock = clock;
 		this.#report = report;
+		this.#oom = oom;
 		this.#slave = minder.ends.slave;
 		this.#closed = new Promise((resolve) => {
 			this.#resolveClosed = resolve;
@@ -175,7 +179,8 @@ export class Program implements Process {
 			return;
 		}
 		const exit: Exit = { code: reaped.code, signal: reaped.signal === null ? null : signalName(reaped.signal) };
-		this.#report({ kind: "exited", exit: withReason(exit, this.#ending) });
+		const isOom = this.#oom.hasJustGrown() && exit.signal === "SIGKILL" && this.#killing === undefined;
+		this.#report({ kind: "exited", exit: isOom ? { ...exit, reason: "oom" } : withReason(exit, this.#ending) });
 		// Only now can the terminal hang up, when no other process has it open. Up to here we had: a program that
 		// closes its descriptors and opens /dev/tty later must find it as it was.
 		if (this.#slave >= 0) closeSync(this.#slave);

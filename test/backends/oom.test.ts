@@ -1,0 +1,42 @@
+/** What is told of a program when memory runs out. */
+
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { OomCounter } from "../../src/backends/oom.ts";
+import { createSpawn, spawn } from "../../src/backends/spawn.ts";
+import { temporaryDirectory } from "../helpers/temporary.ts";
+import { Run } from "./run.ts";
+
+test("a program that the kernel killed for want of memory says so; one that somebody else killed does not", async () => {
+	const events = join(await temporaryDirectory(), "memory.events");
+	const count = (kills: number) => writeFileSync(events, `low 0\nhigh 0\nmax 12\noom 3\noom_kill ${kills}\n`);
+	count(7);
+	const counting = createSpawn({ oom: new OomCounter(events) });
+	const start = async () => {
+		const run = await Run.start(counting, ["sh", "-c", "echo ready; read line; kill -$line $$"]);
+		await run.untilText("ready");
+		return run;
+	};
+	const end = async (run: Run, signal: string) => {
+		await run.process.write(Buffer.from(`${signal}\n`));
+		return (await run.closed()).exit;
+	};
+	expect(await end(await start(), "KILL")).toEqual({ code: null, signal: "SIGKILL" });
+	const starved = await start();
+	count(8);
+	expect(await end(starved, "KILL")).toEqual({ code: null, signal: "SIGKILL", reason: "oom" });
+	const ended = await start();
+	count(9);
+	expect(await end(ended, "TERM")).toEqual({ code: null, signal: "SIGTERM" });
+	const killed = await start();
+	count(10);
+	await killed.process.kill({ graceMs: 0, reason: "killed" });
+	expect(killed.exit).toEqual({ code: null, signal: "SIGKILL", reason: "killed" });
+});
+
+test("when memory runs out a program goes before whoever keeps it", async () => {
+	const run = await (await Run.start(spawn, ["cat", "/proc/self/oom_score_adj"])).closed();
+	const own = Number(readFileSync("/proc/self/oom_score_adj", "latin1"));
+	expect(Number(run.text())).toBe(Math.min(own + 200, 1000));
+});
