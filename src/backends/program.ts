@@ -24,7 +24,7 @@ import type { Minder } from "../native/minder.ts";
 import { defaultGraceMs, type Killing, killSurvivors, killTree } from "./kill.ts";
 import type { OomCounter } from "./oom.ts";
 import type { OutputReader, OutputReaderOptions } from "./output-reader.ts";
-import { parseSignal, signalName } from "./signals.ts";
+import { signalName, signalNumber } from "./signals.ts";
 import { Writer } from "./writer.ts";
 
 /** One output of a program; its descriptors become the reader's own when it is opened. */
@@ -120,7 +120,7 @@ export class Program implements Process {
 	}
 
 	signal(name: string): void {
-		const signo = parseSignal(name);
+		const signo = signalNumber(name);
 		if (this.#hasExited) return;
 		try {
 			this.#stdio.signal(signo);
@@ -151,7 +151,7 @@ export class Program implements Process {
 	}
 
 	async kill(options: KillOptions = {}): Promise<void> {
-		const signo = options.signal === undefined ? this.#stdio.hangUp : parseSignal(options.signal);
+		const signo = options.signal === undefined ? this.#stdio.hangUp : signalNumber(options.signal);
 		const graceMs = options.graceMs ?? defaultGraceMs;
 		if (!this.#hasExited && options.reason !== undefined) this.#ending ??= options;
 		if (this.#killing === undefined) this.#killing = killTree(this.#minder, signo, graceMs);

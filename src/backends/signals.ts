@@ -1,7 +1,7 @@
-/** Signals by name, and back. */
+/** Signals as numbers, and back. */
 
 import { constants } from "node:os";
-import { SessionError } from "../core/errors.ts";
+import { parseSignal } from "../core/signals.ts";
 
 const numbers: Readonly<Record<string, number>> = constants.signals;
 
@@ -13,12 +13,9 @@ for (const name of ["SIGABRT", "SIGIO", "SIGSYS", "SIGCHLD"]) {
 }
 
 /** `SIGTERM` or `TERM`, in any case, as its number. */
-export function parseSignal(name: string): number {
-	const upper = name.toUpperCase();
-	const full = upper.startsWith("SIG") ? upper : `SIG${upper}`;
-	const signo = Object.hasOwn(numbers, full) ? numbers[full] : undefined;
-	if (signo === undefined)
-		throw new SessionError("invalid_argument", `unknown signal ${JSON.stringify(name)}; expected a name like SIGTERM`);
+export function signalNumber(name: string): number {
+	const signo = numbers[parseSignal(name)];
+	if (signo === undefined) throw new Error(`invariant: this system has no ${name}`);
 	return signo;
 }
 

@@ -2,6 +2,7 @@
 
 import { mkdir, readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
+import { findProcess } from "../backends/processes.ts";
 import { SessionError } from "../core/errors.ts";
 import type { Size } from "../core/event.ts";
 import type { SessionSpec } from "../core/session.ts";
@@ -79,17 +80,7 @@ export function lockDirectory(directory: string): number | null {
 
 /** When a process started, as the kernel counts; undefined if there is none. Throws when nobody can tell now. */
 export async function processStartTime(pid: number): Promise<string | undefined> {
-	try {
-		const stat = await readFile(`/proc/${pid}/stat`, "utf8");
-		// The name in parentheses may hold anything, so fields are counted from its end; a zombie is as good as gone.
-		const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
-		return fields[0] === "Z" || fields[0] === "X" ? undefined : fields[19];
-	} catch (error) {
-		const { code } = error as NodeJS.ErrnoException;
-		// No such process, or it ended while we read.
-		if (code === "ENOENT" || code === "ESRCH") return undefined;
-		throw error;
-	}
+	return findProcess(pid)?.startTime.toString();
 }
 
 export async function isAlive(keeper: KeeperRecord): Promise<boolean> {

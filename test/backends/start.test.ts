@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
 import { childEnvironment, wholeEnvironment } from "../../src/backends/environment.ts";
-import { parseSignal, signalName } from "../../src/backends/signals.ts";
+import { signalName, signalNumber } from "../../src/backends/signals.ts";
 import { spawn } from "../../src/backends/spawn.ts";
 import type { Command } from "../../src/core/process.ts";
 import { Run } from "./run.ts";
@@ -94,7 +94,7 @@ test("a protocol may promise all of our environment, but neither our settings no
 });
 
 test("signals have one name and one number, and unknown ones are refused", () => {
-	expect(["SIGTERM", "term", "Kill", "SIGABRT"].map(parseSignal)).toEqual([15, 15, 9, 6]);
+	expect(["SIGTERM", "term", "Kill", "SIGABRT"].map(signalNumber)).toEqual([15, 15, 9, 6]);
 	expect([15, 6, 17, 29, 31, 34].map(signalName)).toEqual([
 		"SIGTERM",
 		"SIGABRT",
@@ -104,5 +104,5 @@ test("signals have one name and one number, and unknown ones are refused", () =>
 		"SIG34",
 	]);
 	for (const name of ["", "SIG", "15", "constructor", "SIGNOPE"])
-		expect(() => parseSignal(name)).toThrow("unknown signal");
+		expect(() => signalNumber(name)).toThrow("unknown signal");
 });

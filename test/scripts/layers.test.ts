@@ -38,7 +38,7 @@ const layers: { file: string; allowed: string[]; refused: string[] }[] = [
 	},
 	{
 		file: "src/link/x.ts",
-		allowed: ["node:net", "../core/log.ts", "../disk/y.ts", "../native/y.ts"],
+		allowed: ["node:net", "../core/log.ts", "../disk/y.ts", "../native/y.ts", "../backends/y.ts"],
 		refused: ["../keeper/y.ts", "../keepers/y.ts", "../journal/y.ts", "../server/y.ts"],
 	},
 	{

@@ -2,6 +2,7 @@
 
 import { SessionError } from "../../core/errors.ts";
 import type { Act } from "../../core/session.ts";
+import { parseSignal } from "../../core/signals.ts";
 import { encodeKey } from "../../protocol/keys.ts";
 import { type InputReceipt, inputKeyHeader } from "../../protocol/messages.ts";
 import type { Hosting } from "../front.ts";
@@ -10,7 +11,6 @@ import { idParams, inputReceipt, resize, sendKeys, sendSignal } from "./messages
 import type { Traffic } from "./metrics.ts";
 import type { NativeApp, NativeOptions } from "./options.ts";
 import { findSession, patienceOf } from "./request.ts";
-import { parseSignal } from "./signals.ts";
 
 const TEXT_PREFIX = "text:";
 
