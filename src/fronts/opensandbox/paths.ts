@@ -7,7 +7,7 @@ import { ExecdError } from "./answers.ts";
 import { refusal } from "./body.ts";
 
 /** What a path is expanded from. */
-export type PathSurroundings = {
+export type PathBase = {
 	readonly env: Readonly<Record<string, string>>;
 	/** What a relative path is relative to. */
 	readonly cwd: string;
@@ -16,7 +16,7 @@ export type PathSurroundings = {
 };
 
 /** The absolute path; throws a plain error that says which variable is not defined. */
-export function expandPath(path: string, { env, cwd, home = env.HOME ?? homedir() }: PathSurroundings): string {
+export function expandPath(path: string, { env, cwd, home = env.HOME ?? homedir() }: PathBase): string {
 	const expanded = path.replace(/\$(?:\{([^}]*)\}|([A-Za-z_][A-Za-z0-9_]*))/g, (_, braced?: string, plain?: string) => {
 		const name = braced ?? plain ?? "";
 		const value = Object.hasOwn(env, name) ? env[name] : undefined;
@@ -31,7 +31,7 @@ export function expandPath(path: string, { env, cwd, home = env.HOME ?? homedir(
 }
 
 /** For what runs in a directory: it must be there. Undefined when none was given. */
-export async function existingDirectory(path: string, around: PathSurroundings): Promise<string | undefined> {
+export async function existingDirectory(path: string, around: PathBase): Promise<string | undefined> {
 	if (path === "") return undefined;
 	try {
 		const expanded = expandPath(path, around);
@@ -43,7 +43,7 @@ export async function existingDirectory(path: string, around: PathSurroundings):
 }
 
 /** For what is to live in a directory: it is made when it is missing. Undefined when none was given. */
-export async function madeDirectory(path: string, around: PathSurroundings): Promise<string | undefined> {
+export async function madeDirectory(path: string, around: PathBase): Promise<string | undefined> {
 	if (path === "") return undefined;
 	try {
 		const expanded = expandPath(path, around);
