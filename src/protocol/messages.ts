@@ -45,6 +45,8 @@ export type SessionMessage = {
 	createdAt: number;
 	endedAt: number | null;
 	attachments: number;
+	/** Whoever keeps the session does not answer now: the rest is what was last known. */
+	unreachable?: true;
 	lease: { fence: number; holder: string | null; exclusive: boolean };
 	labels: Record<string, string>;
 	workspace: string;

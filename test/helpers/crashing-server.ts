@@ -6,6 +6,7 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
+import type { Config } from "../../src/server/config.ts";
 
 const program = fileURLToPath(new URL("../fixtures/crashing-server.js", import.meta.url));
 
@@ -17,8 +18,11 @@ export class CrashingServer {
 	#child: ChildProcess | undefined;
 	#url = "";
 
-	constructor(stateDir: string) {
+	readonly #settings: Partial<Config>;
+
+	constructor(stateDir: string, settings: Partial<Config> = {}) {
 		this.#stateDir = stateDir;
+		this.#settings = settings;
 	}
 
 	get url(): string {
@@ -44,11 +48,13 @@ export class CrashingServer {
 			maxWorkspaceSessions: 100,
 			fsync: "interval",
 			spares: 1,
+			maxDiskBytes: 2 ** 40,
 			retention: { memoryBytes: 1024 * 1024, journalBytes: 64 * 1024 * 1024 },
 			cwd: "/",
 			allowedHosts: [],
 			auth: true,
 			behindProxy: false,
+			...this.#settings,
 		};
 		const child = spawn(process.execPath, [program, JSON.stringify({ config, ...crash })], {
 			stdio: ["ignore", "pipe", "inherit"],

@@ -33,7 +33,8 @@ function toRow(session: SessionMessage, now: number): string[] {
 }
 
 /** How it ended is what one wants to know of something that has. */
-function stateOf({ state, exit }: SessionMessage): string {
+function stateOf({ state, exit, unreachable }: SessionMessage): string {
+	if (unreachable) return `${state} (unreachable)`;
 	if (state === "running" || state === "lost" || !exit) return state;
 	const how = exit.signal ?? `exit ${exit.code}`;
 	return exit.reason === undefined ? how : `${how} (${exit.reason})`;

@@ -98,6 +98,7 @@ export const session: TUnsafe<SessionMessage> = schemaOf<SessionMessage>()(
 		createdAt: milliseconds,
 		endedAt: nullable(milliseconds),
 		attachments: Type.Integer(),
+		unreachable: Type.Optional(Type.Literal(true)),
 		lease: Type.Object({ fence: Type.Integer(), holder: nullable(Type.String()), exclusive: Type.Boolean() }),
 		labels: Type.Record(Type.String(), Type.String()),
 		workspace: Type.String(),
@@ -165,11 +166,12 @@ export const listQuery: TUnsafe<ListQuery> = schemaOf<ListQuery>()(
 	),
 );
 
-export type DeleteQuery = { keep?: "0" | "1"; signal?: string; graceMs?: number };
+export type DeleteQuery = { keep?: "0" | "1"; force?: "0" | "1"; signal?: string; graceMs?: number };
 export const deleteQuery: TUnsafe<DeleteQuery> = schemaOf<DeleteQuery>()(
 	Type.Object(
 		{
 			keep: Type.Optional(Type.Union([Type.Literal("0"), Type.Literal("1")])),
+			force: Type.Optional(Type.Union([Type.Literal("0"), Type.Literal("1")])),
 			signal: Type.Optional(
 				Type.String({ pattern: "^(SIG)?[A-Z][A-Z0-9+]{1,15}$", description: "a name such as TERM" }),
 			),

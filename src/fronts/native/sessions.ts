@@ -10,6 +10,9 @@ import { createSession, deleteQuery, idParams, type ListQuery, listQuery, sessio
 import type { NativeApp, NativeOptions } from "./options.ts";
 import { findSession } from "./request.ts";
 
+/** How long one keeper may hold up a list of sessions. */
+const LIST_PATIENCE_MS = 75;
+
 export function addSessions(app: NativeApp, { sessions, prepare }: NativeOptions): void {
 	app.post(
 		"/v1/sessions",
@@ -56,7 +59,7 @@ export function addSessions(app: NativeApp, { sessions, prepare }: NativeOptions
 		},
 		async (request, reply) => {
 			const found = findSession(sessions, request);
-			const { keep, signal, graceMs } = request.query;
+			const { keep, signal, graceMs, force } = request.query;
 			const by = request.principal?.name;
 			const isGentle = signal !== undefined || graceMs !== undefined;
 			if (keep === "1" || isGentle) {
@@ -68,7 +71,7 @@ export function addSessions(app: NativeApp, { sessions, prepare }: NativeOptions
 				});
 			}
 			if (keep === "1") return reply.send(sessionMessage(await found.info()));
-			await sessions.remove(found.id, { by });
+			await sessions.remove(found.id, { by, force: force === "1" });
 			return reply.code(204).send();
 		},
 	);
@@ -97,18 +100,15 @@ async function page(sessions: Sessions, query: ListQuery, principal: Principal |
 	const matching = sessions.list().filter((candidate) => mayRead(candidate) && matches(candidate, query));
 	const from = query.after === undefined ? 0 : indexAfter(matching, sessions, query.after);
 	const limit = query.limit ?? limits.listed;
-	const found: SessionMessage[] = [];
-	for (const candidate of matching.slice(from)) {
-		const info = await candidate.info();
-		if (query.state && !query.state.includes(info.status)) continue;
-		// One more than fits shows that there is a next page, which then never turns out to be empty.
-		if (found.length === limit) return { sessions: found, next: found.at(-1)?.id ?? null };
-		found.push(sessionMessage(info));
-	}
-	return { sessions: found, next: null };
+	const listed = matching.slice(from, from + limit);
+	// All at once, and none for long: a list is of what is known, and says of which sessions that is old.
+	const infos = await Promise.all(listed.map((one) => one.info(LIST_PATIENCE_MS)));
+	const isLast = from + limit >= matching.length;
+	return { sessions: infos.map(sessionMessage), next: isLast ? null : (listed.at(-1)?.id ?? null) };
 }
 
-function matches({ spec }: Session, { workspace, label }: ListQuery): boolean {
+function matches({ spec, state: { status } }: Session, { workspace, label, state }: ListQuery): boolean {
+	if (state && !state.includes(status)) return false;
 	if (workspace !== undefined && spec.workspace !== workspace) return false;
 	return (label ?? []).every((wanted) => {
 		const split = wanted.indexOf("=");
@@ -150,6 +150,7 @@ export function sessionMessage(info: SessionInfo): SessionMessage {
 		createdAt: info.createdAt,
 		endedAt: info.endedAt,
 		attachments: info.attachments,
+		...(info.unreachable ? { unreachable: true } : {}),
 		lease: info.lease,
 		labels: { ...info.labels },
 		workspace: info.workspace,

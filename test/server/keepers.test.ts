@@ -1,0 +1,114 @@
+/** What one keeper, or the disk, may cost the server and its other sessions; with real keepers, and so a real server. */
+
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { expect, onTestFinished, test } from "vitest";
+import type { Config } from "../../src/server/config.ts";
+import { CrashingServer } from "../helpers/crashing-server.ts";
+import { eventually } from "../helpers/reading.ts";
+import { temporaryDirectory } from "../helpers/temporary.ts";
+
+type Listed = { readonly id: string; readonly unreachable?: true; readonly pid: number | null; readonly state: string };
+
+class Site {
+	readonly #server: CrashingServer;
+	readonly #token: string;
+
+	static async open(settings: Partial<Config> = {}): Promise<Site> {
+		const server = new CrashingServer(await temporaryDirectory(), settings);
+		await server.start();
+		const site = new Site(server, await server.token());
+		onTestFinished(async () => {
+			for (const { id } of await site.list()) await site.request(`/v1/sessions/${id}?force=1`, { method: "DELETE" });
+			await server.kill();
+		});
+		return site;
+	}
+
+	private constructor(server: CrashingServer, token: string) {
+		this.#server = server;
+		this.#token = token;
+	}
+
+	request(path: string, init: RequestInit = {}): Promise<Response> {
+		const headers = { ...init.headers, authorization: `Bearer ${this.#token}` };
+		return fetch(`${this.#server.url}${path}`, { ...init, headers });
+	}
+
+	async run(command: string): Promise<{ status: number; body: Listed }> {
+		const response = await this.request("/v1/sessions", {
+			method: "POST",
+			headers: { "content-type": "application/json" },
+			body: JSON.stringify({ command, mode: "pipe" }),
+		});
+		return { status: response.status, body: (await response.json()) as Listed };
+	}
+
+	/** Resolves when all of it is written. */
+	async write(id: string, bytes: Buffer): Promise<void> {
+		const response = await this.request(`/v1/sessions/${id}/input?wait=written`, {
+			method: "POST",
+			headers: { "content-type": "application/octet-stream" },
+			body: new Uint8Array(bytes),
+		});
+		expect(response.status).toBe(200);
+	}
+
+	async look(id: string): Promise<Listed> {
+		return (await (await this.request(`/v1/sessions/${id}`)).json()) as Listed;
+	}
+
+	async list(): Promise<readonly Listed[]> {
+		return ((await (await this.request("/v1/sessions")).json()) as { sessions: Listed[] }).sessions;
+	}
+
+	/** Measured now. */
+	async journalBytes(): Promise<number> {
+		const metrics = await (await this.request("/metrics")).text();
+		return Number(/^hawser_journal_bytes (\d+)/m.exec(metrics)?.[1]);
+	}
+
+	async keeperOf(id: string): Promise<number> {
+		const file = join(this.#server.stateDir, "sessions", id, "session.json");
+		return (JSON.parse(await readFile(file, "utf8")) as { keeper: { pid: number } }).keeper.pid;
+	}
+}
+
+test("one keeper that does not answer costs nobody else anything, is told of, and can be removed by force", async () => {
+	const site = await Site.open();
+	const stopped = (await site.run("exec cat")).body.id;
+	const healthy = (await site.run("exec cat")).body.id;
+	const before = await site.list();
+	expect(before.map(({ unreachable }) => unreachable)).toEqual([undefined, undefined]);
+	process.kill(await site.keeperOf(stopped), "SIGSTOP");
+
+	const after = await site.list();
+	expect(after.map(({ id, unreachable }) => [id, unreachable])).toEqual([
+		[stopped, true],
+		[healthy, undefined],
+	]);
+	// What was known of it is still told.
+	expect(after[0]?.pid).toBe(before[0]?.pid);
+	expect(await site.look(stopped)).toMatchObject({ unreachable: true });
+	await site.write(healthy, Buffer.from("x"));
+
+	expect((await site.request(`/v1/sessions/${stopped}?force=1`, { method: "DELETE" })).status).toBe(204);
+	expect((await site.list()).map(({ id }) => id)).toEqual([healthy]);
+});
+
+test("journals that take more than they may make room by the oldest ended session, and refuse a new one when there is none", async () => {
+	const site = await Site.open({ maxDiskBytes: 300_000 });
+	const first = (await site.run("head -c 200000 /dev/zero")).body.id;
+	await eventually("its end", async () => (await site.look(first)).state === "closed");
+	const second = (await site.run("head -c 200000 /dev/zero; exec cat")).body.id;
+	// A measurement is good for some seconds; this makes a new one.
+	await eventually("both journals", async () => (await site.journalBytes()) > 400_000);
+	const third = await site.run("exec cat");
+	expect(third.status).toBe(201);
+	expect((await site.list()).map(({ id }) => id)).toEqual([second, third.body.id]);
+	await site.write(third.body.id, Buffer.alloc(150_000));
+	await eventually("both journals", async () => (await site.journalBytes()) > 300_000);
+	const refused = await site.run("exec cat");
+	expect(refused).toMatchObject({ status: 429, body: { error: { code: "limit_exceeded" } } });
+	expect(JSON.stringify(refused.body)).toContain("--max-disk");
+});
