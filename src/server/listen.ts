@@ -110,9 +110,11 @@ export async function listen(options: ListenOptions): Promise<Listener> {
 			closed ??= (async () => {
 				closing.abort();
 				const timer = setTimeout(() => {
-					for (const socket of connections) socket.destroy();
+					for (const connection of connections) connection.destroy();
 				}, CLOSING_MS);
 				await app.close();
+				// Node waits only for those that it accepted itself.
+				await Promise.all([...connections].map((connection) => new Promise((done) => connection.once("close", done))));
 				clearTimeout(timer);
 			})();
 			return closed;

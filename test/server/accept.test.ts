@@ -112,6 +112,17 @@ describe("a connection from elsewhere", () => {
 		server.accept(late);
 		expect(late.destroyed).toBe(true);
 	});
+
+	it("has ended once the server is closed, though somebody does not read its answer", async () => {
+		const [ours, theirs] = duplexPair();
+		server.accept(theirs);
+		const { id } = await server.create({ command: "head -c 4000000 /dev/zero; read x", mode: "pipe", durable: false });
+		const head = [`GET /v1/sessions/${id}/output HTTP/1.1`, "host: localhost", "accept: text/event-stream"];
+		ours.write(`${[...head, `authorization: ${authorization}`].join("\r\n")}\r\n\r\n`);
+		await once(ours, "readable");
+		await server.close();
+		expect(theirs.destroyed).toBe(true);
+	});
 });
 
 const front: Front = {

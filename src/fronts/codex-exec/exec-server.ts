@@ -24,7 +24,8 @@ export type ExecServerOptions = {
 	readonly report: (problem: unknown) => void;
 };
 
-export type Caller = {
+/** Who is at the other end of a connection. */
+export type Peer = {
 	readonly principal: Pick<Principal, "id" | "countCreation">;
 	/** What its messages come from, for the answer to those that can't be read. */
 	readonly source: string;
@@ -42,7 +43,7 @@ export class ExecServer {
 		this.#sessions = new ExecSessions({ sessions, newUuid, report, limits: this.limits });
 	}
 
-	connect(wire: Wire, { principal, source }: Caller): Connection {
+	connect(wire: Wire, { principal, source }: Peer): Connection {
 		const { environment, cwd, concurrency = 1, report } = this.#options;
 		const launch = async (request: StartRequest): Promise<Session> => {
 			checkCreation(principal.countCreation());

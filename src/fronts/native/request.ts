@@ -21,7 +21,7 @@ export function findSession(sessions: Sessions, request: FastifyRequest<{ Params
 }
 
 /** Who calls a route whose policy is not `public`. */
-export function callerOf({ principal }: Pick<FastifyRequest, "principal">): Principal {
+export function principalOf({ principal }: Pick<FastifyRequest, "principal">): Principal {
 	if (principal) return principal;
 	throw new SessionError("unauthenticated", "a token is required");
 }

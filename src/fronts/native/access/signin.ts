@@ -3,7 +3,7 @@
 import type { FastifyReply } from "fastify";
 import type { Access } from "../../../core/access.ts";
 import type { NativeApp } from "../options.ts";
-import { callerOf } from "../request.ts";
+import { principalOf } from "../request.ts";
 import { type SignInQuery, signInLink, signInQuery } from "./messages.ts";
 
 export function addSignIn(app: NativeApp, access: Access): void {
@@ -16,7 +16,7 @@ export function addSignIn(app: NativeApp, access: Access): void {
 		"/v1/signin-links",
 		{ config: { policy: "read", summary: "Make a sign-in link" }, schema: { response: { 201: signInLink } } },
 		async (request, reply) => {
-			const { code, expiresAt } = access.createSignInCode(callerOf(request));
+			const { code, expiresAt } = access.createSignInCode(principalOf(request));
 			// The host was checked: it is one of ours, and the one under which the caller knows us.
 			const url = `${access.isSecure ? "https" : "http"}://${request.headers.host}${signInPath(code)}`;
 			return reply.code(201).header("cache-control", "no-store").send({ url, expiresAt });

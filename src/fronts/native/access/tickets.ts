@@ -5,7 +5,7 @@ import { SessionError } from "../../../core/errors.ts";
 import type { Sessions } from "../../../core/sessions.ts";
 import { checkRight } from "../../front.ts";
 import type { NativeApp } from "../options.ts";
-import { callerOf } from "../request.ts";
+import { principalOf } from "../request.ts";
 import { createdTicket, createTicket } from "./messages.ts";
 
 export function addTickets(app: NativeApp, access: Access, sessions: Sessions): void {
@@ -16,14 +16,14 @@ export function addTickets(app: NativeApp, access: Access, sessions: Sessions): 
 			schema: { body: createTicket, response: { 201: createdTicket } },
 		},
 		async (request, reply) => {
-			const caller = callerOf(request);
+			const principal = principalOf(request);
 			const { session: id, right = "read" } = request.body;
 			const workspace = sessions.get(id)?.spec.workspace;
-			if (workspace === undefined || !caller.may("read", { workspace, session: id })) {
+			if (workspace === undefined || !principal.may("read", { workspace, session: id })) {
 				throw new SessionError("session_not_found", `there is no session ${JSON.stringify(id)}`);
 			}
 			checkRight(request, right, { workspace, session: id });
-			const ticket = access.createTicket(caller, { session: id, right, origin: request.headers.origin });
+			const ticket = access.createTicket(principal, { session: id, right, origin: request.headers.origin });
 			return reply.code(201).header("cache-control", "no-store").send(ticket);
 		},
 	);

@@ -3,7 +3,7 @@
 import type { Access } from "../../../core/access.ts";
 import { checkCreation } from "../../front.ts";
 import type { NativeApp } from "../options.ts";
-import { callerOf } from "../request.ts";
+import { principalOf } from "../request.ts";
 import { createdToken, createToken, tokenList, tokenParams } from "./messages.ts";
 
 /** Any token may do these; what it may do them with, `Access` decides by what it is. */
@@ -15,9 +15,9 @@ export function addTokens(app: NativeApp, access: Access): void {
 			schema: { body: createToken, response: { 201: createdToken } },
 		},
 		async (request, reply) => {
-			const caller = callerOf(request);
-			checkCreation(caller.countCreation());
-			const { secret, token } = await access.createToken(caller, request.body);
+			const principal = principalOf(request);
+			checkCreation(principal.countCreation());
+			const { secret, token } = await access.createToken(principal, request.body);
 			return reply
 				.code(201)
 				.header("cache-control", "no-store")
@@ -30,7 +30,7 @@ export function addTokens(app: NativeApp, access: Access): void {
 		"/v1/tokens",
 		{ config: { policy: "read", summary: "List tokens" }, schema: { response: { 200: tokenList } } },
 		async (request) => ({
-			tokens: access.listTokens(callerOf(request)),
+			tokens: access.listTokens(principalOf(request)),
 		}),
 	);
 
@@ -38,7 +38,7 @@ export function addTokens(app: NativeApp, access: Access): void {
 		"/v1/tokens/:id",
 		{ config: { policy: "read", summary: "Revoke a token", answers: { 204: "" } }, schema: { params: tokenParams } },
 		async (request, reply) => {
-			await access.revokeToken(callerOf(request), request.params.id);
+			await access.revokeToken(principalOf(request), request.params.id);
 			return reply.code(204).send();
 		},
 	);
