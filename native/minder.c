@@ -454,7 +454,10 @@ static bool receive_order(void) {
 // One that waits with others for an order, whoever gets it.
 static int wait_and_mind(int taken) {
 	signal(SIGCHLD, SIG_DFL);
+	// Until then nobody needs us without the nursery, which alone would fill our place.
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (!receive_order()) return 0;
+	prctl(PR_SET_PDEATHSIG, 0);
 	// Another must take our place.
 	char byte = 0;
 	if (write(taken, &byte, 1) != 1) return 1;

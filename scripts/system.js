@@ -30,6 +30,11 @@ export function ensureCommands() {
 	say(`not installed, so some tests can't run: ${names}`);
 }
 
+/** Installs packages where we may; what can't be installed is the caller's to notice. */
+export function ensurePackages(names, purpose) {
+	if (canInstall()) install(names, purpose);
+}
+
 function canInstall() {
 	return process.getuid?.() === 0 && existsSync("/etc/debian_version");
 }

@@ -1,0 +1,116 @@
+#!/usr/bin/env node
+/**
+ * Runs the addon and the minder under the sanitizers of the C compiler, and compiles them for arm64.
+ *
+ * By hand, not with the tests: `npm run check:native`. Installs what it needs on Debian, as root. Each run has a copy
+ * of `dist` with an addon of its own, and does what `native-scenario.js` says.
+ */
+
+import { spawnSync } from "node:child_process";
+import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { compile, products } from "../native/build.js";
+import { has, say } from "./run.js";
+import { setUp } from "./setup.js";
+import { ensurePackages } from "./system.js";
+
+const scenario = fileURLToPath(new URL("native-scenario.js", import.meta.url));
+const platform = `${process.platform}-${process.arch}`;
+/** More than a scenario takes on a slow machine under the slower sanitizer. */
+const timeLimitMs = 60_000;
+
+/** What each looks for, and how. The library comes first in Node itself, which was not made for it. */
+const sanitizers = [
+	{
+		name: "address",
+		library: "libasan.so",
+		flags: ["-fsanitize=address,undefined", "-fno-sanitize-recover=undefined"],
+		// Node frees little at its end.
+		options: { ASAN_OPTIONS: "detect_leaks=0:abort_on_error=0:exitcode=66" },
+	},
+	{
+		name: "thread",
+		library: "libtsan.so",
+		flags: ["-fsanitize=thread"],
+		// What Node's own threads say to each other it takes for races, since it can't see how; so there are none but ours.
+		isAlone: true,
+		options: { TSAN_OPTIONS: "exitcode=66:report_signal_unsafe=0" },
+	},
+];
+
+async function main() {
+	if (process.platform !== "linux") throw new Error("the addon is for Linux");
+	await setUp("build");
+	const folder = mkdtempSync(join(tmpdir(), "hawser-check-"));
+	try {
+		const failed = sanitizers.filter((sanitizer) => !check(sanitizer, join(folder, sanitizer.name)));
+		compileForArm(join(folder, "arm64"));
+		if (failed.length > 0) throw new Error(`${failed.map(({ name }) => name).join(" and ")}: see above`);
+		say("the addon and the minder are clean");
+	} finally {
+		rmSync(folder, { recursive: true, force: true });
+	}
+}
+
+function check({ name, library, flags, options, isAlone = false }, folder) {
+	say(`${name} sanitizer`);
+	const target = join(folder, "native", "build", platform);
+	const reports = join(folder, "minder-report");
+	mkdirSync(target, { recursive: true });
+	cpSync("dist", join(folder, "dist"), { recursive: true });
+	cpSync("package.json", join(folder, "package.json"));
+	symlinkSync(join(process.cwd(), "node_modules"), join(folder, "node_modules"));
+	// A minder has no environment and no output, so where it reports to is compiled in.
+	const defaults = join(folder, "defaults.c");
+	writeFileSync(
+		defaults,
+		`const char *__asan_default_options(void) { return "log_path=${reports}:detect_leaks=0"; }\n`,
+	);
+	for (const { file, sources, flags: own } of products) {
+		const isMinder = file === "minder";
+		// A minder has one thread; and with this library its vfork would be a fork.
+		const isWatched = !isMinder || name !== "thread";
+		const watched = [...own.filter((flag) => flag !== "-static" && flag !== "-Os"), ...flags, "-g", "-O1"];
+		compile({
+			compiler: process.env.CC || "cc",
+			sources: isMinder ? [...sources, defaults] : sources,
+			flags: isWatched ? watched : own,
+			output: join(target, file),
+		});
+	}
+	const preload = spawnSync(process.env.CC || "cc", [`-print-file-name=${library}`], {
+		encoding: "utf8",
+	}).stdout.trim();
+	// Without the random places of memory, which the thread sanitizer can't always work with.
+	const result = spawnSync(
+		"setarch",
+		["-R", process.execPath, "--no-warnings", scenario, join(folder, "dist"), ...(isAlone ? ["alone"] : [])],
+		{
+			stdio: "inherit",
+			timeout: timeLimitMs,
+			env: { ...process.env, ...options, LD_PRELOAD: preload },
+		},
+	);
+	const complaints = readdirSync(folder).filter((each) => each.startsWith("minder-report"));
+	for (const each of complaints) console.error(readFileSync(join(folder, each), "utf8"));
+	if (result.signal !== null) console.error(`ended by ${result.signal}, perhaps for taking too long`);
+	return result.status === 0 && complaints.length === 0;
+}
+
+function compileForArm(folder) {
+	const compiler = "aarch64-linux-gnu-gcc";
+	if (!has(compiler)) ensurePackages(["gcc-aarch64-linux-gnu", "libc6-dev-arm64-cross"], "the compiler for arm64");
+	if (!has(compiler)) return say("no compiler for arm64: not compiled for it");
+	mkdirSync(folder, { recursive: true });
+	for (const { file, sources, flags } of products) compile({ compiler, sources, flags, output: join(folder, file) });
+	say("compiles for arm64");
+}
+
+try {
+	await main();
+} catch (error) {
+	console.error(`check:native: ${error instanceof Error ? error.message : String(error)}`);
+	process.exitCode = 1;
+}
