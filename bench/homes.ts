@@ -33,6 +33,7 @@ export class BenchHome {
 	static async open(options: HomeOptions): Promise<BenchHome> {
 		const home = new BenchHome(options);
 		await home.#keepers?.open();
+		home.#keepers?.serve();
 		return home;
 	}
 
@@ -97,7 +98,9 @@ export class BenchHome {
 export async function sweep(directory: string): Promise<void> {
 	if (existsSync(join(directory, "sessions"))) {
 		const keepers = keepersOn(directory, Date.now(), 0);
-		for (const session of await keepers.open()) {
+		const sessions = await keepers.open();
+		keepers.serve();
+		for (const session of sessions) {
 			await session.kill({ signal: "SIGKILL", graceMs: 0 });
 			await keepers.forget(session, { isKilled: true });
 		}

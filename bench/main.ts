@@ -7,9 +7,11 @@ import type { Case } from "./case.ts";
 import { codexExecCase } from "./cases/codex-exec.ts";
 import { drainCase } from "./cases/drain.ts";
 import { echoCase } from "./cases/echo.ts";
+import { floodsCase } from "./cases/floods.ts";
 import { journalCase } from "./cases/journal.ts";
 import { keeperMemoryCase, memoryCase } from "./cases/memory.ts";
 import { openSandboxCase } from "./cases/opensandbox.ts";
+import { restartCase } from "./cases/restart.ts";
 import { sdkTortureCase } from "./cases/sdk-torture.ts";
 import { sessionsCase } from "./cases/sessions.ts";
 import { socketEchoCase } from "./cases/socket-echo.ts";
@@ -71,6 +73,8 @@ const cases: readonly Case[] = [
 	socketViewersCase(isQuick),
 	socketReplayCase(isQuick),
 	sessionsCase(isQuick),
+	restartCase(isQuick),
+	floodsCase(isQuick),
 	openSandboxCase(isQuick),
 	codexExecCase(isQuick),
 	tortureCase(isQuick),

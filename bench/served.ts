@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { readRecord } from "../src/link/record.ts";
-import type { CreateSession, SessionMessage } from "../src/protocol/messages.ts";
+import type { CreateSession, SessionList, SessionMessage } from "../src/protocol/messages.ts";
 import { type HomeKind, sweep } from "./homes.ts";
 import type { Workshop } from "./workshop.ts";
 import type { Target } from "./ws-client.ts";
@@ -25,8 +25,8 @@ export class Served {
 	readonly #url: URL;
 	readonly #token: string;
 
-	static async start(workshop: Workshop): Promise<Served> {
-		const directory = workshop.newSite();
+	/** On a directory of its own, or on that of one that was killed. */
+	static async start(workshop: Workshop, directory: string = workshop.newSite()): Promise<Served> {
 		// Without its limit of sessions per second, which is there for strangers.
 		const env = { ...process.env, HAWSER_CREATE_RATE: "0" };
 		const child = spawn(process.execPath, [program, "serve", "--port", "0", "--state-dir", directory], {
@@ -69,11 +69,35 @@ export class Served {
 			...request,
 		})) as SessionMessage;
 		const target = { ...this.target, path: `/v1/sessions/${id}/attach` };
-		return { id, target, pids: home === "keeper" ? [this.pid, await this.#keeperPid(id)] : [this.pid] };
+		return { id, target, pids: home === "keeper" ? [this.pid, await this.keeperPid(id)] : [this.pid] };
 	}
 
 	async look(id: string): Promise<SessionMessage> {
 		return (await this.#ask("GET", `/v1/sessions/${id}`)) as SessionMessage;
+	}
+
+	/** Reads all of a session's output over HTTP, answer by answer, until its end; how many bytes there were. */
+	async readAll(id: string): Promise<number> {
+		for (let offset = 0; ; ) {
+			const response = await this.#fetch("GET", `/v1/sessions/${id}/output?since=${offset}&wait=10000&max=1048576`);
+			const bytes = (await response.arrayBuffer()).byteLength;
+			if (response.headers.get("hawser-gap") !== null) return offset;
+			offset += bytes;
+			if (bytes === 0 && response.headers.get("hawser-status") === "closed") return offset;
+		}
+	}
+
+	async list(): Promise<readonly SessionMessage[]> {
+		return ((await this.#ask("GET", "/v1/sessions?limit=1000")) as SessionList).sessions;
+	}
+
+	/** Kills the server and starts the next one on what it leaves. */
+	async crash(workshop: Workshop, meanwhile: () => Promise<void> = async () => {}): Promise<Served> {
+		const ended = once(this.#child, "exit");
+		this.#child.kill("SIGKILL");
+		await ended;
+		await meanwhile();
+		return Served.start(workshop, this.#directory);
 	}
 
 	/** Ends the server, and whatever was started by it. */
@@ -87,20 +111,24 @@ export class Served {
 		await sweep(this.#directory);
 	}
 
-	async #keeperPid(id: string): Promise<number> {
+	async keeperPid(id: string): Promise<number> {
 		const record = await readRecord(join(this.#directory, "sessions", id));
 		if (!record) throw new Error(`no record of session ${id}`);
 		return record.keeper.pid;
 	}
 
 	async #ask(method: string, path: string, body?: unknown): Promise<unknown> {
+		return (await this.#fetch(method, path, body)).json();
+	}
+
+	async #fetch(method: string, path: string, body?: unknown): Promise<Response> {
 		const response = await fetch(new URL(path, this.#url), {
 			method,
 			headers: { authorization: `Bearer ${this.#token}`, "content-type": "application/json" },
 			...(body === undefined ? {} : { body: JSON.stringify(body) }),
 		});
 		if (!response.ok) throw new Error(`${method} ${path}: ${response.status} ${await response.text()}`);
-		return response.json();
+		return response;
 	}
 }
 

@@ -13,6 +13,8 @@ const FLOOD_MEGABYTES = 16;
 /** Each viewer has had a good part of a second of it, and what it needs is compiled. */
 const WARM_UP_BYTES = 24_000_000;
 const MIN_RATIO = 3;
+/** Of all that the program wrote, in percent. */
+const MOST_SKIPPED = 15;
 
 export function socketViewersCase(isQuick: boolean): Case {
 	const measuredMs = isQuick ? MEASURED_MS.quick : MEASURED_MS.full;
@@ -29,14 +31,23 @@ export function socketViewersCase(isQuick: boolean): Case {
 		metrics: [
 			{ key: "rate", title: "all together MB/s", digits: 1 },
 			{ key: "slowest", title: "slowest viewer MB/s", digits: 1 },
+			{ key: "skipped", title: "skipped %", digits: 1 },
 			{ key: "cpu", title: "CPU s/GB", digits: 2 },
 		],
-		bars: homes.map((home) => ({
-			title: `${nameOf(home, VIEWERS)}, bytes to those of one`,
-			value: ratio("rate", nameOf(home, VIEWERS), nameOf(home, 1)),
-			digits: 2,
-			atLeast: MIN_RATIO,
-		})),
+		bars: [
+			...homes.map((home) => ({
+				title: `${nameOf(home, VIEWERS)}, bytes to those of one`,
+				value: ratio("rate", nameOf(home, VIEWERS), nameOf(home, 1)),
+				digits: 2,
+				atLeast: MIN_RATIO,
+			})),
+			{
+				title: `${nameOf("keeper", VIEWERS)}, skipped %`,
+				value: (round) => round(nameOf("keeper", VIEWERS), "skipped"),
+				digits: 1,
+				atMost: MOST_SKIPPED,
+			},
+		],
 		variants: homes.flatMap((home) => [watched(home, 1), watched(home, VIEWERS)]),
 	};
 }
@@ -50,13 +61,20 @@ type Watching = { readonly home: HomeKind; readonly viewers: number; readonly me
 function measure(workshop: Workshop, { home, viewers, measuredMs }: Watching): Promise<Sample> {
 	return serving(workshop, async (server) => {
 		const file = workshop.payload("flood", FLOOD_MEGABYTES).path;
-		const { target, pids } = await server.create(home, { argv: floodArgv("cat", file) });
+		const { id, target, pids } = await server.create(home, { argv: floodArgv("cat", file) });
 		const client = new Client(workshop, target, ["watch", viewers, WARM_UP_BYTES, ...pids]);
 		try {
 			await client.said();
+			const before = (await server.look(id)).offsets.end;
 			await sleep(measuredMs);
+			const written = (await server.look(id)).offsets.end - before;
 			const { bytes = 0, seconds = 1, cpu = 0, slowest = 0 } = await client.finish();
-			return { rate: bytes / 1e6 / seconds, slowest: slowest / 1e6 / seconds, cpu: cpu / (bytes / 1e9) };
+			return {
+				rate: bytes / 1e6 / seconds,
+				slowest: slowest / 1e6 / seconds,
+				skipped: 100 * Math.max(0, 1 - bytes / viewers / written),
+				cpu: cpu / (bytes / 1e9),
+			};
 		} finally {
 			await client.stop();
 		}

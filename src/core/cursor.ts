@@ -51,6 +51,8 @@ export interface Hold {
 export type CursorOptions = FollowOptions & {
 	/** Called once, when it reads no more. */
 	readonly onClose?: () => void;
+	/** Hears how far the caller came back for more. */
+	readonly onReached?: (offset: number) => void;
 };
 
 /** Where the reader stands: before an event, or before a byte whose event is not known yet. */
@@ -123,6 +125,7 @@ export class Cursor implements AsyncIterableIterator<Item, void, void> {
 		invariant(!this.#search, "a cursor is asked for one item at a time");
 		// The caller came back for more, so what it was given is no longer needed.
 		if ("seq" in this.#place) this.#hold?.advance(this.#place.seq);
+		if (this.#offset !== undefined) this.#options.onReached?.(this.#offset);
 		try {
 			let item = this.#take();
 			if (!item) {

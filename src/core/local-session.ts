@@ -101,7 +101,12 @@ export class LocalSession extends Session {
 
 	follow(start: Start, options?: FollowOptions): Cursor {
 		this.#attachments++;
-		return follow(this.log, start, { ...options, onClose: () => this.#attachments-- });
+		const pace = options?.isPaced ? this.log.pace() : undefined;
+		const onClose = () => {
+			this.#attachments--;
+			pace?.release();
+		};
+		return follow(this.log, start, { ...options, onClose, ...(pace ? { onReached: pace.reached } : {}) });
 	}
 
 	receipts(stream: string, signal?: AbortSignal): AsyncIterable<Receipt> {

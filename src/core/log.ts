@@ -13,6 +13,7 @@ import type { Clock } from "./clock.ts";
 import type { Followable, Hold } from "./cursor.ts";
 import { invariant, SessionError } from "./errors.ts";
 import { type Event, type Fact, isFinal, type Mark } from "./event.ts";
+import { Pace } from "./pace.ts";
 import { EventRing } from "./ring.ts";
 
 /** What the fronts' contracts ask to be kept for a client that comes back. */
@@ -51,6 +52,7 @@ export class Log implements ArchiveSource, Followable {
 	readonly #change = new Change();
 	readonly #archiveChange = new Change();
 	readonly #claims = new Set<Claim>();
+	readonly #paces = new Set<Pace>();
 	#isFull = false;
 	/** Since when the program has been waiting for readers, by the monotonic clock. */
 	#heldSince: number | undefined;
@@ -147,6 +149,19 @@ export class Log implements ArchiveSource, Followable {
 		};
 	}
 
+	/** Makes the program wait, for moments only, for a reader at the newest event; until the returned function is called. */
+	pace(): { readonly reached: (offset: number) => void; readonly release: () => void } {
+		const pace = new Pace(this.#clock, this.end.offset, () => this.#settle());
+		this.#paces.add(pace);
+		return {
+			reached: (offset) => pace.reached(offset),
+			release: () => {
+				pace.release();
+				if (this.#paces.delete(pace)) this.#settle();
+			},
+		};
+	}
+
 	heldFrom(): number {
 		let seq = Number.POSITIVE_INFINITY;
 		for (const claim of this.#claims) seq = Math.min(seq, claim.seq);
@@ -173,7 +188,13 @@ export class Log implements ArchiveSource, Followable {
 		while (this.#isOverBound() && this.memoryOldest.seq < keepFrom) this.#memory.dropOldest();
 
 		this.#setHeld(isArchiving ? archive.isFull : this.#isOverBound());
-		this.#setFull(this.#isOverBound() || archive?.isFull === true);
+		this.#setFull(this.#isOverBound() || archive?.isFull === true || this.#isOutrun());
+	}
+
+	#isOutrun(): boolean {
+		let isOutrun = false;
+		for (const pace of this.#paces) if (pace.mustWait(this.end.offset)) isOutrun = true;
+		return isOutrun;
 	}
 
 	#isOverBound(): boolean {

@@ -52,6 +52,8 @@ export type FollowOptions = {
 	readonly signal?: AbortSignal;
 	/** A lossless cursor holds the log and can pause the program; a live one is moved forward over a gap instead. */
 	readonly flow?: "lossless" | "live";
+	/** For a cursor that many others stand behind: the program waits for it for moments, instead of running far ahead. */
+	readonly isPaced?: boolean;
 };
 
 /** One thing done to a process. Everything but a write takes one unit of its input stream. */

@@ -104,9 +104,12 @@ export class Host {
 	}
 
 	/** A cursor, and where it begins. */
-	follow({ start, flow }: Follow, signal: AbortSignal): { readonly place: Mark; readonly items: AsyncIterable<Item> } {
+	follow(
+		{ start, flow, isPaced = false }: Follow,
+		signal: AbortSignal,
+	): { readonly place: Mark; readonly items: AsyncIterable<Item> } {
 		const session = this.#existing();
-		const items = session.follow(start, flow === null ? { signal } : { signal, flow });
+		const items = session.follow(start, flow === null ? { signal } : { signal, flow, isPaced });
 		return { place: session.log.end, items };
 	}
 

@@ -172,7 +172,8 @@ export class KeeperLink {
 	/** A cursor in the keeper, from a place that is fixed when the keeper gets to know of it: after all earlier calls. */
 	follow(start: Start, options: LinkFollowOptions): AsyncGenerator<Item, void, void> {
 		const flow = options.flow ?? null;
-		const { id, channel } = this.#open({ do: "follow", start, flow }, options.onPlace);
+		const { isPaced = false } = options;
+		const { id, channel } = this.#open({ do: "follow", start, flow, isPaced }, options.onPlace);
 		// Credit goes back in halves of the window: few frames, and the other half is under way meanwhile.
 		return this.#items(id, channel, windowOf(flow) / 2, options.signal);
 	}

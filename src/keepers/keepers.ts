@@ -8,6 +8,7 @@ import { fileURLToPath } from "node:url";
 import { killSurvivors } from "../backends/kill.ts";
 import type { Clock } from "../core/clock.ts";
 import { SessionError } from "../core/errors.ts";
+import { Listeners } from "../core/listeners.ts";
 import type { Session, SessionStart } from "../core/session.ts";
 import type { Forgetting, Home } from "../core/sessions.ts";
 import { initialState } from "../core/state.ts";
@@ -24,7 +25,7 @@ import { Spares, type SparesOptions, START_BUDGET_MS } from "./spares.ts";
 const GREETING_MS = 2_000;
 /** How long a server that starts waits for its keepers before it serves; the others are found while it does. */
 const ADOPT_BUDGET_MS = 1_000;
-/** Ending lost sessions reads journals and looks at all processes: not many at a time, and after those that live. */
+/** Ending a journal reads its newest segment: not many at a time. */
 const ENDINGS_AT_A_TIME = 2;
 /** Between two tries to reach a keeper that lives but does not answer: at first it may only be on its way out. */
 const FIRST_RETRY_MS = 10;
@@ -61,7 +62,12 @@ export class Keepers implements Home, Finder {
 	readonly #spares: Spares;
 	readonly #disk: DiskUse;
 	readonly #sessions = new Set<KeptSession>();
-	/** Turns at ending lost sessions. */
+	/** Hears of a session whose keeper is proven to be gone. */
+	readonly #proven = new Listeners<KeptSession>();
+	readonly #isServing: Promise<void>;
+	/** The server listens: lost sessions can be ended now, which takes a while. */
+	readonly serve: () => void;
+	/** Turns at ending the journals of lost sessions. */
 	readonly #endings: Promise<unknown>[] = Array.from({ length: ENDINGS_AT_A_TIME }, () => Promise.resolve());
 	#lost = 0;
 
@@ -70,6 +76,11 @@ export class Keepers implements Home, Finder {
 		const program = options.program ?? fileURLToPath(new URL("../keeper/main.js", import.meta.url));
 		this.#spares = new Spares({ ...options, program });
 		this.#disk = new DiskUse(options.directory, options.clock);
+		let serve = () => {};
+		this.#isServing = new Promise((resolve) => {
+			serve = resolve;
+		});
+		this.serve = serve;
 	}
 
 	/** Every session that was there before, as far as it is known within a moment, and the first spares. */
@@ -221,11 +232,10 @@ export class Keepers implements Home, Finder {
 		const proof = await proveGone(record, directory);
 		if (!proof) return undefined;
 		try {
-			const {
-				record: latest,
-				state,
-				isLost,
-			} = await this.#inTurn(() => endLost(record, directory, seen, { clock, report }));
+			this.#proven.tell(session);
+			await this.#isServing;
+			const inTurn = <T>(work: () => Promise<T>) => this.#inTurn(work);
+			const { record: latest, state, isLost } = await endLost(record, directory, seen, { clock, report, inTurn });
 			if (isLost) this.#lost++;
 			return archived(latest, directory, state, { clock, ...(isLost ? { seen } : {}) });
 		} finally {
@@ -293,12 +303,21 @@ export class Keepers implements Home, Finder {
 		return session;
 	}
 
+	/** Resolves when its keeper answers, or is known to be gone. */
 	async #recovered(session: KeptSession): Promise<void> {
+		let leave = () => {};
+		const proven = new Promise<void>((resolve) => {
+			leave = this.#proven.add((gone) => {
+				if (gone === session) resolve();
+			});
+		});
 		try {
-			await session.recover();
+			await Promise.race([session.recover(), proven]);
 			this.passed("adopt.connected");
 		} catch (error) {
 			this.#options.report(new Error(`session ${session.id} is left alone`, { cause: error }));
+		} finally {
+			leave();
 		}
 	}
 

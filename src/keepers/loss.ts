@@ -51,14 +51,15 @@ export async function endLost(
 	record: SessionRecord,
 	directory: string,
 	seen: Mark | undefined,
-	{ clock, report }: LossOptions,
+	{ clock, report, inTurn }: LossOptions & { readonly inTurn: <T>(work: () => Promise<T>) => Promise<T> },
 ): Promise<{ readonly record: SessionRecord; readonly state: State; readonly isLost: boolean }> {
 	// It may have ended properly between our look at the record and the proof.
 	const latest = await readRecord(directory);
 	if (latest?.ended) return { record: latest, state: latest.ended, isLost: false };
+	// All lost sessions at once: they share their looks at what runs.
 	await killSurvivors(record.spec.id);
 	await rm(record.keeper.socket, { force: true });
-	const state = await endJournal(latest ?? record, directory, seen, { clock, report });
+	const state = await inTurn(() => endJournal(latest ?? record, directory, seen, { clock, report }));
 	await writeRecord(directory, { ...(latest ?? record), ended: state }).catch(report);
 	return { record: latest ?? record, state, isLost: true };
 }

@@ -1,7 +1,8 @@
 /**
  * The newest events of a kept session, in the server: one stream from its keeper, for all who only watch.
  *
- * The keeper may move that stream forward over a gap when the link is slower than the program. What is missing here
+ * The program waits for moments when it runs ahead of that stream; when it had to wait for too long, the keeper moves the
+ * stream forward over a gap. What is missing here
  * then, and all that is older, each cursor that wants it reads from the keeper by a stream of its own.
  */
 
@@ -91,7 +92,8 @@ export class Mirror implements Followable {
 
 	async #run(end: Mark): Promise<void> {
 		try {
-			for await (const item of this.#link.follow({ seq: end.seq }, { flow: "live", signal: this.#left.signal })) {
+			const options = { flow: "live", isPaced: true, signal: this.#left.signal } as const;
+			for await (const item of this.#link.follow({ seq: end.seq }, options)) {
 				this.#take(item);
 			}
 			// Also where it began after the last event, which nobody sent then.

@@ -62,7 +62,12 @@ export function isRepeatable(question: KeeperQuestion): boolean {
 }
 
 /** A cursor: answered by its place, by items, and by a result when it has ended. */
-export type Follow = { readonly do: "follow"; readonly start: Start; readonly flow: "lossless" | "live" | null };
+export type Follow = {
+	readonly do: "follow";
+	readonly start: Start;
+	readonly flow: "lossless" | "live" | null;
+	readonly isPaced?: boolean;
+};
 
 /** How far an input stream is: answered by a receipt now and after each change, and by a result when there will be none. */
 export type FollowReceipts = { readonly do: "receipts"; readonly stream: string };

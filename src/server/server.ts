@@ -80,6 +80,7 @@ export async function startServer(config: Config, options: ServerOptions): Promi
 		const dropIn = options.dropIn && (await listen({ ...common, ...options.dropIn(parts) }));
 		if (dropIn) onClose(() => dropIn.close());
 		await state.announce(listener.url);
+		engine.keepers.serve();
 		const signInUrl = () => `${publicUrl(config, listener)}${signInPath(access.createSignInCode(access.admin).code)}`;
 		return {
 			url: listener.url,

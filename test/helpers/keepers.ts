@@ -51,6 +51,7 @@ export class KeeperSite {
 		});
 		this.#opened.push(keepers);
 		const adopted = await keepers.open();
+		keepers.serve();
 		for (const session of adopted) this.#ids.add(session.id);
 		return { keepers, adopted };
 	}
