@@ -33,6 +33,8 @@
 // Between two looks at the tree while something is being ended: whoever forked away from one is found by the next.
 #define FIRST_PAUSE_MS 1
 #define LONGEST_PAUSE_MS 1000
+// How long a child that a signal ended may take to become a zombie.
+#define DYING_MS 200
 // Between two tries to fork when there are too many processes.
 #define RETRY_MS 100
 
@@ -234,9 +236,15 @@ static long long milliseconds(void) {
 
 // Whether a child was ended by its timer before it could become the program.
 static bool was_too_slow(pid_t pid, long long began) {
-	siginfo_t info = {0};
 	if (milliseconds() - began < order.start_ms) return false;
-	return waitid(P_PID, (id_t)pid, &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid == pid && info.si_status == SIGALRM;
+	// Its memory, for which we waited, goes a moment before it can be reaped.
+	for (int tries = 0; tries < DYING_MS; tries++) {
+		siginfo_t info = {0};
+		if (waitid(P_PID, (id_t)pid, &info, WEXITED | WNOHANG | WNOWAIT) < 0) return false;
+		if (info.si_pid == pid) return info.si_code == CLD_KILLED && info.si_status == SIGALRM;
+		poll(NULL, 0, 1);
+	}
+	return false;
 }
 
 // The program's pid, or 0 when it could not be started, which was told then.

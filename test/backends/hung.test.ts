@@ -42,18 +42,19 @@ describe.each([
 	["folder in PATH", ["sleep", "1000"], { files: [join(folder, "sleep"), "/bin/sleep"] }],
 ] as const)("a %s that does not answer", (_, argv, options) => {
 	test("is given up after its time, holds up nobody meanwhile, and leaves nothing behind", async () => {
-		const began = performance.now();
-		const hung = startProgram(argv, { ...options, session: "hung", startMs: 1_000 }).catch(
-			({ step, code }) => `${step} ${code}`,
-		);
-		expect(performance.now() - began).toBeLessThan(500);
+		let isOver = false;
+		const hung = startProgram(argv, { ...options, session: "hung", startMs: 1_500 })
+			.catch(({ step, code }) => `${step} ${code}`)
+			.finally(() => {
+				isOver = true;
+			});
 		await eventually(() => waiting() > 0);
 		// More than there are minders that wait for orders.
 		for (let i = 0; i < 5; i++) {
 			const run = await (await Run.start(spawn, ["echo", "served"])).closed();
 			expect(run.text()).toBe("served\n");
 		}
-		expect(performance.now() - began).toBeLessThan(1_000);
+		expect(isOver).toBe(false);
 		expect(await hung).toBe("start ETIMEDOUT");
 		await eventually(() => waiting() === 0);
 	});
