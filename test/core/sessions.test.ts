@@ -130,7 +130,9 @@ describe("the sessions of a node", () => {
 		open({ maxEnded: 1 });
 		const left: number[] = [];
 		for (const createdAt of [1, 2, 3]) {
-			const session = await sessions.create(shell("sleep 1000 >/dev/null 2>&1 </dev/null & echo $!", { createdAt }));
+			const session = await sessions.create(
+				shell("trap '' HUP; sleep 1000 >/dev/null 2>&1 </dev/null & echo $!", { createdAt }),
+			);
 			left.push(Number(textOf(await itemsUntil(session, { offset: 0 }))));
 			if (createdAt === 2) await sessions.forget(session.id);
 		}

@@ -400,7 +400,8 @@ describe("what is found at start", () => {
 		process.kill(keeper.pid, "SIGKILL");
 		await eventually("the keeper's end", async () => !(await isAlive(keeper)));
 		expect(await readdir(join(site.directory, "run"))).toHaveLength(1);
-		expect(only((await site.open()).adopted).state.status).toBe("lost");
+		const again = only((await site.open()).adopted);
+		await eventually("the loss", () => again.state.status === "lost");
 		expect(await readdir(join(site.directory, "run"))).toHaveLength(0);
 	});
 });
