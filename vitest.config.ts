@@ -1,5 +1,6 @@
 /** How the tests are found and run. */
 
+import { availableParallelism } from "node:os";
 import { defineConfig, type ViteUserConfig } from "vitest/config";
 
 const config: ViteUserConfig = defineConfig({
@@ -8,6 +9,8 @@ const config: ViteUserConfig = defineConfig({
 		globals: false,
 		// Tests start real programs and kill process trees, so each file gets a process of its own.
 		pool: "forks",
+		// All of them: a test mostly waits for programs, and so leaves room for the other's.
+		maxWorkers: availableParallelism(),
 		testTimeout: 30_000,
 		hookTimeout: 30_000,
 		teardownTimeout: 10_000,

@@ -1,4 +1,4 @@
-import { readFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
@@ -7,7 +7,7 @@ import type { Item } from "../../src/core/event.ts";
 import type { Session } from "../../src/core/session.ts";
 import { openForReading } from "../../src/journal/reader.ts";
 import { KeeperLink } from "../../src/keepers/keeper-link.ts";
-import { isAlive } from "../../src/link/record.ts";
+import { isAlive, type SessionRecord } from "../../src/link/record.ts";
 import { KeeperSite } from "../helpers/keepers.ts";
 import { brief, eventually, itemsUntil, outputUntil, textOf, write } from "../helpers/reading.ts";
 import { shell, startOf } from "../helpers/starts.ts";
@@ -370,6 +370,31 @@ describe("a start that fails", () => {
 		const session = await keepers.start(raw("exec cat"));
 		const { keeper } = await site.record(session.id);
 		expect([spare, await readdir(join(site.directory, "run"))].flat()).toContain(`${keeper.epoch}.sock`);
+	});
+});
+
+describe("a start whose keeper dies in the midst of it", () => {
+	test("leaves no ghost behind: no directory, no process, no lost session for the next server", async () => {
+		const site = await KeeperSite.create();
+		const directory = join(site.directory, "sessions");
+		let killed = 0;
+		// As soon as its record is on disk, which is before its program runs, or while it does.
+		const passed = (point: string) => {
+			if (point !== "create.sent") return;
+			const look = () => {
+				const [id] = existsSync(directory) ? readdirSync(directory) : [];
+				const file = id && join(directory, id, "session.json");
+				if (!file || !existsSync(file)) return void setImmediate(look);
+				killed = (JSON.parse(readFileSync(file, "utf8")) as SessionRecord).keeper.pid;
+				process.kill(killed, "SIGKILL");
+			};
+			look();
+		};
+		const { keepers } = await site.open({ passed });
+		await expect(keepers.start(shell("sleep 1000"))).rejects.toMatchObject({ code: "internal" });
+		expect(killed).toBeGreaterThan(0);
+		expect(await readdir(directory)).toEqual([]);
+		expect((await site.open()).adopted).toEqual([]);
 	});
 });
 
