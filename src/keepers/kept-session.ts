@@ -27,7 +27,7 @@ import { type KeeperLink, LinkLost } from "./keeper-link.ts";
 import { Mirror } from "./mirror.ts";
 
 /** How often a question is asked again over a new link, before its caller hears that there is none that lasts. */
-const MAX_TRIES = 5;
+const MAX_TRIES = 10;
 /** How long a keeper may take to tell about its session, unless the caller has less time. */
 const INFO_MS = 500;
 

@@ -56,7 +56,7 @@ test("bytes go both ways exactly once over a link that is cut again and again, f
 	const proxy = await site.proxy(id, () => ({
 		fault: random(8) === 0 ? "dribble" : "cut",
 		direction: random(2) === 0 ? "up" : "down",
-		afterBytes: 100 + random(200_000),
+		afterBytes: 100 + random(1_000_000),
 	}));
 	const [session] = (await site.open()).adopted as [Session];
 	const readers = [
