@@ -10,9 +10,9 @@ import { eventually, outputUntil } from "../helpers/reading.ts";
 import { shell } from "../helpers/starts.ts";
 
 const READY = "ready";
-const TOTAL_BYTES = 3_000_000;
-/** Fewer would prove little; there are some thirty for so many bytes. */
-const LEAST_CUTS = 10;
+const TOTAL_BYTES = 6_000_000;
+/** Fewer would prove little; there are some twenty for so many bytes. */
+const LEAST_CUTS = 5;
 
 const raw = (script: string) => shell(`stty raw -echo; ${script}`);
 
