@@ -1,7 +1,9 @@
 /** The HTTP server: where it listens, how long it waits for a request, and the fronts behind its door. */
 
 import { setMaxListeners } from "node:events";
-import type { AddressInfo } from "node:net";
+import { createServer, type RequestListener, type Server } from "node:http";
+import { createServer as createTlsServer } from "node:https";
+import type { AddressInfo, Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify, type RouteOptions } from "fastify";
 import type { Authorize } from "../core/access.ts";
@@ -10,6 +12,7 @@ import { answerErrors, errorMessage } from "../fronts/errors.ts";
 import { type Front, type Hosting, type Policy, policies } from "../fronts/front.ts";
 import { type ErrorMessage, limits } from "../protocol/messages.ts";
 import { admit, checkHost, checkOrigin, isUpgrade, type NoteFailure } from "./door.ts";
+import { Turns } from "./turns.ts";
 import { routeUpgrades } from "./upgrades.ts";
 
 export type ListenOptions = {
@@ -34,6 +37,8 @@ export type ListenOptions = {
 	readonly noteFailure?: NoteFailure;
 	readonly maxAttachments?: number;
 	readonly maxConnections?: number;
+	/** Instead of the usual one, for tests that do not want to wait. */
+	readonly sendTimeoutMs?: number;
 	/** Hears of every route there is, when it is added. */
 	readonly onRoute?: (route: Route) => void;
 	readonly report: Hosting["report"];
@@ -60,6 +65,10 @@ export type Listener = {
 /** A client that does not send its request in this time is not one. */
 const HEADERS_TIMEOUT_MS = 10_000;
 const REQUEST_TIMEOUT_MS = 30_000;
+/** How long a client may take nothing of an answer that is there for it. */
+const SEND_TIMEOUT_MS = 30_000;
+/** How long a connection is kept on which nothing is asked. */
+const KEEP_ALIVE_MS = 72_000;
 /** How often Node looks for such clients; by its default the 10 s would be up to 40. */
 const CHECK_MS = 2_000;
 /** How long an answer may still take once the server closes. */
@@ -123,13 +132,10 @@ export async function listen(options: ListenOptions): Promise<Listener> {
 }
 
 function assemble(options: ListenOptions, hosting: Hosting): FastifyInstance {
-	const timeouts = { headersTimeout: HEADERS_TIMEOUT_MS, connectionsCheckingInterval: CHECK_MS };
+	const turns = new Turns();
 	const app = fastify({
 		bodyLimit: limits.bodyBytes,
-		requestTimeout: REQUEST_TIMEOUT_MS,
-		...(options.tls
-			? { https: { ...timeouts, ...options.tls, handshakeTimeout: HEADERS_TIMEOUT_MS } }
-			: { http: timeouts }),
+		serverFactory: (handle) => createHttpServer(options, turns, handle),
 		forceCloseConnections: "idle",
 		exposeHeadRoutes: false,
 		logger: false,
@@ -157,9 +163,29 @@ function assemble(options: ListenOptions, hosting: Hosting): FastifyInstance {
 		checkHost(request, hosts);
 		checkOrigin(request, origins);
 	});
-	routeUpgrades(app, hosting.closing);
+	routeUpgrades(app, turns, hosting.closing);
 	for (const front of options.fronts) app.register(async (scope) => host(front, scope, options, hosting));
 	return app;
+}
+
+function createHttpServer(options: ListenOptions, turns: Turns, handle: RequestListener): Server {
+	const { tls, sendTimeoutMs = SEND_TIMEOUT_MS } = options;
+	const timeouts = {
+		headersTimeout: HEADERS_TIMEOUT_MS,
+		requestTimeout: REQUEST_TIMEOUT_MS,
+		keepAliveTimeout: KEEP_ALIVE_MS,
+		connectionsCheckingInterval: CHECK_MS,
+	};
+	const inTurn: RequestListener = (request, response) =>
+		turns.take(request.socket, response, () => handle(request, response));
+	const server = tls
+		? createTlsServer({ ...timeouts, ...tls, handshakeTimeout: HEADERS_TIMEOUT_MS }, inTurn)
+		: createServer(timeouts, inTurn);
+	// Nothing has gone either way for so long: that is right only while there is nothing to say yet.
+	server.setTimeout(sendTimeoutMs, (socket: Socket) => {
+		if (!turns.isUnderWay(socket) || socket.writableLength > 0) socket.destroy();
+	});
+	return server;
 }
 
 function answerUnknown(request: FastifyRequest, reply: FastifyReply): FastifyReply {

@@ -4,11 +4,12 @@ import { type IncomingMessage, ServerResponse } from "node:http";
 import type { Duplex } from "node:stream";
 import type { FastifyInstance } from "fastify";
 import { endSoon, offerUpgrade } from "../fronts/upgrade.ts";
+import type { Turns } from "./turns.ts";
 
 /** How long an upgrade may take, and a refused one linger: Node itself watches over neither. */
 const UPGRADE_MS = 5_000;
 
-export function routeUpgrades(app: FastifyInstance, closing: AbortSignal): void {
+export function routeUpgrades(app: FastifyInstance, turns: Turns, closing: AbortSignal): void {
 	const pending = new Map<Duplex, NodeJS.Timeout>();
 	const settle = (socket: Duplex) => {
 		clearTimeout(pending.get(socket));
@@ -17,11 +18,6 @@ export function routeUpgrades(app: FastifyInstance, closing: AbortSignal): void 
 	const destroy = (socket: Duplex) => void socket.destroy();
 
 	app.server.on("upgrade", (request: IncomingMessage, socket: Duplex, head: Buffer) => {
-		pending.set(
-			socket,
-			setTimeout(() => destroy(socket), UPGRADE_MS),
-		);
-		socket.once("close", () => settle(socket));
 		// Node takes its own listener away before it calls us, and an error that nobody hears would end the server.
 		const onError = () => destroy(socket);
 		socket.on("error", onError);
@@ -31,8 +27,15 @@ export function routeUpgrades(app: FastifyInstance, closing: AbortSignal): void 
 		};
 		offerUpgrade(request, { socket, head, taken });
 		const response = new ServerResponse(request);
-		response.assignSocket(request.socket);
-		app.routing(request, response);
+		turns.take(socket, response, () => {
+			pending.set(
+				socket,
+				setTimeout(() => destroy(socket), UPGRADE_MS),
+			);
+			socket.once("close", () => settle(socket));
+			response.assignSocket(request.socket);
+			app.routing(request, response);
+		});
 	});
 	// A refused upgrade is a connection that nobody listens to and no time limit ends.
 	app.addHook("onResponse", async ({ raw }) => {

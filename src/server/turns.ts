@@ -1,0 +1,39 @@
+/** One request at a time on each connection, so that no client has answers made that it does not read. */
+
+import type { ServerResponse } from "node:http";
+import type { Duplex } from "node:stream";
+
+/** What a client may ask before it has its first answer. Browsers and libraries ask for one thing at a time. */
+const MAX_WAITING = 16;
+
+type Turn = { readonly response: ServerResponse; readonly begin: () => void };
+
+export class Turns {
+	/** Those who wait behind the request that is under way. */
+	readonly #waiting = new WeakMap<Duplex, Turn[]>();
+
+	/** Whether a request on this connection is not answered to its last byte. */
+	isUnderWay(connection: Duplex): boolean {
+		return this.#waiting.has(connection);
+	}
+
+	/** Begins at once, or when the kernel has all answers to what was asked before on the same connection. */
+	take(connection: Duplex, response: ServerResponse, begin: () => void): void {
+		const waiting = this.#waiting.get(connection);
+		if (!waiting) {
+			this.#waiting.set(connection, []);
+			this.#run(connection, { response, begin });
+		} else if (waiting.length < MAX_WAITING) waiting.push({ response, begin });
+		else connection.destroy();
+	}
+
+	#run(connection: Duplex, { response, begin }: Turn): void {
+		// Comes when the answer is sent, and when the connection is gone.
+		response.once("close", () => {
+			const next = connection.destroyed ? undefined : this.#waiting.get(connection)?.shift();
+			if (next) this.#run(connection, next);
+			else this.#waiting.delete(connection);
+		});
+		begin();
+	}
+}

@@ -1,0 +1,119 @@
+import { once } from "node:events";
+import { connect, type Socket } from "node:net";
+import { setTimeout } from "node:timers/promises";
+import { expect, it, onTestFinished } from "vitest";
+import { anybody } from "../../src/access/fixed.ts";
+import type { Front } from "../../src/fronts/front.ts";
+import { type ListenOptions, listen } from "../../src/server/listen.ts";
+
+/** More than the kernel takes for a client that does not read. */
+const LARGE = "x".repeat(8 * 1024 * 1024);
+
+/** Answers of several kinds; tells which were begun, and which are over. */
+function createFront() {
+	const begun: string[] = [];
+	const over: string[] = [];
+	const front: Front = {
+		name: "numbers",
+		credential: () => undefined,
+		register(app) {
+			app.get<{ Params: { n: string } }>("/small/:n", { config: { policy: "public" } }, async ({ params }) => {
+				begun.push(params.n);
+				return params.n;
+			});
+			app.get<{ Params: { n: string } }>("/large/:n", { config: { policy: "public" } }, async ({ params }, reply) => {
+				begun.push(params.n);
+				reply.raw.once("close", () => over.push(params.n));
+				return LARGE;
+			});
+			app.get("/slow/:n", { config: { policy: "public" } }, () => setTimeout(200, "at last"));
+			app.get("/socket", { config: { policy: "public", isSocket: true } }, async () => "no socket today");
+		},
+	};
+	return { front, begun, over };
+}
+
+async function serve(
+	options: Partial<ListenOptions> = {},
+): Promise<{ begun: string[]; over: string[]; client: Socket }> {
+	const { front, begun, over } = createFront();
+	const listener = await listen({
+		host: "127.0.0.1",
+		port: 0,
+		fronts: [front],
+		authorize: anybody,
+		report: (problem) => expect.unreachable(String(problem)),
+		...options,
+	});
+	onTestFinished(() => listener.close());
+	const client = connect(listener.port, "127.0.0.1");
+	client.on("error", () => {});
+	onTestFinished(() => void client.destroy());
+	await once(client, "connect");
+	return { begun, over, client };
+}
+
+const get = (path: string, more = "") => `GET ${path} HTTP/1.1\r\nhost: localhost\r\n${more}\r\n`;
+const upgrade =
+	"connection: upgrade\r\nupgrade: websocket\r\nsec-websocket-version: 13\r\nsec-websocket-key: AAAAAAAAAAAAAAAAAAAAAA==\r\n";
+
+/** Reads until the text is there. */
+async function until(client: Socket, text: string): Promise<string> {
+	let read = "";
+	for await (const chunk of client) {
+		read += String(chunk);
+		if (read.includes(text)) return read;
+	}
+	throw new Error(`the connection ended without ${text}`);
+}
+
+it("requests that come without waiting are answered one after the other", async () => {
+	const { client, begun } = await serve();
+	client.write(["1", "2", "3"].map((n) => get(`/small/${n}`)).join("") + get("/nowhere"));
+	await until(client, "there is no GET /nowhere");
+	expect(begun).toEqual(["1", "2", "3"]);
+});
+
+it("no answer is made while the one before it is not read", async () => {
+	const { client, begun } = await serve();
+	client.pause();
+	client.write(["1", "2", "3"].map((n) => get(`/large/${n}`)).join(""));
+	// What a second connection is told comes after all that the first could bring about.
+	await expect.poll(() => begun).toEqual(["1"]);
+	const { client: other } = await serve();
+	other.write(get("/small/other"));
+	await until(other, "other");
+	expect(begun).toEqual(["1"]);
+	client.resume();
+	await expect.poll(() => begun, { timeout: 10_000 }).toEqual(["1", "2", "3"]);
+});
+
+it("a client that asks for much without waiting for any answer is cut off", async () => {
+	const { client, begun } = await serve();
+	client.write(get("/large/1") + get("/large/2").repeat(1000));
+	client.pause();
+	await once(client.resume(), "close");
+	expect(begun).toEqual(["1"]);
+});
+
+it("an upgrade waits for the answer before it, like any request", async () => {
+	const { client } = await serve();
+	client.write(get("/small/first") + get("/socket", upgrade));
+	const read = await until(client, "no socket today");
+	expect(read).toContain("first");
+});
+
+it("a client that takes nothing of its answer for long is cut off", async () => {
+	const { client, over } = await serve({ sendTimeoutMs: 200 });
+	client.pause();
+	client.write(get("/large/1"));
+	await expect.poll(() => over, { timeout: 5_000 }).toEqual(["1"]);
+	await once(client.resume(), "close");
+	expect(client.bytesRead).toBeLessThan(LARGE.length);
+});
+
+it("a client that waits for its answer is not cut off", async () => {
+	const { client } = await serve({ sendTimeoutMs: 50 });
+	client.write(get("/slow/1"));
+	await until(client, "at last");
+});
