@@ -60,6 +60,7 @@ export function createAcceptor({ maxPayload, subprotocol }: AcceptorOptions): Ac
 		perMessageDeflate: false,
 		maxPayload,
 		maxFragments: MAX_FRAGMENTS,
+		autoPong: false,
 		// `ws` would repeat the first that is offered, which may be a ticket.
 		handleProtocols: (offered) => (subprotocol !== undefined && offered.has(subprotocol) ? subprotocol : false),
 	};
@@ -76,7 +77,30 @@ export function createAcceptor({ maxPayload, subprotocol }: AcceptorOptions): Ac
 		});
 		// A broken connection is the client's business; `close` follows and says all there is to say.
 		accepted?.on("error", () => {});
-		if (accepted) offer.taken();
+		if (accepted) {
+			answerPings(accepted);
+			offer.taken();
+		}
 		return accepted;
 	};
+}
+
+/** A pong answers all pings before it (RFC 6455 §5.5.3): who does not read has one on its way, and one that waits. */
+function answerPings(socket: WebSocket): void {
+	let isSending = false;
+	let latest: Buffer | undefined;
+	const answer = (data: Buffer) => {
+		isSending = true;
+		socket.pong(data, false, () => {
+			isSending = false;
+			const next = latest;
+			latest = undefined;
+			if (next && socket.readyState === socket.OPEN) answer(next);
+		});
+	};
+	socket.on("ping", (data: Buffer) => {
+		// A copy: what comes is a piece of all that was read at one time.
+		if (isSending) latest = Buffer.from(data);
+		else if (socket.readyState === socket.OPEN) answer(data);
+	});
 }

@@ -112,7 +112,8 @@ export class Connection implements Attachment, Receiver {
 			case "request":
 				return this.#answer(message);
 			case "malformed":
-				this.#wire.send(malformedAnswer(this.#options.source, message.fault));
+				await this.#room();
+				this.#wire.send(malformedAnswer(this.#options.source, message.fault), () => this.#drained.happen());
 				return;
 			case "notification":
 				if (message.method !== "initialized" || !this.#session) this.#wire.close();
@@ -124,14 +125,18 @@ export class Connection implements Attachment, Receiver {
 	}
 
 	async #answer(request: Request): Promise<void> {
-		// Who does not read its answers is asked nothing more.
-		while (this.#wire.bufferedBytes > this.#options.limits.bufferedAnswerBytes && !this.#wire.ended.aborted)
-			await this.#drained.next(this.#wire.ended);
+		await this.#room();
 		const text = await this.#perform(request).then(
 			(value) => this.#fitting(request.id, result(request.id, value)),
 			(thrown: unknown) => this.#refusal(request.id, thrown),
 		);
 		if (!this.#wire.ended.aborted) this.#wire.send(text, () => this.#drained.happen());
+	}
+
+	/** Resolves when more answers may be sent, or the connection is over: who does not read them gets no more. */
+	async #room(): Promise<void> {
+		while (this.#wire.bufferedBytes > this.#options.limits.bufferedAnswerBytes && !this.#wire.ended.aborted)
+			await this.#drained.next(this.#wire.ended);
 	}
 
 	/** Unknown method, parameters, handshake, operation: whatever is wrong first in this order is the answer. */

@@ -1,8 +1,10 @@
 import { once } from "node:events";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
+import { PassThrough } from "node:stream";
 import { describe, expect, it } from "vitest";
 import type { WebSocket } from "ws";
+import { serveExecOnStdio } from "../../../src/server/exec-server.ts";
 import { eventually } from "../../helpers/reading.ts";
 import { standsStill } from "../../helpers/standstill.ts";
 import { temporaryDirectory } from "../../helpers/temporary.ts";
@@ -90,5 +92,26 @@ describe("a client that does not read (contract §4.2)", () => {
 			const log = await other.start(`q${i}`, ["echo", "hi"]);
 			expect((await log.closed()).text()).toBe("hi\n");
 		}
+	});
+
+	it("gets no more answers to messages that can't be read, until it reads those that are there", async () => {
+		const input = new PassThrough();
+		const output = new PassThrough();
+		const limits = { bufferedAnswerBytes: 4096 };
+		const options = { concurrency: 1, limits, report: (problem: unknown) => expect.unreachable(String(problem)) };
+		const served = serveExecOnStdio({ input, output }, options, new AbortController().signal);
+		const messages = 10_000;
+		input.write("{\n".repeat(messages));
+		await once(output, "readable");
+		// All of them have come by then: they were one chunk.
+		await new Promise((resolve) => setImmediate(resolve));
+		expect(output.writableLength + output.readableLength).toBeLessThan(64 * 1024);
+		let answers = 0;
+		for await (const chunk of output) {
+			answers += String(chunk).split("\n").length - 1;
+			if (answers === messages) break;
+		}
+		input.end();
+		await served;
 	});
 });

@@ -20,8 +20,8 @@ export type SocketLimits = { readonly [K in keyof typeof socketLimits]: number }
 
 export const defaultSocketLimits: SocketLimits = {
 	...socketLimits,
-	fuseBytes: 1024 * 1024,
-	cutBytes: 8 * 1024 * 1024,
+	fuseBytes: 512 * 1024,
+	cutBytes: 1024 * 1024,
 	ackMs: 30_000,
 	lastAckMs: 5_000,
 	closeMs: 2_000,

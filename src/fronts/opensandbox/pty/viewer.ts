@@ -55,10 +55,10 @@ function answer(wire: Wire): void {
 	wire.onMessage((data, isBinary) => {
 		const frame = decodeFrame(data, isBinary);
 		if (frame.type === "nothing") return;
-		if (frame.type === "ping") void wire.say({ type: "pong" });
-		else if (frame.type === "unknown") void wire.say(frame.answer);
+		if (frame.type === "ping") wire.answer({ type: "pong" });
+		else if (frame.type === "unknown") wire.answer(frame.answer);
 		else {
-			void wire.say(readOnly);
+			wire.answer(readOnly);
 			if (++attempts >= MAX_ATTEMPTS) wire.close(closeCodes.refused, "a viewer may only read");
 		}
 	});

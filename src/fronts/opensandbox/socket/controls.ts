@@ -76,10 +76,10 @@ export class Controls {
 				break;
 			case "ping":
 				// Not in line behind input that a program does not read.
-				void this.#wire.say({ type: "pong" });
+				this.#wire.answer({ type: "pong" });
 				break;
 			case "unknown":
-				void this.#wire.say(frame.answer);
+				this.#wire.answer(frame.answer);
 				break;
 			case "nothing":
 		}

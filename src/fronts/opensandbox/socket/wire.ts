@@ -24,8 +24,8 @@ export const closeCodes = {
 /** How long the closing handshake may take, and that of a holder who is in somebody's way. */
 const CLOSING_MS = 1_000;
 const EVICTION_MS = 200;
-/** A client that asks for answers and does not read them is given up at this many unsent bytes. */
-const MAX_UNSENT_BYTES = 8 * 1024 * 1024;
+/** A client that asks for answers and does not read them is given up at this many unsent bytes of those. */
+const MAX_ANSWER_BYTES = 256 * 1024;
 
 type WireTimes = Pick<Times, "pingMs" | "deadMs" | "writeMs">;
 
@@ -34,6 +34,8 @@ export class Wire {
 	readonly #writeMs: number;
 	readonly #ended = new AbortController();
 	readonly #hangUp: () => void;
+	/** Of answers that the kernel has not taken. */
+	#answerBytes = 0;
 
 	constructor(socket: WebSocket, request: FastifyRequest, options: { times: WireTimes; closing: AbortSignal }) {
 		this.#socket = socket;
@@ -79,7 +81,6 @@ export class Wire {
 	/** Resolves when the kernel has taken the message, or the connection is over. One that stays behind too long ends it. */
 	send(message: Uint8Array | string): Promise<void> {
 		if (this.ended.aborted) return Promise.resolve();
-		if (this.#socket.bufferedAmount > MAX_UNSENT_BYTES) this.drop();
 		return new Promise((resolve) => {
 			const timer = setTimeout(() => this.drop(), this.#writeMs);
 			this.#socket.send(message, () => {
@@ -91,6 +92,16 @@ export class Wire {
 
 	say(message: ServerMessage): Promise<void> {
 		return this.send(`${JSON.stringify(message)}\n`);
+	}
+
+	/** Says something that nobody waits for, however much the client makes us say. */
+	answer(message: ServerMessage): void {
+		const text = `${JSON.stringify(message)}\n`;
+		this.#answerBytes += text.length;
+		if (this.#answerBytes > MAX_ANSWER_BYTES) this.drop();
+		void this.send(text).then(() => {
+			this.#answerBytes -= text.length;
+		});
 	}
 
 	close(code: number, reason: string): void {
