@@ -11,6 +11,7 @@ import { SessionError } from "../core/errors.ts";
 import { answerErrors, errorMessage } from "../fronts/errors.ts";
 import { type Front, type Hosting, type Policy, policies } from "../fronts/front.ts";
 import { type ErrorMessage, limits } from "../protocol/messages.ts";
+import { Connections } from "./connections.ts";
 import { admit, checkHost, checkOrigin, isUpgrade, type NoteFailure } from "./door.ts";
 import { Turns } from "./turns.ts";
 import { routeUpgrades } from "./upgrades.ts";
@@ -56,7 +57,7 @@ export type Listener = {
 	/** Where to reach us, without a slash at the end. */
 	readonly url: string;
 	readonly port: number;
-	/** Serves a connection that came from elsewhere than our port. It is trusted as it is: no TLS is spoken on it. */
+	/** Serves a connection that came from elsewhere than our port. It is trusted as it is: no TLS is spoken on it, and it takes no place of those at the port. */
 	accept(connection: Duplex): void;
 	/** Answers who waits, closes every connection and resolves when none is left. Idempotent. */
 	close(): Promise<void>;
@@ -88,17 +89,22 @@ export async function listen(options: ListenOptions): Promise<Listener> {
 	const closing = new AbortController();
 	// Every request that waits listens to it, so that many are no sign of a leak.
 	setMaxListeners(0, closing.signal);
-	const { report, maxAttachments = DEFAULT_MAX_ATTACHMENTS } = options;
-	const app = assemble(options, { closing: closing.signal, report, maxAttachments });
-	const { maxConnections = DEFAULT_MAX_CONNECTIONS } = options;
-	app.server.maxConnections = maxConnections;
+	const { report, maxAttachments = DEFAULT_MAX_ATTACHMENTS, maxConnections = DEFAULT_MAX_CONNECTIONS } = options;
+	const turns = new Turns();
+	const connections = new Connections(maxConnections, (connection) => !turns.isUnderWay(connection));
+	const app = assemble(options, { closing: closing.signal, report, maxAttachments }, { turns, connections });
 	// Node forgets the connections that were upgraded, but waits for them all the same when it closes.
-	const connections = new Set<Duplex>();
+	const open = new Set<Duplex>();
 	const know = (connection: Duplex) => {
-		connections.add(connection);
-		connection.once("close", () => connections.delete(connection));
+		open.add(connection);
+		connection.once("close", () => open.delete(connection));
 	};
-	app.server.on("connection", know);
+	app.server.on("connection", (connection: Socket) => {
+		// From elsewhere: who made it decides how many there are.
+		if (open.has(connection)) return;
+		know(connection);
+		connections.add(connection);
+	});
 	await app.listen({ host: options.host, port: options.port });
 	const { port } = app.server.address() as AddressInfo;
 	let closed: Promise<void> | undefined;
@@ -106,24 +112,23 @@ export async function listen(options: ListenOptions): Promise<Listener> {
 		url: `${options.tls ? "https" : "http"}://${inUrl(options.host)}:${port}`,
 		port,
 		accept(connection) {
-			// Node counts only those that it accepted itself.
-			if (closing.signal.aborted || connections.size >= maxConnections) {
+			if (closing.signal.aborted) {
 				connection.destroy();
 				return;
 			}
+			know(connection);
 			// What has no TLS is to a server with TLS like a connection whose handshake is over.
-			if (options.tls) know(connection);
 			app.server.emit(options.tls ? "secureConnection" : "connection", connection);
 		},
 		close() {
 			closed ??= (async () => {
 				closing.abort();
 				const timer = setTimeout(() => {
-					for (const connection of connections) connection.destroy();
+					for (const socket of open) socket.destroy();
 				}, CLOSING_MS);
 				await app.close();
 				// Node waits only for those that it accepted itself.
-				await Promise.all([...connections].map((connection) => new Promise((done) => connection.once("close", done))));
+				await Promise.all([...open].map((connection) => new Promise((done) => connection.once("close", done))));
 				clearTimeout(timer);
 			})();
 			return closed;
@@ -131,8 +136,10 @@ export async function listen(options: ListenOptions): Promise<Listener> {
 	};
 }
 
-function assemble(options: ListenOptions, hosting: Hosting): FastifyInstance {
-	const turns = new Turns();
+type Traffic = { readonly turns: Turns; readonly connections: Connections };
+
+function assemble(options: ListenOptions, hosting: Hosting, traffic: Traffic): FastifyInstance {
+	const { turns } = traffic;
 	const app = fastify({
 		bodyLimit: limits.bodyBytes,
 		serverFactory: (handle) => createHttpServer(options, turns, handle),
@@ -164,7 +171,7 @@ function assemble(options: ListenOptions, hosting: Hosting): FastifyInstance {
 		checkOrigin(request, origins);
 	});
 	routeUpgrades(app, turns, hosting.closing);
-	for (const front of options.fronts) app.register(async (scope) => host(front, scope, options, hosting));
+	for (const front of options.fronts) app.register(async (scope) => host(front, scope, options, hosting, traffic));
 	return app;
 }
 
@@ -194,13 +201,22 @@ function answerUnknown(request: FastifyRequest, reply: FastifyReply): FastifyRep
 }
 
 /** Gives a front its own scope, in which no route exists without a policy and none is reached without it. */
-function host(front: Front, scope: FastifyInstance, options: ListenOptions, hosting: Hosting): void {
+function host(
+	front: Front,
+	scope: FastifyInstance,
+	options: ListenOptions,
+	hosting: Hosting,
+	{ connections }: Traffic,
+): void {
 	const { authorize, noteFailure, onRoute } = options;
 	scope.addHook("onRoute", (route) => {
 		for (const checked of routesOf(front, route)) onRoute?.(checked);
 	});
 	// An upgrade is a request until it is answered: it passes here like any other.
-	scope.addHook("onRequest", async (request, reply) => admit(request, reply, { front, authorize, noteFailure }));
+	scope.addHook("onRequest", async (request, reply) => {
+		await admit(request, reply, { front, authorize, noteFailure });
+		if (request.principal) connections.recognise(request.raw.socket, request.principal);
+	});
 	front.register(scope, hosting);
 }
 

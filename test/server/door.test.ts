@@ -213,17 +213,6 @@ describe("limits", () => {
 		checkAttachments(1, hosting);
 		expect(() => checkAttachments(2, hosting)).toThrow(expect.objectContaining({ code: "limit_exceeded" }));
 	});
-
-	it("connections beyond the limit are not answered", async () => {
-		const { url } = await serve({ maxConnections: 1 });
-		const { port } = new URL(url);
-		const first = createConnection(Number(port), "127.0.0.1");
-		await once(first, "connect");
-		const second = createConnection(Number(port), "127.0.0.1");
-		second.on("error", () => {});
-		await once(second, "close");
-		first.destroy();
-	});
 });
 
 it("every answer keeps browsers from guessing types, framing and leaking the address", async () => {

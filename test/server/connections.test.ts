@@ -1,0 +1,114 @@
+import { once } from "node:events";
+import { readFileSync } from "node:fs";
+import { Agent, request as httpRequest } from "node:http";
+import { Agent as TlsAgent, request as tlsRequest } from "node:https";
+import { connect, type Socket } from "node:net";
+import { fileURLToPath } from "node:url";
+import { expect, it, onTestFinished } from "vitest";
+import type { Front } from "../../src/fronts/front.ts";
+import { bearer } from "../../src/fronts/front.ts";
+import { type Listener, type ListenOptions, listen } from "../../src/server/listen.ts";
+import { principalWith } from "../fronts/native/test-server.ts";
+
+const fixture = (name: string) => readFileSync(fileURLToPath(new URL(`../fixtures/${name}`, import.meta.url)), "utf8");
+const tls = { cert: fixture("tls-cert.pem"), key: fixture("tls-key.pem") };
+
+/** Says who is calling, or waits for ever. */
+const front: Front = {
+	name: "small",
+	credential: bearer,
+	register(app) {
+		app.get("/me", { config: { policy: "read" } }, async ({ principal }) => principal?.name);
+		app.get("/wait", { config: { policy: "read" } }, () => new Promise(() => {}));
+	},
+};
+
+async function serve(options: Partial<ListenOptions> = {}): Promise<Listener> {
+	const listener = await listen({
+		host: "127.0.0.1",
+		port: 0,
+		fronts: [front],
+		// Everybody is who they say they are.
+		authorize: async ({ credential = "nobody" }) => principalWith(["read"], { id: credential, name: credential }),
+		maxConnections: 16,
+		report: (problem) => expect.unreachable(String(problem)),
+		...options,
+	});
+	onTestFinished(() => listener.close());
+	return listener;
+}
+
+/** Strangers, each once the one before is connected. */
+async function strangers({ port }: Listener, count: number): Promise<Socket[]> {
+	const sockets: Socket[] = [];
+	for (let index = 0; index < count; index++) {
+		const socket = connect(port, "127.0.0.1");
+		socket.on("error", () => {});
+		onTestFinished(() => void socket.destroy());
+		await once(socket, "connect");
+		sockets.push(socket);
+	}
+	return sockets;
+}
+
+/** A client with one connection, which it keeps. */
+function client(listener: Listener, name: string): { ask(path?: string): Promise<number> } {
+	const isTls = listener.url.startsWith("https");
+	const agent = isTls
+		? new TlsAgent({ keepAlive: true, maxSockets: 1, rejectUnauthorized: false })
+		: new Agent({ keepAlive: true, maxSockets: 1 });
+	onTestFinished(() => agent.destroy());
+	const ask = (path = "/me") =>
+		new Promise<number>((resolve, reject) => {
+			const options = { agent, headers: { authorization: `Bearer ${name}` } };
+			(isTls ? tlsRequest : httpRequest)(`${listener.url}${path}`, options, (response) => {
+				response.resume();
+				response.once("end", () => resolve(response.statusCode ?? 0));
+			})
+				.on("error", reject)
+				.end();
+		});
+	return { ask };
+}
+
+const isOpen = (socket: Socket) => !socket.destroyed && !socket.readableEnded;
+
+it.each([
+	["", {}],
+	[" over TLS", { tls }],
+])("strangers who hold all that they may keep nobody out%s, and the oldest give way", async (_, options) => {
+	const listener = await serve(options);
+	const first = client(listener, "first");
+	expect(await first.ask()).toBe(200);
+	const idle = await strangers(listener, 20);
+	for (const socket of idle) socket.resume();
+	expect(await client(listener, "second").ask()).toBe(200);
+	await expect.poll(() => idle.filter(isOpen).length).toBe(3);
+	expect(idle.slice(-3).every(isOpen)).toBe(true);
+	// What was let in before is not theirs to take.
+	expect(await first.ask()).toBe(200);
+});
+
+it("who has more connections than anybody gives way to others, and those that wait for nothing go first", async () => {
+	const listener = await serve();
+	const many = Array.from({ length: 12 }, () => client(listener, "many"));
+	for (const one of many) expect(await one.ask()).toBe(200);
+	const waiting = many[0]?.ask("/wait");
+	let isOver = false;
+	waiting?.catch(() => {
+		isOver = true;
+	});
+	for (let index = 0; index < 5; index++) expect(await client(listener, "few").ask()).toBe(200);
+	expect(isOver).toBe(false);
+});
+
+it("who has more connections than anybody, and uses them all, gets no further one", async () => {
+	const listener = await serve();
+	for (let index = 0; index < 12; index++) {
+		client(listener, "many")
+			.ask("/wait")
+			.catch(() => {});
+	}
+	await expect.poll(() => client(listener, "many").ask()).toBe(429);
+	expect(await client(listener, "few").ask()).toBe(200);
+});
