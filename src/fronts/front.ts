@@ -1,11 +1,13 @@
 /** What a front is: the translation between one wire protocol and the core. */
 
-import type { FastifyInstance, FastifyRequest } from "fastify";
+import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import type { Place, Principal, Right } from "../core/access.ts";
 import { SessionError } from "../core/errors.ts";
 import type { Size } from "../core/event.ts";
 import type { FollowOptions, Retention, Session, SessionStart } from "../core/session.ts";
 import { ticketPrefix } from "../protocol/socket.ts";
+import type { ByteBudget } from "./byte-budget.ts";
+import type { Readers, ReadPlace } from "./readers.ts";
 
 /**
  * What a route asks of its caller: nothing, to be the operator, or a right. Every route declares one; the
@@ -70,12 +72,16 @@ export function checkCreation(waitMs: number): void {
 	throw new SessionError("limit_exceeded", `too much was made in a short time; the next may come in ${waitMs} ms`);
 }
 
-/** Refuses one attachment more than a session may have. */
-export function checkAttachments(attachments: number, { maxAttachments }: Hosting): void {
-	if (attachments < maxAttachments) return;
-	throw new SessionError("limit_exceeded", `this session has ${attachments} attachments, which is all it may have`, {
-		hint: "close one of them, or ask the operator for a higher --max-attachments",
-	});
+/** A place among those who follow a session; the returned function gives it back. */
+export function takeReader({ principal }: FastifyRequest, place: ReadPlace, { readers }: Hosting): () => void {
+	if (!principal) throw new SessionError("unauthenticated", "a token is required");
+	return readers.take(principal, place);
+}
+
+/** Acts once nothing more is sent of an answer: all of it is, or its client has gone. */
+export function whenOver({ raw }: FastifyReply, act: () => void): void {
+	if (raw.destroyed) act();
+	else raw.once("close", act);
 }
 
 /** What the server hosting a front gives to it. */
@@ -84,8 +90,10 @@ export type Hosting = {
 	readonly closing: AbortSignal;
 	/** For what went wrong on our side; its text is never sent. */
 	readonly report: (problem: unknown, where: string) => void;
-	/** How many may follow one session at a time (`checkAttachments`). */
-	readonly maxAttachments: number;
+	/** Whoever follows a session has a place there. */
+	readonly readers: Readers;
+	/** What answers hold of sessions' output until they are sent. */
+	readonly answers: ByteBudget;
 };
 
 export interface Front {

@@ -11,6 +11,7 @@ import { SessionError } from "../core/errors.ts";
 import { answerErrors, errorMessage } from "../fronts/errors.ts";
 import { type Front, type Hosting, type Policy, policies } from "../fronts/front.ts";
 import { type ErrorMessage, limits } from "../protocol/messages.ts";
+import { type Budgets, createBudgets } from "./budgets.ts";
 import { Connections } from "./connections.ts";
 import { admit, checkHost, checkOrigin, isUpgrade, type NoteFailure } from "./door.ts";
 import { Turns } from "./turns.ts";
@@ -36,7 +37,8 @@ export type ListenOptions = {
 	readonly behindProxy?: boolean;
 	/** Slows down who shows one wrong credential after the other; nobody, if left out. */
 	readonly noteFailure?: NoteFailure;
-	readonly maxAttachments?: number;
+	/** What callers may have of sessions at a time; the usual, if left out, and for this port alone. */
+	readonly budgets?: Budgets;
 	readonly maxConnections?: number;
 	/** Instead of the usual one, for tests that do not want to wait. */
 	readonly sendTimeoutMs?: number;
@@ -74,7 +76,6 @@ const KEEP_ALIVE_MS = 72_000;
 const CHECK_MS = 2_000;
 /** How long an answer may still take once the server closes. */
 const CLOSING_MS = 2_000;
-export const DEFAULT_MAX_ATTACHMENTS = 100;
 export const DEFAULT_MAX_CONNECTIONS = 4096;
 
 /** For everything that is answered; a page that needs more says so itself. */
@@ -89,10 +90,10 @@ export async function listen(options: ListenOptions): Promise<Listener> {
 	const closing = new AbortController();
 	// Every request that waits listens to it, so that many are no sign of a leak.
 	setMaxListeners(0, closing.signal);
-	const { report, maxAttachments = DEFAULT_MAX_ATTACHMENTS, maxConnections = DEFAULT_MAX_CONNECTIONS } = options;
+	const { report, maxConnections = DEFAULT_MAX_CONNECTIONS, budgets = createBudgets() } = options;
 	const turns = new Turns();
 	const connections = new Connections(maxConnections, (connection) => !turns.isUnderWay(connection));
-	const app = assemble(options, { closing: closing.signal, report, maxAttachments }, { turns, connections });
+	const app = assemble(options, { closing: closing.signal, report, ...budgets }, { turns, connections });
 	// Node forgets the connections that were upgraded, but waits for them all the same when it closes.
 	const open = new Set<Duplex>();
 	const know = (connection: Duplex) => {

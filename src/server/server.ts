@@ -14,6 +14,7 @@ import { signInPath } from "../fronts/native/access/signin.ts";
 import { createNativeFront } from "../fronts/native/front.ts";
 import { createOpenSandboxFront } from "../fronts/opensandbox/front.ts";
 import type { OpenSandboxOptions } from "../fronts/opensandbox/options.ts";
+import { createBudgets } from "./budgets.ts";
 import { type Config, readTls } from "./config.ts";
 import { type Engine, type EngineOptions, openEngine } from "./engine.ts";
 import { type Listener, type ListenOptions, listen, type Route } from "./listen.ts";
@@ -61,7 +62,7 @@ export async function startServer(config: Config, options: ServerOptions): Promi
 		const { access, adminToken, adopted, state } = engine;
 		const parts = frontParts(config, engine);
 		const { maxAttachments, maxConnections } = config;
-		const common = { maxAttachments, maxConnections, report: options.report };
+		const common = { budgets: createBudgets(maxAttachments), maxConnections, report: options.report };
 		const failures = new Failures(systemClock);
 		const listener = await listen({
 			...common,

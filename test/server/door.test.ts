@@ -6,7 +6,7 @@ import { Failures } from "../../src/access/rate.ts";
 import type { Principal } from "../../src/core/access.ts";
 import { SessionError } from "../../src/core/errors.ts";
 import { answerErrors } from "../../src/fronts/errors.ts";
-import { checkAttachments, type Front, type Hosting, type Policy } from "../../src/fronts/front.ts";
+import type { Front, Policy } from "../../src/fronts/front.ts";
 import { createAcceptor } from "../../src/fronts/upgrade.ts";
 import { type Listener, type ListenOptions, listen } from "../../src/server/listen.ts";
 import { ADMIN_TOKEN, type Opened, openAccess } from "../access/open-access.ts";
@@ -206,12 +206,6 @@ describe("limits", () => {
 		expect(await refused.json()).toMatchObject({ error: { code: "limit_exceeded" } });
 		clock.advance(50);
 		expect((await make()).status).toBe(200);
-	});
-
-	it("a session has no more attachments than it may", () => {
-		const hosting = { maxAttachments: 2 } as Hosting;
-		checkAttachments(1, hosting);
-		expect(() => checkAttachments(2, hosting)).toThrow(expect.objectContaining({ code: "limit_exceeded" }));
 	});
 });
 

@@ -1,15 +1,18 @@
 /** Output over HTTP: the bytes from an offset on, now or as soon as there are any. */
 
+import type { FastifyReply } from "fastify";
+import type { Principal } from "../../core/access.ts";
+import { SessionError } from "../../core/errors.ts";
 import type { Gap } from "../../core/event.ts";
 import type { FollowOptions, Session, SessionInfo } from "../../core/session.ts";
 import { limits, outputHeaders } from "../../protocol/messages.ts";
-import { checkAttachments, flowFor, type Hosting } from "../front.ts";
+import { flowFor, type Hosting, takeReader, whenOver } from "../front.ts";
 import { lastEventId, sendEvents } from "./event-stream.ts";
 import { idParams, type OutputQuery, outputQuery } from "./messages.ts";
 import type { Traffic } from "./metrics.ts";
 import type { NativeApp, NativeOptions } from "./options.ts";
 import { outputEvents, parseOffset } from "./output-stream.ts";
-import { findSession, patienceOf } from "./request.ts";
+import { callerOf, findSession, patienceOf, placeOf } from "./request.ts";
 
 export function addOutput(app: NativeApp, { sessions }: NativeOptions, hosting: Hosting, traffic: Traffic): void {
 	app.get(
@@ -24,9 +27,10 @@ export function addOutput(app: NativeApp, { sessions }: NativeOptions, hosting: 
 		},
 		async (request, reply) => {
 			const session = findSession(sessions, request);
+			const caller = callerOf(request);
+			whenOver(reply, takeReader(request, placeOf(session), hosting));
 			if (wantsEvents(request.headers.accept)) {
-				const { attachments, offsets } = await session.info();
-				checkAttachments(attachments, hosting);
+				const { offsets } = await session.info();
 				const resumed = lastEventId(reply);
 				const since = Math.min(resumed === undefined ? (request.query.since ?? 0) : parseOffset(resumed), offsets.end);
 				const patience = patienceOf(reply, hosting);
@@ -36,7 +40,8 @@ export function addOutput(app: NativeApp, { sessions }: NativeOptions, hosting: 
 			const patience = patienceOf(reply, hosting);
 			try {
 				// Without loss, because nothing should be dropped between two reads of one answer.
-				const options = { ...flowFor(request.principal, session, "lossless"), signal: patience.signal };
+				const flow = flowFor(caller, session, "lossless");
+				const options = { ...flow, signal: patience.signal, hold: holder(caller, reply, hosting) };
 				const part = await readPart(session, request.query, options);
 				// Asked after the reading: a state that says "closed" then comes with the final end.
 				reply.headers(headersOf(part, await session.info()));
@@ -55,7 +60,22 @@ function wantsEvents(accept: string | undefined): boolean {
 
 type Part = { readonly offset: number; readonly bytes: Buffer; readonly gap: Gap | undefined };
 
-type Reading = Pick<FollowOptions, "flow"> & { readonly signal: AbortSignal };
+type Reading = Pick<FollowOptions, "flow"> & {
+	readonly signal: AbortSignal;
+	/** Asks to hold so many bytes more until the answer is sent; how many it may be. */
+	readonly hold: (bytes: number) => number;
+};
+
+function holder(caller: Principal, reply: FastifyReply, { answers }: Hosting): Reading["hold"] {
+	let held = 0;
+	whenOver(reply, () => answers.giveBack(caller, held));
+	return (wanted) => {
+		// Nobody is left who would give it back.
+		const taken = reply.raw.destroyed ? 0 : answers.take(caller, wanted);
+		held += taken;
+		return taken;
+	};
+}
 
 /** What is there from `since` on, up to `max`; when there is nothing, waits for the first bytes, the end, or the time. */
 async function readPart(session: Session, query: OutputQuery, options: Reading): Promise<Part> {
@@ -98,15 +118,26 @@ async function collect(session: Session, range: Range, options: Reading): Promis
 			gap = item;
 			position = item.to;
 		} else if (item.kind === "output") {
-			const bytes = item.bytes.subarray(0, range.max - length);
+			const wanted = Math.min(item.bytes.byteLength, range.max - length);
+			const held = options.hold(wanted);
+			if (held === 0 && length === 0) throw crowded();
+			const bytes = item.bytes.subarray(0, held);
 			chunks.push(bytes);
 			length += bytes.byteLength;
 			position = item.offset + bytes.byteLength;
+			// Less than there is makes a shorter answer, and the next begins where it ends.
+			if (held < wanted) break;
 			end ??= (await session.info()).offsets.end;
 		}
 		if (length >= range.max || (end !== undefined && position >= end)) break;
 	}
 	return { offset: position - length, bytes: Buffer.concat(chunks, length), gap };
+}
+
+function crowded(): SessionError {
+	return new SessionError("limit_exceeded", "too much output is on its way to this token, or to all", {
+		hint: "read the answers that are there first, or ask for less with max",
+	});
 }
 
 function headersOf({ offset, bytes, gap }: Part, info: SessionInfo): Record<string, string> {

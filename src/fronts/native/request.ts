@@ -6,6 +6,7 @@ import { SessionError } from "../../core/errors.ts";
 import type { Session } from "../../core/session.ts";
 import type { Sessions } from "../../core/sessions.ts";
 import { checkRight, type Hosting, may } from "../front.ts";
+import type { ReadPlace } from "../readers.ts";
 
 /** The session that a request names, if its caller has the right that the route asks for. One that may not be seen is not there. */
 export function findSession(sessions: Sessions, request: FastifyRequest<{ Params: { id: string } }>): Session {
@@ -18,6 +19,11 @@ export function findSession(sessions: Sessions, request: FastifyRequest<{ Params
 	const { policy } = request.routeOptions.config;
 	if (policy === "operate" || policy === "manage") checkRight(request, policy, place);
 	return session;
+}
+
+/** What a right on a session is about. */
+export function placeOf({ id, spec }: Session): ReadPlace {
+	return { workspace: spec.workspace, session: id };
 }
 
 /** Who calls a route whose policy is not `public`. */

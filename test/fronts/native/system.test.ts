@@ -8,6 +8,7 @@ import { createNativeFront } from "../../../src/fronts/native/front.ts";
 import { createMetrics, createTraffic } from "../../../src/fronts/native/metrics.ts";
 import type { NativeOptions } from "../../../src/fronts/native/options.ts";
 import { closeCodes } from "../../../src/protocol/socket.ts";
+import { createBudgets } from "../../../src/server/budgets.ts";
 import type { Route } from "../../../src/server/listen.ts";
 import { principalWith, startTestServer, type TestServer } from "./test-server.ts";
 import { TestSocket } from "./test-socket.ts";
@@ -99,7 +100,7 @@ describe("the server's own routes", () => {
 		const closing = new AbortController();
 		const app = fastify();
 		const parts = { sessions: server.sessions, version: "1", prepare: () => Promise.reject(new Error("unused")) };
-		const hosting = { closing: closing.signal, report: () => {}, maxAttachments: 1 };
+		const hosting = { closing: closing.signal, report: () => {}, ...createBudgets() };
 		createNativeFront(parts as unknown as NativeOptions).register(app, hosting);
 		expect((await app.inject("/readyz")).statusCode).toBe(200);
 		closing.abort();

@@ -15,6 +15,7 @@ import { JsonFile } from "../../../src/disk/json-file.ts";
 import { createOpenSandboxFront } from "../../../src/fronts/opensandbox/front.ts";
 import type { OpenSandboxOptions, RecordFile } from "../../../src/fronts/opensandbox/options.ts";
 import { createId, createPrepare } from "../../../src/fronts/prepare.ts";
+import { createBudgets } from "../../../src/server/budgets.ts";
 import { listen } from "../../../src/server/listen.ts";
 import { KeeperSite } from "../../helpers/keepers.ts";
 
@@ -90,7 +91,7 @@ export async function startExecd(options: ExecdServerOptions = {}): Promise<Exec
 		isOpen: true,
 		fronts: [front],
 		authorize: options.authorize ?? (accessToken === undefined ? anybody : adminOnly(accessToken)),
-		...(options.maxAttachments === undefined ? {} : { maxAttachments: options.maxAttachments }),
+		budgets: createBudgets(options.maxAttachments),
 		report: (problem) => problems.push(problem),
 	});
 	const request = (path: string, init: RequestInit = {}) =>

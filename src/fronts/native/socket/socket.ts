@@ -4,13 +4,13 @@ import type { FastifyRequest } from "fastify";
 import type { WebSocket } from "ws";
 import { SessionError } from "../../../core/errors.ts";
 import { type CloseCode, closeCodes, socketLimits, subprotocol } from "../../../protocol/socket.ts";
-import { checkAttachments, type Hosting, onAbort } from "../../front.ts";
+import { type Hosting, onAbort, takeReader } from "../../front.ts";
 import { Liveness } from "../../liveness.ts";
 import { createAcceptor, handshakeFault } from "../../upgrade.ts";
 import { idParams } from "../messages.ts";
 import type { Traffic } from "../metrics.ts";
 import type { NativeApp, NativeOptions } from "../options.ts";
-import { findSession } from "../request.ts";
+import { findSession, placeOf } from "../request.ts";
 import { Connection } from "./connection.ts";
 import { defaultSocketLimits } from "./limits.ts";
 import { WebSocketWire } from "./wire.ts";
@@ -26,14 +26,16 @@ export function addSocket(app: NativeApp, options: NativeOptions, hosting: Hosti
 			schema: { params: idParams },
 			// Everything that can be refused is refused before the upgrade, as an HTTP error that any client can show.
 			preHandler: async (request: Attach) => {
-				const session = findSession(options.sessions, request);
+				findSession(options.sessions, request);
 				checkUpgrade(request);
-				checkAttachments((await session.info()).attachments, hosting);
 			},
 		},
 		async (request: Attach, reply) => {
+			const leave = takeReader(request, placeOf(findSession(options.sessions, request)), hosting);
 			const socket = accept(request, reply);
-			if (socket) attach(socket, request, { options, hosting, traffic });
+			if (!socket) return leave();
+			socket.once("close", leave);
+			attach(socket, request, { options, hosting, traffic });
 		},
 	);
 }

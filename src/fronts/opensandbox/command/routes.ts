@@ -5,7 +5,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { SessionError } from "../../../core/errors.ts";
 import type { Session } from "../../../core/session.ts";
 import type { Hosting } from "../../front.ts";
-import { checkRight, may } from "../../front.ts";
+import { checkRight, may, takeReader, whenOver } from "../../front.ts";
 import { ExecdError } from "../answers.ts";
 import { readBody, refusal, startBody } from "../body.ts";
 import { completed, EventStream, encodeEvent, ended, failed } from "../event-stream.ts";
@@ -56,7 +56,10 @@ export function addCommands(app: FastifyInstance, options: OpenSandboxOptions, h
 			const command = findCommand(commands, request, request.params.id);
 			if (!command?.isBackground) throw refusal(`command not found: ${request.params.id}`);
 			if (!command.session) throw refusal(`the log of command ${request.params.id} is not kept any more`);
-			return sendLog(reply, command.session, cursorOf(request.query.cursor));
+			const cursor = cursorOf(request.query.cursor);
+			const { spec } = command.session;
+			whenOver(reply, takeReader(request, { workspace: spec.workspace, session: spec.id }, hosting));
+			return sendLog(reply, command.session, cursor);
 		},
 	);
 	return commands;

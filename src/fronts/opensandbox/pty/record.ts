@@ -77,12 +77,6 @@ export class PtyRecord {
 		return { isRunning: info?.status === "running", total: this.#seen };
 	}
 
-	/** How many read it now; undefined when nothing runs. */
-	async attachments(): Promise<number | undefined> {
-		const info = await this.#last()?.info();
-		return info?.status === "running" ? info.attachments : undefined;
-	}
-
 	/** For the holder: starts a program unless one runs, and asks `allow` before. */
 	async ensureRunning(mode: "pty" | "pipe", options: { allow: () => void; signal: AbortSignal }): Promise<void> {
 		if ((await this.status()).isRunning) return;

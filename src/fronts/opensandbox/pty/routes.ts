@@ -1,7 +1,7 @@
 /** `/pty`: shells that outlive their clients. The order in which a WebSocket is refused is part of the contract. */
 
 import type { FastifyInstance, FastifyReply } from "fastify";
-import { checkAttachments, checkCreation, checkRight, type Hosting, may } from "../../front.ts";
+import { checkCreation, checkRight, type Hosting, may, takeReader } from "../../front.ts";
 import { createAcceptor, handshakeFault } from "../../upgrade.ts";
 import { ExecdError, sendNothing } from "../answers.ts";
 import { readBody, startBody } from "../body.ts";
@@ -118,15 +118,18 @@ async function takeOver(record: PtyRecord, evict: () => void, wire: Wire, takeov
 }
 
 async function openViewer(record: PtyRecord, request: SocketRequest, reply: FastifyReply, scope: SocketScope) {
-	const attachments = await record.attachments();
-	if (attachments === undefined)
+	if (!(await record.status()).isRunning)
 		throw new ExecdError(409, "VIEWER_REQUIRES_RUNNING_SESSION", "a viewer needs a pty session that is running");
-	checkAttachments(attachments, scope.hosting);
-	const fault = handshakeFault(request);
-	if (fault) return refuseHandshake(reply, fault);
-	const wire = openWire(request, reply, scope);
-	if (!wire) return reply;
-	const report = (problem: unknown) => scope.hosting.report(problem, "pty viewer");
-	await view({ record, wire, since: sinceOf(queryOf(request, "since")), report });
-	return reply;
+	const leave = takeReader(request, { ...here, session: record.id }, scope.hosting);
+	try {
+		const fault = handshakeFault(request);
+		if (fault) return refuseHandshake(reply, fault);
+		const wire = openWire(request, reply, scope);
+		if (!wire) return reply;
+		const report = (problem: unknown) => scope.hosting.report(problem, "pty viewer");
+		await view({ record, wire, since: sinceOf(queryOf(request, "since")), report });
+		return reply;
+	} finally {
+		leave();
+	}
 }

@@ -1,0 +1,16 @@
+/** What all callers together may have at a time, over all ports of a server. */
+
+import { ByteBudget } from "../fronts/byte-budget.ts";
+import type { Hosting } from "../fronts/front.ts";
+import { Readers } from "../fronts/readers.ts";
+
+const MiB = 1024 * 1024;
+const DEFAULT_MAX_ATTACHMENTS = 100;
+/** Of output in answers that are not sent yet: several of the largest for each caller. */
+const ANSWERS = { totalBytes: 128 * MiB, eachBytes: 32 * MiB };
+
+export type Budgets = Pick<Hosting, "readers" | "answers">;
+
+export function createBudgets(maxAttachments: number = DEFAULT_MAX_ATTACHMENTS): Budgets {
+	return { readers: new Readers(maxAttachments), answers: new ByteBudget(ANSWERS) };
+}
