@@ -26,6 +26,11 @@ import { growSendBuffer } from "../native/addon.ts";
 import type { Host } from "./host.ts";
 
 const SEND_BUFFER_BYTES = 1024 * 1024;
+/**
+ * Cursors of one server that read at their own pace, each with a batch here and a window on its way: with the one that
+ * all its viewers share they cost less than 100 MiB together. More than a server lets in by its default.
+ */
+const MAX_CURSORS = 128;
 
 /** A call under way. */
 type Running = { readonly controller: AbortController; readonly credit: Change; sent: number; taken: number };
@@ -39,6 +44,7 @@ export class ServerLink {
 	readonly #link: Link<ToKeeper, FromKeeper>;
 	readonly #running = new Map<number, Running>();
 	readonly #report: (problem: unknown) => void;
+	#cursors = 0;
 	#version = 0;
 	#isInCharge = false;
 
@@ -136,8 +142,21 @@ export class ServerLink {
 		return this.#host.call(fromWireQuestion(call, body), running.controller.signal);
 	}
 
-	/** Sends a cursor's items, never more ahead of the reader than the window. */
+	/** Sends a cursor's items, unless there are too many that do so. */
 	async #stream(id: number, call: Follow, running: Running): Promise<void> {
+		// There is one such for all who watch.
+		if (call.flow === "live") return this.#send(id, call, running);
+		if (this.#cursors >= MAX_CURSORS) {
+			throw new SessionError("limit_exceeded", `this session is read from ${this.#cursors} places at the same time`, {
+				hint: "close some of them, and try again",
+			});
+		}
+		this.#cursors++;
+		await this.#send(id, call, running).finally(() => this.#cursors--);
+	}
+
+	/** Never more ahead of the reader than the window. */
+	async #send(id: number, call: Follow, running: Running): Promise<void> {
 		const { signal } = running.controller;
 		const window = windowOf(call.flow);
 		const { place, items } = this.#host.follow(call, signal);

@@ -36,3 +36,22 @@ test("a keeper sends no more ahead of a reader than its window, and all of it in
 	while (await take());
 	expect(read).toBe(1 + bytes);
 });
+
+test("a keeper has so many cursors on its past at a time, refuses one more, and goes on for all others", async () => {
+	const { keepers } = await (await KeeperSite.create()).open();
+	const session = await keepers.start(startOf(["sh", "-c", "head -c 3000000 /dev/zero; exec cat"], { mode: "pipe" }));
+	await eventually("all output", async () => (await session.end()).offset === 3_000_000);
+	const readers = Array.from({ length: 200 }, () => session.follow({ offset: 0 })[Symbol.asyncIterator]());
+	const first = await Promise.allSettled(readers.map((items) => items.next()));
+	const refused = first.flatMap((one) => (one.status === "rejected" ? [one.reason] : []));
+	expect(refused).toHaveLength(200 - 128);
+	expect(refused[0]).toMatchObject({ code: "limit_exceeded" });
+	const watching = session.follow("end", { flow: "live" })[Symbol.asyncIterator]();
+	const news = watching.next();
+	await session.act({ kind: "write", bytes: Buffer.from("echo") });
+	expect(await news).toMatchObject({ value: { kind: "output", offset: 3_000_000 } });
+	for (const items of [...readers, watching]) await items.return?.();
+	const again = session.follow({ offset: 0 })[Symbol.asyncIterator]();
+	expect(await again.next()).toMatchObject({ value: { kind: "output", offset: 0 } });
+	await again.return?.();
+});
