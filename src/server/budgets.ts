@@ -9,8 +9,11 @@ const DEFAULT_MAX_ATTACHMENTS = 100;
 /** Of output in answers that are not sent yet: several of the largest for each caller. */
 const ANSWERS = { totalBytes: 128 * MiB, eachBytes: 32 * MiB };
 
-export type Budgets = Pick<Hosting, "readers" | "answers">;
+/** Of bodies that are read or wait for their answer: a few of the largest, which start programs, for each caller. */
+const BODIES = { totalBytes: 64 * MiB, eachBytes: 32 * MiB };
+
+export type Budgets = Pick<Hosting, "readers" | "answers"> & { readonly bodies: ByteBudget };
 
 export function createBudgets(maxAttachments: number = DEFAULT_MAX_ATTACHMENTS): Budgets {
-	return { readers: new Readers(maxAttachments), answers: new ByteBudget(ANSWERS) };
+	return { readers: new Readers(maxAttachments), answers: new ByteBudget(ANSWERS), bodies: new ByteBudget(BODIES) };
 }

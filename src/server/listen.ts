@@ -8,9 +8,11 @@ import type { Duplex } from "node:stream";
 import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify, type RouteOptions } from "fastify";
 import type { Authorize } from "../core/access.ts";
 import { SessionError } from "../core/errors.ts";
+import type { ByteBudget } from "../fronts/byte-budget.ts";
 import { answerErrors, errorMessage } from "../fronts/errors.ts";
 import { type Front, type Hosting, type Policy, policies } from "../fronts/front.ts";
 import { type ErrorMessage, limits } from "../protocol/messages.ts";
+import { limitBodies } from "./bodies.ts";
 import { type Budgets, createBudgets } from "./budgets.ts";
 import { Connections } from "./connections.ts";
 import { admit, checkHost, checkOrigin, isUpgrade, type NoteFailure } from "./door.ts";
@@ -91,9 +93,11 @@ export async function listen(options: ListenOptions): Promise<Listener> {
 	// Every request that waits listens to it, so that many are no sign of a leak.
 	setMaxListeners(0, closing.signal);
 	const { report, maxConnections = DEFAULT_MAX_CONNECTIONS, budgets = createBudgets() } = options;
+	const { readers, answers, bodies } = budgets;
 	const turns = new Turns();
 	const connections = new Connections(maxConnections, (connection) => !turns.isUnderWay(connection));
-	const app = assemble(options, { closing: closing.signal, report, ...budgets }, { turns, connections });
+	const hosting = { closing: closing.signal, report, readers, answers };
+	const app = assemble(options, hosting, { turns, connections, bodies });
 	// Node forgets the connections that were upgraded, but waits for them all the same when it closes.
 	const open = new Set<Duplex>();
 	const know = (connection: Duplex) => {
@@ -137,7 +141,7 @@ export async function listen(options: ListenOptions): Promise<Listener> {
 	};
 }
 
-type Traffic = { readonly turns: Turns; readonly connections: Connections };
+type Traffic = { readonly turns: Turns; readonly connections: Connections; readonly bodies: ByteBudget };
 
 function assemble(options: ListenOptions, hosting: Hosting, traffic: Traffic): FastifyInstance {
 	const { turns } = traffic;
@@ -171,6 +175,7 @@ function assemble(options: ListenOptions, hosting: Hosting, traffic: Traffic): F
 		checkHost(request, hosts);
 		checkOrigin(request, origins);
 	});
+	limitBodies(app, traffic.bodies);
 	routeUpgrades(app, turns, hosting.closing);
 	for (const front of options.fronts) app.register(async (scope) => host(front, scope, options, hosting, traffic));
 	return app;

@@ -1,0 +1,68 @@
+import { once } from "node:events";
+import { connect, type Socket } from "node:net";
+import { expect, it, onTestFinished } from "vitest";
+import { bearer, type Front } from "../../src/fronts/front.ts";
+import { type Listener, listen } from "../../src/server/listen.ts";
+import { principalWith } from "../fronts/native/test-server.ts";
+
+const MiB = 1024 * 1024;
+
+const front: Front = {
+	name: "length",
+	credential: bearer,
+	register: (app) =>
+		void app.post("/length", { config: { policy: "read" } }, async ({ body }) => JSON.stringify(body).length),
+};
+
+async function serve(): Promise<Listener> {
+	const listener = await listen({
+		host: "127.0.0.1",
+		port: 0,
+		fronts: [front],
+		// Everybody is who they say they are.
+		authorize: async ({ credential: id = "nobody" }) => principalWith(["read"], { id, isAdmin: id === "admin" }),
+		report: (problem) => expect.unreachable(String(problem)),
+	});
+	onTestFinished(() => listener.close());
+	return listener;
+}
+
+type Posting = { readonly path?: string; readonly token?: string; readonly length?: string };
+
+/** Begins a large body; the status of the answer, if there is one before the body is there. */
+function begin({ port }: Listener, { path = "/length", token = "a", length = `content-length: ${MiB}` }: Posting = {}) {
+	const socket: Socket = connect(port, "127.0.0.1");
+	onTestFinished(() => void socket.destroy());
+	const head = `POST ${path} HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer ${token}\r\ncontent-type: application/json\r\n`;
+	socket.write(`${head}${length}\r\n\r\n`);
+	const status = once(socket, "data").then(([data]) => Number(String(data).slice(9, 12)));
+	return { socket, status };
+}
+
+it("bodies that wait are bounded for each caller and for all, and the operator has room all the same", async () => {
+	const listener = await serve();
+	const waiting = ["a", "b"].flatMap((token) => Array.from({ length: 32 }, () => begin(listener, { token })));
+	// Each is refused once the others have come.
+	await expect.poll(() => begin(listener, { token: "a" }).status).toBe(429);
+	await expect.poll(() => begin(listener, { token: "c" }).status).toBe(429);
+	const own = begin(listener, { token: "admin" });
+	own.socket.write(`"${"x".repeat(MiB - 2)}"`);
+	expect(await own.status).toBe(200);
+	// What was held is free again when its client has gone.
+	for (const { socket } of waiting) socket.destroy();
+	await expect
+		.poll(async () => {
+			const { socket, status } = begin(listener, { token: "c" });
+			socket.write(`"${"x".repeat(MiB - 2)}"`);
+			return status;
+		})
+		.toBe(200);
+});
+
+it("a body of unknown length counts as the longest, also where there is nothing to send it to", async () => {
+	const listener = await serve();
+	for (let count = 0; count < 32; count++) begin(listener, { length: "transfer-encoding: chunked" });
+	await expect.poll(() => begin(listener).status).toBe(429);
+	for (let count = 0; count < 32; count++) begin(listener, { path: "/nowhere" });
+	await expect.poll(() => begin(listener, { path: "/nowhere" }).status).toBe(429);
+});
