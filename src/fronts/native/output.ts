@@ -12,7 +12,7 @@ import { idParams, type OutputQuery, outputQuery } from "./messages.ts";
 import type { Traffic } from "./metrics.ts";
 import type { NativeApp, NativeOptions } from "./options.ts";
 import { outputEvents, parseOffset } from "./output-stream.ts";
-import { callerOf, findSession, patienceOf, placeOf } from "./request.ts";
+import { principalOf, findSession, patienceOf, placeOf } from "./request.ts";
 
 export function addOutput(app: NativeApp, { sessions }: NativeOptions, hosting: Hosting, traffic: Traffic): void {
 	app.get(
@@ -27,7 +27,7 @@ export function addOutput(app: NativeApp, { sessions }: NativeOptions, hosting: 
 		},
 		async (request, reply) => {
 			const session = findSession(sessions, request);
-			const caller = callerOf(request);
+			const caller = principalOf(request);
 			whenOver(reply, takeReader(request, placeOf(session), hosting));
 			if (wantsEvents(request.headers.accept)) {
 				const { offsets } = await session.info();
