@@ -6,6 +6,7 @@ import { dirname, join } from "node:path";
 import { SessionError } from "../core/errors.ts";
 import { writeAtomically } from "../disk/write-atomically.ts";
 import { lockFile } from "../native/addon.ts";
+import { checkTrusted } from "./trusted-path.ts";
 
 /** What the kernel allows for the path of a Unix socket, its final NUL not counted. */
 const MAX_SOCKET_PATH_BYTES = 107;
@@ -76,7 +77,10 @@ function checkSocketPath(sockets: string): void {
 /** Makes a directory that only we can use, or makes sure that it is one. */
 async function makePrivate(path: string): Promise<void> {
 	try {
+		await checkTrusted(path);
 		await makeTree(path);
+		// Once more: where everybody may make something, somebody else may have been faster.
+		await checkTrusted(path);
 		const { uid, mode } = await stat(path);
 		if (uid !== process.getuid?.()) throw new SessionError("permission_denied", `${path} belongs to another user`);
 		if ((mode & 0o077) !== 0) await chmod(path, 0o700);

@@ -1,8 +1,11 @@
-import { chown, mkdir, readFile, rm, stat, writeFile } from "node:fs/promises";
+import { chmod, chown, lchown, mkdir, readFile, rm, stat, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { openStateDirectory, type StateDirectory } from "../../src/server/state-directory.ts";
 import { temporaryDirectory } from "../helpers/temporary.ts";
+
+/** Somebody who is neither us nor root. */
+const STRANGER = 65_534;
 
 async function open(
 	path: string,
@@ -130,10 +133,41 @@ describe("the state directory is refused, in one sentence that says what would d
 
 	test("when it belongs to another user", async () => {
 		const path = await temporaryDirectory();
-		await chown(path, 65_534, 65_534);
+		await chown(path, STRANGER, STRANGER);
 		await expect(open(path)).rejects.toMatchObject({
 			code: "permission_denied",
 			message: expect.stringContaining("another user"),
 		});
+	});
+
+	test("when it, or the sockets' place, is a stranger's link, even to a directory of our own", async () => {
+		const own = await temporaryDirectory();
+		const shared = await temporaryDirectory();
+		await chmod(shared, 0o1777);
+		const link = join(shared, "state");
+		await symlink(own, link);
+		await lchown(link, STRANGER, STRANGER);
+		const refused = { code: "permission_denied", message: expect.stringContaining("belongs to another user") };
+		await expect(open(link)).rejects.toMatchObject(refused);
+		await expect(open(join(link, "deeper"))).rejects.toMatchObject(refused);
+		await expect(open(await temporaryDirectory(), link)).rejects.toMatchObject(refused);
+	});
+
+	test("when others may replace what is on the way to it", async () => {
+		const shared = await temporaryDirectory();
+		await chmod(shared, 0o777);
+		await expect(open(join(shared, "a", "state"))).rejects.toMatchObject({
+			code: "permission_denied",
+			message: expect.stringContaining(`others may write in ${shared}`),
+			hint: expect.stringContaining("only you can change"),
+		});
+		await expect(stat(join(shared, "a"))).rejects.toMatchObject({ code: "ENOENT" });
+		const strangers = join(await temporaryDirectory(), "theirs");
+		await mkdir(strangers, { mode: 0o755 });
+		await chown(strangers, STRANGER, STRANGER);
+		await expect(open(join(strangers, "state"))).rejects.toMatchObject({ code: "permission_denied" });
+		// Where only the owner of an entry may replace it, ours is ours.
+		await chmod(shared, 0o1777);
+		await open(join(shared, "a", "state"));
 	});
 });
