@@ -6,6 +6,8 @@ import { type Command, Option } from "commander";
 import { type Address, type Client, connect, HawserError } from "../client/index.ts";
 import type { Health } from "../protocol/messages.ts";
 import { stateDirectory } from "../server/config.ts";
+import { checkTrusted } from "../server/trusted-path.ts";
+import { overSocket } from "./local-way.ts";
 import { startInBackground } from "./start-server.ts";
 
 export type ServerFlags = { readonly url?: string; readonly token?: string; readonly stateDir?: string };
@@ -23,7 +25,8 @@ export function withServer(command: Command): Command {
 export async function findServer(flags: ServerFlags): Promise<{ client: Client; isLocal: boolean }> {
 	const address = await locate(flags);
 	const client = connect({ ...address, locate: () => locate(flags) });
-	return { client, isLocal: ["localhost", "127.0.0.1", "[::1]"].includes(new URL(address.url).hostname) };
+	const isLoopback = ["localhost", "127.0.0.1", "[::1]"].includes(new URL(address.url).hostname);
+	return { client, isLocal: isLoopback || address.fetch !== undefined };
 }
 
 /** The same, and starts one in the background when none answers; an address that was given is taken as it is. */
@@ -31,8 +34,8 @@ export async function findOrStartServer(flags: ServerFlags): Promise<{ client: C
 	if (!flags.url) {
 		const stateDir = stateFolder(flags);
 		const look = async () => {
-			const url = await leftAddress(stateDir);
-			return url !== undefined && (await healthOf(url)) ? url : undefined;
+			const left = await leftAddress(stateDir);
+			return left && (await healthOf(left)) ? left.url : undefined;
 		};
 		if ((await look()) === undefined) await startInBackground({ stateDir, look });
 	}
@@ -40,7 +43,7 @@ export async function findOrStartServer(flags: ServerFlags): Promise<{ client: C
 }
 
 /** What a server says of itself to everybody; undefined when none answers. */
-export async function healthOf(url: string): Promise<Health | undefined> {
+export async function healthOf({ url, fetch = globalThis.fetch }: Address): Promise<Health | undefined> {
 	try {
 		const response = await fetch(new URL("/healthz", url), { signal: AbortSignal.timeout(HEALTH_MS) });
 		const health = (await response.json()) as Health | null;
@@ -58,33 +61,40 @@ export function stateFolder(flags: ServerFlags): string {
 	return stateDirectory({ stateDir: flags.stateDir || undefined }, process.env);
 }
 
-/** Where the server should be, whether or not it answers. */
+/**
+ * Where the server should be, whether or not it answers. The operator's token is shown over the server's socket
+ * alone: its port may be anybody's once the server is gone, the socket's private directory is ours for good.
+ */
 export async function locate(flags: ServerFlags): Promise<Address> {
 	const folder = stateFolder(flags);
 	const left = await leftAddress(folder);
 	// An empty variable is how a shell says that there is none.
-	const url = flags.url ? parseUrl(flags.url) : left;
-	if (url === undefined) {
+	const given = flags.url ? parseUrl(flags.url) : undefined;
+	if (given !== undefined && given !== left?.url) return { url: given, token: flags.token || undefined };
+	if (left === undefined) {
 		throw new HawserError("node_unavailable", `no server is running that keeps its state in ${folder}`, {
 			hint: "start one with: hawser serve",
 		});
 	}
-	// The token is the local server's: it is shown to nobody else.
-	const token = flags.token || (url === left ? await readText(join(folder, "admin-token")) : undefined);
-	return { url, token: token?.trim() };
+	return { ...left, token: (flags.token || (await readText(join(folder, "admin-token"))))?.trim() };
 }
 
-/** What a running server wrote for us. */
-async function leftAddress(folder: string): Promise<string | undefined> {
+/** What a running server wrote for us: its address, and the way over its socket. */
+async function leftAddress(folder: string): Promise<Address | undefined> {
 	const text = await readText(join(folder, "server.json"));
 	if (text === undefined) return undefined;
+	let left: { url?: unknown; socket?: unknown };
 	try {
-		const { url } = JSON.parse(text) as { url?: unknown };
-		return typeof url === "string" ? parseUrl(url) : undefined;
+		left = JSON.parse(text) as typeof left;
 	} catch {
 		// Half written, or not ours: as good as none.
 		return undefined;
 	}
+	const { url, socket } = left;
+	// A server of an older version has no socket.
+	if (typeof url !== "string" || typeof socket !== "string") return undefined;
+	await checkTrusted(socket);
+	return { url: parseUrl(url), ...overSocket(socket) };
 }
 
 function parseUrl(text: string): string {

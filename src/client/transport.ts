@@ -4,16 +4,21 @@ import { errorOf, HawserError } from "./error.ts";
 import { defaultTimes, type Times } from "./times.ts";
 import type { WebSocketConstructor } from "./web-socket.ts";
 
-/** Where a server is, and what to show it. */
-export type Address = { readonly url: string; readonly token?: string | undefined };
-
-export type ConnectOptions = Address & {
-	/** Asked for the address again once the server can't be reached under the old one. */
-	readonly locate?: () => Promise<Address>;
+/** Where a server is, how to get there, and what to show it. */
+export type Address = {
+	readonly url: string;
+	readonly token?: string | undefined;
 	/** Instead of the global one. */
 	readonly fetch?: typeof globalThis.fetch;
 	/** Instead of the browser's, or of the package `ws` in Node. */
 	readonly WebSocket?: WebSocketConstructor;
+	/** For `ws`: where its connections come from, when not from the url. They are taken as they are, without TLS. */
+	readonly createConnection?: () => object;
+};
+
+export type ConnectOptions = Address & {
+	/** Asked for the address again once the server can't be reached under the old one. */
+	readonly locate?: () => Promise<Address>;
 	/** How patient attachments are; what is left out is as usual. */
 	readonly times?: Partial<Times>;
 };
@@ -29,19 +34,15 @@ export type Call = {
 };
 
 export class Transport {
-	readonly WebSocket: WebSocketConstructor | undefined;
 	readonly times: Times;
-	readonly #fetch: typeof globalThis.fetch;
 	readonly #locate: (() => Promise<Address>) | undefined;
 	#address: Address;
 	#isStale = false;
 
-	constructor({ url, token, locate, fetch = globalThis.fetch, WebSocket, times }: ConnectOptions) {
-		this.#address = { url, token };
-		this.WebSocket = WebSocket;
+	constructor({ locate, times, ...address }: ConnectOptions) {
+		this.#address = address;
 		this.times = { ...defaultTimes, ...times };
 		this.#locate = locate;
-		this.#fetch = fetch;
 	}
 
 	/** Where the server is now, as far as can be known. */
@@ -57,12 +58,13 @@ export class Transport {
 
 	/** The answer, if it is a success; throws a HawserError otherwise, and the signal's reason when that is aborted. */
 	async request(call: Call): Promise<Response> {
-		const { url, token } = await this.address();
+		const address = await this.address();
+		const { token } = address;
 		const headers = new Headers(call.headers);
 		if (token !== undefined) headers.set("authorization", `Bearer ${token}`);
 		if (call.json !== undefined) headers.set("content-type", "application/json");
 		if (call.bytes !== undefined) headers.set("content-type", "application/octet-stream");
-		const response = await this.#send(url, call, headers);
+		const response = await this.#send(address, call, headers);
 		if (!response.ok) throw await errorOf(response);
 		return response;
 	}
@@ -76,10 +78,10 @@ export class Transport {
 		}
 	}
 
-	async #send(url: string, call: Call, headers: Headers): Promise<Response> {
+	async #send({ url, fetch = globalThis.fetch }: Address, call: Call, headers: Headers): Promise<Response> {
 		const target = addressOf(url, call);
 		try {
-			const response = await this.#fetch(target, {
+			const response = await fetch(target, {
 				method: call.method ?? "GET",
 				headers,
 				body: call.bytes ?? (call.json === undefined ? null : JSON.stringify(call.json)),

@@ -21,7 +21,12 @@ export interface WebSocketLike {
 export type WebSocketConstructor = new (
 	url: string,
 	protocols: string[],
-	options?: { headers?: Record<string, string>; perMessageDeflate?: boolean; maxPayload?: number },
+	options?: {
+		headers?: Record<string, string>;
+		perMessageDeflate?: boolean;
+		maxPayload?: number;
+		createConnection?: never;
+	},
 ) => WebSocketLike;
 
 /** Far above what a server sends in one frame; bounds what a stranger could make us keep. */
@@ -29,16 +34,18 @@ const MAX_PAYLOAD_BYTES = 8 * 1024 * 1024;
 
 /** Begins a connection to a session at the address of now. Who calls sets the handlers in the same turn. */
 export async function openWebSocket(transport: Transport, id: string, role: Role): Promise<WebSocketLike> {
-	const { url, token } = await transport.address();
+	const { url, token, WebSocket, createConnection } = await transport.address();
 	const target = new URL(`${sessionPath(id)}/attach`, url);
-	target.protocol = target.protocol.replace("http", "ws");
-	const Constructor = transport.WebSocket ?? (await findWebSocket());
+	target.protocol = createConnection ? "ws:" : target.protocol.replace("http", "ws");
+	const Constructor = WebSocket ?? (await findWebSocket());
 	if (token === undefined || canSetHeaders(Constructor)) {
 		const headers = token === undefined ? {} : { authorization: `Bearer ${token}` };
 		return new Constructor(target.href, [subprotocol], {
 			headers,
 			perMessageDeflate: false,
 			maxPayload: MAX_PAYLOAD_BYTES,
+			// Its type is that of whoever implements it, as with the events.
+			...(createConnection ? { createConnection: createConnection as never } : {}),
 		});
 	}
 	const wanted = { session: id, right: role === "writer" ? "operate" : "read" };

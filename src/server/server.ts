@@ -18,6 +18,7 @@ import { createBudgets } from "./budgets.ts";
 import { type Config, readTls } from "./config.ts";
 import { type Engine, type EngineOptions, openEngine } from "./engine.ts";
 import { type Listener, type ListenOptions, listen, type Route } from "./listen.ts";
+import { openLocalSocket } from "./local-socket.ts";
 import { keeperMetrics } from "./metrics.ts";
 import { version } from "./version.ts";
 
@@ -78,6 +79,8 @@ export async function startServer(config: Config, options: ServerOptions): Promi
 			...(options.onRoute ? { onRoute: options.onRoute } : {}),
 		});
 		onClose(() => listener.close());
+		const local = await openLocalSocket(state.socket, (connection) => listener.accept(connection));
+		onClose(() => local.close());
 		const dropIn = options.dropIn && (await listen({ ...common, ...options.dropIn(parts) }));
 		if (dropIn) onClose(() => dropIn.close());
 		await state.announce(listener.url);

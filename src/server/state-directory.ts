@@ -17,13 +17,15 @@ export type StateDirectory = {
 	readonly path: string;
 	readonly sessions: string;
 	readonly sockets: string;
+	/** The server's own, for commands of the same account. */
+	readonly socket: string;
 	readonly keeperLog: string;
 	readonly generation: number;
 	/** Six letters and digits that stand for this directory, made once: ids of its sessions end in them. */
 	readonly node: string;
 	/** Makes the admin token on the first start, and reads it on every other. */
 	adminToken(make: () => string): Promise<string>;
-	/** Where the other commands find the running server. */
+	/** Where the other commands find the running server: its socket, and its address for people. */
 	announce(url: string): Promise<void>;
 	/** Lets another server in. */
 	release(): Promise<void>;
@@ -42,15 +44,18 @@ export async function openStateDirectory(
 	const generation = await nextGeneration(path);
 	const node = await nodeCode(path, makeCode);
 	const addressFile = join(path, "server.json");
+	// The code keeps the servers of several state directories apart that share a place for their sockets.
+	const socket = join(sockets, `server-${node}.sock`);
 	return {
 		path,
 		sessions: join(path, "sessions"),
 		sockets,
+		socket,
 		keeperLog: join(path, "keepers.log"),
 		generation,
 		node,
 		adminToken: (make) => readOrMake(join(path, "admin-token"), make),
-		announce: (url) => writeAtomically(addressFile, `${JSON.stringify({ url, pid: process.pid })}\n`),
+		announce: (url) => writeAtomically(addressFile, `${JSON.stringify({ url, pid: process.pid, socket })}\n`),
 		release: async () => {
 			try {
 				await rm(addressFile, { force: true });

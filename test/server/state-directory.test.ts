@@ -89,6 +89,7 @@ describe("the state directory", () => {
 		expect(JSON.parse(await readFile(join(path, "server.json"), "utf8"))).toEqual({
 			url: "http://127.0.0.1:1",
 			pid: process.pid,
+			socket: join(path, "run", "server-abc123.sock"),
 		});
 		await state.release();
 		await expect(stat(join(path, "server.json"))).rejects.toMatchObject({ code: "ENOENT" });

@@ -34,7 +34,7 @@ async function server(flags: ServerFlags): Promise<Check> {
 	const name = "server";
 	try {
 		const address = await locate(flags);
-		const health = await healthOf(address.url);
+		const health = await healthOf(address);
 		if (!health) {
 			const message = `none answers at ${address.url}, though one left this address or it was given`;
 			return { name, status: flags.url ? "FAIL" : "warn", message, fix: "start it again: hawser serve" };

@@ -1,0 +1,25 @@
+/** The Unix socket over which commands of the same account reach the server: nobody else can take its place. */
+
+import { once } from "node:events";
+import { chmod, rm } from "node:fs/promises";
+import { createServer, type Socket } from "node:net";
+
+/**
+ * Its directory is private and the state directory's lock is ours, so that whatever has this name was left by a
+ * server that died. What it gives away belongs to the listener, which closes it.
+ */
+export async function openLocalSocket(
+	path: string,
+	accept: (connection: Socket) => void,
+): Promise<{ close(): Promise<void> }> {
+	await rm(path, { force: true });
+	// Half open, as Node's own HTTP servers are: a client may end its side when it has asked.
+	const server = createServer({ allowHalfOpen: true }, accept);
+	server.listen(path);
+	await once(server, "listening");
+	await chmod(path, 0o600);
+	return {
+		// Takes the file away at once; it would wait for connections, which are not ours any more.
+		close: async () => void server.close(),
+	};
+}

@@ -1,0 +1,88 @@
+/** Somebody else takes the port of a server that died, and waits for the operator's commands to come. */
+
+import { once } from "node:events";
+import { chown, readFile, rm, stat } from "node:fs/promises";
+import { createServer } from "node:http";
+import { join } from "node:path";
+import { afterEach, beforeEach, expect, it, onTestFinished } from "vitest";
+import { Installation, result } from "./hawser.ts";
+
+let hawser: Installation;
+beforeEach(async () => {
+	hawser = await Installation.create();
+});
+afterEach(() => hawser.remove());
+
+type Announced = { readonly url: string; readonly socket: string };
+
+async function announced(): Promise<Announced> {
+	return JSON.parse(await readFile(join(hawser.stateDir, "server.json"), "utf8")) as Announced;
+}
+
+/** Answers everybody politely on the port of a server that is gone; what it was told so far. */
+async function impersonate(url: string): Promise<{ readonly heard: string[] }> {
+	const heard: string[] = [];
+	const server = createServer((request, response) => {
+		heard.push(`${request.method} ${request.url} ${JSON.stringify(request.rawHeaders)}`);
+		response.setHeader("content-type", "application/json");
+		response.end('{"status":"ok","version":"0.1.0","sessions":[],"next":null}');
+	});
+	server.on("upgrade", (request, socket) => {
+		heard.push(`UPGRADE ${request.url} ${JSON.stringify(request.rawHeaders)}`);
+		socket.destroy();
+	});
+	server.listen(Number(new URL(url).port), "127.0.0.1");
+	await once(server, "listening");
+	onTestFinished(() => {
+		server.closeAllConnections();
+		server.close();
+	});
+	return { heard };
+}
+
+it("commands, and one that comes back by itself, tell nothing to whoever has the port of a dead server", async () => {
+	const { url } = await announced();
+	const { stdout } = await hawser.run(["run", "--detach", "--", "sh", "-c", "echo ready; read x; echo $x"]);
+	const id = stdout.trim();
+	const following = hawser.start(["logs", "-f", id]);
+	const followed = result(following);
+	if (!following.stdout || !following.stderr) throw new Error("no pipes");
+	await once(following.stdout, "data");
+	const noticed = once(following.stderr, "data");
+	await hawser.stopServer("SIGKILL");
+	const { heard } = await impersonate(url);
+	await noticed;
+	for (const args of [["ls"], ["send", id, "secret"], ["token", "ls"], ["doctor"]]) {
+		await hawser.run(args, { env: { NO_COLOR: "1" } });
+	}
+	// Also when the address is given, because only the token was found.
+	await hawser.run(["ls"], { env: { HAWSER_URL: url } });
+	expect(heard.join("\n")).not.toMatch(/authorization/i);
+	// The real one is back, on another port: what waited goes on with it.
+	await hawser.startServer();
+	expect((await hawser.run(["send", id, "it", "--enter"])).code).toBe(0);
+	expect((await followed).stdout).toMatch(/^ready\r\n(it\r\n){2}$/);
+	expect(heard.join("\n")).not.toMatch(/authorization/i);
+});
+
+it("the server's socket is for its owner alone, and goes with the server", async () => {
+	const { socket } = await announced();
+	expect((await stat(socket)).mode & 0o777).toBe(0o600);
+	// By the time a command was answered, the server also listens to signals.
+	expect((await hawser.run(["ls"])).code).toBe(0);
+	expect(await hawser.stopServer("SIGTERM")).toBe(0);
+	await expect(stat(socket)).rejects.toMatchObject({ code: "ENOENT" });
+	await hawser.startServer();
+	expect((await announced()).socket).toBe(socket);
+});
+
+it("commands do not use a socket that belongs to somebody else", async () => {
+	const { socket } = await announced();
+	await chown(socket, 65_534, 65_534);
+	const { code, stderr } = await hawser.run(["ls"]);
+	expect({ code, stderr }).toEqual({ code: 1, stderr: expect.stringContaining("belongs to another user") });
+	await rm(socket);
+	expect(await hawser.run(["ls"])).toMatchObject({ code: 1, stderr: expect.stringContaining("no server") });
+	await hawser.stopServer("SIGKILL");
+	await hawser.startServer();
+});
