@@ -9,7 +9,7 @@ import { readCookie, setCookie } from "./cookie.ts";
 import { OneTime } from "./one-time.ts";
 import { createRevocation, narrowed, unauthenticated } from "./principal.ts";
 import { Bucket, type Rate } from "./rate.ts";
-import { digest, isDigestOf, type RandomBytes } from "./secret.ts";
+import { createSecret, digest, isDigestOf, type RandomBytes, sign } from "./secret.ts";
 import { type TokenRecord, Tokens } from "./tokens.ts";
 
 export type AccessOptions = {
@@ -44,6 +44,8 @@ export class LocalAccess implements Access {
 	readonly admin: Principal;
 	readonly #options: AccessOptions;
 	readonly #adminHash: string;
+	/** Signs for tokens that are not there, so that nobody learns that they are not. */
+	readonly #nobodysHash: string;
 	readonly #file: AccessFile;
 	readonly #tokens: Tokens;
 	readonly #browsers: Browsers;
@@ -66,6 +68,7 @@ export class LocalAccess implements Access {
 		const creations = new Bucket(creationRate, clock);
 		this.#options = options;
 		this.#adminHash = digest(options.adminToken);
+		this.#nobodysHash = digest(createSecret(randomBytes));
 		this.#file = new AccessFile(options.file, options.write);
 		this.#tokens = new Tokens(options);
 		this.#browsers = new Browsers(options);
@@ -121,6 +124,10 @@ export class LocalAccess implements Access {
 		this.#tokens.remove(id);
 		this.#browsers.sweep();
 		await this.#save();
+	}
+
+	prove(token: string, text: string): string {
+		return sign((token === ADMIN ? this.#adminHash : this.#tokens.hashOf(token)) ?? this.#nobodysHash, text);
 	}
 
 	createTicket(

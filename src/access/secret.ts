@@ -1,6 +1,6 @@
 /** Secrets: 256 random bits each, kept as their digest only. */
 
-import { createHash, timingSafeEqual } from "node:crypto";
+import { createHash, createHmac, timingSafeEqual } from "node:crypto";
 
 /** A source of randomness, passed in so that a test can know what comes. */
 export type RandomBytes = (count: number) => Uint8Array;
@@ -19,4 +19,9 @@ export function digest(secret: string): string {
 /** Takes the same time whatever the secret is, because digests have one length. */
 export function isDigestOf(hash: string, secret: string): boolean {
 	return timingSafeEqual(Buffer.from(hash, "hex"), createHash("sha256").update(secret).digest());
+}
+
+/** What only who knows the secret can say of a text; the key is the secret's digest. */
+export function sign(hash: string, text: string): string {
+	return createHmac("sha256", Buffer.from(hash, "hex")).update(text).digest("hex");
 }

@@ -80,6 +80,10 @@ export class Tokens {
 		return entry !== undefined && this.#isOver(entry);
 	}
 
+	hashOf(id: string): string | undefined {
+		return this.#entries.get(id)?.record.hash;
+	}
+
 	principal(id: string): Principal | undefined {
 		return this.#entries.get(id)?.principal;
 	}

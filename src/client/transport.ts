@@ -1,6 +1,7 @@
 /** One HTTP request at a time to a server that may move or be away. */
 
 import { errorOf, HawserError } from "./error.ts";
+import { checkProof } from "./proof.ts";
 import { defaultTimes, type Times } from "./times.ts";
 import type { WebSocketConstructor } from "./web-socket.ts";
 
@@ -14,6 +15,11 @@ export type Address = {
 	readonly WebSocket?: WebSocketConstructor;
 	/** For `ws`: where its connections come from, when not from the url. They are taken as they are, without TLS. */
 	readonly createConnection?: () => object;
+	/**
+	 * Whether the server must prove that it knows the token before the token is sent, again after each loss: an address
+	 * may be a stranger's by now. So it is for what `locate` finds on plain HTTP; a certificate is proof enough.
+	 */
+	readonly mustProve?: boolean;
 };
 
 export type ConnectOptions = Address & {
@@ -38,6 +44,7 @@ export class Transport {
 	readonly #locate: (() => Promise<Address>) | undefined;
 	#address: Address;
 	#isStale = false;
+	#isProven = false;
 
 	constructor({ locate, times, ...address }: ConnectOptions) {
 		this.#address = address;
@@ -47,13 +54,29 @@ export class Transport {
 
 	/** Where the server is now, as far as can be known. */
 	async address(): Promise<Address> {
-		if (this.#isStale && this.#locate) this.#address = await this.#locate();
+		if (this.#isStale && this.#locate) {
+			const found = await this.#locate();
+			const isPlain = found.url.startsWith("http:") && found.createConnection === undefined;
+			this.#address = { mustProve: isPlain, ...found };
+			this.#isProven = false;
+		}
+		if (!this.#isProven) await this.#prove(this.#address);
 		return this.#address;
+	}
+
+	async #prove({ url, token, mustProve, fetch = globalThis.fetch }: Address): Promise<void> {
+		try {
+			if (mustProve && token !== undefined) await checkProof({ url, token, fetch });
+			this.#isProven = true;
+		} catch (error) {
+			throw error instanceof HawserError ? error : this.#unreachable(error, undefined);
+		}
 	}
 
 	/** The server could not be reached where it was, or went away: it is looked for again. */
 	lost(): void {
 		this.#isStale = true;
+		this.#isProven = false;
 	}
 
 	/** The answer, if it is a success; throws a HawserError otherwise, and the signal's reason when that is aborted. */
@@ -96,7 +119,7 @@ export class Transport {
 
 	#unreachable(error: unknown, signal: AbortSignal | undefined): unknown {
 		if (signal?.aborted) return signal.reason;
-		this.#isStale = true;
+		this.lost();
 		const { url } = this.#address;
 		return new HawserError("node_unavailable", `no server can be reached at ${url}`, { cause: error });
 	}

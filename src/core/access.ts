@@ -72,6 +72,8 @@ export interface Access {
 	listTokens(by: Principal): readonly TokenInfo[];
 	/** Ends a token, those it made, their browsers and everything they have open. */
 	revokeToken(by: Principal, id: string): Promise<void>;
+	/** Signs a text with what is known of a token (its id, or `admin`), as only who has the token could tell; with nonsense for one that is not there. */
+	prove(token: string, text: string): string;
 	/** Good for one upgrade, soon. */
 	createTicket(
 		by: Principal,

@@ -121,7 +121,7 @@ describe("follow", () => {
 		const { id } = await other.create({ command: "echo before; sleep 0.2; echo after", mode: "pipe" });
 		const said: string[] = [];
 		let url = "http://127.0.0.1:9";
-		const moving = connect({ url, token: TOKEN, locate: async () => ({ url, token: TOKEN }) });
+		const moving = connect({ url, token: TOKEN, locate: async () => ({ url, token: TOKEN, mustProve: false }) });
 		const options = {
 			patienceMs: 20_000,
 			onLost: () => {

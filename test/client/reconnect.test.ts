@@ -86,7 +86,7 @@ it("a server that moved is looked for, and exclusive control is demanded again",
 	let asked = 0;
 	const locate = async () => {
 		asked++;
-		return { url: proxy.url, token: TOKEN };
+		return { url: proxy.url, token: TOKEN, mustProve: false };
 	};
 	// The first is the question whether there is a server.
 	plans = [undefined, { fault: "cut", direction: "up", afterBytes: 1_500 }];

@@ -1,4 +1,4 @@
-/** The part of the native API that is about access: tokens, tickets and sign-in. */
+/** The part of the native API that is about access: tokens, tickets, proofs and sign-in. */
 
 import type { TypeBoxTypeProvider } from "@fastify/type-provider-typebox";
 import type { FastifyInstance } from "fastify";
@@ -9,6 +9,7 @@ import { bearer, type Front, type Hosting } from "../../front.ts";
 import { describeRoutes } from "../openapi.ts";
 import type { NativeApp } from "../options.ts";
 import { compileValidator } from "../validation.ts";
+import { addProof } from "./proof.ts";
 import { addSignIn } from "./signin.ts";
 import { addTickets } from "./tickets.ts";
 import { addTokens } from "./tokens.ts";
@@ -27,6 +28,7 @@ export function createAccessFront({ access, sessions }: AccessFrontOptions): Fro
 			const typed: NativeApp = app.withTypeProvider<TypeBoxTypeProvider>();
 			addTokens(typed, access);
 			addTickets(typed, access, sessions);
+			addProof(typed, access);
 			addSignIn(typed, access);
 		},
 	};

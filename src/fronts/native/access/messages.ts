@@ -2,6 +2,7 @@
 
 import Type, { type TUnsafe } from "typebox";
 import type { TokenInfo } from "../../../core/access.ts";
+import type { ProofMessage, ProofRequest } from "../../../protocol/proof.ts";
 import { closed, displayName, nullable } from "../schemas.ts";
 
 /** A hundred years: more would not be a safe number of milliseconds for long. */
@@ -69,3 +70,15 @@ export const signInQuery: TUnsafe<SignInQuery> = Type.Unsafe<SignInQuery>(Type.O
 
 export type TokenParams = { id: string };
 export const tokenParams: TUnsafe<TokenParams> = Type.Unsafe<TokenParams>(Type.Object({ id: Type.String() }));
+
+export const proofRequest: TUnsafe<ProofRequest> = Type.Unsafe<ProofRequest>(
+	Type.Object(
+		{
+			token: Type.String({ minLength: 1, maxLength: 64 }),
+			// Long enough that nobody meets one again, and short enough to be no work.
+			nonce: Type.String({ minLength: 16, maxLength: 128 }),
+		},
+		closed,
+	),
+);
+export const proofAnswer: TUnsafe<ProofMessage> = Type.Unsafe<ProofMessage>(Type.Object({ proof: Type.String() }));

@@ -1,0 +1,80 @@
+/** A server that was found, not given, proves that it knows the token before it is shown to it. */
+
+import { once } from "node:events";
+import { createServer, request as httpRequest } from "node:http";
+import type { AddressInfo } from "node:net";
+import { expect, it, onTestFinished } from "vitest";
+import { connect } from "../../src/client/index.ts";
+import { start } from "../server/start.ts";
+
+/** Takes down everything that it is told and passes it on to a real server, without changing a byte of it. */
+async function passOn(target: string): Promise<{ readonly url: string; readonly heard: string[] }> {
+	const heard: string[] = [];
+	const server = createServer((request, response) => {
+		heard.push(JSON.stringify([request.method, request.url, request.rawHeaders]));
+		const { method, url, headers } = request;
+		const onward = httpRequest(new URL(url ?? "", target), { method, headers }, (answer) => {
+			response.writeHead(answer.statusCode ?? 0, answer.headers);
+			answer.pipe(response);
+		});
+		request.pipe(onward);
+	}).listen(0, "127.0.0.1");
+	await once(server, "listening");
+	onTestFinished(() => {
+		server.closeAllConnections();
+		server.close();
+	});
+	return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, heard };
+}
+
+/** Nobody is there at first, so that the address has to be found. */
+const nowhere = "http://127.0.0.1:9";
+
+/** A client whose first address has just turned out to be no good. */
+async function finding(found: { url: string; token: string; mustProve?: boolean }) {
+	const client = connect({ url: nowhere, locate: async () => found });
+	await expect(client.sessions.list()).rejects.toMatchObject({ code: "node_unavailable" });
+	return client;
+}
+
+it("the server of a token proves it, for the operator's and for any other", async () => {
+	const { url, adminToken, token } = await start();
+	for (const shown of [adminToken, await token("workspace:default:read")]) {
+		expect(await (await finding({ url, token: shown })).sessions.list()).toEqual([]);
+	}
+});
+
+it("a stranger who passes the question on to the real server is told no token", async () => {
+	const { url, adminToken } = await start();
+	const stranger = await passOn(url);
+	const refused = { code: "node_unavailable", message: expect.stringContaining("is not the server of this token") };
+	const client = await finding({ url: stranger.url, token: adminToken });
+	await expect(client.sessions.list()).rejects.toMatchObject(refused);
+	await expect(client.sessions.at("x").attach({ patienceMs: 0 }).next()).rejects.toMatchObject({
+		code: "node_unavailable",
+	});
+	const given = connect({ url: stranger.url, token: adminToken, mustProve: true });
+	await expect(given.sessions.list()).rejects.toMatchObject(refused);
+	expect(stranger.heard.length).toBeGreaterThan(2);
+	expect(stranger.heard.join("\n")).not.toContain(adminToken);
+	const trusting = await finding({ url: stranger.url, token: adminToken, mustProve: false });
+	expect(await trusting.sessions.list()).toEqual([]);
+});
+
+it("a token that this server does not know is neither shown nor told to be unknown", async () => {
+	const { url, request } = await start();
+	const ask = async (token: string) => {
+		const body = JSON.stringify({ token, nonce: "0123456789abcdef" });
+		const response = await request("/v1/proof", {
+			method: "POST",
+			headers: { authorization: "", "content-type": "application/json" },
+			body,
+		});
+		return { status: response.status, body: await response.json() };
+	};
+	const proof = expect.stringMatching(/^[0-9a-f]{64}$/);
+	expect(await ask("admin")).toEqual({ status: 200, body: { proof } });
+	expect(await ask("000000000000")).toEqual({ status: 200, body: { proof } });
+	const client = await finding({ url, token: `hwt_000000000000_${"x".repeat(43)}` });
+	await expect(client.sessions.list()).rejects.toMatchObject({ code: "node_unavailable" });
+});
