@@ -7,6 +7,7 @@ import { has, run, say } from "./run.js";
 const testCommands = {
 	ps: "procps",
 	setsid: "util-linux",
+	chromium: "chromium",
 };
 
 /** The addon is compiled by the system's C compiler. */

@@ -73,7 +73,8 @@ function parse(text: string, path: string): Stored {
 	const { admin, tokens, browsers } = value ?? {};
 	if (typeof admin !== "string" || !Array.isArray(tokens) || !Array.isArray(browsers)) throw unreadable();
 	if (!tokens.every(isToken) || !browsers.every(isBrowser)) throw unreadable();
-	return { admin, tokens, browsers };
+	// Those of before there were page keys are signed out: a cookie alone is worth nothing any more.
+	return { admin, tokens, browsers: browsers.filter(({ key }) => key !== undefined) };
 }
 
 const isText = (value: unknown): value is string => typeof value === "string";
@@ -99,6 +100,6 @@ function isScope(value: unknown): boolean {
 
 function isBrowser(value: unknown): value is BrowserRecord {
 	if (typeof value !== "object" || value === null) return false;
-	const { hash, token, expiresAt } = value as Record<string, unknown>;
-	return isHash(hash) && isText(token) && isTime(expiresAt);
+	const { hash, key, token, expiresAt } = value as Record<string, unknown>;
+	return isHash(hash) && (key === undefined || isHash(key)) && isText(token) && isTime(expiresAt);
 }

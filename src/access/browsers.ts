@@ -1,14 +1,21 @@
-/** The browsers that are signed in: each has a cookie, which ends with the token that it came from. */
+/**
+ * The browsers that are signed in: each has a cookie and a page key, which end with the token that they came from.
+ *
+ * The cookie alone is not enough: browsers send it to every port of the host, whoever serves there. The page key is in
+ * storage that only pages of our own origin can read; it alone is not enough either, because scripts can read it.
+ */
 
 import type { Principal } from "../core/access.ts";
 import type { Clock } from "../core/clock.ts";
 import { createRevocation, withRevocation } from "./principal.ts";
-import { createSecret, digest, type RandomBytes } from "./secret.ts";
+import { createSecret, digest, isDigestOf, type RandomBytes } from "./secret.ts";
 
 /** A browser as it is stored. */
 export type BrowserRecord = {
 	/** Of the cookie's value. */
 	readonly hash: string;
+	/** Digest of the page key. */
+	readonly key: string;
 	/** The token's id. */
 	readonly token: string;
 	readonly expiresAt: number;
@@ -47,18 +54,20 @@ export class Browsers {
 		return [...this.#browsers.values()].map(({ record }) => record);
 	}
 
-	/** Signs a browser in as `owner`; the value of its cookie. */
-	add(owner: Principal): string {
+	/** Signs a browser in as `owner`; the value of its cookie, and its page key. */
+	add(owner: Principal): { readonly value: string; readonly pageKey: string } {
 		const own = this.records.filter(({ token }) => token === owner.id);
 		if (own.length >= MAX_OF_TOKEN && own[0]) this.#remove(own[0].hash);
 		const value = createSecret(this.#randomBytes);
-		this.#add({ hash: digest(value), token: owner.id, expiresAt: this.#clock.now() + COOKIE_LIFETIME_MS }, owner);
-		return value;
+		const pageKey = createSecret(this.#randomBytes);
+		const expiresAt = this.#clock.now() + COOKIE_LIFETIME_MS;
+		this.#add({ hash: digest(value), key: digest(pageKey), token: owner.id, expiresAt }, owner);
+		return { value, pageKey };
 	}
 
-	find(value: string): Principal | undefined {
+	find(value: string, pageKey: string): Principal | undefined {
 		const browser = this.#browsers.get(digest(value));
-		if (!browser || browser.principal.revoked.aborted) return undefined;
+		if (!browser || !isDigestOf(browser.record.key, pageKey) || browser.principal.revoked.aborted) return undefined;
 		return browser.record.expiresAt > this.#clock.now() ? browser.principal : undefined;
 	}
 

@@ -1,6 +1,6 @@
 /** Who may come in to one server: tokens for programs, cookies for browsers, tickets for their sockets. */
 
-import type { Access, Caller, Principal, Right, TokenInfo, TokenRequest } from "../core/access.ts";
+import type { Access, Caller, Principal, Right, SignedIn, TokenInfo, TokenRequest } from "../core/access.ts";
 import type { Clock } from "../core/clock.ts";
 import { SessionError } from "../core/errors.ts";
 import { AccessFile, type Stored } from "./access-file.ts";
@@ -144,12 +144,12 @@ export class LocalAccess implements Access {
 		return { code: secret, expiresAt };
 	}
 
-	async signIn(code: string): Promise<string | undefined> {
+	async signIn(code: string): Promise<SignedIn | undefined> {
 		const owner = this.#codes.redeem(code);
 		if (!owner || !this.#isLive(owner)) return undefined;
-		const value = this.#browsers.add(owner);
+		const { value, pageKey } = this.#browsers.add(owner);
 		await this.#save();
-		return setCookie(value, { maxAgeMs: COOKIE_LIFETIME_MS, isSecure: this.#options.isSecure });
+		return { cookie: setCookie(value, { maxAgeMs: COOKIE_LIFETIME_MS, isSecure: this.#options.isSecure }), pageKey };
 	}
 
 	async signOut(cookies: string | undefined): Promise<string> {
@@ -165,7 +165,7 @@ export class LocalAccess implements Access {
 		if (this.#lastUse !== this.#usedAt()) await this.#save().catch(this.#options.report);
 	}
 
-	#identify({ credential, ticket, cookies, origin, isSafe }: Caller): Principal {
+	#identify({ credential, ticket, cookies, pageKey, origin, isSafe }: Caller): Principal {
 		if (credential !== undefined) {
 			// Both are always looked at, so that the time says nothing about which it might have been.
 			const isAdmin = isDigestOf(this.#adminHash, credential) && this.#options.adminToken !== "";
@@ -175,9 +175,10 @@ export class LocalAccess implements Access {
 		if (ticket !== undefined) return this.#redeem(ticket, origin) ?? refuse("the ticket is not valid any more");
 		const value = readCookie(cookies, this.#options.isSecure);
 		if (value === undefined) return refuse("a token is required");
+		if (pageKey === undefined) return refuse("a cookie without the page key of this browser is not enough");
 		// A browser sends cookies by itself; that it was a page of ours that wanted it, only the origin says.
 		if (!isSafe && origin === undefined) return refuse("a cookie without an Origin header is not enough for this");
-		const principal = this.#browsers.find(value);
+		const principal = this.#browsers.find(value, pageKey);
 		if (!principal || !this.#isLive(principal)) return refuse("this browser is not signed in any more");
 		this.#tokens.touch(principal.id);
 		return principal;

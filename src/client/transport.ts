@@ -1,6 +1,8 @@
 /** One HTTP request at a time to a server that may move or be away. */
 
+import { pageKeyHeader } from "../protocol/page-key.ts";
 import { errorOf, HawserError } from "./error.ts";
+import { storedPageKey } from "./page-key.ts";
 import { checkProof } from "./proof.ts";
 import { defaultTimes, type Times } from "./times.ts";
 import type { WebSocketConstructor } from "./web-socket.ts";
@@ -9,6 +11,8 @@ import type { WebSocketConstructor } from "./web-socket.ts";
 export type Address = {
 	readonly url: string;
 	readonly token?: string | undefined;
+	/** What a page shows besides its cookie; by default what signing in has left for pages of this origin. */
+	readonly pageKey?: string | undefined;
 	/** Instead of the global one. */
 	readonly fetch?: typeof globalThis.fetch;
 	/** Instead of the browser's, or of the package `ws` in Node. */
@@ -61,7 +65,9 @@ export class Transport {
 			this.#isProven = false;
 		}
 		if (!this.#isProven) await this.#prove(this.#address);
-		return this.#address;
+		const { url, token } = this.#address;
+		// Looked for each time: somebody may sign in while we wait.
+		return token === undefined ? { pageKey: storedPageKey(url), ...this.#address } : this.#address;
 	}
 
 	async #prove({ url, token, mustProve, fetch = globalThis.fetch }: Address): Promise<void> {
@@ -82,9 +88,10 @@ export class Transport {
 	/** The answer, if it is a success; throws a HawserError otherwise, and the signal's reason when that is aborted. */
 	async request(call: Call): Promise<Response> {
 		const address = await this.address();
-		const { token } = address;
+		const { token, pageKey } = address;
 		const headers = new Headers(call.headers);
 		if (token !== undefined) headers.set("authorization", `Bearer ${token}`);
+		else if (pageKey !== undefined) headers.set(pageKeyHeader, pageKey);
 		if (call.json !== undefined) headers.set("content-type", "application/json");
 		if (call.bytes !== undefined) headers.set("content-type", "application/octet-stream");
 		const response = await this.#send(address, call, headers);

@@ -34,11 +34,11 @@ const MAX_PAYLOAD_BYTES = 8 * 1024 * 1024;
 
 /** Begins a connection to a session at the address of now. Who calls sets the handlers in the same turn. */
 export async function openWebSocket(transport: Transport, id: string, role: Role): Promise<WebSocketLike> {
-	const { url, token, WebSocket, createConnection } = await transport.address();
+	const { url, token, pageKey, WebSocket, createConnection } = await transport.address();
 	const target = new URL(`${sessionPath(id)}/attach`, url);
 	target.protocol = createConnection ? "ws:" : target.protocol.replace("http", "ws");
 	const Constructor = WebSocket ?? (await findWebSocket());
-	if (token === undefined || canSetHeaders(Constructor)) {
+	if ((token ?? pageKey) === undefined || canSetHeaders(Constructor)) {
 		const headers = token === undefined ? {} : { authorization: `Bearer ${token}` };
 		return new Constructor(target.href, [subprotocol], {
 			headers,

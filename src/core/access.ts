@@ -29,6 +29,8 @@ export type Caller = {
 	readonly ticket: string | undefined;
 	/** The `Cookie` header. */
 	readonly cookies: string | undefined;
+	/** What a page of ours shows besides its cookie. */
+	readonly pageKey: string | undefined;
 	readonly origin: string | undefined;
 	/** Whether it can only read: no upgrade, and a method that changes nothing. */
 	readonly isSafe: boolean;
@@ -61,6 +63,14 @@ export type TokenRequest = {
 	readonly expiresInMs?: number | undefined;
 };
 
+/** The two halves of what a browser shows from then on. */
+export type SignedIn = {
+	/** A `Set-Cookie` header. */
+	readonly cookie: string;
+	/** For pages of our origin alone. */
+	readonly pageKey: string;
+};
+
 /** Everything that is asked of whoever knows the credentials. */
 export interface Access {
 	readonly authorize: Authorize;
@@ -81,8 +91,8 @@ export interface Access {
 	): { readonly ticket: string; readonly expiresAt: number };
 	/** Good for one browser, soon; it will be worth what `by` is. */
 	createSignInCode(by: Principal): { readonly code: string; readonly expiresAt: number };
-	/** The `Set-Cookie` header for a sign-in code; undefined if that is not good, or not any more. */
-	signIn(code: string): Promise<string | undefined>;
+	/** What a browser gets for a sign-in code; undefined if that is not good, or not any more. */
+	signIn(code: string): Promise<SignedIn | undefined>;
 	/** Ends the browser of a `Cookie` header; the `Set-Cookie` header that takes the cookie away. */
 	signOut(cookies: string | undefined): Promise<string>;
 }

@@ -5,6 +5,7 @@ import { isAllowedOrigin, type Origins } from "../access/origin.ts";
 import type { Authorize, Caller, Principal } from "../core/access.ts";
 import { SessionError } from "../core/errors.ts";
 import { checkCreation, type Front, ticketOf } from "../fronts/front.ts";
+import { pageKeyHeader } from "../protocol/page-key.ts";
 
 /** Stands for the address of a connection that has none, such as one over a Unix socket. */
 const NO_ADDRESS = "";
@@ -78,6 +79,7 @@ function callerOf(request: FastifyRequest, front: Front): Caller {
 		credential: front.credential(request),
 		ticket: isUpgrade(request) ? ticketOf(request) : undefined,
 		cookies: request.headers.cookie,
+		pageKey: [request.headers[pageKeyHeader]].flat()[0],
 		origin: request.headers.origin,
 		isSafe: isSafe(request),
 		connection: request.raw.socket,

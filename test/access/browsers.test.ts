@@ -1,7 +1,8 @@
-import { readFile } from "node:fs/promises";
+import { readFile, writeFile } from "node:fs/promises";
 import { describe, expect, it } from "vitest";
 import { LocalAccess } from "../../src/access/local-access.ts";
-import { bearer, cookieOf, nothing, openAccess } from "./open-access.ts";
+import type { Caller } from "../../src/core/access.ts";
+import { bearer, nothing, openAccess, shownBy } from "./open-access.ts";
 
 const DAY = 86_400_000;
 const red = { workspace: "red", session: "s1" };
@@ -11,11 +12,18 @@ describe("a sign-in link", () => {
 		const { access, file } = await openAccess();
 		const { code, expiresAt } = access.createSignInCode(access.admin);
 		expect(expiresAt).toBe(1_000_000 + 300_000);
-		const cookie = await access.signIn(code);
-		expect(cookie).toMatch(/^hawser_session=[A-Za-z0-9_-]{43}; Max-Age=2592000; Path=\/; HttpOnly; SameSite=Strict$/);
+		const signedIn = await access.signIn(code);
+		expect(signedIn?.cookie).toMatch(
+			/^hawser_session=[A-Za-z0-9_-]{43}; Max-Age=2592000; Path=\/; HttpOnly; SameSite=Strict$/,
+		);
 		expect(await access.signIn(code)).toBeUndefined();
-		expect(access.authorize({ ...nothing, cookies: cookieOf(cookie) }, "admin")).toMatchObject({ id: "admin" });
-		expect(await readFile(file, "utf8")).not.toContain(cookieOf(cookie).split("=")[1]);
+		const shown = shownBy(signedIn);
+		expect(access.authorize({ ...nothing, ...shown }, "admin")).toMatchObject({ id: "admin" });
+		const stored = await readFile(file, "utf8");
+		for (const secret of [shown.cookies.split("=")[1], shown.pageKey]) {
+			expect(secret).toMatch(/^[A-Za-z0-9_-]{43}$/);
+			expect(stored).not.toContain(secret);
+		}
 	});
 
 	it("is over after five minutes, and with the token that made it", async () => {
@@ -32,10 +40,14 @@ describe("a sign-in link", () => {
 
 	it("over TLS makes a cookie that only our host over TLS can have set", async () => {
 		const { access } = await openAccess({ isSecure: true });
-		const cookie = await access.signIn(access.createSignInCode(access.admin).code);
-		expect(cookie).toMatch(/^__Host-hawser_session=\S+; Max-Age=2592000; Path=\/; HttpOnly; SameSite=Strict; Secure$/);
-		const plain = cookieOf(cookie).replace("__Host-", "");
-		expect(() => access.authorize({ ...nothing, cookies: plain }, "read")).toThrow("a token is required");
+		const shown = await access.signIn(access.createSignInCode(access.admin).code);
+		expect(shown?.cookie).toMatch(
+			/^__Host-hawser_session=\S+; Max-Age=2592000; Path=\/; HttpOnly; SameSite=Strict; Secure$/,
+		);
+		const plain = shownBy(shown).cookies.replace("__Host-", "");
+		expect(() => access.authorize({ ...nothing, ...shownBy(shown), cookies: plain }, "read")).toThrow(
+			"a token is required",
+		);
 	});
 });
 
@@ -44,63 +56,85 @@ describe("a cookie", () => {
 		const opened = await openAccess();
 		const { access } = opened;
 		const { secret, token } = await access.createToken(access.admin, { scopes });
-		const cookie = await access.signIn(access.createSignInCode(access.authorize(bearer(secret), "read")).code);
-		return { ...opened, token, cookies: cookieOf(cookie) };
+		const shown = shownBy(await access.signIn(access.createSignInCode(access.authorize(bearer(secret), "read")).code));
+		return { ...opened, token, shown };
 	};
 
 	it("is worth what its token is, also after a restart", async () => {
-		const { access, options, cookies, token } = await signedIn();
+		const { access, options, shown, token } = await signedIn();
 		await access.close();
 		for (const one of [access, await LocalAccess.open(options)]) {
-			const principal = one.authorize({ ...nothing, cookies }, "read");
+			const principal = one.authorize({ ...nothing, ...shown }, "read");
 			expect(principal).toMatchObject({ id: token.id, isAdmin: false });
 			expect([principal.may("operate", red), principal.may("manage", red)]).toEqual([true, false]);
 		}
 	});
 
 	it("counts as a use of its token", async () => {
-		const { access, clock, cookies } = await signedIn();
+		const { access, clock, shown } = await signedIn();
 		clock.advance(1_000);
-		access.authorize({ ...nothing, cookies }, "read");
+		access.authorize({ ...nothing, ...shown }, "read");
 		expect(access.listTokens(access.admin)[0]?.lastUsedAt).toBe(1_001_000);
 	});
 
-	it("is enough to read, but needs an origin for everything else", async () => {
-		const { access, cookies } = await signedIn();
-		access.authorize({ ...nothing, cookies }, "read");
-		expect(() => access.authorize({ ...nothing, cookies, isSafe: false }, "read")).toThrow("without an Origin");
-		access.authorize({ ...nothing, cookies, isSafe: false, origin: "http://localhost:7707" }, "read");
+	it("is enough to read with its page key, but needs an origin for everything else", async () => {
+		const { access, shown } = await signedIn();
+		access.authorize({ ...nothing, ...shown }, "read");
+		expect(() => access.authorize({ ...nothing, ...shown, isSafe: false }, "read")).toThrow("without an Origin");
+		access.authorize({ ...nothing, ...shown, isSafe: false, origin: "http://localhost:7707" }, "read");
+	});
+
+	it("is nothing without the page key of the same browser, nor that without the cookie", async () => {
+		const { access, shown } = await signedIn();
+		const other = shownBy(await access.signIn(access.createSignInCode(access.admin).code));
+		const show = (caller: Partial<Caller>) => () =>
+			access.authorize({ ...nothing, origin: "http://localhost:7707", ...caller }, "read");
+		expect(show({ cookies: shown.cookies })).toThrow("page key");
+		expect(show({ cookies: shown.cookies, pageKey: "" })).toThrow("not signed in");
+		expect(show({ cookies: shown.cookies, pageKey: other.pageKey })).toThrow("not signed in");
+		expect(show({ pageKey: shown.pageKey })).toThrow("a token is required");
+		show({ ...shown })();
+	});
+
+	it("of before there were page keys is signed out", async () => {
+		const { access, options, file, shown } = await signedIn();
+		await access.close();
+		const text = await readFile(file, "utf8");
+		await writeFile(file, text.replace(/\s*"key": "[0-9a-f]{64}",/, ""));
+		const reopened = await LocalAccess.open(options);
+		expect(() => reopened.authorize({ ...nothing, ...shown }, "read")).toThrow("not signed in any more");
+		expect(reopened.listTokens(reopened.admin)).toHaveLength(1);
 	});
 
 	it("does not stand in for a wrong token or ticket", async () => {
-		const { access, cookies } = await signedIn();
-		expect(() => access.authorize({ ...nothing, cookies, credential: "wrong" }, "read")).toThrow("token is not valid");
-		expect(() => access.authorize({ ...nothing, cookies, ticket: "wrong" }, "read")).toThrow("ticket is not valid");
+		const { access, shown } = await signedIn();
+		expect(() => access.authorize({ ...nothing, ...shown, credential: "wrong" }, "read")).toThrow("token is not valid");
+		expect(() => access.authorize({ ...nothing, ...shown, ticket: "wrong" }, "read")).toThrow("ticket is not valid");
 	});
 
 	it("that is there twice is not believed", async () => {
-		const { access, cookies } = await signedIn();
-		const twice = `hawser_session=planted; ${cookies}`;
-		expect(() => access.authorize({ ...nothing, cookies: twice }, "read")).toThrow("a token is required");
-		access.authorize({ ...nothing, cookies: `a=b; ${cookies}; xhawser_session=planted` }, "read");
+		const { access, shown } = await signedIn();
+		const twice = `hawser_session=planted; ${shown.cookies}`;
+		expect(() => access.authorize({ ...nothing, ...shown, cookies: twice }, "read")).toThrow("a token is required");
+		access.authorize({ ...nothing, ...shown, cookies: `a=b; ${shown.cookies}; xhawser_session=planted` }, "read");
 	});
 
 	it("ends after thirty days, when signed out, and with its token; and what it has open with it", async () => {
 		const ways: ((opened: Awaited<ReturnType<typeof signedIn>>) => unknown)[] = [
 			({ clock }) => clock.advance(30 * DAY + 60_000),
-			({ access, cookies }) => access.signOut(cookies),
+			({ access, shown }) => access.signOut(shown.cookies),
 			({ access, token }) => access.revokeToken(access.admin, token.id),
 		];
 		for (const end of ways) {
 			const opened = await signedIn();
-			const { access, cookies, options } = opened;
-			const principal = access.authorize({ ...nothing, cookies }, "read");
+			const { access, shown, options } = opened;
+			const principal = access.authorize({ ...nothing, ...shown }, "read");
 			await end(opened);
 			expect(principal.revoked.aborted).toBe(true);
-			expect(() => access.authorize({ ...nothing, cookies }, "read")).toThrow("not signed in any more");
+			expect(() => access.authorize({ ...nothing, ...shown }, "read")).toThrow("not signed in any more");
 			await access.close();
 			const reopened = await LocalAccess.open(options);
-			expect(() => reopened.authorize({ ...nothing, cookies }, "read")).toThrow("not signed in any more");
+			expect(() => reopened.authorize({ ...nothing, ...shown }, "read")).toThrow("not signed in any more");
 		}
 	});
 
@@ -108,41 +142,41 @@ describe("a cookie", () => {
 		const { access, clock } = await openAccess();
 		const { secret } = await access.createToken(access.admin, { scopes: ["admin"], expiresInMs: 90_000 });
 		const owner = access.authorize(bearer(secret), "admin");
-		const cookies = cookieOf(await access.signIn(access.createSignInCode(owner).code));
+		const shown = shownBy(await access.signIn(access.createSignInCode(owner).code));
 		clock.advance(89_999);
-		access.authorize({ ...nothing, cookies }, "admin");
+		access.authorize({ ...nothing, ...shown }, "admin");
 		const { ticket } = access.createTicket(owner, { session: "s1", right: "read", origin: undefined });
 		const { code } = access.createSignInCode(owner);
 		clock.advance(1);
-		expect(() => access.authorize({ ...nothing, cookies }, "admin")).toThrow("not signed in any more");
+		expect(() => access.authorize({ ...nothing, ...shown }, "admin")).toThrow("not signed in any more");
 		expect(() => access.authorize({ ...nothing, ticket }, "read")).toThrow("not valid any more");
 		expect(await access.signIn(code)).toBeUndefined();
 	});
 
 	it("signed out leaves the token and its other browsers alone", async () => {
-		const { access, cookies } = await signedIn();
-		const owner = access.authorize({ ...nothing, cookies }, "read");
-		const other = cookieOf(await access.signIn(access.createSignInCode(owner).code));
-		expect(await access.signOut(cookies)).toMatch(/^hawser_session=; Max-Age=0; /);
-		expect(access.authorize({ ...nothing, cookies: other }, "read").revoked.aborted).toBe(false);
+		const { access, shown } = await signedIn();
+		const owner = access.authorize({ ...nothing, ...shown }, "read");
+		const other = shownBy(await access.signIn(access.createSignInCode(owner).code));
+		expect(await access.signOut(shown.cookies)).toMatch(/^hawser_session=; Max-Age=0; /);
+		expect(access.authorize({ ...nothing, ...other }, "read").revoked.aborted).toBe(false);
 	});
 
 	it("of the operator ends when the admin token is changed", async () => {
 		const { access, options } = await openAccess();
-		const cookies = cookieOf(await access.signIn(access.createSignInCode(access.admin).code));
+		const shown = shownBy(await access.signIn(access.createSignInCode(access.admin).code));
 		const reopened = await LocalAccess.open({ ...options, adminToken: "another" });
-		expect(() => reopened.authorize({ ...nothing, cookies }, "read")).toThrow("not signed in any more");
+		expect(() => reopened.authorize({ ...nothing, ...shown }, "read")).toThrow("not signed in any more");
 	});
 
 	it("there are twenty of one token: the oldest goes for one more", async () => {
 		const { access } = await openAccess({ write: async () => {} });
-		const all: string[] = [];
+		const all: ReturnType<typeof shownBy>[] = [];
 		for (let index = 0; index < 21; index++) {
-			all.push(cookieOf(await access.signIn(access.createSignInCode(access.admin).code)));
+			all.push(shownBy(await access.signIn(access.createSignInCode(access.admin).code)));
 		}
-		const isIn = (cookies: string | undefined) => {
+		const isIn = (shown: (typeof all)[number] | undefined) => {
 			try {
-				return access.authorize({ ...nothing, cookies }, "read").isAdmin;
+				return access.authorize({ ...nothing, ...shown }, "read").isAdmin;
 			} catch {
 				return false;
 			}

@@ -3,7 +3,7 @@
 import { createHash } from "node:crypto";
 import { join } from "node:path";
 import { type AccessOptions, LocalAccess } from "../../src/access/local-access.ts";
-import type { Caller } from "../../src/core/access.ts";
+import type { Caller, SignedIn } from "../../src/core/access.ts";
 import { writeAtomically } from "../../src/disk/write-atomically.ts";
 import { FakeClock } from "../helpers/fake-clock.ts";
 import { temporaryDirectory } from "../helpers/temporary.ts";
@@ -49,6 +49,7 @@ export const nothing: Caller = {
 	credential: undefined,
 	ticket: undefined,
 	cookies: undefined,
+	pageKey: undefined,
 	origin: undefined,
 	isSafe: true,
 	connection: {},
@@ -56,7 +57,7 @@ export const nothing: Caller = {
 
 export const bearer = (credential: string): Caller => ({ ...nothing, credential });
 
-/** The `Cookie` header that follows from a `Set-Cookie` one. */
-export function cookieOf(setCookie: string | undefined): string {
-	return setCookie?.split(";", 1)[0] ?? "";
+/** What a browser shows from then on. */
+export function shownBy(signedIn: SignedIn | undefined): Pick<Caller, "cookies" | "pageKey"> & { cookies: string } {
+	return { cookies: signedIn?.cookie.split(";", 1)[0] ?? "", pageKey: signedIn?.pageKey };
 }

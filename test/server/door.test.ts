@@ -9,7 +9,7 @@ import { answerErrors } from "../../src/fronts/errors.ts";
 import type { Front, Policy } from "../../src/fronts/front.ts";
 import { createAcceptor } from "../../src/fronts/upgrade.ts";
 import { type Listener, type ListenOptions, listen } from "../../src/server/listen.ts";
-import { ADMIN_TOKEN, type Opened, openAccess } from "../access/open-access.ts";
+import { ADMIN_TOKEN, type Opened, openAccess, shownBy } from "../access/open-access.ts";
 import { FakeClock } from "../helpers/fake-clock.ts";
 
 let listener: Listener | undefined;
@@ -69,8 +69,10 @@ async function knock({ url, headers = {}, protocols = ["hawser.v1"] }: Knock) {
 
 const authorization = `Bearer ${ADMIN_TOKEN}`;
 
-async function cookieFor({ access }: Opened): Promise<string> {
-	return (await access.signIn(access.createSignInCode(access.admin).code))?.split(";")[0] ?? "";
+/** The headers of a page in a browser that was signed in. */
+async function pageOf({ access }: Opened): Promise<Record<string, string>> {
+	const { cookies, pageKey = "" } = shownBy(await access.signIn(access.createSignInCode(access.admin).code));
+	return { cookie: cookies, "hawser-key": pageKey };
 }
 
 describe("an upgrade", () => {
@@ -117,12 +119,14 @@ describe("an upgrade", () => {
 	it("by cookie needs the origin of a page of ours", async () => {
 		const opened = await serve();
 		const { socketUrl, origin } = opened;
-		const cookie = await cookieFor(opened);
-		expect(await knock({ url: socketUrl, headers: { cookie } })).toMatchObject({ status: 401 });
+		const page = await pageOf(opened);
+		expect(await knock({ url: socketUrl, headers: page })).toMatchObject({ status: 401 });
+		const { cookie = "" } = page;
+		expect(await knock({ url: socketUrl, headers: { cookie, origin } })).toMatchObject({ status: 401 });
 		for (const wrong of ["https://evil.test", "null", `${origin}.evil.test`, "http://127.0.0.1:1", ""]) {
-			expect(await knock({ url: socketUrl, headers: { cookie, origin: wrong } })).toMatchObject({ status: 403 });
+			expect(await knock({ url: socketUrl, headers: { ...page, origin: wrong } })).toMatchObject({ status: 403 });
 		}
-		const { status, socket } = await knock({ url: socketUrl, headers: { cookie, origin } });
+		const { status, socket } = await knock({ url: socketUrl, headers: { ...page, origin } });
 		expect(status).toBe(101);
 		socket.terminate();
 	});

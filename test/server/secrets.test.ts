@@ -10,7 +10,7 @@ const CANARY = `hwt_0123456789ab_${"canary".repeat(7)}X`;
 const ways: Readonly<Record<string, { query?: string; headers?: Record<string, string>; isOperator?: true }>> = {
 	bearer: { headers: { authorization: `Bearer ${CANARY}` } },
 	"basic credential": { headers: { authorization: `Basic ${CANARY}` } },
-	cookie: { headers: { cookie: `hawser_session=${CANARY}`, origin: "OWN" } },
+	cookie: { headers: { cookie: `hawser_session=${CANARY}`, "hawser-key": CANARY, origin: "OWN" } },
 	ticket: { headers: { "sec-websocket-protocol": `hawser.v1, ticket.${CANARY}` } },
 	"first subprotocol": { headers: { "sec-websocket-protocol": `ticket.${CANARY}, hawser.v1` } },
 	"ticket of the operator": { headers: { "sec-websocket-protocol": `ticket.${CANARY}, hawser.v1` }, isOperator: true },
@@ -85,11 +85,12 @@ it("what we make is said once: no list, file or later answer has it", async () =
 	const code = new URL(server.signInUrl ?? "").searchParams.get("code") ?? "";
 	const signedIn = await fetch(server.signInUrl ?? "", { method: "POST", redirect: "manual" });
 	const cookie = /=([^;]+)/.exec(signedIn.headers.get("set-cookie") ?? "")?.[1] ?? "";
+	const pageKey = /data-key="([^"]+)"/.exec(await signedIn.text())?.[1] ?? "";
 	const later = await Promise.all(
 		["/v1/tokens", "/v1/sessions", "/healthz"].map(async (path) => said(await server.request(path))),
 	);
 	const files = await filesOf(server);
-	for (const secret of [token.slice(17), ticket, code, cookie]) {
+	for (const secret of [token.slice(17), ticket, code, cookie, pageKey]) {
 		expect(secret.length).toBe(43);
 		expect(later.join()).not.toContain(secret);
 		expect(files).not.toContain(secret);

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { type Started, start } from "./start.ts";
+import { start } from "./start.ts";
 
 /** What a browser does with a link: it opens the page and presses the button. */
 async function press(url: string, headers: Record<string, string> = {}): Promise<Response> {
@@ -7,9 +7,10 @@ async function press(url: string, headers: Record<string, string> = {}): Promise
 	return fetch(url, { method: "POST", headers: form, redirect: "manual" });
 }
 
-async function signIn(server: Started): Promise<string> {
-	const response = await press(server.signInUrl ?? "");
-	return response.headers.get("set-cookie")?.split(";")[0] ?? "";
+/** What a page in that browser shows from then on. */
+async function shownBy(response: Response): Promise<{ cookie: string; "hawser-key": string }> {
+	const [, key = ""] = /data-key="([^"]+)"/.exec(await response.text()) ?? [];
+	return { cookie: response.headers.get("set-cookie")?.split(";")[0] ?? "", "hawser-key": key };
 }
 
 describe("the sign-in link", () => {
@@ -30,19 +31,23 @@ describe("the sign-in link", () => {
 			expect(page).not.toContain(code);
 			expect(page).not.toContain("<script");
 		}
-		expect((await press(signInUrl)).status).toBe(303);
+		expect((await press(signInUrl)).status).toBe(200);
 	});
 
 	it("signs in one browser, which then may do what the token may", async () => {
 		const server = await start();
 		const response = await press(server.signInUrl ?? "");
-		expect([response.status, response.headers.get("location")]).toEqual([303, "/"]);
+		expect(response.status).toBe(200);
+		expect(response.headers.get("cache-control")).toBe("no-store");
+		expect(response.headers.get("content-security-policy")).toMatch(
+			/^default-src 'none'; script-src 'sha256-[^']+'; form-action 'self'; frame-ancestors 'none'$/,
+		);
 		expect(response.headers.get("set-cookie")).toMatch(/; Path=\/; HttpOnly; SameSite=Strict$/);
-		const cookie = response.headers.get("set-cookie")?.split(";")[0] ?? "";
+		const shown = await shownBy(response);
 		const { url } = server;
-		expect((await fetch(`${url}/v1/sessions`, { headers: { cookie } })).status).toBe(200);
+		expect((await fetch(`${url}/v1/sessions`, { headers: shown })).status).toBe(200);
 		const post = (headers: Record<string, string>) =>
-			fetch(`${url}/v1/signin-links`, { method: "POST", headers: { cookie, ...headers } });
+			fetch(`${url}/v1/signin-links`, { method: "POST", headers: { ...shown, ...headers } });
 		expect((await post({})).status).toBe(401);
 		expect((await post({ origin: "https://evil.test" })).status).toBe(403);
 		expect((await post({ origin: url })).status).toBe(201);
@@ -57,7 +62,7 @@ describe("the sign-in link", () => {
 		const { signInUrl = "" } = await start();
 		expect((await press(signInUrl, { origin: "https://evil.test" })).status).toBe(403);
 		expect((await press(signInUrl, { origin: "null" })).status).toBe(403);
-		expect((await press(signInUrl)).status).toBe(303);
+		expect((await press(signInUrl)).status).toBe(200);
 	});
 
 	it("is made by any token for itself", async () => {
@@ -66,8 +71,7 @@ describe("the sign-in link", () => {
 		const { status, body } = await server.post("/v1/signin-links", {}, token);
 		expect([status, body.url?.startsWith(`${server.url}/signin?code=`)]).toEqual([201, true]);
 		const response = await press(body.url ?? "");
-		const cookie = response.headers.get("set-cookie")?.split(";")[0] ?? "";
-		const headers = { cookie, origin: server.url, "content-type": "application/json" };
+		const headers = { ...(await shownBy(response)), origin: server.url, "content-type": "application/json" };
 		const make = await fetch(`${server.url}/v1/sessions`, {
 			method: "POST",
 			headers,
@@ -118,8 +122,7 @@ describe("behind a proxy that does TLS", () => {
 describe("signing out", () => {
 	it("ends this browser and takes its cookie away", async () => {
 		const server = await start();
-		const cookie = await signIn(server);
-		const headers = { cookie, origin: server.url };
+		const headers = { ...(await shownBy(await press(server.signInUrl ?? ""))), origin: server.url };
 		const response = await fetch(`${server.url}/v1/signout`, { method: "POST", headers });
 		expect([response.status, response.headers.get("set-cookie")]).toEqual([
 			204,

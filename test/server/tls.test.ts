@@ -57,12 +57,13 @@ describe("with a certificate", () => {
 		const server = await start({ tlsCert, tlsKey });
 		expect(server.signInUrl).toMatch(/^https:/);
 		const headers = { origin: server.url };
-		const { status, cookie = "" } = await ask(server.signInUrl ?? "", { method: "POST", headers });
-		expect(status).toBe(303);
+		const { status, cookie = "", body } = await ask(server.signInUrl ?? "", { method: "POST", headers });
+		expect(status).toBe(200);
 		expect(cookie).toMatch(/^__Host-hawser_session=.*; Path=\/; HttpOnly; SameSite=Strict; Secure$/);
-		const shown = { cookie: cookie.split(";")[0] ?? "" };
+		const key = { "hawser-key": /data-key="([^"]+)"/.exec(body)?.[1] ?? "" };
+		const shown = { ...key, cookie: cookie.split(";")[0] ?? "" };
 		expect(await ask(`${server.url}/v1/sessions`, { headers: shown })).toMatchObject({ status: 200 });
-		const plain = { cookie: (cookie.split(";")[0] ?? "").replace("__Host-", "") };
+		const plain = { ...key, cookie: (cookie.split(";")[0] ?? "").replace("__Host-", "") };
 		expect(await ask(`${server.url}/v1/sessions`, { headers: plain })).toMatchObject({ status: 401 });
 	});
 });

@@ -45,7 +45,7 @@ export function createAnswerUnknown(
 ): (request: FastifyRequest, reply: FastifyReply) => Promise<FastifyReply> {
 	return async (request, reply) => {
 		const { cookie: cookies, origin } = request.headers;
-		const shown = { credential: credential(request), ticket: undefined, cookies, origin };
+		const shown = { credential: credential(request), ticket: undefined, cookies, pageKey: undefined, origin };
 		try {
 			await authorize({ ...shown, isSafe: true, connection: request.raw.socket }, "read");
 		} catch {

@@ -1,10 +1,16 @@
-/** Sign-in for browsers: a link that is good once becomes a cookie that no script can read. */
+/** Sign-in for browsers: a link that is good once becomes a cookie that no script can read, and a key that only pages of ours can. */
 
+import { createHash } from "node:crypto";
 import type { FastifyReply } from "fastify";
 import type { Access } from "../../../core/access.ts";
+import { pageKeyItem } from "../../../protocol/page-key.ts";
 import type { NativeApp } from "../options.ts";
 import { principalOf } from "../request.ts";
 import { type SignInQuery, signInLink, signInQuery } from "./messages.ts";
+
+/** Puts the key where no page of another port can read it, though the cookie is sent there as well. */
+const STORE_KEY = `localStorage.setItem("${pageKeyItem}",document.querySelector("main").dataset.key);location.replace("/")`;
+const STORE_KEY_HASH = createHash("sha256").update(STORE_KEY).digest("base64");
 
 export function addSignIn(app: NativeApp, access: Access): void {
 	// What a form sends. Everything is in the address already, so there is nothing to read in it.
@@ -41,12 +47,18 @@ export function addSignIn(app: NativeApp, access: Access): void {
 	app.post(
 		"/signin",
 		{
-			config: { policy: "public", summary: "Sign this browser in", answers: { 303: "" } },
+			config: { policy: "public", summary: "Sign this browser in", answers: { 200: "text/html" } },
 			schema: { querystring: signInQuery },
 		},
 		async (request, reply) => {
-			const cookie = await access.signIn(codeOf(request.query));
-			if (cookie !== undefined) return reply.header("set-cookie", cookie).redirect("/", 303);
+			const signedIn = await access.signIn(codeOf(request.query));
+			if (signedIn) {
+				return page(reply.header("set-cookie", signedIn.cookie), {
+					title: "Signed in",
+					body: "<noscript>This browser must run scripts to stay signed in.</noscript>",
+					pageKey: signedIn.pageKey,
+				});
+			}
 			return page(reply.code(401), {
 				title: "This link is not good any more",
 				body: "<p>A link signs in one browser, within five minutes. <code>hawser serve</code> prints a new one when it starts.</p>",
@@ -73,18 +85,24 @@ function codeOf({ code }: SignInQuery): string {
 	return typeof code === "string" ? code : "";
 }
 
-/** A page without scripts. Nothing of a request is ever written into it. */
-function page(reply: FastifyReply, { title, body }: { readonly title: string; readonly body: string }): FastifyReply {
+/** A page without scripts but for the one that stores a key. Nothing of a request is ever written into it. */
+function page(
+	reply: FastifyReply,
+	{ title, body, pageKey }: { readonly title: string; readonly body: string; readonly pageKey?: string },
+): FastifyReply {
+	const scripts = pageKey === undefined ? "" : `script-src 'sha256-${STORE_KEY_HASH}'; `;
+	const script = pageKey === undefined ? "" : `<script>${STORE_KEY}</script>`;
+	const main = pageKey === undefined ? "<main>" : `<main data-key="${pageKey}">`;
 	return (
 		reply
 			.type("text/html; charset=utf-8")
 			.header("cache-control", "no-store")
-			.header("content-security-policy", "default-src 'none'; form-action 'self'; frame-ancestors 'none'")
+			.header("content-security-policy", `default-src 'none'; ${scripts}form-action 'self'; frame-ancestors 'none'`)
 			// With no-referrer the form would be sent with the origin "null", which is nobody's.
 			.header("referrer-policy", "same-origin")
 			.send(
 				`<!doctype html><html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">` +
-					`<title>${title}</title></head><body><main><h1>${title}</h1>${body}</main></body></html>\n`,
+					`<title>${title}</title></head><body>${main}<h1>${title}</h1>${body}</main>${script}</body></html>\n`,
 			)
 	);
 }
