@@ -76,6 +76,11 @@ export class Browsers {
 		return this.#remove(digest(value));
 	}
 
+	/** When the next one is over; infinity if there is none. */
+	get nextEnd(): number {
+		return this.records.reduce((next, { expiresAt }) => Math.min(next, expiresAt), Number.POSITIVE_INFINITY);
+	}
+
 	/** Forgets those that are over, and those whose tokens are gone. */
 	sweep(): boolean {
 		const now = this.#clock.now();

@@ -1,6 +1,16 @@
 /** Who may come in to one server: tokens for programs, cookies for browsers, tickets for their sockets. */
 
-import type { Access, Caller, Principal, Right, SignedIn, TokenInfo, TokenRequest } from "../core/access.ts";
+import type {
+	Access,
+	Caller,
+	Durability,
+	Principal,
+	Right,
+	SignedIn,
+	SignedOut,
+	TokenInfo,
+	TokenRequest,
+} from "../core/access.ts";
 import type { Clock } from "../core/clock.ts";
 import { SessionError } from "../core/errors.ts";
 import { AccessFile, type Stored } from "./access-file.ts";
@@ -34,8 +44,12 @@ export type AccessOptions = {
 const ADMIN = "admin";
 const TICKET_MS = 30_000;
 const SIGN_IN_MS = 5 * 60_000;
-/** How often what is over is looked for, on open sockets too, and how often it is noted who was here. */
+/** How often what is over is looked for at the latest, and how often it is noted who was here. */
 const SWEEP_MS = 60_000;
+/** Between two looks, whatever the clock says. */
+const MIN_SWEEP_MS = 1;
+/** How often a disk that did not take a revocation is asked again. */
+const RETRY_MS = 1_000;
 
 type Ticket = { readonly owner: Principal; readonly principal: Principal; readonly origin: string | undefined };
 
@@ -51,7 +65,12 @@ export class LocalAccess implements Access {
 	readonly #browsers: Browsers;
 	readonly #tickets: OneTime<Ticket>;
 	readonly #codes: OneTime<Principal>;
+	/** Tokens that were revoked and may still be on disk, and who revoked them. */
+	readonly #unwritten = new Map<string, string>();
+	/** Whether the file is known to lack something. */
+	#isUnsaved = false;
 	#cancelSweep: () => void = () => {};
+	#cancelRetry: () => void = () => {};
 	#lastUse = 0;
 
 	/** With what was stored before. */
@@ -104,6 +123,7 @@ export class LocalAccess implements Access {
 			this.#tokens.remove(record.id);
 			throw error;
 		}
+		this.#sweepLater();
 		return { secret, token: withoutHash(record) };
 	}
 
@@ -111,19 +131,21 @@ export class LocalAccess implements Access {
 		return this.#tokens.visibleTo(by).map(withoutHash);
 	}
 
-	async revokeToken(by: Principal, id: string): Promise<void> {
+	async revokeToken(by: Principal, id: string): Promise<Durability> {
 		if (id === ADMIN && by.isAdmin) {
 			throw new SessionError("permission_denied", "the operator's own token can't be revoked here", {
 				hint: "remove admin-token from the state directory and start the server again, which makes a new one",
 			});
 		}
-		if (!this.#tokens.visibleTo(by).some((record) => record.id === id)) {
+		const isThere = this.#tokens.visibleTo(by).some((record) => record.id === id);
+		const isUnwritten = this.#unwritten.has(id) && (by.isAdmin || this.#unwritten.get(id) === by.id);
+		if (!isThere && !isUnwritten) {
 			throw new SessionError("session_not_found", `there is no token ${JSON.stringify(id.slice(0, 64))}`);
 		}
 		// In force before it is on disk: whoever revokes a token is in a hurry.
-		this.#tokens.remove(id);
+		for (const gone of this.#tokens.remove(id)) this.#unwritten.set(gone, by.id);
 		this.#browsers.sweep();
-		await this.#save();
+		return this.#saveInTheEnd();
 	}
 
 	prove(token: string, text: string): string {
@@ -152,17 +174,19 @@ export class LocalAccess implements Access {
 		return { cookie: setCookie(value, { maxAgeMs: COOKIE_LIFETIME_MS, isSecure: this.#options.isSecure }), pageKey };
 	}
 
-	async signOut(cookies: string | undefined): Promise<string> {
+	async signOut(cookies: string | undefined): Promise<SignedOut> {
 		const { isSecure } = this.#options;
 		const value = readCookie(cookies, isSecure);
-		if (value !== undefined && this.#browsers.remove(value)) await this.#save();
-		return setCookie("", { maxAgeMs: 0, isSecure });
+		const isChanged = value !== undefined && this.#browsers.remove(value);
+		const { isDurable } = isChanged || this.#isUnsaved ? await this.#saveInTheEnd() : { isDurable: true };
+		return { cookie: setCookie("", { maxAgeMs: 0, isSecure }), isDurable };
 	}
 
-	/** Resolves when everything is on disk, if it can be: what is left to write is only who was here last. */
+	/** Resolves when everything is on disk, if it can be: who was here last, and what a disk did not take so far. */
 	async close(): Promise<void> {
 		this.#cancelSweep();
-		if (this.#lastUse !== this.#usedAt()) await this.#save().catch(this.#options.report);
+		this.#cancelRetry();
+		if (this.#isUnsaved || this.#lastUse !== this.#usedAt()) await this.#save().catch(this.#options.report);
 	}
 
 	#identify({ credential, ticket, cookies, pageKey, origin, isSafe }: Caller): Principal {
@@ -206,8 +230,14 @@ export class LocalAccess implements Access {
 		return id === ADMIN ? this.admin : this.#tokens.principal(id);
 	}
 
+	/** At the next end of a token or a browser, so that what it has open ends with it; and once in a while. */
 	#sweepLater(): void {
-		this.#cancelSweep = this.#options.clock.after(SWEEP_MS, () => {
+		const { clock } = this.#options;
+		this.#cancelSweep();
+		const next = Math.min(this.#tokens.nextEnd, this.#browsers.nextEnd) - clock.now();
+		// A timer may be a little early, and a clock may be set back.
+		const delayMs = Math.max(MIN_SWEEP_MS, Math.min(SWEEP_MS, next));
+		this.#cancelSweep = clock.after(delayMs, () => {
 			const isChanged = [this.#tokens.sweep().length > 0, this.#browsers.sweep()].includes(true);
 			this.#tickets.sweep();
 			this.#codes.sweep();
@@ -221,11 +251,41 @@ export class LocalAccess implements Access {
 		return this.#tokens.records.reduce((latest, { lastUsedAt }) => Math.max(latest, lastUsedAt ?? 0), 0);
 	}
 
-	async #save(): Promise<void> {
-		await this.#file.save(() => {
-			this.#lastUse = this.#usedAt();
-			return { admin: this.#adminHash, tokens: this.#tokens.records, browsers: this.#browsers.records };
+	/** For what is in force already: a disk that does not take it now is asked again until it does. */
+	async #saveInTheEnd(): Promise<Durability> {
+		try {
+			await this.#save();
+			return { isDurable: true };
+		} catch (error) {
+			this.#options.report(error);
+			this.#retryLater();
+			return { isDurable: false };
+		}
+	}
+
+	#retryLater(): void {
+		this.#cancelRetry();
+		this.#cancelRetry = this.#options.clock.after(RETRY_MS, () => {
+			// Said once: it is tried far more often than anybody wants to read.
+			if (this.#isUnsaved) this.#save().catch(() => this.#retryLater());
 		});
+	}
+
+	async #save(): Promise<void> {
+		let written: string[] = [];
+		this.#isUnsaved = true;
+		await this.#file
+			.save(() => {
+				this.#lastUse = this.#usedAt();
+				this.#isUnsaved = false;
+				written = [...this.#unwritten.keys()];
+				return { admin: this.#adminHash, tokens: this.#tokens.records, browsers: this.#browsers.records };
+			})
+			.catch((error: unknown) => {
+				this.#isUnsaved = true;
+				throw error;
+			});
+		for (const id of written) this.#unwritten.delete(id);
 	}
 }
 

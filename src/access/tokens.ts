@@ -129,6 +129,11 @@ export class Tokens {
 		return ids;
 	}
 
+	/** When the next one is over; infinity if none ever is. */
+	get nextEnd(): number {
+		return this.records.reduce((next, { expiresAt }) => Math.min(next, expiresAt ?? next), Number.POSITIVE_INFINITY);
+	}
+
 	/** Ends those that are over; their ids. */
 	sweep(): string[] {
 		const over = [...this.#entries.values()].filter((entry) => this.#isOver(entry));

@@ -71,6 +71,14 @@ export type SignedIn = {
 	readonly pageKey: string;
 };
 
+/** Something is in force; whether it is on disk too, and so will be after a crash. It gets there as soon as the disk takes it. */
+export type Durability = { readonly isDurable: boolean };
+
+export type SignedOut = Durability & {
+	/** The `Set-Cookie` header that takes the cookie away. */
+	readonly cookie: string;
+};
+
 /** Everything that is asked of whoever knows the credentials. */
 export interface Access {
 	readonly authorize: Authorize;
@@ -80,8 +88,8 @@ export interface Access {
 	createToken(by: Principal, request: TokenRequest): Promise<{ readonly secret: string; readonly token: TokenInfo }>;
 	/** Those that `by` may revoke, oldest first. */
 	listTokens(by: Principal): readonly TokenInfo[];
-	/** Ends a token, those it made, their browsers and everything they have open. */
-	revokeToken(by: Principal, id: string): Promise<void>;
+	/** Ends a token, those it made, their browsers and everything they have open. Asked again while it is not on disk, it tries again. */
+	revokeToken(by: Principal, id: string): Promise<Durability>;
 	/** Signs a text with what is known of a token (its id, or `admin`), as only who has the token could tell; with nonsense for one that is not there. */
 	prove(token: string, text: string): string;
 	/** Good for one upgrade, soon. */
@@ -93,6 +101,6 @@ export interface Access {
 	createSignInCode(by: Principal): { readonly code: string; readonly expiresAt: number };
 	/** What a browser gets for a sign-in code; undefined if that is not good, or not any more. */
 	signIn(code: string): Promise<SignedIn | undefined>;
-	/** Ends the browser of a `Cookie` header; the `Set-Cookie` header that takes the cookie away. */
-	signOut(cookies: string | undefined): Promise<string>;
+	/** Ends the browser of a `Cookie` header. */
+	signOut(cookies: string | undefined): Promise<SignedOut>;
 }

@@ -157,7 +157,10 @@ describe("a cookie", () => {
 		const { access, shown } = await signedIn();
 		const owner = access.authorize({ ...nothing, ...shown }, "read");
 		const other = shownBy(await access.signIn(access.createSignInCode(owner).code));
-		expect(await access.signOut(shown.cookies)).toMatch(/^hawser_session=; Max-Age=0; /);
+		expect(await access.signOut(shown.cookies)).toEqual({
+			cookie: expect.stringMatching(/^hawser_session=; Max-Age=0; /),
+			isDurable: true,
+		});
 		expect(access.authorize({ ...nothing, ...other }, "read").revoked.aborted).toBe(false);
 	});
 

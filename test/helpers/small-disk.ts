@@ -1,10 +1,11 @@
 /** A file system with very little room, for what happens when there is none. */
 
 import { execFile } from "node:child_process";
-import { mkdtemp, rmdir } from "node:fs/promises";
+import { appendFile, mkdtemp, rmdir } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
+import { expect } from "vitest";
 
 const run = promisify(execFile);
 
@@ -17,5 +18,19 @@ export async function withSmallDisk(bytes: number, work: (directory: string) => 
 	} finally {
 		await run("umount", ["--lazy", directory]);
 		await rmdir(directory);
+	}
+}
+
+/** Takes all the room there is; the file that gives it back. */
+export async function fill(directory: string): Promise<string> {
+	const file = join(directory, "filler");
+	const block = new Uint8Array(4096);
+	for (;;) {
+		try {
+			await appendFile(file, block);
+		} catch (error) {
+			expect(error).toMatchObject({ code: "ENOSPC" });
+			return file;
+		}
 	}
 }

@@ -1,26 +1,11 @@
-import { appendFile, rm } from "node:fs/promises";
-import { join } from "node:path";
+import { rm } from "node:fs/promises";
 import { expect, test } from "vitest";
 import { KeeperSite } from "../helpers/keepers.ts";
 import { brief, eventually, itemsUntil, outputUntil, textOf, write } from "../helpers/reading.ts";
-import { withSmallDisk } from "../helpers/small-disk.ts";
+import { fill, withSmallDisk } from "../helpers/small-disk.ts";
 import { shell, startOf } from "../helpers/starts.ts";
 
 const DISK_BYTES = 1024 * 1024;
-
-/** Takes all the room there is. */
-async function fill(directory: string): Promise<string> {
-	const file = join(directory, "filler");
-	const block = new Uint8Array(4096);
-	for (;;) {
-		try {
-			await appendFile(file, block);
-		} catch (error) {
-			expect(error).toMatchObject({ code: "ENOSPC" });
-			return file;
-		}
-	}
-}
 
 test("a session on a full disk goes on in memory, a new durable one is refused, and room again heals both", async () => {
 	await withSmallDisk(DISK_BYTES, async (directory) => {

@@ -1,6 +1,8 @@
 import { once } from "node:events";
+import { rm } from "node:fs/promises";
 import { describe, expect, it } from "vitest";
 import { WebSocket } from "ws";
+import { fill, withSmallDisk } from "../helpers/small-disk.ts";
 import { type Started, start } from "./start.ts";
 
 const as = (token: string) => ({ headers: { authorization: `Bearer ${token}` } });
@@ -132,6 +134,40 @@ describe("tickets over HTTP", () => {
 });
 
 describe("a revoked token", () => {
+	it("on a full disk is over at once, says that it is not written, and does not come back once it is", async () => {
+		await withSmallDisk(256 * 1024, async (stateDir) => {
+			const server = await start({ stateDir });
+			const token = await server.token("admin");
+			const revoke = () => server.request(`/v1/tokens/${token.slice(4, 16)}`, { method: "DELETE" });
+			const filler = await fill(stateDir);
+			for (const _ of ["once", "again"]) {
+				const response = await revoke();
+				expect([response.status, await response.json()]).toEqual([
+					202,
+					{ durable: false, message: expect.stringContaining("disk") },
+				]);
+				expect((await server.request("/v1/sessions", as(token))).status).toBe(401);
+			}
+			await rm(filler);
+			expect((await revoke()).status).toBe(204);
+			expect((await revoke()).status).toBe(404);
+			await server.close();
+			const next = await start({ stateDir });
+			expect((await next.request("/v1/sessions", as(token))).status).toBe(401);
+			await next.close();
+		});
+	});
+
+	it("that comes to its end loses at once what it has open", async () => {
+		const server = await start();
+		const id = await server.session();
+		const { body } = await server.post("/v1/tokens", { scopes: ["admin"], expiresInMs: 1_000 });
+		const begun = performance.now();
+		const waiting = server.request(`/v1/sessions/${id}/output?since=0&wait=60000`, as(body.token ?? ""));
+		await (await waiting).arrayBuffer();
+		expect(performance.now() - begun).toBeLessThan(20_000);
+	});
+
 	it("loses the sockets and the waiting requests that it has open", async () => {
 		const server = await start();
 		const id = await server.session();

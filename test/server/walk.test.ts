@@ -48,7 +48,7 @@ describe("every route and every upgrade", () => {
 		expect([...new Set(routes.map(({ front }) => front))]).toEqual(["native", "access", "opensandbox", "codex-exec"]);
 		const open = routes.filter(({ policy }) => policy === "public");
 		for (const route of open) {
-			expect(["/healthz", "/readyz", "/openapi.json", "/signin", "/v1/proof", "/"]).toContain(route.url);
+			expect(["/healthz", "/readyz", "/openapi.json", "/signin", "/v1/signout", "/v1/proof", "/"]).toContain(route.url);
 		}
 	});
 

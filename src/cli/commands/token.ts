@@ -12,6 +12,9 @@ import { collect, duration } from "../parse.ts";
 const DEFAULT_SCOPE = "workspace:default:manage";
 const DEFAULT_EXPIRES_MS = 30 * 24 * 3_600_000;
 
+/** How the server answers when something is in force that its disk did not take yet. */
+const NOT_ON_DISK = 202;
+
 /** What the server says of a token. */
 type TokenMessage = {
 	readonly id: string;
@@ -91,7 +94,12 @@ const revoke = withServer(new Command("revoke"))
 		const transport = await reach(flags);
 		for (const id of ids) {
 			try {
-				await transport.request({ method: "DELETE", path: `/v1/tokens/${encodeURIComponent(id)}` });
+				const path = `/v1/tokens/${encodeURIComponent(id)}`;
+				const { status } = await transport.request({ method: "DELETE", path });
+				if (status === NOT_ON_DISK) {
+					remark(`token ${id} is over, but not on disk yet: it would be good again after a crash; ask once more`);
+					process.exitCode = 1;
+				}
 			} catch (error) {
 				// One that is gone must not keep the others from being revoked.
 				if (!(error instanceof HawserError) || error.code !== "session_not_found") throw error;

@@ -12,7 +12,7 @@ import { idParams, type OutputQuery, outputQuery } from "./messages.ts";
 import type { Traffic } from "./metrics.ts";
 import type { NativeApp, NativeOptions } from "./options.ts";
 import { outputEvents, parseOffset } from "./output-stream.ts";
-import { principalOf, findSession, patienceOf, placeOf } from "./request.ts";
+import { findSession, patienceOf, placeOf, principalOf } from "./request.ts";
 
 export function addOutput(app: NativeApp, { sessions }: NativeOptions, hosting: Hosting, traffic: Traffic): void {
 	app.get(

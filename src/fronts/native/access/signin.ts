@@ -6,6 +6,7 @@ import type { Access } from "../../../core/access.ts";
 import { pageKeyItem } from "../../../protocol/page-key.ts";
 import type { NativeApp } from "../options.ts";
 import { principalOf } from "../request.ts";
+import { answerEnded } from "./ended.ts";
 import { type SignInQuery, signInLink, signInQuery } from "./messages.ts";
 
 /** Puts the key where no page of another port can read it, though the cookie is sent there as well. */
@@ -68,12 +69,12 @@ export function addSignIn(app: NativeApp, access: Access): void {
 
 	app.post(
 		"/v1/signout",
-		{ config: { policy: "read", summary: "Sign this browser out", answers: { 204: "" } } },
-		async (request, reply) =>
-			reply
-				.header("set-cookie", await access.signOut(request.headers.cookie))
-				.code(204)
-				.send(),
+		// Open to all, so that it can be asked again while it is not on disk: who has a cookie may always end it.
+		{ config: { policy: "public", summary: "Sign this browser out", answers: { 202: "application/json", 204: "" } } },
+		async (request, reply) => {
+			const { cookie, isDurable } = await access.signOut(request.headers.cookie);
+			return answerEnded(reply.header("set-cookie", cookie), { isDurable });
+		},
 	);
 }
 

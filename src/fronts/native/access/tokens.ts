@@ -4,6 +4,7 @@ import type { Access } from "../../../core/access.ts";
 import { checkCreation } from "../../front.ts";
 import type { NativeApp } from "../options.ts";
 import { principalOf } from "../request.ts";
+import { answerEnded } from "./ended.ts";
 import { createdToken, createToken, tokenList, tokenParams } from "./messages.ts";
 
 /** Any token may do these; what it may do them with, `Access` decides by what it is. */
@@ -36,10 +37,10 @@ export function addTokens(app: NativeApp, access: Access): void {
 
 	app.delete(
 		"/v1/tokens/:id",
-		{ config: { policy: "read", summary: "Revoke a token", answers: { 204: "" } }, schema: { params: tokenParams } },
-		async (request, reply) => {
-			await access.revokeToken(principalOf(request), request.params.id);
-			return reply.code(204).send();
+		{
+			config: { policy: "read", summary: "Revoke a token", answers: { 202: "application/json", 204: "" } },
+			schema: { params: tokenParams },
 		},
+		async (request, reply) => answerEnded(reply, await access.revokeToken(principalOf(request), request.params.id)),
 	);
 }
