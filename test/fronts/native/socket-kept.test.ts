@@ -51,6 +51,30 @@ it("bytes go both ways through a keeper exactly once, over connections that are 
 	expect(hash(Buffer.concat(parts))).toBe(hash(streamAt(0, total)));
 }, 60_000);
 
+it("shared control changes hands while others type, and no key is refused for it", async () => {
+	const { server } = await start();
+	const { id } = await server.create({ argv: ["cat"], mode: "pipe", durable: true, retain });
+	const ada = await TestSocket.open(server.url, id, { stream: "ada" });
+	const bob = await TestSocket.open(server.url, id, { stream: "bob" });
+	const clients = [ada, bob];
+	const typed = clients.map(() => 0);
+	const rounds = 100;
+	for (let round = 0; round < rounds; round++) {
+		for (const [index, client] of clients.entries()) {
+			// Without waiting to be told of what the other did, as people do.
+			client.say({ type: "take", exclusive: false, force: false });
+			client.type(typed[index] as number, "x");
+			typed[index] = (typed[index] as number) + 1;
+		}
+		if (round % 10 === 0) await ada.text((text) => text.length >= round);
+	}
+	expect(await ada.text((text) => text.length === 2 * rounds)).toBe("x".repeat(2 * rounds));
+	for (const client of clients) {
+		expect(client.messages.filter(({ type }) => type === "error")).toEqual([]);
+		client.cut();
+	}
+});
+
 it("control, sizes and the end of a kept session are told as those of any other", async () => {
 	const { server } = await start();
 	const { id } = await server.create({ command: "read x; stty size; exit 7", durable: true, retain });

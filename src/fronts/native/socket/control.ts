@@ -22,9 +22,9 @@ export class SocketControl {
 		this.#lease = options.lease;
 	}
 
-	/** What this connection's acts are done under. */
+	/** What this connection's acts are done under. Control that others share gives no right beyond theirs: a key that is typed while another takes such control must not be refused for it. */
 	get fence(): number | undefined {
-		return this.#fence;
+		return this.#lease.exclusive ? this.#fence : undefined;
 	}
 
 	get message(): LeaseMessage {
