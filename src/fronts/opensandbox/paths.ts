@@ -50,6 +50,10 @@ export async function madeDirectory(path: string, around: PathBase): Promise<str
 		await mkdir(expanded, { recursive: true });
 		return expanded;
 	} catch (error) {
+		const { code } = error as NodeJS.ErrnoException;
+		if (code === "ENOSPC" || code === "EDQUOT") throw error;
+		// What can't be the name of any directory, such as one with a NUL.
+		if (code === "ERR_INVALID_ARG_VALUE") throw refusal(`cwd: ${reasonOf(error)}`);
 		throw new ExecdError(500, "RUNTIME_ERROR", `cwd: ${reasonOf(error)}`, { cause: error });
 	}
 }
