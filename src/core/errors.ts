@@ -33,6 +33,13 @@ export class SessionError extends Error {
 	/** Anything thrown, as what a caller may see; our own bugs become `internal` and keep their cause for the log. */
 	static from(thrown: unknown): SessionError {
 		if (thrown instanceof SessionError) return thrown;
+		const code = (thrown as { readonly code?: unknown } | null | undefined)?.code;
+		if (code === "ENOSPC" || code === "EDQUOT") {
+			return new SessionError("limit_exceeded", `the server's disk is full (${code})`, {
+				hint: "free some space, for instance by removing sessions that have ended",
+				cause: thrown,
+			});
+		}
 		return new SessionError("internal", "internal error; the server's log says more", { cause: thrown });
 	}
 }

@@ -6,10 +6,13 @@ import { writeAtomically } from "./write-atomically.ts";
 
 export class JsonFile {
 	readonly #path: string;
+	readonly #replace: typeof writeAtomically;
 	#last: Promise<void> = Promise.resolve();
 
-	constructor(path: string) {
+	/** `replace` writes it; as `writeAtomically` does, if left out. */
+	constructor(path: string, replace: typeof writeAtomically = writeAtomically) {
 		this.#path = path;
+		this.#replace = replace;
 	}
 
 	/** Undefined when nothing was ever written. */
@@ -29,7 +32,7 @@ export class JsonFile {
 	/** One at a time, in order; a failed one does not stop the next. */
 	write(value: unknown): Promise<void> {
 		const text = `${JSON.stringify(value)}\n`;
-		const written = this.#last.then(() => writeAtomically(this.#path, text));
+		const written = this.#last.then(() => this.#replace(this.#path, text));
 		this.#last = written.catch(() => {});
 		return written;
 	}

@@ -1,19 +1,25 @@
 /** Small files that are whole after any crash. */
 
-import { open, rename } from "node:fs/promises";
+import { open, rename, rm } from "node:fs/promises";
 import { dirname } from "node:path";
 
 /** Replaces a file, for its owner alone, so that a crash leaves the old one or the new one, never a part. */
 export async function writeAtomically(path: string, text: string): Promise<void> {
 	const temporary = `${path}.new`;
-	const file = await open(temporary, "w", 0o600);
 	try {
-		await file.writeFile(text);
-		await file.datasync();
-	} finally {
-		await file.close();
+		const file = await open(temporary, "w", 0o600);
+		try {
+			await file.writeFile(text);
+			await file.datasync();
+		} finally {
+			await file.close();
+		}
+		await rename(temporary, path);
+	} catch (error) {
+		// A part of it would take the room that whoever tries again needs.
+		await rm(temporary, { force: true }).catch(() => {});
+		throw error;
 	}
-	await rename(temporary, path);
 	const directory = await open(dirname(path), "r");
 	await directory.sync().finally(() => directory.close());
 }

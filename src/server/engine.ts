@@ -9,7 +9,6 @@ import { readInherited } from "../backends/inherited.ts";
 import { spawn } from "../backends/spawn.ts";
 import { inProcess } from "../core/in-process.ts";
 import { LocalSessions, MAX_RETENTION } from "../core/sessions.ts";
-import { writeAtomically } from "../disk/write-atomically.ts";
 import type { Prepare } from "../fronts/front.ts";
 import { createId, createNodeCode, createPrepare } from "../fronts/prepare.ts";
 import { Keepers } from "../keepers/keepers.ts";
@@ -87,7 +86,7 @@ export async function openEngine(
 	const access = await LocalAccess.open({
 		adminToken,
 		file: join(state.path, "tokens.json"),
-		write: writeAtomically,
+		write: state.write,
 		clock: systemClock,
 		randomBytes,
 		isSecure,

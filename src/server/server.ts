@@ -126,7 +126,7 @@ function frontParts(config: Config, { sessions, prepare, state }: Engine): Front
 			prepare,
 			environment: () => inheritedFrom(process.env),
 			cwd: config.cwd,
-			records: new JsonFile(join(state.path, "opensandbox.json")),
+			records: new JsonFile(join(state.path, "opensandbox.json"), state.write),
 			clock: systemClock,
 			newUuid: randomUUID,
 		},

@@ -4,7 +4,7 @@ import { closeSync } from "node:fs";
 import { chmod, mkdir, readFile, rm, stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { SessionError } from "../core/errors.ts";
-import { writeAtomically } from "../disk/write-atomically.ts";
+import { Reserve } from "../disk/reserve.ts";
 import { lockFile } from "../native/addon.ts";
 import { checkTrusted } from "./trusted-path.ts";
 
@@ -23,6 +23,8 @@ export type StateDirectory = {
 	readonly generation: number;
 	/** Six letters and digits that stand for this directory, made once: ids of its sessions end in them. */
 	readonly node: string;
+	/** Replaces one of the server's small files, whole or not at all, even on a disk that is full. */
+	write(file: string, text: string): Promise<void>;
 	/** Makes the admin token on the first start, and reads it on every other. */
 	adminToken(make: () => string): Promise<string>;
 	/** Where the other commands find the running server: its socket, and its address for people. */
@@ -30,6 +32,8 @@ export type StateDirectory = {
 	/** Lets another server in. */
 	release(): Promise<void>;
 };
+
+type Write = StateDirectory["write"];
 
 /** `makeCode` makes the six letters and digits of a directory that has none. */
 export async function openStateDirectory(
@@ -41,8 +45,11 @@ export async function openStateDirectory(
 	await makePrivate(path);
 	await makePrivate(sockets);
 	const lock = await acquire(path);
-	const generation = await nextGeneration(path);
-	const node = await nodeCode(path, makeCode);
+	const reserve = new Reserve(join(path, "reserve"));
+	await reserve.fill();
+	const write = (file: string, text: string) => reserve.write(file, text);
+	const generation = await nextGeneration(path, write);
+	const node = await nodeCode(path, makeCode, write);
 	const addressFile = join(path, "server.json");
 	// The code keeps the servers of several state directories apart that share a place for their sockets.
 	const socket = join(sockets, `server-${node}.sock`);
@@ -54,8 +61,9 @@ export async function openStateDirectory(
 		keeperLog: join(path, "keepers.log"),
 		generation,
 		node,
-		adminToken: (make) => readOrMake(join(path, "admin-token"), make),
-		announce: (url) => writeAtomically(addressFile, `${JSON.stringify({ url, pid: process.pid, socket })}\n`),
+		write,
+		adminToken: (make) => readOrMake(join(path, "admin-token"), make, write),
+		announce: (url) => write(addressFile, `${JSON.stringify({ url, pid: process.pid, socket })}\n`),
 		release: async () => {
 			try {
 				await rm(addressFile, { force: true });
@@ -139,28 +147,28 @@ async function acquire(path: string): Promise<number> {
  * More than any before: keepers obey no server with a lower one. Where the last is not known, because it was never
  * written, or its file was lost or damaged, the time in milliseconds is more than anybody can have counted to.
  */
-async function nextGeneration(path: string): Promise<number> {
+async function nextGeneration(path: string, write: Write): Promise<number> {
 	const file = join(path, "generation");
 	const last = await readText(file);
 	const generation = /^[1-9]\d{0,14}$/.test(last ?? "") ? Number(last) + 1 : Date.now();
-	await writeAtomically(file, `${generation}\n`);
+	await write(file, `${generation}\n`);
 	return generation;
 }
 
-async function nodeCode(path: string, make: () => string): Promise<string> {
+async function nodeCode(path: string, make: () => string, write: Write): Promise<string> {
 	const file = join(path, "node");
 	const known = await readText(file);
 	if (known !== undefined && /^[a-z0-9]{6}$/.test(known)) return known;
 	const code = make();
-	await writeAtomically(file, `${code}\n`);
+	await write(file, `${code}\n`);
 	return code;
 }
 
-async function readOrMake(file: string, make: () => string): Promise<string> {
+async function readOrMake(file: string, make: () => string, write: Write): Promise<string> {
 	const known = await readText(file);
 	if (known !== undefined) return known;
 	const text = make();
-	await writeAtomically(file, `${text}\n`);
+	await write(file, `${text}\n`);
 	return text;
 }
 
