@@ -149,14 +149,18 @@ function parsed<T>(setting: string, problem: string, parse: () => T): T {
 
 /** A token that crosses a network in the clear is nobody's secret any more. */
 function checkReach({ host, auth, tls, behindProxy }: Config): void {
-	const isLocal = host === "localhost" || host === "::1" || /^127\.\d+\.\d+\.\d+$/.test(host);
-	if (isLocal) return;
+	if (isLoopback(host)) return;
 	if (!auth) throw new ConfigError("--no-auth", `not on ${host}: anybody who reaches it could run programs`);
 	if (tls || behindProxy) return;
 	throw new ConfigError(
 		"--host",
 		`${host} can be reached by others; give --tls-cert and --tls-key, or put a TLS proxy in front and add --behind-proxy`,
 	);
+}
+
+/** Whether an address to listen on can be reached from this machine alone. */
+export function isLoopback(host: string): boolean {
+	return host === "localhost" || host === "::1" || /^127\.\d+\.\d+\.\d+$/.test(host);
 }
 
 class Settings {

@@ -5,6 +5,7 @@ import { isAllowedOrigin, type Origins } from "../access/origin.ts";
 import type { Authorize, Caller, Principal } from "../core/access.ts";
 import { SessionError } from "../core/errors.ts";
 import { checkCreation, type Front, ticketOf } from "../fronts/front.ts";
+import { localAddressOf } from "../fronts/local-address.ts";
 import { pageKeyHeader } from "../protocol/page-key.ts";
 
 /** Stands for the address of a connection that has none, such as one over a Unix socket. */
@@ -15,7 +16,7 @@ export type NoteFailure = (address: string) => number;
 
 /** A page that made its name point at us (DNS rebinding) must not get any answer. */
 export function checkHost(request: FastifyRequest, hosts: ReadonlySet<string>): void {
-	const name = (request.headers.host ?? "").toLowerCase().replace(/:\d+$/, "");
+	const name = hostName(request.headers.host ?? "");
 	if (hosts.has(name)) return;
 	throw new SessionError("permission_denied", `this server does not answer for the host ${JSON.stringify(name)}`, {
 		hint: "add it to the allowed hosts (HAWSER_ALLOWED_HOSTS)",
@@ -33,6 +34,24 @@ export function checkOrigin(request: FastifyRequest, origins: Origins): void {
 			hint: "add the origin to the allowed ones (HAWSER_ALLOWED_ORIGINS)",
 		},
 	);
+}
+
+/**
+ * For a server that asks for nothing: a page of somebody else must not drive it through the browser of somebody who
+ * can reach it. Browsers say where a request comes from; and to be asked for by a name, or by an address that is not
+ * the one the connection came in on, is how a page looks that made its own name point at us.
+ */
+export function checkProgram(request: FastifyRequest): void {
+	const { origin, host = "", "sec-fetch-site": site } = request.headers;
+	const name = hostName(host);
+	const isOwnName = isLoopbackName(name) || name === localAddressOf(request.raw.socket)?.host;
+	const isOwnOrigin = origin === undefined || isAllowedOrigin(origin, host, { scheme: "http:", allowed: [] });
+	const isOwnSite = site === undefined || site === "same-origin" || site === "none";
+	if (isOwnName && isOwnOrigin && isOwnSite) return;
+	const who = isOwnName ? "pages of others may not use it" : `it does not answer for the host ${JSON.stringify(name)}`;
+	throw new SessionError("permission_denied", `this server asks for no token, so that ${who}`, {
+		hint: "start it with --access-token, or with --allow-foreign to let everybody in",
+	});
 }
 
 export type Admission = {
@@ -88,6 +107,15 @@ function callerOf(request: FastifyRequest, front: Front): Caller {
 
 function isSafe(request: FastifyRequest): boolean {
 	return !isUpgrade(request) && ["GET", "HEAD", "OPTIONS"].includes(request.method);
+}
+
+/** Of a `Host` header, without its port. */
+function hostName(host: string): string {
+	return host.toLowerCase().replace(/:\d+$/, "");
+}
+
+function isLoopbackName(name: string): boolean {
+	return name === "localhost" || name === "[::1]" || /^127\.\d+\.\d+\.\d+$/.test(name);
 }
 
 export function isUpgrade(request: FastifyRequest): boolean {

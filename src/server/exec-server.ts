@@ -42,7 +42,7 @@ export async function startExecServer(
 	const { parts, end } = compose(options);
 	const listener = await listen({
 		...address,
-		isOpen: true,
+		isOpen: "to everybody",
 		authorize: anybody,
 		fronts: [createCodexExecFront({ ...parts, path: "/" })],
 		answerUnknown,

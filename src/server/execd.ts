@@ -10,16 +10,18 @@ export type ExecdOptions = {
 	readonly port: number;
 	/** What `X-EXECD-ACCESS-TOKEN` must be; everybody is let in without it. */
 	readonly accessToken: string | undefined;
+	/** Whether pages of others, and requests for other hosts, are answered even without a token. */
+	readonly allowForeign: boolean;
 	/** A file of further variables for programs (`EXECD_ENVS`). */
 	readonly envFile: string | undefined;
 };
 
-export function execd({ host, port, accessToken, envFile }: ExecdOptions): DropIn {
+export function execd({ host, port, accessToken, allowForeign, envFile }: ExecdOptions): DropIn {
 	const authorize = accessToken === undefined ? anybody : adminOnly(accessToken);
 	return ({ openSandbox }) => ({
 		host,
 		port,
-		isOpen: true,
+		isOpen: accessToken !== undefined || allowForeign ? "to everybody" : "to programs",
 		authorize,
 		fronts: [
 			createOpenSandboxFront({

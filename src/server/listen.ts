@@ -15,7 +15,7 @@ import { type ErrorMessage, limits } from "../protocol/messages.ts";
 import { limitBodies } from "./bodies.ts";
 import { type Budgets, createBudgets } from "./budgets.ts";
 import { Connections } from "./connections.ts";
-import { admit, checkHost, checkOrigin, isUpgrade, type NoteFailure } from "./door.ts";
+import { admit, checkHost, checkOrigin, checkProgram, isUpgrade, type NoteFailure } from "./door.ts";
 import { Turns } from "./turns.ts";
 import { routeUpgrades } from "./upgrades.ts";
 
@@ -29,8 +29,11 @@ export type ListenOptions = {
 	readonly allowedHosts?: readonly string[];
 	/** Pages that may use us, besides those that come from where we are. */
 	readonly allowedOrigins?: readonly string[];
-	/** Takes requests for every host and from every page, as the server that one front stands in for does. */
-	readonly isOpen?: boolean;
+	/**
+	 * Takes requests for every host and from every page, as the server that one front stands in for does; or from
+	 * programs alone, who need not name us, but whom no page of somebody else can pretend to be.
+	 */
+	readonly isOpen?: "to everybody" | "to programs";
 	/** Answers what there is no route for; in the words of the native front, if left out. */
 	readonly answerUnknown?: (request: FastifyRequest, reply: FastifyReply) => FastifyReply | Promise<FastifyReply>;
 	/** A certificate and its key, as PEM. */
@@ -171,7 +174,8 @@ function assemble(options: ListenOptions, hosting: Hosting, traffic: Traffic): F
 	app.addHook("onRequest", async (request, reply) => {
 		reply.headers(safeHeaders);
 		if (isUpgrade(request)) reply.header("connection", "close");
-		if (options.isOpen) return;
+		if (options.isOpen === "to everybody") return;
+		if (options.isOpen === "to programs") return checkProgram(request);
 		checkHost(request, hosts);
 		checkOrigin(request, origins);
 	});

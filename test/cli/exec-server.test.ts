@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { createInterface } from "node:readline";
+import { text } from "node:stream/consumers";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { ExecClient, startParams } from "../fronts/codex-exec/exec-client.ts";
 import { main, result } from "./hawser.ts";
@@ -39,6 +40,18 @@ const isRunning = (pid: number) => {
 };
 
 describe("hawser exec-server", () => {
+	it.each([
+		["ws://0.0.0.0:0", true],
+		["ws://127.0.0.1:0", false],
+	])("on %s warns of what others can do: %s", async (listen, isWarned) => {
+		const server = launch("--listen", listen);
+		const said = text(server.stderr ?? process.stdin);
+		const client = await ExecClient.open((await firstLine(server)).replace("0.0.0.0", "127.0.0.1"));
+		await client.request("environment/info");
+		server.kill("SIGTERM");
+		expect((await said).includes("anybody who reaches this address can run programs")).toBe(isWarned);
+	});
+
 	it.each(["SIGTERM", "SIGINT"] as const)(
 		"prints where it listens, serves, and ends everything on %s",
 		async (signal) => {

@@ -5,9 +5,11 @@ import { once } from "node:events";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
-import { expect, it, onTestFinished } from "vitest";
+import { text } from "node:stream/consumers";
+import { describe, expect, it, onTestFinished } from "vitest";
 import { withGoFlags } from "../../src/cli/commands/execd.ts";
 import { temporaryDirectory } from "../helpers/temporary.ts";
+import { ask as askRaw } from "../server/start.ts";
 import { main, result } from "./hawser.ts";
 
 function launch(args: readonly string[], env: NodeJS.ProcessEnv = {}): ChildProcess {
@@ -102,6 +104,63 @@ it("takes its token and its log file from the variables of the original, and kee
 	expect(argv).toContain("exec sleep 1000");
 	expect((await result(launch(["rm", "--force", "--state-dir", stateDir, id]))).code).toBe(0);
 	expect(await ended(child, "SIGINT")).toBe(0);
+});
+
+describe("without a token", () => {
+	/** As a browser, or somebody who writes what a browser would, asks. */
+	async function ask(url: string, headers: Record<string, string>, isSocket = false): Promise<number> {
+		const asked = isSocket
+			? { method: "GET", path: "/ws/session/unknown", isSocket }
+			: { method: "POST", path: "/command", body: JSON.stringify({ command: "true" }) };
+		return (await askRaw(url, { ...asked, headers: { "content-type": "text/plain", ...headers } })).status;
+	}
+
+	const own = "127.0.0.1";
+	const foreign = [
+		{ origin: "https://evil.test" },
+		{ origin: "null" },
+		{ origin: "http://127.0.0.1:1" },
+		{ "sec-fetch-site": "cross-site" },
+		{ "sec-fetch-site": "same-site" },
+		{ host: "evil.test" },
+		{ host: "evil.test:80", origin: "http://evil.test" },
+		{ host: "10.1.2.3" },
+	];
+
+	it("no page of somebody else can drive it, while programs can, unless it is allowed", async () => {
+		const stateDir = await temporaryDirectory();
+		const child = launch(["execd", "--host", "0.0.0.0", "--port", "0", "--state-dir", stateDir]);
+		const said = text(child.stderr ?? process.stdin);
+		const url = (await ready(child)).replace("0.0.0.0", own);
+		for (const headers of foreign) {
+			expect({ headers, status: await ask(url, headers) }).toEqual({ headers, status: 403 });
+			expect({ headers, status: await ask(url, headers, true) }).toEqual({ headers, status: 403 });
+		}
+		const { port } = new URL(url);
+		const programs: Record<string, string>[] = [
+			{},
+			{ host: `localhost:${port}` },
+			{ host: `[::1]:${port}` },
+			{ origin: url, "sec-fetch-site": "same-origin" },
+			{ "sec-fetch-site": "none" },
+		];
+		for (const headers of programs)
+			expect({ headers, status: await ask(url, headers) }).toEqual({ headers, status: 200 });
+		expect(await ended(child, "SIGTERM")).toBe(0);
+		expect(await said).toContain("anybody who reaches this port can run programs");
+	});
+
+	it("is open to all when that was asked for, and says so", async () => {
+		const stateDir = await temporaryDirectory();
+		const child = launch(["execd", "--host", own, "--port", "0", "--state-dir", stateDir, "--allow-foreign"]);
+		const said = text(child.stderr ?? process.stdin);
+		const url = await ready(child);
+		for (const headers of foreign)
+			expect({ headers, status: await ask(url, headers) }).toEqual({ headers, status: 200 });
+		expect(await ended(child, "SIGTERM")).toBe(0);
+		expect(await said).toContain("any web page");
+		expect(await said).not.toContain("anybody who reaches");
+	});
 });
 
 it("refuses what makes no sense, in one sentence", async () => {

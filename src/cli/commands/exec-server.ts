@@ -2,6 +2,7 @@
 
 import { isIP } from "node:net";
 import { Command, InvalidArgumentError } from "commander";
+import { isLoopback } from "../../server/config.ts";
 import { UsageError } from "../errors.ts";
 import { describe, serveUntilInterrupted } from "../foreground.ts";
 import { print, remark } from "../output.ts";
@@ -43,6 +44,9 @@ export const execServer: Command = new Command("exec-server")
 		}
 		const server = await startExecServer(address, options);
 		await print(`${server.url}\n`);
+		if (!isLoopback(address.host)) {
+			remark("anybody who reaches this address can run programs and read files: this protocol has no token");
+		}
 		await serveUntilInterrupted(server, "shutting down, and ending every process");
 	});
 

@@ -3,7 +3,7 @@
 import { createWriteStream } from "node:fs";
 import { join } from "node:path";
 import { Command } from "commander";
-import { loadConfig, stateDirectory } from "../../server/config.ts";
+import { isLoopback, loadConfig, stateDirectory } from "../../server/config.ts";
 import { UsageError } from "../errors.ts";
 import { describe, serveUntilInterrupted, toStartError } from "../foreground.ts";
 import { print, remark } from "../output.ts";
@@ -15,6 +15,7 @@ type Flags = {
 	readonly accessToken?: string;
 	readonly stateDir?: string;
 	readonly jupyterHost?: string;
+	readonly allowForeign?: true;
 };
 
 export const execd: Command = new Command("execd")
@@ -31,6 +32,7 @@ export const execd: Command = new Command("execd")
 	.option("--log-level <number>", "taken for compatibility: only what went wrong is logged", wholeNumber)
 	.option("--jupyter-host <url>", "taken for compatibility: /code is not served")
 	.option("--jupyter-token <token>", "taken for compatibility: /code is not served")
+	.option("--allow-foreign", "without a token, answer web pages of others and requests for other hosts, too")
 	.option("--state-dir <dir>", "sessions and journals (default: execd-PORT in the state directory of hawser)")
 	.addHelpText(
 		"after",
@@ -49,14 +51,22 @@ export const execd: Command = new Command("execd")
 		const { execd: dropIn } = await import("../../server/execd.ts");
 		const server = await startServer(config, {
 			report: (problem, where) => report(`${where}: ${describe(problem)}`),
-			dropIn: dropIn({ host, port, accessToken, envFile: process.env.EXECD_ENVS || undefined }),
+			dropIn: dropIn({
+				host,
+				port,
+				accessToken,
+				allowForeign: flags.allowForeign === true,
+				envFile: process.env.EXECD_ENVS || undefined,
+			}),
 		}).catch((error: unknown) => {
 			throw toStartError(error);
 		});
 		await print(`listening on ${server.dropInUrl}\n`);
 		if (server.adopted > 0) remark(`sessions found again: ${server.adopted}`);
-		if (accessToken === undefined && !host.startsWith("127."))
+		if (accessToken === undefined && !isLoopback(host))
 			remark("anybody who reaches this port can run programs; --access-token, or EXECD_ACCESS_TOKEN, asks for a token");
+		if (accessToken === undefined && flags.allowForeign)
+			remark("any web page that somebody here looks at can run programs, too (--allow-foreign)");
 		if (flags.jupyterHost !== undefined) remark("code is not served, only commands, sessions and terminals");
 		remark(`other commands find these sessions with --state-dir ${stateDir}`);
 		await serveUntilInterrupted(server, "shutting down; terminals and background commands run on");

@@ -88,7 +88,7 @@ export async function startExecd(options: ExecdServerOptions = {}): Promise<Exec
 	const listener = await listen({
 		host: "127.0.0.1",
 		port: 0,
-		isOpen: true,
+		isOpen: accessToken === undefined ? "to programs" : "to everybody",
 		fronts: [front],
 		authorize: options.authorize ?? (accessToken === undefined ? anybody : adminOnly(accessToken)),
 		budgets: createBudgets(options.maxAttachments),

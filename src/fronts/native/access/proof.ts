@@ -1,9 +1,9 @@
 /** The server proves that it knows a token, to somebody who would not show it to a stranger on our port. */
 
-import { Socket } from "node:net";
 import type { Access } from "../../../core/access.ts";
 import { SessionError } from "../../../core/errors.ts";
 import { proofText } from "../../../protocol/proof.ts";
+import { localAddressOf } from "../../local-address.ts";
 import type { NativeApp } from "../options.ts";
 import { proofAnswer, proofRequest } from "./messages.ts";
 
@@ -16,18 +16,10 @@ export function addProof(app: NativeApp, access: Access): void {
 		},
 		async (request, reply) => {
 			const { token, nonce } = request.body;
-			const text = proofText(nonce, localAddress(request.raw.socket));
+			const address = localAddressOf(request.raw.socket);
+			if (!address) throw new SessionError("unsupported", "a connection without an address needs no proof");
+			const text = proofText(nonce, `${address.host}:${address.port}`);
 			return reply.header("cache-control", "no-store").send({ proof: access.prove(token, text) });
 		},
 	);
-}
-
-/** Where this connection really came in: a `Host` header can be written by anybody who passes questions on. */
-function localAddress(connection: object): string {
-	const { localAddress: address, localPort: port } = connection instanceof Socket ? connection : {};
-	if (address === undefined || port === undefined) {
-		throw new SessionError("unsupported", "a connection without an address needs no proof");
-	}
-	const ip = address.replace(/^::ffff:(?=\d+\.)/, "");
-	return `${ip.includes(":") ? `[${ip}]` : ip}:${port}`;
 }
