@@ -2,7 +2,7 @@
 
 import { SessionError } from "./errors.ts";
 import { Listeners } from "./listeners.ts";
-import type { Retention, Session, SessionStart } from "./session.ts";
+import type { Retention, Session, SessionSpec, SessionStart } from "./session.ts";
 import { isEnded } from "./state.ts";
 
 export interface Sessions {
@@ -64,9 +64,8 @@ export type LocalSessionsOptions = {
 export class LocalSessions implements Sessions {
 	readonly #options: LocalSessionsOptions;
 	readonly #sessions = new Map<string, Session>();
-	/** The workspaces of starts under way, which count as running, so that a burst can't pass the limit. */
-	readonly #starting: string[] = [];
-	readonly #startingNames = new Set<string>();
+	/** Starts under way, which count as running, so that a burst can't pass the limit or share a name. */
+	readonly #starting = new Set<SessionSpec>();
 	readonly #watchers = new Listeners<SessionsChange>();
 
 	constructor(options: LocalSessionsOptions) {
@@ -83,13 +82,12 @@ export class LocalSessions implements Sessions {
 	}
 
 	async create(start: SessionStart): Promise<Session> {
-		const { id, name } = start.spec;
+		const { id } = start.spec;
 		this.#checkRetention(start.spec.retention);
 		this.#checkLimits(start.spec.workspace);
-		this.#checkName(name);
+		this.#checkName(start.spec);
 		if (this.#sessions.has(id)) throw new SessionError("session_exists", `there is a session "${id}" already`);
-		this.#starting.push(start.spec.workspace);
-		if (name !== null) this.#startingNames.add(name);
+		this.#starting.add(start.spec);
 		try {
 			const home = this.#homeOf(start.spec.durable);
 			await this.#makeRoom(home);
@@ -99,8 +97,7 @@ export class LocalSessions implements Sessions {
 			this.#forgetOldest();
 			return session;
 		} finally {
-			this.#starting.splice(this.#starting.indexOf(start.spec.workspace), 1);
-			if (name !== null) this.#startingNames.delete(name);
+			this.#starting.delete(start.spec);
 		}
 	}
 
@@ -148,11 +145,11 @@ export class LocalSessions implements Sessions {
 	#checkLimits(workspace: string): void {
 		const { maxRunning, maxPerWorkspace = maxRunning } = this.#options;
 		const running = this.list().filter((session) => !isEnded(session.state));
-		const all = running.length + this.#starting.length;
+		const all = running.length + this.#starting.size;
 		if (all >= maxRunning) throw tooMany(all, "", "--max-sessions");
 		const here =
 			running.filter((session) => session.spec.workspace === workspace).length +
-			this.#starting.filter((other) => other === workspace).length;
+			[...this.#starting].filter((other) => other.workspace === workspace).length;
 		if (here >= maxPerWorkspace) throw tooMany(here, ` in workspace "${workspace}"`, "--max-workspace-sessions");
 	}
 
@@ -164,11 +161,12 @@ export class LocalSessions implements Sessions {
 		}
 	}
 
-	/** A name stands for one running session at a time; ended ones may share it. */
-	#checkName(name: string | null): void {
+	/** A name stands for one running session of its workspace at a time; ended ones may share it, and nobody hears of other workspaces' names. */
+	#checkName({ name, workspace }: SessionSpec): void {
 		if (name === null) return;
-		const isTaken = this.list().some((session) => session.spec.name === name && !isEnded(session.state));
-		if (!isTaken && !this.#startingNames.has(name)) return;
+		const running = this.list().filter((session) => !isEnded(session.state));
+		const others = [...running.map(({ spec }) => spec), ...this.#starting];
+		if (!others.some((other) => other.name === name && other.workspace === workspace)) return;
 		throw new SessionError("session_exists", `a running session is named "${name}" already`, {
 			hint: "choose another name, or end that session",
 		});

@@ -97,8 +97,9 @@ function toStartRequest(body: CreateSession): StartRequest {
 async function page(sessions: Sessions, query: ListQuery, principal: Principal | null): Promise<SessionList> {
 	const mayRead = ({ id, spec }: Session) =>
 		principal?.may("read", { workspace: spec.workspace, session: id }) === true;
-	const matching = sessions.list().filter((candidate) => mayRead(candidate) && matches(candidate, query));
-	const from = query.after === undefined ? 0 : indexAfter(matching, sessions, query.after);
+	const visible = sessions.list().filter(mayRead);
+	const matching = visible.filter((candidate) => matches(candidate, query));
+	const from = query.after === undefined ? 0 : indexAfter(matching, visible, query.after);
 	const limit = query.limit ?? limits.listed;
 	const listed = matching.slice(from, from + limit);
 	// All at once, and none for long: a list is of what is known, and says of which sessions that is old.
@@ -118,9 +119,9 @@ function matches({ spec, state: { status } }: Session, { workspace, label, state
 	});
 }
 
-function indexAfter(matching: readonly Session[], sessions: Sessions, after: string): number {
-	const all = sessions.list();
-	const place = all.findIndex(({ id }) => id === after);
+/** `visible` are all that the caller may see: what it may not is as unknown as what was never there. */
+function indexAfter(matching: readonly Session[], visible: readonly Session[], after: string): number {
+	const place = visible.findIndex(({ id }) => id === after);
 	if (place < 0) {
 		throw new SessionError(
 			"invalid_argument",
@@ -130,7 +131,7 @@ function indexAfter(matching: readonly Session[], sessions: Sessions, after: str
 			},
 		);
 	}
-	const later = new Set(all.slice(place + 1));
+	const later = new Set(visible.slice(place + 1));
 	const index = matching.findIndex((candidate) => later.has(candidate));
 	return index < 0 ? matching.length : index;
 }
