@@ -46,6 +46,22 @@ describe("in the server", () => {
 		expect([...server.problems, ...client.violations]).toEqual([]);
 	});
 
+	it("loses no input to somebody who guesses how it is counted", async () => {
+		const server = await start();
+		const client = await connected(server);
+		const log = await client.start("p", sh("cat"), { pipeStdin: true });
+		const { sessions } = (await (await server.request("/v1/sessions")).json()) as { sessions: { id: string }[] };
+		const headers = { "idempotency-key": "codex:0", "content-type": "application/octet-stream" };
+		const planted = await server.request(`/v1/sessions/${sessions[0]?.id}/input`, {
+			method: "POST",
+			headers: { authorization: `Bearer ${server.adminToken}`, ...headers },
+			body: "12345",
+		});
+		expect(planted.status).toBe(200);
+		await client.write("p", "hello\n", "1");
+		expect((await log.output("\n")).text()).toBe("12345hello\n");
+	});
+
 	it("asks for a token that may manage, and for an upgrade", async () => {
 		const server = await start();
 		expect(await refusalOf(server, {})).toBe(401);

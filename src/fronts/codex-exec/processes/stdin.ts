@@ -1,15 +1,15 @@
 /** The input of one process: writes in their order, each id once, whatever a lost connection makes the client send again. */
 
+import { randomUUID } from "node:crypto";
 import { Change } from "../../../core/change.ts";
 import { SessionError } from "../../../core/errors.ts";
 import { offer } from "../../../core/offer.ts";
 import type { Session } from "../../../core/session.ts";
 import type { ExecLimits } from "../limits.ts";
 
-/** The input stream of the core's ledger that is ours. */
-const STREAM = "codex";
-
 export class Stdin {
+	/** In the core's ledger; unguessable, because whoever else writes to it would swallow what we write. */
+	readonly #stream = randomUUID();
 	readonly #session: Session;
 	readonly #limits: ExecLimits;
 	/** Ids of the writes that were accepted, the oldest first. */
@@ -99,7 +99,7 @@ export class Stdin {
 	}
 
 	async #give(bytes: Uint8Array): Promise<void> {
-		const origin = { stream: STREAM, position: this.#position };
+		const origin = { stream: this.#stream, position: this.#position };
 		const { next } = await offer(this.#session, { kind: "write", bytes }, { origin, until: "accepted" });
 		this.#position = next;
 	}

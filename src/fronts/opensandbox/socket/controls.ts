@@ -1,5 +1,6 @@
 /** What a client does to the program on its WebSocket: frames in, acts out, from before it is connected to after it has left. */
 
+import { randomUUID } from "node:crypto";
 import type { Session } from "../../../core/session.ts";
 import type { ClientFrame } from "./frames.ts";
 import { ProgramInput } from "./program-input.ts";
@@ -31,9 +32,10 @@ export class Controls {
 	}
 
 	/** Gets hold of the program and greets the client; all that it said so far, and says from now on, is done after that. */
-	async open(session: Session, stream: string, greet: () => Promise<void>): Promise<void> {
+	async open(session: Session, holder: string, greet: () => Promise<void>): Promise<void> {
 		const wire = this.#wire;
-		const fence = await acquire(session, stream);
+		const stream = streamOf(session);
+		const fence = await acquire(session, holder);
 		if (fence !== undefined) this.#lease = { session, fence };
 		const receipt = await session.receipt(stream);
 		await greet();
@@ -95,6 +97,15 @@ export class Controls {
 		}, EXIT_PATIENCE_MS);
 		wire.ended.addEventListener("abort", () => clearTimeout(timer), { once: true });
 	}
+}
+
+const streams = new WeakMap<Session, string>();
+
+/** Our stream in a session's ledger; unguessable, because whoever else writes to it would swallow what we write. */
+function streamOf(session: Session): string {
+	const stream = streams.get(session) ?? randomUUID();
+	streams.set(session, stream);
+	return stream;
 }
 
 /** Nobody else may write meanwhile, whichever way they came. Undefined when there is nothing to write to any more. */
