@@ -150,7 +150,7 @@ export class Tokens {
 			revocation,
 			principal: {
 				id: record.id,
-				name: record.name ?? record.id,
+				name: record.name === null ? `token:${record.id}` : `token:${record.id}:${record.name}`,
 				isAdmin: scopes.some(({ kind }) => kind === "admin"),
 				// Asked again and again of an open socket, so the time counts here, too.
 				may: (right, place) =>

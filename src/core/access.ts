@@ -10,7 +10,7 @@ export type Place = { readonly workspace: string; readonly session?: string };
 export type Principal = {
 	/** Of the token; `admin` for the operator's own. */
 	readonly id: string;
-	/** What the token is called, for people. */
+	/** How others hear of them: `admin`, or `token:ID:NAME`, whose name is free and so can pretend nothing. */
 	readonly name: string;
 	/** May do everything, everywhere. */
 	readonly isAdmin: boolean;

@@ -33,7 +33,11 @@ describe("a token", () => {
 		await access.close();
 		for (const one of [access, await LocalAccess.open(options)]) {
 			const principal = one.authorize(bearer(secret), "read");
-			expect(principal).toMatchObject({ id: secret.slice(4, 16), name: "ci", isAdmin: false });
+			expect(principal).toMatchObject({
+				id: secret.slice(4, 16),
+				name: `token:${secret.slice(4, 16)}:ci`,
+				isAdmin: false,
+			});
 			expect([principal.may("operate", red), principal.may("manage", red)]).toEqual([true, false]);
 			expect(() => one.authorize(bearer(secret), "admin")).toThrow(
 				expect.objectContaining({ code: "permission_denied" }),
