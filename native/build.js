@@ -2,7 +2,7 @@
 
 import { spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, readdirSync, renameSync, statSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { basename, dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 
 const folder = dirname(fileURLToPath(import.meta.url));
@@ -13,14 +13,21 @@ const inFolder = (ending) =>
 		.filter((name) => name.endsWith(ending))
 		.map((name) => join(folder, name));
 
-/** What is built: the minder is a program of its own, complete in itself, so that it starts fast and stays small. */
+/** Programs of their own, complete in themselves: so they start fast, stay small, and load nothing that a variable names. */
+const programs = ["minder", "confine"];
+
+/** What is built. */
 export const products = [
 	{
 		file: "hawser.node",
-		sources: inFolder(".c").filter((path) => !path.endsWith("minder.c")),
+		sources: inFolder(".c").filter((path) => !programs.includes(basename(path, ".c"))),
 		flags: [...common, "-shared", "-fPIC", "-O2", "-fvisibility=hidden", "-I", api, "-lpthread"],
 	},
-	{ file: "minder", sources: [join(folder, "minder.c")], flags: [...common, "-Os", "-static"] },
+	...programs.map((name) => ({
+		file: name,
+		sources: [join(folder, `${name}.c`)],
+		flags: [...common, "-Os", "-static"],
+	})),
 ];
 
 /** Builds `native/build/<platform>-<arch>`, as far as it is older than its sources; returns the addon's path. */

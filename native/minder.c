@@ -12,8 +12,10 @@
 #define _GNU_SOURCE
 #include <dirent.h>
 #include <grp.h>
+#include <linux/openat2.h>
 #include <poll.h>
 #include <stdnoreturn.h>
+#include <sys/file.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -88,7 +90,8 @@ static struct {
 	size_t group_count;
 	bool limited[LIMIT_COUNT];
 	struct rlimit limits[LIMIT_COUNT];
-	char *cwd, **files, **argv, **env;
+	char *cwd, **files, **argv, **env, **placeholders;
+	size_t placeholder_count;
 	char oom_score[16];
 	long long start_ms; // how long directory and program may take to answer
 } order;
@@ -141,10 +144,85 @@ static bool read_order(void) {
 	order.argv = texts(&count);
 	if (count == 0) return false;
 	order.env = texts(&count);
+	order.placeholders = texts(&order.placeholder_count);
 	char own[16];
 	int score = read_proc("/proc/self/oom_score_adj", own, sizeof own) == 0 ? 0 : atoi(own);
 	snprintf(order.oom_score, sizeof order.oom_score, "%d", score + OOM_RAISE < OOM_MOST ? score + OOM_RAISE : OOM_MOST);
 	return !is_broken && order.groups != NULL;
+}
+
+// ---- placeholders: directories that stand for something only while the program runs
+//
+// In a sandbox a name can be kept from being made only by something that is mounted there, and that needs something to
+// be mounted on, which everybody sees. So it is made here, where no signal ends us before it is removed again. Several
+// programs may need the same one: each holds a shared lock on it, and who gets it alone is the last.
+
+// By this one is told from a directory that somebody else made: nobody may write to it, but only its owner could.
+#define PLACEHOLDER_MODE (S_ISVTX | 0555)
+#define PLACEHOLDER_MARKS (S_ISUID | S_ISGID | S_ISVTX | 0222)
+
+static struct placeholder {
+	int parent, self;
+	char *name;
+} *standing;
+static size_t standing_count;
+
+// No part of the way may be a link: whoever can write there could lead us elsewhere.
+static int open_parent(const char *path) {
+	struct open_how how = {.flags = O_PATH | O_DIRECTORY | O_CLOEXEC, .resolve = RESOLVE_NO_SYMLINKS};
+	return (int)syscall(SYS_openat2, AT_FDCWD, path, &how, sizeof how);
+}
+
+// 1 when it stands and is held, 0 when there is something else of that name, or nobody can make anything there.
+static int hold(struct placeholder *each) {
+	for (;;) {
+		if (mkdirat(each->parent, each->name, PLACEHOLDER_MODE) < 0 && errno != EEXIST) {
+			// Where we can't, our program can't either, unless it is another user's.
+			bool is_theirs = order.uid < 0 && (errno == EACCES || errno == EPERM);
+			return is_theirs || errno == EROFS ? 0 : -1;
+		}
+		each->self = openat(each->parent, each->name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+		struct stat held, named;
+		if (each->self < 0 && errno == ENOENT) continue;
+		if (each->self < 0) return 0;
+		if (fstat(each->self, &held) < 0) return -1;
+		if ((held.st_mode & PLACEHOLDER_MARKS) != S_ISVTX) return 0;
+		if (flock(each->self, LOCK_SH) < 0) return -1;
+		// Whoever removed it while we waited for the lock had it to itself.
+		if (fstatat(each->parent, each->name, &named, AT_SYMLINK_NOFOLLOW) == 0 && named.st_ino == held.st_ino && named.st_dev == held.st_dev)
+			return 1;
+		close(each->self);
+	}
+}
+
+static bool make_placeholders(void) {
+	standing = calloc(order.placeholder_count + 1, sizeof *standing);
+	if (standing == NULL) return false;
+	for (size_t i = 0; i < order.placeholder_count; i++) {
+		struct placeholder each = {.self = -1};
+		char *path = strdup(order.placeholders[i]), *slash = path == NULL ? NULL : strrchr(path, '/');
+		if (slash == NULL) return false;
+		each.name = slash + 1;
+		*slash = 0;
+		each.parent = open_parent(slash == path ? "/" : path);
+		int outcome = each.parent < 0 ? -1 : hold(&each);
+		if (outcome < 0) return false;
+		if (outcome > 0) {
+			standing[standing_count++] = each;
+			continue;
+		}
+		if (each.self >= 0) close(each.self);
+		close(each.parent);
+	}
+	return true;
+}
+
+static void remove_placeholders(void) {
+	for (size_t i = 0; i < standing_count; i++) {
+		// Not while another needs it; and one that was filled meanwhile stays by itself.
+		if (flock(standing[i].self, LOCK_EX | LOCK_NB) == 0) unlinkat(standing[i].parent, standing[i].name, AT_REMOVEDIR);
+		close(standing[i].self);
+	}
 }
 
 // ---- the start
@@ -251,6 +329,10 @@ static bool was_too_slow(pid_t pid, long long began) {
 static pid_t start(void) {
 	if (!read_order()) {
 		tell(MINDER_FAILED, STEP_ORDER, EINVAL);
+		return 0;
+	}
+	if (!make_placeholders()) {
+		tell(MINDER_FAILED, STEP_PLACEHOLDER, errno);
 		return 0;
 	}
 	long long began = milliseconds();
@@ -432,12 +514,16 @@ static int mind(void) {
 		return 1;
 	}
 	program = start();
-	if (program == 0) return 1;
+	if (program == 0) {
+		remove_placeholders();
+		return 1;
+	}
 	tell(MINDER_STARTED, program, 0);
 	// Not ours: as long as we had them, nobody would ever see their end.
 	for (int i = ORDER_STDIO; i < ORDER_FDS; i++) close(given[i]);
 	munmap(first_text, (size_t)(last_text - first_text));
 	watch(signals);
+	remove_placeholders();
 	return 0;
 }
 

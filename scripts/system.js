@@ -5,6 +5,7 @@ import { has, run, say } from "./run.js";
 
 /** What the tests use: the command, and the Debian package that has it. */
 const testCommands = {
+	bwrap: "bubblewrap",
 	ps: "procps",
 	setsid: "util-linux",
 	chromium: "chromium",

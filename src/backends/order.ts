@@ -1,8 +1,9 @@
 /** From a command to the order that a minder takes, and from its errors to what a caller can read. */
 
 import { accessSync } from "node:fs";
-import { SessionError } from "../core/errors.ts";
+import { invariant, SessionError } from "../core/errors.ts";
 import type { Command } from "../core/process.ts";
+import { isConfined } from "../core/sandbox.ts";
 import { isNativeError, type NativeError } from "../native/addon.ts";
 import { candidates, type Limit, type Order } from "../native/minder.ts";
 
@@ -13,11 +14,12 @@ import { candidates, type Limit, type Order } from "../native/minder.ts";
 const startMs = 10_000;
 
 export function toOrder(command: Command): Order {
-	const { argv, arg0, env, cwd, mode, size, uid, gid, groups, limits, inherited, sessionId } = command;
+	const { argv, arg0, env, cwd, mode, size, uid, gid, groups, limits, inherited, placeholders, sessionId } = command;
+	invariant(!isConfined(command.sandbox), "a program that asks for a sandbox came here without one");
 	const program = argv[0];
 	if (program === undefined || program === "") throw new SessionError("invalid_argument", "argv must name a program");
 	const environment = Object.entries(env).map(([name, value]) => `${name}=${value}`);
-	if ([...argv, arg0, cwd, ...environment].some((text) => text?.includes("\0"))) {
+	if ([...argv, arg0, cwd, ...environment, ...(placeholders ?? [])].some((text) => text?.includes("\0"))) {
 		throw new SessionError("invalid_argument", "argv, env and cwd must not hold NUL characters");
 	}
 	const badName = Object.keys(env).find((name) => name === "" || name.includes("="));
@@ -45,6 +47,7 @@ export function toOrder(command: Command): Order {
 		...(gid === undefined ? {} : { gid }),
 		...(groups === undefined ? {} : { groups }),
 		limits: toLimits(command),
+		...(placeholders === undefined ? {} : { placeholders }),
 		session: sessionId,
 		startMs,
 	};
@@ -106,6 +109,8 @@ function describe({ step, code, message }: NativeError, command: Command, progra
 			return `${program} as user ${command.uid ?? "unchanged"} and group ${command.gid ?? "unchanged"}: the server is not permitted to`;
 		case "start":
 			return `${program}: its minder was killed`;
+		case "placeholder":
+			return `${program} in a sandbox: what must not be made there can't be kept from it: ${message}`;
 		case "limits":
 			return `${program} with these limits: the server is not permitted to raise them`;
 		default:

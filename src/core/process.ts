@@ -2,6 +2,7 @@
 
 import { SessionError } from "./errors.ts";
 import type { Exit, Fact, Size } from "./event.ts";
+import type { SandboxPolicy } from "./sandbox.ts";
 
 export type Command = {
 	/** The program and its arguments. A name without a slash is looked up in the PATH of `env`. */
@@ -26,6 +27,13 @@ export type Command = {
 	readonly inherited?: Inherited;
 	/** Soft and hard limit at once, by the names of `setrlimit` in lower case. */
 	readonly limits?: Readonly<Partial<Record<"nofile" | "nproc" | "as" | "core" | "fsize" | "cpu", number>>>;
+	/** What it may reach; everything its user may, when left out. A backend takes no command that still has one. */
+	readonly sandbox?: SandboxPolicy;
+	/**
+	 * Directories that stand for something while it runs: made if nothing has their name, and gone when nothing of it is
+	 * left, unless somebody filled them or another program needs them.
+	 */
+	readonly placeholders?: readonly string[];
 	/** How long `closed` may wait after `exited` for others that still hold the terminal or the pipes; null waits for them. */
 	readonly drainMs: number | null;
 	/** Marks every descendant, so that the whole tree can be found again; see HAWSER_SESSION. */

@@ -4,6 +4,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import type { Place, Principal, Right } from "../core/access.ts";
 import { SessionError } from "../core/errors.ts";
 import type { Size } from "../core/event.ts";
+import type { SandboxPolicy } from "../core/sandbox.ts";
 import type { FollowOptions, Retention, Session, SessionStart } from "../core/session.ts";
 import { ticketPrefix } from "../protocol/socket.ts";
 import type { ByteBudget } from "./byte-budget.ts";
@@ -125,6 +126,8 @@ export type StartRequest = {
 	readonly uid?: number | undefined;
 	readonly gid?: number | undefined;
 	readonly groups?: readonly number[] | undefined;
+	/** What it may reach; what can't be enforced here is refused when it is started. */
+	readonly sandbox?: SandboxPolicy | undefined;
 	readonly name?: string | undefined;
 	readonly labels?: Readonly<Record<string, string>> | undefined;
 	readonly workspace?: string | undefined;

@@ -67,6 +67,7 @@ export function createPrepare(parts: PrepareParts): Prepare {
 					uid: request.uid,
 					gid: request.gid,
 					groups: request.groups,
+					sandbox: request.sandbox,
 					inherited: defaults.inherited,
 				}),
 				drainMs: request.drainMs === undefined ? defaults.drainMs : request.drainMs,

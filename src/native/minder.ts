@@ -44,6 +44,8 @@ export type Order = {
 	readonly groups?: readonly number[];
 	/** The soft limit, and the hard one too where it is given. */
 	readonly limits?: Readonly<Record<string, Limit>>;
+	/** Directories that stand while it runs; see `Command`. */
+	readonly placeholders?: readonly string[];
 	/** How long the program's directory and file may take to answer: they may be on a server that does not. */
 	readonly startMs: number;
 };
@@ -202,7 +204,7 @@ async function reap(pid: number): Promise<void> {
 
 /** As native/minder.c reads it: strings, each ended by a NUL. */
 function encode(order: Order): Buffer {
-	const { umask = -1, uid = -1, gid = -1, groups = [], limits = {}, cwd, files, argv, env } = order;
+	const { umask = -1, uid = -1, gid = -1, groups = [], limits = {}, cwd, files, argv, env, placeholders = [] } = order;
 	const list = (values: readonly (string | number)[]) => [values.length, ...values];
 	const fields = [
 		order.session,
@@ -218,6 +220,7 @@ function encode(order: Order): Buffer {
 		...list(files),
 		...list(argv),
 		...list(env),
+		...list(placeholders),
 	].map(String);
 	if (fields.some((field) => field.includes("\0"))) throw new Error("invariant: an order holds no NUL");
 	return Buffer.from(`${fields.join("\0")}\0`);

@@ -8,10 +8,12 @@ import { childEnvironment } from "../backends/environment.ts";
 import { readInherited } from "../backends/inherited.ts";
 import { spawn } from "../backends/spawn.ts";
 import { inProcess } from "../core/in-process.ts";
+import type { SandboxSupport } from "../core/sandbox.ts";
 import { LocalSessions, MAX_RETENTION } from "../core/sessions.ts";
 import type { Prepare } from "../fronts/front.ts";
 import { createId, createNodeCode, createPrepare } from "../fronts/prepare.ts";
 import { Keepers } from "../keepers/keepers.ts";
+import { confined, Sandbox } from "../sandbox/sandbox.ts";
 import type { Config } from "./config.ts";
 import { openStateDirectory, type StateDirectory } from "./state-directory.ts";
 
@@ -35,6 +37,8 @@ export type Engine = {
 	readonly state: StateDirectory;
 	readonly keepers: Keepers;
 	readonly sessions: LocalSessions;
+	/** What programs may be kept from here. */
+	readonly sandbox: SandboxSupport;
 	readonly access: LocalAccess;
 	readonly adminToken: string;
 	readonly prepare: Prepare;
@@ -64,11 +68,10 @@ export async function openEngine(
 		...(passed ? { passed } : {}),
 	});
 	onClose(() => keepers.close());
+	const sandbox = await Sandbox.probe({ path: process.env.PATH, hidden: [state.path, state.sockets] });
+	const local = inProcess({ spawn, clock: systemClock, onFailure: (error) => report(error, "session") });
 	const sessions = new LocalSessions({
-		homes: {
-			durable: keepers,
-			transient: inProcess({ spawn, clock: systemClock, onFailure: (error) => report(error, "session") }),
-		},
+		homes: { durable: confined(keepers, sandbox), transient: confined(local, sandbox) },
 		maxRunning: config.maxSessions,
 		maxPerWorkspace: config.maxWorkspaceSessions,
 		maxEnded: MAX_ENDED,
@@ -108,5 +111,14 @@ export async function openEngine(
 		now: () => systemClock.now(),
 		environment: (request, id, base) => childEnvironment(process.env, request, id, base),
 	});
-	return { state, keepers, sessions, access, adminToken, prepare, adopted: adopted.length };
+	return {
+		state,
+		keepers,
+		sessions,
+		sandbox: sandbox.describe(),
+		access,
+		adminToken,
+		prepare,
+		adopted: adopted.length,
+	};
 }

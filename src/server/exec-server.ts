@@ -14,6 +14,7 @@ import type { ExecLimits } from "../fronts/codex-exec/limits.ts";
 import type { Hosting } from "../fronts/front.ts";
 import type { Stdio } from "../fronts/json-rpc/stdio.ts";
 import { createId, createPrepare } from "../fronts/prepare.ts";
+import { confined, Sandbox } from "../sandbox/sandbox.ts";
 import { listen } from "./listen.ts";
 
 /** The real server has no limit; this one is there so that a client gone wild does not take the machine with it. */
@@ -39,7 +40,7 @@ export async function startExecServer(
 	address: { readonly host: string; readonly port: number },
 	options: ExecServerOptions,
 ): Promise<RunningExecServer> {
-	const { parts, end } = compose(options);
+	const { parts, end } = await compose(options);
 	const listener = await listen({
 		...address,
 		isOpen: "to everybody",
@@ -59,18 +60,20 @@ export async function startExecServer(
 
 /** Serves the one client of a pipe until it is gone, or the signal says that it is over. */
 export async function serveExecOnStdio(stdio: Stdio, options: ExecServerOptions, signal: AbortSignal): Promise<void> {
-	const { parts, end } = compose(options);
+	const { parts, end } = await compose(options);
 	const server = new ExecServer({ ...parts, report: (problem) => options.report(problem, "codex-exec") });
 	signal.addEventListener("abort", () => stdio.input.destroy(), { once: true });
 	await server.serveStdio(stdio);
 	await end();
 }
 
-function compose({ concurrency, limits = {}, report }: ExecServerOptions): {
+async function compose({ concurrency, limits = {}, report }: ExecServerOptions): Promise<{
 	readonly parts: Omit<CodexExecOptions, "path">;
 	readonly end: () => Promise<void>;
-} {
-	const home = inProcess({ spawn, clock: systemClock, onFailure: (error) => report(error, "session") });
+}> {
+	const sandbox = await Sandbox.probe({ path: process.env.PATH });
+	const local = inProcess({ spawn, clock: systemClock, onFailure: (error) => report(error, "session") });
+	const home = confined(local, sandbox);
 	const sessions = new LocalSessions({
 		homes: { durable: home, transient: home },
 		maxRunning: MAX_RUNNING,

@@ -37,6 +37,11 @@ const layers: { file: string; allowed: string[]; refused: string[] }[] = [
 		refused: ["../fronts/front.ts", "../server/y.ts", "../protocol/y.ts", "fastify"],
 	},
 	{
+		file: "src/sandbox/x.ts",
+		allowed: ["./y.ts", "node:fs/promises", "../core/process.ts", "../native/addon.ts"],
+		refused: ["../backends/y.ts", "../fronts/front.ts", "../disk/y.ts", "../server/y.ts", "fastify"],
+	},
+	{
 		file: "src/link/x.ts",
 		allowed: ["node:net", "../core/log.ts", "../disk/y.ts", "../native/y.ts", "../backends/y.ts"],
 		refused: ["../keeper/y.ts", "../keepers/y.ts", "../journal/y.ts", "../server/y.ts"],

@@ -1,0 +1,126 @@
+/** Runs programs in a sandbox, or refuses to: what bubblewrap can do here is tried once, before anybody relies on it. */
+
+import { execFile } from "node:child_process";
+import { constants } from "node:fs";
+import { access, realpath } from "node:fs/promises";
+import { delimiter, isAbsolute, join } from "node:path";
+import { SessionError } from "../core/errors.ts";
+import type { Command } from "../core/process.ts";
+import { isConfined, type SandboxPolicy, type SandboxSupport } from "../core/sandbox.ts";
+import type { Home } from "../core/sessions.ts";
+import { findPlaces } from "./places.ts";
+import { wrap } from "./wrap.ts";
+
+/** How long the first try may take: a start takes some ten milliseconds, a machine that is busy some hundred. */
+const PROBE_MS = 10_000;
+
+export type SandboxOptions = {
+	/** Where bubblewrap is looked for: the PATH of the server, never that of a program. */
+	readonly path: string | undefined;
+	/** The server's own directories, which no program in a sandbox sees; they need not be there yet. */
+	readonly hidden?: readonly string[];
+};
+
+export class Sandbox {
+	readonly #support: SandboxSupport;
+	readonly #bubblewrap: string;
+	readonly #hidden: readonly string[];
+
+	private constructor(support: SandboxSupport, bubblewrap: string, hidden: readonly string[]) {
+		this.#support = support;
+		this.#bubblewrap = bubblewrap;
+		this.#hidden = hidden;
+	}
+
+	/** Finds out what can be enforced here; never rejects. */
+	static async probe({ path, hidden = [] }: SandboxOptions): Promise<Sandbox> {
+		const bubblewrap = await find("bwrap", path);
+		if (bubblewrap === undefined) {
+			const reason =
+				"bubblewrap is not installed: there is no bwrap in the server's PATH (Debian: apt-get install bubblewrap)";
+			return new Sandbox({ isEnforced: false, reason }, "", hidden);
+		}
+		const support: SandboxSupport = { isEnforced: true, by: bubblewrap };
+		const fault = await tryOut(new Sandbox(support, bubblewrap, hidden));
+		return fault === undefined
+			? new Sandbox(support, bubblewrap, hidden)
+			: new Sandbox({ isEnforced: false, reason: `${bubblewrap} can't make a sandbox here: ${fault}` }, "", hidden);
+	}
+
+	describe(): SandboxSupport {
+		return this.#support;
+	}
+
+	/**
+	 * The command that runs this one under its policy. Rejects with `unsupported` when that can't be enforced here, and
+	 * with `invalid_argument` when the policy makes no sense.
+	 */
+	async apply(command: Command): Promise<Command> {
+		const { sandbox: policy, ...rest } = command;
+		if (!isConfined(policy)) return rest;
+		if (!this.#support.isEnforced) throw unsupported(policy, this.#support.reason);
+		const isRoot = (command.uid ?? process.geteuid?.()) === 0;
+		if (policy.limits?.processes !== undefined && isRoot)
+			throw unsupported(policy, "the kernel does not limit how many processes root has");
+		const places = await findPlaces(policy, command, this.#hidden);
+		// One that can't be resolved is the start's to complain about.
+		const cwd = await realpath(command.cwd).catch(() => command.cwd);
+		return wrap(command, { policy, places, cwd, bubblewrap: this.#bubblewrap });
+	}
+}
+
+/** A home whose sessions run in the sandboxes that they ask for, wherever it has them. */
+export function confined(home: Home, sandbox: Sandbox): Home {
+	return {
+		start: async (start) => home.start({ ...start, command: await sandbox.apply(start.command) }),
+		forget: (session, how) => home.forget(session, how),
+		excessBytes: () => home.excessBytes(),
+	};
+}
+
+function unsupported({ type }: SandboxPolicy, reason: string): SessionError {
+	return new SessionError("unsupported", `the sandbox policy "${type}" can't be enforced here: ${reason}`, {
+		hint: '"hawser doctor" says what this machine can do',
+	});
+}
+
+async function find(program: string, path: string | undefined): Promise<string | undefined> {
+	const folders = (path ?? "").split(delimiter).filter(isAbsolute);
+	for (const folder of folders) {
+		const file = join(folder, program);
+		const isThere = await access(file, constants.X_OK).then(
+			() => true,
+			() => false,
+		);
+		if (isThere) return file;
+	}
+	return undefined;
+}
+
+/** What went wrong, or nothing. */
+async function tryOut(sandbox: Sandbox): Promise<string | undefined> {
+	try {
+		const { argv } = await sandbox.apply({
+			argv: ["true"],
+			env: { PATH: "/usr/bin:/bin" },
+			cwd: "/",
+			mode: "pipe",
+			size: { cols: 80, rows: 24 },
+			stdin: "closed",
+			drainMs: 0,
+			sessionId: "",
+			sandbox: { type: "readOnly" },
+		});
+		const [program = "", ...rest] = argv;
+		await new Promise<void>((resolve, reject) => {
+			const options = { env: { PATH: "/usr/bin:/bin" }, cwd: "/", timeout: PROBE_MS, killSignal: "SIGKILL" } as const;
+			execFile(program, rest, options, (error, _stdout, stderr) => {
+				if (error) reject(new Error(stderr.trim() || error.message));
+				else resolve();
+			});
+		});
+		return undefined;
+	} catch (error) {
+		return error instanceof Error ? error.message : String(error);
+	}
+}

@@ -1,0 +1,81 @@
+/** Programs in sandboxes, and a program that tries from inside what must not work. */
+
+import { execFileSync } from "node:child_process";
+import { chmodSync, mkdtempSync } from "node:fs";
+import { chmod, chown, mkdtemp, realpath, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { onTestFinished } from "vitest";
+import { spawn } from "../../src/backends/spawn.ts";
+import type { Command } from "../../src/core/process.ts";
+import type { SandboxPolicy } from "../../src/core/sandbox.ts";
+import { Sandbox } from "../../src/sandbox/sandbox.ts";
+import { Run } from "../backends/run.ts";
+
+/** Who runs the program: root gives the rights of a server that runs as root, nobody those of any other user. */
+export type User = { readonly name: string; readonly uid: number; readonly gid: number };
+
+const own: User = { name: "our own user", uid: process.getuid?.() ?? 0, gid: process.getgid?.() ?? 0 };
+const nobody: User = { name: "nobody", uid: 65_534, gid: 65_534 };
+export const users: readonly User[] = own.uid === 0 ? [own, nobody] : [own];
+
+let built: string | undefined;
+
+/** The program of prober.c, where every user can run it. */
+export function prober(): string {
+	if (built === undefined) {
+		const folder = mkdtempSync(join(tmpdir(), "hawser-prober-"));
+		chmodSync(folder, 0o755);
+		built = join(folder, "prober");
+		const source = fileURLToPath(new URL("./prober.c", import.meta.url));
+		execFileSync("cc", ["-std=gnu11", "-Wall", "-Wextra", "-Werror", "-O1", "-static", "-o", built, source]);
+		process.on("exit", () => execFileSync("rm", ["-rf", folder]));
+	}
+	return built;
+}
+
+/** A directory of a user's own, outside of /tmp so that it is writable only where a policy says so. */
+export async function directoryOf(user: User, parent = "/var/tmp"): Promise<string> {
+	const path = await realpath(await mkdtemp(join(parent, "hawser-sandbox-")));
+	await chown(path, user.uid, user.gid);
+	await chmod(path, 0o755);
+	onTestFinished(() => rm(path, { recursive: true, force: true }));
+	return path;
+}
+
+let probed: Promise<Sandbox> | undefined;
+
+/** Hides nothing; made once. */
+export function sandbox(): Promise<Sandbox> {
+	probed ??= Sandbox.probe({ path: process.env.PATH });
+	return probed;
+}
+
+export type Confining = Partial<Command> & {
+	readonly sandbox: SandboxPolicy;
+	readonly user?: User;
+	readonly within?: Sandbox;
+};
+
+export async function startConfined(argv: readonly string[], options: Confining): Promise<Run> {
+	const { user = own, within = await sandbox(), ...rest } = options;
+	const ids = user.uid === own.uid ? {} : { uid: user.uid, gid: user.gid };
+	return Run.start(async (command, report) => spawn(await within.apply(command), report), argv, {
+		cwd: "/",
+		...ids,
+		...rest,
+	});
+}
+
+/** What a line of shell prints, and how it ends. */
+export async function confined(script: string, options: Confining): Promise<{ text: string; code: number | null }> {
+	const run = await (await startConfined(["/bin/sh", "-c", script], options)).closed();
+	return { text: run.text(), code: run.exit?.code ?? null };
+}
+
+/** What the prober says of one attempt: "ok" and what it found, or the name of the error. */
+export async function attempt(what: readonly string[], options: Confining): Promise<string> {
+	const run = await (await startConfined([prober(), ...what], options)).closed();
+	return run.text().trim();
+}
