@@ -221,6 +221,8 @@ static noreturn void inside(char *spec) {
 	sigset_t all;
 	sigfillset(&all);
 	sigprocmask(SIG_SETMASK, &all, NULL);
+	// What the program sees of us.
+	prctl(PR_SET_NAME, "sandbox");
 	read_spec(atoi(spec));
 	close_range(3, ~0u, 0);
 	bool has_terminal = number() != 0, has_network = number() != 0;

@@ -80,7 +80,8 @@ async function askedPaths(policy: Confined, command: Command): Promise<SandboxPa
 async function temporaryDirectory(named: string | undefined): Promise<string | undefined> {
 	if (named === undefined || !isAbsolute(named)) return undefined;
 	const path = await ifThere(realpath(named));
-	if (path === undefined || !(await stat(path)).isDirectory()) return undefined;
+	const status = path === undefined ? undefined : await ifThere(stat(path));
+	if (!status?.isDirectory()) return undefined;
 	if (path === "/") throw new SessionError("invalid_argument", 'TMPDIR is "/", which would make every file writable');
 	return path;
 }
@@ -89,12 +90,17 @@ async function temporaryDirectory(named: string | undefined): Promise<string | u
 async function locate({ path, access }: SandboxPath): Promise<Place | undefined> {
 	if (!isAbsolute(path) || path.includes("\0")) throw invalid(path, "it must be an absolute path");
 	const real = await ifThere(realpath(path));
-	if (real === undefined) return access === "write" ? undefined : { ...(await missing(path)), access };
-	const status = await stat(real, { bigint: true });
-	return { path: real, access, ...describe(status) };
+	const status = real === undefined ? undefined : await ifThere(stat(real, { bigint: true }));
+	if (real !== undefined && status !== undefined) return { path: real, access, ...describe(status) };
+	return access === "write" ? undefined : { ...(await missing(path)), access };
 }
 
+/** How native/minder.c marks a placeholder: whoever needs it now, it is gone when they are. */
+const PLACEHOLDER = { marks: 0o7222n, set: 0o1000n };
+
 function describe(status: BigIntStats): Pick<Place, "kind" | "identity"> {
+	const isPlaceholder = status.isDirectory() && (status.mode & PLACEHOLDER.marks) === PLACEHOLDER.set;
+	if (isPlaceholder) return { kind: "missing" };
 	return { kind: status.isDirectory() ? "directory" : "file", identity: { dev: status.dev, ino: status.ino } };
 }
 

@@ -1,6 +1,7 @@
 /** Programs in sandboxes, and a program that tries from inside what must not work. */
 
-import { execFileSync } from "node:child_process";
+import { type ChildProcess, execFileSync, spawn as start } from "node:child_process";
+import { once } from "node:events";
 import { chmodSync, mkdtempSync } from "node:fs";
 import { chmod, chown, mkdtemp, realpath, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -55,8 +56,17 @@ export function sandbox(): Promise<Sandbox> {
 export type Confining = Partial<Command> & {
 	readonly sandbox: SandboxPolicy;
 	readonly user?: User;
-	readonly within?: Sandbox;
+	readonly within?: Pick<Sandbox, "apply">;
 };
+
+/** A program of the host, not in any sandbox, and out of the tests' way when they are over. */
+export async function onHost(what: readonly string[], user: User = own): Promise<ChildProcess> {
+	const ids = user.uid === own.uid ? {} : { uid: user.uid, gid: user.gid };
+	const child = start(prober(), what, { ...ids, stdio: ["pipe", "pipe", "inherit"] });
+	onTestFinished(() => void child.kill("SIGKILL"));
+	await once(child.stdout, "data");
+	return child;
+}
 
 export async function startConfined(argv: readonly string[], options: Confining): Promise<Run> {
 	const { user = own, within = await sandbox(), ...rest } = options;

@@ -41,6 +41,21 @@ static int reach(int type, const char *name, int is_abstract, int is_pair) {
 	return sendmsg(fd, &message, 0) < 0 ? -1 : 0;
 }
 
+// Takes what others send to a path, or to a name without one, for as long as our input is open.
+static int take(int type, const char *name, int is_abstract) {
+	struct sockaddr_un address = {.sun_family = AF_UNIX};
+	strcpy(address.sun_path + is_abstract, name);
+	socklen_t size = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + strlen(name) + (size_t)is_abstract);
+	int fd = socket(AF_UNIX, type, 0);
+	if (fd < 0 || bind(fd, (struct sockaddr *)&address, size) < 0) return -1;
+	if (!is_abstract && chmod(name, 0777) < 0) return -1;
+	if (type == SOCK_STREAM && listen(fd, 8) < 0) return -1;
+	puts("taking");
+	fflush(stdout);
+	char byte;
+	return read(0, &byte, 1) < 0 ? -1 : 0;
+}
+
 static int trace(pid_t pid) {
 	if (ptrace(PTRACE_ATTACH, pid, NULL, NULL) < 0) return -1;
 	waitpid(pid, NULL, __WALL);
@@ -105,6 +120,9 @@ static int try(const char *what, char **with) {
 	if (strcmp(what, "datagram") == 0) return reach(SOCK_DGRAM, with[0], 0, 0);
 	if (strcmp(what, "datagram-raw") == 0) return reach(SOCK_RAW, with[0], 0, 0);
 	if (strcmp(what, "datagram-pair") == 0) return reach(SOCK_DGRAM, with[0], 0, 1);
+	if (strcmp(what, "take-stream") == 0) return take(SOCK_STREAM, with[0], 0);
+	if (strcmp(what, "take-abstract") == 0) return take(SOCK_STREAM, with[0], 1);
+	if (strcmp(what, "take-datagrams") == 0) return take(SOCK_DGRAM, with[0], 0);
 	if (strcmp(what, "signal") == 0) return kill(atoi(with[0]), 0);
 	if (strcmp(what, "trace") == 0) return trace(atoi(with[0]));
 	if (strcmp(what, "trace-child") == 0) return trace_child();

@@ -1,0 +1,288 @@
+import { existsSync, symlinkSync } from "node:fs";
+import { lchown, mkdir, readFile, rename, symlink, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { Sandbox } from "../../src/sandbox/sandbox.ts";
+import { eventually } from "../backends/run.ts";
+import { attempt, confined, directoryOf, sandbox, type User, users } from "./confined.ts";
+
+/** What the user finds and may change, unless something keeps it from that. */
+async function owned(user: User, path: string, content?: string): Promise<void> {
+	if (content === undefined) await mkdir(path);
+	else await writeFile(path, content);
+	await lchown(path, user.uid, user.gid);
+}
+
+const readOnly = { type: "readOnly" } as const;
+
+describe.each(users)("as $name, a program that may read", (user) => {
+	test("reads every file", async () => {
+		const { text, code } = await confined("cat /etc/passwd", { sandbox: readOnly, user });
+		expect(text).toBe(await readFile("/etc/passwd", "latin1"));
+		expect(code).toBe(0);
+	});
+
+	test("writes nowhere", async () => {
+		const work = await directoryOf(user);
+		await owned(user, join(work, "old"), "old");
+		const options = { sandbox: readOnly, user, cwd: work };
+		const places = [
+			`${work}/new`,
+			`${work}/old`,
+			"/etc/new",
+			"/var/tmp/new",
+			"/tmp/new",
+			"/new",
+			"/dev/new",
+			"/sys/new",
+		];
+		for (const place of places) expect(await attempt(["write", place], options), place).toMatch(/^(EROFS|EACCES)$/);
+		expect(await attempt(["mkdir", `${work}/folder`], options)).toBe("EROFS");
+		expect(await attempt(["rename", `${work}/old`, `${work}/new`], options)).toBe("EROFS");
+		expect(await attempt(["setuid", `${work}/old`], options)).toBe("EROFS");
+	});
+
+	test("writes no setting of the machine", async () => {
+		const settings = ["/proc/sys/kernel/core_pattern", "/proc/sys/vm/drop_caches", "/proc/sysrq-trigger"];
+		for (const path of settings)
+			expect(await attempt(["write", path], { sandbox: readOnly, user }), path).toMatch(/^(EROFS|EACCES|ENOENT)$/);
+	});
+
+	test("has shared memory of its own", async () => {
+		const name = `/dev/shm/hawser-${process.pid}`;
+		expect(await attempt(["write", name], { sandbox: readOnly, user })).toBe("ok");
+		expect(existsSync(name)).toBe(false);
+	});
+
+	test("mounts nothing and unmounts nothing", async () => {
+		const options = { sandbox: readOnly, user };
+		expect(await attempt(["bind", "/tmp", "/mnt"], options)).toBe("EPERM");
+		expect(await attempt(["unmount", "/proc/sys"], options)).toBe("EPERM");
+		expect(await attempt(["remount", "/"], options)).toBe("EPERM");
+		expect(await attempt(["chroot"], options)).toBe("EPERM");
+	});
+});
+
+describe.each(users)("as $name, a program that may write to its workspace", (user) => {
+	const policy = { type: "workspaceWrite" } as const;
+
+	test("writes below its own directory and for temporary files, and nowhere else", async () => {
+		const [work, other] = [await directoryOf(user), await directoryOf(user)];
+		const options = { sandbox: policy, user, cwd: work };
+		expect(await attempt(["write", join(work, "new")], options)).toBe("ok");
+		expect(existsSync(join(work, "new"))).toBe(true);
+		const temporary = `/tmp/hawser-sandbox-${process.pid}-${user.uid}`;
+		expect(await attempt(["mkdir", temporary], options)).toBe("ok");
+		expect(await attempt(["rmdir", temporary], options)).toBe("ok");
+		for (const place of [join(other, "new"), "/etc/new", "/var/tmp/new"])
+			expect(await attempt(["write", place], options), place).toBe("EROFS");
+	});
+
+	test("writes to the roots that it was given, and then not to its own directory", async () => {
+		const [work, root] = [await directoryOf(user), await directoryOf(user)];
+		const roots = [root, "/var/tmp/hawser-is-not-there"];
+		const options = { sandbox: { ...policy, writableRoots: roots }, user, cwd: work };
+		expect(await attempt(["write", join(root, "new")], options)).toBe("ok");
+		expect(await attempt(["write", join(work, "new")], options)).toBe("EROFS");
+	});
+
+	test("writes to what TMPDIR names for it, unless that is excluded", async () => {
+		const [work, temporary] = [await directoryOf(user), await directoryOf(user)];
+		const env = { PATH: "/usr/bin:/bin", TMPDIR: temporary };
+		const options = { sandbox: policy, user, cwd: work, env };
+		expect(await attempt(["write", join(temporary, "new")], options)).toBe("ok");
+		const excluded = { ...policy, excludeTmpdirEnvVar: true, excludeSlashTmp: true };
+		expect(await attempt(["write", join(temporary, "more")], { ...options, sandbox: excluded })).toBe("EROFS");
+		expect(await attempt(["write", "/tmp/hawser-new"], { ...options, sandbox: excluded })).toBe("EROFS");
+	});
+
+	test.each(["", "relative", "/is/not/there", "/etc/passwd"])("is not kept by a TMPDIR of %j", async (named) => {
+		const env = { PATH: "/usr/bin:/bin", TMPDIR: named };
+		const { code } = await confined("true", { sandbox: policy, user, cwd: await directoryOf(user), env });
+		expect(code).toBe(0);
+	});
+
+	test("does not get the whole disk by a TMPDIR of /", async () => {
+		const run = attempt(["write", "/etc/new"], { sandbox: policy, user, cwd: "/tmp", env: { TMPDIR: "/" } });
+		await expect(run).rejects.toMatchObject({ code: "invalid_argument" });
+	});
+
+	test("changes nothing that gives orders to tools, whatever it tries", async () => {
+		const work = await directoryOf(user);
+		for (const name of [".git", ".codex", ".agents"]) await owned(user, join(work, name));
+		await owned(user, join(work, ".git/config"), "ours");
+		await owned(user, join(work, "other"));
+		const options = { sandbox: policy, user, cwd: work };
+		for (const name of [".git", ".codex", ".agents"]) {
+			expect(await attempt(["write", `${name}/hook`], options), name).toBe("EROFS");
+			expect(await attempt(["rename", name, "moved"], options), name).toBe("EBUSY");
+			expect(await attempt(["rename", "other", name], options), name).toBe("EBUSY");
+			expect(await attempt(["rmdir", name], options), name).toBe("EBUSY");
+		}
+		expect(await attempt(["write", ".git/config"], options)).toBe("EROFS");
+		expect(await attempt(["link", ".git/config", "config"], options)).toBe("EXDEV");
+		expect(await attempt(["symlink-write", ".git/config", "config"], options)).toBe("EROFS");
+		expect(await attempt(["bind", "other", ".git"], options)).toBe("EPERM");
+		expect(await attempt(["unmount", ".git"], options)).toBe("EPERM");
+		expect(await attempt(["remount", ".git"], options)).toBe("EPERM");
+		expect(await readFile(join(work, ".git/config"), "utf8")).toBe("ours");
+	});
+
+	test("makes nothing that would give orders to tools, and nothing of that is left", async () => {
+		const work = await directoryOf(user);
+		const options = { sandbox: policy, user, cwd: work };
+		for (const name of [".git", ".codex", ".agents"]) {
+			expect(await attempt(["mkdir", name], options), name).toBe("EEXIST");
+			expect(await attempt(["write", `${name}/hook`], options), name).toBe("EROFS");
+			expect(await attempt(["rmdir", name], options), name).toBe("EBUSY");
+		}
+		await eventually(() => !existsSync(join(work, ".git")));
+		await eventually(() => ![".codex", ".agents", ".aws"].some((name) => existsSync(join(work, name))));
+	});
+
+	test("does not move what is above its roots out of the way", async () => {
+		const outer = await directoryOf(user, "/tmp");
+		await owned(user, join(outer, "between"));
+		await owned(user, join(outer, "between/work"));
+		await owned(user, join(outer, "between/work/.git"));
+		const root = join(outer, "between/work");
+		const options = { sandbox: { ...policy, writableRoots: [root, outer] }, user, cwd: root };
+		expect(await attempt(["rename", join(outer, "between"), join(outer, "moved")], options)).toBe("EBUSY");
+		expect(await attempt(["rename", root, join(outer, "between/moved")], options)).toBe("EBUSY");
+		expect(await attempt(["rename", outer, "/tmp/hawser-moved"], options)).toBe("EBUSY");
+	});
+
+	test("writes to a nested repository that no root has at its top", async () => {
+		const work = await directoryOf(user);
+		await owned(user, join(work, "nested"));
+		const options = { sandbox: policy, user, cwd: work };
+		expect(await attempt(["mkdir", "nested/.git"], options)).toBe("ok");
+	});
+
+	test("does not write to the repository of its worktree", async () => {
+		const work = await directoryOf(user);
+		await owned(user, join(work, "repository"));
+		await owned(user, join(work, "repository/config"), "ours");
+		await owned(user, join(work, "tree"));
+		await owned(user, join(work, "tree/.git"), "gitdir: ../repository\n");
+		const roots = [work, join(work, "tree")];
+		const options = { sandbox: { ...policy, writableRoots: roots }, user, cwd: work };
+		expect(await attempt(["write", "tree/.git"], options)).toBe("EROFS");
+		expect(await attempt(["write", "repository/config"], options)).toBe("EROFS");
+	});
+
+	test("is refused where a link stands for what must be protected", async () => {
+		const work = await directoryOf(user);
+		await owned(user, join(work, "elsewhere"));
+		await symlink("elsewhere", join(work, ".git"));
+		const run = confined("true", { sandbox: policy, user, cwd: work });
+		await expect(run).rejects.toMatchObject({ message: expect.stringContaining("crosses writable symlink") });
+	});
+
+	test("goes through links to where they lead, and writes there only if it may", async () => {
+		const [work, other] = [await directoryOf(user), await directoryOf(user)];
+		const options = { sandbox: policy, user, cwd: work };
+		expect(await attempt(["symlink-write", "/etc/hawser-new", "out"], options)).toBe("EROFS");
+		expect(await attempt(["symlink-write", join(other, "new"), "away"], options)).toBe("EROFS");
+		expect(await attempt(["link", "/etc/passwd", "passwd"], options)).toBe("EXDEV");
+		const way = join(other, "way");
+		symlinkSync(work, way);
+		expect(await attempt(["write", join(work, "new")], { ...options, cwd: way })).toBe("ok");
+	});
+
+	test("leaves nothing behind that would run as its user", async () => {
+		const options = { sandbox: policy, user, cwd: await directoryOf(user) };
+		expect(await attempt(["setuid", "program"], options)).toBe("EPERM");
+		expect(await attempt(["setuid-open", "other"], options)).toBe("EPERM");
+		expect(await attempt(["mknod", "disk"], options)).toBe("EPERM");
+	});
+});
+
+describe.each(users)("as $name, path by path", (user) => {
+	test("the longest path that fits counts", async () => {
+		const work = await directoryOf(user);
+		await owned(user, join(work, "kept"));
+		await owned(user, join(work, "kept/open"));
+		await owned(user, join(work, "secret"));
+		await owned(user, join(work, "secret/key"), "ours");
+		await owned(user, join(work, "key"), "ours");
+		const paths = [
+			{ path: work, access: "write" },
+			{ path: join(work, "kept"), access: "read" },
+			{ path: join(work, "kept/open"), access: "write" },
+			{ path: join(work, "secret"), access: "none" },
+			{ path: join(work, "key"), access: "none" },
+			{ path: join(work, "later"), access: "none" },
+		] as const;
+		const options = { sandbox: { type: "paths", paths }, user, cwd: work } as const;
+		expect(await attempt(["write", "new"], options)).toBe("ok");
+		expect(await attempt(["write", "kept/new"], options)).toBe("EROFS");
+		expect(await attempt(["write", "kept/open/new"], options)).toBe("ok");
+		expect(await attempt(["read", "secret/key"], options)).toBe("EACCES");
+		expect(await attempt(["read", "key"], options)).toBe("EACCES");
+		expect(await attempt(["rename", "secret", "moved"], options)).toBe("EBUSY");
+		expect(await attempt(["write", "later/new"], options)).toBe("EROFS");
+		await eventually(() => !existsSync(join(work, "later")));
+	});
+
+	test("what is the server's own is not there", async () => {
+		const state = await directoryOf(user, "/tmp");
+		await owned(user, join(state, "admin-token"), "secret");
+		const within = await Sandbox.probe({ path: process.env.PATH, hidden: [state, "/tmp/hawser-is-not-there"] });
+		for (const type of ["readOnly", "workspaceWrite"] as const) {
+			const options = { sandbox: { type, networkAccess: true }, user, within, cwd: "/tmp" };
+			expect(await attempt(["read", join(state, "admin-token")], options)).toMatch(/^(EACCES|ENOENT)$/);
+			expect(await attempt(["write", join(state, "new")], options)).toMatch(/^(EACCES|EROFS)$/);
+			expect(await attempt(["rename", state, "/tmp/hawser-moved"], options)).toMatch(/^(EBUSY|EROFS)$/);
+		}
+		const inside = { type: "workspaceWrite", writableRoots: [state] } as const;
+		const run = confined("true", { sandbox: inside, user, within });
+		await expect(run).rejects.toMatchObject({ code: "invalid_argument" });
+	});
+});
+
+test.each(["/proc", "/proc/sys", "/sys/kernel", "/dev"])("%s can't be made writable", async (path) => {
+	const policy = { type: "workspaceWrite", writableRoots: [path] } as const;
+	await expect(confined("true", { sandbox: policy })).rejects.toMatchObject({ code: "invalid_argument" });
+});
+
+test("a root must be an absolute path", async () => {
+	const policy = { type: "workspaceWrite", writableRoots: ["here"] } as const;
+	await expect(confined("true", { sandbox: policy })).rejects.toMatchObject({ code: "invalid_argument" });
+});
+
+test("with all of the disk to write to, the machine's settings are still not", async () => {
+	const paths = [{ path: "/", access: "write" }] as const;
+	const options = { sandbox: { type: "paths", paths } } as const;
+	const [user] = users as [User];
+	const work = await directoryOf(user);
+	expect(await attempt(["write", join(work, "new")], options)).toBe("ok");
+	expect(await attempt(["write", "/proc/sys/kernel/core_pattern"], options)).toMatch(/^(EROFS|EACCES)$/);
+	expect(await attempt(["write", "/sys/kernel/uevent_seqnum"], options)).toMatch(/^(EROFS|EACCES)$/);
+});
+
+test.each(["link", "directory"])(
+	"a root that becomes another %s while the sandbox is made is not written to",
+	async (kind) => {
+		const [user] = users as [User];
+		const [work, other] = [await directoryOf(user), await directoryOf(user)];
+		const [root, victim] = [join(work, "root"), join(other, "victim")];
+		for (const folder of [root, victim]) {
+			await mkdir(folder);
+			// So that nothing has to be made in it, which would fail before.
+			for (const name of [".git", ".codex", ".agents", ".aws"]) await mkdir(join(folder, name));
+		}
+		const within = await sandbox();
+		const apply: Sandbox["apply"] = async (command) => {
+			const applied = await within.apply(command);
+			await rename(root, join(work, "moved"));
+			await (kind === "link" ? symlink(victim, root) : rename(victim, root));
+			return applied;
+		};
+		const policy = { type: "workspaceWrite", writableRoots: [root], excludeSlashTmp: true } as const;
+		const { text, code } = await confined(`echo gone > ${root}/new`, { sandbox: policy, within: { apply } });
+		expect(code).toBe(1);
+		if (kind === "directory") expect(text).toBe(`hawser: ${root} was replaced while the sandbox was made\n`);
+		expect(existsSync(join(root, "new"))).toBe(false);
+	},
+);

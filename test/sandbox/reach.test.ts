@@ -1,0 +1,136 @@
+import { execFileSync } from "node:child_process";
+import { randomUUID } from "node:crypto";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { attempt, confined, directoryOf, onHost, startConfined, users } from "./confined.ts";
+
+const offline = { type: "readOnly" } as const;
+const online = { type: "readOnly", networkAccess: true } as const;
+
+describe.each(users)("as $name, a program without network", (user) => {
+	const options = { sandbox: offline, user } as const;
+
+	test.each(["inet", "netlink", "vsock"])("makes no socket of %s", async (family) => {
+		expect(await attempt([family], options)).toBe("EPERM");
+	});
+
+	test("reaches no socket of the host, whatever kind of socket it takes", async () => {
+		const folder = await directoryOf(user);
+		const [stream, datagrams, abstract] = [join(folder, "stream"), join(folder, "datagrams"), `hawser-${randomUUID()}`];
+		await onHost(["take-stream", stream], user);
+		await onHost(["take-datagrams", datagrams], user);
+		await onHost(["take-abstract", abstract], user);
+		const ways = { stream, abstract, datagram: datagrams, "datagram-raw": datagrams, "datagram-pair": datagrams };
+		for (const [way, name] of Object.entries(ways)) {
+			expect(await attempt([way, name], options), way).toBe("EPERM");
+			const control = await attempt([way, name], { ...options, sandbox: { type: "dangerFullAccess" } });
+			expect(control, `${way} without a sandbox`).toBe("ok");
+		}
+	});
+
+	test("talks to its own children over a pair of sockets", async () => {
+		expect(await attempt(["pair"], options)).toBe("ok");
+	});
+
+	test("traces nobody", async () => {
+		expect(await attempt(["trace-child"], options)).toBe("EPERM");
+	});
+});
+
+describe.each(users)("as $name, a program with network", (user) => {
+	const options = { sandbox: online, user } as const;
+
+	test("uses the network and sockets of the host, but not those of virtual machines", async () => {
+		const path = join(await directoryOf(user), "stream");
+		await onHost(["take-stream", path], user);
+		expect(await attempt(["inet"], options)).toBe("ok");
+		expect(await attempt(["netlink"], options)).toBe("ok");
+		expect(await attempt(["stream", path], options)).toBe("ok");
+		expect(await attempt(["vsock"], options)).toBe("EPERM");
+	});
+
+	test("traces its own children", async () => {
+		expect(await attempt(["trace-child"], options)).toBe("ok");
+	});
+});
+
+describe.each(users)("as $name, any program in a sandbox", (user) => {
+	const options = { sandbox: online, user } as const;
+
+	test("sees no process but its own, and reaches none", async () => {
+		const { pid = 0 } = await onHost(["take-abstract", `hawser-${randomUUID()}`], user);
+		const { text } = await confined(
+			'for each in /proc/[0-9]*; do read name < "$each/comm"; echo "$name"; done',
+			options,
+		);
+		expect(new Set(text.trim().split("\n"))).toEqual(new Set(["sandbox", "sh"]));
+		expect(await attempt(["read", `/proc/${pid}/environ`], options)).toBe("ENOENT");
+		expect(await attempt(["signal", String(pid)], options)).toBe("ESRCH");
+		expect(await attempt(["trace", String(pid)], options)).toBe("ESRCH");
+	});
+
+	test("gains no rights by what it starts", async () => {
+		const { text } = await confined("grep -E '^(Cap|NoNewPrivs|Seccomp):?' /proc/self/status /proc/1/status", options);
+		const caps = [...text.matchAll(/Cap\w+:\t(\w+)/g)].map(([, set]) => set);
+		expect(new Set(caps)).toEqual(new Set(["0000000000000000"]));
+		expect([...text.matchAll(/NoNewPrivs:\t(\d)/g)].map(([, value]) => value)).toEqual(["1", "1"]);
+		// Process 1 too: who may trace it would otherwise be free of the filter.
+		expect([...text.matchAll(/Seccomp:\t(\d)/g)].map(([, value]) => value)).toEqual(["2", "2"]);
+	});
+
+	test.each([
+		["namespace", "ENOSPC"],
+		["ring", "EPERM"],
+		["key", "EPERM"],
+		["fault", "EPERM"],
+		["32-bit", "ENOSYS"],
+	])("does without %s", async (what, error) => {
+		expect(await attempt([what], options)).toBe(error);
+	});
+
+	test.each(["type", "type-high"])("types nothing into its terminal (%s)", async (way) => {
+		expect(await attempt([way], { ...options, mode: "pty" })).toBe("EPERM");
+	});
+
+	test("has no descriptors but its own three", async () => {
+		for (const mode of ["pipe", "pty"] as const)
+			expect(await attempt(["descriptors"], { ...options, mode })).toBe("0 1 2 ok");
+	});
+
+	test("has a terminal, a directory and a host name of its own to look at", async () => {
+		const { text } = await confined("ls /dev/pts; pwd; hostname >/dev/null && echo named", {
+			...options,
+			cwd: "/usr/bin",
+		});
+		expect(text).toBe("ptmx\n/usr/bin\nnamed\n");
+	});
+
+	test("gets its variables, and nothing that starts it does", async () => {
+		const env = { PATH: "/usr/bin:/bin", LD_PRELOAD: "/is/not/there.so", SECRET: "in-a-variable" };
+		const run = await startConfined(["/bin/sh", "-c", 'echo "$SECRET"; read line'], { ...options, env });
+		await run.untilText("in-a-variable\n");
+		const all = execFileSync("ps", ["-ewwo", "args"], { encoding: "utf8" });
+		expect(all).not.toContain("in-a-variable");
+		// The loader complains of what it can't load: once for sh, never for bubblewrap.
+		expect(run.text("stderr").match(/cannot be preloaded/g)).toHaveLength(1);
+		await run.process.kill({ signal: "SIGKILL" });
+	});
+});
+
+test("a program is found in its own PATH, and one that can't be started says so", async () => {
+	const found = await confined("true", { sandbox: offline });
+	expect(found.code).toBe(0);
+	const missing = await (await startConfined(["hawser-is-not-there"], { sandbox: offline })).closed();
+	expect(missing.exit?.code).toBe(127);
+	expect(missing.text("stderr")).toBe("hawser: cannot start hawser-is-not-there: No such file or directory\n");
+	const forbidden = await (await startConfined(["/etc/passwd"], { sandbox: offline })).closed();
+	expect(forbidden.exit?.code).toBe(126);
+});
+
+test("a program sees the name that it was given", async () => {
+	const run = await startConfined(["/bin/sh", "-c", 'tr "\\0" " " < /proc/$$/cmdline'], {
+		sandbox: offline,
+		arg0: "other",
+	});
+	expect((await run.closed()).text()).toMatch(/^other -c /);
+});

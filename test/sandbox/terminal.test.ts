@@ -1,0 +1,83 @@
+import { describe, expect, test } from "vitest";
+import { startConfined, users } from "./confined.ts";
+
+const options = { sandbox: { type: "readOnly" }, mode: "pty" } as const;
+
+describe.each(users)("as $name, a program in a sandbox with a terminal", (user) => {
+	const start = (script: string) => startConfined(["bash", "-c", script], { ...options, user });
+	const interactive = () => startConfined(["bash", "--norc", "-i"], { ...options, user });
+
+	test("handles Ctrl-C itself", async () => {
+		const run = await start("trap 'echo caught; exit 7' INT; echo ready; while :; do read -t 1000; done");
+		await run.untilText("ready");
+		await run.process.write(Buffer.from("\x03"));
+		await run.closed();
+		expect(run.text()).toContain("caught");
+		expect(run.exit).toEqual({ code: 7, signal: null });
+	});
+
+	test("is ended by Ctrl-C if it does not handle it", async () => {
+		const run = await start("echo ready; exec sleep 1000");
+		await run.untilText("ready");
+		await run.process.write(Buffer.from("\x03"));
+		await run.closed();
+		expect(run.exit).toEqual({ code: 130, signal: null });
+	});
+
+	test("gets signals as if they had been typed", async () => {
+		const run = await start("trap 'echo caught; exit 7' QUIT; echo ready; while :; do read -t 1000; done");
+		await run.untilText("ready");
+		run.process.signal("SIGQUIT");
+		await run.closed();
+		expect(run.exit).toEqual({ code: 7, signal: null });
+	});
+
+	test("hears of a new size", async () => {
+		const run = await start("trap 'stty size' WINCH; echo ready; while :; do read -t 1000; done");
+		await run.untilText("ready");
+		run.process.resize({ cols: 132, rows: 43 });
+		await run.untilText("43 132");
+		await run.process.kill({ signal: "SIGKILL" });
+	});
+
+	test("has job control", async () => {
+		const run = await interactive();
+		await run.process.write(Buffer.from("PS1='> '\nsleep 1000\n"));
+		await run.untilText("sleep 1000\r\n");
+		// Typed at once, it may come before the job has the terminal; the shell itself would ignore it.
+		const typed = setInterval(() => void run.process.write(Buffer.from("\x1a")).catch(() => {}), 50);
+		await run.untilText("Stopped");
+		clearInterval(typed);
+		await run.process.write(Buffer.from("kill %1; wait; tty >/dev/tty; exit 5\n"));
+		await run.closed();
+		expect(run.text()).not.toContain("no job control");
+		expect(run.exit).toEqual({ code: 5, signal: null });
+	});
+
+	test("leads its own session, in which the terminal is its own", async () => {
+		const run = await start("ps -o pid=,sid=,tpgid= -p $$; : </dev/tty && echo opened");
+		await run.closed();
+		expect(run.text()).toMatch(/^\s*2\s+2\s+2\r\nopened\r\n$/);
+	});
+
+	test("ends with its terminal", async () => {
+		const run = await start("trap 'exit 9' HUP; echo ready; while :; do read -t 1000 </dev/null; sleep 0.01; done");
+		await run.untilText("ready");
+		await run.process.kill();
+		expect(run.exit).toMatchObject({ code: 9 });
+	});
+});
+
+describe.each(users)("as $name, a program in a sandbox on pipes", (user) => {
+	test("handles the signals that are sent to it, each once", async () => {
+		const script = "trap 'echo caught' INT; trap 'exit 4' TERM; echo ready; while :; do sleep 0.01; done";
+		const run = await startConfined(["bash", "-c", script], { sandbox: { type: "readOnly" }, user });
+		await run.untilText("ready");
+		run.process.signal("SIGINT");
+		await run.untilText("caught");
+		run.process.signal("SIGTERM");
+		await run.closed();
+		expect(run.text("stdout")).toBe("ready\ncaught\n");
+		expect(run.exit).toEqual({ code: 4, signal: null });
+	});
+});
