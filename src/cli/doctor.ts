@@ -2,9 +2,10 @@
 
 import { accessSync, closeSync, constants, existsSync, openSync, readFileSync, statfsSync, statSync } from "node:fs";
 import { createRequire } from "node:module";
-import { delimiter, dirname, join } from "node:path";
+import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { Config } from "../server/config.ts";
+import { probeSandbox } from "../server/probe-sandbox.ts";
 
 /** `info` is for what may be missing. */
 export type Status = "ok" | "info" | "warn" | "FAIL";
@@ -26,7 +27,7 @@ const TOO_LITTLE_DISK_BYTES = 64 * 1024 ** 2;
 /** What the kernel allows for the path of a Unix socket, less the longest name that one gets. */
 const SOCKET_DIRECTORY_BYTES = 107 - "/0123456789abcdef.sock".length;
 
-export function inspectMachine(config: Pick<Config, "stateDir" | "runtimeDir">): Check[] {
+export async function inspectMachine(config: Pick<Config, "stateDir" | "runtimeDir">): Promise<Check[]> {
 	return [
 		node(),
 		addon(),
@@ -36,7 +37,7 @@ export function inspectMachine(config: Pick<Config, "stateDir" | "runtimeDir">):
 		socketPath(config.runtimeDir),
 		disk(config.stateDir),
 		controlGroups(),
-		bubblewrap(),
+		await sandbox(),
 	];
 }
 
@@ -139,11 +140,12 @@ function controlGroups(): Check {
 	return { name, status: "info", message: `cgroup v2, and we may ${canMake ? "" : "not "}make groups of our own` };
 }
 
-function bubblewrap(): Check {
-	const name = "bubblewrap";
-	const folders = (process.env.PATH ?? "").split(delimiter).filter((folder) => folder !== "");
-	const found = folders.map((folder) => join(folder, "bwrap")).find((path) => isAllowed(path, constants.X_OK));
-	return { name, status: "info", message: found ?? "not installed; only needed to run programs in a sandbox" };
+/** Tries it as the server does when it starts. */
+async function sandbox(): Promise<Check> {
+	const name = "sandbox";
+	const support = await probeSandbox();
+	if (support.isEnforced) return { name, status: "ok", message: `enforced by ${support.by}` };
+	return { name, status: "info", message: `programs that ask for one are refused: ${support.reason}` };
 }
 
 /** The path itself, or the nearest directory above it that is there. */

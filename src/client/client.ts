@@ -1,6 +1,6 @@
 /** A server's sessions, from any program that can make HTTP requests. */
 
-import type { CreateSession, SessionList, SessionMessage, SessionState } from "../protocol/messages.ts";
+import type { CreateSession, Info, SessionList, SessionMessage, SessionState } from "../protocol/messages.ts";
 import type { ActOptions } from "./attachment.ts";
 import { Session } from "./session.ts";
 import { type ConnectOptions, Transport } from "./transport.ts";
@@ -13,6 +13,8 @@ export type ListFilter = {
 };
 
 export interface Client {
+	/** What the server is and can do on its machine. */
+	info(options?: ActOptions): Promise<Info>;
 	readonly sessions: {
 		/** Starts a program. */
 		create(request: CreateSession, options?: ActOptions): Promise<Session>;
@@ -29,6 +31,10 @@ export interface Client {
 export function connect(options: ConnectOptions): Client {
 	const transport = new Transport(options);
 	return {
+		async info({ signal } = {}) {
+			const response = await transport.request({ path: "/v1/info", signal });
+			return (await response.json()) as Info;
+		},
 		sessions: {
 			async create(request, { signal } = {}) {
 				const response = await transport.request({ method: "POST", path: "/v1/sessions", json: request, signal });

@@ -4,7 +4,10 @@ export type {
 	CreateSession,
 	ErrorCode,
 	ExitMessage,
+	Info,
 	InputReceipt,
+	SandboxLimits,
+	SandboxMessage,
 	SessionMessage,
 	SessionState,
 } from "../protocol/messages.ts";

@@ -56,6 +56,31 @@ export type SessionMessage = {
 	idleTimeoutMs: number;
 };
 
+/** What each process in a sandbox may use; `processes` counts all of them together. */
+export type SandboxLimits = { cpuSeconds?: number; memoryBytes?: number; processes?: number; fileBytes?: number };
+
+/** What a program may reach; `docs/sandbox.md` says what each policy promises. */
+export type SandboxMessage =
+	| { type: "dangerFullAccess" }
+	| { type: "externalSandbox"; networkAccess?: "restricted" | "enabled" }
+	| { type: "readOnly"; networkAccess?: boolean; limits?: SandboxLimits }
+	| {
+			type: "workspaceWrite";
+			/** The program's own directory, when left out. */
+			writableRoots?: string[];
+			networkAccess?: boolean;
+			excludeTmpdirEnvVar?: boolean;
+			excludeSlashTmp?: boolean;
+			limits?: SandboxLimits;
+	  }
+	| {
+			type: "paths";
+			/** The longest path that fits counts; what none names can be read. */
+			paths: { path: string; access: "read" | "write" | "none" }[];
+			networkAccess?: boolean;
+			limits?: SandboxLimits;
+	  };
+
 /** Asks for a session. Exactly one of `argv` and `command` is given; everything else has a default. */
 export type CreateSession = {
 	/** The program and its arguments. */
@@ -79,6 +104,8 @@ export type CreateSession = {
 	durable?: boolean;
 	retain?: { memoryBytes?: number; journalBytes?: number };
 	stdin?: "open" | "closed";
+	/** What can't be enforced is refused with `unsupported`. Everything that the server's user may, when left out. */
+	sandbox?: SandboxMessage;
 };
 
 /** One page of sessions, oldest first. */
@@ -112,6 +139,14 @@ export type FeedEvent = {
 };
 
 export type Ready = { status: "ready" };
+
+/** What the server is, and what it can do on its machine. */
+export type Info = {
+	version: string;
+	platform: string;
+	/** What enforces sandboxes, or why none can be. */
+	sandbox: { enforced: true; by: string } | { enforced: false; reason: string };
+};
 
 export type Health = { status: "ok"; version: string };
 
@@ -155,6 +190,8 @@ export const limits = {
 	maxSize: 65_535,
 	keys: 1024,
 	keyLength: 65_536,
+	/** Paths that a sandbox may name: each is a mount, and each takes time. */
+	sandboxPaths: 256,
 	/** How long an event stream may be silent. */
 	heartbeatMs: 15_000,
 	/** How many events the feed remembers. */

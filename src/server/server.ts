@@ -102,9 +102,9 @@ export async function startServer(config: Config, options: ServerOptions): Promi
 
 /** `openSandbox` is left out where it has a port of its own. */
 function createFronts(config: Config, engine: Engine, openSandbox: OpenSandboxOptions | undefined): Front[] {
-	const { sessions, prepare, access, keepers } = engine;
+	const { sessions, prepare, sandbox, access, keepers } = engine;
 	return [
-		createNativeFront({ sessions, prepare, metrics: () => keeperMetrics(keepers), version }),
+		createNativeFront({ sessions, prepare, sandbox, metrics: () => keeperMetrics(keepers), version }),
 		createAccessFront({ access, sessions }),
 		...(openSandbox ? [createOpenSandboxFront(openSandbox)] : []),
 		createCodexExecFront({

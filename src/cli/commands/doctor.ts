@@ -13,14 +13,14 @@ import { safeJson, safeLine } from "../safe-text.ts";
 export const doctor: Command = withServer(new Command("doctor"))
 	.summary("check this machine and the server")
 	.description(
-		"Checks what Hawser needs: Node.js, the native addon, terminals, limits, directories, disk space and the " +
-			"server. Ends with 1 when something keeps it from working.",
+		"Checks what Hawser needs: Node.js, the native addon, terminals, limits, directories, disk space, sandboxes and " +
+			"the server. Ends with 1 when something keeps it from working.",
 	)
 	.option("--json", "as a JSON array")
 	.addHelpText("after", "\nExamples:\n  hawser doctor\n  hawser doctor --json | jq '.[] | select(.status != \"ok\")'")
 	.action(async ({ json, ...flags }: ServerFlags & { json?: true }) => {
 		const config = loadConfig({ stateDir: flags.stateDir || undefined });
-		const checks = [...inspectMachine(config), await server(flags)];
+		const checks = [...(await inspectMachine(config)), await server(flags)];
 		await print(json ? `${safeJson(checks)}\n` : checks.map(line).join(""));
 		if (checks.some(({ status }) => status === "FAIL")) process.exitCode = 1;
 	});

@@ -1,7 +1,8 @@
 /** `hawser run`: starts a program in a session, and stays with it to its end unless told to leave. */
 
-import { Command } from "commander";
-import type { Session } from "../../client/index.ts";
+import { resolve } from "node:path";
+import { Command, Option } from "commander";
+import type { SandboxMessage, Session } from "../../client/index.ts";
 import { attachPipes } from "../attach-pipes.ts";
 import { attachTerminal } from "../attach-terminal.ts";
 import { type Ending, exitCodeOf, sentenceOf } from "../ending.ts";
@@ -21,8 +22,18 @@ type RunFlags = ServerFlags & {
 	readonly detach?: true;
 	readonly rm?: true;
 	readonly timeout?: number;
+	readonly sandbox?: keyof typeof policies;
+	readonly sandboxRoot?: readonly string[];
+	readonly network?: true;
 	readonly patience: number;
 };
+
+/** As they are called on a command line. */
+const policies = {
+	"read-only": "readOnly",
+	"workspace-write": "workspaceWrite",
+	"danger-full-access": "dangerFullAccess",
+} as const;
 
 export const run: Command = withServer(new Command("run"))
 	.summary("run a program in a session")
@@ -44,12 +55,24 @@ export const run: Command = withServer(new Command("run"))
 	.option("--pipe", "on pipes instead of a terminal")
 	.option("--rm", "forget the session once the program has ended")
 	.option("--timeout <duration>", "end the program after this long, such as 10m", duration)
+	.addOption(
+		new Option("--sandbox <policy>", "what the program may write: nothing, its directory, everything").choices(
+			Object.keys(policies),
+		),
+	)
+	.option(
+		"--sandbox-root <dir>",
+		"with workspace-write, a directory that may be written to as well; repeatable",
+		collect,
+	)
+	.option("--network", "in a sandbox, with network")
 	.addOption(patience())
 	.passThroughOptions()
 	.exitOverride(endNotAttached)
 	.addHelpText(
 		"after",
 		"\nExamples:\n  hawser run -- bash\n  hawser run --detach --name build -- make -j8\n" +
+			"  hawser run --sandbox workspace-write -- npm test\n" +
 			"  hawser run --timeout 10m -- ./import.sh < data.csv > report.txt\n  hawser run --tty -- ls --color=auto | cat",
 	)
 	.action((argv: string[], flags: RunFlags) => orNotAttached(() => start(argv, flags)));
@@ -57,6 +80,7 @@ export const run: Command = withServer(new Command("run"))
 async function start(argv: string[], flags: RunFlags): Promise<void> {
 	if (flags.tty && flags.pipe) throw new UsageError("--tty and --pipe exclude each other");
 	if (flags.detach && flags.rm) throw new UsageError("--detach and --rm exclude each other");
+	const sandbox = sandboxOf(flags);
 	const env = variables(flags.env ?? [], process.env);
 	const { client, isLocal } = await findOrStartServer(flags);
 	const { columns, rows } = process.stdout;
@@ -70,6 +94,7 @@ async function start(argv: string[], flags: RunFlags): Promise<void> {
 		...(flags.name === undefined ? {} : { name: flags.name }),
 		...(flags.timeout === undefined ? {} : { timeoutMs: flags.timeout }),
 		...(columns && rows ? { cols: columns, rows } : {}),
+		...(sandbox === undefined ? {} : { sandbox }),
 	});
 	if (flags.detach) return print(`${safeLine(session.id)}\n`);
 	const ending = await stay(session, hasTerminal, flags.patience);
@@ -80,6 +105,20 @@ async function start(argv: string[], flags: RunFlags): Promise<void> {
 	}
 	process.exitCode = exitCodeOf(ending);
 	if (flags.rm && ending.kind === "exited") await session.remove();
+}
+
+function sandboxOf({ sandbox, sandboxRoot = [], network, cwd }: RunFlags): SandboxMessage | undefined {
+	if (sandboxRoot.length > 0 && sandbox !== "workspace-write")
+		throw new UsageError("--sandbox-root is for --sandbox workspace-write");
+	if (network && (sandbox === undefined || sandbox === "danger-full-access"))
+		throw new UsageError("--network is for a --sandbox that has none otherwise");
+	if (sandbox === undefined) return undefined;
+	const type = policies[sandbox];
+	if (type === "dangerFullAccess") return { type };
+	const networkAccess = network === true;
+	if (type === "readOnly" || sandboxRoot.length === 0) return { type, networkAccess };
+	const roots = [cwd ?? ".", ...sandboxRoot].map((root) => resolve(root));
+	return { type, networkAccess, writableRoots: roots };
 }
 
 function stay(session: Session, hasTerminal: boolean, patienceMs: number): Promise<Ending> {

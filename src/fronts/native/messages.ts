@@ -4,10 +4,12 @@ import Type, { type Static, type TSchema, type TUnsafe } from "typebox";
 import {
 	type CreateSession,
 	type Health,
+	type Info,
 	type InputReceipt,
 	limits,
 	type Ready,
 	type Resize,
+	type SandboxMessage,
 	type SendKeys,
 	type SendSignal,
 	type SessionList,
@@ -42,12 +44,57 @@ const state = Type.Union([
 	Type.Literal("lost"),
 ]);
 
+const path = Type.String({ pattern: "^/[^\\u0000]*$", maxLength: 4096, description: "an absolute path" });
+const amount = Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER });
+const confinement = {
+	networkAccess: Type.Optional(Type.Boolean()),
+	limits: Type.Optional(
+		Type.Object(
+			{
+				cpuSeconds: Type.Optional(amount),
+				memoryBytes: Type.Optional(amount),
+				processes: Type.Optional(amount),
+				fileBytes: Type.Optional(amount),
+			},
+			closed,
+		),
+	),
+};
+const access = Type.Union([Type.Literal("read"), Type.Literal("write"), Type.Literal("none")]);
+const networkWord = Type.Union([Type.Literal("restricted"), Type.Literal("enabled")]);
+
+const sandbox: TUnsafe<SandboxMessage> = schemaOf<SandboxMessage>()(
+	Type.Union([
+		Type.Object({ type: Type.Literal("dangerFullAccess") }, closed),
+		Type.Object({ type: Type.Literal("externalSandbox"), networkAccess: Type.Optional(networkWord) }, closed),
+		Type.Object({ type: Type.Literal("readOnly"), ...confinement }, closed),
+		Type.Object(
+			{
+				type: Type.Literal("workspaceWrite"),
+				writableRoots: Type.Optional(Type.Array(path, { maxItems: limits.sandboxPaths })),
+				excludeTmpdirEnvVar: Type.Optional(Type.Boolean()),
+				excludeSlashTmp: Type.Optional(Type.Boolean()),
+				...confinement,
+			},
+			closed,
+		),
+		Type.Object(
+			{
+				type: Type.Literal("paths"),
+				paths: Type.Array(Type.Object({ path, access }, closed), { maxItems: limits.sandboxPaths }),
+				...confinement,
+			},
+			closed,
+		),
+	]),
+);
+
 export const createSession: TUnsafe<CreateSession> = schemaOf<CreateSession>()(
 	Type.Object(
 		{
 			argv: Type.Optional(Type.Array(text, { minItems: 1 })),
 			command: Type.Optional(Type.String({ minLength: 1, pattern: NO_NUL })),
-			cwd: Type.Optional(Type.String({ pattern: "^/[^\\u0000]*$", maxLength: 4096, description: "an absolute path" })),
+			cwd: Type.Optional(path),
 			env: Type.Optional(Type.Record(Type.String({ pattern: "^[^=\\u0000]+$" }), nullable(text), closed)),
 			mode: Type.Optional(mode),
 			cols: Type.Optional(size),
@@ -69,6 +116,7 @@ export const createSession: TUnsafe<CreateSession> = schemaOf<CreateSession>()(
 				Type.Object({ memoryBytes: Type.Optional(bytes), journalBytes: Type.Optional(bytes) }, closed),
 			),
 			stdin: Type.Optional(Type.Union([Type.Literal("open"), Type.Literal("closed")])),
+			sandbox: Type.Optional(sandbox),
 		},
 		closed,
 	),
@@ -119,6 +167,17 @@ export const inputReceipt: TUnsafe<InputReceipt> = schemaOf<InputReceipt>()(
 
 export const health: TUnsafe<Health> = schemaOf<Health>()(
 	Type.Object({ status: Type.Literal("ok"), version: Type.String() }),
+);
+
+export const info: TUnsafe<Info> = schemaOf<Info>()(
+	Type.Object({
+		version: Type.String(),
+		platform: Type.String(),
+		sandbox: Type.Union([
+			Type.Object({ enforced: Type.Literal(true), by: Type.String() }),
+			Type.Object({ enforced: Type.Literal(false), reason: Type.String() }),
+		]),
+	}),
 );
 
 export const ready: TUnsafe<Ready> = schemaOf<Ready>()(Type.Object({ status: Type.Literal("ready") }));

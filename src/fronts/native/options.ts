@@ -3,6 +3,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { TypeBoxTypeProvider } from "@fastify/type-provider-typebox";
 import type { FastifyBaseLogger, FastifyInstance, RawServerDefault } from "fastify";
+import type { SandboxSupport } from "../../core/sandbox.ts";
 import type { Sessions } from "../../core/sessions.ts";
 import type { Prepare } from "../front.ts";
 import type { Metric } from "../metric.ts";
@@ -13,6 +14,8 @@ export type NativeOptions = {
 	readonly prepare: Prepare;
 	/** What `/healthz` says we are. */
 	readonly version: string;
+	/** What programs may be kept from here; nothing, when left out. */
+	readonly sandbox?: SandboxSupport;
 	/** Instead of the usual ones, for tests that do not want to wait. */
 	readonly socketLimits?: Partial<SocketLimits>;
 	/** Numbers of other parts of the server, for `/metrics`. */

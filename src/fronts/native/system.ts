@@ -1,8 +1,10 @@
 /** What whoever watches over the server asks: whether it lives, whether it is ready, its numbers, its description. */
 
 import { SessionError } from "../../core/errors.ts";
+import type { SandboxSupport } from "../../core/sandbox.ts";
+import type { Info } from "../../protocol/messages.ts";
 import type { Hosting } from "../front.ts";
-import { health, ready } from "./messages.ts";
+import { health, info, ready } from "./messages.ts";
 import type { Traffic } from "./metrics.ts";
 import { createMetrics } from "./metrics.ts";
 import { describedRoutes, openApi } from "./openapi.ts";
@@ -29,6 +31,15 @@ export function addSystem(app: NativeApp, options: NativeOptions, hosting: Hosti
 		},
 	);
 
+	app.get(
+		"/v1/info",
+		{
+			config: { policy: "read", summary: "What the server is and can do here" },
+			schema: { response: { 200: info } },
+		},
+		async (): Promise<Info> => ({ version, platform: process.platform, sandbox: sandboxMessage(options.sandbox) }),
+	);
+
 	const metrics = createMetrics({ sessions, traffic, version, others: options.metrics }, hosting.closing);
 	app.get(
 		"/metrics",
@@ -41,4 +52,9 @@ export function addSystem(app: NativeApp, options: NativeOptions, hosting: Hosti
 		{ config: { policy: "public", summary: "This description", answers: { 200: "application/json" } } },
 		async () => openApi(describedRoutes(app), version),
 	);
+}
+
+function sandboxMessage(support: SandboxSupport | undefined): Info["sandbox"] {
+	if (support === undefined) return { enforced: false, reason: "this server was started without one" };
+	return support.isEnforced ? { enforced: true, by: support.by } : { enforced: false, reason: support.reason };
 }

@@ -1,0 +1,53 @@
+import { expect, it } from "vitest";
+import { eventually } from "../helpers/reading.ts";
+import { start } from "./start.ts";
+
+it("/v1/info says what enforces sandboxes", async () => {
+	const server = await start();
+	const response = await server.request("/v1/info");
+	expect(await response.json()).toEqual({
+		version: expect.any(String),
+		platform: process.platform,
+		sandbox: { enforced: true, by: expect.stringMatching(/\/bwrap$/) },
+	});
+});
+
+it("a session asks for its sandbox when it is made", async () => {
+	const server = await start();
+	const { body } = await server.post("/v1/sessions", {
+		command: "touch /etc/hawser-new 2>&1; echo done",
+		mode: "pipe",
+		durable: false,
+		sandbox: { type: "readOnly", networkAccess: true },
+	});
+	const text = await eventually("the output", async () => {
+		const said = await (await server.request(`/v1/sessions/${body.id}/output`)).text();
+		return said.endsWith("done\n") && said;
+	});
+	expect(text).toContain("Read-only file system");
+});
+
+it.each([
+	[{ type: "everything" }, 400],
+	[{ type: "readOnly", writableRoots: ["/tmp"] }, 400],
+	[{ type: "workspaceWrite", writableRoots: ["relative"] }, 400],
+	[{ type: "workspaceWrite", writableRoots: ["/proc/sys"] }, 400],
+	[{ type: "paths", paths: [{ path: "/tmp", access: "all" }] }, 400],
+	[{ type: "readOnly", limits: { cpuSeconds: 0 } }, 400],
+])("a sandbox that makes no sense is refused: %j", async (sandbox, status) => {
+	const server = await start();
+	expect(await server.post("/v1/sessions", { argv: ["true"], sandbox })).toMatchObject({ status });
+});
+
+it("a policy that can't be enforced is refused, and nothing runs", async () => {
+	const path = process.env.PATH;
+	process.env.PATH = "/nowhere";
+	const server = await start().finally(() => {
+		process.env.PATH = path;
+	});
+	const { status, body } = await server.post("/v1/sessions", { argv: ["/bin/true"], sandbox: { type: "readOnly" } });
+	expect({ status, body }).toMatchObject({ status: 501, body: { error: { code: "unsupported" } } });
+	const response = await server.request("/v1/info");
+	expect(await response.json()).toMatchObject({ sandbox: { enforced: false } });
+	expect(await (await server.request("/v1/sessions")).json()).toMatchObject({ sessions: [] });
+});
