@@ -37,12 +37,13 @@ export async function findPlaces(policy: Confined, command: Command, hidden: rea
 	const add = (place: Place) => void found.set(place.path, place);
 	for (const asked of await askedPaths(policy, command)) {
 		const place = await locate(asked);
+		if (place?.path === "/" && asked.path !== "/") throw invalid(asked.path, 'it leads to "/"');
 		if (place) add(place);
 	}
 	const rest = found.get("/")?.access ?? "read";
 	if (rest === "none") throw invalid("/", "a sandbox in which nothing can be read is not supported");
 	found.delete("/");
-	for (const place of rest === "write" ? [root, ...found.values()] : [...found.values()]) {
+	for (const place of [...found.values()]) {
 		if (place.access !== "write") continue;
 		refuseReserved(place.path);
 		if (place.kind !== "directory") continue;
@@ -64,8 +65,6 @@ export async function findPlaces(policy: Confined, command: Command, hidden: rea
 	const places = [...found.values()].filter(({ path, kind }) => kind !== "missing" || isWritable(path));
 	return { rest, places: places.sort((a, b) => depth(a.path) - depth(b.path)) };
 }
-
-const root: Place = { path: "/", access: "write", kind: "directory" };
 
 async function askedPaths(policy: Confined, command: Command): Promise<SandboxPath[]> {
 	if (policy.type === "readOnly") return [];

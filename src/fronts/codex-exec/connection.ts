@@ -23,6 +23,7 @@ import { object, optional, string } from "../json-rpc/params.ts";
 import type { Receiver, Wire } from "../json-rpc/wire.ts";
 import { createEnvironmentMethods, environmentInfo } from "./environment-info.ts";
 import { toRpcError } from "./errors.ts";
+import type { RunConfined } from "./files/confined.ts";
 import { FileHandles } from "./files/handles.ts";
 import { createFileMethods } from "./files/methods.ts";
 import type { ExecLimits } from "./limits.ts";
@@ -40,6 +41,7 @@ export type ConnectionOptions = {
 	readonly principal: Pick<Principal, "id">;
 	readonly launch: (request: StartRequest) => Promise<Session>;
 	readonly environment: () => Readonly<Record<string, string>>;
+	readonly runConfined: RunConfined;
 	readonly cwd: string;
 	readonly concurrency: number;
 	readonly limits: ExecLimits;
@@ -98,12 +100,12 @@ export class Connection implements Attachment, Receiver {
 	}
 
 	#createMethods(): Methods {
-		const { launch, environment, cwd, limits } = this.#options;
+		const { launch, environment, cwd, limits, runConfined } = this.#options;
 		const processes = () => this.#attached("exec").processes;
 		return new Map([
 			...createProcessMethods({ processes, launch, environment, retainedBytes: limits.retainedBytes }),
 			...createEnvironmentMethods({ env: environment(), cwd }),
-			...createFileMethods(this.#files),
+			...createFileMethods(this.#files, runConfined),
 		]);
 	}
 

@@ -7,6 +7,7 @@ import { checkCreation, type Prepare, type StartRequest } from "../front.ts";
 import { openStdio, type Stdio } from "../json-rpc/stdio.ts";
 import type { Wire } from "../json-rpc/wire.ts";
 import { Connection } from "./connection.ts";
+import { createRunConfined, type RunConfined } from "./files/confined.ts";
 import { defaultLimits, type ExecLimits } from "./limits.ts";
 import { ExecSessions } from "./sessions.ts";
 
@@ -16,6 +17,8 @@ export type ExecServerOptions = {
 	/** The server's own environment, as far as clients may have it. */
 	readonly environment: () => Readonly<Record<string, string>>;
 	readonly cwd: string;
+	/** What carries out file requests in sandboxes, where it is not beside us. */
+	readonly fileWorker?: string;
 	readonly newUuid: () => string;
 	/** How many requests of one connection may be under way at once; one after the other, if left out. */
 	readonly concurrency?: number;
@@ -35,11 +38,13 @@ export class ExecServer {
 	readonly limits: ExecLimits;
 	readonly #options: ExecServerOptions;
 	readonly #sessions: ExecSessions;
+	readonly #runConfined: RunConfined;
 
 	constructor(options: ExecServerOptions) {
 		this.#options = options;
 		this.limits = { ...defaultLimits, ...options.limits };
-		const { sessions, newUuid, report } = options;
+		const { sessions, prepare, environment, fileWorker: worker, newUuid, report } = options;
+		this.#runConfined = createRunConfined({ sessions, prepare, environment, worker, report });
 		this.#sessions = new ExecSessions({ sessions, newUuid, report, limits: this.limits });
 	}
 
@@ -51,7 +56,9 @@ export class ExecServer {
 		};
 		const { limits } = this;
 		const sessions = this.#sessions;
-		return new Connection({ wire, source, sessions, principal, launch, environment, cwd, concurrency, limits, report });
+		const runConfined = this.#runConfined;
+		const common = { sessions, launch, environment, runConfined, cwd, concurrency, limits, report };
+		return new Connection({ ...common, wire, source, principal });
 	}
 
 	/** Serves one client until it ends its input or breaks off; then everything it started is ended too. */

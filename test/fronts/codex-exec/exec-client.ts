@@ -116,7 +116,8 @@ export class ExecClient {
 		this.processes.set(processId, log);
 		try {
 			const answer = await this.request("process/start", startParams(processId, argv, options));
-			if (JSON.stringify(answer) !== JSON.stringify({ processId, sandboxType: "none" }))
+			const sandboxType = options.sandbox ? "linuxSeccomp" : "none";
+			if (JSON.stringify(answer) !== JSON.stringify({ processId, sandboxType }))
 				throw new Error(JSON.stringify(answer));
 		} catch (error) {
 			if (error instanceof RpcFailure) {

@@ -4,7 +4,12 @@ import { Change } from "../../../src/core/change.ts";
 
 export type ProcessEvent =
 	| { readonly kind: "output"; readonly seq: number; readonly stream: string; readonly text: string }
-	| { readonly kind: "exited"; readonly seq: number; readonly exitCode: number | null }
+	| {
+			readonly kind: "exited";
+			readonly seq: number;
+			readonly exitCode: number | null;
+			readonly sandboxDenied?: true;
+	  }
 	| { readonly kind: "closed"; readonly seq: number };
 
 export type ReadAnswer = {
@@ -42,6 +47,10 @@ export class ProcessLog {
 
 	get exitCode(): number | null | undefined {
 		return this.events.find((event) => event.kind === "exited")?.exitCode;
+	}
+
+	get wasDenied(): boolean {
+		return this.events.some((event) => event.kind === "exited" && event.sandboxDenied);
 	}
 
 	text(stream?: string): string {
@@ -126,8 +135,8 @@ function decode(method: string, params: Record<string, unknown>): ProcessEvent {
 		case "process/output":
 			return output(params as { seq: number; stream: string; chunk: string });
 		case "process/exited":
-			if (!Number.isInteger(exitCode) || sandboxDenied !== false) throw new Error(JSON.stringify(params));
-			return { kind: "exited", seq, exitCode };
+			if (!Number.isInteger(exitCode) || typeof sandboxDenied !== "boolean") throw new Error(JSON.stringify(params));
+			return { kind: "exited", seq, exitCode, ...(sandboxDenied ? { sandboxDenied } : {}) };
 		case "process/closed":
 			return { kind: "closed", seq };
 		default:

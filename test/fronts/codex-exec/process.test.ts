@@ -71,7 +71,7 @@ describe("process/start", () => {
 		[{ argv: [] }, "argv must not be empty"],
 		[{ cwd: "/tmp" }, /relative URL without a base/],
 		[{ cwd: "file:///C:/x" }, /^cwd URI `file:\/\/\/C:\/x` is not valid on this exec-server host: /],
-		[{ sandbox: { permissions: { type: "disabled" } } }, "sandbox intent cannot be enforced on this executor"],
+		[{ sandbox: { permissions: { type: "disabled" } } }, /missing field `windowsSandboxLevel`/],
 		[{ networkProxy: {} }, /not supported/],
 		[{ env: { A: 1 } }, /./],
 		[{ tty: "yes" }, /./],

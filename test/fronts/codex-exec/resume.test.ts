@@ -1,6 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
+import { eventually } from "../../helpers/reading.ts";
 import { temporaryDirectory } from "../../helpers/temporary.ts";
 import { type ExecClient, RpcFailure } from "./exec-client.ts";
 import { contentOf, type Exec, sh, startExec } from "./exec-harness.ts";
@@ -216,7 +217,12 @@ describe("sessions", () => {
 		client.processes.clear();
 		await back(exec, client);
 		await client.terminate("p");
-		const state = await client.read("p", { waitMs: 20_000 }).catch((error: Error) => error);
+		const read = () => client.read("p", { waitMs: 20_000 }).catch((error: Error) => error);
+		// The start that was cancelled may be under way still.
+		const state = await eventually("an end of the start", async () => {
+			const now = await read();
+			return !(now instanceof Error && now.message === "process id p is starting") && now;
+		});
 		if (state instanceof Error) expect(state.message).toBe("unknown process id p");
 		else expect(state).toMatchObject({ exitCode: 137 });
 	});

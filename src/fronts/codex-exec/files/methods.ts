@@ -6,12 +6,13 @@ import { RpcError, rpcCodes } from "../../json-rpc/error.ts";
 import { type Method, type Methods, method } from "../../json-rpc/methods.ts";
 import { boolean, type Decode, fromBase64, object, optional, string, unsigned } from "../../json-rpc/params.ts";
 import { nativePath, type PathUri, pathUri, toPathUri } from "../path-uri.ts";
+import { restrictsFiles, sandbox } from "../sandbox.ts";
+import { notConfined, type RunConfined } from "./confined.ts";
 import { copy } from "./copy.ts";
 import { listDirectory } from "./directory.ts";
 import { fromSystem, isError } from "./errors.ts";
 import type { FileHandles } from "./handles.ts";
 import { makeDirectories, withoutLinks, withReadable, withWritable } from "./paths.ts";
-import { refuseSandbox, sandbox } from "./sandbox.ts";
 import { walk, walkOptions } from "./walk.ts";
 
 /** What fits in one frame of 16 MiB in base64, with room for the rest of the answer. */
@@ -24,38 +25,39 @@ const linkTarget = { ...target, followSymlinks: optional(boolean, true) };
 
 type LinkTarget = { readonly path: PathUri; readonly followSymlinks: boolean };
 
-/** The methods of one connection, which keeps `handles` open between them. */
-export function createFileMethods(handles: FileHandles): Methods {
+/** The methods of one connection, which keeps `handles` open between them; without `runConfined` none runs in a sandbox. */
+export function createFileMethods(handles: FileHandles, runConfined?: RunConfined): Methods {
+	const about = <Params>(name: string, decode: Decode<Params>, run: Run<Params>): [string, Method] => [
+		name,
+		pathMethod(name, decode, run, runConfined),
+	];
 	return new Map([
-		["fs/readFile", pathMethod(object(linkTarget), readFile)],
-		["fs/writeFile", pathMethod(object({ ...linkTarget, dataBase64: string }), writeFile)],
-		["fs/createDirectory", pathMethod(object({ ...linkTarget, recursive: optional(boolean, true) }), createDirectory)],
-		["fs/getMetadata", pathMethod(object(linkTarget), getMetadata)],
-		["fs/canonicalize", pathMethod(object(target), canonicalize)],
-		["fs/readDirectory", pathMethod(object(target), readDirectory)],
-		[
-			"fs/walk",
-			pathMethod(object({ ...target, options: walkOptions }), ({ path, options }, signal) =>
-				walk(nativePath(path), options, signal),
-			),
-		],
-		[
+		about("fs/readFile", object(linkTarget), readFile),
+		about("fs/writeFile", object({ ...linkTarget, dataBase64: string }), writeFile),
+		about("fs/createDirectory", object({ ...linkTarget, recursive: optional(boolean, true) }), createDirectory),
+		about("fs/getMetadata", object(linkTarget), getMetadata),
+		about("fs/canonicalize", object(target), canonicalize),
+		about("fs/readDirectory", object(target), readDirectory),
+		about("fs/walk", object({ ...target, options: walkOptions }), ({ path, options }, signal) =>
+			walk(nativePath(path), options, signal),
+		),
+		about(
 			"fs/remove",
-			pathMethod(object({ ...linkTarget, recursive: optional(boolean, true), force: optional(boolean, true) }), remove),
-		],
-		[
+			object({ ...linkTarget, recursive: optional(boolean, true), force: optional(boolean, true) }),
+			remove,
+		),
+		about(
 			"fs/copy",
-			pathMethod(
-				object({ sourcePath: pathUri, destinationPath: pathUri, recursive: boolean }),
-				async ({ sourcePath, destinationPath, recursive }, signal) => {
-					await copy({ source: nativePath(sourcePath), target: nativePath(destinationPath) }, recursive, signal);
-					return {};
-				},
-			),
-		],
+			object({ sourcePath: pathUri, destinationPath: pathUri, recursive: boolean }),
+			async ({ sourcePath, destinationPath, recursive }, signal) => {
+				await copy({ source: nativePath(sourcePath), target: nativePath(destinationPath) }, recursive, signal);
+				return {};
+			},
+		),
 		[
 			"fs/open",
-			pathMethod(object({ ...target, handleId: string }), async ({ handleId, path }) => {
+			// A handle would have to live in the sandbox; we say that we have none such (`sandboxedFileStreaming`).
+			pathMethod("fs/open", object({ ...target, handleId: string }), async ({ handleId, path }) => {
 				await handles.open(handleId, nativePath(path));
 				return { handleId };
 			}),
@@ -80,15 +82,20 @@ export function createFileMethods(handles: FileHandles): Methods {
 type Run<Params> = (params: Params, signal: AbortSignal) => Promise<unknown>;
 
 /** A method about a path, which a client may want to run in a sandbox. */
-function pathMethod<Params>(decode: Decode<Params>, run: Run<Params>): Method {
+function pathMethod<Params>(name: string, decode: Decode<Params>, run: Run<Params>, runConfined?: RunConfined): Method {
 	const decodeSandbox = object({ sandbox: optional(sandbox, null) });
 	return fileMethod(
-		(params) => ({ request: decode(params), ...decodeSandbox(params) }),
-		async ({ request, sandbox }, signal) => {
-			refuseSandbox(sandbox);
-			return run(request, signal);
+		(params) => ({ request: decode(params), params, ...decodeSandbox(params) }),
+		async ({ request, params, sandbox }, signal) => {
+			if (sandbox === null || !restrictsFiles(sandbox)) return run(request, signal);
+			if (!runConfined) throw notConfined();
+			return runConfined({ method: name, params: withoutSandbox(params) }, sandbox, signal);
 		},
 	);
+}
+
+function withoutSandbox(params: unknown): unknown {
+	return { ...(params as object), sandbox: null };
 }
 
 /** What the kernel refuses is said as this wire says it. */

@@ -1,6 +1,7 @@
 /** The `process/*` methods: parameters to one call on the client's processes each. */
 
 import { SessionError } from "../../../core/errors.ts";
+import type { SandboxPolicy } from "../../../core/sandbox.ts";
 import type { Session } from "../../../core/session.ts";
 import type { StartRequest } from "../../front.ts";
 import { RpcError, rpcCodes } from "../../json-rpc/error.ts";
@@ -19,6 +20,7 @@ import {
 	unsigned,
 } from "../../json-rpc/params.ts";
 import { pathUri, workingDirectory } from "../path-uri.ts";
+import { type SandboxRequest, type Surroundings, sandbox, toPolicy } from "../sandbox.ts";
 import { childEnvironment, environmentPolicy } from "./child-environment.ts";
 import type { ExecProcesses } from "./processes.ts";
 
@@ -41,13 +43,15 @@ export function createProcessMethods({ processes, launch, environment, retainedB
 				decode: start,
 				run: async (params) => {
 					const { processId, tty, pipeStdin } = params;
-					const request = {
-						...toRequest(params),
-						exactEnv: childEnvironment(environment(), params.envPolicy, params.env),
-						retention: { memoryBytes: retainedBytes },
-					};
-					await processes().start(processId, tty || pipeStdin, () => launch(request));
-					return { processId, sandboxType: "none" };
+					const env = childEnvironment(environment(), params.envPolicy, params.env);
+					const request = { ...toRequest(params, env), exactEnv: env, retention: { memoryBytes: retainedBytes } };
+					const isSandboxed = params.sandbox !== null;
+					await processes().start(processId, { isWritable: tty || pipeStdin, isSandboxed }, () =>
+						launch(request).catch((error: unknown) => {
+							throw isSandboxed ? explainSandbox(error) : error;
+						}),
+					);
+					return { processId, sandboxType: isSandboxed ? "linuxSeccomp" : "none" };
 				},
 			}),
 		],
@@ -97,7 +101,7 @@ const start = object({
 	tty: boolean,
 	pipeStdin: optional(boolean, false),
 	arg0: optional(string, undefined),
-	sandbox: optional(anything, null),
+	sandbox: optional(sandbox, null),
 	enforceManagedNetwork: optional(boolean, false),
 	managedNetwork: optional(object({ loopbackPorts: list(unsigned), allowLocalBinding: boolean }), null),
 	networkProxy: optional(anything, null),
@@ -122,11 +126,13 @@ const write = object({ processId: string, chunk: bytes, writeId });
 const signal = object({ processId: string, signal: oneOf("interrupt") });
 
 /** In the order in which the real server finds fault (contract §3.1). */
-function toRequest(params: ReturnType<typeof start>): StartRequest {
+function toRequest(params: ReturnType<typeof start>, env: Readonly<Record<string, string>>): StartRequest {
 	if (params.networkProxy !== null) throw refusal("network proxies are not supported by this exec-server");
 	const cwd = workingDirectory(params.cwd);
-	// Never runs without a sandbox what was meant to run in one.
-	if (params.sandbox !== null) throw refusal("sandbox intent cannot be enforced on this executor");
+	const policy =
+		params.sandbox === null ? undefined : policyOf(params.sandbox, { cwd, temporaryDirectory: env.TMPDIR });
+	// Only proxies could let some of the network through.
+	if (params.sandbox !== null && params.enforceManagedNetwork) throw notEnforced();
 	if (params.shellSnapshot !== null) throw refusal("shell snapshots are not supported by this exec-server");
 	if (params.argv.length === 0) throw refusal("argv must not be empty");
 	return {
@@ -138,8 +144,28 @@ function toRequest(params: ReturnType<typeof start>): StartRequest {
 		durable: false,
 		// `closed` says that no output can follow, however long somebody holds the pipes (contract §4.1).
 		drainMs: null,
+		sandbox: policy,
 		labels: { "codex.process": params.processId.slice(0, LABEL_LENGTH) },
 	};
+}
+
+function policyOf(wanted: SandboxRequest, surroundings: Surroundings): SandboxPolicy {
+	try {
+		return toPolicy(wanted, surroundings);
+	} catch (error) {
+		throw explainSandbox(error);
+	}
+}
+
+/** Never runs without a sandbox what was meant to run in one. */
+function explainSandbox(error: unknown): unknown {
+	if (!(error instanceof SessionError)) return error;
+	if (error.code === "unsupported") return notEnforced();
+	return error.code === "invalid_argument" ? refusal(error.message) : error;
+}
+
+function notEnforced(): RpcError {
+	return refusal("sandbox intent cannot be enforced on this executor");
 }
 
 function explainSignal(error: unknown): void {

@@ -29,7 +29,12 @@ function toMessage(processId: string, event: ProcessEvent): string {
 		case "output":
 			return outputMessage(JSON.stringify({ processId, seq, stream: event.stream }), toBase64(event.bytes));
 		case "exited":
-			return notification("process/exited", { processId, seq, exitCode: event.exitCode, sandboxDenied: false });
+			return notification("process/exited", {
+				processId,
+				seq,
+				exitCode: event.exitCode,
+				sandboxDenied: event.sandboxDenied,
+			});
 		case "closed":
 			return notification("process/closed", { processId, seq });
 	}

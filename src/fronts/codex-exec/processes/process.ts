@@ -12,6 +12,7 @@ import type { Exit, Item } from "../../../core/event.ts";
 import type { Session } from "../../../core/session.ts";
 import { RpcError, rpcCodes } from "../../json-rpc/error.ts";
 import type { ExecLimits } from "../limits.ts";
+import { Denial } from "./denial.ts";
 import { type ProcessEvent, Retained } from "./retained.ts";
 import { Stdin } from "./stdin.ts";
 
@@ -28,6 +29,7 @@ export type WriteStatus = "accepted" | "stdinClosed" | "starting" | "unknownProc
 export type ProcessOptions = {
 	readonly session: Session;
 	readonly isWritable: boolean;
+	readonly isSandboxed: boolean;
 	readonly limits: ExecLimits;
 	/** Called once, when no event can follow. */
 	readonly onClosed: () => void;
@@ -53,6 +55,10 @@ export class ExecProcess {
 	#place: Place | undefined;
 	readonly #moved = new Change();
 	#isTerminated = false;
+	/** What its output says of its sandbox, if it has one. */
+	readonly #denial: Denial | undefined;
+	/** How a program in a sandbox ended; told when all of its output is known, which says why. */
+	#heldExit: Exit | undefined;
 
 	constructor(id: string, options: ProcessOptions) {
 		this.id = id;
@@ -60,6 +66,7 @@ export class ExecProcess {
 		this.session = options.session;
 		this.#stdin = new Stdin(options.session, options.limits);
 		this.events = new Retained(options.limits);
+		this.#denial = options.isSandboxed ? new Denial() : undefined;
 		void this.#read();
 	}
 
@@ -129,12 +136,15 @@ export class ExecProcess {
 		const { chunkBytes } = this.#options.limits;
 		switch (item.kind) {
 			case "output":
+				this.#denial?.note(item.stream, item.bytes);
 				for (let from = 0; from < item.bytes.byteLength; from += chunkBytes)
 					this.#happen(this.events.output(item.stream, item.bytes.subarray(from, from + chunkBytes)));
 				break;
 			case "exited":
 				this.#stdin.close();
-				this.#happen(this.events.exited(exitCode(item.exit)));
+				// All that it started has ended with it, so that its output ends now.
+				if (this.#denial) this.#heldExit = item.exit;
+				else this.#happen(this.events.exited(exitCode(item.exit)));
 				break;
 			case "gap":
 				this.#options.report(new Error(`invariant: ${item.to - item.from} bytes lost before they were read`));
@@ -149,7 +159,8 @@ export class ExecProcess {
 
 	#close(): void {
 		this.#stdin.close();
-		if (!this.events.hasExited) this.#happen(this.events.exited(UNKNOWN_EXIT));
+		const code = this.#heldExit ? exitCode(this.#heldExit) : UNKNOWN_EXIT;
+		if (!this.events.hasExited) this.#happen(this.events.exited(code, this.#denial?.explains(code)));
 		this.#happen(this.events.closed());
 		this.#options.onClosed();
 	}

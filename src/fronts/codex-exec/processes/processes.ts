@@ -5,7 +5,7 @@ import type { Sessions } from "../../../core/sessions.ts";
 import { RpcError, rpcCodes } from "../../json-rpc/error.ts";
 import { SessionScope } from "../../session-scope.ts";
 import type { ExecLimits } from "../limits.ts";
-import { changesWithin, ExecProcess, type Watcher, type WriteStatus } from "./process.ts";
+import { changesWithin, ExecProcess, type ProcessOptions, type Watcher, type WriteStatus } from "./process.ts";
 import type { ReadResult } from "./retained.ts";
 
 /** A name is taken from the moment somebody asks for it, before the program runs. */
@@ -38,7 +38,11 @@ export class ExecProcesses {
 		this.#scope = new SessionScope(options);
 	}
 
-	async start(id: string, isWritable: boolean, launch: () => Promise<Session>): Promise<void> {
+	async start(
+		id: string,
+		kind: Pick<ProcessOptions, "isWritable" | "isSandboxed">,
+		launch: () => Promise<Session>,
+	): Promise<void> {
 		if (this.#entries.has(id)) throw refused(`process ${id} already exists`);
 		const starting = new Starting();
 		this.#entries.set(id, starting);
@@ -58,7 +62,7 @@ export class ExecProcesses {
 		const onClosed = () => {
 			setTimeout(() => void this.#forget(process), limits.closedMs).unref();
 		};
-		const process = new ExecProcess(id, { session, isWritable, limits, report, onClosed });
+		const process = new ExecProcess(id, { ...kind, session, limits, report, onClosed });
 		this.#entries.set(id, process);
 		this.#processes.add(process);
 		const watcher = this.#watcher;

@@ -5,7 +5,7 @@ import type { Stream } from "../../../core/event.ts";
 /** The numbers are dense from 1 on, and shared by all three kinds; `closed` has the highest. */
 export type ProcessEvent =
 	| { readonly kind: "output"; readonly seq: number; readonly stream: Stream; readonly bytes: Uint8Array }
-	| { readonly kind: "exited"; readonly seq: number; readonly exitCode: number }
+	| { readonly kind: "exited"; readonly seq: number; readonly exitCode: number; readonly sandboxDenied: boolean }
 	| { readonly kind: "closed"; readonly seq: number };
 
 export type ReadResult = {
@@ -15,7 +15,7 @@ export type ReadResult = {
 	readonly exitCode: number | null;
 	readonly closed: boolean;
 	readonly failure: null;
-	readonly sandboxDenied: false;
+	readonly sandboxDenied: boolean;
 };
 
 export type RetainedLimits = { readonly retainedBytes: number; readonly retainedChunks: number };
@@ -28,6 +28,7 @@ export class Retained {
 	#bytes = 0;
 	#next = 1;
 	#exitCode: number | null = null;
+	#sandboxDenied = false;
 	#isClosed = false;
 
 	constructor(limits: RetainedLimits) {
@@ -52,9 +53,10 @@ export class Retained {
 		return this.#append({ kind: "output", seq: this.#next, stream, bytes });
 	}
 
-	exited(exitCode: number): ProcessEvent {
+	exited(exitCode: number, sandboxDenied = false): ProcessEvent {
 		this.#exitCode = exitCode;
-		return this.#append({ kind: "exited", seq: this.#next, exitCode });
+		this.#sandboxDenied = sandboxDenied;
+		return this.#append({ kind: "exited", seq: this.#next, exitCode, sandboxDenied });
 	}
 
 	closed(): ProcessEvent {
@@ -89,7 +91,7 @@ export class Retained {
 			exitCode: this.#exitCode,
 			closed: this.#isClosed,
 			failure: null,
-			sandboxDenied: false,
+			sandboxDenied: this.#sandboxDenied,
 		};
 	}
 

@@ -1,0 +1,231 @@
+/** Codex's own modes, `read-only` and `workspace-write`, as its client asks for them. */
+
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { existsSync } from "node:fs";
+import { mkdir, mkdtemp, readFile, realpath, rm, symlink, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished } from "vitest";
+import { eventually } from "../backends/run.ts";
+import { ExecClient } from "../fronts/codex-exec/exec-client.ts";
+import { main } from "./hawser.ts";
+
+async function serve(path = process.env.PATH): Promise<{ url: string; close: () => Promise<void> }> {
+	const child = spawn(process.execPath, [main, "exec-server"], { env: { PATH: path, HOME: "/tmp" } });
+	const close = async () => {
+		child.kill("SIGKILL");
+		await once(child, "exit");
+	};
+	for await (const line of createInterface(child.stdout)) return { url: line, close };
+	throw new Error("nothing was printed");
+}
+
+const special = (kind: string, access: string, more: object = {}) => ({
+	path: { type: "special", value: { kind, ...more } },
+	access,
+});
+
+/** As the client of 0.166 sends it. */
+const context = (entries: object[], work: string, network = "restricted") => ({
+	permissions: { type: "managed", file_system: { type: "restricted", entries }, network },
+	cwd: `file://${work}`,
+	workspaceRoots: [`file://${work}`],
+	windowsSandboxLevel: "disabled",
+	windowsSandboxProxySettingsMode: "reconcile",
+});
+
+const readOnly = (work: string) => context([special("root", "read")], work);
+
+const workspaceWrite = (work: string, network?: string) => {
+	const guarded = [".git", ".agents", ".codex", ".aws"].map((subpath) => ({
+		...special("project_roots", "read", { subpath }),
+		missing_path_behavior: "skip",
+	}));
+	const places = [special("root", "read"), ...["project_roots", "slash_tmp", "tmpdir"].map((k) => special(k, "write"))];
+	return context([...places, ...guarded], work, network);
+};
+
+let server: { url: string; close: () => Promise<void> };
+beforeAll(async () => {
+	server = await serve();
+});
+afterAll(() => server.close());
+
+let work: string;
+let client: ExecClient;
+beforeEach(async () => {
+	work = await realpath(await mkdtemp("/var/tmp/hawser-sandbox-"));
+	client = await ExecClient.open(server.url);
+	onTestFinished(async () => {
+		client.cut();
+		await rm(work, { recursive: true, force: true });
+	});
+});
+
+const sh = (script: string) => ["/bin/sh", "-c", script];
+const start = async (script: string, sandbox: object, options: object = {}) => {
+	const env = { PATH: "/usr/bin:/bin" };
+	const log = await client.start("p", sh(script), { cwd: `file://${work}`, env, sandbox, ...options });
+	return log.closed();
+};
+
+describe("process/start in a sandbox", () => {
+	it("runs read-only, and tells that the sandbox was in the way", async () => {
+		const log = await start("cat /etc/passwd > /dev/null && echo read; echo x > new", readOnly(work));
+		expect(log.text("stdout")).toBe("read\n");
+		expect({ code: log.exitCode, wasDenied: log.wasDenied }).toEqual({ code: 2, wasDenied: true });
+		expect(await client.read("p")).toMatchObject({ exitCode: 2, closed: true, sandboxDenied: true });
+		expect(existsSync(join(work, "new"))).toBe(false);
+	});
+
+	it("runs workspace-write: its workspace and /tmp, but no .git and nothing else", async () => {
+		const script =
+			"echo x > new && t=$(mktemp) && rm $t && echo wrote; mkdir .git/hooks; echo x > /var/tmp/hawser-new; exit 0";
+		const log = await start(script, workspaceWrite(work));
+		expect(log.text("stdout")).toBe("wrote\n");
+		expect(log.text("stderr").match(/Read-only file system/g)).toHaveLength(2);
+		expect({ code: log.exitCode, wasDenied: log.wasDenied }).toEqual({ code: 0, wasDenied: false });
+		await eventually(() => !existsSync(join(work, ".git")));
+	});
+
+	it.each([
+		["restricted", "no"],
+		["enabled", "yes"],
+	])("with network %s, there is %s network", async (network, answer) => {
+		const script = "bash -c ': > /dev/udp/127.0.0.1/9' 2>/dev/null && echo yes || echo no";
+		expect((await start(script, workspaceWrite(work, network))).text()).toBe(`${answer}\n`);
+	});
+
+	it("hides what is denied, also what is not there yet", async () => {
+		await writeFile(join(work, "key"), "secret");
+		await mkdir(join(work, "keys"));
+		const named = (name: string, access: string) => ({
+			path: { type: "path", path: `file://${work}/${name}` },
+			access,
+		});
+		const sandbox = context(
+			[
+				special("root", "read"),
+				special("project_roots", "write"),
+				...["key", "keys", "none"].map((n) => named(n, "deny")),
+			],
+			work,
+		);
+		const log = await start("cat key; ls keys; echo x > none; echo x > none/x; ls -A", sandbox);
+		expect(log.text("stdout")).not.toContain("secret");
+		expect(log.text("stderr").match(/Permission denied/g)).toHaveLength(2);
+		await eventually(() => !existsSync(join(work, "none")));
+	});
+
+	it("keeps the name that a program is given, on a terminal too", async () => {
+		const log = await client.start("p", sh("echo $0; test -t 0 && echo tty"), {
+			cwd: `file://${work}`,
+			tty: true,
+			arg0: "other",
+			env: { PATH: "/usr/bin:/bin" },
+			sandbox: readOnly(work),
+		});
+		expect((await log.closed()).text()).toBe("other\r\ntty\r\n");
+	});
+
+	it("runs what is not restricted as it is, and says that it has a sandbox", async () => {
+		const disabled = { permissions: { type: "disabled" }, windowsSandboxLevel: "disabled" };
+		expect((await start("echo x > new && echo wrote", disabled)).text()).toBe("wrote\n");
+	});
+
+	it("ends everything with terminate, at once", async () => {
+		const log = await client.start("p", sh("setsid sleep 1000 & echo started; exec sleep 1000"), {
+			cwd: `file://${work}`,
+			env: { PATH: "/usr/bin:/bin" },
+			sandbox: workspaceWrite(work),
+		});
+		await log.until((each) => each.text().includes("started"));
+		expect(await client.terminate("p")).toBe(true);
+		expect((await log.closed()).exitCode).toBe(137);
+	});
+
+	it.each([
+		["patterns", [special("root", "read"), { path: { type: "glob_pattern", pattern: "**/.env" }, access: "deny" }]],
+		["no reading", [special("project_roots", "write")]],
+		["nothing", []],
+	])("refuses what can't be enforced: %s", async (_, entries) => {
+		await expect(start("true", context(entries, work))).rejects.toMatchObject({
+			code: -32602,
+			message: "sandbox intent cannot be enforced on this executor",
+		});
+	});
+
+	it("refuses where a link stands for what must be protected", async () => {
+		await symlink("/tmp", join(work, ".git"));
+		await expect(start("true", workspaceWrite(work))).rejects.toMatchObject({
+			code: -32602,
+			message: expect.stringContaining("crosses writable symlink"),
+		});
+	});
+});
+
+describe("fs/* in a sandbox", () => {
+	const uri = (name: string) => `file://${join(work, name)}`;
+	const base64 = (text: string) => Buffer.from(text).toString("base64");
+
+	it("reads and writes what the workspace may, and nothing else", async () => {
+		const sandbox = workspaceWrite(work);
+		expect(await client.request("fs/writeFile", { path: uri("new"), dataBase64: base64("text"), sandbox })).toEqual({});
+		expect(await readFile(join(work, "new"), "utf8")).toBe("text");
+		expect(await client.request("fs/readFile", { path: uri("new"), sandbox })).toEqual({ dataBase64: base64("text") });
+		const outside = { path: "file:///var/tmp/hawser-new", dataBase64: "", sandbox };
+		await expect(client.request("fs/writeFile", outside)).rejects.toMatchObject({
+			code: -32603,
+			message: "Read-only file system (os error 30)",
+		});
+		const guarded = client.request("fs/createDirectory", { path: uri(".git/hooks"), sandbox });
+		await expect(guarded).rejects.toMatchObject({ code: -32603 });
+		const large = base64("x".repeat(3_000_000));
+		await client.request("fs/writeFile", { path: uri("large"), dataBase64: large, sandbox });
+		expect(await client.request("fs/readFile", { path: uri("large"), sandbox })).toEqual({ dataBase64: large });
+	});
+
+	it("writes nothing read-only, and does not follow links out", async () => {
+		const write = { path: uri("new"), dataBase64: "", sandbox: readOnly(work) };
+		await expect(client.request("fs/writeFile", write)).rejects.toMatchObject({ code: -32603 });
+		const denied = context(
+			[special("root", "read"), { path: { type: "path", path: uri("key") }, access: "deny" }],
+			work,
+		);
+		await writeFile(join(work, "key"), "secret");
+		await expect(client.request("fs/readFile", { path: uri("key"), sandbox: denied })).rejects.toMatchObject({
+			code: -32600,
+		});
+		const missing = client.request("fs/getMetadata", { path: uri("none"), sandbox: readOnly(work) });
+		await expect(missing).rejects.toMatchObject({ code: -32004 });
+	});
+
+	it("wants to know where a workspace is", async () => {
+		const { cwd: _, ...sandbox } = workspaceWrite(work);
+		await expect(client.request("fs/readFile", { path: uri("new"), sandbox })).rejects.toMatchObject({
+			code: -32602,
+			message: "file system sandbox context with dynamic permissions requires cwd",
+		});
+		const policyContext = { cwd: `file://${work}`, workspaceRoots: [`file://${work}`] };
+		const given = { ...sandbox, workspaceRoots: [], policyContext };
+		expect(await client.request("fs/writeFile", { path: uri("new"), dataBase64: "", sandbox: given })).toEqual({});
+	});
+});
+
+it("without bubblewrap everything that asks for a sandbox is refused", async () => {
+	const without = await serve("/nowhere");
+	onTestFinished(without.close);
+	const other = await ExecClient.open(without.url);
+	onTestFinished(() => other.cut());
+	const started = other.start("p", ["/bin/true"], { cwd: `file://${work}`, sandbox: readOnly(work) });
+	await expect(started).rejects.toMatchObject({
+		code: -32602,
+		message: "sandbox intent cannot be enforced on this executor",
+	});
+	const read = other.request("fs/readFile", { path: "file:///etc/passwd", sandbox: readOnly(work) });
+	await expect(read).rejects.toMatchObject({
+		code: -32600,
+		message: "sandboxed filesystem operations require configured runtime paths",
+	});
+});
