@@ -12,6 +12,7 @@ import { journalCase } from "./cases/journal.ts";
 import { keeperMemoryCase, memoryCase } from "./cases/memory.ts";
 import { openSandboxCase } from "./cases/opensandbox.ts";
 import { restartCase } from "./cases/restart.ts";
+import { sandboxCase } from "./cases/sandbox.ts";
 import { sdkTortureCase } from "./cases/sdk-torture.ts";
 import { sessionsCase } from "./cases/sessions.ts";
 import { socketEchoCase } from "./cases/socket-echo.ts";
@@ -64,6 +65,7 @@ const cases: readonly Case[] = [
 	echoCase(isQuick),
 	startCase(isQuick),
 	blockCase(),
+	sandboxCase(isQuick),
 	memoryCase(isQuick),
 	keeperMemoryCase(isQuick),
 	stalledCase(isQuick),
