@@ -5,7 +5,7 @@ import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { Config } from "../server/config.ts";
-import { probeSandbox } from "../server/probe-sandbox.ts";
+import { probeSandbox } from "../server/open-sandbox.ts";
 
 /** `info` is for what may be missing. */
 export type Status = "ok" | "info" | "warn" | "FAIL";

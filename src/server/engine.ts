@@ -13,8 +13,9 @@ import { LocalSessions, MAX_RETENTION } from "../core/sessions.ts";
 import type { Prepare } from "../fronts/front.ts";
 import { createId, createNodeCode, createPrepare } from "../fronts/prepare.ts";
 import { Keepers } from "../keepers/keepers.ts";
-import { confined, Sandbox } from "../sandbox/sandbox.ts";
+import { confined } from "../sandbox/sandbox.ts";
 import type { Config } from "./config.ts";
+import { openSandbox } from "./open-sandbox.ts";
 import { openStateDirectory, type StateDirectory } from "./state-directory.ts";
 
 /** How many ended sessions are kept to be read. */
@@ -68,7 +69,7 @@ export async function openEngine(
 		...(passed ? { passed } : {}),
 	});
 	onClose(() => keepers.close());
-	const sandbox = await Sandbox.probe({ path: process.env.PATH, hidden: [state.path, state.sockets] });
+	const sandbox = await openSandbox([state.path, state.sockets]);
 	const local = inProcess({ spawn, clock: systemClock, onFailure: (error) => report(error, "session") });
 	const sessions = new LocalSessions({
 		homes: { durable: confined(keepers, sandbox), transient: confined(local, sandbox) },

@@ -14,8 +14,9 @@ import type { ExecLimits } from "../fronts/codex-exec/limits.ts";
 import type { Hosting } from "../fronts/front.ts";
 import type { Stdio } from "../fronts/json-rpc/stdio.ts";
 import { createId, createPrepare } from "../fronts/prepare.ts";
-import { confined, Sandbox } from "../sandbox/sandbox.ts";
+import { confined } from "../sandbox/sandbox.ts";
 import { listen } from "./listen.ts";
+import { openSandbox } from "./open-sandbox.ts";
 
 /** The real server has no limit; this one is there so that a client gone wild does not take the machine with it. */
 const MAX_RUNNING = 4096;
@@ -60,9 +61,9 @@ export async function startExecServer(
 
 /** Serves the one client of a pipe until it is gone, or the signal says that it is over. */
 export async function serveExecOnStdio(stdio: Stdio, options: ExecServerOptions, signal: AbortSignal): Promise<void> {
+	signal.addEventListener("abort", () => stdio.input.destroy(), { once: true });
 	const { parts, end } = await compose(options);
 	const server = new ExecServer({ ...parts, report: (problem) => options.report(problem, "codex-exec") });
-	signal.addEventListener("abort", () => stdio.input.destroy(), { once: true });
 	await server.serveStdio(stdio);
 	await end();
 }
@@ -71,7 +72,7 @@ async function compose({ concurrency, limits = {}, report }: ExecServerOptions):
 	readonly parts: Omit<CodexExecOptions, "path">;
 	readonly end: () => Promise<void>;
 }> {
-	const sandbox = await Sandbox.probe({ path: process.env.PATH });
+	const sandbox = await openSandbox();
 	const local = inProcess({ spawn, clock: systemClock, onFailure: (error) => report(error, "session") });
 	const home = confined(local, sandbox);
 	const sessions = new LocalSessions({

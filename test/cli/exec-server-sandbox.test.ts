@@ -11,8 +11,10 @@ import { eventually } from "../backends/run.ts";
 import { ExecClient } from "../fronts/codex-exec/exec-client.ts";
 import { main } from "./hawser.ts";
 
-async function serve(path = process.env.PATH): Promise<{ url: string; close: () => Promise<void> }> {
-	const child = spawn(process.execPath, [main, "exec-server"], { env: { PATH: path, HOME: "/tmp" } });
+async function serve(env: NodeJS.ProcessEnv = {}): Promise<{ url: string; close: () => Promise<void> }> {
+	const child = spawn(process.execPath, [main, "exec-server"], {
+		env: { PATH: process.env.PATH, HOME: "/tmp", ...env },
+	});
 	const close = async () => {
 		child.kill("SIGKILL");
 		await once(child, "exit");
@@ -214,7 +216,7 @@ describe("fs/* in a sandbox", () => {
 });
 
 it("without bubblewrap everything that asks for a sandbox is refused", async () => {
-	const without = await serve("/nowhere");
+	const without = await serve({ PATH: "/nowhere" });
 	onTestFinished(without.close);
 	const other = await ExecClient.open(without.url);
 	onTestFinished(() => other.cut());
@@ -228,4 +230,14 @@ it("without bubblewrap everything that asks for a sandbox is refused", async () 
 		code: -32600,
 		message: "sandboxed filesystem operations require configured runtime paths",
 	});
+});
+
+it("where a server of the same user has its token, nothing is to be seen", async () => {
+	await mkdir(join(work, "hawser"));
+	await writeFile(join(work, "hawser/admin-token"), "secret");
+	const other = await serve({ XDG_STATE_HOME: work });
+	onTestFinished(other.close);
+	client = await ExecClient.open(other.url);
+	const log = await start("cat hawser/admin-token", readOnly(work));
+	expect(log.text()).toMatch(/Permission denied/);
 });
