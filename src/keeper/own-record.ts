@@ -3,7 +3,7 @@
 import { closeSync } from "node:fs";
 import { mkdir } from "node:fs/promises";
 import { invariant } from "../core/errors.ts";
-import { lockDirectory, removeRecord, type SessionRecord, writeRecord } from "../link/record.ts";
+import { lockDirectory, placeOf, removeRecord, type SessionRecord, writeRecord } from "../link/record.ts";
 
 type Content = Omit<SessionRecord, "version">;
 
@@ -18,9 +18,10 @@ export class OwnRecord {
 		await mkdir(directory, { recursive: true, mode: 0o700 });
 		const lock = lockDirectory(directory);
 		invariant(lock !== null, `another keeper has ${directory}`);
-		const record = new OwnRecord(directory, lock, content);
+		const place = await placeOf(directory);
+		const record = new OwnRecord(directory, lock, { ...content, keeper: { ...content.keeper, place } });
 		try {
-			await writeRecord(directory, content);
+			await record.update({});
 			return record;
 		} catch (error) {
 			await record.remove();

@@ -7,7 +7,7 @@ import type { Session } from "../core/session.ts";
 import { initialState } from "../core/state.ts";
 import { lockDirectory, readRecord, removeRecord } from "../link/record.ts";
 import { KeptSession } from "./kept-session.ts";
-import { archived } from "./loss.ts";
+import { archived, endCopy, isCopy } from "./loss.ts";
 import type { Search } from "./search.ts";
 import { START_BUDGET_MS } from "./spares.ts";
 
@@ -59,6 +59,10 @@ async function adopt(id: string, search: Search, options: AdoptionOptions): Prom
 		return undefined;
 	}
 	if (record.ended) return archived(record, directory, record.ended, options);
+	if (await isCopy(record, directory)) {
+		options.report(new Error(`session ${id} is a copy; its keeper, if it lives, is left to the original`));
+		return archived(record, directory, await endCopy(record, directory, options), options);
+	}
 	return new KeptSession(record.spec, record.state ?? initialState(record.size), search);
 }
 

@@ -20,6 +20,7 @@ import {
 	isAlive,
 	journalDirectory,
 	lockDirectory,
+	placeOf,
 	readRecord,
 	type SessionRecord,
 	writeRecord,
@@ -59,25 +60,42 @@ export async function endLost(
 	// All lost sessions at once: they share their looks at what runs.
 	await killSurvivors(record.spec.id);
 	await rm(record.keeper.socket, { force: true });
-	const state = await inTurn(() => endJournal(latest ?? record, directory, seen, { clock, report }));
+	const reason = `its keeper (pid ${record.keeper.pid}) is gone`;
+	const state = await inTurn(() => endJournal(latest ?? record, directory, { seen, reason }, { clock, report }));
 	await writeRecord(directory, { ...(latest ?? record), ended: state }).catch(report);
 	return { record: latest ?? record, state, isLost: true };
+}
+
+/** Whether its keeper has another directory than this one, which somebody has copied. */
+export async function isCopy({ keeper }: SessionRecord, directory: string): Promise<boolean> {
+	return keeper.place !== undefined && keeper.place !== (await placeOf(directory));
+}
+
+/** Ends the copy of a session, and leaves alone the keeper and the processes, which are the original's if they live. */
+export async function endCopy(
+	record: SessionRecord,
+	directory: string,
+	{ clock, report }: LossOptions,
+): Promise<State> {
+	const reason = "this is a copy; if it runs, it does where it was copied from";
+	const state = await endJournal(record, directory, { seen: undefined, reason }, { clock, report });
+	await writeRecord(directory, { ...record, ended: state }).catch(report);
+	return state;
 }
 
 /** Writes the last event into a journal that has none, and adds what its newest segment tells to what the keeper last wrote down. */
 async function endJournal(
 	record: SessionRecord,
 	directory: string,
-	seen: Mark | undefined,
+	{ seen, reason }: { readonly seen: Mark | undefined; readonly reason: string },
 	{ clock, report }: LossOptions,
 ): Promise<State> {
-	const { spec, size, keeper } = record;
+	const { spec, size } = record;
 	const known = record.state ?? initialState(size);
 	const lost: State = { ...known, status: "lost", endedAt: known.endedAt ?? clock.now() };
 	if (spec.retention.journalBytes === 0) return lost;
 	try {
-		const message = `its keeper (pid ${keeper.pid}) is gone`;
-		const { last, resized, exited } = await appendLost(journalDirectory(directory), message, clock.now(), seen);
+		const { last, resized, exited } = await appendLost(journalDirectory(directory), reason, clock.now(), seen);
 		return {
 			status: last.kind === "closed" ? "closed" : "lost",
 			size: resized?.size ?? lost.size,

@@ -1,6 +1,6 @@
 /** What a session leaves on disk beside its journal, so that a later server finds it: one directory each. */
 
-import { mkdir, readFile, rm } from "node:fs/promises";
+import { mkdir, readFile, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { findProcess } from "../backends/processes.ts";
 import { SessionError } from "../core/errors.ts";
@@ -21,6 +21,8 @@ export type KeeperRecord = {
 	readonly socket: string;
 	/** It holds the lock of the session's directory for as long as it lives. Those of link version 1 did not. */
 	readonly hasLock?: true;
+	/** The directory it has, by `placeOf`: a copy of that says the same and is another one. Not there in older records. */
+	readonly place?: string;
 };
 
 export type SessionRecord = {
@@ -67,6 +69,12 @@ export async function readRecord(directory: string): Promise<SessionRecord | und
 		);
 	}
 	return record;
+}
+
+/** Which directory this is, whatever its name: by device and inode. */
+export async function placeOf(directory: string): Promise<string> {
+	const { dev, ino } = await stat(directory, { bigint: true });
+	return `${dev}:${ino}`;
 }
 
 export async function removeRecord(directory: string): Promise<void> {

@@ -1,3 +1,5 @@
+import { cp, readFile, stat } from "node:fs/promises";
+import { join } from "node:path";
 import { expect, it } from "vitest";
 import { anybody } from "../../src/access/fixed.ts";
 import { loadConfig } from "../../src/server/config.ts";
@@ -48,4 +50,20 @@ it("what can't be closed is reported, and the rest is closed all the same", asyn
 	// Only who released the directory lets another one in.
 	const next = await start({ stateDir });
 	expect((await next.request("/healthz")).status).toBe(200);
+});
+
+it("a server on a copy does not take the socket that the original has", async () => {
+	const runtimeDir = await temporaryDirectory();
+	const original = await start({ runtimeDir });
+	const stateDir = await temporaryDirectory();
+	for (const file of ["node", "generation"]) await cp(join(original.stateDir, file), join(stateDir, file));
+	await expect(start({ stateDir, runtimeDir })).rejects.toMatchObject({
+		code: "invalid_argument",
+		message: expect.stringContaining("on a copy of this state directory"),
+		hint: expect.stringContaining("--runtime-dir"),
+	});
+	const { socket } = JSON.parse(await readFile(join(original.stateDir, "server.json"), "utf8")) as { socket: string };
+	expect((await stat(socket)).isSocket()).toBe(true);
+	await original.close();
+	await start({ stateDir, runtimeDir });
 });
