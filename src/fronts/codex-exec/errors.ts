@@ -2,7 +2,7 @@
 
 import { type Code, SessionError } from "../../core/errors.ts";
 import { RpcError, rpcCodes } from "../json-rpc/error.ts";
-import { errorText } from "./files/errors.ts";
+import { spawnText } from "../json-rpc/system-error.ts";
 
 /** Total by type: a new code does not compile until it has a row. */
 const rpcCodeOf: Readonly<Record<Code, number>> = {
@@ -25,14 +25,7 @@ const rpcCodeOf: Readonly<Record<Code, number>> = {
 export function toRpcError(thrown: unknown): RpcError {
 	if (thrown instanceof RpcError) return thrown;
 	const error = SessionError.from(thrown);
-	const text = error.code === "spawn_failed" ? systemText(error.cause) : undefined;
+	const text = error.code === "spawn_failed" ? spawnText(error.cause) : undefined;
 	const options = error.code === "internal" ? { cause: error.cause } : undefined;
 	return new RpcError(rpcCodeOf[error.code], text ?? error.message, options);
-}
-
-/** The kernel's own words, where the cause has its number; clients show them to people. */
-function systemText(cause: unknown): string | undefined {
-	const { code, errno } = (cause ?? {}) as { readonly code?: unknown; readonly errno?: unknown };
-	if (typeof code !== "string" || typeof errno !== "number") return undefined;
-	return errorText(Object.assign(new Error(), { code, errno: -Math.abs(errno) }));
 }

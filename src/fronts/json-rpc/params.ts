@@ -8,25 +8,32 @@ export type Decode<T> = (value: unknown, field?: string) => T;
 /** Text of the caller's longer than this is not repeated to it. */
 const SHOWN_LENGTH = 60;
 
-/** Beyond this a number is not an unsigned 64-bit one; JSON has lost the last digits of it by then, which does no harm. */
-const MAX_UNSIGNED = 2 ** 64;
+/** Text; `expected` is what a refusal says was wanted. */
+export function text(expected: string): Decode<string> {
+	return (value, field) => {
+		if (typeof value !== "string") throw mismatch(value, expected, field);
+		return value;
+	};
+}
 
-export const string: Decode<string> = (value, field) => {
-	if (typeof value !== "string") throw mismatch(value, "a string", field);
-	return value;
-};
+export const string: Decode<string> = text("a string");
 
 export const boolean: Decode<boolean> = (value, field) => {
 	if (typeof value !== "boolean") throw mismatch(value, "a boolean", field);
 	return value;
 };
 
-/** A whole number from zero on. */
-export const unsigned: Decode<number> = (value, field) => {
-	if (typeof value !== "number" || !Number.isInteger(value)) throw mismatch(value, "u64", field);
-	if (value < 0 || value > MAX_UNSIGNED) throw refusal(`invalid value: ${described(value)}, expected u64`);
-	return value;
-};
+/** A whole number within these bounds; `type` is what the real server calls it. */
+export function integer(type: string, least: number, most: number): Decode<number> {
+	return (value, field) => {
+		if (typeof value !== "number" || !Number.isInteger(value)) throw mismatch(value, type, field);
+		if (value < least || value > most) throw refusal(`invalid value: ${described(value)}, expected ${type}`);
+		return value;
+	};
+}
+
+/** A whole number from zero on. JSON has lost the last digits of the largest, which does no harm. */
+export const unsigned: Decode<number> = integer("u64", 0, 2 ** 64);
 
 /** Bytes in base64, with padding. */
 export const bytes: Decode<Buffer> = (value, field) => {
@@ -64,6 +71,11 @@ export function map<T>(item: Decode<T>): Decode<Readonly<Record<string, T>>> {
 /** A member that may be absent or null; it is `otherwise` then. */
 export function optional<T, Otherwise>(decode: Decode<T>, otherwise: Otherwise): Decode<T | Otherwise> {
 	return (value, field) => (value === undefined || value === null ? otherwise : decode(value, field));
+}
+
+/** A member that may be absent, but not null; it is `otherwise` then. */
+export function unlessAbsent<T, Otherwise>(decode: Decode<T>, otherwise: Otherwise): Decode<T | Otherwise> {
+	return (value, field) => (value === undefined ? otherwise : decode(value, field));
 }
 
 /** An object with these members; others are ignored, for newer clients send more. */

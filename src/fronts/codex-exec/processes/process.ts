@@ -10,6 +10,7 @@ import { constants } from "node:os";
 import { Change } from "../../../core/change.ts";
 import type { Exit, Item } from "../../../core/event.ts";
 import type { Session } from "../../../core/session.ts";
+import { changesWithin } from "../../changes-within.ts";
 import { RpcError, rpcCodes } from "../../json-rpc/error.ts";
 import type { ExecLimits } from "../limits.ts";
 import { Denial } from "./denial.ts";
@@ -200,20 +201,4 @@ function exitCode({ code, signal }: Exit): number {
 	if (code !== null) return code;
 	const number = constants.signals[signal as NodeJS.Signals];
 	return number === undefined ? UNKNOWN_EXIT : 128 + number;
-}
-
-/** Timers can't be set for longer; whoever waits longer looks up once in between. */
-const LONGEST_MS = 2 ** 31 - 1;
-
-/** Whether something changed before the time was over or the signal aborted. */
-export async function changesWithin(change: Change, ms: number, signal?: AbortSignal): Promise<boolean> {
-	if (signal?.aborted) return false;
-	const over = new AbortController();
-	const end = () => over.abort();
-	const timer = setTimeout(end, Math.min(ms, LONGEST_MS));
-	signal?.addEventListener("abort", end, { once: true });
-	await change.next(over.signal);
-	clearTimeout(timer);
-	signal?.removeEventListener("abort", end);
-	return !over.signal.aborted;
 }

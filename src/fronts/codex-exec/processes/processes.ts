@@ -2,10 +2,11 @@
 
 import type { Session } from "../../../core/session.ts";
 import type { Sessions } from "../../../core/sessions.ts";
+import { changesWithin } from "../../changes-within.ts";
 import { RpcError, rpcCodes } from "../../json-rpc/error.ts";
 import { SessionScope } from "../../session-scope.ts";
 import type { ExecLimits } from "../limits.ts";
-import { changesWithin, ExecProcess, type ProcessOptions, type Watcher, type WriteStatus } from "./process.ts";
+import { ExecProcess, type ProcessOptions, type Watcher, type WriteStatus } from "./process.ts";
 import type { ReadResult } from "./retained.ts";
 
 /** A name is taken from the moment somebody asks for it, before the program runs. */
