@@ -7,6 +7,8 @@ import { isEnded } from "../core/state.ts";
 
 export type SessionScopeOptions = {
 	readonly sessions: Sessions;
+	/** Whether what a program left behind when it ended goes with its session; it lives on, if left out. */
+	readonly endsLeavings?: boolean;
 	/** Hears of a session that could not be ended or forgotten, which is nobody's request any more. */
 	readonly report: (problem: unknown) => void;
 };
@@ -32,10 +34,10 @@ export class SessionScope {
 
 	/** Ends the session at once, without the time that the core would give it, and forgets it. Never rejects. */
 	async remove(session: Session): Promise<void> {
-		const { sessions, report } = this.#options;
+		const { sessions, endsLeavings = false, report } = this.#options;
 		this.#sessions.delete(session);
 		try {
-			if (!isEnded(session.state)) await session.kill({ signal: "SIGKILL", graceMs: 0 });
+			if (endsLeavings || !isEnded(session.state)) await session.kill({ signal: "SIGKILL", graceMs: 0 });
 			await sessions.forget(session.id);
 		} catch (error) {
 			report(error);

@@ -1,4 +1,5 @@
 import { randomBytes } from "node:crypto";
+import { existsSync } from "node:fs";
 import { expect, it } from "vitest";
 import { systemClock } from "../../src/backends/clock.ts";
 import { spawn } from "../../src/backends/spawn.ts";
@@ -7,6 +8,7 @@ import type { Session } from "../../src/core/session.ts";
 import { LocalSessions } from "../../src/core/sessions.ts";
 import { createId, createPrepare } from "../../src/fronts/prepare.ts";
 import { SessionScope } from "../../src/fronts/session-scope.ts";
+import { outputUntil } from "../helpers/reading.ts";
 
 const home = inProcess({ spawn, clock: systemClock });
 const prepare = createPrepare({
@@ -74,4 +76,17 @@ it("lets no session wait for the end of another, and says what could not be ende
 	await ended;
 	expect(problems).toMatchObject([{ message: "it does not answer" }]);
 	await stuck.kill({ signal: "SIGKILL", graceMs: 0 });
+});
+
+it.each([false, true])("ends what a program left behind only where it is told to (%s)", async (endsLeavings) => {
+	const { sessions } = open();
+	const scope = new SessionScope({ sessions, endsLeavings, report: () => {} });
+	const script = "setsid sleep 1000 >/dev/null 2>&1 & echo $!";
+	const session = await scope.start(() => sessions.create(prepare({ argv: ["sh", "-c", script], mode: "pipe" })));
+	const pid = Number((await outputUntil(session, /\n/)).trim());
+	await expect.poll(() => session.state.status).toBe("closed");
+	await scope.remove(session);
+	const isThere = () => existsSync(`/proc/${pid}`);
+	expect(isThere()).toBe(!endsLeavings);
+	if (!endsLeavings) process.kill(pid, "SIGKILL");
 });

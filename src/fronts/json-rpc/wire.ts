@@ -36,7 +36,7 @@ export type WebSocketWireLimits = {
 	readonly probeMs: number;
 };
 
-/** One message in each of the socket's messages, whether it is called text or bytes. */
+/** One message in each of the socket's messages. */
 export class WebSocketWire implements Wire {
 	readonly #socket: WebSocket;
 	readonly #limits: WebSocketWireLimits;
@@ -60,9 +60,11 @@ export class WebSocketWire implements Wire {
 		return this.#socket.bufferedAmount;
 	}
 
-	/** Gives everything that comes to the receiver. */
-	deliver(receiver: Receiver): void {
-		this.#socket.on("message", (data: Buffer) => receiver.receive(data));
+	/** Gives what comes to the receiver: all of it, or only what is called text. */
+	deliver(receiver: Receiver, what: "all" | "text" = "all"): void {
+		this.#socket.on("message", (data: Buffer, isBinary) => {
+			if (what === "all" || !isBinary) receiver.receive(data);
+		});
 	}
 
 	send(text: string, taken?: () => void): void {
