@@ -6,6 +6,9 @@ import type { Minder } from "../native/minder.ts";
 import type { Stdio } from "./program.ts";
 import { TerminalReader } from "./terminal-reader.ts";
 
+/** What a terminal has in the place of a key that does nothing (`stty eof undef`). */
+const NO_CHARACTER = 0;
+
 export function ptyStdio({ ends }: Minder): Stdio {
 	const fd = ends.input;
 	return {
@@ -14,7 +17,10 @@ export function ptyStdio({ ends }: Minder): Stdio {
 		outputs: [{ stream: "pty", fds: [ends.output, ends.wake], open: (options) => new TerminalReader(ends, options) }],
 		signal: (signo) => void signalTerminal(fd, signo),
 		// A program that reads keys instead of lines sees the character; that is what typing it would do.
-		eof: (writer) => writer.write(Uint8Array.of(terminal(fd).eof)),
+		async eof(writer) {
+			const { eof } = terminal(fd);
+			if (eof !== NO_CHARACTER) await writer.write(Uint8Array.of(eof));
+		},
 		resize: ({ cols, rows }) => resize(fd, cols, rows),
 		terminal() {
 			const { foreground, echo, canonical } = terminal(fd);
