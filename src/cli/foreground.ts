@@ -21,6 +21,13 @@ export async function serveUntilInterrupted(server: Pick<Server, "close">, farew
 	process.exit(0);
 }
 
+/** Aborted when somebody asks us to end. */
+export function interruption(): AbortSignal {
+	const interrupted = new AbortController();
+	for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => interrupted.abort());
+	return interrupted.signal;
+}
+
 /** A problem with everything that led to it, for whoever runs the server. */
 export function describe(problem: unknown): string {
 	if (!(problem instanceof Error)) return String(problem);

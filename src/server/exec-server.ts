@@ -1,27 +1,14 @@
 /** `hawser exec-server`: the Codex front alone, by the rules of the server it stands in for. Nothing is kept on disk. */
 
-import { randomBytes, randomUUID } from "node:crypto";
+import { randomUUID } from "node:crypto";
 import { anybody } from "../access/fixed.ts";
-import { systemClock } from "../backends/clock.ts";
-import { wholeEnvironment } from "../backends/environment.ts";
-import { readInherited } from "../backends/inherited.ts";
-import { spawn } from "../backends/spawn.ts";
-import { inProcess } from "../core/in-process.ts";
-import { LocalSessions } from "../core/sessions.ts";
 import { ExecServer } from "../fronts/codex-exec/exec-server.ts";
 import { answerUnknown, type CodexExecOptions, createCodexExecFront } from "../fronts/codex-exec/front.ts";
 import type { ExecLimits } from "../fronts/codex-exec/limits.ts";
 import type { Hosting } from "../fronts/front.ts";
 import type { Stdio } from "../fronts/json-rpc/stdio.ts";
-import { createId, createPrepare } from "../fronts/prepare.ts";
-import { confined } from "../sandbox/sandbox.ts";
 import { listen } from "./listen.ts";
-import { openSandbox } from "./open-sandbox.ts";
-
-/** The real server has no limit; this one is there so that a client gone wild does not take the machine with it. */
-const MAX_RUNNING = 4096;
-/** How many ended processes the core keeps besides what the front does, which is enough for every client. */
-const MAX_ENDED = 500;
+import { openTransient } from "./transient.ts";
 
 export type ExecServerOptions = {
 	/** How many requests of one connection may be under way at once. */
@@ -72,35 +59,6 @@ async function compose({ concurrency, limits = {}, report }: ExecServerOptions):
 	readonly parts: Omit<CodexExecOptions, "path">;
 	readonly end: () => Promise<void>;
 }> {
-	const sandbox = await openSandbox();
-	const local = inProcess({ spawn, clock: systemClock, onFailure: (error) => report(error, "session") });
-	const home = confined(local, sandbox);
-	const sessions = new LocalSessions({
-		homes: { durable: home, transient: home },
-		maxRunning: MAX_RUNNING,
-		maxEnded: MAX_ENDED,
-		onFailure: (error) => report(error, "sessions"),
-	});
-	const environment = () => wholeEnvironment(process.env);
-	const prepare = createPrepare({
-		defaults: {
-			cwd: process.cwd(),
-			workspace: "default",
-			durable: false,
-			retention: { memoryBytes: 0, journalBytes: 0 },
-			drainMs: 0,
-			inherited: readInherited(),
-		},
-		newId: () => createId(randomBytes),
-		now: () => systemClock.now(),
-		environment,
-	});
-	return {
-		parts: { sessions, prepare, environment, cwd: process.cwd(), newUuid: randomUUID, concurrency, limits },
-		// At once: whoever ends this server wants nothing of it to be left.
-		end: async () => {
-			const kill = { signal: "SIGKILL", graceMs: 0 } as const;
-			await Promise.all(sessions.list().map((session) => session.kill(kill)));
-		},
-	};
+	const { end, ...transient } = await openTransient(report);
+	return { parts: { ...transient, newUuid: randomUUID, concurrency, limits }, end };
 }

@@ -23,6 +23,8 @@ export type ListenOptions = {
 	readonly host: string;
 	/** Zero picks a free one. */
 	readonly port: number;
+	/** A Unix socket to listen on, instead of all that. */
+	readonly socketPath?: string;
 	readonly fronts: readonly Front[];
 	readonly authorize: Authorize;
 	/** Names under which we may be asked for, besides the loopback ones and `host`. */
@@ -113,11 +115,13 @@ export async function listen(options: ListenOptions): Promise<Listener> {
 		know(connection);
 		connections.add(connection);
 	});
-	await app.listen({ host: options.host, port: options.port });
-	const { port } = app.server.address() as AddressInfo;
+	const { host, socketPath } = options;
+	await app.listen(socketPath === undefined ? { host, port: options.port } : { path: socketPath });
+	const port = socketPath === undefined ? (app.server.address() as AddressInfo).port : 0;
 	let closed: Promise<void> | undefined;
 	return {
-		url: `${options.tls ? "https" : "http"}://${inUrl(options.host)}:${port}`,
+		url:
+			socketPath === undefined ? `${options.tls ? "https" : "http"}://${inUrl(host)}:${port}` : `unix://${socketPath}`,
 		port,
 		accept(connection) {
 			if (closing.signal.aborted) {

@@ -1,15 +1,13 @@
 /** `hawser exec-server`: stands in for the server of this name that Codex brings along. */
 
-import { isIP } from "node:net";
 import { Command, InvalidArgumentError } from "commander";
 import { isLoopback } from "../../server/config.ts";
 import { UsageError } from "../errors.ts";
-import { describe, serveUntilInterrupted } from "../foreground.ts";
+import { describe, interruption, serveUntilInterrupted } from "../foreground.ts";
+import { parseWebSocketUrl, type WebSocketAddress } from "../listen-url.ts";
 import { print, remark } from "../output.ts";
 
 const DEFAULT_LISTEN = "ws://127.0.0.1:0";
-
-type Address = { readonly host: string; readonly port: number };
 
 export const execServer: Command = new Command("exec-server")
 	.summary("stand in for Codex exec-server")
@@ -50,25 +48,15 @@ export const execServer: Command = new Command("exec-server")
 		await serveUntilInterrupted(server, "shutting down, and ending every process");
 	});
 
-export function parseListen(url: string): Address | "stdio" {
+export function parseListen(url: string): WebSocketAddress | "stdio" {
 	if (url === "stdio" || url === "stdio://") return "stdio";
 	if (!url.startsWith("ws://")) {
 		throw new UsageError(`unsupported --listen URL \`${url}\`; expected \`ws://IP:PORT\` or \`stdio\``);
 	}
-	const [, ip = "", port = ""] = /^ws:\/\/(\[[^\]]*\]|[^:/]*):(\d{1,5})$/.exec(url) ?? [];
-	const host = ip.replace(/^\[(.*)\]$/, "$1");
-	const isValid = isIP(host) === (ip.startsWith("[") ? 6 : 4) && port !== "" && Number(port) <= 65_535;
-	if (!isValid) throw new UsageError(`invalid websocket --listen URL \`${url}\`; expected \`ws://IP:PORT\``);
-	return { host, port: Number(port) };
+	return parseWebSocketUrl(url);
 }
 
 function positiveInteger(text: string): number {
 	if (/^[1-9]\d{0,8}$/.test(text)) return Number(text);
 	throw new InvalidArgumentError("expected a whole number from 1 on");
-}
-
-function interruption(): AbortSignal {
-	const interrupted = new AbortController();
-	for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => interrupted.abort());
-	return interrupted.signal;
 }
