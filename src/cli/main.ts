@@ -3,6 +3,7 @@
 
 import { Command } from "commander";
 import { version } from "../server/version.ts";
+import { appServer } from "./commands/app-server.ts";
 import { attach } from "./commands/attach.ts";
 import { completion } from "./commands/completion.ts";
 import { doctor } from "./commands/doctor.ts";
@@ -47,6 +48,7 @@ const commands = [
 	completion,
 	execd,
 	execServer,
+	appServer,
 ];
 for (const command of commands) program.addCommand(command);
 for (const command of [program, ...program.commands]) {

@@ -7,6 +7,8 @@ import { Failures } from "../access/rate.ts";
 import { systemClock } from "../backends/clock.ts";
 import { inheritedFrom } from "../backends/environment.ts";
 import { JsonFile } from "../disk/json-file.ts";
+import { createCodexAppFront } from "../fronts/codex-app/front.ts";
+import { noSandbox } from "../fronts/codex-app/sandbox.ts";
 import { createCodexExecFront } from "../fronts/codex-exec/front.ts";
 import type { Front } from "../fronts/front.ts";
 import { createAccessFront } from "../fronts/native/access/front.ts";
@@ -14,6 +16,7 @@ import { signInPath } from "../fronts/native/access/signin.ts";
 import { createNativeFront } from "../fronts/native/front.ts";
 import { createOpenSandboxFront } from "../fronts/opensandbox/front.ts";
 import type { OpenSandboxOptions } from "../fronts/opensandbox/options.ts";
+import { appHost } from "./app-server.ts";
 import { createBudgets } from "./budgets.ts";
 import { type Config, readTls } from "./config.ts";
 import { type Engine, type EngineOptions, openEngine } from "./engine.ts";
@@ -114,6 +117,17 @@ function createFronts(config: Config, engine: Engine, openSandbox: OpenSandboxOp
 			cwd: config.cwd,
 			newUuid: randomUUID,
 			path: "/codex/exec-server",
+		}),
+		createCodexAppFront({
+			sessions,
+			prepare,
+			sandbox: noSandbox,
+			// Whoever may manage here may run anything by every other front, too.
+			policy: { type: "dangerFullAccess" },
+			environment: () => inheritedFrom(process.env),
+			cwd: config.cwd,
+			host: appHost(),
+			path: "/codex/app-server",
 		}),
 	];
 }

@@ -45,7 +45,13 @@ describe("every route and every upgrade", () => {
 	it("has a policy, and those that are open to everybody are these", async () => {
 		const { routes } = await start();
 		expect(routes.length).toBeGreaterThan(10);
-		expect([...new Set(routes.map(({ front }) => front))]).toEqual(["native", "access", "opensandbox", "codex-exec"]);
+		expect([...new Set(routes.map(({ front }) => front))]).toEqual([
+			"native",
+			"access",
+			"opensandbox",
+			"codex-exec",
+			"codex-app",
+		]);
 		const open = routes.filter(({ policy }) => policy === "public");
 		for (const route of open) {
 			expect(["/healthz", "/readyz", "/openapi.json", "/signin", "/v1/signout", "/v1/proof", "/"]).toContain(route.url);

@@ -1,0 +1,117 @@
+/** `hawser app-server`: stands in for the server of this name that Codex brings along, as far as it runs commands. */
+
+import { readFile } from "node:fs/promises";
+import { BlockList, isIPv6 } from "node:net";
+import { join, resolve } from "node:path";
+import { Command, Option } from "commander";
+import type { AppAddress } from "../../server/app-server.ts";
+import { UsageError } from "../errors.ts";
+import { describe, interruption, serveUntilInterrupted } from "../foreground.ts";
+import { parseWebSocketUrl } from "../listen-url.ts";
+import { remark } from "../output.ts";
+
+const DEFAULT_LISTEN = "stdio://";
+
+/** As Codex calls them on its command line, and as its protocol does. */
+const policies = {
+	"read-only": { type: "readOnly", networkAccess: false },
+	"workspace-write": {
+		type: "workspaceWrite",
+		writableRoots: [],
+		networkAccess: false,
+		excludeTmpdirEnvVar: false,
+		excludeSlashTmp: false,
+	},
+	"danger-full-access": { type: "dangerFullAccess" },
+} as const;
+
+type Flags = {
+	readonly listen: string;
+	readonly stdio?: true;
+	readonly sandbox: keyof typeof policies;
+	readonly wsAuth?: "capability-token";
+	readonly wsTokenFile?: string;
+};
+
+export const appServer: Command = new Command("app-server")
+	.summary("stand in for Codex app-server, as far as it runs commands")
+	.description(
+		"Serves command/exec and process/* of Codex app-server: to one client on stdin and stdout, or at one address.\n" +
+			"An address is printed on stderr once it answers. Nothing is kept on disk, and a command ends with its connection.\n" +
+			"Whoever reaches the address can run programs: give it a token, or keep it on this machine.",
+	)
+	.option(
+		"--listen <url>",
+		"stdio://, ws://IP:PORT, where port 0 picks a free one, unix:// or unix://PATH",
+		DEFAULT_LISTEN,
+	)
+	.option("--stdio", "the same as --listen stdio://")
+	.addOption(
+		new Option("--sandbox <mode>", "what a command may do whose client says nothing about it")
+			.choices(Object.keys(policies))
+			.default("read-only"),
+	)
+	.addOption(new Option("--ws-auth <mode>", "how clients of ws:// show who they are").choices(["capability-token"]))
+	.option("--ws-token-file <path>", "the file with the token that they must send as `Authorization: Bearer`")
+	.addHelpText(
+		"after",
+		"\nExamples:\n  hawser app-server\n  hawser app-server --listen ws://127.0.0.1:4500 --sandbox danger-full-access\n" +
+			"  hawser app-server --listen ws://0.0.0.0:4500 --ws-auth capability-token --ws-token-file /run/token\n" +
+			"  hawser app-server --listen unix:///run/user/1000/app-server.sock",
+	)
+	.action(async (flags: Flags) => {
+		// Loaded only here: the other commands need none of it, and start faster without.
+		const { codexHome, serveAppOnStdio, startAppServer } = await import("../../server/app-server.ts");
+		const report = (problem: unknown, where: string) => remark(`${where}: ${describe(problem)}`);
+		const options = { policy: policies[flags.sandbox], report };
+		const address = await addressOf(flags, codexHome());
+		if (address === "stdio") {
+			// A client that is gone ends the connection, and with it everything that it started; not just us.
+			process.stdout.removeAllListeners("error");
+			await serveAppOnStdio({ input: process.stdin, output: process.stdout }, options, interruption());
+			process.exit(0);
+		}
+		const server = await startAppServer(address, options);
+		remark(`app-server listening on: ${server.url}`);
+		await serveUntilInterrupted(server, "shutting down, and ending every command");
+	});
+
+async function addressOf(
+	{ listen, stdio, wsAuth, wsTokenFile }: Flags,
+	codexHome: string,
+): Promise<AppAddress | "stdio"> {
+	if (stdio || listen === "stdio" || listen === "stdio://") return "stdio";
+	if (listen.startsWith("unix://")) return { kind: "unix", path: socketPath(listen, codexHome) };
+	if (!listen.startsWith("ws://"))
+		throw new UsageError(
+			`unsupported --listen URL \`${listen}\`; expected \`stdio://\`, \`ws://IP:PORT\`, \`unix://\` or \`unix://PATH\``,
+		);
+	const { host, port } = parseWebSocketUrl(listen);
+	if ((wsAuth === undefined) !== (wsTokenFile === undefined))
+		throw new UsageError("--ws-auth capability-token and --ws-token-file go together");
+	const token = wsTokenFile === undefined ? undefined : await tokenIn(wsTokenFile);
+	if (token === undefined && !isLoopback(host))
+		throw new UsageError(
+			`refusing to listen on ${host} without a token: anybody could run programs; see --ws-auth, or use 127.0.0.1`,
+		);
+	return { kind: "tcp", host, port, token };
+}
+
+function socketPath(listen: string, codexHome: string): string {
+	const path = listen.slice("unix://".length);
+	return path === "" ? join(codexHome, "app-server-control", "app-server-control.sock") : resolve(path);
+}
+
+async function tokenIn(file: string): Promise<string> {
+	const token = (await readFile(file, "utf8")).trim();
+	if (token === "") throw new UsageError(`${file} is empty; it must hold the token`);
+	return token;
+}
+
+const loopback = new BlockList();
+loopback.addSubnet("127.0.0.0", 8, "ipv4");
+loopback.addAddress("::1", "ipv6");
+
+function isLoopback(host: string): boolean {
+	return loopback.check(host, isIPv6(host) ? "ipv6" : "ipv4");
+}

@@ -1,0 +1,73 @@
+/** One app-server: what all its connections have in common, and how a wire becomes one of them. */
+
+import type { Principal } from "../../core/access.ts";
+import type { Sessions } from "../../core/sessions.ts";
+import { checkCreation, type Prepare } from "../front.ts";
+import { openStdio, type Stdio } from "../json-rpc/stdio.ts";
+import type { Wire } from "../json-rpc/wire.ts";
+import { Connection } from "./connection.ts";
+import type { Host } from "./handshake.ts";
+import { type AppLimits, defaultLimits } from "./limits.ts";
+import type { Launch } from "./processes/command-methods.ts";
+import { isRestricted, type Sandbox, type SandboxPolicy } from "./sandbox.ts";
+
+export type AppServerOptions = {
+	readonly sessions: Sessions;
+	readonly prepare: Prepare;
+	/** Enforces the policies that take something away from a command. */
+	readonly sandbox: Sandbox;
+	/** What holds for a command whose client names none. */
+	readonly policy: SandboxPolicy;
+	/** The server's own environment, as far as commands may have it. */
+	readonly environment: () => Readonly<Record<string, string>>;
+	readonly cwd: string;
+	/** Whether commands are run here at all; a Codex server can be told not to. */
+	readonly isExecutor?: boolean;
+	readonly host: Host;
+	readonly limits?: Partial<AppLimits>;
+	/** Hears of our own faults. */
+	readonly report: (problem: unknown) => void;
+};
+
+export class AppServer {
+	readonly limits: AppLimits;
+	readonly #options: AppServerOptions;
+	readonly #connections = new Set<Connection>();
+
+	constructor(options: AppServerOptions) {
+		this.#options = options;
+		this.limits = { ...defaultLimits, ...options.limits };
+	}
+
+	connect(wire: Wire, principal: Pick<Principal, "countCreation">): Connection {
+		const { isExecutor = true } = this.#options;
+		const launch = this.#launcher(principal);
+		const connection = new Connection({ ...this.#options, wire, limits: this.limits, isExecutor, launch });
+		this.#connections.add(connection);
+		void connection.ended.then(() => this.#connections.delete(connection));
+		return connection;
+	}
+
+	/** Serves one client until it ends its input or breaks off; resolves when everything it started is ended too. */
+	async serveStdio(stdio: Stdio): Promise<void> {
+		const principal = { countCreation: () => 0 };
+		openStdio(stdio, this.limits.messageBytes, (wire) => this.connect(wire, principal));
+		await this.ended();
+	}
+
+	/** Resolves when every connection is over, and nothing is left of any. */
+	async ended(): Promise<void> {
+		await Promise.all([...this.#connections].map((connection) => connection.ended));
+	}
+
+	#launcher(principal: Pick<Principal, "countCreation">): Launch {
+		const { sessions, prepare, sandbox } = this.#options;
+		return async (request, policy) => {
+			checkCreation(principal.countCreation());
+			const start = prepare(request);
+			if (!isRestricted(policy)) return sessions.create(start);
+			const command = await sandbox.apply(start.command, policy);
+			return sessions.create({ ...start, command });
+		};
+	}
+}

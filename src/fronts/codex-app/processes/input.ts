@@ -1,0 +1,123 @@
+/**
+ * What is done to one program, in the order in which its client asked for it, and never faster than it takes it.
+ *
+ * Acts are acknowledged when they are queued, up to a bound; then the next acknowledgement waits. Nothing that ends
+ * the program goes through here, so that one that does not read its input delays none of that.
+ */
+
+import { SessionError } from "../../../core/errors.ts";
+import { unitsOf } from "../../../core/input.ts";
+import { offer } from "../../../core/offer.ts";
+import type { Act, Session } from "../../../core/session.ts";
+import { overloaded } from "../errors.ts";
+import type { AppLimits } from "../limits.ts";
+
+/** The input stream of the core's ledger that is ours. */
+const STREAM = "codex";
+
+type Entry = {
+	readonly act: Act;
+	readonly units: number;
+	readonly acknowledge: () => void;
+	readonly refuse: (reason: unknown) => void;
+};
+
+export type InputOptions = {
+	readonly session: Session;
+	readonly limits: AppLimits;
+	/** Hears of our own faults. */
+	readonly report: (problem: unknown) => void;
+};
+
+export class Input {
+	readonly #options: InputOptions;
+	/** All that the session has not taken, the oldest first; as many of them as `#queued` are acknowledged. */
+	#entries: Entry[] = [];
+	#queued = 0;
+	#queuedUnits = 0;
+	/** Of all entries. */
+	#units = 0;
+	#position = 0;
+	#isFeeding = false;
+	/** The program has closed its input, which is its own business: what is sent is taken, and lost. */
+	#isDeaf = false;
+
+	constructor(options: InputOptions) {
+		this.#options = options;
+	}
+
+	/** Refuses more when too much waits to be acknowledged. */
+	checkRoom(): void {
+		const { waitingActs, waitingActBytes } = this.#options.limits;
+		const isFull =
+			this.#entries.length - this.#queued >= waitingActs || this.#units - this.#queuedUnits >= waitingActBytes;
+		if (isFull) throw overloaded();
+	}
+
+	/** Resolves when the act is queued; rejects when the program ended first, with what `close` was given. */
+	add(act: Act): Promise<void> {
+		if (this.#isDeaf) return Promise.resolve();
+		return new Promise((acknowledge, refuse) => {
+			const units = unitsOf(act);
+			this.#entries.push({ act, units, acknowledge, refuse });
+			this.#units += units;
+			this.#acknowledge();
+			if (!this.#isFeeding) this.#feed().catch(this.#options.report);
+		});
+	}
+
+	/** The program has ended: what it did not take is lost, and who still waits is refused. */
+	close(reason: unknown): void {
+		this.#drop((entry) => entry.refuse(reason));
+	}
+
+	#acknowledge(): void {
+		const { queuedActs, queuedBytes } = this.#options.limits;
+		while (this.#queued < queuedActs && this.#queuedUnits < queuedBytes) {
+			const next = this.#entries[this.#queued];
+			if (!next) return;
+			this.#queued++;
+			this.#queuedUnits += next.units;
+			next.acknowledge();
+		}
+	}
+
+	async #feed(): Promise<void> {
+		const { session } = this.#options;
+		this.#isFeeding = true;
+		try {
+			for (let entry = this.#entries[0]; entry; entry = this.#entries[0]) {
+				const origin = { stream: STREAM, position: this.#position };
+				const { next } = await offer(session, entry.act, { origin, until: "accepted" });
+				this.#position = next;
+				this.#taken(entry);
+			}
+		} catch (error) {
+			if (!(error instanceof SessionError)) throw error;
+			// The end of the program is said by `close`; until then it is only its input that is over.
+			this.#isDeaf = true;
+			if (session.state.status === "running") this.#drop((entry) => entry.acknowledge());
+		} finally {
+			this.#isFeeding = false;
+		}
+	}
+
+	#taken(entry: Entry): void {
+		if (this.#entries[0] !== entry) return;
+		this.#entries.shift();
+		this.#queued--;
+		this.#queuedUnits -= entry.units;
+		this.#units -= entry.units;
+		this.#acknowledge();
+	}
+
+	#drop(settle: (entry: Entry) => void): void {
+		const entries = this.#entries;
+		this.#entries = [];
+		this.#queued = 0;
+		this.#queuedUnits = 0;
+		this.#units = 0;
+		// Of no effect on those that were acknowledged.
+		for (const entry of entries) settle(entry);
+	}
+}

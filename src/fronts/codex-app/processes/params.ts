@@ -1,0 +1,68 @@
+/** The parameters that the methods of both families have in common, and what is wrong with some of them. */
+
+import type { Size } from "../../../core/event.ts";
+import { boolean, type Decode, integer, map, object, optional, string, unlessAbsent } from "../../json-rpc/params.ts";
+import { conflicting } from "../errors.ts";
+import type { AppProcess } from "./process.ts";
+import type { Wording } from "./wording.ts";
+
+export const DEFAULT_CAP_BYTES: number = 1024 * 1024;
+export const DEFAULT_TIMEOUT_MS = 10_000;
+
+export const flag: Decode<boolean> = unlessAbsent(boolean, false);
+export const milliseconds: Decode<number> = integer("i64", -(2 ** 63), 2 ** 63);
+export const byteCount: Decode<number> = integer("usize", 0, 2 ** 64);
+export const changedEnvironment: Decode<Readonly<Record<string, string | null>>> = optional(
+	map(optional(string, null)),
+	{},
+);
+
+const u16 = integer("u16", 0, 65_535);
+export const terminalSize: Decode<Size> = object({ rows: u16, cols: u16 });
+
+/** A size of nothing can be written down, but no terminal can have it. */
+export function checkSize({ cols, rows }: Size, { emptySize }: Wording): void {
+	if (cols === 0 || rows === 0) throw conflicting(emptySize);
+}
+
+export type Write = { readonly deltaBase64: string | null; readonly closeStdin: boolean };
+
+export const write: { readonly [Name in keyof Write]: Decode<Write[Name]> } = {
+	deltaBase64: optional(string, null),
+	closeStdin: flag,
+};
+
+/** Finds the process only when the rest is in order. */
+export async function writeTo(
+	find: () => AppProcess,
+	{ deltaBase64, closeStdin }: Write,
+	{ emptyWrite }: Wording,
+	pass: () => void,
+): Promise<object> {
+	if (deltaBase64 === null && !closeStdin) throw conflicting(emptyWrite);
+	const bytes = deltaBase64 === null ? null : fromBase64(deltaBase64);
+	const queued = find().write(bytes, closeStdin);
+	// It is in its place; what is asked next need not wait until there is room for it.
+	pass();
+	await queued;
+	return {};
+}
+
+/** The standard alphabet with padding; Node would make something of everything else, too. */
+function fromBase64(text: string): Buffer {
+	const decoded = Buffer.from(text, "base64");
+	if (decoded.toString("base64") === text) return decoded;
+	throw conflicting(`invalid deltaBase64: ${fault(text)}`);
+}
+
+/** In the words of the real server. */
+function fault(text: string): string {
+	const body = text.replace(/={0,2}$/, "");
+	const foreign = text.search(/[^+/0-9A-Za-z=]/);
+	const offset = foreign >= 0 ? foreign : body.indexOf("=");
+	if (offset >= 0) return `Invalid symbol ${text.charCodeAt(offset)}, offset ${offset}.`;
+	if (body.length % 4 === 1) return `Invalid input length: ${body.length}`;
+	if (text.length % 4 !== 0) return "Invalid padding";
+	const last = body.length - 1;
+	return `Invalid last symbol ${body.charCodeAt(last)}, offset ${last}.`;
+}

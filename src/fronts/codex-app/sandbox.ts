@@ -1,0 +1,124 @@
+/** What a client asks of the sandbox of a command, and what this front asks of whoever enforces it (contract §3.1). */
+
+import { isAbsolute } from "node:path";
+import type { Command } from "../../core/process.ts";
+import { RpcError, rpcCodes } from "../json-rpc/error.ts";
+import { boolean, type Decode, list, object, oneOf, refusal, string, unlessAbsent } from "../json-rpc/params.ts";
+
+export type SandboxPolicy =
+	| { readonly type: "dangerFullAccess" }
+	/** Somebody else has put the server into a sandbox. */
+	| { readonly type: "externalSandbox"; readonly networkAccess: "restricted" | "enabled" }
+	| RestrictedPolicy;
+
+/** The policies that take something to enforce. */
+export type RestrictedPolicy =
+	| { readonly type: "readOnly"; readonly networkAccess: boolean }
+	| {
+			readonly type: "workspaceWrite";
+			readonly writableRoots: readonly string[];
+			readonly networkAccess: boolean;
+			readonly excludeTmpdirEnvVar: boolean;
+			readonly excludeSlashTmp: boolean;
+	  };
+
+export interface Sandbox {
+	/** Why this policy can't be enforced on this host; undefined when it can. */
+	refusal(policy: RestrictedPolicy): string | undefined;
+	/** The same command, confined. Of the directories that it may write to, the workspace is the first of the roots. */
+	apply(command: Command, policy: RestrictedPolicy): Promise<Command>;
+}
+
+/** For a server that can't confine anything. */
+export const noSandbox: Sandbox = {
+	refusal: ({ type }) => `${type} can't be enforced by this server`,
+	apply: async ({ argv }) => {
+		throw new Error(`invariant: ${argv[0]} was to be confined, and nothing can`);
+	},
+};
+
+const types = ["dangerFullAccess", "readOnly", "externalSandbox", "workspaceWrite"] as const;
+const tagged = object({ type: oneOf(...types) });
+
+/** Older clients say here how much may be read; all of it, as ever since, or something that is no longer there. */
+function access(member: string): Decode<void> {
+	const decode = object({ type: oneOf("fullAccess", "restricted") });
+	return (value) => {
+		if (value === undefined || value === null || decode(value).type === "fullAccess") return;
+		throw refusal(`${member} is no longer supported; use permissionProfile for restricted reads`);
+	};
+}
+
+/** An absolute path, in the words of the real server for any other. */
+export const absolutePath: Decode<string> = (value, field) => {
+	const path = string(value, field);
+	if (!isAbsolute(path)) throw refusal("AbsolutePathBuf deserialized without a base path");
+	return path;
+};
+
+const isAllowed = unlessAbsent(boolean, false);
+const readOnly = object({ networkAccess: isAllowed, access: access("readOnly.access") });
+const workspaceWrite = object({
+	writableRoots: unlessAbsent(list(absolutePath), []),
+	networkAccess: isAllowed,
+	excludeTmpdirEnvVar: isAllowed,
+	excludeSlashTmp: isAllowed,
+	readOnlyAccess: access("workspaceWrite.readOnlyAccess"),
+});
+const externalSandbox = object({ networkAccess: unlessAbsent(oneOf("restricted", "enabled"), "restricted" as const) });
+
+export const sandboxPolicy: Decode<SandboxPolicy> = (value, field) => {
+	const { type } = tagged(value, field);
+	switch (type) {
+		case "dangerFullAccess":
+			return { type };
+		case "externalSandbox":
+			return { type, ...externalSandbox(value) };
+		case "readOnly": {
+			const { networkAccess } = readOnly(value);
+			return { type, networkAccess };
+		}
+		case "workspaceWrite": {
+			const { readOnlyAccess: _, ...policy } = workspaceWrite(value);
+			return { type, ...policy };
+		}
+	}
+};
+
+const profiles: Readonly<Record<string, SandboxPolicy>> = {
+	":danger-full-access": { type: "dangerFullAccess" },
+	":read-only": { type: "readOnly", networkAccess: false },
+	":workspace": {
+		type: "workspaceWrite",
+		writableRoots: [],
+		networkAccess: false,
+		excludeTmpdirEnvVar: false,
+		excludeSlashTmp: false,
+	},
+};
+
+/** One of the profiles that every server has; there are no others here. */
+export function profilePolicy(id: string): SandboxPolicy {
+	const policy = Object.hasOwn(profiles, id) ? profiles[id] : undefined;
+	if (policy) return policy;
+	const known = Object.keys(profiles).join(", ");
+	throw new RpcError(
+		rpcCodes.invalidRequest,
+		`invalid permission profile: there is no ${JSON.stringify(id)}, only ${known}`,
+	);
+}
+
+/** The policy with the directory that it calls the workspace among those that may be written to. */
+export function inWorkspace(policy: SandboxPolicy, workspace: string): SandboxPolicy {
+	if (policy.type !== "workspaceWrite") return policy;
+	return { ...policy, writableRoots: [workspace, ...policy.writableRoots] };
+}
+
+export function isRestricted(policy: SandboxPolicy): policy is RestrictedPolicy {
+	return policy.type === "readOnly" || policy.type === "workspaceWrite";
+}
+
+export function isNetworkRestricted(policy: SandboxPolicy): boolean {
+	if (policy.type === "dangerFullAccess") return false;
+	return policy.networkAccess === false || policy.networkAccess === "restricted";
+}

@@ -1,0 +1,105 @@
+/** `hawser app-server`: the Codex front for commands alone, by the rules of the server it stands in for. Nothing is kept on disk. */
+
+import { once } from "node:events";
+import { chmod, mkdir, unlink } from "node:fs/promises";
+import { connect } from "node:net";
+import { homedir } from "node:os";
+import { dirname, join } from "node:path";
+import { adminOnly, anybody } from "../access/fixed.ts";
+import { SessionError } from "../core/errors.ts";
+import { AppServer } from "../fronts/codex-app/app-server.ts";
+import { answerUnknown, type CodexAppOptions, createCodexAppFront } from "../fronts/codex-app/front.ts";
+import type { Host } from "../fronts/codex-app/handshake.ts";
+import type { AppLimits } from "../fronts/codex-app/limits.ts";
+import { noSandbox, type SandboxPolicy } from "../fronts/codex-app/sandbox.ts";
+import type { Hosting } from "../fronts/front.ts";
+import type { Stdio } from "../fronts/json-rpc/stdio.ts";
+import { listen } from "./listen.ts";
+import { openTransient } from "./transient.ts";
+import { version } from "./version.ts";
+
+export type AppServerOptions = {
+	/** What holds for a command whose client names no policy. */
+	readonly policy: SandboxPolicy;
+	readonly limits?: Partial<AppLimits>;
+	readonly report: Hosting["report"];
+};
+
+export type AppAddress =
+	| { readonly kind: "tcp"; readonly host: string; readonly port: number; readonly token?: string | undefined }
+	| { readonly kind: "unix"; readonly path: string };
+
+export type RunningAppServer = {
+	/** `ws://` or `unix://`, and where to reach us. */
+	readonly url: string;
+	/** Closes every connection and ends every command. */
+	close(): Promise<void>;
+};
+
+export async function startAppServer(address: AppAddress, options: AppServerOptions): Promise<RunningAppServer> {
+	const { parts, end } = compose(options);
+	const token = address.kind === "tcp" ? address.token : undefined;
+	if (address.kind === "unix") await freeSocket(address.path);
+	const listener = await listen({
+		...(address.kind === "tcp" ? address : { host: "localhost", port: 0, socketPath: address.path }),
+		isOpen: true,
+		authorize: token === undefined ? anybody : adminOnly(token),
+		fronts: [createCodexAppFront({ ...parts, path: "*" })],
+		answerUnknown,
+		report: options.report,
+	});
+	// There is no token on a socket: who may open it may run programs.
+	if (address.kind === "unix") await chmod(address.path, 0o600);
+	return {
+		url: listener.url.replace(/^http/, "ws"),
+		close: async () => {
+			await listener.close();
+			await end();
+		},
+	};
+}
+
+/** Serves the one client of a pipe until it is gone, or the signal says that it is over. */
+export async function serveAppOnStdio(stdio: Stdio, options: AppServerOptions, signal: AbortSignal): Promise<void> {
+	const { parts, end } = compose(options);
+	const server = new AppServer({ ...parts, report: (problem) => options.report(problem, "codex-app") });
+	signal.addEventListener("abort", () => stdio.input.destroy(), { once: true });
+	await server.serveStdio(stdio);
+	await end();
+}
+
+/** What clients are told of this server. */
+export function appHost(): Host {
+	return { version, codexHome: codexHome(), term: process.env.TERM ?? "unknown" };
+}
+
+/** Where Codex keeps its files; nothing is kept there by us. */
+export function codexHome(): string {
+	return process.env.CODEX_HOME ?? join(homedir(), ".codex");
+}
+
+function compose({ policy, limits = {}, report }: AppServerOptions): {
+	readonly parts: Omit<CodexAppOptions, "path">;
+	readonly end: () => Promise<void>;
+} {
+	const { end, ...transient } = openTransient(report);
+	// As the real server is told to leave commands to another.
+	const isExecutor = process.env.CODEX_EXEC_SERVER_URL !== "none";
+	return { parts: { ...transient, sandbox: noSandbox, policy, isExecutor, host: appHost(), limits }, end };
+}
+
+/** Makes way for a socket: its directory is there, and no other that nobody listens to any more. */
+async function freeSocket(path: string): Promise<void> {
+	await mkdir(dirname(path), { recursive: true, mode: 0o700 });
+	const socket = connect(path);
+	try {
+		await once(socket, "connect");
+	} catch (error) {
+		const { code } = error as NodeJS.ErrnoException;
+		if (code === "ECONNREFUSED") await unlink(path);
+		return;
+	} finally {
+		socket.destroy();
+	}
+	throw new SessionError("session_exists", `somebody else listens on ${path}`);
+}

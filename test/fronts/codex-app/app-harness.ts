@@ -1,0 +1,100 @@
+/** The drop-in as it runs in production, but in this process, on all that may carry it, with times that a test can wait for. */
+
+import { existsSync } from "node:fs";
+import { PassThrough } from "node:stream";
+import { expect, onTestFinished } from "vitest";
+import type { AppLimits } from "../../../src/fronts/codex-app/limits.ts";
+import type { SandboxPolicy } from "../../../src/fronts/codex-app/sandbox.ts";
+import { serveAppOnStdio, startAppServer } from "../../../src/server/app-server.ts";
+import { type Link, openLink } from "../codex-exec/exec-link.ts";
+import { AppClient } from "./app-client.ts";
+
+export type App = {
+	readonly url: string;
+	readonly httpUrl: string;
+	/** A client that has done its handshake; the test fails if the server breaks a rule towards it. */
+	client(capabilities?: object | null): Promise<AppClient>;
+	/** One that has not. */
+	stranger(): Promise<AppClient>;
+	close(): Promise<void>;
+};
+
+export type AppOptions = { readonly policy?: SandboxPolicy; readonly limits?: Partial<AppLimits> };
+
+const unconfined: SandboxPolicy = { type: "dangerFullAccess" };
+
+export async function startApp({ policy = unconfined, limits = {} }: AppOptions = {}): Promise<App> {
+	const problems: unknown[] = [];
+	const clients: AppClient[] = [];
+	const report = (problem: unknown) => problems.push(problem);
+	const server = await startAppServer({ kind: "tcp", host: "127.0.0.1", port: 0 }, { policy, limits, report });
+	onTestFinished(async () => {
+		for (const client of clients) client.cut();
+		await server.close();
+		expect(problems).toEqual([]);
+		expect(clients.flatMap(({ violations }) => violations)).toEqual([]);
+	});
+	const stranger = async () => {
+		const client = new AppClient(await openLink(server.url));
+		clients.push(client);
+		return client;
+	};
+	return {
+		url: server.url,
+		httpUrl: server.url.replace("ws:", "http:"),
+		stranger,
+		client: async (capabilities) => (await stranger()).initialize(capabilities),
+		close: () => server.close(),
+	};
+}
+
+export type StdioApp = {
+	readonly client: AppClient;
+	readonly input: PassThrough;
+	readonly output: PassThrough;
+	/** Resolves when the server has ended, and with it everything it started. */
+	readonly ended: Promise<void>;
+	stop(): void;
+};
+
+export function startStdioApp({ policy = unconfined, limits = {} }: AppOptions = {}): StdioApp {
+	const input = new PassThrough();
+	const output = new PassThrough();
+	const problems: unknown[] = [];
+	const over = new AbortController();
+	const report = (problem: unknown) => problems.push(problem);
+	const ended = serveAppOnStdio({ input, output }, { policy, limits, report }, over.signal);
+	const link: Link = {
+		send: (text) => input.write(`${text}\n`),
+		cut: () => input.end(),
+		onText: () => {},
+		onClosed: () => {},
+	};
+	carryLines(output, link);
+	void ended.then(() => link.onClosed());
+	const client = new AppClient(link);
+	onTestFinished(async () => {
+		input.end();
+		await ended;
+		expect([...problems, ...client.violations]).toEqual([]);
+	});
+	return { client, input, output, ended, stop: () => over.abort() };
+}
+
+/** One message in each line. */
+export function carryLines(output: NodeJS.ReadableStream, link: Link): void {
+	let rest = Buffer.alloc(0);
+	output.on("data", (bytes: Buffer) => {
+		rest = Buffer.concat([rest, bytes]);
+		for (let end = rest.indexOf(0x0a); end >= 0; end = rest.indexOf(0x0a)) {
+			const line = rest.subarray(0, end).toString();
+			rest = rest.subarray(end + 1);
+			link.onText(line);
+		}
+	});
+}
+
+/** Whether there is a process of this number, dead ones that nobody has reaped among them. */
+export function isThere(pid: number): boolean {
+	return existsSync(`/proc/${pid}`);
+}

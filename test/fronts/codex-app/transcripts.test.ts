@@ -1,0 +1,142 @@
+/** Conversations with the real server, recorded and held with ours: what a client can tell apart must be the same. */
+
+import { readFile } from "node:fs/promises";
+import { homedir } from "node:os";
+import { beforeAll, expect, it } from "vitest";
+import type { AppClient } from "./app-client.ts";
+import { startApp, startStdioApp } from "./app-harness.ts";
+
+type Message = {
+	readonly id?: number | string;
+	readonly method?: string;
+	readonly params?: Record<string, unknown>;
+	readonly result?: unknown;
+	readonly error?: { readonly code: number; readonly message: string };
+};
+
+type Line =
+	| { readonly note: string; readonly from?: never }
+	| { readonly from: "client"; readonly text: string }
+	| { readonly from: "server"; readonly message: Message };
+
+/** Whoever holds the pipes is waited for 2 s, which need not be so long here. */
+const limits = { drainMs: 300 };
+
+async function recording(name: string): Promise<Line[]> {
+	const file = new URL(`../../fixtures/codex/app-server-${name}.jsonl`, import.meta.url);
+	const text = (await readFile(file, "utf8")).replaceAll("<cwd>", process.cwd()).replaceAll("<home>", homedir());
+	return text
+		.trim()
+		.split("\n")
+		.map((line) => JSON.parse(line) as Line);
+}
+
+/** Says what the client said, each thing after everything that the server had said before it. */
+class Replay {
+	readonly #client: AppClient;
+	readonly #answers = new Map<number | string, Promise<unknown>[]>();
+	/** Output of each program that came in the recording since it was started. */
+	readonly #told = new Map<string, { stdout: string; stderr: string }>();
+	#note = "";
+
+	constructor(client: AppClient) {
+		this.#client = client;
+	}
+
+	async run(lines: readonly Line[]): Promise<void> {
+		for (const line of lines) {
+			if (line.from === undefined) this.#note = line.note;
+			else if (line.from === "client") this.#say(line.text);
+			else await this.#hear(line.message);
+		}
+	}
+
+	#say(text: string): void {
+		const message = parsed(text);
+		const id = message?.id;
+		const isRequest = message?.method !== undefined && (typeof id === "string" || Number.isInteger(id));
+		if (!isRequest || id === undefined) {
+			this.#client.send(text);
+			return;
+		}
+		const { processId, processHandle } = message.params ?? {};
+		if (message.method === "command/exec") this.#told.delete(String(processId));
+		if (message.method === "process/spawn") this.#told.delete(`handle ${processHandle}`);
+		const answer = this.#client.post(text).then(
+			(result) => ({ result }),
+			({ code, message: reason }: { code: number; message: string }) => ({ error: { code, message: reason } }),
+		);
+		this.#answers.set(id, [...(this.#answers.get(id) ?? []), answer]);
+	}
+
+	async #hear({ id, method, params = {}, result, error }: Message): Promise<void> {
+		if (method === "process/exited") {
+			const { processHandle, ...exited } = params;
+			expect([this.#note, await this.#client.exited(String(processHandle))]).toEqual([this.#note, exited]);
+		} else if (method !== undefined) await this.#hearOutput(params);
+		else await this.#hearAnswer(id ?? "", error ? { error } : { result });
+	}
+
+	/** Chunks may be cut elsewhere, and two streams may come in another order. */
+	async #hearOutput(params: Record<string, unknown>): Promise<void> {
+		const { processId, processHandle, stream, deltaBase64, capReached } = params;
+		const key = processId === undefined ? `handle ${processHandle}` : String(processId);
+		const told = this.#told.get(key) ?? { stdout: "", stderr: "" };
+		const name = stream === "stderr" ? "stderr" : "stdout";
+		told[name] += Buffer.from(String(deltaBase64), "base64").toString();
+		this.#told.set(key, told);
+		await this.#client.until(() => {
+			const deltas = this.#client.deltas(key);
+			const isSame = deltas.text(name).startsWith(told[name]) && deltas.capped[name] === capReached;
+			return isSame || undefined;
+		});
+	}
+
+	async #hearAnswer(id: number | string, expected: object): Promise<void> {
+		const answers = this.#answers.get(id) ?? [];
+		// With one id in use twice, the one that is answered first counts.
+		const answer = (await Promise.race(answers)) as { error?: { message: string } };
+		this.#answers.set(id, await without(answers, answer));
+		expect([this.#note, answer]).toEqual([this.#note, matching(expected as Message)]);
+	}
+}
+
+function matching({ result, error }: Message): unknown {
+	if (result === "<greeting>") return { result: expect.objectContaining({ platformFamily: "unix" }) };
+	if (!error?.message.endsWith("…")) return error ? { error } : { result };
+	return { error: { code: error.code, message: expect.stringContaining(error.message.slice(0, -1)) } };
+}
+
+async function without(answers: readonly Promise<unknown>[], answer: unknown): Promise<Promise<unknown>[]> {
+	const nothing = {};
+	const now = await Promise.all(answers.map((each) => Promise.race([each, Promise.resolve(nothing)])));
+	return answers.filter((_, i) => now[i] !== answer);
+}
+
+function parsed(text: string): Message | undefined {
+	try {
+		return JSON.parse(text) as Message;
+	} catch {
+		return undefined;
+	}
+}
+
+const recordings = ["handshake", "buffered", "streaming", "stdin", "tty", "endings", "process"];
+
+beforeAll(() => {
+	process.env.LAB_BASE = "server";
+	return () => {
+		delete process.env.LAB_BASE;
+	};
+});
+
+it.each(recordings)(
+	"the recorded conversation (%s) is the same with ours, on stdio and on a WebSocket",
+	async (name) => {
+		const lines = await recording(name);
+		expect(lines.length).toBeGreaterThan(30);
+		const app = await startApp({ limits });
+		const clients = [startStdioApp({ limits }).client, await app.stranger()];
+		await Promise.all(clients.map((client) => new Replay(client).run(lines)));
+	},
+);
