@@ -1,7 +1,7 @@
 /** `hawser app-server`: the Codex front for commands alone, by the rules of the server it stands in for. Nothing is kept on disk. */
 
 import { once } from "node:events";
-import { chmod, mkdir, unlink } from "node:fs/promises";
+import { chmod, lstat, mkdir, unlink } from "node:fs/promises";
 import { connect } from "node:net";
 import { homedir } from "node:os";
 import { dirname, join } from "node:path";
@@ -11,7 +11,7 @@ import { AppServer } from "../fronts/codex-app/app-server.ts";
 import { answerUnknown, type CodexAppOptions, createCodexAppFront } from "../fronts/codex-app/front.ts";
 import type { Host } from "../fronts/codex-app/handshake.ts";
 import type { AppLimits } from "../fronts/codex-app/limits.ts";
-import { noSandbox, type SandboxPolicy } from "../fronts/codex-app/sandbox.ts";
+import { noSandbox, type Sandbox, type SandboxPolicy } from "../fronts/codex-app/sandbox.ts";
 import type { Hosting } from "../fronts/front.ts";
 import type { Stdio } from "../fronts/json-rpc/stdio.ts";
 import { listen } from "./listen.ts";
@@ -21,6 +21,8 @@ import { version } from "./version.ts";
 export type AppServerOptions = {
 	/** What holds for a command whose client names no policy. */
 	readonly policy: SandboxPolicy;
+	/** Enforces policies; without it those that take something to enforce are refused. */
+	readonly sandbox?: Sandbox;
 	readonly limits?: Partial<AppLimits>;
 	readonly report: Hosting["report"];
 };
@@ -78,14 +80,14 @@ export function codexHome(): string {
 	return process.env.CODEX_HOME ?? join(homedir(), ".codex");
 }
 
-function compose({ policy, limits = {}, report }: AppServerOptions): {
+function compose({ policy, sandbox = noSandbox, limits = {}, report }: AppServerOptions): {
 	readonly parts: Omit<CodexAppOptions, "path">;
 	readonly end: () => Promise<void>;
 } {
 	const { end, ...transient } = openTransient(report);
 	// As the real server is told to leave commands to another.
 	const isExecutor = process.env.CODEX_EXEC_SERVER_URL !== "none";
-	return { parts: { ...transient, sandbox: noSandbox, policy, isExecutor, host: appHost(), limits }, end };
+	return { parts: { ...transient, sandbox, policy, isExecutor, host: appHost(), limits }, end };
 }
 
 /** Makes way for a socket: its directory is there, and no other that nobody listens to any more. */
@@ -96,7 +98,8 @@ async function freeSocket(path: string): Promise<void> {
 		await once(socket, "connect");
 	} catch (error) {
 		const { code } = error as NodeJS.ErrnoException;
-		if (code === "ECONNREFUSED") await unlink(path);
+		// The kernel says so of a file that is no socket as well, and that is not ours to take away.
+		if (code === "ECONNREFUSED" && (await lstat(path)).isSocket()) await unlink(path);
 		return;
 	} finally {
 		socket.destroy();

@@ -4,7 +4,7 @@ import { existsSync } from "node:fs";
 import { PassThrough } from "node:stream";
 import { expect, onTestFinished } from "vitest";
 import type { AppLimits } from "../../../src/fronts/codex-app/limits.ts";
-import type { SandboxPolicy } from "../../../src/fronts/codex-app/sandbox.ts";
+import type { Sandbox, SandboxPolicy } from "../../../src/fronts/codex-app/sandbox.ts";
 import { serveAppOnStdio, startAppServer } from "../../../src/server/app-server.ts";
 import { type Link, openLink } from "../codex-exec/exec-link.ts";
 import { AppClient } from "./app-client.ts";
@@ -19,15 +19,19 @@ export type App = {
 	close(): Promise<void>;
 };
 
-export type AppOptions = { readonly policy?: SandboxPolicy; readonly limits?: Partial<AppLimits> };
+export type AppOptions = {
+	readonly policy?: SandboxPolicy;
+	readonly sandbox?: Sandbox;
+	readonly limits?: Partial<AppLimits>;
+};
 
 const unconfined: SandboxPolicy = { type: "dangerFullAccess" };
 
-export async function startApp({ policy = unconfined, limits = {} }: AppOptions = {}): Promise<App> {
+export async function startApp({ policy = unconfined, ...options }: AppOptions = {}): Promise<App> {
 	const problems: unknown[] = [];
 	const clients: AppClient[] = [];
 	const report = (problem: unknown) => problems.push(problem);
-	const server = await startAppServer({ kind: "tcp", host: "127.0.0.1", port: 0 }, { policy, limits, report });
+	const server = await startAppServer({ kind: "tcp", host: "127.0.0.1", port: 0 }, { ...options, policy, report });
 	onTestFinished(async () => {
 		for (const client of clients) client.cut();
 		await server.close();
@@ -57,13 +61,13 @@ export type StdioApp = {
 	stop(): void;
 };
 
-export function startStdioApp({ policy = unconfined, limits = {} }: AppOptions = {}): StdioApp {
+export function startStdioApp({ policy = unconfined, ...options }: AppOptions = {}): StdioApp {
 	const input = new PassThrough();
 	const output = new PassThrough();
 	const problems: unknown[] = [];
 	const over = new AbortController();
 	const report = (problem: unknown) => problems.push(problem);
-	const ended = serveAppOnStdio({ input, output }, { policy, limits, report }, over.signal);
+	const ended = serveAppOnStdio({ input, output }, { ...options, policy, report }, over.signal);
 	const link: Link = {
 		send: (text) => input.write(`${text}\n`),
 		cut: () => input.end(),

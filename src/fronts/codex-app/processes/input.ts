@@ -15,6 +15,9 @@ import type { AppLimits } from "../limits.ts";
 /** The input stream of the core's ledger that is ours. */
 const STREAM = "codex";
 
+/** How long after a program took no more input it may turn out that it has ended. */
+const ENDING_MS = 500;
+
 type Entry = {
 	readonly act: Act;
 	readonly units: number;
@@ -94,9 +97,9 @@ export class Input {
 			}
 		} catch (error) {
 			if (!(error instanceof SessionError)) throw error;
-			// The end of the program is said by `close`; until then it is only its input that is over.
 			this.#isDeaf = true;
-			if (session.state.status === "running") this.#drop((entry) => entry.acknowledge());
+			// Its end closes its input, too, a moment before we hear of it: `close` is first then.
+			setTimeout(() => this.#drop((entry) => entry.acknowledge()), ENDING_MS).unref();
 		} finally {
 			this.#isFeeding = false;
 		}

@@ -1,0 +1,325 @@
+/** What must hold whatever happens (contract §5), each by its number; most of it does not hold for the real server. */
+
+import { readFileSync } from "node:fs";
+import { readdir, writeFile } from "node:fs/promises";
+import type { Socket } from "node:net";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { eventually } from "../../helpers/reading.ts";
+import { temporaryDirectory } from "../../helpers/temporary.ts";
+import { linkOf, openSocket } from "../codex-exec/exec-link.ts";
+import { AppClient, RpcFailure } from "./app-client.ts";
+import { isThere, startApp, startStdioApp } from "./app-harness.ts";
+
+const forever = { disableTimeout: true } as const;
+const streamed = { streamStdin: true, streamStdoutStderr: true } as const;
+
+const over = (id: string) => new RpcFailure(-32600, `command/exec "${id}" is no longer running`);
+const unknown = (id: string) => new RpcFailure(-32600, `no active command/exec for process id "${id}"`);
+
+/** Starts one that does not read, fills its input, and returns the writes that are not acknowledged. */
+async function wedge(client: AppClient, processId: string): Promise<{ pid: number; stuck: Promise<unknown>[] }> {
+	const script = "echo $$; exec sleep 1000";
+	client.sh(script, { processId, ...streamed, ...forever }).catch(() => {});
+	const pid = Number((await client.output(processId, "\n")).trim());
+	const writes = Array.from({ length: 40 }, () => client.write(processId, Buffer.alloc(64 * 1024)));
+	for (const write of writes) write.catch(() => {});
+	const acknowledged = new Set<Promise<unknown>>();
+	for (const write of writes) write.then(() => acknowledged.add(write)).catch(() => {});
+	// Acknowledged up to a bound: this one is, and what is sent after all of them is answered before the last.
+	await writes[0];
+	await client.write("nobody", "x").catch(() => {});
+	const stuck = writes.filter((write) => !acknowledged.has(write));
+	expect(stuck.length).toBeGreaterThan(10);
+	return { pid, stuck };
+}
+
+async function outcomes(promises: readonly Promise<unknown>[]): Promise<unknown[]> {
+	const settled = await Promise.allSettled(promises);
+	return settled.map((result) => (result.status === "fulfilled" ? result.value : result.reason));
+}
+
+describe("I-1: what is asked of one program is done in its order", () => {
+	it("forty writes behind the start, in one segment, arrive as one text", async () => {
+		const { client, input } = startStdioApp();
+		await client.initialize();
+		input.cork();
+		const answer = client.exec(["cat"], { processId: "c", streamStdin: true });
+		const lines = Array.from({ length: 40 }, (_, i) => `line ${i}\n`);
+		const order: number[] = [];
+		const writes = lines.map((line, i) => client.write("c", line, i === 39).then(() => order.push(i)));
+		input.uncork();
+		await Promise.all(writes);
+		expect((await answer).stdout).toBe(lines.join(""));
+		expect(order).toEqual(lines.map((_, i) => i));
+	});
+
+	it("sizes take effect between the lines they were sent between", async () => {
+		const client = await (await startApp()).client();
+		const answer = client.sh('stty -echo; echo ready; while read line; do echo "$line:$(stty size)"; done', {
+			processId: "r",
+			tty: true,
+		});
+		await client.output("r", "ready");
+		const sizes = Array.from({ length: 20 }, (_, i) => i + 10);
+		for (const size of sizes) {
+			const asked = [client.resize("r", size, 2 * size), client.write("r", `${size}\n`)];
+			await Promise.all(asked);
+			await client.output("r", `${size}:${size} ${2 * size}\r\n`);
+		}
+		await client.write("r", null, true);
+		expect((await answer).exitCode).toBe(0);
+	});
+
+	it("a write before the start of its name fails, and the start does not", async () => {
+		const client = await (await startApp()).client();
+		const write = client.write("late", "x");
+		const answer = client.exec(["echo", "hi"], { processId: "late" });
+		await expect(write).rejects.toEqual(unknown("late"));
+		expect((await answer).stdout).toBe("hi\n");
+	});
+
+	it("a start waits for the one before it, and follows when that fails", async () => {
+		const client = await (await startApp()).client();
+		const failing = client.exec(["/nope"], { processId: "p" });
+		const following = client.exec(["cat"], { processId: "p", streamStdin: true });
+		const write = client.write("p", "hi", true);
+		await expect(failing).rejects.toThrow("failed to spawn command: No such file or directory (os error 2)");
+		expect(await write).toEqual({});
+		expect((await following).stdout).toBe("hi");
+	});
+
+	it("other names do not wait", async () => {
+		const client = await (await startApp()).client();
+		const answer = client.exec(["cat"], { processId: "waits", ...streamed, ...forever });
+		expect((await client.exec(["echo", "hi"], { processId: "other" })).stdout).toBe("hi\n");
+		expect((await client.exec(["echo", "hi"])).stdout).toBe("hi\n");
+		await client.write("waits", null, true);
+		await answer;
+	});
+});
+
+describe("I-2: nothing of a connection outlives it", () => {
+	/** One of each kind, some of which hide; all that they start writes its number here. */
+	async function startEach(client: AppClient): Promise<number[]> {
+		const script = "echo $$; setsid sh -c 'echo $$; exec sleep 1000' & exec sleep 1000";
+		const kinds = [
+			{ processId: "streamed", streamStdoutStderr: true },
+			{ processId: "stdin", ...streamed },
+			{ processId: "tty", tty: true },
+		];
+		for (const kind of kinds) client.sh(script, { ...forever, ...kind }).catch(() => {});
+		client.spawn("handle", ["/bin/sh", "-c", script], { streamStdoutStderr: true, timeoutMs: null }).catch(() => {});
+		const texts = await Promise.all(
+			["streamed", "stdin", "tty"].map((id) =>
+				client.until(() => {
+					const numbers = client.deltas(id).text().match(/\d+/g);
+					return numbers?.length === 2 ? numbers : undefined;
+				}),
+			),
+		);
+		const handle = await client.until(() => {
+			const numbers = client.handleDeltas("handle").text().match(/\d+/g);
+			return numbers?.length === 2 ? numbers : undefined;
+		});
+		return [...texts, handle].flat().map(Number);
+	}
+
+	it.each(["closed", "cut", "reset", "ended by the server"])("when it is %s", async (how) => {
+		const app = await startApp();
+		const socket = await openSocket(app.url);
+		const client = await new AppClient(linkOf(socket)).initialize({ experimentalApi: true });
+		const pids = await startEach(client);
+		// Without a name, and buffered: only its marker tells that it runs.
+		const marker = `1000.${process.pid}`;
+		client.exec(["sleep", marker], forever).catch(() => {});
+		const buffered = await eventually("the buffered command", () => findByArgument(marker));
+		for (const pid of [...pids, buffered]) expect(isThere(pid)).toBe(true);
+		if (how === "ended by the server") await app.close();
+		else if (how === "closed") socket.close();
+		else if (how === "cut") socket.terminate();
+		else (socket as unknown as { _socket: Socket })._socket.resetAndDestroy();
+		await eventually("the end of all", () => [...pids, buffered].every((pid) => !isThere(pid)));
+	});
+
+	it("what a command leaves behind ends with the command", async () => {
+		const client = await (await startApp()).client();
+		const script = "setsid sleep 1000 >/dev/null 2>&1 & echo $!";
+		const pid = Number((await client.sh(script)).stdout);
+		await eventually("the end of what was left", () => !isThere(pid));
+	});
+});
+
+it("I-3: a command sees its own name as its first argument", async () => {
+	const client = await (await startApp()).client();
+	const { stdout } = await client.exec(["sh", "-c", "tr '\\0' ' ' < /proc/$$/cmdline; :"]);
+	expect(stdout).toMatch(/^sh -c /);
+});
+
+describe("I-6: input that nobody reads delays nothing that ends the program", () => {
+	it("neither terminate, nor the answers of the writes that wait", async () => {
+		const client = await (await startApp()).client();
+		const { pid, stuck } = await wedge(client, "full");
+		expect(await client.terminate("full")).toEqual({});
+		expect(new Set((await outcomes(stuck)).map(String))).toEqual(new Set([String(over("full"))]));
+		await eventually("its end", () => !isThere(pid));
+	});
+
+	it("nor its time limit", async () => {
+		const client = await (await startApp()).client();
+		const answer = client.exec(["sleep", "1000"], { processId: "t", ...streamed, timeoutMs: 200 });
+		const writes = Array.from({ length: 40 }, () => client.write("t", Buffer.alloc(64 * 1024)));
+		const ends = outcomes(writes);
+		expect(await answer).toEqual({ exitCode: 124, stdout: "", stderr: "" });
+		expect((await ends).at(-1)).toEqual(over("t"));
+	});
+
+	it("nor its own end", async () => {
+		const client = await (await startApp()).client();
+		const answer = client.sh("sleep 0.2; exit 7", { processId: "e", ...streamed });
+		const ends = outcomes(Array.from({ length: 40 }, () => client.write("e", Buffer.alloc(64 * 1024))));
+		expect((await answer).exitCode).toBe(7);
+		expect((await ends).at(-1)).toEqual(over("e"));
+	});
+
+	it("and a resize in a full terminal waits its turn without holding up terminate", async () => {
+		const client = await (await startApp()).client();
+		const answer = client.sh("stty raw -echo; echo ready; exec sleep 1000", { processId: "p", tty: true, ...forever });
+		await client.output("p", "ready");
+		const writes = Array.from({ length: 40 }, () => client.write("p", Buffer.alloc(64 * 1024, "x")));
+		const ends = outcomes([...writes, client.resize("p", 10, 10)]);
+		expect(await client.terminate("p")).toEqual({});
+		expect((await answer).exitCode).toBe(137);
+		expect((await ends).at(-1)).toEqual(over("p"));
+	});
+});
+
+describe("I-7: input that waits is bounded", () => {
+	it("is acknowledged up to a bound of bytes, and all of it arrives once it is read", async () => {
+		const client = await (await startApp({ limits: { queuedBytes: 100_000 } })).client();
+		const ready = join(await temporaryDirectory(), "ready");
+		const script = `until [ -e ${ready} ]; do sleep 0.02; done; wc -c`;
+		const answer = client.sh(script, { processId: "w", streamStdin: true, ...forever });
+		const size = 64 * 1024;
+		let acknowledged = 0;
+		const writes = Array.from({ length: 20 }, (_, i) =>
+			client.write("w", Buffer.alloc(size), i === 19).then(() => acknowledged++),
+		);
+		await writes[0];
+		await client.write("nobody", "x").catch(() => {});
+		// What the pipe and the core hold, what may be queued, and the one that went over.
+		expect(acknowledged * size).toBeLessThan(64 * 1024 + 128 * 1024 + 100_000 + 2 * size);
+		await writeFile(ready, "");
+		await Promise.all(writes);
+		expect((await answer).stdout.trim()).toBe(String(20 * size));
+	});
+
+	it("of writes that are not even acknowledged, more are refused as overload", async () => {
+		const client = await (await startApp({ limits: { queuedActs: 1, waitingActs: 3 } })).client();
+		client.exec(["sleep", "1000"], { processId: "w", streamStdin: true, ...forever }).catch(() => {});
+		const writes = Array.from({ length: 8 }, () => client.write("w", Buffer.alloc(256 * 1024)));
+		const ends = outcomes(writes);
+		const refusal = new RpcFailure(-32001, "Server overloaded; retry later.");
+		await expect(writes[7]).rejects.toEqual(refusal);
+		expect(await client.terminate("w")).toEqual({});
+		expect((await ends).filter((end) => end instanceof RpcFailure && end.code === -32001).length).toBeGreaterThan(1);
+	});
+});
+
+it("I-8: at a disconnect each is killed at once, whatever another's input does", async () => {
+	const app = await startApp();
+	const client = await app.client();
+	const wedged = await Promise.all([wedge(client, "one"), wedge(client, "two")]);
+	client.sh("echo $$; exec sleep 1000", { processId: "free", streamStdoutStderr: true, ...forever }).catch(() => {});
+	const free = Number((await client.output("free", "\n")).trim());
+	const begin = performance.now();
+	client.cut();
+	await eventually("the end of all", () => [free, ...wedged.map(({ pid }) => pid)].every((pid) => !isThere(pid)));
+	expect(performance.now() - begin).toBeLessThan(5_000);
+});
+
+it("I-9: a name is free when its answer is there, two hundred times", async () => {
+	const client = await (await startApp()).client();
+	for (let i = 0; i < 200; i++) expect((await client.exec(["true"], { processId: "again" })).exitCode).toBe(0);
+});
+
+describe("I-10: between a program's end and its answer", () => {
+	it("everything that is asked of it is answered at once, and its name is taken", async () => {
+		const client = await (await startApp()).client();
+		// Somebody holds the pipe for longer than the program lives, until we let go of it.
+		const script = "(sleep 1000) & echo $!; exit 3";
+		const answer = client.sh(script, { processId: "d", ...streamed });
+		const holder = Number((await client.output("d", "\n")).trim());
+		await eventually("the program's end", async () => {
+			const [reason] = await outcomes([client.write("d", "x")]);
+			return reason instanceof RpcFailure && reason.message === over("d").message;
+		});
+		await expect(client.terminate("d")).rejects.toEqual(over("d"));
+		await expect(client.resize("d", 1, 1)).rejects.toEqual(over("d"));
+		await expect(client.exec(["true"], { processId: "d" })).rejects.toEqual(
+			new RpcFailure(-32600, 'duplicate active command/exec process id: "d"'),
+		);
+		process.kill(holder, "SIGKILL");
+		expect((await answer).exitCode).toBe(3);
+		await expect(client.terminate("d")).rejects.toEqual(unknown("d"));
+	});
+
+	it("others are waited for as long as it says, and what they print meanwhile is told", async () => {
+		const client = await (await startApp({ limits: { drainMs: 600 } })).client();
+		const script = "(sleep 0.1; echo soon; sleep 1000) & echo early";
+		const begin = performance.now();
+		expect((await client.sh(script, { processId: "d", streamStdoutStderr: true })).exitCode).toBe(0);
+		expect(client.deltas("d").text()).toBe("early\nsoon\n");
+		expect(performance.now() - begin).toBeGreaterThan(590);
+	});
+});
+
+describe("I-11: one answer, after the last delta", () => {
+	it("whichever of exit, time limit and terminate comes first", async () => {
+		// The client itself notices a delta after the answer, and a second answer.
+		const client = await (await startApp()).client();
+		const races = Array.from({ length: 60 }, async (_, i) => {
+			const processId = `race-${i}`;
+			const script = "i=0; while [ $i -lt 200 ]; do echo $i; echo $i >&2; i=$((i+1)); done";
+			const answer = client.sh(script, { processId, ...streamed, timeoutMs: 5 + i });
+			const terminated = client.terminate(processId).catch((error: unknown) => error);
+			if (i % 3 === 0) await terminated;
+			const { exitCode } = await answer;
+			expect([0, 124, 137]).toContain(exitCode);
+			return exitCode;
+		});
+		await Promise.all(races);
+	});
+
+	it("a large output is told completely before it", async () => {
+		const client = await (await startApp()).client();
+		const bytes = 8 * 1024 * 1024;
+		const params = { processId: "big", streamStdoutStderr: true, disableOutputCap: true };
+		expect((await client.exec(["head", "-c", String(bytes), "/dev/zero"], params)).exitCode).toBe(0);
+		expect(Buffer.concat(client.deltas("big").chunks.stdout)).toHaveLength(bytes);
+		for (const chunk of client.deltas("big").chunks.stdout) expect(chunk.length).toBeLessThanOrEqual(65_536);
+	});
+});
+
+it("I-12: a start that fails leaves its name free, and no descriptor", async () => {
+	const client = await (await startApp()).client();
+	const fail = (tty: boolean) => client.exec(["/nope"], { processId: "f", tty, streamStdin: true }).catch(() => {});
+	for (const tty of [true, false]) await fail(tty);
+	const before = (await readdir("/proc/self/fd")).length;
+	for (let i = 0; i < 20; i++) await fail(i % 2 === 0);
+	await eventually("as many descriptors as before", async () => (await readdir("/proc/self/fd")).length <= before);
+	expect((await client.exec(["true"], { processId: "f" })).exitCode).toBe(0);
+});
+
+/** The process with this argument. */
+async function findByArgument(argument: string): Promise<number | undefined> {
+	for (const name of await readdir("/proc")) {
+		if (!/^\d+$/.test(name)) continue;
+		try {
+			if (readFileSync(`/proc/${name}/cmdline`, "utf8").split("\0")[1] === argument) return Number(name);
+		} catch {
+			// It has gone meanwhile.
+		}
+	}
+	return undefined;
+}

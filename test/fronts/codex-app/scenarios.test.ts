@@ -1,0 +1,302 @@
+/** What Codex's own suite asks of its server (contract §4), each by its number. */
+
+import { mkdir, readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, expect, it, onTestFinished } from "vitest";
+import type { Command } from "../../../src/core/process.ts";
+import type { RestrictedPolicy, Sandbox } from "../../../src/fronts/codex-app/sandbox.ts";
+import { eventually } from "../../helpers/reading.ts";
+import { temporaryDirectory } from "../../helpers/temporary.ts";
+import { RpcFailure } from "./app-client.ts";
+import { isThere, startApp } from "./app-harness.ts";
+
+function setEnv(name: string, value: string): void {
+	const before = process.env[name];
+	process.env[name] = value;
+	onTestFinished(() => {
+		if (before === undefined) delete process.env[name];
+		else process.env[name] = before;
+	});
+}
+
+const sh = (script: string) => ["sh", "-lc", script];
+const withoutReturns = (text: string) => text.replaceAll("\r", "");
+
+/** Runs what it is given as it is, and remembers what it was asked to enforce. */
+class WitnessSandbox implements Sandbox {
+	readonly applied: RestrictedPolicy[] = [];
+
+	refusal(): undefined {
+		return undefined;
+	}
+
+	async apply(command: Command, policy: RestrictedPolicy): Promise<Command> {
+		this.applied.push(policy);
+		return command;
+	}
+}
+
+describe("command/exec", () => {
+	it("1: a command that is not streamed can be terminated, also at once", async () => {
+		const client = await (await startApp()).client();
+		const answer = client.exec(sh("sleep 30"), { processId: "sleep-1" });
+		expect(await client.terminate("sleep-1")).toEqual({});
+		expect(await answer).toEqual({ exitCode: 137, stdout: "", stderr: "" });
+	});
+
+	it("2: without a name it is answered with all of its output", async () => {
+		const client = await (await startApp()).client();
+		const script = "printf 'legacy-out'; printf 'legacy-err' >&2";
+		expect(await client.exec(sh(script))).toEqual({ exitCode: 0, stdout: "legacy-out", stderr: "legacy-err" });
+	});
+
+	it("3: the request overrides, adds and unsets variables, but for those of the server's identity", async () => {
+		setEnv("COMMAND_EXEC_BASELINE", "server");
+		setEnv("RUST_LOG", "info");
+		setEnv("CODEX_HOME", "/tmp/codex-home");
+		const client = await (await startApp()).client();
+		const script =
+			'printf "%s|%s|%s|%s|%s|%s" "$COMMAND_EXEC_BASELINE" "$COMMAND_EXEC_EXTRA" "$(printenv RUST_LOG || echo unset)" ' +
+			'"$CODEX_HOME" "$OPENAI_FEDERATION_RULE_ID" "$openai_identity_token_file"';
+		const env = {
+			COMMAND_EXEC_BASELINE: "request",
+			COMMAND_EXEC_EXTRA: "added",
+			RUST_LOG: null,
+			NEVER_SET: null,
+			OPENAI_FEDERATION_RULE_ID: "x",
+			openai_identity_token_file: "y",
+		};
+		const { stdout } = await client.exec(["sh", "-c", script], { env });
+		expect(stdout).toBe("request|added|unset|/tmp/codex-home||");
+	});
+
+	it("4: a variable that is the server's own is neither inherited nor requested", async () => {
+		setEnv("CODEX_APPLY_PATCH_PRESERVE_LINE_ENDINGS", "inherited");
+		const client = await (await startApp()).client();
+		const env = { CODEX_APPLY_PATCH_PRESERVE_LINE_ENDINGS: "requested", HAWSER_SESSION: "requested" };
+		const script = "printenv CODEX_APPLY_PATCH_PRESERVE_LINE_ENDINGS || echo absent; printenv HAWSER_SESSION";
+		const { stdout } = await client.exec(["sh", "-c", script], { env });
+		expect(stdout).toMatch(/^absent\n(?!requested)[a-z0-9]+\n$/);
+	});
+
+	it("5: a permission profile is enforced, or refused where nothing can enforce it", async () => {
+		const experimental = { experimentalApi: true };
+		const sandbox = new WitnessSandbox();
+		const client = await (await startApp({ sandbox })).client(experimental);
+		const profile = { permissionProfile: ":read-only" };
+		expect(await client.exec(["printf", "profile"], profile)).toEqual({ exitCode: 0, stdout: "profile", stderr: "" });
+		expect(sandbox.applied).toEqual([{ type: "readOnly", networkAccess: false }]);
+		const bare = await (await startApp()).client(experimental);
+		await expect(bare.exec(["printf", "profile"], profile)).rejects.toMatchObject({
+			code: -32600,
+			message: expect.stringMatching(/^invalid permission profile: readOnly can't be enforced/),
+		});
+	});
+
+	it("6: a policy that can't be enforced is refused, whoever asked for it, and never ignored", async () => {
+		const file = join(await temporaryDirectory(), "written");
+		const refusal = { code: -32600, message: expect.stringMatching(/^invalid sandbox policy: /) };
+		const client = await (await startApp()).client();
+		for (const sandboxPolicy of [{ type: "readOnly" }, { type: "workspaceWrite", writableRoots: ["/tmp"] }])
+			await expect(client.exec(["touch", file], { sandboxPolicy })).rejects.toMatchObject(refusal);
+		const configured = await startApp({ policy: { type: "readOnly", networkAccess: true } });
+		await expect((await configured.client()).exec(["touch", file])).rejects.toMatchObject(refusal);
+		await expect(readFile(file)).rejects.toThrow("ENOENT");
+	});
+
+	it("7: what restricts the network says so to the command, and nothing else does", async () => {
+		const client = await (await startApp({ sandbox: new WitnessSandbox() })).client();
+		const asked = async (sandboxPolicy: object | null) => {
+			const script = "printenv CODEX_SANDBOX_NETWORK_DISABLED || echo unset";
+			return (await client.exec(["sh", "-c", script], { sandboxPolicy })).stdout;
+		};
+		expect(await asked({ type: "readOnly" })).toBe("1\n");
+		expect(await asked({ type: "readOnly", networkAccess: true })).toBe("unset\n");
+		expect(await asked({ type: "externalSandbox" })).toBe("1\n");
+		expect(await asked({ type: "externalSandbox", networkAccess: "enabled" })).toBe("unset\n");
+		expect(await asked({ type: "dangerFullAccess" })).toBe("unset\n");
+		expect(await asked(null)).toBe("unset\n");
+	});
+
+	it("8: with a profile the workspace is the command's directory, with a policy the server's", async () => {
+		const cwd = await temporaryDirectory();
+		const sandbox = new WitnessSandbox();
+		const client = await (await startApp({ sandbox })).client({ experimentalApi: true });
+		await mkdir(join(cwd, "sub"));
+		await client.exec(["pwd"], { cwd: join(cwd, "sub"), permissionProfile: ":workspace" });
+		await client.exec(["pwd"], { cwd, sandboxPolicy: { type: "workspaceWrite", writableRoots: ["/srv"] } });
+		expect(sandbox.applied).toMatchObject([
+			{ type: "workspaceWrite", writableRoots: [join(cwd, "sub")], networkAccess: false },
+			{ type: "workspaceWrite", writableRoots: [process.cwd(), "/srv"], excludeSlashTmp: false },
+		]);
+	});
+
+	it("9: a server that leaves commands to another runs none", async () => {
+		setEnv("CODEX_EXEC_SERVER_URL", "none");
+		const client = await (await startApp()).client();
+		const refusal = new RpcFailure(-32603, "local environment is not configured");
+		await expect(client.exec(["true"])).rejects.toEqual(refusal);
+		await expect(client.exec([])).rejects.toEqual(refusal);
+	});
+
+	const nonsense: [number, object, number, string][] = [
+		[
+			10,
+			{ sandboxPolicy: { type: "dangerFullAccess" }, permissionProfile: ":read-only" },
+			-32600,
+			"`permissionProfile` cannot be combined with `sandboxPolicy`",
+		],
+		[
+			11,
+			{ timeoutMs: 1000, disableTimeout: true },
+			-32602,
+			"command/exec cannot set both timeoutMs and disableTimeout",
+		],
+		[
+			12,
+			{ outputBytesCap: 1024, disableOutputCap: true },
+			-32602,
+			"command/exec cannot set both outputBytesCap and disableOutputCap",
+		],
+		[13, { timeoutMs: -1 }, -32602, "command/exec timeoutMs must be non-negative, got -1"],
+		[14, { streamStdoutStderr: true }, -32600, "command/exec tty or streaming requires a client-supplied processId"],
+	];
+	it.each(nonsense)("%i: %o is refused", async (_number, params, code, message) => {
+		const client = await (await startApp()).client({ experimentalApi: true });
+		await expect(client.exec(sh("true"), { ...params })).rejects.toEqual(new RpcFailure(code, message));
+	});
+
+	it("15: a cap cuts each stream of an answer by itself", async () => {
+		const client = await (await startApp()).client();
+		const answer = await client.exec(sh("printf 'abcdef'; printf 'uvwxyz' >&2"), { outputBytesCap: 5 });
+		expect(answer).toEqual({ exitCode: 0, stdout: "abcde", stderr: "uvwxy" });
+	});
+
+	it("16: a cap ends the stream that reached it, and the command goes on", async () => {
+		const client = await (await startApp()).client();
+		const script = "printf 'abcdefghij'; sleep 30";
+		const streaming = { processId: "cap-1", streamStdoutStderr: true, outputBytesCap: 5 };
+		const answer = client.exec(sh(script), streaming);
+		await client.until(() => client.deltas("cap-1").capped.stdout || undefined);
+		expect(client.deltas("cap-1").text()).toBe("abcde");
+		expect(await client.terminate("cap-1")).toEqual({});
+		expect(await answer).toEqual({ exitCode: 137, stdout: "", stderr: "" });
+	});
+
+	it("17: input and output of a command on pipes are streamed", async () => {
+		const client = await (await startApp()).client();
+		const script =
+			"printf 'out-start\\n'; printf 'err-start\\n' >&2; IFS= read line; printf 'out:%s\\n' \"$line\"; printf 'err:%s\\n' \"$line\" >&2";
+		const answer = client.exec(sh(script), { processId: "pipe-1", streamStdin: true, streamStdoutStderr: true });
+		await client.output("pipe-1", "out-start\n");
+		await client.output("pipe-1", "err-start\n", "stderr");
+		expect(await client.write("pipe-1", "hello\n", true)).toEqual({});
+		expect(await answer).toEqual({ exitCode: 0, stdout: "", stderr: "" });
+		expect(client.deltas("pipe-1").text()).toBe("out-start\nout:hello\n");
+		expect(client.deltas("pipe-1").text("stderr")).toBe("err-start\nerr:hello\n");
+	});
+
+	it("18: a terminal is streamed without being asked", async () => {
+		const client = await (await startApp()).client();
+		const script =
+			"stty -echo; if [ -t 0 ]; then printf 'tty\\n'; else printf 'notty\\n'; fi; IFS= read line; printf 'echo:%s\\n' \"$line\"";
+		const answer = client.exec(sh(script), { processId: "tty-1", tty: true });
+		await client.output("tty-1", "tty");
+		expect(await client.write("tty-1", "world\n", true)).toEqual({});
+		expect(await answer).toEqual({ exitCode: 0, stdout: "", stderr: "" });
+		expect(withoutReturns(client.deltas("tty-1").text())).toContain("echo:world\n");
+		expect(client.deltas("tty-1").chunks.stderr).toEqual([]);
+	});
+
+	it("19: a terminal has the size it is given, and then another", async () => {
+		const client = await (await startApp()).client();
+		const script =
+			"stty -echo; printf 'start:%s\\n' \"$(stty size)\"; IFS= read _line; printf 'after:%s\\n' \"$(stty size)\"";
+		const answer = client.exec(sh(script), { processId: "size-1", tty: true, size: { rows: 31, cols: 101 } });
+		expect(withoutReturns(await client.output("size-1", "\n"))).toContain("start:31 101\n");
+		expect(await client.resize("size-1", 45, 132)).toEqual({});
+		await client.write("size-1", "go\n");
+		expect((await answer).exitCode).toBe(0);
+		expect(withoutReturns(client.deltas("size-1").text())).toContain("after:45 132\n");
+	});
+
+	it("20: a name belongs to its connection, and its command ends with it", async () => {
+		const app = await startApp();
+		const [one, two] = [await app.client(), await app.client()];
+		const processId = "shared-process";
+		const answer = one.sh("echo ready $$; exec sleep 30", { processId, streamStdoutStderr: true });
+		answer.catch(() => {});
+		const pid = Number((await one.output(processId, "\n")).split(" ")[1]);
+		const refusal = new RpcFailure(-32600, 'no active command/exec for process id "shared-process"');
+		await expect(two.terminate(processId)).rejects.toEqual(refusal);
+		// The other is as independent as it looks: it can have one of the same name.
+		expect(await two.sh("echo mine", { processId, streamStdoutStderr: true })).toMatchObject({ exitCode: 0 });
+		expect(two.deltas(processId).text()).toBe("mine\n");
+		expect(two.messages.filter(({ method }) => method !== undefined)).toHaveLength(1);
+		expect(isThere(pid)).toBe(true);
+		one.cut();
+		await eventually("the end of the process", () => !isThere(pid));
+	});
+
+	it("takes explicit nulls for what is left out", async () => {
+		const client = await (await startApp()).client();
+		const nulls = [
+			"processId",
+			"outputBytesCap",
+			"timeoutMs",
+			"cwd",
+			"env",
+			"size",
+			"sandboxPolicy",
+			"permissionProfile",
+		];
+		const params = Object.fromEntries(nulls.map((name) => [name, null]));
+		expect(await client.exec(["echo", "nulls"], params)).toEqual({ exitCode: 0, stdout: "nulls\n", stderr: "" });
+		await expect(client.exec(["true"], { tty: null })).rejects.toEqual(
+			new RpcFailure(-32600, "Invalid request: invalid type: null, expected a boolean"),
+		);
+	});
+});
+
+describe("the order in which faults are found", () => {
+	it("is the real server's: each of these has all the faults of those that follow it", async () => {
+		const client = await (await startApp()).client({ experimentalApi: true });
+		await client.request("command/exec", { command: ["true"], processId: "taken" });
+		const faults: [object, string][] = [
+			[{ tty: 5 }, "Invalid request: invalid type: integer `5`, expected a boolean"],
+			[{ command: [] }, "command must not be empty"],
+			[{ sandboxPolicy: { type: "readOnly" } }, "`permissionProfile` cannot be combined with `sandboxPolicy`"],
+			[{ tty: false }, "command/exec size requires tty: true"],
+			[{ outputBytesCap: 1 }, "command/exec cannot set both outputBytesCap and disableOutputCap"],
+			[{ disableTimeout: true }, "command/exec cannot set both timeoutMs and disableTimeout"],
+			[{ timeoutMs: -1 }, "command/exec timeoutMs must be non-negative, got -1"],
+			[{ permissionProfile: ":none" }, "invalid permission profile: "],
+			[{ size: { rows: 0, cols: 1 } }, "command/exec size rows and cols must be greater than 0"],
+			[{ processId: null }, "command/exec tty or streaming requires a client-supplied processId"],
+			[{ command: [""] }, "failed to spawn command: missing program for PTY spawn"],
+		];
+		const sound = {
+			command: ["true"],
+			processId: "free",
+			tty: true,
+			size: { rows: 1, cols: 1 },
+			disableOutputCap: true,
+			timeoutMs: 5,
+			permissionProfile: ":danger-full-access",
+		};
+		for (const [at, [, text]] of faults.entries()) {
+			const params = Object.assign(
+				{},
+				sound,
+				...faults
+					.slice(at)
+					.map(([fault]) => fault)
+					.reverse(),
+			);
+			await expect(client.request("command/exec", params)).rejects.toMatchObject({
+				message: expect.stringContaining(text),
+			});
+		}
+		await client.request("command/exec", sound);
+	});
+});

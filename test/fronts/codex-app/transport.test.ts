@@ -1,0 +1,256 @@
+/** What carries the messages, and what is said around them (contract §1). */
+
+import { once } from "node:events";
+import { link, readFile, stat, writeFile } from "node:fs/promises";
+import { createServer, type Socket } from "node:net";
+import { join } from "node:path";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { WebSocket } from "ws";
+import { startAppServer } from "../../../src/server/app-server.ts";
+import { temporaryDirectory } from "../../helpers/temporary.ts";
+import { linkOf, openLink, openSocket } from "../codex-exec/exec-link.ts";
+import { AppClient, RpcFailure } from "./app-client.ts";
+import { isThere, startApp, startStdioApp } from "./app-harness.ts";
+
+const clientInfo = { name: "lab", title: "Lab", version: "0.0.1" };
+
+describe("the handshake", () => {
+	it("says who we are, as clients read it", async () => {
+		const client = await (await startApp()).stranger();
+		const answer = (await client.request("initialize", { clientInfo, extensions: 1 })) as Record<string, string>;
+		expect(answer).toEqual({
+			userAgent: expect.stringMatching(/^lab\/\d+\.\d+\.\d+\S* \([^;]+; \w+\) \S+ \(lab; 0\.0\.1\)$/),
+			codexHome: expect.stringMatching(/^\//),
+			platformFamily: "unix",
+			platformOs: "linux",
+		});
+	});
+
+	it("need not be over before the next request", async () => {
+		const client = await (await startApp()).stranger();
+		const answers = [client.request("initialize", { clientInfo }), client.exec(["echo", "hi"])];
+		expect((await Promise.all(answers))[1]).toMatchObject({ stdout: "hi\n" });
+	});
+
+	it("comes after the parameters and before everything else", async () => {
+		const client = await (await startApp()).stranger();
+		const refused = (message: string) => new RpcFailure(-32600, message);
+		await expect(client.request("process/kill", { processHandle: "x" })).rejects.toEqual(refused("Not initialized"));
+		await expect(client.request("process/kill", {})).rejects.toEqual(
+			refused("Invalid request: missing field `processHandle`"),
+		);
+		await expect(client.request("thread/start", {})).rejects.toMatchObject({
+			code: -32600,
+			message: expect.stringMatching(
+				/^Invalid request: unknown variant `thread\/start`, expected one of `initialize`, /,
+			),
+		});
+	});
+
+	it("opens what is experimental only for those who ask for it", async () => {
+		const app = await startApp();
+		const client = await app.client();
+		const calls: [string, object, string][] = [
+			["process/spawn", { command: ["true"], processHandle: "x", cwd: "/" }, "process/spawn"],
+			["process/writeStdin", { processHandle: "x" }, "process/writeStdin"],
+			["process/resizePty", { processHandle: "x", size: { rows: 1, cols: 1 } }, "process/resizePty"],
+			["process/kill", { processHandle: "x" }, "process/kill"],
+			["command/exec", { command: ["true"], permissionProfile: ":read-only" }, "command/exec.permissionProfile"],
+		];
+		for (const [method, params, what] of calls)
+			await expect(client.request(method, params)).rejects.toEqual(
+				new RpcFailure(-32600, `${what} requires experimentalApi capability`),
+			);
+		await (await app.client({ experimentalApi: true })).spawn("x", ["true"]);
+	});
+
+	it("lets a client opt out of being told, and what would be told is lost", async () => {
+		const app = await startApp();
+		const client = await app.client({
+			experimentalApi: true,
+			optOutNotificationMethods: ["command/exec/outputDelta", "process/exited", "no/such"],
+		});
+		const streamed = { processId: "p", streamStdoutStderr: true };
+		expect(await client.exec(["echo", "hi"], streamed)).toEqual({ exitCode: 0, stdout: "", stderr: "" });
+		await client.spawn("h", ["echo", "hi"], { streamStdoutStderr: true });
+		await client.until(() => client.handleDeltas("h").text() === "hi\n" || undefined);
+		// The name is free again, so that it is over.
+		await client.until(() => client.messages.length > 0 || undefined);
+		expect(client.messages.map(({ method }) => method).filter(Boolean)).toEqual(["process/outputDelta"]);
+	});
+});
+
+describe("messages", () => {
+	it("with the same id are independent, on one connection and on two", async () => {
+		const app = await startApp();
+		const [one, two] = [await app.client(), await app.client()];
+		const answers = [one, two, one].map((client, i) =>
+			client.request("command/exec", { command: ["echo", String(i)] }, "same"),
+		);
+		const texts = ((await Promise.all(answers)) as { stdout: string }[]).map(({ stdout }) => stdout.trim());
+		expect(texts[1]).toBe("1");
+		expect(texts.sort()).toEqual(["0", "1", "2"]);
+	});
+
+	it("keep every digit of their ids", async () => {
+		const socket = await openSocket((await startApp()).url);
+		socket.send('{"id":9223372036854775807,"method":"no/such"}');
+		const [data] = (await once(socket, "message")) as [Buffer];
+		expect(data.toString()).toMatch(/"id":9223372036854775807\}$/);
+		socket.terminate();
+	});
+
+	it("that are bytes, two in one frame, or nothing at all, are passed over", async () => {
+		const app = await startApp();
+		const socket = await openSocket(app.url);
+		const client = await new AppClient(linkOf(socket)).initialize();
+		socket.send(Buffer.from('{"id":7,"method":"command/exec","params":{"command":["true"]}}'), { binary: true });
+		socket.send('{"id":8,"method":"command/exec","params":{"command":["true"]}}{"id":9,"method":"x"}');
+		for (const text of ["", "x", "[]", "null", '{"id":null,"method":"x"}', '{"id":1.5,"method":"x"}', '{"id":5}'])
+			socket.send(text);
+		await client.request("no/such").catch(() => {});
+		expect(client.messages).toHaveLength(2);
+		expect(client.violations).toEqual([]);
+		socket.terminate();
+	});
+
+	it("are refused as overload when too many wait, but for those that end a program", async () => {
+		const client = await (await startApp({ limits: { waitingRequests: 2, queuedActs: 1 } })).client();
+		const start = client.exec(["cat"], { processId: "p", streamStdin: true, disableTimeout: true });
+		const writes = Array.from({ length: 6 }, () => client.write("p", "x"));
+		const ends = Promise.allSettled(writes);
+		const terminated = client.terminate("p");
+		const refusal = new RpcFailure(-32001, "Server overloaded; retry later.");
+		await expect(writes[5]).rejects.toEqual(refusal);
+		expect(await terminated).toEqual({});
+		expect((await start).exitCode).toBe(137);
+		// The overload is over, too.
+		expect((await ends).map(({ status }) => status)).toContain("fulfilled");
+		expect((await client.exec(["echo", "hi"])).stdout).toBe("hi\n");
+	});
+});
+
+describe("the WebSocket", () => {
+	it("answers to health checks, refuses every origin, and accepts any path", async () => {
+		const app = await startApp();
+		for (const path of ["/readyz", "/healthz"]) {
+			const answer = await fetch(app.httpUrl + path);
+			expect([answer.status, await answer.text()]).toEqual([200, ""]);
+			expect((await fetch(app.httpUrl + path, { headers: { origin: "http://x" } })).status).toBe(403);
+		}
+		expect((await fetch(`${app.httpUrl}/else`)).status).toBe(400);
+		expect((await fetch(app.httpUrl, { method: "POST" })).status).toBe(400);
+		for (const path of ["", "/", "/any/path?x=y"]) {
+			const client = new AppClient(await openLink(app.url + path));
+			await client.initialize();
+			client.cut();
+		}
+		const socket = new WebSocket(app.url, { headers: { origin: "http://127.0.0.1" } });
+		socket.on("error", () => {});
+		const [, response] = (await once(socket, "unexpected-response")) as [unknown, { statusCode: number }];
+		expect(response.statusCode).toBe(403);
+	});
+
+	it("I-14: sends small messages at once, and answers a ping", async () => {
+		const app = await startApp();
+		const socket = await openSocket(app.url);
+		const client = await new AppClient(linkOf(socket)).initialize();
+		socket.ping();
+		await once(socket, "pong");
+		const answer = client.exec(["cat"], { processId: "c", streamStdin: true, streamStdoutStderr: true });
+		const times: number[] = [];
+		for (let i = 0; i < 30; i++) {
+			const begin = performance.now();
+			const write = client.write("c", `${i};`);
+			await client.output("c", `${i};`);
+			times.push(performance.now() - begin);
+			await write;
+		}
+		await client.write("c", null, true);
+		await answer;
+		// With Nagle's algorithm and delayed acknowledgements each would take some 40 ms.
+		expect(times.sort((a, b) => a - b)[15]).toBeLessThan(20);
+		socket.terminate();
+	});
+
+	it("takes a token, if it has one", async () => {
+		const options = { policy: { type: "dangerFullAccess" }, report: () => {} } as const;
+		const server = await startAppServer({ kind: "tcp", host: "127.0.0.1", port: 0, token: "secret" }, options);
+		onTestFinished(() => server.close());
+		for (const headers of [{}, { authorization: "Bearer wrong" }]) {
+			const socket = new WebSocket(server.url, { headers });
+			socket.on("error", () => {});
+			const [, response] = (await once(socket, "unexpected-response")) as [unknown, { statusCode: number }];
+			expect(response.statusCode).toBe(401);
+		}
+		const client = new AppClient(await openLink(server.url, { authorization: "Bearer secret" }));
+		await client.initialize();
+		client.cut();
+	});
+});
+
+describe("a Unix socket", () => {
+	const options = { policy: { type: "dangerFullAccess" }, report: () => {} } as const;
+
+	async function open(path: string): Promise<AppClient> {
+		const client = new AppClient(await openLink(`ws+unix://${path}:/`));
+		await client.initialize();
+		return client;
+	}
+
+	it("is there for its owner alone, with the directory it is in, and gone at the end", async () => {
+		const path = join(await temporaryDirectory(), "below", "app.sock");
+		const server = await startAppServer({ kind: "unix", path }, options);
+		expect(server.url).toBe(`unix://${path}`);
+		expect((await stat(path)).mode & 0o777).toBe(0o600);
+		const client = await open(path);
+		expect((await client.exec(["echo", "hi"])).stdout).toBe("hi\n");
+		await server.close();
+		await client.disconnected();
+		await expect(stat(path)).rejects.toThrow("ENOENT");
+	});
+
+	it("takes the place of one that nobody listens to, and of no other", async () => {
+		const directory = await temporaryDirectory();
+		const path = join(directory, "app.sock");
+		const other = createServer((socket: Socket) => socket.end()).listen(join(directory, "other.sock"));
+		await once(other, "listening");
+		// Node takes away only the name that it knows; the second stays behind, as after a crash.
+		await link(join(directory, "other.sock"), path);
+		await expect(startAppServer({ kind: "unix", path }, options)).rejects.toMatchObject({ code: "session_exists" });
+		await new Promise((resolve) => other.close(resolve));
+		const server = await startAppServer({ kind: "unix", path }, options);
+		(await open(path)).cut();
+		await server.close();
+		await writeFile(path, "no socket");
+		await expect(startAppServer({ kind: "unix", path }, options)).rejects.toThrow("EADDRINUSE");
+		expect(await readFile(path, "utf8")).toBe("no socket");
+	});
+});
+
+describe("stdio", () => {
+	it.each(["the end of its input", "the end of its reader", "a signal"])("ends everything with %s", async (how) => {
+		const app = startStdioApp();
+		const { client } = app;
+		await client.initialize();
+		const params = { processId: "p", streamStdoutStderr: true, disableTimeout: true };
+		client.sh("trap '' HUP TERM; echo $$; sleep 1000; sleep 1000", params).catch(() => {});
+		const pid = Number((await client.output("p", "\n")).trim());
+		const messages = client.messages.length;
+		if (how === "a signal") app.stop();
+		else if (how === "the end of its reader") app.output.destroy(new Error("EPIPE"));
+		else app.input.end();
+		await app.ended;
+		expect(isThere(pid)).toBe(false);
+		// Nobody is told how it ended.
+		expect(client.messages).toHaveLength(messages);
+	});
+
+	it("passes over what can't be read, and goes on", async () => {
+		const { client, input } = startStdioApp();
+		await client.initialize();
+		input.write("\n{not json\n  \r\n[1,2]\n");
+		expect((await client.exec(["echo", "hi"])).stdout).toBe("hi\n");
+		expect(client.messages).toHaveLength(2);
+	});
+});
