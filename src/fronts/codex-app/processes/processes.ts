@@ -66,16 +66,9 @@ export class Processes {
 			throw toSpawnError(thrown, wording);
 		}
 		const sink = this.#sink(run, wording);
-		const process = new AppProcess({
-			...run,
-			id: id ?? "",
-			session,
-			wording,
-			sink,
-			limits,
-			signal: wire.ended,
-			report,
-		});
+		const cap = run.isStreamed ? run.cap : Math.min(run.cap ?? Number.POSITIVE_INFINITY, limits.collectedBytes);
+		const common = { session, wording, sink, limits, signal: wire.ended, report };
+		const process = new AppProcess({ ...run, ...common, id: id ?? "", cap });
 		if (id !== null) names.set(id, process);
 		const ended = process.ended.finally(() => {
 			if (id !== null) names.delete(id);

@@ -1,0 +1,139 @@
+/** Clients that read slowly, or not at all (contract §1.5). */
+
+import { readFile } from "node:fs/promises";
+import { describe, expect, it } from "vitest";
+import type { WebSocket } from "ws";
+import { eventually } from "../../helpers/reading.ts";
+import { standsStill } from "../../helpers/standstill.ts";
+import { linkOf, openSocket } from "../codex-exec/exec-link.ts";
+import { AppClient } from "./app-client.ts";
+import { type App, isThere, startApp, startStdioApp } from "./app-harness.ts";
+
+/** More than the buffers of the kernel on both sides, which grow to some ten megabytes, and all of ours. */
+const MEGABYTES = 40;
+
+const unlimited = { streamStdoutStderr: true, disableOutputCap: true, disableTimeout: true } as const;
+
+/** A client that can stop reading. */
+async function slowClient(app: App): Promise<{ client: AppClient; socket: WebSocket }> {
+	const socket = await openSocket(app.url);
+	return { client: await new AppClient(linkOf(socket)).initialize(), socket };
+}
+
+/** How much a program has written; what its shell wrote before does not count. */
+async function writtenBy(pid: number): Promise<number> {
+	const written = Number(/^wchar: (\d+)/m.exec(await readFile(`/proc/${pid}/io`, "utf8"))?.[1]);
+	return written > 1_000_000 ? written : 0;
+}
+
+describe("a client that does not read", () => {
+	const script = `echo $$ >&2; read go; exec head -c ${MEGABYTES}000000 /dev/zero`;
+
+	it("makes the program wait, loses nothing, and gets all of it in order when it reads again", async () => {
+		const app = await startApp();
+		const { client, socket } = await slowClient(app);
+		const answer = client.sh(script, { processId: "p", streamStdin: true, ...unlimited });
+		const pid = Number((await client.output("p", "\n", "stderr")).trim());
+		const written = client.write("p", "go\n");
+		socket.pause();
+		await eventually("the program to stand still", () => standsStill(pid, () => writtenBy(pid)));
+		socket.resume();
+		expect(await written).toEqual({});
+		expect(await answer).toEqual({ exitCode: 0, stdout: "", stderr: "" });
+		expect(Buffer.concat(client.deltas("p").chunks.stdout)).toHaveLength(MEGABYTES * 1_000_000);
+		expect(client.violations).toEqual([]);
+		socket.terminate();
+	});
+
+	it("on stdio makes it wait just so", async () => {
+		const { client, output } = startStdioApp();
+		await client.initialize();
+		const answer = client.sh(script, { processId: "p", streamStdin: true, ...unlimited });
+		const pid = Number((await client.output("p", "\n", "stderr")).trim());
+		const written = client.write("p", "go\n");
+		output.pause();
+		await eventually("the program to stand still", () => standsStill(pid, () => writtenBy(pid)));
+		output.resume();
+		expect(await written).toEqual({});
+		expect((await answer).exitCode).toBe(0);
+		expect(Buffer.concat(client.deltas("p").chunks.stdout)).toHaveLength(MEGABYTES * 1_000_000);
+	});
+
+	it("delays nobody else, and nothing that ends its programs", async () => {
+		const app = await startApp();
+		const { client, socket } = await slowClient(app);
+		client.sh(script, { processId: "p", streamStdin: true, ...unlimited }).catch(() => {});
+		const pid = Number((await client.output("p", "\n", "stderr")).trim());
+		client.write("p", "go\n").catch(() => {});
+		socket.pause();
+		await eventually("the program to stand still", () => standsStill(pid, () => writtenBy(pid)));
+		expect((await (await app.client()).exec(["echo", "hi"])).stdout).toBe("hi\n");
+		client.terminate("p").catch(() => {});
+		await eventually("its end", () => !isThere(pid));
+		socket.terminate();
+	});
+
+	it("is given up in the end, and its programs with it", async () => {
+		const app = await startApp({ limits: { nudgeMs: 10, mostUntoldBytes: 1_000_000 } });
+		const { client, socket } = await slowClient(app);
+		client
+			.sh("echo $$ >&2; read go; exec cat /dev/zero", { processId: "p", streamStdin: true, ...unlimited })
+			.catch(() => {});
+		const pid = Number((await client.output("p", "\n", "stderr")).trim());
+		client.write("p", "go\n").catch(() => {});
+		socket.pause();
+		await eventually("its end", () => !isThere(pid));
+		socket.terminate();
+	});
+
+	it("and asks on is answered no more, until it reads", async () => {
+		const app = await startApp({ limits: { bufferedBytes: 1000, waitingRequests: 50 } });
+		const { client, socket } = await slowClient(app);
+		socket.pause();
+		const command = ["sh", "-c", "head -c 1000000 /dev/zero | tr '\\0' x"];
+		const answers = Array.from({ length: 200 }, () => client.exec(command));
+		const settled = Promise.allSettled(answers);
+		// Somebody else is served meanwhile.
+		expect((await (await app.client()).exec(["echo", "hi"])).stdout).toBe("hi\n");
+		socket.resume();
+		const first = await Promise.race(answers.slice(0, 50));
+		expect(first.stdout).toHaveLength(1_000_000);
+		socket.terminate();
+		await settled;
+	});
+});
+
+describe("output that is collected", () => {
+	it("of more than an answer can hold is an error, unless the client wants no more", async () => {
+		const client = await (await startApp({ limits: { collectedBytes: 1000 } })).client({ experimentalApi: true });
+		const command = ["head", "-c", "5000", "/dev/zero"];
+		const refusal = { code: -32603, message: expect.stringContaining("larger than 1000 bytes") };
+		await expect(client.exec(command, { disableOutputCap: true })).rejects.toMatchObject(refusal);
+		await expect(client.exec(command)).rejects.toMatchObject(refusal);
+		expect((await client.exec(command, { outputBytesCap: 1000 })).stdout).toHaveLength(1000);
+		const streamed = { processId: "s", streamStdoutStderr: true, outputBytesCap: 2000 };
+		expect((await client.exec(command, streamed)).exitCode).toBe(0);
+		expect(client.deltas("s").text()).toHaveLength(2000);
+		// Where the protocol can say that it is not all, it does.
+		await client.spawn("h", command, { outputBytesCap: null });
+		expect(await client.exited("h")).toMatchObject({ exitCode: 0, stdoutCapReached: true, stderrCapReached: false });
+	});
+
+	it("that is no text is taken for an older kind of it, and never fails", async () => {
+		const client = await (await startApp()).client();
+		const all = Array.from({ length: 256 }, (_, i) => `\\${i.toString(8).padStart(3, "0")}`).join("");
+		expect((await client.exec(["printf", all])).stdout).toHaveLength(256);
+		expect((await client.exec(["printf", "aé€"])).stdout).toBe("aé€");
+		expect((await client.exec(["printf", "caf\\351"])).stdout).toBe("café");
+	});
+
+	it("past the cap is thrown away while the command runs on", async () => {
+		const client = await (await startApp()).client();
+		const script = "head -c 3145728 /dev/zero | tr '\\0' x; echo end >&2; exit 4";
+		const answer = await client.sh(script);
+		expect([answer.stdout.length, answer.stderr, answer.exitCode]).toEqual([1_048_576, "end\n", 4]);
+		await client.sh(script, { processId: "q", streamStdoutStderr: true });
+		expect(client.deltas("q").text()).toHaveLength(1_048_576);
+		expect(client.deltas("q").capped).toEqual({ stdout: true, stderr: false });
+	});
+});
