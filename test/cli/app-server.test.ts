@@ -1,0 +1,153 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { AppClient } from "../fronts/codex-app/app-client.ts";
+import { carryLines, isThere } from "../fronts/codex-app/app-harness.ts";
+import { type Link, openLink } from "../fronts/codex-exec/exec-link.ts";
+import { eventually } from "../helpers/reading.ts";
+import { temporaryDirectory } from "../helpers/temporary.ts";
+import { main, result } from "./hawser.ts";
+
+const free = ["--sandbox", "danger-full-access"];
+
+function launch(...args: string[]): ChildProcess {
+	const child = spawn(process.execPath, [main, "app-server", ...args], {
+		env: { PATH: process.env.PATH, HOME: "/tmp", HAWSER_TOKEN: "secret", LAB: "server" },
+		stdio: ["pipe", "pipe", "pipe"],
+	});
+	onTestFinished(async () => {
+		if (child.exitCode !== null || child.signalCode !== null) return;
+		child.kill("SIGKILL");
+		await once(child, "exit");
+	});
+	return child;
+}
+
+/** The address in the banner, which is on stderr. */
+async function bannerOf({ stderr }: ChildProcess): Promise<string> {
+	if (!stderr) throw new Error("no stderr");
+	for await (const line of createInterface(stderr)) {
+		const url = /listening on: (\S+)/.exec(line)?.[1];
+		if (url !== undefined) return url;
+	}
+	throw new Error("nothing was said");
+}
+
+async function ended(child: ChildProcess): Promise<number | null> {
+	if (child.exitCode === null && child.signalCode === null) await once(child, "exit");
+	return child.exitCode;
+}
+
+function onStdio(child: ChildProcess): AppClient {
+	const { stdin, stdout } = child;
+	if (!stdin || !stdout) throw new Error("no pipes");
+	const link: Link = {
+		send: (text) => stdin.write(`${text}\n`),
+		cut: () => stdin.end(),
+		onText: () => {},
+		onClosed: () => {},
+	};
+	carryLines(stdout, link);
+	child.once("exit", () => link.onClosed());
+	return new AppClient(link);
+}
+
+/** A program on pipes, one on a terminal, and children of theirs that hide; all of them say their number. */
+async function startSome(client: AppClient): Promise<number[]> {
+	const script = "trap '' TERM HUP; echo $$; setsid sh -c 'echo $$; exec sleep 1000' & sleep 1000; sleep 1000";
+	const ids = ["pipe", "tty"];
+	for (const processId of ids)
+		client
+			.sh(script, { processId, streamStdoutStderr: true, tty: processId === "tty", disableTimeout: true })
+			.catch(() => {});
+	const numbers = ids.map((id) =>
+		client.until(() => {
+			const found = client.deltas(id).text().match(/\d+/g);
+			return found?.length === 2 ? found.map(Number) : undefined;
+		}),
+	);
+	return (await Promise.all(numbers)).flat();
+}
+
+describe("hawser app-server", () => {
+	it("serves one client on stdio, gives it the server's environment without its settings, and ends with it", async () => {
+		const server = launch(...free);
+		const client = await onStdio(server).initialize();
+		const { stdout } = await client.sh('echo "$LAB:$HAWSER_TOKEN"; pwd');
+		expect(stdout).toBe(`server:\n${process.cwd()}\n`);
+		const pids = await startSome(client);
+		client.cut();
+		expect(await ended(server)).toBe(0);
+		await eventually("the end of all", () => pids.every((pid) => !isThere(pid)));
+		expect(client.violations).toEqual([]);
+	});
+
+	it("serves many at an address that it says on stderr, and ends everything on SIGTERM", async () => {
+		const server = launch("--listen", "ws://127.0.0.1:0", ...free);
+		const url = await bannerOf(server);
+		expect(url).toMatch(/^ws:\/\/127\.0\.0\.1:\d+$/);
+		const [one, two] = await Promise.all([openLink(url), openLink(url)]);
+		const clients = await Promise.all([one, two].map((link) => new AppClient(link).initialize()));
+		const pids = (await Promise.all(clients.map(startSome))).flat();
+		server.kill("SIGTERM");
+		expect(await ended(server)).toBe(0);
+		for (const client of clients) await client.disconnected();
+		expect(pids.filter(isThere)).toEqual([]);
+	});
+
+	it.each(["stdio", "ws"])("I-13: leaves nothing behind when it is killed itself (%s)", async (carrier) => {
+		const isStdio = carrier === "stdio";
+		const server = launch(...free, ...(isStdio ? [] : ["--listen", "ws://127.0.0.1:0"]));
+		const client = isStdio ? onStdio(server) : new AppClient(await openLink(await bannerOf(server)));
+		const pids = await startSome(await client.initialize());
+		server.kill("SIGKILL");
+		await ended(server);
+		await eventually("the end of all", () => pids.every((pid) => !isThere(pid)));
+	});
+
+	it("serves a Unix socket", async () => {
+		const path = join(await temporaryDirectory(), "app.sock");
+		const server = launch("--listen", `unix://${path}`, ...free);
+		expect(await bannerOf(server)).toBe(`unix://${path}`);
+		const client = await new AppClient(await openLink(`ws+unix://${path}:/`)).initialize();
+		expect((await client.exec(["echo", "hi"])).stdout).toBe("hi\n");
+		client.cut();
+		const second = await result(launch("--listen", `unix://${path}`));
+		expect(second).toMatchObject({ code: 1, stderr: expect.stringContaining(`somebody else listens on ${path}`) });
+	});
+
+	it("confines what its client says nothing about, unless it is told otherwise, or runs nothing", async () => {
+		const client = await onStdio(launch()).initialize();
+		await expect(client.exec(["true"])).rejects.toThrow("invalid sandbox policy: readOnly");
+		const sandboxPolicy = { type: "dangerFullAccess" };
+		expect((await client.exec(["echo", "hi"], { sandboxPolicy })).stdout).toBe("hi\n");
+	});
+
+	it("lets others in only with a token", async () => {
+		const open = await result(launch("--listen", "ws://0.0.0.0:0"));
+		expect(open).toMatchObject({ code: 1, stderr: expect.stringContaining("refusing to listen on 0.0.0.0") });
+		const file = join(await temporaryDirectory(), "token");
+		await writeFile(file, "secret\n");
+		const auth = ["--ws-auth", "capability-token", "--ws-token-file", file];
+		const server = launch("--listen", "ws://127.0.0.1:0", ...auth, ...free);
+		const url = await bannerOf(server);
+		await expect(openLink(url)).rejects.toThrow("401");
+		const client = new AppClient(await openLink(url, { authorization: "Bearer secret" }));
+		await client.initialize();
+		client.cut();
+	});
+
+	it.each(["http://x", "ws://localhost:1", "ws://127.0.0.1", "ws://127.0.0.1:99999"])("refuses %s", async (url) => {
+		const refused = await result(launch("--listen", url));
+		expect(refused).toMatchObject({ code: 1, stderr: expect.stringContaining(`--listen URL \`${url}\``) });
+	});
+
+	it("explains itself", async () => {
+		const help = await result(launch("--help"));
+		expect(help.stdout).toContain("Examples:\n  hawser app-server\n");
+		expect(help.stdout).toContain("--sandbox <mode>");
+	});
+});
