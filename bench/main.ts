@@ -4,6 +4,7 @@ import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import type { Case } from "./case.ts";
+import { codexAppCase } from "./cases/codex-app.ts";
 import { codexExecCase } from "./cases/codex-exec.ts";
 import { drainCase } from "./cases/drain.ts";
 import { echoCase } from "./cases/echo.ts";
@@ -79,6 +80,7 @@ const cases: readonly Case[] = [
 	floodsCase(isQuick),
 	openSandboxCase(isQuick),
 	codexExecCase(isQuick),
+	codexAppCase(isQuick),
 	tortureCase(isQuick),
 	sdkTortureCase(isQuick),
 ];
