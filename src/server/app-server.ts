@@ -39,12 +39,12 @@ export type RunningAppServer = {
 };
 
 export async function startAppServer(address: AppAddress, options: AppServerOptions): Promise<RunningAppServer> {
-	const { parts, end } = compose(options);
+	const { parts, end } = await compose(options);
 	const token = address.kind === "tcp" ? address.token : undefined;
 	if (address.kind === "unix") await freeSocket(address.path);
 	const listener = await listen({
 		...(address.kind === "tcp" ? address : { host: "localhost", port: 0, socketPath: address.path }),
-		isOpen: true,
+		isOpen: "to everybody",
 		authorize: token === undefined ? anybody : adminOnly(token),
 		fronts: [createCodexAppFront({ ...parts, path: "*" })],
 		answerUnknown,
@@ -63,7 +63,7 @@ export async function startAppServer(address: AppAddress, options: AppServerOpti
 
 /** Serves the one client of a pipe until it is gone, or the signal says that it is over. */
 export async function serveAppOnStdio(stdio: Stdio, options: AppServerOptions, signal: AbortSignal): Promise<void> {
-	const { parts, end } = compose(options);
+	const { parts, end } = await compose(options);
 	const server = new AppServer({ ...parts, report: (problem) => options.report(problem, "codex-app") });
 	signal.addEventListener("abort", () => stdio.input.destroy(), { once: true });
 	await server.serveStdio(stdio);
@@ -80,11 +80,11 @@ export function codexHome(): string {
 	return process.env.CODEX_HOME ?? join(homedir(), ".codex");
 }
 
-function compose({ policy, sandbox = noSandbox, limits = {}, report }: AppServerOptions): {
+async function compose({ policy, sandbox = noSandbox, limits = {}, report }: AppServerOptions): Promise<{
 	readonly parts: Omit<CodexAppOptions, "path">;
 	readonly end: () => Promise<void>;
-} {
-	const { end, ...transient } = openTransient(report);
+}> {
+	const { end, ...transient } = await openTransient(report);
 	// As the real server is told to leave commands to another.
 	const isExecutor = process.env.CODEX_EXEC_SERVER_URL !== "none";
 	return { parts: { ...transient, sandbox, policy, isExecutor, host: appHost(), limits }, end };

@@ -6,6 +6,7 @@ import { createInterface } from "node:readline";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { AppClient } from "../fronts/codex-app/app-client.ts";
 import { carryLines, isThere } from "../fronts/codex-app/app-harness.ts";
+import { contentOf } from "../fronts/codex-exec/exec-harness.ts";
 import { type Link, openLink } from "../fronts/codex-exec/exec-link.ts";
 import { eventually } from "../helpers/reading.ts";
 import { temporaryDirectory } from "../helpers/temporary.ts";
@@ -106,6 +107,25 @@ describe("hawser app-server", () => {
 		server.kill("SIGKILL");
 		await ended(server);
 		await eventually("the end of all", () => pids.every((pid) => !isThere(pid)));
+	});
+
+	it("lets no client hold it up by not reading: time limits count, and the end of input is heard", async () => {
+		const server = launch(...free);
+		const client = await onStdio(server).initialize();
+		server.stdout?.pause();
+		const directory = await temporaryDirectory();
+		const start = async (processId: string, params: object) => {
+			const bulk = { processId, streamStdoutStderr: true, disableOutputCap: true, ...params };
+			client.sh(`echo $$ > ${join(directory, processId)}; exec cat /dev/zero`, bulk).catch(() => {});
+			return Number(await contentOf(join(directory, processId)));
+		};
+		const limited = await start("limited", { timeoutMs: 300 });
+		const unlimited = await start("unlimited", { disableTimeout: true });
+		await eventually("the end of the first", () => !isThere(limited));
+		expect(isThere(unlimited)).toBe(true);
+		server.stdin?.end();
+		expect(await ended(server)).toBe(0);
+		await eventually("the end of the second", () => !isThere(unlimited));
 	});
 
 	it("serves a Unix socket", async () => {

@@ -91,6 +91,11 @@ const layers: { file: string; allowed: string[]; refused: string[] }[] = [
 		refused: ["../../prepare.ts", "../../codex-exec/y.ts", "../../../backends/y.ts", "../../../server/y.ts"],
 	},
 	{
+		file: "src/fronts/codex-app/processes/x.ts",
+		allowed: ["../sandbox.ts", "../../json-rpc/y.ts", "../../session-scope.ts", "../../../core/output-cap.ts"],
+		refused: ["../../prepare.ts", "../../codex-exec/y.ts", "../../../sandbox/y.ts", "../../../backends/y.ts"],
+	},
+	{
 		file: "src/fronts/json-rpc/x.ts",
 		allowed: ["./y.ts", "../front.ts", "../../core/change.ts", "ws", "node:stream"],
 		refused: ["../prepare.ts", "../codex-exec/y.ts", "../../server/y.ts"],
