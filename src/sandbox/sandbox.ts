@@ -8,6 +8,7 @@ import { SessionError } from "../core/errors.ts";
 import type { Command } from "../core/process.ts";
 import { isConfined, type SandboxPolicy, type SandboxSupport } from "../core/sandbox.ts";
 import type { Home } from "../core/sessions.ts";
+import { builtFile } from "../native/addon.ts";
 import { findPlaces } from "./places.ts";
 import { wrap } from "./wrap.ts";
 
@@ -19,32 +20,35 @@ export type SandboxOptions = {
 	readonly path: string | undefined;
 	/** The server's own directories, which no program in a sandbox sees; they need not be there yet. */
 	readonly hidden?: readonly string[];
+	/** What native/confine.c was built to, where every user who is to have a sandbox can run it. */
+	readonly helper?: string;
 };
+
+type Tools = { readonly bubblewrap: string; readonly helper: string };
 
 export class Sandbox {
 	readonly #support: SandboxSupport;
-	readonly #bubblewrap: string;
+	readonly #tools: Tools;
 	readonly #hidden: readonly string[];
 
-	private constructor(support: SandboxSupport, bubblewrap: string, hidden: readonly string[]) {
+	private constructor(support: SandboxSupport, tools: Tools, hidden: readonly string[]) {
 		this.#support = support;
-		this.#bubblewrap = bubblewrap;
+		this.#tools = tools;
 		this.#hidden = hidden;
 	}
 
 	/** Finds out what can be enforced here; never rejects. */
-	static async probe({ path, hidden = [] }: SandboxOptions): Promise<Sandbox> {
+	static async probe({ path, hidden = [], helper = builtFile("confine") }: SandboxOptions): Promise<Sandbox> {
 		const bubblewrap = await find("bwrap", path);
-		if (bubblewrap === undefined) {
-			const reason =
-				"bubblewrap is not installed: there is no bwrap in the server's PATH (Debian: apt-get install bubblewrap)";
-			return new Sandbox({ isEnforced: false, reason }, "", hidden);
-		}
-		const support: SandboxSupport = { isEnforced: true, by: bubblewrap };
-		const fault = await tryOut(new Sandbox(support, bubblewrap, hidden));
-		return fault === undefined
-			? new Sandbox(support, bubblewrap, hidden)
-			: new Sandbox({ isEnforced: false, reason: `${bubblewrap} can't make a sandbox here: ${fault}` }, "", hidden);
+		const tools = { bubblewrap: bubblewrap ?? "", helper };
+		const without = (reason: string) => new Sandbox({ isEnforced: false, reason }, tools, hidden);
+		if (bubblewrap === undefined)
+			return without(
+				"bubblewrap is not installed: there is no bwrap in the server's PATH (Debian: apt-get install bubblewrap)",
+			);
+		const sandbox = new Sandbox({ isEnforced: true, by: bubblewrap }, tools, hidden);
+		const fault = await tryOut(sandbox);
+		return fault === undefined ? sandbox : without(`${bubblewrap} can't make a sandbox here: ${fault}`);
 	}
 
 	describe(): SandboxSupport {
@@ -65,7 +69,7 @@ export class Sandbox {
 		const places = await findPlaces(policy, command, this.#hidden);
 		// One that can't be resolved is the start's to complain about.
 		const cwd = await realpath(command.cwd).catch(() => command.cwd);
-		return wrap(command, { policy, places, cwd, bubblewrap: this.#bubblewrap });
+		return wrap(command, { policy, places, cwd, ...this.#tools });
 	}
 }
 

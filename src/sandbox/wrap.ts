@@ -2,7 +2,6 @@
 
 import type { Command } from "../core/process.ts";
 import type { SandboxLimits } from "../core/sandbox.ts";
-import { builtFile } from "../native/addon.ts";
 import { candidates } from "../native/minder.ts";
 import type { Confined, Place, Places } from "./places.ts";
 
@@ -18,9 +17,11 @@ export type Wrapping = {
 	/** The real path of the command's directory. */
 	readonly cwd: string;
 	readonly bubblewrap: string;
+	/** What native/confine.c was built to. */
+	readonly helper: string;
 };
 
-export function wrap(command: Command, { policy, places, cwd, bubblewrap }: Wrapping): Command {
+export function wrap(command: Command, { policy, places, cwd, bubblewrap, helper }: Wrapping): Command {
 	const { sandbox: _, arg0, argv, ...rest } = command;
 	const program = argv[0] ?? "";
 	const hasNetwork = policy.networkAccess === true;
@@ -36,7 +37,7 @@ export function wrap(command: Command, { policy, places, cwd, bubblewrap }: Wrap
 	const hasTerminal = command.mode === "pty" ? "1" : "0";
 	return {
 		...rest,
-		argv: [builtFile("confine"), "outside", hasTerminal, bubblewrap, ...list(options), ...inside],
+		argv: [helper, "outside", hasTerminal, bubblewrap, ...list(options), ...inside],
 		placeholders: places.places.filter(({ kind }) => kind === "missing").map(({ path }) => path),
 	};
 }

@@ -2,7 +2,7 @@
 
 import { type ChildProcess, execFileSync, spawn as start } from "node:child_process";
 import { once } from "node:events";
-import { chmodSync, mkdtempSync } from "node:fs";
+import { chmodSync, copyFileSync, existsSync, mkdtempSync, rmSync } from "node:fs";
 import { chmod, chown, mkdtemp, realpath, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -11,7 +11,8 @@ import { onTestFinished } from "vitest";
 import { spawn } from "../../src/backends/spawn.ts";
 import type { Command } from "../../src/core/process.ts";
 import type { SandboxPolicy } from "../../src/core/sandbox.ts";
-import { Sandbox } from "../../src/sandbox/sandbox.ts";
+import { builtFile } from "../../src/native/addon.ts";
+import { Sandbox, type SandboxOptions } from "../../src/sandbox/sandbox.ts";
 import { Run } from "../backends/run.ts";
 
 /** Who runs the program: root gives the rights of a server that runs as root, nobody those of any other user. */
@@ -21,19 +22,39 @@ const own: User = { name: "our own user", uid: process.getuid?.() ?? 0, gid: pro
 const nobody: User = { name: "nobody", uid: 65_534, gid: 65_534 };
 export const users: readonly User[] = own.uid === 0 ? [own, nobody] : [own];
 
-let built: string | undefined;
+let shared: string | undefined;
 
-/** The program of prober.c, where every user can run it. */
-export function prober(): string {
-	if (built === undefined) {
-		const folder = mkdtempSync(join(tmpdir(), "hawser-prober-"));
+/** A folder in which every user can run what is there, wherever this is checked out. */
+function sharedFolder(): string {
+	if (shared === undefined) {
+		const folder = mkdtempSync(join(tmpdir(), "hawser-sandbox-"));
+		shared = folder;
 		chmodSync(folder, 0o755);
-		built = join(folder, "prober");
-		const source = fileURLToPath(new URL("./prober.c", import.meta.url));
-		execFileSync("cc", ["-std=gnu11", "-Wall", "-Wextra", "-Werror", "-O1", "-static", "-o", built, source]);
-		process.on("exit", () => execFileSync("rm", ["-rf", folder]));
+		process.on("exit", () => rmSync(folder, { recursive: true, force: true }));
 	}
-	return built;
+	return shared;
+}
+
+/** The program of prober.c. */
+export function prober(): string {
+	const program = join(sharedFolder(), "prober");
+	if (existsSync(program)) return program;
+	const source = fileURLToPath(new URL("./prober.c", import.meta.url));
+	const flags = ["-std=gnu11", "-Wall", "-Wextra", "-Werror", "-O1", "-static"];
+	execFileSync(process.env.CC || "cc", [...flags, "-o", program, source]);
+	return program;
+}
+
+/** What stands on both sides of bubblewrap. */
+function helper(): string {
+	const program = join(sharedFolder(), "confine");
+	if (!existsSync(program)) copyFileSync(builtFile("confine"), program);
+	return program;
+}
+
+/** A sandbox as the server has it. */
+export function probe(options: Partial<SandboxOptions> = {}): Promise<Sandbox> {
+	return Sandbox.probe({ path: process.env.PATH, helper: helper(), ...options });
 }
 
 /** A directory of a user's own, outside of /tmp so that it is writable only where a policy says so. */
@@ -49,7 +70,7 @@ let probed: Promise<Sandbox> | undefined;
 
 /** Hides nothing; made once. */
 export function sandbox(): Promise<Sandbox> {
-	probed ??= Sandbox.probe({ path: process.env.PATH });
+	probed ??= probe();
 	return probed;
 }
 

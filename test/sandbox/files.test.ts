@@ -2,9 +2,9 @@ import { existsSync, symlinkSync } from "node:fs";
 import { lchown, mkdir, readFile, rename, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { Sandbox } from "../../src/sandbox/sandbox.ts";
+import type { Sandbox } from "../../src/sandbox/sandbox.ts";
 import { eventually } from "../backends/run.ts";
-import { attempt, confined, directoryOf, sandbox, type User, users } from "./confined.ts";
+import { attempt, confined, directoryOf, probe, sandbox, type User, users } from "./confined.ts";
 
 /** What the user finds and may change, unless something keeps it from that. */
 async function owned(user: User, path: string, content?: string): Promise<void> {
@@ -228,7 +228,7 @@ describe.each(users)("as $name, path by path", (user) => {
 	test("what is the server's own is not there", async () => {
 		const state = await directoryOf(user, "/tmp");
 		await owned(user, join(state, "admin-token"), "secret");
-		const within = await Sandbox.probe({ path: process.env.PATH, hidden: [state, "/tmp/hawser-is-not-there"] });
+		const within = await probe({ hidden: [state, "/tmp/hawser-is-not-there"] });
 		for (const type of ["readOnly", "workspaceWrite"] as const) {
 			const options = { sandbox: { type, networkAccess: true }, user, within, cwd: "/tmp" };
 			expect(await attempt(["read", join(state, "admin-token")], options)).toMatch(/^(EACCES|ENOENT)$/);

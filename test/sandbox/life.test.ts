@@ -1,12 +1,11 @@
 import { execFileSync } from "node:child_process";
-import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { cpSync, existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { Sandbox } from "../../src/sandbox/sandbox.ts";
 import { eventually } from "../backends/run.ts";
 import { temporaryDirectory } from "../helpers/temporary.ts";
-import { attempt, confined, directoryOf, startConfined, type User, users } from "./confined.ts";
+import { attempt, confined, directoryOf, probe, startConfined, type User, users } from "./confined.ts";
 
 const policy = { type: "workspaceWrite", excludeSlashTmp: true } as const;
 const waiting = ["/bin/sh", "-c", "echo ready; read line"];
@@ -98,9 +97,47 @@ test("how many processes a program may have is limited, but for root", async () 
 		await expect(confined("true", { sandbox: limited, user: root })).rejects.toMatchObject({ code: "unsupported" });
 });
 
+test("a server that is not root's makes the same sandboxes", async () => {
+	const user = users.at(-1) as User;
+	const [copy, work] = [await directoryOf(user), await directoryOf(user)];
+	for (const part of ["dist", "native/build"])
+		cpSync(new URL(`../../${part}`, import.meta.url), join(copy, part), { recursive: true });
+	writeFileSync(join(copy, "package.json"), '{ "type": "module" }');
+	execFileSync("chmod", ["-R", "a+rX", copy]);
+	const command = {
+		argv: [
+			"/bin/sh",
+			"-c",
+			"id -u; touch new && echo wrote; mkdir .git/hooks || echo kept; touch /etc/new || echo kept",
+		],
+		env: { PATH: "/usr/bin:/bin" },
+		cwd: work,
+		mode: "pipe",
+		size: { cols: 80, rows: 24 },
+		stdin: "closed",
+		drainMs: 0,
+		sessionId: "s",
+		sandbox: policy,
+	};
+	const script = `
+		import { spawn } from ${JSON.stringify(join(copy, "dist/backends/spawn.js"))};
+		import { Sandbox } from ${JSON.stringify(join(copy, "dist/sandbox/sandbox.js"))};
+		const sandbox = await Sandbox.probe({ path: process.env.PATH });
+		const applied = await sandbox.apply(${JSON.stringify(command)});
+		await spawn(applied, (fact) => { if (fact.stream === "stdout") process.stdout.write(fact.bytes); });`;
+	const text = execFileSync(process.execPath, ["--input-type=module", "--eval", script], {
+		uid: user.uid,
+		gid: user.gid,
+		cwd: "/",
+		encoding: "utf8",
+	});
+	expect(text).toBe(`${user.uid}\nwrote\nkept\nkept\n`);
+	await eventually(() => readdirSync(work).join() === "new");
+});
+
 describe("where no sandbox can be made", () => {
 	test("without bubblewrap a policy is refused, and one that asks for nothing is not", async () => {
-		const within = await Sandbox.probe({ path: await temporaryDirectory() });
+		const within = await probe({ path: await temporaryDirectory() });
 		expect(within.describe()).toMatchObject({
 			isEnforced: false,
 			reason: expect.stringContaining("bubblewrap is not installed"),
@@ -114,7 +151,7 @@ describe("where no sandbox can be made", () => {
 	test("with a bubblewrap that fails it is refused with what that says", async () => {
 		const folder = await temporaryDirectory();
 		await writeFile(join(folder, "bwrap"), "#!/bin/sh\necho no namespaces here >&2\nexit 1\n", { mode: 0o755 });
-		const within = await Sandbox.probe({ path: folder });
+		const within = await probe({ path: folder });
 		await expect(confined("true", { sandbox: { type: "readOnly" }, within })).rejects.toMatchObject({
 			code: "unsupported",
 			message: expect.stringContaining("no namespaces here"),
