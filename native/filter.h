@@ -157,6 +157,8 @@ static bool install_filter(bool has_network) {
 	// What these type into a terminal, somebody else would seem to have typed.
 	deny_equal(SYS_ioctl, argument(1), UINT32_MAX, TIOCSTI);
 	deny_equal(SYS_ioctl, argument(1), UINT32_MAX, TIOCLINUX);
+	// Loads drivers of the kernel that nobody else uses.
+	deny_equal(SYS_ioctl, argument(1), UINT32_MAX, TIOCSETD);
 	deny_setuid_files();
 	if (has_network) deny_equal(SYS_socket, argument(0), UINT32_MAX, AF_VSOCK);
 	else deny_network();

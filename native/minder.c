@@ -173,13 +173,20 @@ static int open_parent(const char *path) {
 	return (int)syscall(SYS_openat2, AT_FDCWD, path, &how, sizeof how);
 }
 
+static bool is_own(int fd) {
+	struct stat status;
+	return fstat(fd, &status) < 0 || status.st_uid == geteuid();
+}
+
 // 1 when it stands and is held, 0 when there is something else of that name, or nobody can make anything there.
 static int hold(struct placeholder *each) {
 	for (;;) {
 		if (mkdirat(each->parent, each->name, PLACEHOLDER_MODE) < 0 && errno != EEXIST) {
-			// Where we can't, our program can't either, unless it is another user's.
-			bool is_theirs = order.uid < 0 && (errno == EACCES || errno == EPERM);
-			return is_theirs || errno == EROFS ? 0 : -1;
+			// Where we can't, our program can't either, unless it is another user's, or its owner, who can change that.
+			int error = errno;
+			bool is_denied = error == EROFS || (error == EACCES && order.uid < 0 && !is_own(each->parent));
+			errno = error;
+			return is_denied ? 0 : -1;
 		}
 		each->self = openat(each->parent, each->name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 		struct stat held, named;

@@ -1,8 +1,9 @@
 import { execFileSync } from "node:child_process";
-import { cpSync, existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { chmodSync, cpSync, existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
+import type { Sandbox } from "../../src/sandbox/sandbox.ts";
 import { eventually } from "../backends/run.ts";
 import { temporaryDirectory } from "../helpers/temporary.ts";
 import { attempt, confined, directoryOf, probe, startConfined, type User, users } from "./confined.ts";
@@ -97,42 +98,66 @@ test("how many processes a program may have is limited, but for root", async () 
 		await expect(confined("true", { sandbox: limited, user: root })).rejects.toMatchObject({ code: "unsupported" });
 });
 
-test("a server that is not root's makes the same sandboxes", async () => {
+describe("a server that is not root's", () => {
 	const user = users.at(-1) as User;
-	const [copy, work] = [await directoryOf(user), await directoryOf(user)];
-	for (const part of ["dist", "native/build"])
-		cpSync(new URL(`../../${part}`, import.meta.url), join(copy, part), { recursive: true });
-	writeFileSync(join(copy, "package.json"), '{ "type": "module" }');
-	execFileSync("chmod", ["-R", "a+rX", copy]);
-	const command = {
-		argv: [
-			"/bin/sh",
-			"-c",
-			"id -u; touch new && echo wrote; mkdir .git/hooks || echo kept; touch /etc/new || echo kept",
-		],
-		env: { PATH: "/usr/bin:/bin" },
-		cwd: work,
-		mode: "pipe",
-		size: { cols: 80, rows: 24 },
-		stdin: "closed",
-		drainMs: 0,
-		sessionId: "s",
-		sandbox: policy,
-	};
-	const script = `
-		import { spawn } from ${JSON.stringify(join(copy, "dist/backends/spawn.js"))};
-		import { Sandbox } from ${JSON.stringify(join(copy, "dist/sandbox/sandbox.js"))};
-		const sandbox = await Sandbox.probe({ path: process.env.PATH });
-		const applied = await sandbox.apply(${JSON.stringify(command)});
-		await spawn(applied, (fact) => { if (fact.stream === "stdout") process.stdout.write(fact.bytes); });`;
-	const text = execFileSync(process.execPath, ["--input-type=module", "--eval", script], {
-		uid: user.uid,
-		gid: user.gid,
-		cwd: "/",
-		encoding: "utf8",
+
+	/** What a line of shell says in a sandbox that such a server made, or why it made none. */
+	async function confinedByUser(line: string, cwd: string): Promise<string> {
+		const copy = await directoryOf(user);
+		for (const part of ["dist", "native/build"])
+			cpSync(new URL(`../../${part}`, import.meta.url), join(copy, part), { recursive: true });
+		writeFileSync(join(copy, "package.json"), '{ "type": "module" }');
+		execFileSync("chmod", ["-R", "a+rX", copy]);
+		const command = {
+			argv: ["/bin/sh", "-c", line],
+			env: { PATH: "/usr/bin:/bin" },
+			cwd,
+			mode: "pipe",
+			size: { cols: 80, rows: 24 },
+			stdin: "closed",
+			drainMs: 0,
+			sessionId: "s",
+			sandbox: policy,
+		};
+		const script = `
+			import { spawn } from ${JSON.stringify(join(copy, "dist/backends/spawn.js"))};
+			import { Sandbox } from ${JSON.stringify(join(copy, "dist/sandbox/sandbox.js"))};
+			const sandbox = await Sandbox.probe({ path: process.env.PATH });
+			const applied = await sandbox.apply(${JSON.stringify(command)});
+			const print = (fact) => { if (fact.stream === "stdout") process.stdout.write(fact.bytes); };
+			await spawn(applied, print).catch((error) => console.log(error.message));`;
+		const options = { uid: user.uid, gid: user.gid, cwd: "/", encoding: "utf8" } as const;
+		return execFileSync(process.execPath, ["--input-type=module", "--eval", script], options);
+	}
+
+	test("makes the same sandboxes", async () => {
+		const work = await directoryOf(user);
+		const line = "id -u; touch new && echo wrote; mkdir .git/hooks || echo kept; touch /etc/new || echo kept";
+		expect(await confinedByUser(line, work)).toBe(`${user.uid}\nwrote\nkept\nkept\n`);
+		await eventually(() => readdirSync(work).join() === "new");
 	});
-	expect(text).toBe(`${user.uid}\nwrote\nkept\nkept\n`);
-	await eventually(() => readdirSync(work).join() === "new");
+
+	test("makes none in a directory that only its program could make writable", async () => {
+		const work = await directoryOf(user);
+		chmodSync(work, 0o555);
+		// Root needs no permission, so that for it there is nothing to see here.
+		const wanted = user.uid === 0 ? /kept/ : /^cannot start "[^"]+" in a sandbox: .*EACCES/;
+		expect(await confinedByUser("chmod 755 . ; mkdir .git/hooks || echo kept", work)).toMatch(wanted);
+		expect(existsSync(join(work, ".git"))).toBe(false);
+	});
+});
+
+test("what must not be made and could be is no sandbox", async () => {
+	const work = await directoryOf(users[0] as User);
+	const within = await probe();
+	const apply: Sandbox["apply"] = async (command) => {
+		const { placeholders: _, ...applied } = await within.apply(command);
+		return applied;
+	};
+	const { text, code } = await confined("mkdir .git && echo made", { sandbox: policy, cwd: work, within: { apply } });
+	expect(text).toMatch(/^hawser: cannot enforce sandbox read-only path .*\/\.(git|codex|agents|aws)\n$/);
+	expect(code).toBe(1);
+	expect(readdirSync(work)).toEqual([]);
 });
 
 describe("where no sandbox can be made", () => {
