@@ -1,8 +1,10 @@
 /** One app-server: what all its connections have in common, and how a wire becomes one of them. */
 
 import type { Principal } from "../../core/access.ts";
+import { SessionError } from "../../core/errors.ts";
 import type { Sessions } from "../../core/sessions.ts";
 import { checkCreation, type Prepare } from "../front.ts";
+import { RpcError, rpcCodes } from "../json-rpc/error.ts";
 import { openStdio, type Stdio } from "../json-rpc/stdio.ts";
 import type { Wire } from "../json-rpc/wire.ts";
 import { Connection } from "./connection.ts";
@@ -66,8 +68,13 @@ export class AppServer {
 			checkCreation(principal.countCreation());
 			const start = prepare(request);
 			if (!isRestricted(policy)) return sessions.create(start);
-			const command = await sandbox.apply(start.command, policy);
+			const command = await sandbox.apply(start.command, policy).catch(notConfined);
 			return sessions.create({ ...start, command });
 		};
 	}
+}
+
+function notConfined(thrown: unknown): never {
+	if (!(thrown instanceof SessionError)) throw thrown;
+	throw new RpcError(rpcCodes.internal, `exec failed: ${thrown.message}`, { cause: thrown });
 }

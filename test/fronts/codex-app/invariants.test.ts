@@ -214,6 +214,24 @@ describe("I-7: input that waits is bounded", () => {
 		expect((await answer).stdout.trim()).toBe(String(20 * size));
 	});
 
+	it("also in acts, of which too many are refused, and the input after them is not lost", async () => {
+		const client = await (await startApp()).client();
+		const ready = join(await temporaryDirectory(), "ready");
+		const script = `stty raw -echo; echo ready; until [ -e ${ready} ]; do sleep 0.02; done; exec cat`;
+		const answer = client.sh(script, { processId: "r", tty: true, ...forever });
+		await client.output("r", "ready");
+		await client.write("r", "x".repeat(64 * 1024));
+		const ends = outcomes(Array.from({ length: 11_000 }, (_, i) => client.resize("r", 20 + (i % 2), 80)));
+		await client.resize("nobody", 1, 1).catch(() => {});
+		await writeFile(ready, "");
+		const kinds = new Set((await ends).map((end) => (end instanceof RpcFailure ? end.message : "done")));
+		expect(kinds).toEqual(new Set(["done", "Server overloaded; retry later."]));
+		await client.write("r", "the end");
+		await client.output("r", "xthe end");
+		await client.terminate("r");
+		await answer;
+	});
+
 	it("of writes that are not even acknowledged, more are refused as overload", async () => {
 		const client = await (await startApp({ limits: { queuedActs: 1, waitingActs: 3 } })).client();
 		client.exec(["sleep", "1000"], { processId: "w", streamStdin: true, ...forever }).catch(() => {});

@@ -3,6 +3,7 @@
 import { mkdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
+import { SessionError } from "../../../src/core/errors.ts";
 import type { Command } from "../../../src/core/process.ts";
 import type { RestrictedPolicy, Sandbox } from "../../../src/fronts/codex-app/sandbox.ts";
 import { eventually } from "../../helpers/reading.ts";
@@ -102,6 +103,20 @@ describe("command/exec", () => {
 		const configured = await startApp({ policy: { type: "readOnly", networkAccess: true } });
 		await expect((await configured.client()).exec(["touch", file])).rejects.toMatchObject(refusal);
 		await expect(readFile(file)).rejects.toThrow("ENOENT");
+	});
+
+	it("6: what goes wrong with a sandbox is no fault of the command", async () => {
+		const sandbox: Sandbox = {
+			refusal: () => undefined,
+			apply: async () => {
+				throw new SessionError("unsupported", "no mount is left");
+			},
+		};
+		const client = await (await startApp({ sandbox })).client();
+		const confined = { processId: "p", sandboxPolicy: { type: "readOnly" } };
+		const refusal = new RpcFailure(-32603, "exec failed: no mount is left");
+		await expect(client.exec(["true"], confined)).rejects.toEqual(refusal);
+		expect((await client.exec(["true"], { processId: "p" })).exitCode).toBe(0);
 	});
 
 	it("7: what restricts the network says so to the command, and nothing else does", async () => {

@@ -91,7 +91,9 @@ export class Input {
 		try {
 			for (let entry = this.#entries[0]; entry; entry = this.#entries[0]) {
 				const origin = { stream: STREAM, position: this.#position };
-				const { next } = await offer(session, entry.act, { origin, until: "accepted" });
+				// Other acts are waited for until they are done: the core bounds the bytes that wait, but refuses too many acts.
+				const until = entry.act.kind === "write" ? "accepted" : "written";
+				const { next } = await offer(session, entry.act, { origin, until });
 				this.#position = next;
 				this.#taken(entry);
 			}

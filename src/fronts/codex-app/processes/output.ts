@@ -64,6 +64,8 @@ export type ToldOptions = {
 	readonly happened: (told: Told) => void;
 	/** Nothing was taken for so long that the program can't be kept waiting. */
 	readonly giveUp: () => void;
+	/** Nothing may be told before this. */
+	readonly heard?: Promise<void> | undefined;
 	/** Aborted when nobody listens any more. */
 	readonly signal: AbortSignal;
 };
@@ -74,9 +76,15 @@ export class Told implements Sink {
 	readonly #untold: Delta[] = [];
 	#untoldBytes = 0;
 	readonly #moved = new Change();
+	#mayTell: boolean;
 
 	constructor(options: ToldOptions) {
 		this.#options = options;
+		this.#mayTell = options.heard === undefined;
+		void options.heard?.then(() => {
+			this.#mayTell = true;
+			options.happened(this);
+		});
 	}
 
 	add(stream: OutputStream, { bytes, capReached }: Capped): void {
@@ -93,7 +101,7 @@ export class Told implements Sink {
 
 	/** The next message for the connection. */
 	take(): string | undefined {
-		const delta = this.#untold.shift();
+		const delta = this.#mayTell ? this.#untold.shift() : undefined;
 		if (!delta) return undefined;
 		this.#untoldBytes -= weight(delta);
 		this.#moved.happen();

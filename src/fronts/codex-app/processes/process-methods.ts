@@ -71,7 +71,9 @@ export function createProcessMethods(parts: ProcessMethodsParts): Methods {
 					experimental: "process/spawn",
 					run: async () => {
 						const { ended } = await start(decoded, heard, parts);
-						ended.then(exited).catch(report);
+						Promise.all([ended, heard])
+							.then(([ending]) => exited(ending))
+							.catch(report);
 						return {};
 					},
 					answered,

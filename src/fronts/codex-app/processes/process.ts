@@ -36,8 +36,6 @@ export type ProcessOptions = {
 	/** It has no time at all: what it would have ended with by itself is of no interest. */
 	readonly isOverdue: boolean;
 	readonly sink: Sink;
-	/** Nothing of its output may go out before this. */
-	readonly heard?: Promise<void> | undefined;
 	readonly limits: AppLimits;
 	/** Aborted when its connection is gone. */
 	readonly signal: AbortSignal;
@@ -127,12 +125,11 @@ export class AppProcess {
 	}
 
 	async #read(): Promise<Ending> {
-		const { session, sink, heard, signal } = this.#options;
-		// From here on nothing is lost, however late it is read.
-		const items = session.follow({ seq: 1 }, { flow: "lossless", signal });
-		if (heard !== undefined) await heard;
+		const { session, sink, signal, report } = this.#options;
 		try {
-			for await (const item of items) {
+			for await (const item of session.follow({ seq: 1 }, { flow: "lossless", signal })) {
+				if (item.kind === "gap")
+					report(new Error(`invariant: ${item.to - item.from} bytes lost before they were read`));
 				if (item.kind !== "output") continue;
 				// After the cap it is read and thrown away, so that the program neither waits nor ends for it.
 				const capped = this.#cap.take(item.stream, item.bytes);

@@ -94,7 +94,7 @@ export class Processes {
 		return names;
 	}
 
-	#sink({ id, isStreamed }: Run, wording: Wording): Sink {
+	#sink({ id, isStreamed, heard }: Run, wording: Wording): Sink {
 		const { wire, limits, isWanted } = this.#options;
 		if (!isStreamed || id === null) return new Collected();
 		if (!isWanted(wording.delta)) return discarded;
@@ -103,6 +103,7 @@ export class Processes {
 			message: deltaMessage(wording, id),
 			happened: (told) => this.#told.happened(told),
 			giveUp: () => wire.close(),
+			heard,
 			signal: wire.ended,
 		});
 	}
