@@ -6,6 +6,7 @@ import { createServer } from "node:http";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, it, onTestFinished } from "vitest";
 import { Installation, result } from "./hawser.ts";
+import { Terminal } from "./terminal.ts";
 
 let hawser: Installation;
 beforeEach(async () => {
@@ -49,9 +50,12 @@ it("commands, and one that comes back by itself, tell nothing to whoever has the
 	if (!following.stdout || !following.stderr) throw new Error("no pipes");
 	await once(following.stdout, "data");
 	const noticed = once(following.stderr, "data");
+	const terminal = await Terminal.start(hawser, ["attach", "--view", id]);
+	await terminal.shows("ready");
 	await hawser.stopServer("SIGKILL");
 	const { heard } = await impersonate(url);
 	await noticed;
+	await terminal.shows("the server is away");
 	for (const args of [["ls"], ["send", id, "secret"], ["token", "ls"], ["doctor"]]) {
 		await hawser.run(args, { env: { NO_COLOR: "1" } });
 	}
@@ -61,6 +65,7 @@ it("commands, and one that comes back by itself, tell nothing to whoever has the
 	// The real one is back, on another port: what waited goes on with it.
 	await hawser.startServer();
 	expect((await hawser.run(["send", id, "it", "--enter"])).code).toBe(0);
+	await terminal.shows("it\r\nit\r\n");
 	expect((await followed).stdout).toMatch(/^ready\r\n(it\r\n){2}$/);
 	expect(heard.join("\n")).not.toMatch(/authorization/i);
 });
