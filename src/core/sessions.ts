@@ -66,6 +66,8 @@ export class LocalSessions implements Sessions {
 	readonly #sessions = new Map<string, Session>();
 	/** Starts under way, which count as running, so that a burst can't pass the limit or share a name. */
 	readonly #starting = new Set<SessionSpec>();
+	/** Sessions that are being forgotten. */
+	readonly #dropping = new Map<string, Promise<void>>();
 	readonly #watchers = new Listeners<SessionsChange>();
 
 	constructor(options: LocalSessionsOptions) {
@@ -132,10 +134,18 @@ export class LocalSessions implements Sessions {
 		await Promise.all(transient.map((session) => session.kill({ reason: "killed", by: "server" })));
 	}
 
+	/** Two may do so at once, and wait for the same end. What could not be done is there to be done again. */
 	async #drop(session: Session, how: Forgetting): Promise<void> {
-		// Two may do so at once, and wait for the same end.
-		if (this.#sessions.delete(session.id)) this.#watchers.tell({ kind: "removed", session });
-		await this.#homeOf(session.spec.durable).forget(session, how);
+		const { id } = session;
+		let dropping = this.#dropping.get(id);
+		if (!dropping) {
+			dropping = this.#homeOf(session.spec.durable)
+				.forget(session, how)
+				.finally(() => this.#dropping.delete(id));
+			this.#dropping.set(id, dropping);
+		}
+		await dropping;
+		if (this.#sessions.delete(id)) this.#watchers.tell({ kind: "removed", session });
 	}
 
 	#homeOf(isDurable: boolean): Home {
@@ -174,17 +184,18 @@ export class LocalSessions implements Sessions {
 
 	/** Forgets the oldest ended sessions until what is kept leaves room for one more. */
 	async #makeRoom(home: Home): Promise<void> {
-		for (let excess = await home.excessBytes(); excess > 0; excess = await home.excessBytes()) {
-			const oldest = this.list().find(
-				(session) => isEnded(session.state) && this.#homeOf(session.spec.durable) === home,
-			);
-			if (!oldest) {
-				throw new SessionError("limit_exceeded", `what is kept of sessions takes ${excess} bytes more than it may`, {
-					hint: "end some of those that run, ask for one that is not durable, or start the server with a higher --max-disk",
-				});
-			}
-			await this.forget(oldest.id);
+		const ended = this.list().filter(({ spec, state }) => isEnded(state) && this.#homeOf(spec.durable) === home);
+		let excess = await home.excessBytes();
+		for (const session of excess > 0 ? ended : []) {
+			// One that can't be forgotten now must not keep the others, or a new one, from having room.
+			await this.forget(session.id).catch((error: unknown) => this.#options.onFailure?.(error));
+			excess = await home.excessBytes();
+			if (excess <= 0) return;
 		}
+		if (excess <= 0) return;
+		throw new SessionError("limit_exceeded", `what is kept of sessions takes ${excess} bytes more than it may`, {
+			hint: "end some of those that run, ask for one that is not durable, or start the server with a higher --max-disk",
+		});
 	}
 
 	#forgetOldest(): void {

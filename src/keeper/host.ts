@@ -18,6 +18,8 @@ import { tidyAfterFloods } from "./tidy.ts";
 
 /** How long a program may take to end when the machine shuts down: what keeps it up for longer is killed by others. */
 const SHUTDOWN_GRACE_MS = 2_000;
+/** Between two looks whether what could not be written can be, or need not be. */
+const LOOK_MS = 5_000;
 
 export type HostOptions = {
 	readonly clock: Clock;
@@ -30,7 +32,6 @@ export type HostOptions = {
 
 export class Host {
 	readonly #options: HostOptions;
-	readonly #spawn: Spawn;
 	#session: LocalSession | undefined;
 	#journal: Journal | undefined;
 	#record: OwnRecord | undefined;
@@ -38,20 +39,11 @@ export class Host {
 	/** The start of a session that is under way. */
 	#opening: Promise<unknown> | undefined;
 	#isQuitting = false;
-	/** Nothing runs any more of the program and of all that it started. */
-	#isProgramGone = false;
 	#isLeaving = false;
 	#isLeaveDue = false;
 
 	constructor(options: HostOptions) {
 		this.#options = options;
-		this.#spawn = createSpawn({
-			isForOne: true,
-			onGone: () => {
-				this.#isProgramGone = true;
-				void this.#leaveIfDone();
-			},
-		});
 	}
 
 	get sessionId(): string | null {
@@ -96,6 +88,8 @@ export class Host {
 				this.#opening = opened.catch(() => {});
 				return opened;
 			}
+			case "ping":
+				return null;
 			case "quit":
 				return this.#quit(question.force);
 			default:
@@ -122,9 +116,12 @@ export class Host {
 		await this.opened();
 		const session = this.#session;
 		await session?.kill({ reason: "killed", by: "shutdown", graceMs: SHUTDOWN_GRACE_MS });
+		// It leaves by itself once all is on disk; a disk that takes nothing is not waited for.
+		this.#options.clock.after(SHUTDOWN_GRACE_MS, () => this.#options.onDone());
 		await this.#quit(false);
-		// Without a session or a journal nothing is left to wait for.
-		if (!session || !this.#journal) this.#options.onDone();
+		if (this.#journal) return;
+		if (session) await this.#record?.update({ ended: session.state, end: session.log.end });
+		this.#options.onDone();
 	}
 
 	/** Starts the session. If that fails nothing of it is left, and this keeper can serve another. */
@@ -148,7 +145,7 @@ export class Host {
 				});
 			}
 			session = await LocalSession.start(start, {
-				spawn: this.#spawn,
+				spawn: this.#spawnFor(record),
 				clock,
 				archive: this.#journal,
 				onFailure: report,
@@ -170,6 +167,17 @@ export class Host {
 		}
 	}
 
+	/** Notices when nothing is left of this start's program, not of an earlier one's that failed. */
+	#spawnFor(record: OwnRecord): Spawn {
+		return createSpawn({
+			isForOne: true,
+			onGone: () => {
+				record.isProgramGone = true;
+				void this.#leaveIfDone();
+			},
+		});
+	}
+
 	async #quit(force: boolean): Promise<void> {
 		this.#isQuitting = true;
 		if (force) this.#options.onDone();
@@ -178,9 +186,10 @@ export class Host {
 
 	#changed(state: State): void {
 		this.#server?.announce(state);
+		// For a server that finds us dead; with the disk full it must do without.
+		const end = this.#session?.log.end;
+		this.#record?.update({ state, ...(end ? { end } : {}) }).catch(() => {});
 		if (isEnded(state)) void this.#leaveIfDone();
-		// Only for a server that finds us dead; with the disk full it must do without.
-		else this.#record?.update({ state }).catch(() => {});
 	}
 
 	/**
@@ -204,26 +213,39 @@ export class Host {
 			}
 		} catch (error) {
 			this.#options.report(error);
+			// A full disk, most likely: there may be room later.
+			this.#options.clock.after(LOOK_MS, () => void this.#leaveIfDone());
 		} finally {
 			this.#isLeaving = false;
 		}
 	}
 
 	async #leave(session: LocalSession, journal: Journal, record: OwnRecord): Promise<boolean> {
-		if (!this.#isDone(session)) return false;
-		while (journal.end.seq < session.log.end.seq) await session.log.archived();
+		if (!this.#isDone(session, record)) return false;
+		while (journal.end.seq < session.log.end.seq && !record.isRemoved) await this.#somethingArchived(session);
 		// A server may have come meanwhile: a full disk can make this a long time.
-		if (!this.#isDone(session)) return false;
+		if (!this.#isDone(session, record)) return false;
 		await journal.close();
-		await record.update({ ended: session.state });
+		if (!record.isRemoved) await record.update({ ended: session.state, end: session.log.end });
 		this.#options.onDone();
 		return true;
 	}
 
-	#isDone(session: LocalSession): boolean {
+	/** Or nothing for a while: a directory that somebody removed takes no event any more, and tells nobody. */
+	#somethingArchived(session: LocalSession): Promise<void> {
+		return new Promise((resolve) => {
+			const cancel = this.#options.clock.after(LOOK_MS, resolve);
+			void session.log.archived().then(() => {
+				cancel();
+				resolve();
+			});
+		});
+	}
+
+	#isDone(session: LocalSession, { isProgramGone }: OwnRecord): boolean {
 		const isNeeded = this.#server !== undefined && !this.#isQuitting;
 		// What the program left behind must still be found by a kill, and only its minder knows all of it.
-		return isEnded(session.state) && !isNeeded && this.#isProgramGone;
+		return isEnded(session.state) && !isNeeded && isProgramGone;
 	}
 
 	#existing(): LocalSession {

@@ -64,5 +64,6 @@ server.on("error", (error) => {
 });
 server.listen(socket);
 setTimeout(() => {
-	if (authority.generation === 0) process.exit(0);
+	// Closing the server removes its socket.
+	if (authority.generation === 0) server.close(() => process.exit(0));
 }, GREETING_MS).unref();

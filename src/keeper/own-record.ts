@@ -1,7 +1,7 @@
 /** What a keeper leaves on disk of its session, for the servers to come; under a lock that ends only with the keeper. */
 
-import { closeSync } from "node:fs";
-import { mkdir } from "node:fs/promises";
+import { closeSync, existsSync } from "node:fs";
+import { mkdir, rmdir } from "node:fs/promises";
 import { invariant } from "../core/errors.ts";
 import { lockDirectory, placeOf, removeRecord, type SessionRecord, writeRecord } from "../link/record.ts";
 
@@ -12,12 +12,13 @@ export class OwnRecord {
 	readonly #lock: number;
 	#content: Content;
 	#writing: Promise<void> | undefined;
+	/** Nothing runs any more of the program and of all that it started. */
+	isProgramGone = false;
 
 	/** Takes the directory, and has the first record on disk when it resolves: whatever happens from here on, a server will find it. */
 	static async create(directory: string, content: Content): Promise<OwnRecord> {
 		await mkdir(directory, { recursive: true, mode: 0o700 });
-		const lock = lockDirectory(directory);
-		invariant(lock !== null, `another keeper has ${directory}`);
+		const lock = await lockOrLeave(directory);
 		const place = await placeOf(directory);
 		const record = new OwnRecord(directory, lock, { ...content, keeper: { ...content.keeper, place } });
 		try {
@@ -35,6 +36,11 @@ export class OwnRecord {
 		this.#content = content;
 	}
 
+	/** Somebody has taken the directory away, and so everything that could be read of the session. */
+	get isRemoved(): boolean {
+		return !existsSync(this.directory);
+	}
+
 	/** Resolves when this is on disk. One write at a time: of several changes during one, the last is written. */
 	async update(change: Partial<Content>): Promise<void> {
 		const content = { ...this.#content, ...change };
@@ -50,5 +56,18 @@ export class OwnRecord {
 		await this.#writing?.catch(() => {});
 		await removeRecord(this.directory);
 		closeSync(this.#lock);
+	}
+}
+
+/** What can't be locked, for want of a descriptor say, is not left behind either. */
+async function lockOrLeave(directory: string): Promise<number> {
+	try {
+		const lock = lockDirectory(directory);
+		invariant(lock !== null, `another keeper has ${directory}`);
+		return lock;
+	} catch (error) {
+		// Only if it is empty, so that another's stays.
+		await rmdir(directory).catch(() => {});
+		throw error;
 	}
 }

@@ -73,7 +73,10 @@ export class ServerLink {
 
 	#take({ header, body }: Frame<ToKeeper>): void {
 		if ("hello" in header) {
-			this.#greet(header.hello).catch(this.#report);
+			this.#greet(header.hello).catch((error: unknown) => {
+				this.#report(error);
+				this.#link.close();
+			});
 			return;
 		}
 		if (!this.#isInCharge) {

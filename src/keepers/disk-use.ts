@@ -22,7 +22,9 @@ export class DiskUse {
 	/** As of a moment ago; counts what was freed since. */
 	async recent(): Promise<number> {
 		const { at = Number.NEGATIVE_INFINITY, bytes = 0 } = this.#measured ?? {};
-		return this.#clock.monotonic() - at < FRESH_MS ? bytes : this.now();
+		if (this.#clock.monotonic() - at < FRESH_MS) return bytes;
+		// Without a free descriptor, say, what was known must do.
+		return this.now().catch(() => bytes);
 	}
 
 	async now(): Promise<number> {

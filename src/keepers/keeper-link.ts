@@ -28,6 +28,8 @@ import { askVersion1, receiptsByAsking } from "./version-1.ts";
 
 /** A keeper that does not answer a simple question for this long is not answering. */
 const ANSWER_MS = 10_000;
+/** How often a keeper that takes its time over something is asked whether it is there. */
+const PING_MS = 5_000;
 
 /** The link broke, or was never made; the session may be well all the same. */
 export class LinkLost extends Error {
@@ -137,8 +139,21 @@ export class KeeperLink {
 		return (await answered) as Operations[Name]["answer"];
 	}
 
-	/** Asks the keeper. Most questions are answered soon or never; a signal ends the wait for those that may take their time. */
-	call(question: KeeperQuestion, signal?: AbortSignal): Promise<unknown> {
+	/**
+	 * Asks the keeper. Most questions are answered soon or never; a signal ends the wait for those that may take their
+	 * time, and while nobody can end it the keeper is asked now and then whether it is still there.
+	 */
+	async call(question: KeeperQuestion, signal?: AbortSignal): Promise<unknown> {
+		const isWatched = questions[question.do].isLong && !signal && this.can("ping");
+		if (!isWatched) return this.#call(question, signal);
+		let timer: NodeJS.Timeout | undefined;
+		const silence = new Promise<never>((_, reject) => {
+			timer = setInterval(() => this.#call({ do: "ping" }).catch(reject), PING_MS);
+		});
+		return Promise.race([this.#call(question), silence]).finally(() => clearInterval(timer));
+	}
+
+	#call(question: KeeperQuestion, signal?: AbortSignal): Promise<unknown> {
 		if (this.#isClosed) return Promise.reject(new LinkLost());
 		if (!this.can(question.do)) return Promise.reject(unknownCall(question.do));
 		const id = ++this.#lastId;

@@ -1,6 +1,6 @@
 /** The home of durable sessions: starts each in a keeper of its own, and finds those that were there before. */
 
-import { mkdir } from "node:fs/promises";
+import { mkdir, rm } from "node:fs/promises";
 import { constants } from "node:os";
 import { fileURLToPath } from "node:url";
 import { killSurvivors } from "../backends/kill.ts";
@@ -17,6 +17,7 @@ import { KeptSession } from "./kept-session.ts";
 import { proveGone } from "./loss.ts";
 import { Search, type SearchOptions } from "./search.ts";
 import { Spares, type SparesOptions, START_BUDGET_MS } from "./spares.ts";
+import { listSockets, removeStale } from "./stale-sockets.ts";
 
 export type KeepersOptions = Omit<SparesOptions, "program"> &
 	SearchOptions & {
@@ -42,6 +43,8 @@ export class Keepers implements Home {
 	readonly #search: Search;
 	readonly #disk: DiskUse;
 	readonly #sessions = new Set<KeptSession>();
+	/** Those that were there before we made any. */
+	#oldSockets: readonly string[] = [];
 
 	constructor(options: KeepersOptions) {
 		this.#options = options;
@@ -56,6 +59,7 @@ export class Keepers implements Home {
 		const { directory, socketDirectory } = this.#options;
 		await mkdir(directory, { recursive: true, mode: 0o700 });
 		await mkdir(socketDirectory, { recursive: true, mode: 0o700 });
+		this.#oldSockets = await listSockets(socketDirectory);
 		const adopted = await adoptAll(this.#search, this.#options);
 		for (const session of adopted) if (session instanceof KeptSession) this.#sessions.add(session);
 		await this.#spares.open();
@@ -65,6 +69,7 @@ export class Keepers implements Home {
 	/** The server listens: what is lost can be ended now, which takes a while. */
 	serve(): void {
 		this.#search.allowEndings();
+		removeStale(this.#oldSockets).catch(this.#options.report);
 	}
 
 	async start(start: SessionStart): Promise<Session> {
@@ -78,11 +83,10 @@ export class Keepers implements Home {
 					this.#spares.giveBack(link);
 					throw error;
 				}
-				const session = await this.#afterBrokenStart(start);
+				const session = await this.#afterBrokenStart(start, error);
 				if (session) return session;
 				// A spare may have died long ago without our having noticed; a new keeper that dies at once has a reason.
-				if (!hasWaited)
-					throw new SessionError("internal", "the session's keeper died while it started", { cause: error });
+				if (!hasWaited) throw keeperDied(error);
 			} finally {
 				// Only now: the start of another keeper would compete with the start of this session.
 				this.#spares.refill();
@@ -92,15 +96,19 @@ export class Keepers implements Home {
 
 	async forget(session: Session, { isKilled, isForced = false }: Forgetting): Promise<void> {
 		const directory = this.#search.directoryOf(session.id);
-		if (session instanceof KeptSession) {
-			session.retire();
+		const kept = session instanceof KeptSession ? session : undefined;
+		kept?.retire();
+		try {
 			if (isForced) await this.#endKeeper(directory);
-			await session.dismiss();
-			this.#sessions.delete(session);
+			await kept?.dismiss();
+			if (isKilled) await killSurvivors(session.id);
+			await this.#disk.subtract(session.id);
+			await removeRecord(directory);
+		} catch (error) {
+			kept?.unretire();
+			throw error;
 		}
-		if (isKilled) await killSurvivors(session.id);
-		await this.#disk.subtract(session.id);
-		await removeRecord(directory);
+		if (kept) this.#sessions.delete(kept);
 	}
 
 	async excessBytes(): Promise<number> {
@@ -133,12 +141,16 @@ export class Keepers implements Home {
 		return session;
 	}
 
-	/** The link broke while a session was started over it: the session, if it was; undefined once it is certain that nothing of it is left. */
-	async #afterBrokenStart(start: SessionStart): Promise<Session | undefined> {
+	/**
+	 * The link broke while a session was started over it: the session, if it was; undefined if it is certain that its
+	 * program never ran. Where it may have run it must not run again, and nothing of it may be left.
+	 */
+	async #afterBrokenStart(start: SessionStart, cause: unknown): Promise<Session | undefined> {
 		const directory = this.#search.directoryOf(start.spec.id);
 		const deadline = performance.now() + START_BUDGET_MS;
 		for (let tries = 1; ; tries++) {
 			const record = await readRecord(directory);
+			// It is there before the program runs.
 			if (!record) return undefined;
 			const link = await this.#search.greet(record);
 			if (link) return this.#started(start, link);
@@ -147,7 +159,7 @@ export class Keepers implements Home {
 				await killSurvivors(start.spec.id);
 				await removeRecord(directory);
 				proof.release();
-				return undefined;
+				throw keeperDied(cause);
 			}
 			if (performance.now() > deadline) {
 				throw new SessionError("node_unavailable", "the session's keeper does not answer; it may have been started", {
@@ -168,11 +180,15 @@ export class Keepers implements Home {
 		for (let tries = 1; ; tries++) {
 			const proof = await proveGone(record, directory);
 			proof?.release();
-			if (proof) return;
+			if (proof) return void (await rm(record.keeper.socket, { force: true }));
 			if (performance.now() > deadline) {
 				throw new SessionError("node_unavailable", `its keeper (process ${pid}) can't be ended`);
 			}
 			await this.#search.pause(tries);
 		}
 	}
+}
+
+function keeperDied(cause: unknown): SessionError {
+	return new SessionError("internal", "the session's keeper died while it started", { cause });
 }

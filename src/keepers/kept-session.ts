@@ -23,7 +23,7 @@ import {
 import { isEnded, isSame, type State } from "../core/state.ts";
 import { isRepeatable } from "../link/messages.ts";
 import { type ArchivedSession, NO_LEASE } from "./archived-session.ts";
-import { type KeeperLink, LinkLost } from "./keeper-link.ts";
+import { type KeeperLink, type LinkFollowOptions, LinkLost } from "./keeper-link.ts";
 import { Mirror } from "./mirror.ts";
 
 /** How often a question is asked again over a new link, before its caller hears that there is none that lasts. */
@@ -103,6 +103,12 @@ export class KeptSession extends Session {
 		this.#refusal ??= new SessionError("session_not_found", `session "${this.id}" was removed`);
 	}
 
+	/** It could not be removed, and is as it was. */
+	unretire(): void {
+		this.#refusal = undefined;
+		if (!this.#home) this.recover().catch(() => {});
+	}
+
 	/** Nobody looks for its keeper any more. */
 	get isRetired(): boolean {
 		return this.#refusal !== undefined;
@@ -152,11 +158,13 @@ export class KeptSession extends Session {
 	}
 
 	follow(start: Start, options: FollowOptions = {}): AsyncGenerator<Item, void, void> {
-		// Now, so that "end" is the end of now; whoever is told later may hear of a little more, never of less.
-		const place = start === "end" && options.flow !== "lossless" ? this.#endOfNow() : Promise.resolve(start);
+		// Now, so that "end" is the end of now, and a log is held from now on; not from when the first item is asked for.
+		if (options.flow === "lossless") return this.#items(new Reading(start, this.#link, options));
+		// Whoever is told later may hear of a little more, never of less.
+		const place = start === "end" ? this.#endOfNow() : Promise.resolve(start);
 		// Its error is for whoever asks for the first item.
 		place.catch(() => {});
-		return this.#items(place, options);
+		return this.#items(new Reading(place, undefined, options));
 	}
 
 	async *receipts(stream: string, signal?: AbortSignal): AsyncGenerator<Receipt, void, void> {
@@ -223,18 +231,15 @@ export class KeptSession extends Session {
 	}
 
 	/** The items of one cursor, through as many links as it takes, and from the journal at last. */
-	async *#items(start: Promise<Start>, options: FollowOptions): AsyncGenerator<Item, void, void> {
+	async *#items(reading: Reading): AsyncGenerator<Item, void, void> {
 		this.#attachments++;
 		try {
-			let place = await start;
 			for (let tries = 1; ; tries++) {
-				const home = await this.#located();
-				const onPlace = ({ seq }: Mark) => {
-					place = { seq };
-				};
 				try {
-					for await (const item of this.#itemsIn(home, place, { ...options, onPlace })) {
-						place = { seq: item.kind === "gap" ? item.nextSeq : item.seq + 1 };
+					const items =
+						reading.takeBegun() ?? this.#itemsIn(await this.#located(), await reading.place, reading.options);
+					for await (const item of items) {
+						reading.passed(item);
 						this.#see(item);
 						yield item;
 						tries = 0;
@@ -248,15 +253,12 @@ export class KeptSession extends Session {
 			}
 		} finally {
 			this.#attachments--;
+			await reading.takeBegun()?.return();
 		}
 	}
 
 	/** Who holds the log has a cursor in the keeper; all who only watch share one stream. */
-	#itemsIn(
-		home: KeeperLink | ArchivedSession,
-		place: Start,
-		options: FollowOptions & { readonly onPlace: (place: Mark) => void },
-	): AsyncIterable<Item> {
+	#itemsIn(home: KeeperLink | ArchivedSession, place: Start, options: LinkFollowOptions): AsyncIterable<Item> {
 		if (!isLink(home)) return home.follow(place, options);
 		return options.flow === "lossless" ? home.follow(place, options) : this.#mirrored(home, place, options);
 	}
@@ -320,6 +322,35 @@ export class KeptSession extends Session {
 		} finally {
 			this.#finding = undefined;
 		}
+	}
+}
+
+/** Where one reader stands, over all the links it needs. */
+class Reading {
+	place: Promise<Start>;
+	readonly options: LinkFollowOptions;
+	#begun: AsyncGenerator<Item, void, void> | undefined;
+
+	/** With a link it begins to read at once. */
+	constructor(start: Start | Promise<Start>, link: KeeperLink | undefined, options: FollowOptions) {
+		this.place = Promise.resolve(start);
+		this.options = { ...options, onPlace: ({ seq }) => this.#stand({ seq }) };
+		if (link && !(start instanceof Promise)) this.#begun = link.follow(start, this.options);
+	}
+
+	/** What was begun at the start; once. */
+	takeBegun(): AsyncGenerator<Item, void, void> | undefined {
+		const begun = this.#begun;
+		this.#begun = undefined;
+		return begun;
+	}
+
+	passed(item: Item): void {
+		this.#stand({ seq: item.kind === "gap" ? item.nextSeq : item.seq + 1 });
+	}
+
+	#stand(place: Start): void {
+		this.place = Promise.resolve(place);
 	}
 }
 

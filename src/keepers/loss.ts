@@ -11,9 +11,9 @@ import { rm } from "node:fs/promises";
 import { killSurvivors } from "../backends/kill.ts";
 import type { Clock } from "../core/clock.ts";
 import { SessionError } from "../core/errors.ts";
-import type { Mark } from "../core/event.ts";
+import type { Fact, Mark } from "../core/event.ts";
 import { Log } from "../core/log.ts";
-import { initialState, type State } from "../core/state.ts";
+import { initialState, isEnded, type State } from "../core/state.ts";
 import { appendLost } from "../journal/journal.ts";
 import { openForReading } from "../journal/reader.ts";
 import {
@@ -93,7 +93,8 @@ async function endJournal(
 	const { spec, size } = record;
 	const known = record.state ?? initialState(size);
 	const lost: State = { ...known, status: "lost", endedAt: known.endedAt ?? clock.now() };
-	if (spec.retention.journalBytes === 0) return lost;
+	// Without a journal it stayed for whoever wants to read it, long after it had ended.
+	if (spec.retention.journalBytes === 0) return isEnded(known) ? known : lost;
 	try {
 		const { last, resized, exited } = await appendLost(journalDirectory(directory), reason, clock.now(), seen);
 		return {
@@ -112,18 +113,21 @@ async function endJournal(
 
 /** A session that has ended, with its journal to read. */
 export function archived(
-	{ spec }: SessionRecord,
+	{ spec, end: recorded = { seq: 1, offset: 0 } }: SessionRecord,
 	directory: string,
 	state: State,
-	{ clock, seen = { seq: 1, offset: 0 } }: { readonly clock: Clock; readonly seen?: Mark | undefined },
+	{ clock, seen = recorded }: { readonly clock: Clock; readonly seen?: Mark | undefined },
 ): ArchivedSession {
 	return new ArchivedSession(spec, state, async () => {
 		const archive = spec.retention.journalBytes > 0 ? await openForReading(journalDirectory(directory)) : undefined;
 		const isFinished = archive?.isFinished ?? false;
-		const end = archive && (isFinished || archive.end.seq > seen.seq) ? archive.end : seen;
+		const known = seen.seq > recorded.seq ? seen : recorded;
+		const end = archive && (isFinished || archive.end.seq > known.seq) ? archive.end : known;
 		const log = new Log({ clock, archive, restored: { end, isFinished } });
 		// The last event is missing where nothing could be written any more; readers must see it all the same.
-		if (!isFinished) log.append({ kind: "lost", message: "its keeper is gone" });
+		if (!isFinished) log.append(state.status === "closed" ? { kind: "closed" } : LOST);
 		return log;
 	});
 }
+
+const LOST: Fact = { kind: "lost", message: "its keeper is gone" };

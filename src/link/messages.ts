@@ -35,6 +35,8 @@ export type Opening = {
 export type KeeperQuestion =
 	| Question
 	| ({ readonly do: "open" } & Opening)
+	/** Whether anybody answers; not in version 1. */
+	| { readonly do: "ping" }
 	/** The keeper may go: its session has ended, or (`force`) is to be forgotten. */
 	| { readonly do: "quit"; readonly force: boolean };
 
@@ -52,6 +54,7 @@ export const questions: Readonly<Record<KeeperQuestion["do"], Nature>> = {
 	release: { isLong: false, isRepeatable: true },
 	leaseChange: { isLong: true, isRepeatable: true },
 	kill: { isLong: true, isRepeatable: true },
+	ping: { isLong: false, isRepeatable: true },
 	open: { isLong: true, isRepeatable: false },
 	quit: { isLong: true, isRepeatable: true },
 };

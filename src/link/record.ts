@@ -1,10 +1,10 @@
 /** What a session leaves on disk beside its journal, so that a later server finds it: one directory each. */
 
-import { mkdir, readFile, rm, stat } from "node:fs/promises";
+import { readFile, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { findProcess } from "../backends/processes.ts";
 import { SessionError } from "../core/errors.ts";
-import type { Size } from "../core/event.ts";
+import type { Mark, Size } from "../core/event.ts";
 import type { SessionSpec } from "../core/session.ts";
 import type { State } from "../core/state.ts";
 import { writeAtomically } from "../disk/write-atomically.ts";
@@ -34,6 +34,8 @@ export type SessionRecord = {
 	readonly pid: number | null;
 	/** What was last known of it while it ran; not there before link version 2. */
 	readonly state?: State;
+	/** Where its log ended when that was written; the journal, if there is one, may go further. */
+	readonly end?: Mark;
 	/** How it ended, once it did and all of its log is on disk. */
 	readonly ended: State | null;
 };
@@ -47,7 +49,6 @@ function recordPath(directory: string): string {
 }
 
 export async function writeRecord(directory: string, record: Omit<SessionRecord, "version">): Promise<void> {
-	await mkdir(directory, { recursive: true, mode: 0o700 });
 	await writeAtomically(recordPath(directory), JSON.stringify({ version: RECORD_VERSION, ...record }));
 }
 

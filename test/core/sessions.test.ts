@@ -3,7 +3,7 @@ import { systemClock } from "../../src/backends/clock.ts";
 import { spawn } from "../../src/backends/spawn.ts";
 import { inProcess } from "../../src/core/in-process.ts";
 import { LocalSessions, type LocalSessionsOptions } from "../../src/core/sessions.ts";
-import { itemsUntil, textOf } from "../helpers/reading.ts";
+import { eventually, itemsUntil, textOf } from "../helpers/reading.ts";
 import { shell, startOf } from "../helpers/starts.ts";
 
 const home = inProcess({ spawn, clock: systemClock });
@@ -138,7 +138,9 @@ describe("the sessions of a node", () => {
 		}
 		const running = await sessions.create(idle({ createdAt: 4 }));
 		await sessions.forget(running.id);
-		expect(sessions.list().map(({ spec }) => spec.createdAt)).toEqual([3, 4]);
+		const listed = () => sessions.list().map(({ spec }) => spec.createdAt);
+		await eventually("the oldest to be forgotten", () => listed().length === 2);
+		expect(listed()).toEqual([3, 4]);
 		for (const pid of left) expect(process.kill(pid, 0)).toBe(true);
 		for (const pid of left) process.kill(pid, "SIGKILL");
 	});

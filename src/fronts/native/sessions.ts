@@ -103,9 +103,17 @@ async function page(sessions: Sessions, query: ListQuery, principal: Principal |
 	const limit = query.limit ?? limits.listed;
 	const listed = matching.slice(from, from + limit);
 	// All at once, and none for long: a list is of what is known, and says of which sessions that is old.
-	const infos = await Promise.all(listed.map((one) => one.info(LIST_PATIENCE_MS)));
+	const infos = await Promise.all(listed.map((one) => one.info(LIST_PATIENCE_MS).catch(unlessGone)));
 	const isLast = from + limit >= matching.length;
-	return { sessions: infos.map(sessionMessage), next: isLast ? null : (listed.at(-1)?.id ?? null) };
+	return {
+		sessions: infos.flatMap((info) => (info ? [sessionMessage(info)] : [])),
+		next: isLast ? null : (listed.at(-1)?.id ?? null),
+	};
+}
+
+/** One that is being removed is on the list for a moment more. */
+function unlessGone(error: unknown): undefined {
+	if (!(error instanceof SessionError) || error.code !== "session_not_found") throw error;
 }
 
 function matches({ spec, state: { status } }: Session, { workspace, label, state }: ListQuery): boolean {
