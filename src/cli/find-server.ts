@@ -70,7 +70,10 @@ export async function locate(flags: ServerFlags): Promise<Address> {
 	const left = await leftAddress(folder);
 	// An empty variable is how a shell says that there is none.
 	const given = flags.url ? parseUrl(flags.url) : undefined;
-	if (given !== undefined && given !== left?.url) return { url: given, token: flags.token || undefined };
+	if (given !== undefined && given !== left?.url) {
+		// Who gives an address and a token means what they say; there may be a tunnel at that address.
+		return { url: given, token: flags.token || undefined, mustProve: false };
+	}
 	if (left === undefined) {
 		throw new HawserError("node_unavailable", `no server is running that keeps its state in ${folder}`, {
 			hint: "start one with: hawser serve",

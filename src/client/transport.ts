@@ -46,11 +46,15 @@ export type Call = {
 export class Transport {
 	readonly times: Times;
 	readonly #locate: (() => Promise<Address>) | undefined;
+	/** How to get to wherever the server is found, when that does not say; a way to one address leads to no other. */
+	readonly #way: Pick<Address, "fetch" | "WebSocket">;
 	#address: Address;
 	#isStale = false;
 	#isProven = false;
 
 	constructor({ locate, times, ...address }: ConnectOptions) {
+		const { fetch, WebSocket, createConnection } = address;
+		this.#way = createConnection ? {} : { ...(fetch && { fetch }), ...(WebSocket && { WebSocket }) };
 		this.#address = address;
 		this.times = { ...defaultTimes, ...times };
 		this.#locate = locate;
@@ -61,7 +65,7 @@ export class Transport {
 		if (this.#isStale && this.#locate) {
 			const found = await this.#locate();
 			const isPlain = found.url.startsWith("http:") && found.createConnection === undefined;
-			this.#address = { mustProve: isPlain, ...found };
+			this.#address = { ...this.#way, mustProve: isPlain, ...found };
 			this.#isProven = false;
 		}
 		if (!this.#isProven) await this.#prove(this.#address);

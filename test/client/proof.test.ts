@@ -78,3 +78,16 @@ it("a token that this server does not know is neither shown nor told to be unkno
 	const client = await finding({ url, token: `hwt_000000000000_${"x".repeat(43)}` });
 	await expect(client.sessions.list()).rejects.toMatchObject({ code: "node_unavailable" });
 });
+
+it("what is found is reached in the way that was given", async () => {
+	const { url, adminToken } = await start();
+	const asked: string[] = [];
+	const own: typeof fetch = (input, init) => {
+		asked.push(String(input));
+		return fetch(input, init);
+	};
+	const client = connect({ url: nowhere, fetch: own, locate: async () => ({ url, token: adminToken }) });
+	await expect(client.sessions.list()).rejects.toMatchObject({ code: "node_unavailable" });
+	expect(await client.sessions.list()).toEqual([]);
+	expect(asked.filter((address) => address.startsWith(url))).toHaveLength(2);
+});
