@@ -50,11 +50,16 @@ function described(thrown: unknown): { status: number; error: SessionError } {
 	const { statusCode, code: fastifyCode, message, validation } = thrown as Partial<FastifyError>;
 	if (validation instanceof SessionError) return { status: httpStatus[validation.code], error: validation };
 	const code = httpCodes[statusCode ?? 0];
-	if (statusCode !== undefined && code !== undefined && fastifyCode?.startsWith("FST_")) {
+	if (statusCode !== undefined && code !== undefined && isOfHttp(fastifyCode)) {
 		return { status: statusCode, error: new SessionError(code, lowerFirst(message ?? "bad request")) };
 	}
 	const error = SessionError.from(thrown);
 	return { status: httpStatus[error.code], error };
+}
+
+/** Whether HTTP itself refuses something, or a client left in the middle of its body, which is nobody's fault of ours. */
+export function isOfHttp(code: string | undefined): boolean {
+	return code === "ECONNRESET" || code?.startsWith("FST_") === true;
 }
 
 function lowerFirst(text: string): string {

@@ -43,6 +43,8 @@ export function handshakeFault({ headers, raw }: FastifyRequest): HandshakeFault
 export type AcceptorOptions = {
 	/** Of one message; zero for no limit. */
 	readonly maxPayload: number;
+	/** How many texts a client may say in a second: the rest waits on its way to us. Any number, if left out. */
+	readonly textsPerSecond?: number;
 	/** Named in the answer when it is offered; all others are passed over. */
 	readonly subprotocol?: string;
 };
@@ -53,7 +55,7 @@ export type Accept = (request: FastifyRequest, reply: FastifyReply) => WebSocket
 /** A message of more fragments than this is an attack on our memory. */
 const MAX_FRAGMENTS = 1024;
 
-export function createAcceptor({ maxPayload, subprotocol }: AcceptorOptions): Accept {
+export function createAcceptor({ maxPayload, subprotocol, textsPerSecond }: AcceptorOptions): Accept {
 	const options: ServerOptions & { maxFragments: number } = {
 		noServer: true,
 		clientTracking: false,
@@ -79,9 +81,55 @@ export function createAcceptor({ maxPayload, subprotocol }: AcceptorOptions): Ac
 		accepted?.on("error", () => {});
 		if (accepted) {
 			answerPings(accepted);
+			if (textsPerSecond !== undefined) {
+				const count = pacer(accepted, textsPerSecond);
+				accepted.on("message", (_data, isBinary) => void (isBinary || count()));
+			}
 			offer.taken();
 		}
 		return accepted;
+	};
+}
+
+/** More than anybody needs to know that we are here. */
+const PINGS_PER_SECOND = 100;
+const SECOND_MS = 1_000;
+
+/** Reads nothing more from who has said so much within a second, until that is over: it must not take all of our time. */
+function pacer(socket: WebSocket, perSecond: number): () => void {
+	let count = 0;
+	let since = performance.now();
+	let timer: NodeJS.Timeout | undefined;
+	socket.once("close", () => clearTimeout(timer));
+	return () => {
+		const now = performance.now();
+		if (now - since > SECOND_MS) [count, since] = [0, now];
+		if (++count < perSecond || timer) return;
+		const release = holdBack(socket);
+		timer = setTimeout(
+			() => {
+				timer = undefined;
+				release();
+			},
+			SECOND_MS - (now - since),
+		);
+	};
+}
+
+const holders = new WeakMap<WebSocket, number>();
+
+/** Reads nothing from a socket until all who hold it back have released it. */
+export function holdBack(socket: WebSocket): () => void {
+	const change = (by: 1 | -1) => {
+		const count = (holders.get(socket) ?? 0) + by;
+		holders.set(socket, count);
+		return count;
+	};
+	if (change(1) === 1) socket.pause();
+	let isHeld = true;
+	return () => {
+		if (isHeld && change(-1) === 0) socket.resume();
+		isHeld = false;
 	};
 }
 
@@ -98,7 +146,9 @@ function answerPings(socket: WebSocket): void {
 			if (next && socket.readyState === socket.OPEN) answer(next);
 		});
 	};
+	const count = pacer(socket, PINGS_PER_SECOND);
 	socket.on("ping", (data: Buffer) => {
+		count();
 		// A copy: what comes is a piece of all that was read at one time.
 		if (isSending) latest = Buffer.from(data);
 		else if (socket.readyState === socket.OPEN) answer(data);

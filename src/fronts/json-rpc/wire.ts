@@ -4,6 +4,7 @@ import { setMaxListeners } from "node:events";
 import type { Duplex } from "node:stream";
 import type { WebSocket } from "ws";
 import { cutAfter, Liveness } from "../liveness.ts";
+import { holdBack } from "../upgrade.ts";
 
 export interface Wire {
 	/** What we gave away and the kernel has not taken. */
@@ -42,6 +43,8 @@ export class WebSocketWire implements Wire {
 	readonly #limits: WebSocketWireLimits;
 	readonly #ended = new AbortController();
 	readonly #liveness: Liveness;
+	/** Lets it be read again, while it is not. */
+	#release: (() => void) | undefined;
 
 	constructor(socket: WebSocket, connection: Duplex, limits: WebSocketWireLimits) {
 		this.#socket = socket;
@@ -74,11 +77,12 @@ export class WebSocketWire implements Wire {
 	}
 
 	pause(): void {
-		this.#socket.pause();
+		this.#release ??= holdBack(this.#socket);
 	}
 
 	resume(): void {
-		this.#socket.resume();
+		this.#release?.();
+		this.#release = undefined;
 	}
 
 	probe(): void {

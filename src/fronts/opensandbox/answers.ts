@@ -2,6 +2,7 @@
 
 import type { FastifyInstance, FastifyReply } from "fastify";
 import { type Code, SessionError } from "../../core/errors.ts";
+import { isOfHttp } from "../errors.ts";
 import type { Hosting } from "../front.ts";
 
 /** A success without data. With an empty body in chunks the SDK would fail to read it as JSON. */
@@ -66,7 +67,7 @@ export function toExecdError(thrown: unknown): ExecdError {
 	if (thrown instanceof ExecdError) return thrown;
 	// What HTTP itself refuses: a body that is too large, or not as long as it says.
 	const { statusCode, code: fastifyCode, message } = thrown as { statusCode?: number; code?: string; message?: string };
-	if (fastifyCode?.startsWith("FST_") && statusCode !== undefined && statusCode < 500)
+	if (isOfHttp(fastifyCode) && statusCode !== undefined && statusCode < 500)
 		return new ExecdError(statusCode, "INVALID_REQUEST_BODY", message ?? "bad request");
 	const error = SessionError.from(thrown);
 	const [status, code] = translated[error.code];

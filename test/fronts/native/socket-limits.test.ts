@@ -129,7 +129,7 @@ describe("a client that does not consume", () => {
 	});
 
 	it("is closed with 4008 when its answers pile up", async () => {
-		const id = await start({ cutBytes: 256 * 1024, closeMs: 50 });
+		const id = await start({ cutBytes: 256 * 1024, closeMs: 50, textsPerSecond: 1_000_000 });
 		const client = await TestSocket.open(server.url, id);
 		client.socket.pause();
 		let isOver = false;

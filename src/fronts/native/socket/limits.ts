@@ -7,6 +7,8 @@ export type SocketLimits = { readonly [K in keyof typeof socketLimits]: number }
 	readonly fuseBytes: number;
 	/** Unsent bytes at which the client is given up: it asks for answers and does not read them. */
 	readonly cutBytes: number;
+	/** What a client may say in texts: input and acknowledgements are binary, and the rest is done now and then. */
+	readonly textsPerSecond: number;
 	/** How long a client may stand still with a full window. */
 	readonly ackMs: number;
 	/** How long it may take to consume the last output once the log has ended. */
@@ -22,6 +24,7 @@ export const defaultSocketLimits: SocketLimits = {
 	...socketLimits,
 	fuseBytes: 512 * 1024,
 	cutBytes: 1024 * 1024,
+	textsPerSecond: 500,
 	ackMs: 30_000,
 	lastAckMs: 5_000,
 	closeMs: 2_000,

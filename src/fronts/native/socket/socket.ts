@@ -12,13 +12,15 @@ import type { Traffic } from "../metrics.ts";
 import type { NativeApp, NativeOptions } from "../options.ts";
 import { findSession, placeOf } from "../request.ts";
 import { Connection } from "./connection.ts";
-import { defaultSocketLimits } from "./limits.ts";
+import { defaultSocketLimits, type SocketLimits } from "./limits.ts";
 import { WebSocketWire } from "./wire.ts";
 
 type Attach = FastifyRequest<{ Params: { id: string } }>;
 
 export function addSocket(app: NativeApp, options: NativeOptions, hosting: Hosting, traffic: Traffic): void {
-	const accept = createAcceptor({ maxPayload: socketLimits.binaryBytes, subprotocol });
+	const limits = { ...defaultSocketLimits, ...options.socketLimits };
+	const { textsPerSecond } = limits;
+	const accept = createAcceptor({ maxPayload: socketLimits.binaryBytes, subprotocol, textsPerSecond });
 	app.get(
 		"/v1/sessions/:id/attach",
 		{
@@ -35,21 +37,25 @@ export function addSocket(app: NativeApp, options: NativeOptions, hosting: Hosti
 			const socket = accept(request, reply);
 			if (!socket) return leave();
 			socket.once("close", leave);
-			attach(socket, request, { options, hosting, traffic });
+			attach(socket, request, { options, limits, hosting, traffic });
 		},
 	);
 }
 
-type Scope = { readonly options: NativeOptions; readonly hosting: Hosting; readonly traffic: Traffic };
+type Scope = {
+	readonly options: NativeOptions;
+	readonly limits: SocketLimits;
+	readonly hosting: Hosting;
+	readonly traffic: Traffic;
+};
 
-function attach(socket: WebSocket, request: Attach, { options, hosting, traffic }: Scope): void {
+function attach(socket: WebSocket, request: Attach, { options, limits, hosting, traffic }: Scope): void {
 	const { principal } = request;
 	const session = options.sessions.get(request.params.id);
 	if (!principal || !session) {
 		socket.close(closeCodes.sessionRemoved, "the session was removed");
 		return;
 	}
-	const limits = { ...defaultSocketLimits, ...options.socketLimits };
 	const wire = new WebSocketWire(socket, limits);
 	closeInOurWords(socket, wire);
 

@@ -19,6 +19,7 @@ import {
 	type SocketRequest,
 	type SocketScope,
 	sinceOf,
+	TEXTS_PER_SECOND,
 } from "../socket/handshake.ts";
 import type { Wire } from "../socket/wire.ts";
 import { defaultTimes } from "../times.ts";
@@ -29,7 +30,7 @@ import { view } from "./viewer.ts";
 
 export function addPty(app: FastifyInstance, options: OpenSandboxOptions, hosting: Hosting): void {
 	const records = new PtyRecords(options, (problem) => hosting.report(problem, "pty"));
-	const accept = createAcceptor({ maxPayload: MAX_MESSAGE_BYTES });
+	const accept = createAcceptor({ maxPayload: MAX_MESSAGE_BYTES, textsPerSecond: TEXTS_PER_SECOND });
 	const scope = { hosting, accept, times: { ...defaultTimes, ...options.times } };
 	app.addHook("onReady", () => records.load());
 

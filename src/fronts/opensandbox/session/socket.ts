@@ -16,6 +16,7 @@ import {
 	refuseHandshake,
 	type SocketRequest,
 	sinceOf,
+	TEXTS_PER_SECOND,
 } from "../socket/handshake.ts";
 import { Holder } from "../socket/holder.ts";
 import { closeCodes, sayStartFailed, type Wire } from "../socket/wire.ts";
@@ -33,7 +34,7 @@ export function addSessionSocket(
 	hosting: Hosting,
 	sessions: BashSessions,
 ): void {
-	const accept = createAcceptor({ maxPayload: MAX_MESSAGE_BYTES });
+	const accept = createAcceptor({ maxPayload: MAX_MESSAGE_BYTES, textsPerSecond: TEXTS_PER_SECOND });
 	const times = { ...defaultTimes, ...options.times };
 	const scope = { hosting, accept, times: { ...times, writeMs: times.sessionWriteMs } };
 	const places = new WeakMap<BashSession, Place>();

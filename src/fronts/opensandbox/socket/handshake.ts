@@ -9,6 +9,9 @@ import { Wire } from "./wire.ts";
 /** The original has no limit; a paste of this size is none. */
 export const MAX_MESSAGE_BYTES: number = 64 * 1024 * 1024;
 
+/** Keys that somebody holds down, and much more; what is pasted is one text, and large input has frames of bytes. */
+export const TEXTS_PER_SECOND = 1_000;
+
 export type SocketRequest = FastifyRequest<{
 	Params: { id: string };
 	Querystring: Record<string, string | string[]>;

@@ -10,6 +10,7 @@ import type { WebSocket } from "ws";
 import { SessionError } from "../../../core/errors.ts";
 import { onAbort } from "../../front.ts";
 import { cutAfter, Liveness } from "../../liveness.ts";
+import { holdBack } from "../../upgrade.ts";
 import type { Times } from "../times.ts";
 import type { ServerMessage } from "./frames.ts";
 
@@ -34,6 +35,8 @@ export class Wire {
 	readonly #writeMs: number;
 	readonly #ended = new AbortController();
 	readonly #hangUp: () => void;
+	/** Lets it be read again, while it is not. */
+	#release: (() => void) | undefined;
 	/** Of answers that the kernel has not taken. */
 	#answerBytes = 0;
 
@@ -71,11 +74,12 @@ export class Wire {
 
 	/** Reads nothing more for now; what the other side sends waits on its way to us. */
 	pause(): void {
-		this.#socket.pause();
+		this.#release ??= holdBack(this.#socket);
 	}
 
 	resume(): void {
-		this.#socket.resume();
+		this.#release?.();
+		this.#release = undefined;
 	}
 
 	/** Resolves when the kernel has taken the message, or the connection is over. One that stays behind too long ends it. */
