@@ -29,6 +29,10 @@ export class CrashingServer {
 		return this.#url;
 	}
 
+	get pid(): number {
+		return this.#child?.pid ?? Number.NaN;
+	}
+
 	get stateDir(): string {
 		return this.#stateDir;
 	}

@@ -72,6 +72,7 @@ export class Connection implements Attachment, Receiver {
 	readonly #drained = new Change();
 	#session: ExecSession | undefined;
 	#isReady = false;
+	#malformed = 0;
 
 	constructor(options: ConnectionOptions) {
 		const { wire, limits, concurrency } = options;
@@ -92,7 +93,11 @@ export class Connection implements Attachment, Receiver {
 
 	/** One message, as it came. */
 	receive(bytes: Uint8Array): void {
-		this.#inbox.add(decodeMessage(bytes), bytes.byteLength);
+		// Much more may have come in the same piece as what ended the connection.
+		if (this.#wire.ended.aborted) return;
+		const message = decodeMessage(bytes);
+		if (message.kind === "malformed" && ++this.#malformed > this.#options.limits.malformedMessages) this.#wire.close();
+		else this.#inbox.add(message, bytes.byteLength);
 	}
 
 	probe(): void {

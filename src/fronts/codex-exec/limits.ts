@@ -33,6 +33,8 @@ export type ExecLimits = {
 	readonly messageBytes: number;
 	/** The client takes no larger frame. */
 	readonly answerBytes: number;
+	/** Messages of one connection that can't be read and are answered; one more, and it is closed: that is no client. */
+	readonly malformedMessages: number;
 	/** Requests waiting for their turn on one connection, and their size; at either bound no more is read from it. */
 	readonly waitingRequests: number;
 	readonly waitingBytes: number;
@@ -60,6 +62,7 @@ export const defaultLimits: ExecLimits = {
 	probeMs: 5_000,
 	messageBytes: 64 * MiB,
 	answerBytes: 16 * MiB,
+	malformedMessages: 1_000,
 	waitingRequests: 1024,
 	waitingBytes: 64 * MiB,
 };

@@ -100,10 +100,14 @@ export class Wire {
 
 	/** Says something that nobody waits for, however much the client makes us say. */
 	answer(message: ServerMessage): void {
+		if (this.ended.aborted) return;
 		const text = `${JSON.stringify(message)}\n`;
 		this.#answerBytes += text.length;
-		if (this.#answerBytes > MAX_ANSWER_BYTES) this.drop();
-		void this.send(text).then(() => {
+		if (this.#answerBytes > MAX_ANSWER_BYTES) {
+			this.drop();
+			return;
+		}
+		this.#socket.send(text, () => {
 			this.#answerBytes -= text.length;
 		});
 	}
