@@ -128,7 +128,7 @@ export const trials: readonly Trial[] = [
 	{
 		who: "viewer",
 		does: "looks at a PTY of OpenSandbox and asks for answers without reading",
-		connections: ATTACHMENTS,
+		connections: 40,
 		says: ({ pty, token }) => ({
 			first: upgrade(`/opensandbox/pty/${pty}/ws?mode=viewer`, token),
 			again: messages({ type: "unknown" }),

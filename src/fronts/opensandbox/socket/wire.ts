@@ -26,7 +26,7 @@ export const closeCodes = {
 const CLOSING_MS = 1_000;
 const EVICTION_MS = 200;
 /** A client that asks for answers and does not read them is given up at this many unsent bytes of those. */
-const MAX_ANSWER_BYTES = 256 * 1024;
+const MAX_ANSWER_BYTES = 64 * 1024;
 
 type WireTimes = Pick<Times, "pingMs" | "deadMs" | "writeMs">;
 
