@@ -319,7 +319,8 @@ static long long milliseconds(void) {
 	return now.tv_sec * 1000LL + now.tv_nsec / 1000000;
 }
 
-// Whether a child was ended by its timer before it could become the program.
+// Whether a child was ended by its timer before it could become the program. vfork lets us go on when it gives up our
+// memory, which is a moment before it can be waited for.
 static bool was_too_slow(pid_t pid, long long began) {
 	if (milliseconds() - began < order.start_ms) return false;
 	// Its memory, for which we waited, goes a moment before it can be reaped.

@@ -22,7 +22,12 @@ struct process {
 	pid_t pid, parent;
 	// In clock ticks since boot; with the pid it names a process for ever.
 	double started;
+	// Whether it is on its way out, a zombie or about to be one.
+	bool is_ending;
 };
+
+// PF_EXITING of the kernel, which /proc shows among a process's flags.
+#define ENDING_FLAG 4u
 
 // Reads a file of /proc as text; how many bytes came.
 static inline size_t read_proc(const char *path, char *text, size_t size) {
@@ -45,6 +50,7 @@ static inline bool read_process(pid_t pid, struct process *process) {
 	for (int i = 2; field != NULL && i < 22; i++) {
 		field = strchr(field + 1, ' ');
 		if (i == 3 && field != NULL) process->parent = (pid_t)atoi(field + 1);
+		if (i == 8 && field != NULL) process->is_ending = (strtoul(field + 1, NULL, 10) & ENDING_FLAG) != 0;
 	}
 	if (field == NULL) return false;
 	process->started = strtod(field + 1, NULL);
