@@ -31,38 +31,20 @@ const GUARDED = [".git", ".codex", ".agents", ".aws"];
 /** These are mounted anew, or show the machine itself: no program in a sandbox writes there. */
 const RESERVED = ["/proc", "/sys", "/dev"];
 
+/** By their paths. */
+type Found = Map<string, Place>;
+
 /** `hidden` is nobody's business but ours. */
 export async function findPlaces(policy: Confined, command: Command, hidden: readonly string[]): Promise<Places> {
-	const found = new Map<string, Place>();
-	const add = (place: Place) => void found.set(place.path, place);
-	for (const asked of await askedPaths(policy, command)) {
-		const place = await locate(asked);
-		if (place?.path === "/" && asked.path !== "/") throw invalid(asked.path, 'it leads to "/"');
-		if (place) add(place);
-	}
+	const found: Found = new Map();
+	for (const asked of await askedPaths(policy, command)) await addAsked(found, asked);
 	const rest = found.get("/")?.access ?? "read";
 	if (rest === "none") throw invalid("/", "a sandbox in which nothing can be read is not supported");
 	found.delete("/");
-	for (const place of [...found.values()]) {
-		if (place.access !== "write") continue;
-		refuseReserved(place.path);
-		if (place.kind !== "directory") continue;
-		for (const guarded of await guards(place.path)) if (!found.has(guarded.path)) add(guarded);
-	}
-	for (const path of hidden) {
-		const place = await locate({ path, access: "none" });
-		if (place === undefined || place.kind === "missing") continue;
-		const inside = [...found.values()].find((other) => other.access === "write" && isWithin(other.path, place.path));
-		if (inside) throw invalid(inside.path, "it is in a directory of the server itself");
-		add(place);
-	}
-	const isWritable = (path: string) =>
-		rest === "write" ||
-		[...found.values()].some(({ path: above, access }) => access === "write" && isBelow(path, above));
-	for (const { path } of [...found.values()]) {
-		for (const between of await directoriesBetween(path, found, rest)) add(between);
-	}
-	const places = [...found.values()].filter(({ path, kind }) => kind !== "missing" || isWritable(path));
+	for (const place of [...found.values()]) if (place.access === "write") await addGuards(found, place);
+	for (const path of hidden) await addHidden(found, path);
+	for (const { path } of [...found.values()]) await addBetween(found, path, rest);
+	const places = [...found.values()].filter(({ path, kind }) => kind !== "missing" || isWritable(found, path, rest));
 	return { rest, places: places.sort((a, b) => depth(a.path) - depth(b.path)) };
 }
 
@@ -83,6 +65,13 @@ async function temporaryDirectory(named: string | undefined): Promise<string | u
 	if (!status?.isDirectory()) return undefined;
 	if (path === "/") throw new SessionError("invalid_argument", 'TMPDIR is "/", which would make every file writable');
 	return path;
+}
+
+async function addAsked(found: Found, asked: SandboxPath): Promise<void> {
+	const place = await locate(asked);
+	if (place?.path === "/" && asked.path !== "/") throw invalid(asked.path, 'it leads to "/"');
+	if (place?.access === "write") refuseReserved(place.path);
+	if (place) found.set(place.path, place);
 }
 
 /** What is there now, behind all links; undefined for what may be written and is not there. */
@@ -110,6 +99,12 @@ async function missing(path: string): Promise<Pick<Place, "path" | "kind">> {
 	return real === undefined ? missing(parent) : { path: join(real, basename(resolve(path))), kind: "missing" };
 }
 
+/** What was asked for by name goes before what nobody asked for. */
+async function addGuards(found: Found, { path, kind }: Place): Promise<void> {
+	if (kind !== "directory") return;
+	for (const guard of await guards(path)) if (!found.has(guard.path)) found.set(guard.path, guard);
+}
+
 async function guards(directory: string): Promise<Place[]> {
 	const all = GUARDED.map(async (name): Promise<Place[]> => {
 		const path = join(directory, name);
@@ -135,24 +130,33 @@ async function gitDirectory(file: string): Promise<Place[]> {
 	return place === undefined ? [] : [place];
 }
 
+async function addHidden(found: Found, path: string): Promise<void> {
+	const place = await locate({ path, access: "none" });
+	if (place === undefined || place.kind === "missing") return;
+	const inside = [...found.values()].find((other) => other.access === "write" && isWithin(other.path, place.path));
+	if (inside) throw invalid(inside.path, "it is in a directory of the server itself");
+	found.set(place.path, place);
+}
+
 /**
  * What lies between a place and another, above it, that may be written: each becomes a mount of its own. A directory
  * on which something is mounted can't be renamed, but one above it could, and everything in it with it.
  */
-async function directoriesBetween(
-	path: string,
-	found: ReadonlyMap<string, Place>,
-	rest: Places["rest"],
-): Promise<Place[]> {
-	const above = [...found.values()].filter((other) => isBelow(path, other.path));
-	const nearest = above.sort((a, b) => depth(b.path) - depth(a.path))[0];
-	if ((nearest?.access ?? rest) !== "write") return [];
-	const between: Place[] = [];
+async function addBetween(found: Found, path: string, rest: Places["rest"]): Promise<void> {
+	const nearest = placesAbove(found, path).sort((a, b) => depth(b.path) - depth(a.path))[0];
+	if ((nearest?.access ?? rest) !== "write") return;
 	for (let each = dirname(path); isBelow(each, nearest?.path ?? "/"); each = dirname(each)) {
 		const place = await locate({ path: each, access: "write" });
-		if (place) between.push(place);
+		if (place) found.set(place.path, place);
 	}
-	return between;
+}
+
+function isWritable(found: Found, path: string, rest: Places["rest"]): boolean {
+	return rest === "write" || placesAbove(found, path).some(({ access }) => access === "write");
+}
+
+function placesAbove(found: Found, path: string): Place[] {
+	return [...found.values()].filter((other) => isBelow(path, other.path));
 }
 
 function refuseReserved(path: string): void {
