@@ -3,20 +3,18 @@
 import { once } from "node:events";
 import { chmod, lstat, mkdir, unlink } from "node:fs/promises";
 import { connect } from "node:net";
-import { homedir } from "node:os";
-import { dirname, join } from "node:path";
+import { dirname } from "node:path";
 import { adminOnly, anybody } from "../access/fixed.ts";
 import { SessionError } from "../core/errors.ts";
 import { AppServer } from "../fronts/codex-app/app-server.ts";
 import { answerUnknown, type CodexAppOptions, createCodexAppFront } from "../fronts/codex-app/front.ts";
-import type { Host } from "../fronts/codex-app/handshake.ts";
 import type { AppLimits } from "../fronts/codex-app/limits.ts";
 import { noSandbox, type Sandbox, type SandboxPolicy } from "../fronts/codex-app/sandbox.ts";
 import type { Hosting } from "../fronts/front.ts";
 import type { Stdio } from "../fronts/json-rpc/stdio.ts";
+import { codexHost } from "./codex-host.ts";
 import { listen } from "./listen.ts";
 import { openTransient } from "./transient.ts";
-import { version } from "./version.ts";
 
 export type AppServerOptions = {
 	/** What holds for a command whose client names no policy. */
@@ -70,16 +68,6 @@ export async function serveAppOnStdio(stdio: Stdio, options: AppServerOptions, s
 	await end();
 }
 
-/** What clients are told of this server. */
-export function appHost(): Host {
-	return { version, codexHome: codexHome(), term: process.env.TERM ?? "unknown" };
-}
-
-/** Where Codex keeps its files; nothing is kept there by us. */
-export function codexHome(): string {
-	return process.env.CODEX_HOME ?? join(homedir(), ".codex");
-}
-
 async function compose({ policy, sandbox = noSandbox, limits = {}, report }: AppServerOptions): Promise<{
 	readonly parts: Omit<CodexAppOptions, "path">;
 	readonly end: () => Promise<void>;
@@ -87,7 +75,7 @@ async function compose({ policy, sandbox = noSandbox, limits = {}, report }: App
 	const { end, ...transient } = await openTransient(report);
 	// As the real server is told to leave commands to another.
 	const isExecutor = process.env.CODEX_EXEC_SERVER_URL !== "none";
-	return { parts: { ...transient, sandbox, policy, isExecutor, host: appHost(), limits }, end };
+	return { parts: { ...transient, sandbox, policy, isExecutor, host: codexHost(), limits }, end };
 }
 
 /** Makes way for a socket: its directory is there, and no other that nobody listens to any more. */

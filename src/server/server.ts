@@ -16,8 +16,8 @@ import { signInPath } from "../fronts/native/access/signin.ts";
 import { createNativeFront } from "../fronts/native/front.ts";
 import { createOpenSandboxFront } from "../fronts/opensandbox/front.ts";
 import type { OpenSandboxOptions } from "../fronts/opensandbox/options.ts";
-import { appHost } from "./app-server.ts";
 import { createBudgets } from "./budgets.ts";
+import { codexHost } from "./codex-host.ts";
 import { type Config, readTls } from "./config.ts";
 import { type Engine, type EngineOptions, openEngine } from "./engine.ts";
 import { type Listener, type ListenOptions, listen, type Route } from "./listen.ts";
@@ -126,7 +126,7 @@ function createFronts(config: Config, engine: Engine, openSandbox: OpenSandboxOp
 			policy: { type: "dangerFullAccess" },
 			environment: () => inheritedFrom(process.env),
 			cwd: config.cwd,
-			host: appHost(),
+			host: codexHost(),
 			path: "/codex/app-server",
 		}),
 	];

@@ -15,8 +15,12 @@ import { main, result } from "./hawser.ts";
 const free = ["--sandbox", "danger-full-access"];
 
 function launch(...args: string[]): ChildProcess {
+	return launchWith({}, ...args);
+}
+
+function launchWith(env: NodeJS.ProcessEnv, ...args: string[]): ChildProcess {
 	const child = spawn(process.execPath, [main, "app-server", ...args], {
-		env: { PATH: process.env.PATH, HOME: "/tmp", HAWSER_TOKEN: "secret", LAB: "server" },
+		env: { PATH: process.env.PATH, HOME: "/tmp", HAWSER_TOKEN: "secret", LAB: "server", ...env },
 		stdio: ["pipe", "pipe", "pipe"],
 	});
 	onTestFinished(async () => {
@@ -137,6 +141,14 @@ describe("hawser app-server", () => {
 		client.cut();
 		const second = await result(launch("--listen", `unix://${path}`));
 		expect(second).toMatchObject({ code: 1, stderr: expect.stringContaining(`somebody else listens on ${path}`) });
+	});
+
+	it("has a Unix socket where Codex has it", async () => {
+		const home = await temporaryDirectory();
+		const server = launchWith({ CODEX_HOME: home }, "--listen", "unix://");
+		expect(await bannerOf(server)).toBe(`unix://${home}/app-server-control/app-server-control.sock`);
+		server.kill("SIGTERM");
+		expect(await ended(server)).toBe(0);
 	});
 
 	it("confines what its client says nothing about, unless it is told otherwise, or runs nothing", async () => {

@@ -5,6 +5,7 @@ import { BlockList, isIPv6 } from "node:net";
 import { join, resolve } from "node:path";
 import { Command, Option } from "commander";
 import type { AppAddress } from "../../server/app-server.ts";
+import { codexHome } from "../../server/codex-host.ts";
 import { UsageError } from "../errors.ts";
 import { describe, interruption, serveUntilInterrupted } from "../foreground.ts";
 import { parseWebSocketUrl } from "../listen-url.ts";
@@ -61,10 +62,10 @@ export const appServer: Command = new Command("app-server")
 	)
 	.action(async (flags: Flags) => {
 		// Loaded only here: the other commands need none of it, and start faster without.
-		const { codexHome, serveAppOnStdio, startAppServer } = await import("../../server/app-server.ts");
+		const { serveAppOnStdio, startAppServer } = await import("../../server/app-server.ts");
 		const report = (problem: unknown, where: string) => remark(`${where}: ${describe(problem)}`);
 		const options = { policy: policies[flags.sandbox], report };
-		const address = await addressOf(flags, codexHome());
+		const address = await addressOf(flags);
 		if (address === "stdio") {
 			// A client that is gone ends the connection, and with it everything that it started; not just us.
 			process.stdout.removeAllListeners("error");
@@ -72,16 +73,15 @@ export const appServer: Command = new Command("app-server")
 			process.exit(0);
 		}
 		const server = await startAppServer(address, options);
+		// Whoever reads where we are may end us at once: we listen for that before we say it.
+		const over = serveUntilInterrupted(server, "shutting down, and ending every command");
 		remark(`app-server listening on: ${server.url}`);
-		await serveUntilInterrupted(server, "shutting down, and ending every command");
+		await over;
 	});
 
-async function addressOf(
-	{ listen, stdio, wsAuth, wsTokenFile }: Flags,
-	codexHome: string,
-): Promise<AppAddress | "stdio"> {
+async function addressOf({ listen, stdio, wsAuth, wsTokenFile }: Flags): Promise<AppAddress | "stdio"> {
 	if (stdio || listen === "stdio" || listen === "stdio://") return "stdio";
-	if (listen.startsWith("unix://")) return { kind: "unix", path: socketPath(listen, codexHome) };
+	if (listen.startsWith("unix://")) return { kind: "unix", path: socketPath(listen) };
 	if (!listen.startsWith("ws://"))
 		throw new UsageError(
 			`unsupported --listen URL \`${listen}\`; expected \`stdio://\`, \`ws://IP:PORT\`, \`unix://\` or \`unix://PATH\``,
@@ -97,9 +97,9 @@ async function addressOf(
 	return { kind: "tcp", host, port, token };
 }
 
-function socketPath(listen: string, codexHome: string): string {
+function socketPath(listen: string): string {
 	const path = listen.slice("unix://".length);
-	return path === "" ? join(codexHome, "app-server-control", "app-server-control.sock") : resolve(path);
+	return path === "" ? join(codexHome(), "app-server-control", "app-server-control.sock") : resolve(path);
 }
 
 async function tokenIn(file: string): Promise<string> {

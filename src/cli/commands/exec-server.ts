@@ -41,11 +41,13 @@ export const execServer: Command = new Command("exec-server")
 			process.exit(0);
 		}
 		const server = await startExecServer(address, options);
+		// Whoever reads where we are may end us at once: we listen for that before we say it.
+		const over = serveUntilInterrupted(server, "shutting down, and ending every process");
 		await print(`${server.url}\n`);
 		if (!isLoopback(address.host)) {
 			remark("anybody who reaches this address can run programs and read files: this protocol has no token");
 		}
-		await serveUntilInterrupted(server, "shutting down, and ending every process");
+		await over;
 	});
 
 export function parseListen(url: string): WebSocketAddress | "stdio" {

@@ -41,6 +41,9 @@ export type ConnectionOptions = Pick<
 
 type Request = Extract<Message, { kind: "request" }>;
 
+/** Of a method's name that nobody knows, no more is repeated. */
+const SHOWN_LENGTH = 200;
+
 /** These are heard however much waits: they make it less. */
 const endings: ReadonlySet<string> = new Set(["command/exec/terminate", "process/kill"]);
 
@@ -105,7 +108,7 @@ export class Connection implements Receiver {
 			const method = this.#methods.get(name);
 			if (method) return method(given(params));
 			const known = ["initialize", ...this.#methods.keys()].map((each) => `\`${each}\``).join(", ");
-			throw refused(`unknown variant \`${name}\`, expected one of ${known}`);
+			throw refused(`unknown variant \`${name.slice(0, SHOWN_LENGTH)}\`, expected one of ${known}`);
 		});
 		if (name === "initialize") return operation;
 		if (!this.#client) throw refused("Not initialized");

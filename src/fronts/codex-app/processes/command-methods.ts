@@ -53,26 +53,39 @@ export type CommandMethodsParts = {
 	readonly collectedBytes: number;
 };
 
+/** `command/exec`: runs a command, and answers when it has ended. */
 const exec = object({
+	/** The program and its arguments; no shell. A name is looked up in the PATH that the command gets. */
 	command: list(string),
+	/** How the client calls it on this connection, until it is answered; needed for all that is streamed. */
 	processId: optional(string, null),
+	/** On a terminal, which is always streamed in both directions. */
 	tty: flag,
+	/** Takes input from `command/exec/write`; else there is none. */
 	streamStdin: flag,
+	/** Tells its output in `command/exec/outputDelta`; else it is in the answer. */
 	streamStdoutStderr: flag,
+	/** How much of each stream is wanted, in bytes. */
 	outputBytesCap: optional(byteCount, null),
 	disableOutputCap: flag,
+	/** When it is killed, and answered with 124. */
 	timeoutMs: optional(milliseconds, null),
 	disableTimeout: flag,
+	/** Relative to the server's own. */
 	cwd: optional(text("path string"), null),
 	env: changedEnvironment,
 	size: optional(terminalSize, null),
 	sandboxPolicy: optional(sandboxPolicy, null),
+	/** A policy by its name; experimental. */
 	permissionProfile: optional(string, null),
 });
 
 const target = { processId: string } satisfies Record<string, Decode<unknown>>;
+/** `command/exec/write`: gives it input, and ends its input then if it is told to. */
 const writing = object({ ...target, ...write });
+/** `command/exec/resize`: gives its terminal another size. */
 const resizing = object({ ...target, size: terminalSize });
+/** `command/exec/terminate`: kills it. */
 const terminating = object(target);
 
 type Exec = ReturnType<typeof exec>;

@@ -29,6 +29,7 @@ export type ProcessMethodsParts = CommandMethodsParts & {
 	readonly report: (problem: unknown) => void;
 };
 
+/** `process/spawn`: starts a process, and answers when it runs; `process/exited` says how it ended. */
 const spawn = object({
 	command: list(string),
 	processHandle: string,
