@@ -142,6 +142,20 @@ describe("I-2: nothing of a connection outlives it", () => {
 		await eventually("the end of all", () => [...pids, buffered].every((pid) => !isThere(pid)));
 	});
 
+	it("also what was only being started", async () => {
+		const app = await startApp();
+		const client = await app.client();
+		const marker = `2000.${process.pid}`;
+		for (let i = 0; i < 20; i++)
+			client.exec(["sleep", marker], { ...forever, processId: `p${i % 10}` }).catch(() => {});
+		await client.request("no/such").catch(() => {});
+		client.cut();
+		// By the time that others have had their turn, these have, too.
+		const other = await app.client();
+		for (let i = 0; i < 20; i++) await other.exec(["true"]);
+		await eventually("none of them", async () => (await findByArgument(marker)) === undefined);
+	});
+
 	it("what a command leaves behind ends with the command", async () => {
 		const client = await (await startApp()).client();
 		const script = "setsid sleep 1000 >/dev/null 2>&1 & echo $!";

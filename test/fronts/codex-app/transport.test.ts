@@ -7,6 +7,7 @@ import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { WebSocket } from "ws";
 import { startAppServer } from "../../../src/server/app-server.ts";
+import { eventually } from "../../helpers/reading.ts";
 import { temporaryDirectory } from "../../helpers/temporary.ts";
 import { linkOf, openLink, openSocket } from "../codex-exec/exec-link.ts";
 import { AppClient, RpcFailure } from "./app-client.ts";
@@ -74,8 +75,13 @@ describe("the handshake", () => {
 		expect(await client.exec(["echo", "hi"], streamed)).toEqual({ exitCode: 0, stdout: "", stderr: "" });
 		await client.spawn("h", ["echo", "hi"], { streamStdoutStderr: true });
 		await client.until(() => client.handleDeltas("h").text() === "hi\n" || undefined);
-		// The name is free again, so that it is over.
-		await client.until(() => client.messages.length > 0 || undefined);
+		// Its name is free again, so that it is over.
+		await eventually("its end", () =>
+			client.spawn("h", ["true"]).then(
+				() => true,
+				() => false,
+			),
+		);
 		expect(client.messages.map(({ method }) => method).filter(Boolean)).toEqual(["process/outputDelta"]);
 	});
 });
