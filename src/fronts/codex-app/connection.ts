@@ -97,7 +97,7 @@ export class Connection implements Receiver {
 		this.#waiting++;
 		while (this.#isBehind() && !this.#wire.ended.aborted) await this.#drained.next(this.#wire.ended);
 		this.#waiting--;
-		this.#wire.send(text, () => this.#drained.happen());
+		this.#send(text);
 		operation?.answered?.();
 	}
 
@@ -151,7 +151,12 @@ export class Connection implements Receiver {
 	}
 
 	#notify(method: string, params: object): void {
-		this.#wire.send(`{"method":"${method}","params":${JSON.stringify(params)},"emittedAtMs":${Date.now()}}`);
+		this.#send(`{"method":"${method}","params":${JSON.stringify(params)},"emittedAtMs":${Date.now()}}`);
+	}
+
+	/** For all that may be large but output: whoever waits looks again when the kernel has it. */
+	#send(text: string): void {
+		this.#wire.send(text, () => this.#drained.happen());
 	}
 
 	#isOverloaded(): boolean {
@@ -159,9 +164,9 @@ export class Connection implements Receiver {
 		return this.#waiting >= waitingRequests || this.#waitingBytes >= waitingBytes;
 	}
 
-	/** Whether the client reads less than it is told. */
+	/** Whether the client reads less than it is answered. */
 	#isBehind(): boolean {
-		return this.#wire.bufferedBytes > this.#options.limits.bufferedBytes;
+		return this.#wire.bufferedBytes > this.#options.limits.bufferedAnswerBytes;
 	}
 
 	#toRpcError(thrown: unknown): RpcError {

@@ -5,8 +5,10 @@ export type AppLimits = {
 	readonly unreadBytes: number;
 	/** The largest delta that is sent. */
 	readonly deltaBytes: number;
-	/** Bytes the kernel has not taken at which a connection is told no more of its commands, and its answers wait. */
+	/** Bytes the kernel has not taken at which a connection is told no more of its commands. */
 	readonly bufferedBytes: number;
+	/** The same for answers, which wait then. So much more that output alone never comes to it: an answer wakes the next. */
+	readonly bufferedAnswerBytes: number;
 	/** What a command may be ahead of its connection; at this its output is no longer read, so that it waits. */
 	readonly untoldBytes: number;
 	/** How long it waits before it goes on by one read all the same; less than the core's patience with its readers. */
@@ -38,6 +40,7 @@ export const defaultLimits: AppLimits = {
 	unreadBytes: MiB,
 	deltaBytes: 64 * KiB,
 	bufferedBytes: 512 * KiB,
+	bufferedAnswerBytes: 16 * MiB,
 	untoldBytes: 256 * KiB,
 	nudgeMs: 4_000,
 	mostUntoldBytes: 8 * MiB,

@@ -62,14 +62,34 @@ describe("a client that does not read", () => {
 	it("delays nobody else, and nothing that ends its programs", async () => {
 		const app = await startApp();
 		const { client, socket } = await slowClient(app);
-		client.sh(script, { processId: "p", streamStdin: true, ...unlimited }).catch(() => {});
+		const answer = client.sh(script, { processId: "p", streamStdin: true, ...unlimited });
 		const pid = Number((await client.output("p", "\n", "stderr")).trim());
-		client.write("p", "go\n").catch(() => {});
+		await client.write("p", "go\n");
 		socket.pause();
 		await eventually("the program to stand still", () => standsStill(pid, () => writtenBy(pid)));
 		expect((await (await app.client()).exec(["echo", "hi"])).stdout).toBe("hi\n");
-		client.terminate("p").catch(() => {});
+		const terminated = client.terminate("p");
 		await eventually("its end", () => !isThere(pid));
+		// What was said meanwhile is heard when it reads again.
+		socket.resume();
+		expect(await terminated).toEqual({});
+		expect((await answer).exitCode).toBe(137);
+		socket.terminate();
+	});
+
+	it("is answered what it asks meanwhile, whatever else is said to it", async () => {
+		const { client, socket } = await slowClient(await startApp());
+		const params = { processId: "p", streamStdin: true, ...unlimited };
+		client.sh(`sh -c '${script}'; exec sleep 1000`, params).catch(() => {});
+		const pid = Number((await client.output("p", "\n", "stderr")).trim());
+		await client.write("p", "go\n");
+		socket.pause();
+		await eventually("the program to stand still", () => standsStill(pid, () => writtenBy(pid)));
+		const answer = client.exec(["echo", "hi"]);
+		// It has run: only its answer is on the way, behind nothing but output.
+		await eventually("the program to stand still again", () => standsStill(pid, () => writtenBy(pid)));
+		socket.resume();
+		expect((await answer).stdout).toBe("hi\n");
 		socket.terminate();
 	});
 
@@ -87,7 +107,7 @@ describe("a client that does not read", () => {
 	});
 
 	it("and asks on is answered no more, until it reads", async () => {
-		const app = await startApp({ limits: { bufferedBytes: 1000, waitingRequests: 50 } });
+		const app = await startApp({ limits: { bufferedAnswerBytes: 2_000_000, waitingRequests: 50 } });
 		const { client, socket } = await slowClient(app);
 		socket.pause();
 		const command = ["sh", "-c", "head -c 1000000 /dev/zero | tr '\\0' x"];
