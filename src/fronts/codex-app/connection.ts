@@ -12,7 +12,6 @@
  * Whatever it started ends with it. What is no request asks for nothing, and is passed over.
  */
 
-import { Change } from "../../core/change.ts";
 import { SessionError } from "../../core/errors.ts";
 import type { Sessions } from "../../core/sessions.ts";
 import { decodeMessage, failure, type Message, result } from "../json-rpc/envelope.ts";
@@ -55,7 +54,6 @@ export class Connection implements Receiver {
 	readonly #methods: Methods;
 	readonly #processes: Processes;
 	readonly #turns = new Turns();
-	readonly #drained = new Change();
 	#client: Client | undefined;
 	/** Requests that wait for their turn, and answers that wait to be sent. */
 	#waiting = 0;
@@ -95,9 +93,9 @@ export class Connection implements Receiver {
 			text = failure(id, this.#toRpcError(thrown));
 		}
 		this.#waiting++;
-		while (this.#isBehind() && !this.#wire.ended.aborted) await this.#drained.next(this.#wire.ended);
+		while (this.#isBehind() && !this.#wire.ended.aborted) await this.#wire.taken.next(this.#wire.ended);
 		this.#waiting--;
-		this.#send(text);
+		this.#wire.send(text);
 		operation?.answered?.();
 	}
 
@@ -151,12 +149,7 @@ export class Connection implements Receiver {
 	}
 
 	#notify(method: string, params: object): void {
-		this.#send(`{"method":"${method}","params":${JSON.stringify(params)},"emittedAtMs":${Date.now()}}`);
-	}
-
-	/** For all that may be large but output: whoever waits looks again when the kernel has it. */
-	#send(text: string): void {
-		this.#wire.send(text, () => this.#drained.happen());
+		this.#wire.send(`{"method":"${method}","params":${JSON.stringify(params)},"emittedAtMs":${Date.now()}}`);
 	}
 
 	#isOverloaded(): boolean {

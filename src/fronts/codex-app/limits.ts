@@ -7,7 +7,7 @@ export type AppLimits = {
 	readonly deltaBytes: number;
 	/** Bytes the kernel has not taken at which a connection is told no more of its commands. */
 	readonly bufferedBytes: number;
-	/** The same for answers, which wait then. So much more that output alone never comes to it: an answer wakes the next. */
+	/** The same for answers, which wait then; so much more that output alone never keeps them waiting. */
 	readonly bufferedAnswerBytes: number;
 	/** What a command may be ahead of its connection; at this its output is no longer read, so that it waits. */
 	readonly untoldBytes: number;

@@ -12,7 +12,6 @@
  */
 
 import type { Principal } from "../../core/access.ts";
-import { Change } from "../../core/change.ts";
 import type { Session } from "../../core/session.ts";
 import type { StartRequest } from "../front.ts";
 import { decodeMessage, failure, type Message, malformedAnswer, result } from "../json-rpc/envelope.ts";
@@ -69,7 +68,6 @@ export class Connection implements Attachment, Receiver {
 	readonly #inbox: Inbox;
 	readonly #methods: Methods;
 	readonly #files = new FileHandles();
-	readonly #drained = new Change();
 	#session: ExecSession | undefined;
 	#isReady = false;
 	#malformed = 0;
@@ -120,7 +118,7 @@ export class Connection implements Attachment, Receiver {
 				return this.#answer(message);
 			case "malformed":
 				await this.#room();
-				this.#wire.send(malformedAnswer(this.#options.source, message.fault), () => this.#drained.happen());
+				this.#wire.send(malformedAnswer(this.#options.source, message.fault));
 				return;
 			case "notification":
 				if (message.method !== "initialized" || !this.#session) this.#wire.close();
@@ -137,13 +135,13 @@ export class Connection implements Attachment, Receiver {
 			(value) => this.#fitting(request.id, result(request.id, value)),
 			(thrown: unknown) => this.#refusal(request.id, thrown),
 		);
-		if (!this.#wire.ended.aborted) this.#wire.send(text, () => this.#drained.happen());
+		this.#wire.send(text);
 	}
 
 	/** Resolves when more answers may be sent, or the connection is over: who does not read them gets no more. */
 	async #room(): Promise<void> {
 		while (this.#wire.bufferedBytes > this.#options.limits.bufferedAnswerBytes && !this.#wire.ended.aborted)
-			await this.#drained.next(this.#wire.ended);
+			await this.#wire.taken.next(this.#wire.ended);
 	}
 
 	/** Unknown method, parameters, handshake, operation: whatever is wrong first in this order is the answer. */

@@ -14,7 +14,8 @@ export class Notifications<Source> {
 	readonly #options: NotificationsOptions<Source>;
 	/** Those with something to tell; whoever was served goes to the end. */
 	readonly #waiting = new Set<Source>();
-	readonly #pump = () => this.#tell();
+	/** More is told when the kernel has taken some of what is on its way, notifications or not. */
+	#isHeldUp = false;
 
 	constructor(wire: Wire, options: NotificationsOptions<Source>) {
 		this.#wire = wire;
@@ -30,13 +31,25 @@ export class Notifications<Source> {
 	/** One message of each after the other, while the kernel takes them. */
 	#tell(): void {
 		const { take, bufferedBytes } = this.#options;
+		if (this.#isHeldUp) return;
 		for (const source of this.#waiting) {
-			if (this.#wire.bufferedBytes > bufferedBytes || this.#wire.ended.aborted) return;
+			if (this.#wire.ended.aborted) return;
+			if (this.#wire.bufferedBytes > bufferedBytes) {
+				void this.#goOnLater();
+				return;
+			}
 			this.#waiting.delete(source);
 			const message = take(source);
 			if (message === undefined) continue;
 			this.#waiting.add(source);
-			this.#wire.send(message, this.#pump);
+			this.#wire.send(message);
 		}
+	}
+
+	async #goOnLater(): Promise<void> {
+		this.#isHeldUp = true;
+		await this.#wire.taken.next(this.#wire.ended);
+		this.#isHeldUp = false;
+		this.#tell();
 	}
 }

@@ -2,6 +2,7 @@
 
 import { setMaxListeners } from "node:events";
 import type { Readable, Writable } from "node:stream";
+import { Change } from "../../core/change.ts";
 import type { Receiver, Wire } from "./wire.ts";
 
 export type Stdio = { readonly input: Readable; readonly output: Writable };
@@ -62,6 +63,8 @@ export class Lines {
 }
 
 class StdioWire implements Wire {
+	readonly taken: Change = new Change();
+	readonly #happen = () => this.taken.happen();
 	readonly #input: Readable;
 	readonly #output: Writable;
 	readonly #ended = new AbortController();
@@ -81,9 +84,9 @@ class StdioWire implements Wire {
 		return this.#output.writableLength;
 	}
 
-	send(text: string, taken?: () => void): void {
+	send(text: string): void {
 		if (this.ended.aborted) return;
-		this.#output.write(`${text}\n`, () => taken?.());
+		this.#output.write(`${text}\n`, this.#happen);
 	}
 
 	pause(): void {

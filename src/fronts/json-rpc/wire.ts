@@ -3,6 +3,7 @@
 import { setMaxListeners } from "node:events";
 import type { Duplex } from "node:stream";
 import type { WebSocket } from "ws";
+import { Change } from "../../core/change.ts";
 import { cutAfter, Liveness } from "../liveness.ts";
 import { holdBack } from "../upgrade.ts";
 
@@ -11,8 +12,9 @@ export interface Wire {
 	readonly bufferedBytes: number;
 	/** Aborted when nothing more can be said. */
 	readonly ended: AbortSignal;
-	/** Sends one message; `taken` is called when the kernel has it, or never will. */
-	send(text: string, taken?: () => void): void;
+	/** Happens whenever the kernel has taken a message, whoever sent it. */
+	readonly taken: Change;
+	send(text: string): void;
 	/** Stops and goes on receiving. */
 	pause(): void;
 	resume(): void;
@@ -39,6 +41,8 @@ export type WebSocketWireLimits = {
 
 /** One message in each of the socket's messages. */
 export class WebSocketWire implements Wire {
+	readonly taken: Change = new Change();
+	readonly #happen = () => this.taken.happen();
 	readonly #socket: WebSocket;
 	readonly #limits: WebSocketWireLimits;
 	readonly #ended = new AbortController();
@@ -70,10 +74,10 @@ export class WebSocketWire implements Wire {
 		});
 	}
 
-	send(text: string, taken?: () => void): void {
+	send(text: string): void {
 		if (this.ended.aborted) return;
 		// A failed send is followed by the end of the connection, which says everything.
-		this.#socket.send(text, taken);
+		this.#socket.send(text, this.#happen);
 	}
 
 	pause(): void {

@@ -1,10 +1,13 @@
 /** Clients that read slowly, or not at all (contract §1.5). */
 
 import { readFile } from "node:fs/promises";
+import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import type { WebSocket } from "ws";
 import { eventually } from "../../helpers/reading.ts";
 import { standsStill } from "../../helpers/standstill.ts";
+import { temporaryDirectory } from "../../helpers/temporary.ts";
+import { contentOf } from "../codex-exec/exec-harness.ts";
 import { linkOf, openSocket } from "../codex-exec/exec-link.ts";
 import { AppClient } from "./app-client.ts";
 import { type App, isThere, startApp, startStdioApp } from "./app-harness.ts";
@@ -90,6 +93,29 @@ describe("a client that does not read", () => {
 		await eventually("the program to stand still again", () => standsStill(pid, () => writtenBy(pid)));
 		socket.resume();
 		expect((await answer).stdout).toBe("hi\n");
+		socket.terminate();
+	});
+
+	it("is told what a program says behind large answers", async () => {
+		const app = await startApp();
+		const { client, socket } = await slowClient(app);
+		const directory = await temporaryDirectory();
+		const said = (name: string) => contentOf(join(directory, name));
+		const other = await app.client();
+		socket.pause();
+		// More than the kernel takes for a client that does not read.
+		const answers = Array.from({ length: 15 }, (_, i) =>
+			client.sh(`head -c 1000000 /dev/zero | tr '\\0' x; echo done > ${join(directory, String(i))}`),
+		);
+		await Promise.all(answers.map((_, i) => said(String(i))));
+		await other.exec(["true"]);
+		const params = { processId: "p", ...unlimited };
+		client.sh(`echo hi; echo done > ${join(directory, "said")}; exec sleep 1000`, params).catch(() => {});
+		await said("said");
+		await other.exec(["true"]);
+		socket.resume();
+		await client.output("p", "hi\n");
+		await Promise.all(answers);
 		socket.terminate();
 	});
 
