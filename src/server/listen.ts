@@ -97,7 +97,7 @@ export async function listen(options: ListenOptions): Promise<Listener> {
 	const closing = new AbortController();
 	// Every request that waits listens to it, so that many are no sign of a leak.
 	setMaxListeners(0, closing.signal);
-	const { report, maxConnections = DEFAULT_MAX_CONNECTIONS, budgets = createBudgets() } = options;
+	const { host, socketPath, report, maxConnections = DEFAULT_MAX_CONNECTIONS, budgets = createBudgets() } = options;
 	const { readers, answers, bodies } = budgets;
 	const turns = new Turns();
 	const connections = new Connections(maxConnections, (connection) => !turns.isUnderWay(connection));
@@ -113,9 +113,9 @@ export async function listen(options: ListenOptions): Promise<Listener> {
 		// From elsewhere: who made it decides how many there are.
 		if (open.has(connection)) return;
 		know(connection);
-		connections.add(connection);
+		// Who may open a socket is its owner, and has no address to be counted by.
+		if (socketPath === undefined) connections.add(connection);
 	});
-	const { host, socketPath } = options;
 	await app.listen(socketPath === undefined ? { host, port: options.port } : { path: socketPath });
 	const port = socketPath === undefined ? (app.server.address() as AddressInfo).port : 0;
 	let closed: Promise<void> | undefined;
