@@ -18,7 +18,7 @@ const PROBE_MS = 10_000;
 export type SandboxOptions = {
 	/** Where bubblewrap is looked for: the PATH of the server, never that of a program. */
 	readonly path: string | undefined;
-	/** The server's own directories, which no program in a sandbox sees; they need not be there yet. */
+	/** The server's own directories and files, which no program in a sandbox sees; they need not be there yet. */
 	readonly hidden?: readonly string[];
 	/** What native/confine.c was built to, where every user who is to have a sandbox can run it. */
 	readonly helper?: string;

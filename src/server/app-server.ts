@@ -6,10 +6,10 @@ import { connect } from "node:net";
 import { dirname } from "node:path";
 import { adminOnly, anybody } from "../access/fixed.ts";
 import { SessionError } from "../core/errors.ts";
+import type { SandboxPolicy } from "../core/sandbox.ts";
 import { AppServer } from "../fronts/codex-app/app-server.ts";
 import { answerUnknown, type CodexAppOptions, createCodexAppFront } from "../fronts/codex-app/front.ts";
 import type { AppLimits } from "../fronts/codex-app/limits.ts";
-import { noSandbox, type Sandbox, type SandboxPolicy } from "../fronts/codex-app/sandbox.ts";
 import type { Hosting } from "../fronts/front.ts";
 import type { Stdio } from "../fronts/json-rpc/stdio.ts";
 import { codexHost } from "./codex-host.ts";
@@ -19,8 +19,6 @@ import { openTransient } from "./transient.ts";
 export type AppServerOptions = {
 	/** What holds for a command whose client names no policy. */
 	readonly policy: SandboxPolicy;
-	/** Enforces policies; without it those that take something to enforce are refused. */
-	readonly sandbox?: Sandbox;
 	readonly limits?: Partial<AppLimits>;
 	readonly report: Hosting["report"];
 };
@@ -37,7 +35,8 @@ export type RunningAppServer = {
 };
 
 export async function startAppServer(address: AppAddress, options: AppServerOptions): Promise<RunningAppServer> {
-	const { parts, end } = await compose(options);
+	// Whoever reaches the socket may run programs outside of any sandbox.
+	const { parts, end } = await compose(options, address.kind === "unix" ? [address.path] : []);
 	const token = address.kind === "tcp" ? address.token : undefined;
 	if (address.kind === "unix") await freeSocket(address.path);
 	const listener = await listen({
@@ -68,14 +67,18 @@ export async function serveAppOnStdio(stdio: Stdio, options: AppServerOptions, s
 	await end();
 }
 
-async function compose({ policy, sandbox = noSandbox, limits = {}, report }: AppServerOptions): Promise<{
+/** `hidden` is not there for programs in a sandbox. */
+async function compose(
+	{ policy, limits = {}, report }: AppServerOptions,
+	hidden: readonly string[] = [],
+): Promise<{
 	readonly parts: Omit<CodexAppOptions, "path">;
 	readonly end: () => Promise<void>;
 }> {
-	const { end, ...transient } = await openTransient(report);
+	const { end, ...transient } = await openTransient(report, hidden);
 	// As the real server is told to leave commands to another.
 	const isExecutor = process.env.CODEX_EXEC_SERVER_URL !== "none";
-	return { parts: { ...transient, sandbox, policy, isExecutor, host: codexHost(), limits }, end };
+	return { parts: { ...transient, policy, isExecutor, host: codexHost(), limits }, end };
 }
 
 /** Makes way for a socket: its directory is there, and no other that nobody listens to any more. */

@@ -4,7 +4,7 @@ import type { SandboxSupport } from "../core/sandbox.ts";
 import { Sandbox } from "../sandbox/sandbox.ts";
 import { stateDirectory } from "./config.ts";
 
-/** Hides these directories, and where a server of this user is usually found: its token would be a way out. */
+/** Hides these paths, and where a server of this user is usually found: its token would be a way out. */
 export function openSandbox(hidden: readonly string[] = []): Promise<Sandbox> {
 	return Sandbox.probe({ path: process.env.PATH, hidden: [...hidden, stateDirectory({}, process.env)] });
 }

@@ -8,7 +8,6 @@ import { systemClock } from "../backends/clock.ts";
 import { inheritedFrom } from "../backends/environment.ts";
 import { JsonFile } from "../disk/json-file.ts";
 import { createCodexAppFront } from "../fronts/codex-app/front.ts";
-import { noSandbox } from "../fronts/codex-app/sandbox.ts";
 import { createCodexExecFront } from "../fronts/codex-exec/front.ts";
 import type { Front } from "../fronts/front.ts";
 import { createAccessFront } from "../fronts/native/access/front.ts";
@@ -121,7 +120,7 @@ function createFronts(config: Config, engine: Engine, openSandbox: OpenSandboxOp
 		createCodexAppFront({
 			sessions,
 			prepare,
-			sandbox: noSandbox,
+			sandbox,
 			// Whoever may manage here may run anything by every other front, too.
 			policy: { type: "dangerFullAccess" },
 			environment: () => inheritedFrom(process.env),

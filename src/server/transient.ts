@@ -6,6 +6,7 @@ import { childEnvironment, wholeEnvironment } from "../backends/environment.ts";
 import { readInherited } from "../backends/inherited.ts";
 import { spawn } from "../backends/spawn.ts";
 import { inProcess } from "../core/in-process.ts";
+import type { SandboxSupport } from "../core/sandbox.ts";
 import { LocalSessions, type Sessions } from "../core/sessions.ts";
 import type { Hosting, Prepare } from "../fronts/front.ts";
 import { createId, createPrepare } from "../fronts/prepare.ts";
@@ -20,6 +21,8 @@ const MAX_ENDED = 500;
 export type Transient = {
 	readonly sessions: Sessions;
 	readonly prepare: Prepare;
+	/** What programs may be kept from here. */
+	readonly sandbox: SandboxSupport;
 	/** The server's own environment without its settings. */
 	readonly environment: () => Readonly<Record<string, string>>;
 	readonly cwd: string;
@@ -27,9 +30,11 @@ export type Transient = {
 	end(): Promise<void>;
 };
 
-export async function openTransient(report: Hosting["report"]): Promise<Transient> {
+/** `hidden` is not there for programs in a sandbox. */
+export async function openTransient(report: Hosting["report"], hidden: readonly string[] = []): Promise<Transient> {
 	const local = inProcess({ spawn, clock: systemClock, onFailure: (error) => report(error, "session") });
-	const home = confined(local, await openSandbox());
+	const sandbox = await openSandbox(hidden);
+	const home = confined(local, sandbox);
 	const sessions = new LocalSessions({
 		homes: { durable: home, transient: home },
 		maxRunning: MAX_RUNNING,
@@ -54,6 +59,7 @@ export async function openTransient(report: Hosting["report"]): Promise<Transien
 	return {
 		sessions,
 		prepare,
+		sandbox: sandbox.describe(),
 		environment,
 		cwd,
 		async end() {

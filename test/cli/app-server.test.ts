@@ -152,10 +152,14 @@ describe("hawser app-server", () => {
 	});
 
 	it("confines what its client says nothing about, unless it is told otherwise, or runs nothing", async () => {
+		const writes = "echo x > $(mktemp -u) && echo wrote";
 		const client = await onStdio(launch()).initialize();
-		await expect(client.exec(["true"])).rejects.toThrow("invalid sandbox policy: readOnly");
+		expect(await client.sh(writes)).toMatchObject({ stdout: "", exitCode: 2 });
 		const sandboxPolicy = { type: "dangerFullAccess" };
 		expect((await client.exec(["echo", "hi"], { sandboxPolicy })).stdout).toBe("hi\n");
+		const other = await onStdio(launch("--sandbox", "workspace-write")).initialize();
+		expect((await other.sh(writes)).stdout).toBe("wrote\n");
+		expect((await other.sh("echo x > $HOME/../hawser-new")).exitCode).toBe(2);
 	});
 
 	it("lets others in only with a token", async () => {

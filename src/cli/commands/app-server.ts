@@ -10,26 +10,14 @@ import { UsageError } from "../errors.ts";
 import { describe, interruption, serveUntilInterrupted } from "../foreground.ts";
 import { parseWebSocketUrl } from "../listen-url.ts";
 import { remark } from "../output.ts";
+import { type SandboxName, sandboxNames, sandboxTypes } from "../sandbox-names.ts";
 
 const DEFAULT_LISTEN = "stdio://";
-
-/** As Codex calls them on its command line, and as its protocol does. */
-const policies = {
-	"read-only": { type: "readOnly", networkAccess: false },
-	"workspace-write": {
-		type: "workspaceWrite",
-		writableRoots: [],
-		networkAccess: false,
-		excludeTmpdirEnvVar: false,
-		excludeSlashTmp: false,
-	},
-	"danger-full-access": { type: "dangerFullAccess" },
-} as const;
 
 type Flags = {
 	readonly listen: string;
 	readonly stdio?: true;
-	readonly sandbox: keyof typeof policies;
+	readonly sandbox: SandboxName;
 	readonly wsAuth?: "capability-token";
 	readonly wsTokenFile?: string;
 };
@@ -49,7 +37,7 @@ export const appServer: Command = new Command("app-server")
 	.option("--stdio", "the same as --listen stdio://")
 	.addOption(
 		new Option("--sandbox <mode>", "what a command may do whose client says nothing about it")
-			.choices(Object.keys(policies))
+			.choices(sandboxNames)
 			.default("read-only"),
 	)
 	.addOption(new Option("--ws-auth <mode>", "how clients of ws:// show who they are").choices(["capability-token"]))
@@ -64,7 +52,7 @@ export const appServer: Command = new Command("app-server")
 		// Loaded only here: the other commands need none of it, and start faster without.
 		const { serveAppOnStdio, startAppServer } = await import("../../server/app-server.ts");
 		const report = (problem: unknown, where: string) => remark(`${where}: ${describe(problem)}`);
-		const options = { policy: policies[flags.sandbox], report };
+		const options = { policy: { type: sandboxTypes[flags.sandbox] }, report };
 		const address = await addressOf(flags);
 		if (address === "stdio") {
 			// A client that is gone ends the connection, and with it everything that it started; not just us.

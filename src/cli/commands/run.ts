@@ -12,6 +12,7 @@ import { LocalTerminal } from "../local-terminal.ts";
 import { print, remark } from "../output.ts";
 import { collect, duration, patience, variables } from "../parse.ts";
 import { safeLine } from "../safe-text.ts";
+import { type SandboxName, sandboxNames, sandboxTypes } from "../sandbox-names.ts";
 
 type RunFlags = ServerFlags & {
 	readonly name?: string;
@@ -22,18 +23,11 @@ type RunFlags = ServerFlags & {
 	readonly detach?: true;
 	readonly rm?: true;
 	readonly timeout?: number;
-	readonly sandbox?: keyof typeof policies;
+	readonly sandbox?: SandboxName;
 	readonly sandboxRoot?: readonly string[];
 	readonly network?: true;
 	readonly patience: number;
 };
-
-/** As they are called on a command line. */
-const policies = {
-	"read-only": "readOnly",
-	"workspace-write": "workspaceWrite",
-	"danger-full-access": "dangerFullAccess",
-} as const;
 
 export const run: Command = withServer(new Command("run"))
 	.summary("run a program in a session")
@@ -57,7 +51,7 @@ export const run: Command = withServer(new Command("run"))
 	.option("--timeout <duration>", "end the program after this long, such as 10m", duration)
 	.addOption(
 		new Option("--sandbox <policy>", "what the program may write: nothing, its directory, everything").choices(
-			Object.keys(policies),
+			sandboxNames,
 		),
 	)
 	.option(
@@ -113,7 +107,7 @@ function sandboxOf({ sandbox, sandboxRoot = [], network, cwd }: RunFlags): Sandb
 	if (network && (sandbox === undefined || sandbox === "danger-full-access"))
 		throw new UsageError("--network is for a --sandbox that has none otherwise");
 	if (sandbox === undefined) return undefined;
-	const type = policies[sandbox];
+	const type = sandboxTypes[sandbox];
 	if (type === "dangerFullAccess") return { type };
 	const networkAccess = network === true;
 	if (type === "readOnly" || sandboxRoot.length === 0) return { type, networkAccess };

@@ -1,23 +1,21 @@
 /** One app-server: what all its connections have in common, and how a wire becomes one of them. */
 
 import type { Principal } from "../../core/access.ts";
-import { SessionError } from "../../core/errors.ts";
+import type { SandboxPolicy, SandboxSupport } from "../../core/sandbox.ts";
 import type { Sessions } from "../../core/sessions.ts";
 import { checkCreation, type Prepare } from "../front.ts";
-import { RpcError, rpcCodes } from "../json-rpc/error.ts";
 import { openStdio, type Stdio } from "../json-rpc/stdio.ts";
 import type { Wire } from "../json-rpc/wire.ts";
 import { Connection } from "./connection.ts";
 import type { Host } from "./handshake.ts";
 import { type AppLimits, defaultLimits } from "./limits.ts";
 import type { Launch } from "./processes/command-methods.ts";
-import { isRestricted, type Sandbox, type SandboxPolicy } from "./sandbox.ts";
 
 export type AppServerOptions = {
 	readonly sessions: Sessions;
 	readonly prepare: Prepare;
-	/** Enforces the policies that take something away from a command. */
-	readonly sandbox: Sandbox;
+	/** What the homes of these sessions can enforce. */
+	readonly sandbox: SandboxSupport;
 	/** What holds for a command whose client names none. */
 	readonly policy: SandboxPolicy;
 	/** The server's own environment, as far as commands may have it. */
@@ -63,18 +61,10 @@ export class AppServer {
 	}
 
 	#launcher(principal: Pick<Principal, "countCreation">): Launch {
-		const { sessions, prepare, sandbox } = this.#options;
-		return async (request, policy) => {
+		const { sessions, prepare } = this.#options;
+		return async (request) => {
 			checkCreation(principal.countCreation());
-			const start = prepare(request);
-			if (!isRestricted(policy)) return sessions.create(start);
-			const command = await sandbox.apply(start.command, policy).catch(notConfined);
-			return sessions.create({ ...start, command });
+			return sessions.create(prepare(request));
 		};
 	}
-}
-
-function notConfined(thrown: unknown): never {
-	if (!(thrown instanceof SessionError)) throw thrown;
-	throw new RpcError(rpcCodes.internal, `exec failed: ${thrown.message}`, { cause: thrown });
 }

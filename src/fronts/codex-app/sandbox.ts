@@ -1,41 +1,9 @@
-/** What a client asks of the sandbox of a command, and what this front asks of whoever enforces it (contract §3.1). */
+/** The sandbox that a client wants its command to run in, and the policy that this comes to here (contract §3.1). */
 
 import { isAbsolute } from "node:path";
-import type { Command } from "../../core/process.ts";
-import { RpcError, rpcCodes } from "../json-rpc/error.ts";
+import type { SandboxPolicy } from "../../core/sandbox.ts";
 import { boolean, type Decode, list, object, oneOf, refusal, string, unlessAbsent } from "../json-rpc/params.ts";
-
-export type SandboxPolicy =
-	| { readonly type: "dangerFullAccess" }
-	/** Somebody else has put the server into a sandbox. */
-	| { readonly type: "externalSandbox"; readonly networkAccess: "restricted" | "enabled" }
-	| RestrictedPolicy;
-
-/** The policies that take something to enforce. */
-export type RestrictedPolicy =
-	| { readonly type: "readOnly"; readonly networkAccess: boolean }
-	| {
-			readonly type: "workspaceWrite";
-			readonly writableRoots: readonly string[];
-			readonly networkAccess: boolean;
-			readonly excludeTmpdirEnvVar: boolean;
-			readonly excludeSlashTmp: boolean;
-	  };
-
-export interface Sandbox {
-	/** Why this policy can't be enforced on this host; undefined when it can. */
-	refusal(policy: RestrictedPolicy): string | undefined;
-	/** The same command, confined. Of the directories that it may write to, the workspace is the first of the roots. */
-	apply(command: Command, policy: RestrictedPolicy): Promise<Command>;
-}
-
-/** For a server that can't confine anything. */
-export const noSandbox: Sandbox = {
-	refusal: ({ type }) => `${type} can't be enforced by this server`,
-	apply: async ({ argv }) => {
-		throw new Error(`invariant: ${argv[0]} was to be confined, and nothing can`);
-	},
-};
+import { refused } from "./errors.ts";
 
 const types = ["dangerFullAccess", "readOnly", "externalSandbox", "workspaceWrite"] as const;
 const tagged = object({ type: oneOf(...types) });
@@ -85,16 +53,11 @@ export const sandboxPolicy: Decode<SandboxPolicy> = (value, field) => {
 	}
 };
 
+/** Of a profile, the workspace is the command's directory, as the core has it of every policy that names no roots. */
 const profiles: Readonly<Record<string, SandboxPolicy>> = {
 	":danger-full-access": { type: "dangerFullAccess" },
-	":read-only": { type: "readOnly", networkAccess: false },
-	":workspace": {
-		type: "workspaceWrite",
-		writableRoots: [],
-		networkAccess: false,
-		excludeTmpdirEnvVar: false,
-		excludeSlashTmp: false,
-	},
+	":read-only": { type: "readOnly" },
+	":workspace": { type: "workspaceWrite" },
 };
 
 /** One of the profiles that every server has; there are no others here. */
@@ -102,23 +65,16 @@ export function profilePolicy(id: string): SandboxPolicy {
 	const policy = Object.hasOwn(profiles, id) ? profiles[id] : undefined;
 	if (policy) return policy;
 	const known = Object.keys(profiles).join(", ");
-	throw new RpcError(
-		rpcCodes.invalidRequest,
-		`invalid permission profile: there is no ${JSON.stringify(id)}, only ${known}`,
-	);
+	throw refused(`invalid permission profile: there is no ${JSON.stringify(id)}, only ${known}`);
 }
 
 /** The policy with the directory that it calls the workspace among those that may be written to. */
 export function inWorkspace(policy: SandboxPolicy, workspace: string): SandboxPolicy {
 	if (policy.type !== "workspaceWrite") return policy;
-	return { ...policy, writableRoots: [workspace, ...policy.writableRoots] };
-}
-
-export function isRestricted(policy: SandboxPolicy): policy is RestrictedPolicy {
-	return policy.type === "readOnly" || policy.type === "workspaceWrite";
+	return { ...policy, writableRoots: [workspace, ...(policy.writableRoots ?? [])] };
 }
 
 export function isNetworkRestricted(policy: SandboxPolicy): boolean {
 	if (policy.type === "dangerFullAccess") return false;
-	return policy.networkAccess === false || policy.networkAccess === "restricted";
+	return policy.networkAccess !== true && policy.networkAccess !== "enabled";
 }

@@ -1,10 +1,11 @@
 /** The drop-in as it runs in production, but in this process, on all that may carry it, with times that a test can wait for. */
 
 import { existsSync } from "node:fs";
+import { mkdtemp, rm } from "node:fs/promises";
 import { PassThrough } from "node:stream";
 import { expect, onTestFinished } from "vitest";
+import type { SandboxPolicy } from "../../../src/core/sandbox.ts";
 import type { AppLimits } from "../../../src/fronts/codex-app/limits.ts";
-import type { Sandbox, SandboxPolicy } from "../../../src/fronts/codex-app/sandbox.ts";
 import { serveAppOnStdio, startAppServer } from "../../../src/server/app-server.ts";
 import { type Link, openLink } from "../codex-exec/exec-link.ts";
 import { AppClient } from "./app-client.ts";
@@ -21,7 +22,6 @@ export type App = {
 
 export type AppOptions = {
 	readonly policy?: SandboxPolicy;
-	readonly sandbox?: Sandbox;
 	readonly limits?: Partial<AppLimits>;
 };
 
@@ -50,6 +50,35 @@ export async function startApp({ policy = unconfined, ...options }: AppOptions =
 		client: async (capabilities) => (await stranger()).initialize(capabilities),
 		close: () => server.close(),
 	};
+}
+
+/** A directory that is writable in a sandbox only where a policy says so, as /tmp always may be. */
+export async function workspace(): Promise<string> {
+	const path = await mkdtemp("/var/tmp/hawser-app-");
+	onTestFinished(() => rm(path, { recursive: true, force: true }));
+	return path;
+}
+
+/** A server that was started in this directory. */
+export async function startAppIn(directory: string, options: AppOptions = {}): Promise<App> {
+	const before = process.cwd();
+	process.chdir(directory);
+	try {
+		return await startApp(options);
+	} finally {
+		process.chdir(before);
+	}
+}
+
+/** A server that finds no bubblewrap; its commands have the PATH that they always have. */
+export async function startWithoutBubblewrap(options: AppOptions = {}): Promise<App> {
+	const { PATH } = process.env;
+	process.env.PATH = "/nowhere";
+	try {
+		return await startApp(options);
+	} finally {
+		process.env.PATH = PATH;
+	}
 }
 
 export type StdioApp = {

@@ -1,15 +1,12 @@
 /** What Codex's own suite asks of its server (contract §4), each by its number. */
 
-import { mkdir, readFile } from "node:fs/promises";
+import { mkdir, readFile, symlink } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { SessionError } from "../../../src/core/errors.ts";
-import type { Command } from "../../../src/core/process.ts";
-import type { RestrictedPolicy, Sandbox } from "../../../src/fronts/codex-app/sandbox.ts";
 import { eventually } from "../../helpers/reading.ts";
 import { temporaryDirectory } from "../../helpers/temporary.ts";
 import { RpcFailure } from "./app-client.ts";
-import { isThere, startApp } from "./app-harness.ts";
+import { isThere, startApp, startAppIn, startWithoutBubblewrap, workspace } from "./app-harness.ts";
 
 function setEnv(name: string, value: string): void {
 	const before = process.env[name];
@@ -22,20 +19,6 @@ function setEnv(name: string, value: string): void {
 
 const sh = (script: string) => ["sh", "-lc", script];
 const withoutReturns = (text: string) => text.replaceAll("\r", "");
-
-/** Runs what it is given as it is, and remembers what it was asked to enforce. */
-class WitnessSandbox implements Sandbox {
-	readonly applied: RestrictedPolicy[] = [];
-
-	refusal(): undefined {
-		return undefined;
-	}
-
-	async apply(command: Command, policy: RestrictedPolicy): Promise<Command> {
-		this.applied.push(policy);
-		return command;
-	}
-}
 
 describe("command/exec", () => {
 	it("1: a command that is not streamed can be terminated, also at once", async () => {
@@ -82,45 +65,52 @@ describe("command/exec", () => {
 
 	it("5: a permission profile is enforced, or refused where nothing can enforce it", async () => {
 		const experimental = { experimentalApi: true };
-		const sandbox = new WitnessSandbox();
-		const client = await (await startApp({ sandbox })).client(experimental);
 		const profile = { permissionProfile: ":read-only" };
+		const client = await (await startApp()).client(experimental);
 		expect(await client.exec(["printf", "profile"], profile)).toEqual({ exitCode: 0, stdout: "profile", stderr: "" });
-		expect(sandbox.applied).toEqual([{ type: "readOnly", networkAccess: false }]);
-		const bare = await (await startApp()).client(experimental);
+		expect(await client.sh("echo x > /tmp/hawser-new", profile)).toMatchObject({
+			exitCode: 2,
+			stderr: expect.stringContaining("Read-only file system"),
+		});
+		const bare = await (await startWithoutBubblewrap()).client(experimental);
 		await expect(bare.exec(["printf", "profile"], profile)).rejects.toMatchObject({
 			code: -32600,
-			message: expect.stringMatching(/^invalid permission profile: readOnly can't be enforced/),
+			message: expect.stringMatching(/^invalid permission profile: readOnly can't be enforced here: bubblewrap is not/),
 		});
 	});
 
 	it("6: a policy that can't be enforced is refused, whoever asked for it, and never ignored", async () => {
 		const file = join(await temporaryDirectory(), "written");
-		const refusal = { code: -32600, message: expect.stringMatching(/^invalid sandbox policy: /) };
-		const client = await (await startApp()).client();
+		const refusal = {
+			code: -32600,
+			message: expect.stringMatching(/^invalid sandbox policy: .*bubblewrap is not installed/),
+		};
+		const client = await (await startWithoutBubblewrap()).client();
 		for (const sandboxPolicy of [{ type: "readOnly" }, { type: "workspaceWrite", writableRoots: ["/tmp"] }])
 			await expect(client.exec(["touch", file], { sandboxPolicy })).rejects.toMatchObject(refusal);
-		const configured = await startApp({ policy: { type: "readOnly", networkAccess: true } });
+		const configured = await startWithoutBubblewrap({ policy: { type: "readOnly", networkAccess: true } });
 		await expect((await configured.client()).exec(["touch", file])).rejects.toMatchObject(refusal);
 		await expect(readFile(file)).rejects.toThrow("ENOENT");
+		// What asks for nothing to be enforced runs.
+		for (const type of ["dangerFullAccess", "externalSandbox"])
+			expect((await client.exec(["true"], { sandboxPolicy: { type } })).exitCode).toBe(0);
 	});
 
 	it("6: what goes wrong with a sandbox is no fault of the command", async () => {
-		const sandbox: Sandbox = {
-			refusal: () => undefined,
-			apply: async () => {
-				throw new SessionError("unsupported", "no mount is left");
-			},
-		};
-		const client = await (await startApp({ sandbox })).client();
-		const confined = { processId: "p", sandboxPolicy: { type: "readOnly" } };
-		const refusal = new RpcFailure(-32603, "exec failed: no mount is left");
-		await expect(client.exec(["true"], confined)).rejects.toEqual(refusal);
+		const root = await temporaryDirectory();
+		await symlink("/tmp", join(root, ".git"));
+		const client = await (await startApp()).client();
+		const exec = (writableRoots: string[], env = {}) =>
+			client.exec(["true"], { processId: "p", env, sandboxPolicy: { type: "workspaceWrite", writableRoots } });
+		const fault = (text: string) => ({ code: -32603, message: expect.stringMatching(`^exec failed: .*${text}`) });
+		await expect(exec([root])).rejects.toMatchObject(fault("crosses writable symlink"));
+		await expect(exec(["/proc/sys"])).rejects.toMatchObject(fault("nothing in /proc can be made writable"));
+		await expect(exec([], { TMPDIR: "/" })).rejects.toMatchObject(fault('TMPDIR is "/"'));
 		expect((await client.exec(["true"], { processId: "p" })).exitCode).toBe(0);
 	});
 
 	it("7: what restricts the network says so to the command, and nothing else does", async () => {
-		const client = await (await startApp({ sandbox: new WitnessSandbox() })).client();
+		const client = await (await startApp()).client();
 		const asked = async (sandboxPolicy: object | null) => {
 			const script = "printenv CODEX_SANDBOX_NETWORK_DISABLED || echo unset";
 			return (await client.exec(["sh", "-c", script], { sandboxPolicy })).stdout;
@@ -134,16 +124,17 @@ describe("command/exec", () => {
 	});
 
 	it("8: with a profile the workspace is the command's directory, with a policy the server's", async () => {
-		const cwd = await temporaryDirectory();
-		const sandbox = new WitnessSandbox();
-		const client = await (await startApp({ sandbox })).client({ experimentalApi: true });
-		await mkdir(join(cwd, "sub"));
-		await client.exec(["pwd"], { cwd: join(cwd, "sub"), permissionProfile: ":workspace" });
-		await client.exec(["pwd"], { cwd, sandboxPolicy: { type: "workspaceWrite", writableRoots: ["/srv"] } });
-		expect(sandbox.applied).toMatchObject([
-			{ type: "workspaceWrite", writableRoots: [join(cwd, "sub")], networkAccess: false },
-			{ type: "workspaceWrite", writableRoots: [process.cwd(), "/srv"], excludeSlashTmp: false },
-		]);
+		const [server, command] = [await workspace(), await workspace()];
+		const client = await (await startAppIn(server)).client({ experimentalApi: true });
+		await mkdir(join(command, "command-cwd"));
+		const script = `echo x > child.txt && echo own; echo x > ../parent.txt && echo parent; echo x > ${server}/new && echo server`;
+		const wrote = async (params: object) =>
+			(await client.sh(script, { cwd: join(command, "command-cwd"), ...params })).stdout;
+		expect(await wrote({ permissionProfile: ":workspace" })).toBe("own\n");
+		expect(await wrote({ sandboxPolicy: { type: "workspaceWrite" } })).toBe("server\n");
+		expect(await wrote({ sandboxPolicy: { type: "workspaceWrite", writableRoots: [command] } })).toBe(
+			"own\nparent\nserver\n",
+		);
 	});
 
 	it("9: a server that leaves commands to another runs none", async () => {

@@ -2,6 +2,8 @@
 
 import { homedir } from "node:os";
 import { join, resolve } from "node:path";
+import { SessionError } from "../../../core/errors.ts";
+import { isConfined, type SandboxPolicy, type SandboxSupport } from "../../../core/sandbox.ts";
 import type { Session } from "../../../core/session.ts";
 import type { StartRequest } from "../../front.ts";
 import { RpcError, rpcCodes } from "../../json-rpc/error.ts";
@@ -9,15 +11,7 @@ import { type Decode, list, object, optional, string, text } from "../../json-rp
 import { commandEnvironment } from "../environment.ts";
 import { conflicting, refused } from "../errors.ts";
 import type { Methods } from "../methods.ts";
-import {
-	inWorkspace,
-	isNetworkRestricted,
-	isRestricted,
-	profilePolicy,
-	type Sandbox,
-	type SandboxPolicy,
-	sandboxPolicy,
-} from "../sandbox.ts";
+import { inWorkspace, isNetworkRestricted, profilePolicy, sandboxPolicy } from "../sandbox.ts";
 import {
 	byteCount,
 	changedEnvironment,
@@ -35,12 +29,13 @@ import type { Processes } from "./processes.ts";
 import { toStartRequest } from "./start-request.ts";
 import { commandWording as wording } from "./wording.ts";
 
-export type Launch = (request: StartRequest, policy: SandboxPolicy) => Promise<Session>;
+export type Launch = (request: StartRequest) => Promise<Session>;
 
 export type CommandMethodsParts = {
 	readonly processes: Processes;
 	readonly launch: Launch;
-	readonly sandbox: Sandbox;
+	/** What can be enforced here. */
+	readonly sandbox: SandboxSupport;
 	/** What a client that says nothing gets. */
 	readonly policy: SandboxPolicy;
 	/** The server's own environment, as far as commands may have it. */
@@ -153,6 +148,7 @@ export function createCommandMethods(parts: CommandMethodsParts): Methods {
 
 async function start(params: Exec, parts: CommandMethodsParts): ReturnType<Processes["start"]> {
 	const { command, processId, tty, size, timeoutMs } = params;
+	const { drainMs, unreadBytes } = parts;
 	if (!parts.isExecutor) throw new RpcError(rpcCodes.internal, "local environment is not configured");
 	if (command.length === 0) throw refused("command must not be empty");
 	if (params.permissionProfile !== null && params.sandboxPolicy !== null)
@@ -164,7 +160,7 @@ async function start(params: Exec, parts: CommandMethodsParts): ReturnType<Proce
 		throw conflicting("command/exec cannot set both timeoutMs and disableTimeout");
 	if (timeoutMs !== null && timeoutMs < 0) throw conflicting(wording.negativeTimeout(timeoutMs));
 	const cwd = directory(params.cwd, parts.cwd);
-	const policy = policyOf(params, cwd, parts);
+	const sandbox = policyOf(params, parts);
 	if (size !== null) checkSize(size, wording);
 	const isStreamed = tty || params.streamStdoutStderr;
 	const isWritable = tty || params.streamStdin;
@@ -172,11 +168,12 @@ async function start(params: Exec, parts: CommandMethodsParts): ReturnType<Proce
 		throw refused("command/exec tty or streaming requires a client-supplied processId");
 
 	const limitMs = params.disableTimeout ? null : (timeoutMs ?? DEFAULT_TIMEOUT_MS);
-	const restriction = { isNetworkRestricted: isNetworkRestricted(policy) };
+	const restriction = { isNetworkRestricted: isNetworkRestricted(sandbox) };
 	const env = commandEnvironment(parts.environment(), params.env, restriction);
 	const cap = capOf(params);
-	const request = { ...parts, command, cwd, env, tty, size, isWritable, timeoutMs: limitMs, id: processId };
-	const launch = async () => parts.launch(toStartRequest(request), policy);
+	const program = { command, cwd, env, tty, size, isWritable, timeoutMs: limitMs, id: processId, sandbox };
+	const launch = async () =>
+		parts.launch(toStartRequest({ ...program, drainMs, unreadBytes })).catch(explainSandbox(sandbox));
 	return parts.processes.start(
 		{ id: processId, isWritable, isStreamed, cap, isOverdue: limitMs === 0, launch },
 		wording,
@@ -207,11 +204,19 @@ function directory(asked: string | null, own: string): string {
 }
 
 /** With a policy the workspace is the server's directory, with a profile the command's (contract §3.1). */
-function policyOf({ permissionProfile, sandboxPolicy }: Exec, cwd: string, parts: CommandMethodsParts): SandboxPolicy {
+function policyOf({ permissionProfile, sandboxPolicy }: Exec, parts: CommandMethodsParts): SandboxPolicy {
 	const isProfile = permissionProfile !== null;
-	const asked = isProfile ? profilePolicy(permissionProfile) : (sandboxPolicy ?? parts.policy);
-	const policy = inWorkspace(asked, isProfile ? cwd : parts.cwd);
-	const refusal = isRestricted(policy) ? parts.sandbox.refusal(policy) : undefined;
-	if (refusal === undefined) return policy;
-	throw refused(`invalid ${isProfile ? "permission profile" : "sandbox policy"}: ${refusal}`);
+	const policy = isProfile ? profilePolicy(permissionProfile) : inWorkspace(sandboxPolicy ?? parts.policy, parts.cwd);
+	if (parts.sandbox.isEnforced || !isConfined(policy)) return policy;
+	const what = isProfile ? "permission profile" : "sandbox policy";
+	throw refused(`invalid ${what}: ${policy.type} can't be enforced here: ${parts.sandbox.reason}`);
+}
+
+/** A sandbox that can't be made for this command is no fault of its program. */
+function explainSandbox(policy: SandboxPolicy): (thrown: unknown) => never {
+	return (thrown) => {
+		const isRefused = thrown instanceof SessionError && ["invalid_argument", "unsupported"].includes(thrown.code);
+		if (!isRefused || !isConfined(policy)) throw thrown;
+		throw new RpcError(rpcCodes.internal, `exec failed: ${thrown.message}`, { cause: thrown });
+	};
 }

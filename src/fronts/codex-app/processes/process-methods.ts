@@ -4,7 +4,7 @@ import { list, object, optional, string, unlessAbsent } from "../../json-rpc/par
 import { commandEnvironment } from "../environment.ts";
 import { conflicting, refused } from "../errors.ts";
 import type { Methods } from "../methods.ts";
-import { absolutePath, type SandboxPolicy } from "../sandbox.ts";
+import { absolutePath } from "../sandbox.ts";
 import type { CommandMethodsParts } from "./command-methods.ts";
 import {
 	byteCount,
@@ -51,7 +51,6 @@ const killing = object(target);
 
 type Spawn = ReturnType<typeof spawn>;
 
-const unconfined: SandboxPolicy = { type: "dangerFullAccess" };
 const keyOf = (handle: string) => `process ${handle}`;
 
 export function createProcessMethods(parts: ProcessMethodsParts): Methods {
@@ -129,6 +128,7 @@ export function createProcessMethods(parts: ProcessMethodsParts): Methods {
 
 async function start(params: Spawn, heard: Promise<void>, parts: ProcessMethodsParts): ReturnType<Processes["start"]> {
 	const { command, processHandle: id, cwd, tty, size, timeoutMs, outputBytesCap: cap } = params;
+	const { drainMs, unreadBytes } = parts;
 	if (command.length === 0) throw refused("command must not be empty");
 	if (id === "") throw refused("processHandle must not be empty");
 	if (size !== null && !tty) throw conflicting(wording.sizeWithoutTty);
@@ -137,7 +137,7 @@ async function start(params: Spawn, heard: Promise<void>, parts: ProcessMethodsP
 	const isStreamed = tty || params.streamStdoutStderr;
 	const isWritable = tty || params.streamStdin;
 	const env = commandEnvironment(parts.environment(), params.env, { isNetworkRestricted: false });
-	const request = { ...parts, command, cwd, env, tty, size, isWritable, timeoutMs, id };
-	const launch = async () => parts.launch(toStartRequest(request), unconfined);
+	const program = { command, cwd, env, tty, size, isWritable, timeoutMs, id };
+	const launch = async () => parts.launch(toStartRequest({ ...program, drainMs, unreadBytes }));
 	return parts.processes.start({ id, isWritable, isStreamed, cap, isOverdue: timeoutMs === 0, heard, launch }, wording);
 }

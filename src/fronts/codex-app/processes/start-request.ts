@@ -2,6 +2,7 @@
 
 import { SessionError } from "../../../core/errors.ts";
 import type { Size } from "../../../core/event.ts";
+import type { SandboxPolicy } from "../../../core/sandbox.ts";
 import type { StartRequest } from "../../front.ts";
 
 export type Program = {
@@ -14,6 +15,8 @@ export type Program = {
 	/** Null for no limit. Zero is one that no timer can keep: whoever starts the program ends it. */
 	readonly timeoutMs: number | null;
 	readonly id: string | null;
+	/** Left out for what is never in a sandbox. */
+	readonly sandbox?: SandboxPolicy;
 	readonly drainMs: number;
 	readonly unreadBytes: number;
 };
@@ -22,7 +25,7 @@ export type Program = {
 const LABEL_LENGTH = 256;
 
 export function toStartRequest(program: Program): StartRequest {
-	const { command, cwd, env, tty, size, isWritable, timeoutMs, id, drainMs, unreadBytes } = program;
+	const { command, cwd, env, tty, size, isWritable, timeoutMs, id, sandbox, drainMs, unreadBytes } = program;
 	if (command[0] === "") throw unstartable(`missing program for ${tty ? "PTY" : "pipe"} spawn`);
 	const texts = [...command, cwd, ...Object.keys(env), ...Object.values(env)];
 	if (texts.some((each) => each.includes("\0"))) throw unstartable("nul byte found in provided data");
@@ -33,6 +36,7 @@ export function toStartRequest(program: Program): StartRequest {
 		mode: tty ? "pty" : "pipe",
 		...(size === null ? {} : { size }),
 		stdin: isWritable ? "open" : "closed",
+		sandbox,
 		durable: false,
 		retention: { memoryBytes: unreadBytes },
 		...(timeoutMs === null ? {} : { timeoutMs }),

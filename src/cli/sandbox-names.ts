@@ -1,0 +1,11 @@
+/** What sandbox policies are called on a command line. */
+
+export const sandboxTypes = {
+	"read-only": "readOnly",
+	"workspace-write": "workspaceWrite",
+	"danger-full-access": "dangerFullAccess",
+} as const;
+
+export type SandboxName = keyof typeof sandboxTypes;
+
+export const sandboxNames: readonly string[] = Object.keys(sandboxTypes);
