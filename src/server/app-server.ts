@@ -60,9 +60,9 @@ export async function startAppServer(address: AppAddress, options: AppServerOpti
 
 /** Serves the one client of a pipe until it is gone, or the signal says that it is over. */
 export async function serveAppOnStdio(stdio: Stdio, options: AppServerOptions, signal: AbortSignal): Promise<void> {
+	signal.addEventListener("abort", () => stdio.input.destroy(), { once: true });
 	const { parts, end } = await compose(options);
 	const server = new AppServer({ ...parts, report: (problem) => options.report(problem, "codex-app") });
-	signal.addEventListener("abort", () => stdio.input.destroy(), { once: true });
 	await server.serveStdio(stdio);
 	await end();
 }

@@ -23,6 +23,8 @@ export function openStdio({ input, output }: Stdio, maxBytes: number, connect: (
 	for (const end of ["end", "close", "error"]) input.on(end, () => wire.close());
 	// Whoever does not read any more has gone, as one who closes its side.
 	output.on("error", () => wire.close());
+	// What ended before anybody listened does not say so again.
+	if (input.destroyed || output.destroyed) wire.close();
 	return wire;
 }
 
