@@ -1,11 +1,11 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { writeFile } from "node:fs/promises";
+import { mkdir, readdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { AppClient } from "../fronts/codex-app/app-client.ts";
-import { carryLines, isThere } from "../fronts/codex-app/app-harness.ts";
+import { carryLines, findByArgument, isThere, workspace } from "../fronts/codex-app/app-harness.ts";
 import { contentOf } from "../fronts/codex-exec/exec-harness.ts";
 import { type Link, openLink } from "../fronts/codex-exec/exec-link.ts";
 import { eventually } from "../helpers/reading.ts";
@@ -111,6 +111,63 @@ describe("hawser app-server", () => {
 		server.kill("SIGKILL");
 		await ended(server);
 		await eventually("the end of all", () => pids.every((pid) => !isThere(pid)));
+	});
+
+	it.each(["stdio", "ws"])("leaves nothing of a sandbox behind when it is killed itself (%s)", async (carrier) => {
+		const isStdio = carrier === "stdio";
+		const server = launch("--sandbox", "workspace-write", ...(isStdio ? [] : ["--listen", "ws://127.0.0.1:0"]));
+		const stranger = isStdio ? onStdio(server) : new AppClient(await openLink(await bannerOf(server)));
+		const client = await stranger.initialize();
+		const [root, seconds] = [await workspace(), `1000.${server.pid}`];
+		const sandboxPolicy = { type: "workspaceWrite", writableRoots: [root] };
+		for (const processId of ["pipe", "tty"])
+			client
+				.sh(`setsid sleep ${seconds} & trap '' HUP; sleep ${seconds}; :`, {
+					...{ processId, sandboxPolicy, tty: processId === "tty", disableTimeout: true },
+				})
+				.catch(() => {});
+		await eventually("all to run", async () => (await findByArgument(seconds)).length === 4);
+		expect(await readdir(root)).toContain(".git");
+		server.kill("SIGKILL");
+		await eventually("the end of all", async () => (await findByArgument(seconds)).length === 0);
+		await eventually("nothing in the root", async () => (await readdir(root)).length === 0);
+	});
+
+	it("is not to be reached from a sandbox by its socket, nor is the token of a server of its user", async () => {
+		const home = await workspace();
+		await mkdir(join(home, ".local/state/hawser"), { recursive: true });
+		await writeFile(join(home, ".local/state/hawser/admin-token"), "secret");
+		const path = join(home, "app.sock");
+		const server = launchWith({ HOME: home }, "--listen", `unix://${path}`, "--sandbox", "workspace-write");
+		await bannerOf(server);
+		const client = await new AppClient(await openLink(`ws+unix://${path}:/`)).initialize();
+		const sandboxPolicy = { type: "workspaceWrite", writableRoots: [home], networkAccess: true };
+		const reach = `require("net").connect("${path}").on("error", ({ code }) => console.log(code)).on("connect", () => {
+			console.log("in");
+			process.exit();
+		})`;
+		const reached = async (policy: object) =>
+			(await client.exec([process.execPath, "-e", reach], { sandboxPolicy: policy })).stdout;
+		expect(await reached({ type: "dangerFullAccess" })).toBe("in\n");
+		expect(await reached(sandboxPolicy)).toBe("ECONNREFUSED\n");
+		const { stdout, stderr } = await client.sh(`rm -f ${path}; mv ${path} ${home}/x; cat ~/.local/state/hawser/*`, {
+			sandboxPolicy,
+		});
+		expect(stdout).toBe("");
+		expect(stderr).toContain("Permission denied");
+		expect(await reached({ type: "dangerFullAccess" })).toBe("in\n");
+	});
+
+	it("refuses what it can't confine without bubblewrap, by default everything", async () => {
+		const client = await onStdio(launchWith({ PATH: "/nowhere" })).initialize();
+		await expect(client.exec(["/bin/true"])).rejects.toMatchObject({
+			code: -32600,
+			message: expect.stringMatching(
+				/^invalid sandbox policy: readOnly can't be enforced here: bubblewrap is not installed/,
+			),
+		});
+		const sandboxPolicy = { type: "externalSandbox" };
+		expect((await client.exec(["/bin/true"], { sandboxPolicy })).exitCode).toBe(0);
 	});
 
 	it("lets no client hold it up by not reading: time limits count, and the end of input is heard", async () => {

@@ -1,7 +1,7 @@
 /** The drop-in as it runs in production, but in this process, on all that may carry it, with times that a test can wait for. */
 
-import { existsSync } from "node:fs";
-import { mkdtemp, rm } from "node:fs/promises";
+import { existsSync, readFileSync } from "node:fs";
+import { mkdtemp, readdir, rm } from "node:fs/promises";
 import { PassThrough } from "node:stream";
 import { expect, onTestFinished } from "vitest";
 import type { SandboxPolicy } from "../../../src/core/sandbox.ts";
@@ -59,12 +59,12 @@ export async function workspace(): Promise<string> {
 	return path;
 }
 
-/** A server that was started in this directory. */
-export async function startAppIn(directory: string, options: AppOptions = {}): Promise<App> {
+/** Starts something in a directory, which is its own from then on. */
+export async function inDirectory<T>(directory: string, start: () => Promise<T>): Promise<T> {
 	const before = process.cwd();
 	process.chdir(directory);
 	try {
-		return await startApp(options);
+		return await start();
 	} finally {
 		process.chdir(before);
 	}
@@ -130,4 +130,17 @@ export function carryLines(output: NodeJS.ReadableStream, link: Link): void {
 /** Whether there is a process of this number, dead ones that nobody has reaped among them. */
 export function isThere(pid: number): boolean {
 	return existsSync(`/proc/${pid}`);
+}
+
+/** The processes of the host whose first argument this is, whatever they are in. */
+export async function findByArgument(argument: string): Promise<number[]> {
+	const numbers = (await readdir("/proc")).filter((name) => /^\d+$/.test(name));
+	return numbers.map(Number).filter((pid) => {
+		try {
+			return readFileSync(`/proc/${pid}/cmdline`, "utf8").split("\0")[1] === argument;
+		} catch {
+			// It has gone meanwhile.
+			return false;
+		}
+	});
 }

@@ -1,6 +1,5 @@
 /** What must hold whatever happens (contract §5), each by its number; most of it does not hold for the real server. */
 
-import { readFileSync } from "node:fs";
 import { readdir, writeFile } from "node:fs/promises";
 import type { Socket } from "node:net";
 import { join } from "node:path";
@@ -9,7 +8,7 @@ import { eventually } from "../../helpers/reading.ts";
 import { temporaryDirectory } from "../../helpers/temporary.ts";
 import { linkOf, openSocket } from "../codex-exec/exec-link.ts";
 import { AppClient, RpcFailure } from "./app-client.ts";
-import { isThere, startApp, startStdioApp } from "./app-harness.ts";
+import { findByArgument, isThere, startApp, startStdioApp } from "./app-harness.ts";
 
 const forever = { disableTimeout: true } as const;
 const streamed = { streamStdin: true, streamStdoutStderr: true } as const;
@@ -133,7 +132,7 @@ describe("I-2: nothing of a connection outlives it", () => {
 		// Without a name, and buffered: only its marker tells that it runs.
 		const marker = `1000.${process.pid}`;
 		client.exec(["sleep", marker], forever).catch(() => {});
-		const buffered = await eventually("the buffered command", () => findByArgument(marker));
+		const buffered = await eventually("the buffered command", async () => (await findByArgument(marker))[0]);
 		for (const pid of [...pids, buffered]) expect(isThere(pid)).toBe(true);
 		if (how === "ended by the server") await app.close();
 		else if (how === "closed") socket.close();
@@ -344,14 +343,3 @@ it("I-12: a start that fails leaves its name free, and no descriptor", async () 
 });
 
 /** The process with this argument. */
-async function findByArgument(argument: string): Promise<number | undefined> {
-	for (const name of await readdir("/proc")) {
-		if (!/^\d+$/.test(name)) continue;
-		try {
-			if (readFileSync(`/proc/${name}/cmdline`, "utf8").split("\0")[1] === argument) return Number(name);
-		} catch {
-			// It has gone meanwhile.
-		}
-	}
-	return undefined;
-}

@@ -6,7 +6,7 @@ import { describe, expect, it, onTestFinished } from "vitest";
 import { eventually } from "../../helpers/reading.ts";
 import { temporaryDirectory } from "../../helpers/temporary.ts";
 import { RpcFailure } from "./app-client.ts";
-import { isThere, startApp, startAppIn, startWithoutBubblewrap, workspace } from "./app-harness.ts";
+import { inDirectory, isThere, startApp, startWithoutBubblewrap, workspace } from "./app-harness.ts";
 
 function setEnv(name: string, value: string): void {
 	const before = process.env[name];
@@ -125,7 +125,7 @@ describe("command/exec", () => {
 
 	it("8: with a profile the workspace is the command's directory, with a policy the server's", async () => {
 		const [server, command] = [await workspace(), await workspace()];
-		const client = await (await startAppIn(server)).client({ experimentalApi: true });
+		const client = await (await inDirectory(server, startApp)).client({ experimentalApi: true });
 		await mkdir(join(command, "command-cwd"));
 		const script = `echo x > child.txt && echo own; echo x > ../parent.txt && echo parent; echo x > ${server}/new && echo server`;
 		const wrote = async (params: object) =>

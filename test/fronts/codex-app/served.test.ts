@@ -1,6 +1,7 @@
 /** App-server as one of the fronts of `hawser serve`: for those with a token, beside everything else. */
 
 import { once } from "node:events";
+import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { WebSocket } from "ws";
 import { loadConfig } from "../../../src/server/config.ts";
@@ -43,6 +44,27 @@ describe("in the server", () => {
 		await client.write("my-process", "hi\n");
 		expect((await answer).stdout).toBe("hi:\n");
 		await eventually("nothing to be listed", async () => (await listed()).length === 0);
+		expect([...server.problems, ...client.violations]).toEqual([]);
+	});
+
+	it("confines a command that asks for it, also from the server's own files", async () => {
+		const server = await start();
+		const client = await connected(server);
+		const sandboxPolicy = { type: "workspaceWrite", writableRoots: [server.stateDir] };
+		const inside = client.sh("true", {
+			sandboxPolicy: { ...sandboxPolicy, writableRoots: [join(server.stateDir, "x")] },
+		});
+		expect((await inside).exitCode).toBe(0);
+		await expect(client.sh("true", { sandboxPolicy })).rejects.toMatchObject({
+			code: -32603,
+			message: expect.stringMatching(/^exec failed: .*it is in a directory of the server itself$/),
+		});
+		const script = `cat ${server.stateDir}/admin-token; echo x > /var/tmp/hawser-new; echo x > $(mktemp) && echo wrote`;
+		const { stdout, stderr } = await client.sh(script, { sandboxPolicy: { type: "workspaceWrite" } });
+		expect(stdout).toBe("wrote\n");
+		expect(stderr).toMatch(/Permission denied\n.*Read-only file system\n$/);
+		// Who says nothing has what every other front gives.
+		expect((await client.sh(`cat ${server.stateDir}/admin-token`)).stdout.trim()).toBe(server.adminToken);
 		expect([...server.problems, ...client.violations]).toEqual([]);
 	});
 
