@@ -2,7 +2,7 @@ import { afterEach, describe, expect, test } from "vitest";
 import { systemClock } from "../../src/backends/clock.ts";
 import { spawn } from "../../src/backends/spawn.ts";
 import { inProcess } from "../../src/core/in-process.ts";
-import { LocalSessions, type LocalSessionsOptions } from "../../src/core/sessions.ts";
+import { type Home, LocalSessions, type LocalSessionsOptions } from "../../src/core/sessions.ts";
 import { eventually, itemsUntil, textOf } from "../helpers/reading.ts";
 import { shell, startOf } from "../helpers/starts.ts";
 
@@ -124,6 +124,25 @@ describe("the sessions of a node", () => {
 		expect(sessions.list().map(({ id }) => id)).toContain(running.id);
 		while (sessions.get(ended[0] ?? "")) await new Promise((resolve) => setImmediate(resolve));
 		expect(sessions.list().map(({ id }) => id)).toEqual([running.id, ...ended.slice(1)]);
+	});
+
+	test("that could not be forgotten are still there, to be forgotten again", async () => {
+		const local = inProcess({ spawn, clock: systemClock });
+		let isBroken = true;
+		const failing: Home = {
+			...local,
+			forget: async (session, how) => {
+				if (isBroken) throw new Error("the disk is broken");
+				await local.forget(session, how);
+			},
+		};
+		sessions = new LocalSessions({ homes: { durable: failing, transient: failing }, maxRunning: 9, maxEnded: 9 });
+		const { id } = await sessions.create(startOf(["/bin/true"]));
+		await expect(sessions.remove(id)).rejects.toThrow("the disk is broken");
+		expect(sessions.list().map((session) => session.id)).toEqual([id]);
+		isBroken = false;
+		await Promise.all([sessions.remove(id), sessions.remove(id)]);
+		expect(sessions.list()).toEqual([]);
 	});
 
 	test("are forgotten without ending what their programs left behind; one that runs is not forgotten", async () => {

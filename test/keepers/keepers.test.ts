@@ -1,5 +1,7 @@
+import { once } from "node:events";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
-import { readdir, readFile, writeFile } from "node:fs/promises";
+import { readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
+import { createServer } from "node:net";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { descendants, isLeft, living } from "../../src/backends/processes.ts";
@@ -347,6 +349,71 @@ describe("a keeper", () => {
 		expect(await readFile(log, "utf8")).toMatch(/^\d{4}-.* keeper \d+: Error: invariant: this keeper has session/);
 	});
 
+	test("whose first start failed stays with what the next session leaves behind", async () => {
+		const site = await KeeperSite.create();
+		const { keepers } = await site.open({ spares: 1 });
+		await eventually("the spare", async () => (await readdir(join(site.directory, "run"))).length === 1);
+		await expect(keepers.start(startOf(["/no/such/program"]))).rejects.toMatchObject({ code: "spawn_failed" });
+		const session = await keepers.start(
+			startOf(["/bin/sh", "-c", "setsid sleep 1000 >/dev/null 2>&1 & echo $!"], { mode: "pipe" }),
+		);
+		const left = Number(textOf(await itemsUntil(session, { offset: 0 })));
+		const { keeper } = await site.record(session.id);
+		expect(await isAlive(keeper)).toBe(true);
+		expect(living().some(({ pid }) => pid === left)).toBe(true);
+		await session.kill({ graceMs: 0 });
+		await eventually("the keeper to leave", async () => !(await isAlive(keeper)));
+	});
+
+	test("leaves when its session's directory is gone and its program has ended", async () => {
+		const site = await KeeperSite.create();
+		const { keepers } = await site.open();
+		const session = await keepers.start(raw("printf on; exec cat"));
+		await outputUntil(session, /on/);
+		const { keeper } = await site.record(session.id);
+		await keepers.close();
+		await rm(join(site.directory, "sessions", session.id), { recursive: true });
+		const program = living().find(({ parent }) =>
+			living().some(({ pid, parent: top }) => pid === parent && top === keeper.pid),
+		);
+		process.kill(program?.pid ?? Number.NaN, "SIGKILL");
+		await eventually("the keeper to leave", async () => !(await isAlive(keeper)));
+	});
+
+	test("that kept an ended session without a journal and died leaves it closed, with its exit and its length", async () => {
+		const site = await KeeperSite.create();
+		const first = await site.open();
+		const retention = { memoryBytes: 4096, journalBytes: 0 };
+		const session = await first.keepers.start(shell("printf kept; exit 7", { mode: "pipe", retention }));
+		await itemsUntil(session, { offset: 0 });
+		const { keeper } = await site.record(session.id);
+		await eventually("the state on disk", async () => (await site.record(session.id)).state?.status === "closed");
+		await first.keepers.close();
+		process.kill(keeper.pid, "SIGKILL");
+		const again = only((await site.open()).adopted);
+		await eventually("the answer", async () => (await again.info()).offsets.end === 4);
+		expect(again.state).toMatchObject({ status: "closed", exit: { code: 7, signal: null } });
+		expect((await itemsUntil(again, { offset: 0 })).map(brief)).toEqual(["gap 0-4 retention", "closed"]);
+	});
+
+	test("that was killed leaves a socket that the next server takes away, and only that", async () => {
+		const site = await KeeperSite.create();
+		const first = await site.open();
+		const session = await first.keepers.start(raw("exec cat"));
+		const { keeper } = await site.record(session.id);
+		await first.keepers.close();
+		const stale = join(site.directory, "run", "0123456789abcdef.sock");
+		const server = createServer().listen(stale);
+		await once(server, "listening");
+		const left = `${stale}.left`;
+		await rename(stale, left);
+		server.close();
+		await rename(left, stale);
+		await site.open();
+		await eventually("the stale one to go", () => !existsSync(stale));
+		expect(existsSync(keeper.socket)).toBe(true);
+	});
+
 	test("that was a spare leaves when its server does", async () => {
 		const site = await KeeperSite.create();
 		const { keepers } = await site.open({ spares: 2 });
@@ -374,6 +441,19 @@ describe("a start that fails", () => {
 });
 
 describe("a start whose keeper dies in the midst of it", () => {
+	test("never runs its program twice, however many spares there are", async () => {
+		const site = await KeeperSite.create();
+		const { keepers } = await site.open({ spares: 3 });
+		await eventually("the spares", async () => (await readdir(join(site.directory, "run"))).length === 3);
+		const file = join(site.directory, "runs");
+		const suicide = shell(`echo run >> ${file}; kill -9 $(ps -o ppid= -p $PPID); exec sleep 1000`, { mode: "pipe" });
+		// The keeper may have said that it runs before it is killed.
+		await keepers.start(suicide).catch(() => {});
+		await eventually("the first run", () => existsSync(file));
+		await eventually("the spares again", async () => (await keepers.figures()).spares === 3);
+		expect(readFileSync(file, "utf8")).toBe("run\n");
+	});
+
 	test("leaves no ghost behind: no directory, no process, no lost session for the next server", async () => {
 		const site = await KeeperSite.create();
 		const directory = join(site.directory, "sessions");

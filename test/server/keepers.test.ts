@@ -1,8 +1,10 @@
 /** What one keeper, or the disk, may cost the server and its other sessions; with real keepers, and so a real server. */
 
-import { readFile } from "node:fs/promises";
+import { readFileSync } from "node:fs";
+import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
+import type { SessionRecord } from "../../src/link/record.ts";
 import type { Config } from "../../src/server/config.ts";
 import { CrashingServer } from "../helpers/crashing-server.ts";
 import { eventually } from "../helpers/reading.ts";
@@ -28,6 +30,17 @@ class Site {
 	private constructor(server: CrashingServer, token: string) {
 		this.#server = server;
 		this.#token = token;
+	}
+
+	/** Kills the server and starts the next one. */
+	async crash(meanwhile: () => Promise<unknown>): Promise<void> {
+		await this.#server.kill();
+		await meanwhile();
+		await this.#server.start();
+	}
+
+	socketOf(id: string): string {
+		return this.#recordOf(id).socket;
 	}
 
 	request(path: string, init: RequestInit = {}): Promise<Response> {
@@ -68,9 +81,13 @@ class Site {
 		return Number(/^hawser_journal_bytes (\d+)/m.exec(metrics)?.[1]);
 	}
 
-	async keeperOf(id: string): Promise<number> {
+	keeperOf(id: string): number {
+		return this.#recordOf(id).pid;
+	}
+
+	#recordOf(id: string): { readonly pid: number; readonly socket: string } {
 		const file = join(this.#server.stateDir, "sessions", id, "session.json");
-		return (JSON.parse(await readFile(file, "utf8")) as { keeper: { pid: number } }).keeper.pid;
+		return (JSON.parse(readFileSync(file, "utf8")) as SessionRecord).keeper;
 	}
 }
 
@@ -80,7 +97,7 @@ test("one keeper that does not answer costs nobody else anything, is told of, an
 	const healthy = (await site.run("exec cat")).body.id;
 	const before = await site.list();
 	expect(before.map(({ unreachable }) => unreachable)).toEqual([undefined, undefined]);
-	process.kill(await site.keeperOf(stopped), "SIGSTOP");
+	process.kill(site.keeperOf(stopped), "SIGSTOP");
 
 	const after = await site.list();
 	expect(after.map(({ id, unreachable }) => [id, unreachable])).toEqual([
@@ -94,6 +111,13 @@ test("one keeper that does not answer costs nobody else anything, is told of, an
 
 	expect((await site.request(`/v1/sessions/${stopped}?force=1`, { method: "DELETE" })).status).toBe(204);
 	expect((await site.list()).map(({ id }) => id)).toEqual([healthy]);
+});
+
+test("a server listens though its only keeper can't be reached, and tells of it", async () => {
+	const site = await Site.open();
+	const { id } = (await site.run("exec cat")).body;
+	await site.crash(() => rm(site.socketOf(id)));
+	expect(await site.list()).toMatchObject([{ id, unreachable: true }]);
 });
 
 test("journals that take more than they may make room by the oldest ended session, and refuse a new one when there is none", async () => {
