@@ -7,7 +7,7 @@ import { chmod, chown, mkdtemp, realpath, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { onTestFinished } from "vitest";
+import { afterAll, onTestFinished } from "vitest";
 import { spawn } from "../../src/backends/spawn.ts";
 import type { Command } from "../../src/core/process.ts";
 import type { SandboxPolicy } from "../../src/core/sandbox.ts";
@@ -23,14 +23,15 @@ const nobody: User = { name: "nobody", uid: 65_534, gid: 65_534 };
 export const users: readonly User[] = own.uid === 0 ? [own, nobody] : [own];
 
 let shared: string | undefined;
+afterAll(() => {
+	if (shared !== undefined) rmSync(shared, { recursive: true, force: true });
+});
 
 /** A folder in which every user can run what is there, wherever this is checked out. */
 function sharedFolder(): string {
 	if (shared === undefined) {
-		const folder = mkdtempSync(join(tmpdir(), "hawser-sandbox-"));
-		shared = folder;
-		chmodSync(folder, 0o755);
-		process.on("exit", () => rmSync(folder, { recursive: true, force: true }));
+		shared = mkdtempSync(join(tmpdir(), "hawser-sandbox-"));
+		chmodSync(shared, 0o755);
 	}
 	return shared;
 }
