@@ -163,10 +163,12 @@ describe("I-2: nothing of a connection outlives it", () => {
 	});
 });
 
-it("I-3: a command sees its own name as its first argument", async () => {
+it("I-3: a command sees its own name as its first argument, in a sandbox too", async () => {
 	const client = await (await startApp()).client();
-	const { stdout } = await client.exec(["sh", "-c", "tr '\\0' ' ' < /proc/$$/cmdline; :"]);
-	expect(stdout).toMatch(/^sh -c /);
+	for (const type of ["dangerFullAccess", "readOnly"]) {
+		const command = ["sh", "-c", "tr '\\0' ' ' < /proc/$$/cmdline; :"];
+		expect((await client.exec(command, { sandboxPolicy: { type } })).stdout).toMatch(/^sh -c /);
+	}
 });
 
 describe("I-6: input that nobody reads delays nothing that ends the program", () => {
@@ -342,4 +344,12 @@ it("I-12: a start that fails leaves its name free, and no descriptor", async () 
 	expect((await client.exec(["true"], { processId: "f" })).exitCode).toBe(0);
 });
 
-/** The process with this argument. */
+it("I-12: a start that fails leaves nothing of its sandbox", async () => {
+	const root = await temporaryDirectory();
+	const client = await (await startApp()).client();
+	const sandboxPolicy = { type: "workspaceWrite", writableRoots: [root] };
+	for (const tty of [true, false])
+		await expect(client.exec(["true"], { processId: "f", tty, cwd: "/nope", sandboxPolicy })).rejects.toThrow("spawn");
+	await eventually("nothing in the root", async () => (await readdir(root)).length === 0);
+	expect((await client.exec(["true"], { processId: "f", sandboxPolicy })).exitCode).toBe(0);
+});

@@ -267,7 +267,7 @@ describe("command/exec", () => {
 describe("the order in which faults are found", () => {
 	it("is the real server's: each of these has all the faults of those that follow it", async () => {
 		const client = await (await startApp()).client({ experimentalApi: true });
-		await client.request("command/exec", { command: ["true"], processId: "taken" });
+		client.exec(["sleep", "1000"], { processId: "taken", disableTimeout: true }).catch(() => {});
 		const faults: [object, string][] = [
 			[{ tty: 5 }, "Invalid request: invalid type: integer `5`, expected a boolean"],
 			[{ command: [] }, "command must not be empty"],
@@ -279,6 +279,7 @@ describe("the order in which faults are found", () => {
 			[{ permissionProfile: ":none" }, "invalid permission profile: "],
 			[{ size: { rows: 0, cols: 1 } }, "command/exec size rows and cols must be greater than 0"],
 			[{ processId: null }, "command/exec tty or streaming requires a client-supplied processId"],
+			[{ processId: "taken" }, 'duplicate active command/exec process id: "taken"'],
 			[{ command: [""] }, "failed to spawn command: missing program for PTY spawn"],
 		];
 		const sound = {
@@ -304,5 +305,14 @@ describe("the order in which faults are found", () => {
 			});
 		}
 		await client.request("command/exec", sound);
+	});
+
+	it("is the same for policies that can't be enforced here", async () => {
+		const client = await (await startWithoutBubblewrap()).client();
+		const params = { command: ["true"], tty: true, sandboxPolicy: { type: "readOnly" } };
+		const before = client.request("command/exec", { ...params, timeoutMs: -1 });
+		await expect(before).rejects.toThrow("command/exec timeoutMs must be non-negative");
+		const after = client.request("command/exec", { ...params, size: { rows: 0, cols: 1 } });
+		await expect(after).rejects.toThrow("invalid sandbox policy: ");
 	});
 });

@@ -121,7 +121,7 @@ function parsed(text: string): Message | undefined {
 	}
 }
 
-const recordings = ["handshake", "buffered", "streaming", "stdin", "tty", "endings", "process"];
+const recordings = ["handshake", "buffered", "streaming", "stdin", "tty", "endings", "process", "sandbox"];
 
 beforeAll(() => {
 	process.env.LAB_BASE = "server";
