@@ -526,7 +526,7 @@ static int mind(void) {
 		remove_placeholders();
 		return 1;
 	}
-	tell(MINDER_STARTED, program, 0);
+	tell(MINDER_STARTED, program, getpid());
 	// Not ours: as long as we had them, nobody would ever see their end.
 	for (int i = ORDER_STDIO; i < ORDER_FDS; i++) close(given[i]);
 	munmap(first_text, (size_t)(last_text - first_text));
@@ -554,19 +554,36 @@ static bool receive_order(void) {
 }
 
 // One that waits with others for an order, whoever gets it.
-static int wait_and_mind(int taken) {
+static int wait_and_mind(pid_t nursery, int taken) {
 	signal(SIGCHLD, SIG_DFL);
 	// Until then nobody needs us without the nursery, which alone would fill our place.
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (getppid() != nursery) return 0;
 	if (!receive_order()) return 0;
 	prctl(PR_SET_PDEATHSIG, 0);
+	tell(MINDER_TAKEN, 0, 0);
 	// Another must take our place.
-	char byte = 0;
-	if (write(taken, &byte, 1) != 1) return 1;
+	pid_t own = getpid();
+	if (write(taken, &own, sizeof own) != sizeof own) return 1;
 	close(taken);
 	// An order is not ours to take any more; its number is wanted by a child.
 	dup2(1, NURSERY_FD);
 	return mind();
+}
+
+// The minders that wait for orders.
+struct waiting {
+	pid_t *pids;
+	int count;
+};
+
+static void no_longer_waits(struct waiting *waiting, pid_t pid) {
+	for (int i = 0; i < waiting->count; i++)
+		if (waiting->pids[i] == pid) waiting->pids[i] = waiting->pids[--waiting->count];
+}
+
+static void wake(int signo) {
+	(void)signo;
 }
 
 int main(int count, char **arguments) {
@@ -574,30 +591,34 @@ int main(int count, char **arguments) {
 	sigset_t all;
 	sigfillset(&all);
 	sigprocmask(SIG_SETMASK, &all, NULL);
-	// Nobody asks how a minder ended: its socket says that it did.
-	signal(SIGCHLD, SIG_IGN);
 	// So that what an order brings has higher numbers than where a child moves it.
 	for (int fd = 0; fd < 3; fd = open("/dev/null", O_RDWR | O_CLOEXEC)) continue;
-	int taken[2], ahead = count > 1 ? atoi(arguments[1]) : 0;
-	if (pipe2(taken, O_CLOEXEC) < 0) return 1;
-	for (int waiting = 0, wanted = ahead;;) {
-		while (waiting < wanted) {
-			pid_t pid = fork();
-			if (pid == 0) return wait_and_mind(taken[1]);
+	int ahead = count > 1 ? atoi(arguments[1]) : 0;
+	int taken[2];
+	struct waiting waiting = {.pids = calloc((size_t)ahead + 1, sizeof(pid_t))};
+	if (waiting.pids == NULL || pipe2(taken, O_CLOEXEC | O_NONBLOCK) < 0) return 1;
+	// The end of a minder wakes us, and only while we wait.
+	sigset_t sleeping = all;
+	sigdelset(&sleeping, SIGCHLD);
+	sigaction(SIGCHLD, &(struct sigaction){.sa_handler = wake}, NULL);
+	for (int wanted = ahead;;) {
+		while (waiting.count < wanted) {
+			pid_t own = getpid(), pid = fork();
+			if (pid == 0) return wait_and_mind(own, taken[1]);
 			if (pid < 0) break;
-			waiting++;
+			waiting.pids[waiting.count++] = pid;
 		}
-		bool is_short = waiting < wanted;
+		bool is_short = waiting.count < wanted;
 		// While nobody waits, we look out for an order; else only for the end of all orders.
-		short orders = waiting == 0 && !is_short ? POLLIN : 0;
+		short orders = waiting.count == 0 && !is_short ? POLLIN : 0;
 		struct pollfd fds[] = {{.fd = taken[0], .events = POLLIN}, {.fd = NURSERY_FD, .events = orders}};
-		if (poll(fds, 2, is_short ? RETRY_MS : -1) < 0) continue;
-		if ((fds[1].revents & POLLHUP) != 0) return 0;
-		if ((fds[1].revents & POLLIN) != 0) wanted = 1;
-		char bytes[16];
-		ssize_t gone = fds[0].revents == 0 ? 0 : read(taken[0], bytes, sizeof bytes);
-		if (gone <= 0) continue;
-		waiting -= (int)gone;
-		wanted = ahead;
+		struct timespec retry = {.tv_nsec = RETRY_MS * 1000000L};
+		int ready = ppoll(fds, 2, is_short ? &retry : NULL, &sleeping);
+		if (ready > 0 && (fds[1].revents & POLLHUP) != 0) return 0;
+		if (ready > 0 && (fds[1].revents & POLLIN) != 0) wanted = 1;
+		// Nobody asks how a minder ended, its socket says that it did; but one that waited must be replaced.
+		for (pid_t pid; (pid = waitpid(-1, NULL, WNOHANG)) > 0;) no_longer_waits(&waiting, pid);
+		// After that: who took an order and ended has said so before, and must not be taken for the next of its number.
+		for (pid_t pid; read(taken[0], &pid, sizeof pid) == sizeof pid; wanted = ahead) no_longer_waits(&waiting, pid);
 	}
 }

@@ -109,6 +109,10 @@ function describe({ step, code, message }: NativeError, command: Command, progra
 			return `${program} as user ${command.uid ?? "unchanged"} and group ${command.gid ?? "unchanged"}: the server is not permitted to`;
 		case "start":
 			return `${program}: its minder was killed`;
+		case "order":
+			return code === "ETIMEDOUT"
+				? `${program}: the minders that wait for programs did not take it in time, and were replaced`
+				: `${program}: the minders that wait for programs are being killed, and nothing was started`;
 		case "placeholder":
 			return `${program} in a sandbox: what must not be made there can't be kept from it: ${message}`;
 		case "limits":

@@ -168,7 +168,7 @@ export function openNursery(path: string, ahead: number): Nursery {
 	return named(() => addon().openNursery(path, ahead));
 }
 
-/** Has a program started; what becomes of that comes over `control`. Throws a `NativeError`, EPIPE when the nursery is gone. */
+/** Has a program started; what becomes of that comes over `control`. Throws a `NativeError`, EPIPE or ECONNRESET when the nursery is gone. */
 export function order(orders: number, what: NativeOrder): Ends {
 	return named(() => addon().order(orders, what));
 }

@@ -56,12 +56,14 @@ export type Limit = { readonly soft: number; readonly hard?: number };
 const answerMs = 2_000;
 
 /** As in native/minder.h. */
-const told = { gone: 0, started: 1, failed: 2, exited: 3 } as const;
+const told = { gone: 0, started: 1, failed: 2, exited: 3, taken: 6 } as const;
 const tell = { signal: 4, reap: 5 } as const;
 
 export class Minder {
 	/** The program's. */
 	readonly pid: number;
+	/** The minder's own. It may be another's once the minder is gone, so look first. */
+	readonly ownPid: number;
 	/** All but the first belong to whoever runs the program. */
 	readonly ends: Ends;
 	/** Resolves when the minder is gone, and with it all that was below; unless it was killed itself. */
@@ -71,8 +73,9 @@ export class Minder {
 	#hasExited = false;
 	#onExit: ((reaped: Reaped | undefined) => void) | undefined;
 
-	private constructor(pid: number, ends: Ends) {
+	private constructor(pid: number, ownPid: number, ends: Ends) {
 		this.pid = pid;
+		this.ownPid = ownPid;
 		this.ends = ends;
 		this.gone = new Promise((resolve) => {
 			this.#resolveGone = resolve;
@@ -84,7 +87,17 @@ export class Minder {
 	 * called in the turn in which the start becomes known, and its result the answer; the ends are its own from then on.
 	 */
 	static start<Result>(order: Order, run: (minder: Minder) => Result): Promise<Result> {
+		return Minder.#start(order, run).catch((thrown: unknown) => {
+			// The nursery was killed before anybody had the order, so nothing was started; the next is another.
+			if (isNativeError(thrown) && thrown.step === untaken && thrown.code === "ECHILD")
+				return Minder.#start(order, run);
+			throw thrown;
+		});
+	}
+
+	static #start<Result>(order: Order, run: (minder: Minder) => Result): Promise<Result> {
 		const ends = send(order);
+		const sentTo = nursery;
 		const { control, input, output, error, slave, wake } = ends;
 		return new Promise((resolve, reject) => {
 			// Without us the minder ends its program, if it has one, and itself.
@@ -98,23 +111,36 @@ export class Minder {
 			// The minder keeps the time itself; but where not even a signal ends the waiting, it can't tell us.
 			const timer = setTimeout(() => {
 				cancel();
-				fail(nativeError("start", constants.errno.ETIMEDOUT), all);
+				// Stopped, most likely: whoever waits in there would keep the next start waiting too.
+				if (!isTaken) replace(sentTo);
+				fail(nativeError(isTaken ? "start" : untaken, constants.errno.ETIMEDOUT), all);
 			}, order.startMs + answerMs);
+			let isTaken = false;
 			const answered = () => {
-				const answer = hearMinder(control);
-				if (answer?.kind !== told.started) return fail(toError(answer), all);
+				let answer = hearMinder(control);
+				if (answer?.kind === told.taken) {
+					isTaken = true;
+					answer = hearMinder(control);
+				}
+				if (answer === null) return listen();
+				// Who is just being killed may still take in what nobody will read.
+				if (answer.kind === told.gone && !isTaken) replace(sentTo);
+				if (answer.kind !== told.started) return fail(toError(answer, isTaken), all);
 				clearTimeout(timer);
 				try {
-					resolve(run(new Minder(answer.value, ends)));
+					resolve(run(new Minder(answer.value, answer.other, ends)));
 				} catch (thrown) {
 					fail(thrown, [control]);
 				}
 			};
-			try {
-				cancel = poll(control, "read", answered, { hold: true });
-			} catch (thrown) {
-				fail(thrown, all);
-			}
+			const listen = () => {
+				try {
+					cancel = poll(control, "read", answered, { hold: true });
+				} catch (thrown) {
+					fail(thrown, all);
+				}
+			};
+			listen();
 		});
 	}
 
@@ -157,10 +183,16 @@ export class Minder {
 	}
 }
 
-function toError(answer: MinderMessage | null): NativeError {
-	if (answer?.kind === told.failed) return nativeError(answer.step ?? "start", answer.other);
-	return nativeError("start", constants.errno.ECHILD);
+/** The step at which a start failed whose order nobody had taken. */
+const untaken = "order";
+
+function toError(answer: MinderMessage, isTaken: boolean): NativeError {
+	if (answer.kind === told.failed) return nativeError(answer.step ?? "start", answer.other);
+	return nativeError(isTaken ? "start" : untaken, constants.errno.ECHILD);
 }
+
+/** The program that nursery and minders run. */
+export const minderFile: string = builtFile("minder");
 
 /** The parent of this process's minders; it goes when we do. */
 let nursery: Nursery | undefined;
@@ -168,17 +200,21 @@ let nursery: Nursery | undefined;
 /** Between two tries to reap a nursery, whose socket closes a moment before its end. */
 const reapMs = 1;
 
-/** So many minders wait for orders: one takes an order while another's place is being filled. */
-const mindersAhead = 2;
+/** So many minders wait for orders, unless it is said: one takes an order while another's place is being filled. */
+let mindersAhead = 2;
 
 /** Has so many minders wait for orders from now on; for who knows better than the default. */
 export function prepareMinders(ahead: number): void {
-	nursery ??= openNursery(builtFile("minder"), ahead);
+	mindersAhead = ahead;
+	nursery ??= openNursery(minderFile, ahead);
 }
+
+/** What sending an order says when the nursery is gone; the second, once, when it left orders unread. */
+const nurseryGone = new Set(["EPIPE", "ECONNRESET"]);
 
 function send(order: Order): Ends {
 	const isNew = nursery === undefined;
-	nursery ??= openNursery(builtFile("minder"), mindersAhead);
+	nursery ??= openNursery(minderFile, mindersAhead);
 	try {
 		return orderNative(nursery.orders, {
 			order: encode(order),
@@ -188,14 +224,22 @@ function send(order: Order): Ends {
 			oneOutput: order.oneOutput === true ? 1 : 0,
 		});
 	} catch (thrown) {
-		if (!isNativeError(thrown) || thrown.code !== "EPIPE") throw thrown;
-		// Somebody killed it. Its minders go on; the next has another parent.
-		closeSync(nursery.orders);
-		void reap(nursery.pid);
-		nursery = undefined;
+		if (!isNativeError(thrown) || !nurseryGone.has(thrown.code)) throw thrown;
+		// Somebody killed it, and nobody got the order. Its minders go on; the next has another parent.
+		replace(nursery);
 		if (isNew) throw thrown;
 		return send(order);
 	}
+}
+
+/** Has the next order go to another nursery than this, which is ended with all who wait in it, if it is there. */
+function replace(former: Nursery | undefined): void {
+	if (former === undefined || former !== nursery) return;
+	nursery = undefined;
+	closeSync(former.orders);
+	// It is our child until it was reaped, and so is its number.
+	process.kill(former.pid, "SIGKILL");
+	void reap(former.pid);
 }
 
 async function reap(pid: number): Promise<void> {

@@ -61,11 +61,15 @@ test("nothing is left of a terminal that was closed: no thread, no descriptor", 
 				return false;
 			}
 		}).length;
-	await (await start("true")).closed();
+	const runToEnd = async (script: string) => {
+		const run = await (await start(script)).closed();
+		// Until its minder is gone too, and our end of its socket.
+		await run.process.kill();
+	};
+	await runToEnd("true");
 	await eventually(() => terminals() === 0);
 	const before = { threads: threads(), descriptors: readdirSync("/proc/self/fd").length };
-	for (let round = 0; round < 10; round++)
-		await Promise.all(Array.from({ length: 10 }, async () => (await start("echo hi")).closed()));
+	for (let round = 0; round < 10; round++) await Promise.all(Array.from({ length: 10 }, () => runToEnd("echo hi")));
 	await eventually(() => terminals() === 0);
 	expect({ threads: threads(), descriptors: readdirSync("/proc/self/fd").length }).toEqual(before);
 });
