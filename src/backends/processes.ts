@@ -1,6 +1,7 @@
 /** Which processes there are, from /proc, and which of them belong together. */
 
-import { readdirSync, readFileSync } from "node:fs";
+import { readdirSync, readFileSync, readlinkSync, realpathSync } from "node:fs";
+import { minderFile } from "../native/minder.ts";
 import { marker, minderMarker } from "./environment.ts";
 
 /** A living process; pid and start time together are never used again. */
@@ -20,16 +21,38 @@ export function living(): Living[] {
 /** A look at everything, with environments looked up where they are asked for. */
 export class Snapshot {
 	readonly all: readonly Living[] = living().filter(({ pid }) => pid !== process.pid);
+	readonly #parents = new Map(this.all.map(({ pid, parent }) => [pid, parent]));
 	readonly #environments = new Map<number, string>();
+	/** Those above us too: within a session, a server's own sessions are its own all the same. */
+	readonly #ours = new Set(this.#above(process.ppid));
 
-	/** Whether a process was started with this in its environment, as far as we may see it. */
-	carries(pid: number, name: string, value: string): boolean {
-		let environment = this.#environments.get(pid);
-		if (environment === undefined) {
-			environment = `\0${readText(`/proc/${pid}/environ`)}`;
-			this.#environments.set(pid, environment);
+	/** As `environmentOf` says, looked up once: whoever shares this look shares that too. */
+	environment(pid: number): string {
+		const known = this.#environments.get(pid) ?? environmentOf(pid);
+		this.#environments.set(pid, known);
+		return known;
+	}
+
+	/** Whose minder a process is, if it is one. */
+	minderOf(pid: number): string | undefined {
+		return mindedBy(pid, this.environment(pid));
+	}
+
+	/** Whether a process belongs to another session, whatever it carries: that session's minder is above it. */
+	isOfOther(sessionId: string, { pid }: Living): boolean {
+		return this.#above(pid).some((above) => {
+			const minded = this.#ours.has(above) ? undefined : this.minderOf(above);
+			return minded !== undefined && minded !== sessionId;
+		});
+	}
+
+	/** A process and those above it. */
+	#above(pid: number): number[] {
+		const found = new Set<number>();
+		for (let next: number | undefined = pid; next !== undefined && !found.has(next); next = this.#parents.get(next)) {
+			found.add(next);
 		}
-		return environment.includes(`\0${name}=${value}\0`);
+		return [...found];
 	}
 }
 
@@ -82,26 +105,45 @@ export function descendants(of: number, all: readonly Living[]): Living[] {
 	);
 }
 
-/**
- * What belongs to a session as far as can be seen from outside: processes that carry its marker, those in
- * the terminal sessions of such, those known already, and all their descendants.
- */
-export function membersOf(sessionId: string, known: readonly Living[], snapshot: Snapshot): Living[] {
-	const { all } = snapshot;
-	const sessions = new Set<number>();
-	for (const { pid, session } of all) {
-		if (!sessions.has(session) && snapshot.carries(pid, marker, sessionId)) sessions.add(session);
-	}
-	const isKnown = (one: Living) => known.some(({ pid, startTime }) => pid === one.pid && startTime === one.startTime);
+/** What belongs to a session as far as can be seen from outside: processes that carry its marker, and all below them. */
+export function membersOf(sessionId: string, snapshot: Snapshot): Living[] {
+	const mark = `\0${marker}=${sessionId}\0`;
+	const carriers = snapshot.all.filter(({ pid }) => snapshot.environment(pid).includes(mark));
 	return withDescendants(
-		all.filter((process) => sessions.has(process.session) || isKnown(process)),
-		all,
+		carriers.filter((process) => !snapshot.isOfOther(sessionId, process)),
+		snapshot.all,
 	);
 }
 
 /** The minder of a session's program. */
 export function mindersOf(sessionId: string, snapshot: Snapshot): Living[] {
-	return snapshot.all.filter(({ pid }) => snapshot.carries(pid, minderMarker, sessionId));
+	return snapshot.all.filter(
+		(process) => snapshot.minderOf(process.pid) === sessionId && !snapshot.isOfOther(sessionId, process),
+	);
+}
+
+/** A process, if it is the minder of a session's program. */
+export function findMinder(pid: number, sessionId: string): Living | undefined {
+	return mindedBy(pid, environmentOf(pid)) === sessionId ? findProcess(pid) : undefined;
+}
+
+/** Whose minder a process is, if it is one: anybody can carry the mark, but only minders run our minder. */
+function mindedBy(pid: number, environment: string): string | undefined {
+	const mark = `\0${minderMarker}=`;
+	if (!environment.startsWith(mark) || !runsMinder(pid)) return undefined;
+	// One that still waits for its order has blanks there.
+	return environment.slice(mark.length, environment.indexOf("\0", mark.length)).trim() || undefined;
+}
+
+function runsMinder(pid: number): boolean {
+	// After an upgrade those that were started before it run a file that is gone.
+	const file = read(() => readlinkSync(`/proc/${pid}/exe`)).replace(/ \(deleted\)$/, "");
+	return file !== "" && (file === minderFile || file === read(() => realpathSync(minderFile)));
+}
+
+/** What a process was started with, each variable between two NULs, as far as we may see it. */
+function environmentOf(pid: number): string {
+	return `\0${readText(`/proc/${pid}/environ`)}`;
 }
 
 /** Whether a process found earlier still runs. */
@@ -113,8 +155,13 @@ export function isLeft({ pid, startTime }: Living): boolean {
 const absent = new Set(["ENOENT", "ESRCH", "EACCES", "EPERM"]);
 
 function readText(path: string): string {
+	return read(() => readFileSync(path, "latin1"));
+}
+
+/** Nothing where there is nothing for us. */
+function read(from: () => string): string {
 	try {
-		return readFileSync(path, "latin1");
+		return from();
 	} catch (thrown) {
 		if (absent.has((thrown as NodeJS.ErrnoException).code ?? "")) return "";
 		throw thrown;

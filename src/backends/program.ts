@@ -154,7 +154,7 @@ export class Program implements Process {
 		const signo = options.signal === undefined ? this.#stdio.hangUp : signalNumber(options.signal);
 		const graceMs = options.graceMs ?? defaultGraceMs;
 		if (!this.#hasExited && options.reason !== undefined) this.#ending ??= options;
-		if (this.#killing === undefined) this.#killing = killTree(this.#minder, signo, graceMs);
+		if (this.#killing === undefined) this.#killing = killTree(this.#minder, this.#command.sessionId, signo, graceMs);
 		else this.#killing.hasten(signo, graceMs);
 		try {
 			await this.#killing.done;

@@ -2,8 +2,10 @@
 
 import type { Clock } from "../core/clock.ts";
 import { checkSize, type Spawn } from "../core/process.ts";
+import { isNativeError } from "../native/addon.ts";
 import { Minder, prepareMinders } from "../native/minder.ts";
 import { systemClock } from "./clock.ts";
+import { killSurvivors } from "./kill.ts";
 import { OomCounter } from "./oom.ts";
 import { toOrder, toSpawnError } from "./order.ts";
 import { pipeStdio } from "./pipe.ts";
@@ -37,6 +39,8 @@ export function createSpawn({
 				return new Program({ minder, stdio, command, report, clock, oom });
 			});
 		} catch (thrown) {
+			// Its minder may have been stopped by the very program that it should have told us of.
+			if (isNativeError(thrown) && thrown.code === "ETIMEDOUT") killSurvivors(command.sessionId).catch(() => {});
 			throw toSpawnError(thrown, command);
 		}
 	};

@@ -4,6 +4,7 @@
  */
 
 import { join } from "node:path";
+import { Unended } from "../backends/kill.ts";
 import type { Clock } from "../core/clock.ts";
 import { SessionError } from "../core/errors.ts";
 import { Listeners } from "../core/listeners.ts";
@@ -84,8 +85,9 @@ export class Search implements Finder {
 				const found = await this.#reach(record, session);
 				if (found) return found;
 			} catch (error) {
-				// Removed, superseded, or of a newer version; anything else, a shortage of descriptors say, will pass.
-				if (error instanceof SessionError) throw error;
+				// Removed, superseded, or of a newer version; anything else will pass: a shortage of descriptors, say, or what
+				// could not be ended yet.
+				if (error instanceof SessionError && !(error instanceof Unended)) throw error;
 			}
 			if (!isReported && performance.now() - begun > REPORTED_MS) {
 				isReported = true;

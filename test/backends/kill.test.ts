@@ -3,13 +3,16 @@
 import { spawn as spawnChild } from "node:child_process";
 import { randomUUID } from "node:crypto";
 import { once } from "node:events";
-import { expect, test } from "vitest";
+import { readFileSync } from "node:fs";
+import { describe, expect, test } from "vitest";
 import { killSurvivors } from "../../src/backends/kill.ts";
-import { descendants, living } from "../../src/backends/processes.ts";
+import { descendants, isLeft, living } from "../../src/backends/processes.ts";
 import { spawn } from "../../src/backends/spawn.ts";
-import { Run } from "./run.ts";
+import { minderFile } from "../../src/native/minder.ts";
+import { eventually, Run } from "./run.ts";
 
 const isAlive = (pid: number) => living().some((process) => process.pid === pid);
+const stateOf = (pid: number) => / ([A-Z]) /.exec(readFileSync(`/proc/${pid}/stat`, "latin1"))?.[1];
 
 test("survivors of a session are found by its marker and ended, and nobody else is", async () => {
 	const id = `test-${randomUUID()}`;
@@ -37,6 +40,88 @@ test("stopped programs are ended too", async () => {
 	await run.untilText("ready");
 	await run.process.kill();
 	expect(run.exit).toEqual({ code: 3, signal: null });
+});
+
+describe("a program that stops its own minder", () => {
+	const startStopped = async (script: string) => {
+		const run = await Run.start(spawn, ["bash", "-c", `read go; kill -STOP $PPID; ${script}`]);
+		const minder = living().find(({ pid }) => pid === run.process.pid)?.parent ?? 0;
+		await run.process.write(Buffer.from("go\n"));
+		await eventually(() => stateOf(minder) === "T");
+		return { run, minder };
+	};
+
+	test("is asked to end as any other, and how it ended is known", async () => {
+		const { run } = await startStopped("trap 'exit 3' TERM; echo ready; while :; do sleep 0.01; done");
+		await run.untilText("ready");
+		await run.process.kill();
+		expect(run.exit).toEqual({ code: 3, signal: null });
+	});
+
+	test("is ended with all that it started if it does so again and again", async () => {
+		const { run, minder } = await startStopped(
+			"trap '' TERM; env -i setsid sleep 1000 & for i in 1 2 3; do while :; do kill -STOP $PPID; done & done; echo ready; wait",
+		);
+		await run.untilText("ready");
+		const tree = descendants(minder, living());
+		await run.process.kill({ graceMs: 0 });
+		expect(run.exit).toEqual({ code: null, signal: "SIGKILL" });
+		expect([...tree, { pid: minder }].filter(({ pid }) => isAlive(pid))).toEqual([]);
+	});
+
+	test("leaves nothing to find when it is lost", async () => {
+		const { run, minder } = await startStopped("(env -i setsid sleep 1000 &); echo ready; sleep 1000");
+		await run.untilText("ready");
+		const tree = descendants(minder, living());
+		expect(tree.length).toBeGreaterThan(1);
+		await killSurvivors(run.sessionId);
+		expect([...tree, { pid: minder }].filter(({ pid }) => isAlive(pid))).toEqual([]);
+	});
+});
+
+describe("a marker that another session's program carries", () => {
+	test("ends nothing of that session", async () => {
+		const id = `test-${randomUUID()}`;
+		const other = await Run.start(spawn, ["bash", "-c", `HAWSER_SESSION=${id} sleep 1000 & echo ready; wait`]);
+		await other.untilText("ready");
+		const tree = living().filter(({ session }) => session === other.process.pid);
+		expect(tree.length).toBe(2);
+		await killSurvivors(id);
+		expect(tree.filter(isLeft)).toEqual(tree);
+		await other.process.kill();
+	});
+
+	test("of a minder, which it is not, is not waited for", async () => {
+		const id = `test-${randomUUID()}`;
+		const env = { PATH: process.env.PATH, HAWSER_MINDER: id };
+		const stranger = spawnChild("bash", ["-c", "trap '' USR2; echo ready; read line"], { env });
+		await once(stranger.stdout, "data");
+		const began = performance.now();
+		await killSurvivors(id);
+		expect(performance.now() - began).toBeLessThan(5_000);
+		expect(isAlive(stranger.pid ?? 0)).toBe(true);
+		stranger.kill("SIGKILL");
+	});
+
+	test("is nothing to the terminal session that it is in", async () => {
+		const id = `test-${randomUUID()}`;
+		const child = spawnChild("bash", ["-c", `HAWSER_SESSION=${id} sleep 1000 & echo $!; read line`], {
+			detached: true,
+		});
+		const [chunk] = await once(child.stdout, "data");
+		await killSurvivors(id);
+		expect([child.pid ?? 0, Number(chunk)].map(isAlive)).toEqual([true, false]);
+		child.kill("SIGKILL");
+	});
+});
+
+test("a minder that does nothing at all is ended itself", async () => {
+	const id = `test-${randomUUID()}`;
+	// It heeds no signal, and gets no order either.
+	const deaf = spawnChild(minderFile, ["0"], { env: { HAWSER_MINDER: id }, stdio: ["pipe", "ignore", "ignore"] });
+	await once(deaf, "spawn");
+	const [[, signal]] = await Promise.all([once(deaf, "exit"), killSurvivors(id)]);
+	expect(signal).toBe("SIGKILL");
 });
 
 test("a tree that keeps forking is ended", async () => {
