@@ -526,7 +526,7 @@ static int mind(void) {
 		remove_placeholders();
 		return 1;
 	}
-	tell(MINDER_STARTED, program, getpid());
+	tell(MINDER_STARTED, program, 0);
 	// Not ours: as long as we had them, nobody would ever see their end.
 	for (int i = ORDER_STDIO; i < ORDER_FDS; i++) close(given[i]);
 	munmap(first_text, (size_t)(last_text - first_text));
@@ -561,9 +561,9 @@ static int wait_and_mind(pid_t nursery, int taken) {
 	if (getppid() != nursery) return 0;
 	if (!receive_order()) return 0;
 	prctl(PR_SET_PDEATHSIG, 0);
-	tell(MINDER_TAKEN, 0, 0);
-	// Another must take our place.
 	pid_t own = getpid();
+	tell(MINDER_TAKEN, own, 0);
+	// Another must take our place.
 	if (write(taken, &own, sizeof own) != sizeof own) return 1;
 	close(taken);
 	// An order is not ours to take any more; its number is wanted by a child.

@@ -12,9 +12,9 @@ enum { ORDER_CONTROL, ORDER_STDIO, ORDER_TEXT = 4, ORDER_FDS };
 #define MINDER_BLANKS "                                                                "
 
 enum {
-	// From the minder. It has the order: from now on, but not before, the program may have been started.
+	// From the minder. It has the order: its own pid. From now on, but not before, the program may have been started.
 	MINDER_TAKEN = 6,
-	// The program runs: its pid, and the minder's own. It could not be started: the step, and an errno.
+	// The program runs: its pid. It could not be started: the step, and an errno.
 	MINDER_STARTED = 1,
 	MINDER_FAILED = 2,
 	// The program ended: its exit code or -1, its signal or -1. It is not reaped yet, so that its number is still its own.

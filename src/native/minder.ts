@@ -52,6 +52,9 @@ export type Order = {
 
 export type Limit = { readonly soft: number; readonly hard?: number };
 
+/** A program may stop its minder before that has told of it, so it is continued so often until it has. */
+const continueMs = 500;
+
 /** How long a minder may take to say that it took too long. */
 const answerMs = 2_000;
 
@@ -103,6 +106,7 @@ export class Minder {
 			// Without us the minder ends its program, if it has one, and itself.
 			const fail = (thrown: unknown, fds: readonly number[]) => {
 				clearTimeout(timer);
+				clearInterval(continuing);
 				for (const fd of fds) if (fd >= 0) closeSync(fd);
 				reject(thrown);
 			};
@@ -112,23 +116,27 @@ export class Minder {
 			const timer = setTimeout(() => {
 				cancel();
 				// Stopped, most likely: whoever waits in there would keep the next start waiting too.
-				if (!isTaken) replace(sentTo);
-				fail(nativeError(isTaken ? "start" : untaken, constants.errno.ETIMEDOUT), all);
+				if (takenBy === undefined) replace(sentTo);
+				fail(nativeError(takenBy === undefined ? untaken : "start", constants.errno.ETIMEDOUT), all);
 			}, order.startMs + answerMs);
-			let isTaken = false;
+			let takenBy: number | undefined;
+			let continuing: NodeJS.Timeout | undefined;
 			const answered = () => {
 				let answer = hearMinder(control);
 				if (answer?.kind === told.taken) {
-					isTaken = true;
+					takenBy = answer.value;
+					continuing = setInterval(continueProcess, continueMs, takenBy);
 					answer = hearMinder(control);
 				}
 				if (answer === null) return listen();
 				// Who is just being killed may still take in what nobody will read.
-				if (answer.kind === told.gone && !isTaken) replace(sentTo);
-				if (answer.kind !== told.started) return fail(toError(answer, isTaken), all);
+				if (answer.kind === told.gone && takenBy === undefined) replace(sentTo);
+				if (answer.kind !== told.started || takenBy === undefined)
+					return fail(toError(answer, takenBy !== undefined), all);
 				clearTimeout(timer);
+				clearInterval(continuing);
 				try {
-					resolve(run(new Minder(answer.value, answer.other, ends)));
+					resolve(run(new Minder(answer.value, takenBy, ends)));
 				} catch (thrown) {
 					fail(thrown, [control]);
 				}
@@ -180,6 +188,14 @@ export class Minder {
 		closeSync(this.ends.control);
 		if (!this.#hasExited) this.#onExit?.(undefined);
 		this.#resolveGone();
+	}
+}
+
+function continueProcess(pid: number): void {
+	try {
+		process.kill(pid, "SIGCONT");
+	} catch {
+		// It is gone, as its socket will say.
 	}
 }
 

@@ -1,10 +1,12 @@
 /** Ending what nobody holds any more, and ending much at once. */
 
-import { spawn as spawnChild } from "node:child_process";
+import { execFileSync, spawn as spawnChild } from "node:child_process";
 import { randomUUID } from "node:crypto";
 import { once } from "node:events";
-import { readFileSync } from "node:fs";
-import { describe, expect, test } from "vitest";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, expect, onTestFinished, test } from "vitest";
 import { killSurvivors } from "../../src/backends/kill.ts";
 import { descendants, isLeft, living } from "../../src/backends/processes.ts";
 import { spawn } from "../../src/backends/spawn.ts";
@@ -76,6 +78,19 @@ describe("a program that stops its own minder", () => {
 		expect(tree.length).toBeGreaterThan(1);
 		await killSurvivors(run.sessionId);
 		expect([...tree, { pid: minder }].filter(({ pid }) => isAlive(pid))).toEqual([]);
+	});
+
+	test("is started and ended all the same if it does so before the minder has told of it", async () => {
+		const folder = mkdtempSync(join(tmpdir(), "hawser-early-"));
+		onTestFinished(() => rmSync(folder, { recursive: true }));
+		const [source, program] = [join(folder, "early.c"), join(folder, "early")];
+		const includes = "#include <signal.h>\n#include <unistd.h>\n";
+		writeFileSync(source, `${includes}int main(void) { kill(getppid(), SIGSTOP); for (;;) pause(); }`);
+		// Quick enough to win more often than not.
+		execFileSync(process.env.CC || "cc", ["-static", "-o", program, source]);
+		const runs = await Promise.all(Array.from({ length: 8 }, () => Run.start(spawn, [program])));
+		await Promise.all(runs.map((run) => run.process.kill()));
+		expect(runs.map(({ exit }) => exit?.signal)).toEqual(runs.map(() => "SIGTERM"));
 	});
 });
 
