@@ -8,7 +8,7 @@ describe.each(users)("as $name, a program in a sandbox with a terminal", (user) 
 	const interactive = () => startConfined(["bash", "--norc", "-i"], { ...options, user });
 
 	test("handles Ctrl-C itself", async () => {
-		const run = await start("trap 'echo caught; exit 7' INT; echo ready; while :; do read -t 1000; done");
+		const run = await start("trap 'echo caught; exit 7' INT; echo ready; while :; do read -t 0.1; done");
 		await run.untilText("ready");
 		await run.process.write(Buffer.from("\x03"));
 		await run.closed();
@@ -25,7 +25,7 @@ describe.each(users)("as $name, a program in a sandbox with a terminal", (user) 
 	});
 
 	test("gets signals as if they had been typed", async () => {
-		const run = await start("trap 'echo caught; exit 7' QUIT; echo ready; while :; do read -t 1000; done");
+		const run = await start("trap 'echo caught; exit 7' QUIT; echo ready; while :; do read -t 0.1; done");
 		await run.untilText("ready");
 		run.process.signal("SIGQUIT");
 		await run.closed();
@@ -33,7 +33,7 @@ describe.each(users)("as $name, a program in a sandbox with a terminal", (user) 
 	});
 
 	test("hears of a new size", async () => {
-		const run = await start("trap 'stty size' WINCH; echo ready; while :; do read -t 1000; done");
+		const run = await start("trap 'stty size' WINCH; echo ready; while :; do read -t 0.1; done");
 		await run.untilText("ready");
 		run.process.resize({ cols: 132, rows: 43 });
 		await run.untilText("43 132");

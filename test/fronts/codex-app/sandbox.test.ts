@@ -120,7 +120,7 @@ describe.each(["stdio", "ws"])("over %s, a policy", (carrier) => {
 		const client = await connect(carrier, await workspace());
 		const tty = { ...workspaceWrite, ...forever, tty: true, size: { rows: 31, cols: 101 } };
 		const script =
-			"trap 'echo caught; exit 7' INT; trap 'stty size' WINCH; stty size; : < /dev/tty && echo ready; while :; do read -t 1000; done";
+			"trap 'echo caught; exit 7' INT; trap 'stty size' WINCH; stty size; : < /dev/tty && echo ready; while :; do read -t 0.1; done";
 		const answer = client.exec(["bash", "-c", script], { ...tty, processId: "keys" });
 		expect(await client.output("keys", "ready")).toContain("31 101");
 		await client.resize("keys", 45, 132);
