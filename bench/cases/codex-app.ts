@@ -28,11 +28,12 @@ export function codexAppCase(isQuick: boolean): Case {
 	return {
 		name: "codex-app",
 		title: "Codex app-server: commands, echoes and bulk output on a WebSocket and on stdio",
-		note: "one Node.js client that looks at messages as bytes; a command is `command/exec` of /bin/true without a sandbox to its answer, an echo is from `command/exec/write` of one byte to the `outputDelta` of `cat` on pipes, bulk is `head -c` of zeros without a cap, from the request to its answer, after a warm-up. Measured earlier for codex-cli 0.166.0, on a machine like this: a command 14 ms (ws) and 22 ms (stdio), an echo 45 ms (ws, for it does not set TCP_NODELAY) and 0.46 ms (stdio), bulk 94 MB/s (ws) and 66 MB/s (stdio)",
+		note: "one Node.js client that looks at messages as bytes; a command is `command/exec` of /bin/true to its answer, without a sandbox and under `readOnly`, an echo is from `command/exec/write` of one byte to the `outputDelta` of `cat` on pipes, bulk is `head -c` of zeros without a cap, from the request to its answer, after a warm-up. Measured earlier for codex-cli 0.166.0, on a machine like this: a command 14 ms (ws) and 22 ms (stdio), sandboxed 115 ms, an echo 45 ms (ws, for it does not set TCP_NODELAY) and 0.46 ms (stdio), bulk 94 MB/s (ws) and 66 MB/s (stdio)",
 		rounds: { full: 3, quick: 1 },
 		metrics: [
 			{ key: "commandP50", title: "command p50 ms", digits: 2 },
 			{ key: "commandP99", title: "command p99 ms", digits: 2 },
+			{ key: "confinedP50", title: "sandboxed p50 ms", digits: 2 },
 			{ key: "echoP50", title: "echo p50 ms", digits: 3 },
 			{ key: "echoP99", title: "echo p99 ms", digits: 3 },
 			{ key: "rate", title: "bulk MB/s", digits: 0 },
@@ -55,6 +56,7 @@ function barsOf(carrier: Carrier): Bar[] {
 	return [
 		{ title: `bulk on ${carrier}, MB/s to codex`, value: ratio("rate", our, other), digits: 2, atLeast: 1 },
 		{ title: `command on ${carrier}, p50 to codex`, value: ratio("commandP50", our, other), digits: 2, atMost: 1 },
+		{ title: `sandboxed on ${carrier}, p50 to codex`, value: ratio("confinedP50", our, other), digits: 2, atMost: 1 },
 		{ title: `echo on ${carrier}, p50 to codex`, value: ratio("echoP50", our, other), digits: 2, atMost: 1 },
 	];
 }
@@ -66,12 +68,14 @@ async function measure([file = "", ...args]: readonly string[], carrier: Carrier
 		const client = new Client(carrier === "ws" ? await overSocket(child) : overStdio(child));
 		await client.handshake();
 		const commands = await client.commands(load.commands);
+		const confined = await client.commands(load.commands, { sandboxPolicy: { type: "readOnly" } });
 		const echoes = await client.echoes(load.keys);
 		await client.bulk(load.mebibytes);
 		const rate = await client.bulk(load.mebibytes);
 		return {
 			commandP50: percentile(commands, 0.5),
 			commandP99: percentile(commands, 0.99),
+			confinedP50: percentile(confined, 0.5),
 			echoP50: percentile(echoes, 0.5),
 			echoP99: percentile(echoes, 0.99),
 			rate,
@@ -133,8 +137,8 @@ class Client {
 		this.#line.send('{"method":"initialized"}');
 	}
 
-	async commands(count: number): Promise<number[]> {
-		return times(count, () => this.#exec(["/bin/true"]));
+	async commands(count: number, params: object = {}): Promise<number[]> {
+		return times(count, () => this.#exec(["/bin/true"], params));
 	}
 
 	async echoes(count: number): Promise<number[]> {
@@ -200,9 +204,9 @@ class Client {
 	}
 }
 
-/** Without a sandbox on both sides. */
+/** Without a sandbox on both sides, unless it is asked for. */
 function execParams(command: readonly string[], params: object): object {
-	return { command, ...params, sandboxPolicy: { type: "dangerFullAccess" } };
+	return { command, sandboxPolicy: { type: "dangerFullAccess" }, ...params };
 }
 
 async function times(count: number, act: () => Promise<void>): Promise<number[]> {
