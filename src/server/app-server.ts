@@ -19,6 +19,8 @@ import { openTransient } from "./transient.ts";
 export type AppServerOptions = {
 	/** What holds for a command whose client names no policy. */
 	readonly policy: SandboxPolicy;
+	/** Files of the server's own, which are not there for commands in a sandbox. */
+	readonly hidden?: readonly string[];
 	readonly limits?: Partial<AppLimits>;
 	readonly report: Hosting["report"];
 };
@@ -36,7 +38,8 @@ export type RunningAppServer = {
 
 export async function startAppServer(address: AppAddress, options: AppServerOptions): Promise<RunningAppServer> {
 	// Whoever reaches the socket may run programs outside of any sandbox.
-	const { parts, end } = await compose(options, address.kind === "unix" ? [address.path] : []);
+	const hidden = [...(options.hidden ?? []), ...(address.kind === "unix" ? [address.path] : [])];
+	const { parts, end } = await compose({ ...options, hidden });
 	const token = address.kind === "tcp" ? address.token : undefined;
 	if (address.kind === "unix") await freeSocket(address.path);
 	const listener = await listen({
@@ -67,11 +70,7 @@ export async function serveAppOnStdio(stdio: Stdio, options: AppServerOptions, s
 	await end();
 }
 
-/** `hidden` is not there for programs in a sandbox. */
-async function compose(
-	{ policy, limits = {}, report }: AppServerOptions,
-	hidden: readonly string[] = [],
-): Promise<{
+async function compose({ policy, hidden = [], limits = {}, report }: AppServerOptions): Promise<{
 	readonly parts: Omit<CodexAppOptions, "path">;
 	readonly end: () => Promise<void>;
 }> {

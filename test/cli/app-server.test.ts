@@ -230,6 +230,9 @@ describe("hawser app-server", () => {
 		await expect(openLink(url)).rejects.toThrow("401");
 		const client = new AppClient(await openLink(url, { authorization: "Bearer secret" }));
 		await client.initialize();
+		// With network it could be used from inside.
+		const sandboxPolicy = { type: "readOnly", networkAccess: true };
+		expect((await client.exec(["cat", file], { sandboxPolicy })).stderr).toContain("Permission denied");
 		client.cut();
 	});
 

@@ -52,7 +52,9 @@ export const appServer: Command = new Command("app-server")
 		// Loaded only here: the other commands need none of it, and start faster without.
 		const { serveAppOnStdio, startAppServer } = await import("../../server/app-server.ts");
 		const report = (problem: unknown, where: string) => remark(`${where}: ${describe(problem)}`);
-		const options = { policy: { type: sandboxTypes[flags.sandbox] }, report };
+		const { sandbox, wsTokenFile } = flags;
+		const hidden = wsTokenFile === undefined ? [] : [resolve(wsTokenFile)];
+		const options = { policy: { type: sandboxTypes[sandbox] }, hidden, report };
 		const address = await addressOf(flags);
 		if (address === "stdio") {
 			// A client that is gone ends the connection, and with it everything that it started; not just us.
