@@ -111,9 +111,10 @@ describe.each(users)("as $name, any program in a sandbox", (user) => {
 		await run.untilText("in-a-variable\n");
 		const all = execFileSync("ps", ["-ewwo", "args"], { encoding: "utf8" });
 		expect(all).not.toContain("in-a-variable");
+		await run.process.kill({ signal: "SIGKILL" });
+		await run.closed();
 		// The loader complains of what it can't load: once for sh, never for bubblewrap.
 		expect(run.text("stderr").match(/cannot be preloaded/g)).toHaveLength(1);
-		await run.process.kill({ signal: "SIGKILL" });
 	});
 });
 
