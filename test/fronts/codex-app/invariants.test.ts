@@ -152,7 +152,7 @@ describe("I-2: nothing of a connection outlives it", () => {
 		// By the time that others have had their turn, these have, too.
 		const other = await app.client();
 		for (let i = 0; i < 20; i++) await other.exec(["true"]);
-		await eventually("none of them", async () => (await findByArgument(marker)) === undefined);
+		await eventually("none of them", async () => (await findByArgument(marker)).length === 0);
 	});
 
 	it("what a command leaves behind ends with the command", async () => {

@@ -126,10 +126,11 @@ test("2.5: a handshake that is not complete is refused in HTTP, and the lock is 
 });
 
 test("2.5: any origin, no subprotocol and no extension", async () => {
-	const server = await startExecd();
+	const server = await startExecd({ accessToken: "secret" });
 	const id = await createPty(server);
 	const accepted = await handshake(server.url, `/pty/${id}/ws`, {
 		...upgradeHeaders,
+		"x-execd-access-token": "secret",
 		origin: "https://elsewhere.example",
 		"sec-websocket-protocol": "one, two",
 		"sec-websocket-extensions": "permessage-deflate",
