@@ -1,13 +1,11 @@
 /** The examples in the README's section "From a program" do what they say. */
 
 import { execFile } from "node:child_process";
-import { readdir, readFile } from "node:fs/promises";
-import { join } from "node:path";
+import { readFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { expect, onTestFinished, test } from "vitest";
 import { CrashingServer } from "../helpers/crashing-server.ts";
-import { eventually } from "../helpers/reading.ts";
 import { temporaryDirectory } from "../helpers/temporary.ts";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
@@ -16,13 +14,7 @@ const outputs = ["line 1\nline 2\nline 3\nexit code 3\n", "two\n", "42\n"];
 
 test("every example runs against a real server and prints what it says", async () => {
 	const server = new CrashingServer(await temporaryDirectory());
-	onTestFinished(async () => {
-		await server.kill();
-		// Until they are gone they write to the directory that is removed next.
-		const sockets = () => readdir(join(server.stateDir, "run"));
-		const isKeeper = (name: string) => !name.startsWith("server-");
-		await eventually("the keepers to leave", async () => !(await sockets()).some(isKeeper));
-	});
+	onTestFinished(() => server.killAll());
 	await server.start();
 	const token = await server.token();
 	const [preamble = "", ...examples] = await examplesOf(process.env.README ?? `${root}README.md`);

@@ -2,11 +2,13 @@
 
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
+import { readdirSync, readFileSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import type { Config } from "../../src/server/config.ts";
+import { eventually } from "./reading.ts";
 
 const program = fileURLToPath(new URL("../fixtures/crashing-server.js", import.meta.url));
 
@@ -85,9 +87,32 @@ export class CrashingServer {
 		await ended;
 	}
 
+	/** Kills the server and all its keepers, and waits until none can write to its directory any more. */
+	async killAll(): Promise<void> {
+		await this.kill();
+		await eventually("the keepers' end", () => {
+			const keepers = findByCommand(this.#stateDir);
+			for (const pid of keepers) process.kill(pid, "SIGKILL");
+			return keepers.length === 0;
+		});
+	}
+
 	/** Resolves when the server is dead, whoever killed it. */
 	async dead(): Promise<void> {
 		const child = this.#child;
 		if (child && child.exitCode === null && child.signalCode === null) await once(child, "exit");
 	}
+}
+
+/** The processes whose command line has this in it; a keeper's has the path of its socket. */
+function findByCommand(part: string): number[] {
+	return readdirSync("/proc").flatMap((name) => {
+		try {
+			const isFound = /^\d+$/.test(name) && readFileSync(`/proc/${name}/cmdline`, "latin1").includes(part);
+			return isFound ? [Number(name)] : [];
+		} catch {
+			// It has gone meanwhile.
+			return [];
+		}
+	});
 }

@@ -20,7 +20,7 @@ describe("whatever they do, callers cost what is stated and nobody else their se
 		"$title",
 		async (trial) => {
 			const server = new CrashingServer(await temporaryDirectory());
-			onTestFinished(() => server.kill());
+			onTestFinished(() => server.killAll());
 			await server.start();
 			const site = { url: server.url, token: await server.token(), pid: server.pid };
 			const costs = await costsOf(site, trial, TRIAL_MS, program);

@@ -21,8 +21,7 @@ class Site {
 		await server.start();
 		const site = new Site(server, await server.token());
 		onTestFinished(async () => {
-			for (const { id } of await site.list()) await site.request(`/v1/sessions/${id}?force=1`, { method: "DELETE" });
-			await server.kill();
+			await server.killAll();
 		});
 		return site;
 	}

@@ -14,7 +14,7 @@ test("I-24: after the stall limit the command goes on; the stream ends with an e
 	await once(socket, "connect");
 	const body = JSON.stringify({ command: "yes 123456789 | head -c 60000000; exit 0" });
 	socket.write(
-		`POST /command HTTP/1.1\r\nhost: x\r\nconnection: close\r\ncontent-length: ${body.length}\r\n\r\n${body}`,
+		`POST /command HTTP/1.1\r\nhost: 127.0.0.1\r\nconnection: close\r\ncontent-length: ${body.length}\r\n\r\n${body}`,
 	);
 	await eventually("the command", () => server.sessions.list().length > 0);
 	const [session] = server.sessions.list();
