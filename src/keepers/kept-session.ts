@@ -267,12 +267,15 @@ export class KeptSession extends Session {
 		if (this.#mirror?.link !== link) this.#mirror = { link, opened: Mirror.open(link), readers: 0 };
 		const shared = this.#mirror;
 		shared.readers++;
+		let leave = () => {};
 		try {
 			const mirror = await shared.opened;
 			// It may not have come yet to where this reader wants to begin.
 			if (shared.readers > 1) await mirror.reached(await link.ask<"end">({ do: "end" }), options.signal);
+			leave = mirror.join();
 			yield* follow(mirror, place, options);
 		} finally {
+			leave();
 			if (--shared.readers === 0) {
 				if (this.#mirror === shared) this.#mirror = undefined;
 				shared.opened.then(

@@ -16,11 +16,16 @@ import type { KeeperLink } from "./keeper-link.ts";
 /** A viewer that is further behind is moved forward, so more is of no use. */
 const MEMORY_BYTES = LIVE_WINDOW_BYTES;
 const MEMORY_EVENTS = 50_000;
+/** How long the readers may take over a chunk before the next is taken: so slow they can make a flood, and no slower. */
+const READ_MS = 15;
 
 export class Mirror implements Followable {
 	readonly #link: KeeperLink;
 	readonly #ring: EventRing;
 	readonly #change = new Change();
+	readonly #read = new Change();
+	#readers = 0;
+	#waiting = 0;
 	readonly #left = new AbortController();
 	/** The oldest that the keeper may still have: nothing older, once it has said so. */
 	#oldest: Mark = { seq: 1, offset: 0 };
@@ -66,8 +71,20 @@ export class Mirror implements Followable {
 	/** Rejects once the link is gone. */
 	async changed(signal?: AbortSignal): Promise<void> {
 		if (this.#failure) throw this.#failure;
+		this.#waiting++;
+		if (this.#isMostlyRead) this.#read.happen();
 		await this.#change.next(signal);
+		this.#waiting--;
 		if (this.#failure) throw this.#failure;
+	}
+
+	/** One more reads it, until the returned function is called. */
+	join(): () => void {
+		this.#readers++;
+		return () => {
+			this.#readers--;
+			this.#read.happen();
+		};
 	}
 
 	/** Resolves when it has come as far as the keeper was at some time. */
@@ -95,6 +112,7 @@ export class Mirror implements Followable {
 			const options = { flow: "live", isPaced: true, signal: this.#left.signal } as const;
 			for await (const item of this.#link.follow({ seq: end.seq }, options)) {
 				this.#take(item);
+				if (this.#readers > 1) await this.#letRead();
 			}
 			// Also where it began after the last event, which nobody sent then.
 			this.#isFinished = true;
@@ -102,6 +120,22 @@ export class Mirror implements Followable {
 			this.#failure = error;
 		}
 		this.#change.happen();
+	}
+
+	/** Half of the readers have everything, and wait for more. */
+	get #isMostlyRead(): boolean {
+		return this.#waiting * 2 >= this.#readers;
+	}
+
+	/** Gives those who read it a moment, so that most of them miss nothing; a few that are slow hold nobody up. */
+	async #letRead(): Promise<void> {
+		// They are told in this turn, and read in the next.
+		await new Promise((resolve) => setImmediate(resolve));
+		if (this.#isMostlyRead) return;
+		const patience = new AbortController();
+		const timer = setTimeout(() => patience.abort(), READ_MS);
+		await this.#read.next(patience.signal);
+		clearTimeout(timer);
 	}
 
 	#take(item: Item): void {

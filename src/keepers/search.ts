@@ -119,9 +119,11 @@ export class Search implements Finder {
 		const { clock, report } = this.#options;
 		const { seen } = session;
 		if (record.ended) return archived(record, directory, record.ended, { clock });
-		const link = await this.greet(record);
+		// Where a lock tells at once, nobody has to be asked who is not there.
+		const early = record.keeper.hasLock ? await proveGone(record, directory) : undefined;
+		const link = early ? undefined : await this.greet(record);
 		if (link) return link;
-		const proof = await proveGone(record, directory);
+		const proof = early ?? (await proveGone(record, directory));
 		if (!proof) return undefined;
 		try {
 			this.proven.tell(session);

@@ -11,7 +11,7 @@ import type { NativeApp, NativeOptions } from "./options.ts";
 import { findSession } from "./request.ts";
 
 /** How long one keeper may hold up a list of sessions. */
-const LIST_PATIENCE_MS = 75;
+const LIST_PATIENCE_MS = 40;
 
 export function addSessions(app: NativeApp, { sessions, prepare }: NativeOptions): void {
 	app.post(
