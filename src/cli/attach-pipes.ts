@@ -71,6 +71,7 @@ async function showAll(attachment: Attachment): Promise<Ending> {
 async function forward(attachment: Attachment, signal: AbortSignal): Promise<void> {
 	let ahead = 0;
 	let wake = () => {};
+	signal.addEventListener("abort", () => wake(), { once: true });
 	try {
 		for await (const chunk of process.stdin as AsyncIterable<Buffer>) {
 			if (signal.aborted) return;
@@ -85,7 +86,6 @@ async function forward(attachment: Attachment, signal: AbortSignal): Promise<voi
 			while (ahead > AHEAD_BYTES && !signal.aborted) {
 				await new Promise<void>((resolve) => {
 					wake = resolve;
-					signal.addEventListener("abort", () => resolve(), { once: true });
 				});
 			}
 		}

@@ -53,12 +53,7 @@ const commands = [
 for (const command of commands) program.addCommand(command);
 for (const command of [program, ...program.commands]) {
 	command.configureOutput({
-		outputError: (text) =>
-			remark(
-				safeText(text)
-					.trim()
-					.replace(/^error: /, ""),
-			),
+		outputError: (text) => remark(safeText(text.trim().replaceAll("\n", " ")).replace(/^error: /, "")),
 	});
 }
 

@@ -8,8 +8,9 @@ const BROKEN_PIPE = 141;
 /** Ends quietly when whoever read our output has seen enough, as `head` does. A remark that can't be read is none. */
 export function endOnClosedPipe(): void {
 	process.stdout.on("error", (error: NodeJS.ErrnoException) => {
-		if (error.code !== "EPIPE") throw error;
-		process.exit(BROKEN_PIPE);
+		if (error.code === "EPIPE") process.exit(BROKEN_PIPE);
+		remark(`what was to be printed can't be written (${error.code})`);
+		process.exit(1);
 	});
 	process.stderr.on("error", () => {});
 }

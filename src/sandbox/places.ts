@@ -83,6 +83,9 @@ async function locate({ path, access }: SandboxPath): Promise<Place | undefined>
 	return access === "write" ? undefined : { ...(await missing(path)), access };
 }
 
+/** Sticky, and open to all. */
+const SHARED = 0o1002;
+
 /** How native/minder.c marks a placeholder: whoever needs it now, it is gone when they are. */
 const PLACEHOLDER = { marks: 0o7222n, set: 0o1000n };
 
@@ -110,6 +113,8 @@ async function guards(directory: string): Promise<Place[]> {
 		const path = join(directory, name);
 		const status = await ifThere(lstat(path, { bigint: true }));
 		if (status === undefined) return [{ path, access: "read", kind: "missing" }];
+		// In /tmp anybody may make one, and it is no repository of ours.
+		if (status.isSymbolicLink() && Number(status.uid) !== process.getuid?.() && (await isShared(directory))) return [];
 		// Whoever may write here could turn the link around, and no mount would hold that up.
 		if (status.isSymbolicLink())
 			throw new SessionError(
@@ -120,6 +125,11 @@ async function guards(directory: string): Promise<Place[]> {
 		return status.isFile() && name === ".git" ? [place, ...(await gitDirectory(path))] : [place];
 	});
 	return (await Promise.all(all)).flat();
+}
+
+/** Whether everybody may make files there, and each only remove their own. */
+async function isShared(directory: string): Promise<boolean> {
+	return ((await stat(directory)).mode & SHARED) === SHARED;
 }
 
 /** Where the `.git` of a worktree or a submodule says that the repository is. */

@@ -16,7 +16,8 @@ afterAll(() => hawser.remove());
 describe("run in a pipeline", () => {
 	it("hands stdin on to its end", async () => {
 		expect(await hawser.run(["run", "--", "cat"], { input: "x\n" })).toEqual({ code: 0, stdout: "x\n", stderr: "" });
-		const { stdout } = await hawser.run(["run", "--", "wc", "-c"], { input: "x".repeat(3_000_000) });
+		const { stdout, stderr } = await hawser.run(["run", "--", "wc", "-c"], { input: "x".repeat(3_000_000) });
+		expect(stderr).toBe("");
 		expect(stdout.trim()).toBe("3000000");
 	});
 

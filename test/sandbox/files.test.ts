@@ -1,5 +1,5 @@
 import { existsSync, symlinkSync } from "node:fs";
-import { lchown, mkdir, readFile, rename, symlink, writeFile } from "node:fs/promises";
+import { chmod, lchown, mkdir, readFile, rename, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import type { Sandbox } from "../../src/sandbox/sandbox.ts";
@@ -169,6 +169,16 @@ describe.each(users)("as $name, a program that may write to its workspace", (use
 		const options = { sandbox: { ...policy, writableRoots: roots }, user, cwd: work };
 		expect(await attempt(["write", "tree/.git"], options)).toBe("EROFS");
 		expect(await attempt(["write", "repository/config"], options)).toBe("EROFS");
+	});
+
+	test("is not refused because a stranger made such a link where everybody may make files", async () => {
+		const work = await directoryOf(user);
+		const shared = await directoryOf(user);
+		await chmod(shared, 0o1777);
+		await symlink("/nonexistent", join(shared, ".git"));
+		await lchown(join(shared, ".git"), 4242, 4242);
+		const sandbox = { ...policy, writableRoots: [work, shared] };
+		expect(await attempt(["write", join(work, "file")], { sandbox, user, cwd: work })).toBe("ok");
 	});
 
 	test("is refused where a link stands for what must be protected", async () => {

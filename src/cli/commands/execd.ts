@@ -63,8 +63,10 @@ export const execd: Command = new Command("execd")
 		});
 		await print(`listening on ${server.dropInUrl}\n`);
 		if (server.adopted > 0) remark(`sessions found again: ${server.adopted}`);
-		if (accessToken === undefined && !isLoopback(host))
-			remark("anybody who reaches this port can run programs; --access-token, or EXECD_ACCESS_TOKEN, asks for a token");
+		if (accessToken === undefined) {
+			const who = isLoopback(host) ? "every user of this machine" : "anybody who reaches this port";
+			remark(`${who} can run programs as you; --access-token, or EXECD_ACCESS_TOKEN, asks for a token`);
+		}
 		if (accessToken === undefined && flags.allowForeign)
 			remark("any web page that somebody here looks at can run programs, too (--allow-foreign)");
 		if (flags.jupyterHost !== undefined) remark("code is not served, only commands, sessions and terminals");
