@@ -30,6 +30,8 @@ import { Mirror } from "./mirror.ts";
 const MAX_TRIES = 10;
 /** How long a keeper may take to tell about its session, unless the caller has less time. */
 const INFO_MS = 500;
+/** Who owes an answer for that long is unreachable. */
+const SILENT_MS = 400;
 
 /** What a session that lost its link asks of the one who made it. */
 export interface Finder {
@@ -56,6 +58,7 @@ export class KeptSession extends Session {
 	#attachments = 0;
 	#details: SessionDetails | undefined;
 	#asking: Promise<SessionDetails> | undefined;
+	#askedAt = 0;
 
 	constructor(spec: SessionSpec, state: State, finder: Finder) {
 		super(spec);
@@ -128,9 +131,12 @@ export class KeptSession extends Session {
 
 	/** What its keeper says; if that is silent, what was last known, and that it is silent. */
 	override async info(patienceMs: number = INFO_MS): Promise<SessionInfo> {
-		this.#asking ??= this.ask<"info">({ do: "info" }).finally(() => {
-			this.#asking = undefined;
-		});
+		if (!this.#asking) {
+			this.#askedAt = performance.now();
+			this.#asking = this.ask<"info">({ do: "info" }).finally(() => {
+				this.#asking = undefined;
+			});
+		}
 		const details = await within(patienceMs, this.#asking);
 		if (details) this.#details = { ...details, attachments: this.#attachments };
 		if (details && this.#details) return { ...this.spec, ...this.#details };
@@ -142,8 +148,13 @@ export class KeptSession extends Session {
 			...this.#details,
 			...this.#state,
 			attachments: this.#attachments,
-			unreachable: true,
+			...(this.#isSilent ? { unreachable: true } : {}),
 		};
+	}
+
+	/** Nothing is known of it, or it owes us an answer for too long; one that is only late, as many are on a busy machine, is not silent. */
+	get #isSilent(): boolean {
+		return !this.#link || !this.#details || performance.now() - this.#askedAt >= SILENT_MS;
 	}
 
 	/** Asks the keeper. If it is gone by then, however late, what is left answers in its place. */

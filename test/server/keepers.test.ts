@@ -98,6 +98,7 @@ test("one keeper that does not answer costs nobody else anything, is told of, an
 	expect(before.map(({ unreachable }) => unreachable)).toEqual([undefined, undefined]);
 	process.kill(site.keeperOf(stopped), "SIGSTOP");
 
+	await eventually("the silence", async () => (await site.list())[0]?.unreachable);
 	const after = await site.list();
 	expect(after.map(({ id, unreachable }) => [id, unreachable])).toEqual([
 		[stopped, true],
