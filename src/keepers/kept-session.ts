@@ -138,8 +138,10 @@ export class KeptSession extends Session {
 			});
 		}
 		const details = await within(patienceMs, this.#asking);
-		if (details) this.#details = { ...details, attachments: this.#attachments };
-		if (details && this.#details) return { ...this.spec, ...this.#details };
+		if (details) {
+			this.#details = details;
+			return { ...this.spec, ...details, attachments: this.#attachments };
+		}
 		const offset = this.#seen?.offset ?? 0;
 		const unknown = { pid: null, offsets: { oldest: 0, end: offset }, lease: NO_LEASE, terminal: null };
 		return {
@@ -264,7 +266,6 @@ export class KeptSession extends Session {
 			}
 		} finally {
 			this.#attachments--;
-			await reading.takeBegun()?.return();
 		}
 	}
 

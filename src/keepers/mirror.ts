@@ -1,9 +1,9 @@
 /**
  * The newest events of a kept session, in the server: one stream from its keeper, for all who only watch.
  *
- * The program waits for moments when it runs ahead of that stream; when it had to wait for too long, the keeper moves the
- * stream forward over a gap. What is missing here
- * then, and all that is older, each cursor that wants it reads from the keeper by a stream of its own.
+ * The program waits for moments when it runs ahead of that stream; when it had to wait for too long, the keeper moves
+ * the stream forward over a gap. What is missing here then, and all that is older, each cursor that wants it reads from
+ * the keeper by a stream of its own.
  */
 
 import type { ArchiveReader } from "../core/archive.ts";
