@@ -6,7 +6,7 @@ import { invariant, SessionError } from "../core/errors.ts";
 import type { Item, Mark } from "../core/event.ts";
 import { LocalSession } from "../core/local-session.ts";
 import type { Spawn } from "../core/process.ts";
-import type { Receipt } from "../core/session.ts";
+import type { Receipt, SessionDetails } from "../core/session.ts";
 import { isEnded, type State } from "../core/state.ts";
 import { Journal } from "../journal/journal.ts";
 import type { Follow, KeeperQuestion, Opening } from "../link/messages.ts";
@@ -56,6 +56,11 @@ export class Host {
 
 	get end(): Mark | null {
 		return this.#session?.log.end ?? null;
+	}
+
+	/** What is to be told about the session; null in a spare. */
+	async details(): Promise<SessionDetails | null> {
+		return (await this.#session?.ask<"info">({ do: "info" })) ?? null;
 	}
 
 	/** A server is in charge now; the one before is told that it no longer is. */

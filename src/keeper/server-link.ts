@@ -115,8 +115,9 @@ export class ServerLink {
 		this.#isInCharge = true;
 		this.#host.attach(this);
 		await this.#host.opened();
+		const details = await this.#host.details();
 		const { sessionId: session, state, end } = this.#host;
-		this.#link.send({ welcome: { version, epoch, session, state, end, calls: CALLS } });
+		this.#link.send({ welcome: { version, epoch, session, state, end, calls: CALLS, details } });
 	}
 
 	#refuse(error: SessionError): void {

@@ -3,7 +3,7 @@
 import { Change } from "../core/change.ts";
 import { SessionError } from "../core/errors.ts";
 import type { Item, Mark, Start } from "../core/event.ts";
-import type { FollowOptions, Operation, Operations, Question, Receipt } from "../core/session.ts";
+import type { FollowOptions, Operation, Operations, Question, Receipt, SessionDetails } from "../core/session.ts";
 import type { State } from "../core/state.ts";
 import type { Frame } from "../link/frames.ts";
 import { Link } from "../link/link.ts";
@@ -120,6 +120,11 @@ export class KeeperLink {
 	/** Where the session's next event stood when the keeper was greeted; undefined if it did not say so. */
 	get greetedAt(): Mark | undefined {
 		return this.#welcome?.end ?? undefined;
+	}
+
+	/** What it told about the session then; undefined if it did not. */
+	get details(): SessionDetails | undefined {
+		return this.#welcome?.details ?? undefined;
 	}
 
 	/** Whether that can be asked over there. */

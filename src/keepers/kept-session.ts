@@ -81,6 +81,8 @@ export class KeptSession extends Session {
 	/** The keeper answers on this link now. */
 	connected(link: KeeperLink): void {
 		this.#home = link;
+		// So that a list that comes before the keeper's next turn has something to tell: there may be hundreds of them.
+		this.#details = link.details ?? this.#details;
 		if (link.greetedAt && link.greetedAt.seq > (this.#seen?.seq ?? 0)) this.#seen = link.greetedAt;
 		link.onState = (state) => this.#learn(link, state);
 		link.onClose = (refusal) => this.#disconnected(refusal);

@@ -6,7 +6,7 @@
 import type { Code } from "../core/errors.ts";
 import { SessionError } from "../core/errors.ts";
 import type { Event, Gap, Item, Mark, Start } from "../core/event.ts";
-import type { Act, Question, Receipt, SessionStart } from "../core/session.ts";
+import type { Act, Question, Receipt, SessionDetails, SessionStart } from "../core/session.ts";
 import type { State } from "../core/state.ts";
 import { FRAME_LIMITS, FRAME_LIMITS_V1, type FrameLimits } from "./frames.ts";
 
@@ -129,6 +129,8 @@ export type Welcome = {
 	readonly end?: Mark | null;
 	/** What can be asked here; since version 2. */
 	readonly calls?: readonly string[];
+	/** What `info` would answer now; some keepers of version 2 do not say it yet. */
+	readonly details?: SessionDetails | null;
 };
 
 export type FromKeeper =

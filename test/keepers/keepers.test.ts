@@ -294,6 +294,22 @@ describe("a keeper", () => {
 		await expect(session.info()).rejects.toMatchObject({ code: "session_not_found" });
 	});
 
+	test("has told about its session with its greeting, so that a list needs no further answer of it", async () => {
+		const site = await KeeperSite.create();
+		const first = await site.open();
+		const session = await first.keepers.start(shell("echo up; exec sleep 1000"));
+		await outputUntil(session, /up/);
+		const { pid } = await session.info();
+		await first.keepers.close();
+		const again = only((await site.open()).adopted);
+		const { keeper } = await site.record(session.id);
+		process.kill(keeper.pid, "SIGSTOP");
+		const told = await again.info(1);
+		expect(told).toMatchObject({ status: "running", pid, offsets: { oldest: 0, end: 4 } });
+		expect(told).not.toHaveProperty("unreachable");
+		process.kill(keeper.pid, "SIGCONT");
+	});
+
 	test("ends its session in order when the machine shuts down", async () => {
 		const site = await KeeperSite.create();
 		const { keepers } = await site.open({ spares: 1 });
