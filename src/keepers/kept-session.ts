@@ -57,8 +57,7 @@ export class KeptSession extends Session {
 	#mirror: { readonly link: KeeperLink; readonly opened: Promise<Mirror>; readers: number } | undefined;
 	#attachments = 0;
 	#details: SessionDetails | undefined;
-	#asking: Promise<SessionDetails> | undefined;
-	#askedAt = 0;
+	#asking: { readonly answer: Promise<SessionDetails>; readonly since: number } | undefined;
 
 	constructor(spec: SessionSpec, state: State, finder: Finder) {
 		super(spec);
@@ -131,15 +130,9 @@ export class KeptSession extends Session {
 		await link.gone;
 	}
 
-	/** What its keeper says; if that is silent, what was last known, and that it is silent. */
+	/** What its keeper says; if that is silent, what was last known, and that it is silent. Without patience it is not asked. */
 	override async info(patienceMs: number = INFO_MS): Promise<SessionInfo> {
-		if (!this.#asking) {
-			this.#askedAt = performance.now();
-			this.#asking = this.ask<"info">({ do: "info" }).finally(() => {
-				this.#asking = undefined;
-			});
-		}
-		const details = await within(patienceMs, this.#asking);
+		const details = patienceMs > 0 ? await within(patienceMs, this.#askForDetails()) : undefined;
 		if (details) {
 			this.#details = details;
 			return { ...this.spec, ...details, attachments: this.#attachments };
@@ -156,9 +149,20 @@ export class KeptSession extends Session {
 		};
 	}
 
+	/** Once for all who want to know. */
+	#askForDetails(): Promise<SessionDetails> {
+		if (this.#asking) return this.#asking.answer;
+		const answer = this.ask<"info">({ do: "info" }).finally(() => {
+			this.#asking = undefined;
+		});
+		this.#asking = { answer, since: performance.now() };
+		return answer;
+	}
+
 	/** Nothing is known of it, or it owes us an answer for too long; one that is only late, as many are on a busy machine, is not silent. */
 	get #isSilent(): boolean {
-		return !this.#link || !this.#details || performance.now() - this.#askedAt >= SILENT_MS;
+		const isOwing = this.#asking !== undefined && performance.now() - this.#asking.since >= SILENT_MS;
+		return !this.#link || !this.#details || isOwing;
 	}
 
 	/** Asks the keeper. If it is gone by then, however late, what is left answers in its place. */

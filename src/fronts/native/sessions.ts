@@ -10,8 +10,9 @@ import { createSession, deleteQuery, idParams, type ListQuery, listQuery, sessio
 import type { NativeApp, NativeOptions } from "./options.ts";
 import { findSession } from "./request.ts";
 
-/** How long one keeper may hold up a list of sessions. */
+/** How long keepers may hold up a list of sessions, and how many of them are asked at the same time. */
 const LIST_PATIENCE_MS = 40;
+const ASKED_AT_A_TIME = 32;
 
 export function addSessions(app: NativeApp, { sessions, prepare }: NativeOptions): void {
 	app.post(
@@ -102,13 +103,32 @@ async function page(sessions: Sessions, query: ListQuery, principal: Principal |
 	const from = query.after === undefined ? 0 : indexAfter(matching, visible, query.after);
 	const limit = query.limit ?? limits.listed;
 	const listed = matching.slice(from, from + limit);
-	// All at once, and none for long: a list is of what is known, and says of which sessions that is old.
-	const infos = await Promise.all(listed.map((one) => one.info(LIST_PATIENCE_MS).catch(unlessGone)));
+	const infos = await askAll(listed);
 	const isLast = from + limit >= matching.length;
 	return {
 		sessions: infos.flatMap((info) => (info ? [sessionMessage(info)] : [])),
 		next: isLast ? null : (listed.at(-1)?.id ?? null),
 	};
+}
+
+/**
+ * A list is of what is known, and says of which sessions that is old: none is waited for for long. Whoever is asked is
+ * a process that wants its turn, so that hundreds of them at once would be what the list waits for.
+ */
+async function askAll(listed: readonly Session[]): Promise<(SessionInfo | undefined)[]> {
+	const infos: (SessionInfo | undefined)[] = [];
+	const deadline = performance.now() + LIST_PATIENCE_MS;
+	// From another place each time, so that those who are asked too late are not always the same.
+	const first = Math.floor(Math.random() * listed.length);
+	let asked = 0;
+	const askOn = async (): Promise<void> => {
+		while (asked < listed.length) {
+			const index = (first + asked++) % listed.length;
+			infos[index] = await listed[index]?.info(deadline - performance.now()).catch(unlessGone);
+		}
+	};
+	await Promise.all(Array.from({ length: ASKED_AT_A_TIME }, askOn));
+	return infos;
 }
 
 /** One that is being removed is on the list for a moment more. */
