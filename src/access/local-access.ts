@@ -13,12 +13,12 @@ import type {
 } from "../core/access.ts";
 import type { Clock } from "../core/clock.ts";
 import { SessionError } from "../core/errors.ts";
+import { Bucket, type Rate } from "../core/rate.ts";
 import { AccessFile, type Stored } from "./access-file.ts";
 import { Browsers, COOKIE_LIFETIME_MS } from "./browsers.ts";
 import { readCookie, setCookie } from "./cookie.ts";
 import { OneTime } from "./one-time.ts";
 import { createRevocation, narrowed, unauthenticated } from "./principal.ts";
-import { Bucket, type Rate } from "./rate.ts";
 import { createSecret, digest, isDigestOf, type RandomBytes, sign } from "./secret.ts";
 import { type TokenRecord, Tokens } from "./tokens.ts";
 

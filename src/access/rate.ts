@@ -1,40 +1,6 @@
-/** Limits on how often: failed credentials of one address, and new sessions of one caller. */
+/** A limit on how often credentials of one address may be wrong. */
 
 import type { Clock } from "../core/clock.ts";
-
-export type Rate = {
-	/** Zero is no limit. */
-	readonly perSecond: number;
-	/** How many may come at once after a quiet while. */
-	readonly burst: number;
-};
-
-/** Lets through `burst` at once and `perSecond` in the long run. */
-export class Bucket {
-	readonly #rate: Rate;
-	readonly #clock: Clock;
-	#left: number;
-	#at: number;
-
-	constructor(rate: Rate, clock: Clock) {
-		this.#rate = rate;
-		this.#clock = clock;
-		this.#left = rate.burst;
-		this.#at = clock.monotonic();
-	}
-
-	/** Counts one more; zero if it may be, otherwise how long to wait, in milliseconds. */
-	take(): number {
-		const now = this.#clock.monotonic();
-		const { perSecond, burst } = this.#rate;
-		if (perSecond === 0) return 0;
-		this.#left = Math.min(burst, this.#left + ((now - this.#at) * perSecond) / 1000);
-		this.#at = now;
-		if (this.#left < 1) return Math.ceil(((1 - this.#left) * 1000) / perSecond);
-		this.#left -= 1;
-		return 0;
-	}
-}
 
 /** Failures of one address within this time before it has to wait. */
 const MAX_FAILURES = 10;

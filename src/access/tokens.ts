@@ -3,8 +3,8 @@
 import type { Principal, TokenInfo, TokenRequest } from "../core/access.ts";
 import type { Clock } from "../core/clock.ts";
 import { SessionError } from "../core/errors.ts";
+import { Bucket, type Rate } from "../core/rate.ts";
 import { createRevocation } from "./principal.ts";
-import { Bucket, type Rate } from "./rate.ts";
 import { covers, grants, parseScope, type Scope } from "./scope.ts";
 import { createSecret, digest, isDigestOf, type RandomBytes } from "./secret.ts";
 

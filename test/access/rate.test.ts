@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { Bucket, Failures, networkOf } from "../../src/access/rate.ts";
+import { Failures, networkOf } from "../../src/access/rate.ts";
+import { Bucket } from "../../src/core/rate.ts";
 import { FakeClock } from "../helpers/fake-clock.ts";
 
 describe("new sessions", () => {
