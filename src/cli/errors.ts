@@ -12,6 +12,7 @@ export const exitCode: Readonly<Record<ErrorCode, number>> = {
 	invalid_argument: 1,
 	unauthenticated: 1,
 	permission_denied: 1,
+	not_found: 3,
 	session_not_found: 3,
 	session_exists: 1,
 	session_closed: 1,

@@ -4,6 +4,7 @@ export const codes = [
 	"invalid_argument",
 	"unauthenticated",
 	"permission_denied",
+	"not_found",
 	"session_not_found",
 	"session_exists",
 	"session_closed",

@@ -10,6 +10,7 @@ export const httpStatus: Readonly<Record<Code, number>> = {
 	invalid_argument: 400,
 	unauthenticated: 401,
 	permission_denied: 403,
+	not_found: 404,
 	session_not_found: 404,
 	session_exists: 409,
 	session_closed: 409,

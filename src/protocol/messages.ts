@@ -5,6 +5,7 @@ export type ErrorCode =
 	| "invalid_argument"
 	| "unauthenticated"
 	| "permission_denied"
+	| "not_found"
 	| "session_not_found"
 	| "session_exists"
 	| "session_closed"

@@ -10,6 +10,7 @@ const rpcCodeOf: Readonly<Record<Code, number>> = {
 	invalid_argument: rpcCodes.internal,
 	unauthenticated: rpcCodes.invalidRequest,
 	permission_denied: rpcCodes.invalidRequest,
+	not_found: rpcCodes.invalidRequest,
 	session_not_found: rpcCodes.invalidRequest,
 	session_exists: rpcCodes.invalidRequest,
 	session_closed: rpcCodes.invalidRequest,

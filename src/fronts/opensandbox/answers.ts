@@ -37,6 +37,7 @@ const translated: Readonly<Record<Code, readonly [status: number, code: ExecdCod
 	invalid_argument: [400, "INVALID_REQUEST_BODY"],
 	unauthenticated: [401, "RUNTIME_ERROR"],
 	permission_denied: [403, "RUNTIME_ERROR"],
+	not_found: [404, "CONTEXT_NOT_FOUND"],
 	session_not_found: [404, "CONTEXT_NOT_FOUND"],
 	session_exists: [409, "RUNTIME_ERROR"],
 	session_closed: [409, "RUNTIME_ERROR"],
