@@ -1,10 +1,13 @@
 /** Workspaces, which separate those who share a server, and tasks, which give a terminal its place in one. */
 
+/** What a workspace and a task may be called: it stands in scopes, in addresses and in names of files. */
+export const idPattern = "^[A-Za-z0-9_.-]{1,64}$";
+
 /** What the sessions of a workspace may have together; what is not said is as for the whole server. */
 export type WorkspaceLimits = {
 	/** That run at a time. */
 	readonly sessions?: number;
-	/** Of all journals, of ended sessions too. */
+	/** Of all journals: what running sessions may ask for, and what ended ones have. */
 	readonly journalBytes?: number;
 	readonly startsPerSecond?: number;
 };
@@ -48,9 +51,21 @@ export type Task = {
 	readonly createdAt: number;
 };
 
-/** All that were declared. A workspace that was not has sessions all the same, with neither roots nor limits of its own. */
-export interface Workspaces {
+/** What is asked of workspaces when a session is started. */
+export interface WorkspaceRules {
 	get(id: string): Workspace | undefined;
+	/** Counts one more start; zero if it may be, otherwise how long to wait, in milliseconds. */
+	countStart(id: string): number;
+	/**
+	 * Where to start a program that is to run in `directory`: there, in a workspace without roots; else in its real path,
+	 * once that is proven to be in one of them. Rejects with `permission_denied`, or with `spawn_failed` when the
+	 * directory can't be looked up.
+	 */
+	admit(workspace: string, directory: string): Promise<string>;
+}
+
+/** All that were declared. A workspace that was not has sessions all the same, with neither roots nor limits of its own. */
+export interface Workspaces extends WorkspaceRules {
 	list(): readonly Workspace[];
 	/** Makes it, or replaces what was said of it; on disk when it resolves. */
 	put(id: string, request: WorkspaceRequest): Promise<Workspace>;
@@ -59,8 +74,7 @@ export interface Workspaces {
 	task(workspace: string, id: string): Task | undefined;
 	/** Newest first. */
 	tasks(workspace: string): readonly Task[];
+	/** Rejects with `not_found` for a workspace that was not declared. */
 	putTask(workspace: string, id: string, request: TaskRequest): Promise<Task>;
 	removeTask(workspace: string, id: string): Promise<boolean>;
-	/** The real path of a directory, once it is proven to be allowed in that workspace; rejects with `permission_denied`. */
-	admit(workspace: string, directory: string): Promise<string>;
 }

@@ -1,8 +1,9 @@
 /** A small file of JSON that is whole after any crash: the last value written, or the one before it. */
 
-import { readFile } from "node:fs/promises";
+import { readFile, rm } from "node:fs/promises";
+import { dirname } from "node:path";
 import { SessionError } from "../core/errors.ts";
-import { writeAtomically } from "./write-atomically.ts";
+import { syncDirectory, writeAtomically } from "./write-atomically.ts";
 
 export class JsonFile {
 	readonly #path: string;
@@ -29,11 +30,23 @@ export class JsonFile {
 		}
 	}
 
-	/** One at a time, in order; a failed one does not stop the next. */
+	/** One at a time, in order; a failed one does not stop the next. In lines, because people read such files too. */
 	write(value: unknown): Promise<void> {
-		const text = `${JSON.stringify(value)}\n`;
-		const written = this.#last.then(() => this.#replace(this.#path, text));
-		this.#last = written.catch(() => {});
-		return written;
+		const text = `${JSON.stringify(value, null, "\t")}\n`;
+		return this.#after(() => this.#replace(this.#path, text));
+	}
+
+	/** As if nothing had ever been written. */
+	remove(): Promise<void> {
+		return this.#after(async () => {
+			await rm(this.#path, { force: true });
+			await syncDirectory(dirname(this.#path));
+		});
+	}
+
+	#after(act: () => Promise<void>): Promise<void> {
+		const done = this.#last.then(act);
+		this.#last = done.catch(() => {});
+		return done;
 	}
 }

@@ -20,6 +20,11 @@ export async function writeAtomically(path: string, text: string): Promise<void>
 		await rm(temporary, { force: true }).catch(() => {});
 		throw error;
 	}
-	const directory = await open(dirname(path), "r");
+	await syncDirectory(dirname(path));
+}
+
+/** Makes sure that what has just got or lost its name there stays so. */
+export async function syncDirectory(path: string): Promise<void> {
+	const directory = await open(path, "r");
 	await directory.sync().finally(() => directory.close());
 }

@@ -10,10 +10,12 @@ import { spawn } from "../backends/spawn.ts";
 import { inProcess } from "../core/in-process.ts";
 import type { SandboxSupport } from "../core/sandbox.ts";
 import { LocalSessions, MAX_RETENTION } from "../core/sessions.ts";
+import type { Workspaces } from "../core/workspaces.ts";
 import type { Prepare } from "../fronts/front.ts";
 import { createId, createNodeCode, createPrepare } from "../fronts/prepare.ts";
 import { Keepers } from "../keepers/keepers.ts";
 import { confined } from "../sandbox/sandbox.ts";
+import { StoredWorkspaces } from "../workspaces/stored-workspaces.ts";
 import type { Config } from "./config.ts";
 import { openSandbox } from "./open-sandbox.ts";
 import { openStateDirectory, type StateDirectory } from "./state-directory.ts";
@@ -38,6 +40,7 @@ export type Engine = {
 	readonly state: StateDirectory;
 	readonly keepers: Keepers;
 	readonly sessions: LocalSessions;
+	readonly workspaces: Workspaces;
 	/** What programs may be kept from here. */
 	readonly sandbox: SandboxSupport;
 	readonly access: LocalAccess;
@@ -55,6 +58,11 @@ export async function openEngine(
 ): Promise<Engine> {
 	const state = await openStateDirectory(config.stateDir, config.runtimeDir, () => createNodeCode(randomBytes));
 	onClose(() => state.release());
+	const workspaces = await StoredWorkspaces.open({
+		directory: state.workspaces,
+		write: state.write,
+		clock: systemClock,
+	});
 	const keepers = new Keepers({
 		directory: state.sessions,
 		socketDirectory: state.sockets,
@@ -116,6 +124,7 @@ export async function openEngine(
 		state,
 		keepers,
 		sessions,
+		workspaces,
 		sandbox: sandbox.describe(),
 		access,
 		adminToken,

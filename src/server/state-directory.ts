@@ -16,6 +16,7 @@ const SOCKET_NAME_BYTES = "/0123456789abcdef.sock".length;
 export type StateDirectory = {
 	readonly path: string;
 	readonly sessions: string;
+	readonly workspaces: string;
 	readonly sockets: string;
 	/** The server's own, for commands of the same account. */
 	readonly socket: string;
@@ -56,6 +57,7 @@ export async function openStateDirectory(
 	return {
 		path,
 		sessions: join(path, "sessions"),
+		workspaces: join(path, "workspaces"),
 		sockets,
 		socket,
 		keeperLog: join(path, "keepers.log"),

@@ -37,6 +37,11 @@ const layers: { file: string; allowed: string[]; refused: string[] }[] = [
 		refused: ["../fronts/front.ts", "../server/y.ts", "../protocol/y.ts", "fastify"],
 	},
 	{
+		file: "src/workspaces/x.ts",
+		allowed: ["./y.ts", "node:fs/promises", "../core/errors.ts", "../disk/y.ts"],
+		refused: ["../access/y.ts", "../fronts/front.ts", "../server/y.ts", "../protocol/y.ts", "fastify"],
+	},
+	{
 		file: "src/sandbox/x.ts",
 		allowed: ["./y.ts", "node:fs/promises", "../core/process.ts", "../native/addon.ts"],
 		refused: ["../backends/y.ts", "../fronts/front.ts", "../disk/y.ts", "../server/y.ts", "fastify"],
