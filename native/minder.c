@@ -90,6 +90,7 @@ static struct {
 	size_t group_count;
 	bool limited[LIMIT_COUNT];
 	struct rlimit limits[LIMIT_COUNT];
+	bool is_real_cwd; // no part of it is a link
 	char *cwd, **files, **argv, **env, **placeholders;
 	size_t placeholder_count;
 	char oom_score[16];
@@ -139,6 +140,7 @@ static bool read_order(void) {
 	order.groups = is_broken ? NULL : calloc(order.group_count + 1, sizeof *order.groups);
 	for (size_t i = 0; order.groups != NULL && i < order.group_count; i++) order.groups[i] = (gid_t)atoll(groups[i]);
 	read_limits();
+	order.is_real_cwd = integer() != 0;
 	order.cwd = text();
 	order.files = texts(&count);
 	order.argv = texts(&count);
@@ -168,7 +170,7 @@ static struct placeholder {
 static size_t standing_count;
 
 // No part of the way may be a link: whoever can write there could lead us elsewhere.
-static int open_parent(const char *path) {
+static int open_directly(const char *path) {
 	struct open_how how = {.flags = O_PATH | O_DIRECTORY | O_CLOEXEC, .resolve = RESOLVE_NO_SYMLINKS};
 	return (int)syscall(SYS_openat2, AT_FDCWD, path, &how, sizeof how);
 }
@@ -211,7 +213,7 @@ static bool make_placeholders(void) {
 		if (slash == NULL) return false;
 		each.name = slash + 1;
 		*slash = 0;
-		each.parent = open_parent(slash == path ? "/" : path);
+		each.parent = open_directly(slash == path ? "/" : path);
 		int outcome = each.parent < 0 ? -1 : hold(&each);
 		if (outcome < 0) return false;
 		if (outcome > 0) {
@@ -280,6 +282,12 @@ static void limit_start(void) {
 	if (timer_create(CLOCK_MONOTONIC, &event, &timer) == 0) timer_settime(timer, 0, &once, NULL);
 }
 
+static int enter_directory(void) {
+	if (!order.is_real_cwd) return chdir(order.cwd);
+	int fd = open_directly(order.cwd);
+	return fd < 0 ? -1 : fchdir(fd);
+}
+
 static noreturn void child(void) {
 	struct sigaction plain = {.sa_handler = SIG_DFL};
 	for (int signo = 1; signo < _NSIG; signo++) sigaction(signo, &plain, NULL);
@@ -302,7 +310,7 @@ static noreturn void child(void) {
 	sigprocmask(SIG_SETMASK, &none, NULL);
 	limit_start();
 	// After the change of user, who may not be allowed where we are.
-	if (chdir(order.cwd) < 0) give_up(STEP_CHDIR);
+	if (enter_directory() < 0) give_up(STEP_CHDIR);
 	execute();
 }
 

@@ -14,7 +14,22 @@ import { candidates, type Limit, type Order } from "../native/minder.ts";
 const startMs = 10_000;
 
 export function toOrder(command: Command): Order {
-	const { argv, arg0, env, cwd, mode, size, uid, gid, groups, limits, inherited, placeholders, sessionId } = command;
+	const {
+		argv,
+		arg0,
+		env,
+		cwd,
+		isRealCwd = false,
+		mode,
+		size,
+		uid,
+		gid,
+		groups,
+		limits,
+		inherited,
+		placeholders,
+		sessionId,
+	} = command;
 	invariant(!isConfined(command.sandbox), "a program that asks for a sandbox came here without one");
 	const program = argv[0];
 	if (program === undefined || program === "") throw new SessionError("invalid_argument", "argv must name a program");
@@ -42,6 +57,7 @@ export function toOrder(command: Command): Order {
 		argv: [arg0 ?? program, ...argv.slice(1)],
 		env: environment,
 		cwd,
+		isRealCwd,
 		...(inherited === undefined ? {} : { umask: inherited.umask }),
 		...(uid === undefined ? {} : { uid }),
 		...(gid === undefined ? {} : { gid }),
@@ -100,6 +116,7 @@ function describe({ step, code, message }: NativeError, command: Command, progra
 	const cwd = JSON.stringify(command.cwd);
 	switch (step) {
 		case "chdir":
+			if (code === "ELOOP" && command.isRealCwd) return `in ${cwd}: it has become a symbolic link, or goes through one`;
 			return `in ${cwd}: ${pathReason(code) ?? message}`;
 		case "exec":
 			return `${program}: ${programReason(code, command) ?? message}`;

@@ -12,6 +12,8 @@ export type Command = {
 	/** The whole environment; nothing is added. */
 	readonly env: Readonly<Record<string, string>>;
 	readonly cwd: string;
+	/** No part of `cwd` was a link when somebody looked whether it is allowed; it is not started if one is now. */
+	readonly isRealCwd?: boolean;
 	readonly mode: "pty" | "pipe";
 	/** The terminal's size; of no effect on pipes. */
 	readonly size: Size;

@@ -37,6 +37,8 @@ export type Order = {
 	/** `NAME=value` each. */
 	readonly env: readonly string[];
 	readonly cwd: string;
+	/** See `Command`. */
+	readonly isRealCwd?: boolean;
 	readonly umask?: number;
 	readonly uid?: number;
 	readonly gid?: number;
@@ -276,6 +278,7 @@ function encode(order: Order): Buffer {
 		...list(groups),
 		Object.keys(limits).length,
 		...Object.entries(limits).flatMap(([name, { soft, hard = -1 }]) => [name, soft, hard]),
+		order.isRealCwd ? 1 : 0,
 		cwd,
 		...list(files),
 		...list(argv),

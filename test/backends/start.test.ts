@@ -1,6 +1,6 @@
 /** What a caller is told when a program can't be started, and what a program is given when it can. */
 
-import { mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readdirSync, realpathSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
@@ -17,6 +17,10 @@ writeFileSync(plain, "");
 const orphan = join(folder, "orphan");
 writeFileSync(orphan, "#!/no/such/interpreter\n", { mode: 0o755 });
 
+const link = join(folder, "link");
+mkdirSync(join(folder, "real", "in"), { recursive: true });
+symlinkSync("real", link);
+
 const failures: [string, string[], Partial<Command>][] = [
 	['spawn_failed: cannot start "nonsense": no such program in PATH (ENOENT)', ["nonsense"], {}],
 	['spawn_failed: cannot start "./nonsense": no such file (ENOENT)', ["./nonsense"], {}],
@@ -24,6 +28,16 @@ const failures: [string, string[], Partial<Command>][] = [
 	[`spawn_failed: cannot start "${orphan}": the interpreter it names does not exist (ENOENT)`, [orphan], {}],
 	[`spawn_failed: cannot start in "${folder}/x": no such directory (ENOENT)`, ["true"], { cwd: `${folder}/x` }],
 	[`spawn_failed: cannot start in "${plain}": not a directory (ENOTDIR)`, ["true"], { cwd: plain }],
+	[
+		`spawn_failed: cannot start in "${link}": it has become a symbolic link, or goes through one (ELOOP)`,
+		["true"],
+		{ cwd: link, isRealCwd: true },
+	],
+	[
+		`spawn_failed: cannot start in "${link}/in": it has become a symbolic link, or goes through one (ELOOP)`,
+		["true"],
+		{ cwd: `${link}/in`, isRealCwd: true },
+	],
 	[
 		`spawn_failed: cannot start in "/root": permission denied (EACCES)`,
 		["true"],
@@ -52,6 +66,13 @@ describe.each(["pty", "pipe"] as const)("on a %s", (mode) => {
 		expect(seen).toBe(expected);
 		expect(readdirSync("/proc/self/fd").length).toBeLessThanOrEqual(fds + 3);
 	});
+});
+
+test("a program starts in a real path that is still one", async () => {
+	const cwd = join(realpathSync(folder), "real", "in");
+	const run = await Run.start(spawn, ["pwd"], { mode: "pipe", cwd, isRealCwd: true });
+	await run.closed();
+	expect(run.text()).toBe(`${cwd}\n`);
 });
 
 test("a child gets an allow-list of our environment, what was asked for, and its marker whatever was asked for", () => {
