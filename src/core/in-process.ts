@@ -15,5 +15,6 @@ export function inProcess(options: {
 		forget: async () => {},
 		// It keeps nothing but what its sessions have in memory.
 		excessBytes: async () => 0,
+		keptBytes: async () => 0,
 	};
 }

@@ -17,6 +17,8 @@ export type SessionSpec = {
 	readonly name: string | null;
 	readonly labels: Readonly<Record<string, string>>;
 	readonly workspace: string;
+	/** Of the workspace, that it was started for. */
+	readonly task?: string;
 	readonly argv: readonly string[];
 	readonly cwd: string;
 	readonly mode: "pty" | "pipe";

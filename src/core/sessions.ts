@@ -4,6 +4,7 @@ import { SessionError } from "./errors.ts";
 import { Listeners } from "./listeners.ts";
 import type { Retention, Session, SessionSpec, SessionStart } from "./session.ts";
 import { isEnded } from "./state.ts";
+import type { WorkspaceRules } from "./workspaces.ts";
 
 export interface Sessions {
 	/** Starts a program. Rejects with `spawn_failed`, `session_exists`, `limit_exceeded` or `unsupported`, and leaves nothing behind then. */
@@ -31,6 +32,8 @@ export interface Home {
 	forget(session: Session, how: Forgetting): Promise<void>;
 	/** By how much what is kept of all sessions is too large for one more; zero or less if it is not. */
 	excessBytes(): Promise<number>;
+	/** What is kept of one that has ended. */
+	keptBytes(session: Session): Promise<number>;
 }
 
 export type Forgetting = {
@@ -52,6 +55,8 @@ export type LocalSessionsOptions = {
 	readonly maxRunning: number;
 	/** How many of them may belong to one workspace; all, unless it is said. */
 	readonly maxPerWorkspace?: number;
+	/** What each workspace allows besides; everything, when left out. */
+	readonly workspaces?: WorkspaceRules;
 	/** How many ended sessions are kept to be read; the oldest is forgotten for one more. */
 	readonly maxEnded: number;
 	/** How much may be kept of one; a start that asks for more is refused. */
@@ -84,22 +89,27 @@ export class LocalSessions implements Sessions {
 	}
 
 	async create(start: SessionStart): Promise<Session> {
-		const { id } = start.spec;
-		this.#checkRetention(start.spec.retention);
-		this.#checkLimits(start.spec.workspace);
-		this.#checkName(start.spec);
-		if (this.#sessions.has(id)) throw new SessionError("session_exists", `there is a session "${id}" already`);
-		this.#starting.add(start.spec);
+		const { spec } = start;
+		this.#checkRetention(spec.retention);
+		this.#checkLimits(spec.workspace);
+		this.#checkName(spec);
+		if (this.#sessions.has(spec.id)) {
+			throw new SessionError("session_exists", `there is a session "${spec.id}" already`);
+		}
+		this.#checkRate(spec.workspace);
+		this.#starting.add(spec);
 		try {
-			const home = this.#homeOf(start.spec.durable);
+			const home = this.#homeOf(spec.durable);
 			await this.#makeRoom(home);
-			const session = await home.start(start);
+			await this.#makeRoomInWorkspace(spec);
+			// As late as can be: what is allowed now may lead elsewhere in a moment.
+			const session = await home.start(await this.#placed(start));
 			this.adopt(session);
 			this.#watchers.tell({ kind: "created", session });
 			this.#forgetOldest();
 			return session;
 		} finally {
-			this.#starting.delete(start.spec);
+			this.#starting.delete(spec);
 		}
 	}
 
@@ -161,6 +171,24 @@ export class LocalSessions implements Sessions {
 			running.filter((session) => session.spec.workspace === workspace).length +
 			[...this.#starting].filter((other) => other.workspace === workspace).length;
 		if (here >= maxPerWorkspace) throw tooMany(here, ` in workspace "${workspace}"`, "--max-workspace-sessions");
+		if (here < (this.#options.workspaces?.get(workspace)?.limits.sessions ?? maxRunning)) return;
+		throw new SessionError(
+			"limit_exceeded",
+			`${here} sessions are running in workspace "${workspace}", which is its limit`,
+			{
+				hint: "end one, or ask the operator for a higher limit of the workspace",
+			},
+		);
+	}
+
+	/** After all other checks, so that only what is really tried counts. */
+	#checkRate(workspace: string): void {
+		const waitMs = this.#options.workspaces?.countStart(workspace) ?? 0;
+		if (waitMs === 0) return;
+		throw new SessionError(
+			"limit_exceeded",
+			`workspace "${workspace}" starts sessions as fast as it may; the next may come in ${waitMs} ms`,
+		);
 	}
 
 	#checkRetention(asked: Retention): void {
@@ -198,12 +226,55 @@ export class LocalSessions implements Sessions {
 		});
 	}
 
+	/** The same for what the workspace may keep: all that its running sessions may come to count, and what is left of ended ones. */
+	async #makeRoomInWorkspace(asking: SessionSpec): Promise<void> {
+		const { workspace } = asking;
+		const most = this.#options.workspaces?.get(workspace)?.limits.journalBytes;
+		if (most === undefined || mostKept(asking) === 0) return;
+		const here = this.list().filter(({ spec }) => spec.workspace === workspace);
+		const running = here.filter(({ state }) => !isEnded(state)).map(({ spec }) => spec);
+		// Of the starts under way those that came before: of two for which there is room for one, one gets it.
+		const starting = [...this.#starting];
+		const before = starting.slice(0, starting.indexOf(asking)).filter((spec) => spec.workspace === workspace);
+		const taken = [...running, ...before, asking].reduce((bytes, spec) => bytes + mostKept(spec), 0);
+		const full = new SessionError(
+			"limit_exceeded",
+			`journals in workspace "${workspace}" may take ${most} bytes; with this one, those of running sessions may come to ${taken}`,
+			{ hint: "ask for a smaller retain.journalBytes, or for a session that is not durable, or end some that run" },
+		);
+		if (taken > most) throw full;
+		const ended = here.filter(({ state }) => isEnded(state));
+		const sizes = await Promise.all(ended.map((session) => this.#homeOf(session.spec.durable).keptBytes(session)));
+		let excess = taken + sizes.reduce((bytes, size) => bytes + size, 0) - most;
+		for (const [index, { id }] of ended.entries()) {
+			if (excess <= 0) return;
+			await this.forget(id).catch((error: unknown) => this.#options.onFailure?.(error));
+			if (!this.#sessions.has(id)) excess -= sizes[index] ?? 0;
+		}
+		if (excess > 0) throw full;
+	}
+
+	/** With the directory where its workspace lets it start. */
+	async #placed(start: SessionStart): Promise<SessionStart> {
+		const { workspaces } = this.#options;
+		const { spec, command } = start;
+		const { roots = [] } = workspaces?.get(spec.workspace) ?? {};
+		if (!workspaces || roots.length === 0) return start;
+		const cwd = await workspaces.admit(spec.workspace, command.cwd);
+		return { spec: { ...spec, cwd }, command: { ...command, cwd, isRealCwd: true } };
+	}
+
 	#forgetOldest(): void {
 		const ended = this.list().filter((session) => isEnded(session.state));
 		for (const session of ended.slice(0, Math.max(0, ended.length - this.#options.maxEnded))) {
 			this.forget(session.id).catch((error: unknown) => this.#options.onFailure?.(error));
 		}
 	}
+}
+
+/** What a session's journal may come to. */
+function mostKept({ durable, retention }: SessionSpec): number {
+	return durable ? retention.journalBytes : 0;
 }
 
 function tooMany(count: number, where: string, flag: string): SessionError {

@@ -1,5 +1,8 @@
 /** Workspaces, which separate those who share a server, and tasks, which give a terminal its place in one. */
 
+/** Where sessions are that name no workspace, and those of protocols that know none. */
+export const defaultWorkspace = "default";
+
 /** What a workspace and a task may be called: it stands in scopes, in addresses and in names of files. */
 export const idPattern = "^[A-Za-z0-9_.-]{1,64}$";
 

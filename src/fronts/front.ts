@@ -131,6 +131,8 @@ export type StartRequest = {
 	readonly name?: string | undefined;
 	readonly labels?: Readonly<Record<string, string>> | undefined;
 	readonly workspace?: string | undefined;
+	/** Of the workspace: whose directory and variables it gets where it names none itself. */
+	readonly task?: string | undefined;
 	readonly durable?: boolean | undefined;
 	readonly retention?: { readonly [K in keyof Retention]?: Retention[K] | undefined } | undefined;
 	readonly timeoutMs?: number | undefined;

@@ -1,7 +1,9 @@
 /** Makes a complete start out of what a front was asked for, with the server's defaults for the rest. */
 
+import { SessionError } from "../core/errors.ts";
 import type { Inherited } from "../core/process.ts";
 import type { Retention, SessionStart } from "../core/session.ts";
+import type { Task } from "../core/workspaces.ts";
 import { defaultSize, type Prepare, type StartRequest } from "./front.ts";
 
 /** What is given to a session that does not ask for anything else. */
@@ -25,6 +27,8 @@ export type PrepareParts = {
 		sessionId: string,
 		base: Readonly<Record<string, string>> | undefined,
 	) => Readonly<Record<string, string>>;
+	/** Where there are tasks. */
+	readonly task?: (workspace: string, id: string) => Task | undefined;
 };
 
 export function createPrepare(parts: PrepareParts): Prepare {
@@ -32,7 +36,9 @@ export function createPrepare(parts: PrepareParts): Prepare {
 	return (request: StartRequest): SessionStart => {
 		const id = parts.newId();
 		const mode = request.mode ?? "pty";
-		const cwd = request.cwd ?? defaults.cwd;
+		const workspace = request.workspace ?? defaults.workspace;
+		const task = request.task === undefined ? undefined : findTask(parts, workspace, request.task);
+		const cwd = request.cwd ?? task?.workDir ?? defaults.cwd;
 		const durable = request.durable ?? defaults.durable;
 		const retention = {
 			memoryBytes: request.retention?.memoryBytes ?? defaults.retention.memoryBytes,
@@ -43,7 +49,8 @@ export function createPrepare(parts: PrepareParts): Prepare {
 				id,
 				name: request.name ?? null,
 				labels: request.labels ?? {},
-				workspace: request.workspace ?? defaults.workspace,
+				workspace,
+				...given({ task: task?.id }),
 				argv: request.argv,
 				cwd,
 				mode,
@@ -56,7 +63,7 @@ export function createPrepare(parts: PrepareParts): Prepare {
 			},
 			command: {
 				argv: request.argv,
-				env: request.exactEnv ?? parts.environment(request.env ?? {}, id, request.base),
+				env: request.exactEnv ?? parts.environment({ ...task?.env, ...request.env }, id, request.base),
 				cwd,
 				mode,
 				size: { cols: request.size?.cols ?? defaultSize.cols, rows: request.size?.rows ?? defaultSize.rows },
@@ -75,6 +82,15 @@ export function createPrepare(parts: PrepareParts): Prepare {
 			},
 		};
 	};
+}
+
+function findTask(parts: PrepareParts, workspace: string, id: string): Task {
+	const task = parts.task?.(workspace, id);
+	if (task) return task;
+	throw new SessionError(
+		"not_found",
+		`there is no task ${JSON.stringify(id)} in workspace ${JSON.stringify(workspace)}`,
+	);
 }
 
 /** Only what was said. */

@@ -30,7 +30,7 @@ export class DiskUse {
 	async now(): Promise<number> {
 		const at = this.#clock.monotonic();
 		const ids = await readdir(this.#directory);
-		const sizes = await Promise.all(ids.map((id) => this.#bytesOf(id)));
+		const sizes = await Promise.all(ids.map((id) => this.bytesOf(id)));
 		const bytes = sum(sizes);
 		this.#measured = { bytes, at };
 		return bytes;
@@ -38,12 +38,12 @@ export class DiskUse {
 
 	/** Takes out what a session has, which is about to be removed. */
 	async subtract(id: string): Promise<void> {
-		const freed = await this.#bytesOf(id);
+		const freed = await this.bytesOf(id);
 		if (this.#measured) this.#measured = { ...this.#measured, bytes: this.#measured.bytes - freed };
 	}
 
 	/** The size of a journal; nothing for one that is not there, or goes while we look. */
-	async #bytesOf(id: string): Promise<number> {
+	async bytesOf(id: string): Promise<number> {
 		const directory = journalDirectory(join(this.#directory, id));
 		const names = await readdir(directory).catch(() => []);
 		const sizeOf = (name: string) =>

@@ -115,6 +115,10 @@ export class Keepers implements Home {
 		return (await this.#disk.recent()) - this.#options.maxDiskBytes;
 	}
 
+	async keptBytes(session: Session): Promise<number> {
+		return this.#disk.bytesOf(session.id);
+	}
+
 	/** What an operator may want to watch. */
 	async figures(): Promise<KeeperFigures> {
 		return { ...this.#spares.figures, lost: this.#search.lost, journalBytes: await this.#disk.now() };

@@ -51,6 +51,8 @@ export type SessionMessage = {
 	lease: { fence: number; holder: string | null; exclusive: boolean };
 	labels: Record<string, string>;
 	workspace: string;
+	/** That it was started for. */
+	task: string | null;
 	durable: boolean;
 	retain: { memoryBytes: number; journalBytes: number };
 	timeoutMs: number;
@@ -97,6 +99,8 @@ export type CreateSession = {
 	name?: string;
 	labels?: Record<string, string>;
 	workspace?: string;
+	/** Of the workspace: its directory and its variables are taken where `cwd` and `env` name no others. */
+	task?: string;
 	/** Zero means never. */
 	timeoutMs?: number;
 	/** Zero means never. */
@@ -115,6 +119,60 @@ export type SessionList = {
 	/** What to give as `after` for the next page; null when this is the last. */
 	next: string | null;
 };
+
+/** What the sessions of a workspace may have together; what is left out is as for the whole server. */
+export type WorkspaceLimits = {
+	/** That run at a time. */
+	sessions?: number;
+	/** Of all journals: what running sessions may ask for, and what ended ones have. */
+	journalBytes?: number;
+	startsPerSecond?: number;
+};
+
+/** Declares a workspace, or replaces what was declared. */
+export type PutWorkspace = {
+	name?: string;
+	/** Directories that programs may be started in, or below; none means anywhere. */
+	roots: string[];
+	limits?: WorkspaceLimits;
+};
+
+export type WorkspaceMessage = {
+	id: string;
+	name: string | null;
+	roots: string[];
+	limits: WorkspaceLimits;
+	createdAt: number;
+};
+
+/** All that the caller may read, by id. */
+export type WorkspaceList = { workspaces: WorkspaceMessage[] };
+
+/** Makes a task, or replaces it. */
+export type PutTask = {
+	workDir: string;
+	/** What it is done for: an id, and a key that people know it by. */
+	issueId?: string;
+	issueKey?: string;
+	/** Of the agent that worked on it before. */
+	priorSessionId?: string;
+	env?: Record<string, string>;
+};
+
+export type TaskMessage = {
+	id: string;
+	workspace: string;
+	workDir: string;
+	issueId: string | null;
+	issueKey: string | null;
+	priorSessionId: string | null;
+	/** Only for who may manage the workspace. */
+	env?: Record<string, string>;
+	createdAt: number;
+};
+
+/** Newest first. */
+export type TaskList = { tasks: TaskMessage[] };
 
 /** How far an input stream has come: `next` is the position wanted, `written` what the program's side took. */
 export type InputReceipt = { next: number; written: number };
@@ -193,6 +251,8 @@ export const limits = {
 	keyLength: 65_536,
 	/** Paths that a sandbox may name: each is a mount, and each takes time. */
 	sandboxPaths: 256,
+	/** Roots of a workspace: each is looked up whenever a program is started. */
+	roots: 32,
 	/** How long an event stream may be silent. */
 	heartbeatMs: 15_000,
 	/** How many events the feed remembers. */

@@ -68,7 +68,7 @@ export class Sandbox {
 			throw unsupported(policy, "the kernel does not limit how many processes root has");
 		const places = await findPlaces(policy, command, this.#hidden);
 		// One that can't be resolved is the start's to complain about.
-		const cwd = await realpath(command.cwd).catch(() => command.cwd);
+		const cwd = command.isRealCwd ? command.cwd : await realpath(command.cwd).catch(() => command.cwd);
 		return wrap(command, { policy, places, cwd, ...this.#tools });
 	}
 }
@@ -79,6 +79,7 @@ export function confined(home: Home, sandbox: Sandbox): Home {
 		start: async (start) => home.start({ ...start, command: await sandbox.apply(start.command) }),
 		forget: (session, how) => home.forget(session, how),
 		excessBytes: () => home.excessBytes(),
+		keptBytes: (session) => home.keptBytes(session),
 	};
 }
 

@@ -10,7 +10,7 @@ import { spawn } from "../backends/spawn.ts";
 import { inProcess } from "../core/in-process.ts";
 import type { SandboxSupport } from "../core/sandbox.ts";
 import { LocalSessions, MAX_RETENTION } from "../core/sessions.ts";
-import type { Workspaces } from "../core/workspaces.ts";
+import { defaultWorkspace, type Workspaces } from "../core/workspaces.ts";
 import type { Prepare } from "../fronts/front.ts";
 import { createId, createNodeCode, createPrepare } from "../fronts/prepare.ts";
 import { Keepers } from "../keepers/keepers.ts";
@@ -83,6 +83,7 @@ export async function openEngine(
 		homes: { durable: confined(keepers, sandbox), transient: confined(local, sandbox) },
 		maxRunning: config.maxSessions,
 		maxPerWorkspace: config.maxWorkspaceSessions,
+		workspaces,
 		maxEnded: MAX_ENDED,
 		// What the operator gives to every session is never too much for one.
 		maxRetention: {
@@ -110,13 +111,14 @@ export async function openEngine(
 	const prepare = createPrepare({
 		defaults: {
 			cwd: config.cwd,
-			workspace: "default",
+			workspace: defaultWorkspace,
 			durable: true,
 			retention: config.retention,
 			drainMs: DRAIN_MS,
 			inherited: readInherited(),
 		},
 		newId: () => createId(randomBytes, state.node),
+		task: (workspace, id) => workspaces.task(workspace, id),
 		now: () => systemClock.now(),
 		environment: (request, id, base) => childEnvironment(process.env, request, id, base),
 	});

@@ -104,9 +104,9 @@ export async function startServer(config: Config, options: ServerOptions): Promi
 
 /** `openSandbox` is left out where it has a port of its own. */
 function createFronts(config: Config, engine: Engine, openSandbox: OpenSandboxOptions | undefined): Front[] {
-	const { sessions, prepare, sandbox, access, keepers } = engine;
+	const { sessions, workspaces, prepare, sandbox, access, keepers } = engine;
 	return [
-		createNativeFront({ sessions, prepare, sandbox, metrics: () => keeperMetrics(keepers), version }),
+		createNativeFront({ sessions, workspaces, prepare, sandbox, metrics: () => keeperMetrics(keepers), version }),
 		createAccessFront({ access, sessions }),
 		...(openSandbox ? [createOpenSandboxFront(openSandbox)] : []),
 		createCodexExecFront({

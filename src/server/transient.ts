@@ -8,6 +8,7 @@ import { spawn } from "../backends/spawn.ts";
 import { inProcess } from "../core/in-process.ts";
 import type { SandboxSupport } from "../core/sandbox.ts";
 import { LocalSessions, type Sessions } from "../core/sessions.ts";
+import { defaultWorkspace } from "../core/workspaces.ts";
 import type { Hosting, Prepare } from "../fronts/front.ts";
 import { createId, createPrepare } from "../fronts/prepare.ts";
 import { confined } from "../sandbox/sandbox.ts";
@@ -46,7 +47,7 @@ export async function openTransient(report: Hosting["report"], hidden: readonly 
 	const prepare = createPrepare({
 		defaults: {
 			cwd,
-			workspace: "default",
+			workspace: defaultWorkspace,
 			durable: false,
 			retention: { memoryBytes: 0, journalBytes: 0 },
 			drainMs: 0,

@@ -8,6 +8,8 @@ const bodies: Readonly<Record<string, unknown>> = {
 	"POST /v1/sessions/:id/keys": { keys: ["Enter"] },
 	"POST /v1/sessions/:id/resize": { cols: 80, rows: 24 },
 	"POST /v1/sessions/:id/signal": { signal: "TERM" },
+	"PUT /v1/workspaces/:ws": { roots: [] },
+	"PUT /v1/workspaces/:ws/tasks/:task": { workDir: "/" },
 	"POST /v1/tokens": { scopes: ["admin"] },
 	"POST /v1/tickets": { session: ":id" },
 };
@@ -38,6 +40,7 @@ async function statuses(server: Started, routes: readonly Route[], call: Omit<Ca
 }
 
 const nameOf = ({ front, method, url, isSocket }: Route) => `${front}: ${isSocket ? "upgrade" : method} ${url}`;
+const isOfTasks = ({ url }: Route) => url.startsWith("/v1/workspaces/:ws/tasks");
 const all = (routes: readonly Route[], status: number) =>
 	Object.fromEntries(routes.map((route) => [nameOf(route), status]));
 
@@ -74,7 +77,10 @@ describe("every route and every upgrade", () => {
 		const acting = server.routes.filter(({ policy }) => ["operate", "manage", "admin"].includes(policy));
 		const native = acting.filter(({ front }) => front === "native");
 		expect(native.length).toBeGreaterThan(2);
-		expect(await statuses(server, native, { id, token: viewer })).toEqual(all(native, 403));
+		// Who was shown one session knows of no workspace.
+		const [tasks, others] = [native.filter(isOfTasks), native.filter((route) => !isOfTasks(route))];
+		expect(await statuses(server, others, { id, token: viewer })).toEqual(all(others, 403));
+		expect(await statuses(server, tasks, { id, token: viewer })).toEqual(all(tasks, 404));
 	});
 
 	it("does not know a session of somebody else's workspace", async () => {

@@ -2,6 +2,7 @@
 
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import type { WebSocket } from "ws";
+import { defaultWorkspace } from "../../core/workspaces.ts";
 import { bearer, checkRight, type Front, type Hosting, onAbort } from "../front.ts";
 import { WebSocketWire } from "../json-rpc/wire.ts";
 import { createAcceptor, handshakeFault } from "../upgrade.ts";
@@ -39,7 +40,7 @@ export function createCodexExecFront({ path, ...options }: CodexExecOptions): Fr
 }
 
 /** Where its processes belong. */
-const here = { workspace: "default" } as const;
+const here = { workspace: defaultWorkspace } as const;
 
 type Scope = { readonly server: ExecServer; readonly hosting: Hosting };
 

@@ -20,6 +20,7 @@ import { addSessions } from "./sessions.ts";
 import { addSocket } from "./socket/socket.ts";
 import { addSystem } from "./system.ts";
 import { compileValidator } from "./validation.ts";
+import { addWorkspaces } from "./workspaces.ts";
 
 export function createNativeFront(options: NativeOptions): Front {
 	return {
@@ -38,6 +39,7 @@ export function createNativeFront(options: NativeOptions): Front {
 			const feed = new Feed(options.sessions, { epoch, now: Date.now }, hosting.closing);
 			addSystem(typed, options, hosting, traffic);
 			addSessions(typed, options);
+			addWorkspaces(typed, options);
 			addInput(typed, options, hosting, traffic);
 			addActs(typed, options, hosting, traffic);
 			addOutput(typed, options, hosting, traffic);

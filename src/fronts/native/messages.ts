@@ -1,6 +1,7 @@
 /** The native API's schemas: what they describe is what is validated, and what the API description will say. */
 
-import Type, { type Static, type TSchema, type TUnsafe } from "typebox";
+import Type, { type Static, type TSchema, type TString, type TUnsafe } from "typebox";
+import { idPattern } from "../../core/workspaces.ts";
 import {
 	type CreateSession,
 	type Health,
@@ -28,9 +29,11 @@ export function schemaOf<T>(): <S extends TSchema>(
 }
 
 /** What `execve` can carry: a zero byte would silently cut the value. */
-const NO_NUL = "^[^\\u0000]*$";
+export const NO_NUL = "^[^\\u0000]*$";
 
 const text = Type.String({ pattern: NO_NUL });
+/** Of a workspace or a task. */
+export const id: TString = Type.String({ pattern: idPattern, description: "1 to 64 of A-Z, a-z, 0-9, _ . -" });
 const size = Type.Integer({ minimum: 1, maximum: limits.maxSize });
 const milliseconds = Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER });
 const bytes = Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER });
@@ -44,7 +47,11 @@ const state = Type.Union([
 	Type.Literal("lost"),
 ]);
 
-const path = Type.String({ pattern: "^/[^\\u0000]*$", maxLength: 4096, description: "an absolute path" });
+export const path: TString = Type.String({
+	pattern: "^/[^\\u0000]*$",
+	maxLength: 4096,
+	description: "an absolute path",
+});
 const amount = Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER });
 const confinement = {
 	networkAccess: Type.Optional(Type.Boolean()),
@@ -106,9 +113,8 @@ export const createSession: TUnsafe<CreateSession> = schemaOf<CreateSession>()(
 					maxProperties: limits.labels,
 				}),
 			),
-			workspace: Type.Optional(
-				Type.String({ pattern: "^[A-Za-z0-9_.-]{1,64}$", description: "1 to 64 of A-Z, a-z, 0-9, _ . -" }),
-			),
+			workspace: Type.Optional(id),
+			task: Type.Optional(id),
 			timeoutMs: Type.Optional(milliseconds),
 			idleTimeoutMs: Type.Optional(milliseconds),
 			durable: Type.Optional(Type.Boolean()),
@@ -150,6 +156,7 @@ export const session: TUnsafe<SessionMessage> = schemaOf<SessionMessage>()(
 		lease: Type.Object({ fence: Type.Integer(), holder: nullable(Type.String()), exclusive: Type.Boolean() }),
 		labels: Type.Record(Type.String(), Type.String()),
 		workspace: Type.String(),
+		task: nullable(Type.String()),
 		durable: Type.Boolean(),
 		retain: Type.Object({ memoryBytes: bytes, journalBytes: bytes }),
 		timeoutMs: milliseconds,
@@ -208,6 +215,7 @@ export const eventsQuery: TUnsafe<EventsQuery> = schemaOf<EventsQuery>()(
 export type ListQuery = {
 	state?: SessionMessage["state"][];
 	workspace?: string;
+	task?: string;
 	label?: string[];
 	after?: string;
 	limit?: number;
@@ -217,6 +225,7 @@ export const listQuery: TUnsafe<ListQuery> = schemaOf<ListQuery>()(
 		{
 			state: Type.Optional(Type.Array(state)),
 			workspace: Type.Optional(Type.String()),
+			task: Type.Optional(Type.String()),
 			label: Type.Optional(Type.Array(Type.String())),
 			after: Type.Optional(Type.String()),
 			limit: Type.Optional(Type.Integer({ minimum: 1, maximum: limits.maxListed })),

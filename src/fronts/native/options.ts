@@ -5,12 +5,14 @@ import type { TypeBoxTypeProvider } from "@fastify/type-provider-typebox";
 import type { FastifyBaseLogger, FastifyInstance, RawServerDefault } from "fastify";
 import type { SandboxSupport } from "../../core/sandbox.ts";
 import type { Sessions } from "../../core/sessions.ts";
+import type { Workspaces } from "../../core/workspaces.ts";
 import type { Prepare } from "../front.ts";
 import type { Metric } from "../metric.ts";
 import type { SocketLimits } from "./socket/limits.ts";
 
 export type NativeOptions = {
 	readonly sessions: Sessions;
+	readonly workspaces: Workspaces;
 	readonly prepare: Prepare;
 	/** What `/healthz` says we are. */
 	readonly version: string;

@@ -4,6 +4,7 @@ import type { Principal } from "../../core/access.ts";
 import { SessionError } from "../../core/errors.ts";
 import type { Session, SessionInfo } from "../../core/session.ts";
 import type { Sessions } from "../../core/sessions.ts";
+import { defaultWorkspace } from "../../core/workspaces.ts";
 import { type CreateSession, limits, type SessionList, type SessionMessage } from "../../protocol/messages.ts";
 import { checkRight, type StartRequest } from "../front.ts";
 import { createSession, deleteQuery, idParams, type ListQuery, listQuery, session, sessionList } from "./messages.ts";
@@ -23,10 +24,9 @@ export function addSessions(app: NativeApp, { sessions, prepare }: NativeOptions
 			schema: { body: createSession, response: { 201: session } },
 		},
 		async (request, reply) => {
-			const start = prepare(toStartRequest(request.body));
-			const { workspace } = start.spec;
-			checkRight(request, "manage", { workspace });
-			const created = await sessions.create(start);
+			// Before anything is looked up: whether a task is there is nobody's business who may not use it.
+			checkRight(request, "manage", { workspace: request.body.workspace ?? defaultWorkspace });
+			const created = await sessions.create(prepare(toStartRequest(request.body)));
 			return reply
 				.code(201)
 				.header("location", `/v1/sessions/${created.id}`)
@@ -136,9 +136,10 @@ function unlessGone(error: unknown): undefined {
 	if (!(error instanceof SessionError) || error.code !== "session_not_found") throw error;
 }
 
-function matches({ spec, state: { status } }: Session, { workspace, label, state }: ListQuery): boolean {
+function matches({ spec, state: { status } }: Session, { workspace, task, label, state }: ListQuery): boolean {
 	if (state && !state.includes(status)) return false;
 	if (workspace !== undefined && spec.workspace !== workspace) return false;
+	if (task !== undefined && spec.task !== task) return false;
 	return (label ?? []).every((wanted) => {
 		const split = wanted.indexOf("=");
 		if (split < 0) return Object.hasOwn(spec.labels, wanted);
@@ -183,6 +184,7 @@ export function sessionMessage(info: SessionInfo): SessionMessage {
 		lease: info.lease,
 		labels: { ...info.labels },
 		workspace: info.workspace,
+		task: info.task ?? null,
 		durable: info.durable,
 		retain: info.retention,
 		timeoutMs: info.timeoutMs,

@@ -2,11 +2,12 @@
 
 import type { Clock } from "../../core/clock.ts";
 import type { Sessions } from "../../core/sessions.ts";
+import { defaultWorkspace } from "../../core/workspaces.ts";
 import type { Prepare } from "../front.ts";
 import type { Times } from "./times.ts";
 
 /** Where everything of this protocol lives: its clients know of no other place. */
-export const here = { workspace: "default" } as const;
+export const here: { readonly workspace: string } = { workspace: defaultWorkspace };
 
 export type OpenSandboxOptions = {
 	/** Where its paths begin: at the root where it is all there is, as the real server does. */

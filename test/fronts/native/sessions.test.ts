@@ -32,6 +32,7 @@ describe("POST /v1/sessions", () => {
 			lease: { fence: 0, holder: null, exclusive: false },
 			labels: { kind: "pet" },
 			workspace: "default",
+			task: null,
 			durable: false,
 			retain: { memoryBytes: 1024 * 1024, journalBytes: 0 },
 			timeoutMs: 0,

@@ -1,6 +1,9 @@
 /** A server as it runs in production, but in this process, on a free port, with sessions that end with it. */
 
 import { randomBytes } from "node:crypto";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import type { Duplex } from "node:stream";
 import { adminOnly } from "../../../src/access/fixed.ts";
 import { systemClock } from "../../../src/backends/clock.ts";
@@ -10,11 +13,13 @@ import type { Principal, Right } from "../../../src/core/access.ts";
 import { SessionError } from "../../../src/core/errors.ts";
 import { inProcess } from "../../../src/core/in-process.ts";
 import { type Home, LocalSessions } from "../../../src/core/sessions.ts";
+import { writeAtomically } from "../../../src/disk/write-atomically.ts";
 import type { Front } from "../../../src/fronts/front.ts";
 import { createNativeFront } from "../../../src/fronts/native/front.ts";
 import type { SocketLimits } from "../../../src/fronts/native/socket/limits.ts";
 import { createId, createPrepare } from "../../../src/fronts/prepare.ts";
 import { listen, type Route } from "../../../src/server/listen.ts";
+import { StoredWorkspaces } from "../../../src/workspaces/stored-workspaces.ts";
 
 export const TOKEN = "test-token";
 
@@ -60,6 +65,8 @@ export function principalWith(rights: readonly Right[], options: Partial<Princip
 
 export async function startTestServer(options: TestServerOptions = {}): Promise<TestServer> {
 	const home = inProcess({ spawn, clock: systemClock });
+	const directory = await mkdtemp(join(tmpdir(), "hawser-workspaces-"));
+	const workspaces = await StoredWorkspaces.open({ directory, write: writeAtomically, clock: systemClock });
 	const sessions = new LocalSessions({
 		homes: { durable: options.durable ?? home, transient: home },
 		maxRunning: options.maxRunning ?? 100,
@@ -83,7 +90,13 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
 		host: "127.0.0.1",
 		port: 0,
 		fronts: [
-			createNativeFront({ sessions, prepare, version: "0.0.0-test", socketLimits: options.socketLimits ?? {} }),
+			createNativeFront({
+				sessions,
+				workspaces,
+				prepare,
+				version: "0.0.0-test",
+				socketLimits: options.socketLimits ?? {},
+			}),
 			...(options.fronts?.(sessions) ?? []),
 		],
 		authorize: async (caller, policy) => {
@@ -115,6 +128,7 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
 		async close() {
 			await listener.close();
 			await Promise.all(sessions.list().map(({ id }) => sessions.remove(id)));
+			await rm(directory, { recursive: true, force: true });
 		},
 	};
 }

@@ -151,6 +151,7 @@ export function gatedHome(): { readonly home: Home; readonly open: () => void } 
 			},
 			forget: (session, how) => home.forget(session, how),
 			excessBytes: () => home.excessBytes(),
+			keptBytes: (session) => home.keptBytes(session),
 		},
 		open,
 	};

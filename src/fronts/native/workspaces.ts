@@ -1,0 +1,159 @@
+/** Workspaces and their tasks over HTTP: declare, list, look at, forget. */
+
+import type { FastifyRequest } from "fastify";
+import { SessionError } from "../../core/errors.ts";
+import type { Sessions } from "../../core/sessions.ts";
+import { isEnded } from "../../core/state.ts";
+import type { Task, Workspace, Workspaces } from "../../core/workspaces.ts";
+import type { TaskMessage, WorkspaceMessage } from "../../protocol/messages.ts";
+import { checkRight, may } from "../front.ts";
+import type { NativeApp, NativeOptions } from "./options.ts";
+import {
+	putTask,
+	putWorkspace,
+	removeWorkspaceQuery,
+	task,
+	taskList,
+	taskParams,
+	workspace,
+	workspaceList,
+	workspaceParams,
+} from "./workspace-messages.ts";
+
+export function addWorkspaces(app: NativeApp, { workspaces, sessions }: NativeOptions): void {
+	app.get(
+		"/v1/workspaces",
+		{ config: { policy: "read", summary: "List workspaces" }, schema: { response: { 200: workspaceList } } },
+		async (request) => ({
+			workspaces: workspaces
+				.list()
+				.filter(({ id }) => may(request, "read", { workspace: id }))
+				.map(workspaceMessage),
+		}),
+	);
+
+	app.get(
+		"/v1/workspaces/:ws",
+		{
+			config: { policy: "read", summary: "Look at a workspace" },
+			schema: { params: workspaceParams, response: { 200: workspace } },
+		},
+		async (request) => workspaceMessage(findWorkspace(workspaces, request)),
+	);
+
+	app.put(
+		"/v1/workspaces/:ws",
+		{
+			config: { policy: "admin", summary: "Declare a workspace, or replace what was declared" },
+			schema: { params: workspaceParams, body: putWorkspace, response: { 200: workspace } },
+		},
+		async (request) => workspaceMessage(await workspaces.put(request.params.ws, request.body)),
+	);
+
+	app.delete(
+		"/v1/workspaces/:ws",
+		{
+			config: { policy: "admin", summary: "Forget a workspace, its tasks and its sessions", answers: { 204: "" } },
+			schema: { params: workspaceParams, querystring: removeWorkspaceQuery },
+		},
+		async (request, reply) => {
+			const { id } = findWorkspace(workspaces, request);
+			// First, so that it is there to be asked again while one of them can't be ended.
+			await removeSessions(sessions, id, { isForced: request.query.force === "1", by: request.principal?.name });
+			await workspaces.remove(id);
+			return reply.code(204).send();
+		},
+	);
+
+	app.get(
+		"/v1/workspaces/:ws/tasks",
+		{
+			config: { policy: "read", summary: "List the tasks of a workspace" },
+			schema: { params: workspaceParams, response: { 200: taskList } },
+		},
+		async (request) => {
+			const { id } = findWorkspace(workspaces, request);
+			return { tasks: workspaces.tasks(id).map((one) => taskMessage(one, request)) };
+		},
+	);
+
+	app.get(
+		"/v1/workspaces/:ws/tasks/:task",
+		{
+			config: { policy: "read", summary: "Look at a task" },
+			schema: { params: taskParams, response: { 200: task } },
+		},
+		async (request) => {
+			const { id } = findWorkspace(workspaces, request);
+			const found = workspaces.task(id, request.params.task);
+			if (!found) throw noTask(request.params.task);
+			return taskMessage(found, request);
+		},
+	);
+
+	app.put(
+		"/v1/workspaces/:ws/tasks/:task",
+		{
+			config: { policy: "manage", summary: "Make a task, or replace it" },
+			schema: { params: taskParams, body: putTask, response: { 200: task } },
+		},
+		async (request) => {
+			const { id } = findWorkspace(workspaces, request);
+			return taskMessage(await workspaces.putTask(id, request.params.task, request.body), request);
+		},
+	);
+
+	app.delete(
+		"/v1/workspaces/:ws/tasks/:task",
+		{
+			config: { policy: "manage", summary: "Forget a task", answers: { 204: "" } },
+			schema: { params: taskParams },
+		},
+		async (request, reply) => {
+			const { id } = findWorkspace(workspaces, request);
+			if (!(await workspaces.removeTask(id, request.params.task))) throw noTask(request.params.task);
+			return reply.code(204).send();
+		},
+	);
+}
+
+/** The workspace that a request names, if its caller has the right that the route asks for. One that may not be seen is not there. */
+function findWorkspace(workspaces: Workspaces, request: FastifyRequest<{ Params: { ws: string } }>): Workspace {
+	const { ws } = request.params;
+	const found = workspaces.get(ws);
+	if (!found || !may(request, "read", { workspace: ws })) {
+		throw new SessionError("not_found", `there is no workspace ${JSON.stringify(ws.slice(0, 64))}`, {
+			hint: "sessions may name one that nobody has declared, but it has neither roots, limits nor tasks",
+		});
+	}
+	if (request.routeOptions.config.policy === "manage") checkRight(request, "manage", { workspace: ws });
+	return found;
+}
+
+function noTask(id: string): SessionError {
+	return new SessionError("not_found", `there is no task ${JSON.stringify(id.slice(0, 64))} in this workspace`);
+}
+
+async function removeSessions(
+	sessions: Sessions,
+	workspace: string,
+	{ isForced, by }: { readonly isForced: boolean; readonly by: string | undefined },
+): Promise<void> {
+	const here = sessions.list().filter(({ spec }) => spec.workspace === workspace);
+	const running = here.filter(({ state }) => !isEnded(state)).length;
+	if (running > 0 && !isForced) {
+		throw new SessionError("session_exists", `${running} sessions are running in workspace "${workspace}"`, {
+			hint: "end them first, or ask with force=1, which ends them",
+		});
+	}
+	await Promise.all(here.map(({ id }) => sessions.remove(id, { by })));
+}
+
+function workspaceMessage({ id, name, roots, limits, createdAt }: Workspace): WorkspaceMessage {
+	return { id, name, roots: [...roots], limits: { ...limits }, createdAt };
+}
+
+/** With its variables only for who could start a program that tells them: they may be secrets. */
+function taskMessage({ env, ...rest }: Task, request: FastifyRequest): TaskMessage {
+	return { ...rest, ...(may(request, "manage", { workspace: rest.workspace }) ? { env: { ...env } } : {}) };
+}
