@@ -2,19 +2,19 @@
 
 import type { Session, SessionMessage } from "../client/index.ts";
 import { explain } from "./errors.ts";
-import { findServer, type ServerFlags } from "./find-server.ts";
+import { findServer, type WorkspaceFlags } from "./find-server.ts";
 import { findSession } from "./find-session.ts";
 import { remark } from "./output.ts";
 
 export async function forEachSession(
 	wanted: readonly string[],
-	flags: ServerFlags,
+	flags: WorkspaceFlags,
 	act: (session: Session, info: SessionMessage) => Promise<void>,
 ): Promise<void> {
 	const { client } = await findServer(flags);
 	for (const name of wanted) {
 		try {
-			const info = await findSession(client, name);
+			const info = await findSession(client, name, flags);
 			await act(client.sessions.at(info.id), info);
 		} catch (error) {
 			const explained = explain(error);

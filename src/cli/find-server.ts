@@ -22,6 +22,13 @@ export function withServer(command: Command): Command {
 		);
 }
 
+export type WorkspaceFlags = ServerFlags & { readonly workspace?: string };
+
+/** The same, for commands that name sessions or what they are for. */
+export function withWorkspace(command: Command, description = "only sessions of this workspace"): Command {
+	return withServer(command).addOption(new Option("--workspace <id>", description).env("HAWSER_WORKSPACE"));
+}
+
 export async function findServer(flags: ServerFlags): Promise<{ client: Client; isLocal: boolean }> {
 	const address = await locate(flags);
 	const client = connect({ ...address, locate: () => locate(flags) });

@@ -2,9 +2,15 @@
 
 import { type Client, HawserError, type SessionMessage } from "../client/index.ts";
 import { UsageError } from "./errors.ts";
+import type { WorkspaceFlags } from "./find-server.ts";
 
-export async function findSession(client: Client, wanted: string | undefined): Promise<SessionMessage> {
-	const sessions = await client.sessions.list();
+/** Among those that may be seen, or those of a workspace. */
+export async function findSession(
+	client: Client,
+	wanted: string | undefined,
+	{ workspace }: Pick<WorkspaceFlags, "workspace"> = {},
+): Promise<SessionMessage> {
+	const sessions = await client.sessions.list(workspace === undefined ? {} : { workspace });
 	if (wanted === undefined) {
 		const latest = sessions.at(-1);
 		if (!latest) throw new HawserError("session_not_found", "there are no sessions");

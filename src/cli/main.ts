@@ -17,8 +17,10 @@ import { resize } from "./commands/resize.ts";
 import { run } from "./commands/run.ts";
 import { send } from "./commands/send.ts";
 import { serve } from "./commands/serve.ts";
+import { task } from "./commands/task.ts";
 import { token } from "./commands/token.ts";
 import { wait } from "./commands/wait.ts";
+import { workspace } from "./commands/workspace.ts";
 import { explain } from "./errors.ts";
 import { endOnClosedPipe, remark } from "./output.ts";
 import { safeText } from "./safe-text.ts";
@@ -44,6 +46,8 @@ const commands = [
 	kill,
 	remove,
 	token,
+	workspace,
+	task,
 	doctor,
 	completion,
 	execd,

@@ -1,7 +1,7 @@
 /** Arguments as people type them, to values; what makes no sense is refused by name. */
 
 import { InvalidArgumentError, Option } from "commander";
-import { parseDuration } from "../protocol/units.ts";
+import { parseDuration, parseSize } from "../protocol/units.ts";
 import { UsageError } from "./errors.ts";
 
 /** How long a restarting server may be away from somebody who follows a program. */
@@ -14,8 +14,17 @@ export function patience(): Option {
 }
 
 export function duration(text: string): number {
+	return understood(() => parseDuration(text));
+}
+
+/** `2GiB`. */
+export function bytes(text: string): number {
+	return understood(() => parseSize(text));
+}
+
+function understood(parse: () => number): number {
 	try {
-		return parseDuration(text);
+		return parse();
 	} catch (error) {
 		throw new InvalidArgumentError(error instanceof Error ? error.message : String(error));
 	}

@@ -4,10 +4,12 @@ import type { CreateSession, Info, SessionList, SessionMessage, SessionState } f
 import type { ActOptions } from "./attachment.ts";
 import { Session } from "./session.ts";
 import { type ConnectOptions, Transport } from "./transport.ts";
+import { type WorkspacesClient, workspacesAt } from "./workspaces.ts";
 
 export type ListFilter = {
 	readonly state?: readonly SessionState[];
 	readonly workspace?: string;
+	readonly task?: string;
 	/** Each is `key` or `key=value`, and all must hold. */
 	readonly label?: readonly string[];
 };
@@ -25,6 +27,7 @@ export interface Client {
 		/** The session of this id, without asking whether it exists. */
 		at(id: string): Session;
 	};
+	readonly workspaces: WorkspacesClient;
 }
 
 /** Makes no request yet: the first one shows whether the server is there. */
@@ -49,6 +52,7 @@ export function connect(options: ConnectOptions): Client {
 			},
 			at: (id) => new Session(transport, id),
 		},
+		workspaces: workspacesAt(transport),
 	};
 }
 

@@ -6,10 +6,15 @@ export type {
 	ExitMessage,
 	Info,
 	InputReceipt,
+	PutTask,
+	PutWorkspace,
 	SandboxLimits,
 	SandboxMessage,
 	SessionMessage,
 	SessionState,
+	TaskMessage,
+	WorkspaceLimits,
+	WorkspaceMessage,
 } from "../protocol/messages.ts";
 export type { LeaseMessage } from "../protocol/socket.ts";
 export type { ActOptions, Attachment, AttachOptions } from "./attachment.ts";
@@ -23,3 +28,4 @@ export type { Times } from "./times.ts";
 export type { Address, ConnectOptions } from "./transport.ts";
 export type { WaitCondition, WaitOptions, WaitResult } from "./wait.ts";
 export type { WebSocketConstructor, WebSocketLike } from "./web-socket.ts";
+export type { TasksClient, WorkspacesClient } from "./workspaces.ts";

@@ -34,7 +34,7 @@ export type ConnectOptions = Address & {
 };
 
 export type Call = {
-	readonly method?: "GET" | "POST" | "DELETE";
+	readonly method?: "GET" | "POST" | "PUT" | "DELETE";
 	readonly path: string;
 	readonly query?: Readonly<Record<string, string | number | readonly string[] | undefined>>;
 	readonly json?: unknown;

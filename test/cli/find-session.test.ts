@@ -34,3 +34,12 @@ it("means the running one of several with a name, and asks when that does not de
 	const { id } = await server.create({ argv: ["cat"], name: "again" });
 	expect(await found("again")).toBe(id);
 });
+
+it("looks in one workspace when it is told which, and nowhere else", async () => {
+	const { id: red } = await server.create({ argv: ["cat"], name: "shell", workspace: "red" });
+	const { id: blue } = await server.create({ argv: ["cat"], name: "shell", workspace: "blue" });
+	await expect(found("shell")).rejects.toThrow("2 sessions named");
+	expect((await findSession(client, "shell", { workspace: "red" })).id).toBe(red);
+	expect((await findSession(client, undefined, { workspace: "red" })).id).toBe(red);
+	await expect(findSession(client, blue, { workspace: "red" })).rejects.toMatchObject({ code: "session_not_found" });
+});

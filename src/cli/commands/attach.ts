@@ -5,13 +5,13 @@ import type { SessionMessage } from "../../client/index.ts";
 import { attachTerminal } from "../attach-terminal.ts";
 import { exitCodeOf, sentenceOf } from "../ending.ts";
 import { endNotAttached, orNotAttached, UsageError } from "../errors.ts";
-import { findServer, type ServerFlags, withServer } from "../find-server.ts";
+import { findServer, type WorkspaceFlags, withWorkspace } from "../find-server.ts";
 import { findSession } from "../find-session.ts";
 import { LocalTerminal } from "../local-terminal.ts";
 import { remark } from "../output.ts";
 import { patience, wholeNumber } from "../parse.ts";
 
-type AttachFlags = ServerFlags & {
+type AttachFlags = WorkspaceFlags & {
 	readonly view?: true;
 	readonly take?: true;
 	readonly since?: number | "end";
@@ -22,7 +22,7 @@ type AttachFlags = ServerFlags & {
 /** What is shown of a long history: some thousand lines, at once even over a slow line. */
 const RECENT_BYTES = 256 * 1024;
 
-export const attach: Command = withServer(new Command("attach"))
+export const attach: Command = withWorkspace(new Command("attach"))
 	.alias("a")
 	.summary("use a session in this terminal")
 	.description(
@@ -51,7 +51,7 @@ async function start(wanted: string | undefined, flags: AttachFlags): Promise<vo
 		throw new UsageError("this is no terminal; use hawser logs -f to read and hawser send to write");
 	}
 	const { client } = await findServer(flags);
-	const info = await findSession(client, wanted);
+	const info = await findSession(client, wanted, flags);
 	const since = flags.all ? info.offsets.oldest : (flags.since ?? recent(info));
 	const isCut = flags.since === undefined && since !== info.offsets.oldest;
 	if (isCut) remark(`earlier output is not shown (${since} bytes): hawser attach --all, or hawser logs`);

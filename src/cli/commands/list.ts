@@ -3,20 +3,27 @@
 import { Command } from "commander";
 import type { SessionMessage } from "../../client/index.ts";
 import { formatDuration } from "../../protocol/units.ts";
-import { findServer, type ServerFlags, withServer } from "../find-server.ts";
+import { findServer, type WorkspaceFlags, withWorkspace } from "../find-server.ts";
 import { print, remark, table } from "../output.ts";
 import { safeJson } from "../safe-text.ts";
 
-export const list: Command = withServer(new Command("ls"))
+type ListFlags = WorkspaceFlags & { readonly all?: true; readonly json?: true; readonly task?: string };
+
+export const list: Command = withWorkspace(new Command("ls"))
 	.alias("list")
 	.summary("list sessions")
 	.description("Lists the sessions whose programs run, oldest first.")
 	.option("-a, --all", "those that have ended, too")
 	.option("--json", "as a JSON array, with everything the server says")
 	.addHelpText("after", "\nExamples:\n  hawser ls\n  hawser ls --all --json | jq -r '.[].id'")
-	.action(async ({ all, json, ...flags }: ServerFlags & { all?: true; json?: true }) => {
+	.option("--task <id>", "only those that were started for this task")
+	.action(async ({ all, json, task, workspace, ...flags }: ListFlags) => {
 		const { client } = await findServer(flags);
-		const sessions = await client.sessions.list(all ? {} : { state: ["running", "exited"] });
+		const sessions = await client.sessions.list({
+			...(all ? {} : { state: ["running", "exited"] }),
+			...(workspace === undefined ? {} : { workspace }),
+			...(task === undefined ? {} : { task }),
+		});
 		if (json) return print(`${safeJson(sessions)}\n`);
 		if (sessions.length === 0) {
 			remark(all ? "there are no sessions" : "no session is running; --all shows those that have ended");

@@ -2,15 +2,15 @@
 
 import { Command } from "commander";
 import { follow, type Output, type Session } from "../../client/index.ts";
-import { findServer, type ServerFlags, withServer } from "../find-server.ts";
+import { findServer, type WorkspaceFlags, withWorkspace } from "../find-server.ts";
 import { findSession } from "../find-session.ts";
 import { print, remark } from "../output.ts";
 import { PATIENCE_MS, wholeNumber } from "../parse.ts";
 import { ReadableOutput } from "../safe-text.ts";
 
-type LogsFlags = ServerFlags & { readonly follow?: true; readonly since: number; readonly raw?: true };
+type LogsFlags = WorkspaceFlags & { readonly follow?: true; readonly since: number; readonly raw?: true };
 
-export const logs: Command = withServer(new Command("logs"))
+export const logs: Command = withWorkspace(new Command("logs"))
 	.summary("show a session's output")
 	.description(
 		"Shows what a session's program has written. Into a file or a pipe go the exact bytes; on a terminal " +
@@ -26,7 +26,7 @@ export const logs: Command = withServer(new Command("logs"))
 	)
 	.action(async (wanted: string | undefined, flags: LogsFlags) => {
 		const { client } = await findServer(flags);
-		const session = client.sessions.at((await findSession(client, wanted)).id);
+		const session = client.sessions.at((await findSession(client, wanted, flags)).id);
 		const isReadable = process.stdout.isTTY && !flags.raw ? new ReadableOutput() : undefined;
 		for await (const output of flags.follow ? following(session, flags.since) : existing(session, flags.since)) {
 			if (output.gap) remark(`bytes ${output.gap.from} to ${output.gap.to} are gone (${output.gap.reason})`);

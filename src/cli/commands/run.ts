@@ -7,14 +7,15 @@ import { attachPipes } from "../attach-pipes.ts";
 import { attachTerminal } from "../attach-terminal.ts";
 import { type Ending, exitCodeOf, sentenceOf } from "../ending.ts";
 import { endNotAttached, orNotAttached, UsageError } from "../errors.ts";
-import { findOrStartServer, type ServerFlags, withServer } from "../find-server.ts";
+import { findOrStartServer, type WorkspaceFlags, withWorkspace } from "../find-server.ts";
 import { LocalTerminal } from "../local-terminal.ts";
 import { print, remark } from "../output.ts";
 import { collect, duration, patience, variables } from "../parse.ts";
 import { safeLine } from "../safe-text.ts";
 import { type SandboxName, sandboxNames, sandboxTypes } from "../sandbox-names.ts";
 
-type RunFlags = ServerFlags & {
+type RunFlags = WorkspaceFlags & {
+	readonly task?: string;
 	readonly name?: string;
 	readonly cwd?: string;
 	readonly env?: readonly string[];
@@ -29,7 +30,7 @@ type RunFlags = ServerFlags & {
 	readonly patience: number;
 };
 
-export const run: Command = withServer(new Command("run"))
+export const run: Command = withWorkspace(new Command("run"), "whose session it is (default: default)")
 	.summary("run a program in a session")
 	.description(
 		"Starts a program in a session and stays with it until it ends; with no server running, starts one in the " +
@@ -43,7 +44,8 @@ export const run: Command = withServer(new Command("run"))
 	.argument("<command...>", "the program and its arguments")
 	.option("-d, --detach", "print the session's id and leave")
 	.option("-n, --name <name>", "a name for the session")
-	.option("-C, --cwd <dir>", "where to start (default: here)")
+	.option("-C, --cwd <dir>", "where to start (default: here, or where the task is done)")
+	.option("--task <id>", "what it is for: a task of the workspace, with its directory and variables")
 	.option("-e, --env <K=V>", "a variable for the program, or K alone for its value here; repeatable", collect)
 	.option("-t, --tty", "in a terminal, even if we have none")
 	.option("--pipe", "on pipes instead of a terminal")
@@ -79,13 +81,15 @@ async function start(argv: string[], flags: RunFlags): Promise<void> {
 	const { client, isLocal } = await findOrStartServer(flags);
 	const { columns, rows } = process.stdout;
 	const hasTerminal = flags.tty || (!flags.pipe && (flags.detach || LocalTerminal.isThere)) || false;
-	const cwd = flags.cwd ?? (isLocal ? process.cwd() : undefined);
+	const cwd = flags.cwd ?? (isLocal && flags.task === undefined ? process.cwd() : undefined);
 	const session = await client.sessions.create({
 		argv,
 		mode: hasTerminal ? "pty" : "pipe",
 		env,
 		...(cwd === undefined ? {} : { cwd }),
 		...(flags.name === undefined ? {} : { name: flags.name }),
+		...(flags.workspace === undefined ? {} : { workspace: flags.workspace }),
+		...(flags.task === undefined ? {} : { task: flags.task }),
 		...(flags.timeout === undefined ? {} : { timeoutMs: flags.timeout }),
 		...(columns && rows ? { cols: columns, rows } : {}),
 		...(sandbox === undefined ? {} : { sandbox }),

@@ -4,12 +4,12 @@ import { buffer } from "node:stream/consumers";
 import { Command } from "commander";
 import { encodeKey } from "../../protocol/keys.ts";
 import { UsageError } from "../errors.ts";
-import { findServer, type ServerFlags, withServer } from "../find-server.ts";
+import { findServer, type WorkspaceFlags, withWorkspace } from "../find-server.ts";
 import { findSession } from "../find-session.ts";
 import { print } from "../output.ts";
 import { collect } from "../parse.ts";
 
-type SendFlags = ServerFlags & {
+type SendFlags = WorkspaceFlags & {
 	readonly key?: readonly string[];
 	readonly enter?: true;
 	readonly paste?: true;
@@ -22,7 +22,7 @@ type SendFlags = ServerFlags & {
  */
 const REACTION_MS = 250;
 
-export const send: Command = withServer(new Command("send"))
+export const send: Command = withWorkspace(new Command("send"))
 	.summary("type into a session")
 	.description(
 		"Sends text, exactly as it is, and then keys in the order given, once the program has shown the text or a " +
@@ -47,7 +47,7 @@ export const send: Command = withServer(new Command("send"))
 		}
 		const typed = text === "-" ? await buffer(process.stdin) : Buffer.from(text ?? "");
 		const { client } = await findServer(flags);
-		const { id, offsets } = await findSession(client, wanted);
+		const { id, offsets } = await findSession(client, wanted, flags);
 		const session = client.sessions.at(id);
 		if (typed.byteLength > 0) await session.write(flags.paste ? pasted(typed) : typed);
 		if (typed.byteLength > 0 && keys.byteLength > 0) await session.output(offsets.end, { wait: REACTION_MS, max: 1 });

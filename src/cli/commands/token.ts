@@ -7,6 +7,7 @@ import { formatDuration } from "../../protocol/units.ts";
 import { locate, type ServerFlags, withServer } from "../find-server.ts";
 import { print, remark, table } from "../output.ts";
 import { collect, duration } from "../parse.ts";
+import { addParts } from "../parts.ts";
 
 /** Everything with the sessions of people who never heard of workspaces, and nothing about tokens or the server. */
 const DEFAULT_SCOPE = "workspace:default:manage";
@@ -116,14 +117,8 @@ export const token: Command = new Command("token")
 		"after",
 		"\nExamples:\n  hawser token create --name ci --scope workspace:ci:manage\n  hawser token ls\n" +
 			"  hawser token revoke 4f0c2a9be1d7",
-	)
-	.addCommand(create)
-	.addCommand(list)
-	.addCommand(revoke);
-// Commands added this way don't inherit how errors are said, which is settled where all commands come together.
-for (const command of token.commands) {
-	command.configureOutput({ outputError: (text, write) => token.configureOutput().outputError?.(text, write) });
-}
+	);
+addParts(token, [create, list, revoke]);
 
 async function reach(flags: ServerFlags): Promise<Transport> {
 	return new Transport(await locate(flags));

@@ -4,13 +4,13 @@ import { Command, InvalidArgumentError } from "commander";
 import { Countdown } from "../../client/countdown.ts";
 import { follow, HawserError, type Output, type Session } from "../../client/index.ts";
 import { UsageError } from "../errors.ts";
-import { findServer, type ServerFlags, withServer } from "../find-server.ts";
+import { findServer, type WorkspaceFlags, withWorkspace } from "../find-server.ts";
 import { findSession } from "../find-session.ts";
 import { remark } from "../output.ts";
 import { duration, PATIENCE_MS, wholeNumber } from "../parse.ts";
 import { PlainText } from "../safe-text.ts";
 
-type WaitFlags = ServerFlags & {
+type WaitFlags = WorkspaceFlags & {
 	readonly exit?: true;
 	readonly idle?: number;
 	readonly match?: RegExp;
@@ -24,7 +24,7 @@ const GONE = 3;
 /** How far back a match may begin before the newest output. */
 const WINDOW_CHARACTERS = 65_536;
 
-export const wait: Command = withServer(new Command("wait"))
+export const wait: Command = withWorkspace(new Command("wait"))
 	.summary("wait for something to happen")
 	.description(
 		"Waits until a session's program has ended, or has been quiet for a while, or has written what matches a " +
@@ -51,7 +51,7 @@ export const wait: Command = withServer(new Command("wait"))
 		const conditions = [flags.exit, flags.idle, flags.match].filter((each) => each !== undefined);
 		if (conditions.length > 1) throw new UsageError("wait for one thing: --exit, --idle or --match");
 		const { client } = await findServer(flags);
-		const info = await findSession(client, wanted);
+		const info = await findSession(client, wanted, flags);
 		process.exitCode = await waitFor(client.sessions.at(info.id), info.offsets.end, flags);
 	});
 

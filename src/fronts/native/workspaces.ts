@@ -142,7 +142,7 @@ async function removeSessions(
 	const here = sessions.list().filter(({ spec }) => spec.workspace === workspace);
 	const running = here.filter(({ state }) => !isEnded(state)).length;
 	if (running > 0 && !isForced) {
-		throw new SessionError("session_exists", `${running} sessions are running in workspace "${workspace}"`, {
+		throw new SessionError("session_exists", `workspace "${workspace}" has sessions that run (${running})`, {
 			hint: "end them first, or ask with force=1, which ends them",
 		});
 	}

@@ -1,0 +1,110 @@
+import { mkdir, realpath } from "node:fs/promises";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { temporaryDirectory } from "../helpers/temporary.ts";
+import { Installation } from "./hawser.ts";
+
+let here: Installation;
+beforeAll(async () => {
+	here = await Installation.create();
+});
+afterAll(() => here.remove());
+
+const said = async (...args: string[]) => {
+	const { code, stdout, stderr } = await here.run(args);
+	expect([code, stderr]).toEqual([0, ""]);
+	return stdout;
+};
+
+it("declares, shows, changes and forgets workspaces", async () => {
+	expect(await here.run(["workspace", "ls"])).toMatchObject({
+		code: 0,
+		stderr: expect.stringContaining("no workspace"),
+	});
+	await said(
+		"workspace",
+		"set",
+		"acme",
+		"--name",
+		"Acme",
+		"--root",
+		"/srv",
+		"--max-sessions",
+		"2",
+		"--max-journals",
+		"1GiB",
+	);
+	expect(JSON.parse(await said("workspace", "show", "acme"))).toMatchObject({
+		id: "acme",
+		name: "Acme",
+		roots: ["/srv"],
+		limits: { sessions: 2, journalBytes: 1024 ** 3 },
+		tasks: [],
+	});
+	expect(await said("workspace", "ls")).toMatch(
+		/^ID +NAME +LIMITS +ROOTS\nacme +Acme +sessions=2 journalBytes=1073741824 +\/srv\n$/,
+	);
+	await said("workspace", "set", "acme", "--start-rate", "3");
+	expect(JSON.parse(await said("workspace", "ls", "--json"))).toMatchObject([
+		{ roots: [], limits: { startsPerSecond: 3 } },
+	]);
+	await said("workspace", "rm", "acme");
+	expect(await here.run(["workspace", "show", "acme"])).toMatchObject({ code: 3, stdout: "" });
+	expect(await here.run(["workspace", "set", "acme", "--max-journals", "lots"])).toMatchObject({
+		code: 1,
+		stderr: expect.stringContaining("64KiB"),
+	});
+});
+
+it("starts sessions for tasks, and finds them by name in their workspace", async () => {
+	const root = await realpath(await temporaryDirectory());
+	await mkdir(join(root, "one"));
+	await said("workspace", "set", "red", "--root", root);
+	await said("workspace", "set", "blue");
+	await said(
+		"task",
+		"set",
+		"t1",
+		"--workspace",
+		"red",
+		"--work-dir",
+		join(root, "one"),
+		"-e",
+		"TOPIC=tests",
+		"--issue-key",
+		"X-1",
+	);
+	expect(await said("task", "ls", "--workspace", "red")).toMatch(new RegExp(`\nt1 +X-1 +\\d+s +${root}/one\n$`));
+	const run = ["run", "--workspace", "red", "--task", "t1", "--", "sh", "-c"];
+	expect(await said(...run, 'echo "$PWD $TOPIC"')).toBe(`${root}/one tests\n`);
+	const outside = await here.run(["run", "--workspace", "red", "--", "true"]);
+	expect(outside).toMatchObject({ code: 255, stderr: expect.stringContaining(root) });
+
+	const ids: string[] = [];
+	for (const workspace of ["red", "blue"]) {
+		const flags = ["--workspace", workspace, "--cwd", root, "--name", "shell", "--detach"];
+		ids.push((await said("run", ...flags, "--", "cat")).trim());
+	}
+	const [red, blue] = ids;
+	expect(await here.run(["logs", "shell"])).toMatchObject({
+		code: 1,
+		stderr: expect.stringContaining("2 sessions named"),
+	});
+	const listed = async (...args: string[]) =>
+		(JSON.parse(await said("ls", "--json", ...args)) as { id: string }[]).map(({ id }) => id);
+	expect(await listed("--workspace", "red")).toEqual([red]);
+	expect(await listed("--workspace", "blue")).toEqual([blue]);
+	expect(await listed("--all", "--task", "t1")).toHaveLength(1);
+	await said("kill", "--workspace", "blue", "shell");
+	expect(await listed()).toEqual([red]);
+	expect((await here.run(["kill", red ?? ""], { env: { HAWSER_WORKSPACE: "blue" } })).code).toBe(3);
+
+	expect(await here.run(["workspace", "rm", "red"])).toMatchObject({
+		code: 1,
+		stderr: expect.stringContaining("has sessions that run (1)"),
+	});
+	await said("task", "rm", "t1", "--workspace", "red");
+	expect((await here.run(["task", "rm", "t1", "--workspace", "red"])).code).toBe(3);
+	await said("workspace", "rm", "--force", "red");
+	expect(await listed("--all")).toEqual([blue]);
+});
