@@ -7,6 +7,7 @@ import { SessionError } from "../core/errors.ts";
 import { checkCreation, type Front, ticketOf } from "../fronts/front.ts";
 import { localAddressOf } from "../fronts/local-address.ts";
 import { pageKeyHeader } from "../protocol/page-key.ts";
+import { asksForWebSocket } from "./upgrades.ts";
 
 /** Stands for the address of a connection that has none, such as one over a Unix socket. */
 const NO_ADDRESS = "";
@@ -119,7 +120,7 @@ function isLoopbackName(name: string): boolean {
 }
 
 export function isUpgrade(request: FastifyRequest): boolean {
-	return request.headers.upgrade !== undefined;
+	return asksForWebSocket(request.headers);
 }
 
 function retryAfter(reply: FastifyReply, waitMs: number): void {

@@ -17,7 +17,7 @@ import { type Budgets, createBudgets } from "./budgets.ts";
 import { Connections } from "./connections.ts";
 import { admit, checkHost, checkOrigin, checkProgram, isUpgrade, type NoteFailure } from "./door.ts";
 import { Turns } from "./turns.ts";
-import { routeUpgrades } from "./upgrades.ts";
+import { Request, routeUpgrades } from "./upgrades.ts";
 
 export type ListenOptions = {
 	readonly host: string;
@@ -191,7 +191,8 @@ function assemble(options: ListenOptions, hosting: Hosting, traffic: Traffic): F
 
 function createHttpServer(options: ListenOptions, turns: Turns, handle: RequestListener): Server {
 	const { tls, sendTimeoutMs = SEND_TIMEOUT_MS } = options;
-	const timeouts = {
+	const common = {
+		IncomingMessage: Request,
 		headersTimeout: HEADERS_TIMEOUT_MS,
 		requestTimeout: REQUEST_TIMEOUT_MS,
 		keepAliveTimeout: KEEP_ALIVE_MS,
@@ -200,8 +201,8 @@ function createHttpServer(options: ListenOptions, turns: Turns, handle: RequestL
 	const inTurn: RequestListener = (request, response) =>
 		turns.take(request.socket, response, () => handle(request, response));
 	const server = tls
-		? createTlsServer({ ...timeouts, ...tls, handshakeTimeout: HEADERS_TIMEOUT_MS }, inTurn)
-		: createServer(timeouts, inTurn);
+		? createTlsServer({ ...common, ...tls, handshakeTimeout: HEADERS_TIMEOUT_MS }, inTurn)
+		: createServer(common, inTurn);
 	// Nothing has gone either way for so long: that is right only while there is nothing to say yet.
 	server.setTimeout(sendTimeoutMs, (socket: Socket) => {
 		if (!turns.isUnderWay(socket) || socket.writableLength > 0) socket.destroy();

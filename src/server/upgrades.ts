@@ -1,6 +1,6 @@
 /** Lets upgrades pass through the same hooks and routes as any other request, and ends those that are refused. */
 
-import { type IncomingMessage, ServerResponse } from "node:http";
+import { type IncomingHttpHeaders, IncomingMessage, ServerResponse } from "node:http";
 import type { Duplex } from "node:stream";
 import type { FastifyInstance } from "fastify";
 import { endSoon, offerUpgrade } from "../fronts/upgrade.ts";
@@ -8,6 +8,30 @@ import type { Turns } from "./turns.ts";
 
 /** How long an upgrade may take, and a refused one linger: Node itself watches over neither. */
 const UPGRADE_MS = 5_000;
+
+/** Whether a request wants to become a WebSocket: the only protocol that we change to. */
+export function asksForWebSocket(headers: IncomingHttpHeaders): boolean {
+	return headers.upgrade?.toLowerCase() === "websocket";
+}
+
+/**
+ * A request that Node takes for an upgrade only if it asks for a WebSocket. By itself Node takes everything with an
+ * `Upgrade` header for one as soon as anybody listens for them, and stops reading its body: but Java's HttpClient and
+ * `curl --http2` name `h2c` with ordinary requests, for servers that may like to change.
+ */
+export class Request extends IncomingMessage {
+	/** Declared only: the constructor of `IncomingMessage` sets it before a field of ours could be there. */
+	declare private isAskedFor: boolean;
+
+	set upgrade(isAskedFor: boolean) {
+		this.isAskedFor = isAskedFor;
+	}
+
+	/** Node asks once the headers are there. `CONNECT` has its own rules, by which it refuses it. */
+	get upgrade(): boolean {
+		return this.isAskedFor && (this.method === "CONNECT" || asksForWebSocket(this.headers));
+	}
+}
 
 export function routeUpgrades(app: FastifyInstance, turns: Turns, closing: AbortSignal): void {
 	const pending = new Map<Duplex, NodeJS.Timeout>();
