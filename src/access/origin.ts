@@ -12,7 +12,13 @@ export function isAllowedOrigin(origin: string, host: string | undefined, { sche
 	const parsed = parseOrigin(origin);
 	if (parsed === undefined) return false;
 	const own = host === undefined ? undefined : parseOrigin(`${scheme}//${host}`);
-	return parsed === own || allowed.some((candidate) => parseOrigin(candidate) === parsed);
+	return parsed === own || isNamedOrigin(origin, allowed);
+}
+
+/** Whether it is one of those that are named, whoever we are ourselves. */
+export function isNamedOrigin(origin: string, allowed: readonly string[]): boolean {
+	const parsed = parseOrigin(origin);
+	return parsed !== undefined && allowed.some((candidate) => parseOrigin(candidate) === parsed);
 }
 
 /** An origin in its one spelling; undefined for what is none, such as `null` and anything with a path. */

@@ -15,6 +15,7 @@ import { type ErrorMessage, limits } from "../protocol/messages.ts";
 import { limitBodies } from "./bodies.ts";
 import { type Budgets, createBudgets } from "./budgets.ts";
 import { Connections } from "./connections.ts";
+import { answerOrigin } from "./cors.ts";
 import { admit, checkHost, checkOrigin, checkProgram, isUpgrade, type NoteFailure } from "./door.ts";
 import { Turns } from "./turns.ts";
 import { Request, routeUpgrades } from "./upgrades.ts";
@@ -182,6 +183,7 @@ function assemble(options: ListenOptions, hosting: Hosting, traffic: Traffic): F
 		if (options.isOpen === "to programs") return checkProgram(request);
 		checkHost(request, hosts);
 		checkOrigin(request, origins);
+		if (answerOrigin(request, reply, origins.allowed)) await reply.code(204).send();
 	});
 	limitBodies(app, traffic.bodies);
 	routeUpgrades(app, turns, hosting.closing);
