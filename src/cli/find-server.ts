@@ -3,6 +3,7 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { type Command, Option } from "commander";
+import { below } from "../client/address.ts";
 import { type Address, type Client, connect, HawserError } from "../client/index.ts";
 import type { Health } from "../protocol/messages.ts";
 import { stateDirectory } from "../server/config.ts";
@@ -52,7 +53,7 @@ export async function findOrStartServer(flags: ServerFlags): Promise<{ client: C
 /** What a server says of itself to everybody; undefined when none answers. */
 export async function healthOf({ url, fetch = globalThis.fetch }: Address): Promise<Health | undefined> {
 	try {
-		const response = await fetch(new URL("/healthz", url), { signal: AbortSignal.timeout(HEALTH_MS) });
+		const response = await fetch(below(url, "/healthz"), { signal: AbortSignal.timeout(HEALTH_MS) });
 		const health = (await response.json()) as Health | null;
 		return health?.status === "ok" ? health : undefined;
 	} catch {
@@ -114,7 +115,9 @@ function parseUrl(text: string): string {
 			`expected an address such as http://127.0.0.1:7707, not ${JSON.stringify(text)}`,
 		);
 	}
-	return new URL(text).origin;
+	const { origin, pathname } = new URL(text);
+	// A proxy may serve us below a path.
+	return origin + pathname.replace(/\/+$/, "");
 }
 
 async function readText(path: string): Promise<string | undefined> {

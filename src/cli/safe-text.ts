@@ -1,5 +1,7 @@
 /** Foreign text on its way into somebody's terminal: what could move the cursor, or say something else than it shows, is made visible. */
 
+import { MAX_SEQUENCE, SEQUENCE, UNFINISHED } from "../client/search.ts";
+
 /** Controls but newline and tab, and what changes the direction or the end of a line. */
 const UNSAFE = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u2028\u2029\u202a-\u202e\u2066-\u2069]/g;
 
@@ -27,13 +29,6 @@ function visible(character: string): string {
 	return code < 0x100 ? `\\x${code.toString(16).padStart(2, "0")}` : `\\u${code.toString(16).padStart(4, "0")}`;
 }
 
-/** An escape sequence: CSI, then strings such as titles and clipboards up to their end, then the short ones. */
-const SEQUENCE =
-	/\u001b\[[0-?]*[ -/]*[@-~]|\u001b[\]PX^_][^\u0007\u001b]*(?:\u0007|\u001b\\)|\u001b[ -/]*[0-OQ-WYZ\\`-~]/;
-/** What may be the beginning of one, at the end of a piece. */
-const UNFINISHED = /\u001b(?:\[[0-?]*[ -/]*|[\]PX^_][^\u0007\u001b]*\u001b?|[ -/]*)?$/;
-/** An unfinished sequence longer than this is not one. */
-const MAX_SEQUENCE = 4096;
 const COLOURS = /^\u001b\[[0-9;:]*m$/;
 
 /**
@@ -80,23 +75,4 @@ function safeControls(text: string): string {
 	return text.replaceAll("\u0007", "").replace(UNSAFE, (character) => {
 		return character === "\r" || character === "\b" ? character : visible(character);
 	});
-}
-
-/** A program's output as the text a person would look for something in: no colours, and the newest part of it only. */
-export class PlainText {
-	readonly #readable = new ReadableOutput();
-	readonly #maxCharacters: number;
-	#text = "";
-
-	constructor(maxCharacters: number) {
-		this.#maxCharacters = maxCharacters;
-	}
-
-	/** The text with what has come now. */
-	push(bytes: Uint8Array): string {
-		const text = this.#readable.push(bytes).replace(/\u001b\[[0-9;:]*m/g, "");
-		const all = (this.#text + text).replaceAll("\r\n", "\n");
-		this.#text = all.slice(-this.#maxCharacters);
-		return all;
-	}
 }

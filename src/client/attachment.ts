@@ -14,6 +14,7 @@ import { Link } from "./link.ts";
 import { type Act, type Input, newStreamId, Outbox } from "./outbox.ts";
 import { Reader } from "./reader.ts";
 import type { Transport } from "./transport.ts";
+import type { Ticket } from "./web-socket.ts";
 
 export type AttachOptions = {
 	/** The first output byte wanted, or only what comes from now on; 0 by default. */
@@ -30,6 +31,8 @@ export type AttachOptions = {
 	readonly onConnection?: (event: ConnectionEvent) => void;
 	/** How long the server may be away before we give up with `node_unavailable`; for ever by default. */
 	readonly patienceMs?: number;
+	/** Shown instead of a token, by a page that has none. A string is good for one connection: when that is lost, the attachment ends. */
+	readonly ticket?: Ticket;
 };
 
 /** For one request; aborting it takes back what was not sent yet. */
@@ -61,6 +64,7 @@ export class Attachment implements AsyncIterableIterator<AttachmentEvent, undefi
 			reader: this.#reader,
 			outbox: this.#outbox,
 			control: this.#control,
+			ticket: options.ticket,
 			patienceMs: patienceMs ?? Number.POSITIVE_INFINITY,
 			onConnection: options.onConnection ?? (() => {}),
 			onInputOver: (error) => this.#endInput(error),

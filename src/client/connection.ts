@@ -63,9 +63,7 @@ export class Connection {
 	send(message: ClientMessage | ClientFrame): void {
 		if (this.#isOver) return;
 		try {
-			this.#socket.send(
-				"type" in message ? JSON.stringify(message) : (encodeClientFrame(message) as Uint8Array<ArrayBuffer>),
-			);
+			this.#socket.send("type" in message ? JSON.stringify(message) : encodeClientFrame(message));
 		} catch (error) {
 			// A browser throws while it connects or closes: the end is near, and everything is sent again after it.
 			this.cut(String(error));

@@ -23,6 +23,13 @@ export class HawserError extends Error {
 	}
 }
 
+/** Whether a request failed by a mistake in the program that makes it, ours included, and so would fail again: no outage looks like that. */
+export function isMistake(error: unknown): error is Error {
+	if (error instanceof ReferenceError || error instanceof RangeError || error instanceof SyntaxError) return true;
+	// What `fetch` says of the network is a TypeError as well, in other words in each browser.
+	return error instanceof TypeError && /illegal invocation|is not a |undefined|null|invalid/i.test(error.message);
+}
+
 /** Reads the error out of an answer; something that is not our server may have sent anything. */
 export async function errorOf(response: Response): Promise<HawserError> {
 	const { status } = response;

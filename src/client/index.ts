@@ -27,5 +27,5 @@ export type { KillOptions, Output, OutputOptions, Session, WriteOptions } from "
 export type { Times } from "./times.ts";
 export type { Address, ConnectOptions } from "./transport.ts";
 export type { WaitCondition, WaitOptions, WaitResult } from "./wait.ts";
-export type { WebSocketConstructor, WebSocketLike } from "./web-socket.ts";
+export type { Ticket, WebSocketConstructor, WebSocketLike } from "./web-socket.ts";
 export type { TasksClient, WorkspacesClient } from "./workspaces.ts";

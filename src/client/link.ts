@@ -12,7 +12,7 @@ import type { Reader } from "./reader.ts";
 import { finalError, isPassing } from "./refusal.ts";
 import { Backoff, pause } from "./times.ts";
 import type { Transport } from "./transport.ts";
-import { openWebSocket, type WebSocketLike } from "./web-socket.ts";
+import { openWebSocket, type Ticket, type WebSocketLike } from "./web-socket.ts";
 
 export type LinkOptions = {
 	readonly transport: Transport;
@@ -22,6 +22,8 @@ export type LinkOptions = {
 	readonly reader: Reader;
 	readonly outbox: Outbox;
 	readonly control: Control;
+	/** What to show instead of a token. */
+	readonly ticket: Ticket | undefined;
 	readonly patienceMs: number;
 	readonly onConnection: (event: ConnectionEvent) => void;
 	/** The program takes no more input. */
@@ -43,7 +45,7 @@ export class Link {
 
 	/** Ends when stopped, or when everything has arrived; throws when there can be no further connection. */
 	async run(): Promise<void> {
-		const { transport, reader, id, patienceMs } = this.#options;
+		const { transport, reader, id, ticket, patienceMs } = this.#options;
 		const { signal } = this.#stopped;
 		const backoff = new Backoff(transport.times);
 		let awaySince: number | undefined;
@@ -55,7 +57,7 @@ export class Link {
 				awaySince = undefined;
 			}
 			transport.lost();
-			const final = await this.#bounded((bound) => finalError(ending, transport, { id, signal: bound }));
+			const final = await this.#bounded((bound) => finalError(ending, transport, { id, ticket, signal: bound }));
 			if (final) throw final;
 			if (ending.code === closeCodes.done && this.#isAfterEnd) return;
 			// The server has not waited for our reader, and need not: what is missing is read when it is asked for.
@@ -112,9 +114,9 @@ export class Link {
 
 	/** A socket that has begun to connect; undefined when even that took too long. */
 	#dial(): Promise<WebSocketLike | undefined> {
-		const { transport, id, hello } = this.#options;
+		const { transport, id, hello, ticket } = this.#options;
 		return this.#bounded(async (bound) => {
-			const dialled = openWebSocket(transport, id, hello.role);
+			const dialled = openWebSocket(transport, { id, role: hello.role, ticket });
 			const isLate = await Promise.race([dialled.then(() => false), aborted(bound)]);
 			if (!isLate && !this.#stopped.signal.aborted) return dialled;
 			dialled.then(discard, () => {});

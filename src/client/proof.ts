@@ -1,6 +1,7 @@
 /** Makes a server prove that it knows our token, before the token is shown to whoever answers there. */
 
 import { type ProofMessage, type ProofRequest, partsOf, proofText } from "../protocol/proof.ts";
+import { below } from "./address.ts";
 import { HawserError } from "./error.ts";
 
 const NONCE_BYTES = 32;
@@ -13,7 +14,7 @@ export async function checkProof({ url, token, fetch }: Proving): Promise<void> 
 	const nonce = toHex(globalThis.crypto.getRandomValues(new Uint8Array(NONCE_BYTES)));
 	const expected = await sign(secret, proofText(nonce, dialled(url)));
 	const question: ProofRequest = { token: id, nonce };
-	const response = await fetch(new URL("/v1/proof", url), {
+	const response = await fetch(below(url, "/v1/proof"), {
 		method: "POST",
 		headers: { "content-type": "application/json" },
 		body: JSON.stringify(question),

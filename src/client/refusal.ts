@@ -1,9 +1,11 @@
 /** What the end of a connection means: whether to come back, and if not, what to tell. */
 
 import { closeCodes } from "../protocol/socket.ts";
+import { sessionPath } from "./address.ts";
 import type { Ending } from "./connection.ts";
 import { HawserError } from "./error.ts";
-import { sessionPath, type Transport } from "./transport.ts";
+import type { Transport } from "./transport.ts";
+import type { Ticket } from "./web-socket.ts";
 
 /** Nothing a further attempt would change. */
 const finalCodes: Readonly<Record<number, (reason: string) => HawserError>> = {
@@ -28,12 +30,14 @@ const statuses: Readonly<Record<number, HawserError["code"]>> = {
 export async function finalError(
 	ending: Ending,
 	transport: Transport,
-	{ id, signal }: { readonly id: string; readonly signal: AbortSignal },
+	{ id, ticket, signal }: { readonly id: string; readonly ticket: Ticket | undefined; readonly signal: AbortSignal },
 ): Promise<HawserError | undefined> {
 	if (ending.fault !== undefined) return toHawserError(ending.fault);
 	const final = finalCodes[ending.code];
 	if (final) return final(ending.reason);
-	if (ending.wasWelcome) return undefined;
+	if (typeof ticket === "string") return usedUp(ending);
+	// Whoever makes tickets is asked again; a page without a token has nobody else to ask.
+	if (ending.wasWelcome || ticket !== undefined) return undefined;
 	// A browser does not tell why an upgrade was refused, and `ws` only the status: a plain request does.
 	try {
 		const response = await transport.request({ path: sessionPath(id), signal });
@@ -43,6 +47,15 @@ export async function finalError(
 	}
 	const code = statuses[ending.status ?? 0];
 	return code && new HawserError(code, `the server refused to attach, with status ${ending.status}`);
+}
+
+function usedUp({ wasWelcome }: Ending): HawserError {
+	const message = wasWelcome
+		? "the connection is lost, and its ticket was good for one"
+		: "the ticket was not accepted";
+	return new HawserError("unauthenticated", message, {
+		hint: "give a function as ticket, which makes a new one each time",
+	});
 }
 
 /** Whether it may be over soon: no server, one on its way out, or something between us that has none to ask. */

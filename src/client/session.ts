@@ -9,10 +9,11 @@ import {
 	type SessionMessage,
 	type SessionState,
 } from "../protocol/messages.ts";
+import { sessionPath } from "./address.ts";
 import { type ActOptions, Attachment, type AttachOptions } from "./attachment.ts";
 import { checkSignal, checkSize } from "./checks.ts";
 import { newStreamId } from "./outbox.ts";
-import { sessionPath, type Transport } from "./transport.ts";
+import type { Transport } from "./transport.ts";
 import { type WaitCondition, type WaitOptions, type WaitResult, waitFor } from "./wait.ts";
 
 export type OutputOptions = {

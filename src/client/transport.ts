@@ -1,7 +1,8 @@
 /** One HTTP request at a time to a server that may move or be away. */
 
 import { pageKeyHeader } from "../protocol/page-key.ts";
-import { errorOf, HawserError } from "./error.ts";
+import { below } from "./address.ts";
+import { errorOf, HawserError, isMistake } from "./error.ts";
 import { storedPageKey } from "./page-key.ts";
 import { checkProof } from "./proof.ts";
 import { defaultTimes, type Times } from "./times.ts";
@@ -9,6 +10,7 @@ import type { WebSocketConstructor } from "./web-socket.ts";
 
 /** Where a server is, how to get there, and what to show it. */
 export type Address = {
+	/** May have a path, behind a proxy that serves us below one. */
 	readonly url: string;
 	readonly token?: string | undefined;
 	/** What a page shows besides its cookie; by default what signing in has left for pages of this origin. */
@@ -38,7 +40,7 @@ export type Call = {
 	readonly path: string;
 	readonly query?: Readonly<Record<string, string | number | readonly string[] | undefined>>;
 	readonly json?: unknown;
-	readonly bytes?: Uint8Array<ArrayBuffer>;
+	readonly bytes?: Uint8Array;
 	readonly headers?: Readonly<Record<string, string>>;
 	readonly signal?: AbortSignal | undefined;
 };
@@ -118,7 +120,9 @@ export class Transport {
 			const response = await fetch(target, {
 				method: call.method ?? "GET",
 				headers,
-				body: call.bytes ?? (call.json === undefined ? null : JSON.stringify(call.json)),
+				body:
+					(call.bytes as Uint8Array<ArrayBuffer> | undefined) ??
+					(call.json === undefined ? null : JSON.stringify(call.json)),
 				signal: call.signal ?? null,
 			});
 			this.#isStale = false;
@@ -130,22 +134,30 @@ export class Transport {
 
 	#unreachable(error: unknown, signal: AbortSignal | undefined): unknown {
 		if (signal?.aborted) return signal.reason;
+		if (isMistake(error))
+			return new HawserError("internal", `the request could not be made: ${error}`, { cause: error });
 		this.lost();
 		const { url } = this.#address;
-		return new HawserError("node_unavailable", `no server can be reached at ${url}`, { cause: error });
+		return new HawserError("node_unavailable", `no server can be reached at ${url}`, {
+			cause: error,
+			...hintForPage(url),
+		});
 	}
 }
 
-export function sessionPath(id: string): string {
-	return `/v1/sessions/${encodeURIComponent(id)}`;
-}
-
 function addressOf(base: string, { path, query = {} }: Call): URL {
-	const url = new URL(path, base);
+	const url = below(base, path);
 	for (const [key, value] of Object.entries(query)) {
 		for (const one of Array.isArray(value) ? value : [value]) {
 			if (one !== undefined) url.searchParams.append(key, String(one));
 		}
 	}
 	return url;
+}
+
+/** A browser does not say whether it refused to ask for a page from elsewhere, or found nobody there. */
+function hintForPage(url: string): { hint?: string } {
+	const { location } = globalThis as { location?: { readonly origin: string } };
+	if (location === undefined || location.origin === new URL(url).origin) return {};
+	return { hint: `if it runs, it must allow this page: hawser serve --allowed-origins ${location.origin}` };
 }

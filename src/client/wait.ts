@@ -4,13 +4,14 @@ import type { ExitMessage } from "../protocol/messages.ts";
 import type { Attachment, AttachOptions } from "./attachment.ts";
 import { Countdown } from "./countdown.ts";
 import { toHawserError } from "./refusal.ts";
+import { Search } from "./search.ts";
 
 export type WaitCondition =
 	/** The program has ended. */
 	| { readonly exit: true }
 	/** Nothing was written for so many milliseconds. Those without a connection don't count. */
 	| { readonly idle: number }
-	/** Looked for in the output as text, of which the last 64 KiB are kept. */
+	/** Looked for in the output as a person sees it: its last 64 KiB of text without escape sequences, lines ending with `\n`. */
 	| { readonly match: RegExp };
 
 export type WaitOptions = {
@@ -29,8 +30,6 @@ export type WaitResult =
 	| { readonly kind: "timeout"; readonly offset: number }
 	/** What became of the program is not known. */
 	| { readonly kind: "lost"; readonly message: string; readonly offset: number };
-
-const TEXT_BYTES = 64 * 1024;
 
 export async function waitFor(
 	attach: (options: AttachOptions) => Attachment,
@@ -101,42 +100,4 @@ async function watch(attachment: Attachment, condition: WaitCondition, quiet: Co
 	}
 	if (exit) return { kind: "exit", exit, offset: attachment.offset ?? 0 };
 	throw new Error("invariant: a session ended without an exit");
-}
-
-/** Looks for an expression in the newest output. */
-class Search {
-	readonly #expression: RegExp;
-	#bytes = new Uint8Array();
-
-	constructor(expression: RegExp) {
-		// With `g` or `y` an expression remembers where it was, which means nothing in a text that moves.
-		this.#expression = new RegExp(expression.source, expression.flags.replace(/[gy]/g, ""));
-	}
-
-	add(offset: number, bytes: Uint8Array): { match: RegExpExecArray; offset: number } | undefined {
-		const kept = this.#bytes.subarray(Math.max(0, this.#bytes.byteLength + bytes.byteLength - TEXT_BYTES));
-		const all = new Uint8Array(kept.byteLength + bytes.byteLength);
-		all.set(kept);
-		all.set(bytes, kept.byteLength);
-		this.#bytes = all;
-		const match = this.#expression.exec(textOf(all));
-		return match ? { match, offset: offset - kept.byteLength + byteAt(all, match.index + match[0].length) } : undefined;
-	}
-}
-
-/** Without the beginning of a character whose rest has not come yet. */
-function textOf(bytes: Uint8Array): string {
-	return new TextDecoder().decode(bytes, { stream: true });
-}
-
-/** How many bytes make the first so many characters; by trial, because output need not be valid UTF-8. */
-function byteAt(bytes: Uint8Array, characters: number): number {
-	let low = 0;
-	let high = bytes.byteLength;
-	while (low < high) {
-		const middle = (low + high) >>> 1;
-		if (textOf(bytes.subarray(0, middle)).length < characters) low = middle + 1;
-		else high = middle;
-	}
-	return low;
 }

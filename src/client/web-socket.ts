@@ -1,13 +1,14 @@
 /** A WebSocket wherever we run: the browser's, the package `ws` in Node, or whatever the caller brings. */
 
 import { type Role, subprotocol, ticketPrefix } from "../protocol/socket.ts";
+import { below, sessionPath } from "./address.ts";
 import { HawserError } from "./error.ts";
-import { sessionPath, type Transport } from "./transport.ts";
+import type { Transport } from "./transport.ts";
 
 /** As much of a WebSocket as we use. The events are given by whoever implements it, hence `never`. */
 export interface WebSocketLike {
 	binaryType: string;
-	send(data: string | Uint8Array<ArrayBuffer>): void;
+	send(data: string | Uint8Array): void;
 	close(code?: number, reason?: string): void;
 	/** `ws` can cut a connection; others can only ask for its end. */
 	terminate?(): void;
@@ -29,15 +30,23 @@ export type WebSocketConstructor = new (
 	},
 ) => WebSocketLike;
 
+/** Made by somebody else for this page, and good for one connection; a function is asked for a new one each time. */
+export type Ticket = string | (() => string | Promise<string>);
+
 /** Far above what a server sends in one frame; bounds what a stranger could make us keep. */
 const MAX_PAYLOAD_BYTES = 8 * 1024 * 1024;
 
 /** Begins a connection to a session at the address of now. Who calls sets the handlers in the same turn. */
-export async function openWebSocket(transport: Transport, id: string, role: Role): Promise<WebSocketLike> {
+export async function openWebSocket(
+	transport: Transport,
+	{ id, role, ticket }: { readonly id: string; readonly role: Role; readonly ticket: Ticket | undefined },
+): Promise<WebSocketLike> {
 	const { url, token, pageKey, WebSocket, createConnection } = await transport.address();
-	const target = new URL(`${sessionPath(id)}/attach`, url);
+	const target = below(url, `${sessionPath(id)}/attach`);
 	target.protocol = createConnection ? "ws:" : target.protocol.replace("http", "ws");
 	const Constructor = WebSocket ?? (await findWebSocket());
+	const withTicket = (shown: string) => new Constructor(target.href, [subprotocol, `${ticketPrefix}${shown}`]);
+	if (ticket !== undefined) return withTicket(typeof ticket === "string" ? ticket : await ticket());
 	if ((token ?? pageKey) === undefined || canSetHeaders(Constructor)) {
 		const headers = token === undefined ? {} : { authorization: `Bearer ${token}` };
 		return new Constructor(target.href, [subprotocol], {
@@ -50,23 +59,15 @@ export async function openWebSocket(transport: Transport, id: string, role: Role
 	}
 	const wanted = { session: id, right: role === "writer" ? "operate" : "read" };
 	const response = await transport.request({ method: "POST", path: "/v1/tickets", json: wanted });
-	const { ticket } = (await response.json()) as { ticket: string };
-	return new Constructor(target.href, [subprotocol, `${ticketPrefix}${ticket}`]);
+	return withTicket(((await response.json()) as { ticket: string }).ticket);
 }
 
-/**
- * Node's own WebSocket says nothing of the status that refused it, so `ws` is preferred there. Its name is
- * a variable for the sake of bundlers: one for browsers must not look for it.
- */
+/** Node's own WebSocket says nothing of the status that refused it, so `ws` is preferred there. Bundlers for browsers find an empty one. */
 async function findWebSocket(): Promise<WebSocketConstructor> {
 	const own = (globalThis as { WebSocket?: WebSocketConstructor }).WebSocket;
 	if (own && !isNode()) return own;
-	const name = "ws";
 	try {
-		const { WebSocket } = (await import(/* @vite-ignore */ /* webpackIgnore: true */ name)) as {
-			WebSocket: WebSocketConstructor;
-		};
-		return WebSocket;
+		return (await import("ws")).WebSocket;
 	} catch (error) {
 		if (own) return own;
 		throw new HawserError("unsupported", "there is no WebSocket here", {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { PlainText, ReadableOutput, safeJson, safeLine, safeText } from "../../src/cli/safe-text.ts";
+import { ReadableOutput, safeJson, safeLine, safeText } from "../../src/cli/safe-text.ts";
 
 describe("safeText", () => {
 	it.each([
@@ -49,13 +49,4 @@ it("safeJson stays JSON and acts on no terminal", () => {
 	const value = { name: "a\u009b31m\u202e\u007f\u001b", lines: "x\ny" };
 	expect(JSON.parse(safeJson(value))).toEqual(value);
 	expect(safeJson(value)).not.toMatch(/[\u007f-\u009f\u202e\u001b]/);
-});
-
-it("PlainText is what a person would look for something in", () => {
-	const text = new PlainText(8);
-	text.push(Buffer.from("\u001b[1;3"));
-	expect(text.push(Buffer.from("1mred\u001b[0m\r"))).toBe("red\r");
-	expect(text.push(Buffer.from("\n\u001b[2Knext"))).toBe("red\nnext");
-	expect(text.push(Buffer.from("!"))).toBe("red\nnext!");
-	expect(text.push(Buffer.from("?"))).toBe("ed\nnext!?".slice(0));
 });

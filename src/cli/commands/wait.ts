@@ -3,12 +3,12 @@
 import { Command, InvalidArgumentError } from "commander";
 import { Countdown } from "../../client/countdown.ts";
 import { follow, HawserError, type Output, type Session } from "../../client/index.ts";
+import { Search } from "../../client/search.ts";
 import { UsageError } from "../errors.ts";
 import { findServer, type WorkspaceFlags, withWorkspace } from "../find-server.ts";
 import { findSession } from "../find-session.ts";
 import { remark } from "../output.ts";
 import { duration, PATIENCE_MS, wholeNumber } from "../parse.ts";
-import { PlainText } from "../safe-text.ts";
 
 type WaitFlags = WorkspaceFlags & {
 	readonly exit?: true;
@@ -21,8 +21,6 @@ type WaitFlags = WorkspaceFlags & {
 const MET = 0;
 const TIMED_OUT = 2;
 const GONE = 3;
-/** How far back a match may begin before the newest output. */
-const WINDOW_CHARACTERS = 65_536;
 
 export const wait: Command = withWorkspace(new Command("wait"))
 	.summary("wait for something to happen")
@@ -64,7 +62,7 @@ async function waitFor(session: Session, end: number, flags: WaitFlags): Promise
 	};
 	const quiet = new Countdown(flags.idle, () => decide(MET));
 	const whole = new Countdown(flags.timeout, () => decide(TIMED_OUT));
-	const text = flags.match ? new PlainText(WINDOW_CHARACTERS) : undefined;
+	const search = flags.match && new Search(flags.match);
 	try {
 		quiet.start();
 		whole.start();
@@ -80,7 +78,7 @@ async function waitFor(session: Session, end: number, flags: WaitFlags): Promise
 		});
 		for await (const output of outputs) {
 			quiet.start();
-			if (text && flags.match?.test(text.push(output.bytes))) return MET;
+			if (search?.add(output.offset, output.bytes)) return MET;
 			if (output.isLast) return atTheEnd(output, flags);
 		}
 		return verdict ?? GONE;

@@ -1,0 +1,118 @@
+/** The SDK in pages of a real browser that come from elsewhere than the server. */
+
+import { once } from "node:events";
+import { readFile } from "node:fs/promises";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { fileURLToPath } from "node:url";
+import type { Page } from "playwright-core";
+import { expect, it, onTestFinished } from "vitest";
+import { openBrowser } from "../helpers/chromium.ts";
+import { type Started, start } from "../server/start.ts";
+
+declare const hawser: typeof import("../../src/client/index.ts");
+const APP =
+	'<!doctype html><script type="module">import * as hawser from "/client/index.js"; Object.assign(window, { hawser })</script>';
+
+/** A site of somebody else, which serves the SDK's files. */
+async function site(): Promise<string> {
+	const server = createServer(async ({ url = "/" }, response) => {
+		if (url === "/") return response.setHeader("content-type", "text/html").end(APP);
+		const file = fileURLToPath(new URL(`../../dist${url}`, import.meta.url));
+		const text = await readFile(file).catch(() => undefined);
+		return response.writeHead(text === undefined ? 404 : 200, { "content-type": "text/javascript" }).end(text);
+	}).listen(0, "127.0.0.1");
+	await once(server, "listening");
+	onTestFinished(() => {
+		server.closeAllConnections();
+		server.close();
+	});
+	return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+
+async function open(): Promise<{ page: Page; server: Started; origin: string }> {
+	const origin = await site();
+	const server = await start({ allowedOrigins: origin });
+	const page = await (await openBrowser()).newPage();
+	await page.goto(origin);
+	await page.waitForFunction("window.hawser");
+	return { page, server, origin };
+}
+
+it("a page of an allowed origin does everything with a token, and reads why it may not", async () => {
+	const { page, server } = await open();
+	const seen = await page.evaluate(
+		async ({ url, token }) => {
+			const { sessions } = hawser.connect({ url, token });
+			const session = await sessions.create({ command: "read line; echo got $line", durable: false });
+			const attachment = session.attach();
+			await attachment.write("this\n");
+			const found = await session.wait({ match: /got (\w+)/ });
+			await attachment.detach();
+			const { next } = await session.output();
+			await session.remove();
+			const refused = await hawser
+				.connect({ url, token: "wrong" })
+				.sessions.list()
+				.catch((error) => ({ code: error.code, status: error.status }));
+			return { word: found.kind === "match" && found.match[1], isRead: next > 0, refused };
+		},
+		{ url: server.url, token: server.adminToken },
+	);
+	expect(seen).toEqual({ word: "this", isRead: true, refused: { code: "unauthenticated", status: 401 } });
+});
+
+it("a page of an origin that is not allowed is told what would help", async () => {
+	const { page, origin } = await open();
+	const server = await start();
+	const error = await page.evaluate(
+		({ url, token }) =>
+			hawser
+				.connect({ url, token })
+				.sessions.list()
+				.catch(({ code, hint }) => ({ code, hint })),
+		{ url: server.url, token: server.adminToken },
+	);
+	expect(error).toEqual({ code: "node_unavailable", hint: expect.stringContaining(`--allowed-origins ${origin}`) });
+});
+
+it("a page without a token attaches with tickets that somebody else makes, again after a lost connection", async () => {
+	const { page, server } = await open();
+	const id = await server.session();
+	const made: string[] = [];
+	await page.exposeFunction("newTicket", async () => {
+		const { body } = await server.post("/v1/tickets", { session: id, right: "operate" });
+		made.push(String(body.ticket));
+		return body.ticket;
+	});
+	const seen = await page.evaluate(
+		async ({ url, id: session }) => {
+			const { newTicket } = globalThis as unknown as { newTicket: () => Promise<string> };
+			const sockets: { close(): void }[] = [];
+			const { WebSocket: Own } = globalThis as unknown as { WebSocket: new (...all: never[]) => { close(): void } };
+			class Noted extends Own {
+				constructor(...all: never[]) {
+					super(...all);
+					sockets.push(this);
+				}
+			}
+			const client = hawser.connect({ url, WebSocket: Noted as never });
+			const attachment = client.sessions.at(session).attach({ ticket: newTicket });
+			await attachment.write("one\n");
+			sockets[0]?.close();
+			await attachment.write("two\n");
+			await attachment.detach();
+			const once = client.sessions.at(session).attach({ ticket: await newTicket() });
+			await once.write("three\n");
+			sockets.at(-1)?.close();
+			const end = await once.write("four\n").then(
+				() => "written",
+				({ code }) => code,
+			);
+			return { connections: sockets.length, end };
+		},
+		{ url: server.url, id },
+	);
+	expect(seen).toEqual({ connections: 3, end: "unauthenticated" });
+	expect(made.length).toBe(3);
+});
