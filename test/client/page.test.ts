@@ -10,6 +10,12 @@ import { expect, it, onTestFinished } from "vitest";
 import { openBrowser } from "../helpers/chromium.ts";
 import { type Started, start } from "../server/start.ts";
 
+declare class EventSource {
+	constructor(url: string);
+	readonly readyState: number;
+	onerror: (() => void) | null;
+	addEventListener(kind: string, listener: () => void): void;
+}
 declare const hawser: typeof import("../../src/client/index.ts");
 const APP =
 	'<!doctype html><script type="module">import * as hawser from "/client/index.js"; Object.assign(window, { hawser })</script>';
@@ -115,4 +121,32 @@ it("a page without a token attaches with tickets that somebody else makes, again
 	);
 	expect(seen).toEqual({ connections: 3, end: "unauthenticated" });
 	expect(made.length).toBe(3);
+});
+
+it("an EventSource reads a session to its end, and then leaves the server alone", async () => {
+	const { page, server } = await open();
+	const { body } = await server.post("/v1/sessions", {
+		command: "printf one; printf two",
+		mode: "pipe",
+		durable: false,
+	});
+	// Tokens are not for addresses, and an EventSource has no headers: a page like this has a proxy that adds one.
+	await page.route(`${server.url}/**`, (route) =>
+		route.continue({ headers: { ...route.request().headers(), authorization: `Bearer ${server.adminToken}` } }),
+	);
+	const asked: (string | undefined)[] = [];
+	page.on("request", (request) => asked.push(request.headers()["last-event-id"]));
+	const seen = await page.evaluate(
+		(url) =>
+			new Promise<string[]>((resolve) => {
+				const kinds: string[] = [];
+				const source = new EventSource(url);
+				for (const kind of ["output", "exited", "closed"]) source.addEventListener(kind, () => kinds.push(kind));
+				// Closed by the browser itself, for good.
+				source.onerror = () => source.readyState === 2 && resolve(kinds);
+			}),
+		`${server.url}/v1/sessions/${body.id}/output`,
+	);
+	expect(seen.filter((kind) => kind !== "output")).toEqual(["exited", "closed"]);
+	expect(asked.length).toBe(2);
 });

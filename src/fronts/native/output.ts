@@ -3,15 +3,16 @@
 import type { FastifyReply } from "fastify";
 import type { Principal } from "../../core/access.ts";
 import { SessionError } from "../../core/errors.ts";
-import type { Gap } from "../../core/event.ts";
+import type { Gap, Start } from "../../core/event.ts";
 import type { FollowOptions, Session, SessionInfo } from "../../core/session.ts";
+import { isEnded } from "../../core/state.ts";
 import { limits, outputHeaders } from "../../protocol/messages.ts";
 import { flowFor, type Hosting, takeReader, whenOver } from "../front.ts";
 import { lastEventId, sendEvents } from "./event-stream.ts";
 import { idParams, type OutputQuery, outputQuery } from "./messages.ts";
 import type { Traffic } from "./metrics.ts";
 import type { NativeApp, NativeOptions } from "./options.ts";
-import { outputEvents, parseOffset } from "./output-stream.ts";
+import { outputEvents, parseEventId } from "./output-stream.ts";
 import { findSession, patienceOf, placeOf, principalOf } from "./request.ts";
 
 export function addOutput(app: NativeApp, { sessions }: NativeOptions, hosting: Hosting, traffic: Traffic): void {
@@ -21,7 +22,7 @@ export function addOutput(app: NativeApp, { sessions }: NativeOptions, hosting: 
 			config: {
 				policy: "read",
 				summary: "Read output from an offset on, or follow it as an event stream",
-				answers: { 200: "application/octet-stream, text/event-stream" },
+				answers: { 200: "application/octet-stream, text/event-stream", 204: "" },
 			},
 			schema: { params: idParams, querystring: outputQuery },
 		},
@@ -30,12 +31,12 @@ export function addOutput(app: NativeApp, { sessions }: NativeOptions, hosting: 
 			const caller = principalOf(request);
 			whenOver(reply, takeReader(request, placeOf(session), hosting));
 			if (wantsEvents(request.headers.accept)) {
-				const { offsets } = await session.info();
-				const resumed = lastEventId(reply);
-				const since = Math.min(resumed === undefined ? (request.query.since ?? 0) : parseOffset(resumed), offsets.end);
+				const start = await startOf(session, lastEventId(reply), request.query.since);
+				// An EventSource comes back for ever, unless it is told that there is nothing more.
+				if (start === "over") return reply.code(204).send();
 				const patience = patienceOf(reply, hosting);
 				const { signal } = patience;
-				return sendEvents(reply, outputEvents(session, { since, signal, traffic }), { patience, traffic });
+				return sendEvents(reply, outputEvents(session, { start, signal, traffic }), { patience, traffic });
 			}
 			const patience = patienceOf(reply, hosting);
 			try {
@@ -56,6 +57,20 @@ export function addOutput(app: NativeApp, { sessions }: NativeOptions, hosting: 
 
 function wantsEvents(accept: string | undefined): boolean {
 	return (accept ?? "").split(",").some((one) => one.split(";", 1)[0]?.trim().toLowerCase() === "text/event-stream");
+}
+
+/** Where an event stream begins; "over" for a client that comes back after the last event. */
+async function startOf(
+	session: Session,
+	lastId: string | undefined,
+	since = 0,
+): Promise<Exclude<Start, "end"> | "over"> {
+	const wanted = lastId === undefined ? { offset: since } : parseEventId(lastId);
+	const isOver = isEnded(session.state);
+	const end = await session.end();
+	if ("offset" in wanted) return { offset: Math.min(wanted.offset, end.offset) };
+	if (wanted.seq < end.seq) return wanted;
+	return isOver ? "over" : { seq: end.seq };
 }
 
 type Part = { readonly offset: number; readonly bytes: Buffer; readonly gap: Gap | undefined };

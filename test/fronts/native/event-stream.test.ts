@@ -69,8 +69,8 @@ describe("output as an event stream", () => {
 		expect(all).toEqual([
 			{ event: "output", id: "3", data: { offset: 0, stream: "stdout", data: "b3V0" } },
 			{ event: "output", id: "6", data: { offset: 3, stream: "stderr", data: "ZXJy" } },
-			{ event: "exited", id: "6", data: { offset: 6, exit: { code: 2, signal: null } } },
-			{ event: "closed", id: "6", data: { offset: 6 } },
+			{ event: "exited", id: "6:3", data: { offset: 6, exit: { code: 2, signal: null } } },
+			{ event: "closed", id: "6:4", data: { offset: 6 } },
 		]);
 	});
 
@@ -89,6 +89,37 @@ describe("output as an event stream", () => {
 		expect(Buffer.concat(parts).equals(whole)).toBe(true);
 	});
 
+	it("tells an event without bytes once, however often a client comes back", async () => {
+		const { id } = await server.create({ command: "read a; printf x; read b; exit 3" });
+		const session = server.sessions.get(id);
+		await session?.act({ kind: "resize", size: { cols: 10, rows: 10 } });
+		await session?.act({ kind: "resize", size: { cols: 20, rows: 20 } });
+		const path = `/v1/sessions/${id}/output`;
+		const [first, second] = await take(events(path), 2);
+		expect([first?.data.cols, second?.data.cols]).toEqual([10, 20]);
+		const [again] = await take(events(path, { "last-event-id": first?.id ?? "" }), 1);
+		expect(again).toEqual(second);
+		await session?.act({ kind: "write", bytes: Buffer.from("\n\n") });
+		const rest = await take(events(path, { "last-event-id": second?.id ?? "" }), 100);
+		expect(rest.filter(({ event }) => event !== "output").map(({ event }) => event)).toEqual(["exited", "closed"]);
+		expect(bytesOf(rest).toString()).toContain("x");
+	});
+
+	it("says to a client that has had everything that nothing more will come", async () => {
+		const { id } = await server.create({ command: "printf all", mode: "pipe" });
+		const all = await take(events(`/v1/sessions/${id}/output`), 100);
+		const comeBack = (lastId: string | undefined) =>
+			server.request(`/v1/sessions/${id}/output`, {
+				headers: { accept: "text/event-stream", "last-event-id": lastId ?? "" },
+			});
+		expect((await comeBack(all.at(-1)?.id)).status).toBe(204);
+		expect((await comeBack("3:999999")).status).toBe(204);
+		// Whoever has missed the end only is told of it.
+		const exited = all.find(({ event }) => event === "exited");
+		expect(await (await comeBack(exited?.id)).text()).toMatch(/^:\n\nid: 3:\d+\nevent: closed\n/);
+		expect(await (await comeBack("3")).text()).toContain("event: exited");
+	});
+
 	it("begins at the end for what lies beyond it, and refuses what is no offset", async () => {
 		const { id } = await server.create({ argv: ["cat"], mode: "pipe" });
 		const stream = events(`/v1/sessions/${id}/output?since=5000`);
@@ -96,7 +127,7 @@ describe("output as an event stream", () => {
 		await expect.poll(async () => (await server.sessions.get(id)?.info())?.attachments).toBe(1);
 		await server.sessions.get(id)?.act({ kind: "write", bytes: Buffer.from("x") });
 		expect(await first).toMatchObject([{ id: "1", data: { offset: 0 } }]);
-		for (const bad of ["-1", "1.5", "x", "99999999999999999999"]) {
+		for (const bad of ["-1", "1.5", "x", "99999999999999999999", "1:", ":1", "1:x"]) {
 			const headers = { accept: "text/event-stream", "last-event-id": bad };
 			expect((await server.request(`/v1/sessions/${id}/output`, { headers })).status).toBe(400);
 		}
