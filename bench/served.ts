@@ -83,7 +83,7 @@ export class Served {
 			const bytes = (await response.arrayBuffer()).byteLength;
 			if (response.headers.get("hawser-gap") !== null) return offset;
 			offset += bytes;
-			if (bytes === 0 && response.headers.get("hawser-status") === "closed") return offset;
+			if (bytes === 0 && response.headers.get("hawser-state") === "closed") return offset;
 		}
 	}
 

@@ -109,10 +109,11 @@ export class LocalAccess implements Access {
 	}
 
 	/** The caller, if what is shown is good; a ticket is used up by this. */
-	authorize(caller: Caller, wanted: "admin" | Right): Principal {
+	authorize(caller: Caller, wanted: "admin" | "metrics" | Right): Principal {
 		const principal = this.#identify(caller);
-		if (wanted !== "admin" || principal.isAdmin) return principal;
-		throw new SessionError("permission_denied", "this takes a token with the scope admin");
+		if ((wanted !== "admin" && wanted !== "metrics") || principal.isAdmin) return principal;
+		if (wanted === "metrics" && this.#tokens.maySeeMetrics(principal.id)) return principal;
+		throw new SessionError("permission_denied", `this takes a token with the scope ${wanted}`);
 	}
 
 	async createToken(by: Principal, request: TokenRequest): Promise<{ secret: string; token: TokenInfo }> {
@@ -140,7 +141,7 @@ export class LocalAccess implements Access {
 		const isThere = this.#tokens.visibleTo(by).some((record) => record.id === id);
 		const isUnwritten = this.#unwritten.has(id) && (by.isAdmin || this.#unwritten.get(id) === by.id);
 		if (!isThere && !isUnwritten) {
-			throw new SessionError("session_not_found", `there is no token ${JSON.stringify(id.slice(0, 64))}`);
+			throw new SessionError("not_found", `there is no token ${JSON.stringify(id.slice(0, 64))}`);
 		}
 		// In force before it is on disk: whoever revokes a token is in a hurry.
 		for (const gone of this.#tokens.remove(id)) this.#unwritten.set(gone, by.id);

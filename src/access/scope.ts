@@ -1,10 +1,12 @@
-/** Scopes: what a token is good for, as `admin`, `workspace:ID:RIGHT` or `session:ID:RIGHT`. */
+/** Scopes: what a token is good for, as `admin`, `metrics`, `workspace:ID:RIGHT` or `session:ID:RIGHT`. */
 
 import type { Place, Right } from "../core/access.ts";
 import { SessionError } from "../core/errors.ts";
 
 export type Scope =
 	| { readonly kind: "admin" }
+	/** The server's numbers, and nothing of any session. */
+	| { readonly kind: "metrics" }
 	| { readonly kind: "workspace"; readonly id: string; readonly right: Right }
 	| { readonly kind: "session"; readonly id: string; readonly right: Right };
 
@@ -16,14 +18,14 @@ const workspaceRights: Readonly<Record<string, Right>> = { read: "read", operate
 const sessionRights: Readonly<Record<string, Right>> = { view: "read", control: "operate" };
 
 export function parseScope(text: string): Scope {
-	if (text === "admin") return { kind: "admin" };
+	if (text === "admin" || text === "metrics") return { kind: text };
 	// Whole values, never prefixes: an id that merely begins like another one is another one.
 	const [, kind, id = "", word = ""] = /^(workspace|session):([A-Za-z0-9_.-]{1,64}):([a-z]{1,16})$/.exec(text) ?? [];
 	const rights = kind === "workspace" ? workspaceRights : sessionRights;
 	const right = Object.hasOwn(rights, word) ? rights[word] : undefined;
 	if ((kind === "workspace" || kind === "session") && right !== undefined) return { kind, id, right };
-	throw new SessionError("invalid_argument", `${JSON.stringify(text.slice(0, 60))} is no scope`, {
-		hint: "scopes are admin, workspace:ID:read|operate|manage and session:ID:view|control",
+	throw new SessionError("invalid_argument", `${JSON.stringify(text.slice(0, 60))} is not a scope`, {
+		hint: "scopes are admin, metrics, workspace:ID:read|operate|manage and session:ID:view|control",
 	});
 }
 
@@ -35,6 +37,8 @@ export function grants(scope: Scope, right: Right, place: Place): boolean {
 	switch (scope.kind) {
 		case "admin":
 			return true;
+		case "metrics":
+			return false;
 		case "workspace":
 			return scope.id === place.workspace && holds(scope.right, right);
 		case "session":
@@ -51,6 +55,8 @@ export function covers(
 	switch (wanted.kind) {
 		case "admin":
 			return holder.some(({ kind }) => kind === "admin");
+		case "metrics":
+			return holder.some(({ kind }) => kind === "admin" || kind === "metrics");
 		case "workspace":
 			return holder.some((scope) => grants(scope, wanted.right, { workspace: wanted.id }));
 		case "session": {

@@ -88,6 +88,10 @@ export class Tokens {
 		return this.#entries.get(id)?.principal;
 	}
 
+	maySeeMetrics(id: string): boolean {
+		return this.#entries.get(id)?.scopes.some(({ kind }) => kind === "metrics") === true;
+	}
+
 	create(by: Principal, request: TokenRequest): { secret: string; record: TokenRecord } {
 		const { clock, randomBytes } = this.#options;
 		const scopes = [...new Set(request.scopes)];

@@ -14,6 +14,7 @@ export const exitCode: Readonly<Record<ErrorCode, number>> = {
 	permission_denied: 1,
 	not_found: 3,
 	session_not_found: 3,
+	conflict: 1,
 	session_exists: 1,
 	session_closed: 1,
 	not_writable: 1,

@@ -3,7 +3,7 @@
 import {
 	type ExitMessage,
 	type InputReceipt,
-	inputKeyHeader,
+	idempotencyKeyHeader,
 	limits,
 	outputHeaders,
 	type SessionMessage,
@@ -182,7 +182,7 @@ export class Session {
 				method: "POST",
 				path: this.#path("/input"),
 				query: { wait: options.untilWritten ? "written" : undefined },
-				headers: { [inputKeyHeader]: `${stream}:${position + from}` },
+				headers: { [idempotencyKeyHeader]: `${stream}:${position + from}` },
 				bytes: piece,
 				signal: options.signal,
 			});
@@ -201,7 +201,7 @@ function toOutput(headers: Headers, bytes: Uint8Array): Output {
 	const number = (name: string) => Number(headers.get(name) ?? 0);
 	const next = number(outputHeaders.next);
 	const end = number(outputHeaders.end);
-	const state = (headers.get(outputHeaders.status) ?? "running") as SessionState;
+	const state = (headers.get(outputHeaders.state) ?? "running") as SessionState;
 	const exit = headers.get(outputHeaders.exit);
 	const [, from, to, reason] = /from=(\d+), to=(\d+), reason=(\w+)/.exec(headers.get(outputHeaders.gap) ?? "") ?? [];
 	return {

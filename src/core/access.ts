@@ -39,10 +39,10 @@ export type Caller = {
 };
 
 /**
- * Says who a caller is, for something that takes a right or the operator; rejects with `unauthenticated` or
+ * Says who a caller is, for something that takes a right, the operator, or who may see the server's numbers; rejects with `unauthenticated` or
  * `permission_denied`. What a right is good for is asked of the principal, where the session is known.
  */
-export type Authorize = (caller: Caller, wanted: "admin" | Right) => Principal | Promise<Principal>;
+export type Authorize = (caller: Caller, wanted: "admin" | "metrics" | Right) => Principal | Promise<Principal>;
 
 /** A token as it may be shown: everything but its secret. */
 export type TokenInfo = {

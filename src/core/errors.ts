@@ -6,6 +6,7 @@ export const codes = [
 	"permission_denied",
 	"not_found",
 	"session_not_found",
+	"conflict",
 	"session_exists",
 	"session_closed",
 	"not_writable",

@@ -31,6 +31,8 @@ export type SessionSpec = {
 	/** The program is ended after this long without output or input; zero means never. */
 	readonly idleTimeoutMs: number;
 	readonly createdAt: number;
+	/** Digests of the key with which it was asked for, and of what was asked, by which a repeat is recognised. */
+	readonly request?: { readonly key: string; readonly body: string };
 };
 
 /** A spec together with how to start its program; the environment goes no further than the process. */

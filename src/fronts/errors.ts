@@ -12,6 +12,7 @@ export const httpStatus: Readonly<Record<Code, number>> = {
 	permission_denied: 403,
 	not_found: 404,
 	session_not_found: 404,
+	conflict: 409,
 	session_exists: 409,
 	session_closed: 409,
 	not_writable: 409,

@@ -5,19 +5,19 @@ import type { Place, Principal, Right } from "../core/access.ts";
 import { SessionError } from "../core/errors.ts";
 import type { Size } from "../core/event.ts";
 import type { SandboxPolicy } from "../core/sandbox.ts";
-import type { FollowOptions, Retention, Session, SessionStart } from "../core/session.ts";
+import type { FollowOptions, Retention, Session, SessionSpec, SessionStart } from "../core/session.ts";
 import { ticketPrefix } from "../protocol/socket.ts";
 import type { ByteBudget } from "./byte-budget.ts";
 import type { Readers, ReadPlace } from "./readers.ts";
 
 /**
- * What a route asks of its caller: nothing, to be the operator, or a right. Every route declares one; the
+ * What a route asks of its caller: nothing, to be the operator, to see the server's numbers, or a right. Every route declares one; the
  * server does not start otherwise. A right asks for any valid credential at the door; whether it is good
  * for the session or workspace in question is asked where that is known (`findSession`).
  */
-export type Policy = "public" | "admin" | Right;
+export type Policy = "public" | "admin" | "metrics" | Right;
 
-export const policies: readonly Policy[] = ["public", "admin", "read", "operate", "manage"];
+export const policies: readonly Policy[] = ["public", "admin", "metrics", "read", "operate", "manage"];
 
 /** The token of an `Authorization: Bearer` header. */
 export function bearer({ headers }: FastifyRequest): string | undefined {
@@ -141,6 +141,8 @@ export type StartRequest = {
 	readonly idleTimeoutMs?: number | undefined;
 	/** How long `closed` may wait for others that hold the terminal or the pipes; null waits for them. */
 	readonly drainMs?: number | null | undefined;
+	/** By what a repeat of this is recognised. */
+	readonly request?: SessionSpec["request"] | undefined;
 };
 
 /** Completes a request into something that can be started: its id, its environment, the defaults. */

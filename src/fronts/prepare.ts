@@ -60,6 +60,7 @@ export function createPrepare(parts: PrepareParts): Prepare {
 				...given({ timeoutGraceMs: request.timeoutGraceMs }),
 				idleTimeoutMs: request.idleTimeoutMs ?? 0,
 				createdAt: parts.now(),
+				...given({ request: request.request }),
 			},
 			command: {
 				argv: request.argv,

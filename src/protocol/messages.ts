@@ -7,6 +7,7 @@ export type ErrorCode =
 	| "permission_denied"
 	| "not_found"
 	| "session_not_found"
+	| "conflict"
 	| "session_exists"
 	| "session_closed"
 	| "not_writable"
@@ -83,6 +84,9 @@ export type SandboxMessage =
 			networkAccess?: boolean;
 			limits?: SandboxLimits;
 	  };
+
+/** Until version 0.2 the state is told under this name as well. */
+export const formerStateHeader = "hawser-status";
 
 /** Asks for a session. Exactly one of `argv` and `command` is given; everything else has a default. */
 export type CreateSession = {
@@ -182,6 +186,23 @@ export type SendKeys = { keys: string[] };
 
 export type Resize = { cols: number; rows: number };
 
+/** Ends a program and all that it started: what is sent first, and how long they may take before SIGKILL. */
+export type KillSession = { signal?: string; graceMs?: number };
+
+/** Demands control over HTTP. Who has it shows its fence with every act, and gives it back, or lets its time run out. */
+export type TakeLease = {
+	/** Whether nobody else may write meanwhile. True, if left out. */
+	exclusive?: boolean;
+	/** Also from somebody who has it exclusively. */
+	force?: boolean;
+	/** How long it is held; a minute, if left out. */
+	ttlMs?: number;
+	/** Of a lease that the caller has: it is held for longer, and stays the same. */
+	fence?: number;
+};
+
+export type SessionLease = { fence: number; holder: string | null; exclusive: boolean };
+
 /** A name such as `INT` or `SIGTERM`; urgent overtakes input that the program has not read. */
 export type SendSignal = { signal: string; urgent?: boolean };
 
@@ -218,15 +239,18 @@ export const outputHeaders = {
 	/** How many bytes there have been so far. */
 	end: "hawser-end",
 	/** The session's state. */
-	status: "hawser-status",
+	state: "hawser-state",
 	/** The exit as JSON, once there is one. */
 	exit: "hawser-exit",
 	/** Bytes before the body that are gone: `from=0, to=4096, reason=retention`. */
 	gap: "hawser-gap",
 } as const;
 
-/** Carries `stream:position` with input, so that a repeated request is recognised. */
-export const inputKeyHeader = "idempotency-key";
+/** Under which lease something is written. */
+export const fenceHeader = "hawser-fence";
+
+/** Carries `stream:position` with input, and any word with what makes a session, so that a repeated request is recognised. */
+export const idempotencyKeyHeader = "idempotency-key";
 
 export const limits = {
 	/** A request's body: 1 MiB. */
@@ -253,8 +277,17 @@ export const limits = {
 	sandboxPaths: 256,
 	/** Roots of a workspace: each is looked up whenever a program is started. */
 	roots: 32,
+	/** How long a lease taken over HTTP is held: at least, if it is not said, and at most. */
+	minLeaseMs: 1_000,
+	leaseMs: 60_000,
+	maxLeaseMs: 3_600_000,
+	/** How long what is killed may take to end by itself. */
+	maxGraceMs: 600_000,
 	/** How long an event stream may be silent. */
 	heartbeatMs: 15_000,
+	/** How long the key of a request that made a session is remembered, and how many of them: the oldest go first. */
+	idempotencyMs: 86_400_000,
+	idempotencyKeys: 10_000,
 	/** How many events the feed remembers. */
 	feedEvents: 1000,
 } as const;

@@ -2,7 +2,7 @@
 
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { isNamedOrigin } from "../access/origin.ts";
-import { inputKeyHeader, outputHeaders } from "../protocol/messages.ts";
+import { idempotencyKeyHeader, outputHeaders } from "../protocol/messages.ts";
 
 /** How long a browser need not ask again: Chromium does not keep it for longer than two hours. */
 const MAX_AGE_S = 7_200;
@@ -10,7 +10,7 @@ const MAX_AGE_S = 7_200;
 /** What requests of the API carry beyond what pages may send anyway. A cookie is not among it: it is for pages of ours. */
 const allowed = {
 	"access-control-allow-methods": "GET, POST, PATCH, PUT, DELETE",
-	"access-control-allow-headers": `authorization, content-type, ${inputKeyHeader}, last-event-id`,
+	"access-control-allow-headers": `authorization, content-type, ${idempotencyKeyHeader}, last-event-id`,
 	"access-control-max-age": String(MAX_AGE_S),
 } as const;
 

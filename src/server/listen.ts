@@ -214,7 +214,7 @@ function createHttpServer(options: ListenOptions, turns: Turns, handle: RequestL
 
 function answerUnknown(request: FastifyRequest, reply: FastifyReply): FastifyReply {
 	const path = request.url.split("?", 1)[0]?.slice(0, 200);
-	return reply.code(404).send(errorMessage(new SessionError("unsupported", `there is no ${request.method} ${path}`)));
+	return reply.code(404).send(errorMessage(new SessionError("not_found", `there is no ${request.method} ${path}`)));
 }
 
 /** Gives a front its own scope, in which no route exists without a policy and none is reached without it. */

@@ -38,7 +38,7 @@ describe("hawser token", () => {
 	});
 
 	it.each([
-		[["create", "--scope", "root"], "is no scope"],
+		[["create", "--scope", "root"], "is not a scope"],
 		[["create", "--expires", "soon"], "--expires"],
 		[["revoke"], "missing required argument"],
 		[["mend"], "unknown command"],

@@ -172,7 +172,7 @@ describe("a token makes tokens", () => {
 		expect(access.listTokens(one.principal).map(({ id }) => id)).toEqual([one.id, child.id, grandchild.id]);
 		expect(access.listTokens(child.principal).map(({ id }) => id)).toEqual([child.id, grandchild.id]);
 		for (const id of [other.id, one.id, "admin", "nonsense"]) {
-			await expect(access.revokeToken(child.principal, id)).rejects.toMatchObject({ code: "session_not_found" });
+			await expect(access.revokeToken(child.principal, id)).rejects.toMatchObject({ code: "not_found" });
 		}
 		await access.revokeToken(child.principal, child.id);
 		expect(access.listTokens(access.admin).map(({ id }) => id)).toEqual([one.id, other.id]);
@@ -212,10 +212,10 @@ describe("the file of tokens", () => {
 		expect(() => access.authorize(bearer(one.secret), "read")).toThrow("not valid");
 		// Asked again, it is no unknown token but one that is not off the disk; to those who may know of it.
 		expect(await access.revokeToken(access.admin, one.token.id)).toEqual({ isDurable: false });
-		await expect(access.revokeToken(caller, one.token.id)).rejects.toMatchObject({ code: "session_not_found" });
+		await expect(access.revokeToken(caller, one.token.id)).rejects.toMatchObject({ code: "not_found" });
 		isFull = false;
 		expect(await access.revokeToken(access.admin, one.token.id)).toEqual({ isDurable: true });
-		await expect(access.revokeToken(access.admin, one.token.id)).rejects.toMatchObject({ code: "session_not_found" });
+		await expect(access.revokeToken(access.admin, one.token.id)).rejects.toMatchObject({ code: "not_found" });
 		isFull = true;
 		expect(await access.revokeToken(access.admin, other.token.id)).toEqual({ isDurable: false });
 		isFull = false;

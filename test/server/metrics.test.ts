@@ -11,3 +11,16 @@ it("the operator sees keepers and journals among the server's numbers, and nobod
 	const refused = await server.request("/metrics", { headers: { authorization: `Bearer ${token}` } });
 	expect(refused.status).toBe(403);
 });
+
+it("a token with the scope metrics sees the numbers, no session, and makes no token that sees more", async () => {
+	const server = await start();
+	const id = await server.session();
+	const headers = { authorization: `Bearer ${await server.token("metrics")}` };
+	const get = async (path: string) => (await server.request(path, { headers })).status;
+	expect(await get("/metrics")).toBe(200);
+	expect(await get(`/v1/sessions/${id}`)).toBe(404);
+	expect(await (await server.request("/v1/sessions", { headers })).json()).toEqual({ sessions: [], next: null });
+	const token = headers.authorization.slice("Bearer ".length);
+	expect(await server.post("/v1/tokens", { scopes: ["workspace:default:read"] }, token)).toMatchObject({ status: 403 });
+	expect(await server.post("/v1/tokens", { scopes: ["metrics"] }, token)).toMatchObject({ status: 201 });
+});

@@ -31,6 +31,7 @@ const create = withServer(new Command("create"))
 	.description(
 		"Makes a token and prints it on stdout; it can't be shown again. It may do what its scopes say:\n" +
 			"  admin                                 everything\n" +
+			"  metrics                               the server's numbers, for a program that collects them\n" +
 			"  workspace:ID:read|operate|manage      look at, type into, or make and end a workspace's sessions\n" +
 			"  session:ID:view|control               look at, or type into, one session",
 	)
@@ -103,7 +104,7 @@ const revoke = withServer(new Command("revoke"))
 				}
 			} catch (error) {
 				// One that is gone must not keep the others from being revoked.
-				if (!(error instanceof HawserError) || error.code !== "session_not_found") throw error;
+				if (!(error instanceof HawserError) || error.code !== "not_found") throw error;
 				remark(error.message);
 				process.exitCode = 3;
 			}

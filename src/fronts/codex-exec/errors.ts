@@ -12,6 +12,7 @@ const rpcCodeOf: Readonly<Record<Code, number>> = {
 	permission_denied: rpcCodes.invalidRequest,
 	not_found: rpcCodes.invalidRequest,
 	session_not_found: rpcCodes.invalidRequest,
+	conflict: rpcCodes.invalidRequest,
 	session_exists: rpcCodes.invalidRequest,
 	session_closed: rpcCodes.invalidRequest,
 	not_writable: rpcCodes.invalidRequest,

@@ -4,9 +4,9 @@ import { SessionError } from "../../core/errors.ts";
 import type { Act } from "../../core/session.ts";
 import { parseSignal } from "../../core/signals.ts";
 import { encodeKey } from "../../protocol/keys.ts";
-import { type InputReceipt, inputKeyHeader } from "../../protocol/messages.ts";
+import { fenceHeader, type InputReceipt, idempotencyKeyHeader } from "../../protocol/messages.ts";
 import type { Hosting } from "../front.ts";
-import { deliver, parseKey, toMessage } from "./input.ts";
+import { deliver, parseFence, parseKey, toMessage } from "./input.ts";
 import { idParams, inputReceipt, resize, sendKeys, sendSignal } from "./messages.ts";
 import type { Traffic } from "./metrics.ts";
 import type { NativeApp, NativeOptions } from "./options.ts";
@@ -27,10 +27,11 @@ export function addActs(app: NativeApp, { sessions }: NativeOptions, hosting: Ho
 		async (request, reply): Promise<InputReceipt> => {
 			const session = findSession(sessions, request);
 			const bytes = Buffer.concat(request.body.keys.map(encoded));
-			const origin = parseKey(request.headers[inputKeyHeader]);
+			const origin = parseKey(request.headers[idempotencyKeyHeader]);
+			const fence = parseFence(request.headers[fenceHeader]);
 			const patience = patienceOf(reply, hosting);
 			try {
-				const receipt = await deliver(session, { bytes, origin, isWaiting: false }, patience.signal);
+				const receipt = await deliver(session, { bytes, origin, fence, isWaiting: false }, patience.signal);
 				traffic.bytesIn += bytes.byteLength;
 				return receipt;
 			} finally {
@@ -45,8 +46,10 @@ export function addActs(app: NativeApp, { sessions }: NativeOptions, hosting: Ho
 			{ config: { ...config, summary: options.summary }, schema: { params: idParams, response, ...options.schema } },
 			async (request): Promise<InputReceipt> => {
 				const session = findSession(sessions, request);
-				const origin = parseKey(request.headers[inputKeyHeader]);
-				return toMessage(await session.act(toAct(request.body as Body), origin ? { origin } : {}));
+				const origin = parseKey(request.headers[idempotencyKeyHeader]);
+				const fence = parseFence(request.headers[fenceHeader]);
+				const options = { ...(origin ? { origin } : {}), ...(fence === undefined ? {} : { fence }) };
+				return toMessage(await session.act(toAct(request.body as Body), options));
 			},
 		);
 	add<{ cols: number; rows: number }>(

@@ -12,6 +12,7 @@ import { addActs } from "./acts.ts";
 import { addEvents } from "./events.ts";
 import { Feed } from "./feed.ts";
 import { addInput } from "./input.ts";
+import { addLease } from "./lease.ts";
 import { createTraffic } from "./metrics.ts";
 import { describeRoutes } from "./openapi.ts";
 import type { NativeApp, NativeOptions } from "./options.ts";
@@ -42,6 +43,7 @@ export function createNativeFront(options: NativeOptions): Front {
 			addWorkspaces(typed, options);
 			addInput(typed, options, hosting, traffic);
 			addActs(typed, options, hosting, traffic);
+			addLease(typed, options, hosting);
 			addOutput(typed, options, hosting, traffic);
 			addEvents(typed, feed, hosting, traffic);
 			addSocket(typed, options, hosting, traffic);

@@ -5,7 +5,7 @@ import { SessionError } from "../../core/errors.ts";
 import { INPUT_WINDOW_BYTES } from "../../core/input.ts";
 import { offer } from "../../core/offer.ts";
 import type { Origin, Receipt, Session } from "../../core/session.ts";
-import { type InputReceipt, inputKeyHeader } from "../../protocol/messages.ts";
+import { fenceHeader, type InputReceipt, idempotencyKeyHeader } from "../../protocol/messages.ts";
 import type { Hosting } from "../front.ts";
 import { idParams, inputQuery, inputReceipt } from "./messages.ts";
 import type { Traffic } from "./metrics.ts";
@@ -26,11 +26,12 @@ export function addInput(app: NativeApp, { sessions }: NativeOptions, hosting: H
 		async (request, reply): Promise<InputReceipt> => {
 			const session = findSession(sessions, request);
 			const bytes = bytesOf(request.body);
-			const origin = parseKey(request.headers[inputKeyHeader]);
+			const origin = parseKey(request.headers[idempotencyKeyHeader]);
+			const fence = parseFence(request.headers[fenceHeader]);
 			const patience = patienceOf(reply, hosting);
 			try {
 				const isWaiting = request.query.wait === "written";
-				const receipt = await deliver(session, { bytes, origin, isWaiting }, patience.signal);
+				const receipt = await deliver(session, { bytes, origin, fence, isWaiting }, patience.signal);
 				traffic.bytesIn += bytes.byteLength;
 				return receipt;
 			} finally {
@@ -40,16 +41,23 @@ export function addInput(app: NativeApp, { sessions }: NativeOptions, hosting: H
 	);
 }
 
-export type Delivery = { readonly bytes: Uint8Array; readonly origin: Origin | undefined; readonly isWaiting: boolean };
+export type Delivery = {
+	readonly bytes: Uint8Array;
+	readonly origin: Origin | undefined;
+	/** Of the lease under which it is written. */
+	readonly fence?: number | undefined;
+	readonly isWaiting: boolean;
+};
 
 /** Offers the bytes until all are accepted or, when asked to, written. */
 export async function deliver(session: Session, delivery: Delivery, signal: AbortSignal): Promise<InputReceipt> {
-	const { bytes, origin, isWaiting } = delivery;
+	const { bytes, origin, fence, isWaiting } = delivery;
 	if (origin) return toMessage(await whole(session, delivery, origin, signal));
 	let first: InputReceipt = { next: 0, written: 0 };
 	if (!isWaiting) {
 		// Most input is short and fits at once: no need for a stream.
-		first = await session.act({ kind: "write", bytes: bytes.subarray(0, INPUT_WINDOW_BYTES) });
+		const part = { kind: "write", bytes: bytes.subarray(0, INPUT_WINDOW_BYTES) } as const;
+		first = await session.act(part, fence === undefined ? {} : { fence });
 		if (first.next >= bytes.byteLength) return toMessage(first);
 	}
 	const stream = randomUUID();
@@ -69,9 +77,9 @@ export function toMessage({ next, written }: InputReceipt): InputReceipt {
 }
 
 async function whole(session: Session, delivery: Delivery, origin: Origin, signal: AbortSignal): Promise<Receipt> {
-	const { bytes, isWaiting } = delivery;
+	const { bytes, fence, isWaiting } = delivery;
 	const until = isWaiting ? "written" : "accepted";
-	const receipt = await offer(session, { kind: "write", bytes }, { origin, until, signal });
+	const receipt = await offer(session, { kind: "write", bytes }, { origin, fence, until, signal });
 	const end = origin.position + bytes.byteLength;
 	if ((isWaiting ? receipt.written : receipt.next) < end)
 		throw interrupted(receipt.next - origin.position, bytes.byteLength);
@@ -93,6 +101,13 @@ function bytesOf(body: unknown): Uint8Array {
 	// No content type and no body is a request to write nothing.
 	if (body === undefined || body === null) return new Uint8Array();
 	throw new SessionError("invalid_argument", "the body must be sent as application/octet-stream");
+}
+
+/** The number of a lease, under which something is to be written. */
+export function parseFence(header: string | string[] | undefined): number | undefined {
+	if (header === undefined) return undefined;
+	if (/^\d{1,15}$/.test(String(header))) return Number(header);
+	throw new SessionError("invalid_argument", `${fenceHeader}: must be the fence of a lease`);
 }
 
 /** `stream:position`; the stream's name may itself contain colons. */

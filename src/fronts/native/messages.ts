@@ -7,14 +7,17 @@ import {
 	type Health,
 	type Info,
 	type InputReceipt,
+	type KillSession,
 	limits,
 	type Ready,
 	type Resize,
 	type SandboxMessage,
 	type SendKeys,
 	type SendSignal,
+	type SessionLease,
 	type SessionList,
 	type SessionMessage,
+	type TakeLease,
 } from "../../protocol/messages.ts";
 import { closed, displayName, nullable, PRINTABLE } from "./schemas.ts";
 
@@ -216,7 +219,9 @@ export type ListQuery = {
 	state?: SessionMessage["state"][];
 	workspace?: string;
 	task?: string;
+	name?: string;
 	label?: string[];
+	order?: "oldest" | "newest";
 	after?: string;
 	limit?: number;
 };
@@ -226,7 +231,9 @@ export const listQuery: TUnsafe<ListQuery> = schemaOf<ListQuery>()(
 			state: Type.Optional(Type.Array(state)),
 			workspace: Type.Optional(Type.String()),
 			task: Type.Optional(Type.String()),
+			name: Type.Optional(Type.String()),
 			label: Type.Optional(Type.Array(Type.String())),
+			order: Type.Optional(Type.Union([Type.Literal("oldest"), Type.Literal("newest")])),
 			after: Type.Optional(Type.String()),
 			limit: Type.Optional(Type.Integer({ minimum: 1, maximum: limits.maxListed })),
 		},
@@ -234,16 +241,42 @@ export const listQuery: TUnsafe<ListQuery> = schemaOf<ListQuery>()(
 	),
 );
 
+const killSignal = Type.String({ pattern: "^(SIG)?[A-Z][A-Z0-9+]{1,15}$", description: "a name such as TERM" });
+const graceMs = Type.Integer({ minimum: 0, maximum: limits.maxGraceMs });
+
+export const killSession: TUnsafe<KillSession> = schemaOf<KillSession>()(
+	Type.Object({ signal: Type.Optional(killSignal), graceMs: Type.Optional(graceMs) }, closed),
+);
+
+export const takeLease: TUnsafe<TakeLease> = schemaOf<TakeLease>()(
+	Type.Object(
+		{
+			exclusive: Type.Optional(Type.Boolean()),
+			force: Type.Optional(Type.Boolean()),
+			ttlMs: Type.Optional(Type.Integer({ minimum: limits.minLeaseMs, maximum: limits.maxLeaseMs })),
+			fence: Type.Optional(offset),
+		},
+		closed,
+	),
+);
+
+const lease = Type.Object({ fence: Type.Integer(), holder: nullable(Type.String()), exclusive: Type.Boolean() });
+export const sessionLease: TUnsafe<SessionLease> = schemaOf<SessionLease>()(lease);
+
+export type ReleaseQuery = { fence?: number };
+export const releaseQuery: TUnsafe<ReleaseQuery> = schemaOf<ReleaseQuery>()(
+	Type.Object({ fence: Type.Optional(offset) }, closed),
+);
+
+/** `keep` is how a session was killed before there was a path for it. */
 export type DeleteQuery = { keep?: "0" | "1"; force?: "0" | "1"; signal?: string; graceMs?: number };
 export const deleteQuery: TUnsafe<DeleteQuery> = schemaOf<DeleteQuery>()(
 	Type.Object(
 		{
-			keep: Type.Optional(Type.Union([Type.Literal("0"), Type.Literal("1")])),
+			keep: Type.Optional(Type.Union([Type.Literal("0"), Type.Literal("1")], { deprecated: true })),
 			force: Type.Optional(Type.Union([Type.Literal("0"), Type.Literal("1")])),
-			signal: Type.Optional(
-				Type.String({ pattern: "^(SIG)?[A-Z][A-Z0-9+]{1,15}$", description: "a name such as TERM" }),
-			),
-			graceMs: Type.Optional(Type.Integer({ minimum: 0, maximum: 600_000 })),
+			signal: Type.Optional(killSignal),
+			graceMs: Type.Optional(graceMs),
 		},
 		closed,
 	),
@@ -254,12 +287,14 @@ export const inputQuery: TUnsafe<InputQuery> = schemaOf<InputQuery>()(
 	Type.Object({ wait: Type.Optional(Type.Union([Type.Literal("accepted"), Type.Literal("written")])) }, closed),
 );
 
-export type OutputQuery = { since?: number; max?: number; wait?: number };
+/** `max` is what `limit` was called before. */
+export type OutputQuery = { since?: number; limit?: number; max?: number; wait?: number };
 export const outputQuery: TUnsafe<OutputQuery> = schemaOf<OutputQuery>()(
 	Type.Object(
 		{
 			since: Type.Optional(offset),
-			max: Type.Optional(Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER })),
+			limit: Type.Optional(Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER })),
+			max: Type.Optional(Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER, deprecated: true })),
 			wait: Type.Optional(milliseconds),
 		},
 		closed,

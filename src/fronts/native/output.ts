@@ -6,7 +6,7 @@ import { SessionError } from "../../core/errors.ts";
 import type { Gap, Start } from "../../core/event.ts";
 import type { FollowOptions, Session, SessionInfo } from "../../core/session.ts";
 import { isEnded } from "../../core/state.ts";
-import { limits, outputHeaders } from "../../protocol/messages.ts";
+import { formerStateHeader, limits, outputHeaders } from "../../protocol/messages.ts";
 import { flowFor, type Hosting, takeReader, whenOver } from "../front.ts";
 import { lastEventId, sendEvents } from "./event-stream.ts";
 import { idParams, type OutputQuery, outputQuery } from "./messages.ts";
@@ -96,7 +96,7 @@ function holder(caller: Principal, reply: FastifyReply, { answers }: Hosting): R
 async function readPart(session: Session, query: OutputQuery, options: Reading): Promise<Part> {
 	const { end } = (await session.info()).offsets;
 	const since = Math.min(query.since ?? 0, end);
-	const max = Math.min(query.max ?? limits.outputBytes, limits.maxOutputBytes);
+	const max = Math.min(query.limit ?? query.max ?? limits.outputBytes, limits.maxOutputBytes);
 	const waitMs = Math.min(query.wait ?? 0, limits.maxWaitMs);
 	const { signal } = options;
 	if (since < end) return collect(session, { since, max, end }, options);
@@ -151,7 +151,7 @@ async function collect(session: Session, range: Range, options: Reading): Promis
 
 function crowded(): SessionError {
 	return new SessionError("limit_exceeded", "too much output is on its way to this token, or to all", {
-		hint: "read the answers that are there first, or ask for less with max",
+		hint: "read the answers that are there first, or ask for less with limit",
 	});
 }
 
@@ -160,7 +160,8 @@ function headersOf({ offset, bytes, gap }: Part, info: SessionInfo): Record<stri
 		[outputHeaders.offset]: String(offset),
 		[outputHeaders.next]: String(offset + bytes.byteLength),
 		[outputHeaders.end]: String(info.offsets.end),
-		[outputHeaders.status]: info.status,
+		[outputHeaders.state]: info.status,
+		[formerStateHeader]: info.status,
 		...(info.exit ? { [outputHeaders.exit]: asciiJson(info.exit) } : {}),
 		...(gap ? { [outputHeaders.gap]: `from=${gap.from}, to=${gap.to}, reason=${gap.reason}` } : {}),
 	};

@@ -1,21 +1,44 @@
 /** Sessions over HTTP: create, list, look at, end. */
 
+import Type from "typebox";
 import type { Principal } from "../../core/access.ts";
 import { SessionError } from "../../core/errors.ts";
 import type { Session, SessionInfo } from "../../core/session.ts";
 import type { Sessions } from "../../core/sessions.ts";
 import { defaultWorkspace } from "../../core/workspaces.ts";
-import { type CreateSession, limits, type SessionList, type SessionMessage } from "../../protocol/messages.ts";
+import {
+	type CreateSession,
+	idempotencyKeyHeader,
+	type KillSession,
+	limits,
+	type SessionList,
+	type SessionMessage,
+} from "../../protocol/messages.ts";
 import { checkRight, type StartRequest } from "../front.ts";
-import { createSession, deleteQuery, idParams, type ListQuery, listQuery, session, sessionList } from "./messages.ts";
+import {
+	createSession,
+	deleteQuery,
+	idParams,
+	killSession,
+	type ListQuery,
+	listQuery,
+	session,
+	sessionList,
+} from "./messages.ts";
 import type { NativeApp, NativeOptions } from "./options.ts";
-import { findSession } from "./request.ts";
+import { markOf, Repeats } from "./repeats.ts";
+import { findSession, principalOf } from "./request.ts";
 
 /** How long keepers may hold up a list of sessions, and how many of them are asked at the same time. */
 const LIST_PATIENCE_MS = 40;
 const ASKED_AT_A_TIME = 32;
 
 export function addSessions(app: NativeApp, { sessions, prepare }: NativeOptions): void {
+	const clock = { now: Date.now, monotonic: () => performance.now() };
+	const repeats = new Repeats(
+		clock,
+		sessions.list().map(({ spec }) => spec),
+	);
 	app.post(
 		"/v1/sessions",
 		{
@@ -26,10 +49,15 @@ export function addSessions(app: NativeApp, { sessions, prepare }: NativeOptions
 		async (request, reply) => {
 			// Before anything is looked up: whether a task is there is nobody's business who may not use it.
 			checkRight(request, "manage", { workspace: request.body.workspace ?? defaultWorkspace });
-			const created = await sessions.create(prepare(toStartRequest(request.body)));
+			const mark = markOf(principalOf(request), request.headers[idempotencyKeyHeader], request.body);
+			const make = async () => (await sessions.create(prepare({ ...toStartRequest(request.body), request: mark }))).id;
+			const id = await (mark ? repeats.once(mark, make) : make());
+			const created = sessions.get(id);
+			if (!created)
+				throw new SessionError("session_not_found", `session "${id}", which this request made, was removed`);
 			return reply
 				.code(201)
-				.header("location", `/v1/sessions/${created.id}`)
+				.header("location", `/v1/sessions/${id}`)
 				.send(sessionMessage(await created.info()));
 		},
 	);
@@ -52,6 +80,19 @@ export function addSessions(app: NativeApp, { sessions, prepare }: NativeOptions
 		async (request) => sessionMessage(await findSession(sessions, request).info()),
 	);
 
+	app.post(
+		"/v1/sessions/:id/kill",
+		{
+			config: { policy: "manage", summary: "End a session's program, and keep the session" },
+			schema: { params: idParams, body: Type.Optional(killSession), response: { 200: session } },
+		},
+		async (request) => {
+			const found = findSession(sessions, request);
+			await kill(found, request.body ?? {}, request.principal?.name);
+			return sessionMessage(await found.info());
+		},
+	);
+
 	app.delete(
 		"/v1/sessions/:id",
 		{
@@ -60,22 +101,24 @@ export function addSessions(app: NativeApp, { sessions, prepare }: NativeOptions
 		},
 		async (request, reply) => {
 			const found = findSession(sessions, request);
-			const { keep, signal, graceMs, force } = request.query;
+			const { keep, force, ...how } = request.query;
 			const by = request.principal?.name;
-			const isGentle = signal !== undefined || graceMs !== undefined;
-			if (keep === "1" || isGentle) {
-				await found.kill({
-					reason: "killed",
-					...(by === undefined ? {} : { by }),
-					...(signal === undefined ? {} : { signal: signal.startsWith("SIG") ? signal : `SIG${signal}` }),
-					...(graceMs === undefined ? {} : { graceMs }),
-				});
-			}
+			const isGentle = how.signal !== undefined || how.graceMs !== undefined;
+			if (keep === "1" || isGentle) await kill(found, how, by);
 			if (keep === "1") return reply.send(sessionMessage(await found.info()));
 			await sessions.remove(found.id, { by, force: force === "1" });
 			return reply.code(204).send();
 		},
 	);
+}
+
+async function kill(session: Session, { signal, graceMs }: KillSession, by: string | undefined): Promise<void> {
+	await session.kill({
+		reason: "killed",
+		...(by === undefined ? {} : { by }),
+		...(signal === undefined ? {} : { signal: signal.startsWith("SIG") ? signal : `SIG${signal}` }),
+		...(graceMs === undefined ? {} : { graceMs }),
+	});
 }
 
 /** A terminal line is a shell's business; everything else names its program itself. */
@@ -98,7 +141,8 @@ function toStartRequest(body: CreateSession): StartRequest {
 async function page(sessions: Sessions, query: ListQuery, principal: Principal | null): Promise<SessionList> {
 	const mayRead = ({ id, spec }: Session) =>
 		principal?.may("read", { workspace: spec.workspace, session: id }) === true;
-	const visible = sessions.list().filter(mayRead);
+	const known = sessions.list().filter(mayRead);
+	const visible = query.order === "newest" ? known.reverse() : known;
 	const matching = visible.filter((candidate) => matches(candidate, query));
 	const from = query.after === undefined ? 0 : indexAfter(matching, visible, query.after);
 	const limit = query.limit ?? limits.listed;
@@ -136,10 +180,11 @@ function unlessGone(error: unknown): undefined {
 	if (!(error instanceof SessionError) || error.code !== "session_not_found") throw error;
 }
 
-function matches({ spec, state: { status } }: Session, { workspace, task, label, state }: ListQuery): boolean {
+function matches({ spec, state: { status } }: Session, { workspace, task, name, label, state }: ListQuery): boolean {
 	if (state && !state.includes(status)) return false;
 	if (workspace !== undefined && spec.workspace !== workspace) return false;
 	if (task !== undefined && spec.task !== task) return false;
+	if (name !== undefined && spec.name !== name) return false;
 	return (label ?? []).every((wanted) => {
 		const split = wanted.indexOf("=");
 		if (split < 0) return Object.hasOwn(spec.labels, wanted);

@@ -43,7 +43,7 @@ export function addSystem(app: NativeApp, options: NativeOptions, hosting: Hosti
 	const metrics = createMetrics({ sessions, traffic, version, others: options.metrics }, hosting.closing);
 	app.get(
 		"/metrics",
-		{ config: { policy: "admin", summary: "Numbers for Prometheus", answers: { 200: "text/plain" } } },
+		{ config: { policy: "metrics", summary: "Numbers for Prometheus", answers: { 200: "text/plain" } } },
 		async (_request, reply) => reply.type("text/plain; version=0.0.4; charset=utf-8").send(await metrics()),
 	);
 

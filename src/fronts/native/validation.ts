@@ -1,7 +1,7 @@
 /** Checks requests against their schemas, strictly, and says what is wrong in a sentence that names the field. */
 
 import type { FastifySchemaCompiler } from "fastify";
-import type { TSchema } from "typebox";
+import { IsOptional, type TSchema } from "typebox";
 import { Compile } from "typebox/compile";
 import { SessionError } from "../../core/errors.ts";
 
@@ -21,6 +21,8 @@ export const compileValidator: FastifySchemaCompiler<TSchema> = ({ schema, httpP
 	const validator = Compile(schema);
 	return (value) => {
 		const received = httpPart === "querystring" ? fromQuery(schema, value) : value;
+		// Fastify says null for a body that is not there.
+		if (httpPart === "body" && received === null && IsOptional(schema)) return { value: received };
 		if (validator.Check(received)) return { value: received };
 		return { error: problemOf(schema, validator.Errors(received), received) };
 	};

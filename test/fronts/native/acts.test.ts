@@ -26,7 +26,7 @@ async function seen(id: string, pattern: RegExp): Promise<string> {
 		const response = await server.request(`/v1/sessions/${id}/output?since=${text.length}&wait=10000`);
 		text += Buffer.from(await response.arrayBuffer()).toString("latin1");
 		if (pattern.test(text)) return text;
-		if (response.headers.get("hawser-status") === "closed") throw new Error(`ended with ${JSON.stringify(text)}`);
+		if (response.headers.get("hawser-state") === "closed") throw new Error(`ended with ${JSON.stringify(text)}`);
 	}
 }
 

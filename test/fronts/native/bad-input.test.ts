@@ -180,7 +180,7 @@ describe("queries and headers", () => {
 	it("an unknown path is said to be one", async () => {
 		expect(await answer("/v1/nothing?token=secret")).toEqual({
 			status: 404,
-			code: "unsupported",
+			code: "not_found",
 			message: "there is no GET /v1/nothing",
 		});
 	});

@@ -74,7 +74,12 @@ describe("GET /v1/sessions/:id/output", () => {
 	it("answers with what is there, where it stands, and how the program ended", async () => {
 		const { id } = await server.create({ command: "printf abcdef; exit 3", mode: "pipe" });
 		await readAll(server, id);
-		const closed = { "hawser-end": "6", "hawser-status": "closed", "hawser-exit": '{"code":3,"signal":null}' };
+		const closed = {
+			"hawser-end": "6",
+			"hawser-state": "closed",
+			"hawser-status": "closed",
+			"hawser-exit": '{"code":3,"signal":null}',
+		};
 		expect(await output(id, "")).toEqual({
 			text: "abcdef",
 			headers: { ...closed, "hawser-offset": "0", "hawser-next": "6" },
@@ -98,7 +103,13 @@ describe("GET /v1/sessions/:id/output", () => {
 		const quiet = await output(id, "since=0&wait=50");
 		expect(quiet).toEqual({
 			text: "",
-			headers: { "hawser-offset": "0", "hawser-next": "0", "hawser-end": "0", "hawser-status": "running" },
+			headers: {
+				"hawser-offset": "0",
+				"hawser-next": "0",
+				"hawser-end": "0",
+				"hawser-state": "running",
+				"hawser-status": "running",
+			},
 		});
 		const waiting = output(id, "since=0&wait=20000");
 		await send(id, "x");

@@ -32,7 +32,7 @@ async function outputOf(body: object): Promise<string> {
 		const part = await server.request(`/v1/sessions/${answer.id}/output?since=${since}&wait=10000`);
 		text += await part.text();
 		since = Number(part.headers.get("hawser-next"));
-		if (part.headers.get("hawser-status") === "closed" && since === Number(part.headers.get("hawser-end"))) return text;
+		if (part.headers.get("hawser-state") === "closed" && since === Number(part.headers.get("hawser-end"))) return text;
 	}
 }
 

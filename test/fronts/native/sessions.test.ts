@@ -76,7 +76,7 @@ describe("POST /v1/sessions", () => {
 });
 
 describe("GET /v1/sessions", () => {
-	it("filters by state, workspace and label, and pages by id", async () => {
+	it("filters by state, workspace, name and label, and pages by id, from either end", async () => {
 		const ids: string[] = [];
 		for (const number of [1, 2, 3]) {
 			const { id } = await server.create({
@@ -99,13 +99,20 @@ describe("GET /v1/sessions", () => {
 		expect((await list("&label=odd=1")).ids).toEqual([ids[0], ids[2]]);
 		expect((await list("&label=odd=1&label=number=3")).ids).toEqual([ids[2]]);
 		expect((await list("&label=toString")).ids).toEqual([]);
-		await server.request(`/v1/sessions/${ids[1]}?keep=1`, { method: "DELETE" });
+		expect(await list("&order=newest")).toEqual({ ids: ids.toReversed(), next: null });
+		expect(await list("&order=newest&limit=2")).toEqual({ ids: [ids[2], ids[1]], next: ids[1] });
+		expect(await list(`&order=newest&after=${ids[1]}`)).toEqual({ ids: [ids[0]], next: null });
+		const { id: named } = await server.create({ argv: ["cat"], workspace: "listed", name: "exactly" });
+		expect((await list("&name=exactly")).ids).toEqual([named]);
+		expect((await list("&name=exact")).ids).toEqual([]);
+		await server.request(`/v1/sessions/${named}`, { method: "DELETE" });
+		await server.request(`/v1/sessions/${ids[1]}/kill`, { method: "POST" });
 		expect((await list("&state=running")).ids).toEqual([ids[0], ids[2]]);
 		expect((await list("&state=closed&state=lost")).ids).toEqual([ids[1]]);
 	});
 });
 
-describe("DELETE /v1/sessions/:id", () => {
+describe("ending a session", () => {
 	it("ends the program and forgets the session", async () => {
 		const { id, pid } = await server.create({ argv: ["cat"] });
 		const response = await server.request(`/v1/sessions/${id}`, { method: "DELETE" });
@@ -114,13 +121,18 @@ describe("DELETE /v1/sessions/:id", () => {
 		expect(() => process.kill(Number(pid), 0)).toThrow("ESRCH");
 	});
 
-	it("with keep=1 ends the program as asked, and keeps what it wrote", async () => {
+	it.each([
+		["POST", "/kill"],
+		// As it was asked for before there was a path for it.
+		["DELETE", "?keep=1&signal=INT&graceMs=10000"],
+	])("%s …%s ends the program as asked, and keeps what it wrote", async (method, path) => {
 		const { id } = await server.create({
 			command: "trap 'echo bye; exit 7' INT; echo hi; while :; do sleep 0.05; done",
 			mode: "pipe",
 		});
 		await server.request(`/v1/sessions/${id}/output?wait=10000`);
-		const response = await server.request(`/v1/sessions/${id}?keep=1&signal=INT&graceMs=10000`, { method: "DELETE" });
+		const how = { headers: { "content-type": "application/json" }, body: '{"signal":"INT","graceMs":10000}' };
+		const response = await server.request(`/v1/sessions/${id}${path}`, { method, ...(method === "POST" ? how : {}) });
 		expect(response.status).toBe(200);
 		expect(await response.json()).toMatchObject({
 			state: "closed",

@@ -101,7 +101,7 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
 		],
 		authorize: async (caller, policy) => {
 			const principal = options.principals?.[caller.credential ?? ""] ?? (await operator(caller, policy));
-			if (policy !== "admin" || principal.isAdmin) return principal;
+			if ((policy !== "admin" && policy !== "metrics") || principal.isAdmin) return principal;
 			throw new SessionError("permission_denied", "only the operator may do this");
 		},
 		...(options.onRoute ? { onRoute: options.onRoute } : {}),
@@ -141,7 +141,7 @@ export async function readAll(server: TestServer, id: string): Promise<{ bytes: 
 		chunks.push(Buffer.from(await response.arrayBuffer()));
 		since = Number(response.headers.get("hawser-next"));
 		const isEnd = since >= Number(response.headers.get("hawser-end"));
-		if (response.headers.get("hawser-status") === "closed" && isEnd) {
+		if (response.headers.get("hawser-state") === "closed" && isEnd) {
 			return { bytes: Buffer.concat(chunks), headers: response.headers };
 		}
 	}
