@@ -89,7 +89,11 @@ export class LocalAccess implements Access {
 		this.#adminHash = digest(options.adminToken);
 		this.#nobodysHash = digest(createSecret(randomBytes));
 		this.#file = new AccessFile(options.file, options.write);
-		this.#tokens = new Tokens(options);
+		this.#tokens = new Tokens({
+			...options,
+			// At once, and not only with the next sweep: after a crash it must not pass for one that was never used.
+			onFirstUse: () => void this.#save().catch(options.report),
+		});
 		this.#browsers = new Browsers(options);
 		this.#tickets = new OneTime({ what: "tickets", lifetimeMs: TICKET_MS, clock, randomBytes });
 		this.#codes = new OneTime({ what: "sign-in links", lifetimeMs: SIGN_IN_MS, clock, randomBytes });

@@ -20,6 +20,8 @@ export type TokensOptions = {
 	/** Where a session is, to know who may share it. */
 	readonly workspaceOf: (session: string) => string | undefined;
 	readonly creationRate: Rate;
+	/** Called when a token is used for the first time. */
+	readonly onFirstUse: () => void;
 };
 
 /** How many there may be, and how many may come, over all generations, from one that the operator made. */
@@ -71,7 +73,10 @@ export class Tokens {
 	/** Notes that it was used just now, by itself or by a browser that came from it. */
 	touch(id: string): void {
 		const entry = this.#entries.get(id);
-		if (entry) entry.record = { ...entry.record, lastUsedAt: this.#options.clock.now() };
+		if (!entry) return;
+		const isFirst = entry.record.lastUsedAt === null;
+		entry.record = { ...entry.record, lastUsedAt: this.#options.clock.now() };
+		if (isFirst) this.#options.onFirstUse();
 	}
 
 	/** Whether it has come to its end, though it may not have been swept away yet. */
