@@ -1,6 +1,6 @@
 /** Errors as the native API says them: one HTTP status per code, and nothing of our own bugs. */
 
-import type { FastifyError, FastifyInstance } from "fastify";
+import type { FastifyError, FastifyInstance, FastifyRequest } from "fastify";
 import { type Code, SessionError } from "../core/errors.ts";
 import type { ErrorMessage } from "../protocol/messages.ts";
 import type { Hosting } from "./front.ts";
@@ -26,7 +26,7 @@ export const httpStatus: Readonly<Record<Code, number>> = {
 /** Makes everything thrown in the routes of `app`, and every unknown path, an answer in the one shape. */
 export function answerErrors(app: FastifyInstance, hosting: Hosting): void {
 	app.setErrorHandler(async (thrown: unknown, request, reply) => {
-		const { status, error } = described(thrown);
+		const { status, error } = described(thrown, request);
 		if (error.code === "internal")
 			hosting.report(error.cause ?? thrown, `${request.method} ${request.routeOptions.url}`);
 		if (error.code === "unauthenticated") reply.header("www-authenticate", "Bearer");
@@ -46,14 +46,15 @@ const httpCodes: Readonly<Record<number, Code>> = {
 	415: "invalid_argument",
 };
 
-function described(thrown: unknown): { status: number; error: SessionError } {
+function described(thrown: unknown, { routeOptions }: FastifyRequest): { status: number; error: SessionError } {
 	if (thrown instanceof SessionError) return { status: httpStatus[thrown.code], error: thrown };
 	// Fastify attaches what a validator returned as the error's cause of being.
 	const { statusCode, code: fastifyCode, message, validation } = thrown as Partial<FastifyError>;
 	if (validation instanceof SessionError) return { status: httpStatus[validation.code], error: validation };
 	const code = httpCodes[statusCode ?? 0];
 	if (statusCode !== undefined && code !== undefined && isOfHttp(fastifyCode)) {
-		return { status: statusCode, error: new SessionError(code, lowerFirst(message ?? "bad request")) };
+		const hint = statusCode === 415 ? { hint: `send it as ${routeOptions.config.takes ?? "application/json"}` } : {};
+		return { status: statusCode, error: new SessionError(code, lowerFirst(message ?? "bad request"), hint) };
 	}
 	const error = SessionError.from(thrown);
 	return { status: httpStatus[error.code], error };

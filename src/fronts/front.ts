@@ -153,6 +153,8 @@ declare module "fastify" {
 		policy?: Policy;
 		/** Whether this is for upgrades. */
 		isSocket?: boolean;
+		/** The content type of a body that has no schema; others are JSON. */
+		takes?: string;
 	}
 	interface FastifyRequest {
 		/** Who is calling, on every route whose policy is not `public`. */

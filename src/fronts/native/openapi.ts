@@ -10,8 +10,6 @@ declare module "fastify" {
 	interface FastifyContextConfig {
 		/** What the operation does, in a few words, for the API's description. */
 		summary?: string;
-		/** The content type of a body that has no schema. */
-		takes?: string;
 		/** The content types of answers that have no schema, by status; an empty one has no content. */
 		answers?: Readonly<Record<number, string>>;
 	}
