@@ -5,6 +5,8 @@ import { SessionError } from "../core/errors.ts";
 import type { ByteBudget } from "../fronts/byte-budget.ts";
 import { whenOver } from "../fronts/front.ts";
 
+const TOO_LARGE = 413;
+
 /** Refuses those for which there is no room, before anything of them is read. */
 export function limitBodies(app: FastifyInstance, budget: ByteBudget): void {
 	// After the door, so that it is known who calls.
@@ -19,6 +21,13 @@ export function limitBodies(app: FastifyInstance, budget: ByteBudget): void {
 			});
 		}
 		whenOver(reply, () => budget.giveBack(principal, taken));
+	});
+	// Who reads only once all is sent must hear why it was refused. Fastify would close the connection, and what is
+	// under way would then take the answer with it; so the rest is read and dropped, within the time for any request.
+	app.addHook("onSend", async ({ raw }, reply) => {
+		if (reply.statusCode !== TOO_LARGE) return;
+		reply.removeHeader("connection");
+		raw.resume();
 	});
 }
 

@@ -63,6 +63,26 @@ it("bodies that wait are bounded for each caller and for all, and the operator h
 	expect(problems).toEqual([]);
 });
 
+it.each([
+	["of known length", `content-length: ${8 * MiB}`, "x".repeat(8 * MiB)],
+	["in chunks", "transfer-encoding: chunked", `${(8 * MiB).toString(16)}\r\n${"x".repeat(8 * MiB)}\r\n0\r\n\r\n`],
+])("who sends a body that is too large, %s, and reads only then, hears so, and can go on", async (_, length, body) => {
+	const { socket } = begin(await serve(), { length });
+	socket.pause();
+	// All of it is taken, or this is an EPIPE or an ECONNRESET.
+	await new Promise<void>((resolve, reject) => {
+		socket.once("error", reject);
+		socket.write(body, (error) => (error ? reject(error) : resolve()));
+	});
+	socket.write("GET /nowhere HTTP/1.1\r\nhost: localhost\r\n\r\n");
+	let answers = "";
+	for await (const chunk of socket.resume()) {
+		answers += String(chunk);
+		if (answers.includes("there is no GET /nowhere")) break;
+	}
+	expect(answers).toMatch(/^HTTP\/1\.1 413 .*HTTP\/1\.1 404 /s);
+});
+
 it("a body of unknown length counts as the longest, also where there is nothing to send it to", async () => {
 	const listener = await serve();
 	for (let count = 0; count < 32; count++) begin(listener, { length: "transfer-encoding: chunked" });
