@@ -1,6 +1,5 @@
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";
-import { setTimeout } from "node:timers/promises";
 import { expect, it, onTestFinished } from "vitest";
 import { anybody } from "../../src/access/fixed.ts";
 import type { Front } from "../../src/fronts/front.ts";
@@ -9,10 +8,14 @@ import { type ListenOptions, listen } from "../../src/server/listen.ts";
 /** More than the kernel takes for a client that does not read. */
 const LARGE = "x".repeat(8 * 1024 * 1024);
 
-/** Answers of several kinds; tells which were begun, and which are over. */
+/** Answers of several kinds; tells which were begun, and which are over. `release` lets those go on that wait. */
 function createFront() {
 	const begun: string[] = [];
 	const over: string[] = [];
+	let release = () => {};
+	const released = new Promise<void>((resolve) => {
+		release = resolve;
+	});
 	const front: Front = {
 		name: "numbers",
 		credential: () => undefined,
@@ -26,17 +29,21 @@ function createFront() {
 				reply.raw.once("close", () => over.push(params.n));
 				return LARGE;
 			});
-			app.get("/slow/:n", { config: { policy: "public" } }, () => setTimeout(200, "at last"));
+			app.get("/slow", { config: { policy: "public" } }, async () => {
+				begun.push("slow");
+				await released;
+				return "at last";
+			});
 			app.get("/socket", { config: { policy: "public", isSocket: true } }, async () => "no socket today");
 		},
 	};
-	return { front, begun, over };
+	return { front, begun, over, release };
 }
 
 async function serve(
 	options: Partial<ListenOptions> = {},
-): Promise<{ begun: string[]; over: string[]; client: Socket }> {
-	const { front, begun, over } = createFront();
+): Promise<{ begun: string[]; over: string[]; release: () => void; client: Socket }> {
+	const { front, begun, over, release } = createFront();
 	const listener = await listen({
 		host: "127.0.0.1",
 		port: 0,
@@ -50,7 +57,7 @@ async function serve(
 	client.on("error", () => {});
 	onTestFinished(() => void client.destroy());
 	await once(client, "connect");
-	return { begun, over, client };
+	return { begun, over, release, client };
 }
 
 const get = (path: string, more = "") => `GET ${path} HTTP/1.1\r\nhost: localhost\r\n${more}\r\n`;
@@ -113,7 +120,14 @@ it("a client that takes nothing of its answer for long is cut off", async () => 
 });
 
 it("a client that waits for its answer is not cut off", async () => {
-	const { client } = await serve({ sendTimeoutMs: 50 });
-	client.write(get("/slow/1"));
-	await until(client, "at last");
+	const patient = await serve({ sendTimeoutMs: 50 });
+	patient.client.write(get("/slow"));
+	await expect.poll(() => patient.begun).toEqual(["slow"]);
+	// By when another is cut off that takes nothing of its answer, this one has waited for long.
+	const { client, over } = await serve({ sendTimeoutMs: 100 });
+	client.pause();
+	client.write(get("/large/1"));
+	await expect.poll(() => over, { timeout: 5_000 }).toEqual(["1"]);
+	patient.release();
+	await until(patient.client, "at last");
 });
