@@ -7,6 +7,7 @@ import type { Size } from "../core/event.ts";
 import type { SandboxPolicy } from "../core/sandbox.ts";
 import type { FollowOptions, Retention, Session, SessionSpec, SessionStart } from "../core/session.ts";
 import { ticketPrefix } from "../protocol/socket.ts";
+import type { Backlog } from "./backlog.ts";
 import type { ByteBudget } from "./byte-budget.ts";
 import type { Readers, ReadPlace } from "./readers.ts";
 
@@ -95,6 +96,8 @@ export type Hosting = {
 	readonly readers: Readers;
 	/** What answers hold of sessions' output until they are sent. */
 	readonly answers: ByteBudget;
+	/** What the connections of JSON-RPC keep of messages. */
+	readonly backlog: Backlog;
 };
 
 export interface Front {

@@ -45,6 +45,11 @@ export type AcceptorOptions = {
 	readonly maxPayload: number;
 	/** How many texts a client may say in a second: the rest waits on its way to us. Any number, if left out. */
 	readonly textsPerSecond?: number;
+	/**
+	 * Whether others have their turn after each message of a client, however many came in one piece: where nothing else
+	 * says how many it may send, it must not take all of our time.
+	 */
+	readonly oneAtATime?: boolean;
 	/** Named in the answer when it is offered; all others are passed over. */
 	readonly subprotocol?: string;
 };
@@ -55,7 +60,8 @@ export type Accept = (request: FastifyRequest, reply: FastifyReply) => WebSocket
 /** A message of more fragments than this is an attack on our memory. */
 const MAX_FRAGMENTS = 1024;
 
-export function createAcceptor({ maxPayload, subprotocol, textsPerSecond }: AcceptorOptions): Accept {
+export function createAcceptor(acceptor: AcceptorOptions): Accept {
+	const { maxPayload, subprotocol, textsPerSecond, oneAtATime = false } = acceptor;
 	const options: ServerOptions & { maxFragments: number } = {
 		noServer: true,
 		clientTracking: false,
@@ -63,6 +69,7 @@ export function createAcceptor({ maxPayload, subprotocol, textsPerSecond }: Acce
 		maxPayload,
 		maxFragments: MAX_FRAGMENTS,
 		autoPong: false,
+		allowSynchronousEvents: !oneAtATime,
 		// `ws` would repeat the first that is offered, which may be a ticket.
 		handleProtocols: (offered) => (subprotocol !== undefined && offered.has(subprotocol) ? subprotocol : false),
 	};

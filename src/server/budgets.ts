@@ -1,5 +1,6 @@
 /** What all callers together may have at a time, over all ports of a server. */
 
+import { Backlog } from "../fronts/backlog.ts";
 import { ByteBudget } from "../fronts/byte-budget.ts";
 import type { Hosting } from "../fronts/front.ts";
 import { Readers } from "../fronts/readers.ts";
@@ -12,8 +13,13 @@ const ANSWERS = { totalBytes: 128 * MiB, eachBytes: 32 * MiB };
 /** Of bodies that are read or wait for their answer: a few of the largest, which start programs, for each caller. */
 const BODIES = { totalBytes: 64 * MiB, eachBytes: 32 * MiB };
 
-export type Budgets = Pick<Hosting, "readers" | "answers"> & { readonly bodies: ByteBudget };
+export type Budgets = Pick<Hosting, "readers" | "answers" | "backlog"> & { readonly bodies: ByteBudget };
 
 export function createBudgets(maxAttachments: number = DEFAULT_MAX_ATTACHMENTS): Budgets {
-	return { readers: new Readers(maxAttachments), answers: new ByteBudget(ANSWERS), bodies: new ByteBudget(BODIES) };
+	return {
+		readers: new Readers(maxAttachments),
+		answers: new ByteBudget(ANSWERS),
+		bodies: new ByteBudget(BODIES),
+		backlog: new Backlog(),
+	};
 }

@@ -99,10 +99,10 @@ export async function listen(options: ListenOptions): Promise<Listener> {
 	// Every request that waits listens to it, so that many are no sign of a leak.
 	setMaxListeners(0, closing.signal);
 	const { host, socketPath, report, maxConnections = DEFAULT_MAX_CONNECTIONS, budgets = createBudgets() } = options;
-	const { readers, answers, bodies } = budgets;
+	const { bodies, ...shared } = budgets;
 	const turns = new Turns();
 	const connections = new Connections(maxConnections, (connection) => !turns.isUnderWay(connection));
-	const hosting = { closing: closing.signal, report, readers, answers };
+	const hosting = { closing: closing.signal, report, ...shared };
 	const app = assemble(options, hosting, { turns, connections, bodies });
 	// Node forgets the connections that were upgraded, but waits for them all the same when it closes.
 	const open = new Set<Duplex>();

@@ -9,7 +9,8 @@
  *     ├── command/exec/write … ────────►│
  *     │◄───── exit code, output ────────┤  the answer to command/exec, after its last delta
  *
- * Whatever it started ends with it. What is no request asks for nothing, and is passed over.
+ * Whatever it started ends with it. What is no request asks for nothing, and is passed over, but for too much of what
+ * can't be read.
  */
 
 import { SessionError } from "../../core/errors.ts";
@@ -58,6 +59,7 @@ export class Connection implements Receiver {
 	/** Requests that wait for their turn, and answers that wait to be sent. */
 	#waiting = 0;
 	#waitingBytes = 0;
+	#malformed = 0;
 
 	constructor(options: ConnectionOptions) {
 		const { wire, sessions, limits, report } = options;
@@ -75,7 +77,10 @@ export class Connection implements Receiver {
 
 	/** One message, as it came. Nothing is awaited before a request has its place among the others. */
 	receive(bytes: Uint8Array): void {
+		// Much more may have come in the same piece as what ended the connection.
+		if (this.#wire.ended.aborted) return;
 		const message = decodeMessage(bytes);
+		if (message.kind === "malformed" && ++this.#malformed > this.#options.limits.malformedMessages) this.#wire.close();
 		if (message.kind !== "request") return;
 		if (!this.#isOverloaded() || endings.has(message.method)) void this.#answer(message, bytes.byteLength);
 		// Who reads no answers need not be told either.
@@ -93,7 +98,9 @@ export class Connection implements Receiver {
 			text = failure(id, this.#toRpcError(thrown));
 		}
 		this.#waiting++;
+		this.#wire.keep(text.length);
 		while (this.#isBehind() && !this.#wire.ended.aborted) await this.#wire.taken.next(this.#wire.ended);
+		this.#wire.keep(-text.length);
 		this.#waiting--;
 		this.#wire.send(text);
 		operation?.answered?.();
@@ -132,11 +139,13 @@ export class Connection implements Receiver {
 		let isWaiting = true;
 		this.#waiting++;
 		this.#waitingBytes += bytes;
+		this.#wire.keep(bytes);
 		const begun = () => {
 			if (!isWaiting) return;
 			isWaiting = false;
 			this.#waiting--;
 			this.#waitingBytes -= bytes;
+			this.#wire.keep(-bytes);
 		};
 		const performed = this.#turns.take(key, async (pass) => {
 			if (this.#wire.ended.aborted) throw refused("the connection is over");

@@ -19,7 +19,7 @@ export function createCodexAppFront({ path, ...options }: CodexAppOptions): Fron
 		credential: bearer,
 		register(app: FastifyInstance, hosting: Hosting): void {
 			const server = new AppServer({ ...options, report: (problem) => hosting.report(problem, "codex-app") });
-			const accept = createAcceptor({ maxPayload: server.limits.messageBytes });
+			const accept = createAcceptor({ maxPayload: server.limits.messageBytes, oneAtATime: true });
 			if (path === "*") addDropInRoutes(app);
 			app.get(
 				path,
@@ -46,7 +46,8 @@ type Scope = { readonly server: AppServer; readonly hosting: Hosting };
 
 function serve(socket: WebSocket, { raw, principal }: FastifyRequest, { server, hosting }: Scope): void {
 	if (!principal) throw new Error("invariant: a connection of nobody");
-	const wire = new WebSocketWire(socket, raw.socket, server.limits);
+	const { limits } = server;
+	const wire = new WebSocketWire({ socket, connection: raw.socket, limits, backlog: hosting.backlog });
 	wire.deliver(server.connect(wire, principal), "text");
 	for (const signal of [hosting.closing, principal.revoked]) onAbort(signal, wire.ended, () => wire.close());
 }

@@ -26,6 +26,8 @@ export type AppLimits = {
 	/** Requests of one connection that wait for their turn, or whose answer waits to be sent; more are refused as overload. */
 	readonly waitingRequests: number;
 	readonly waitingBytes: number;
+	/** Messages of one connection that can't be read and are passed over; one more, and it is closed: that is no client. */
+	readonly malformedMessages: number;
 	/** How long output may come after a program's end, from others that hold its pipes or its terminal. */
 	readonly drainMs: number;
 	readonly pingMs: number;
@@ -51,6 +53,7 @@ export const defaultLimits: AppLimits = {
 	waitingActBytes: 64 * MiB,
 	waitingRequests: 1024,
 	waitingBytes: 64 * MiB,
+	malformedMessages: 1_000,
 	drainMs: 2_000,
 	pingMs: 30_000,
 	probeMs: 5_000,

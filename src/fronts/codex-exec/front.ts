@@ -19,7 +19,7 @@ export function createCodexExecFront({ path, ...options }: CodexExecOptions): Fr
 		credential: bearer,
 		register(app: FastifyInstance, hosting: Hosting): void {
 			const server = new ExecServer({ ...options, report: (problem) => hosting.report(problem, "codex-exec") });
-			const accept = createAcceptor({ maxPayload: server.limits.messageBytes });
+			const accept = createAcceptor({ maxPayload: server.limits.messageBytes, oneAtATime: true });
 			if (path === "/") addDropInRoutes(app);
 			app.get(
 				path,
@@ -46,7 +46,8 @@ type Scope = { readonly server: ExecServer; readonly hosting: Hosting };
 
 function serve(socket: WebSocket, { raw, principal }: FastifyRequest, { server, hosting }: Scope): void {
 	if (!principal) throw new Error("invariant: a connection of nobody");
-	const wire = new WebSocketWire(socket, raw.socket, server.limits);
+	const { limits } = server;
+	const wire = new WebSocketWire({ socket, connection: raw.socket, limits, backlog: hosting.backlog });
 	const peer = `${raw.socket.remoteAddress}:${raw.socket.remotePort}`;
 	const source = `websocket JSON-RPC message from exec-server websocket ${peer}`;
 	wire.deliver(server.connect(wire, { principal, source }));

@@ -47,6 +47,7 @@ export class Inbox {
 	add(message: Message, bytes: number): void {
 		this.#waiting++;
 		this.#waitingBytes += bytes;
+		this.#options.wire.keep(bytes);
 		this.#messages.push({ message, bytes });
 		if (!this.#isWorking) void this.#work();
 		if (this.#isFull(1) && !this.#isPaused) {
@@ -80,6 +81,7 @@ export class Inbox {
 	#begun(bytes: number): void {
 		this.#waiting--;
 		this.#waitingBytes -= bytes;
+		this.#options.wire.keep(-bytes);
 		if (!this.#isPaused || this.#isFull(0.5)) return;
 		this.#isPaused = false;
 		this.#options.wire.resume();

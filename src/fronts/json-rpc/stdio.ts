@@ -91,6 +91,9 @@ class StdioWire implements Wire {
 		this.#output.write(`${text}\n`, this.#happen);
 	}
 
+	/** The only client has all of the server's memory for itself. */
+	keep(): void {}
+
 	pause(): void {
 		this.#input.pause();
 	}

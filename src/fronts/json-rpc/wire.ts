@@ -4,6 +4,7 @@ import { setMaxListeners } from "node:events";
 import type { Duplex } from "node:stream";
 import type { WebSocket } from "ws";
 import { Change } from "../../core/change.ts";
+import type { Backlog } from "../backlog.ts";
 import { cutAfter, Liveness } from "../liveness.ts";
 import { holdBack } from "../upgrade.ts";
 
@@ -15,6 +16,8 @@ export interface Wire {
 	/** Happens whenever the kernel has taken a message, whoever sent it. */
 	readonly taken: Change;
 	send(text: string): void;
+	/** So many bytes more are kept of what came, or of answers that wait; fewer, if negative. */
+	keep(bytes: number): void;
 	/** Stops and goes on receiving. */
 	pause(): void;
 	resume(): void;
@@ -39,24 +42,41 @@ export type WebSocketWireLimits = {
 	readonly probeMs: number;
 };
 
+export type WebSocketWireOptions = {
+	readonly socket: WebSocket;
+	/** What is below the socket. */
+	readonly connection: Duplex;
+	readonly limits: WebSocketWireLimits;
+	/** What all such connections keep. */
+	readonly backlog: Backlog;
+};
+
 /** One message in each of the socket's messages. */
 export class WebSocketWire implements Wire {
 	readonly taken: Change = new Change();
 	readonly #happen = () => this.taken.happen();
 	readonly #socket: WebSocket;
 	readonly #limits: WebSocketWireLimits;
+	readonly #backlog: Backlog;
 	readonly #ended = new AbortController();
 	readonly #liveness: Liveness;
 	/** Lets it be read again, while it is not. */
 	#release: (() => void) | undefined;
+	/** Of a message that is not whole yet. */
+	#partBytes = 0;
+	/** Of those that are and wait. */
+	#keptBytes = 0;
 
-	constructor(socket: WebSocket, connection: Duplex, limits: WebSocketWireLimits) {
+	constructor({ socket, connection, limits, backlog }: WebSocketWireOptions) {
 		this.#socket = socket;
 		this.#limits = limits;
+		this.#backlog = backlog;
 		// Every request that waits listens to it, so that many are no sign of a leak.
 		setMaxListeners(0, this.#ended.signal);
 		this.#liveness = new Liveness(socket, connection, { pingMs: limits.pingMs, signal: this.ended });
 		socket.once("close", () => this.#ended.abort());
+		connection.on("data", (bytes: Buffer) => this.#noteParts(this.#partBytes + bytes.byteLength));
+		this.ended.addEventListener("abort", () => backlog.note(this, 0), { once: true });
 	}
 
 	get ended(): AbortSignal {
@@ -70,6 +90,8 @@ export class WebSocketWire implements Wire {
 	/** Gives what comes to the receiver: all of it, or only what is called text. */
 	deliver(receiver: Receiver, what: "all" | "text" = "all"): void {
 		this.#socket.on("message", (data: Buffer, isBinary) => {
+			// What came behind it in the same piece is little.
+			this.#noteParts(0);
 			if (what === "all" || !isBinary) receiver.receive(data);
 		});
 	}
@@ -78,6 +100,18 @@ export class WebSocketWire implements Wire {
 		if (this.ended.aborted) return;
 		// A failed send is followed by the end of the connection, which says everything.
 		this.#socket.send(text, this.#happen);
+		this.keep(0);
+	}
+
+	keep(bytes: number): void {
+		this.#keptBytes += bytes;
+		if (!this.ended.aborted) this.#backlog.note(this, this.#partBytes + this.#keptBytes + this.bufferedBytes);
+	}
+
+	/** Ends the connection without a word: there is too much waiting for it already. */
+	cut(): void {
+		this.#ended.abort();
+		this.#socket.terminate();
 	}
 
 	pause(): void {
@@ -98,5 +132,10 @@ export class WebSocketWire implements Wire {
 		this.#ended.abort();
 		this.#socket.close(GOING_AWAY);
 		cutAfter(this.#socket, CLOSE_MS);
+	}
+
+	#noteParts(bytes: number): void {
+		this.#partBytes = bytes;
+		this.keep(0);
 	}
 }

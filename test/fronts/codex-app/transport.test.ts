@@ -15,6 +15,14 @@ import { isThere, startApp, startStdioApp } from "./app-harness.ts";
 
 const clientInfo = { name: "lab", title: "Lab", version: "0.0.1" };
 
+it("what can't be read is passed over, but who sends nothing else is no client", async () => {
+	const client = await (await startApp({ limits: { malformedMessages: 3 } })).client();
+	for (const nonsense of ["{", "[]", "1"]) client.send(nonsense);
+	expect(await client.exec(["echo", "hi"])).toMatchObject({ stdout: "hi\n" });
+	client.send("{");
+	await client.disconnected();
+});
+
 describe("the handshake", () => {
 	it("says who we are, as clients read it", async () => {
 		const client = await (await startApp()).stranger();
@@ -121,7 +129,8 @@ describe("messages", () => {
 	});
 
 	it("are refused as overload when too many wait, but for those that end a program", async () => {
-		const client = await (await startApp({ limits: { waitingRequests: 2, queuedActs: 1 } })).client();
+		// Not on a WebSocket, where something may be done between two messages that came at the same time.
+		const client = await startStdioApp({ limits: { waitingRequests: 2, queuedActs: 1 } }).client.initialize();
 		const start = client.exec(["cat"], { processId: "p", streamStdin: true, disableTimeout: true });
 		const writes = Array.from({ length: 6 }, () => client.write("p", "x"));
 		const ends = Promise.allSettled(writes);
