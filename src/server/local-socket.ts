@@ -6,6 +6,12 @@ import { createConnection, createServer, type Socket } from "node:net";
 import { SessionError } from "../core/errors.ts";
 
 /**
+ * How many connections may wait to be accepted, as far as the kernel allows. Over a Unix socket one more is refused
+ * with EAGAIN instead of being tried again, so that a program which opens many at once would keep commands out.
+ */
+const BACKLOG = 4_096;
+
+/**
  * Its directory is private and the state directory's lock is ours, so that whatever has this name was left by a
  * server that died; unless ours is a copy of another state directory, with the same place for sockets. What comes
  * over it belongs to the listener, which closes it.
@@ -22,7 +28,7 @@ export async function openLocalSocket(
 	await rm(path, { force: true });
 	// Half open, as Node's own HTTP servers are: a client may end its side when it has asked.
 	const server = createServer({ allowHalfOpen: true }, accept);
-	server.listen(path);
+	server.listen({ path, backlog: BACKLOG });
 	await once(server, "listening");
 	await chmod(path, 0o600);
 	return {
