@@ -1,12 +1,13 @@
 /** The worst that each kind of caller was found to do: what it costs, and what those who are in notice of it. */
 
-import { fileURLToPath } from "node:url";
-import { costsOf, trials } from "../../test/helpers/worst-clients.ts";
+import { openSite } from "../../test/helpers/budget/sites.ts";
+import { type Costs, costsOf, type Trial, trials } from "../../test/helpers/budget/worst-clients.ts";
 import type { Case } from "../case.ts";
-import { serving } from "../served.ts";
+import { sweep } from "../homes.ts";
+import type { Workshop } from "../workshop.ts";
 
-/** Beside the sources; this runs from dist-bench/bench/cases. */
-const program = fileURLToPath(new URL("../../../test/fixtures/worst-client.js", import.meta.url));
+/** The repository; this runs from dist-bench/bench/cases. */
+const root = new URL("../../../", import.meta.url);
 const TRIAL_MS = { full: 30_000, quick: 2_000 };
 
 /** As docs/security.md states it. */
@@ -19,11 +20,11 @@ const bars = [
 
 export function budgetCase(isQuick: boolean): Case {
 	const ms = TRIAL_MS[isQuick ? "quick" : "full"];
-	const worst = trials.map((trial) => ({ name: `${trial.who} ${trial.does}`, trial }));
+	const worst = trials.map((trial) => ({ name: `at ${trial.at}: ${trial.who} ${trial.does}`, trial }));
 	return {
 		name: "budget",
 		title: "The worst clients of each kind",
-		note: `each for ${ms / 1000} s on a server of its own, from a process of its own that comes back whenever it is cut off; meanwhile the operator asks for the list of sessions on a new connection every time, and another session in a keeper echoes keys`,
+		note: `each for ${ms / 1000} s on a server of its own, from a process of its own that comes back whenever it is cut off; meanwhile the operator asks for the list of sessions on a new connection every time, by the port and by the socket, and another session in a keeper echoes keys; at Codex's servers another client says hello on a new connection, and a program of its own echoes`,
 		rounds: { full: 1, quick: 1 },
 		metrics: bars.map(({ metric, title }) => ({ key: metric, title, digits: 0 })),
 		bars: bars.map(({ metric, title, atMost }) => ({
@@ -35,10 +36,18 @@ export function budgetCase(isQuick: boolean): Case {
 		})),
 		variants: worst.map(({ name, trial }) => ({
 			name,
-			measure: (workshop) =>
-				serving(workshop, ({ target: { port, token }, pid }) =>
-					costsOf({ url: `http://127.0.0.1:${port}`, token, pid }, trial, ms, program),
-				),
+			measure: (workshop) => measure(workshop, trial, ms),
 		})),
 	};
+}
+
+async function measure(workshop: Workshop, trial: Trial, ms: number): Promise<Costs> {
+	const directory = workshop.newSite();
+	const site = await openSite(trial.at, directory, root);
+	try {
+		return await costsOf(site, trial, ms, root);
+	} finally {
+		await site.kill();
+		await sweep(directory);
+	}
 }

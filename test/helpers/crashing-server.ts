@@ -90,11 +90,7 @@ export class CrashingServer {
 	/** Kills the server and all its keepers, and waits until none can write to its directory any more. */
 	async killAll(): Promise<void> {
 		await this.kill();
-		await eventually("the keepers' end", () => {
-			const keepers = findByCommand(this.#stateDir);
-			for (const pid of keepers) process.kill(pid, "SIGKILL");
-			return keepers.length === 0;
-		});
+		await killKeepers(this.#stateDir);
 	}
 
 	/** Resolves when the server is dead, whoever killed it. */
@@ -102,6 +98,15 @@ export class CrashingServer {
 		const child = this.#child;
 		if (child && child.exitCode === null && child.signalCode === null) await once(child, "exit");
 	}
+}
+
+/** Kills the keepers of a state directory, and waits until there is none. */
+export async function killKeepers(stateDir: string): Promise<void> {
+	await eventually("the keepers' end", () => {
+		const keepers = findByCommand(stateDir);
+		for (const pid of keepers) process.kill(pid, "SIGKILL");
+		return keepers.length === 0;
+	});
 }
 
 /** The processes whose command line has this in it; a keeper's has the path of its socket. */

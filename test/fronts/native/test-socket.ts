@@ -1,5 +1,6 @@
 /** A client of the WebSocket, as small as one can be: keeps everything it got, and waits for facts. */
 
+import type { Socket } from "node:net";
 import { WebSocket } from "ws";
 import { decodeServerFrame, encodeClientFrame, type ServerFrame } from "../../../src/protocol/frames.ts";
 import type { ClientMessage, Hello, ServerMessage } from "../../../src/protocol/socket.ts";
@@ -16,6 +17,8 @@ export type TestSocketOptions = {
 	/** Acknowledges output as soon as it arrives; true unless said otherwise. */
 	readonly acks?: boolean;
 	readonly headers?: Record<string, string>;
+	/** Makes the connection, where the address does not say it. */
+	readonly dial?: () => Socket;
 };
 
 export class TestSocket {
@@ -32,7 +35,7 @@ export class TestSocket {
 		this.socket = new WebSocket(
 			`${url.replace(/^http/, "ws")}/v1/sessions/${id}/attach`,
 			options.protocols ?? ["hawser.v1"],
-			{ headers },
+			{ headers, ...(options.dial ? { createConnection: options.dial } : {}) },
 		);
 		this.socket.on("message", (data: Buffer, isBinary) => this.#receive(data, isBinary));
 		this.closed = new Promise((resolve) => {

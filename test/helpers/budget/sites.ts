@@ -1,0 +1,95 @@
+/** Every listener there is, each in a process of its own, as an operator starts it. */
+
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { fileURLToPath } from "node:url";
+import type { Address } from "./address.ts";
+import { enterAppServer, enterAsOperator, enterExecServer, type Insider, type Who } from "./insiders.ts";
+
+export type Place =
+	| "serve"
+	| "serve over TLS"
+	| "the socket of serve"
+	| "execd"
+	| "execd without a token"
+	| "exec-server"
+	| "app-server";
+
+export type Site = {
+	/** Where the worst clients go. */
+	readonly address: Address;
+	readonly pid: number;
+	enter(who: Who): Promise<Insider>;
+	/** Kills the server; keepers go on, and are the caller's. */
+	kill(): Promise<void>;
+};
+
+const EXECD_TOKEN = "secret";
+const loopback = ["--host", "127.0.0.1", "--port", "0"];
+
+/** `root` is that of the repository, with what was built. */
+export async function openSite(place: Place, stateDir: string, root: URL): Promise<Site> {
+	const file = (path: string) => fileURLToPath(new URL(path, root));
+	const withState = [...loopback, "--state-dir", stateDir];
+	const commands: Readonly<Record<Place, readonly string[]>> = {
+		serve: ["serve", ...withState],
+		"serve over TLS": [
+			...["serve", ...withState],
+			...["--tls-cert", file("test/fixtures/tls-cert.pem"), "--tls-key", file("test/fixtures/tls-key.pem")],
+		],
+		"the socket of serve": ["serve", ...withState],
+		execd: ["execd", ...withState, "--access-token", EXECD_TOKEN],
+		"execd without a token": ["execd", ...withState],
+		"exec-server": ["exec-server", "--listen", "ws://127.0.0.1:0"],
+		"app-server": ["app-server", "--listen", "ws://127.0.0.1:0", "--sandbox", "danger-full-access"],
+	};
+	const { url, pid, kill } = await run(file("dist/cli/main.js"), commands[place]);
+	const port: Address = { port: Number(new URL(url).port), isTls: url.startsWith("https") };
+	if (place === "exec-server") return { address: port, pid, kill, enter: () => enterExecServer(url) };
+	if (place === "app-server") return { address: port, pid, kill, enter: () => enterAppServer(url) };
+	const { socket } = JSON.parse(await readFile(join(stateDir, "server.json"), "utf8")) as { socket: string };
+	const token = (await readFile(join(stateDir, "admin-token"), "utf8")).trim();
+	const local: Address = { path: socket };
+	if (place === "execd" || place === "execd without a token") {
+		const openSandbox = { address: port, prefix: "", token: place === "execd" ? EXECD_TOKEN : undefined };
+		// Who has its token, if there is one, may do everything there.
+		const enter = () => enterAsOperator({ ways: [local], token, openSandbox }, "operator");
+		return { address: port, pid, kill, enter };
+	}
+	const openSandbox = { address: port, prefix: "/opensandbox", token };
+	const enter = (who: Who) => enterAsOperator({ ways: [port, local], token, openSandbox }, who);
+	return { address: place === "the socket of serve" ? local : port, pid, kill, enter };
+}
+
+/** Resolves when it says where it listens. */
+async function run(
+	program: string,
+	command: readonly string[],
+): Promise<{ readonly url: string; readonly pid: number; kill(): Promise<void> }> {
+	// Without its limit of sessions per second, which is there for strangers.
+	const env = { ...process.env, HAWSER_CREATE_RATE: "0" };
+	const child = spawn(process.execPath, [program, ...command], { stdio: ["ignore", "pipe", "pipe"], env });
+	const ended = once(child, "exit");
+	const said: string[] = [];
+	const url = await new Promise<string>((resolve, reject) => {
+		for (const input of [child.stdout, child.stderr]) {
+			createInterface({ input }).on("line", (line) => {
+				said.push(line);
+				const [found] = /\b(https?|ws):\/\/\S+/.exec(line) ?? [];
+				if (found !== undefined) resolve(found);
+			});
+		}
+		void ended.then(() => reject(new Error(`it ended before it listened: ${said.join("; ")}`)));
+	});
+	return {
+		url,
+		pid: child.pid ?? Number.NaN,
+		async kill() {
+			child.kill("SIGKILL");
+			await ended;
+		},
+	};
+}
