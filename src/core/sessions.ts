@@ -2,6 +2,7 @@
 
 import { SessionError } from "./errors.ts";
 import { Listeners } from "./listeners.ts";
+import type { KillOptions } from "./process.ts";
 import type { Retention, Session, SessionSpec, SessionStart } from "./session.ts";
 import { isEnded } from "./state.ts";
 import type { WorkspaceRules } from "./workspaces.ts";
@@ -70,10 +71,11 @@ export class LocalSessions implements Sessions {
 	readonly #options: LocalSessionsOptions;
 	readonly #sessions = new Map<string, Session>();
 	/** Starts under way, which count as running, so that a burst can't pass the limit or share a name. */
-	readonly #starting = new Set<SessionSpec>();
+	readonly #starting = new Map<SessionSpec, Promise<Session>>();
 	/** Sessions that are being forgotten. */
 	readonly #dropping = new Map<string, Promise<void>>();
 	readonly #watchers = new Listeners<SessionsChange>();
+	#ending: Promise<void> | undefined;
 
 	constructor(options: LocalSessionsOptions) {
 		this.#options = options;
@@ -90,6 +92,7 @@ export class LocalSessions implements Sessions {
 
 	async create(start: SessionStart): Promise<Session> {
 		const { spec } = start;
+		if (this.#ending !== undefined) throw new SessionError("node_unavailable", "the server is shutting down");
 		this.#checkRetention(spec.retention);
 		this.#checkLimits(spec.workspace);
 		this.#checkName(spec);
@@ -97,20 +100,9 @@ export class LocalSessions implements Sessions {
 			throw new SessionError("session_exists", `there is a session "${spec.id}" already`);
 		}
 		this.#checkRate(spec.workspace);
-		this.#starting.add(spec);
-		try {
-			const home = this.#homeOf(spec.durable);
-			await this.#makeRoom(home);
-			await this.#makeRoomInWorkspace(spec);
-			// As late as can be: what is allowed now may lead elsewhere in a moment.
-			const session = await home.start(await this.#placed(start));
-			this.adopt(session);
-			this.#watchers.tell({ kind: "created", session });
-			this.#forgetOldest();
-			return session;
-		} finally {
-			this.#starting.delete(spec);
-		}
+		const starting = this.#start(start).finally(() => this.#starting.delete(spec));
+		this.#starting.set(spec, starting);
+		return starting;
 	}
 
 	get(id: string): Session | undefined {
@@ -138,10 +130,38 @@ export class LocalSessions implements Sessions {
 		return this.#watchers.add(listener);
 	}
 
-	/** Ends what can't outlive this process, all at once. */
-	async endTransient(): Promise<void> {
-		const transient = this.list().filter((session) => !session.spec.durable && !isEnded(session.state));
-		await Promise.all(transient.map((session) => session.kill({ reason: "killed", by: "server" })));
+	/**
+	 * Starts no more, and ends what can't outlive this process, with all that its programs left behind: each by itself,
+	 * so that one that is slow or can't be ended keeps no other. What is only being started is waited for, and ended as
+	 * soon as it is there. Everybody who asks waits for the same end.
+	 */
+	endTransient(how: KillOptions = {}): Promise<void> {
+		this.#ending ??= this.#endEach({ reason: "killed", by: "server", ...how });
+		return this.#ending;
+	}
+
+	async #start(start: SessionStart): Promise<Session> {
+		const home = this.#homeOf(start.spec.durable);
+		await this.#makeRoom(home);
+		await this.#makeRoomInWorkspace(start.spec);
+		// As late as can be: what is allowed now may lead elsewhere in a moment.
+		const session = await home.start(await this.#placed(start));
+		this.adopt(session);
+		this.#watchers.tell({ kind: "created", session });
+		this.#forgetOldest();
+		return session;
+	}
+
+	async #endEach(how: KillOptions): Promise<void> {
+		const end = async (session: Session) => {
+			if (!session.spec.durable) await session.kill(how);
+		};
+		// Whoever asked for a start hears why it failed.
+		const endStarted = (starting: Promise<Session>) => starting.then(end, () => {});
+		const endings = [...this.list().map(end), ...[...this.#starting.values()].map(endStarted)];
+		for (const ending of await Promise.allSettled(endings)) {
+			if (ending.status === "rejected") this.#options.onFailure?.(ending.reason);
+		}
 	}
 
 	/** Two may do so at once, and wait for the same end. What could not be done is there to be done again. */
@@ -169,7 +189,7 @@ export class LocalSessions implements Sessions {
 		if (all >= maxRunning) throw tooMany(all, "", "--max-sessions");
 		const here =
 			running.filter((session) => session.spec.workspace === workspace).length +
-			[...this.#starting].filter((other) => other.workspace === workspace).length;
+			[...this.#starting.keys()].filter((other) => other.workspace === workspace).length;
 		if (here >= maxPerWorkspace) throw tooMany(here, ` in workspace "${workspace}"`, "--max-workspace-sessions");
 		if (here < (this.#options.workspaces?.get(workspace)?.limits.sessions ?? maxRunning)) return;
 		throw new SessionError(
@@ -203,7 +223,7 @@ export class LocalSessions implements Sessions {
 	#checkName({ name, workspace }: SessionSpec): void {
 		if (name === null) return;
 		const running = this.list().filter((session) => !isEnded(session.state));
-		const others = [...running.map(({ spec }) => spec), ...this.#starting];
+		const others = [...running.map(({ spec }) => spec), ...this.#starting.keys()];
 		if (!others.some((other) => other.name === name && other.workspace === workspace)) return;
 		throw new SessionError("session_exists", `a running session is named "${name}" already`, {
 			hint: "choose another name, or end that session",

@@ -54,6 +54,7 @@ export async function startAppServer(address: AppAddress, options: AppServerOpti
 	if (address.kind === "unix") await chmod(address.path, 0o600);
 	return {
 		url: listener.url.replace(/^http/, "ws"),
+		// Both may be asked for more than once, and each time wait for the same end.
 		close: async () => {
 			await listener.close();
 			await end();

@@ -39,6 +39,7 @@ export async function startExecServer(
 	});
 	return {
 		url: listener.url.replace(/^http/, "ws"),
+		// Both may be asked for more than once, and each time wait for the same end.
 		close: async () => {
 			await listener.close();
 			await end();

@@ -27,7 +27,7 @@ export type Transient = {
 	/** The server's own environment without its settings. */
 	readonly environment: () => Readonly<Record<string, string>>;
 	readonly cwd: string;
-	/** Ends every program at once: whoever ends such a server wants nothing of it to be left. */
+	/** Ends every program at once: whoever ends such a server wants nothing of it to be left. Each who asks waits for the same end. */
 	end(): Promise<void>;
 };
 
@@ -63,9 +63,6 @@ export async function openTransient(report: Hosting["report"], hidden: readonly 
 		sandbox: sandbox.describe(),
 		environment,
 		cwd,
-		async end() {
-			const kill = { signal: "SIGKILL", graceMs: 0 } as const;
-			await Promise.all(sessions.list().map((session) => session.kill(kill)));
-		},
+		end: () => sessions.endTransient({ signal: "SIGKILL", graceMs: 0 }),
 	};
 }

@@ -3,7 +3,7 @@ import { systemClock } from "../../src/backends/clock.ts";
 import { spawn } from "../../src/backends/spawn.ts";
 import { inProcess } from "../../src/core/in-process.ts";
 import { type Home, LocalSessions, type LocalSessionsOptions } from "../../src/core/sessions.ts";
-import { eventually, itemsUntil, textOf } from "../helpers/reading.ts";
+import { eventually, itemsUntil, outputUntil, textOf } from "../helpers/reading.ts";
 import { shell, startOf } from "../helpers/starts.ts";
 
 const home = inProcess({ spawn, clock: systemClock });
@@ -162,5 +162,56 @@ describe("the sessions of a node", () => {
 		expect(listed()).toEqual([3, 4]);
 		for (const pid of left) expect(process.kill(pid, 0)).toBe(true);
 		for (const pid of left) process.kill(pid, "SIGKILL");
+	});
+
+	describe("that end with their process", () => {
+		const stubborn = () => shell("trap '' HUP TERM; echo ready; while :; do sleep 0.05; done", { durable: false });
+
+		test("are all ended, whichever of them is slow or can't be, and everybody waits for the same end", async () => {
+			const failing = new Error("it can't be ended");
+			const expected: unknown[] = [];
+			open({
+				homes: {
+					durable: home,
+					transient: {
+						...home,
+						async start(start) {
+							const session = await home.start(start);
+							if (start.spec.name === "failing") session.kill = () => Promise.reject(failing);
+							return session;
+						},
+					},
+				},
+				onFailure: (error) => expected.push(error),
+			});
+			const kept = await sessions.create(idle({ durable: true }));
+			const failed = await sessions.create(idle({ durable: false, name: "failing" }));
+			const slow = await sessions.create(stubborn());
+			await outputUntil(slow, /ready/);
+			const quick = await sessions.create(idle({ durable: false }));
+			let isOver = false;
+			const first = sessions.endTransient({ graceMs: 1_000 }).then(() => {
+				isOver = true;
+			});
+			await eventually("the quick one", () => quick.state.status === "closed");
+			expect(isOver).toBe(false);
+			const second = sessions.endTransient();
+			await second;
+			await first;
+			expect(slow.state.exit).toEqual({ code: null, signal: "SIGKILL", reason: "killed", by: "server" });
+			expect(quick.state.exit).toEqual({ code: null, signal: "SIGHUP", reason: "killed", by: "server" });
+			expect(kept.state.status).toBe("running");
+			expect(expected).toEqual([failing]);
+			await expect(sessions.create(idle())).rejects.toMatchObject({ code: "node_unavailable" });
+			Reflect.deleteProperty(failed, "kill");
+		});
+
+		test("are ended also when they are only being started", async () => {
+			open();
+			const starts = Array.from({ length: 5 }, () => sessions.create(idle({ durable: false })));
+			await sessions.endTransient();
+			const started = await Promise.all(starts);
+			for (const { state } of started) expect(state).toMatchObject({ status: "closed", exit: { by: "server" } });
+		});
 	});
 });
