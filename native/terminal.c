@@ -20,7 +20,7 @@ static napi_value resize(napi_env env, napi_callback_info info) {
 	return NULL;
 }
 
-// terminal(fd) → { cols, rows, foreground, echo, canonical, eof }, as seen from either side.
+// terminal(fd) → { cols, rows, foreground, leader, echo, canonical, eof }, as seen from either side.
 static napi_value terminal(napi_env env, napi_callback_info info) {
 	napi_value argument;
 	if (!arguments(env, info, 1, &argument)) return NULL;
@@ -28,12 +28,13 @@ static napi_value terminal(napi_env env, napi_callback_info info) {
 	struct winsize size;
 	struct termios modes;
 	if (ioctl(fd, TIOCGWINSZ, &size) < 0 || tcgetattr(fd, &modes) < 0) return fail(env, "terminal", errno);
-	pid_t foreground = tcgetpgrp(fd);
+	pid_t foreground = tcgetpgrp(fd), leader = tcgetsid(fd);
 	napi_value result;
 	napi_create_object(env, &result);
 	set(env, result, "cols", number(env, size.ws_col));
 	set(env, result, "rows", number(env, size.ws_row));
 	set(env, result, "foreground", number(env, foreground > 0 ? foreground : 0));
+	set(env, result, "leader", number(env, leader > 0 ? leader : 0));
 	set(env, result, "echo", boolean(env, (modes.c_lflag & ECHO) != 0));
 	set(env, result, "canonical", boolean(env, (modes.c_lflag & ICANON) != 0));
 	set(env, result, "eof", number(env, modes.c_cc[VEOF]));

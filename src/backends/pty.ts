@@ -23,8 +23,9 @@ export function ptyStdio({ ends }: Minder): Stdio {
 		},
 		resize: ({ cols, rows }) => resize(fd, cols, rows),
 		terminal() {
-			const { foreground, echo, canonical } = terminal(fd);
-			return { foreground, echo, canonical };
+			const { foreground, leader, echo, canonical } = terminal(fd);
+			// By the leader, not by the pid that we started: in a sandbox the program is below that, and leads a session of its own.
+			return { foreground, echo, canonical, hasJob: foreground !== 0 && leader !== 0 && foreground !== leader };
 		},
 	};
 }

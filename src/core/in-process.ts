@@ -1,6 +1,7 @@
 /** The home of sessions that need not outlive the server: this very process. */
 
 import type { Clock } from "./clock.ts";
+import { IdleWatch } from "./idle.ts";
 import { LocalSession } from "./local-session.ts";
 import type { Spawn } from "./process.ts";
 import type { Home } from "./sessions.ts";
@@ -10,8 +11,9 @@ export function inProcess(options: {
 	readonly clock: Clock;
 	readonly onFailure?: (error: unknown) => void;
 }): Home {
+	const idle = new IdleWatch(options.clock);
 	return {
-		start: (start) => LocalSession.start(start, options),
+		start: (start) => LocalSession.start(start, { ...options, idle }),
 		forget: async () => {},
 		// It keeps nothing but what its sessions have in memory.
 		excessBytes: async () => 0,

@@ -35,6 +35,7 @@ export class InputQueue {
 	readonly #ledger: InputLedger;
 	#queue: Entry[] = [];
 	#queuedUnits = 0;
+	#accepted = 0;
 	#isRunning = false;
 	#isClosed = false;
 	readonly #change = new Change();
@@ -42,6 +43,11 @@ export class InputQueue {
 	constructor(options: InputQueueOptions) {
 		this.#options = options;
 		this.#ledger = new InputLedger(options.clock);
+	}
+
+	/** Units taken so far, of all streams: it does not grow by what is repeated, or does not fit. */
+	get accepted(): number {
+		return this.#accepted;
 	}
 
 	/** Takes what is new of an act and fits the window; the receipt says how far that was. */
@@ -135,6 +141,7 @@ export class InputQueue {
 	#enqueue(entry: Entry): void {
 		this.#queue.push(entry);
 		this.#queuedUnits += entry.units;
+		this.#accepted += entry.units;
 		entry.stream.next += entry.units;
 	}
 

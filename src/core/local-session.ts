@@ -5,6 +5,7 @@ import type { Clock } from "./clock.ts";
 import { type Cursor, follow } from "./cursor.ts";
 import { SessionError } from "./errors.ts";
 import type { Fact, Size, Start } from "./event.ts";
+import { IdleWatch } from "./idle.ts";
 import { InputQueue } from "./input.ts";
 import { WriterLease } from "./lease.ts";
 import { Listeners } from "./listeners.ts";
@@ -30,6 +31,8 @@ export type LocalSessionOptions = {
 	readonly spawn: Spawn;
 	readonly clock: Clock;
 	readonly archive?: Archive | undefined;
+	/** Shared by all sessions of a process; its own, if left out. */
+	readonly idle?: IdleWatch;
 	/** Hears of our own bugs, and of a program that can't be ended. */
 	readonly onFailure?: (error: unknown) => void;
 };
@@ -40,6 +43,7 @@ export class LocalSession extends Session {
 	readonly #lease = new WriterLease();
 	readonly #input: InputQueue;
 	readonly #watchers = new Listeners<State>();
+	readonly #idle: IdleWatch;
 	readonly #onFailure: ((error: unknown) => void) | undefined;
 	readonly #answers: Answers = {
 		info: async () => this.#details(),
@@ -61,8 +65,8 @@ export class LocalSession extends Session {
 	#attachments = 0;
 	/** By the monotonic clock. */
 	#lastActivity: number;
-	/** Cancels the timers that end the program. */
-	readonly #timers = new Set<() => void>();
+	/** Cancels what would end the program in time. */
+	readonly #deadlines: (() => void)[] = [];
 
 	/** Starts the program; rejects with `spawn_failed` when it can't be. */
 	static async start(start: SessionStart, options: LocalSessionOptions): Promise<LocalSession> {
@@ -76,6 +80,7 @@ export class LocalSession extends Session {
 		super(start.spec);
 		this.#clock = options.clock;
 		this.#onFailure = options.onFailure;
+		this.#idle = options.idle ?? new IdleWatch(options.clock);
 		this.#state = initialState(start.command.size);
 		this.#lastActivity = options.clock.monotonic();
 		this.#input = new InputQueue({
@@ -125,8 +130,11 @@ export class LocalSession extends Session {
 	async #act(act: Act, options: ActOptions): Promise<Receipt> {
 		this.#lease.check(options.fence);
 		if (act.kind === "resize") this.#checkResize(act.size);
+		const before = this.#input.accepted;
 		const receipt = this.#input.accept(act, options.origin);
-		this.#lastActivity = this.#clock.monotonic();
+		// Not a repeat, and not a size: clients that nobody sits at tell theirs whenever they come back.
+		const isActivity = this.#input.accepted > before && act.kind !== "resize";
+		if (isActivity) this.#lastActivity = this.#clock.monotonic();
 		return receipt;
 	}
 
@@ -153,8 +161,17 @@ export class LocalSession extends Session {
 		if (this.#isPaused) running.pause();
 		if (this.#state.status !== "running") return;
 		const { timeoutMs, idleTimeoutMs } = this.spec;
-		if (timeoutMs > 0) this.#after(timeoutMs, () => this.#end("timeout"));
-		if (idleTimeoutMs > 0) this.#after(idleTimeoutMs, () => this.#checkIdle());
+		if (timeoutMs > 0) this.#deadlines.push(this.#clock.after(timeoutMs, () => this.#end("timeout")));
+		if (idleTimeoutMs > 0) this.#deadlines.push(this.#watchIdle(idleTimeoutMs));
+	}
+
+	#watchIdle(idleTimeoutMs: number): () => void {
+		return this.#idle.watch({
+			idleTimeoutMs,
+			lastActivity: () => this.#lastActivity,
+			isBusy: () => this.spec.idleExemptJobs === true && this.#process?.terminal()?.hasJob === true,
+			expire: () => this.#end("idle"),
+		});
 	}
 
 	#report(fact: Fact): void {
@@ -166,8 +183,7 @@ export class LocalSession extends Session {
 		this.#state = advance(this.#state, event);
 		if (fact.kind === "exited") {
 			this.#input.close();
-			for (const cancel of this.#timers) cancel();
-			this.#timers.clear();
+			for (const cancel of this.#deadlines.splice(0)) cancel();
 		}
 		this.#watchers.tell(this.#state);
 	}
@@ -199,23 +215,9 @@ export class LocalSession extends Session {
 		checkSize(size);
 	}
 
-	#checkIdle(): void {
-		const left = this.spec.idleTimeoutMs - (this.#clock.monotonic() - this.#lastActivity);
-		if (left <= 0) this.#end("idle");
-		else this.#after(left, () => this.#checkIdle());
-	}
-
 	#end(reason: "timeout" | "idle"): void {
 		const { timeoutGraceMs } = this.spec;
 		const grace = reason === "timeout" && timeoutGraceMs !== undefined ? { graceMs: timeoutGraceMs } : {};
 		this.#process?.kill({ reason, ...grace }).catch((error: unknown) => this.#onFailure?.(error));
-	}
-
-	#after(ms: number, callback: () => void): void {
-		const cancel = this.#clock.after(ms, () => {
-			this.#timers.delete(cancel);
-			callback();
-		});
-		this.#timers.add(cancel);
 	}
 }

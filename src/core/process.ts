@@ -65,6 +65,8 @@ export type TerminalState = {
 	readonly foreground: number;
 	readonly echo: boolean;
 	readonly canonical: boolean;
+	/** Somebody else than the program itself is in the foreground, as a shell's job is. */
+	readonly hasJob: boolean;
 };
 
 /** A running program. Methods called after its end do nothing or reject; they never throw our bugs. */

@@ -28,8 +28,10 @@ export type SessionSpec = {
 	readonly timeoutMs: number;
 	/** How long it may take to end then; the usual grace when left out, and zero gives it none. */
 	readonly timeoutGraceMs?: number;
-	/** The program is ended after this long without output or input; zero means never. */
+	/** The program is ended after this long without a byte of output or of accepted input; zero means never. */
 	readonly idleTimeoutMs: number;
+	/** A terminal with a job of its shell in the foreground is not idle; of no effect on pipes. */
+	readonly idleExemptJobs?: boolean;
 	readonly createdAt: number;
 	/** Digests of the key with which it was asked for, and of what was asked, by which a repeat is recognised. */
 	readonly request?: { readonly key: string; readonly body: string };

@@ -142,6 +142,7 @@ export type StartRequest = {
 	/** How long it may take to end then; zero ends it at once. */
 	readonly timeoutGraceMs?: number | undefined;
 	readonly idleTimeoutMs?: number | undefined;
+	readonly idleExemptJobs?: boolean | undefined;
 	/** How long `closed` may wait for others that hold the terminal or the pipes; null waits for them. */
 	readonly drainMs?: number | null | undefined;
 	/** By what a repeat of this is recognised. */

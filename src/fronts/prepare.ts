@@ -59,6 +59,7 @@ export function createPrepare(parts: PrepareParts): Prepare {
 				timeoutMs: request.timeoutMs ?? 0,
 				...given({ timeoutGraceMs: request.timeoutGraceMs }),
 				idleTimeoutMs: request.idleTimeoutMs ?? 0,
+				idleExemptJobs: request.idleExemptJobs ?? false,
 				createdAt: parts.now(),
 				...given({ request: request.request }),
 			},

@@ -52,7 +52,9 @@ export type Reaped = { readonly pid: number; readonly code: number | null; reado
 export type NativeTerminal = {
 	readonly cols: number;
 	readonly rows: number;
+	/** The foreground process group, and the leader of the terminal's session; zero for none. */
 	readonly foreground: number;
+	readonly leader: number;
 	readonly echo: boolean;
 	readonly canonical: boolean;
 	/** The character that ends the input. */

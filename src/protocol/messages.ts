@@ -58,6 +58,7 @@ export type SessionMessage = {
 	retain: { memoryBytes: number; journalBytes: number };
 	timeoutMs: number;
 	idleTimeoutMs: number;
+	idleExemptJobs: boolean;
 };
 
 /** What each process in a sandbox may use; `processes` counts all of them together. */
@@ -107,8 +108,10 @@ export type CreateSession = {
 	task?: string;
 	/** Zero means never. */
 	timeoutMs?: number;
-	/** Zero means never. */
+	/** How long there may be no byte of output or input; zero means for ever. */
 	idleTimeoutMs?: number;
+	/** Whether a terminal is not idle while a job of its shell is in the foreground. */
+	idleExemptJobs?: boolean;
 	/** Whether the session outlives the server. */
 	durable?: boolean;
 	retain?: { memoryBytes?: number; journalBytes?: number };

@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { eventually } from "../helpers/reading.ts";
 import { startConfined, users } from "./confined.ts";
 
 const options = { sandbox: { type: "readOnly" }, mode: "pty" } as const;
@@ -52,6 +53,16 @@ describe.each(users)("as $name, a program in a sandbox with a terminal", (user) 
 		await run.closed();
 		expect(run.text()).not.toContain("no job control");
 		expect(run.exit).toEqual({ code: 5, signal: null });
+	});
+
+	test("is told from a job of its own, as outside of a sandbox", async () => {
+		const run = await interactive();
+		await run.process.write(Buffer.from("PS1='> '; echo rea''dy\n"));
+		await run.untilText("ready");
+		expect(run.process.terminal()?.hasJob).toBe(false);
+		await run.process.write(Buffer.from("sleep 1000\n"));
+		await eventually("the job", () => run.process.terminal()?.hasJob);
+		await run.process.kill({ signal: "SIGKILL" });
 	});
 
 	test("leads its own session, in which the terminal is its own", async () => {

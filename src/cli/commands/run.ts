@@ -24,6 +24,8 @@ type RunFlags = WorkspaceFlags & {
 	readonly detach?: true;
 	readonly rm?: true;
 	readonly timeout?: number;
+	readonly idleTimeout?: number;
+	readonly idleExemptJobs?: true;
 	readonly sandbox?: SandboxName;
 	readonly sandboxRoot?: readonly string[];
 	readonly network?: true;
@@ -51,6 +53,8 @@ export const run: Command = withWorkspace(new Command("run"), "whose session it 
 	.option("--pipe", "on pipes instead of a terminal")
 	.option("--rm", "forget the session once the program has ended")
 	.option("--timeout <duration>", "end the program after this long, such as 10m", duration)
+	.option("--idle-timeout <duration>", "end the program after this long without output and input", duration)
+	.option("--idle-exempt-jobs", "with --idle-timeout, but not while a shell's job is in the foreground")
 	.addOption(
 		new Option("--sandbox <policy>", "what the program may write: nothing, its directory, everything").choices(
 			sandboxNames,
@@ -69,6 +73,7 @@ export const run: Command = withWorkspace(new Command("run"), "whose session it 
 		"after",
 		"\nExamples:\n  hawser run -- bash\n  hawser run --detach --name build -- make -j8\n" +
 			"  hawser run --sandbox workspace-write -- npm test\n" +
+			"  hawser run --detach --idle-timeout 30m --idle-exempt-jobs -- bash\n" +
 			"  hawser run --timeout 10m -- ./import.sh < data.csv > report.txt\n  hawser run --tty -- ls --color=auto | cat",
 	)
 	.action((argv: string[], flags: RunFlags) => orNotAttached(() => start(argv, flags)));
@@ -76,6 +81,7 @@ export const run: Command = withWorkspace(new Command("run"), "whose session it 
 async function start(argv: string[], flags: RunFlags): Promise<void> {
 	if (flags.tty && flags.pipe) throw new UsageError("--tty and --pipe exclude each other");
 	if (flags.detach && flags.rm) throw new UsageError("--detach and --rm exclude each other");
+	if (flags.idleExemptJobs && !flags.idleTimeout) throw new UsageError("--idle-exempt-jobs is for --idle-timeout");
 	const sandbox = sandboxOf(flags);
 	const env = variables(flags.env ?? [], process.env);
 	const { client, isLocal } = await findOrStartServer(flags);
@@ -91,6 +97,8 @@ async function start(argv: string[], flags: RunFlags): Promise<void> {
 		...(flags.workspace === undefined ? {} : { workspace: flags.workspace }),
 		...(flags.task === undefined ? {} : { task: flags.task }),
 		...(flags.timeout === undefined ? {} : { timeoutMs: flags.timeout }),
+		...(flags.idleTimeout === undefined ? {} : { idleTimeoutMs: flags.idleTimeout }),
+		...(flags.idleExemptJobs ? { idleExemptJobs: true } : {}),
 		...(columns && rows ? { cols: columns, rows } : {}),
 		...(sandbox === undefined ? {} : { sandbox }),
 	});

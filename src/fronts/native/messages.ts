@@ -120,6 +120,7 @@ export const createSession: TUnsafe<CreateSession> = schemaOf<CreateSession>()(
 			task: Type.Optional(id),
 			timeoutMs: Type.Optional(milliseconds),
 			idleTimeoutMs: Type.Optional(milliseconds),
+			idleExemptJobs: Type.Optional(Type.Boolean()),
 			durable: Type.Optional(Type.Boolean()),
 			retain: Type.Optional(
 				Type.Object({ memoryBytes: Type.Optional(bytes), journalBytes: Type.Optional(bytes) }, closed),
@@ -164,6 +165,7 @@ export const session: TUnsafe<SessionMessage> = schemaOf<SessionMessage>()(
 		retain: Type.Object({ memoryBytes: bytes, journalBytes: bytes }),
 		timeoutMs: milliseconds,
 		idleTimeoutMs: milliseconds,
+		idleExemptJobs: Type.Boolean(),
 	}),
 );
 

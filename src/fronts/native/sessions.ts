@@ -234,5 +234,6 @@ export function sessionMessage(info: SessionInfo): SessionMessage {
 		retain: info.retention,
 		timeoutMs: info.timeoutMs,
 		idleTimeoutMs: info.idleTimeoutMs,
+		idleExemptJobs: info.idleExemptJobs ?? false,
 	};
 }

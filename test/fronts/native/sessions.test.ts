@@ -37,6 +37,7 @@ describe("POST /v1/sessions", () => {
 			retain: { memoryBytes: 1024 * 1024, journalBytes: 0 },
 			timeoutMs: 0,
 			idleTimeoutMs: 0,
+			idleExemptJobs: false,
 		});
 		// What describes the answer must be true of it, although it does not shape it.
 		expect([...Compile(sessionSchema).Errors(session)]).toEqual([]);
