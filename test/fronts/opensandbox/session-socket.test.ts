@@ -90,6 +90,36 @@ test("3.6: pipes by default, two channels, text frames with a time, exit and clo
 	await until(next, /^again\n/);
 });
 
+test.each(["SIGINT", "SIGQUIT", "SIGTERM"])(
+	"on pipes %s ends what the shell runs, a loop too, and the shell takes the next line",
+	async (signal) => {
+		const server = await startExecd();
+		const client = await open(server, await createSession(server));
+		// Said by what is to be ended, so that it is there.
+		type(client, "kept=value; sh -c 'echo first; exec sleep 1000'\n");
+		await until(client, /first/);
+		client.say({ type: "signal", signal });
+		type(client, "echo $?-$kept; while :; do sh -c 'echo loop; exec sleep 1000'; done\n");
+		await until(client, /^(130|131|143)-value\nloop\n$/m);
+		client.say({ type: "signal", signal });
+		type(client, "echo third; exit 7\n");
+		await until(client, /third/);
+		expect(await client.message("exit")).toMatchObject({ exit_code: 7 });
+		expect(textOf(client, "stderr")).not.toMatch(/break|trap/);
+	},
+);
+
+test("on pipes SIGHUP and SIGKILL still end the shell", async () => {
+	const server = await startExecd();
+	for (const signal of ["SIGHUP", "SIGKILL"]) {
+		const client = await open(server, await createSession(server));
+		type(client, "echo ready; sleep 1000\n");
+		await until(client, /ready/);
+		client.say({ type: "signal", signal });
+		expect(await client.message("exit")).toMatchObject({ exit_code: -1 });
+	}
+});
+
 test("3.6: pty=1 is a terminal of 80 by 24 that can be resized, and signals reach it", async () => {
 	const server = await startExecd();
 	const id = await createSession(server, { cwd: await temporaryDirectory() });

@@ -20,6 +20,13 @@ const terminal = {
 	LINES: String(defaultSize.rows),
 } as const;
 
+/**
+ * What a shell on pipes is told first. Signals go to its whole group, since without a terminal nothing is in the
+ * foreground, and would end it with what it runs. With this they end what it runs, and a loop around that, as Ctrl-C
+ * would; it goes on with the next line. Its children don't inherit it.
+ */
+const SURVIVE_SIGNALS = "trap 'break 1000 2>/dev/null' INT QUIT TERM\n";
+
 /** How the shell ended, and where its last byte is in the log. */
 export type ShellExit = { readonly code: number; readonly end: number };
 
@@ -93,6 +100,8 @@ export class SessionShell implements LongLivedShell {
 			}),
 		);
 		this.#session = session;
+		// Before anybody else can write: bash reads it before all that its clients say.
+		if (mode === "pipe") await session.act({ kind: "write", bytes: Buffer.from(SURVIVE_SIGNALS) });
 		// Whoever deletes the session meanwhile waits for us in `end`.
 		this.#checkOpen();
 		return session;
