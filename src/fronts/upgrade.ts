@@ -23,6 +23,19 @@ export function offerUpgrade(request: IncomingMessage, offer: UpgradeOffer): voi
 	offers.set(request, offer);
 }
 
+/** For a front that makes something else of an upgrade than a WebSocket of ours: the connection is its own from now on. */
+export function takeUpgrade({ raw }: FastifyRequest): Pick<UpgradeOffer, "socket" | "head"> | undefined {
+	const offer = offers.get(raw);
+	offers.delete(raw);
+	offer?.taken();
+	return offer;
+}
+
+/** Whether a request may be upgraded, to whatever it asks for. */
+export function isUpgradable({ raw }: FastifyRequest): boolean {
+	return offers.has(raw);
+}
+
 /** Ends a connection as soon as what was said on it is sent. */
 export function endSoon(connection: Duplex): void {
 	if (connection instanceof Socket) connection.destroySoon();

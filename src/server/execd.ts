@@ -16,6 +16,9 @@ export type ExecdOptions = {
 	readonly envFile: string | undefined;
 };
 
+/** What the original takes: paths are in the query, and some clients name tens of thousands of them at once. */
+const MAX_HEAD_BYTES = 1024 * 1024;
+
 export function execd({ host, port, accessToken, allowForeign, envFile }: ExecdOptions): DropIn {
 	const authorize = accessToken === undefined ? anybody : adminOnly(accessToken);
 	return ({ openSandbox }) => ({
@@ -23,6 +26,8 @@ export function execd({ host, port, accessToken, allowForeign, envFile }: ExecdO
 		port,
 		isOpen: accessToken !== undefined || allowForeign ? "to everybody" : "to programs",
 		authorize,
+		maxHeadBytes: MAX_HEAD_BYTES,
+		hasLongBodies: true,
 		fronts: [
 			createOpenSandboxFront({
 				...openSandbox,

@@ -48,6 +48,10 @@ export type ListenOptions = {
 	/** What callers may have of sessions at a time; the usual, if left out, and for this port alone. */
 	readonly budgets?: Budgets;
 	readonly maxConnections?: number;
+	/** Of a request's line and headers; Node's 16 KiB, if left out. */
+	readonly maxHeadBytes?: number;
+	/** Whether a body may take as long as it likes while it comes at all: the usual time is for bodies that are read as a whole. */
+	readonly hasLongBodies?: boolean;
 	/** Instead of the usual one, for tests that do not want to wait. */
 	readonly sendTimeoutMs?: number;
 	/** Hears of every route there is, when it is added. */
@@ -192,11 +196,12 @@ function assemble(options: ListenOptions, hosting: Hosting, traffic: Traffic): F
 }
 
 function createHttpServer(options: ListenOptions, turns: Turns, handle: RequestListener): Server {
-	const { tls, sendTimeoutMs = SEND_TIMEOUT_MS } = options;
+	const { tls, sendTimeoutMs = SEND_TIMEOUT_MS, maxHeadBytes, hasLongBodies = false } = options;
 	const common = {
 		IncomingMessage: Request,
+		...(maxHeadBytes === undefined ? {} : { maxHeaderSize: maxHeadBytes }),
 		headersTimeout: HEADERS_TIMEOUT_MS,
-		requestTimeout: REQUEST_TIMEOUT_MS,
+		requestTimeout: hasLongBodies ? 0 : REQUEST_TIMEOUT_MS,
 		keepAliveTimeout: KEEP_ALIVE_MS,
 		connectionsCheckingInterval: CHECK_MS,
 	};
@@ -207,7 +212,7 @@ function createHttpServer(options: ListenOptions, turns: Turns, handle: RequestL
 		: createServer(common, inTurn);
 	// Nothing has gone either way for so long: that is right only while there is nothing to say yet.
 	server.setTimeout(sendTimeoutMs, (socket: Socket) => {
-		if (!turns.isUnderWay(socket) || socket.writableLength > 0) socket.destroy();
+		if (!turns.isUnderWay(socket) || turns.isReceiving(socket) || socket.writableLength > 0) socket.destroy();
 	});
 	return server;
 }

@@ -33,7 +33,10 @@ export type ServerOptions = Omit<EngineOptions, "isSecure"> & {
 /** A second port, on which a front is served alone by the rules of the server that it stands in for. */
 export type DropIn = (
 	parts: FrontParts,
-) => Pick<ListenOptions, "host" | "port" | "fronts" | "authorize" | "isOpen" | "answerUnknown">;
+) => Pick<
+	ListenOptions,
+	"host" | "port" | "fronts" | "authorize" | "isOpen" | "answerUnknown" | "maxHeadBytes" | "hasLongBodies"
+>;
 
 /** What such fronts are made of. */
 export type FrontParts = { readonly openSandbox: OpenSandboxOptions };

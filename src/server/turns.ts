@@ -11,10 +11,16 @@ type Turn = { readonly response: ServerResponse; readonly begin: () => void };
 export class Turns {
 	/** Those who wait behind the request that is under way. */
 	readonly #waiting = new WeakMap<Duplex, Turn[]>();
+	readonly #underWay = new WeakMap<Duplex, ServerResponse>();
 
 	/** Whether a request on this connection is not answered to its last byte. */
 	isUnderWay(connection: Duplex): boolean {
 		return this.#waiting.has(connection);
+	}
+
+	/** Whether the body of the request that is under way has not come to its end. */
+	isReceiving(connection: Duplex): boolean {
+		return this.#underWay.get(connection)?.req.complete === false;
 	}
 
 	/** Begins at once, or when the kernel has all answers to what was asked before on the same connection. */
@@ -28,11 +34,15 @@ export class Turns {
 	}
 
 	#run(connection: Duplex, { response, begin }: Turn): void {
+		this.#underWay.set(connection, response);
 		// Comes when the answer is sent, and when the connection is gone.
 		response.once("close", () => {
 			const next = connection.destroyed ? undefined : this.#waiting.get(connection)?.shift();
 			if (next) this.#run(connection, next);
-			else this.#waiting.delete(connection);
+			else {
+				this.#waiting.delete(connection);
+				this.#underWay.delete(connection);
+			}
 		});
 		begin();
 	}

@@ -7,6 +7,7 @@ import { answerErrors, sendNothing, unauthorized } from "./answers.ts";
 import { addCommands } from "./command/routes.ts";
 import { addInterrupts } from "./interrupts.ts";
 import type { OpenSandboxOptions } from "./options.ts";
+import { addProxy } from "./proxy/routes.ts";
 import { addPty } from "./pty/routes.ts";
 import { addSessions } from "./session/routes.ts";
 import { addSessionSocket } from "./session/socket.ts";
@@ -20,12 +21,18 @@ export function createOpenSandboxFront(options: OpenSandboxOptions): Front {
 			// Bodies are JSON whatever their type says, and each route reads its own.
 			app.removeAllContentTypeParsers();
 			app.addContentTypeParser("*", { parseAs: "buffer" }, (_request, body, done) => done(null, body));
-			app.addHook("onRequest", redirectSlash);
 			const routes: FastifyPluginCallback = (scope, _, done) => {
+				scope.addHook("onRequest", redirectSlash);
 				addRoutes(scope, options, hosting);
 				done();
 			};
 			app.register(routes, { prefix: options.path });
+			// Apart, because what is behind it has slashes and bodies of its own.
+			const proxy: FastifyPluginCallback = (scope, _, done) => {
+				addProxy(scope, options, hosting);
+				done();
+			};
+			app.register(proxy, { prefix: options.path });
 		},
 	};
 }

@@ -1,0 +1,301 @@
+/** `/proxy/{port}/…`: servers on other ports, and ourselves, through execd. */
+
+import { once } from "node:events";
+import { createServer, request as httpRequest, type IncomingMessage, type RequestListener } from "node:http";
+import type { AddressInfo } from "node:net";
+import { ConnectionConfig, DefaultAdapterFactory } from "@alibaba-group/opensandbox";
+import { expect, onTestFinished, test } from "vitest";
+import { WebSocket, WebSocketServer } from "ws";
+import { eventually } from "../../helpers/reading.ts";
+import { start } from "../../server/start.ts";
+import { startExecd } from "./execd-server.ts";
+
+const TOKEN = "secret-token";
+
+/** A server on a port of its own; the port. */
+async function behind(listener: RequestListener, prepare?: (server: ReturnType<typeof createServer>) => void) {
+	const server = createServer(listener);
+	prepare?.(server);
+	server.listen(0, "127.0.0.1");
+	await once(server, "listening");
+	onTestFinished(() => {
+		server.closeAllConnections();
+		server.close();
+	});
+	return (server.address() as AddressInfo).port;
+}
+
+const echo: RequestListener = (request, response) => {
+	response.setHeader("x-seen", JSON.stringify({ method: request.method, url: request.url, headers: request.headers }));
+	response.setHeader("set-cookie", ["a=1", "b=2"]);
+	response.writeHead(request.url?.startsWith("/teapot") ? 418 : 200, "Fine");
+	request.pipe(response);
+};
+
+type Seen = { method: string; url: string; headers: Record<string, string> };
+const seenBy = (response: Response) => JSON.parse(response.headers.get("x-seen") ?? "null") as Seen;
+
+test("a request passes with its method, path, query, headers and body, and so does the answer", async () => {
+	const server = await startExecd({ accessToken: TOKEN });
+	const port = await behind(echo);
+	const response = await server.request(`/proxy/${port}/teapot/a%20b/?x=1&y=%2F`, {
+		method: "PUT",
+		headers: { "x-mine": "kept", "content-type": "strange/type; q" },
+		body: "the body",
+	});
+	expect([response.status, response.statusText, await response.text()]).toEqual([418, "Fine", "the body"]);
+	expect(response.headers.getSetCookie()).toEqual(["a=1", "b=2"]);
+	expect(response.headers.get("content-security-policy")).toBeNull();
+	const { method, url, headers } = seenBy(response);
+	expect([method, url]).toEqual(["PUT", "/teapot/a%20b/?x=1&y=%2F"]);
+	expect(headers).toMatchObject({
+		host: new URL(server.url).host,
+		"x-mine": "kept",
+		"content-type": "strange/type; q",
+		"x-forwarded-for": "127.0.0.1",
+		"x-forwarded-proto": "http",
+	});
+	expect(headers).not.toHaveProperty("x-execd-access-token");
+	for (const path of ["", "/", "/?q=1"]) {
+		const { url } = seenBy(await server.request(`/proxy/${port}${path}`));
+		expect(url).toBe(path === "" ? "/" : path);
+	}
+});
+
+test("headers of one connection stay on it, those it names too", async () => {
+	const server = await startExecd();
+	const port = await behind((request, response) => {
+		response.setHeader("keep-alive", "timeout=77");
+		response.setHeader("x-hop", "of the answer");
+		response.setHeader("connection", "close, x-hop");
+		response.end(JSON.stringify(request.headers));
+	});
+	const { headers, text } = await ask(`${server.url}/proxy/${port}/`, {
+		headers: {
+			connection: "keep-alive, x-secret",
+			"x-secret": "1",
+			te: "trailers",
+			"proxy-authorization": "x",
+			a: "b",
+		},
+	});
+	const seen = JSON.parse(text) as Record<string, string>;
+	expect(seen).toMatchObject({ a: "b", connection: "close" });
+	for (const name of ["x-secret", "te", "proxy-authorization", "keep-alive"]) expect(seen).not.toHaveProperty(name);
+	expect(headers).not.toHaveProperty("x-hop");
+	expect(headers["keep-alive"]).not.toBe("timeout=77");
+});
+
+test("502 where nothing listens, 400 without a port, 401 without the token", async () => {
+	const server = await startExecd({ accessToken: TOKEN });
+	const closed = createServer().listen(0, "127.0.0.1");
+	await once(closed, "listening");
+	const { port } = closed.address() as AddressInfo;
+	closed.close();
+	await once(closed, "close");
+	const down = await server.request(`/proxy/${port}/`);
+	expect([down.status, await down.text()]).toEqual([502, "Bad Gateway"]);
+	for (const path of ["/proxy", "/proxy/", "/proxy/0/", "/proxy/abc/", "/proxy/65536/x", "/proxy/?x"])
+		expect([path, (await server.request(path)).status]).toEqual([path, 400]);
+	const stranger = await server.request(`/proxy/${port}/`, { headers: { "x-execd-access-token": "wrong" } });
+	expect(stranger.status).toBe(401);
+	expect(server.problems).toEqual([]);
+});
+
+test("the published SDK works through us to ourselves, as OpenSandbox's server leads it", async () => {
+	const server = await startExecd({ accessToken: TOKEN });
+	const connectionConfig = new ConnectionConfig({
+		headers: { "X-EXECD-ACCESS-TOKEN": TOKEN },
+	}).withTransportIfMissing();
+	onTestFinished(() => connectionConfig.closeTransport());
+	const execdBaseUrl = `${server.url}/proxy/${new URL(server.url).port}`;
+	const { commands, health } = new DefaultAdapterFactory().createExecdStack({ connectionConfig, execdBaseUrl });
+	await health.ping();
+	const { logs, exitCode } = await commands.run("echo hello; exit 3");
+	expect([logs.stdout.map(({ text }) => text), exitCode]).toEqual([["hello"], 3]);
+	const session = await commands.createSession();
+	await commands.deleteSession(session);
+});
+
+test("without a token, to ourselves, what the door let in is let in again, by whatever name it came", async () => {
+	const server = await startExecd();
+	const { port } = new URL(server.url);
+	expect((await server.request(`/proxy/${port}/ping`, { headers: { origin: server.url } })).status).toBe(200);
+	expect((await server.request(`/proxy/${port}/ping`, { headers: { origin: "http://evil.test" } })).status).toBe(403);
+	expect((await ask(`${server.url}/proxy/${port}/ping`, { headers: { host: "evil.test" } })).status).toBe(403);
+});
+
+test("a circle through ourselves ends after a few rounds", async () => {
+	const server = await startExecd();
+	const round = `/proxy/${new URL(server.url).port}`;
+	expect((await server.request(`${round.repeat(3)}/ping`)).status).toBe(200);
+	expect((await server.request(`${round.repeat(50)}/ping`)).status).toBe(508);
+});
+
+test("events come when they are sent, and a client that leaves ends the request behind us", async () => {
+	const server = await startExecd();
+	let isOver = false;
+	let send = (_text: string) => {};
+	const port = await behind((request, response) => {
+		response.writeHead(200, { "content-type": "text/event-stream" });
+		send = (text) => void response.write(text);
+		request.once("close", () => {
+			isOver = true;
+		});
+		response.flushHeaders();
+	});
+	const leaving = new AbortController();
+	const response = await server.request(`/proxy/${port}/events`, { signal: leaving.signal });
+	expect(response.headers.get("content-type")).toBe("text/event-stream");
+	const reader = response.body?.getReader();
+	for (const text of ["data: one\n\n", "data: two\n\n"]) {
+		send(text);
+		expect(Buffer.from((await reader?.read())?.value ?? []).toString()).toBe(text);
+	}
+	leaving.abort();
+	await eventually("its end", () => isOver);
+});
+
+test("an answer that breaks off is no whole answer", async () => {
+	const server = await startExecd();
+	const port = await behind((_request, response) => {
+		response.write("the beginning");
+		setImmediate(() => response.destroy());
+	});
+	const response = await server.request(`/proxy/${port}/`);
+	await expect(response.text()).rejects.toThrow();
+});
+
+test("bodies of any size pass both ways at the pace of who reads, with little in memory", async () => {
+	const server = await startExecd();
+	const size = 200 * 1024 * 1024;
+	let isReading = false;
+	let received = 0;
+	let resume = () => {};
+	const port = await behind((request, response) => {
+		request.pause();
+		resume = () => {
+			isReading = true;
+			request.on("data", (chunk: Buffer) => {
+				received += chunk.length;
+			});
+			request.on("end", () => response.end("all"));
+			request.resume();
+		};
+	});
+	const request = httpRequest(`${server.url}/proxy/${port}/`, { method: "POST" });
+	const answered = once(request, "response") as Promise<[IncomingMessage]>;
+	const block = Buffer.alloc(1024 * 1024);
+	let sent = 0;
+	let isStuck = false;
+	const pump = () => {
+		while (sent < size && !isStuck) {
+			sent += block.length;
+			isStuck = !request.write(block);
+		}
+		if (sent >= size) request.end();
+	};
+	request.on("drain", () => {
+		isStuck = false;
+		pump();
+	});
+	pump();
+	// Who does not read holds up who sends, long before all of it is on its way.
+	await eventually("that it stands still", async () => {
+		const before = sent;
+		await new Promise((resolve) => setTimeout(resolve, 100));
+		return sent === before;
+	});
+	expect(isReading).toBe(false);
+	expect(sent).toBeLessThan(32 * 1024 * 1024);
+	resume();
+	const [response] = await answered;
+	expect([response.statusCode, received]).toEqual([200, size]);
+	response.resume();
+}, 30_000);
+
+test("a WebSocket passes, with its subprotocol, text and bytes; its end too, from either side", async () => {
+	const server = await startExecd({ accessToken: TOKEN });
+	const sockets = new WebSocketServer({ noServer: true, handleProtocols: () => "two" });
+	const opened: WebSocket[] = [];
+	const seen: IncomingMessage[] = [];
+	const port = await behind(echo, (one) =>
+		one.on("upgrade", (request, socket, head) => {
+			seen.push(request);
+			sockets.handleUpgrade(request, socket, head, (ws) => {
+				opened.push(ws);
+				ws.on("message", (data, isBinary) => ws.send(data, { binary: isBinary }));
+			});
+		}),
+	);
+	const connect = async () => {
+		const socket = new WebSocket(`${server.url.replace("http", "ws")}/proxy/${port}/ws?x=1`, ["one", "two"], {
+			headers: { "x-execd-access-token": TOKEN },
+		});
+		await once(socket, "open");
+		return socket;
+	};
+	const client = await connect();
+	expect([client.protocol, seen[0]?.url]).toEqual(["two", "/ws?x=1"]);
+	expect(seen[0]?.headers).not.toHaveProperty("x-execd-access-token");
+	const large = Buffer.alloc(3 * 1024 * 1024, 7);
+	client.send(large);
+	expect(((await once(client, "message")) as [Buffer])[0].equals(large)).toBe(true);
+	client.close(4321);
+	await once(client, "close");
+	await eventually("the end on the other side", () => opened[0]?.readyState === WebSocket.CLOSED);
+	const other = await connect();
+	opened[1]?.terminate();
+	await once(other, "close");
+});
+
+test("an upgrade that is refused behind us is refused with the same answer", async () => {
+	const server = await startExecd();
+	const port = await behind(echo, (one) =>
+		one.on("upgrade", (_request, socket) => socket.end("HTTP/1.1 403 No\r\ncontent-length: 4\r\n\r\nnope")),
+	);
+	const socket = new WebSocket(`${server.url.replace("http", "ws")}/proxy/${port}/`);
+	socket.on("error", () => {});
+	const [, response] = (await once(socket, "unexpected-response")) as [unknown, IncomingMessage];
+	expect(response.statusCode).toBe(403);
+	socket.terminate();
+});
+
+test("a PTY's WebSocket works through us to ourselves", async () => {
+	const server = await startExecd({ accessToken: TOKEN });
+	const { session_id: id } = (await (await server.post("/pty", {})).json()) as { session_id: string };
+	const { port } = new URL(server.url);
+	const socket = new WebSocket(`ws://127.0.0.1:${port}/proxy/${port}/pty/${id}/ws`, {
+		headers: { "x-execd-access-token": TOKEN },
+	});
+	onTestFinished(() => socket.terminate());
+	let text = "";
+	socket.on("message", (data: Buffer, isBinary) => {
+		text += data.toString("latin1");
+		if (!isBinary && text.includes("connected")) socket.send(Buffer.from("\0echo 4$((1+1))\n"));
+	});
+	await eventually("its output", () => text.includes("42\r\n"));
+});
+
+test("in hawser serve it takes the right to run programs, and pages from behind it are not of our origin", async () => {
+	const server = await start();
+	const port = await behind(echo);
+	const ask = (token: string) =>
+		fetch(`${server.url}/opensandbox/proxy/${port}/`, { headers: { "x-execd-access-token": token } });
+	const response = await ask(server.adminToken);
+	expect([response.status, seenBy(response).url]).toEqual([200, "/"]);
+	expect(response.headers.get("content-security-policy")).toMatch(/^sandbox(?!.*allow-same-origin)/);
+	expect((await ask(await server.token("workspace:default:manage"))).status).toBe(200);
+	for (const scope of ["workspace:default:operate", "workspace:blue:manage"])
+		expect([scope, (await ask(await server.token(scope))).status]).toEqual([scope, 403]);
+	expect((await ask("wrong")).status).toBe(401);
+});
+
+async function ask(url: string, options: { headers: Record<string, string> }) {
+	const request = httpRequest(url, options);
+	request.end();
+	const [response] = (await once(request, "response")) as [IncomingMessage];
+	let text = "";
+	for await (const chunk of response) text += String(chunk);
+	return { status: response.statusCode, headers: response.headers, text };
+}
