@@ -3,8 +3,9 @@
 import { constants, type Stats } from "node:fs";
 import { type FileHandle, lstat, mkdir, open, stat } from "node:fs/promises";
 import { RpcError, rpcCodes } from "../../json-rpc/error.ts";
+import { openRegular } from "../../regular-file.ts";
 
-const { O_CREAT, O_DIRECTORY, O_NOCTTY, O_NOFOLLOW, O_NONBLOCK, O_RDONLY, O_WRONLY } = constants;
+const { O_CREAT, O_DIRECTORY, O_NOFOLLOW, O_RDONLY, O_WRONLY } = constants;
 
 /** Linux: names a place without opening it, so that nothing but the right to pass through is needed. */
 const O_PATH = 0x200000;
@@ -71,13 +72,13 @@ export async function withReadable<T>(
 	{ followSymlinks }: Links,
 	act: (file: FileHandle) => Promise<T>,
 ): Promise<T> {
-	const file = await openRegular(path, named, O_RDONLY | (followSymlinks ? 0 : O_NOFOLLOW));
+	const file = await openFile(path, named, O_RDONLY | (followSymlinks ? 0 : O_NOFOLLOW));
 	return act(file).finally(() => file.close());
 }
 
 /** Opens a file for reading that the caller closes. */
 export function openReadable(path: Buffer): Promise<FileHandle> {
-	return openRegular(path, path, O_RDONLY);
+	return openFile(path, path, O_RDONLY);
 }
 
 /** Opens or makes a file and gives it to `act`, which finds in it what was there. */
@@ -87,22 +88,13 @@ export async function withWritable(
 	{ followSymlinks }: Links,
 	act: (file: FileHandle) => Promise<void>,
 ): Promise<void> {
-	const file = await openRegular(path, named, O_WRONLY | O_CREAT | (followSymlinks ? 0 : O_NOFOLLOW));
+	const file = await openFile(path, named, O_WRONLY | O_CREAT | (followSymlinks ? 0 : O_NOFOLLOW));
 	return act(file).finally(() => file.close());
 }
 
-/** Without blocking, because a pipe or a device would otherwise keep one of Node's few threads for as long as it likes. */
-async function openRegular(path: Buffer, named: Buffer, flags: number): Promise<FileHandle> {
-	const file = await open(path, flags | O_NONBLOCK | O_NOCTTY);
-	const isRegular = await file.stat().then(
-		(stats) => stats.isFile(),
-		async (error: unknown) => {
-			await file.close();
-			throw error;
-		},
-	);
-	if (isRegular) return file;
-	await file.close();
+async function openFile(path: Buffer, named: Buffer, flags: number): Promise<FileHandle> {
+	const file = await openRegular(path, flags);
+	if (file) return file;
 	throw new RpcError(rpcCodes.invalidRequest, `path \`${named}\` is not a file`);
 }
 
