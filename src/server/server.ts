@@ -88,7 +88,7 @@ export async function startServer(config: Config, options: ServerOptions): Promi
 		onClose(() => local.close());
 		const dropIn = options.dropIn && (await listen({ ...common, ...options.dropIn(parts) }));
 		if (dropIn) onClose(() => dropIn.close());
-		await state.announce(listener.url);
+		await state.announce(listener.url, dropIn?.url);
 		engine.keepers.serve();
 		const signInUrl = () => `${publicUrl(config, listener)}${signInPath(access.createSignInCode(access.admin).code)}`;
 		return {

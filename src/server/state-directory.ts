@@ -29,7 +29,7 @@ export type StateDirectory = {
 	/** Makes the admin token on the first start, and reads it on every other. */
 	adminToken(make: () => string): Promise<string>;
 	/** Where the other commands find the running server: its socket, and its address for people. */
-	announce(url: string): Promise<void>;
+	announce(url: string, dropIn?: string | undefined): Promise<void>;
 	/** Lets another server in. */
 	release(): Promise<void>;
 };
@@ -65,7 +65,7 @@ export async function openStateDirectory(
 		node,
 		write,
 		adminToken: (make) => readOrMake(join(path, "admin-token"), make, write),
-		announce: (url) => write(addressFile, `${JSON.stringify({ url, pid: process.pid, socket })}\n`),
+		announce: (url, dropIn) => write(addressFile, `${JSON.stringify({ url, dropIn, pid: process.pid, socket })}\n`),
 		release: async () => {
 			try {
 				await rm(addressFile, { force: true });
@@ -139,7 +139,7 @@ async function acquire(path: string): Promise<number> {
 	}
 	if (lock !== null) return lock;
 	const address = await readFile(join(path, "server.json"), "utf8").catch(() => undefined);
-	const where = address === undefined ? "" : ` (${(JSON.parse(address) as { url: string }).url})`;
+	const where = address === undefined ? "" : ` (${shownAddress(address)})`;
 	throw new SessionError("session_exists", `another server${where} is running on the state directory ${path}`, {
 		hint: "use that one, stop it first, or choose another --state-dir",
 	});
@@ -182,4 +182,10 @@ async function readText(file: string): Promise<string | undefined> {
 		if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
 		throw error;
 	}
+}
+
+/** The address that its operator knows: that of the drop-in, where there is one. */
+function shownAddress(announced: string): string {
+	const { url, dropIn } = JSON.parse(announced) as { url: string; dropIn?: string };
+	return dropIn ?? url;
 }

@@ -106,6 +106,16 @@ it("takes its token and its log file from the variables of the original, and kee
 	expect(await ended(child, "SIGINT")).toBe(0);
 });
 
+it("that is already running is named by the address that it was started with", async () => {
+	const stateDir = await temporaryDirectory();
+	const args = ["execd", "--host", "127.0.0.1", "--port", "0", "--access-token", "secret", "--state-dir", stateDir];
+	const child = launch(args);
+	const url = await ready(child);
+	const second = await result(launch(args));
+	expect([second.code, second.stderr]).toEqual([4, expect.stringContaining(`another server (${url}) is running`)]);
+	expect(await ended(child, "SIGTERM")).toBe(0);
+});
+
 describe("without a token", () => {
 	/** As a browser, or somebody who writes what a browser would, asks. */
 	async function ask(url: string, headers: Record<string, string>, isSocket = false): Promise<number> {
