@@ -17,6 +17,13 @@ async function runs(server: ExecdServer, ...lines: string[]): Promise<string[][]
 	return printed;
 }
 
+test("a text of several MiB is run, as in the original", async () => {
+	const server = await startExecd();
+	const session = await createSession(server);
+	const text = `: '${"x".repeat(3 * 1024 * 1024)}'\necho done`;
+	expect((await run(server, session, text)).stdout).toEqual(["done"]);
+});
+
 describe("what persists", () => {
 	test("6.4: env persists over three runs, init and complete once per run with the session's id", async () => {
 		const server = await startExecd();
