@@ -1,4 +1,5 @@
 import { once } from "node:events";
+import { setTimeout } from "node:timers/promises";
 import { connect, type Socket } from "node:net";
 import { expect, it, onTestFinished } from "vitest";
 import { anybody } from "../../src/access/fixed.ts";
@@ -29,6 +30,7 @@ function createFront() {
 				reply.raw.once("close", () => over.push(params.n));
 				return LARGE;
 			});
+			app.post("/body", { config: { policy: "public" } }, async () => "all of it");
 			app.get("/slow", { config: { policy: "public" } }, async () => {
 				begun.push("slow");
 				await released;
@@ -130,4 +132,20 @@ it("a client that waits for its answer is not cut off", async () => {
 	await expect.poll(() => over, { timeout: 5_000 }).toEqual(["1"]);
 	patient.release();
 	await until(patient.client, "at last");
+});
+
+it("where bodies may be long, one that stands still is cut off, and one that comes slowly is not", async () => {
+	const options = { hasLongBodies: true, sendTimeoutMs: 300 };
+	const head = "POST /body HTTP/1.1\r\nhost: localhost\r\ncontent-type: text/plain\r\ncontent-length: 10\r\n\r\n";
+	const { client: slow } = await serve(options);
+	slow.setNoDelay(true);
+	slow.write(head);
+	for (let byte = 0; byte < 10; byte++) {
+		slow.write("x");
+		await setTimeout(60);
+	}
+	await until(slow, "all of it");
+	const { client: stuck } = await serve(options);
+	stuck.write(`${head}xxx`);
+	await once(stuck.resume(), "close");
 });
