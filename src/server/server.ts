@@ -142,6 +142,7 @@ function frontParts(config: Config, { sessions, prepare, state }: Engine): Front
 			prepare,
 			environment: () => inheritedFrom(process.env),
 			cwd: config.cwd,
+			spoolDirectory: join(state.path, "opensandbox-uploads"),
 			records: new JsonFile(join(state.path, "opensandbox.json"), state.write),
 			clock: systemClock,
 			newUuid: randomUUID,

@@ -1,11 +1,13 @@
-/** The HTTP API of OpenSandbox `execd`: `/ping`, `/pty`, `/session`, `/command`; `docs/compat/opensandbox.md` says what it promises. */
+/** The HTTP API of OpenSandbox `execd`: programs, files, metrics and a way to other ports; `docs/compat/opensandbox.md` says what it promises. */
 
 import type { FastifyInstance, FastifyPluginCallback, FastifyReply, FastifyRequest } from "fastify";
 import type { Authorize } from "../../core/access.ts";
 import type { Front, Hosting } from "../front.ts";
 import { answerErrors, sendNothing, unauthorized } from "./answers.ts";
 import { addCommands } from "./command/routes.ts";
+import { addFiles } from "./files/routes.ts";
 import { addInterrupts } from "./interrupts.ts";
+import { addMetrics } from "./metrics/routes.ts";
 import type { OpenSandboxOptions } from "./options.ts";
 import { addProxy } from "./proxy/routes.ts";
 import { addPty } from "./pty/routes.ts";
@@ -43,6 +45,8 @@ function addRoutes(app: FastifyInstance, options: OpenSandboxOptions, hosting: H
 	const commands = addCommands(app, options, hosting);
 	const sessions = addSessions(app, options, hosting);
 	addInterrupts(app, options, hosting, { commands, sessions });
+	addFiles(app, options);
+	addMetrics(app, hosting);
 	addSessionSocket(app, options, hosting, sessions);
 }
 

@@ -20,6 +20,8 @@ export type OpenSandboxOptions = {
 	readonly envFile?: string | undefined;
 	/** Where programs start that do not say. */
 	readonly cwd: string;
+	/** For files on their way to their place, and notes of those: a directory that no other server uses. */
+	readonly spoolDirectory: string;
 	/** Where the records of PTYs outlive the server. */
 	readonly records: RecordFile;
 	readonly clock: Clock;

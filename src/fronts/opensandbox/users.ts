@@ -4,7 +4,7 @@ import { readFile } from "node:fs/promises";
 
 export type UserFiles = { readonly passwd: string; readonly group: string };
 
-const systemFiles: UserFiles = { passwd: "/etc/passwd", group: "/etc/group" };
+export const systemFiles: UserFiles = { passwd: "/etc/passwd", group: "/etc/group" };
 
 export type Groups = {
 	/** The primary one, if the user is known. */
@@ -25,7 +25,7 @@ export async function groupsOf(uid: number, files: UserFiles = systemFiles): Pro
 }
 
 /** A missing file knows nobody. */
-async function entriesOf(path: string): Promise<string[][]> {
+export async function entriesOf(path: string): Promise<string[][]> {
 	const text = await readFile(path, "utf8").catch(() => "");
 	return text.split("\n").map((line) => line.split(":"));
 }

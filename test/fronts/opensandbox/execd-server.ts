@@ -18,6 +18,7 @@ import { createId, createPrepare } from "../../../src/fronts/prepare.ts";
 import { createBudgets } from "../../../src/server/budgets.ts";
 import { listen } from "../../../src/server/listen.ts";
 import { KeeperSite } from "../../helpers/keepers.ts";
+import { temporaryDirectory } from "../../helpers/temporary.ts";
 
 export type ExecdServer = {
 	readonly url: string;
@@ -33,7 +34,7 @@ export type ExecdServer = {
 };
 
 export type ExecdServerOptions = Partial<
-	Pick<OpenSandboxOptions, "environment" | "envFile" | "cwd" | "records" | "times">
+	Pick<OpenSandboxOptions, "environment" | "envFile" | "cwd" | "records" | "spoolDirectory" | "times">
 > & {
 	readonly accessToken?: string;
 	/** Who callers are, instead of everybody or who has the token. */
@@ -62,6 +63,7 @@ export async function startExecd(options: ExecdServerOptions = {}): Promise<Exec
 	});
 	for (const session of options.adopted ?? []) sessions.adopt(session);
 	const { accessToken, cwd = "/tmp" } = options;
+	const spoolDirectory = options.spoolDirectory ?? join(await temporaryDirectory(), "uploads");
 	const front = createOpenSandboxFront({
 		path: "/",
 		sessions,
@@ -80,6 +82,7 @@ export async function startExecd(options: ExecdServerOptions = {}): Promise<Exec
 		environment: options.environment ?? (() => wholeEnvironment(process.env)),
 		envFile: options.envFile,
 		cwd,
+		spoolDirectory,
 		records: options.records ?? new MemoryFile(),
 		clock: systemClock,
 		newUuid: randomUUID,
@@ -88,6 +91,8 @@ export async function startExecd(options: ExecdServerOptions = {}): Promise<Exec
 	const listener = await listen({
 		host: "127.0.0.1",
 		port: 0,
+		maxHeadBytes: 1024 * 1024,
+		hasLongBodies: true,
 		isOpen: accessToken === undefined ? "to programs" : "to everybody",
 		fronts: [front],
 		authorize: options.authorize ?? (accessToken === undefined ? anybody : adminOnly(accessToken)),

@@ -1,0 +1,76 @@
+/** `/metrics` and `/metrics/watch`: contract of files, section 3.12. */
+
+import { expect, test } from "vitest";
+import { Sampler } from "../../../src/fronts/opensandbox/metrics/sampler.ts";
+import { eventually } from "../../helpers/reading.ts";
+import { startExecd } from "./execd-server.ts";
+
+type Metrics = Record<"cpu_count" | "cpu_used_pct" | "mem_total_mib" | "mem_used_mib" | "timestamp", number>;
+
+function check(metrics: Metrics): void {
+	expect(Object.keys(metrics).sort()).toEqual([
+		"cpu_count",
+		"cpu_used_pct",
+		"mem_total_mib",
+		"mem_used_mib",
+		"timestamp",
+	]);
+	expect(metrics.cpu_count).toBeGreaterThanOrEqual(1);
+	expect(metrics.mem_total_mib).toBeGreaterThan(0);
+	for (const [value, most] of [
+		[metrics.cpu_used_pct, 100],
+		[metrics.mem_used_mib, metrics.mem_total_mib],
+	] as const) {
+		expect(value).toBeGreaterThanOrEqual(0);
+		expect(value).toBeLessThanOrEqual(most);
+	}
+	expect(Math.abs(Date.now() - metrics.timestamp)).toBeLessThan(10_000);
+}
+
+test("scenario 25: a sample is there at once, with values that can be", async () => {
+	const server = await startExecd();
+	await server.request("/ping");
+	const since = performance.now();
+	const response = await server.request("/metrics");
+	check((await response.json()) as Metrics);
+	// The original measures for a second first.
+	expect(performance.now() - since).toBeLessThan(500);
+	expect(response.headers.get("content-type")).toBe("application/json; charset=utf-8");
+});
+
+test("a processor that is kept busy is seen", async () => {
+	const sampler = new Sampler();
+	await sampler.sample();
+	const until = performance.now() + 300;
+	while (performance.now() < until);
+	expect((await sampler.sample()).cpu_used_pct).toBeGreaterThan(0);
+});
+
+test("scenario 25, F-20: who watches gets one event each second, each ended by a blank line; all get the same, and none is measured without them", async () => {
+	const server = await startExecd();
+	const leaving = new AbortController();
+	const watch = async () => {
+		const response = await server.request("/metrics/watch", { signal: leaving.signal });
+		expect(response.headers.get("content-type")).toBe("text/event-stream");
+		const events: Metrics[] = [];
+		void (async () => {
+			let text = "";
+			for await (const chunk of response.body ?? []) {
+				text += Buffer.from(chunk as Uint8Array).toString();
+				for (let end = text.indexOf("\n\n"); end >= 0; end = text.indexOf("\n\n")) {
+					events.push(JSON.parse(text.slice(0, end)) as Metrics);
+					text = text.slice(end + 2);
+				}
+			}
+		})().catch(() => {});
+		return events;
+	};
+	const [first, second] = await Promise.all([watch(), watch()]);
+	const since = performance.now();
+	await eventually("three events", () => first.length >= 3 && second.length >= 3);
+	expect(performance.now() - since).toBeLessThan(5_000);
+	expect(first.slice(0, 3)).toEqual(second.slice(0, 3));
+	first.forEach(check);
+	leaving.abort();
+	await eventually("no timer", () => !process.getActiveResourcesInfo().includes("Interval"));
+});
