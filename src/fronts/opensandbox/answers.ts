@@ -37,6 +37,11 @@ export class ExecdError extends Error {
 	}
 }
 
+/** For what the original has and this server has not. */
+export function notServed(what: string): ExecdError {
+	return new ExecdError(501, "NOT_SUPPORTED", `${what} is not served here; docs/compat/opensandbox.md says what is`);
+}
+
 /** Total by type: a new code does not compile until it has a row. */
 const translated: Readonly<Record<Code, readonly [status: number, code: ExecdCode]>> = {
 	invalid_argument: [400, "INVALID_REQUEST_BODY"],

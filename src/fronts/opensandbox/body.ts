@@ -88,6 +88,13 @@ export class Body {
 		throw refusal(`${name} must be a whole number from ${least} to ${most}`);
 	}
 
+	/** One without members for what is not given. */
+	object(name: string): Body {
+		const value = this.#members.get(name) ?? {};
+		if (typeof value === "object" && !Array.isArray(value)) return new Body(value ?? {});
+		throw refusal(`${name} must be an object`);
+	}
+
 	/** Names with values, in the case they were written in. */
 	strings(name: string): Readonly<Record<string, string>> {
 		const value = this.#members.get(name) ?? {};

@@ -3,7 +3,8 @@
 import type { FastifyInstance, FastifyPluginCallback, FastifyReply, FastifyRequest } from "fastify";
 import type { Authorize } from "../../core/access.ts";
 import type { Front, Hosting } from "../front.ts";
-import { answerErrors, sendNothing, unauthorized } from "./answers.ts";
+import { answerErrors, notServed, sendNothing, unauthorized } from "./answers.ts";
+import { startBody } from "./body.ts";
 import { addCommands } from "./command/routes.ts";
 import { addFiles } from "./files/routes.ts";
 import { addInterrupts } from "./interrupts.ts";
@@ -48,6 +49,30 @@ function addRoutes(app: FastifyInstance, options: OpenSandboxOptions, hosting: H
 	addFiles(app, options);
 	addMetrics(app, hosting);
 	addSessionSocket(app, options, hosting, sessions);
+	addNotServed(app);
+}
+
+/** What clients may ask for and is not here says so, in words that they show. */
+function addNotServed(app: FastifyInstance): void {
+	app.get("/v1/isolated/capabilities", { config: { policy: "read" } }, async () => ({
+		available: false,
+		message: "isolated sessions are not served here",
+		setpriv_available: false,
+		userns_available: false,
+		commit_supported: false,
+		diff_supported: false,
+	}));
+	for (const [url, what] of [
+		["/v1/isolated/*", "an isolated session"],
+		["/code/context", "a code context"],
+		["/code/contexts", "a code context"],
+		["/code/contexts/:id", "a code context"],
+	] as const) {
+		const handler = async () => {
+			throw notServed(what);
+		};
+		app.route({ method: ["GET", "POST", "DELETE"], url, ...startBody, config: { policy: "read" }, handler });
+	}
 }
 
 /** What is said where there is nothing. The token is asked for before anything else, whether a path is there or not. */

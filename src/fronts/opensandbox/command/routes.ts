@@ -6,7 +6,7 @@ import { SessionError } from "../../../core/errors.ts";
 import type { Session } from "../../../core/session.ts";
 import type { Hosting } from "../../front.ts";
 import { checkRight, may, takeReader, whenOver } from "../../front.ts";
-import { ExecdError } from "../answers.ts";
+import { ExecdError, notServed } from "../answers.ts";
 import { readBody, refusal, startBody } from "../body.ts";
 import { completed, EventStream, encodeEvent, ended, failed } from "../event-stream.ts";
 import { commandLines } from "../lines.ts";
@@ -27,9 +27,7 @@ export function addCommands(app: FastifyInstance, options: OpenSandboxOptions, h
 	const commands = new Commands(options);
 	app.addHook("onClose", async () => commands.close());
 
-	app.post("/command", { ...startBody, config: { policy: "manage" } }, async (request, reply) => {
-		checkRight(request, "manage", here);
-		const wanted = await readCommand(request, options);
+	async function run(wanted: CommandRequest, reply: FastifyReply): Promise<FastifyReply> {
 		const id = commands.newId();
 		const started = await commands.start(id, wanted).catch(onlyStartFailure);
 		const stream = new EventStream(reply, hosting);
@@ -41,6 +39,16 @@ export function addCommands(app: FastifyInstance, options: OpenSandboxOptions, h
 			forgetAtEnd(options.sessions, started).catch((error: unknown) => hosting.report(error, "POST /command"));
 		}
 		return reply;
+	}
+
+	app.post("/command", { ...startBody, config: { policy: "manage" } }, async (request, reply) => {
+		checkRight(request, "manage", here);
+		return run(await readCommand(request, options), reply);
+	});
+
+	app.post("/code", { ...startBody, config: { policy: "manage" } }, async (request, reply) => {
+		checkRight(request, "manage", here);
+		return run(readCode(request), reply);
 	});
 
 	app.get<WithId>("/command/status/:id", { config: { policy: "read" } }, async (request) => {
@@ -90,6 +98,24 @@ async function readCommand(request: FastifyRequest, options: OpenSandboxOptions)
 	// Looked for with the daemon's own variables only; those of the request count when it starts.
 	await existingDirectory(wanted.cwd ?? "", { env: options.environment(), cwd: options.cwd });
 	return wanted;
+}
+
+/** Code in no language is a command of the shell; for any other there would have to be an interpreter. */
+function readCode(request: FastifyRequest): CommandRequest {
+	const body = readBody(request.body, { mayBeEmpty: false });
+	const command = body.string("code");
+	const language = body.object("context").string("language");
+	if (command === "") throw refusal("code is required");
+	if (language !== "") throw notServed(`code in ${JSON.stringify(language.slice(0, 64))}`);
+	return {
+		command,
+		cwd: undefined,
+		isBackground: false,
+		timeoutMs: 0,
+		uid: undefined,
+		gid: undefined,
+		envs: {},
+	};
 }
 
 /** What keeps one program from being started is told as an event; everything else is an error. */
