@@ -21,7 +21,7 @@ type Flags = {
 export const execd: Command = new Command("execd")
 	.summary("start a stand-in for OpenSandbox execd")
 	.description(
-		"Serves /ping, /pty, /session, /command and /ws/session as OpenSandbox execd does, with the same flags, " +
+		"Serves commands, sessions, terminals, files, metrics and /proxy as OpenSandbox execd does, with the same flags, " +
 			"variables and answers. Terminals and background commands outlive the server: start it again with the " +
 			"same port or --state-dir, and they are found again.",
 	)
@@ -69,7 +69,7 @@ export const execd: Command = new Command("execd")
 		}
 		if (accessToken === undefined && flags.allowForeign)
 			remark("any web page that somebody here looks at can run programs, too (--allow-foreign)");
-		if (flags.jupyterHost !== undefined) remark("code is not served, only commands, sessions and terminals");
+		if (flags.jupyterHost !== undefined) remark("code is not served: Jupyter is not asked for anything");
 		remark(`other commands find these sessions with --state-dir ${stateDir}`);
 		await serveUntilInterrupted(server, "shutting down; terminals and background commands run on");
 	});
