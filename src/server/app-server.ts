@@ -8,9 +8,10 @@ import { adminOnly, anybody } from "../access/fixed.ts";
 import { SessionError } from "../core/errors.ts";
 import type { SandboxPolicy } from "../core/sandbox.ts";
 import { AppServer } from "../fronts/codex-app/app-server.ts";
-import { answerUnknown, type CodexAppOptions, createCodexAppFront } from "../fronts/codex-app/front.ts";
+import { type CodexAppOptions, createCodexAppFront } from "../fronts/codex-app/front.ts";
 import type { AppLimits } from "../fronts/codex-app/limits.ts";
 import type { Hosting } from "../fronts/front.ts";
+import { answerUnknown } from "../fronts/json-rpc/front.ts";
 import type { Stdio } from "../fronts/json-rpc/stdio.ts";
 import { codexHost } from "./codex-host.ts";
 import { listen } from "./listen.ts";
@@ -44,7 +45,7 @@ export async function startAppServer(address: AppAddress, options: AppServerOpti
 	if (address.kind === "unix") await freeSocket(address.path);
 	const listener = await listen({
 		...(address.kind === "tcp" ? address : { host: "localhost", port: 0, socketPath: address.path }),
-		isOpen: "to everybody",
+		isOpen: "to all without origin",
 		authorize: token === undefined ? anybody : adminOnly(token),
 		fronts: [createCodexAppFront({ ...parts, path: "*" })],
 		answerUnknown,

@@ -3,9 +3,10 @@
 import { randomUUID } from "node:crypto";
 import { anybody } from "../access/fixed.ts";
 import { ExecServer } from "../fronts/codex-exec/exec-server.ts";
-import { answerUnknown, type CodexExecOptions, createCodexExecFront } from "../fronts/codex-exec/front.ts";
+import { type CodexExecOptions, createCodexExecFront } from "../fronts/codex-exec/front.ts";
 import type { ExecLimits } from "../fronts/codex-exec/limits.ts";
 import type { Hosting } from "../fronts/front.ts";
+import { answerUnknown } from "../fronts/json-rpc/front.ts";
 import type { Stdio } from "../fronts/json-rpc/stdio.ts";
 import { listen } from "./listen.ts";
 import { openTransient } from "./transient.ts";
@@ -31,7 +32,7 @@ export async function startExecServer(
 	const { parts, end } = await compose(options);
 	const listener = await listen({
 		...address,
-		isOpen: "to everybody",
+		isOpen: "to all without origin",
 		authorize: anybody,
 		fronts: [createCodexExecFront({ ...parts, path: "/" })],
 		answerUnknown,

@@ -34,9 +34,10 @@ export type ListenOptions = {
 	readonly allowedOrigins?: readonly string[];
 	/**
 	 * Takes requests for every host and from every page, as the server that one front stands in for does; or from
-	 * programs alone, who need not name us, but whom no page of somebody else can pretend to be.
+	 * nobody who names an origin, whichever; or from programs alone, who need not name us, but whom no page of somebody
+	 * else can pretend to be.
 	 */
-	readonly isOpen?: "to everybody" | "to programs";
+	readonly isOpen?: "to everybody" | "to all without origin" | "to programs";
 	/** Answers what there is no route for; in the words of the native front, if left out. */
 	readonly answerUnknown?: (request: FastifyRequest, reply: FastifyReply) => FastifyReply | Promise<FastifyReply>;
 	/** A certificate and its key, as PEM. */
@@ -184,6 +185,10 @@ function assemble(options: ListenOptions, hosting: Hosting, traffic: Traffic): F
 		reply.headers(safeHeaders);
 		if (isUpgrade(request)) reply.header("connection", "close");
 		if (options.isOpen === "to everybody") return;
+		if (options.isOpen === "to all without origin") {
+			if (request.headers.origin !== undefined) await reply.code(403).send();
+			return;
+		}
 		if (options.isOpen === "to programs") return checkProgram(request);
 		checkHost(request, hosts);
 		checkOrigin(request, origins);

@@ -154,7 +154,7 @@ describe("the WebSocket", () => {
 			expect((await fetch(app.httpUrl + path, { headers: { origin: "http://x" } })).status).toBe(403);
 		}
 		expect((await fetch(`${app.httpUrl}/else`)).status).toBe(400);
-		expect((await fetch(app.httpUrl, { method: "POST" })).status).toBe(400);
+		for (const method of ["POST", "HEAD"]) expect((await fetch(`${app.httpUrl}/else`, { method })).status).toBe(405);
 		for (const path of ["", "/", "/any/path?x=y"]) {
 			const client = new AppClient(await openLink(app.url + path));
 			await client.initialize();

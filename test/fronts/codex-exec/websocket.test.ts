@@ -37,6 +37,10 @@ describe("the listener", () => {
 		expect(await refusalOf("/", origin)).toBe(403);
 	});
 
+	it("answers 405 to every method of the root but GET, HEAD among them", async () => {
+		for (const method of ["HEAD", "POST", "OPTIONS"]) expect(await statusOf("/", { method })).toBe(405);
+	});
+
 	it("serves the root alone, whatever its query", async () => {
 		expect(await statusOf("/")).toBe(400);
 		expect(await statusOf("/foo")).toBe(404);
