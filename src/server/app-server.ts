@@ -4,7 +4,8 @@ import { once } from "node:events";
 import { chmod, lstat, mkdir, unlink } from "node:fs/promises";
 import { connect } from "node:net";
 import { dirname } from "node:path";
-import { adminOnly, anybody } from "../access/fixed.ts";
+import { anybody } from "../access/fixed.ts";
+import { type WebSocketAuth, webSocketAuthorize } from "../access/websocket-auth.ts";
 import { SessionError } from "../core/errors.ts";
 import type { SandboxPolicy } from "../core/sandbox.ts";
 import { AppServer } from "../fronts/codex-app/app-server.ts";
@@ -27,7 +28,7 @@ export type AppServerOptions = {
 };
 
 export type AppAddress =
-	| { readonly kind: "tcp"; readonly host: string; readonly port: number; readonly token?: string | undefined }
+	| { readonly kind: "tcp"; readonly host: string; readonly port: number; readonly auth?: WebSocketAuth | undefined }
 	| { readonly kind: "unix"; readonly path: string };
 
 export type RunningAppServer = {
@@ -41,12 +42,14 @@ export async function startAppServer(address: AppAddress, options: AppServerOpti
 	// Whoever reaches the socket may run programs outside of any sandbox.
 	const hidden = [...(options.hidden ?? []), ...(address.kind === "unix" ? [address.path] : [])];
 	const { parts, end } = await compose({ ...options, hidden });
-	const token = address.kind === "tcp" ? address.token : undefined;
+	const auth = address.kind === "tcp" ? address.auth : undefined;
 	if (address.kind === "unix") await freeSocket(address.path);
 	const listener = await listen({
-		...(address.kind === "tcp" ? address : { host: "localhost", port: 0, socketPath: address.path }),
+		...(address.kind === "tcp"
+			? { host: address.host, port: address.port }
+			: { host: "localhost", port: 0, socketPath: address.path }),
 		isOpen: "to all without origin",
-		authorize: token === undefined ? anybody : adminOnly(token),
+		authorize: auth ? webSocketAuthorize(auth) : anybody,
 		fronts: [createCodexAppFront({ ...parts, path: "*" })],
 		answerUnknown,
 		report: options.report,

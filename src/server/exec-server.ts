@@ -2,6 +2,7 @@
 
 import { randomUUID } from "node:crypto";
 import { anybody } from "../access/fixed.ts";
+import { type WebSocketAuth, webSocketAuthorize } from "../access/websocket-auth.ts";
 import { ExecServer } from "../fronts/codex-exec/exec-server.ts";
 import { type CodexExecOptions, createCodexExecFront } from "../fronts/codex-exec/front.ts";
 import type { ExecLimits } from "../fronts/codex-exec/limits.ts";
@@ -11,9 +12,18 @@ import type { Stdio } from "../fronts/json-rpc/stdio.ts";
 import { listen } from "./listen.ts";
 import { openTransient } from "./transient.ts";
 
+export type ExecAddress = {
+	readonly host: string;
+	readonly port: number;
+	/** How clients show who they are; whoever reaches us may come in, if left out. */
+	readonly auth?: WebSocketAuth | undefined;
+};
+
 export type ExecServerOptions = {
 	/** How many requests of one connection may be under way at once. */
 	readonly concurrency: number;
+	/** Files of the server's own, which are not there for programs in a sandbox. */
+	readonly hidden?: readonly string[];
 	readonly limits?: Partial<ExecLimits>;
 	readonly report: Hosting["report"];
 };
@@ -26,14 +36,15 @@ export type RunningExecServer = {
 };
 
 export async function startExecServer(
-	address: { readonly host: string; readonly port: number },
+	{ host, port, auth }: ExecAddress,
 	options: ExecServerOptions,
 ): Promise<RunningExecServer> {
 	const { parts, end } = await compose(options);
 	const listener = await listen({
-		...address,
+		host,
+		port,
 		isOpen: "to all without origin",
-		authorize: anybody,
+		authorize: auth ? webSocketAuthorize(auth) : anybody,
 		fronts: [createCodexExecFront({ ...parts, path: "/" })],
 		answerUnknown,
 		report: options.report,
@@ -57,10 +68,10 @@ export async function serveExecOnStdio(stdio: Stdio, options: ExecServerOptions,
 	await end();
 }
 
-async function compose({ concurrency, limits = {}, report }: ExecServerOptions): Promise<{
+async function compose({ concurrency, hidden, limits = {}, report }: ExecServerOptions): Promise<{
 	readonly parts: Omit<CodexExecOptions, "path">;
 	readonly end: () => Promise<void>;
 }> {
-	const { end, ...transient } = await openTransient(report);
+	const { end, ...transient } = await openTransient(report, hidden);
 	return { parts: { ...transient, newUuid: randomUUID, concurrency, limits }, end };
 }

@@ -1,10 +1,14 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { text } from "node:stream/consumers";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { ExecClient, startParams } from "../fronts/codex-exec/exec-client.ts";
+import { openLink } from "../fronts/codex-exec/exec-link.ts";
+import { temporaryDirectory } from "../helpers/temporary.ts";
 import { main, result } from "./hawser.ts";
 
 function launch(...args: string[]): ChildProcess {
@@ -137,6 +141,37 @@ describe("hawser exec-server", () => {
 	])("refuses --listen %s", async (listen, sentence) => {
 		const { code, stdout, stderr } = await result(launch("--listen", listen));
 		expect({ code, stdout, stderr }).toEqual({ code: 1, stdout: "", stderr: `hawser: ${sentence}\n` });
+	});
+
+	it("lets in only whoever has the token of its file, which its programs in a sandbox do not find", async () => {
+		const directory = await temporaryDirectory();
+		const file = join(directory, "token");
+		await writeFile(file, "secret\n");
+		const server = launch("--ws-auth", "capability-token", "--ws-token-file", file);
+		const url = await firstLine(server);
+		await expect(openLink(url)).rejects.toThrow("401");
+		const client = new ExecClient(await openLink(url, { authorization: "Bearer secret" }));
+		await client.handshake();
+		const entries = [{ path: { type: "special", value: { kind: "root" } }, access: "read" }];
+		const permissions = { type: "managed", file_system: { type: "restricted", entries }, network: "enabled" };
+		const sandbox = { permissions, windowsSandboxLevel: "disabled" };
+		const log = await client.start("p", ["/bin/cat", file], { sandbox, cwd: "file:///" });
+		expect((await log.closed()).text("stderr")).toContain("Permission denied");
+		client.cut();
+	});
+
+	it.each([
+		[["--ws-token-file", "/x"], "need --ws-auth capability-token"],
+		[["--ws-auth", "capability-token"], "needs --ws-token-file or --ws-token-sha256"],
+		[["--ws-auth", "capability-token", "--ws-token-file", "/no/such"], "ENOENT"],
+		[["--ws-auth", "capability-token", "--ws-token-sha256", "abc"], "64 hexadecimal digits"],
+		[["--ws-auth", "capability-token", "--ws-issuer", "x"], "need --ws-auth signed-bearer-token"],
+		[["--ws-auth", "signed-bearer-token"], "needs --ws-shared-secret-file"],
+		[["--ws-auth", "signed-bearer-token", "--ws-shared-secret-file", "/etc/hostname"], "at least 32 bytes"],
+		[["--listen", "stdio", "--ws-auth", "capability-token", "--ws-token-sha256", "0".repeat(64)], "not for stdio"],
+	])("refuses %j", async (flags, sentence) => {
+		const { code, stdout, stderr } = await result(launch(...flags));
+		expect({ code, stdout, stderr }).toEqual({ code: 1, stdout: "", stderr: expect.stringContaining(sentence) });
 	});
 
 	it.each(["0", "-1", "many"])("refuses --concurrent-requests %s", async (count) => {

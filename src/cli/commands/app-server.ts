@@ -1,6 +1,5 @@
 /** `hawser app-server`: stands in for the server of this name that Codex brings along, as far as it runs commands. */
 
-import { readFile } from "node:fs/promises";
 import { BlockList, isIPv6 } from "node:net";
 import { join, resolve } from "node:path";
 import { Command, Option } from "commander";
@@ -11,18 +10,17 @@ import { describe, interruption, serveUntilInterrupted } from "../foreground.ts"
 import { parseWebSocketUrl } from "../listen-url.ts";
 import { remark } from "../output.ts";
 import { type SandboxName, sandboxNames, sandboxTypes } from "../sandbox-names.ts";
+import { addWebSocketAuthOptions, secretFilesOf, type WebSocketAuthFlags, webSocketAuthOf } from "../websocket-auth.ts";
 
 const DEFAULT_LISTEN = "stdio://";
 
-type Flags = {
+type Flags = WebSocketAuthFlags & {
 	readonly listen: string;
 	readonly stdio?: true;
 	readonly sandbox: SandboxName;
-	readonly wsAuth?: "capability-token";
-	readonly wsTokenFile?: string;
 };
 
-export const appServer: Command = new Command("app-server")
+export const appServer: Command = addWebSocketAuthOptions(new Command("app-server"))
 	.summary("stand in for Codex app-server, as far as it runs commands")
 	.description(
 		"Serves command/exec and process/* of Codex app-server: to one client on stdin and stdout, or at one address.\n" +
@@ -40,8 +38,6 @@ export const appServer: Command = new Command("app-server")
 			.choices(sandboxNames)
 			.default("read-only"),
 	)
-	.addOption(new Option("--ws-auth <mode>", "how clients of ws:// show who they are").choices(["capability-token"]))
-	.option("--ws-token-file <path>", "the file with the token that they must send as `Authorization: Bearer`")
 	.addHelpText(
 		"after",
 		"\nExamples:\n  hawser app-server\n  hawser app-server --listen ws://127.0.0.1:4500 --sandbox danger-full-access\n" +
@@ -52,9 +48,7 @@ export const appServer: Command = new Command("app-server")
 		// Loaded only here: the other commands need none of it, and start faster without.
 		const { serveAppOnStdio, startAppServer } = await import("../../server/app-server.ts");
 		const report = (problem: unknown, where: string) => remark(`${where}: ${describe(problem)}`);
-		const { sandbox, wsTokenFile } = flags;
-		const hidden = wsTokenFile === undefined ? [] : [resolve(wsTokenFile)];
-		const options = { policy: { type: sandboxTypes[sandbox] }, hidden, report };
+		const options = { policy: { type: sandboxTypes[flags.sandbox] }, hidden: secretFilesOf(flags), report };
 		const address = await addressOf(flags);
 		if (address === "stdio") {
 			// A client that is gone ends the connection, and with it everything that it started; not just us.
@@ -69,33 +63,28 @@ export const appServer: Command = new Command("app-server")
 		await over;
 	});
 
-async function addressOf({ listen, stdio, wsAuth, wsTokenFile }: Flags): Promise<AppAddress | "stdio"> {
+async function addressOf(flags: Flags): Promise<AppAddress | "stdio"> {
+	const { listen, stdio } = flags;
+	const auth = await webSocketAuthOf(flags);
+	const isWebSocket = !stdio && listen.startsWith("ws://");
+	if (auth && !isWebSocket) throw new UsageError("--ws-auth is for ws://, and not for stdio or a Unix socket");
 	if (stdio || listen === "stdio" || listen === "stdio://") return "stdio";
 	if (listen.startsWith("unix://")) return { kind: "unix", path: socketPath(listen) };
-	if (!listen.startsWith("ws://"))
+	if (!isWebSocket)
 		throw new UsageError(
 			`unsupported --listen URL \`${listen}\`; expected \`stdio://\`, \`ws://IP:PORT\`, \`unix://\` or \`unix://PATH\``,
 		);
 	const { host, port } = parseWebSocketUrl(listen);
-	if ((wsAuth === undefined) !== (wsTokenFile === undefined))
-		throw new UsageError("--ws-auth capability-token and --ws-token-file go together");
-	const token = wsTokenFile === undefined ? undefined : await tokenIn(wsTokenFile);
-	if (token === undefined && !isLoopback(host))
+	if (!auth && !isLoopback(host))
 		throw new UsageError(
 			`refusing to listen on ${host} without a token: anybody could run programs; see --ws-auth, or use 127.0.0.1`,
 		);
-	return { kind: "tcp", host, port, token };
+	return { kind: "tcp", host, port, auth };
 }
 
 function socketPath(listen: string): string {
 	const path = listen.slice("unix://".length);
 	return path === "" ? join(codexHome(), "app-server-control", "app-server-control.sock") : resolve(path);
-}
-
-async function tokenIn(file: string): Promise<string> {
-	const token = (await readFile(file, "utf8")).trim();
-	if (token === "") throw new UsageError(`${file} is empty; it must hold the token`);
-	return token;
 }
 
 const loopback = new BlockList();

@@ -6,15 +6,18 @@ import { UsageError } from "../errors.ts";
 import { describe, interruption, serveUntilInterrupted } from "../foreground.ts";
 import { parseWebSocketUrl, type WebSocketAddress } from "../listen-url.ts";
 import { print, remark } from "../output.ts";
+import { addWebSocketAuthOptions, secretFilesOf, type WebSocketAuthFlags, webSocketAuthOf } from "../websocket-auth.ts";
 
 const DEFAULT_LISTEN = "ws://127.0.0.1:0";
 
-export const execServer: Command = new Command("exec-server")
+type Flags = WebSocketAuthFlags & { readonly listen: string; readonly concurrentRequests: number };
+
+export const execServer: Command = addWebSocketAuthOptions(new Command("exec-server"))
 	.summary("stand in for Codex exec-server")
 	.description(
 		"Serves the protocol of Codex exec-server, at one address or to one client on stdin and stdout.\n" +
 			"It prints its address on stdout once it answers. Nothing is kept on disk, and its processes end with it.\n" +
-			"Whoever reaches the address can run programs: there is no token in this protocol.",
+			"Whoever reaches the address can run programs, unless --ws-auth asks for a token.",
 	)
 	.option("--listen <url>", "ws://IP:PORT, where port 0 picks a free one, or stdio", DEFAULT_LISTEN)
 	.option(
@@ -26,26 +29,29 @@ export const execServer: Command = new Command("exec-server")
 	.addHelpText(
 		"after",
 		"\nExamples:\n  hawser exec-server\n  hawser exec-server --listen ws://127.0.0.1:8765 --concurrent-requests 32\n" +
+			"  hawser exec-server --listen ws://0.0.0.0:8765 --ws-auth capability-token --ws-token-file /run/token\n" +
 			"  hawser exec-server --listen stdio",
 	)
-	.action(async ({ listen, concurrentRequests }: { listen: string; concurrentRequests: number }) => {
-		const address = parseListen(listen);
+	.action(async (flags: Flags) => {
+		const address = parseListen(flags.listen);
+		const auth = await webSocketAuthOf(flags);
+		if (address === "stdio" && auth) throw new UsageError("--ws-auth is for ws://, and not for stdio");
 		// Loaded only here: the other commands need none of it, and start faster without.
 		const { serveExecOnStdio, startExecServer } = await import("../../server/exec-server.ts");
 		const report = (problem: unknown, where: string) => remark(`${where}: ${describe(problem)}`);
-		const options = { concurrency: concurrentRequests, report };
+		const options = { concurrency: flags.concurrentRequests, hidden: secretFilesOf(flags), report };
 		if (address === "stdio") {
 			// A client that is gone ends the connection, and with it everything that it started; not just us.
 			process.stdout.removeAllListeners("error");
 			await serveExecOnStdio({ input: process.stdin, output: process.stdout }, options, interruption());
 			process.exit(0);
 		}
-		const server = await startExecServer(address, options);
+		const server = await startExecServer({ ...address, auth }, options);
 		// Whoever reads where we are may end us at once: we listen for that before we say it.
 		const over = serveUntilInterrupted(server, "shutting down, and ending every process");
 		await print(`${server.url}\n`);
-		if (!isLoopback(address.host)) {
-			remark("anybody who reaches this address can run programs and read files: this protocol has no token");
+		if (!auth && !isLoopback(address.host)) {
+			remark("anybody who reaches this address can run programs and read files: see --ws-auth");
 		}
 		await over;
 	});

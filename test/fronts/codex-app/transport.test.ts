@@ -4,7 +4,7 @@ import { once } from "node:events";
 import { link, readFile, stat, writeFile } from "node:fs/promises";
 import { createServer, type Socket } from "node:net";
 import { join } from "node:path";
-import { describe, expect, it, onTestFinished } from "vitest";
+import { describe, expect, it } from "vitest";
 import { WebSocket } from "ws";
 import { startAppServer } from "../../../src/server/app-server.ts";
 import { eventually } from "../../helpers/reading.ts";
@@ -186,21 +186,6 @@ describe("the WebSocket", () => {
 		// With Nagle's algorithm and delayed acknowledgements each would take some 40 ms; on a busy machine most may.
 		expect(times.sort((a, b) => a - b)[5]).toBeLessThan(20);
 		socket.terminate();
-	});
-
-	it("takes a token, if it has one", async () => {
-		const options = { policy: { type: "dangerFullAccess" }, report: () => {} } as const;
-		const server = await startAppServer({ kind: "tcp", host: "127.0.0.1", port: 0, token: "secret" }, options);
-		onTestFinished(() => server.close());
-		for (const headers of [{}, { authorization: "Bearer wrong" }]) {
-			const socket = new WebSocket(server.url, { headers });
-			socket.on("error", () => {});
-			const [, response] = (await once(socket, "unexpected-response")) as [unknown, { statusCode: number }];
-			expect(response.statusCode).toBe(401);
-		}
-		const client = new AppClient(await openLink(server.url, { authorization: "Bearer secret" }));
-		await client.initialize();
-		client.cut();
 	});
 });
 
