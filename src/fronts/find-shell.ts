@@ -1,6 +1,7 @@
 /** Which shells there are. */
 
 import { access, constants, stat } from "node:fs/promises";
+import { userInfo } from "node:os";
 import { join } from "node:path";
 
 export type Shell = { readonly name: string; readonly path: string };
@@ -14,6 +15,16 @@ export async function findShell(names: readonly string[], directories: readonly 
 		}
 	}
 	return undefined;
+}
+
+/** The one that the account of this server has. */
+export function loginShell(): string {
+	try {
+		return userInfo().shell || "/bin/sh";
+	} catch {
+		// There are accounts that no file knows.
+		return "/bin/sh";
+	}
 }
 
 export async function isExecutable(path: string): Promise<boolean> {

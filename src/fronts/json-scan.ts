@@ -1,10 +1,13 @@
-/** What of a JSON text `JSON.parse` does not tell: repeated names, the number of values, and an id with all its digits. */
+/** What of a JSON text `JSON.parse` does not tell: repeated names, half characters, how many values and how deep, and an id with all its digits. */
 
 /**
  * Counted with all that is nested. Codex's client refuses more, no program can be started with as many, and to
  * parse millions of them would keep everybody waiting: what has more is refused before it is parsed.
  */
 const MAX_VALUES = 262_144;
+
+/** Codex's servers go no deeper, the outermost counted; what we pass on stays readable for others who do not either. */
+const MAX_DEPTH = 127;
 
 export type Scan = {
 	/** What is wrong, whether or not the rest is JSON at all. */
@@ -29,6 +32,7 @@ export function scanJson(text: string): Scan {
 			case "[":
 				values++;
 				open.push(character === "{" ? new Set() : null);
+				if (open.length > MAX_DEPTH) return { fault: `nested more than ${MAX_DEPTH} deep`, id };
 				isName = character === "{";
 				break;
 			case "}":
@@ -47,6 +51,7 @@ export function scanJson(text: string): Scan {
 				break;
 			default: {
 				const token = text.slice(at, end);
+				if (hasLoneSurrogate(token)) return { fault: "half of a surrogate pair in a string", id };
 				const names = open.at(-1);
 				if (isName && names) {
 					const name = nameOf(token);
@@ -99,11 +104,19 @@ function stringEnd(text: string, start: number): number {
 
 /** Names may be written with escapes; two spellings of one name are the same. */
 function nameOf(token: string): string {
-	const plain = token.slice(1, -1);
-	if (!plain.includes("\\")) return plain;
+	return token.includes("\\") ? unescaped(token) : token.slice(1, -1);
+}
+
+/** Such a half can be written only as an escape, and is no character: in UTF-8 it could not be sent back. */
+function hasLoneSurrogate(token: string): boolean {
+	return /\\u[dD]/.test(token) && /\p{Surrogate}/u.test(unescaped(token));
+}
+
+/** What a string says; what is no string is left to whoever parses it. */
+function unescaped(token: string): string {
 	try {
 		return String(JSON.parse(token));
 	} catch {
-		return plain;
+		return token.slice(1, -1);
 	}
 }

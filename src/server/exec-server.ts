@@ -11,6 +11,7 @@ import { answerUnknown } from "../fronts/json-rpc/front.ts";
 import type { Stdio } from "../fronts/json-rpc/stdio.ts";
 import { listen } from "./listen.ts";
 import { openTransient } from "./transient.ts";
+import { version } from "./version.ts";
 
 export type ExecAddress = {
 	readonly host: string;
@@ -73,5 +74,5 @@ async function compose({ concurrency, hidden, limits = {}, report }: ExecServerO
 	readonly end: () => Promise<void>;
 }> {
 	const { end, ...transient } = await openTransient(report, hidden);
-	return { parts: { ...transient, newUuid: randomUUID, concurrency, limits }, end };
+	return { parts: { ...transient, newUuid: randomUUID, version, concurrency, limits }, end };
 }

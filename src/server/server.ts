@@ -118,6 +118,7 @@ function createFronts(config: Config, engine: Engine, openSandbox: OpenSandboxOp
 			environment: () => inheritedFrom(process.env),
 			cwd: config.cwd,
 			newUuid: randomUUID,
+			version,
 			path: "/codex/exec-server",
 		}),
 		createCodexAppFront({

@@ -42,6 +42,8 @@ export type ConnectionOptions = {
 	readonly environment: () => Readonly<Record<string, string>>;
 	readonly runConfined: RunConfined;
 	readonly cwd: string;
+	/** Of this server. */
+	readonly version: string;
 	readonly concurrency: number;
 	readonly limits: ExecLimits;
 	/** Hears of our own faults. */
@@ -103,11 +105,11 @@ export class Connection implements Attachment, Receiver {
 	}
 
 	#createMethods(): Methods {
-		const { launch, environment, cwd, limits, runConfined } = this.#options;
+		const { launch, environment, cwd, version, limits, runConfined } = this.#options;
 		const processes = () => this.#attached("exec").processes;
 		return new Map([
 			...createProcessMethods({ processes, launch, environment, retainedBytes: limits.retainedBytes }),
-			...createEnvironmentMethods({ env: environment(), cwd }),
+			...createEnvironmentMethods({ env: environment(), cwd, version }),
 			...createFileMethods(this.#files, runConfined),
 		]);
 	}
@@ -158,8 +160,8 @@ export class Connection implements Attachment, Receiver {
 
 	async #initialize(params: unknown): Promise<unknown> {
 		const { resumeSessionId } = initialize(params);
-		const { sessions, principal, environment, cwd } = this.#options;
-		const info = await environmentInfo({ env: environment(), cwd });
+		const { sessions, principal, environment, cwd, version } = this.#options;
+		const info = await environmentInfo({ env: environment(), cwd, version });
 		// Nothing is waited for from here to the answer: once attached, the processes have something to tell.
 		if (this.#session) throw refused("initialize may only be sent once per connection");
 		const session =

@@ -1,5 +1,6 @@
 /** `environment/info` and `environment/status`: what a client needs to know of this host before it starts anything. */
 
+import { homedir } from "node:os";
 import { basename, isAbsolute, resolve } from "node:path";
 import { findShell, isExecutable, type Shell } from "../find-shell.ts";
 import { type Methods, method } from "../json-rpc/methods.ts";
@@ -8,22 +9,41 @@ import { toPathUri } from "./path-uri.ts";
 
 export type EnvironmentInfo = {
 	readonly shell: Shell;
+	readonly executorVersion: string;
 	readonly cwd: string;
+	readonly userHomeDir: string;
+	readonly platformOs: string;
+	/** What a client puts before the PATH of its commands. */
+	readonly prependPathDirs: readonly string[];
 	readonly temporaryDirectories: readonly string[];
 	readonly tempDir: string;
 	readonly capabilities: Readonly<Record<string, boolean>>;
 };
 
-type Host = { readonly env: Readonly<Record<string, string | undefined>>; readonly cwd: string };
+export type Host = {
+	readonly env: Readonly<Record<string, string | undefined>>;
+	readonly cwd: string;
+	/** Of this server. */
+	readonly version: string;
+};
 
 /** What a client would use if it were true; false, so that it never sends what is not understood here. */
 const capabilities = {
 	networkProxyLaunch: false,
+	networkProxyReviewDomains: false,
+	credentialMasking: false,
+	credentialMaskingCustomProviders: false,
 	capabilityDiscoverySandbox: false,
+	fsWatchMissing: false,
+	capabilityDiscoveryV2: false,
 	environmentConfigRead: false,
 	httpHeaderEnvVars: false,
 	sandboxedFileStreaming: false,
+	fileWriteStreaming: false,
 	shellSnapshotV2: false,
+	windowsMxc: false,
+	linuxRootWritePreservesDevices: false,
+	linuxApprovedRootWritePreservesRestrictions: false,
 } as const;
 
 /** The shells of Unix that clients know how to talk to, the one we would rather have first. */
@@ -41,11 +61,15 @@ export function createEnvironmentMethods(host: Host): Methods {
 	]);
 }
 
-export async function environmentInfo({ env, cwd }: Host): Promise<EnvironmentInfo> {
+export async function environmentInfo({ env, cwd, version }: Host): Promise<EnvironmentInfo> {
 	const temporary = env.TMPDIR ? resolve(cwd, env.TMPDIR) : undefined;
 	return {
 		shell: await shellOf(env),
+		executorVersion: version,
 		cwd: toPathUri(cwd),
+		userHomeDir: toPathUri(env.HOME && isAbsolute(env.HOME) ? env.HOME : homedir()),
+		platformOs: process.platform === "darwin" ? "macos" : process.platform,
+		prependPathDirs: [],
 		temporaryDirectories: temporary === undefined ? [] : [toPathUri(temporary)],
 		tempDir: toPathUri(temporary ?? "/tmp"),
 		capabilities,

@@ -17,6 +17,8 @@ export type ExecServerOptions = {
 	/** The server's own environment, as far as clients may have it. */
 	readonly environment: () => Readonly<Record<string, string>>;
 	readonly cwd: string;
+	/** Of this server, for clients that ask. */
+	readonly version: string;
 	/** What carries out file requests in sandboxes, where it is not beside us. */
 	readonly fileWorker?: string;
 	readonly newUuid: () => string;
@@ -49,7 +51,7 @@ export class ExecServer {
 	}
 
 	connect(wire: Wire, { principal, source }: Peer): Connection {
-		const { environment, cwd, concurrency = 1, report } = this.#options;
+		const { environment, cwd, version, concurrency = 1, report } = this.#options;
 		const launch = async (request: StartRequest): Promise<Session> => {
 			checkCreation(principal.countCreation());
 			return this.#options.sessions.create(this.#options.prepare(request));
@@ -57,7 +59,7 @@ export class ExecServer {
 		const { limits } = this;
 		const sessions = this.#sessions;
 		const runConfined = this.#runConfined;
-		const common = { sessions, launch, environment, runConfined, cwd, concurrency, limits, report };
+		const common = { sessions, launch, environment, runConfined, cwd, version, concurrency, limits, report };
 		return new Connection({ ...common, wire, source, principal });
 	}
 

@@ -64,7 +64,17 @@ function parse(text: string): unknown {
 function call(message: Readonly<Record<string, unknown>>, id: string | undefined): Message {
 	const { method, params } = message;
 	if (typeof method !== "string") return malformed("a method is a string");
-	return id === undefined ? { kind: "notification", method } : { kind: "request", id, method, params };
+	if (id === undefined) return { kind: "notification", method };
+	if (!isTrace(message.trace)) return malformed("a trace has a traceparent and a tracestate, which are strings");
+	return { kind: "request", id, method, params };
+}
+
+/** Where a request belongs (W3C trace context); nothing is done with it. */
+function isTrace(trace: unknown): boolean {
+	if (trace === undefined || trace === null) return true;
+	if (typeof trace !== "object") return false;
+	const { traceparent = null, tracestate = null } = trace as Readonly<Record<string, unknown>>;
+	return [traceparent, tracestate].every((each) => each === null || typeof each === "string");
 }
 
 const smallestId = -(2n ** 63n);

@@ -1,5 +1,6 @@
 /** Standard input and output as the wire of the only connection there is: one message in each line. */
 
+import { isUtf8 } from "node:buffer";
 import { setMaxListeners } from "node:events";
 import type { Readable, Writable } from "node:stream";
 import { Change } from "../../core/change.ts";
@@ -16,11 +17,24 @@ export function openStdio({ input, output }: Stdio, maxBytes: number, connect: (
 	const wire = new StdioWire(input, output);
 	const receiver = connect(wire);
 	const lines = new Lines(maxBytes);
+	const receive = (line: Buffer) => {
+		// Who sends that does not speak in lines of text.
+		if (!isUtf8(line)) wire.close();
+		else if (!wire.ended.aborted) receiver.receive(line);
+	};
 	input.on("data", (bytes: Buffer) => {
-		for (const line of lines.add(bytes)) receiver.receive(line);
+		for (const line of lines.add(bytes)) receive(line);
 		if (lines.isTooLong) wire.close();
 	});
-	for (const end of ["end", "close", "error"]) input.on(end, () => wire.close());
+	input.on("end", () => {
+		for (const line of lines.end()) receive(line);
+		// The last line need not end, and what can be answered at once is answered.
+		setImmediate(() => wire.close());
+	});
+	for (const end of ["close", "error"])
+		input.on(end, () => {
+			if (!input.readableEnded) wire.close();
+		});
 	// Whoever does not read any more has gone, as one who closes its side.
 	output.on("error", () => wire.close());
 	// What ended before anybody listened does not say so again.
@@ -56,6 +70,11 @@ export class Lines {
 			if (line.some((byte) => !blank.has(byte))) yield line;
 		}
 		this.#keep(bytes.subarray(from));
+	}
+
+	/** What is left when no more comes: a line without an end. */
+	*end(): Generator<Buffer, void, void> {
+		yield* this.add(Buffer.of(NEWLINE));
 	}
 
 	#keep(piece: Buffer): void {

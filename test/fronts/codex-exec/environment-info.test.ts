@@ -6,7 +6,7 @@ import { createEnvironmentMethods, environmentInfo } from "../../../src/fronts/c
 import { temporaryDirectory } from "../../helpers/temporary.ts";
 import { caller } from "./calls.ts";
 
-const host = { env: {}, cwd: "/" };
+const host = { env: {}, cwd: "/", version: "0.166.0" };
 
 /** The `environmentInfo` of a recorded answer to `initialize`. */
 async function recordedInfo(): Promise<{ capabilities: Record<string, boolean> }> {
@@ -17,29 +17,30 @@ async function recordedInfo(): Promise<{ capabilities: Record<string, boolean> }
 
 test("the members are those of the recorded server, for the same host", async () => {
 	const recorded = await recordedInfo();
-	const { capabilities, ...info } = await environmentInfo({ env: { SHELL: "/bin/bash" }, cwd: "/lab/work" });
+	const env = { SHELL: "/bin/bash", HOME: "/home/user" };
+	const { capabilities, prependPathDirs, ...info } = await environmentInfo({ ...host, env, cwd: "/lab/work" });
 	expect(recorded).toMatchObject(info);
-	expect(Object.keys(recorded.capabilities)).toEqual(expect.arrayContaining(Object.keys(capabilities)));
+	// It has programs of its own to offer, and says which of several it is.
+	expect([prependPathDirs, Object.keys(recorded)]).toEqual([
+		[],
+		expect.arrayContaining(["providerId", ...Object.keys(info)]),
+	]);
+	expect(Object.keys(capabilities)).toEqual(Object.keys(recorded.capabilities));
 });
 
 test("no capability is advertised, because none is there", async () => {
-	expect((await environmentInfo(host)).capabilities).toEqual({
-		networkProxyLaunch: false,
-		capabilityDiscoverySandbox: false,
-		environmentConfigRead: false,
-		httpHeaderEnvVars: false,
-		sandboxedFileStreaming: false,
-		shellSnapshotV2: false,
-	});
+	const { capabilities } = await environmentInfo(host);
+	expect(Object.values(capabilities).filter(Boolean)).toEqual([]);
 });
 
 test("P2: TMPDIR is the temporary directory, relative to the working directory", async () => {
-	expect(await environmentInfo({ env: { TMPDIR: "/var/my tmp/" }, cwd: "/w" })).toMatchObject({
+	expect(await environmentInfo({ ...host, env: { TMPDIR: "/var/my tmp/" }, cwd: "/w" })).toMatchObject({
 		temporaryDirectories: ["file:///var/my%20tmp"],
 		tempDir: "file:///var/my%20tmp",
 		cwd: "file:///w",
 	});
-	expect(await environmentInfo({ env: { TMPDIR: "../t" }, cwd: "/w/x" })).toMatchObject({ tempDir: "file:///w/t" });
+	const relative = { ...host, env: { TMPDIR: "../t" }, cwd: "/w/x" };
+	expect(await environmentInfo(relative)).toMatchObject({ tempDir: "file:///w/t" });
 	expect(await environmentInfo(host)).toMatchObject({ temporaryDirectories: [], tempDir: "file:///tmp" });
 });
 
@@ -47,14 +48,14 @@ test("the shell is SHELL if it is one that clients know and it can be run", asyn
 	const directory = await temporaryDirectory();
 	const zsh = `${directory}/zsh`;
 	await writeFile(zsh, "#!/bin/sh\n");
-	const shell = async () => (await environmentInfo({ env: { SHELL: zsh, PATH: "/bin" }, cwd: "/" })).shell;
+	const shell = async () => (await environmentInfo({ ...host, env: { SHELL: zsh, PATH: "/bin" } })).shell;
 	expect((await shell()).path).not.toBe(zsh);
 	await chmod(zsh, 0o755);
 	expect(await shell()).toEqual({ name: "zsh", path: zsh });
 });
 
 test.each(["/bin/ls", "bash", "/no/such/bash", "/bin", undefined])("another is found if SHELL is %s", async (SHELL) => {
-	const { shell } = await environmentInfo({ env: { SHELL, PATH: "/usr/bin:/bin" }, cwd: "/" });
+	const { shell } = await environmentInfo({ ...host, env: { SHELL, PATH: "/usr/bin:/bin" } });
 	expect(shell.path).toMatch(new RegExp(`^/(usr/)?(local/)?bin/${shell.name}$`));
 	expect(["bash", "zsh", "sh"]).toContain(shell.name);
 });

@@ -40,6 +40,17 @@ test("blocks are read at any place; eof is a block that is not full", async () =
 	expect(await call("fs/close", { handleId: "h" })).toEqual({});
 });
 
+test("a file is opened for reading only: to replace it is refused, and it stays as it is", async () => {
+	const { call, path } = await opened();
+	expect(await call("fs/open", { handleId: "h", path, mode: "replace" })).toMatchObject({ code: -32602 });
+	expect(await call("fs/readBlock", { handleId: "h", offset: 0, len: 4 })).toEqual(unknown);
+	for (const mode of ["write", null, 5, {}])
+		expect(await call("fs/open", { handleId: "h", path, mode })).toMatchObject({ code: -32602 });
+	expect(await call("fs/open", { handleId: "h", path, mode: "read" })).toEqual({ handleId: "h" });
+	expect(await call("fs/readBlock", { handleId: "h", offset: 0, len: 10 })).toEqual(block(content, false));
+	await call("fs/close", { handleId: "h" });
+});
+
 test("a length that is not 1 to 1 MiB, and an offset that no file has, are refused", async () => {
 	const { call, path } = await opened();
 	await call("fs/open", { handleId: "h", path });

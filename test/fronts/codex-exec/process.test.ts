@@ -1,4 +1,5 @@
 import { writeFile } from "node:fs/promises";
+import { userInfo } from "node:os";
 import { join } from "node:path";
 import { beforeEach, describe, expect, it } from "vitest";
 import { temporaryDirectory } from "../../helpers/temporary.ts";
@@ -75,6 +76,14 @@ describe("process/start", () => {
 		[{ networkProxy: {} }, /not supported/],
 		[{ env: { A: 1 } }, /./],
 		[{ tty: "yes" }, /./],
+		[{ metadata: "x" }, /./],
+		[{ metadata: { threadId: 5 } }, /expected a string/],
+		[{ metadata: { threadId: "no uuid" } }, /UUID/],
+		[{ metadata: { toolCallId: 5 } }, /expected a string/],
+		[{ managedNetwork: { loopbackPorts: ["x"] } }, /expected u16/],
+		[{ managedNetwork: { loopbackPorts: [70_000] } }, /u16/],
+		[{ managedNetwork: { loopbackPorts: null } }, /expected a sequence/],
+		[{ managedNetwork: "x" }, /./],
 		[{ processId: undefined }, /missing field `processId`/],
 	])("refuses %j", async (change, message) => {
 		const params = { ...startParams("p", ["true"]), ...change };
@@ -92,7 +101,7 @@ describe("process/start", () => {
 
 	it("takes what newer clients send, and an empty name", async () => {
 		const log = await client.start("", ["true"], {
-			metadata: { threadId: "t" },
+			metadata: { threadId: "01a1e16f-21f2-7331-838b-bc92e76a8e5a", toolCallId: "call_1", more: 1 },
 			enforceManagedNetwork: true,
 			managedNetwork: { loopbackPorts: [1], allowLocalBinding: true },
 			sandbox: null,
@@ -102,9 +111,26 @@ describe("process/start", () => {
 		await log.closed();
 	});
 
+	it.each([{}, { loopbackPorts: [] }, { allowLocalBinding: false }])(
+		"takes a managed network of %j",
+		async (network) => {
+			const log = await client.start("p", ["true"], { managedNetwork: network, metadata: {} });
+			expect((await log.closed()).exitCode).toBe(0);
+		},
+	);
+
 	it("gives the process exactly the environment it was sent", async () => {
 		const log = await client.start("p", ["/usr/bin/env"], { env: { A: "1", B: "x y" } });
 		expect((await log.closed()).text().trim().split("\n").sort()).toEqual(["A=1", "B=x y"]);
+	});
+
+	it("on a terminal gives it a SHELL as well, if it was sent none", async () => {
+		const shellOf = async (id: string, env: Record<string, string>) => {
+			const log = await client.start(id, ["/usr/bin/env"], { env, tty: true });
+			return (await log.closed()).text().trim();
+		};
+		expect(await shellOf("p", {})).toBe(`SHELL=${userInfo().shell}`);
+		expect(await shellOf("q", { SHELL: "/bin/own" })).toBe("SHELL=/bin/own");
 	});
 
 	it("gives it the server's by policy, with its own on top", async () => {

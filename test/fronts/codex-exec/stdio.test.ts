@@ -51,6 +51,24 @@ describe("stdio", () => {
 		expect(() => readFileSync(`/proc/${pid}/stat`, "utf8")).toThrow(/ENOENT/);
 	});
 
+	it("answers a last line that does not end", async () => {
+		const exec = startStdioExec();
+		const client = await open(exec);
+		exec.link.send = (text) => exec.input.end(text);
+		expect(await client.request("environment/status")).toEqual({ status: "ready" });
+		await exec.ended;
+	});
+
+	it("ends with a client that sends what is no text", async () => {
+		const exec = startStdioExec();
+		const client = await open(exec);
+		const sent = client.messages.length;
+		exec.input.write(Buffer.from([0xff, 0xfe, 0x0a]));
+		exec.input.write('{"id":"after","method":"environment/status"}\n');
+		await exec.ended;
+		expect(client.messages).toHaveLength(sent);
+	});
+
 	it("ends with a client that breaks the protocol", async () => {
 		const exec = startStdioExec();
 		const client = await open(exec);

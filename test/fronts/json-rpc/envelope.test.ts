@@ -3,12 +3,26 @@ import { failure, parseMessage, result } from "../../../src/fronts/json-rpc/enve
 import { RpcError } from "../../../src/fronts/json-rpc/error.ts";
 
 describe("parseMessage", () => {
+	it("reads what is nested 127 deep, and nothing deeper", () => {
+		const nested = (depth: number) => `{"id":1,"method":"m","params":${"[".repeat(depth - 1)}${"]".repeat(depth - 1)}}`;
+		expect(parseMessage(nested(127))).toMatchObject({ kind: "request" });
+		expect(parseMessage(nested(128))).toMatchObject({ kind: "malformed", fault: "nested more than 127 deep" });
+		expect(parseMessage("[".repeat(200))).toMatchObject({ kind: "malformed", fault: "nested more than 127 deep" });
+	});
+
 	it.each([
 		['{"id":1,"method":"m","params":{"a":[1]}}', { kind: "request", id: "1", method: "m", params: { a: [1] } }],
 		['{"method":"m","id":"x\\"y","trace":{}}', { kind: "request", id: '"x\\"y"', method: "m", params: undefined }],
 		['{"jsonrpc":"2.0","id":0,"method":"m"}', { kind: "request", id: "0", method: "m", params: undefined }],
 		['\t{ "id" : -7 , "method" : "" }\n', { kind: "request", id: "-7", method: "", params: undefined }],
+		['{"id":1,"method":"m","trace":null}', { kind: "request", id: "1", method: "m", params: undefined }],
+		[
+			'{"id":1,"method":"m","trace":{"traceparent":"x","tracestate":null,"z":1}}',
+			{ kind: "request", id: "1", method: "m", params: undefined },
+		],
+		['{"id":1,"method":"m","params":"\\ud83d\\ude00"}', { kind: "request", id: "1", method: "m", params: "😀" }],
 		['{"method":"m","params":null}', { kind: "notification", method: "m" }],
+		['{"method":"m","trace":5}', { kind: "notification", method: "m" }],
 		['{"id":1,"result":null}', { kind: "answer" }],
 		['{"id":1,"error":{"code":-1,"message":"m"}}', { kind: "answer" }],
 	])("reads %s", (text, message) => {
@@ -46,6 +60,14 @@ describe("parseMessage", () => {
 		['{"id":1,"method":"m","params":{"a":{"b":1,"b":2}}}', /duplicate field `b`/],
 		['{"id":1,"method":"m","params":[{"a":1,"\\u0061":2}]}', /duplicate field `a`/],
 		['{"id":1,"method":"m"} x', /./],
+		['{"id":1,"method":"m","trace":"x"}', /trace/],
+		['{"id":1,"method":"m","trace":5}', /trace/],
+		['{"id":1,"method":"m","trace":{"traceparent":5}}', /trace/],
+		['{"id":1,"method":"m","trace":{"tracestate":5}}', /trace/],
+		['{"id":1,"method":"m","params":"a\\ud800"}', /surrogate/],
+		['{"id":1,"method":"m","params":"\\uDC00\\ud83d"}', /surrogate/],
+		['{"id":1,"method":"m","params":{"\\ud800":1}}', /surrogate/],
+		['{"id":"\\ud800","method":"m"}', /surrogate/],
 	])("finds fault with %s", (text, fault) => {
 		expect(parseMessage(text)).toMatchObject({ kind: "malformed", fault: expect.stringMatching(fault) });
 	});

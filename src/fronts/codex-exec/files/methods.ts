@@ -4,7 +4,18 @@ import type { Stats } from "node:fs";
 import { type FileHandle, lstat, mkdir, realpath, rm, rmdir, stat, unlink } from "node:fs/promises";
 import { RpcError, rpcCodes } from "../../json-rpc/error.ts";
 import { type Method, type Methods, method } from "../../json-rpc/methods.ts";
-import { boolean, type Decode, fromBase64, object, optional, string, unsigned } from "../../json-rpc/params.ts";
+import {
+	boolean,
+	type Decode,
+	fromBase64,
+	object,
+	oneOf,
+	optional,
+	refusal,
+	string,
+	unlessAbsent,
+	unsigned,
+} from "../../json-rpc/params.ts";
 import { nativePath, type PathUri, pathUri, toPathUri } from "../path-uri.ts";
 import { restrictsFiles, sandbox } from "../sandbox.ts";
 import { notConfined, type RunConfined } from "./confined.ts";
@@ -22,6 +33,8 @@ const READ_BYTES = 256 * 1024;
 
 const target = { path: pathUri };
 const linkTarget = { ...target, followSymlinks: optional(boolean, true) };
+
+const openMode = unlessAbsent(oneOf("read", "replace"), "read" as const);
 
 type LinkTarget = { readonly path: PathUri; readonly followSymlinks: boolean };
 
@@ -57,10 +70,16 @@ export function createFileMethods(handles: FileHandles, runConfined?: RunConfine
 		[
 			"fs/open",
 			// A handle would have to live in the sandbox; we say that we have none such (`sandboxedFileStreaming`).
-			pathMethod("fs/open", object({ ...target, handleId: string }), async ({ handleId, path }) => {
-				await handles.open(handleId, nativePath(path));
-				return { handleId };
-			}),
+			pathMethod(
+				"fs/open",
+				object({ ...target, handleId: string, mode: openMode }),
+				async ({ handleId, path, mode }) => {
+					// Nor for writing (`fileWriteStreaming`).
+					if (mode !== "read") throw refusal("files are opened for reading only by this exec-server");
+					await handles.open(handleId, nativePath(path));
+					return { handleId };
+				},
+			),
 		],
 		[
 			"fs/readBlock",
@@ -165,10 +184,13 @@ async function getMetadata(params: LinkTarget): Promise<unknown> {
 	return reach(params, async (path) => {
 		const itself = await lstat(path);
 		const isSymlink = itself.isSymbolicLink();
-		if (isSymlink && !params.followSymlinks)
-			throw new RpcError(rpcCodes.invalidRequest, "path contains a symbolic link");
+		if (isSymlink && !params.followSymlinks) throw crossesLink();
 		return metadata(isSymlink ? await stat(path) : itself, isSymlink);
 	});
+}
+
+function crossesLink(): RpcError {
+	return new RpcError(rpcCodes.invalidRequest, "path contains a symbolic link");
 }
 
 function metadata(stats: Stats, isSymlink: boolean): unknown {
@@ -193,11 +215,15 @@ async function readDirectory({ path }: { readonly path: PathUri }, signal: Abort
 	};
 }
 
-/** Removes a link and never what it leads to. */
+/** Removes a link and never what it leads to; where links are not to be met at all, not even that. */
 async function remove(params: LinkTarget & { readonly recursive: boolean; readonly force: boolean }): Promise<unknown> {
+	if (params.recursive && !params.followSymlinks)
+		throw new RpcError(rpcCodes.internal, "recursive no-follow removal is unsupported");
 	try {
 		await reach(params, async (path) => {
-			if (!(await lstat(path)).isDirectory()) await unlink(path);
+			const itself = await lstat(path);
+			if (itself.isSymbolicLink() && !params.followSymlinks) throw crossesLink();
+			if (!itself.isDirectory()) await unlink(path);
 			else if (params.recursive) await rm(path, { recursive: true });
 			else await rmdir(path);
 		});

@@ -3,6 +3,7 @@
 import { SessionError } from "../../../core/errors.ts";
 import type { SandboxPolicy } from "../../../core/sandbox.ts";
 import type { Session } from "../../../core/session.ts";
+import { loginShell } from "../../find-shell.ts";
 import type { StartRequest } from "../../front.ts";
 import { RpcError, rpcCodes } from "../../json-rpc/error.ts";
 import { type Methods, method } from "../../json-rpc/methods.ts";
@@ -10,6 +11,7 @@ import {
 	boolean,
 	bytes,
 	type Decode,
+	integer,
 	list,
 	map,
 	object,
@@ -17,6 +19,7 @@ import {
 	optional,
 	refusal,
 	string,
+	unlessAbsent,
 	unsigned,
 } from "../../json-rpc/params.ts";
 import { pathUri, workingDirectory } from "../path-uri.ts";
@@ -43,7 +46,9 @@ export function createProcessMethods({ processes, launch, environment, retainedB
 				decode: start,
 				run: async (params) => {
 					const { processId, tty, pipeStdin } = params;
-					const env = childEnvironment(environment(), params.envPolicy, params.env);
+					const chosen = childEnvironment(environment(), params.envPolicy, params.env);
+					// As the terminals of the real server have it, though nobody asks for it.
+					const env = tty ? { SHELL: loginShell(), ...chosen } : chosen;
 					const request = { ...toRequest(params, env), exactEnv: env, retention: { memoryBytes: retainedBytes } };
 					const isSandboxed = params.sandbox !== null;
 					await processes().start(processId, { isWritable: tty || pipeStdin, isSandboxed }, () =>
@@ -92,6 +97,14 @@ const LABEL_LENGTH = 256;
 /** Whatever it is: that there is something is all we need to know of it. */
 const anything: Decode<unknown> = (value) => value;
 
+const port = integer("u16", 0, 65_535);
+
+const uuid: Decode<string> = (value, field) => {
+	const id = string(value, field);
+	if (/^(urn:uuid:)?[0-9a-f]{8}-?([0-9a-f]{4}-?){3}[0-9a-f]{12}$/i.test(id)) return id;
+	throw refusal(`invalid UUID in \`${field}\``);
+};
+
 const start = object({
 	processId: string,
 	argv: list(string),
@@ -103,7 +116,11 @@ const start = object({
 	arg0: optional(string, undefined),
 	sandbox: optional(sandbox, null),
 	enforceManagedNetwork: optional(boolean, false),
-	managedNetwork: optional(object({ loopbackPorts: list(unsigned), allowLocalBinding: boolean }), null),
+	managedNetwork: optional(
+		object({ loopbackPorts: unlessAbsent(list(port), []), allowLocalBinding: unlessAbsent(boolean, false) }),
+		null,
+	),
+	metadata: optional(object({ threadId: optional(uuid, null), toolCallId: optional(string, null) }), null),
 	networkProxy: optional(anything, null),
 	shellSnapshot: optional(anything, null),
 });
