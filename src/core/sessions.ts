@@ -254,7 +254,7 @@ export class LocalSessions implements Sessions {
 		const here = this.list().filter(({ spec }) => spec.workspace === workspace);
 		const running = here.filter(({ state }) => !isEnded(state)).map(({ spec }) => spec);
 		// Of the starts under way those that came before: of two for which there is room for one, one gets it.
-		const starting = [...this.#starting];
+		const starting = [...this.#starting.keys()];
 		const before = starting.slice(0, starting.indexOf(asking)).filter((spec) => spec.workspace === workspace);
 		const taken = [...running, ...before, asking].reduce((bytes, spec) => bytes + mostKept(spec), 0);
 		const full = new SessionError(

@@ -1,6 +1,6 @@
 import { once } from "node:events";
-import { setTimeout } from "node:timers/promises";
 import { connect, type Socket } from "node:net";
+import { setTimeout } from "node:timers/promises";
 import { expect, it, onTestFinished } from "vitest";
 import { anybody } from "../../src/access/fixed.ts";
 import type { Front } from "../../src/fronts/front.ts";
