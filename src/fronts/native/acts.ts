@@ -15,13 +15,13 @@ import { findSession, patienceOf } from "./request.ts";
 const TEXT_PREFIX = "text:";
 
 export function addActs(app: NativeApp, { sessions }: NativeOptions, hosting: Hosting, traffic: Traffic): void {
-	const config = { policy: "operate" } as const;
+	const config = { policy: "operate", headers: [idempotencyKeyHeader, fenceHeader] } as const;
 	const response = { 200: inputReceipt };
 
 	app.post(
 		"/v1/sessions/:id/keys",
 		{
-			config: { ...config, summary: "Press keys, or type text" },
+			config: { ...config, operation: "pressKeys", summary: "Press keys, or type text" },
 			schema: { params: idParams, body: sendKeys, response },
 		},
 		async (request, reply): Promise<InputReceipt> => {
@@ -40,10 +40,17 @@ export function addActs(app: NativeApp, { sessions }: NativeOptions, hosting: Ho
 		},
 	);
 
-	const add = <Body>(name: string, options: { summary: string; schema: object }, toAct: (body: Body) => Act) =>
+	const add = <Body>(
+		name: string,
+		options: { operation: string; summary: string; schema: object },
+		toAct: (body: Body) => Act,
+	) =>
 		app.post<{ Params: { id: string }; Body: Body }>(
 			`/v1/sessions/:id/${name}`,
-			{ config: { ...config, summary: options.summary }, schema: { params: idParams, response, ...options.schema } },
+			{
+				config: { ...config, operation: options.operation, summary: options.summary },
+				schema: { params: idParams, response, ...options.schema },
+			},
 			async (request): Promise<InputReceipt> => {
 				const session = findSession(sessions, request);
 				const origin = parseKey(request.headers[idempotencyKeyHeader]);
@@ -54,7 +61,7 @@ export function addActs(app: NativeApp, { sessions }: NativeOptions, hosting: Ho
 		);
 	add<{ cols: number; rows: number }>(
 		"resize",
-		{ summary: "Set the terminal's size", schema: { body: resize } },
+		{ operation: "resizeTerminal", summary: "Set the terminal's size", schema: { body: resize } },
 		(size) => ({
 			kind: "resize",
 			size: { cols: size.cols, rows: size.rows },
@@ -62,10 +69,12 @@ export function addActs(app: NativeApp, { sessions }: NativeOptions, hosting: Ho
 	);
 	add<{ signal: string; urgent?: boolean }>(
 		"signal",
-		{ summary: "Signal the program", schema: { body: sendSignal } },
+		{ operation: "signalProgram", summary: "Signal the program", schema: { body: sendSignal } },
 		({ signal, urgent }) => ({ kind: "signal", signal: parseSignal(signal), ...(urgent ? { urgent } : {}) }),
 	);
-	add<unknown>("eof", { summary: "End the program's input", schema: {} }, () => ({ kind: "eof" }));
+	add<unknown>("eof", { operation: "endInput", summary: "End the program's input", schema: {} }, () => ({
+		kind: "eof",
+	}));
 }
 
 function encoded(key: string, index: number): Uint8Array {

@@ -5,7 +5,7 @@ import type { FeedEvent } from "../../protocol/messages.ts";
 import type { Hosting } from "../front.ts";
 import { lastEventId, type StreamEvent, sendEvents } from "./event-stream.ts";
 import type { Feed } from "./feed.ts";
-import { eventsQuery } from "./messages.ts";
+import { eventsQuery, feedEventSchemas } from "./messages.ts";
 import type { Traffic } from "./metrics.ts";
 import type { NativeApp } from "./options.ts";
 import { patienceOf } from "./request.ts";
@@ -14,7 +14,14 @@ export function addEvents(app: NativeApp, feed: Feed, hosting: Hosting, traffic:
 	app.get(
 		"/v1/events",
 		{
-			config: { policy: "read", summary: "Follow what happens to all sessions", answers: { 200: "text/event-stream" } },
+			config: {
+				policy: "read",
+				operation: "followEvents",
+				summary: "Follow what happens to all sessions",
+				headers: ["last-event-id"],
+				answers: { 200: "text/event-stream" },
+				events: feedEventSchemas,
+			},
 			schema: { querystring: eventsQuery },
 		},
 		(request, reply) => {

@@ -20,7 +20,13 @@ export function addInput(app: NativeApp, { sessions }: NativeOptions, hosting: H
 	app.post(
 		"/v1/sessions/:id/input",
 		{
-			config: { policy: "operate", summary: "Type or write bytes", takes: "application/octet-stream" },
+			config: {
+				policy: "operate",
+				headers: [idempotencyKeyHeader, fenceHeader],
+				operation: "writeInput",
+				summary: "Type or write bytes",
+				takes: "application/octet-stream",
+			},
 			schema: { params: idParams, querystring: inputQuery, response: { 200: inputReceipt } },
 		},
 		async (request, reply): Promise<InputReceipt> => {

@@ -27,7 +27,7 @@ export function addLease(app: NativeApp, { sessions }: NativeOptions, hosting: H
 	app.post(
 		"/v1/sessions/:id/lease",
 		{
-			config: { policy: "operate", summary: "Take control of a session for a time" },
+			config: { policy: "operate", operation: "takeLease", summary: "Take control of a session for a time" },
 			schema: { params: idParams, body: Type.Optional(takeLease), response: { 200: sessionLease } },
 		},
 		async (request): Promise<SessionLease> => {
@@ -43,7 +43,7 @@ export function addLease(app: NativeApp, { sessions }: NativeOptions, hosting: H
 	app.delete(
 		"/v1/sessions/:id/lease",
 		{
-			config: { policy: "operate", summary: "Give control of a session back" },
+			config: { policy: "operate", operation: "releaseLease", summary: "Give control of a session back" },
 			schema: { params: idParams, querystring: releaseQuery, response: { 200: sessionLease } },
 		},
 		async (request): Promise<SessionLease> => {

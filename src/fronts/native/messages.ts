@@ -4,11 +4,13 @@ import Type, { type Static, type TSchema, type TString, type TUnsafe } from "typ
 import { idPattern } from "../../core/workspaces.ts";
 import {
 	type CreateSession,
+	type FeedEvent,
 	type Health,
 	type Info,
 	type InputReceipt,
 	type KillSession,
 	limits,
+	type OutputEvent,
 	type Ready,
 	type Resize,
 	type SandboxMessage,
@@ -66,7 +68,7 @@ const confinement = {
 				processes: Type.Optional(amount),
 				fileBytes: Type.Optional(amount),
 			},
-			closed,
+			{ ...closed, title: "SandboxLimits" },
 		),
 	),
 };
@@ -74,29 +76,32 @@ const access = Type.Union([Type.Literal("read"), Type.Literal("write"), Type.Lit
 const networkWord = Type.Union([Type.Literal("restricted"), Type.Literal("enabled")]);
 
 const sandbox: TUnsafe<SandboxMessage> = schemaOf<SandboxMessage>()(
-	Type.Union([
-		Type.Object({ type: Type.Literal("dangerFullAccess") }, closed),
-		Type.Object({ type: Type.Literal("externalSandbox"), networkAccess: Type.Optional(networkWord) }, closed),
-		Type.Object({ type: Type.Literal("readOnly"), ...confinement }, closed),
-		Type.Object(
-			{
-				type: Type.Literal("workspaceWrite"),
-				writableRoots: Type.Optional(Type.Array(path, { maxItems: limits.sandboxPaths })),
-				excludeTmpdirEnvVar: Type.Optional(Type.Boolean()),
-				excludeSlashTmp: Type.Optional(Type.Boolean()),
-				...confinement,
-			},
-			closed,
-		),
-		Type.Object(
-			{
-				type: Type.Literal("paths"),
-				paths: Type.Array(Type.Object({ path, access }, closed), { maxItems: limits.sandboxPaths }),
-				...confinement,
-			},
-			closed,
-		),
-	]),
+	Type.Union(
+		[
+			Type.Object({ type: Type.Literal("dangerFullAccess") }, closed),
+			Type.Object({ type: Type.Literal("externalSandbox"), networkAccess: Type.Optional(networkWord) }, closed),
+			Type.Object({ type: Type.Literal("readOnly"), ...confinement }, closed),
+			Type.Object(
+				{
+					type: Type.Literal("workspaceWrite"),
+					writableRoots: Type.Optional(Type.Array(path, { maxItems: limits.sandboxPaths })),
+					excludeTmpdirEnvVar: Type.Optional(Type.Boolean()),
+					excludeSlashTmp: Type.Optional(Type.Boolean()),
+					...confinement,
+				},
+				closed,
+			),
+			Type.Object(
+				{
+					type: Type.Literal("paths"),
+					paths: Type.Array(Type.Object({ path, access }, closed), { maxItems: limits.sandboxPaths }),
+					...confinement,
+				},
+				closed,
+			),
+		],
+		{ title: "Sandbox" },
+	),
 );
 
 export const createSession: TUnsafe<CreateSession> = schemaOf<CreateSession>()(
@@ -128,71 +133,118 @@ export const createSession: TUnsafe<CreateSession> = schemaOf<CreateSession>()(
 			stdin: Type.Optional(Type.Union([Type.Literal("open"), Type.Literal("closed")])),
 			sandbox: Type.Optional(sandbox),
 		},
-		closed,
+		{
+			...closed,
+			title: "CreateSession",
+			examples: [
+				{ command: "make test" },
+				{ argv: ["bash", "-l"], name: "work", cwd: "/srv/app", cols: 120, rows: 40, labels: { kind: "shell" } },
+			],
+		},
 	),
 );
 
-export const session: TUnsafe<SessionMessage> = schemaOf<SessionMessage>()(
-	Type.Object({
-		id: Type.String(),
-		name: nullable(Type.String()),
-		state,
-		argv: Type.Array(Type.String()),
-		cwd: Type.String(),
-		mode,
-		size: Type.Object({ cols: size, rows: size }),
-		pid: nullable(Type.Integer()),
-		offsets: Type.Object({ oldest: offset, end: offset }),
-		exit: nullable(
-			Type.Object({
-				code: nullable(Type.Integer()),
-				signal: nullable(Type.String()),
-				reason: Type.Optional(
-					Type.Union([Type.Literal("timeout"), Type.Literal("idle"), Type.Literal("killed"), Type.Literal("oom")]),
-				),
-				by: Type.Optional(Type.String()),
-			}),
+const exit = Type.Object(
+	{
+		code: nullable(Type.Integer()),
+		signal: nullable(Type.String()),
+		reason: Type.Optional(
+			Type.Union([Type.Literal("timeout"), Type.Literal("idle"), Type.Literal("killed"), Type.Literal("oom")]),
 		),
-		createdAt: milliseconds,
-		endedAt: nullable(milliseconds),
-		attachments: Type.Integer(),
-		unreachable: Type.Optional(Type.Literal(true)),
-		lease: Type.Object({ fence: Type.Integer(), holder: nullable(Type.String()), exclusive: Type.Boolean() }),
-		labels: Type.Record(Type.String(), Type.String()),
-		workspace: Type.String(),
-		task: nullable(Type.String()),
-		durable: Type.Boolean(),
-		retain: Type.Object({ memoryBytes: bytes, journalBytes: bytes }),
-		timeoutMs: milliseconds,
-		idleTimeoutMs: milliseconds,
-		idleExemptJobs: Type.Boolean(),
-	}),
+		by: Type.Optional(Type.String()),
+	},
+	{ title: "Exit" },
+);
+const lease = Type.Object(
+	{ fence: Type.Integer(), holder: nullable(Type.String()), exclusive: Type.Boolean() },
+	{ title: "Lease" },
+);
+
+const exampleSession: SessionMessage = {
+	id: "k3v9x0q2m4abt7w1dz",
+	name: "build",
+	state: "running",
+	argv: ["make", "test"],
+	cwd: "/srv/app",
+	mode: "pty",
+	size: { cols: 80, rows: 24 },
+	pid: 4711,
+	offsets: { oldest: 0, end: 1834 },
+	exit: null,
+	createdAt: 1_789_000_000_000,
+	endedAt: null,
+	attachments: 0,
+	lease: { fence: 0, holder: null, exclusive: false },
+	labels: { kind: "ci" },
+	workspace: "default",
+	task: null,
+	durable: true,
+	retain: { memoryBytes: 1_048_576, journalBytes: 67_108_864 },
+	timeoutMs: 0,
+	idleTimeoutMs: 0,
+	idleExemptJobs: false,
+};
+
+export const session: TUnsafe<SessionMessage> = schemaOf<SessionMessage>()(
+	Type.Object(
+		{
+			id: Type.String(),
+			name: nullable(Type.String()),
+			state,
+			argv: Type.Array(Type.String()),
+			cwd: Type.String(),
+			mode,
+			size: Type.Object({ cols: size, rows: size }),
+			pid: nullable(Type.Integer()),
+			offsets: Type.Object({ oldest: offset, end: offset }),
+			exit: nullable(exit),
+			createdAt: milliseconds,
+			endedAt: nullable(milliseconds),
+			attachments: Type.Integer(),
+			unreachable: Type.Optional(Type.Literal(true)),
+			lease,
+			labels: Type.Record(Type.String(), Type.String()),
+			workspace: Type.String(),
+			task: nullable(Type.String()),
+			durable: Type.Boolean(),
+			retain: Type.Object({ memoryBytes: bytes, journalBytes: bytes }),
+			timeoutMs: milliseconds,
+			idleTimeoutMs: milliseconds,
+			idleExemptJobs: Type.Boolean(),
+		},
+		{ title: "Session", examples: [exampleSession] },
+	),
 );
 
 export const sessionList: TUnsafe<SessionList> = schemaOf<SessionList>()(
-	Type.Object({ sessions: Type.Array(session), next: nullable(Type.String()) }),
+	Type.Object({ sessions: Type.Array(session), next: nullable(Type.String()) }, { title: "SessionList" }),
 );
 
 export const inputReceipt: TUnsafe<InputReceipt> = schemaOf<InputReceipt>()(
-	Type.Object({ next: offset, written: offset }),
+	Type.Object({ next: offset, written: offset }, { title: "InputReceipt" }),
 );
 
 export const health: TUnsafe<Health> = schemaOf<Health>()(
-	Type.Object({ status: Type.Literal("ok"), version: Type.String() }),
+	Type.Object({ status: Type.Literal("ok"), version: Type.String() }, { title: "Health" }),
 );
 
 export const info: TUnsafe<Info> = schemaOf<Info>()(
-	Type.Object({
-		version: Type.String(),
-		platform: Type.String(),
-		sandbox: Type.Union([
-			Type.Object({ enforced: Type.Literal(true), by: Type.String() }),
-			Type.Object({ enforced: Type.Literal(false), reason: Type.String() }),
-		]),
-	}),
+	Type.Object(
+		{
+			version: Type.String(),
+			platform: Type.String(),
+			sandbox: Type.Union([
+				Type.Object({ enforced: Type.Literal(true), by: Type.String() }),
+				Type.Object({ enforced: Type.Literal(false), reason: Type.String() }),
+			]),
+		},
+		{ title: "Info" },
+	),
 );
 
-export const ready: TUnsafe<Ready> = schemaOf<Ready>()(Type.Object({ status: Type.Literal("ready") }));
+export const ready: TUnsafe<Ready> = schemaOf<Ready>()(
+	Type.Object({ status: Type.Literal("ready") }, { title: "Ready" }),
+);
 
 export const sendKeys: TUnsafe<SendKeys> = schemaOf<SendKeys>()(
 	Type.Object(
@@ -202,14 +254,19 @@ export const sendKeys: TUnsafe<SendKeys> = schemaOf<SendKeys>()(
 				maxItems: limits.keys,
 			}),
 		},
-		closed,
+		{ ...closed, title: "SendKeys", examples: [{ keys: ["text:ls -l", "Enter"] }] },
 	),
 );
 
-export const resize: TUnsafe<Resize> = schemaOf<Resize>()(Type.Object({ cols: size, rows: size }, closed));
+export const resize: TUnsafe<Resize> = schemaOf<Resize>()(
+	Type.Object({ cols: size, rows: size }, { ...closed, title: "Resize" }),
+);
 
 export const sendSignal: TUnsafe<SendSignal> = schemaOf<SendSignal>()(
-	Type.Object({ signal: Type.String({ minLength: 1, maxLength: 32 }), urgent: Type.Optional(Type.Boolean()) }, closed),
+	Type.Object(
+		{ signal: Type.String({ minLength: 1, maxLength: 32 }), urgent: Type.Optional(Type.Boolean()) },
+		{ ...closed, title: "SendSignal" },
+	),
 );
 
 export type EventsQuery = { since?: string };
@@ -247,7 +304,10 @@ const killSignal = Type.String({ pattern: "^(SIG)?[A-Z][A-Z0-9+]{1,15}$", descri
 const graceMs = Type.Integer({ minimum: 0, maximum: limits.maxGraceMs });
 
 export const killSession: TUnsafe<KillSession> = schemaOf<KillSession>()(
-	Type.Object({ signal: Type.Optional(killSignal), graceMs: Type.Optional(graceMs) }, closed),
+	Type.Object(
+		{ signal: Type.Optional(killSignal), graceMs: Type.Optional(graceMs) },
+		{ ...closed, title: "KillSession" },
+	),
 );
 
 export const takeLease: TUnsafe<TakeLease> = schemaOf<TakeLease>()(
@@ -258,11 +318,10 @@ export const takeLease: TUnsafe<TakeLease> = schemaOf<TakeLease>()(
 			ttlMs: Type.Optional(Type.Integer({ minimum: limits.minLeaseMs, maximum: limits.maxLeaseMs })),
 			fence: Type.Optional(offset),
 		},
-		closed,
+		{ ...closed, title: "TakeLease" },
 	),
 );
 
-const lease = Type.Object({ fence: Type.Integer(), holder: nullable(Type.String()), exclusive: Type.Boolean() });
 export const sessionLease: TUnsafe<SessionLease> = schemaOf<SessionLease>()(lease);
 
 export type ReleaseQuery = { fence?: number };
@@ -305,3 +364,63 @@ export const outputQuery: TUnsafe<OutputQuery> = schemaOf<OutputQuery>()(
 
 export type IdParams = { id: string };
 export const idParams: TUnsafe<IdParams> = schemaOf<IdParams>()(Type.Object({ id: Type.String() }));
+
+const gap = Type.Object(
+	{
+		from: offset,
+		to: offset,
+		reason: Type.Union([Type.Literal("retention"), Type.Literal("live"), Type.Literal("journal")]),
+	},
+	{ title: "GapEvent" },
+);
+
+const outputEvent: TUnsafe<OutputEvent> = schemaOf<OutputEvent>()(
+	Type.Object(
+		{
+			offset,
+			stream: Type.Union([Type.Literal("stdout"), Type.Literal("stderr"), Type.Literal("pty")]),
+			data: Type.String({ contentEncoding: "base64" }),
+		},
+		{ title: "OutputEvent" },
+	),
+);
+
+/** What an event stream of output has as `data:`, by its `event:`. */
+export const outputEventSchemas: Readonly<Record<string, TSchema>> = {
+	output: outputEvent,
+	gap,
+	resized: Type.Object({ offset, cols: size, rows: size }, { title: "ResizedEvent" }),
+	exited: Type.Object({ offset, exit }, { title: "ExitedEvent" }),
+	closed: Type.Object({ offset }, { title: "ClosedEvent" }),
+	lost: Type.Object({ offset, message: Type.String() }, { title: "LostEvent" }),
+};
+
+const feedEvent: TUnsafe<FeedEvent> = schemaOf<FeedEvent>()(
+	Type.Object(
+		{
+			type: Type.Union([
+				Type.Literal("created"),
+				Type.Literal("exited"),
+				Type.Literal("closed"),
+				Type.Literal("lost"),
+				Type.Literal("removed"),
+			]),
+			time: milliseconds,
+			session: Type.Object({ id: Type.String(), name: nullable(Type.String()), workspace: Type.String() }),
+			exit: Type.Optional(exit),
+		},
+		{ title: "Event" },
+	),
+);
+const nothing = Type.Object({}, { title: "NothingMore" });
+
+/** The same for the feed of all sessions. */
+export const feedEventSchemas: Readonly<Record<string, TSchema>> = {
+	ready: nothing,
+	gap: nothing,
+	created: feedEvent,
+	exited: feedEvent,
+	closed: feedEvent,
+	lost: feedEvent,
+	removed: feedEvent,
+};

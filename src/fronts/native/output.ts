@@ -9,7 +9,7 @@ import { isEnded } from "../../core/state.ts";
 import { formerStateHeader, limits, outputHeaders } from "../../protocol/messages.ts";
 import { flowFor, type Hosting, takeReader, whenOver } from "../front.ts";
 import { lastEventId, sendEvents } from "./event-stream.ts";
-import { idParams, type OutputQuery, outputQuery } from "./messages.ts";
+import { idParams, type OutputQuery, outputEventSchemas, outputQuery } from "./messages.ts";
 import type { Traffic } from "./metrics.ts";
 import type { NativeApp, NativeOptions } from "./options.ts";
 import { outputEvents, parseEventId } from "./output-stream.ts";
@@ -21,8 +21,12 @@ export function addOutput(app: NativeApp, { sessions }: NativeOptions, hosting: 
 		{
 			config: {
 				policy: "read",
+				operation: "readOutput",
 				summary: "Read output from an offset on, or follow it as an event stream",
+				headers: ["last-event-id"],
+				answerHeaders: Object.values(outputHeaders),
 				answers: { 200: "application/octet-stream, text/event-stream", 204: "" },
+				events: outputEventSchemas,
 			},
 			schema: { params: idParams, querystring: outputQuery },
 		},

@@ -43,7 +43,13 @@ export function addSessions(app: NativeApp, { sessions, prepare }: NativeOptions
 		"/v1/sessions",
 		{
 			bodyLimit: limits.startBytes,
-			config: { policy: "manage", summary: "Start a program" },
+			config: {
+				policy: "manage",
+				operation: "createSession",
+				summary: "Start a program",
+				headers: [idempotencyKeyHeader],
+				answerHeaders: ["location"],
+			},
 			schema: { body: createSession, response: { 201: session } },
 		},
 		async (request, reply) => {
@@ -65,7 +71,7 @@ export function addSessions(app: NativeApp, { sessions, prepare }: NativeOptions
 	app.get(
 		"/v1/sessions",
 		{
-			config: { policy: "read", summary: "List sessions" },
+			config: { policy: "read", operation: "listSessions", summary: "List sessions" },
 			schema: { querystring: listQuery, response: { 200: sessionList } },
 		},
 		(request) => page(sessions, request.query, request.principal),
@@ -74,7 +80,7 @@ export function addSessions(app: NativeApp, { sessions, prepare }: NativeOptions
 	app.get(
 		"/v1/sessions/:id",
 		{
-			config: { policy: "read", summary: "Look at a session" },
+			config: { policy: "read", operation: "getSession", summary: "Look at a session" },
 			schema: { params: idParams, response: { 200: session } },
 		},
 		async (request) => sessionMessage(await findSession(sessions, request).info()),
@@ -83,7 +89,7 @@ export function addSessions(app: NativeApp, { sessions, prepare }: NativeOptions
 	app.post(
 		"/v1/sessions/:id/kill",
 		{
-			config: { policy: "manage", summary: "End a session's program, and keep the session" },
+			config: { policy: "manage", operation: "killSession", summary: "End a session's program, and keep the session" },
 			schema: { params: idParams, body: Type.Optional(killSession), response: { 200: session } },
 		},
 		async (request) => {
@@ -96,7 +102,12 @@ export function addSessions(app: NativeApp, { sessions, prepare }: NativeOptions
 	app.delete(
 		"/v1/sessions/:id",
 		{
-			config: { policy: "manage", summary: "End and forget a session", answers: { 200: "application/json", 204: "" } },
+			config: {
+				policy: "manage",
+				operation: "deleteSession",
+				summary: "End and forget a session",
+				answers: { 200: "application/json", 204: "" },
+			},
 			schema: { params: idParams, querystring: deleteQuery },
 		},
 		async (request, reply) => {

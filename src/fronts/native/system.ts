@@ -15,7 +15,7 @@ export function addSystem(app: NativeApp, options: NativeOptions, hosting: Hosti
 	app.get(
 		"/healthz",
 		{
-			config: { policy: "public", summary: "Whether the server lives" },
+			config: { policy: "public", operation: "getHealth", summary: "Whether the server lives" },
 			exposeHeadRoute: true,
 			schema: { response: { 200: health } },
 		},
@@ -24,7 +24,10 @@ export function addSystem(app: NativeApp, options: NativeOptions, hosting: Hosti
 
 	app.get(
 		"/readyz",
-		{ config: { policy: "public", summary: "Whether it takes requests" }, schema: { response: { 200: ready } } },
+		{
+			config: { policy: "public", operation: "getReadiness", summary: "Whether it takes requests" },
+			schema: { response: { 200: ready } },
+		},
 		async () => {
 			if (hosting.closing.aborted) throw new SessionError("node_unavailable", "the server is shutting down");
 			return { status: "ready" as const };
@@ -34,7 +37,7 @@ export function addSystem(app: NativeApp, options: NativeOptions, hosting: Hosti
 	app.get(
 		"/v1/info",
 		{
-			config: { policy: "read", summary: "What the server is and can do here" },
+			config: { policy: "read", operation: "getInfo", summary: "What the server is and can do here" },
 			schema: { response: { 200: info } },
 		},
 		async (): Promise<Info> => ({ version, platform: process.platform, sandbox: sandboxMessage(options.sandbox) }),
@@ -43,13 +46,27 @@ export function addSystem(app: NativeApp, options: NativeOptions, hosting: Hosti
 	const metrics = createMetrics({ sessions, traffic, version, others: options.metrics }, hosting.closing);
 	app.get(
 		"/metrics",
-		{ config: { policy: "metrics", summary: "Numbers for Prometheus", answers: { 200: "text/plain" } } },
+		{
+			config: {
+				policy: "metrics",
+				operation: "getMetrics",
+				summary: "Numbers for Prometheus",
+				answers: { 200: "text/plain" },
+			},
+		},
 		async (_request, reply) => reply.type("text/plain; version=0.0.4; charset=utf-8").send(await metrics()),
 	);
 
 	app.get(
 		"/openapi.json",
-		{ config: { policy: "public", summary: "This description", answers: { 200: "application/json" } } },
+		{
+			config: {
+				policy: "public",
+				operation: "getOpenApi",
+				summary: "This description",
+				answers: { 200: "application/json" },
+			},
+		},
 		async () => openApi(describedRoutes(app), version),
 	);
 }

@@ -22,7 +22,7 @@ const workspaceLimits = Type.Object(
 		journalBytes: Type.Optional(amount),
 		startsPerSecond: Type.Optional(amount),
 	},
-	closed,
+	{ ...closed, title: "WorkspaceLimits" },
 );
 
 export const putWorkspace: TUnsafe<PutWorkspace> = schemaOf<PutWorkspace>()(
@@ -32,22 +32,25 @@ export const putWorkspace: TUnsafe<PutWorkspace> = schemaOf<PutWorkspace>()(
 			roots: Type.Array(path, { maxItems: limits.roots }),
 			limits: Type.Optional(workspaceLimits),
 		},
-		closed,
+		{ ...closed, title: "PutWorkspace" },
 	),
 );
 
 export const workspace: TUnsafe<WorkspaceMessage> = schemaOf<WorkspaceMessage>()(
-	Type.Object({
-		id: Type.String(),
-		name: nullable(Type.String()),
-		roots: Type.Array(Type.String()),
-		limits: workspaceLimits,
-		createdAt: time,
-	}),
+	Type.Object(
+		{
+			id: Type.String(),
+			name: nullable(Type.String()),
+			roots: Type.Array(Type.String()),
+			limits: workspaceLimits,
+			createdAt: time,
+		},
+		{ title: "Workspace" },
+	),
 );
 
 export const workspaceList: TUnsafe<WorkspaceList> = schemaOf<WorkspaceList>()(
-	Type.Object({ workspaces: Type.Array(workspace) }),
+	Type.Object({ workspaces: Type.Array(workspace) }, { title: "WorkspaceList" }),
 );
 
 export const putTask: TUnsafe<PutTask> = schemaOf<PutTask>()(
@@ -61,24 +64,29 @@ export const putTask: TUnsafe<PutTask> = schemaOf<PutTask>()(
 				Type.Record(Type.String({ pattern: "^[^=\\u0000]+$" }), Type.String({ pattern: NO_NUL }), closed),
 			),
 		},
-		closed,
+		{ ...closed, title: "PutTask" },
 	),
 );
 
 export const task: TUnsafe<TaskMessage> = schemaOf<TaskMessage>()(
-	Type.Object({
-		id: Type.String(),
-		workspace: Type.String(),
-		workDir: Type.String(),
-		issueId: nullable(Type.String()),
-		issueKey: nullable(Type.String()),
-		priorSessionId: nullable(Type.String()),
-		env: Type.Optional(Type.Record(Type.String(), Type.String())),
-		createdAt: time,
-	}),
+	Type.Object(
+		{
+			id: Type.String(),
+			workspace: Type.String(),
+			workDir: Type.String(),
+			issueId: nullable(Type.String()),
+			issueKey: nullable(Type.String()),
+			priorSessionId: nullable(Type.String()),
+			env: Type.Optional(Type.Record(Type.String(), Type.String())),
+			createdAt: time,
+		},
+		{ title: "Task" },
+	),
 );
 
-export const taskList: TUnsafe<TaskList> = schemaOf<TaskList>()(Type.Object({ tasks: Type.Array(task) }));
+export const taskList: TUnsafe<TaskList> = schemaOf<TaskList>()(
+	Type.Object({ tasks: Type.Array(task) }, { title: "TaskList" }),
+);
 
 export type WorkspaceParams = { ws: string };
 export const workspaceParams: TUnsafe<WorkspaceParams> = schemaOf<WorkspaceParams>()(Type.Object({ ws: id }));

@@ -23,7 +23,10 @@ import {
 export function addWorkspaces(app: NativeApp, { workspaces, sessions }: NativeOptions): void {
 	app.get(
 		"/v1/workspaces",
-		{ config: { policy: "read", summary: "List workspaces" }, schema: { response: { 200: workspaceList } } },
+		{
+			config: { policy: "read", operation: "listWorkspaces", summary: "List workspaces" },
+			schema: { response: { 200: workspaceList } },
+		},
 		async (request) => ({
 			workspaces: workspaces
 				.list()
@@ -35,7 +38,7 @@ export function addWorkspaces(app: NativeApp, { workspaces, sessions }: NativeOp
 	app.get(
 		"/v1/workspaces/:ws",
 		{
-			config: { policy: "read", summary: "Look at a workspace" },
+			config: { policy: "read", operation: "getWorkspace", summary: "Look at a workspace" },
 			schema: { params: workspaceParams, response: { 200: workspace } },
 		},
 		async (request) => workspaceMessage(findWorkspace(workspaces, request)),
@@ -44,7 +47,11 @@ export function addWorkspaces(app: NativeApp, { workspaces, sessions }: NativeOp
 	app.put(
 		"/v1/workspaces/:ws",
 		{
-			config: { policy: "admin", summary: "Declare a workspace, or replace what was declared" },
+			config: {
+				policy: "admin",
+				operation: "putWorkspace",
+				summary: "Declare a workspace, or replace what was declared",
+			},
 			schema: { params: workspaceParams, body: putWorkspace, response: { 200: workspace } },
 		},
 		async (request) => workspaceMessage(await workspaces.put(request.params.ws, request.body)),
@@ -53,7 +60,12 @@ export function addWorkspaces(app: NativeApp, { workspaces, sessions }: NativeOp
 	app.delete(
 		"/v1/workspaces/:ws",
 		{
-			config: { policy: "admin", summary: "Forget a workspace, its tasks and its sessions", answers: { 204: "" } },
+			config: {
+				policy: "admin",
+				operation: "deleteWorkspace",
+				summary: "Forget a workspace, its tasks and its sessions",
+				answers: { 204: "" },
+			},
 			schema: { params: workspaceParams, querystring: removeWorkspaceQuery },
 		},
 		async (request, reply) => {
@@ -68,7 +80,7 @@ export function addWorkspaces(app: NativeApp, { workspaces, sessions }: NativeOp
 	app.get(
 		"/v1/workspaces/:ws/tasks",
 		{
-			config: { policy: "read", summary: "List the tasks of a workspace" },
+			config: { policy: "read", operation: "listTasks", summary: "List the tasks of a workspace" },
 			schema: { params: workspaceParams, response: { 200: taskList } },
 		},
 		async (request) => {
@@ -80,7 +92,7 @@ export function addWorkspaces(app: NativeApp, { workspaces, sessions }: NativeOp
 	app.get(
 		"/v1/workspaces/:ws/tasks/:task",
 		{
-			config: { policy: "read", summary: "Look at a task" },
+			config: { policy: "read", operation: "getTask", summary: "Look at a task" },
 			schema: { params: taskParams, response: { 200: task } },
 		},
 		async (request) => {
@@ -94,7 +106,7 @@ export function addWorkspaces(app: NativeApp, { workspaces, sessions }: NativeOp
 	app.put(
 		"/v1/workspaces/:ws/tasks/:task",
 		{
-			config: { policy: "manage", summary: "Make a task, or replace it" },
+			config: { policy: "manage", operation: "putTask", summary: "Make a task, or replace it" },
 			schema: { params: taskParams, body: putTask, response: { 200: task } },
 		},
 		async (request) => {
@@ -106,7 +118,7 @@ export function addWorkspaces(app: NativeApp, { workspaces, sessions }: NativeOp
 	app.delete(
 		"/v1/workspaces/:ws/tasks/:task",
 		{
-			config: { policy: "manage", summary: "Forget a task", answers: { 204: "" } },
+			config: { policy: "manage", operation: "deleteTask", summary: "Forget a task", answers: { 204: "" } },
 			schema: { params: taskParams },
 		},
 		async (request, reply) => {

@@ -18,7 +18,11 @@ export const createToken: TUnsafe<CreateToken> = Type.Unsafe<CreateToken>(
 			name: Type.Optional(displayName),
 			expiresInMs: Type.Optional(Type.Integer({ minimum: 1, maximum: MAX_EXPIRES_MS })),
 		},
-		closed,
+		{
+			...closed,
+			title: "CreateToken",
+			examples: [{ scopes: ["workspace:ci:manage"], name: "ci", expiresInMs: 7_776_000_000 }],
+		},
 	),
 );
 
@@ -35,12 +39,18 @@ const tokenFields = {
 /** The only answer that ever has a token's secret in it. */
 export type CreatedToken = TokenInfo & { readonly token: string };
 export const createdToken: TUnsafe<CreatedToken> = Type.Unsafe<CreatedToken>(
-	Type.Object({ ...tokenFields, token: Type.String() }),
+	Type.Object({ ...tokenFields, token: Type.String() }, { title: "CreatedToken" }),
 );
 
 export type TokenList = { readonly tokens: readonly TokenInfo[] };
 export const tokenList: TUnsafe<TokenList> = Type.Unsafe<TokenList>(
-	Type.Object({ tokens: Type.Array(Type.Object(tokenFields)) }),
+	Type.Object({ tokens: Type.Array(Type.Object(tokenFields, { title: "Token" })) }, { title: "TokenList" }),
+);
+
+/** The answer when something is over that the disk did not take yet. */
+export type NotDurable = { readonly durable: false; readonly message: string };
+export const notDurable: TUnsafe<NotDurable> = Type.Unsafe<NotDurable>(
+	Type.Object({ durable: Type.Literal(false), message: Type.String() }, { title: "NotDurable" }),
 );
 
 export type CreateTicket = { session: string; right?: "read" | "operate" };
@@ -50,18 +60,18 @@ export const createTicket: TUnsafe<CreateTicket> = Type.Unsafe<CreateTicket>(
 			session: Type.String({ minLength: 1, maxLength: 64 }),
 			right: Type.Optional(Type.Union([Type.Literal("read"), Type.Literal("operate")])),
 		},
-		closed,
+		{ ...closed, title: "CreateTicket" },
 	),
 );
 
 export type CreatedTicket = { readonly ticket: string; readonly expiresAt: number };
 export const createdTicket: TUnsafe<CreatedTicket> = Type.Unsafe<CreatedTicket>(
-	Type.Object({ ticket: Type.String(), expiresAt: time }),
+	Type.Object({ ticket: Type.String(), expiresAt: time }, { title: "Ticket" }),
 );
 
 export type SignInLink = { readonly url: string; readonly expiresAt: number };
 export const signInLink: TUnsafe<SignInLink> = Type.Unsafe<SignInLink>(
-	Type.Object({ url: Type.String(), expiresAt: time }),
+	Type.Object({ url: Type.String(), expiresAt: time }, { title: "SignInLink" }),
 );
 
 /** Anything may stand in a link that was typed or cut off; what is no code is answered like one that is over. */
@@ -78,7 +88,9 @@ export const proofRequest: TUnsafe<ProofRequest> = Type.Unsafe<ProofRequest>(
 			// Long enough that nobody meets one again, and short enough to be no work.
 			nonce: Type.String({ minLength: 16, maxLength: 128 }),
 		},
-		closed,
+		{ ...closed, title: "ProofRequest" },
 	),
 );
-export const proofAnswer: TUnsafe<ProofMessage> = Type.Unsafe<ProofMessage>(Type.Object({ proof: Type.String() }));
+export const proofAnswer: TUnsafe<ProofMessage> = Type.Unsafe<ProofMessage>(
+	Type.Object({ proof: Type.String() }, { title: "Proof" }),
+);

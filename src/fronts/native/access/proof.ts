@@ -11,7 +11,7 @@ export function addProof(app: NativeApp, access: Access): void {
 	app.post(
 		"/v1/proof",
 		{
-			config: { policy: "public", summary: "Prove that this server knows a token" },
+			config: { policy: "public", operation: "proveToken", summary: "Prove that this server knows a token" },
 			schema: { body: proofRequest, response: { 200: proofAnswer } },
 		},
 		async (request, reply) => {

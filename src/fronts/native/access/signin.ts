@@ -7,7 +7,7 @@ import { pageKeyItem } from "../../../protocol/page-key.ts";
 import type { NativeApp } from "../options.ts";
 import { principalOf } from "../request.ts";
 import { answerEnded } from "./ended.ts";
-import { type SignInQuery, signInLink, signInQuery } from "./messages.ts";
+import { notDurable, type SignInQuery, signInLink, signInQuery } from "./messages.ts";
 
 /** Puts the key where no page of another port can read it, though the cookie is sent there as well. */
 const STORE_KEY = `localStorage.setItem("${pageKeyItem}",document.querySelector("main").dataset.key);location.replace("/")`;
@@ -21,7 +21,10 @@ export function addSignIn(app: NativeApp, access: Access): void {
 
 	app.post(
 		"/v1/signin-links",
-		{ config: { policy: "read", summary: "Make a sign-in link" }, schema: { response: { 201: signInLink } } },
+		{
+			config: { policy: "read", operation: "createSignInLink", summary: "Make a sign-in link" },
+			schema: { response: { 201: signInLink } },
+		},
 		async (request, reply) => {
 			const { code, expiresAt } = access.createSignInCode(principalOf(request));
 			// The host was checked: it is one of ours, and the one under which the caller knows us.
@@ -34,7 +37,12 @@ export function addSignIn(app: NativeApp, access: Access): void {
 	app.get(
 		"/signin",
 		{
-			config: { policy: "public", summary: "The page of a sign-in link", answers: { 200: "text/html" } },
+			config: {
+				policy: "public",
+				operation: "showSignIn",
+				summary: "The page of a sign-in link",
+				answers: { 200: "text/html" },
+			},
 			schema: { querystring: signInQuery },
 		},
 		async (_request, reply) =>
@@ -48,7 +56,7 @@ export function addSignIn(app: NativeApp, access: Access): void {
 	app.post(
 		"/signin",
 		{
-			config: { policy: "public", summary: "Sign this browser in", answers: { 200: "text/html" } },
+			config: { policy: "public", operation: "signIn", summary: "Sign this browser in", answers: { 200: "text/html" } },
 			schema: { querystring: signInQuery },
 		},
 		async (request, reply) => {
@@ -70,7 +78,10 @@ export function addSignIn(app: NativeApp, access: Access): void {
 	app.post(
 		"/v1/signout",
 		// Open to all, so that it can be asked again while it is not on disk: who has a cookie may always end it.
-		{ config: { policy: "public", summary: "Sign this browser out", answers: { 202: "application/json", 204: "" } } },
+		{
+			config: { policy: "public", operation: "signOut", summary: "Sign this browser out", answers: { 204: "" } },
+			schema: { response: { 202: notDurable } },
+		},
 		async (request, reply) => {
 			const { cookie, isDurable } = await access.signOut(request.headers.cookie);
 			return answerEnded(reply.header("set-cookie", cookie), { isDurable });

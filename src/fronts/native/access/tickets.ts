@@ -12,7 +12,7 @@ export function addTickets(app: NativeApp, access: Access, sessions: Sessions): 
 	app.post(
 		"/v1/tickets",
 		{
-			config: { policy: "read", summary: "Make a ticket for a WebSocket" },
+			config: { policy: "read", operation: "createTicket", summary: "Make a ticket for a WebSocket" },
 			schema: { body: createTicket, response: { 201: createdTicket } },
 		},
 		async (request, reply) => {

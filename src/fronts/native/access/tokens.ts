@@ -5,14 +5,19 @@ import { checkCreation } from "../../front.ts";
 import type { NativeApp } from "../options.ts";
 import { principalOf } from "../request.ts";
 import { answerEnded } from "./ended.ts";
-import { createdToken, createToken, tokenList, tokenParams } from "./messages.ts";
+import { createdToken, createToken, notDurable, tokenList, tokenParams } from "./messages.ts";
 
 /** Any token may do these; what it may do them with, `Access` decides by what it is. */
 export function addTokens(app: NativeApp, access: Access): void {
 	app.post(
 		"/v1/tokens",
 		{
-			config: { policy: "read", summary: "Make a narrower token" },
+			config: {
+				policy: "read",
+				operation: "createToken",
+				answerHeaders: ["location"],
+				summary: "Make a narrower token",
+			},
 			schema: { body: createToken, response: { 201: createdToken } },
 		},
 		async (request, reply) => {
@@ -29,7 +34,10 @@ export function addTokens(app: NativeApp, access: Access): void {
 
 	app.get(
 		"/v1/tokens",
-		{ config: { policy: "read", summary: "List tokens" }, schema: { response: { 200: tokenList } } },
+		{
+			config: { policy: "read", operation: "listTokens", summary: "List tokens" },
+			schema: { response: { 200: tokenList } },
+		},
 		async (request) => ({
 			tokens: access.listTokens(principalOf(request)),
 		}),
@@ -38,8 +46,8 @@ export function addTokens(app: NativeApp, access: Access): void {
 	app.delete(
 		"/v1/tokens/:id",
 		{
-			config: { policy: "read", summary: "Revoke a token", answers: { 202: "application/json", 204: "" } },
-			schema: { params: tokenParams },
+			config: { policy: "read", operation: "revokeToken", summary: "Revoke a token", answers: { 204: "" } },
+			schema: { params: tokenParams, response: { 202: notDurable } },
 		},
 		async (request, reply) => answerEnded(reply, await access.revokeToken(principalOf(request), request.params.id)),
 	);

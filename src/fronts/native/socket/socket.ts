@@ -24,7 +24,13 @@ export function addSocket(app: NativeApp, options: NativeOptions, hosting: Hosti
 	app.get(
 		"/v1/sessions/:id/attach",
 		{
-			config: { policy: "read", isSocket: true, summary: "Attach by WebSocket (hawser.v1)", answers: { 101: "" } },
+			config: {
+				policy: "read",
+				isSocket: true,
+				operation: "attachSession",
+				summary: "Attach by WebSocket (hawser.v1)",
+				answers: { 101: "" },
+			},
 			schema: { params: idParams },
 			// Everything that can be refused is refused before the upgrade, as an HTTP error that any client can show.
 			preHandler: async (request: Attach) => {
