@@ -116,6 +116,8 @@ it("what arrived before the connection broke can be read while there is none", a
 	});
 	const slow = { ...times, firstRetryMs: 60_000, lastRetryMs: 60_000 };
 	plans = [{ fault: "blackhole", direction: "up", afterBytes: 1_200 }];
+	const printed = connect({ url: server.url, token: TOKEN }).sessions.at(id);
+	await expect.poll(async () => (await printed.info()).offsets.end).toBe("before".length);
 	const session = connect({ url: proxy.url, token: TOKEN, times: slow }).sessions.at(id);
 	const attachment = session.attach({ onConnection: ({ state }) => state === "disconnected" && told() });
 	attachment.write("x".repeat(2_000)).catch(() => {});
