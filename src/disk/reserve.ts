@@ -4,7 +4,7 @@ import { randomBytes } from "node:crypto";
 import { open, stat, truncate } from "node:fs/promises";
 import { writeAtomically } from "./write-atomically.ts";
 
-/** Enough for the largest of our small files, some thousands of tokens, to be written beside its old self. */
+/** Enough for some thousands of tokens, or a workspace with hundreds of tasks, to be written beside its old self. */
 const RESERVE_BYTES = 256 * 1024;
 
 export class Reserve {
@@ -45,7 +45,12 @@ export class Reserve {
 		} catch (error) {
 			if (!isFull(error)) throw error;
 			await truncate(this.#path, 0);
-			await writeAtomically(path, text);
+			try {
+				return await writeAtomically(path, text);
+			} finally {
+				// Taken again whatever came of it, before somebody else takes it.
+				await this.fill();
+			}
 		}
 		await this.fill();
 	}
