@@ -256,6 +256,23 @@ describe("the roots of a workspace", () => {
 		}
 	});
 
+	it("are where a program in a sandbox starts as well, and what it may write to by default", async () => {
+		const { server, root } = await site();
+		const made = await call(server, "POST", "/v1/sessions", {
+			command: "pwd -P; touch made; ls",
+			mode: "pipe",
+			durable: false,
+			workspace: "red",
+			cwd: join(root, "in", "inside"),
+			sandbox: { type: "workspaceWrite" },
+		});
+		expect(made).toMatchObject({ status: 201, body: { cwd: join(root, "in", "deep") } });
+		await expect
+			.poll(async () => (await call(server, "GET", `/v1/sessions/${made.body.id}`)).body.state)
+			.toBe("closed");
+		expect(await outputOf(server, made.body.id)).toBe(`${join(root, "in", "deep")}\nmade\n`);
+	});
+
 	it("hold the programs of other protocols in that workspace as well", async () => {
 		const { server, root } = await site();
 		await call(server, "PUT", "/v1/workspaces/default", { roots: [join(root, "in")] });
