@@ -10,7 +10,7 @@ export type SandboxPolicy =
 	/** Reads every file, writes only below some directories and in those for temporary files. */
 	| ({
 			readonly type: "workspaceWrite";
-			/** Absolute; one that does not exist is passed over. The program's own directory, when left out. */
+			/** Absolute. The program's own directory, when left out. */
 			readonly writableRoots?: readonly string[];
 			/** Whether the directory that TMPDIR names for the program stays read-only. */
 			readonly excludeTmpdirEnvVar?: boolean;
@@ -28,6 +28,8 @@ export type SandboxPath = {
 type Confinement = {
 	/** Whether it may use the network and the sockets of others; false when left out. */
 	readonly networkAccess?: boolean;
+	/** Whether what may be written and is not there is passed over, as clients of Codex expect; it is refused otherwise. */
+	readonly skipsMissing?: boolean;
 	readonly limits?: SandboxLimits;
 };
 

@@ -37,10 +37,14 @@ type Found = Map<string, Place>;
 /** `hidden` is nobody's business but ours. */
 export async function findPlaces(policy: Confined, command: Command, hidden: readonly string[]): Promise<Places> {
 	const found: Found = new Map();
-	for (const asked of await askedPaths(policy, command)) await addAsked(found, asked);
-	const rest = found.get("/")?.access ?? "read";
+	for (const asked of askedPaths(policy)) await addAsked(found, asked, policy.skipsMissing === true);
+	for (const path of await impliedRoots(policy, command)) await addAsked(found, { path, access: "write" }, true);
+	const root = found.get("/");
+	const rest = root?.access ?? "read";
 	if (rest === "none") throw invalid("/", "a sandbox in which nothing can be read is not supported");
 	found.delete("/");
+	// As a workspace it is guarded like any other; who names it path by path says what is not to be written.
+	if (root && rest === "write" && policy.type === "workspaceWrite") await addGuards(found, root);
 	for (const place of [...found.values()]) if (place.access === "write") await addGuards(found, place);
 	for (const path of hidden) await addHidden(found, path);
 	for (const { path } of [...found.values()]) await addBetween(found, path, rest);
@@ -48,13 +52,19 @@ export async function findPlaces(policy: Confined, command: Command, hidden: rea
 	return { rest, places: places.sort((a, b) => depth(a.path) - depth(b.path)) };
 }
 
-async function askedPaths(policy: Confined, command: Command): Promise<SandboxPath[]> {
+function askedPaths(policy: Confined): readonly SandboxPath[] {
 	if (policy.type === "readOnly") return [];
-	if (policy.type === "paths") return [...policy.paths];
-	const roots = [...(policy.writableRoots ?? [command.cwd])];
+	if (policy.type === "paths") return policy.paths;
+	return (policy.writableRoots ?? []).map((path) => ({ path, access: "write" }));
+}
+
+/** What a workspace has besides what was named. */
+async function impliedRoots(policy: Confined, command: Command): Promise<string[]> {
+	if (policy.type !== "workspaceWrite") return [];
+	const roots = policy.writableRoots ? [] : [command.cwd];
 	if (policy.excludeSlashTmp !== true) roots.push("/tmp");
 	const temporary = policy.excludeTmpdirEnvVar === true ? undefined : await temporaryDirectory(command.env.TMPDIR);
-	return [...roots, ...(temporary === undefined ? [] : [temporary])].map((path) => ({ path, access: "write" }));
+	return temporary === undefined ? roots : [...roots, temporary];
 }
 
 /** What TMPDIR names for the program, if there is such a directory; it need not be what whoever made the policy had in mind. */
@@ -67,8 +77,9 @@ async function temporaryDirectory(named: string | undefined): Promise<string | u
 	return path;
 }
 
-async function addAsked(found: Found, asked: SandboxPath): Promise<void> {
+async function addAsked(found: Found, asked: SandboxPath, skipsMissing: boolean): Promise<void> {
 	const place = await locate(asked);
+	if (!place && !skipsMissing) throw invalid(asked.path, "there is no such file or directory");
 	if (place?.path === "/" && asked.path !== "/") throw invalid(asked.path, 'it leads to "/"');
 	if (place?.access === "write") refuseReserved(place.path);
 	if (place) found.set(place.path, place);

@@ -1,7 +1,7 @@
 /** `hawser app-server`: the Codex front for commands alone, by the rules of the server it stands in for. Nothing is kept on disk. */
 
 import { once } from "node:events";
-import { chmod, lstat, mkdir, unlink } from "node:fs/promises";
+import { chmod, lstat, stat, unlink } from "node:fs/promises";
 import { connect } from "node:net";
 import { dirname } from "node:path";
 import { anybody } from "../access/fixed.ts";
@@ -85,9 +85,12 @@ async function compose({ policy, hidden = [], limits = {}, report }: AppServerOp
 	return { parts: { ...transient, policy, isExecutor, host: codexHost(), limits }, end };
 }
 
-/** Makes way for a socket: its directory is there, and no other that nobody listens to any more. */
+/** Makes way for a socket: there is no other that nobody listens to any more. */
 async function freeSocket(path: string): Promise<void> {
-	await mkdir(dirname(path), { recursive: true, mode: 0o700 });
+	const directory = await stat(dirname(path)).catch(() => undefined);
+	// The kernel would speak of permissions.
+	if (!directory?.isDirectory())
+		throw new SessionError("invalid_argument", `there is no directory ${dirname(path)} to put a socket into`);
 	const socket = connect(path);
 	try {
 		await once(socket, "connect");

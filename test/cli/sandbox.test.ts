@@ -39,6 +39,13 @@ it("run --sandbox-root adds directories to its own", async () => {
 	expect((await hawser.run(["run", ...flags, ...shell(script)])).stdout).toBe("wrote\n");
 });
 
+it("run --sandbox-root of what is not there is refused with a sentence", async () => {
+	const flags = ["--sandbox", "workspace-write", "--sandbox-root", "/var/tmp/no-such-root"];
+	const { code, stderr } = await hawser.run(["run", ...flags, ...shell("echo ran")]);
+	expect(code).toBe(255);
+	expect(stderr).toContain('a sandbox can\'t have "/var/tmp/no-such-root": there is no such file or directory');
+});
+
 it("flags that would have no effect are refused", async () => {
 	for (const flags of [["--network"], ["--sandbox-root", "/tmp"], ["--sandbox", "none"]])
 		expect(await hawser.run(["run", ...flags, "--", "true"]), flags.join(" ")).toMatchObject({ code: 255 });

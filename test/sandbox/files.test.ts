@@ -80,8 +80,7 @@ describe.each(users)("as $name, a program that may write to its workspace", (use
 
 	test("writes to the roots that it was given, and then not to its own directory", async () => {
 		const [work, root] = [await directoryOf(user), await directoryOf(user)];
-		const roots = [root, "/var/tmp/hawser-is-not-there"];
-		const options = { sandbox: { ...policy, writableRoots: roots }, user, cwd: work };
+		const options = { sandbox: { ...policy, writableRoots: [root] }, user, cwd: work };
 		expect(await attempt(["write", join(root, "new")], options)).toBe("ok");
 		expect(await attempt(["write", join(work, "new")], options)).toBe("EROFS");
 	});
@@ -259,6 +258,29 @@ test.each(["/proc", "/proc/sys", "/sys/kernel", "/dev"])("%s can't be made writa
 test("a root must be an absolute path", async () => {
 	const policy = { type: "workspaceWrite", writableRoots: ["here"] } as const;
 	await expect(confined("true", { sandbox: policy })).rejects.toMatchObject({ code: "invalid_argument" });
+});
+
+test("a root that is not there is refused, unless it is to be passed over", async () => {
+	const policy = { type: "workspaceWrite", writableRoots: ["/var/tmp/no such root"] } as const;
+	await expect(confined("true", { sandbox: policy })).rejects.toMatchObject({
+		code: "invalid_argument",
+		message: 'a sandbox can\'t have "/var/tmp/no such root": there is no such file or directory',
+	});
+	const skipping = { ...policy, skipsMissing: true };
+	expect(await confined("echo ran", { sandbox: skipping })).toMatchObject({ text: "ran\n" });
+});
+
+test("a workspace that is all of the disk is guarded like any other", async () => {
+	const policy = { type: "workspaceWrite", writableRoots: ["/"] } as const;
+	const options = { sandbox: policy } as const;
+	const [user] = users as [User];
+	expect(await attempt(["write", join(await directoryOf(user), "new")], options)).toBe("ok");
+	const guarded = ["/.git", "/.codex", "/.agents", "/.aws"];
+	for (const name of guarded) {
+		expect(await attempt(["mkdir", name], options)).toMatch(/^(EEXIST|EROFS|EACCES)$/);
+		expect(await attempt(["write", `${name}/config`], options)).toMatch(/^(EROFS|EACCES|ENOENT)$/);
+	}
+	await eventually(() => !guarded.some((name) => existsSync(name)));
 });
 
 test("with all of the disk to write to, the machine's settings are still not", async () => {

@@ -1,5 +1,6 @@
 /** `hawser app-server`: stands in for the server of this name that Codex brings along, as far as it runs commands. */
 
+import { mkdir } from "node:fs/promises";
 import { BlockList, isIPv6 } from "node:net";
 import { join, resolve } from "node:path";
 import { Command, Option } from "commander";
@@ -69,7 +70,7 @@ async function addressOf(flags: Flags): Promise<AppAddress | "stdio"> {
 	const isWebSocket = !stdio && listen.startsWith("ws://");
 	if (auth && !isWebSocket) throw new UsageError("--ws-auth is for ws://, and not for stdio or a Unix socket");
 	if (stdio || listen === "stdio" || listen === "stdio://") return "stdio";
-	if (listen.startsWith("unix://")) return { kind: "unix", path: socketPath(listen) };
+	if (listen.startsWith("unix://")) return { kind: "unix", path: await socketPath(listen) };
 	if (!isWebSocket)
 		throw new UsageError(
 			`unsupported --listen URL \`${listen}\`; expected \`stdio://\`, \`ws://IP:PORT\`, \`unix://\` or \`unix://PATH\``,
@@ -82,9 +83,13 @@ async function addressOf(flags: Flags): Promise<AppAddress | "stdio"> {
 	return { kind: "tcp", host, port, auth };
 }
 
-function socketPath(listen: string): string {
+/** A directory that somebody names must be there: only where Codex has its own is it made. */
+async function socketPath(listen: string): Promise<string> {
 	const path = listen.slice("unix://".length);
-	return path === "" ? join(codexHome(), "app-server-control", "app-server-control.sock") : resolve(path);
+	if (path !== "") return resolve(path);
+	const directory = join(codexHome(), "app-server-control");
+	await mkdir(directory, { recursive: true, mode: 0o700 });
+	return join(directory, "app-server-control.sock");
 }
 
 const loopback = new BlockList();

@@ -71,7 +71,7 @@ export function profilePolicy(id: string): SandboxPolicy {
 /** The policy with the directory that it calls the workspace among those that may be written to. */
 export function inWorkspace(policy: SandboxPolicy, workspace: string): SandboxPolicy {
 	if (policy.type !== "workspaceWrite") return policy;
-	return { ...policy, writableRoots: [workspace, ...(policy.writableRoots ?? [])] };
+	return { ...policy, writableRoots: [workspace, ...(policy.writableRoots ?? [])], skipsMissing: true };
 }
 
 export function isNetworkRestricted(policy: SandboxPolicy): boolean {

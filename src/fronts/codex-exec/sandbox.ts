@@ -93,7 +93,7 @@ export function toPolicy(wanted: SandboxRequest, surroundings: Surroundings): Sa
 		throw new SessionError("unsupported", "a sandbox in which not every file can be read is not supported");
 	// Where two say something of one path, the later counts.
 	const paths = all.toSorted((a, b) => strength.indexOf(a.access) - strength.indexOf(b.access));
-	return { type: "paths", paths, networkAccess: hasNetwork };
+	return { type: "paths", paths, networkAccess: hasNetwork, skipsMissing: true };
 }
 
 const strength: readonly SandboxPath["access"][] = ["read", "write", "none"];

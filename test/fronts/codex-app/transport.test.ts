@@ -198,8 +198,16 @@ describe("a Unix socket", () => {
 		return client;
 	}
 
-	it("is there for its owner alone, with the directory it is in, and gone at the end", async () => {
-		const path = join(await temporaryDirectory(), "below", "app.sock");
+	it("is refused where there is no directory for it, and none is made", async () => {
+		const directory = join(await temporaryDirectory(), "below");
+		const start = startAppServer({ kind: "unix", path: join(directory, "app.sock") }, options);
+		const message = `there is no directory ${directory} to put a socket into`;
+		await expect(start).rejects.toMatchObject({ code: "invalid_argument", message });
+		await expect(stat(directory)).rejects.toThrow("ENOENT");
+	});
+
+	it("is there for its owner alone, and gone at the end", async () => {
+		const path = join(await temporaryDirectory(), "app.sock");
 		const server = await startAppServer({ kind: "unix", path }, options);
 		expect(server.url).toBe(`unix://${path}`);
 		expect((await stat(path)).mode & 0o777).toBe(0o600);
