@@ -144,7 +144,7 @@ function controlGroups(): Check {
 async function sandbox(): Promise<Check> {
 	const name = "sandbox";
 	const support = await probeSandbox();
-	if (support.isEnforced) return { name, status: "ok", message: `enforced by ${support.by}` };
+	if (support.isEnforced) return { name, status: "ok", message: `enforced by ${support.by}, limits by rlimits alone` };
 	return { name, status: "info", message: `programs that ask for one are refused: ${support.reason}` };
 }
 

@@ -227,8 +227,8 @@ export type Ready = { status: "ready" };
 export type Info = {
 	version: string;
 	platform: string;
-	/** What enforces sandboxes, or why none can be. */
-	sandbox: { enforced: true; by: string } | { enforced: false; reason: string };
+	/** What enforces sandboxes and their limits, or why none can be. */
+	sandbox: { enforced: true; by: string; limits: "rlimits" } | { enforced: false; reason: string };
 };
 
 export type Health = { status: "ok"; version: string };

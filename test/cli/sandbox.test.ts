@@ -78,7 +78,7 @@ it("a session in a sandbox goes on when the server is killed, and is still in it
 
 it("the server and doctor say what can be enforced", async () => {
 	const { stdout } = await hawser.run(["doctor"]);
-	expect(stdout).toMatch(/^ok {4}sandbox: enforced by \/.*\/bwrap$/m);
+	expect(stdout).toMatch(/^ok {4}sandbox: enforced by \/.*\/bwrap, limits by rlimits alone$/m);
 	const without = await hawser.run(["doctor"], { env: { PATH: "/nowhere" } });
 	expect(without.stdout).toMatch(/^info {2}sandbox: .*bubblewrap is not installed/m);
 });

@@ -2,13 +2,13 @@ import { expect, it } from "vitest";
 import { eventually } from "../helpers/reading.ts";
 import { start } from "./start.ts";
 
-it("/v1/info says what enforces sandboxes", async () => {
+it("/v1/info says what enforces sandboxes and their limits", async () => {
 	const server = await start();
 	const response = await server.request("/v1/info");
 	expect(await response.json()).toEqual({
 		version: expect.any(String),
 		platform: process.platform,
-		sandbox: { enforced: true, by: expect.stringMatching(/\/bwrap$/) },
+		sandbox: { enforced: true, by: expect.stringMatching(/\/bwrap$/), limits: "rlimits" },
 	});
 });
 

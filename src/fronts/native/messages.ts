@@ -234,7 +234,7 @@ export const info: TUnsafe<Info> = schemaOf<Info>()(
 			version: Type.String(),
 			platform: Type.String(),
 			sandbox: Type.Union([
-				Type.Object({ enforced: Type.Literal(true), by: Type.String() }),
+				Type.Object({ enforced: Type.Literal(true), by: Type.String(), limits: Type.Literal("rlimits") }),
 				Type.Object({ enforced: Type.Literal(false), reason: Type.String() }),
 			]),
 		},

@@ -73,5 +73,6 @@ export function addSystem(app: NativeApp, options: NativeOptions, hosting: Hosti
 
 function sandboxMessage(support: SandboxSupport | undefined): Info["sandbox"] {
 	if (support === undefined) return { enforced: false, reason: "this server was started without one" };
-	return support.isEnforced ? { enforced: true, by: support.by } : { enforced: false, reason: support.reason };
+	if (!support.isEnforced) return { enforced: false, reason: support.reason };
+	return { enforced: true, by: support.by, limits: "rlimits" };
 }
