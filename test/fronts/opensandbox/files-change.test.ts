@@ -100,6 +100,18 @@ describe("scenario 15: replace", () => {
 		}
 	});
 
+	test("is quick where there is a match for every byte, and where what is looked for is long", async () => {
+		const files = await Files.start();
+		const path = files.at("file");
+		const MiB = 1024 * 1024;
+		await writeFile(path, Buffer.alloc(8 * MiB, "a"));
+		await files.post("/files/replace", { [path]: { old: "a", new: "bc" } });
+		expect((await readFile(path)).equals(Buffer.alloc(16 * MiB, "bc"))).toBe(true);
+		const long = "bc".repeat(2 * MiB);
+		const { body } = await files.post("/files/replace?verbose=true", { [path]: { old: long, new: "d" } });
+		expect([body, await readFile(path, "utf8")]).toEqual([{ [path]: { replacedCount: 4 } }, "dddd"]);
+	}, 20_000);
+
 	test("refuses what can't be, in this order; says nothing unless it is asked", async () => {
 		const files = await Files.start();
 		await writeFile(files.at("file"), "a");

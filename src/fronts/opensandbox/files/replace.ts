@@ -10,8 +10,8 @@ import { fileError, saying } from "./errors.ts";
 import { placeOf, put } from "./place.ts";
 import type { Spool, Spools } from "./spool.ts";
 
-/** Read at once; with the carry of one search text, what it takes of memory. */
-const READ_BYTES = 256 * 1024;
+/** Read and written at once, unless what is looked for is longer: a few times the longer is what it takes of memory. */
+const BLOCK_BYTES = 64 * 1024;
 
 export type Replacement = { readonly old: Buffer; readonly new: Buffer };
 
@@ -39,39 +39,81 @@ export async function replaceIn(path: BytePath, replacement: Replacement, spools
 }
 
 async function occursIn(file: FileHandle, wanted: Buffer): Promise<boolean> {
-	for await (const piece of piecesOf(file, wanted)) if (piece.isMatch) return true;
+	for await (const { matches } of blocksOf(file, wanted)) if (matches.length > 0) return true;
 	return false;
 }
 
 async function copyReplaced(file: FileHandle, to: Spool, { old, new: by }: Replacement): Promise<number> {
+	const out = new Gathered(to);
 	let count = 0;
-	for await (const { bytes, isMatch } of piecesOf(file, old)) {
-		if (isMatch) count++;
-		await to.write(isMatch ? by : bytes);
+	for await (const { bytes, matches } of blocksOf(file, old)) {
+		let from = 0;
+		for (const at of matches) {
+			// Waits only where it has to: there may be a match for every byte.
+			if (!out.add(bytes, from, at)) await out.write(bytes.subarray(from, at));
+			if (!out.add(by, 0, by.length)) await out.write(by);
+			from = at + old.length;
+		}
+		if (!out.add(bytes, from, bytes.length)) await out.write(bytes.subarray(from));
+		count += matches.length;
 	}
+	await out.flush();
 	return count;
 }
 
-type Piece = { readonly bytes: Buffer; readonly isMatch: boolean };
+/** Small pieces on their way to a file, as few writes. */
+class Gathered {
+	readonly #to: Spool;
+	readonly #bytes = Buffer.allocUnsafe(BLOCK_BYTES);
+	#used = 0;
 
-/** A file as what is wanted and what is between, from left to right. */
-async function* piecesOf(file: FileHandle, wanted: Buffer): AsyncGenerator<Piece, void, void> {
-	let rest: Buffer = Buffer.alloc(0);
-	for (let position = 0; ; ) {
-		const { buffer, bytesRead } = await file.read(Buffer.allocUnsafe(READ_BYTES), 0, READ_BYTES, position);
-		position += bytesRead;
-		rest = Buffer.concat([rest, buffer.subarray(0, bytesRead)]);
-		let from = 0;
-		for (let at = rest.indexOf(wanted); at >= 0; at = rest.indexOf(wanted, from)) {
-			if (at > from) yield { bytes: rest.subarray(from, at), isMatch: false };
-			yield { bytes: wanted, isMatch: true };
-			from = at + wanted.length;
-		}
-		// The end may be the beginning of what is wanted.
-		const isOver = bytesRead === 0;
-		const end = isOver ? rest.length : Math.max(from, rest.length - wanted.length + 1);
-		if (end > from) yield { bytes: rest.subarray(from, end), isMatch: false };
-		if (isOver) return;
-		rest = rest.subarray(end);
+	constructor(to: Spool) {
+		this.#to = to;
 	}
+
+	/** False if there is no room: then it must be written. */
+	add(bytes: Buffer, from: number, to: number): boolean {
+		if (this.#used + to - from > this.#bytes.length) return false;
+		this.#used += bytes.copy(this.#bytes, this.#used, from, to);
+		return true;
+	}
+
+	/** After all that was gathered. */
+	async write(bytes: Buffer): Promise<void> {
+		await this.flush();
+		await this.#to.write(bytes);
+	}
+
+	async flush(): Promise<void> {
+		await this.#to.write(this.#bytes.subarray(0, this.#used));
+		this.#used = 0;
+	}
+}
+
+/** A piece of a file, and where in it what is wanted begins; no match goes over its end. */
+type Block = { readonly bytes: Buffer; readonly matches: readonly number[] };
+
+async function* blocksOf(file: FileHandle, wanted: Buffer): AsyncGenerator<Block, void, void> {
+	// As much as is carried over, or that would be copied again and again.
+	const size = Math.max(BLOCK_BYTES, wanted.length);
+	let carried: Buffer = Buffer.alloc(0);
+	for (let position = 0; ; ) {
+		const { buffer, bytesRead } = await file.read(Buffer.allocUnsafe(size), 0, size, position);
+		position += bytesRead;
+		const bytes = Buffer.concat([carried, buffer.subarray(0, bytesRead)]);
+		const matches = matchesIn(bytes, wanted);
+		// The end may be the beginning of what is wanted.
+		const rest = Math.max((matches.at(-1) ?? -wanted.length) + wanted.length, bytes.length - wanted.length + 1);
+		const end = bytesRead === 0 ? bytes.length : Math.max(0, rest);
+		yield { bytes: bytes.subarray(0, end), matches };
+		if (bytesRead === 0) return;
+		carried = bytes.subarray(end);
+	}
+}
+
+/** From left to right, none over another. */
+function matchesIn(bytes: Buffer, wanted: Buffer): number[] {
+	const matches: number[] = [];
+	for (let at = bytes.indexOf(wanted); at >= 0; at = bytes.indexOf(wanted, at + wanted.length)) matches.push(at);
+	return matches;
 }
