@@ -23,57 +23,74 @@ export function boundaryOf(contentType: string | undefined): string {
 /** Throws for a body that is none, or is cut off. */
 export async function* readParts(body: AsyncIterable<Buffer>, boundary: string): AsyncGenerator<PartEvent, void, void> {
 	const delimiter = Buffer.from(`\r\n--${boundary}`, "latin1");
-	// So that the first delimiter is like the others.
-	let rest: Buffer = Buffer.from("\r\n");
-	let state: "preamble" | "delimiter" | "head" | "data" | "over" = "preamble";
-	for await (const chunk of body) {
-		if (state === "over") continue;
-		rest = rest.length === 0 ? chunk : Buffer.concat([rest, chunk]);
-		for (let isMoving = true; isMoving; ) {
-			isMoving = false;
-			if (state === "preamble" || state === "data") {
-				const at = rest.indexOf(delimiter);
-				// The end may be the beginning of a delimiter.
-				const end = at < 0 ? Math.max(0, rest.length - delimiter.length + 1) : at;
-				if (state === "data" && end > 0) yield { kind: "data", bytes: rest.subarray(0, end) };
-				rest = rest.subarray(end);
-				if (at < 0) break;
-				if (state === "data") yield { kind: "end" };
-				rest = rest.subarray(delimiter.length);
-				state = "delimiter";
-			}
-			if (state === "delimiter") {
-				if (rest.length < 2) break;
-				// Spaces may stand between the delimiter and the end of its line.
-				const line = rest.indexOf("\r\n");
-				if (rest.subarray(0, 2).toString() === "--") {
-					state = "over";
-					break;
-				}
-				if (line < 0) {
-					if (rest.length > MAX_HEAD_BYTES) throw notMultipart();
-					break;
-				}
-				rest = rest.subarray(line);
-				state = "head";
-			}
-			if (state === "head") {
-				// From the end of the delimiter's line on: headers, each after a line break, and an empty line.
-				const end = rest.indexOf("\r\n\r\n");
-				if (end < 0) {
-					if (rest.length > MAX_HEAD_BYTES) throw notMultipart();
-					break;
-				}
-				yield { kind: "part", name: nameOf(rest.subarray(0, end).toString("utf8")) };
-				// The line break before a delimiter that follows at once is this one.
-				rest = rest.subarray(end + 2);
-				if (!rest.subarray(0, delimiter.length).equals(delimiter)) rest = rest.subarray(2);
-				state = "data";
-				isMoving = true;
+	const input = new Input(body);
+	// What is before the first part is nothing.
+	for await (const _ of input.upTo(delimiter));
+	while ((await input.peek(2)) !== "--") {
+		// With the rest of the delimiter's line, in which there may be spaces.
+		const head = await input.through(Buffer.from("\r\n\r\n"));
+		yield { kind: "part", name: nameOf(head.toString("utf8")) };
+		for await (const bytes of input.upTo(delimiter)) yield { kind: "data", bytes };
+		yield { kind: "end" };
+	}
+	await input.drain();
+}
+
+/** What has come of a body and is not read yet. */
+class Input {
+	readonly #body: AsyncIterator<Buffer>;
+	/** With a line break in front, so that the first delimiter is like the others. */
+	#rest: Buffer = Buffer.from("\r\n");
+
+	constructor(body: AsyncIterable<Buffer>) {
+		this.#body = body[Symbol.asyncIterator]();
+	}
+
+	/** Everything before a mark, as it comes; the mark itself is passed over. */
+	async *upTo(mark: Buffer): AsyncGenerator<Buffer, void, void> {
+		for (let at = this.#rest.indexOf(mark); ; at = this.#rest.indexOf(mark)) {
+			// Without a mark, its beginning may be at the end.
+			const end = at >= 0 ? at : this.#rest.length - mark.length + 1;
+			if (end > 0) yield this.#take(end);
+			if (at < 0) await this.#more();
+			else {
+				this.#take(mark.length);
+				return;
 			}
 		}
 	}
-	if (state !== "over") throw notMultipart();
+
+	/** Everything to the end of a mark, at once. */
+	async through(mark: Buffer): Promise<Buffer> {
+		for (;;) {
+			const at = this.#rest.indexOf(mark);
+			if (at >= 0) return this.#take(at + mark.length);
+			if (this.#rest.length > MAX_HEAD_BYTES) throw notMultipart();
+			await this.#more();
+		}
+	}
+
+	async peek(bytes: number): Promise<string> {
+		while (this.#rest.length < bytes) await this.#more();
+		return this.#rest.toString("latin1", 0, bytes);
+	}
+
+	/** What is after the last part is nothing; but only with it the body is whole. */
+	async drain(): Promise<void> {
+		while (!(await this.#body.next()).done);
+	}
+
+	#take(bytes: number): Buffer {
+		const taken = this.#rest.subarray(0, bytes);
+		this.#rest = this.#rest.subarray(bytes);
+		return taken;
+	}
+
+	async #more(): Promise<void> {
+		const { value, done } = await this.#body.next();
+		if (done) throw notMultipart();
+		this.#rest = this.#rest.length === 0 ? value : Buffer.concat([this.#rest, value]);
+	}
 }
 
 /** The name of the field; what else is said of the part, and whether it has a file's name, does not matter. */
