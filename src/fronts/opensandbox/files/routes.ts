@@ -67,14 +67,16 @@ export function addFiles(app: FastifyInstance, options: OpenSandboxOptions): voi
 	});
 }
 
+/** Asked for once for each request: it is a copy of all variables. */
 type Around = () => Surroundings;
 
 function addReading(app: FastifyInstance, around: Around): void {
 	app.get("/files/info", { config }, async ({ url }) => {
 		const names = await IdNames.read();
+		const base = around();
 		const infos: [string, FileInfo][] = [];
 		for (const given of new Query(url).all("path")) {
-			const path = absolute(given, around());
+			const path = absolute(given, base);
 			const stats = await saying(fileError, () => lstat(onDisk(path), { bigint: true }));
 			infos.push([shown(given), fileInfo(path, stats, names)]);
 		}
@@ -138,8 +140,9 @@ function addChanging(app: FastifyInstance, around: Around, spools: Spools): void
 			return { given, old: Buffer.from(body.string("old")), new: Buffer.from(body.string("new")) };
 		});
 		const counts: [string, { readonly replacedCount: number }][] = [];
+		const base = around();
 		for (const { given, ...replacement } of items) {
-			const path = absolute(fromText(given), around());
+			const path = absolute(fromText(given), base);
 			counts.push([given, { replacedCount: await replaceIn(path, replacement, spools) }]);
 		}
 		if (new Query(request.url).one("verbose") !== "true") return sendNothing(reply);
@@ -152,11 +155,10 @@ function addChanging(app: FastifyInstance, around: Around, spools: Spools): void
 			permission: readPermission(asBody(value)),
 		}));
 		const names = await IdNames.read();
+		const base = around();
 		for (const { given, permission } of items) {
 			const what = `error changing permissions for ${given}`;
-			await saying(runtimeError(what), () =>
-				applyTo(absolute(fromText(given), around()), ownershipOf(permission, names)),
-			);
+			await saying(runtimeError(what), () => applyTo(absolute(fromText(given), base), ownershipOf(permission, names)));
 		}
 		return sendNothing(reply);
 	});
@@ -168,13 +170,15 @@ function addChanging(app: FastifyInstance, around: Around, spools: Spools): void
 			const body = asBody(item);
 			return { src: fromText(body.string("src")), dest: fromText(body.string("dest")) };
 		});
-		for (const { src, dest } of items) await move(absolute(src, around()), absolute(dest, around()));
+		const base = around();
+		for (const { src, dest } of items) await move(absolute(src, base), absolute(dest, base));
 		return sendNothing(reply);
 	});
 
 	app.delete("/files", { config }, async ({ url }, reply) => {
+		const base = around();
 		for (const given of new Query(url).all("path")) {
-			await saying(runtimeError(`error removing file ${shown(given)}`), () => removeFile(given, around()));
+			await saying(runtimeError(`error removing file ${shown(given)}`), () => removeFile(given, base));
 		}
 		return sendNothing(reply);
 	});
@@ -185,18 +189,20 @@ function addChanging(app: FastifyInstance, around: Around, spools: Spools): void
 			permission: readPermission(asBody(value)),
 		}));
 		const names = await IdNames.read();
+		const base = around();
 		for (const { given, permission } of items) {
 			await saying(runtimeError("error accessing file"), () =>
-				makeDirectory(absolute(fromText(given), around()), ownershipOf(permission, names)),
+				makeDirectory(absolute(fromText(given), base), ownershipOf(permission, names)),
 			);
 		}
 		return sendNothing(reply);
 	});
 
 	app.delete("/directories", { config }, async ({ url }, reply) => {
+		const base = around();
 		for (const given of new Query(url).all("path")) {
 			if (given === "") continue;
-			const path = toTheLetter(given, around());
+			const path = toTheLetter(given, base);
 			if (/^\/+$/.test(path)) throw refusal("the root directory is not removed");
 			if (/(^|\/)\.$/.test(path)) throw failure(`RemoveAll ${shown(given)}: invalid argument`);
 			await saying(runtimeError(`error removing directory ${shown(given)}`), () => removeTree(path));
