@@ -156,6 +156,31 @@ test("events come when they are sent, and a client that leaves ends the request 
 	await eventually("its end", () => isOver);
 });
 
+test("a server that closes ends what passes through it, on both sides", async () => {
+	const server = await startExecd();
+	const over: string[] = [];
+	const sockets = new WebSocketServer({ noServer: true });
+	const port = await behind(
+		(request, response) => {
+			request.once("close", () => over.push("events"));
+			response.write("data: one\n\n");
+		},
+		(one) =>
+			one.on("upgrade", (request, socket, head) => {
+				socket.once("close", () => over.push("socket"));
+				sockets.handleUpgrade(request, socket, head, () => {});
+			}),
+	);
+	const response = await server.request(`/proxy/${port}/`);
+	const socket = new WebSocket(`${server.url.replace("http", "ws")}/proxy/${port}/`);
+	await once(socket, "open");
+	const closed = once(socket, "close");
+	await server.close();
+	await closed;
+	await expect(response.text()).rejects.toThrow();
+	await eventually("the end behind it", () => over.length === 2);
+});
+
 test("an answer that breaks off is no whole answer", async () => {
 	const server = await startExecd();
 	const port = await behind((_request, response) => {
