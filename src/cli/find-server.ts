@@ -1,17 +1,13 @@
 /** Finds the server: where a flag or a variable says, else where one left its address in the state directory. */
 
-import { readFile } from "node:fs/promises";
-import { join } from "node:path";
 import { type Command, Option } from "commander";
 import { below } from "../client/address.ts";
-import { type Address, type Client, connect, HawserError } from "../client/index.ts";
+import { type Address, type Client, connect } from "../client/index.ts";
+import { leftAddress, locate, type ServerPlace, stateFolder } from "../local/locate.ts";
 import type { Health } from "../protocol/messages.ts";
-import { stateDirectory } from "../server/config.ts";
-import { checkTrusted } from "../server/trusted-path.ts";
-import { overSocket } from "./local-way.ts";
 import { startInBackground } from "./start-server.ts";
 
-export type ServerFlags = { readonly url?: string; readonly token?: string; readonly stateDir?: string };
+export type ServerFlags = ServerPlace;
 
 /** The flags with which every command says where the server is. */
 export function withServer(command: Command): Command {
@@ -64,67 +60,3 @@ export async function healthOf({ url, fetch = globalThis.fetch }: Address): Prom
 
 /** How long a server that is well may take to say so. */
 const HEALTH_MS = 2_000;
-
-export function stateFolder(flags: ServerFlags): string {
-	return stateDirectory({ stateDir: flags.stateDir || undefined }, process.env);
-}
-
-/**
- * Where the server should be, whether or not it answers. The operator's token is shown over the server's socket
- * alone: its port may be anybody's once the server is gone, the socket's private directory is ours for good.
- */
-export async function locate(flags: ServerFlags): Promise<Address> {
-	const folder = stateFolder(flags);
-	const left = await leftAddress(folder);
-	// An empty variable is how a shell says that there is none.
-	const given = flags.url ? parseUrl(flags.url) : undefined;
-	if (given !== undefined && given !== left?.url) {
-		// Who gives an address and a token means what they say; there may be a tunnel at that address.
-		return { url: given, token: flags.token || undefined, mustProve: false };
-	}
-	if (left === undefined) {
-		throw new HawserError("node_unavailable", `no server is running that keeps its state in ${folder}`, {
-			hint: "start one with: hawser serve",
-		});
-	}
-	return { ...left, token: (flags.token || (await readText(join(folder, "admin-token"))))?.trim() };
-}
-
-/** What a running server wrote for us: its address, and the way over its socket. */
-async function leftAddress(folder: string): Promise<Address | undefined> {
-	const text = await readText(join(folder, "server.json"));
-	if (text === undefined) return undefined;
-	let left: { url?: unknown; socket?: unknown };
-	try {
-		left = JSON.parse(text) as typeof left;
-	} catch {
-		// Half written, or not ours: as good as none.
-		return undefined;
-	}
-	const { url, socket } = left;
-	// A server of an older version has no socket.
-	if (typeof url !== "string" || typeof socket !== "string") return undefined;
-	await checkTrusted(socket);
-	return { url: parseUrl(url), ...overSocket(socket) };
-}
-
-function parseUrl(text: string): string {
-	if (!URL.canParse(text) || !/^https?:/.test(text)) {
-		throw new HawserError(
-			"invalid_argument",
-			`expected an address such as http://127.0.0.1:7707, not ${JSON.stringify(text)}`,
-		);
-	}
-	const { origin, pathname } = new URL(text);
-	// A proxy may serve us below a path.
-	return origin + pathname.replace(/\/+$/, "");
-}
-
-async function readText(path: string): Promise<string | undefined> {
-	try {
-		return await readFile(path, "utf8");
-	} catch (error) {
-		if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
-		throw error;
-	}
-}

@@ -5,6 +5,8 @@
  * server has not accepted, so nothing has to be known about how the last one ended.
  */
 
+/// <reference lib="esnext.disposable" preserve="true" />
+
 import { closeCodes, type LeaseMessage } from "../protocol/socket.ts";
 import { checkSignal, checkSize } from "./checks.ts";
 import { Control, type TakeOptions } from "./control.ts";
@@ -144,6 +146,11 @@ export class Attachment implements AsyncIterableIterator<AttachmentEvent, undefi
 	/** Leaves; the program runs on. What the kernel has not taken of our input may or may not arrive. */
 	async detach(): Promise<void> {
 		this.#finish(new HawserError("session_closed", "detached before the program's side took it"));
+	}
+
+	/** `await using`: detaches with the block. */
+	[Symbol.asyncDispose](): Promise<void> {
+		return this.detach();
 	}
 
 	async #run(): Promise<void> {

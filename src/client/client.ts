@@ -1,62 +1,162 @@
-/** A server's sessions, from any program that can make HTTP requests. */
+/** A server as a program sees it: its sessions, what happens to them, and who may use it. */
 
-import type { CreateSession, Info, SessionList, SessionMessage, SessionState } from "../protocol/messages.ts";
+import type {
+	CreatedTicket,
+	CreatedToken,
+	CreateTicket,
+	CreateToken,
+	NotDurable,
+	SignInLink,
+	TokenList,
+	TokenMessage,
+} from "../protocol/access.ts";
+import {
+	type CreateSession,
+	type Health,
+	type Info,
+	idempotencyKeyHeader,
+	type SessionList,
+	type SessionMessage,
+	type SessionState,
+} from "../protocol/messages.ts";
 import type { ActOptions } from "./attachment.ts";
-import { Session } from "./session.ts";
-import { type ConnectOptions, Transport } from "./transport.ts";
+import { HawserError } from "./error.ts";
+import { type FeedItem, type FeedOptions, followFeed } from "./feed.ts";
+import { type RunOptions, type RunRequest, type RunResult, runOnce } from "./run.ts";
+import { type KnownSession, Session } from "./session.ts";
+import { type Call, type ConnectOptions, Transport } from "./transport.ts";
 import { type WorkspacesClient, workspacesAt } from "./workspaces.ts";
 
 export type ListFilter = {
 	readonly state?: readonly SessionState[];
 	readonly workspace?: string;
 	readonly task?: string;
+	readonly name?: string;
 	/** Each is `key` or `key=value`, and all must hold. */
 	readonly label?: readonly string[];
+	/** Which come first; the oldest, if left out. */
+	readonly order?: "oldest" | "newest";
+};
+
+export type CreateOptions = ActOptions & {
+	/** Makes it safe to ask again after an answer was lost: with the same key, nothing is started twice. */
+	readonly idempotencyKey?: string;
 };
 
 export interface Client {
+	/** Runs a program to its end and gives what it wrote. */
+	run(request: RunRequest, options?: RunOptions): Promise<RunResult>;
+	/** What happens to all sessions, across lost connections, until the loop is left or the signal aborted. */
+	events(options?: FeedOptions): AsyncGenerator<FeedItem, void, void>;
 	/** What the server is and can do on its machine. */
 	info(options?: ActOptions): Promise<Info>;
+	health(options?: ActOptions): Promise<Health>;
+	/** Whether it takes requests: not while it shuts down. */
+	isReady(options?: ActOptions): Promise<boolean>;
+	/** The server's numbers, as Prometheus reads them. */
+	metrics(options?: ActOptions): Promise<string>;
+	/** The API's description. */
+	openApi(options?: ActOptions): Promise<object>;
+	/** Ends the sign-in of this browser. */
+	signOut(options?: ActOptions): Promise<Ended>;
 	readonly sessions: {
-		/** Starts a program. */
-		create(request: CreateSession, options?: ActOptions): Promise<Session>;
+		/** Starts a program; `snapshot` is what the server answered. */
+		create(request: CreateSession, options?: CreateOptions): Promise<KnownSession>;
 		/** Every session, oldest first. */
 		list(filter?: ListFilter, options?: ActOptions): Promise<SessionMessage[]>;
 		/** Throws `session_not_found` when there is none. */
-		get(id: string, options?: ActOptions): Promise<Session>;
+		get(id: string, options?: ActOptions): Promise<KnownSession>;
 		/** The session of this id, without asking whether it exists. */
 		at(id: string): Session;
 	};
 	readonly workspaces: WorkspacesClient;
+	readonly tokens: {
+		/** Makes one that may do no more and live no longer than ours; its secret is told only now. */
+		create(request: CreateToken, options?: ActOptions): Promise<CreatedToken>;
+		/** Those that we may revoke. */
+		list(options?: ActOptions): Promise<readonly TokenMessage[]>;
+		revoke(id: string, options?: ActOptions): Promise<Ended>;
+	};
+	readonly tickets: {
+		/** Good for one WebSocket, soon: for a page that has no token. */
+		create(request: CreateTicket, options?: ActOptions): Promise<CreatedTicket>;
+	};
+	readonly signInLinks: {
+		/** Signs in one browser as us, within five minutes. */
+		create(options?: ActOptions): Promise<SignInLink>;
+	};
 }
+
+/** Something is over, in any case; and whether it would stay so if the server crashed now. */
+export type Ended = { readonly isDurable: boolean };
 
 /** Makes no request yet: the first one shows whether the server is there. */
 export function connect(options: ConnectOptions): Client {
 	const transport = new Transport(options);
-	return {
-		async info({ signal } = {}) {
-			const response = await transport.request({ path: "/v1/info", signal });
-			return (await response.json()) as Info;
+	const ask = async <Answer>(call: Call): Promise<Answer> => (await (await transport.request(call)).json()) as Answer;
+	const end = async (call: Call): Promise<Ended> => {
+		const response = await transport.request(call);
+		if (response.status === 204) return { isDurable: true };
+		return { isDurable: ((await response.json()) as NotDurable).durable };
+	};
+	const sessions: Client["sessions"] = {
+		async create(request, { signal, idempotencyKey } = {}) {
+			const headers = idempotencyKey === undefined ? {} : { [idempotencyKeyHeader]: idempotencyKey };
+			const created = await ask<SessionMessage>({
+				method: "POST",
+				path: "/v1/sessions",
+				json: request,
+				headers,
+				signal,
+			});
+			return Session.known(transport, created);
 		},
-		sessions: {
-			async create(request, { signal } = {}) {
-				const response = await transport.request({ method: "POST", path: "/v1/sessions", json: request, signal });
-				const { id } = (await response.json()) as SessionMessage;
-				return new Session(transport, id);
-			},
-			list: (filter = {}, options = {}) => listAll(transport, filter, options),
-			async get(id, options) {
-				const session = new Session(transport, id);
-				await session.info(options);
-				return session;
-			},
-			at: (id) => new Session(transport, id),
+		list: (filter = {}, { signal } = {}) => listAll(transport, filter, { signal }),
+		async get(id, options) {
+			const session = new Session(transport, id);
+			return Session.known(transport, await session.info(options));
+		},
+		at: (id) => new Session(transport, id),
+	};
+	return {
+		run: (request, options) => runOnce(sessions, request, options),
+		events: (options) => followFeed(transport, options),
+		info: ({ signal } = {}) => ask({ path: "/v1/info", signal }),
+		health: ({ signal } = {}) => ask({ path: "/healthz", signal }),
+		async isReady({ signal } = {}) {
+			try {
+				await ask({ path: "/readyz", signal });
+				return true;
+			} catch (error) {
+				// No server at all is something else than one that says so.
+				if (error instanceof HawserError && error.status === 503) return false;
+				throw error;
+			}
+		},
+		metrics: async ({ signal } = {}) => (await transport.request({ path: "/metrics", signal })).text(),
+		openApi: ({ signal } = {}) => ask({ path: "/openapi.json", signal }),
+		signOut: ({ signal } = {}) => end({ method: "POST", path: "/v1/signout", signal }),
+		sessions,
+		tokens: {
+			create: (request, { signal } = {}) => ask({ method: "POST", path: "/v1/tokens", json: request, signal }),
+			list: async ({ signal } = {}) => (await ask<TokenList>({ path: "/v1/tokens", signal })).tokens,
+			revoke: (id, { signal } = {}) => end({ method: "DELETE", path: `/v1/tokens/${encodeURIComponent(id)}`, signal }),
+		},
+		tickets: {
+			create: (request, { signal } = {}) => ask({ method: "POST", path: "/v1/tickets", json: request, signal }),
+		},
+		signInLinks: {
+			create: ({ signal } = {}) => ask({ method: "POST", path: "/v1/signin-links", signal }),
 		},
 		workspaces: workspacesAt(transport),
 	};
 }
 
-async function listAll(transport: Transport, filter: ListFilter, { signal }: ActOptions): Promise<SessionMessage[]> {
+async function listAll(
+	transport: Transport,
+	filter: ListFilter,
+	{ signal }: { readonly signal: AbortSignal | undefined },
+): Promise<SessionMessage[]> {
 	const all: SessionMessage[] = [];
 	let after: string | undefined;
 	do {

@@ -1,29 +1,51 @@
 /** `hawser/client`: the SDK for Node and browsers. */
 
 export type {
+	CreatedTicket,
+	CreatedToken,
+	CreateTicket,
+	CreateToken,
+	SignInLink,
+	TokenMessage,
+} from "../protocol/access.ts";
+export type {
 	CreateSession,
 	ErrorCode,
 	ExitMessage,
+	FeedEvent,
+	Health,
 	Info,
 	InputReceipt,
 	PutTask,
 	PutWorkspace,
 	SandboxLimits,
 	SandboxMessage,
+	SessionLease,
 	SessionMessage,
 	SessionState,
+	TakeLease,
 	TaskMessage,
 	WorkspaceLimits,
 	WorkspaceMessage,
 } from "../protocol/messages.ts";
 export type { LeaseMessage } from "../protocol/socket.ts";
 export type { ActOptions, Attachment, AttachOptions } from "./attachment.ts";
-export { type Client, connect, type ListFilter } from "./client.ts";
+export { type Client, type CreateOptions, connect, type Ended, type ListFilter } from "./client.ts";
 export type { TakeOptions } from "./control.ts";
 export { HawserError } from "./error.ts";
 export type { AttachmentEvent, ConnectionEvent } from "./event-queue.ts";
+export type { FeedItem, FeedOptions } from "./feed.ts";
 export { type FollowOptions, follow } from "./follow.ts";
-export type { KillOptions, Output, OutputOptions, Session, WriteOptions } from "./session.ts";
+export type { RunOptions, RunRequest, RunResult } from "./run.ts";
+export type {
+	KillOptions,
+	KnownSession,
+	Output,
+	OutputOptions,
+	Session,
+	SessionActOptions,
+	WriteOptions,
+} from "./session.ts";
 export type { Times } from "./times.ts";
 export type { Address, ConnectOptions } from "./transport.ts";
 export type { WaitCondition, WaitOptions, WaitResult } from "./wait.ts";

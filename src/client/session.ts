@@ -1,17 +1,24 @@
 /** One session on a server, as a program sees it. */
 
+/// <reference lib="esnext.disposable" preserve="true" />
+
 import {
 	type ExitMessage,
+	fenceHeader,
 	type InputReceipt,
 	idempotencyKeyHeader,
+	type KillSession,
 	limits,
 	outputHeaders,
+	type SessionLease,
 	type SessionMessage,
 	type SessionState,
+	type TakeLease,
 } from "../protocol/messages.ts";
 import { sessionPath } from "./address.ts";
 import { type ActOptions, Attachment, type AttachOptions } from "./attachment.ts";
 import { checkSignal, checkSize } from "./checks.ts";
+import { HawserError } from "./error.ts";
 import { newStreamId } from "./outbox.ts";
 import type { Transport } from "./transport.ts";
 import { type WaitCondition, type WaitOptions, type WaitResult, waitFor } from "./wait.ts";
@@ -20,7 +27,7 @@ export type OutputOptions = {
 	/** How long to wait, in milliseconds, when there is nothing yet; the server caps it at a minute. */
 	readonly wait?: number;
 	/** How many bytes at most. */
-	readonly max?: number;
+	readonly limit?: number;
 	readonly signal?: AbortSignal;
 };
 
@@ -39,22 +46,29 @@ export type Output = {
 	readonly isLast: boolean;
 };
 
-export type WriteOptions = {
+/** For what is done to a session over HTTP. */
+export type SessionActOptions = ActOptions & {
+	/** Of the lease that we have, while nobody else may write. */
+	readonly fence?: number;
+};
+
+export type WriteOptions = SessionActOptions & {
 	/** The name of the input stream, and the position of the first byte in it; both or neither. */
 	readonly stream?: string;
 	readonly position?: number;
 	/** Resolves when the program's side took the bytes, rather than when the server has them. */
 	readonly untilWritten?: boolean;
-	readonly signal?: AbortSignal;
 };
 
-export type KillOptions = {
+/** Aborting it ends the waiting, not the killing. */
+export type KillOptions = ActOptions & {
 	/** What is sent first, such as `TERM`. */
-	readonly signal?: string;
+	readonly killSignal?: string;
 	readonly graceMs?: number;
-	/** Ends the waiting, not the killing. */
-	readonly abort?: AbortSignal;
 };
+
+/** A session of which the server has told. */
+export type KnownSession = Session & { readonly snapshot: SessionMessage };
 
 type Origin = { readonly stream: string; readonly position: number };
 
@@ -70,10 +84,22 @@ export class Session {
 	#own: Origin = { stream: newStreamId(), position: 0 };
 	#lastWriteAt = 0;
 	#lastWrite: Promise<unknown> = Promise.resolve();
+	#snapshot: SessionMessage | undefined;
 
 	constructor(transport: Transport, id: string) {
 		this.#transport = transport;
 		this.id = id;
+	}
+
+	static known(transport: Transport, snapshot: SessionMessage): KnownSession {
+		const session = new Session(transport, snapshot.id);
+		session.#snapshot = snapshot;
+		return session as KnownSession;
+	}
+
+	/** What the server said of it last, to `create`, `get`, `info` or `kill`; `info()` asks again. */
+	get snapshot(): SessionMessage | undefined {
+		return this.#snapshot;
 	}
 
 	/** Joins it over a WebSocket: events to read, input to send, across lost connections and restarts of the server. */
@@ -87,15 +113,14 @@ export class Session {
 	}
 
 	async info({ signal }: ActOptions = {}): Promise<SessionMessage> {
-		const response = await this.#transport.request({ path: this.#path(), signal });
-		return (await response.json()) as SessionMessage;
+		return this.#learn(await this.#transport.request({ path: this.#path(), signal }));
 	}
 
 	/** What there is from `since` on. Without `wait` it answers at once, perhaps with nothing. */
-	async output(since = 0, { wait, max, signal }: OutputOptions = {}): Promise<Output> {
+	async output(since = 0, { wait, limit, signal }: OutputOptions = {}): Promise<Output> {
 		const response = await this.#transport.request({
 			path: this.#path("/output"),
-			query: { since, wait, max },
+			query: { since, wait, limit },
 			signal,
 		});
 		const bytes = await this.#transport.body(response, signal);
@@ -114,38 +139,73 @@ export class Session {
 		return this.#inOrder(() => this.#deliver(bytes, options));
 	}
 
-	resize(size: { readonly cols: number; readonly rows: number }, options: ActOptions = {}): Promise<InputReceipt> {
+	/** Presses keys by name (`Enter`, `C-c`, `Up`) and types text (`text:ls -l`), in the order of the calls. */
+	keys(keys: readonly string[], options: SessionActOptions = {}): Promise<InputReceipt> {
+		return this.#inOrder(() => this.#act("/keys", { keys }, options));
+	}
+
+	resize(
+		size: { readonly cols: number; readonly rows: number },
+		options: SessionActOptions = {},
+	): Promise<InputReceipt> {
 		checkSize(size);
 		return this.#inOrder(() => this.#act("/resize", { cols: size.cols, rows: size.rows }, options));
 	}
 
 	/** As a key press would, to the program in the foreground; `urgent` overtakes input that it has not read. */
-	signal(name: string, options: ActOptions & { readonly urgent?: boolean } = {}): Promise<InputReceipt> {
+	signal(name: string, options: SessionActOptions & { readonly urgent?: boolean } = {}): Promise<InputReceipt> {
 		const signal = checkSignal(name);
 		if (options.urgent) return this.#act("/signal", { signal, urgent: true }, options);
 		return this.#inOrder(() => this.#act("/signal", { signal }, options));
 	}
 
 	/** The end of the program's input: a pipe is closed, a terminal gets Ctrl-D. */
-	eof(options: ActOptions = {}): Promise<InputReceipt> {
+	eof(options: SessionActOptions = {}): Promise<InputReceipt> {
 		return this.#inOrder(() => this.#act("/eof", undefined, options));
 	}
 
 	/** Ends the whole tree of processes and keeps the session's record. */
-	async kill({ signal, graceMs, abort }: KillOptions = {}): Promise<SessionMessage> {
+	async kill({ killSignal, graceMs, signal }: KillOptions = {}): Promise<SessionMessage> {
+		const json: KillSession = {
+			...(killSignal === undefined ? {} : { signal: killSignal }),
+			...(graceMs === undefined ? {} : { graceMs }),
+		};
+		return this.#learn(await this.#transport.request({ method: "POST", path: this.#path("/kill"), json, signal }));
+	}
+
+	/** Gets control for a time; what is written then shows the `fence` of the answer. An attachment holds it for as long as it is attached: `attachment.take()`. */
+	async takeLease(request: TakeLease = {}, { signal }: ActOptions = {}): Promise<SessionLease> {
+		const path = this.#path("/lease");
+		const response = await this.#transport.request({ method: "POST", path, json: request, signal });
+		return (await response.json()) as SessionLease;
+	}
+
+	async releaseLease({ fence, signal }: SessionActOptions = {}): Promise<SessionLease> {
 		const response = await this.#transport.request({
 			method: "DELETE",
-			path: this.#path(),
-			query: { keep: "1", signal, graceMs },
-			signal: abort,
+			path: this.#path("/lease"),
+			query: { fence },
+			signal,
 		});
-		return (await response.json()) as SessionMessage;
+		return (await response.json()) as SessionLease;
 	}
 
 	/** Ends the session if it runs, and forgets it; with `force` also if whoever keeps it does not answer. */
 	async remove({ signal, force }: ActOptions & { readonly force?: boolean } = {}): Promise<void> {
 		const query = force ? { force: "1" } : {};
 		await this.#transport.request({ method: "DELETE", path: this.#path(), query, signal });
+	}
+
+	/** `await using`: the session is ended and forgotten with the block. */
+	async [Symbol.asyncDispose](): Promise<void> {
+		await this.remove().catch((error: unknown) => {
+			if (!(error instanceof HawserError) || error.code !== "session_not_found") throw error;
+		});
+	}
+
+	async #learn(response: Response): Promise<SessionMessage> {
+		this.#snapshot = (await response.json()) as SessionMessage;
+		return this.#snapshot;
 	}
 
 	/** Does it after everything asked for before, whatever became of that. */
@@ -155,8 +215,9 @@ export class Session {
 		return done;
 	}
 
-	async #act(path: string, json: unknown, { signal }: ActOptions): Promise<InputReceipt> {
-		const response = await this.#transport.request({ method: "POST", path: this.#path(path), json, signal });
+	async #act(path: string, json: unknown, { signal, fence }: SessionActOptions): Promise<InputReceipt> {
+		const headers = fenceOf(fence);
+		const response = await this.#transport.request({ method: "POST", path: this.#path(path), json, headers, signal });
 		return (await response.json()) as InputReceipt;
 	}
 
@@ -182,7 +243,7 @@ export class Session {
 				method: "POST",
 				path: this.#path("/input"),
 				query: { wait: options.untilWritten ? "written" : undefined },
-				headers: { [idempotencyKeyHeader]: `${stream}:${position + from}` },
+				headers: { [idempotencyKeyHeader]: `${stream}:${position + from}`, ...fenceOf(options.fence) },
 				bytes: piece,
 				signal: options.signal,
 			});
@@ -195,6 +256,10 @@ export class Session {
 	#path(rest = ""): string {
 		return `${sessionPath(this.id)}${rest}`;
 	}
+}
+
+function fenceOf(fence: number | undefined): Record<string, string> {
+	return fence === undefined ? {} : { [fenceHeader]: String(fence) };
 }
 
 function toOutput(headers: Headers, bytes: Uint8Array): Output {

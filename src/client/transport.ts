@@ -28,8 +28,9 @@ export type Address = {
 	readonly mustProve?: boolean;
 };
 
-export type ConnectOptions = Address & {
-	/** Asked for the address again once the server can't be reached under the old one. */
+/** An address, or how to find one. */
+export type ConnectOptions = (Address | (Partial<Address> & { readonly locate: () => Promise<Address> })) & {
+	/** Asked for the address when there is none, and again once the server can't be reached under the old one. */
 	readonly locate?: () => Promise<Address>;
 	/** How patient attachments are; what is left out is as usual. */
 	readonly times?: Partial<Times>;
@@ -51,13 +52,16 @@ export class Transport {
 	/** How to get to wherever the server is found, when that does not say; a way to one address leads to no other. */
 	readonly #way: Pick<Address, "fetch" | "WebSocket">;
 	#address: Address;
-	#isStale = false;
+	#isStale: boolean;
 	#isProven = false;
 
-	constructor({ locate, times, ...address }: ConnectOptions) {
+	constructor({ locate, times, url = "", ...rest }: ConnectOptions) {
+		if (url === "" && !locate) throw new TypeError("an address is needed: connect({ url })");
+		const address = { url, ...rest };
 		const { fetch, WebSocket, createConnection } = address;
 		this.#way = createConnection ? {} : { ...(fetch && { fetch }), ...(WebSocket && { WebSocket }) };
 		this.#address = address;
+		this.#isStale = url === "";
 		this.times = { ...defaultTimes, ...times };
 		this.#locate = locate;
 	}

@@ -27,7 +27,7 @@ describe("sessions", () => {
 		expect(await session.info()).toMatchObject({ id: session.id, state: "running" });
 		expect((await client.sessions.list({ label: ["made=here"] })).map(({ id }) => id)).toEqual([session.id]);
 		expect((await client.sessions.get(session.id)).id).toBe(session.id);
-		expect(await session.kill({ signal: "TERM", graceMs: 5000 })).toMatchObject({
+		expect(await session.kill({ killSignal: "TERM", graceMs: 5000 })).toMatchObject({
 			state: "closed",
 			exit: { signal: "SIGTERM" },
 		});

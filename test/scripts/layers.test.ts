@@ -107,17 +107,22 @@ const layers: { file: string; allowed: string[]; refused: string[] }[] = [
 	},
 	{
 		file: "src/client/x.ts",
-		allowed: ["./y.ts", "../protocol/y.ts"],
+		allowed: ["./y.ts", "../protocol/y.ts", "ws"],
 		refused: ["node:http", "../core/errors.ts", "commander"],
 	},
 	{
+		file: "src/local/x.ts",
+		allowed: ["./y.ts", "../client/y.ts", "../server/config.ts", "../server/trusted-path.ts", "node:http"],
+		refused: ["../server/server.ts", "../core/errors.ts", "../cli/y.ts"],
+	},
+	{
 		file: "src/cli/x.ts",
-		allowed: ["../client/y.ts", "../server/y.ts", "../protocol/y.ts", "commander"],
+		allowed: ["../client/y.ts", "../local/y.ts", "../server/y.ts", "../protocol/y.ts", "commander"],
 		refused: ["../core/errors.ts", "../keeper/y.ts"],
 	},
 	{
 		file: "src/cli/commands/x.ts",
-		allowed: ["../y.ts", "../../client/y.ts", "../../server/y.ts", "../../protocol/y.ts"],
+		allowed: ["../y.ts", "../../client/y.ts", "../../local/y.ts", "../../server/y.ts", "../../protocol/y.ts"],
 		refused: ["../../core/errors.ts", "../../backends/y.ts"],
 	},
 	{

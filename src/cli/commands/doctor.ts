@@ -2,11 +2,12 @@
 
 import { Command } from "commander";
 import { connect } from "../../client/index.ts";
+import { locate } from "../../local/locate.ts";
 import { loadConfig } from "../../server/config.ts";
 import { version } from "../../server/version.ts";
 import { type Check, inspectMachine } from "../doctor.ts";
 import { explain } from "../errors.ts";
-import { healthOf, locate, type ServerFlags, withServer } from "../find-server.ts";
+import { healthOf, type ServerFlags, withServer } from "../find-server.ts";
 import { print } from "../output.ts";
 import { safeJson, safeLine } from "../safe-text.ts";
 

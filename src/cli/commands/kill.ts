@@ -19,7 +19,7 @@ export const kill: Command = withWorkspace(new Command("kill"))
 		async (wanted: string[], { signal, grace, ...flags }: WorkspaceFlags & { signal?: string; grace?: number }) => {
 			await forEachSession(wanted, flags, async (session) => {
 				await session.kill({
-					...(signal === undefined ? {} : { signal: signal.toUpperCase() }),
+					...(signal === undefined ? {} : { killSignal: signal.toUpperCase() }),
 					...(grace === undefined ? {} : { graceMs: grace }),
 				});
 			});

@@ -41,7 +41,7 @@ async function* existing(session: Session, since: number): AsyncGenerator<Output
 	const first = await session.output(since);
 	yield first;
 	for (let next = first.next; next < first.end; ) {
-		const output = await session.output(next, { max: Math.min(1024 * 1024, first.end - next) });
+		const output = await session.output(next, { limit: Math.min(1024 * 1024, first.end - next) });
 		yield output;
 		next = output.next;
 	}

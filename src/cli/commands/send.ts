@@ -50,7 +50,7 @@ export const send: Command = withWorkspace(new Command("send"))
 		const { id, offsets } = await findSession(client, wanted, flags);
 		const session = client.sessions.at(id);
 		if (typed.byteLength > 0) await session.write(flags.paste ? pasted(typed) : typed);
-		if (typed.byteLength > 0 && keys.byteLength > 0) await session.output(offsets.end, { wait: REACTION_MS, max: 1 });
+		if (typed.byteLength > 0 && keys.byteLength > 0) await session.output(offsets.end, { wait: REACTION_MS, limit: 1 });
 		if (keys.byteLength > 0) await session.write(keys);
 		if (flags.offset) await print(`${offsets.end}\n`);
 	});

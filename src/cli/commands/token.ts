@@ -3,8 +3,9 @@
 import { Command } from "commander";
 import { HawserError } from "../../client/index.ts";
 import { Transport } from "../../client/transport.ts";
+import { locate } from "../../local/locate.ts";
 import { formatDuration } from "../../protocol/units.ts";
-import { locate, type ServerFlags, withServer } from "../find-server.ts";
+import { type ServerFlags, withServer } from "../find-server.ts";
 import { print, remark, table } from "../output.ts";
 import { collect, duration } from "../parse.ts";
 import { addParts } from "../parts.ts";

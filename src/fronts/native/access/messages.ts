@@ -1,7 +1,15 @@
 /** What the native API says about tokens, tickets and sign-in, and the schemas that check it. */
 
 import Type, { type TUnsafe } from "typebox";
-import type { TokenInfo } from "../../../core/access.ts";
+import type {
+	CreatedTicket,
+	CreatedToken,
+	CreateTicket,
+	CreateToken,
+	NotDurable,
+	SignInLink,
+	TokenList,
+} from "../../../protocol/access.ts";
 import type { ProofMessage, ProofRequest } from "../../../protocol/proof.ts";
 import { closed, displayName, nullable } from "../schemas.ts";
 
@@ -10,7 +18,6 @@ const MAX_EXPIRES_MS = 3_153_600_000_000;
 
 const time = Type.Integer({ minimum: 0 });
 
-export type CreateToken = { scopes: string[]; name?: string; expiresInMs?: number };
 export const createToken: TUnsafe<CreateToken> = Type.Unsafe<CreateToken>(
 	Type.Object(
 		{
@@ -36,24 +43,18 @@ const tokenFields = {
 	parent: nullable(Type.String()),
 };
 
-/** The only answer that ever has a token's secret in it. */
-export type CreatedToken = TokenInfo & { readonly token: string };
 export const createdToken: TUnsafe<CreatedToken> = Type.Unsafe<CreatedToken>(
 	Type.Object({ ...tokenFields, token: Type.String() }, { title: "CreatedToken" }),
 );
 
-export type TokenList = { readonly tokens: readonly TokenInfo[] };
 export const tokenList: TUnsafe<TokenList> = Type.Unsafe<TokenList>(
 	Type.Object({ tokens: Type.Array(Type.Object(tokenFields, { title: "Token" })) }, { title: "TokenList" }),
 );
 
-/** The answer when something is over that the disk did not take yet. */
-export type NotDurable = { readonly durable: false; readonly message: string };
 export const notDurable: TUnsafe<NotDurable> = Type.Unsafe<NotDurable>(
 	Type.Object({ durable: Type.Literal(false), message: Type.String() }, { title: "NotDurable" }),
 );
 
-export type CreateTicket = { session: string; right?: "read" | "operate" };
 export const createTicket: TUnsafe<CreateTicket> = Type.Unsafe<CreateTicket>(
 	Type.Object(
 		{
@@ -64,12 +65,10 @@ export const createTicket: TUnsafe<CreateTicket> = Type.Unsafe<CreateTicket>(
 	),
 );
 
-export type CreatedTicket = { readonly ticket: string; readonly expiresAt: number };
 export const createdTicket: TUnsafe<CreatedTicket> = Type.Unsafe<CreatedTicket>(
 	Type.Object({ ticket: Type.String(), expiresAt: time }, { title: "Ticket" }),
 );
 
-export type SignInLink = { readonly url: string; readonly expiresAt: number };
 export const signInLink: TUnsafe<SignInLink> = Type.Unsafe<SignInLink>(
 	Type.Object({ url: Type.String(), expiresAt: time }, { title: "SignInLink" }),
 );

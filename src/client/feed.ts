@@ -1,0 +1,102 @@
+/** What happens to all sessions, as it is told by server-sent events, across lost connections and restarts of the server. */
+
+import { type FeedEvent, limits } from "../protocol/messages.ts";
+import { HawserError } from "./error.ts";
+import { isPassing } from "./refusal.ts";
+import { Backoff, pause } from "./times.ts";
+import type { Transport } from "./transport.ts";
+
+export type FeedOptions = {
+	/** The cursor of the last item that was seen; what comes from now on, if left out. */
+	readonly since?: string;
+	readonly signal?: AbortSignal;
+};
+
+export type FeedItem =
+	| { readonly kind: "event"; readonly cursor: string; readonly event: FeedEvent }
+	/** The first item without `since`: everything after its cursor will be told. */
+	| { readonly kind: "ready"; readonly cursor: string }
+	/** Something was missed, because it is forgotten or the server is another one: list the sessions anew. */
+	| { readonly kind: "gap"; readonly cursor: string };
+
+/** A server is never silent for longer than its heartbeat; after three of them nobody is there. */
+const SILENCE_MS = 3 * limits.heartbeatMs;
+
+/** Ends without an error when the signal is aborted. */
+export async function* followFeed(
+	transport: Transport,
+	{ since, signal }: FeedOptions = {},
+): AsyncGenerator<FeedItem, void, void> {
+	const backoff = new Backoff(transport.times);
+	let cursor = since;
+	while (!signal?.aborted) {
+		try {
+			for await (const item of connection(transport, cursor, signal)) {
+				backoff.reset();
+				cursor = item.cursor;
+				yield item;
+			}
+		} catch (error) {
+			if (signal?.aborted) return;
+			if (!(error instanceof HawserError) || !isPassing(error)) throw error;
+		}
+		await pause(backoff.next(), signal);
+	}
+}
+
+async function* connection(
+	transport: Transport,
+	since: string | undefined,
+	signal: AbortSignal | undefined,
+): AsyncGenerator<FeedItem, void, void> {
+	const silence = new AbortController();
+	let timer: ReturnType<typeof setTimeout> | undefined;
+	const heard = () => {
+		clearTimeout(timer);
+		timer = setTimeout(() => silence.abort(), SILENCE_MS);
+	};
+	const abort = () => silence.abort();
+	signal?.addEventListener("abort", abort, { once: true });
+	try {
+		heard();
+		const headers = { accept: "text/event-stream" };
+		const response = await transport.request({ path: "/v1/events", query: { since }, headers, signal: silence.signal });
+		const reader = response.body?.getReader();
+		const decoder = new TextDecoder();
+		let text = "";
+		while (reader) {
+			const { value, done } = await reader.read();
+			if (done) return;
+			heard();
+			text += decoder.decode(value, { stream: true });
+			const blocks = text.split("\n\n");
+			text = blocks.pop() ?? "";
+			for (const block of blocks) {
+				const item = parse(block);
+				if (item) yield item;
+			}
+		}
+	} catch (error) {
+		if (error instanceof HawserError) throw error;
+		// It broke off, or was silent for too long.
+		throw new HawserError("node_unavailable", "the events broke off", { cause: error });
+	} finally {
+		clearTimeout(timer);
+		signal?.removeEventListener("abort", abort);
+		silence.abort();
+	}
+}
+
+/** One event; undefined for a comment. */
+function parse(block: string): FeedItem | undefined {
+	const field = (name: string) =>
+		block
+			.split("\n")
+			.find((line) => line.startsWith(`${name}: `))
+			?.slice(name.length + 2);
+	const kind = field("event");
+	const cursor = field("id");
+	if (kind === undefined || cursor === undefined) return undefined;
+	if (kind === "ready" || kind === "gap") return { kind, cursor };
+	return { kind: "event", cursor, event: JSON.parse(field("data") ?? "null") as FeedEvent };
+}

@@ -1,0 +1,152 @@
+/** The SDK reaches what HTTP reaches. */
+
+import { spawn } from "node:child_process";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { type Client, connect, type FeedItem, type Session } from "../../src/client/index.ts";
+import { connect as connectLocally } from "../../src/local/index.ts";
+import { result } from "../cli/hawser.ts";
+import { type Started, start } from "../server/start.ts";
+
+/** What does each operation; null for what is not for programs. A new operation needs a row, and a method that does it. */
+const methods: Readonly<Record<string, ((client: Client, session: Session) => unknown) | null>> = {
+	createSession: ({ sessions }) => sessions.create,
+	listSessions: ({ sessions }) => sessions.list,
+	getSession: ({ sessions }) => sessions.get,
+	deleteSession: (_client, session) => session.remove,
+	killSession: (_client, session) => session.kill,
+	writeInput: (_client, session) => session.write,
+	pressKeys: (_client, session) => session.keys,
+	resizeTerminal: (_client, session) => session.resize,
+	signalProgram: (_client, session) => session.signal,
+	endInput: (_client, session) => session.eof,
+	takeLease: (_client, session) => session.takeLease,
+	releaseLease: (_client, session) => session.releaseLease,
+	readOutput: (_client, session) => session.output,
+	attachSession: (_client, session) => session.attach,
+	followEvents: (client) => client.events,
+	createToken: ({ tokens }) => tokens.create,
+	listTokens: ({ tokens }) => tokens.list,
+	revokeToken: ({ tokens }) => tokens.revoke,
+	createTicket: ({ tickets }) => tickets.create,
+	createSignInLink: ({ signInLinks }) => signInLinks.create,
+	signOut: (client) => client.signOut,
+	getInfo: (client) => client.info,
+	getHealth: (client) => client.health,
+	getReadiness: (client) => client.isReady,
+	getMetrics: (client) => client.metrics,
+	getOpenApi: (client) => client.openApi,
+	/** The SDK asks for it by itself, with `mustProve`. */
+	proveToken: null,
+	/** Pages for people. */
+	showSignIn: null,
+	signIn: null,
+};
+
+const clientOf = ({ url, adminToken }: Started) => connect({ url, token: adminToken });
+
+describe("every operation of the API's description", () => {
+	it("is a method of the SDK, or has a reason not to be one", async () => {
+		const client = clientOf(await start());
+		const { paths } = (await client.openApi()) as { paths: Record<string, Record<string, { operationId: string }>> };
+		const described = Object.values(paths).flatMap((operations) =>
+			Object.values(operations).map(({ operationId }) => operationId),
+		);
+		expect(described.toSorted()).toEqual(Object.keys(methods).toSorted());
+		for (const [operation, find] of Object.entries(methods)) {
+			if (find)
+				expect({ operation, method: find(client, client.sessions.at("x")) }).toEqual({
+					operation,
+					method: expect.any(Function),
+				});
+		}
+	});
+});
+
+it("creating a session gives what the server answered, once for one key, and await using ends it", async () => {
+	const { sessions } = clientOf(await start());
+	let id = "";
+	{
+		await using session = await sessions.create(
+			{ argv: ["cat"], name: "known", durable: false },
+			{ idempotencyKey: "once" },
+		);
+		const again = await sessions.create({ name: "known", argv: ["cat"], durable: false }, { idempotencyKey: "once" });
+		expect(session.snapshot).toMatchObject({ id: session.id, name: "known", state: "running" });
+		expect(again.id).toBe(session.id);
+		expect((await sessions.list({ name: "known", order: "newest" })).map(({ id: one }) => one)).toEqual([session.id]);
+		{
+			await using attachment = session.attach();
+			await attachment.write("x");
+		}
+		id = session.id;
+	}
+	await expect(sessions.get(id)).rejects.toMatchObject({ code: "session_not_found" });
+});
+
+it("keys are pressed, and control is taken and given back over HTTP", async () => {
+	const { sessions } = clientOf(await start());
+	await using session = await sessions.create({ argv: ["cat"], durable: false });
+	await session.keys(["text:hello", "Enter"]);
+	expect(await session.wait({ match: /hello\nhello\n/ })).toMatchObject({ kind: "match" });
+	const { fence } = await session.takeLease();
+	await expect(session.write("no")).rejects.toMatchObject({ code: "not_writable" });
+	await session.write("yes\n", { fence });
+	expect(await session.takeLease({ fence, ttlMs: 5_000 })).toMatchObject({ fence });
+	expect(await session.releaseLease({ fence })).toMatchObject({ holder: null });
+	await session.write("again\n");
+	expect(await session.wait({ match: /yes\nyes\nagain/ })).toMatchObject({ kind: "match" });
+});
+
+it("what happens to all sessions is followed, and gone on with", async () => {
+	const client = clientOf(await start());
+	const controller = new AbortController();
+	onTestFinished(() => controller.abort());
+	const events = client.events({ signal: controller.signal });
+	const first = (await events.next()).value as FeedItem;
+	expect(first.kind).toBe("ready");
+	const session = await client.sessions.create({ argv: ["true"], durable: false });
+	const told: string[] = [];
+	for await (const item of events) {
+		if (item.kind === "event" && item.event.session.id === session.id) told.push(item.event.type);
+		if (told.includes("closed")) break;
+	}
+	expect(told).toEqual(["created", "exited", "closed"]);
+	const later = client.events({ since: first.cursor, signal: controller.signal });
+	expect((await later.next()).value).toMatchObject({ kind: "event", event: { type: "created" } });
+	await later.return();
+});
+
+it("tokens, tickets, links and the server's own routes", async () => {
+	const server = await start();
+	const client = clientOf(server);
+	const made = await client.tokens.create({ scopes: ["metrics"], name: "numbers" });
+	expect((await client.tokens.list()).map(({ id }) => id)).toEqual([made.id]);
+	const limited = connect({ url: server.url, token: made.token });
+	expect(await limited.metrics()).toContain("hawser_sessions");
+	expect(await client.tokens.revoke(made.id)).toEqual({ isDurable: true });
+	await expect(client.tokens.revoke(made.id)).rejects.toMatchObject({ code: "not_found" });
+	const session = await server.session();
+	expect(await client.tickets.create({ session, right: "read" })).toEqual({
+		ticket: expect.any(String),
+		expiresAt: expect.any(Number),
+	});
+	expect((await client.signInLinks.create()).url).toContain("/signin?code=");
+	expect(await client.signOut()).toEqual({ isDurable: true });
+	expect(await client.health()).toMatchObject({ status: "ok" });
+	expect(await client.isReady()).toBe(true);
+});
+
+it("in Node the server of this account is found without an address, over its socket", async () => {
+	const server = await start();
+	const id = await server.session();
+	const client = connectLocally({ stateDir: server.stateDir });
+	expect((await client.sessions.list()).map((session) => session.id)).toEqual([id]);
+	await using attachment = client.sessions.at(id).attach();
+	await attachment.write("found\n");
+	// As a program of somebody else does it.
+	const script = 'import { connect } from "hawser/client"; console.log((await connect().sessions.list()).length)';
+	const env = { PATH: process.env.PATH, HAWSER_STATE_DIR: server.stateDir };
+	const child = spawn(process.execPath, ["--input-type=module", "-e", script], { env });
+	expect(await result(child)).toMatchObject({ stderr: "", stdout: "1\n" });
+	await expect(connectLocally({ stateDir: "/nowhere" }).info()).rejects.toMatchObject({ code: "node_unavailable" });
+});
