@@ -8,7 +8,7 @@ import type { Transport } from "./transport.ts";
 import type { Ticket } from "./web-socket.ts";
 
 /** Nothing a further attempt would change. */
-const finalCodes: Readonly<Record<number, (reason: string) => HawserError>> = {
+export const finalCodes: Readonly<Record<number, (reason: string) => HawserError>> = {
 	[closeCodes.protocolError]: (reason) => new HawserError("internal", `the server did not understand us: ${reason}`),
 	[closeCodes.unauthenticated]: (reason) =>
 		new HawserError("unauthenticated", reason || "the token is not valid any more"),

@@ -72,7 +72,7 @@ export type ServerMessage =
 	| { type: "error"; code: ErrorCode; message: string; hint?: string; position?: number }
 	| { type: "pong"; nonce?: string };
 
-/** Why a server closes. A client comes back by itself after the first group only. */
+/** Why a server closes. `docs/protocol.md` says after which of them a client comes back. */
 export const closeCodes = {
 	/** The server shuts down or restarts. */
 	goingAway: 1001,
