@@ -71,8 +71,8 @@ export class Browsers {
 		return browser.record.expiresAt > this.#clock.now() ? browser.principal : undefined;
 	}
 
-	/** Signs a browser out, and ends what it has open. */
-	remove(value: string): boolean {
+	/** Signs a browser out, and ends what it has open; whose it was, if it was anybody's. */
+	remove(value: string): Principal | undefined {
 		return this.#remove(digest(value));
 	}
 
@@ -96,10 +96,10 @@ export class Browsers {
 		this.#browsers.set(record.hash, { record, revocation, principal: withRevocation(owner, revocation.signal) });
 	}
 
-	#remove(hash: string): boolean {
+	#remove(hash: string): Principal | undefined {
 		const browser = this.#browsers.get(hash);
 		this.#browsers.delete(hash);
 		browser?.revocation.abort();
-		return browser !== undefined;
+		return browser?.principal;
 	}
 }

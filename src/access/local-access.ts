@@ -176,15 +176,16 @@ export class LocalAccess implements Access {
 		if (!owner || !this.#isLive(owner)) return undefined;
 		const { value, pageKey } = this.#browsers.add(owner);
 		await this.#save();
-		return { cookie: setCookie(value, { maxAgeMs: COOKIE_LIFETIME_MS, isSecure: this.#options.isSecure }), pageKey };
+		const { isSecure } = this.#options;
+		return { cookie: setCookie(value, { maxAgeMs: COOKIE_LIFETIME_MS, isSecure }), pageKey, owner };
 	}
 
 	async signOut(cookies: string | undefined): Promise<SignedOut> {
 		const { isSecure } = this.#options;
 		const value = readCookie(cookies, isSecure);
-		const isChanged = value !== undefined && this.#browsers.remove(value);
-		const { isDurable } = isChanged || this.#isUnsaved ? await this.#saveInTheEnd() : { isDurable: true };
-		return { cookie: setCookie("", { maxAgeMs: 0, isSecure }), isDurable };
+		const owner = value === undefined ? undefined : this.#browsers.remove(value);
+		const { isDurable } = owner || this.#isUnsaved ? await this.#saveInTheEnd() : { isDurable: true };
+		return { cookie: setCookie("", { maxAgeMs: 0, isSecure }), isDurable, owner };
 	}
 
 	/** Resolves when everything is on disk, if it can be: who was here last, and what a disk did not take so far. */

@@ -5,6 +5,7 @@ import { Command } from "commander";
 import { version } from "../server/version.ts";
 import { appServer } from "./commands/app-server.ts";
 import { attach } from "./commands/attach.ts";
+import { audit } from "./commands/audit.ts";
 import { completion } from "./commands/completion.ts";
 import { doctor } from "./commands/doctor.ts";
 import { execServer } from "./commands/exec-server.ts";
@@ -48,6 +49,7 @@ const commands = [
 	token,
 	workspace,
 	task,
+	audit,
 	doctor,
 	completion,
 	execd,

@@ -16,8 +16,8 @@ export function safeLine(text: string): string {
 }
 
 /** JSON that is safe to look at: what JSON leaves as it is, and a terminal would act on, is escaped as JSON can. */
-export function safeJson(value: unknown): string {
-	return JSON.stringify(value, null, 2).replace(UNSAFE, (character) => {
+export function safeJson(value: unknown, indent = 2): string {
+	return JSON.stringify(value, null, indent).replace(UNSAFE, (character) => {
 		return `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`;
 	});
 }

@@ -11,6 +11,7 @@ import type {
 	TokenMessage,
 } from "../protocol/access.ts";
 import {
+	type AuditList,
 	type CreateSession,
 	type Health,
 	type Info,
@@ -43,6 +44,13 @@ export type CreateOptions = ActOptions & {
 	readonly idempotencyKey?: string;
 };
 
+export type AuditFilter = {
+	readonly session?: string | undefined;
+	/** The id of whoever did it. */
+	readonly principal?: string | undefined;
+	readonly action?: string | undefined;
+};
+
 export interface Client {
 	/** Runs a program to its end and gives what it wrote. */
 	run(request: RunRequest, options?: RunOptions): Promise<RunResult>;
@@ -59,6 +67,8 @@ export interface Client {
 	openApi(options?: ActOptions): Promise<object>;
 	/** Ends the sign-in of this browser. */
 	signOut(options?: ActOptions): Promise<Ended>;
+	/** One page of who did what, from the entry after a number on; for the operator. */
+	audit(filter?: AuditFilter & { after?: number; limit?: number }, options?: ActOptions): Promise<AuditList>;
 	readonly sessions: {
 		/** Starts a program; `snapshot` is what the server answered. */
 		create(request: CreateSession, options?: CreateOptions): Promise<KnownSession>;
@@ -133,6 +143,7 @@ export function connect(options: ConnectOptions): Client {
 				throw error;
 			}
 		},
+		audit: (filter = {}, { signal } = {}) => ask({ path: "/v1/audit", query: filter, signal }),
 		metrics: async ({ signal } = {}) => (await transport.request({ path: "/metrics", signal })).text(),
 		openApi: ({ signal } = {}) => ask({ path: "/openapi.json", signal }),
 		signOut: ({ signal } = {}) => end({ method: "POST", path: "/v1/signout", signal }),

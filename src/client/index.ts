@@ -9,6 +9,8 @@ export type {
 	TokenMessage,
 } from "../protocol/access.ts";
 export type {
+	AuditList,
+	AuditMessage,
 	CreateSession,
 	ErrorCode,
 	ExitMessage,
@@ -30,7 +32,7 @@ export type {
 } from "../protocol/messages.ts";
 export type { LeaseMessage } from "../protocol/socket.ts";
 export type { ActOptions, Attachment, AttachOptions } from "./attachment.ts";
-export { type Client, type CreateOptions, connect, type Ended, type ListFilter } from "./client.ts";
+export { type AuditFilter, type Client, type CreateOptions, connect, type Ended, type ListFilter } from "./client.ts";
 export type { TakeOptions } from "./control.ts";
 export { HawserError } from "./error.ts";
 export type { AttachmentEvent, ConnectionEvent } from "./event-queue.ts";

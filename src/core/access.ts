@@ -69,6 +69,8 @@ export type SignedIn = {
 	readonly cookie: string;
 	/** For pages of our origin alone. */
 	readonly pageKey: string;
+	/** Whose browser it is now. */
+	readonly owner: Pick<Principal, "id" | "name">;
 };
 
 /** Something is in force; whether it is on disk too, and so will be after a crash. It gets there as soon as the disk takes it. */
@@ -77,6 +79,8 @@ export type Durability = { readonly isDurable: boolean };
 export type SignedOut = Durability & {
 	/** The `Set-Cookie` header that takes the cookie away. */
 	readonly cookie: string;
+	/** Whose browser it was, if it was anybody's. */
+	readonly owner?: Pick<Principal, "id" | "name"> | undefined;
 };
 
 /** Everything that is asked of whoever knows the credentials. */

@@ -133,9 +133,9 @@ export class LocalSession extends Session {
 		const before = this.#input.accepted;
 		const receipt = this.#input.accept(act, options.origin);
 		// Not a repeat, and not a size: clients that nobody sits at tell theirs whenever they come back.
-		const isActivity = this.#input.accepted > before && act.kind !== "resize";
-		if (isActivity) this.#lastActivity = this.#clock.monotonic();
-		return receipt;
+		const accepted = this.#input.accepted - before;
+		if (accepted > 0 && act.kind !== "resize") this.#lastActivity = this.#clock.monotonic();
+		return { ...receipt, accepted };
 	}
 
 	#details(): SessionDetails {

@@ -90,6 +90,8 @@ export type Receipt = {
 	readonly written: number;
 	/** How many bytes of it would be accepted now: what its window holds, unless other streams fill the queue. */
 	readonly room: number;
+	/** In the answer to an act: how many units of that were new and taken. Keepers that are older do not say it. */
+	readonly accepted?: number;
 };
 
 /** Who may write. The fence grows with each change of hands; an act under an older one is refused. */

@@ -2,10 +2,11 @@
 
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import type { Place, Principal, Right } from "../core/access.ts";
-import { SessionError } from "../core/errors.ts";
+import { invariant, SessionError } from "../core/errors.ts";
 import type { Size } from "../core/event.ts";
 import type { SandboxPolicy } from "../core/sandbox.ts";
 import type { FollowOptions, Retention, Session, SessionSpec, SessionStart } from "../core/session.ts";
+import type { Witness } from "../core/witness.ts";
 import { ticketPrefix } from "../protocol/socket.ts";
 import type { Backlog } from "./backlog.ts";
 import type { ByteBudget } from "./byte-budget.ts";
@@ -31,8 +32,17 @@ export function ticketOf(request: FastifyRequest): string | undefined {
 	return offered.find((name) => name.startsWith(ticketPrefix))?.slice(ticketPrefix.length);
 }
 
-export function may({ principal }: FastifyRequest, right: Right, place: Place): boolean {
-	return principal?.may(right, place) === true;
+/** Whether a caller has a right that it needs for what it asked; that it has not is recorded. */
+export function may(request: FastifyRequest, right: Right, place: Place): boolean {
+	const isAllowed = request.principal?.may(right, place) === true;
+	if (!isAllowed) witnessOf(request).record({ action: "refused", code: "permission_denied", right }, place);
+	return isAllowed;
+}
+
+/** By whom everything that a request does to sessions is done, so that it is recorded. */
+export function witnessOf({ witness }: Pick<FastifyRequest, "witness">): Witness {
+	invariant(witness, "a request that nobody looked at");
+	return witness;
 }
 
 /** For something that may be seen. What may not be seen is not there; each front says that in its own words. */
@@ -74,10 +84,24 @@ export function checkCreation(waitMs: number): void {
 	throw new SessionError("limit_exceeded", `too much was made in a short time; the next may come in ${waitMs} ms`);
 }
 
-/** A place among those who follow a session; the returned function gives it back. */
-export function takeReader({ principal }: FastifyRequest, place: ReadPlace, { readers }: Hosting): () => void {
+/** A place among those who follow a session, or who read what there is of it; the returned function gives it back. */
+export function takeReader(
+	request: FastifyRequest,
+	place: ReadPlace,
+	{ readers }: Hosting,
+	how: "attach" | "read",
+): () => void {
+	const { principal } = request;
 	if (!principal) throw new SessionError("unauthenticated", "a token is required");
-	return readers.take(principal, place);
+	const leave = readers.take(principal, place);
+	const witness = witnessOf(request);
+	witness.record({ action: how }, place);
+	let isThere = true;
+	return () => {
+		leave();
+		if (isThere && how === "attach") witness.record({ action: "detach" }, place);
+		isThere = false;
+	};
 }
 
 /** Acts once nothing more is sent of an answer: all of it is, or its client has gone. */
@@ -163,5 +187,7 @@ declare module "fastify" {
 	interface FastifyRequest {
 		/** Who is calling, on every route whose policy is not `public`. */
 		principal: Principal | null;
+		/** Tells the audit what is done by this request; there from the first hook on. */
+		witness: Witness | null;
 	}
 }

@@ -229,6 +229,33 @@ export type Info = {
 	platform: string;
 	/** What enforces sandboxes and their limits, or why none can be. */
 	sandbox: { enforced: true; by: string; limits: "rlimits" } | { enforced: false; reason: string };
+	/** Whether it is recorded who did what, whether that can be written now, and how many entries were lost. */
+	audit: { kept: true; healthy: boolean; lost: number } | { kept: false };
+};
+
+/** An entry of the audit: who did what, and its place in the chain. Each kind has members of its own besides. */
+export type AuditMessage = {
+	seq: number;
+	/** Milliseconds since the epoch. */
+	time: number;
+	action: string;
+	/** Null for the server itself. */
+	by?: { id: string | null; name: string | null; from: string; front: string } | null;
+	session?: string;
+	workspace?: string;
+	/** The hash of the entry before, and of this one. */
+	prev: string;
+	hash: string;
+	[member: string]: unknown;
+};
+
+/** One page of the audit, oldest first. */
+export type AuditList = {
+	entries: AuditMessage[];
+	/** What to give as `after` for the next page; null when this is the last. */
+	next: number | null;
+	/** The newest entry. */
+	head: { seq: number; hash: string };
 };
 
 export type Health = { status: "ok"; version: string };

@@ -26,6 +26,8 @@ export type Config = {
 	readonly retention: { readonly memoryBytes: number; readonly journalBytes: number };
 	/** What the journals of all sessions together may take on disk. */
 	readonly maxDiskBytes: number;
+	/** What the record of who did what may take on disk; zero keeps none. */
+	readonly maxAuditBytes: number;
 	/** Where programs start that do not say. */
 	readonly cwd: string;
 	/** Names under which the server may be asked for, besides the loopback ones and `host`. */
@@ -59,7 +61,7 @@ export class ConfigError extends Error {
 
 /** What was typed, by the name of the setting in `Config`. */
 export type Flags = {
-	readonly [K in keyof Config | "maxMemory" | "maxJournal" | "maxDisk" | "tlsCert" | "tlsKey"]?:
+	readonly [K in keyof Config | "maxMemory" | "maxJournal" | "maxDisk" | "maxAudit" | "tlsCert" | "tlsKey"]?:
 		| string
 		| boolean
 		| undefined;
@@ -85,6 +87,7 @@ export function loadConfig(flags: Flags = {}, env: Environment = process.env): C
 			journalBytes: from.size("maxJournal", 64 * 1024 ** 2),
 		},
 		maxDiskBytes: from.size("maxDisk", 32 * 1024 ** 3),
+		maxAuditBytes: from.size("maxAudit", 64 * 1024 ** 2),
 		cwd: resolve(from.text("cwd", homedir())),
 		allowedHosts: from.list("allowedHosts"),
 		allowedOrigins: from.list("allowedOrigins", (origin) => {

@@ -3,8 +3,10 @@
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { isAllowedOrigin, type Origins } from "../access/origin.ts";
 import type { Authorize, Caller, Principal } from "../core/access.ts";
-import { SessionError } from "../core/errors.ts";
-import { checkCreation, type Front, ticketOf } from "../fronts/front.ts";
+import type { Audit } from "../core/audit.ts";
+import { type Code, SessionError } from "../core/errors.ts";
+import { Witness } from "../core/witness.ts";
+import { checkCreation, type Front, ticketOf, witnessOf } from "../fronts/front.ts";
 import { localAddressOf } from "../fronts/local-address.ts";
 import { pageKeyHeader } from "../protocol/page-key.ts";
 import { asksForWebSocket } from "./upgrades.ts";
@@ -86,6 +88,28 @@ export async function admit(
 	}
 	// What is posted with the right to manage makes something; fronts that do it over a socket count for themselves.
 	if (policy === "manage" && request.method === "POST") count(request.principal, reply);
+}
+
+/** From here on what the request does is done by whoever is known by now to make it. */
+export function witness(request: FastifyRequest, front: Front | undefined, audit: Audit): void {
+	const { principal } = request;
+	request.witness = new Witness(audit, {
+		id: principal?.id ?? null,
+		name: principal?.name ?? null,
+		// There is no address to a Unix socket.
+		from: request.ip ?? "local",
+		front: front?.name ?? "door",
+	});
+}
+
+const refusals: ReadonlySet<Code> = new Set(["unauthenticated", "permission_denied", "limit_exceeded"]);
+
+/** Records that a request was refused, unless that was done where it was. Its address is left out: codes stand there. */
+export function noteRefusal(request: FastifyRequest, error: unknown): void {
+	const witness = witnessOf(request);
+	if (witness.hasRefused || !(error instanceof SessionError) || !refusals.has(error.code)) return;
+	const { method, url } = request.routeOptions;
+	witness.record({ action: "refused", code: error.code, route: `${method} ${url ?? ""}`.trim() });
 }
 
 function count(principal: Principal | null, reply: FastifyReply): void {

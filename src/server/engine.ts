@@ -3,6 +3,7 @@
 import { randomBytes } from "node:crypto";
 import { join } from "node:path";
 import { LocalAccess } from "../access/local-access.ts";
+import type { AuditLog } from "../audit/audit-log.ts";
 import { systemClock } from "../backends/clock.ts";
 import { childEnvironment } from "../backends/environment.ts";
 import { readInherited } from "../backends/inherited.ts";
@@ -17,8 +18,10 @@ import { Keepers } from "../keepers/keepers.ts";
 import { confined } from "../sandbox/sandbox.ts";
 import { StoredWorkspaces } from "../workspaces/stored-workspaces.ts";
 import type { Config } from "./config.ts";
+import { openAudit, recordEndings } from "./open-audit.ts";
 import { openSandbox } from "./open-sandbox.ts";
 import { openStateDirectory, type StateDirectory } from "./state-directory.ts";
+import { version } from "./version.ts";
 
 /** How many ended sessions are kept to be read. */
 const MAX_ENDED = 500;
@@ -44,6 +47,8 @@ export type Engine = {
 	/** What programs may be kept from here. */
 	readonly sandbox: SandboxSupport;
 	readonly access: LocalAccess;
+	/** The record of who did what, where one is kept. */
+	readonly audit: AuditLog | undefined;
 	readonly adminToken: string;
 	readonly prepare: Prepare;
 	/** How many sessions were there before this server. */
@@ -63,6 +68,14 @@ export async function openEngine(
 		write: state.write,
 		clock: systemClock,
 	});
+	const startedAt = systemClock.now();
+	const audit = await openAudit(config, (problem) => report(problem, "audit"));
+	onClose(async () => {
+		audit?.record({ action: "stop", by: null });
+		await audit?.close();
+	});
+	const lastTime = audit?.lastTime;
+	audit?.record({ action: "start", version, by: null });
 	const keepers = new Keepers({
 		directory: state.sessions,
 		socketDirectory: state.sockets,
@@ -95,6 +108,7 @@ export async function openEngine(
 	onClose(() => sessions.endTransient());
 	const adopted = await keepers.open();
 	for (const session of adopted) sessions.adopt(session);
+	if (audit) recordEndings(sessions, audit, { startedAt, lastTime });
 	const adminToken = await state.adminToken(() => randomBytes(32).toString("base64url"));
 	const access = await LocalAccess.open({
 		adminToken,
@@ -129,6 +143,7 @@ export async function openEngine(
 		workspaces,
 		sandbox: sandbox.describe(),
 		access,
+		audit,
 		adminToken,
 		prepare,
 		adopted: adopted.length,

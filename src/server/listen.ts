@@ -7,6 +7,7 @@ import type { AddressInfo, Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify, type RouteOptions } from "fastify";
 import type { Authorize } from "../core/access.ts";
+import { type Audit, noAudit } from "../core/audit.ts";
 import { SessionError } from "../core/errors.ts";
 import type { ByteBudget } from "../fronts/byte-budget.ts";
 import { answerErrors, errorMessage } from "../fronts/errors.ts";
@@ -16,7 +17,16 @@ import { limitBodies } from "./bodies.ts";
 import { type Budgets, createBudgets } from "./budgets.ts";
 import { Connections } from "./connections.ts";
 import { answerOrigin } from "./cors.ts";
-import { admit, checkHost, checkOrigin, checkProgram, isUpgrade, type NoteFailure } from "./door.ts";
+import {
+	admit,
+	checkHost,
+	checkOrigin,
+	checkProgram,
+	isUpgrade,
+	type NoteFailure,
+	noteRefusal,
+	witness,
+} from "./door.ts";
 import { Turns } from "./turns.ts";
 import { Request, routeUpgrades } from "./upgrades.ts";
 
@@ -53,6 +63,8 @@ export type ListenOptions = {
 	readonly maxHeadBytes?: number;
 	/** Whether a body may take as long as it likes while it comes at all: the usual time is for bodies that are read as a whole. */
 	readonly hasLongBodies?: boolean;
+	/** Hears of who does what; nobody does, if left out. */
+	readonly audit?: Audit;
 	/** Instead of the usual one, for tests that do not want to wait. */
 	readonly sendTimeoutMs?: number;
 	/** Hears of every route there is, when it is added. */
@@ -173,6 +185,7 @@ function assemble(options: ListenOptions, hosting: Hosting, traffic: Traffic): F
 		routerOptions: { ignoreTrailingSlash: true },
 	});
 	app.decorateRequest("principal", null);
+	app.decorateRequest("witness", null);
 	answerErrors(app, hosting);
 	app.setNotFoundHandler(options.answerUnknown ?? answerUnknown);
 	const hosts = allowedHosts(options);
@@ -182,6 +195,7 @@ function assemble(options: ListenOptions, hosting: Hosting, traffic: Traffic): F
 	} as const;
 	// Before anything else, and for what is not there as well.
 	app.addHook("onRequest", async (request, reply) => {
+		witness(request, undefined, options.audit ?? noAudit);
 		reply.headers(safeHeaders);
 		if (isUpgrade(request)) reply.header("connection", "close");
 		if (options.isOpen === "to everybody") return;
@@ -194,6 +208,7 @@ function assemble(options: ListenOptions, hosting: Hosting, traffic: Traffic): F
 		checkOrigin(request, origins);
 		if (answerOrigin(request, reply, origins.allowed)) await reply.code(204).send();
 	});
+	app.addHook("onError", async (request, _reply, error) => noteRefusal(request, error));
 	limitBodies(app, traffic.bodies);
 	routeUpgrades(app, turns, hosting.closing);
 	for (const front of options.fronts) app.register(async (scope) => host(front, scope, options, hosting, traffic));
@@ -235,13 +250,15 @@ function host(
 	hosting: Hosting,
 	{ connections }: Traffic,
 ): void {
-	const { authorize, noteFailure, onRoute } = options;
+	const { authorize, noteFailure, onRoute, audit = noAudit } = options;
 	scope.addHook("onRoute", (route) => {
 		for (const checked of routesOf(front, route)) onRoute?.(checked);
 	});
 	// An upgrade is a request until it is answered: it passes here like any other.
 	scope.addHook("onRequest", async (request, reply) => {
+		witness(request, front, audit);
 		await admit(request, reply, { front, authorize, noteFailure });
+		witness(request, front, audit);
 		if (request.principal) connections.recognise(request.raw.socket, request.principal);
 	});
 	front.register(scope, hosting);

@@ -1,5 +1,6 @@
-/** What `/metrics` says of keepers and journals, which fronts know nothing about. */
+/** What `/metrics` says of keepers, journals and the audit, which fronts know nothing about. */
 
+import type { AuditStatus } from "../core/audit.ts";
 import type { Metric } from "../fronts/metric.ts";
 import type { Keepers } from "../keepers/keepers.ts";
 
@@ -29,6 +30,29 @@ export async function keeperMetrics(keepers: Keepers): Promise<Metric[]> {
 			help: "What the journals of all sessions take on disk.",
 			type: "gauge",
 			values: [{ value: journalBytes }],
+		},
+	];
+}
+
+export function auditMetrics({ isHealthy, written, lost }: AuditStatus): Metric[] {
+	return [
+		{
+			name: "hawser_audit_entries_total",
+			help: "Entries of the audit that this server has written.",
+			type: "counter",
+			values: [{ value: written }],
+		},
+		{
+			name: "hawser_audit_lost_total",
+			help: "Entries of the audit that were lost because the disk took nothing.",
+			type: "counter",
+			values: [{ value: lost }],
+		},
+		{
+			name: "hawser_audit_healthy",
+			help: "Whether the audit is being written.",
+			type: "gauge",
+			values: [{ value: isHealthy ? 1 : 0 }],
 		},
 	];
 }

@@ -6,6 +6,7 @@ import { anybody } from "../access/fixed.ts";
 import { Failures } from "../access/rate.ts";
 import { systemClock } from "../backends/clock.ts";
 import { inheritedFrom } from "../backends/environment.ts";
+import { noAudit } from "../core/audit.ts";
 import { JsonFile } from "../disk/json-file.ts";
 import { createCodexAppFront } from "../fronts/codex-app/front.ts";
 import { createCodexExecFront } from "../fronts/codex-exec/front.ts";
@@ -21,7 +22,7 @@ import { type Config, readTls } from "./config.ts";
 import { type Engine, type EngineOptions, openEngine } from "./engine.ts";
 import { type Listener, type ListenOptions, listen, type Route } from "./listen.ts";
 import { openLocalSocket } from "./local-socket.ts";
-import { keeperMetrics } from "./metrics.ts";
+import { auditMetrics, keeperMetrics } from "./metrics.ts";
 import { version } from "./version.ts";
 
 export type ServerOptions = Omit<EngineOptions, "isSecure"> & {
@@ -68,7 +69,8 @@ export async function startServer(config: Config, options: ServerOptions): Promi
 		const { access, adminToken, adopted, state } = engine;
 		const parts = frontParts(config, engine);
 		const { maxAttachments, maxConnections } = config;
-		const common = { budgets: createBudgets(maxAttachments), maxConnections, report: options.report };
+		const { audit = noAudit } = engine;
+		const common = { budgets: createBudgets(maxAttachments), maxConnections, audit, report: options.report };
 		const failures = new Failures(systemClock);
 		const listener = await listen({
 			...common,
@@ -107,9 +109,10 @@ export async function startServer(config: Config, options: ServerOptions): Promi
 
 /** `openSandbox` is left out where it has a port of its own. */
 function createFronts(config: Config, engine: Engine, openSandbox: OpenSandboxOptions | undefined): Front[] {
-	const { sessions, workspaces, prepare, sandbox, access, keepers } = engine;
+	const { sessions, workspaces, prepare, sandbox, access, keepers, audit } = engine;
+	const metrics = async () => [...(await keeperMetrics(keepers)), ...(audit ? auditMetrics(audit.status) : [])];
 	return [
-		createNativeFront({ sessions, workspaces, prepare, sandbox, metrics: () => keeperMetrics(keepers), version }),
+		createNativeFront({ sessions, workspaces, prepare, sandbox, audit, metrics, version }),
 		createAccessFront({ access, sessions }),
 		...(openSandbox ? [createOpenSandboxFront(openSandbox)] : []),
 		createCodexExecFront({

@@ -160,6 +160,7 @@ describe("a cookie", () => {
 		expect(await access.signOut(shown.cookies)).toEqual({
 			cookie: expect.stringMatching(/^hawser_session=; Max-Age=0; /),
 			isDurable: true,
+			owner: expect.objectContaining({ id: owner.id }),
 		});
 		expect(access.authorize({ ...nothing, ...other }, "read").revoked.aborted).toBe(false);
 	});

@@ -55,6 +55,7 @@ export class CrashingServer {
 			fsync: "interval",
 			spares: 1,
 			maxDiskBytes: 2 ** 40,
+			maxAuditBytes: 64 * 1024 * 1024,
 			retention: { memoryBytes: 1024 * 1024, journalBytes: 64 * 1024 * 1024 },
 			cwd: "/",
 			allowedHosts: [],

@@ -32,6 +32,11 @@ const layers: { file: string; allowed: string[]; refused: string[] }[] = [
 		refused: ["../core/log.ts", "../native/y.ts", "../keeper/y.ts", "fastify"],
 	},
 	{
+		file: "src/audit/x.ts",
+		allowed: ["./y.ts", "node:crypto", "../core/audit.ts", "../disk/y.ts"],
+		refused: ["../access/y.ts", "../fronts/front.ts", "../server/y.ts", "../protocol/y.ts", "fastify"],
+	},
+	{
 		file: "src/access/x.ts",
 		allowed: ["./y.ts", "node:crypto", "../core/errors.ts", "../disk/y.ts"],
 		refused: ["../fronts/front.ts", "../server/y.ts", "../protocol/y.ts", "fastify"],

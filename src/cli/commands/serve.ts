@@ -27,6 +27,7 @@ export const serve: Command = new Command("serve")
 		"--max-disk <size>",
 		"what all journals together may take; the oldest ended sessions make room (default 32GiB)",
 	)
+	.option("--max-audit <size>", "what the record of who did what may take on disk; 0 keeps none (default 64MiB)")
 	.option("--spares <number>", "how many keepers wait ready for the next session (default 1)")
 	.option("--fsync <when>", "when the disk confirms journals: interval (each second, the default) or always")
 	.option("--allowed-hosts <names>", "names under which the server may be asked for, by commas")

@@ -1,8 +1,10 @@
 /** One app-server: what all its connections have in common, and how a wire becomes one of them. */
 
 import type { Principal } from "../../core/access.ts";
+import { noAudit } from "../../core/audit.ts";
 import type { SandboxPolicy, SandboxSupport } from "../../core/sandbox.ts";
 import type { Sessions } from "../../core/sessions.ts";
+import { Witness } from "../../core/witness.ts";
 import { checkCreation, type Prepare } from "../front.ts";
 import { openStdio, type Stdio } from "../json-rpc/stdio.ts";
 import type { Wire } from "../json-rpc/wire.ts";
@@ -39,9 +41,10 @@ export class AppServer {
 		this.limits = { ...defaultLimits, ...options.limits };
 	}
 
-	connect(wire: Wire, principal: Pick<Principal, "countCreation">): Connection {
+	/** `witness` is by whom everything is done that this connection asks for. */
+	connect(wire: Wire, principal: Pick<Principal, "countCreation">, witness: Witness): Connection {
 		const { isExecutor = true } = this.#options;
-		const launch = this.#launcher(principal);
+		const launch = this.#launcher(principal, witness);
 		const connection = new Connection({ ...this.#options, wire, limits: this.limits, isExecutor, launch });
 		this.#connections.add(connection);
 		void connection.ended.then(() => this.#connections.delete(connection));
@@ -51,7 +54,9 @@ export class AppServer {
 	/** Serves one client until it ends its input or breaks off; resolves when everything it started is ended too. */
 	async serveStdio(stdio: Stdio): Promise<void> {
 		const principal = { countCreation: () => 0 };
-		openStdio(stdio, this.limits.messageBytes, (wire) => this.connect(wire, principal));
+		// Nothing is kept on disk by a server that has one client, which is the one who started it.
+		const witness = new Witness(noAudit, { id: "stdio", name: null, from: "stdio", front: "codex-app" });
+		openStdio(stdio, this.limits.messageBytes, (wire) => this.connect(wire, principal, witness));
 		await this.ended();
 	}
 
@@ -60,11 +65,11 @@ export class AppServer {
 		await Promise.all([...this.#connections].map((connection) => connection.ended));
 	}
 
-	#launcher(principal: Pick<Principal, "countCreation">): Launch {
+	#launcher(principal: Pick<Principal, "countCreation">, witness: Witness): Launch {
 		const { sessions, prepare } = this.#options;
 		return async (request) => {
 			checkCreation(principal.countCreation());
-			return sessions.create(prepare(request));
+			return witness.session(await witness.create(sessions, prepare(request)));
 		};
 	}
 }

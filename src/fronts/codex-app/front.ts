@@ -17,7 +17,10 @@ export function createCodexAppFront({ path, ...options }: CodexAppOptions): Fron
 		...(path === "*" ? { healthPaths: ["/readyz", "/healthz"] } : {}),
 		open: (report) => {
 			const server = new AppServer({ ...options, report });
-			return { limits: server.limits, connect: (wire, principal) => server.connect(wire, principal) };
+			return {
+				limits: server.limits,
+				connect: (wire, { principal, witness }) => server.connect(wire, principal, witness),
+			};
 		},
 	});
 }

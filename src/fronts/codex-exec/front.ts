@@ -19,9 +19,9 @@ export function createCodexExecFront({ path, ...options }: CodexExecOptions): Fr
 			const server = new ExecServer({ ...options, report });
 			return {
 				limits: server.limits,
-				connect: (wire, principal, address) => {
+				connect: (wire, { principal, witness, address }) => {
 					const source = `websocket JSON-RPC message from exec-server websocket ${address}`;
-					return server.connect(wire, { principal, source });
+					return server.connect(wire, { principal, witness, source });
 				},
 			};
 		},

@@ -3,16 +3,25 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import type { Principal } from "../../core/access.ts";
 import { SessionError } from "../../core/errors.ts";
+import type { Witness } from "../../core/witness.ts";
 import { defaultWorkspace } from "../../core/workspaces.ts";
-import { bearer, checkRight, type Front, type Hosting, onAbort } from "../front.ts";
+import { bearer, checkRight, type Front, type Hosting, onAbort, witnessOf } from "../front.ts";
 import { type Accept, createAcceptor, handshakeFault } from "../upgrade.ts";
 import { type Receiver, WebSocketWire, type WebSocketWireLimits } from "./wire.ts";
+
+/** Who is at the other end of a connection. */
+export type RpcPeer = {
+	readonly principal: Principal;
+	/** By whom everything is done that it asks for. */
+	readonly witness: Witness;
+	/** As `IP:PORT`. */
+	readonly address: string;
+};
 
 /** What answers the messages of all connections. */
 export type RpcServer = {
 	readonly limits: WebSocketWireLimits & { readonly messageBytes: number };
-	/** `address` is where the other end is, as `IP:PORT`. */
-	readonly connect: (wire: WebSocketWire, principal: Principal, address: string) => Receiver;
+	readonly connect: (wire: WebSocketWire, peer: RpcPeer) => Receiver;
 };
 
 export type RpcFrontOptions = {
@@ -71,7 +80,7 @@ function serve(request: FastifyRequest, reply: FastifyReply, { server, hosting, 
 		backlog: hosting.backlog,
 	});
 	const address = `${raw.socket.remoteAddress}:${raw.socket.remotePort}`;
-	wire.deliver(server.connect(wire, principal, address), frames);
+	wire.deliver(server.connect(wire, { principal, witness: witnessOf(request), address }), frames);
 	for (const signal of [hosting.closing, principal.revoked]) onAbort(signal, wire.ended, () => wire.close());
 }
 

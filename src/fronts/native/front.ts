@@ -9,6 +9,7 @@ import { answerErrors } from "../errors.ts";
 import { bearer, type Front, type Hosting } from "../front.ts";
 import { hasTooManyValues } from "../json-scan.ts";
 import { addActs } from "./acts.ts";
+import { addAudit } from "./audit.ts";
 import { addEvents } from "./events.ts";
 import { Feed } from "./feed.ts";
 import { addInput } from "./input.ts";
@@ -46,6 +47,7 @@ export function createNativeFront(options: NativeOptions): Front {
 			addLease(typed, options, hosting);
 			addOutput(typed, options, hosting, traffic);
 			addEvents(typed, feed, hosting, traffic);
+			addAudit(typed, options);
 			addSocket(typed, options, hosting, traffic);
 		},
 	};

@@ -3,6 +3,7 @@
 import Type, { type Static, type TSchema, type TString, type TUnsafe } from "typebox";
 import { idPattern } from "../../core/workspaces.ts";
 import {
+	type AuditList,
 	type CreateSession,
 	type FeedEvent,
 	type Health,
@@ -237,6 +238,10 @@ export const info: TUnsafe<Info> = schemaOf<Info>()(
 				Type.Object({ enforced: Type.Literal(true), by: Type.String(), limits: Type.Literal("rlimits") }),
 				Type.Object({ enforced: Type.Literal(false), reason: Type.String() }),
 			]),
+			audit: Type.Union([
+				Type.Object({ kept: Type.Literal(true), healthy: Type.Boolean(), lost: Type.Integer() }),
+				Type.Object({ kept: Type.Literal(false) }),
+			]),
 		},
 		{ title: "Info" },
 	),
@@ -424,3 +429,52 @@ export const feedEventSchemas: Readonly<Record<string, TSchema>> = {
 	lost: feedEvent,
 	removed: feedEvent,
 };
+
+export type AuditQuery = { after?: number; limit?: number; session?: string; principal?: string; action?: string };
+export const auditQuery: TUnsafe<AuditQuery> = schemaOf<AuditQuery>()(
+	Type.Object(
+		{
+			after: Type.Optional(offset),
+			limit: Type.Optional(Type.Integer({ minimum: 1, maximum: limits.maxListed })),
+			session: Type.Optional(Type.String()),
+			principal: Type.Optional(Type.String()),
+			action: Type.Optional(Type.String()),
+		},
+		closed,
+	),
+);
+
+const auditLine = Type.Object(
+	{
+		seq: offset,
+		time: milliseconds,
+		action: Type.String(),
+		by: Type.Optional(
+			nullable(
+				Type.Object({
+					id: nullable(Type.String()),
+					name: nullable(Type.String()),
+					from: Type.String(),
+					front: Type.String(),
+				}),
+			),
+		),
+		session: Type.Optional(Type.String()),
+		workspace: Type.Optional(Type.String()),
+		prev: Type.String(),
+		hash: Type.String(),
+	},
+	{ title: "AuditEntry" },
+);
+
+/** Each kind of entry has members of its own besides. */
+export const auditList: TUnsafe<AuditList> = Type.Unsafe<AuditList>(
+	Type.Object(
+		{
+			entries: Type.Array(auditLine),
+			next: nullable(offset),
+			head: Type.Object({ seq: offset, hash: Type.String() }),
+		},
+		{ title: "AuditList" },
+	),
+);

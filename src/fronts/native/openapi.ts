@@ -86,6 +86,7 @@ const securitySchemes = {
 const tags = {
 	sessions: "Programs, and what is done with them",
 	events: "What happens to all sessions",
+	audit: "Who did what",
 	workspaces: "What separates those who share a server, and their tasks",
 	access: "Tokens, tickets and sign-in",
 	server: "The server itself",

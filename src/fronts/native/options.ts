@@ -3,6 +3,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { TypeBoxTypeProvider } from "@fastify/type-provider-typebox";
 import type { FastifyBaseLogger, FastifyInstance, RawServerDefault } from "fastify";
+import type { AuditTrail } from "../../core/audit.ts";
 import type { SandboxSupport } from "../../core/sandbox.ts";
 import type { Sessions } from "../../core/sessions.ts";
 import type { Workspaces } from "../../core/workspaces.ts";
@@ -18,6 +19,8 @@ export type NativeOptions = {
 	readonly version: string;
 	/** What programs may be kept from here; nothing, when left out. */
 	readonly sandbox?: SandboxSupport;
+	/** The record of who did what; none is kept, when left out. */
+	readonly audit?: AuditTrail | undefined;
 	/** Instead of the usual ones, for tests that do not want to wait. */
 	readonly socketLimits?: Partial<SocketLimits>;
 	/** Numbers of other parts of the server, for `/metrics`. */

@@ -33,8 +33,9 @@ export function addOutput(app: NativeApp, { sessions }: NativeOptions, hosting: 
 		async (request, reply) => {
 			const session = findSession(sessions, request);
 			const caller = principalOf(request);
-			whenOver(reply, takeReader(request, placeOf(session), hosting));
-			if (wantsEvents(request.headers.accept)) {
+			const isStream = wantsEvents(request.headers.accept);
+			whenOver(reply, takeReader(request, placeOf(session), hosting, isStream ? "attach" : "read"));
+			if (isStream) {
 				const start = await startOf(session, lastEventId(reply), request.query.since);
 				// An EventSource comes back for ever, unless it is told that there is nothing more.
 				if (start === "over") return reply.code(204).send();

@@ -5,10 +5,10 @@ import type { Principal } from "../../core/access.ts";
 import { SessionError } from "../../core/errors.ts";
 import type { Session } from "../../core/session.ts";
 import type { Sessions } from "../../core/sessions.ts";
-import { checkRight, type Hosting, may } from "../front.ts";
+import { checkRight, type Hosting, may, witnessOf } from "../front.ts";
 import type { ReadPlace } from "../readers.ts";
 
-/** The session that a request names, if its caller has the right that the route asks for. One that may not be seen is not there. */
+/** The session that a request names, as its caller has it, if that has the right that the route asks for. One that may not be seen is not there. */
 export function findSession(sessions: Sessions, request: FastifyRequest<{ Params: { id: string } }>): Session {
 	const { id } = request.params;
 	const session = sessions.get(id);
@@ -18,7 +18,7 @@ export function findSession(sessions: Sessions, request: FastifyRequest<{ Params
 	}
 	const { policy } = request.routeOptions.config;
 	if (policy === "operate" || policy === "manage") checkRight(request, policy, place);
-	return session;
+	return witnessOf(request).session(session);
 }
 
 /** What a right on a session is about. */

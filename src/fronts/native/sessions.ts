@@ -14,7 +14,7 @@ import {
 	type SessionList,
 	type SessionMessage,
 } from "../../protocol/messages.ts";
-import { checkRight, type StartRequest } from "../front.ts";
+import { checkRight, type StartRequest, witnessOf } from "../front.ts";
 import {
 	createSession,
 	deleteQuery,
@@ -56,7 +56,10 @@ export function addSessions(app: NativeApp, { sessions, prepare }: NativeOptions
 			// Before anything is looked up: whether a task is there is nobody's business who may not use it.
 			checkRight(request, "manage", { workspace: request.body.workspace ?? defaultWorkspace });
 			const mark = markOf(principalOf(request), request.headers[idempotencyKeyHeader], request.body);
-			const make = async () => (await sessions.create(prepare({ ...toStartRequest(request.body), request: mark }))).id;
+			const make = async () => {
+				const start = prepare({ ...toStartRequest(request.body), request: mark });
+				return (await witnessOf(request).create(sessions, start)).id;
+			};
 			const id = await (mark ? repeats.once(mark, make) : make());
 			const created = sessions.get(id);
 			if (!created)
@@ -117,7 +120,7 @@ export function addSessions(app: NativeApp, { sessions, prepare }: NativeOptions
 			const isGentle = how.signal !== undefined || how.graceMs !== undefined;
 			if (keep === "1" || isGentle) await kill(found, how, by);
 			if (keep === "1") return reply.send(sessionMessage(await found.info()));
-			await sessions.remove(found.id, { by, force: force === "1" });
+			await witnessOf(request).remove(sessions, found, { by, force: force === "1" });
 			return reply.code(204).send();
 		},
 	);

@@ -1,5 +1,6 @@
 /** What whoever watches over the server asks: whether it lives, whether it is ready, its numbers, its description. */
 
+import type { AuditTrail } from "../../core/audit.ts";
 import { SessionError } from "../../core/errors.ts";
 import type { SandboxSupport } from "../../core/sandbox.ts";
 import type { Info } from "../../protocol/messages.ts";
@@ -40,7 +41,12 @@ export function addSystem(app: NativeApp, options: NativeOptions, hosting: Hosti
 			config: { policy: "read", operation: "getInfo", summary: "What the server is and can do here" },
 			schema: { response: { 200: info } },
 		},
-		async (): Promise<Info> => ({ version, platform: process.platform, sandbox: sandboxMessage(options.sandbox) }),
+		async (): Promise<Info> => ({
+			version,
+			platform: process.platform,
+			sandbox: sandboxMessage(options.sandbox),
+			audit: auditMessage(options.audit),
+		}),
 	);
 
 	const metrics = createMetrics({ sessions, traffic, version, others: options.metrics }, hosting.closing);
@@ -75,4 +81,10 @@ function sandboxMessage(support: SandboxSupport | undefined): Info["sandbox"] {
 	if (support === undefined) return { enforced: false, reason: "this server was started without one" };
 	if (!support.isEnforced) return { enforced: false, reason: support.reason };
 	return { enforced: true, by: support.by, limits: "rlimits" };
+}
+
+function auditMessage(audit: AuditTrail | undefined): Info["audit"] {
+	if (!audit) return { kept: false };
+	const { isHealthy: healthy, lost } = audit.status;
+	return { kept: true, healthy, lost };
 }

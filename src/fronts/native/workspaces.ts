@@ -6,7 +6,7 @@ import type { Sessions } from "../../core/sessions.ts";
 import { isEnded } from "../../core/state.ts";
 import type { Task, Workspace, Workspaces } from "../../core/workspaces.ts";
 import type { TaskMessage, WorkspaceMessage } from "../../protocol/messages.ts";
-import { checkRight, may } from "../front.ts";
+import { checkRight, may, witnessOf } from "../front.ts";
 import type { NativeApp, NativeOptions } from "./options.ts";
 import {
 	putTask,
@@ -71,7 +71,7 @@ export function addWorkspaces(app: NativeApp, { workspaces, sessions }: NativeOp
 		async (request, reply) => {
 			const { id } = findWorkspace(workspaces, request);
 			// First, so that it is there to be asked again while one of them can't be ended.
-			await removeSessions(sessions, id, { isForced: request.query.force === "1", by: request.principal?.name });
+			await removeSessions(sessions, id, request, { isForced: request.query.force === "1" });
 			await workspaces.remove(id);
 			return reply.code(204).send();
 		},
@@ -149,7 +149,8 @@ function noTask(id: string): SessionError {
 async function removeSessions(
 	sessions: Sessions,
 	workspace: string,
-	{ isForced, by }: { readonly isForced: boolean; readonly by: string | undefined },
+	request: FastifyRequest,
+	{ isForced }: { readonly isForced: boolean },
 ): Promise<void> {
 	const here = sessions.list().filter(({ spec }) => spec.workspace === workspace);
 	const running = here.filter(({ state }) => !isEnded(state)).length;
@@ -158,7 +159,8 @@ async function removeSessions(
 			hint: "end them first, or ask with force=1, which ends them",
 		});
 	}
-	await Promise.all(here.map(({ id }) => sessions.remove(id, { by })));
+	const by = request.principal?.name;
+	await Promise.all(here.map((session) => witnessOf(request).remove(sessions, session, { by })));
 }
 
 function workspaceMessage({ id, name, roots, limits, createdAt }: Workspace): WorkspaceMessage {

@@ -2,7 +2,7 @@
 
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import type { Hosting } from "../front.ts";
-import { checkRight, may } from "../front.ts";
+import { checkRight, may, witnessOf } from "../front.ts";
 import { ExecdError, sendNothing } from "./answers.ts";
 import type { Commands } from "./command/commands.ts";
 import { findCommand } from "./command/routes.ts";
@@ -41,13 +41,13 @@ function end(
 	if (bash) {
 		checkRight(request, "operate", here);
 		if (bash.runs.size === 0) throw notPossible(`session ${id} is not running`);
-		return Promise.all([...bash.runs].map((run) => run.interrupt(graceMs)));
+		return Promise.all([...bash.runs].map((run) => run.interrupt(graceMs, witnessOf(request))));
 	}
 	const command = findCommand(commands, request, id);
 	if (!command) throw notPossible(`${id}: no such session`);
 	checkRight(request, "operate", command.place);
 	if (!command.status.running || !command.session) throw notPossible(`command ${id} is not running`);
-	return command.session.kill({ signal: "SIGTERM", graceMs });
+	return witnessOf(request).session(command.session).kill({ signal: "SIGTERM", graceMs });
 }
 
 function notPossible(message: string): ExecdError {

@@ -5,7 +5,7 @@ import { SessionError } from "../../../core/errors.ts";
 import { offer } from "../../../core/offer.ts";
 import type { Session } from "../../../core/session.ts";
 import type { Sessions } from "../../../core/sessions.ts";
-import type { Prepare } from "../../front.ts";
+import type { StartRequest } from "../../front.ts";
 import { RpcError, rpcCodes } from "../../json-rpc/error.ts";
 import { SessionScope } from "../../session-scope.ts";
 import { type SandboxRequest, toPolicy } from "../sandbox.ts";
@@ -22,7 +22,7 @@ export type FileAnswer =
 
 export type ConfinedFilesOptions = {
 	readonly sessions: Sessions;
-	readonly prepare: Prepare;
+	readonly launch: (request: StartRequest) => Promise<Session>;
 	readonly environment: () => Readonly<Record<string, string>>;
 	/** The worker; our own when left out. */
 	readonly worker?: string | undefined;
@@ -30,7 +30,7 @@ export type ConfinedFilesOptions = {
 };
 
 export function createRunConfined(options: ConfinedFilesOptions): RunConfined {
-	const { sessions, prepare, environment, report } = options;
+	const { sessions, launch, environment, report } = options;
 	const worker = options.worker ?? fileURLToPath(new URL("./worker.js", import.meta.url));
 	return async (asked, wanted, signal) => {
 		const scope = new SessionScope({ sessions, report });
@@ -39,18 +39,16 @@ export function createRunConfined(options: ConfinedFilesOptions): RunConfined {
 		try {
 			const sandbox = toPolicy(wanted, { cwd: undefined, temporaryDirectory: environment().TMPDIR });
 			const session = await scope.start(() =>
-				sessions.create(
-					prepare({
-						argv: [process.execPath, worker],
-						exactEnv: {},
-						cwd: "/",
-						mode: "pipe",
-						durable: false,
-						drainMs: 0,
-						labels: { "codex.files": asked.method },
-						sandbox,
-					}),
-				),
+				launch({
+					argv: [process.execPath, worker],
+					exactEnv: {},
+					cwd: "/",
+					mode: "pipe",
+					durable: false,
+					drainMs: 0,
+					labels: { "codex.files": asked.method },
+					sandbox,
+				}),
 			);
 			return resultOf(await ask(session, asked));
 		} catch (error) {

@@ -4,6 +4,7 @@ import { createHash } from "node:crypto";
 import type { FastifyReply } from "fastify";
 import type { Access } from "../../../core/access.ts";
 import { pageKeyItem } from "../../../protocol/page-key.ts";
+import { witnessOf } from "../../front.ts";
 import type { NativeApp } from "../options.ts";
 import { principalOf } from "../request.ts";
 import { answerEnded } from "./ended.ts";
@@ -27,6 +28,7 @@ export function addSignIn(app: NativeApp, access: Access): void {
 		},
 		async (request, reply) => {
 			const { code, expiresAt } = access.createSignInCode(principalOf(request));
+			witnessOf(request).record({ action: "sign-in-link" });
 			// The host was checked: it is one of ours, and the one under which the caller knows us.
 			const url = `${access.isSecure ? "https" : "http"}://${request.headers.host}${signInPath(code)}`;
 			return reply.code(201).header("cache-control", "no-store").send({ url, expiresAt });
@@ -62,12 +64,14 @@ export function addSignIn(app: NativeApp, access: Access): void {
 		async (request, reply) => {
 			const signedIn = await access.signIn(codeOf(request.query));
 			if (signedIn) {
+				witnessOf(request).as(signedIn.owner).record({ action: "sign-in" });
 				return page(reply.header("set-cookie", signedIn.cookie), {
 					title: "Signed in",
 					body: "<noscript>This browser must run scripts to stay signed in.</noscript>",
 					pageKey: signedIn.pageKey,
 				});
 			}
+			witnessOf(request).record({ action: "refused", code: "unauthenticated", route: "POST /signin" });
 			return page(reply.code(401), {
 				title: "This link is not good any more",
 				body: "<p>A link signs in one browser, within five minutes. <code>hawser serve</code> prints a new one when it starts.</p>",
@@ -83,7 +87,8 @@ export function addSignIn(app: NativeApp, access: Access): void {
 			schema: { response: { 202: notDurable } },
 		},
 		async (request, reply) => {
-			const { cookie, isDurable } = await access.signOut(request.headers.cookie);
+			const { cookie, isDurable, owner } = await access.signOut(request.headers.cookie);
+			if (owner) witnessOf(request).as(owner).record({ action: "sign-out" });
 			return answerEnded(reply.header("set-cookie", cookie), { isDurable });
 		},
 	);

@@ -1,7 +1,7 @@
 /** Tokens over HTTP: make narrower ones, see them, revoke them. */
 
 import type { Access } from "../../../core/access.ts";
-import { checkCreation } from "../../front.ts";
+import { checkCreation, witnessOf } from "../../front.ts";
 import type { NativeApp } from "../options.ts";
 import { principalOf } from "../request.ts";
 import { answerEnded } from "./ended.ts";
@@ -24,6 +24,7 @@ export function addTokens(app: NativeApp, access: Access): void {
 			const principal = principalOf(request);
 			checkCreation(principal.countCreation());
 			const { secret, token } = await access.createToken(principal, request.body);
+			witnessOf(request).record({ action: "token-made", token: token.id, scopes: token.scopes });
 			return reply
 				.code(201)
 				.header("cache-control", "no-store")
@@ -49,6 +50,11 @@ export function addTokens(app: NativeApp, access: Access): void {
 			config: { policy: "read", operation: "revokeToken", summary: "Revoke a token", answers: { 204: "" } },
 			schema: { params: tokenParams, response: { 202: notDurable } },
 		},
-		async (request, reply) => answerEnded(reply, await access.revokeToken(principalOf(request), request.params.id)),
+		async (request, reply) => {
+			const { id } = request.params;
+			const ended = await access.revokeToken(principalOf(request), id);
+			witnessOf(request).record({ action: "token-revoked", token: id });
+			return answerEnded(reply, ended);
+		},
 	);
 }

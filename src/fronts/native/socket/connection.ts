@@ -19,6 +19,7 @@ import { INPUT_WINDOW_BYTES } from "../../../core/input.ts";
 import type { Session } from "../../../core/session.ts";
 import type { Sessions } from "../../../core/sessions.ts";
 import { parseSignal } from "../../../core/signals.ts";
+import type { Witness } from "../../../core/witness.ts";
 import { decodeClientFrame, FrameError } from "../../../protocol/frames.ts";
 import { type ClientMessage, closeCodes, type Hello } from "../../../protocol/socket.ts";
 import { flowFor, lacksRight } from "../../front.ts";
@@ -35,6 +36,7 @@ export type ConnectionOptions = {
 	readonly session: Session;
 	readonly sessions: Sessions;
 	readonly principal: Principal;
+	readonly witness: Witness;
 	readonly wire: Wire;
 	readonly limits: SocketLimits;
 	readonly traffic: Traffic;
@@ -170,12 +172,14 @@ export class Connection {
 	}
 
 	#refusal({ role }: Hello): SessionError | undefined {
-		const { principal, session } = this.#options;
+		const { principal, session, witness } = this.#options;
 		if (role === "viewer") {
 			return new SessionError("not_writable", "a viewer does not write", { hint: "attach as a writer" });
 		}
 		const place = { workspace: session.spec.workspace, session: session.id };
-		return principal.may("operate", place) ? undefined : lacksRight("operate", place);
+		if (principal.may("operate", place)) return undefined;
+		witness.record({ action: "refused", code: "permission_denied", right: "operate" }, place);
+		return lacksRight("operate", place);
 	}
 
 	/** The same for all connections of one client; the stream itself is nobody else's business. */
@@ -188,7 +192,7 @@ export class Connection {
 		const { wire, session, sessions, report } = this.#options;
 		const error = SessionError.from(thrown);
 		if (error.code === "limit_exceeded") wire.close(closeCodes.tooSlow, error.message);
-		else if (sessions.get(session.id) !== session) wire.close(closeCodes.sessionRemoved, "the session was removed");
+		else if (sessions.get(session.id) === undefined) wire.close(closeCodes.sessionRemoved, "the session was removed");
 		else if (error.code === "node_unavailable") wire.close(closeCodes.goingAway, error.message);
 		else {
 			report(error.cause ?? thrown);

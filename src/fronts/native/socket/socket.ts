@@ -3,14 +3,15 @@
 import type { FastifyRequest } from "fastify";
 import type { WebSocket } from "ws";
 import { SessionError } from "../../../core/errors.ts";
+import type { Session } from "../../../core/session.ts";
 import { type CloseCode, closeCodes, socketLimits, subprotocol } from "../../../protocol/socket.ts";
-import { type Hosting, onAbort, takeReader } from "../../front.ts";
+import { type Hosting, onAbort, takeReader, witnessOf } from "../../front.ts";
 import { Liveness } from "../../liveness.ts";
 import { createAcceptor, handshakeFault } from "../../upgrade.ts";
 import { idParams } from "../messages.ts";
 import type { Traffic } from "../metrics.ts";
 import type { NativeApp, NativeOptions } from "../options.ts";
-import { findSession, placeOf } from "../request.ts";
+import { findSession, placeOf, principalOf } from "../request.ts";
 import { Connection } from "./connection.ts";
 import { defaultSocketLimits, type SocketLimits } from "./limits.ts";
 import { WebSocketWire } from "./wire.ts";
@@ -39,11 +40,12 @@ export function addSocket(app: NativeApp, options: NativeOptions, hosting: Hosti
 			},
 		},
 		async (request: Attach, reply) => {
-			const leave = takeReader(request, placeOf(findSession(options.sessions, request)), hosting);
+			const session = findSession(options.sessions, request);
+			const leave = takeReader(request, placeOf(session), hosting, "attach");
 			const socket = accept(request, reply);
 			if (!socket) return leave();
 			socket.once("close", leave);
-			attach(socket, request, { options, limits, hosting, traffic });
+			attach(socket, session, request, { options, limits, hosting, traffic });
 		},
 	);
 }
@@ -55,13 +57,9 @@ type Scope = {
 	readonly traffic: Traffic;
 };
 
-function attach(socket: WebSocket, request: Attach, { options, limits, hosting, traffic }: Scope): void {
-	const { principal } = request;
-	const session = options.sessions.get(request.params.id);
-	if (!principal || !session) {
-		socket.close(closeCodes.sessionRemoved, "the session was removed");
-		return;
-	}
+function attach(socket: WebSocket, session: Session, request: Attach, scope: Scope): void {
+	const { options, limits, hosting, traffic } = scope;
+	const principal = principalOf(request);
 	const wire = new WebSocketWire(socket, limits);
 	closeInOurWords(socket, wire);
 
@@ -75,7 +73,16 @@ function attach(socket: WebSocket, request: Attach, { options, limits, hosting, 
 
 	const { sessions } = options;
 	const report = (problem: unknown) => hosting.report(problem, "attach");
-	const connection = new Connection({ session, sessions, principal, wire, limits, traffic, report });
+	const connection = new Connection({
+		session,
+		sessions,
+		principal,
+		witness: witnessOf(request),
+		wire,
+		limits,
+		traffic,
+		report,
+	});
 	socket.on("message", (data: Buffer, isBinary: boolean) => connection.receive(data, isBinary));
 }
 

@@ -3,6 +3,7 @@
 import type { Place } from "../../../core/access.ts";
 import type { Session, SessionStart } from "../../../core/session.ts";
 import type { State } from "../../../core/state.ts";
+import type { Witness } from "../../../core/witness.ts";
 import type { StartRequest } from "../../front.ts";
 import { errorTextOf, exitCodeOf } from "../endings.ts";
 import type { OpenSandboxOptions } from "../options.ts";
@@ -76,8 +77,8 @@ export class Commands {
 	}
 
 	/** Once this resolves the command can be asked for, so that its id may be told then. */
-	async start(id: string, request: CommandRequest): Promise<Session> {
-		return this.#options.sessions.create(await this.#prepare(id, request));
+	async start(id: string, request: CommandRequest, witness: Witness): Promise<Session> {
+		return witness.create(this.#options.sessions, await this.#prepare(id, request));
 	}
 
 	get(id: string): Command | undefined {

@@ -5,7 +5,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { SessionError } from "../../../core/errors.ts";
 import type { Session } from "../../../core/session.ts";
 import type { Hosting } from "../../front.ts";
-import { checkRight, may, takeReader, whenOver } from "../../front.ts";
+import { checkRight, may, takeReader, whenOver, witnessOf } from "../../front.ts";
 import { ExecdError, notServed } from "../answers.ts";
 import { readBody, refusal, startBody } from "../body.ts";
 import { completed, EventStream, encodeEvent, ended, failed } from "../event-stream.ts";
@@ -27,9 +27,9 @@ export function addCommands(app: FastifyInstance, options: OpenSandboxOptions, h
 	const commands = new Commands(options);
 	app.addHook("onClose", async () => commands.close());
 
-	async function run(wanted: CommandRequest, reply: FastifyReply): Promise<FastifyReply> {
+	async function run(request: FastifyRequest, wanted: CommandRequest, reply: FastifyReply): Promise<FastifyReply> {
 		const id = commands.newId();
-		const started = await commands.start(id, wanted).catch(onlyStartFailure);
+		const started = await commands.start(id, wanted, witnessOf(request)).catch(onlyStartFailure);
 		const stream = new EventStream(reply, hosting);
 		stream.open(encodeEvent({ type: "init", text: id }), times.streamPingMs);
 		if (started instanceof SessionError) stream.end(failed(started.message));
@@ -43,12 +43,12 @@ export function addCommands(app: FastifyInstance, options: OpenSandboxOptions, h
 
 	app.post("/command", { ...startBody, config: { policy: "manage" } }, async (request, reply) => {
 		checkRight(request, "manage", here);
-		return run(await readCommand(request, options), reply);
+		return run(request, await readCommand(request, options), reply);
 	});
 
 	app.post("/code", { ...startBody, config: { policy: "manage" } }, async (request, reply) => {
 		checkRight(request, "manage", here);
-		return run(readCode(request), reply);
+		return run(request, readCode(request), reply);
 	});
 
 	app.get<WithId>("/command/status/:id", { config: { policy: "read" } }, async (request) => {
@@ -66,7 +66,7 @@ export function addCommands(app: FastifyInstance, options: OpenSandboxOptions, h
 			if (!command.session) throw refusal(`the log of command ${request.params.id} is not kept any more`);
 			const cursor = cursorOf(request.query.cursor);
 			const { spec } = command.session;
-			whenOver(reply, takeReader(request, { workspace: spec.workspace, session: spec.id }, hosting));
+			whenOver(reply, takeReader(request, { workspace: spec.workspace, session: spec.id }, hosting, "read"));
 			return sendLog(reply, command.session, cursor);
 		},
 	);

@@ -11,6 +11,7 @@
  */
 
 import { SessionError } from "../../../core/errors.ts";
+import type { Witness } from "../../../core/witness.ts";
 import type { Controls } from "../socket/controls.ts";
 import { chunksOf, outputFrame, replayFrame } from "../socket/frames.ts";
 import { closeCodes, sayExit, sayStartFailed, type Wire } from "../socket/wire.ts";
@@ -25,6 +26,8 @@ export type PtyConnectionOptions = {
 	readonly mode: "pty" | "pipe";
 	/** Refuses to start one more program. */
 	readonly allow: () => void;
+	/** By whom all this is done. */
+	readonly witness: Witness;
 	readonly report: (problem: unknown) => void;
 };
 
@@ -36,9 +39,13 @@ export async function hold(options: PtyConnectionOptions): Promise<void> {
 	if (!(await isStarted(options))) return;
 	try {
 		const attachment = await record.attach(since, { flow: "lossless", signal: wire.ended });
+		const { id, spec } = attachment.session;
+		const place = { workspace: spec.workspace, session: id };
+		options.witness.record({ action: "attach" }, place);
 		try {
 			await serve(options, attachment);
 		} finally {
+			options.witness.record({ action: "detach" }, place);
 			await attachment.reader.close();
 		}
 	} catch (error) {
@@ -48,9 +55,9 @@ export async function hold(options: PtyConnectionOptions): Promise<void> {
 	await controls.finish();
 }
 
-async function isStarted({ record, wire, mode, allow, report }: PtyConnectionOptions): Promise<boolean> {
+async function isStarted({ record, wire, mode, allow, witness, report }: PtyConnectionOptions): Promise<boolean> {
 	try {
-		await record.ensureRunning(mode, { allow, signal: wire.ended });
+		await record.ensureRunning(mode, { allow, witness, signal: wire.ended });
 		return true;
 	} catch (thrown) {
 		await sayStartFailed(wire, thrown, report);
@@ -59,11 +66,11 @@ async function isStarted({ record, wire, mode, allow, report }: PtyConnectionOpt
 }
 
 async function serve(
-	{ record, wire, controls }: PtyConnectionOptions,
+	{ record, wire, controls, witness }: PtyConnectionOptions,
 	{ session, reader }: PtyAttachment,
 ): Promise<void> {
 	const replay = await reader.replay();
-	await controls.open(session, `opensandbox:${record.id}`, async () => {
+	await controls.open(witness.session(session), `opensandbox:${record.id}`, async () => {
 		if (replay) await wire.send(replayFrame(replay.offset, replay.pieces));
 		await wire.say({ type: "connected", session_id: record.id, mode: session.spec.mode, role: "holder" });
 	});

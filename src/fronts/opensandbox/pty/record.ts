@@ -6,6 +6,7 @@
 import { SessionError } from "../../../core/errors.ts";
 import type { FollowOptions, Session } from "../../../core/session.ts";
 import { isEnded } from "../../../core/state.ts";
+import type { Witness } from "../../../core/witness.ts";
 import type { OpenSandboxOptions } from "../options.ts";
 import { here } from "../options.ts";
 import { shellEnvironment, shellFor } from "../shell.ts";
@@ -78,14 +79,17 @@ export class PtyRecord {
 	}
 
 	/** For the holder: starts a program unless one runs, and asks `allow` before. */
-	async ensureRunning(mode: "pty" | "pipe", options: { allow: () => void; signal: AbortSignal }): Promise<void> {
+	async ensureRunning(
+		mode: "pty" | "pipe",
+		options: { allow: () => void; witness: Witness; signal: AbortSignal },
+	): Promise<void> {
 		if ((await this.status()).isRunning) return;
 		options.allow();
 		// Its last bytes may still be on their way, and the next program's come after them.
 		await untilEnded(this.#last(), options.signal);
 		const { total } = await this.status();
 		// Nobody is there any more to start it for.
-		if (!options.signal.aborted) await this.#start(mode, total);
+		if (!options.signal.aborted) await this.#start(mode, total, options.witness);
 	}
 
 	/** Begins to read, at the end of the past that there is now. */
@@ -97,12 +101,13 @@ export class PtyRecord {
 	}
 
 	/** Ends everything, and nothing can begin after it. The death of the program is not waited for. */
-	close(): void {
+	close(witness: Witness): void {
 		this.#isClosing = true;
-		for (const session of this.#options.front.sessions.list()) if (this.#isOurs(session)) this.#remove(session);
+		const ours = this.#options.front.sessions.list().filter((session) => this.#isOurs(session));
+		for (const session of ours) this.#remove(session, witness);
 	}
 
-	async #start(mode: "pty" | "pipe", base: number): Promise<void> {
+	async #start(mode: "pty" | "pipe", base: number, witness: Witness): Promise<void> {
 		const { front, save } = this.#options;
 		const { cwd, command, id } = this.#asked;
 		const env = await shellEnvironment(front);
@@ -123,9 +128,9 @@ export class PtyRecord {
 		try {
 			// Before it starts: a crash in between leaves a part without a session, never a session without a record.
 			await save();
-			const session = await front.sessions.create(start);
+			const session = await witness.create(front.sessions, start);
 			// Who deletes us now could not see it before.
-			if (this.#isClosing) this.#remove(session);
+			if (this.#isClosing) this.#remove(session, witness);
 		} catch (error) {
 			this.#parts = before;
 			throw error;
@@ -148,10 +153,10 @@ export class PtyRecord {
 		return spec.labels[LABEL] === this.id && spec.workspace === here.workspace;
 	}
 
-	#remove(session: Session): void {
+	#remove(session: Session, witness: Witness): void {
 		const { front, report } = this.#options;
 		// At once, and before anything is waited for; to remove it would ask nicely first.
-		const killed = session.kill({ signal: "SIGKILL", graceMs: 0, reason: "killed" });
+		const killed = witness.session(session).kill({ signal: "SIGKILL", graceMs: 0, reason: "killed" });
 		killed.then(() => front.sessions.remove(session.id)).catch(report);
 	}
 

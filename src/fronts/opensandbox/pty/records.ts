@@ -1,6 +1,7 @@
 /** All PTYs there are, in memory and in a file from which the next server has them again. */
 
 import { SessionError } from "../../../core/errors.ts";
+import type { Witness } from "../../../core/witness.ts";
 import type { OpenSandboxOptions } from "../options.ts";
 import { type PtyData, type PtyPart, PtyRecord } from "./record.ts";
 
@@ -42,9 +43,9 @@ export class PtyRecords {
 	}
 
 	/** Ends the PTY, whatever runs on it, and forgets it. */
-	async delete(record: PtyRecord): Promise<void> {
+	async delete(record: PtyRecord, witness: Witness): Promise<void> {
 		this.#records.delete(record.id);
-		record.close();
+		record.close(witness);
 		await this.#save();
 	}
 

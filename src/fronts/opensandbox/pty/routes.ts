@@ -1,7 +1,7 @@
 /** `/pty`: shells that outlive their clients. The order in which a WebSocket is refused is part of the contract. */
 
 import type { FastifyInstance, FastifyReply } from "fastify";
-import { checkCreation, checkRight, type Hosting, may, takeReader } from "../../front.ts";
+import { checkCreation, checkRight, type Hosting, may, takeReader, witnessOf } from "../../front.ts";
 import { createAcceptor, handshakeFault } from "../../upgrade.ts";
 import { ExecdError, sendNothing } from "../answers.ts";
 import { readBody, startBody } from "../body.ts";
@@ -52,7 +52,7 @@ export function addPty(app: FastifyInstance, options: OpenSandboxOptions, hostin
 	app.delete("/pty/:id", { config: { policy: "manage" } }, async (request: SocketRequest, reply) => {
 		const record = find(records, request);
 		checkRight(request, "manage", here);
-		await records.delete(record);
+		await records.delete(record, witnessOf(request));
 		return sendNothing(reply);
 	});
 
@@ -93,6 +93,7 @@ async function openHolder(record: PtyRecord, request: SocketRequest, reply: Fast
 			since: sinceOf(queryOf(request, "since")),
 			mode: queryOf(request, "pty") === "0" ? "pipe" : "pty",
 			allow: () => checkCreation(request.principal?.countCreation() ?? 0),
+			witness: witnessOf(request),
 			report: (problem) => scope.hosting.report(problem, "pty socket"),
 		});
 	} finally {
@@ -121,7 +122,7 @@ async function takeOver(record: PtyRecord, evict: () => void, wire: Wire, takeov
 async function openViewer(record: PtyRecord, request: SocketRequest, reply: FastifyReply, scope: SocketScope) {
 	if (!(await record.status()).isRunning)
 		throw new ExecdError(409, "VIEWER_REQUIRES_RUNNING_SESSION", "a viewer needs a pty session that is running");
-	const leave = takeReader(request, { ...here, session: record.id }, scope.hosting);
+	const leave = takeReader(request, { ...here, session: record.id }, scope.hosting, "attach");
 	try {
 		const fault = handshakeFault(request);
 		if (fault) return refuseHandshake(reply, fault);

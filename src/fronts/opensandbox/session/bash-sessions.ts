@@ -4,6 +4,7 @@ import type { Clock } from "../../../core/clock.ts";
 import { SessionError } from "../../../core/errors.ts";
 import { Log } from "../../../core/log.ts";
 import type { Session } from "../../../core/session.ts";
+import type { Witness } from "../../../core/witness.ts";
 import type { OpenSandboxOptions } from "../options.ts";
 
 /** What is kept of a session's output. */
@@ -15,8 +16,8 @@ const MAX_SESSIONS = 1_000;
 export interface LongLivedShell {
 	/** Whether its process runs now. */
 	readonly isAlive: boolean;
-	/** Ends its whole tree, at once; resolves when nothing of it is left. */
-	end(): Promise<void>;
+	/** Ends its whole tree, at once, for somebody or for us; resolves when nothing of it is left. */
+	end(witness?: Witness): Promise<void>;
 }
 
 /** One run, from before its process is there until nothing of it is followed any more. */
@@ -28,15 +29,15 @@ export class Run {
 		this.#starting = starting.catch(() => undefined);
 	}
 
-	/** Ends the whole tree; one that is only being started, as soon as it is there. */
-	async kill(): Promise<void> {
+	/** Ends the whole tree, for somebody or for us; one that is only being started, as soon as it is there. */
+	async kill(witness?: Witness): Promise<void> {
 		const session = await this.#starting;
-		if (session) await session.kill({ signal: "SIGKILL" });
+		if (session) await (witness?.session(session) ?? session).kill({ signal: "SIGKILL" });
 	}
 
-	async interrupt(graceMs: number): Promise<void> {
+	async interrupt(graceMs: number, witness: Witness): Promise<void> {
 		const session = await this.#starting;
-		if (session) await session.kill({ signal: "SIGTERM", graceMs });
+		if (session) await witness.session(session).kill({ signal: "SIGTERM", graceMs });
 	}
 }
 
@@ -65,9 +66,9 @@ export class BashSession {
 	}
 
 	/** Ends everything that runs in it, and what is being started at this moment. */
-	async close(): Promise<void> {
+	async close(witness: Witness): Promise<void> {
 		this.#closing.abort();
-		await Promise.all([...[...this.runs].map((run) => run.kill()), this.shell?.end()]);
+		await Promise.all([...[...this.runs].map((run) => run.kill(witness)), this.shell?.end(witness)]);
 	}
 }
 
@@ -93,9 +94,9 @@ export class BashSessions {
 	}
 
 	/** Forgets the session at once; resolves when nothing of it runs. */
-	async delete(id: string): Promise<void> {
+	async delete(id: string, witness: Witness): Promise<void> {
 		const session = this.#sessions.get(id);
 		this.#sessions.delete(id);
-		await session?.close();
+		await session?.close(witness);
 	}
 }

@@ -5,7 +5,7 @@ import type { Right } from "../../../core/access.ts";
 import { byteLength } from "../../../core/event.ts";
 import type { Log } from "../../../core/log.ts";
 import type { Hosting } from "../../front.ts";
-import { checkRight, may } from "../../front.ts";
+import { checkRight, may, witnessOf } from "../../front.ts";
 import { ExecdError, sendNothing } from "../answers.ts";
 import { readBody, refusal, startBody } from "../body.ts";
 import { EventStream, encodeEvent, failed } from "../event-stream.ts";
@@ -39,7 +39,7 @@ export function addSessions(app: FastifyInstance, options: OpenSandboxOptions, h
 	app.delete<WithId>("/session/:id", { config: { policy: "manage" } }, async (request, reply) => {
 		const { id } = find(sessions, request, "manage");
 		const report = (error: unknown) => hosting.report(error, "DELETE /session/:id");
-		await untilDelivered(sessions.delete(id), { graceMs: 0, report });
+		await untilDelivered(sessions.delete(id, witnessOf(request)), { graceMs: 0, report });
 		return sendNothing(reply);
 	});
 
@@ -54,7 +54,7 @@ export function addSessions(app: FastifyInstance, options: OpenSandboxOptions, h
 			// Again, because it may have been deleted meanwhile. From here to the start nothing is waited for.
 			const bash = find(sessions, request, "manage");
 			const replay = replayOf(bash.log, request.query.since);
-			const run = await StartedRun.start(options, bash, { ...wanted, cwd });
+			const run = await StartedRun.start(options, bash, { ...wanted, cwd }, witnessOf(request));
 			const stream = new EventStream(reply, hosting);
 			stream.open(replay + encodeEvent({ type: "init", text: bash.id }), times.streamPingMs);
 			const report = (error: unknown) => hosting.report(error, "POST /session/:id/run");

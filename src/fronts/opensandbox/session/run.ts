@@ -4,6 +4,7 @@ import { constants } from "node:fs";
 import { access, stat } from "node:fs/promises";
 import type { Session } from "../../../core/session.ts";
 import type { Sessions } from "../../../core/sessions.ts";
+import type { Witness } from "../../../core/witness.ts";
 import { type EventStream, encodeLines, ended, failed, type StreamEvent } from "../event-stream.ts";
 import { sessionLines } from "../lines.ts";
 import type { OpenSandboxOptions } from "../options.ts";
@@ -29,8 +30,13 @@ export class StartedRun {
 	readonly #start: Start;
 
 	/** Rejects when it can't be started, and leaves nothing behind then. */
-	static async start(options: OpenSandboxOptions, bash: BashSession, request: RunRequest): Promise<StartedRun> {
-		const starting = start(options, bash, request);
+	static async start(
+		options: OpenSandboxOptions,
+		bash: BashSession,
+		request: RunRequest,
+		witness: Witness,
+	): Promise<StartedRun> {
+		const starting = start(options, bash, request, witness);
 		// In the same turn: whoever deletes the session from here on ends this run too, as soon as it is there.
 		const run = new Run(starting.then(({ session }) => session));
 		bash.runs.add(run);
@@ -84,7 +90,12 @@ type Start = {
 	readonly complaint: string | undefined;
 };
 
-async function start(options: OpenSandboxOptions, bash: BashSession, request: RunRequest): Promise<Start> {
+async function start(
+	options: OpenSandboxOptions,
+	bash: BashSession,
+	request: RunRequest,
+	witness: Witness,
+): Promise<Start> {
 	const directory = await RunDirectory.create();
 	try {
 		const { cwd, complaint } = await placeOf(request.cwd ?? bash.cwd, options.cwd);
@@ -98,7 +109,7 @@ async function start(options: OpenSandboxOptions, bash: BashSession, request: Ru
 			timeoutGraceMs: 0,
 			labels: { "opensandbox.session": bash.id },
 		});
-		return { session: await options.sessions.create(command), directory, complaint };
+		return { session: await witness.create(options.sessions, command), directory, complaint };
 	} catch (error) {
 		await directory.remove();
 		throw error;

@@ -3,6 +3,7 @@
 import { Change } from "../../../core/change.ts";
 import { SessionError } from "../../../core/errors.ts";
 import type { Session } from "../../../core/session.ts";
+import type { Witness } from "../../../core/witness.ts";
 import { defaultSize } from "../../front.ts";
 import type { OpenSandboxOptions } from "../options.ts";
 import { here } from "../options.ts";
@@ -41,12 +42,12 @@ export class SessionShell implements LongLivedShell {
 	readonly #change = new Change();
 
 	/** Begins to start; `started` says whether it could be. */
-	constructor(bash: BashSession, options: OpenSandboxOptions, mode: "pty" | "pipe") {
+	constructor(bash: BashSession, options: OpenSandboxOptions, mode: "pty" | "pipe", witness: Witness) {
 		this.#bash = bash;
 		this.#options = options;
 		// Known to the session from now on: who deletes it must find what is only being started.
 		bash.shell = this;
-		this.#started = this.#start(mode);
+		this.#started = this.#start(mode, witness);
 		void this.#run();
 	}
 
@@ -75,18 +76,20 @@ export class SessionShell implements LongLivedShell {
 		this.#change.happen();
 	}
 
-	async end(): Promise<void> {
+	async end(witness?: Witness): Promise<void> {
 		await this.#started.catch(() => {});
-		await this.#session?.kill({ signal: "SIGKILL", graceMs: 0, reason: "killed" });
+		const session = this.#session && (witness?.session(this.#session) ?? this.#session);
+		await session?.kill({ signal: "SIGKILL", graceMs: 0, reason: "killed" });
 		if (this.#session) await this.#options.sessions.remove(this.#session.id);
 	}
 
-	async #start(mode: "pty" | "pipe"): Promise<Session> {
+	async #start(mode: "pty" | "pipe", witness: Witness): Promise<Session> {
 		const options = this.#options;
 		const env = { ...(await shellEnvironment(options)), ...(mode === "pty" ? terminal : {}) };
 		const argv = await shellFor("", env);
 		this.#checkOpen();
-		const session = await options.sessions.create(
+		const session = await witness.create(
+			options.sessions,
 			options.prepare({
 				argv,
 				cwd: this.#bash.cwd,

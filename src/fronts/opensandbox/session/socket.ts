@@ -2,7 +2,8 @@
 
 import type { FastifyInstance, FastifyReply } from "fastify";
 import type { Session } from "../../../core/session.ts";
-import { checkCreation, checkRight, type Hosting, may } from "../../front.ts";
+import type { Witness } from "../../../core/witness.ts";
+import { checkCreation, checkRight, type Hosting, may, witnessOf } from "../../front.ts";
 import { createAcceptor, handshakeFault } from "../../upgrade.ts";
 import { ExecdError } from "../answers.ts";
 import type { OpenSandboxOptions } from "../options.ts";
@@ -57,9 +58,11 @@ export function addSessionSocket(
 				shell: () => {
 					if (place.shell && !place.shell.exit) return place.shell;
 					checkCreation(request.principal?.countCreation() ?? 0);
-					place.shell = new SessionShell(bash, options, queryOf(request, "pty") === "1" ? "pty" : "pipe");
+					const mode = queryOf(request, "pty") === "1" ? "pty" : "pipe";
+					place.shell = new SessionShell(bash, options, mode, witnessOf(request));
 					return place.shell;
 				},
+				witness: witnessOf(request),
 				report,
 			});
 		} finally {
@@ -82,11 +85,14 @@ type ServeOptions = {
 	readonly since: number | undefined;
 	/** The shell that runs, or a new one. */
 	readonly shell: () => SessionShell;
+	/** By whom all this is done. */
+	readonly witness: Witness;
 	readonly report: (problem: unknown) => void;
 };
 
 /** Resolves when the connection is over and nothing of it reads or writes any more. Never rejects. */
-async function serve(bash: BashSession, wire: Wire, { since, shell: find, report }: ServeOptions): Promise<void> {
+async function serve(bash: BashSession, wire: Wire, options: ServeOptions): Promise<void> {
+	const { since, shell: find, witness, report } = options;
 	const controls = new Controls(wire, (data) => decodeText(data.toString()));
 	// Live begins where the past ends: with all that a shell says that is started for this client.
 	const total = bash.log.end.offset;
@@ -99,9 +105,11 @@ async function serve(bash: BashSession, wire: Wire, { since, shell: find, report
 		await sayStartFailed(wire, error, report);
 		return;
 	}
+	const place = { workspace: session.spec.workspace, session: session.id };
+	witness.record({ action: "attach" }, place);
 	try {
 		const output = new SessionOutput(bash, { wire, shell, total });
-		await controls.open(session, `opensandbox:${bash.id}`, async () => {
+		await controls.open(witness.session(session), `opensandbox:${bash.id}`, async () => {
 			if (since !== undefined) await output.replay(since);
 			await wire.say({ type: "connected", session_id: bash.id, mode: session.spec.mode });
 		});
@@ -110,6 +118,7 @@ async function serve(bash: BashSession, wire: Wire, { since, shell: find, report
 		report(error);
 	} finally {
 		shell.taken(undefined);
+		witness.record({ action: "detach" }, place);
 	}
 	wire.close(closeCodes.failed, "internal error");
 	await controls.finish();

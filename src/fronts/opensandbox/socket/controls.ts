@@ -1,7 +1,7 @@
 /** What a client does to the program on its WebSocket: frames in, acts out, from before it is connected to after it has left. */
 
 import { randomUUID } from "node:crypto";
-import type { Session } from "../../../core/session.ts";
+import type { Session, SessionSpec } from "../../../core/session.ts";
 import type { ClientFrame } from "./frames.ts";
 import { ProgramInput } from "./program-input.ts";
 import { closeCodes, type Wire } from "./wire.ts";
@@ -99,12 +99,12 @@ export class Controls {
 	}
 }
 
-const streams = new WeakMap<Session, string>();
+const streams = new WeakMap<SessionSpec, string>();
 
 /** Our stream in a session's ledger; unguessable, because whoever else writes to it would swallow what we write. */
-function streamOf(session: Session): string {
-	const stream = streams.get(session) ?? randomUUID();
-	streams.set(session, stream);
+function streamOf({ spec }: Session): string {
+	const stream = streams.get(spec) ?? randomUUID();
+	streams.set(spec, stream);
 	return stream;
 }
 

@@ -1,0 +1,51 @@
+/** The files of a record: numbered, each going on where the one before ends. */
+
+import { createReadStream } from "node:fs";
+import { readdir } from "node:fs/promises";
+import { join } from "node:path";
+
+const LINE_FEED = 0x0a;
+const NAME = /^audit-(\d{6,})\.jsonl$/;
+
+export type AuditFile = { readonly number: number; readonly path: string };
+
+export function fileIn(directory: string, number: number): AuditFile {
+	return { number, path: join(directory, `audit-${String(number).padStart(6, "0")}.jsonl`) };
+}
+
+/** Oldest first; none in a directory that is not there. */
+export async function listFiles(directory: string): Promise<AuditFile[]> {
+	const names = await readdir(directory).catch((error: NodeJS.ErrnoException) => {
+		if (error.code === "ENOENT") return [];
+		throw error;
+	});
+	return names
+		.flatMap((name) => NAME.exec(name)?.[1] ?? [])
+		.map((digits) => fileIn(directory, Number(digits)))
+		.sort((a, b) => a.number - b.number);
+}
+
+export type RawLine = {
+	/** Without its line feed. */
+	readonly bytes: Buffer;
+	/** Whether it had one. Only the last of a file can be without. */
+	readonly isWhole: boolean;
+	/** Where the next begins. */
+	readonly end: number;
+};
+
+export async function* readLines(path: string): AsyncGenerator<RawLine, void, void> {
+	let rest: Buffer = Buffer.alloc(0);
+	let end = 0;
+	for await (const chunk of createReadStream(path)) {
+		let from = 0;
+		const bytes = Buffer.concat([rest, chunk as Buffer]);
+		for (let at = bytes.indexOf(LINE_FEED); at >= 0; at = bytes.indexOf(LINE_FEED, from)) {
+			end += at + 1 - from;
+			yield { bytes: bytes.subarray(from, at), isWhole: true, end };
+			from = at + 1;
+		}
+		rest = bytes.subarray(from);
+	}
+	if (rest.byteLength > 0) yield { bytes: rest, isWhole: false, end: end + rest.byteLength };
+}

@@ -1,0 +1,90 @@
+/** Whether a record is as it was written: every line where it was, and none changed, added or taken away. */
+
+import type { AuditLine } from "../core/audit.ts";
+import { type AuditFile, readLines } from "./files.ts";
+import { breakBetween, decodeLine, GENESIS, type Link } from "./line.ts";
+
+export type Fault = { readonly path: string; readonly line: number; readonly message: string };
+
+export type Verdict = {
+	/** The first thing that is wrong; what comes after it proves nothing. */
+	readonly fault: Fault | undefined;
+	readonly entries: number;
+	/** The line before the first one that is here, which was dropped, or is in another file. */
+	readonly base: Link | undefined;
+	readonly head: Link;
+	/** What an operator should know of a record that is whole: lines that were lost, repaired, or are being written. */
+	readonly remarks: readonly string[];
+};
+
+export type VerifyOptions = {
+	/** These are not all files there are, so that the first need not be the first of all. */
+	readonly isPart?: boolean;
+	/** A hash that was the newest once: the line that has it must be here. */
+	readonly head?: string | undefined;
+};
+
+export async function verify(files: readonly AuditFile[], options: VerifyOptions = {}): Promise<Verdict> {
+	let head: Link = GENESIS;
+	let base: Link | undefined;
+	let isBaseExplained = options.isPart === true;
+	let hasHead = options.head === undefined || options.head === GENESIS.hash;
+	let entries = 0;
+	const remarks: string[] = [];
+	const result = (fault?: Fault): Verdict => ({ fault, entries, base, head, remarks });
+
+	for (const [index, { path }] of files.entries()) {
+		let number = 0;
+		for await (const { bytes, isWhole } of readLines(path)) {
+			number++;
+			const fault = (message: string) => result({ path, line: number, message });
+			if (!isWhole) {
+				if (index < files.length - 1) return fault("it is not whole");
+				remarks.push("the last line is not whole: it is being written, or the next server will repair it");
+				break;
+			}
+			const line = decodeLine(bytes);
+			if (typeof line === "string") return fault(line);
+			if (entries === 0) {
+				head = { seq: line.seq - 1, hash: line.prev };
+				if (head.seq !== GENESIS.seq) base = head;
+				else if (head.hash !== GENESIS.hash) return fault("it is the first, but follows from another");
+			}
+			const broken = breakBetween(head, line);
+			if (broken !== undefined) return fault(broken);
+			head = { seq: line.seq, hash: line.hash };
+			entries++;
+			if (line.hash === options.head) hasHead = true;
+			if (base && line.action === "dropped" && line.to === base.seq && line.last === base.hash) isBaseExplained = true;
+			if (remarkable.has(line.action)) remarks.push(remarkOn(line));
+		}
+	}
+	const whole = { path: files[0]?.path ?? "", line: 1 };
+	if (base && !isBaseExplained) {
+		return result({
+			...whole,
+			message: `${base.seq} lines before it are missing, and no later one says that they were dropped`,
+		});
+	}
+	if (!hasHead) {
+		const where = base ? `; it may have been among the ${base.seq} that were dropped` : "";
+		return result({ ...whole, line: entries, message: `no line has the hash ${options.head}${where}` });
+	}
+	return result();
+}
+
+const remarkable: ReadonlySet<string> = new Set(["gap", "repaired", "broken", "dropped"]);
+
+function remarkOn(line: AuditLine): string {
+	const when = `${line.seq} (${new Date(line.time).toISOString()})`;
+	switch (line.action) {
+		case "gap":
+			return `${when}: ${line.lost} entries were lost, for want of a disk that took them`;
+		case "repaired":
+			return `${when}: a line of ${line.bytes} bytes that was not written to its end was taken away`;
+		case "dropped":
+			return `${when}: the lines up to ${line.to} were dropped to make room`;
+		default:
+			return `${when}: the server found the record broken: ${line.message}`;
+	}
+}

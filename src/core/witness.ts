@@ -1,0 +1,143 @@
+/** One caller's way to sessions: what it does there is told to the audit. */
+
+import type { Actor, Audit, Deed } from "./audit.ts";
+import { SessionError } from "./errors.ts";
+import type { Item, Start } from "./event.ts";
+import { unitsOf } from "./input.ts";
+import {
+	type FollowOptions,
+	type Operation,
+	type Operations,
+	type Question,
+	type Receipt,
+	Session,
+	type SessionInfo,
+	type SessionStart,
+} from "./session.ts";
+import type { Sessions } from "./sessions.ts";
+import type { State } from "./state.ts";
+
+export class Witness {
+	readonly #audit: Audit;
+	readonly #by: Actor;
+	/** Whether a refusal was recorded, so that the error which follows from it is not one more. */
+	hasRefused = false;
+
+	constructor(audit: Audit, by: Actor) {
+		this.#audit = audit;
+		this.#by = by;
+	}
+
+	record(deed: Deed, place: { readonly workspace?: string; readonly session?: string } = {}): void {
+		if (deed.action === "refused") this.hasRefused = true;
+		this.#audit.record({ ...deed, ...place, by: this.#by });
+	}
+
+	/** Somebody else at the same place: who they are was not known before. */
+	as({ id, name }: Pick<Actor, "id" | "name">): Witness {
+		return new Witness(this.#audit, { ...this.#by, id, name });
+	}
+
+	/** Starts a program. That it is asked for is recorded before anything can come of it. */
+	async create(sessions: Sessions, start: SessionStart): Promise<Session> {
+		const { spec, command } = start;
+		const place = { workspace: spec.workspace, session: spec.id };
+		this.record(
+			{
+				action: "open",
+				program: spec.argv[0] ?? "",
+				cwd: spec.cwd,
+				mode: spec.mode,
+				durable: spec.durable,
+				sandbox: command.sandbox?.type ?? null,
+			},
+			place,
+		);
+		try {
+			return await sessions.create(start);
+		} catch (error) {
+			this.record({ action: "open-failed", code: SessionError.from(error).code }, place);
+			throw error;
+		}
+	}
+
+	async remove(sessions: Sessions, session: Session, options: Parameters<Sessions["remove"]>[1] = {}): Promise<void> {
+		const { id, spec } = session;
+		this.record({ action: "remove", force: options.force === true }, { workspace: spec.workspace, session: id });
+		await sessions.remove(id, options);
+	}
+
+	/** The session as this caller has it. */
+	session(session: Session): Session {
+		const place = { workspace: session.spec.workspace, session: session.id };
+		return new WitnessedSession(session, (deed) => this.record(deed, place));
+	}
+}
+
+class WitnessedSession extends Session {
+	readonly #session: Session;
+	readonly #tell: (deed: Deed) => void;
+
+	constructor(session: Session, tell: (deed: Deed) => void) {
+		super(session.spec);
+		this.#session = session;
+		this.#tell = tell;
+	}
+
+	get state(): State {
+		return this.#session.state;
+	}
+
+	watch(listener: (state: State) => void): () => void {
+		return this.#session.watch(listener);
+	}
+
+	follow(start: Start, options?: FollowOptions): AsyncIterable<Item> {
+		return this.#session.follow(start, options);
+	}
+
+	receipts(stream: string, signal?: AbortSignal): AsyncIterable<Receipt> {
+		return this.#session.receipts(stream, signal);
+	}
+
+	override info(patienceMs?: number): Promise<SessionInfo> {
+		return this.#session.info(patienceMs);
+	}
+
+	async ask<Name extends Operation>(
+		question: Question<Name>,
+		signal?: AbortSignal,
+	): Promise<Operations[Name]["answer"]> {
+		const asked = question as Question;
+		// Before it is done, for the end that it brings comes first otherwise.
+		if (asked.do === "kill" && this.state.status === "running") {
+			this.#tell({ action: "kill", signal: asked.options.signal ?? null });
+		}
+		try {
+			const answer = await this.#session.ask(question, signal);
+			if (asked.do === "act") this.#acted(asked, answer as Receipt);
+			if (asked.do === "acquire") {
+				this.#tell({ action: asked.take ? "take-over" : "control", exclusive: asked.exclusive });
+			}
+			return answer;
+		} catch (error) {
+			const isAct = asked.do === "act" || asked.do === "acquire" || asked.do === "kill";
+			const { code } = SessionError.from(error);
+			if (isAct && (code === "not_writable" || code === "permission_denied")) this.#tell({ action: "refused", code });
+			throw error;
+		}
+	}
+
+	/** A repeat is nothing that was done. */
+	#acted({ act, options: { origin } }: Question<"act">, { next, accepted }: Receipt): void {
+		const position = origin?.position ?? 0;
+		const units = accepted ?? Math.min(next - position, unitsOf(act));
+		if (units <= 0) return;
+		if (act.kind === "write") {
+			const place = origin ? { stream: origin.stream, position: next - units } : {};
+			this.#tell({ action: "input", bytes: units, ...place });
+		} else if (act.kind === "resize") this.#tell({ action: "resize", size: act.size });
+		else if (act.kind === "signal") this.#tell({ action: "signal", signal: act.signal });
+		else this.#tell({ action: "eof" });
+	}
+}

@@ -1,0 +1,268 @@
+import { appendFile, readdir, readFile, rm, truncate, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { AuditLog, type AuditLogOptions } from "../../src/audit/audit-log.ts";
+import { listFiles } from "../../src/audit/files.ts";
+import { verify } from "../../src/audit/verify.ts";
+import type { Actor } from "../../src/core/audit.ts";
+import { FakeClock } from "../helpers/fake-clock.ts";
+import { fill, withSmallDisk } from "../helpers/small-disk.ts";
+import { temporaryDirectory } from "../helpers/temporary.ts";
+
+const ana: Actor = { id: "4f0c", name: "token:4f0c:ana", from: "127.0.0.1", front: "native" };
+const KiB = 1024;
+
+type Opened = { log: AuditLog; clock: FakeClock; problems: unknown[] };
+
+async function open(directory: string, options: Partial<AuditLogOptions> = {}): Promise<Opened> {
+	const clock = new FakeClock();
+	const problems: unknown[] = [];
+	const report = (problem: unknown) => problems.push(problem);
+	const log = await AuditLog.open({ directory, maxBytes: 1024 * KiB, fsync: "interval", clock, report, ...options });
+	onTestFinished(() => log.close());
+	return { log, clock, problems };
+}
+
+/** A record of so many lines, closed. */
+async function written(lines: number, options: Partial<AuditLogOptions> = {}): Promise<string> {
+	const directory = await temporaryDirectory();
+	const { log } = await open(directory, options);
+	for (let i = 0; i < lines; i++) log.record({ action: "kill", signal: `SIG${i}`, by: ana, session: `s${i}` });
+	await log.close();
+	return directory;
+}
+
+async function verdict(directory: string, head?: string) {
+	return verify(await listFiles(directory), { head });
+}
+
+const first = (directory: string) => join(directory, "audit-000001.jsonl");
+
+/** Changes the lines of a record's first file. */
+async function edit(directory: string, change: (lines: string[]) => string[]): Promise<void> {
+	const lines = (await readFile(first(directory), "utf8")).split("\n").slice(0, -1);
+	await writeFile(
+		first(directory),
+		change(lines)
+			.map((line) => `${line}\n`)
+			.join(""),
+	);
+}
+
+describe("a record", () => {
+	test("is as it was written, over several servers", async () => {
+		const directory = await temporaryDirectory();
+		for (let i = 0; i < 3; i++) {
+			const { log } = await open(directory);
+			log.record({ action: "token-made", token: "é\u2028\ufffd", scopes: ["admin"], by: ana });
+			await log.close();
+		}
+		expect(await verdict(directory)).toMatchObject({ fault: undefined, entries: 3, base: undefined, remarks: [] });
+		const [line] = (await readFile(first(directory), "utf8")).split("\n");
+		expect(JSON.parse(line ?? "")).toMatchObject({ seq: 1, action: "token-made", by: ana, prev: "0".repeat(64) });
+	});
+
+	test("shows every byte that is changed", async () => {
+		const directory = await written(5);
+		const bytes = await readFile(first(directory));
+		for (let at = 0; at < bytes.length; at++) {
+			const changed = Buffer.from(bytes);
+			changed[at] = (changed[at] ?? 0) ^ 1;
+			await writeFile(first(directory), changed);
+			const { fault } = await verdict(directory);
+			// A last line feed that is gone looks like a line that is being written, and is repaired like one.
+			if (at < bytes.length - 1) expect(fault, `byte ${at}`).toBeDefined();
+		}
+	});
+
+	test.each<[string, (lines: string[]) => string[], number]>([
+		["a line is dropped", (lines) => lines.toSpliced(2, 1), 3],
+		["its first line is dropped", (lines) => lines.slice(1), 1],
+		["two lines are swapped", ([a, b, c, ...rest]) => [a, c, b, ...rest].map(String), 2],
+		["a line is repeated", (lines) => lines.toSpliced(2, 0, String(lines[1])), 3],
+		["a line is added that was never written", (lines) => lines.toSpliced(2, 0, "{}"), 3],
+		["a line is cut in the middle", (lines) => lines.with(2, String(lines[2]).slice(0, 40)), 3],
+		["a line is emptied", (lines) => lines.with(2, ""), 3],
+	])("shows that %s", async (_, change, line) => {
+		const directory = await written(6);
+		await edit(directory, change);
+		expect((await verdict(directory)).fault).toMatchObject({ path: first(directory), line });
+	});
+
+	test("shows that its end is missing to who noted a hash, and only to them", async () => {
+		const directory = await written(6);
+		const { head } = await verdict(directory);
+		const { log } = await open(directory);
+		log.record({ action: "attach", by: ana });
+		await log.close();
+		// What was the head once is part of what it has become.
+		expect((await verdict(directory, head.hash)).fault).toBeUndefined();
+		await edit(directory, (lines) => lines.slice(0, 3));
+		expect((await verdict(directory)).fault).toBeUndefined();
+		expect((await verdict(directory, head.hash)).fault?.message).toContain(head.hash);
+	});
+
+	test("goes on over files, and says which it dropped; that others are missing is found", async () => {
+		const directory = await written(6_000, { maxBytes: 256 * KiB });
+		const files = await listFiles(directory);
+		expect(files).toHaveLength(16);
+		expect(files[0]?.number).toBeGreaterThan(1);
+		const { fault, base, entries, remarks } = await verdict(directory);
+		expect(fault).toBeUndefined();
+		expect(remarks.join()).toContain("were dropped to make room");
+		expect((base?.seq ?? 0) + entries).toBeGreaterThan(6_000);
+		await rm(files[7]?.path ?? "");
+		expect((await verdict(directory)).fault).toMatchObject({ path: files[8]?.path, line: 1 });
+		for (const { path } of files.slice(0, 7)) await rm(path);
+		expect((await verdict(directory)).fault?.message).toContain("no later one says that they were dropped");
+	});
+
+	test("is repaired when the server was killed in the middle of a line, and says so", async () => {
+		const directory = await written(3);
+		const whole = (await readFile(first(directory))).length;
+		await appendFile(first(directory), '{"seq":4,"time":17');
+		expect(await verdict(directory)).toMatchObject({ fault: undefined, entries: 3 });
+		const { log, problems } = await open(directory);
+		log.record({ action: "attach", by: ana });
+		await log.close();
+		const { fault, entries, remarks } = await verdict(directory);
+		expect({ fault, entries, problems }).toEqual({ fault: undefined, entries: 5, problems: [] });
+		expect(remarks).toHaveLength(1);
+		expect((await readFile(first(directory), "utf8")).slice(whole)).toContain('"action":"repaired","bytes":18');
+	});
+
+	test("that was changed is not repaired: it stays as it is, a new file is begun, and it is told", async () => {
+		const directory = await written(6);
+		await edit(directory, (lines) => lines.with(3, String(lines[3]).replace("SIG3", "SIG9")));
+		const before = await readFile(first(directory), "utf8");
+		const { log, problems } = await open(directory);
+		log.record({ action: "attach", by: ana });
+		await log.close();
+		expect(await readFile(first(directory), "utf8")).toBe(before);
+		expect(await readdir(directory)).toHaveLength(2);
+		expect(problems).toMatchObject([{ message: expect.stringContaining("not as it was written") }]);
+		expect((await verdict(directory)).fault).toMatchObject({ path: first(directory), line: 4 });
+	});
+
+	test("that is cut to nothing goes on, and what is missing is found", async () => {
+		const directory = await written(2_000, { maxBytes: 256 * KiB });
+		const files = await listFiles(directory);
+		await truncate(files[1]?.path ?? "", 0);
+		expect((await verdict(directory)).fault).toMatchObject({ path: files[2]?.path, line: 1 });
+	});
+});
+
+describe("what is recorded", () => {
+	test("of many keys is one line, with how many bytes there were and where they began", async () => {
+		const directory = await temporaryDirectory();
+		const { log, clock } = await open(directory);
+		for (let position = 0; position < 1_000; position++) {
+			log.record({ action: "input", bytes: 1, stream: "secret-name", position, by: ana, session: "s1" });
+		}
+		log.record({ action: "input", bytes: 5, stream: "other", position: 0, by: ana, session: "s1" });
+		clock.advance(5_000);
+		const { entries } = await log.read({ after: 0, limit: 10 });
+		expect(entries).toMatchObject([
+			{ action: "input", bytes: 1_000, position: 0, count: 1_000, session: "s1" },
+			{ action: "input", bytes: 5, position: 0 },
+		]);
+		expect(await readFile(first(directory), "utf8")).not.toContain("secret-name");
+	});
+
+	test("comes in the order in which it was done, also what was gathered", async () => {
+		const directory = await temporaryDirectory();
+		const { log } = await open(directory);
+		const here = { by: ana, session: "s1" };
+		log.record({ action: "attach", ...here });
+		log.record({ action: "input", bytes: 3, ...here });
+		log.record({ action: "kill", signal: null, ...here });
+		log.record({ action: "input", bytes: 4, ...here });
+		log.record({ action: "input", bytes: 4, by: ana, session: "s2" });
+		log.record({ action: "end", exit: null, session: "s1", by: null });
+		const { entries } = await log.read({ after: 0, limit: 10 });
+		expect(entries.map(({ action }) => action)).toEqual(["attach", "input", "kill", "input", "end", "input"]);
+	});
+
+	test("can't be filled by who does the same again and again", async () => {
+		const { log } = await open(await temporaryDirectory());
+		for (let i = 0; i < 1_000; i++) {
+			const here = { by: ana, session: "s1" };
+			log.record({ action: "signal", signal: i % 2 === 0 ? "SIGINT" : "SIGQUIT", ...here });
+			log.record({ action: "resize", size: { cols: 80 + i, rows: 24 }, ...here });
+			log.record({ action: "refused", code: "not_writable", ...here });
+			log.record({ action: "take-over", exclusive: true, ...here });
+		}
+		const { entries } = await log.read({ after: 0, limit: 100 });
+		expect(entries).toMatchObject([
+			{ action: "signal", signal: "SIGINT", count: 500 },
+			{ action: "resize", size: { cols: 1_079 }, count: 1_000 },
+			{ action: "refused", code: "not_writable", count: 1_000 },
+			{ action: "take-over", count: 1_000 },
+			{ action: "signal", signal: "SIGQUIT", count: 500 },
+		]);
+	});
+
+	test("is read by pages, and by session, principal and action", async () => {
+		const directory = await written(5_000, { maxBytes: 256 * KiB });
+		const { log } = await open(directory, { maxBytes: 256 * KiB });
+		const seen: number[] = [];
+		for (let next: number | null = 4_700; next !== null; ) {
+			const page = await log.read({ after: next, limit: 300 });
+			seen.push(...page.entries.map(({ seq }) => seq));
+			next = page.next;
+			expect(page.head.seq).toBeGreaterThanOrEqual(5_000);
+		}
+		expect(seen).toEqual(Array.from({ length: seen.length }, (_, index) => 4_701 + index));
+		const only = { after: 0, limit: 10 };
+		expect((await log.read({ ...only, session: "s4900" })).entries).toMatchObject([{ signal: "SIG4900" }]);
+		expect((await log.read({ ...only, principal: "admin" })).entries).toEqual([]);
+		expect((await log.read({ ...only, action: "dropped" })).entries.length).toBeGreaterThan(0);
+	});
+
+	test("waits while the disk is full; what is too much is counted, and nobody waits for any of it", async () => {
+		await withSmallDisk(256 * KiB, async (disk) => {
+			const directory = join(disk, "audit");
+			const { log, clock, problems } = await open(directory);
+			log.record({ action: "attach", by: ana });
+			await log.read({ after: 0, limit: 1 });
+			const filler = await fill(disk);
+			// It may take some until the block is full.
+			for (let i = 0; i < 50; i++) log.record({ action: "kill", signal: "SIGHUP", by: ana });
+			await log.read({ after: 0, limit: 1 });
+			expect(log.status).toMatchObject({ isHealthy: false, lost: 0 });
+			for (let i = 0; i < 10_000; i++) log.record({ action: "kill", signal: "SIGINT", by: ana });
+			const { lost } = log.status;
+			expect(lost).toBeGreaterThan(0);
+			clock.advance(1_000);
+			await log.read({ after: 0, limit: 1 });
+			expect(problems).toHaveLength(1);
+			await rm(filler);
+		});
+	});
+
+	test("is written once the disk takes it again, with the count of what was lost in its place", async () => {
+		await withSmallDisk(8 * 1024 * KiB, async (disk) => {
+			const directory = join(disk, "audit");
+			const { log, problems } = await open(directory, { maxBytes: 64 * 1024 * KiB });
+			const filler = await fill(disk);
+			for (let i = 0; i < 10_100; i++) log.record({ action: "kill", signal: "SIGINT", by: ana });
+			await log.read({ after: 0, limit: 1 });
+			expect(log.status).toMatchObject({ isHealthy: false });
+			const { lost } = log.status;
+			expect(lost).toBeGreaterThan(0);
+			await rm(filler);
+			log.record({ action: "attach", by: ana });
+			const { entries } = await log.read({ after: 0, limit: 1_000, action: "gap" });
+			expect(entries.reduce((sum, entry) => sum + Number(entry.lost), 0)).toBeGreaterThanOrEqual(lost);
+			expect(log.status).toMatchObject({ isHealthy: true });
+			expect(problems).toMatchObject([
+				{ message: expect.stringContaining("can't be written") },
+				{ message: expect.stringContaining("written again") },
+			]);
+			await log.close();
+			const { fault, remarks } = await verdict(directory);
+			expect(fault).toBeUndefined();
+			expect(remarks.join()).toContain("entries were lost");
+		});
+	});
+});

@@ -1,0 +1,240 @@
+/** What the audit of a running server says, whichever way somebody came. */
+
+import { readdir, readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { expect, onTestFinished, test } from "vitest";
+import { WebSocket } from "ws";
+import { listFiles } from "../../src/audit/files.ts";
+import { verify } from "../../src/audit/verify.ts";
+import { connect } from "../../src/client/index.ts";
+import type { AuditList, AuditMessage } from "../../src/protocol/messages.ts";
+import { CrashingServer } from "../helpers/crashing-server.ts";
+import { eventually } from "../helpers/reading.ts";
+import { temporaryDirectory } from "../helpers/temporary.ts";
+import { ask, type Started, start } from "./start.ts";
+
+async function entriesOf(server: Started, query = ""): Promise<AuditMessage[]> {
+	const response = await server.request(`/v1/audit?limit=1000${query}`);
+	expect(response.status).toBe(200);
+	return ((await response.json()) as AuditList).entries;
+}
+
+/** The actions on a session, in order. */
+async function actionsOn(server: Started, session: string): Promise<string[]> {
+	return (await entriesOf(server, `&session=${session}`)).map(({ action }) => action);
+}
+
+async function textOf(server: Started): Promise<string> {
+	const directory = join(server.stateDir, "audit");
+	const files = await readdir(directory);
+	return (await Promise.all(files.map((file) => readFile(join(directory, file), "utf8")))).join("");
+}
+
+test("everything that is done to a session is told, with who and from where, and never what was typed", async () => {
+	const server = await start();
+	const secret = await server.token("workspace:default:manage");
+	const client = connect({ url: server.url, token: secret });
+	const session = await client.sessions.create({ argv: ["sh", "-c", "exec sleep 1000 # an-argument"], durable: false });
+	await session.remove();
+	const other = await client.sessions.create({ command: "stty -echo; exec cat >/dev/null", durable: false });
+	await other.write("hunter2 is typed\n", { stream: "my-own-stream", position: 0 });
+	await other.write("hunter2 is typed\n", { stream: "my-own-stream", position: 0 });
+	await other.resize({ cols: 99, rows: 31 });
+	await other.signal("WINCH");
+	const attachment = other.attach();
+	await attachment.take({ force: true });
+	await attachment.write("hunter2 again");
+	await attachment.detach();
+	await eventually("the leave", async () => (await actionsOn(server, other.id)).includes("detach"));
+	await other.kill();
+	await eventually("the end", async () => (await actionsOn(server, other.id)).includes("end"));
+	const entries = await entriesOf(server, `&session=${other.id}`);
+	const [id] = secret.split("_").slice(1);
+	expect(entries.find(({ action }) => action === "open")).toMatchObject({
+		by: { id, name: expect.stringContaining(`token:${id}`), from: "127.0.0.1", front: "native" },
+		workspace: "default",
+		program: "/bin/sh",
+		mode: "pty",
+	});
+	expect(entries.filter(({ action }) => action === "input")).toMatchObject([
+		{ bytes: 17, position: 0 },
+		{ bytes: 13, position: 0 },
+	]);
+	const actions = entries.map(({ action }) => action);
+	for (const action of ["resize", "signal", "attach", "take-over", "detach", "kill"]) expect(actions).toContain(action);
+	expect(entries.at(-1)).toMatchObject({ action: "end", exit: { reason: "killed" }, by: null });
+	expect(await actionsOn(server, session.id)).toEqual(["open", "remove", "end"]);
+	expect((await entriesOf(server, `&principal=${id}`)).length).toBeGreaterThan(5);
+	const text = await textOf(server);
+	for (const never of ["hunter2", "an-argument", "my-own-stream", secret, server.adminToken]) {
+		expect(text).not.toContain(never);
+	}
+});
+
+test("who was refused is told, once for many alike", async () => {
+	const server = await start();
+	const id = await server.session("theirs");
+	const viewer = await server.token("workspace:theirs:read");
+	const stranger = await server.token("workspace:default:manage");
+	const as = (token: string) => ({ headers: { authorization: `Bearer ${token}` } });
+	for (let i = 0; i < 3; i++) await server.request(`/v1/sessions/${id}`, as(stranger));
+	await server.request(`/v1/sessions/${id}/eof`, { method: "POST", ...as(viewer) });
+	await server.request("/v1/audit", as(stranger));
+	await server.request("/v1/sessions", as("nonsense"));
+	await ask(server.url, { method: "GET", path: "/v1/sessions", headers: { host: "evil.example" } });
+	await server.request("/signin?code=nonsense", { method: "POST" });
+	const refused = await entriesOf(server, "&action=refused");
+	expect(refused).toMatchObject([
+		{ code: "permission_denied", right: "read", session: id, workspace: "theirs", count: 3 },
+		{ code: "permission_denied", right: "operate", session: id },
+		{ code: "permission_denied", route: "GET /v1/audit" },
+		{ code: "unauthenticated", route: "GET /v1/sessions", by: { id: null, from: "127.0.0.1" } },
+		{ code: "permission_denied", by: { front: "door" } },
+		{ code: "unauthenticated", route: "POST /signin" },
+	]);
+	expect(await textOf(server)).not.toContain("nonsense");
+});
+
+test("tokens, sign-in and sign-out are told with whose they are", async () => {
+	const server = await start();
+	const { body: made } = await server.post("/v1/tokens", { scopes: ["admin"], name: "ana" });
+	await server.request(`/v1/tokens/${made.id}`, { method: "DELETE" });
+	const signIn = new URL(server.signInUrl ?? "");
+	const signedIn = await fetch(signIn, { method: "POST" });
+	const cookie = (signedIn.headers.get("set-cookie") ?? "").split(";", 1)[0] ?? "";
+	await fetch(`${server.url}/v1/signout`, { method: "POST", headers: { cookie, origin: server.url } });
+	expect(await entriesOf(server)).toMatchObject([
+		{ action: "start", by: null },
+		{ action: "token-made", token: made.id, scopes: ["admin"], by: { id: "admin" } },
+		{ action: "token-revoked", token: made.id, by: { id: "admin" } },
+		{ action: "sign-in", by: { id: "admin" } },
+		{ action: "sign-out", by: { id: "admin" } },
+	]);
+	const text = await textOf(server);
+	for (const never of [signIn.searchParams.get("code"), cookie.split("=")[1], made.token]) {
+		expect(text).not.toContain(never);
+	}
+});
+
+/** What a WebSocket says, one text after the other. */
+async function socket(url: string, headers: Record<string, string>) {
+	const opened = new WebSocket(url.replace("http", "ws"), { headers });
+	const said: string[] = [];
+	opened.on("message", (data: Buffer) => said.push(data.toString("latin1")));
+	onTestFinished(() => opened.terminate());
+	await new Promise((resolve, reject) => opened.once("open", resolve).once("error", reject));
+	const until = (pattern: RegExp) => eventually(`${pattern}`, () => said.some((text) => pattern.test(text)));
+	return { opened, until };
+}
+
+async function lastOpened(server: Started, front: string): Promise<string> {
+	const opened = (await entriesOf(server, "&action=open")).filter(({ by }) => by?.front === front);
+	return opened.at(-1)?.session ?? "";
+}
+
+test("what comes by OpenSandbox is told", async () => {
+	const server = await start();
+	const headers = { "x-execd-access-token": server.adminToken, "content-type": "application/json" };
+	const run = (path: string, body: object) =>
+		fetch(`${server.url}/opensandbox${path}`, { method: "POST", headers, body: JSON.stringify(body) });
+	await (await run("/command", { command: "echo hello" })).text();
+	expect(await actionsOn(server, await lastOpened(server, "opensandbox"))).toEqual(["open", "end"]);
+	const { session_id: bash } = (await (await run("/session", {})).json()) as { session_id: string };
+	const shell = await socket(`${server.url}/opensandbox/ws/session/${bash}`, headers);
+	await shell.until(/connected/);
+	shell.opened.send(JSON.stringify({ type: "stdin", data: "echo hunter2\n" }));
+	await shell.until(/hunter2/);
+	const id = await lastOpened(server, "opensandbox");
+	await fetch(`${server.url}/opensandbox/session/${bash}`, { method: "DELETE", headers });
+	await eventually("the end", async () => (await actionsOn(server, id)).includes("end"));
+	await eventually("the leave", async () => (await actionsOn(server, id)).includes("detach"));
+	const actions = await actionsOn(server, id);
+	expect(actions.slice(0, 4)).toEqual(["open", "attach", "take-over", "input"]);
+	expect(actions).toContain("kill");
+	expect(await textOf(server)).not.toContain("hunter2");
+});
+
+test("what comes by Codex is told", async () => {
+	const server = await start();
+	const headers = { authorization: `Bearer ${server.adminToken}` };
+	const exec = await socket(`${server.url}/codex/exec-server`, headers);
+	const say = (message: object) => exec.opened.send(JSON.stringify(message));
+	say({ id: 1, method: "initialize", params: { clientName: "test" } });
+	await exec.until(/sessionId/);
+	say({ method: "initialized", params: {} });
+	const program = { argv: ["cat"], cwd: "file:///tmp", env: {}, tty: false, pipeStdin: true };
+	say({ id: 2, method: "process/start", params: { processId: "p", ...program } });
+	await exec.until(/"id":2/);
+	const chunk = Buffer.from("hunter2").toString("base64");
+	say({ id: 3, method: "process/write", params: { processId: "p", chunk, writeId: "w" } });
+	await exec.until(/"id":3/);
+	say({ id: 4, method: "process/terminate", params: { processId: "p" } });
+	await exec.until(/"id":4/);
+	const id = await lastOpened(server, "codex-exec");
+	await eventually("the end", async () => (await actionsOn(server, id)).includes("end"));
+	expect(await actionsOn(server, id)).toEqual(["open", "input", "kill", "end"]);
+
+	const app = await socket(`${server.url}/codex/app-server`, headers);
+	app.opened.send(
+		JSON.stringify({ id: 1, method: "initialize", params: { clientInfo: { name: "t", title: "t", version: "1" } } }),
+	);
+	await app.until(/"id":1/);
+	app.opened.send(JSON.stringify({ id: 2, method: "command/exec", params: { command: ["true"] } }));
+	await app.until(/"id":2/);
+	expect(await actionsOn(server, await lastOpened(server, "codex-app"))).toEqual(["open", "end"]);
+	expect(await textOf(server)).not.toContain(chunk);
+});
+
+test("a program in a sandbox can't see it", async () => {
+	const server = await start();
+	const { body } = await server.post("/v1/sessions", {
+		argv: ["sh", "-c", 'cat "$0"/audit/*; echo "" >> "$0/audit/audit-000001.jsonl"; echo done', server.stateDir],
+		sandbox: { type: "workspaceWrite", writableRoots: ["/tmp"] },
+		durable: false,
+		mode: "pipe",
+	});
+	await eventually("the end", async () => (await actionsOn(server, String(body.id))).includes("end"));
+	const output = await (await server.request(`/v1/sessions/${body.id}/output`)).text();
+	expect(output).toContain("done");
+	expect(output).not.toContain('"hash"');
+	expect((await verify(await listFiles(join(server.stateDir, "audit")))).fault).toBeUndefined();
+});
+
+test("without one, it can't be read, and the server says so", async () => {
+	const server = await start({ maxAudit: "0" });
+	expect((await server.request("/v1/audit")).status).toBe(501);
+	expect(await (await server.request("/v1/info")).json()).toMatchObject({ audit: { kept: false } });
+	expect(await readdir(server.stateDir)).not.toContain("audit");
+});
+
+test("it is whole after a crash, and tells of what ended meanwhile", async () => {
+	const stateDir = await temporaryDirectory();
+	const server = new CrashingServer(stateDir);
+	onTestFinished(() => server.killAll());
+	await server.start();
+	const headers = { authorization: `Bearer ${await server.token()}`, "content-type": "application/json" };
+	const create = (argv: string[]) =>
+		fetch(`${server.url}/v1/sessions`, { method: "POST", headers, body: JSON.stringify({ argv }) }).then(
+			(response) => response.json() as Promise<{ id: string; pid: number }>,
+		);
+	const audit = async (query = "") =>
+		(await (await fetch(`${server.url}/v1/audit?limit=1000${query}`, { headers })).json()) as AuditList;
+	const early = await create(["true"]);
+	await eventually("the end", async () => (await audit(`&session=${early.id}`)).entries.at(-1)?.action === "end");
+	const { id, pid } = await create(["sleep", "1000"]);
+	const { head } = await audit();
+	await server.kill();
+	process.kill(pid);
+	await server.start();
+	const ends = await eventually("the late end", async () => {
+		const { entries } = await audit("&action=end");
+		return entries.length === 2 && entries;
+	});
+	expect(ends).toMatchObject([
+		{ session: early.id, exit: { code: 0 } },
+		{ session: id, exit: { signal: "SIGTERM" } },
+	]);
+	const { fault, entries } = await verify(await listFiles(join(stateDir, "audit")), { head: head.hash });
+	expect(fault).toBeUndefined();
+	expect(entries).toBeGreaterThan(head.seq);
+});
