@@ -96,11 +96,12 @@ export class AuditFiles {
 		return this.#write(contents);
 	}
 
-	/** The disk confirms what was written. */
+	/** The disk confirms what was written; and nobody has taken the file away, which writing to it would not show. */
 	async sync(): Promise<void> {
 		if (this.#isSynced) return;
 		this.#isSynced = true;
 		await this.#handle.datasync();
+		if ((await this.#handle.stat()).nlink === 0) await this.#replace();
 	}
 
 	async close(): Promise<void> {
@@ -130,15 +131,28 @@ export class AuditFiles {
 		return taken;
 	}
 
-	/** Begins the next file. The oldest goes only when it is on disk that it does, and where it ended. */
-	async #begin(): Promise<void> {
-		await this.sync();
-		const file = fileIn(this.#options.directory, this.#file.number + 1);
+	/** Goes on in a new file with the chain of the one that is gone, so that it shows that lines are missing. */
+	async #replace(): Promise<void> {
+		const { directory, now, report } = this.#options;
+		const { path, number } = this.#file;
+		report(new Error(`somebody removed ${path}, and with it what was recorded there`));
+		await mkdir(directory, { recursive: true, mode: 0o700 });
+		await this.#open(fileIn(directory, number + 1));
+		this.#found.push({ time: now(), action: "broken", message: `${path} was removed` });
+	}
+
+	async #open(file: AuditFile): Promise<void> {
 		const handle = await open(file.path, "a", 0o600);
 		await this.#handle.close();
 		this.#file = file;
 		this.#handle = handle;
 		this.#size = 0;
+	}
+
+	/** Begins the next file. The oldest goes only when it is on disk that it does, and where it ended. */
+	async #begin(): Promise<void> {
+		await this.sync();
+		await this.#open(fileIn(this.#options.directory, this.#file.number + 1));
 		const files = await listFiles(this.#options.directory);
 		const surplus = files.slice(0, Math.max(0, files.length - MAX_FILES));
 		const next = files[surplus.length];

@@ -144,6 +144,20 @@ describe("a record", () => {
 		expect((await verdict(directory)).fault).toMatchObject({ path: first(directory), line: 4 });
 	});
 
+	test("whose file is removed goes on in a new one, which shows that lines are missing, and it is told", async () => {
+		const directory = await temporaryDirectory();
+		const { log, problems } = await open(directory, { fsync: "always" });
+		log.record({ action: "attach", by: ana });
+		await log.read({ after: 0, limit: 1 });
+		await rm(directory, { recursive: true });
+		for (let i = 0; i < 2; i++) {
+			log.record({ action: "detach", by: ana });
+			await log.read({ after: 0, limit: 1 });
+		}
+		expect(problems).toMatchObject([{ message: expect.stringContaining("somebody removed") }]);
+		expect((await verdict(directory)).fault?.message).toContain("2 lines before it are missing");
+	});
+
 	test("that is cut to nothing goes on, and what is missing is found", async () => {
 		const directory = await written(2_000, { maxBytes: 256 * KiB });
 		const files = await listFiles(directory);
