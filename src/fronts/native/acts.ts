@@ -6,7 +6,7 @@ import { parseSignal } from "../../core/signals.ts";
 import { encodeKey } from "../../protocol/keys.ts";
 import { fenceHeader, type InputReceipt, idempotencyKeyHeader } from "../../protocol/messages.ts";
 import type { Hosting } from "../front.ts";
-import { deliver, parseFence, parseKey, toMessage } from "./input.ts";
+import { deliver, fenceOf, parseKey, toMessage } from "./input.ts";
 import { idParams, inputReceipt, resize, sendKeys, sendSignal } from "./messages.ts";
 import type { Traffic } from "./metrics.ts";
 import type { NativeApp, NativeOptions } from "./options.ts";
@@ -28,7 +28,7 @@ export function addActs(app: NativeApp, { sessions }: NativeOptions, hosting: Ho
 			const session = findSession(sessions, request);
 			const bytes = Buffer.concat(request.body.keys.map(encoded));
 			const origin = parseKey(request.headers[idempotencyKeyHeader]);
-			const fence = parseFence(request.headers[fenceHeader]);
+			const fence = await fenceOf(session, request);
 			const patience = patienceOf(reply, hosting);
 			try {
 				const receipt = await deliver(session, { bytes, origin, fence, isWaiting: false }, patience.signal);
@@ -54,7 +54,7 @@ export function addActs(app: NativeApp, { sessions }: NativeOptions, hosting: Ho
 			async (request): Promise<InputReceipt> => {
 				const session = findSession(sessions, request);
 				const origin = parseKey(request.headers[idempotencyKeyHeader]);
-				const fence = parseFence(request.headers[fenceHeader]);
+				const fence = await fenceOf(session, request);
 				const options = { ...(origin ? { origin } : {}), ...(fence === undefined ? {} : { fence }) };
 				return toMessage(await session.act(toAct(request.body as Body), options));
 			},

@@ -1,6 +1,7 @@
 /** Input over HTTP: bytes go in whole and in order, and a repeated request is recognised by its key. */
 
 import { randomUUID } from "node:crypto";
+import type { FastifyRequest } from "fastify";
 import { SessionError } from "../../core/errors.ts";
 import { INPUT_WINDOW_BYTES } from "../../core/input.ts";
 import { offer } from "../../core/offer.ts";
@@ -10,7 +11,7 @@ import type { Hosting } from "../front.ts";
 import { idParams, inputQuery, inputReceipt } from "./messages.ts";
 import type { Traffic } from "./metrics.ts";
 import type { NativeApp, NativeOptions } from "./options.ts";
-import { findSession, patienceOf } from "./request.ts";
+import { findSession, patienceOf, principalOf } from "./request.ts";
 
 export function addInput(app: NativeApp, { sessions }: NativeOptions, hosting: Hosting, traffic: Traffic): void {
 	app.addContentTypeParser("application/octet-stream", { parseAs: "buffer" }, (_request, body, done) =>
@@ -33,7 +34,7 @@ export function addInput(app: NativeApp, { sessions }: NativeOptions, hosting: H
 			const session = findSession(sessions, request);
 			const bytes = bytesOf(request.body);
 			const origin = parseKey(request.headers[idempotencyKeyHeader]);
-			const fence = parseFence(request.headers[fenceHeader]);
+			const fence = await fenceOf(session, request);
 			const patience = patienceOf(reply, hosting);
 			try {
 				const isWaiting = request.query.wait === "written";
@@ -109,11 +110,18 @@ function bytesOf(body: unknown): Uint8Array {
 	throw new SessionError("invalid_argument", "the body must be sent as application/octet-stream");
 }
 
-/** The number of a lease, under which something is to be written. */
-export function parseFence(header: string | string[] | undefined): number | undefined {
+/** The lease under which something is to be written. Everybody sees its fence, but it is its holder's alone. */
+export async function fenceOf(session: Session, request: FastifyRequest): Promise<number | undefined> {
+	const header = request.headers[fenceHeader];
 	if (header === undefined) return undefined;
-	if (/^\d{1,15}$/.test(String(header))) return Number(header);
-	throw new SessionError("invalid_argument", `${fenceHeader}: must be the fence of a lease`);
+	if (!/^\d{1,15}$/.test(String(header))) {
+		throw new SessionError("invalid_argument", `${fenceHeader}: must be the fence of a lease`);
+	}
+	const { lease } = await session.info();
+	if (lease.holder === principalOf(request).name) return Number(header);
+	throw new SessionError("not_writable", `${lease.holder ?? "nobody"} has control of the session, not this token`, {
+		hint: "take control first, at …/lease",
+	});
 }
 
 /** `stream:position`; the stream's name may itself contain colons. */

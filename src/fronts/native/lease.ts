@@ -49,9 +49,10 @@ export function addLease(app: NativeApp, { sessions }: NativeOptions, hosting: H
 		async (request): Promise<SessionLease> => {
 			const session = findSession(sessions, request);
 			const { lease } = await session.info();
+			const { fence = lease.fence } = request.query;
 			const isOwn = lease.holder === principalOf(request).name;
-			const { fence = isOwn ? lease.fence : undefined } = request.query;
-			return toMessage(fence === undefined ? lease : await session.release(fence));
+			// Whoever wants to end the control of another takes it.
+			return toMessage(isOwn ? await session.release(fence) : lease);
 		},
 	);
 }

@@ -83,17 +83,18 @@ const securitySchemes = {
 	pageKey: { type: "apiKey", in: "header", name: pageKeyHeader, description: "goes with the cookie" },
 } as const;
 
-const tags = {
+/** What is under each tag; one that is not here is called like its path, which says enough. */
+const tagWords: Readonly<Record<string, string>> = {
 	sessions: "Programs, and what is done with them",
 	events: "What happens to all sessions",
 	audit: "Who did what",
 	workspaces: "What separates those who share a server, and their tasks",
 	access: "Tokens, tickets and sign-in",
 	server: "The server itself",
-} as const;
+};
 
 /** What is under one of these paths and is not called like its tag. */
-const tagOf: Readonly<Record<string, keyof typeof tags>> = {
+const tagOf: Readonly<Record<string, string>> = {
 	tokens: "access",
 	tickets: "access",
 	proof: "access",
@@ -121,7 +122,10 @@ export function openApi(routes: readonly RouteOptions[], version: string): objec
 	return {
 		openapi: "3.1.0",
 		info: { title: "Hawser", version, license: { name: "Apache-2.0", identifier: "Apache-2.0" } },
-		tags: Object.entries(tags).map(([name, description]) => ({ name, description })),
+		tags: [...new Set(Object.keys(paths).map(tagFor))].map((name) => ({
+			name,
+			...(tagWords[name] === undefined ? {} : { description: tagWords[name] }),
+		})),
 		paths,
 		components: { schemas: schemas.all, securitySchemes },
 	};

@@ -47,9 +47,8 @@ export class Repeats {
 
 	/** The session that the request makes, or has made: whoever repeats it meanwhile waits for the first. */
 	async once(mark: RequestMark, make: () => Promise<string>): Promise<string> {
-		this.#forgetOld();
 		const known = this.#known.get(mark.key);
-		if (!known) return this.#add(mark, limits.idempotencyMs, make());
+		if (!known || known.endsAt <= this.#clock.monotonic()) return this.#add(mark, limits.idempotencyMs, make());
 		if (known.body === mark.body) return known.made;
 		throw new SessionError("conflict", "idempotency-key: was used before, with another body", {
 			hint: "a key stands for one request; use a new one for another",
@@ -58,6 +57,9 @@ export class Repeats {
 
 	#add({ key, body }: RequestMark, forMs: number, made: Promise<string>): Promise<string> {
 		const known = { body, endsAt: this.#clock.monotonic() + forMs, made };
+		// Also one that is over: it is the newest now.
+		this.#known.delete(key);
+		this.#makeRoom();
 		this.#known.set(key, known);
 		made.catch(() => {
 			// Nothing was made, so that it may be tried again.
@@ -66,7 +68,7 @@ export class Repeats {
 		return made;
 	}
 
-	#forgetOld(): void {
+	#makeRoom(): void {
 		const now = this.#clock.monotonic();
 		for (const [key, { endsAt }] of this.#known) {
 			if (endsAt > now && this.#known.size < limits.idempotencyKeys) return;

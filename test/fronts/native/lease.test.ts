@@ -36,6 +36,10 @@ describe("control over HTTP", () => {
 		expect(await call("POST", `/v1/sessions/${id}/lease`, {}, other)).toMatchObject(refused);
 		const fence = { "hawser-fence": String(lease.fence) };
 		expect(await call("POST", `/v1/sessions/${id}/keys`, keys, fence)).toMatchObject({ status: 200 });
+		// Everybody sees the number, but it is of no use to others.
+		expect(await call("POST", `/v1/sessions/${id}/keys`, keys, { ...fence, ...other })).toMatchObject(refused);
+		const kept = await call("DELETE", `/v1/sessions/${id}/lease?fence=${lease.fence}`, undefined, other);
+		expect(kept).toMatchObject({ holder: "admin" });
 		expect(await call("POST", `/v1/sessions/${id}/resize`, { cols: 9, rows: 9 }, fence)).toMatchObject({ status: 200 });
 		const octets = { ...fence, "content-type": "application/octet-stream" };
 		const typed = await server.request(`/v1/sessions/${id}/input`, { method: "POST", headers: octets, body: "y" });

@@ -93,7 +93,10 @@ describe("keys are remembered", () => {
 
 	it("as many as 10,000, of which the oldest go", async () => {
 		const repeats = new Repeats(new FakeClock(), []);
-		for (let count = 0; count <= 10_000; count++) await repeats.once(mark(`k${count}`), make(`${count}`));
+		for (let count = 0; count < 10_000; count++) await repeats.once(mark(`k${count}`), make(`${count}`));
+		// A repeat takes nobody's place, least of all its own.
+		expect(await repeats.once(mark("k0"), make("new"))).toBe("0");
+		await repeats.once(mark("k10000"), make("10000"));
 		expect(await repeats.once(mark("k10000"), make("new"))).toBe("10000");
 		expect(await repeats.once(mark("k0"), make("new"))).toBe("new");
 	});
