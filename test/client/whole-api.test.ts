@@ -114,6 +114,8 @@ it("what happens to all sessions is followed, and gone on with", async () => {
 	const later = client.events({ since: first.cursor, signal: controller.signal });
 	expect((await later.next()).value).toMatchObject({ kind: "event", event: { type: "created" } });
 	await later.return();
+	// Who leaves a loop leaves the server.
+	await expect.poll(() => client.metrics()).toContain('hawser_attachments{kind="sse"} 0');
 });
 
 it("tokens, tickets, links and the server's own routes", async () => {
