@@ -1,5 +1,6 @@
 /** The server as a library: start it in your own process, or build on its parts. */
 
+export type { Principal, Verify } from "./core/access.ts";
 export { SessionError } from "./core/errors.ts";
 export type { Event, Exit, Gap, Item, Size, Start, Stream } from "./core/event.ts";
 export type { Act, FollowOptions, Lease, Receipt, Session, SessionInfo, SessionSpec } from "./core/session.ts";

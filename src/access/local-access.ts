@@ -10,6 +10,7 @@ import type {
 	SignedOut,
 	TokenInfo,
 	TokenRequest,
+	Verify,
 } from "../core/access.ts";
 import type { Clock } from "../core/clock.ts";
 import { SessionError } from "../core/errors.ts";
@@ -37,6 +38,8 @@ export type AccessOptions = {
 	readonly workspaceOf: (session: string) => string | undefined;
 	/** How fast one caller may make sessions. */
 	readonly creationRate: Rate;
+	/** Is asked about credentials that are none of ours. */
+	readonly verify?: Verify;
 	/** Hears of what concerns no caller: a file that can't be written. */
 	readonly report: (problem: unknown) => void;
 };
@@ -200,7 +203,7 @@ export class LocalAccess implements Access {
 			// Both are always looked at, so that the time says nothing about which it might have been.
 			const isAdmin = isDigestOf(this.#adminHash, credential) && this.#options.adminToken !== "";
 			const principal = this.#tokens.verify(credential) ?? (isAdmin ? this.admin : undefined);
-			return principal ?? refuse("the token is not valid");
+			return principal ?? this.#options.verify?.(credential) ?? refuse("the token is not valid");
 		}
 		if (ticket !== undefined) return this.#redeem(ticket, origin) ?? refuse("the ticket is not valid any more");
 		const value = readCookie(cookies, this.#options.isSecure);

@@ -28,6 +28,7 @@ export function withRevocation(owner: Principal, revoked: AbortSignal): Principa
 	return {
 		id: owner.id,
 		name: owner.name,
+		...(owner.user === undefined ? {} : { user: owner.user }),
 		isAdmin: owner.isAdmin,
 		may: (right, place) => owner.may(right, place),
 		revoked,

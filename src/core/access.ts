@@ -8,10 +8,12 @@ export type Place = { readonly workspace: string; readonly session?: string };
 
 /** Who is calling, and what they may do. */
 export type Principal = {
-	/** Of the token; `admin` for the operator's own. */
+	/** Of the token; `admin` for the operator's own, `jwt:USER` for all of somebody's that others made. */
 	readonly id: string;
-	/** How others hear of them: `admin`, or `token:ID:NAME`, whose name is free and so can pretend nothing. */
+	/** How others hear of them: `admin`, `jwt:USER`, or `token:ID:NAME`, whose name is free and so can pretend nothing. */
 	readonly name: string;
+	/** The person behind the credential, as whoever vouches for them calls them; left out where nobody does. */
+	readonly user?: string;
 	/** May do everything, everywhere. */
 	readonly isAdmin: boolean;
 	may(right: Right, place: Place): boolean;
@@ -43,6 +45,12 @@ export type Caller = {
  * `permission_denied`. What a right is good for is asked of the principal, where the session is known.
  */
 export type Authorize = (caller: Caller, wanted: "admin" | "metrics" | Right) => Principal | Promise<Principal>;
+
+/**
+ * Knows credentials that somebody else has made: who shows one, undefined for what is none of them. Rejects with
+ * `unauthenticated` what is one of them and not good.
+ */
+export type Verify = (credential: string) => Principal | undefined;
 
 /** A token as it may be shown: everything but its secret. */
 export type TokenInfo = {

@@ -4,6 +4,7 @@ import { createPrivateKey, X509Certificate } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { homedir } from "node:os";
 import { join, resolve } from "node:path";
+import { type JwtRules, parseJwtKey } from "../access/jwt.ts";
 import { parseOrigin } from "../access/origin.ts";
 import { parseSize } from "../protocol/units.ts";
 
@@ -36,6 +37,8 @@ export type Config = {
 	readonly allowedOrigins: readonly string[];
 	/** The files of a certificate and its key, both as PEM. */
 	readonly tls: { readonly certFile: string; readonly keyFile: string } | null;
+	/** Whose JWTs are believed, besides our own tokens: the file of the key, and what must stand in them. */
+	readonly jwt: { readonly keyFile: string; readonly issuer: string; readonly audience: string } | null;
 	/** How many may follow one session at a time. */
 	readonly maxAttachments: number;
 	readonly maxConnections: number;
@@ -59,12 +62,21 @@ export class ConfigError extends Error {
 	}
 }
 
+/** What is typed for a part of a setting, or in another unit. */
+type FlagOfPart =
+	| "maxMemory"
+	| "maxJournal"
+	| "maxDisk"
+	| "maxAudit"
+	| "tlsCert"
+	| "tlsKey"
+	| "jwtKey"
+	| "jwtIssuer"
+	| "jwtAudience";
+
 /** What was typed, by the name of the setting in `Config`. */
 export type Flags = {
-	readonly [K in keyof Config | "maxMemory" | "maxJournal" | "maxDisk" | "maxAudit" | "tlsCert" | "tlsKey"]?:
-		| string
-		| boolean
-		| undefined;
+	readonly [K in keyof Config | FlagOfPart]?: string | boolean | undefined;
 };
 export type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -95,6 +107,7 @@ export function loadConfig(flags: Flags = {}, env: Environment = process.env): C
 			return undefined;
 		}),
 		tls: tlsFiles(from),
+		jwt: jwtRules(from),
 		maxAttachments: from.number("maxAttachments", 100, { min: 1, max: 1_000_000 }),
 		maxConnections: from.number("maxConnections", 4096, { min: 1, max: 1_000_000 }),
 		createRate: from.number("createRate", 20, { min: 0, max: 1_000_000 }),
@@ -119,10 +132,32 @@ function tlsFiles(from: Settings): Config["tls"] {
 	return { certFile: resolve(certFile), keyFile: resolve(keyFile) };
 }
 
+function jwtRules(from: Settings): Config["jwt"] {
+	const keyFile = from.text("jwtKey", "");
+	const issuer = from.text("jwtIssuer", "");
+	const audience = from.text("jwtAudience", "");
+	if (keyFile === "" && issuer === "" && audience === "") return null;
+	const needed = { "--jwt-key": keyFile, "--jwt-issuer": issuer, "--jwt-audience": audience };
+	for (const [flag, value] of Object.entries(needed)) {
+		if (value === "") throw new ConfigError(flag, "is needed: JWTs are checked for their key, issuer and audience");
+	}
+	return { keyFile: resolve(keyFile), issuer, audience };
+}
+
+/** What JWTs are checked by, with the key itself. */
+export function readJwtRules({ keyFile, issuer, audience }: NonNullable<Config["jwt"]>): JwtRules {
+	const text = readText("--jwt-key", keyFile);
+	try {
+		return { key: parseJwtKey(text), issuer, audience };
+	} catch (error) {
+		throw new ConfigError("--jwt-key", `${keyFile} ${error instanceof Error ? error.message : String(error)}`);
+	}
+}
+
 /** The certificate and its key, if they can be read and belong together. What is wrong is said without their text. */
 export function readTls({ certFile, keyFile }: NonNullable<Config["tls"]>): { cert: string; key: string } {
-	const cert = readPem("--tls-cert", certFile);
-	const key = readPem("--tls-key", keyFile);
+	const cert = readText("--tls-cert", certFile);
+	const key = readText("--tls-key", keyFile);
 	const certificate = parsed(
 		"--tls-cert",
 		`${certFile} is no certificate in PEM form`,
@@ -134,7 +169,7 @@ export function readTls({ certFile, keyFile }: NonNullable<Config["tls"]>): { ce
 	throw new ConfigError("--tls-key", `${keyFile} is not the key of the certificate in ${certFile}`);
 }
 
-function readPem(setting: string, path: string): string {
+function readText(setting: string, path: string): string {
 	try {
 		return readFileSync(path, "utf8");
 	} catch (error) {

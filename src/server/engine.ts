@@ -2,12 +2,14 @@
 
 import { randomBytes } from "node:crypto";
 import { join } from "node:path";
+import { JwtBearers } from "../access/jwt-bearers.ts";
 import { LocalAccess } from "../access/local-access.ts";
 import type { AuditLog } from "../audit/audit-log.ts";
 import { systemClock } from "../backends/clock.ts";
 import { childEnvironment } from "../backends/environment.ts";
 import { readInherited } from "../backends/inherited.ts";
 import { spawn } from "../backends/spawn.ts";
+import type { Verify } from "../core/access.ts";
 import { inProcess } from "../core/in-process.ts";
 import type { SandboxSupport } from "../core/sandbox.ts";
 import { LocalSessions, MAX_RETENTION } from "../core/sessions.ts";
@@ -17,7 +19,7 @@ import { createId, createNodeCode, createPrepare } from "../fronts/prepare.ts";
 import { Keepers } from "../keepers/keepers.ts";
 import { confined } from "../sandbox/sandbox.ts";
 import { StoredWorkspaces } from "../workspaces/stored-workspaces.ts";
-import type { Config } from "./config.ts";
+import { type Config, readJwtRules } from "./config.ts";
 import { openAudit, recordEndings } from "./open-audit.ts";
 import { openSandbox } from "./open-sandbox.ts";
 import { openStateDirectory, type StateDirectory } from "./state-directory.ts";
@@ -37,6 +39,8 @@ export type EngineOptions = {
 	readonly passed?: (point: string) => void;
 	/** Whether browsers reach us over TLS, whoever does it. */
 	readonly isSecure: boolean;
+	/** Is asked about credentials that are neither tokens of this server nor JWTs by its settings. */
+	readonly verify?: Verify;
 };
 
 export type Engine = {
@@ -58,9 +62,10 @@ export type Engine = {
 /** Whatever is opened is to be closed again by `onClose`, the last first, also when something later fails. */
 export async function openEngine(
 	config: Config,
-	{ report, passed, isSecure }: EngineOptions,
+	{ report, passed, isSecure, verify }: EngineOptions,
 	onClose: (close: () => Promise<unknown>) => void,
 ): Promise<Engine> {
+	const jwtRules = config.jwt ? readJwtRules(config.jwt) : undefined;
 	const state = await openStateDirectory(config.stateDir, config.runtimeDir, () => createNodeCode(randomBytes));
 	onClose(() => state.release());
 	const workspaces = await StoredWorkspaces.open({
@@ -110,6 +115,9 @@ export async function openEngine(
 	for (const session of adopted) sessions.adopt(session);
 	if (audit) recordEndings(sessions, audit, { startedAt, lastTime });
 	const adminToken = await state.adminToken(() => randomBytes(32).toString("base64url"));
+	const creationRate = { perSecond: config.createRate, burst: config.createRate * CREATE_BURST_S };
+	const jwts = jwtRules && new JwtBearers({ rules: jwtRules, clock: systemClock, creationRate });
+	onClose(async () => jwts?.close());
 	const access = await LocalAccess.open({
 		adminToken,
 		file: join(state.path, "tokens.json"),
@@ -118,7 +126,8 @@ export async function openEngine(
 		randomBytes,
 		isSecure,
 		workspaceOf: (id) => sessions.get(id)?.spec.workspace,
-		creationRate: { perSecond: config.createRate, burst: config.createRate * CREATE_BURST_S },
+		creationRate,
+		verify: (credential) => jwts?.verify(credential) ?? verify?.(credential),
 		report: (problem) => report(problem, "tokens"),
 	});
 	onClose(() => access.close());

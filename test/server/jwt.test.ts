@@ -1,0 +1,56 @@
+import { once } from "node:events";
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { WebSocket } from "ws";
+import { loadConfig } from "../../src/server/config.ts";
+import { AUDIENCE, edSigner, ISSUER } from "../access/jwt-signer.ts";
+import { temporaryDirectory } from "../helpers/temporary.ts";
+import { start } from "./start.ts";
+
+async function startBelieving() {
+	const signer = edSigner();
+	const jwtKey = join(await temporaryDirectory(), "key.pem");
+	await writeFile(jwtKey, signer.keyFile);
+	const server = await start({ jwtKey, jwtIssuer: ISSUER, jwtAudience: AUDIENCE });
+	return { server, signer };
+}
+
+describe("a server that believes JWTs", () => {
+	it("takes them as bearer tokens of the native API, for the workspaces that they name", async () => {
+		const { server, signer } = await startBelieving();
+		const token = signer.sign({ workspaces: { red: "manage" } });
+		const create = (workspace: string) =>
+			server.post("/v1/sessions", { argv: ["cat"], workspace, durable: false }, token);
+		const made = await create("red");
+		expect(made.status).toBe(201);
+		expect((await create("blue")).status).toBe(403);
+		const other = await server.session("blue");
+		const look = async (id: string) =>
+			(await server.request(`/v1/sessions/${id}`, { headers: { authorization: `Bearer ${token}` } })).status;
+		expect([await look(String(made.body.id)), await look(other)]).toEqual([200, 404]);
+		expect((await server.post("/v1/sessions", { argv: ["cat"] }, edSigner().sign({}))).status).toBe(401);
+	});
+
+	it("closes what they have open when they are over", async () => {
+		const { server, signer } = await startBelieving();
+		const id = await server.session("red");
+		const exp = Math.ceil(Date.now() / 1000) + 1;
+		const authorization = `Bearer ${signer.sign({ workspaces: { red: "read" }, exp })}`;
+		const socket = new WebSocket(`${server.url.replace("http", "ws")}/v1/sessions/${id}/attach`, "hawser.v1", {
+			headers: { authorization },
+		});
+		await once(socket, "open");
+		const [code] = await once(socket, "close");
+		expect(code).toBe(4003);
+		expect(Date.now()).toBeGreaterThanOrEqual(exp * 1000);
+	});
+
+	it("says which setting is missing or can't be used", async () => {
+		const load = (flags: object) => () => loadConfig({ stateDir: "/tmp", ...flags }, {});
+		expect(load({ jwtKey: "/k" })).toThrow("--jwt-issuer: is needed");
+		expect(load({ jwtIssuer: "a", jwtAudience: "b" })).toThrow("--jwt-key: is needed");
+		const flags = { jwtKey: "/nowhere/key", jwtIssuer: "a", jwtAudience: "b" };
+		await expect(start(flags)).rejects.toThrow("--jwt-key: /nowhere/key can't be read (ENOENT)");
+	});
+});
