@@ -122,6 +122,11 @@ export type Hosting = {
 	readonly answers: ByteBudget;
 	/** What the connections of JSON-RPC keep of messages. */
 	readonly backlog: Backlog;
+	/**
+	 * Who shows a credential where the door did not look for it, such as in the first message of a socket whose route is
+	 * `public`. Rejects as the door does.
+	 */
+	readonly identify: (request: FastifyRequest, credential: string) => Promise<Principal>;
 };
 
 export interface Front {

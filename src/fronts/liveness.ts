@@ -1,4 +1,4 @@
-/** Whether the other side of a WebSocket is still there, and an end that does not wait for it. */
+/** Whether the other side of a WebSocket is still there, and how one is ended without waiting for it. */
 
 import { Socket } from "node:net";
 import type { Duplex } from "node:stream";
@@ -6,6 +6,8 @@ import type { WebSocket } from "ws";
 
 /** How soon the kernel asks after a peer that is silent. */
 const KEEP_ALIVE_MS = 15_000;
+/** A close frame carries no more of a reason (RFC 6455 §5.5). */
+const REASON_BYTES = 123;
 /** A timer that is this late says that we were asleep, not the other side. */
 const LAG_MS = 2_000;
 
@@ -71,4 +73,13 @@ export class Liveness {
 export function cutAfter(socket: WebSocket, ms: number): void {
 	const timer = setTimeout(() => socket.terminate(), ms);
 	socket.once("close", () => clearTimeout(timer));
+}
+
+/** As much of a reason as a close frame carries. */
+export function shortened(reason: string): string {
+	const bytes = Buffer.from(reason);
+	// Cut at a whole character: the reason must be valid UTF-8.
+	return bytes.length <= REASON_BYTES
+		? reason
+		: new TextDecoder().decode(bytes.subarray(0, REASON_BYTES - 3), { stream: true });
 }

@@ -64,30 +64,54 @@ export type Admission = {
 };
 
 /** Sets `request.principal`, or throws what the route's policy makes of this caller. */
-export async function admit(
-	request: FastifyRequest,
-	reply: FastifyReply,
-	{ front, authorize, noteFailure }: Admission,
-): Promise<void> {
+export async function admit(request: FastifyRequest, reply: FastifyReply, admission: Admission): Promise<void> {
 	const { policy } = request.routeOptions.config;
 	if (policy === undefined) throw new Error("invariant: a request without a policy");
 	if (policy === "public") return;
-	const caller = callerOf(request, front);
+	const caller = callerOf(request, admission.front);
+	const onWait = (waitMs: number) => retryAfter(reply, waitMs);
+	request.principal = await judge(request, { caller, wanted: policy, onWait }, admission);
+	// What is posted with the right to manage makes something; fronts that do it over a socket count for themselves.
+	if (policy === "manage" && request.method === "POST") count(request.principal, reply);
+}
+
+/** Who shows a credential elsewhere than in the head of a request; it is judged, and its failures are counted, as there. */
+export function identify(
+	request: FastifyRequest,
+	credential: string,
+	admission: Pick<Admission, "authorize" | "noteFailure">,
+): Promise<Principal> {
+	const { origin } = request.headers;
+	const nothingElse = { ticket: undefined, cookies: undefined, pageKey: undefined };
+	const caller = { credential, ...nothingElse, origin, isSafe: false, connection: request.raw.socket };
+	return judge(request, { caller, wanted: "read", onWait: () => {} }, admission);
+}
+
+type Judged = {
+	readonly caller: Caller;
+	readonly wanted: Parameters<Authorize>[1];
+	/** Hears for how long nothing more is believed from there that is wrong. */
+	readonly onWait: (waitMs: number) => void;
+};
+
+async function judge(
+	request: FastifyRequest,
+	{ caller, wanted, onWait }: Judged,
+	{ authorize, noteFailure }: Pick<Admission, "authorize" | "noteFailure">,
+): Promise<Principal> {
 	try {
-		request.principal = await authorize(caller, policy);
+		return await authorize(caller, wanted);
 	} catch (error) {
 		const isFailure = error instanceof SessionError && error.code === "unauthenticated";
 		// An old cookie is no attempt at anything, and its page must hear that it has to sign in again.
 		const isAttempt = caller.credential !== undefined || caller.ticket !== undefined;
 		const waitMs = isFailure && isAttempt ? (noteFailure?.(request.ip ?? NO_ADDRESS) ?? 0) : 0;
 		if (waitMs === 0) throw error;
-		retryAfter(reply, waitMs);
+		onWait(waitMs);
 		throw new SessionError("limit_exceeded", "too many credentials from this address were not valid", {
 			hint: "wait as long as Retry-After says; a valid one is accepted at any time",
 		});
 	}
-	// What is posted with the right to manage makes something; fronts that do it over a socket count for themselves.
-	if (policy === "manage" && request.method === "POST") count(request.principal, reply);
 }
 
 /** From here on what the request does is done by whoever is known by now to make it. */

@@ -22,6 +22,7 @@ import {
 	checkHost,
 	checkOrigin,
 	checkProgram,
+	identify,
 	isUpgrade,
 	type NoteFailure,
 	noteRefusal,
@@ -119,7 +120,17 @@ export async function listen(options: ListenOptions): Promise<Listener> {
 	const { bodies, ...shared } = budgets;
 	const turns = new Turns();
 	const connections = new Connections(maxConnections, (connection) => !turns.isUnderWay(connection));
-	const hosting = { closing: closing.signal, report, ...shared };
+	const hosting: Hosting = {
+		closing: closing.signal,
+		report,
+		...shared,
+		async identify(request, credential) {
+			const { authorize, noteFailure } = options;
+			const principal = await identify(request, credential, { authorize, noteFailure });
+			connections.recognise(request.raw.socket, principal);
+			return principal;
+		},
+	};
 	const app = assemble(options, hosting, { turns, connections, bodies });
 	// Node forgets the connections that were upgraded, but waits for them all the same when it closes.
 	const open = new Set<Duplex>();

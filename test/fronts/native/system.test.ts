@@ -100,7 +100,8 @@ describe("the server's own routes", () => {
 		const closing = new AbortController();
 		const app = fastify();
 		const parts = { sessions: server.sessions, version: "1", prepare: () => Promise.reject(new Error("unused")) };
-		const hosting = { closing: closing.signal, report: () => {}, ...createBudgets() };
+		const identify = () => Promise.reject(new Error("unused"));
+		const hosting = { closing: closing.signal, report: () => {}, identify, ...createBudgets() };
 		createNativeFront(parts as unknown as NativeOptions).register(app, hosting);
 		expect((await app.inject("/readyz")).statusCode).toBe(200);
 		closing.abort();

@@ -3,7 +3,7 @@
 import type { WebSocket } from "ws";
 import { encodeServerFrame } from "../../../protocol/frames.ts";
 import { type CloseCode, closeCodes, type ServerMessage } from "../../../protocol/socket.ts";
-import { cutAfter } from "../../liveness.ts";
+import { cutAfter, shortened } from "../../liveness.ts";
 import type { SocketLimits } from "./limits.ts";
 
 export interface Wire {
@@ -19,9 +19,6 @@ export interface Wire {
 	/** Ends the connection, once, and says why in at most 123 bytes. */
 	close(code: CloseCode, reason: string): void;
 }
-
-/** A close frame carries no more (RFC 6455 §5.5). */
-const REASON_BYTES = 123;
 
 export class WebSocketWire implements Wire {
 	readonly #socket: WebSocket;
@@ -69,12 +66,4 @@ export class WebSocketWire implements Wire {
 	#check(): void {
 		if (this.bufferedBytes > this.#limits.cutBytes) this.close(closeCodes.tooSlow, "too much waits for this client");
 	}
-}
-
-function shortened(text: string): string {
-	const bytes = Buffer.from(text);
-	// Cut at a whole character: the reason must be valid UTF-8.
-	return bytes.length <= REASON_BYTES
-		? text
-		: new TextDecoder().decode(bytes.subarray(0, REASON_BYTES - 3), { stream: true });
 }

@@ -2,8 +2,8 @@
 
 import { randomUUID } from "node:crypto";
 import type { Session, SessionSpec } from "../../../core/session.ts";
+import { ProgramInput } from "../../program-input.ts";
 import type { ClientFrame } from "./frames.ts";
-import { ProgramInput } from "./program-input.ts";
 import { closeCodes, type Wire } from "./wire.ts";
 
 /** What a client may send before it is connected, until nothing more is read from it. */

@@ -1,17 +1,9 @@
-/**
- * One WebSocket as the front's connections see it: a place to put messages, until it is over.
- *
- * `ended` is aborted at the first sign of the end, whoever began it, so that nothing more is read or
- * written for it; the TCP connection follows within moments, whether the other side answers or not.
- */
+/** One WebSocket of this front: what it says, and how it makes room for another. */
 
 import type { FastifyRequest } from "fastify";
 import type { WebSocket } from "ws";
 import { SessionError } from "../../../core/errors.ts";
-import { onAbort } from "../../front.ts";
-import { cutAfter, Liveness } from "../../liveness.ts";
-import { holdBack } from "../../upgrade.ts";
-import type { Times } from "../times.ts";
+import { MessageWire, type WireTimes } from "../../message-wire.ts";
 import type { ServerMessage } from "./frames.ts";
 
 export const closeCodes = {
@@ -22,76 +14,21 @@ export const closeCodes = {
 	takenOver: 4001,
 } as const;
 
-/** How long the closing handshake may take, and that of a holder who is in somebody's way. */
-const CLOSING_MS = 1_000;
+/** How long a connection may take to end that hangs up, and that of a holder who is in somebody's way. */
+const HANGING_UP_MS = 1_000;
 const EVICTION_MS = 200;
-/** A client that asks for answers and does not read them is given up at this many unsent bytes of those. */
-const MAX_ANSWER_BYTES = 64 * 1024;
 
-type WireTimes = Pick<Times, "pingMs" | "deadMs" | "writeMs">;
-
-export class Wire {
-	readonly #socket: WebSocket;
-	readonly #writeMs: number;
-	readonly #ended = new AbortController();
+export class Wire extends MessageWire {
 	readonly #hangUp: () => void;
-	/** Lets it be read again, while it is not. */
-	#release: (() => void) | undefined;
-	/** Of answers that the kernel has not taken. */
-	#answerBytes = 0;
 
 	constructor(socket: WebSocket, request: FastifyRequest, options: { times: WireTimes; closing: AbortSignal }) {
-		this.#socket = socket;
-		this.#writeMs = options.times.writeMs;
+		super(socket, request, options.times);
 		const tcp = request.raw.socket;
 		this.#hangUp = () => tcp.end();
-		// `ws` closes by the same method when a frame is bad and when the other side says good-bye.
-		const close = socket.close.bind(socket);
-		socket.close = (code, reason) => {
-			this.#over(CLOSING_MS);
-			close(code, reason);
-		};
-		socket.once("close", () => this.#ended.abort());
-		const { pingMs, deadMs } = options.times;
-		new Liveness(socket, tcp, { pingMs, deadMs, signal: this.ended });
-		const goAway = (signal: AbortSignal, reason: string) =>
-			onAbort(signal, this.ended, () => this.close(closeCodes.goingAway, reason));
-		goAway(options.closing, "the server is shutting down");
-		if (request.principal) goAway(request.principal.revoked, "the token is not valid any more");
-	}
-
-	/** Aborted when nothing more can be said or heard. */
-	get ended(): AbortSignal {
-		return this.#ended.signal;
-	}
-
-	/** Calls back with every message until the end. */
-	onMessage(receive: (data: Buffer, isBinary: boolean) => void): void {
-		this.#socket.on("message", (data: Buffer, isBinary: boolean) => {
-			if (!this.ended.aborted) receive(data, isBinary);
-		});
-	}
-
-	/** Reads nothing more for now; what the other side sends waits on its way to us. */
-	pause(): void {
-		this.#release ??= holdBack(this.#socket);
-	}
-
-	resume(): void {
-		this.#release?.();
-		this.#release = undefined;
-	}
-
-	/** Resolves when the kernel has taken the message, or the connection is over. One that stays behind too long ends it. */
-	send(message: Uint8Array | string): Promise<void> {
-		if (this.ended.aborted) return Promise.resolve();
-		return new Promise((resolve) => {
-			const timer = setTimeout(() => this.drop(), this.#writeMs);
-			this.#socket.send(message, () => {
-				clearTimeout(timer);
-				resolve();
-			});
-		});
+		this.closeOn(options.closing, closeCodes.goingAway, "the server is shutting down");
+		if (request.principal) {
+			this.closeOn(request.principal.revoked, closeCodes.goingAway, "the token is not valid any more");
+		}
 	}
 
 	say(message: ServerMessage): Promise<void> {
@@ -100,47 +37,24 @@ export class Wire {
 
 	/** Says something that nobody waits for, however much the client makes us say. */
 	answer(message: ServerMessage): void {
-		if (this.ended.aborted) return;
-		const text = `${JSON.stringify(message)}\n`;
-		this.#answerBytes += text.length;
-		if (this.#answerBytes > MAX_ANSWER_BYTES) {
-			this.drop();
-			return;
-		}
-		this.#socket.send(text, () => {
-			this.#answerBytes -= text.length;
-		});
-	}
-
-	close(code: number, reason: string): void {
-		if (!this.ended.aborted) this.#socket.close(code, reason);
+		this.reply(`${JSON.stringify(message)}\n`);
 	}
 
 	/** Makes room for another holder: with a word if that can be said at once, and never behind a message that is stuck. */
 	evict(): void {
-		if (this.ended.aborted || this.#socket.bufferedAmount > 0) {
+		if (this.ended.aborted || this.socket.bufferedAmount > 0) {
 			this.drop();
 			return;
 		}
 		this.close(closeCodes.takenOver, "TAKEN_OVER");
-		this.#over(EVICTION_MS);
+		this.over(EVICTION_MS);
 	}
 
 	/** Ends the connection after what was said, without a close frame. */
 	hangUp(): void {
 		if (this.ended.aborted) return;
-		this.#over(CLOSING_MS);
+		this.over(HANGING_UP_MS);
 		this.#hangUp();
-	}
-
-	drop(): void {
-		this.#ended.abort();
-		this.#socket.terminate();
-	}
-
-	#over(patienceMs: number): void {
-		this.#ended.abort();
-		cutAfter(this.#socket, patienceMs);
 	}
 }
 

@@ -5,20 +5,28 @@
  * once too much waits here it stays with the client, so that a program that does not read costs a bound.
  */
 
-import { SessionError } from "../../../core/errors.ts";
-import { unitsOf } from "../../../core/input.ts";
-import { offer } from "../../../core/offer.ts";
-import type { Act, Receipt, Session } from "../../../core/session.ts";
-import type { Wire } from "./wire.ts";
+import { SessionError } from "../core/errors.ts";
+import { unitsOf } from "../core/input.ts";
+import { offer } from "../core/offer.ts";
+import type { Act, Receipt, Session } from "../core/session.ts";
 
 /** What may wait here until nothing more is read from the client; one message may go beyond. */
 const MAX_WAITING_BYTES = 1024 * 1024;
 /** What an act costs besides its bytes, so that many small ones count. */
 const ACT_BYTES = 256;
 
+/** Where a client's input comes from. */
+export type InputSource = {
+	/** Aborted when the client has gone. */
+	readonly ended: AbortSignal;
+	/** Takes nothing more for now. */
+	pause(): void;
+	resume(): void;
+};
+
 export type ProgramInputOptions = {
 	readonly session: Session;
-	readonly wire: Wire;
+	readonly wire: InputSource;
 	/** The same for all who come one after the other, so that they share one window and none can be crowded out. */
 	readonly stream: string;
 	/** Where that stream stands. */
