@@ -32,22 +32,25 @@ export function ticketOf(request: FastifyRequest): string | undefined {
 	return offered.find((name) => name.startsWith(ticketPrefix))?.slice(ticketPrefix.length);
 }
 
+/** Who asks, and what tells the audit of it: a request, or what stands for it. */
+export type Asking = Pick<FastifyRequest, "principal" | "witness">;
+
 /** Whether a caller has a right that it needs for what it asked; that it has not is recorded. */
-export function may(request: FastifyRequest, right: Right, place: Place): boolean {
-	const isAllowed = request.principal?.may(right, place) === true;
-	if (!isAllowed) witnessOf(request).record({ action: "refused", code: "permission_denied", right }, place);
+export function may(asking: Asking, right: Right, place: Place): boolean {
+	const isAllowed = asking.principal?.may(right, place) === true;
+	if (!isAllowed) witnessOf(asking).record({ action: "refused", code: "permission_denied", right }, place);
 	return isAllowed;
 }
 
 /** By whom everything that a request does to sessions is done, so that it is recorded. */
-export function witnessOf({ witness }: Pick<FastifyRequest, "witness">): Witness {
+export function witnessOf({ witness }: Pick<Asking, "witness">): Witness {
 	invariant(witness, "a request that nobody looked at");
 	return witness;
 }
 
 /** For something that may be seen. What may not be seen is not there; each front says that in its own words. */
-export function checkRight(request: FastifyRequest, right: Right, place: Place): void {
-	if (may(request, right, place)) return;
+export function checkRight(asking: Asking, right: Right, place: Place): void {
+	if (may(asking, right, place)) return;
 	throw lacksRight(right, place);
 }
 
@@ -85,16 +88,11 @@ export function checkCreation(waitMs: number): void {
 }
 
 /** A place among those who follow a session, or who read what there is of it; the returned function gives it back. */
-export function takeReader(
-	request: FastifyRequest,
-	place: ReadPlace,
-	{ readers }: Hosting,
-	how: "attach" | "read",
-): () => void {
-	const { principal } = request;
+export function takeReader(asking: Asking, place: ReadPlace, { readers }: Hosting, how: "attach" | "read"): () => void {
+	const { principal } = asking;
 	if (!principal) throw new SessionError("unauthenticated", "a token is required");
 	const leave = readers.take(principal, place);
-	const witness = witnessOf(request);
+	const witness = witnessOf(asking);
 	witness.record({ action: how }, place);
 	let isThere = true;
 	return () => {

@@ -6,7 +6,7 @@ import { homedir } from "node:os";
 import { join, resolve } from "node:path";
 import { type JwtRules, parseJwtKey } from "../access/jwt.ts";
 import { parseOrigin } from "../access/origin.ts";
-import { parseSize } from "../protocol/units.ts";
+import { parseDuration, parseSize } from "../protocol/units.ts";
 
 export type Config = {
 	readonly host: string;
@@ -48,6 +48,10 @@ export type Config = {
 	readonly auth: boolean;
 	/** Somebody else does TLS in front of us. */
 	readonly behindProxy: boolean;
+	/** How long a Multica terminal waits for its client to come back; zero ends it when the client leaves. */
+	readonly multicaGraceMs: number;
+	/** A Multica terminal is ended after this long without output or input; zero is never. */
+	readonly multicaIdleMs: number;
 };
 
 /** A setting that makes no sense; the message names it. */
@@ -72,7 +76,9 @@ type FlagOfPart =
 	| "tlsKey"
 	| "jwtKey"
 	| "jwtIssuer"
-	| "jwtAudience";
+	| "jwtAudience"
+	| "multicaGrace"
+	| "multicaIdle";
 
 /** What was typed, by the name of the setting in `Config`. */
 export type Flags = {
@@ -81,6 +87,10 @@ export type Flags = {
 export type Environment = Readonly<Record<string, string | undefined>>;
 
 const DEFAULT_SESSIONS = 1000;
+/** Long enough to walk to another desk, and short enough that a shell nobody wants is not there the next day. */
+const DEFAULT_MULTICA_GRACE_MS = 10 * 60_000;
+/** As its own daemon has it. */
+const DEFAULT_MULTICA_IDLE_MS = 60 * 60_000;
 
 export function loadConfig(flags: Flags = {}, env: Environment = process.env): Config {
 	const from = new Settings(flags, env);
@@ -113,6 +123,8 @@ export function loadConfig(flags: Flags = {}, env: Environment = process.env): C
 		createRate: from.number("createRate", 20, { min: 0, max: 1_000_000 }),
 		auth: from.boolean("auth", true),
 		behindProxy: from.boolean("behindProxy", false),
+		multicaGraceMs: from.duration("multicaGrace", DEFAULT_MULTICA_GRACE_MS),
+		multicaIdleMs: from.duration("multicaIdle", DEFAULT_MULTICA_IDLE_MS),
 	};
 	checkReach(config);
 	return config;
@@ -235,10 +247,18 @@ class Settings {
 	}
 
 	size(name: keyof Flags, fallback: number): number {
+		return this.#parsed(name, fallback, parseSize);
+	}
+
+	duration(name: keyof Flags, fallback: number): number {
+		return this.#parsed(name, fallback, parseDuration);
+	}
+
+	#parsed(name: keyof Flags, fallback: number, parse: (text: string) => number): number {
 		const { value, setting } = this.#find(name);
 		if (value === undefined) return fallback;
 		try {
-			return parseSize(String(value));
+			return parse(String(value));
 		} catch (error) {
 			throw new ConfigError(setting, error instanceof Error ? error.message : String(error));
 		}

@@ -126,7 +126,10 @@ export async function listen(options: ListenOptions): Promise<Listener> {
 		...shared,
 		async identify(request, credential) {
 			const { authorize, noteFailure } = options;
-			const principal = await identify(request, credential, { authorize, noteFailure });
+			const principal = await identify(request, credential, { authorize, noteFailure }).catch((error: unknown) => {
+				noteRefusal(request, error);
+				throw error;
+			});
 			connections.recognise(request.raw.socket, principal);
 			return principal;
 		},

@@ -11,6 +11,7 @@ import { JsonFile } from "../disk/json-file.ts";
 import { createCodexAppFront } from "../fronts/codex-app/front.ts";
 import { createCodexExecFront } from "../fronts/codex-exec/front.ts";
 import type { Front } from "../fronts/front.ts";
+import { createMulticaFront } from "../fronts/multica/front.ts";
 import { createAccessFront } from "../fronts/native/access/front.ts";
 import { signInPath } from "../fronts/native/access/signin.ts";
 import { createNativeFront } from "../fronts/native/front.ts";
@@ -134,6 +135,15 @@ function createFronts(config: Config, engine: Engine, openSandbox: OpenSandboxOp
 			cwd: config.cwd,
 			host: codexHost(),
 			path: "/codex/app-server",
+		}),
+		createMulticaFront({
+			sessions,
+			prepare,
+			workspaces,
+			clock: systemClock,
+			newUuid: randomUUID,
+			graceMs: config.multicaGraceMs,
+			idleMs: config.multicaIdleMs,
 		}),
 	];
 }

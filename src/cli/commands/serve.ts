@@ -41,6 +41,11 @@ export const serve: Command = new Command("serve")
 	.option("--max-connections <number>", "how many connections there may be at once (default 4096)")
 	.option("--create-rate <number>", "sessions that one caller may start per second; 0 is no limit (default 20)")
 	.option("--behind-proxy", "allow an address that others can reach, because a proxy does TLS")
+	.option(
+		"--multica-grace <duration>",
+		"how long a Multica terminal waits for its client to come back; 0 ends it when the client leaves (default 10m)",
+	)
+	.option("--multica-idle <duration>", "end a Multica terminal after so long without a byte; 0 is never (default 1h)")
 	.option("--no-auth", "let in everybody who can reach the port")
 	.addHelpText("after", "\nExamples:\n  hawser serve\n  hawser serve --port 0 --state-dir /srv/hawser")
 	.action(async (flags: Flags) => {

@@ -30,7 +30,7 @@ export function addWorkspaces(app: NativeApp, { workspaces, sessions }: NativeOp
 		async (request) => ({
 			workspaces: workspaces
 				.list()
-				.filter(({ id }) => may(request, "read", { workspace: id }))
+				.filter(({ id }) => request.principal?.may("read", { workspace: id }) === true)
 				.map(workspaceMessage),
 		}),
 	);
@@ -169,5 +169,6 @@ function workspaceMessage({ id, name, roots, limits, createdAt }: Workspace): Wo
 
 /** With its variables only for who could start a program that tells them: they may be secrets. */
 function taskMessage({ env, ...rest }: Task, request: FastifyRequest): TaskMessage {
-	return { ...rest, ...(may(request, "manage", { workspace: rest.workspace }) ? { env: { ...env } } : {}) };
+	const isShown = request.principal?.may("manage", { workspace: rest.workspace }) === true;
+	return { ...rest, ...(isShown ? { env: { ...env } } : {}) };
 }

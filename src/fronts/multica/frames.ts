@@ -1,0 +1,168 @@
+/** The frames of Multica's terminals: texts, each one JSON object `{type, payload}`. */
+
+import type { Exit, Gap, Size } from "../../core/event.ts";
+import { defaultSize } from "../front.ts";
+import type { ErrorCode } from "./errors.ts";
+
+/** What of a terminal's output one frame carries: base64 of it is far below the 1 MiB that the command-line client takes. */
+const CHUNK_BYTES = 32 * 1024;
+/** Of ids and reasons, which become labels, variables and log lines. */
+const MAX_NAME_LENGTH = 256;
+/** More than any token has. */
+const MAX_TOKEN_LENGTH = 16 * 1024;
+/** The kernel keeps 16 bits of a size. */
+const MAX_CELLS = 65_535;
+
+export type OpenPayload = {
+	readonly request_id: string;
+	readonly task_id: string;
+	readonly workspace_id: string;
+	readonly user_id: string;
+	readonly issue_id: string;
+	readonly prior_session_id: string;
+	readonly size: Size;
+};
+
+export type ClientFrame =
+	| { readonly type: "auth"; readonly token: string }
+	| { readonly type: "terminal.open"; readonly payload: OpenPayload }
+	| { readonly type: "terminal.data"; readonly session: string; readonly bytes: Buffer }
+	| { readonly type: "terminal.resize"; readonly session: string; readonly size: Size }
+	| { readonly type: "terminal.close"; readonly session: string; readonly reason: string };
+
+/** Undefined for what nobody here knows, or has fields of other types than they should be: it is passed over without a word. */
+export function decodeFrame(data: Buffer): ClientFrame | undefined {
+	const frame = parse(data);
+	const payload = objectOf(frame?.payload);
+	if (!frame || !payload) return undefined;
+	const session = text(payload, "session_id");
+	switch (frame.type) {
+		case "auth": {
+			const token = text(payload, "token", MAX_TOKEN_LENGTH);
+			return token ? { type: "auth", token } : undefined;
+		}
+		case "terminal.open": {
+			const open = openPayload(payload);
+			return open && { type: "terminal.open", payload: open };
+		}
+		case "terminal.data": {
+			const bytes = bytesOf(payload.data_b64);
+			return session === undefined || bytes === undefined ? undefined : { type: "terminal.data", session, bytes };
+		}
+		case "terminal.resize": {
+			const size = sizeOf(payload);
+			return session === undefined || size === undefined ? undefined : { type: "terminal.resize", session, size };
+		}
+		case "terminal.close": {
+			const reason = text(payload, "reason");
+			return session === undefined || reason === undefined ? undefined : { type: "terminal.close", session, reason };
+		}
+		default:
+			return undefined;
+	}
+}
+
+function openPayload(payload: Record<string, unknown>): OpenPayload | undefined {
+	const size = sizeOf({ cols: payload.cols ?? 0, rows: payload.rows ?? 0 });
+	const [request_id, task_id, workspace_id] = ["request_id", "task_id", "workspace_id"].map((name) =>
+		text(payload, name),
+	);
+	const [user_id, issue_id, prior_session_id] = ["user_id", "issue_id", "prior_session_id"].map((name) =>
+		text(payload, name),
+	);
+	if (size === undefined || request_id === undefined || task_id === undefined || workspace_id === undefined)
+		return undefined;
+	if (user_id === undefined || issue_id === undefined || prior_session_id === undefined) return undefined;
+	return { request_id, task_id, workspace_id, user_id, issue_id, prior_session_id, size };
+}
+
+/** A string, or an empty one where it is left out; undefined for anything else, and for what is too long to be a name. */
+function text(payload: Record<string, unknown>, name: string, maxLength = MAX_NAME_LENGTH): string | undefined {
+	const value = payload[name] ?? "";
+	return typeof value === "string" && value.length <= maxLength ? value : undefined;
+}
+
+/** Zero stands for the usual number, in each dimension by itself. */
+function sizeOf({ cols, rows }: Record<string, unknown>): Size | undefined {
+	if (!isCells(cols) || !isCells(rows)) return undefined;
+	return { cols: cols || defaultSize.cols, rows: rows || defaultSize.rows };
+}
+
+function isCells(value: unknown): value is number {
+	return typeof value === "number" && Number.isInteger(value) && value >= 0 && value <= MAX_CELLS;
+}
+
+/** Standard base64 with its padding, and nothing that only looks like it. */
+function bytesOf(value: unknown): Buffer | undefined {
+	if (typeof value !== "string" || value.length % 4 !== 0 || !/^[A-Za-z0-9+/]*={0,2}$/.test(value)) return undefined;
+	return Buffer.from(value, "base64");
+}
+
+function parse(data: Buffer): Record<string, unknown> | undefined {
+	try {
+		return objectOf(JSON.parse(data.toString()));
+	} catch {
+		return undefined;
+	}
+}
+
+function objectOf(value: unknown): Record<string, unknown> | undefined {
+	return typeof value === "object" && value !== null && !Array.isArray(value)
+		? (value as Record<string, unknown>)
+		: undefined;
+}
+
+export const authAck: string = JSON.stringify({ type: "auth_ack" });
+
+export type OpenedPayload = {
+	readonly request_id: string;
+	readonly session_id: string;
+	readonly work_dir: string;
+	readonly shell: string;
+	/** Left out for a new shell. */
+	readonly resumed?: true;
+};
+
+export function openedFrame(payload: OpenedPayload): string {
+	return frame("terminal.opened", { ...payload, work_dir: visible(payload.work_dir) });
+}
+
+/** Output in frames of a good size; each says where in all of the output it stands. */
+export function* dataFrames(session: string, offset: number, bytes: Uint8Array): Generator<string> {
+	for (let at = 0; at < bytes.byteLength; at += CHUNK_BYTES) {
+		const data = Buffer.from(bytes.subarray(at, at + CHUNK_BYTES)).toString("base64");
+		yield frame("terminal.data", { session_id: session, data_b64: data, offset: offset + at });
+	}
+}
+
+export function closeFrame(session: string, reason: string): string {
+	return frame("terminal.close", { session_id: session, reason });
+}
+
+export function gapFrame(session: string, { from, to, reason }: Gap): string {
+	return frame("terminal.gap", { session_id: session, from, to, reason });
+}
+
+/** The code of a program that a signal has ended is -1, and there are no others of that value. */
+export function exitFrame(session: string, exit: Exit | undefined, reason: string): string {
+	const signal = exit?.signal ?? undefined;
+	return frame("terminal.exit", { session_id: session, exit_code: exit?.code ?? -1, reason: visible(reason), signal });
+}
+
+export type ErrorPlace = { readonly request_id?: string; readonly session_id?: string };
+
+/** `isLogin` says it a second time, where the command-line client looks for it while it signs in. */
+export function errorFrame(code: ErrorCode, message: string, place: ErrorPlace = {}, isLogin = false): string {
+	const shown = visible(message);
+	const payload = { ...place, code, message: shown };
+	return JSON.stringify({ type: "terminal.error", payload, ...(isLogin ? { error: shown } : {}) });
+}
+
+function frame(type: string, payload: object): string {
+	return JSON.stringify({ type, payload });
+}
+
+/** The panel prints such texts into its terminal as they are. */
+function visible(text: string): string {
+	return text.replaceAll(/[\u0000-\u001f\u007f-\u009f]/g, "");
+}

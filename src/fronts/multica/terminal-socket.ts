@@ -1,0 +1,196 @@
+/**
+ * `/multica/terminal`: many terminals on one socket, as Multica's server and its daemon speak of them to each other.
+ *
+ *   client                            server
+ *     ├── open {request, task} ──────►│
+ *     │◄── opened {request, session} ─┤  or error {request}
+ *     │◄── data {session} ────────────┤
+ *     ├── data, resize {session} ────►│  or error session_not_found
+ *     ├── close {session} ───────────►│
+ *     │◄── exit {session} ────────────┤
+ */
+
+import type { FastifyInstance, FastifyRequest } from "fastify";
+import type { Principal } from "../../core/access.ts";
+import { invariant } from "../../core/errors.ts";
+import type { Session } from "../../core/session.ts";
+import { type Hosting, witnessOf } from "../front.ts";
+import type { InputSource } from "../program-input.ts";
+import { createAcceptor, handshakeFault } from "../upgrade.ts";
+import { refuse } from "./answers.ts";
+import { attend } from "./attend.ts";
+import { TerminalError, toTerminalError } from "./errors.ts";
+import { authAck, type ClientFrame, closeFrame, decodeFrame, errorFrame, type OpenPayload } from "./frames.ts";
+import type { MulticaOptions } from "./options.ts";
+import { namedTask } from "./tasks.ts";
+import type { Terminal } from "./terminal.ts";
+import type { Terminals } from "./terminals.ts";
+import { defaultTimes, type Times } from "./times.ts";
+import { MAX_MESSAGE_BYTES, TEXTS_PER_SECOND, Wire } from "./wire.ts";
+
+/** Each has a frame on its way and a reader of its session. */
+const MAX_TERMINALS = 100;
+/** The reason of a close that gives none. */
+const CLOSED = "client_close";
+
+export function addTerminalSocket(
+	app: FastifyInstance,
+	options: MulticaOptions,
+	terminals: Terminals,
+	hosting: Hosting,
+): void {
+	const times = { ...defaultTimes, ...options.times };
+	const accept = createAcceptor({ maxPayload: MAX_MESSAGE_BYTES, textsPerSecond: TEXTS_PER_SECOND });
+	app.get("/multica/terminal", { config: { policy: "read", isSocket: true } }, async (request, reply) => {
+		if (handshakeFault(request)) return refuse(reply, 400, "this is a WebSocket");
+		const socket = accept(request, reply);
+		if (!socket) return reply;
+		const { principal } = request;
+		invariant(principal, "a socket of nobody");
+		const wire = new Wire(socket, request, { times, closing: hosting.closing });
+		wire.belongsTo(principal);
+		const connection = new TerminalConnection({ wire, principal, request, options, terminals, hosting, times });
+		wire.onMessage((data) => connection.receive(decodeFrame(data)));
+		return reply;
+	});
+}
+
+type ConnectionParts = {
+	readonly wire: Wire;
+	readonly principal: Principal;
+	readonly request: FastifyRequest;
+	readonly options: MulticaOptions;
+	readonly terminals: Terminals;
+	readonly hosting: Hosting;
+	readonly times: Times;
+};
+
+class TerminalConnection {
+	readonly #parts: ConnectionParts;
+	/** The terminals of this socket by session, and those whose program has not read what was typed. */
+	readonly #opened = new Map<string, Terminal>();
+	readonly #full = new Set<string>();
+	/** Those that are being opened, too. */
+	#count = 0;
+
+	constructor(parts: ConnectionParts) {
+		this.#parts = parts;
+	}
+
+	receive(frame: ClientFrame | undefined): void {
+		const { wire, terminals, principal, request } = this.#parts;
+		switch (frame?.type) {
+			case "terminal.open":
+				void terminals.track(this.#open(frame.payload));
+				break;
+			case "terminal.data":
+				this.#find(frame.session, (terminal) => {
+					if (this.#full.has(frame.session))
+						this.#refuse(frame.session, "limit_reached", "the program has not read what was typed before");
+					else terminal.write(frame.bytes);
+				});
+				break;
+			case "terminal.resize":
+				this.#find(frame.session, (terminal) => terminal.resize(frame.size));
+				break;
+			case "terminal.close": {
+				const session = this.#opened.get(frame.session)?.session;
+				if (session) {
+					const by = { name: principal.name, witness: witnessOf(request) };
+					terminals.end(session, frame.reason || CLOSED, by);
+				}
+				break;
+			}
+			case "auth":
+				// It is known already who this is.
+				wire.reply(authAck);
+				break;
+			case undefined:
+		}
+	}
+
+	/** Never rejects. */
+	async #open(payload: OpenPayload): Promise<void> {
+		const { wire, hosting } = this.#parts;
+		this.#count++;
+		try {
+			if (this.#count > MAX_TERMINALS)
+				throw new TerminalError("limit_reached", `a socket may have ${MAX_TERMINALS} terminals`);
+			await this.#attend(payload);
+		} catch (error) {
+			const { code, message } = toTerminalError(error, (problem) => hosting.report(problem, "multica terminal"));
+			wire.reply(errorFrame(code, message, { request_id: payload.request_id }));
+		} finally {
+			this.#count--;
+		}
+	}
+
+	async #attend(payload: OpenPayload): Promise<void> {
+		const { wire, principal, request, options, terminals, hosting, times } = this.#parts;
+		const witness = witnessOf(request);
+		const task = namedTask(options.workspaces, payload, principal);
+		const gone = new AbortController();
+		const end = () => gone.abort();
+		let mine: Terminal | undefined;
+		wire.ended.addEventListener("abort", end, { once: true });
+		try {
+			const hold = await terminals.open({
+				principal,
+				witness,
+				task,
+				user: payload.user_id || (principal.user ?? principal.id),
+				issue: payload.issue_id || (task.issueId ?? ""),
+				priorSession: payload.prior_session_id || (task.priorSessionId ?? ""),
+				size: payload.size,
+				signal: wire.ended,
+				evict: end,
+			});
+			await attend({
+				session: hold.session,
+				hold,
+				principal,
+				witness,
+				task,
+				requestId: payload.request_id,
+				send: (frame) => wire.send(frame),
+				source: this.#source(hold.session, gone.signal),
+				terminals,
+				hosting,
+				resizeMs: times.resizeMs,
+				onOpened: (terminal) => {
+					mine = terminal;
+					this.#opened.set(terminal.session.id, terminal);
+				},
+			});
+			// Nobody but whoever took it over ends this client's part while its socket goes on.
+			if (gone.signal.aborted) wire.reply(closeFrame(hold.session.id, "taken_over"));
+		} finally {
+			wire.ended.removeEventListener("abort", end);
+			if (mine) this.#forget(mine);
+		}
+	}
+
+	/** Unless the same session was opened again meanwhile. */
+	#forget(terminal: Terminal): void {
+		const { id } = terminal.session;
+		if (this.#opened.get(id) !== terminal) return;
+		this.#opened.delete(id);
+		this.#full.delete(id);
+	}
+
+	/** Its input may be full while that of others is not, so that nobody waits for it. */
+	#source({ id }: Session, ended: AbortSignal): InputSource {
+		return { ended, pause: () => void this.#full.add(id), resume: () => void this.#full.delete(id) };
+	}
+
+	#find(session: string, act: (terminal: Terminal) => void): void {
+		const terminal = this.#opened.get(session);
+		if (!terminal) this.#refuse(session, "session_not_found", "there is no such terminal on this socket");
+		// After a close began nothing is written any more, and nobody is told.
+		else if (this.#parts.terminals.reasonOf(terminal.session) === undefined) act(terminal);
+	}
+
+	#refuse(session_id: string, code: TerminalError["code"], message: string): void {
+		this.#parts.wire.reply(errorFrame(code, message, { session_id: session_id.slice(0, 64) }));
+	}
+}

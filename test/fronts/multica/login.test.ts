@@ -1,0 +1,196 @@
+import { describe, expect, it } from "vitest";
+import { ask } from "../../server/start.ts";
+import { MulticaClient } from "./multica-client.ts";
+import { ISSUE, OTHER_WORKSPACE, putTask, startMultica, WORKSPACE } from "./multica-server.ts";
+
+const path = (query: string, issue = ISSUE) => `/ws/issues/${issue}/terminal?${query}`;
+const here = `workspace_id=${WORKSPACE}`;
+
+describe("the address of an issue's terminal", () => {
+	it("S1, 1.2: is refused over HTTP for each thing that is wrong with it, in order", async () => {
+		const server = await startMultica();
+		const stranger = await server.token(`workspace:${OTHER_WORKSPACE}:manage`);
+		const status = async (target: string, extra: object = {}) =>
+			(await ask(server.url, { method: "GET", path: target, isSocket: true, ...extra })).status;
+		const cookie = { cookie: `multica_auth=${stranger}` };
+		expect(await status(path(""))).toBe(400);
+		expect(await status(path("workspace_id=my-team"), { headers: cookie })).toBe(400);
+		expect(await status(path(here, ""))).toBe(400);
+		expect(await status(path(here), { headers: cookie })).toBe(403);
+		expect(await status(path(here), { headers: cookie, isSocket: false })).toBe(403);
+		expect(await status(path(here), { isSocket: false })).toBe(400);
+		expect(await status(path(here), { isSocket: false, method: "POST" })).toBe(405);
+		expect(await status(path(here), { headers: { origin: "https://evil.test" } })).toBe(403);
+		expect(await status(path(here), { headers: { cookie: "multica_auth=nonsense" } })).toBe(101);
+		expect(await status(path(`workspace_id=${WORKSPACE.replaceAll("-", "").toUpperCase()}`))).toBe(101);
+		const { text } = await ask(server.url, { method: "GET", path: path(""), isSocket: true });
+		expect(text).toContain('{"error":"workspace_id must be a UUID"}\n');
+		expect(text).toContain("text/plain");
+	});
+
+	it("S2, R11: is open to programs and to pages of ours, and to no other page, whatever cookie its browser has", async () => {
+		const server = await startMultica({ allowedOrigins: ["https://app.example"] });
+		const cookie = `multica_auth=${await server.token()}`;
+		const status = async (origin?: string) => {
+			const headers = { cookie, ...(origin === undefined ? {} : { origin }) };
+			return (await ask(server.url, { method: "GET", path: path(here), isSocket: true, headers })).status;
+		};
+		expect(await status()).toBe(101);
+		expect(await status(server.url)).toBe(101);
+		expect(await status("https://app.example")).toBe(101);
+		expect(await status("https://app.example.evil.test")).toBe(403);
+		expect(await status("null")).toBe(403);
+	});
+});
+
+describe("a client signs in", () => {
+	it("S3, S4, R16: by its first frame, and auth_ack comes before everything of the terminal", async () => {
+		const server = await startMultica();
+		const client = await MulticaClient.open(server);
+		expect(client.types.slice(0, 2)).toEqual(["auth_ack", "terminal.opened"]);
+		expect(JSON.stringify(client.frames[0])).toBe('{"type":"auth_ack"}');
+	});
+
+	it("S3: by its cookie, without auth_ack; a later auth frame is answered, and changes nothing", async () => {
+		const server = await startMultica();
+		const token = await server.token();
+		const client = MulticaClient.connect(server, { headers: { cookie: `a=b; multica_auth=${token}; c=d` } });
+		await client.frame("terminal.opened");
+		expect(client.types[0]).toBe("terminal.opened");
+		client.say("auth", { token: "nonsense" });
+		client.say("auth", { token });
+		await client.frame("auth_ack");
+		expect(client.types.filter((type) => type === "auth_ack").length).toBe(1);
+		client.type("echo still-$((40+2))\n");
+		await client.text(/still-42/);
+	});
+
+	it("S3: by its first frame when the cookie is not good any more", async () => {
+		const server = await startMultica();
+		const headers = { cookie: "multica_auth=hwt_000000000000_old" };
+		const client = await MulticaClient.open(server, undefined, { headers });
+		expect(client.types[0]).toBe("auth_ack");
+	});
+
+	it("by a JWT of somebody who is believed here, whose user it then is", async () => {
+		const server = await startMultica();
+		const token = server.jwt({ sub: "carol", workspaces: { [WORKSPACE]: "manage" } });
+		const client = await MulticaClient.open(server, token);
+		client.type("echo user=$MULTICA_USER_ID.\n");
+		await client.text(/user=carol\./);
+	});
+
+	it("S3, B8, B9: or is told why not, in one frame that all clients show, and closed with 1008", async () => {
+		const server = await startMultica({ times: { loginMs: 100 } });
+		const stranger = await server.token(`workspace:${OTHER_WORKSPACE}:manage`);
+		const refused = async (say: (client: MulticaClient) => void) => {
+			const client = MulticaClient.connect(server);
+			await client.ready();
+			say(client);
+			const { code } = await client.closed;
+			expect(client.frames.length).toBe(1);
+			const [frame] = client.frames;
+			expect(frame?.error).toBe(frame?.payload.message);
+			return [frame?.type, frame?.payload.code, code];
+		};
+		const unauthorized = ["terminal.error", "unauthorized", 1008];
+		expect(await refused(() => {})).toEqual(unauthorized);
+		expect(await refused((client) => client.socket.send("{"))).toEqual(unauthorized);
+		expect(await refused((client) => client.say("auth", { token: "" }))).toEqual(unauthorized);
+		expect(await refused((client) => client.say("auth", { token: 7 }))).toEqual(unauthorized);
+		expect(await refused((client) => client.type("ls\n", "x"))).toEqual(unauthorized);
+		expect(await refused((client) => client.say("auth", { token: "nonsense" }))).toEqual(unauthorized);
+		const other = { workspaces: { [OTHER_WORKSPACE]: "manage" } };
+		expect(await refused((client) => client.say("auth", { token: stranger }))).toEqual([
+			"terminal.error",
+			"forbidden",
+			1008,
+		]);
+		expect(await refused((client) => client.say("auth", { token: server.jwt(other) }))).toEqual([
+			"terminal.error",
+			"forbidden",
+			1008,
+		]);
+		expect(server.running()).toEqual([]);
+		expect(server.problems).toEqual([]);
+	});
+
+	it("B10: may say no more than a token until then", async () => {
+		const server = await startMultica();
+		const client = MulticaClient.connect(server);
+		await client.ready();
+		client.socket.send("x".repeat(100_000));
+		expect((await client.closed).code).toBe(1009);
+		expect(client.frames[0]?.payload.code).toBe("too_large");
+	});
+
+	it("counts as any other who shows one wrong credential after the other", async () => {
+		const server = await startMultica();
+		const attempt = async () => {
+			const client = MulticaClient.connect(server);
+			await client.auth("wrong");
+			await client.closed;
+			return client.frames[0]?.payload.code;
+		};
+		for (let index = 0; index < 10; index++) expect(await attempt()).toBe("unauthorized");
+		expect(await attempt()).toBe("limit_reached");
+		await MulticaClient.open(server);
+	});
+
+	it("W13: to a terminal only with the right to make one, and to look only with the right to look", async () => {
+		const server = await startMultica();
+		const operator = await server.token(`workspace:${WORKSPACE}:operate`);
+		const client = MulticaClient.connect(server);
+		await client.auth(operator);
+		expect((await client.closed).code).toBe(1008);
+		expect(client.frames.at(-1)?.payload).toMatchObject({ code: "forbidden", request_id: expect.any(String) });
+		expect(server.running()).toEqual([]);
+	});
+
+	it("B14: and is closed with 1008 in the moment when its token is revoked or its JWT is over", async () => {
+		const server = await startMultica();
+		const { secret, token } = await server.access.createToken(server.access.admin, {
+			scopes: [`workspace:${WORKSPACE}:manage`],
+		});
+		const revoked = await MulticaClient.open(server, secret);
+		const exp = Math.ceil(Date.now() / 1000) + 1;
+		const expiring = await MulticaClient.open(server, server.jwt({ exp, workspaces: { [WORKSPACE]: "manage" } }));
+		await server.access.revokeToken(server.access.admin, token.id);
+		expect((await revoked.closed).code).toBe(1008);
+		expect((await expiring.closed).code).toBe(1008);
+		expect(Date.now()).toBeGreaterThanOrEqual(exp * 1000);
+	});
+});
+
+describe("an issue", () => {
+	it("S5, B16: is found by its id, in any spelling, and by its key", async () => {
+		const server = await startMultica();
+		for (const issue of [ISSUE, ISSUE.toUpperCase(), ISSUE.replaceAll("-", ""), "MUL-2295"]) {
+			const client = await MulticaClient.open(server, undefined, { issue });
+			expect(client.frames[1]?.payload).toMatchObject({ work_dir: server.workDir, shell: "bash" });
+			client.cut();
+		}
+	});
+
+	it("1.5: that has no task here is task_not_found, without a request_id, and closes", async () => {
+		const server = await startMultica();
+		await server.workspaces.put(OTHER_WORKSPACE, { roots: [] });
+		for (const options of [{ issue: "MUL-1" }, { issue: "OTHER-2295" }, { query: { workspace_id: OTHER_WORKSPACE } }]) {
+			const client = MulticaClient.connect(server, options);
+			await client.auth(server.adminToken);
+			expect((await client.closed).code).toBe(1008);
+			const [, error, ...rest] = client.frames;
+			expect(error).toMatchObject({ type: "terminal.error", payload: { code: "task_not_found" } });
+			expect(error?.payload).not.toHaveProperty("request_id");
+			expect(rest).toEqual([]);
+		}
+	});
+
+	it("S6: with several tasks means the newest", async () => {
+		const server = await startMultica();
+		await putTask(server, "newer", { workDir: "/" });
+		const client = await MulticaClient.open(server);
+		client.type("echo task=$MULTICA_TASK_ID.\n");
+		await client.text(/task=newer\./);
+	});
+});

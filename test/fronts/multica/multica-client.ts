@@ -1,0 +1,171 @@
+/** A client of Multica's sockets, as small as one can be: keeps everything it got, and waits for facts. */
+
+import { WebSocket } from "ws";
+import { ISSUE, type MulticaServer, WORKSPACE } from "./multica-server.ts";
+
+const PATIENCE_MS = 15_000;
+
+export type Frame = {
+	readonly type: string;
+	readonly payload: Readonly<Record<string, unknown>>;
+	readonly error?: string;
+};
+
+export type ClientOptions = {
+	readonly query?: Readonly<Record<string, string>>;
+	readonly issue?: string;
+	readonly headers?: Readonly<Record<string, string>>;
+};
+
+export class MulticaClient {
+	readonly socket: WebSocket;
+	/** Everything received, in order. */
+	readonly frames: Frame[] = [];
+	readonly closed: Promise<{ code: number; reason: string }>;
+	/** The status of a refused upgrade. */
+	status: number | undefined;
+	#output: Buffer[] = [];
+	#changes: (() => void)[] = [];
+
+	constructor(url: string, headers: Readonly<Record<string, string>> = {}) {
+		this.socket = new WebSocket(url.replace(/^http/, "ws"), { headers, perMessageDeflate: false });
+		this.socket.on("message", (data: Buffer, isBinary) => {
+			if (isBinary) throw new Error("the panel drops binary frames");
+			this.#receive(JSON.parse(data.toString()) as Frame);
+		});
+		this.closed = new Promise((resolve) => {
+			this.socket.on("close", (code, reason) => {
+				resolve({ code, reason: reason.toString() });
+				this.#changed();
+			});
+		});
+		this.socket.on("unexpected-response", (_, response) => {
+			this.status = response.statusCode;
+			this.socket.terminate();
+		});
+		this.socket.on("error", () => {});
+	}
+
+	/** On the socket of an issue, not signed in yet. */
+	static connect({ url }: { url: string }, { query = {}, issue = ISSUE, headers }: ClientOptions = {}): MulticaClient {
+		const search = new URLSearchParams({ workspace_id: WORKSPACE, ...query });
+		return new MulticaClient(`${url}/ws/issues/${encodeURIComponent(issue)}/terminal?${search}`, headers);
+	}
+
+	/** The same, signed in by its first frame as the command-line client does; resolves when the terminal is open. */
+	static async open(server: MulticaServer, token?: string, options: ClientOptions = {}): Promise<MulticaClient> {
+		const client = MulticaClient.connect(server, options);
+		await client.auth(token ?? (await server.token()));
+		await client.frame("terminal.opened");
+		return client;
+	}
+
+	/** On the socket for many terminals. */
+	static async raw(server: MulticaServer, token?: string): Promise<MulticaClient> {
+		const authorization = `Bearer ${token ?? (await server.token())}`;
+		const client = new MulticaClient(`${server.url}/multica/terminal`, { authorization });
+		await client.ready();
+		return client;
+	}
+
+	async ready(): Promise<void> {
+		await this.until("an open socket", () => this.socket.readyState === WebSocket.OPEN);
+	}
+
+	async auth(token: string): Promise<void> {
+		await this.ready();
+		this.say("auth", { token });
+	}
+
+	say(type: string, payload: object): void {
+		this.socket.send(JSON.stringify({ type, payload }));
+	}
+
+	get session(): string {
+		return String(this.frames.find(({ type }) => type === "terminal.opened")?.payload.session_id);
+	}
+
+	type(text: string | Buffer, session = this.session): void {
+		this.say("terminal.data", { session_id: session, data_b64: Buffer.from(text as string).toString("base64") });
+	}
+
+	resize(cols: unknown, rows: unknown): void {
+		this.say("terminal.resize", { session_id: this.session, cols, rows });
+	}
+
+	get types(): string[] {
+		return this.frames.map(({ type }) => type);
+	}
+
+	/** All output, or that of one session. */
+	output(session?: string): Buffer {
+		if (session === undefined) return Buffer.concat(this.#output);
+		const own = this.frames.filter(({ type, payload }) => type === "terminal.data" && payload.session_id === session);
+		return Buffer.concat(own.map(({ payload }) => Buffer.from(String(payload.data_b64), "base64")));
+	}
+
+	/** The newest of it, without going through all. */
+	get newest(): string {
+		return Buffer.concat(this.#output.slice(-3)).toString("latin1");
+	}
+
+	/** The first frame of a type that a client has got, as soon as there is one. */
+	frame(type: string, patienceMs?: number): Promise<Frame> {
+		return this.until(type, () => this.frames.find((one) => one.type === type), patienceMs);
+	}
+
+	async text(pattern: RegExp, session?: string): Promise<string> {
+		return this.until(String(pattern), () => {
+			const text = this.output(session).toString("latin1");
+			return pattern.test(text) && text;
+		});
+	}
+
+	/** Waits for a fact, and fails with what was received when it does not come. */
+	async until<Value>(
+		what: string,
+		look: () => Value | undefined | false,
+		patienceMs: number = PATIENCE_MS,
+	): Promise<Value> {
+		const deadline = performance.now() + patienceMs;
+		for (;;) {
+			const value = look();
+			if (value !== undefined && value !== false) return value;
+			const left = deadline - performance.now();
+			if (left <= 0 || this.socket.readyState === WebSocket.CLOSED) throw new Error(this.#missed(what));
+			await new Promise<void>((resolve) => {
+				const timer = setTimeout(resolve, left);
+				this.#changes.push(() => {
+					clearTimeout(timer);
+					resolve();
+				});
+				if (this.socket.readyState === WebSocket.CONNECTING) this.socket.once("open", () => this.#changed());
+			});
+		}
+	}
+
+	async close(): Promise<void> {
+		this.socket.close();
+		await this.closed;
+	}
+
+	/** Drops the connection without a word, as a network does. */
+	cut(): void {
+		this.socket.terminate();
+	}
+
+	#receive(frame: Frame): void {
+		if (frame.type === "terminal.data") this.#output.push(Buffer.from(String(frame.payload.data_b64), "base64"));
+		this.frames.push(frame);
+		this.#changed();
+	}
+
+	#changed(): void {
+		for (const wake of this.#changes.splice(0)) wake();
+	}
+
+	#missed(what: string): string {
+		const others = this.frames.filter(({ type }) => type !== "terminal.data");
+		return `waited for ${what}; received ${JSON.stringify(others)} ${this.output().toString("latin1").slice(-500)}`;
+	}
+}
