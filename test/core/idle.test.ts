@@ -44,7 +44,7 @@ test("a session that ends by itself leaves no timer", async () => {
 	expect(session.state.exit).toEqual({ code: 0, signal: null });
 });
 
-test("what was accepted keeps a session alive; a repeat of it and a new size do not", async () => {
+test("M14: what was accepted keeps a session alive; a repeat of it and a new size do not", async () => {
 	const { clock, start } = place();
 	const session = await start(quiet({ idleTimeoutMs: MINUTE_MS }));
 	await outputUntil(session, /ready/);

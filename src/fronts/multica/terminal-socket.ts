@@ -10,6 +10,7 @@
  *     │◄── exit {session} ────────────┤
  */
 
+import { setMaxListeners } from "node:events";
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import type { Principal } from "../../core/access.ts";
 import { invariant } from "../../core/errors.ts";
@@ -75,6 +76,8 @@ class TerminalConnection {
 
 	constructor(parts: ConnectionParts) {
 		this.#parts = parts;
+		// Every terminal listens to it, so that many are no sign of a leak.
+		setMaxListeners(0, parts.wire.ended);
 	}
 
 	receive(frame: ClientFrame | undefined): void {
