@@ -1,0 +1,226 @@
+"""The same client without asyncio: every call blocks, and iterators are plain ones.
+
+The work is done by the asyncio client on a loop in a thread of its own, so that connections are kept up also
+while the program does something else. Its objects may be used from any thread, but from an `on_connection`:
+that is called on the loop, which must not wait for itself.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import ssl
+import threading
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from functools import wraps
+from types import TracebackType
+from typing import Concatenate, Generic, ParamSpec, TypeVar
+
+from . import client as aio
+from ._attachment import Attachment as AsyncAttachment
+from ._events import Event
+from ._times import Times
+
+A = TypeVar("A")
+B = TypeVar("B")
+R = TypeVar("R")
+P = ParamSpec("P")
+
+
+class _Loop:
+    """An event loop in a thread."""
+
+    def __init__(self) -> None:
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._loop.run_forever, name="hawser", daemon=True)
+        self._thread.start()
+
+    def wait(self, work: Awaitable[R]) -> R:
+        """Its result; being interrupted, as by Ctrl-C, cancels it."""
+
+        async def run() -> R:
+            return await work
+
+        future = asyncio.run_coroutine_threadsafe(run(), self._loop)
+        try:
+            return future.result()
+        except BaseException:
+            future.cancel()
+            raise
+
+    def close(self) -> None:
+        if self._thread.is_alive():
+            # Iterators that were left in the middle have connections of their own.
+            self.wait(self._loop.shutdown_asyncgens())
+            self._loop.call_soon_threadsafe(self._loop.stop)
+            self._thread.join()
+            self._loop.close()
+
+
+class _Blocking(Generic[A]):
+    """Something of the asyncio client, and the loop that it lives on."""
+
+    def __init__(self, loop: _Loop, inner: A) -> None:
+        self._loop = loop
+        self._inner = inner
+
+
+def _blocking(
+    method: Callable[Concatenate[A, P], Awaitable[R]]
+) -> Callable[Concatenate[_Blocking[A], P], R]:
+    """The method of the asyncio client, as one that blocks."""
+
+    @wraps(method)
+    def call(self: _Blocking[A], /, *args: P.args, **kwargs: P.kwargs) -> R:
+        return self._loop.wait(method(self._inner, *args, **kwargs))
+
+    return call
+
+
+def _iterating(
+    method: Callable[Concatenate[A, P], AsyncIterator[R]]
+) -> Callable[Concatenate[_Blocking[A], P], Iterator[R]]:
+    """The asynchronous iterator as a plain one."""
+
+    @wraps(method)
+    def call(self: _Blocking[A], /, *args: P.args, **kwargs: P.kwargs) -> Iterator[R]:
+        items = method(self._inner, *args, **kwargs)
+        while (item := self._loop.wait(anext(items, None))) is not None:
+            yield item
+
+    return call
+
+
+def _making(
+    method: Callable[Concatenate[A, P], Awaitable[B]], kind: Callable[[_Loop, B], R]
+) -> Callable[Concatenate[_Blocking[A], P], R]:
+    """The method of the asyncio client, as one that blocks and gives something that blocks."""
+
+    @wraps(method)
+    def call(self: _Blocking[A], /, *args: P.args, **kwargs: P.kwargs) -> R:
+        return kind(self._loop, self._loop.wait(method(self._inner, *args, **kwargs)))
+
+    return call
+
+
+def _deferred(method: Callable[P, R]) -> Callable[P, Awaitable[R]]:
+    """A method that must be called on the loop, although it does not wait."""
+
+    @wraps(method)
+    async def call(*args: P.args, **kwargs: P.kwargs) -> R:
+        return method(*args, **kwargs)
+
+    return call
+
+
+class Attachment(_Blocking[AsyncAttachment]):
+    """An iterator over a session's events, and a way to write to it; see `hawser.Attachment`."""
+
+    write = _blocking(AsyncAttachment.write)
+    resize = _blocking(AsyncAttachment.resize)
+    signal = _blocking(AsyncAttachment.signal)
+    eof = _blocking(AsyncAttachment.eof)
+    take = _blocking(AsyncAttachment.take)
+    release = _blocking(AsyncAttachment.release)
+    detach = _blocking(AsyncAttachment.detach)
+    chunks = _iterating(AsyncAttachment.chunks)
+
+    @property
+    def offset(self) -> int | None:
+        return self._inner.offset
+
+    def __iter__(self) -> Attachment:
+        return self
+
+    def __next__(self) -> Event:
+        event = self.next()
+        if event is None:
+            raise StopIteration
+        return event
+
+    def next(self, timeout: float | None = None) -> Event | None:
+        """The next event; None at the end. Raises TimeoutError when none comes for so many seconds."""
+
+        async def ask() -> Event | None:
+            async with asyncio.timeout(timeout):
+                return await anext(self._inner, None)
+
+        return self._loop.wait(ask())
+
+    def __enter__(self) -> Attachment:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.detach()
+
+
+class Session(_Blocking[aio.Session]):
+    """One session on a server; see `hawser.Session`."""
+
+    attach = _making(_deferred(aio.Session.attach), Attachment)
+    wait = _blocking(aio.Session.wait)
+    info = _blocking(aio.Session.info)
+    output = _blocking(aio.Session.output)
+    follow = _iterating(aio.Session.follow)
+    logs = _blocking(aio.Session.logs)
+    write = _blocking(aio.Session.write)
+    keys = _blocking(aio.Session.keys)
+    resize = _blocking(aio.Session.resize)
+    signal = _blocking(aio.Session.signal)
+    eof = _blocking(aio.Session.eof)
+    kill = _blocking(aio.Session.kill)
+    remove = _blocking(aio.Session.remove)
+
+    @property
+    def id(self) -> str:
+        return self._inner.id
+
+
+class Client(_Blocking[aio.Client]):
+    """A server's sessions; see `hawser.Client`. Use it with ``with``, or call `close`."""
+
+    info = _blocking(aio.Client.info)
+    create = _making(aio.Client.create, Session)
+    list = _blocking(aio.Client.list)
+    get = _making(aio.Client.get, Session)
+    at = _making(_deferred(aio.Client.at), Session)
+    run = _blocking(aio.Client.run)
+    events = _iterating(aio.Client.events)
+    create_token = _blocking(aio.Client.create_token)
+    list_tokens = _blocking(aio.Client.list_tokens)
+    revoke_token = _blocking(aio.Client.revoke_token)
+
+    def close(self) -> None:
+        """Detaches everything, and ends the thread; the programs run on."""
+        self._loop.wait(self._inner.close())
+        self._loop.close()
+
+    def __enter__(self) -> Client:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+@wraps(aio.connect)
+def connect(
+    url: str, token: str | None = None, *, tls: ssl.SSLContext | None = None, times: Times = Times()
+) -> Client:
+    inner = aio.connect(url, token, tls=tls, times=times)
+    return Client(_Loop(), inner)
+
+
+@wraps(aio.locate)
+def locate(
+    url: str | None = None,
+    token: str | None = None,
+    *,
+    state_dir: str | os.PathLike[str] | None = None,
+    times: Times = Times(),
+) -> Client:
+    inner = aio.locate(url, token, state_dir=state_dir, times=times)
+    return Client(_Loop(), inner)
