@@ -1,7 +1,10 @@
 /** What must be on the machine besides Node: installed on Debian when we may, else named in a sentence. */
 
+import { spawnSync } from "node:child_process";
 import { existsSync } from "node:fs";
 import { has, run, say } from "./run.js";
+
+const DEBIAN_PYTHON = "/usr/bin/python3";
 
 /** What the tests use: the command, and the Debian package that has it. */
 const testCommands = {
@@ -9,6 +12,12 @@ const testCommands = {
 	ps: "procps",
 	setsid: "util-linux",
 	chromium: "chromium",
+	mypy: "mypy",
+};
+
+/** The modules of Debian's Python that the Python client and its tests use, and the packages that have them. */
+const testModules = {
+	websockets: "python3-websockets",
 };
 
 /** The addon is compiled by the system's C compiler. */
@@ -21,13 +30,16 @@ export function ensureCompiler() {
 
 /** Installs what is missing; what can't be installed skips its tests, except in CI. */
 export function ensureCommands() {
-	const missing = Object.entries(testCommands).filter(([command]) => !has(command));
+	const missing = [
+		...Object.entries(testCommands).filter(([command]) => !has(command)),
+		...Object.entries(testModules).filter(([module]) => !hasModule(module)),
+	];
 	if (missing.length === 0) return;
 	if (canInstall()) {
 		install([...new Set(missing.map(([, name]) => name))], "what the tests need");
 		return;
 	}
-	const names = missing.map(([command, name]) => `${command} (Debian: ${name})`).join(", ");
+	const names = missing.map(([what, name]) => `${what} (Debian: ${name})`).join(", ");
 	if (process.env.CI === "true") throw new Error(`the tests need ${names}`);
 	say(`not installed, so some tests can't run: ${names}`);
 }
@@ -35,6 +47,12 @@ export function ensureCommands() {
 /** Installs packages where we may; what can't be installed is the caller's to notice. */
 export function ensurePackages(names, purpose) {
 	if (canInstall()) install(names, purpose);
+}
+
+/** Whether the Python that tests run can import it: Debian's where there is one, since packages are for that. */
+function hasModule(name) {
+	const python = existsSync(DEBIAN_PYTHON) ? DEBIAN_PYTHON : "python3";
+	return spawnSync(python, ["-c", `import ${name}`], { stdio: "ignore" }).status === 0;
 }
 
 function canInstall() {

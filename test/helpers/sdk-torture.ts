@@ -1,5 +1,5 @@
 /**
- * The SDK against everything at once: bytes that nobody could make up through a raw `cat` and back, with a
+ * A client against everything at once: bytes that nobody could make up through a raw `cat` and back, with a
  * size now and then, over a network that cuts every connection and a server that is killed in between.
  */
 
@@ -15,8 +15,25 @@ export interface MortalServer {
 	kill(): Promise<void>;
 }
 
+/** Where a client is to attach, and how patient it is to be. */
+export type Task = { readonly url: string; readonly token: string; readonly id: string; readonly seed: number };
+
+/** A client that sends and checks what comes back. */
+export interface Echo {
+	readonly connections: number;
+	readonly sent: number;
+	readonly received: number;
+	readonly resizes: number;
+	/** Ends after `stop`, when everything that was sent has come back; throws as soon as anything is wrong. */
+	run(): Promise<void>;
+	stop(): void;
+	close(): Promise<void>;
+}
+
 export type TortureOptions = {
 	readonly server: MortalServer;
+	/** Which client; the SDK when left out. */
+	readonly echo?: (task: Task) => Echo;
 	readonly seed: number;
 	/** How many connections are broken. */
 	readonly cuts: number;
@@ -44,9 +61,15 @@ const AHEAD_BYTES = 64 * 1024;
 /** How long the reader stands still at most, once in a while. */
 const DAWDLE_MS = 10;
 /** Short, because one in fifty connections falls silent, and every one is cut. */
-const TIMES = { connectMs: 1_000, pingMs: 100, deadMs: 400, firstRetryMs: 1, lastRetryMs: 20 };
+export const TIMES = { connectMs: 1_000, pingMs: 100, deadMs: 400, firstRetryMs: 1, lastRetryMs: 20 };
 
-export async function torture({ server, seed, cuts, kills }: TortureOptions): Promise<TortureResult> {
+export async function torture({
+	server,
+	seed,
+	cuts,
+	kills,
+	echo: start = echoOfSdk,
+}: TortureOptions): Promise<TortureResult> {
 	const startedAt = performance.now();
 	const random = randomOf(seed);
 	const proxy: FaultProxy = new FaultProxy({
@@ -59,8 +82,7 @@ export async function torture({ server, seed, cuts, kills }: TortureOptions): Pr
 	const { id } = await direct.sessions.create({ command: `stty raw -echo; printf ${READY}; exec cat` });
 	await direct.sessions.at(id).wait({ match: new RegExp(READY) });
 
-	const tortured: Session = connect({ url: proxy.url, token, times: TIMES }).sessions.at(id);
-	const echo = new Echo(tortured, randomOf(seed + 1));
+	const echo = start({ url: proxy.url, token, id, seed: seed + 1 });
 	try {
 		const running = echo.run();
 		// A failure must not wait for the cuts that it prevents.
@@ -102,7 +124,11 @@ async function strike({ server, proxy, cuts, kills, random }: Strike): Promise<v
 	}
 }
 
-class Echo {
+function echoOfSdk({ url, token, id, seed }: Task): Echo {
+	return new SdkEcho(connect({ url, token, times: TIMES }).sessions.at(id), randomOf(seed));
+}
+
+class SdkEcho implements Echo {
 	readonly #attachment: Attachment;
 	readonly #random: (below: number) => number;
 	connections = 0;
@@ -125,7 +151,6 @@ class Echo {
 		this.#wake?.();
 	}
 
-	/** Ends after `stop`, when everything that was sent has come back; throws as soon as anything is wrong. */
 	async run(): Promise<void> {
 		const reading = this.#read();
 		await Promise.race([reading, this.#write()]);

@@ -1,0 +1,81 @@
+/** The Python client does what it says against a real server, is typed, and its examples run. */
+
+import { execFile } from "node:child_process";
+import { readFile } from "node:fs/promises";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import { afterAll, beforeAll, expect, it, test } from "vitest";
+import { Installation } from "../cli/hawser.ts";
+import { outcomeOf, runPython, startPython } from "../helpers/python.ts";
+
+const root = fileURLToPath(new URL("../..", import.meta.url));
+
+let hawser: Installation;
+let env: NodeJS.ProcessEnv;
+beforeAll(async () => {
+	hawser = await Installation.create();
+	env = { HAWSER_STATE_DIR: hawser.stateDir };
+});
+afterAll(() => hawser.remove());
+
+test.each(["test_pieces.py", "test_server.py"])("%s finds nothing wrong", async (name) => {
+	const { code, stderr } = await outcomeOf(startPython([`clients/python/tests/${name}`], { env }));
+	expect({ code, stderr }).toEqual({
+		code: 0,
+		stderr: expect.stringMatching(/^\.+\n-+\nRan \d+ tests in .*\n\nOK\n$/),
+	});
+});
+
+it("passes on every byte that a program writes, in its order", async () => {
+	const code = `
+import hawser.sync, sys
+with hawser.sync.locate() as client:
+    session = client.create(["cat"], mode="pipe")
+    with session.attach() as attachment:
+        attachment.write(bytes(range(256)) * 1024)
+        attachment.eof()
+        for data in attachment.chunks():
+            sys.stdout.buffer.write(data.hex().encode())
+    session.remove()
+`;
+	const every = Buffer.from(Array.from({ length: 256 }, (_, byte) => byte)).toString("hex");
+	expect(await runPython(["-c", code], { env })).toBe(every.repeat(1024));
+});
+
+it("is typed, as are its tests and examples", async () => {
+	const args = ["--strict", "--cache-dir=/dev/null", "--python-executable=/usr/bin/python3"];
+	const places = [
+		"clients/python/hawser",
+		"clients/python/tests",
+		"examples/python/build.py",
+		"examples/python/shell.py",
+	];
+	const { stdout } = await promisify(execFile)("mypy", [...args, ...places, "test/clients/python/echo.py"], {
+		cwd: root,
+		env: { ...process.env, MYPYPATH: "clients/python" },
+	});
+	expect(stdout).toMatch(/^Success: no issues found in \d+ source files\n$/);
+}, 120_000);
+
+it("the README's examples print what they say", async () => {
+	const readme = await readFile(`${root}clients/python/README.md`, "utf8");
+	const examples = [...readme.matchAll(/^```python\n(.*?)^```/gms)].map(([, code = ""]) => code);
+	const printed = await Promise.all(examples.map((code) => runPython(["-c", code], { env })));
+	expect(printed.map((text) => text.replace(/^\d+ b'.*\n/gm, ""))).toEqual([
+		"b'out\\n' b'err\\n' 3\nexit code 0\n",
+		"42\n",
+	]);
+});
+
+it("the example of a shell prints its answer", async () => {
+	expect(await runPython(["examples/python/shell.py"], { env })).toBe("42\n");
+});
+
+it("the example of a build ends as the build did, and goes on with one that was begun before", async () => {
+	const build = (...args: string[]) => outcomeOf(startPython(["examples/python/build.py", ...args], { env }));
+	const first = await build("echo out; echo err >&2; exit 3");
+	const [, id = ""] = /^session (\w+)\n/.exec(first.stderr) ?? [];
+	expect(first).toEqual({ code: 3, stdout: "out\n", stderr: `session ${id}\nerr\n` });
+	expect(await build("--session", id)).toEqual({ code: 3, stdout: "out\n", stderr: "err\n" });
+	expect(await build("--session", "nobody")).toMatchObject({ code: 1, stderr: expect.stringContaining("no session") });
+});
