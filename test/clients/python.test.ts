@@ -1,6 +1,7 @@
 /** The Python client does what it says against a real server, is typed, and its examples run. */
 
 import { execFile } from "node:child_process";
+import { once } from "node:events";
 import { readFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
@@ -40,6 +41,49 @@ with hawser.sync.locate() as client:
 `;
 	const every = Buffer.from(Array.from({ length: 256 }, (_, byte) => byte)).toString("hex");
 	expect(await runPython(["-c", code], { env })).toBe(every.repeat(1024));
+});
+
+it("goes on with the server that locate finds after the old one was killed", async () => {
+	const code = `
+import asyncio, hawser, sys
+async def main():
+    async with hawser.locate(times=hawser.Times(first_retry=0.02, last_retry=0.2)) as client:
+        session = await client.create(["cat"], mode="pipe")
+        async with session.attach() as attachment:
+            await attachment.write("one ")
+            print("attached", flush=True)
+            await asyncio.to_thread(sys.stdin.readline)
+            await attachment.write("two")
+            await attachment.eof()
+            print(b"".join([data async for data in attachment.chunks()]).decode())
+        await session.remove()
+asyncio.run(main())
+`;
+	const child = startPython(["-c", code], { env });
+	const outcome = outcomeOf(child);
+	await once(child.stdout ?? child, "data");
+	await hawser.stopServer("SIGKILL");
+	await hawser.startServer();
+	child.stdin?.end("\n");
+	expect(await outcome).toEqual({ code: 0, stdout: "attached\none two\n", stderr: "" });
+});
+
+it("without asyncio, stops at Ctrl-C while it waits", async () => {
+	const code = `
+import hawser.sync
+with hawser.sync.locate() as client:
+    session = client.create(["cat"], mode="pipe")
+    print("waiting", flush=True)
+    try:
+        session.wait()
+    finally:
+        session.remove()
+`;
+	const child = startPython(["-c", code], { env });
+	const outcome = outcomeOf(child);
+	await once(child.stdout ?? child, "data");
+	child.kill("SIGINT");
+	expect(await outcome).toMatchObject({ stderr: expect.stringMatching(/^Traceback.*\nKeyboardInterrupt\n$/s) });
 });
 
 it("is typed, as are its tests and examples", async () => {

@@ -16,7 +16,7 @@ export type PythonOptions = { readonly env?: NodeJS.ProcessEnv; readonly cwd?: s
 
 /** Starts it with warnings as errors: a socket that is left open is one, too. */
 export function startPython(args: readonly string[], { env = {}, cwd = root }: PythonOptions = {}): ChildProcess {
-	return spawn(python, ["-X", "dev", "-W", "error", ...args], {
+	return spawn(python, ["-W", "error", ...args], {
 		cwd,
 		env: { PATH: process.env.PATH, HOME: "/tmp", PYTHONPATH: `${root}clients/python`, ...env },
 		stdio: ["pipe", "pipe", "pipe"],
