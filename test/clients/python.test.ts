@@ -5,9 +5,11 @@ import { once } from "node:events";
 import { readFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
-import { afterAll, beforeAll, expect, it, test } from "vitest";
+import { afterAll, beforeAll, expect, it, onTestFinished, test } from "vitest";
 import { Installation } from "../cli/hawser.ts";
+import { CrashingServer } from "../helpers/crashing-server.ts";
 import { outcomeOf, runPython, startPython } from "../helpers/python.ts";
+import { temporaryDirectory } from "../helpers/temporary.ts";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
 
@@ -19,13 +21,17 @@ beforeAll(async () => {
 });
 afterAll(() => hawser.remove());
 
-test.each(["test_pieces.py", "test_server.py"])("%s finds nothing wrong", async (name) => {
-	const { code, stderr } = await outcomeOf(startPython([`clients/python/tests/${name}`], { env }));
-	expect({ code, stderr }).toEqual({
-		code: 0,
-		stderr: expect.stringMatching(/^\.+\n-+\nRan \d+ tests in .*\n\nOK\n$/),
-	});
-});
+test.each(["test_pieces.py", "test_server.py"])(
+	"%s finds nothing wrong",
+	async (name) => {
+		const { code, stderr } = await outcomeOf(startPython([`clients/python/tests/${name}`], { env }));
+		expect({ code, stderr }).toEqual({
+			code: 0,
+			stderr: expect.stringMatching(/^\.+\n-+\nRan \d+ tests in .*\n\nOK\n$/),
+		});
+	},
+	90_000,
+);
 
 it("passes on every byte that a program writes, in its order", async () => {
 	const code = `
@@ -66,6 +72,31 @@ asyncio.run(main())
 	await hawser.startServer();
 	child.stdin?.end("\n");
 	expect(await outcome).toEqual({ code: 0, stdout: "attached\none two\n", stderr: "" });
+});
+
+it("says that a certificate is not known, and takes one that is given", async () => {
+	const [certFile, keyFile] = [`${root}test/fixtures/tls-cert.pem`, `${root}test/fixtures/tls-key.pem`];
+	const server = new CrashingServer(await temporaryDirectory(), { tls: { certFile, keyFile } });
+	onTestFinished(() => server.killAll());
+	await server.start();
+	const code = `
+import asyncio, hawser, ssl, sys
+url, token, cert = sys.argv[1:]
+async def main():
+    stranger = hawser.connect(url, token).at("any")
+    for refused in (stranger.info(), anext(stranger.attach())):
+        try:
+            await refused
+        except hawser.HawserError as error:
+            print(error)
+    async with hawser.connect(url, token, tls=ssl.create_default_context(cafile=cert)) as client:
+        print((await client.run(["cat"], input="safe")).stdout)
+asyncio.run(main())
+`;
+	const refusal = `the certificate of ${server.url} can't be verified: self-signed certificate (permission_denied)\n`;
+	expect(await runPython(["-c", code, server.url, await server.token(), certFile])).toBe(
+		`${refusal.repeat(2)}b'safe'\n`,
+	);
 });
 
 it("without asyncio, stops at Ctrl-C while it waits", async () => {

@@ -15,7 +15,7 @@ export interface MortalServer {
 	kill(): Promise<void>;
 }
 
-/** Where a client is to attach, and how patient it is to be. */
+/** Where a client is to attach, and what its dice begin with. */
 export type Task = { readonly url: string; readonly token: string; readonly id: string; readonly seed: number };
 
 /** A client that sends and checks what comes back. */

@@ -20,9 +20,10 @@ from ._events import (
     Resized,
 )
 from ._messages import Exit, Lease, NewToken, Receipt, Retain, ServerInfo, SessionInfo, SessionState, TokenInfo
+from ._session import OutputPart, Session
 from ._times import Times
 from ._wait import WaitResult
-from .client import Client, FeedEvent, OutputPart, RunResult, Session, connect, locate
+from .client import Client, FeedEvent, RunResult, connect, locate
 
 __all__ = [
     "Attachment",

@@ -155,7 +155,8 @@ class Transport:
 
     def _unreachable(self, address: Address, error: Exception, why: str = "") -> HawserError:
         self.lost()
-        return certificate_error(error, address) or HawserError("node_unavailable", f"no server can be reached at {address.url}: {why or error}")
+        words = f"no server can be reached at {address.url}: {why or error}"
+        return certificate_error(error, address) or HawserError("node_unavailable", words)
 
 
 def certificate_error(error: BaseException, address: Address) -> HawserError | None:

@@ -106,16 +106,15 @@ class Connection(asyncio.Protocol):
         self._write()
 
     def close(self, code: int) -> None:
-        """Ends it politely."""
-        if not self._ended.done():
-            # It may not be open yet.
-            with suppress(InvalidState):
-                self._protocol.send_close(code)
+        """Ends it politely, if it has begun."""
+        if self._transport is None or not self._is_open:
+            self.cut("closed before it was open")
+        elif not self._ended.done():
+            self._protocol.send_close(code)
             self._write()
             self._over(code, "")
-            if self._transport is not None:
-                # The other side may never read our farewell, or never answer.
-                self._timer = self._loop.call_later(_CLOSE_S, self._transport.abort)
+            # The other side may never read our farewell, or never answer.
+            self._timer = self._loop.call_later(_CLOSE_S, self._transport.abort)
 
     async def gone(self) -> None:
         """Returns when nothing is left of a connection that was closed."""

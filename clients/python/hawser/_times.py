@@ -36,3 +36,8 @@ class Backoff:
 
     def reset(self) -> None:
         self._failures = 0
+
+
+def milliseconds(seconds: float | None) -> int | None:
+    """As the server counts."""
+    return None if seconds is None else round(seconds * 1000)

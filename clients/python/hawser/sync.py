@@ -19,6 +19,7 @@ from typing import Concatenate, Generic, ParamSpec, TypeVar
 from . import client as aio
 from ._attachment import Attachment as AsyncAttachment
 from ._events import Event
+from ._session import Session as AsyncSession
 from ._times import Times
 
 A = TypeVar("A")
@@ -50,11 +51,20 @@ class _Loop:
 
     def close(self) -> None:
         if self._thread.is_alive():
-            # Iterators that were left in the middle have connections of their own.
-            self.wait(self._loop.shutdown_asyncgens())
+            self.wait(self._wind_up())
             self._loop.call_soon_threadsafe(self._loop.stop)
             self._thread.join()
             self._loop.close()
+
+    async def _wind_up(self) -> None:
+        """Ends what other threads still wait for, what was interrupted, and iterators left in the middle."""
+        rest = asyncio.all_tasks() - {asyncio.current_task()}
+        for task in rest:
+            if not task.cancelling():
+                task.cancel()
+        if rest:
+            await asyncio.wait(rest)
+        await self._loop.shutdown_asyncgens()
 
 
 class _Blocking(Generic[A]):
@@ -156,22 +166,22 @@ class Attachment(_Blocking[AsyncAttachment]):
         self.detach()
 
 
-class Session(_Blocking[aio.Session]):
+class Session(_Blocking[AsyncSession]):
     """One session on a server; see `hawser.Session`."""
 
-    attach = _making(_deferred(aio.Session.attach), Attachment)
-    wait = _blocking(aio.Session.wait)
-    info = _blocking(aio.Session.info)
-    output = _blocking(aio.Session.output)
-    follow = _iterating(aio.Session.follow)
-    logs = _blocking(aio.Session.logs)
-    write = _blocking(aio.Session.write)
-    keys = _blocking(aio.Session.keys)
-    resize = _blocking(aio.Session.resize)
-    signal = _blocking(aio.Session.signal)
-    eof = _blocking(aio.Session.eof)
-    kill = _blocking(aio.Session.kill)
-    remove = _blocking(aio.Session.remove)
+    attach = _making(_deferred(AsyncSession.attach), Attachment)
+    wait = _blocking(AsyncSession.wait)
+    info = _blocking(AsyncSession.info)
+    output = _blocking(AsyncSession.output)
+    follow = _iterating(AsyncSession.follow)
+    logs = _blocking(AsyncSession.logs)
+    write = _blocking(AsyncSession.write)
+    keys = _blocking(AsyncSession.keys)
+    resize = _blocking(AsyncSession.resize)
+    signal = _blocking(AsyncSession.signal)
+    eof = _blocking(AsyncSession.eof)
+    kill = _blocking(AsyncSession.kill)
+    remove = _blocking(AsyncSession.remove)
 
     @property
     def id(self) -> str:

@@ -166,7 +166,10 @@ class Readers(unittest.IsolatedAsyncioTestCase):
         reader.message({"type": "resized", "offset": 3, "cols": 1, "rows": 2})
         reader.message({"type": "resized", "offset": 3, "cols": 3, "rows": 4})
         reader.output(OutputFrame("stdout", 3, b"de"))
-        self.assertEqual([await reader.next() for _ in range(3)], [Resized(3, 1, 2), Resized(3, 3, 4), Output("stdout", 3, b"de")])
+        self.assertEqual(
+            [await reader.next() for _ in range(3)],
+            [Resized(3, 1, 2), Resized(3, 3, 4), Output("stdout", 3, b"de")],
+        )
         reader.close()
 
     async def test_a_part_of_a_frame_or_gap_that_is_new_is_told(self) -> None:

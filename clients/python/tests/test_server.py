@@ -10,7 +10,7 @@ import tempfile
 import unittest
 from base64 import b64encode
 from collections.abc import AsyncIterator, Awaitable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from hashlib import sha1
 from pathlib import Path
 from typing import Any
@@ -201,6 +201,23 @@ class Attachments(Case):
         await session.remove()
         self.assertEqual({task for task in asyncio.all_tasks() if task is not asyncio.current_task()}, set())
 
+    async def test_can_be_left_at_once_before_the_server_has_answered(self) -> None:
+        came = asyncio.Event()
+
+        async def hold(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            came.set()
+            with suppress(ConnectionError):
+                await reader.read()
+            writer.close()
+
+        async with await asyncio.start_server(hold, "127.0.0.1", 0) as server:
+            client = hawser.connect(f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}")
+            attachment = client.at("any").attach()
+            await came.wait()
+            # Less than the two seconds that a farewell may take.
+            async with asyncio.timeout(1):
+                await attachment.detach()
+
     async def test_give_up_when_the_server_is_away_for_longer_than_they_have_patience(self) -> None:
         nowhere = hawser.connect("http://127.0.0.1:9", "token", times=hawser.Times(first_retry=0.01))
         attachment = nowhere.at("any").attach(patience=0.05)
@@ -211,8 +228,8 @@ class Attachments(Case):
     async def test_come_back_after_a_farewell_that_came_with_the_welcome(self) -> None:
         lease = {"fence": 0, "holder": None, "exclusive": False, "mine": False}
         start = {"next": 0, "written": 0, "window": 100}
-        welcome = {"type": "welcome", "session": {"state": "running"}, "output": {"from": 0}, "input": start, "lease": lease}
-        text = json.dumps(welcome).encode()
+        welcome = {"session": {"state": "running"}, "output": {"from": 0}, "input": start, "lease": lease}
+        text = json.dumps({"type": "welcome", **welcome}).encode()
         frames = b"\x81\x7e" + len(text).to_bytes(2) + text + b"\x88\x02" + (1001).to_bytes(2)
 
         async def greet(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -313,7 +330,8 @@ class Locating(Case):
     async def test_says_what_to_do_when_there_is_no_server(self) -> None:
         with tempfile.TemporaryDirectory() as folder, self.assertRaises(HawserError) as caught:
             hawser.locate(state_dir=folder)
-        self.assertEqual((caught.exception.code, caught.exception.hint), ("node_unavailable", "start one with: hawser serve"))
+        error = caught.exception
+        self.assertEqual((error.code, error.hint), ("node_unavailable", "start one with: hawser serve"))
 
 
 class Synchronous(unittest.TestCase):
