@@ -9,6 +9,7 @@ it("/v1/info says what enforces sandboxes and their limits", async () => {
 		version: expect.any(String),
 		platform: process.platform,
 		sandbox: { enforced: true, by: expect.stringMatching(/\/bwrap$/), limits: "rlimits" },
+		audit: { kept: true, healthy: true, lost: 0 },
 	});
 });
 

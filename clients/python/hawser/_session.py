@@ -210,8 +210,11 @@ class Session:
 
         `signal` is what is sent first; after `grace` seconds it is SIGKILL.
         """
-        query = {"keep": 1, "signal": signal, "graceMs": milliseconds(grace)}
-        answer = await self._transport.request("DELETE", session_path(self.id), query=query, patience=grace or 0.0)
+        wanted = {"signal": signal, "graceMs": milliseconds(grace)}
+        body = {field: value for field, value in wanted.items() if value is not None}
+        answer = await self._transport.request(
+            "POST", session_path(self.id, "/kill"), json=body, patience=grace or 0.0
+        )
         return cast(SessionInfo, answer.json())
 
     async def remove(self, *, force: bool = False) -> None:

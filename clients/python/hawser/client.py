@@ -109,11 +109,13 @@ class Client:
         retain: Retain | None = None,
         stdin: Literal["open", "closed"] | None = None,
         sandbox: Mapping[str, object] | None = None,
+        idempotency_key: str | None = None,
     ) -> Session:
         """Starts a program: `argv`, or a `command` line for ``/bin/sh -c``.
 
         Times are in seconds. What is left out is as the server has it. When no answer comes, with
-        ``node_unavailable``, the program may have been started or not.
+        ``node_unavailable``, the program may have been started or not; with an `idempotency_key` the same call
+        may then be made again, and starts nothing twice.
         """
         wanted = {
             "argv": None if argv is None else list(argv),
@@ -134,7 +136,8 @@ class Client:
             "sandbox": sandbox,
         }
         body = {field: value for field, value in wanted.items() if value is not None}
-        answer = await self._transport.request("POST", "/v1/sessions", json=body)
+        headers = {} if idempotency_key is None else {"Idempotency-Key": idempotency_key}
+        answer = await self._transport.request("POST", "/v1/sessions", json=body, headers=headers)
         return self.at(answer.json()["id"])
 
     async def list(

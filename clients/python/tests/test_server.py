@@ -72,6 +72,12 @@ class Sessions(Case):
         error = await self.failing("session_not_found", self.client.get(session.id))
         self.assertEqual(error.status, 404)
 
+    async def test_are_made_once_with_one_idempotency_key(self) -> None:
+        first = await self.start(["sleep", "1000"], idempotency_key="once")
+        again = await self.client.create(["sleep", "1000"], idempotency_key="once")
+        self.assertEqual(again.id, first.id)
+        await self.failing("conflict", self.client.create(["sleep", "1001"], idempotency_key="once"))
+
     async def test_fail_with_the_words_of_the_server(self) -> None:
         self.assertIn("cols", (await self.failing("invalid_argument", self.client.create(["cat"], cols=0))).message)
         await self.failing("spawn_failed", self.client.create(["/no/such/program"]))
