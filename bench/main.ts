@@ -4,7 +4,7 @@ import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import type { Case } from "./case.ts";
-import { budgetCase } from "./cases/budget.ts";
+import { budgetCases } from "./cases/budget.ts";
 import { codexAppCase } from "./cases/codex-app.ts";
 import { codexExecCase } from "./cases/codex-exec.ts";
 import { drainCase } from "./cases/drain.ts";
@@ -82,7 +82,7 @@ const cases: readonly Case[] = [
 	openSandboxCase(isQuick),
 	codexExecCase(isQuick),
 	codexAppCase(isQuick),
-	budgetCase(isQuick),
+	...budgetCases(isQuick),
 	tortureCase(isQuick),
 	sdkTortureCase(isQuick),
 ];

@@ -1,6 +1,6 @@
 /** The worst that each kind of caller was found to do: what it costs, and what those who are in notice of it. */
 
-import { openSite } from "../../test/helpers/budget/sites.ts";
+import { openSite, type Place } from "../../test/helpers/budget/sites.ts";
 import { type Costs, costsOf, type Trial, trials } from "../../test/helpers/budget/worst-clients.ts";
 import type { Case } from "../case.ts";
 import { sweep } from "../homes.ts";
@@ -18,12 +18,18 @@ const bars = [
 	{ metric: "echoP99Ms", title: "echo p99 ms", atMost: 100 },
 ] as const;
 
-export function budgetCase(isQuick: boolean): Case {
+/** One for each listener, so that they can be measured one by one: all of them take the better part of an hour. */
+export function budgetCases(isQuick: boolean): Case[] {
+	const places = [...new Set(trials.map(({ at }) => at))];
+	return places.map((place) => budgetCase(place, isQuick));
+}
+
+function budgetCase(place: Place, isQuick: boolean): Case {
 	const ms = TRIAL_MS[isQuick ? "quick" : "full"];
-	const worst = trials.map((trial) => ({ name: `at ${trial.at}: ${trial.who} ${trial.does}`, trial }));
+	const worst = trials.filter(({ at }) => at === place).map((trial) => ({ name: `${trial.who} ${trial.does}`, trial }));
 	return {
-		name: "budget",
-		title: "The worst clients of each kind",
+		name: `budget-${place.toLowerCase().replaceAll(" ", "-")}`,
+		title: `The worst clients of each kind at ${place}`,
 		note: `each for ${ms / 1000} s on a server of its own, from a process of its own that comes back whenever it is cut off; meanwhile the operator asks for the list of sessions on a new connection every time, by the port and by the socket, and another session in a keeper echoes keys; at Codex's servers another client says hello on a new connection, and a program of its own echoes`,
 		rounds: { full: 1, quick: 1 },
 		metrics: bars.map(({ metric, title }) => ({ key: metric, title, digits: 0 })),

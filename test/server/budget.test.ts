@@ -6,7 +6,7 @@ import { temporaryDirectory } from "../helpers/temporary.ts";
 
 const root = new URL("../../", import.meta.url);
 
-/** Each for a moment; the benchmark `budget` does it for longer, and is strict about time. */
+/** Each for a moment; the benchmarks `budget-…` do it for longer, and are strict about time. */
 const TRIAL_MS = 1_200;
 /** What is stated in docs/security.md. */
 const MOST_SERVER_MIB = 512;
