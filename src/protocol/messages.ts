@@ -98,6 +98,8 @@ export type CreateSession = {
 	cwd?: string;
 	/** Added to the environment; null takes a variable away. */
 	env?: Record<string, string | null>;
+	/** What `env` is added to, instead of what every program is given of the server's own environment. */
+	baseEnv?: Record<string, string>;
 	mode?: "pty" | "pipe";
 	cols?: number;
 	rows?: number;

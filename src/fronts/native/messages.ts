@@ -38,6 +38,7 @@ export function schemaOf<T>(): <S extends TSchema>(
 export const NO_NUL = "^[^\\u0000]*$";
 
 const text = Type.String({ pattern: NO_NUL });
+const variableName = Type.String({ pattern: "^[^=\\u0000]+$" });
 /** Of a workspace or a task. */
 export const id: TString = Type.String({ pattern: idPattern, description: "1 to 64 of A-Z, a-z, 0-9, _ . -" });
 const size = Type.Integer({ minimum: 1, maximum: limits.maxSize });
@@ -111,7 +112,8 @@ export const createSession: TUnsafe<CreateSession> = schemaOf<CreateSession>()(
 			argv: Type.Optional(Type.Array(text, { minItems: 1 })),
 			command: Type.Optional(Type.String({ minLength: 1, pattern: NO_NUL })),
 			cwd: Type.Optional(path),
-			env: Type.Optional(Type.Record(Type.String({ pattern: "^[^=\\u0000]+$" }), nullable(text), closed)),
+			env: Type.Optional(Type.Record(variableName, nullable(text), closed)),
+			baseEnv: Type.Optional(Type.Record(variableName, text, closed)),
 			mode: Type.Optional(mode),
 			cols: Type.Optional(size),
 			rows: Type.Optional(size),

@@ -137,7 +137,7 @@ async function kill(session: Session, { signal, graceMs }: KillSession, by: stri
 
 /** A terminal line is a shell's business; everything else names its program itself. */
 function toStartRequest(body: CreateSession): StartRequest {
-	const { argv, command, cols, rows, retain, ...rest } = body;
+	const { argv, command, cols, rows, retain, baseEnv, ...rest } = body;
 	if ((argv === undefined) === (command === undefined)) {
 		throw new SessionError("invalid_argument", "argv, command: exactly one of the two is required", {
 			hint: 'argv is a list such as ["ls", "-l"], command a line for /bin/sh -c',
@@ -146,6 +146,7 @@ function toStartRequest(body: CreateSession): StartRequest {
 	if (argv?.[0] === "") throw new SessionError("invalid_argument", "argv.0: must name a program");
 	return {
 		...rest,
+		base: baseEnv,
 		argv: argv ?? ["/bin/sh", "-c", command ?? ""],
 		size: { ...(cols === undefined ? {} : { cols }), ...(rows === undefined ? {} : { rows }) },
 		retention: retain,
