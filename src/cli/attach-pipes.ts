@@ -1,9 +1,9 @@
 /** A session without a terminal of ours: stdin goes in, stdout and stderr come out, signals are handed on. */
 
 import type { Attachment, ExitMessage, Session } from "../client/index.ts";
-import type { Ending } from "./ending.ts";
+import { cutBy, type Ending } from "./ending.ts";
 import { explain } from "./errors.ts";
-import { print, printError, remark } from "./output.ts";
+import { print, printError, remark, unread } from "./output.ts";
 
 const HANDED_ON = ["SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT"] as const;
 /** How much of stdin may be on its way; more is left to wait in whatever we read it from. */
@@ -29,7 +29,14 @@ export async function attachPipes(session: Session, options: PipeOptions): Promi
 	if (options.hasTerminal) handOnSize(attachment, over.signal);
 	const forwarding = forward(attachment, over.signal);
 	try {
-		return await Promise.race([signals, show(attachment)]);
+		let unreadEnding: Promise<Ending> | undefined;
+		const nobodyReads = unread().then(() => {
+			unreadEnding = endUnread(session);
+			return unreadEnding;
+		});
+		const ending = await Promise.race([signals, show(attachment), nobodyReads]);
+		// The program's end may be heard of before the answer to what ended it.
+		return (await unreadEnding) ?? ending;
 	} finally {
 		over.abort();
 		process.stdin.destroy();
@@ -38,14 +45,20 @@ export async function attachPipes(session: Session, options: PipeOptions): Promi
 	}
 }
 
+/** What the kernel does to a program that writes into a pipe without a reader; here the pipe is ours, and the program's is not. */
+async function endUnread(session: Session): Promise<Ending> {
+	await session.kill({ signal: "PIPE" });
+	return { kind: "unread" };
+}
+
 async function show(attachment: Attachment): Promise<Ending> {
 	try {
 		return await showAll(attachment);
 	} catch (error) {
-		const explained = explain(error);
-		if (!explained) throw error;
 		// The program was started, so this is no failure to start it.
-		return { kind: "lost", message: explained.sentence };
+		const ending = cutBy(error);
+		if (!ending) throw error;
+		return ending;
 	}
 }
 

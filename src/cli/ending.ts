@@ -1,15 +1,34 @@
 /** How following a program ended, as an exit code and a sentence. */
 
 import type { ExitMessage } from "../client/index.ts";
-import { LOST } from "./errors.ts";
+import { explain, LOST, reasonOf } from "./errors.ts";
 import { codeOfSignal } from "./local-terminal.ts";
+import { BROKEN_PIPE } from "./output.ts";
 
 export type Ending =
 	| { readonly kind: "exited"; readonly exit: ExitMessage }
 	/** The user left, or a signal made us leave; the program runs on. */
 	| { readonly kind: "left"; readonly signal: NodeJS.Signals | undefined }
-	/** The session, or the way to it, is gone for good. */
-	| { readonly kind: "lost"; readonly message: string };
+	/** Nobody reads the program's output any more, so it was ended. */
+	| { readonly kind: "unread" }
+	/** What became of the program is not known, and never will be. */
+	| { readonly kind: "lost"; readonly message: string }
+	/** The session is as it was, but we have no way to it any more. */
+	| { readonly kind: "cut"; readonly by: "server" | "token" | "removal" | "trouble"; readonly message: string };
+
+/** What an error makes of an attachment that was there; undefined when it is a bug of ours. */
+export function cutBy(error: unknown): Ending | undefined {
+	const explained = explain(error);
+	if (!explained) return undefined;
+	return { kind: "cut", by: causes[reasonOf(error) ?? ""] ?? "trouble", message: explained.sentence };
+}
+
+const causes: Readonly<Record<string, Extract<Ending, { kind: "cut" }>["by"]>> = {
+	node_unavailable: "server",
+	unauthenticated: "token",
+	permission_denied: "token",
+	session_not_found: "removal",
+};
 
 export function exitCodeOf(ending: Ending): number {
 	switch (ending.kind) {
@@ -17,19 +36,38 @@ export function exitCodeOf(ending: Ending): number {
 			return ending.exit.code ?? codeOfSignal(ending.exit.signal);
 		case "left":
 			return ending.signal === undefined ? 0 : codeOfSignal(ending.signal);
+		case "unread":
+			return BROKEN_PIPE;
 		case "lost":
+		case "cut":
 			return LOST;
 	}
 }
 
-/** What the user should know of it; nothing when the program simply ended. */
-export function sentenceOf(ending: Ending, id: string): string | undefined {
+/** What the user should know of it, with the session's name as the user knows it; nothing when the program simply ended. */
+export function sentenceOf(ending: Ending, session: string): string | undefined {
+	const comeBack = `hawser attach ${session}`;
 	switch (ending.kind) {
 		case "exited":
 			return ending.exit.reason === undefined ? undefined : `the program was ended (${ending.exit.reason})`;
 		case "left":
-			return `the program runs on in session ${id}; come back with: hawser attach ${id}`;
+			return `the program runs on in session ${session}; come back with: ${comeBack}`;
+		case "unread":
+			return "nobody reads the program's output any more, so it was ended (SIGPIPE), as a shell would have done";
 		case "lost":
-			return `session ${id} was lost: ${ending.message}`;
+			return `session ${session} was lost: ${ending.message}`;
+		case "cut":
+			return cutSentences[ending.by](ending.message, session, comeBack);
 	}
 }
+
+type Sentence = (message: string, session: string, comeBack: string) => string;
+
+const cutSentences: Readonly<Record<Extract<Ending, { kind: "cut" }>["by"], Sentence>> = {
+	server: (message, session, comeBack) =>
+		`${message}; the program runs on in session ${session}; once a server runs (hawser serve), come back with: ${comeBack}`,
+	token: (message, session, comeBack) =>
+		`${message}; the program runs on in session ${session}; with a token that may use it, come back with: ${comeBack}`,
+	removal: (_message, session) => `session ${session} was removed`,
+	trouble: (message, session, comeBack) => `${message}; try again with: ${comeBack} (session ${session})`,
+};

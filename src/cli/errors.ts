@@ -36,16 +36,43 @@ export class UsageError extends Error {
 	}
 }
 
+/** What to do, for whoever types commands: the server's own hints are for those who write programs. */
+const hints: Readonly<Partial<Record<ErrorCode, string>>> = {
+	not_writable: "hawser attach --take takes control",
+	unauthenticated: "show a token with --token or HAWSER_TOKEN; hawser token create makes one",
+	permission_denied: "hawser token create --scope makes a token that may do more",
+	session_exists: "choose another --name, or attach to that one",
+};
+
+/** The same for what the kernel refuses a server. */
+const serverHints: Readonly<Record<string, string>> = {
+	EADDRINUSE: "choose another --port, such as 0 for any that is free, or stop what has it",
+	EACCES: "choose a --port from 1024 on",
+	EADDRNOTAVAIL: "choose a --host that this machine has",
+};
+
 /** The sentence and the exit code for anything thrown; undefined when it is a bug of ours. */
 export function explain(error: unknown): { sentence: string; exitCode: number } | undefined {
-	if (error instanceof HawserError || isRefusal(error)) {
-		const hint = error.hint === undefined ? "" : ` (${error.hint})`;
-		return { sentence: error.message + hint, exitCode: exitCode[error.code] ?? 1 };
+	if (error instanceof HawserError) {
+		return { sentence: withHint(error.message, hints[error.code] ?? error.hint), exitCode: exitCode[error.code] ?? 1 };
 	}
+	if (isRefusal(error)) return { sentence: withHint(error.message, error.hint), exitCode: exitCode[error.code] ?? 1 };
 	if (error instanceof UsageError) return { sentence: error.message, exitCode: error.exitCode };
 	// Settings that make no sense, and files that can't be read, say themselves what is wrong.
 	const isPlain = error instanceof Error && (error.name === "ConfigError" || "syscall" in error);
-	return isPlain ? { sentence: error.message, exitCode: 1 } : undefined;
+	if (!isPlain) return undefined;
+	const hint = "syscall" in error && error.syscall === "listen" ? serverHints[reasonOf(error) ?? ""] : undefined;
+	return { sentence: withHint(error.message, hint), exitCode: 1 };
+}
+
+/** The code of an error, whoever gave it one. */
+export function reasonOf(error: unknown): string | undefined {
+	const code = error instanceof Error && "code" in error ? error.code : undefined;
+	return typeof code === "string" ? code : undefined;
+}
+
+function withHint(message: string, hint: string | undefined): string {
+	return hint === undefined ? message : `${message} (${hint})`;
 }
 
 /** For what commander refuses in `run` and `attach`, whose exit codes are the program's: this is not one of them. */

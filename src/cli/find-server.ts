@@ -1,13 +1,16 @@
 /** Finds the server: where a flag or a variable says, else where one left its address in the state directory. */
 
+import { readdir, readFile } from "node:fs/promises";
+import { join } from "node:path";
 import { type Command, Option } from "commander";
-import { below } from "../client/address.ts";
-import { type Address, type Client, connect } from "../client/index.ts";
-import { leftAddress, locate, type ServerPlace, stateFolder } from "../local/locate.ts";
-import type { Health } from "../protocol/messages.ts";
+import { type Address, type Client, connect, HawserError } from "../client/index.ts";
+import { stateDirectory } from "../server/config.ts";
+import { checkTrusted } from "../server/trusted-path.ts";
+import { overSocket } from "./local-way.ts";
+import { hangs, healthOf, isConnectable, watched } from "./server-health.ts";
 import { startInBackground } from "./start-server.ts";
 
-export type ServerFlags = ServerPlace;
+export type ServerFlags = { readonly url?: string; readonly token?: string; readonly stateDir?: string };
 
 /** The flags with which every command says where the server is. */
 export function withServer(command: Command): Command {
@@ -26,12 +29,15 @@ export function withWorkspace(command: Command, description = "only sessions of 
 	return withServer(command).addOption(new Option("--workspace <id>", description).env("HAWSER_WORKSPACE"));
 }
 
+/** `isLocal`: over the socket of a server on this machine. At an address of this machine there may be a tunnel. */
 export async function findServer(flags: ServerFlags): Promise<{ client: Client; isLocal: boolean }> {
 	const address = await locate(flags);
-	const client = connect({ ...address, locate: () => locate(flags) });
-	const isLoopback = ["localhost", "127.0.0.1", "[::1]"].includes(new URL(address.url).hostname);
-	return { client, isLocal: isLoopback || address.fetch !== undefined };
+	const client = connect({ ...address, locate: () => locate(flags), times: TIMES });
+	return { client, isLocal: address.createConnection !== undefined };
 }
+
+/** People wait at a terminal: they are told within seconds that a server hangs. */
+const TIMES = { connectMs: 5_000, pingMs: 3_000, deadMs: 8_000 };
 
 /** The same, and starts one in the background when none answers; an address that was given is taken as it is. */
 export async function findOrStartServer(flags: ServerFlags): Promise<{ client: Client; isLocal: boolean }> {
@@ -41,22 +47,80 @@ export async function findOrStartServer(flags: ServerFlags): Promise<{ client: C
 			const left = await leftAddress(stateDir);
 			return left && (await healthOf(left)) ? left.url : undefined;
 		};
-		if ((await look()) === undefined) await startInBackground({ stateDir, look });
+		if ((await look()) === undefined) {
+			const left = await leftAddress(stateDir);
+			if (left && (await isConnectable(left))) throw hangs(left);
+			await startInBackground({ stateDir, look });
+		}
 	}
 	return findServer(flags);
 }
 
-/** What a server says of itself to everybody; undefined when none answers. */
-export async function healthOf({ url, fetch = globalThis.fetch }: Address): Promise<Health | undefined> {
-	try {
-		const response = await fetch(below(url, "/healthz"), { signal: AbortSignal.timeout(HEALTH_MS) });
-		const health = (await response.json()) as Health | null;
-		return health?.status === "ok" ? health : undefined;
-	} catch {
-		// Nobody there, or somebody else: no server of ours in either case.
-		return undefined;
-	}
+export function stateFolder(flags: ServerFlags): string {
+	return stateDirectory({ stateDir: flags.stateDir || undefined }, process.env);
 }
 
-/** How long a server that is well may take to say so. */
-const HEALTH_MS = 2_000;
+/**
+ * Where the server should be, whether or not it answers. The operator's token is shown over the server's socket
+ * alone: its port may be anybody's once the server is gone, the socket's private directory is ours for good.
+ */
+export async function locate(flags: ServerFlags): Promise<Address> {
+	const folder = stateFolder(flags);
+	const left = await leftAddress(folder);
+	// An empty variable is how a shell says that there is none.
+	const given = flags.url ? parseUrl(flags.url) : undefined;
+	if (given !== undefined && given !== left?.url) {
+		// Who gives an address and a token means what they say; there may be a tunnel at that address.
+		return watched({ url: given, token: flags.token || undefined, mustProve: false });
+	}
+	if (left === undefined) throw await noServer(folder);
+	return { ...left, token: (flags.token || (await readText(join(folder, "admin-token"))))?.trim() };
+}
+
+/** What a running server wrote for us: its address, and the way over its socket. */
+async function leftAddress(folder: string): Promise<Address | undefined> {
+	const text = await readText(join(folder, "server.json"));
+	if (text === undefined) return undefined;
+	let left: { url?: unknown; socket?: unknown };
+	try {
+		left = JSON.parse(text) as typeof left;
+	} catch {
+		// Half written, or not ours: as good as none.
+		return undefined;
+	}
+	const { url, socket } = left;
+	// A server of an older version has no socket.
+	if (typeof url !== "string" || typeof socket !== "string") return undefined;
+	await checkTrusted(socket);
+	return watched({ url: parseUrl(url), ...overSocket(socket) });
+}
+
+/** Programs need no server to run on, and whoever left them there should know. */
+async function noServer(folder: string): Promise<HawserError> {
+	const kept = await readdir(join(folder, "sessions")).catch(() => []);
+	const sessions = kept.length === 0 ? "" : `; the sessions there are kept, and what runs in them runs on`;
+	return new HawserError("node_unavailable", `no server is running that keeps its state in ${folder}${sessions}`, {
+		hint: `start one with: hawser serve${kept.length === 0 ? "" : "; hawser attach and hawser run start it by themselves"}`,
+	});
+}
+
+function parseUrl(text: string): string {
+	if (!URL.canParse(text) || !/^https?:/.test(text)) {
+		throw new HawserError(
+			"invalid_argument",
+			`expected an address such as http://127.0.0.1:7707, not ${JSON.stringify(text)}`,
+		);
+	}
+	const { origin, pathname } = new URL(text);
+	// A proxy may serve us below a path.
+	return origin + pathname.replace(/\/+$/, "");
+}
+
+async function readText(path: string): Promise<string | undefined> {
+	try {
+		return await readFile(path, "utf8");
+	} catch (error) {
+		if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
+		throw error;
+	}
+}

@@ -3,16 +3,26 @@
 import { safeLine } from "./safe-text.ts";
 
 /** What a tool killed by SIGPIPE ends with. */
-const BROKEN_PIPE = 141;
+export const BROKEN_PIPE = 141;
 
-/** Ends quietly when whoever read our output has seen enough, as `head` does. A remark that can't be read is none. */
+/** What to do when whoever read our output has seen enough, as `head` does. */
+let onUnread = (): void => process.exit(BROKEN_PIPE);
+
+/** Ends quietly when nobody reads our output any more. A remark that can't be read is none. */
 export function endOnClosedPipe(): void {
 	process.stdout.on("error", (error: NodeJS.ErrnoException) => {
-		if (error.code === "EPIPE") process.exit(BROKEN_PIPE);
+		if (error.code === "EPIPE") return onUnread();
 		remark(`what was to be printed can't be written (${error.code})`);
 		process.exit(1);
 	});
 	process.stderr.on("error", () => {});
+}
+
+/** Resolves when nobody reads our output any more, instead of ending us: somebody else has to end first. */
+export function unread(): Promise<void> {
+	return new Promise((resolve) => {
+		onUnread = resolve;
+	});
 }
 
 /** Data; resolves when it is gone, so that a slow reader slows us down. */

@@ -141,10 +141,15 @@ export class Transport {
 		if (isMistake(error))
 			return new HawserError("internal", `the request could not be made: ${error}`, { cause: error });
 		this.lost();
+		if (error instanceof HawserError) return error;
 		const { url } = this.#address;
-		return new HawserError("node_unavailable", `no server can be reached at ${url}`, {
+		const distrust = certificateProblem(error);
+		const message = distrust
+			? `the certificate of ${url} is not accepted: ${distrust}`
+			: `no server can be reached at ${url}`;
+		return new HawserError("node_unavailable", message, {
 			cause: error,
-			...hintForPage(url),
+			...(distrust ? { hint: TRUST_HINT } : hintForPage(url)),
 		});
 	}
 }
@@ -157,6 +162,17 @@ function addressOf(base: string, { path, query = {} }: Call): URL {
 		}
 	}
 	return url;
+}
+
+const TRUST_HINT = "NODE_EXTRA_CA_CERTS=FILE in the environment names certificates that are to be trusted";
+
+/** What Node says of a certificate that it does not trust; a browser says nothing. */
+function certificateProblem(error: unknown): string | undefined {
+	const { code, message } = (error instanceof Error ? (error.cause ?? error) : {}) as {
+		code?: string;
+		message?: string;
+	};
+	return code !== undefined && /CERT|_TLS_|SIGNATURE|ISSUER/.test(code) ? (message ?? code) : undefined;
 }
 
 /** A browser does not say whether it refused to ask for a page from elsewhere, or found nobody there. */

@@ -91,11 +91,11 @@ export async function startServer(config: Config, options: ServerOptions): Promi
 		onClose(() => local.close());
 		const dropIn = options.dropIn && (await listen({ ...common, ...options.dropIn(parts) }));
 		if (dropIn) onClose(() => dropIn.close());
-		await state.announce(listener.url, dropIn?.url);
+		await state.announce(ownUrl(config, listener), dropIn?.url);
 		engine.keepers.serve();
 		const signInUrl = () => `${publicUrl(config, listener)}${signInPath(access.createSignInCode(access.admin).code)}`;
 		return {
-			url: listener.url,
+			url: ownUrl(config, listener),
 			dropInUrl: dropIn?.url,
 			adminToken,
 			signInUrl: config.auth ? signInUrl() : undefined,
@@ -170,7 +170,18 @@ async function closeAll(opened: readonly (() => Promise<unknown>)[], report: Ser
 }
 
 /** Where a browser finds us: under the first name that we were given, if there is one. */
-function publicUrl({ allowedHosts: [name], behindProxy }: Config, { url, port }: Listener): string {
-	if (name === undefined) return url;
-	return behindProxy ? `https://${name}` : `${new URL(url).protocol}//${name}:${port}`;
+function publicUrl({ allowedHosts: [name], behindProxy, host }: Config, { url, port }: Listener): string {
+	const { protocol } = new URL(url);
+	if (name === undefined) return isEveryAddress(host) ? `${protocol}//localhost:${port}` : url;
+	return behindProxy ? `https://${name}` : `${protocol}//${name}:${port}`;
+}
+
+/** Where commands find us. */
+function ownUrl(config: Config, listener: Listener): string {
+	return isEveryAddress(config.host) ? publicUrl(config, listener) : listener.url;
+}
+
+/** To listen on, but not to go to: it stands for every address of this machine, and is the address of none. */
+function isEveryAddress(host: string): boolean {
+	return host === "0.0.0.0" || host === "::";
 }

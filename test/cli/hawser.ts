@@ -45,8 +45,8 @@ export class Installation {
 		return result(child);
 	}
 
-	async startServer(): Promise<string> {
-		const server = this.start(["serve", "--port", "0", "--spares", "0"]);
+	async startServer(options: readonly string[] = []): Promise<string> {
+		const server = this.start(["serve", "--port", "0", "--spares", "0", ...options]);
 		this.#server = server;
 		server.stderr?.on("data", (chunk: Buffer) => {
 			this.serverRemarks += chunk.toString();
@@ -54,6 +54,11 @@ export class Installation {
 		if (!server.stdout) throw new Error("no stdout");
 		for await (const line of createInterface(server.stdout)) return line;
 		throw new Error(`the server did not start: ${this.serverRemarks}`);
+	}
+
+	/** Without waiting for what comes of it. */
+	signalServer(signal: NodeJS.Signals): void {
+		this.#server?.kill(signal);
 	}
 
 	async stopServer(signal: NodeJS.Signals): Promise<number | null> {

@@ -2,6 +2,7 @@ import { once } from "node:events";
 import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { text } from "node:stream/consumers";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import { eventually } from "../backends/run.ts";
 import { Installation, result } from "./hawser.ts";
@@ -39,6 +40,24 @@ describe("run in a pipeline", () => {
 		expect((await hawser.run(["logs", "-f", id.trim()])).stdout).toBe("tty\r\n");
 		expect(await hawser.run(["run", "--tty", "--pipe", "true"])).toMatchObject({ code: 255 });
 	});
+
+	it.each([["yes"], ["--tty", "--", "yes"], ["--", "sh", "-c", "trap '' PIPE; while echo y; do :; done"]])(
+		"ends a program whose output nobody reads any more, and says so: %j %j",
+		async (...argv) => {
+			const child = hawser.start(["run", "--name", "unread", ...argv]);
+			if (!child.stdout || !child.stderr) throw new Error("no pipes");
+			const said = text(child.stderr);
+			const exited = once(child, "exit");
+			await once(child.stdout, "data");
+			child.stdout.destroy();
+			await exited;
+			expect(child.exitCode).toBe(141);
+			expect(await said).toMatch(/^hawser: nobody reads the program's output any more, so it was ended.*\n$/);
+			const { stdout } = await hawser.run(["ls", "--all", "--json"]);
+			const last = (JSON.parse(stdout) as { name: string; exit: unknown }[]).findLast(({ name }) => name === "unread");
+			expect(last?.exit).toMatchObject({ reason: "killed" });
+		},
+	);
 
 	it("--rm leaves nothing behind", async () => {
 		await hawser.run(["run", "--rm", "--name", "brief", "--", "true"]);

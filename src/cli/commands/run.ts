@@ -7,9 +7,11 @@ import { attachPipes } from "../attach-pipes.ts";
 import { attachTerminal } from "../attach-terminal.ts";
 import { type Ending, exitCodeOf, sentenceOf } from "../ending.ts";
 import { endNotAttached, orNotAttached, UsageError } from "../errors.ts";
+import { type Escape, escapeOption } from "../escape-keys.ts";
 import { findOrStartServer, type WorkspaceFlags, withWorkspace } from "../find-server.ts";
 import { LocalTerminal } from "../local-terminal.ts";
 import { print, remark } from "../output.ts";
+import { ownEnvironment } from "../own-environment.ts";
 import { collect, duration, patience, variables } from "../parse.ts";
 import { safeLine } from "../safe-text.ts";
 import { type SandboxName, sandboxNames, sandboxTypes } from "../sandbox-names.ts";
@@ -19,6 +21,7 @@ type RunFlags = WorkspaceFlags & {
 	readonly name?: string;
 	readonly cwd?: string;
 	readonly env?: readonly string[];
+	readonly cleanEnv?: true;
 	readonly pipe?: true;
 	readonly tty?: true;
 	readonly detach?: true;
@@ -29,6 +32,7 @@ type RunFlags = WorkspaceFlags & {
 	readonly sandbox?: SandboxName;
 	readonly sandboxRoot?: readonly string[];
 	readonly network?: true;
+	readonly escape: Escape;
 	readonly patience: number;
 };
 
@@ -37,18 +41,21 @@ export const run: Command = withWorkspace(new Command("run"), "whose session it 
 	.description(
 		"Starts a program in a session and stays with it until it ends; with no server running, starts one in the " +
 			"background first. The exit code is the program's own (128+n for a signal), 0 after leaving, 254 when the " +
-			"session was lost, 255 when it could not be started.\n\n" +
+			"session or the way to it was lost, 255 when it could not be started.\n\n" +
 			"In a terminal the program gets one, and every key goes to it, Ctrl-C too; leave with ~. at the start of a " +
 			"line or Ctrl-] d. When stdin or stdout is no terminal the program gets pipes: stdin goes to it, its stdout " +
 			"and stderr come out apart, and INT, TERM, HUP and QUIT are handed on. --tty and --pipe decide otherwise, and " +
-			"with --detach it is a terminal unless --pipe is given.",
+			"with --detach it is a terminal unless --pipe is given.\n\n" +
+			"From a server on this machine it gets your environment and directory, as from a shell; from any other, nothing " +
+			"of yours but what --env names.",
 	)
-	.argument("<command...>", "the program and its arguments")
+	.argument("[command...]", "the program and its arguments (default: your shell)")
 	.option("-d, --detach", "print the session's id and leave")
 	.option("-n, --name <name>", "a name for the session")
 	.option("-C, --cwd <dir>", "where to start (default: here, or where the task is done)")
 	.option("--task <id>", "what it is for: a task of the workspace, with its directory and variables")
 	.option("-e, --env <K=V>", "a variable for the program, or K alone for its value here; repeatable", collect)
+	.option("--clean-env", "without your own variables, with a few of the server's instead")
 	.option("-t, --tty", "in a terminal, even if we have none")
 	.option("--pipe", "on pipes instead of a terminal")
 	.option("--rm", "forget the session once the program has ended")
@@ -66,12 +73,13 @@ export const run: Command = withWorkspace(new Command("run"), "whose session it 
 		collect,
 	)
 	.option("--network", "in a sandbox, with network")
+	.addOption(escapeOption())
 	.addOption(patience())
 	.passThroughOptions()
 	.exitOverride(endNotAttached)
 	.addHelpText(
 		"after",
-		"\nExamples:\n  hawser run -- bash\n  hawser run --detach --name build -- make -j8\n" +
+		"\nExamples:\n  hawser run\n  hawser run -- vim notes.txt\n  hawser run --detach --name build -- make -j8\n" +
 			"  hawser run --sandbox workspace-write -- npm test\n" +
 			"  hawser run --detach --idle-timeout 30m --idle-exempt-jobs -- bash\n" +
 			"  hawser run --timeout 10m -- ./import.sh < data.csv > report.txt\n  hawser run --tty -- ls --color=auto | cat",
@@ -89,9 +97,12 @@ async function start(argv: string[], flags: RunFlags): Promise<void> {
 	const hasTerminal = flags.tty || (!flags.pipe && (flags.detach || LocalTerminal.isThere)) || false;
 	const cwd = flags.cwd ?? (isLocal && flags.task === undefined ? process.cwd() : undefined);
 	const session = await client.sessions.create({
-		argv,
+		...program(argv, isLocal),
 		mode: hasTerminal ? "pty" : "pipe",
 		env,
+		...(isLocal && !flags.cleanEnv
+			? { baseEnv: ownEnvironment(process.env, { hasTerminal, isElsewhere: cwd !== process.cwd() }) }
+			: {}),
 		...(cwd === undefined ? {} : { cwd }),
 		...(flags.name === undefined ? {} : { name: flags.name }),
 		...(flags.workspace === undefined ? {} : { workspace: flags.workspace }),
@@ -103,14 +114,22 @@ async function start(argv: string[], flags: RunFlags): Promise<void> {
 		...(sandbox === undefined ? {} : { sandbox }),
 	});
 	if (flags.detach) return print(`${safeLine(session.id)}\n`);
-	const ending = await stay(session, hasTerminal, flags.patience);
-	const sentence = sentenceOf(ending, session.id);
+	const ending = await stay(session, hasTerminal, flags);
+	const sentence = sentenceOf(ending, flags.name ?? session.id);
 	if (sentence !== undefined) {
 		if (hasTerminal && ending.kind === "left") process.stderr.write("\n");
 		remark(sentence);
 	}
 	process.exitCode = exitCodeOf(ending);
 	if (flags.rm && ending.kind === "exited") await session.remove();
+}
+
+/** Without one it is a shell: ours, or on another machine that of the server's user. */
+function program(argv: string[], isLocal: boolean): { argv: string[] } | { command: string } {
+	if (argv.length > 0) return { argv };
+	return isLocal
+		? { argv: [process.env.SHELL || "/bin/sh"] }
+		: { command: '[ -z "$SHELL" ] || exec "$SHELL"; exec /bin/sh' };
 }
 
 function sandboxOf({ sandbox, sandboxRoot = [], network, cwd }: RunFlags): SandboxMessage | undefined {
@@ -127,7 +146,11 @@ function sandboxOf({ sandbox, sandboxRoot = [], network, cwd }: RunFlags): Sandb
 	return { type, networkAccess, writableRoots: roots };
 }
 
-function stay(session: Session, hasTerminal: boolean, patienceMs: number): Promise<Ending> {
+function stay(
+	session: Session,
+	hasTerminal: boolean,
+	{ patience: patienceMs, escape: escapes }: RunFlags,
+): Promise<Ending> {
 	if (!hasTerminal || !LocalTerminal.isThere) {
 		return attachPipes(session, { patienceMs, hasTerminal });
 	}
@@ -137,6 +160,8 @@ function stay(session: Session, hasTerminal: boolean, patienceMs: number): Promi
 		liveFrom: 0,
 		isViewer: false,
 		take: false,
+		hasTerminal,
+		escapes,
 		patienceMs,
 	});
 }

@@ -1,0 +1,120 @@
+import { once } from "node:events";
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { afterEach, beforeEach, describe, expect, it, onTestFinished } from "vitest";
+import { Installation, result } from "./hawser.ts";
+import { Terminal } from "./terminal.ts";
+
+let hawser: Installation;
+beforeEach(async () => {
+	hawser = await Installation.create();
+});
+afterEach(() => hawser.remove());
+
+async function announced(): Promise<{ url: string; pid: number }> {
+	return JSON.parse(await readFile(join(hawser.stateDir, "server.json"), "utf8")) as { url: string; pid: number };
+}
+
+describe("a server that is away", () => {
+	it("is not said to be a lost session, and nor is a program on pipes", async () => {
+		await hawser.run(["run", "--detach", "--name", "work", "--", "cat"]);
+		const terminal = await Terminal.start(hawser, ["attach", "work", "--patience", "500ms"]);
+		await terminal.attached();
+		const child = hawser.start([
+			"run",
+			"--patience",
+			"500ms",
+			"--name",
+			"piped",
+			"--",
+			"sh",
+			"-c",
+			"echo ready; sleep 600",
+		]);
+		if (!child.stdout) throw new Error("no pipes");
+		const piped = result(child);
+		await once(child.stdout, "data");
+		await hawser.stopServer("SIGTERM");
+		expect(await terminal.ended()).toEqual({ code: 254, isRestored: true });
+		expect(terminal.output).not.toContain("was lost");
+		expect(terminal.output).toMatch(/runs on in session work; once a server runs .*hawser attach work/);
+		const { code, stderr } = await piped;
+		expect({ code, stderr }).toEqual({ code: 254, stderr: expect.stringContaining("runs on in session piped;") });
+		const listed = await hawser.run(["ls"]);
+		expect(listed).toMatchObject({
+			code: 1,
+			stderr: expect.stringMatching(/no server is running.*runs on.*hawser serve/),
+		});
+		await hawser.startServer();
+	});
+
+	it("is started by attach, as by run", async () => {
+		await hawser.run(["run", "--detach", "--name", "work", "--", "sh", "-c", "echo ready; cat"]);
+		await hawser.stopServer("SIGTERM");
+		const terminal = await Terminal.start(hawser, ["attach", "work"], {
+			before: "export HAWSER_PORT=0 HAWSER_SPARES=0",
+		});
+		await terminal.attached();
+		await terminal.shows("ready");
+		const { pid } = await announced();
+		onTestFinished(() => void process.kill(pid, "SIGTERM"));
+		await terminal.type("~.");
+		expect(await terminal.ended()).toEqual({ code: 0, isRestored: true });
+		await hawser.run(["rm", "--force", "work"]);
+	});
+
+	it("is noticed when it hangs", async () => {
+		await hawser.run(["run", "--detach", "--name", "work", "--", "cat"]);
+		const terminal = await Terminal.start(hawser, ["attach", "work"]);
+		await terminal.attached();
+		hawser.signalServer("SIGSTOP");
+		const commands = [["ls"], ["logs", "work"], ["send", "work", "x"], ["kill", "work"]];
+		for (const { code, stderr } of await Promise.all(commands.map((args) => hawser.run(args)))) {
+			expect({ code, stderr }).toEqual({ code: 1, stderr: expect.stringContaining("does not answer any more") });
+		}
+		expect(await hawser.run(["run", "true"])).toMatchObject({
+			code: 255,
+			stderr: expect.stringContaining("does not answer any more"),
+		});
+		await terminal.shows("the server is away");
+		hawser.signalServer("SIGCONT");
+		await terminal.shows("the server is back");
+		await terminal.type("~.");
+		expect(await terminal.ended()).toEqual({ code: 0, isRestored: true });
+	}, 60_000);
+});
+
+it("says of a token that was revoked that it was, and that the program runs on", async () => {
+	await hawser.run(["run", "--detach", "--name", "work", "--", "cat"]);
+	const { url } = await announced();
+	const { stdout: token, stderr } = await hawser.run(["token", "create"]);
+	const [, id = ""] = /token (\w+) may/.exec(stderr) ?? [];
+	const address = ["--url", url.replace("127.0.0.1", "localhost"), "--token", token.trim()];
+	const terminal = await Terminal.start(hawser, ["attach", "work", ...address]);
+	await terminal.attached();
+	expect(await hawser.run(["token", "revoke", id])).toMatchObject({ code: 0 });
+	expect(await terminal.ended()).toEqual({ code: 254, isRestored: true });
+	expect(terminal.output).toMatch(/token.*runs on in session work; with a token/);
+	expect(terminal.output).not.toContain("was lost");
+	expect((await hawser.run(["ls", ...address])).stderr).toContain("hawser token create");
+});
+
+it("announces an address that can be used where it listens on all of them, and shows what is wrong with a certificate", async () => {
+	await hawser.stopServer("SIGTERM");
+	const fixture = (name: string) => fileURLToPath(new URL(`../fixtures/${name}`, import.meta.url));
+	const cert = fixture("tls-cert.pem");
+	const said = await hawser.startServer(["--host", "0.0.0.0", "--tls-cert", cert, "--tls-key", fixture("tls-key.pem")]);
+	expect(said).toMatch(/^listening on https:\/\/localhost:\d+$/);
+	const { url } = await announced();
+	expect(said).toBe(`listening on ${url}`);
+	const env = { HAWSER_STATE_DIR: join(hawser.stateDir, "none"), HAWSER_URL: url };
+	expect(await hawser.run(["ls"], { env })).toMatchObject({
+		code: 1,
+		stderr: expect.stringMatching(/certificate of https:.*not accepted: self-signed.*NODE_EXTRA_CA_CERTS/),
+	});
+	const trusting = { ...env, NODE_EXTRA_CA_CERTS: cert };
+	const token = (await readFile(join(hawser.stateDir, "admin-token"), "utf8")).trim();
+	expect(await hawser.run(["ls", "--token", token], { env: trusting })).toMatchObject({ code: 0 });
+	expect(await hawser.run(["ls"])).toMatchObject({ code: 0 });
+});

@@ -1,0 +1,76 @@
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { Installation } from "./hawser.ts";
+import { Terminal } from "./terminal.ts";
+
+let hawser: Installation;
+beforeAll(async () => {
+	hawser = await Installation.create();
+});
+afterAll(() => hawser.remove());
+
+const OWN = {
+	PATH: "/usr/bin:/bin:/opt/venv/bin",
+	SSH_AUTH_SOCK: "/tmp/agent.sock",
+	EDITOR: "ed",
+	TERM: "tmux-256color",
+};
+
+async function environment(args: readonly string[], env: NodeJS.ProcessEnv = OWN): Promise<Record<string, string>> {
+	const { stdout, stderr } = await hawser.run(["run", ...args, "--", "env", "-0"], { env });
+	expect(stderr).toBe("");
+	const pairs = stdout.split("\0").filter((pair) => pair !== "");
+	return Object.fromEntries(pairs.map((pair) => [pair.slice(0, pair.indexOf("=")), pair.slice(pair.indexOf("=") + 1)]));
+}
+
+describe("the environment of what run starts", () => {
+	it("is the caller's, as from a shell, and not the server's", async () => {
+		const { HAWSER_SESSION, ...found } = await environment([]);
+		expect(found).toEqual({ ...OWN, HOME: "/tmp", HAWSER_STATE_DIR: hawser.stateDir });
+		expect(HAWSER_SESSION).toMatch(/^[a-z0-9]+$/);
+	});
+
+	it("has what --env adds, and knows which sessions it is in", async () => {
+		const env = { ...OWN, HAWSER_SESSION: "inner", HAWSER_WITHIN: "outer" };
+		expect(await environment(["--env", "EDITOR=vi", "--env", "MORE=1"], env)).toMatchObject({
+			EDITOR: "vi",
+			MORE: "1",
+			HAWSER_WITHIN: "inner outer",
+			HAWSER_SESSION: expect.not.stringMatching(/^inner$/),
+		});
+	});
+
+	it("is the server's with --clean-env, and for a server at an address", async () => {
+		const { url } = JSON.parse(await readFile(join(hawser.stateDir, "server.json"), "utf8")) as { url: string };
+		const token = await readFile(join(hawser.stateDir, "admin-token"), "utf8");
+		// Another name of the same place, so that it is not known to be the server of this machine.
+		const elsewhere = ["--url", url.replace("127.0.0.1", "localhost"), "--token", token.trim()];
+		for (const args of [["--clean-env"], elsewhere]) {
+			const found = await environment(args);
+			expect(found).toMatchObject({ PATH: process.env.PATH, TERM: "xterm-256color" });
+			expect(found).not.toHaveProperty("SSH_AUTH_SOCK");
+		}
+	});
+
+	it("gives way to what the task says, which gives way to --env", async () => {
+		await hawser.run(["workspace", "set", "default"]);
+		await hawser.run(["task", "set", "t", "--work-dir", "/tmp", "--env", "EDITOR=task", "--env", "STAGE=test"]);
+		expect(await environment(["--task", "t", "--env", "STAGE=mine"])).toMatchObject({ EDITOR: "task", STAGE: "mine" });
+	});
+
+	it("describes a terminal where the caller does not", async () => {
+		expect((await environment(["--tty"], { PATH: OWN.PATH })).TERM).toBe("xterm-256color");
+		expect((await environment(["--tty"])).TERM).toBe("tmux-256color");
+	});
+});
+
+it("starts the caller's shell when nothing else is named", async () => {
+	const terminal = await Terminal.start(hawser, ["run"], { before: "export SHELL=/bin/sh PS1='<prompt>'" });
+	await terminal.attached();
+	await terminal.shows("<prompt>");
+	await terminal.type("exit 3\r");
+	expect(await terminal.ended()).toEqual({ code: 3, isRestored: true });
+	expect((await hawser.run(["run", "--detach", "--pipe"], { env: { SHELL: "/bin/cat" } })).code).toBe(0);
+	expect((await hawser.run(["ls"])).stdout).toMatch(/\/bin\/cat/);
+});
