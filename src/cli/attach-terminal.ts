@@ -1,10 +1,11 @@
 /** A session in our own terminal: what is typed goes to its program, what that writes is shown, until either ends. */
 
 import { setTimeout as pause } from "node:timers/promises";
+import { isatty } from "node:tty";
 import type { Attachment, AttachmentEvent, ExitMessage, Session, SessionMessage } from "../client/index.ts";
-import { DetachKeys } from "./detach-keys.ts";
-import type { Ending } from "./ending.ts";
-import { explain } from "./errors.ts";
+import { cutBy, type Ending } from "./ending.ts";
+import { explain, reasonOf } from "./errors.ts";
+import { type Escape, EscapeKeys, escapeHelp, escapeHint, pairs, type Wish } from "./escape-keys.ts";
 import { LocalTerminal, type Size } from "./local-terminal.ts";
 import { print, remark } from "./output.ts";
 import { TerminalOutput } from "./terminal-output.ts";
@@ -19,16 +20,20 @@ export type AttachOptions = {
 	readonly isViewer: boolean;
 	/** Take control from whoever has it, and share it with nobody. */
 	readonly take: boolean;
+	/** Whether the program has a terminal; one on pipes gets lines, and Ctrl-C as a signal. */
+	readonly hasTerminal: boolean;
+	/** Which keys are for us. */
+	readonly escapes: Escape;
 	/** How long the server may be away, in milliseconds. */
 	readonly patienceMs: number;
 };
-
-export const DETACH_HINT = "leave with ~. at the start of a line, or Ctrl-] d; the program runs on";
 
 /** How far to look for the end of a line that was cut. */
 const LINE_BYTES = 4096;
 /** How long leaving waits for what was typed before it. */
 const LAST_WORD_MS = 500;
+/** How long a program may take to notice one size before it gets the next. */
+const NOTICE_MS = 50;
 /** How long output waits for the answer to the demand for control. */
 const CLAIM_MS = 1_000;
 const NEWLINE = 0x0a;
@@ -38,10 +43,11 @@ export function attachTerminal(session: Session, options: AttachOptions): Promis
 }
 
 class TerminalSession {
+	readonly #session: Session;
 	readonly #attachment: Attachment;
 	readonly #options: AttachOptions;
 	readonly #output = new TerminalOutput();
-	readonly #keys = new DetachKeys();
+	readonly #keys: EscapeKeys;
 	readonly #terminal: LocalTerminal;
 	#isWriter: boolean;
 	/** Answers to a program's questions come from one terminal only: that of whoever has control. */
@@ -55,7 +61,9 @@ class TerminalSession {
 	#leave: (signal: NodeJS.Signals | undefined) => void = () => {};
 
 	constructor(session: Session, options: AttachOptions) {
+		this.#session = session;
 		this.#options = options;
+		this.#keys = new EscapeKeys(options.escapes);
 		this.#isWriter = !options.isViewer;
 		this.#isCut = options.isCut;
 		this.#attachment = session.attach({
@@ -65,7 +73,10 @@ class TerminalSession {
 			flow: options.isViewer ? "live" : "lossless",
 			patienceMs: options.patienceMs,
 		});
-		this.#terminal = new LocalTerminal(this.#output.modes, (size) => this.#resize(size));
+		this.#terminal = new LocalTerminal(this.#output.modes, {
+			isByLine: !options.hasTerminal,
+			onSize: (size) => this.#resize(size),
+		});
 	}
 
 	async run(): Promise<Ending> {
@@ -93,9 +104,9 @@ class TerminalSession {
 			return { kind: "lost", message: "its output ended without a word" };
 		} catch (error) {
 			// Before the first connection it is that we could not attach, which is another thing.
-			const explained = this.#wasConnected ? explain(error) : undefined;
-			if (!explained) throw error;
-			return { kind: "lost", message: explained.sentence };
+			const ending = this.#wasConnected ? cutBy(error) : undefined;
+			if (!ending) throw error;
+			return ending;
 		}
 	}
 
@@ -134,8 +145,8 @@ class TerminalSession {
 		const newline = this.#isCut ? bytes.subarray(0, LINE_BYTES).indexOf(NEWLINE) : -1;
 		this.#isCut = false;
 		const old = Math.max(newline + 1, this.#options.liveFrom - offset);
-		await print(this.#output.push(bytes.subarray(newline + 1, old), { answers: false }));
-		await print(this.#output.push(bytes.subarray(old), { answers: this.#isMine }));
+		await print(this.#output.push(bytes.subarray(newline + 1, old), "old"));
+		await print(this.#output.push(bytes.subarray(old), this.#isMine ? "live" : "unanswered"));
 	}
 
 	/** The first time: the terminal becomes the program's. Later: the server is back. */
@@ -168,13 +179,13 @@ class TerminalSession {
 	}
 
 	#open(session: SessionMessage): void {
-		if (session.state === "running") remark(this.#isWriter ? DETACH_HINT : `watching only; ${DETACH_HINT}`);
+		if (session.state === "running") remark(this.#hint());
 		const { cols, rows } = session.size;
 		const here = this.#terminal.size;
 		if (!this.#isWriter && here && (here.cols < cols || here.rows < rows)) {
 			remark(`the session has ${cols}x${rows}, this terminal only ${here.cols}x${here.rows}`);
 		}
-		this.#terminal.open(this.#leave);
+		this.#terminal.open(this.#onSignal);
 		process.stdin.on("data", this.#onTyped);
 		process.stdin.on("end", this.#onHungUp);
 	}
@@ -195,29 +206,84 @@ class TerminalSession {
 		if (holder === null && this.#isWriter && !this.#exit && this.#wasConnected) void this.#claim(false);
 	}
 
+	#hint(): string {
+		const { escapes, hasTerminal } = this.#options;
+		const leave = escapeHint(escapes) ?? "no key leaves (--escape none)";
+		const role = this.#isWriter ? "" : "watching only; what you type is not sent; ";
+		const lines = hasTerminal ? "" : " and Enter; Ctrl-C goes to the program, Ctrl-\\ leaves too";
+		return `${role}${leave}${this.#isWriter ? lines : ""}; the program runs on`;
+	}
+
 	readonly #onTyped = (chunk: Buffer): void => {
-		const { bytes, isDetach } = this.#keys.push(chunk);
+		const { bytes, wishes } = this.#keys.push(chunk);
 		if (this.#isWriter && bytes.byteLength > 0) {
 			this.#lastWrite = this.#attachment.write(bytes).catch((error: unknown) => this.#onRefused(error));
-		}
-		if (!isDetach) return;
-		// What was typed just before is on its way, unless the server is away or the program does not read.
-		const patience = pause(this.#isAway ? 0 : LAST_WORD_MS, undefined, { ref: false });
-		void Promise.race([this.#lastWrite, patience]).then(() => this.#leave(undefined));
+		} else if (bytes.byteLength > 0) this.#sayViewer();
+		for (const wish of wishes) this.#fulfil(wish);
 	};
 
-	readonly #onHungUp = (): void => this.#leave("SIGHUP");
+	#fulfil(wish: Wish): void {
+		if (wish === "leave") {
+			// What was typed just before is on its way, unless the server is away or the program does not read.
+			const patience = pause(this.#isAway ? 0 : LAST_WORD_MS, undefined, { ref: false });
+			void Promise.race([this.#lastWrite, patience]).then(() => this.#leave(undefined));
+		} else if (wish === "help") this.#terminal.showLines(escapeHelp(this.#options.escapes));
+		else if (wish === "who") void this.#sayWho();
+		else if (!this.#isWriter) this.#sayViewer();
+		else if (wish === "redraw") void this.#redraw();
+		else void this.#claim(true).then(() => this.#isMine && this.#terminal.say("you have control"));
+	}
+
+	async #sayWho(): Promise<void> {
+		try {
+			const { attachments, lease } = await this.#session.info();
+			const control = this.#isMine ? "you have control" : `${lease.holder ?? "nobody"} has control`;
+			this.#terminal.say(`${attachments} here; ${control}${lease.exclusive ? ", and nobody else may type" : ""}`);
+		} catch (error) {
+			this.#terminal.say(explain(error)?.sentence ?? String(error));
+		}
+	}
+
+	/** Programs draw everything anew when their size changes; one column less, and back, is enough for that. */
+	async #redraw(): Promise<void> {
+		const here = this.#terminal.size;
+		if (!here || !this.#options.hasTerminal) return;
+		await this.#attachment.resize({ ...here, cols: Math.max(1, here.cols - 1) }).catch(() => undefined);
+		await pause(NOTICE_MS);
+		this.#resize(here);
+	}
+
+	/** Said once, not for every key. */
+	#sayViewer(): void {
+		if (this.#wasRefused) return;
+		this.#wasRefused = true;
+		this.#terminal.say("you only watch (--view): what you type is not sent");
+	}
+
+	/** Of a program on pipes, Ctrl-C is for the program: our terminal makes a signal of it, and no byte. */
+	readonly #onSignal = (signal: NodeJS.Signals): void => {
+		const isForProgram = !this.#options.hasTerminal && this.#isWriter && !this.#isAway && signal === "SIGINT";
+		if (!isForProgram) this.#leave(signal);
+		else this.#attachment.signal("INT", { urgent: true }).catch((error: unknown) => this.#onRefused(error));
+	};
+
+	/** A terminal that is gone has an end as well; but where lines are typed, Ctrl-D is that of the program's input. */
+	readonly #onHungUp = (): void => {
+		const isEof = !this.#options.hasTerminal && this.#isWriter && isatty(process.stdin.fd);
+		if (isEof) this.#attachment.eof().catch((error: unknown) => this.#onRefused(error));
+		else this.#leave("SIGHUP");
+	};
 
 	/** Said once, not for every key. */
 	#onRefused(error: unknown): void {
-		const code = error instanceof Error && "code" in error ? error.code : undefined;
-		if (code !== "not_writable" || this.#wasRefused) return;
+		if (reasonOf(error) !== "not_writable" || this.#wasRefused) return;
 		this.#wasRefused = true;
-		this.#terminal.say(`${explain(error)?.sentence ?? String(error)}; you are watching (--take takes control)`);
+		const take = pairs(this.#options.escapes, "T", "t")[0] ?? "hawser attach --take";
+		this.#terminal.say(`${error instanceof Error ? error.message : ""}; you are watching (${take} takes control)`);
 	}
 
 	#resize({ cols, rows }: Size): void {
-		if (!this.#isWriter) return;
+		if (!this.#isWriter || !this.#options.hasTerminal) return;
 		// A program that has ended needs no size, and one that somebody else controls has theirs.
 		this.#attachment.resize({ cols, rows }).catch(() => undefined);
 	}

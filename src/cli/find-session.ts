@@ -1,35 +1,59 @@
-/** Finds the session a user means: by id, by name, by the beginning of an id, or the most recent one. */
+/** Finds the session a user means: by id, by name, by the beginning of either, or the most recent one. */
 
 import { type Client, HawserError, type SessionMessage } from "../client/index.ts";
 import { UsageError } from "./errors.ts";
 import type { WorkspaceFlags } from "./find-server.ts";
+import { ownSessions } from "./own-environment.ts";
+import { closest } from "./spelling.ts";
+
+export type Wanted = Pick<WorkspaceFlags, "workspace"> & {
+	/** Whether the most recent one is the most recent that runs. */
+	readonly running?: boolean;
+};
 
 /** Among those that may be seen, or those of a workspace. */
 export async function findSession(
 	client: Client,
 	wanted: string | undefined,
-	{ workspace }: Pick<WorkspaceFlags, "workspace"> = {},
+	{ workspace, running = false }: Wanted = {},
 ): Promise<SessionMessage> {
 	const sessions = await client.sessions.list(workspace === undefined ? {} : { workspace });
-	if (wanted === undefined) {
-		const latest = sessions.at(-1);
-		if (!latest) throw new HawserError("session_not_found", "there are no sessions");
-		return latest;
-	}
+	if (wanted === undefined) return mostRecent(sessions, running);
 	const byId = sessions.find(({ id }) => id === wanted);
 	if (byId) return byId;
-	const byName = sessions.filter(({ name }) => name === wanted);
-	const running = byName.filter(({ state }) => state === "running");
-	// A name may be used again once its session has ended; the one that runs is meant then.
-	const found = running.length > 0 ? running : byName;
-	if (found.length > 0) return only(found, `sessions named ${JSON.stringify(wanted)}`);
-	const byPrefix = wanted === "" ? [] : sessions.filter(({ id }) => id.startsWith(wanted));
-	if (byPrefix.length > 0) return only(byPrefix, `sessions whose id begins with ${wanted}`);
-	throw new HawserError("session_not_found", `there is no session ${JSON.stringify(wanted)}`);
+	const byName = meant(sessions.filter(({ name }) => name === wanted));
+	if (byName.length > 0) return only(byName, `sessions named ${JSON.stringify(wanted)}`);
+	const begins = (text: string | null) => wanted !== "" && text?.startsWith(wanted) === true;
+	const byPrefix = sessions.filter(({ id }) => begins(id));
+	const names = new Set(sessions.flatMap(({ name }) => (name !== null && begins(name) ? name : [])));
+	for (const each of names) byPrefix.push(...meant(sessions.filter(({ name }) => name === each)));
+	if (byPrefix.length > 0) return only(byPrefix, `sessions whose id or name begins with ${JSON.stringify(wanted)}`);
+	const known = sessions.flatMap(({ id, name }) => (name === null ? [id] : [name, id]));
+	const similar = closest(wanted, known);
+	const hint = similar === undefined ? "hawser ls --all shows those there are" : `did you mean ${similar}?`;
+	throw new HawserError("session_not_found", `there is no session ${JSON.stringify(wanted)}`, { hint });
+}
+
+/** Never one that we are in ourselves: to wait for it, or to show it in itself, would have no end. */
+function mostRecent(sessions: readonly SessionMessage[], running: boolean): SessionMessage {
+	const own = ownSessions(process.env);
+	const others = sessions.filter(({ id, state }) => !own.includes(id) && (!running || state === "running"));
+	const latest = others.at(-1);
+	if (latest) return latest;
+	const which = running ? "no session is running" : "there are no sessions";
+	const besides = sessions.some(({ id }) => own.includes(id)) ? ", but for the one that you are in" : "";
+	throw new HawserError("session_not_found", which + besides, { hint: "hawser run starts one" });
+}
+
+/** A name may be used again once its session has ended: the one that runs is meant, else the newest. */
+function meant(sameName: readonly SessionMessage[]): SessionMessage[] {
+	const running = sameName.filter(({ state }) => state === "running");
+	return running.length > 0 ? running : sameName.slice(-1);
 }
 
 function only(candidates: readonly SessionMessage[], what: string): SessionMessage {
 	const [first, second] = candidates;
 	if (first && !second) return first;
-	throw new UsageError(`there are ${candidates.length} ${what}: ${candidates.map(({ id }) => id).join(", ")}`);
+	const all = candidates.map(({ id, name, workspace }) => `${id} (${name ?? "no name"}, in ${workspace})`);
+	throw new UsageError(`there are ${candidates.length} ${what}: ${all.join(", ")}`);
 }

@@ -12,34 +12,33 @@ import { remark } from "./output.ts";
 import { safeLine } from "./safe-text.ts";
 import type { TerminalModes } from "./terminal-modes.ts";
 
+export type LocalTerminalOptions = { readonly isByLine: boolean; readonly onSize: (size: Size) => void };
+
 export type Size = { readonly cols: number; readonly rows: number };
 
 /** Signals that end us. In raw mode the keys for them go to the program, so these come from outside. */
 const ENDING = ["SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT"] as const;
 
-/** Terminals have a stack of titles. */
-const KEEP_TITLE = "\u001b[22;2t";
-const OLD_TITLE = "\u001b[23;2t";
+/** Terminals have a stack of titles, so that what a program makes of ours can be undone. */
+const KEEP_TITLE = "\u001b[22;0t";
+const OLD_TITLE = "\u001b[23;0t";
 
 export class LocalTerminal {
 	readonly #modes: TerminalModes;
 	readonly #onSize: (size: Size) => void;
-	#isRaw = false;
-	#hasTitle = false;
+	/** For a program without a terminal ours stays as it is: it echoes, and hands on whole lines. */
+	readonly #isByLine: boolean;
+	#isOpen = false;
 
-	constructor(modes: TerminalModes, onSize: (size: Size) => void) {
+	constructor(modes: TerminalModes, { isByLine, onSize }: LocalTerminalOptions) {
 		this.#modes = modes;
+		this.#isByLine = isByLine;
 		this.#onSize = onSize;
 	}
 
 	/** Whether both what is typed and what is shown belong to a person. */
 	static get isThere(): boolean {
 		return process.stdin.isTTY === true && process.stdout.isTTY === true;
-	}
-
-	/** Whether the program has it now. */
-	get isOpen(): boolean {
-		return this.#isRaw;
 	}
 
 	get size(): Size | undefined {
@@ -54,7 +53,9 @@ export class LocalTerminal {
 		for (const signal of ENDING) process.on(signal, onEnding);
 		process.on("SIGCONT", this.#onContinue);
 		process.stdout.on("resize", this.#onResize);
-		this.#makeRaw();
+		this.#isOpen = true;
+		process.stdout.write(KEEP_TITLE);
+		if (!this.#isByLine) this.#makeRaw();
 	}
 
 	/** Takes it back. May be called twice. */
@@ -71,32 +72,35 @@ export class LocalTerminal {
 	 */
 	say(sentence: string): void {
 		const text = `hawser: ${safeLine(sentence)}`;
-		if (!this.#isRaw || !process.stderr.isTTY) remark(sentence);
+		if (!this.#isOpen || !process.stderr.isTTY) remark(sentence);
 		else if (!this.#modes.isAlternate) process.stderr.write(`\r\n${text}\r\n`);
-		else {
-			process.stderr.write(`${this.#hasTitle ? "" : KEEP_TITLE}\u001b]2;${text}\u0007`);
-			this.#hasTitle = true;
-		}
+		else process.stderr.write(`\u001b]2;${text}\u0007`);
+	}
+
+	/** Several lines, over whatever a full-screen program has drawn there. */
+	showLines(lines: readonly string[]): void {
+		const safe = lines.map(safeLine);
+		if (!this.#modes.isAlternate) process.stderr.write(`\r\n${safe.join("\r\n")}\r\n`);
+		else process.stderr.write(`\u001b7\u001b[H${safe.map((line) => `\u001b[0m${line}\u001b[K`).join("\r\n")}\u001b8`);
 	}
 
 	#makeRaw(): void {
 		process.stdin.setRawMode(true);
 		// Node leaves the output's line ends to the kernel, which would spoil every program that moves by line feeds.
 		spawnSync("stty", ["-opost"], { stdio: ["inherit", "ignore", "ignore"] });
-		this.#isRaw = true;
 	}
 
 	readonly #restore = (): void => {
-		if (!this.#isRaw) return;
-		this.#isRaw = false;
+		if (!this.#isOpen) return;
+		this.#isOpen = false;
 		try {
 			// Synchronously, because nothing asynchronous happens any more when this is an exit.
-			writeSync(process.stdout.fd, (this.#hasTitle ? OLD_TITLE : "") + this.#modes.reset());
+			writeSync(process.stdout.fd, OLD_TITLE + this.#modes.reset());
 		} catch {
 			// A terminal that is gone or full needs no more than the rest of this.
 		}
 		try {
-			process.stdin.setRawMode(false);
+			if (!this.#isByLine) process.stdin.setRawMode(false);
 		} catch {
 			// It is gone: there is nothing to put back.
 		}
@@ -108,7 +112,7 @@ export class LocalTerminal {
 
 	/** After a stop the shell has had the terminal, and what it was set to is what the shell likes. */
 	readonly #onContinue = (): void => {
-		if (!this.#isRaw) return;
+		if (!this.#isOpen || this.#isByLine) return;
 		// Node does nothing when it believes that the mode is set already.
 		process.stdin.setRawMode(false);
 		this.#makeRaw();

@@ -33,7 +33,7 @@ const program = new Command("hawser")
 	.addHelpText(
 		"after",
 		"\nExamples:\n  hawser run -- bash\n  hawser run --detach --name build -- make\n  hawser attach build\n  hawser logs -f build\n\n" +
-			"A session is named by its id, the beginning of it, or its name.",
+			"A session is named by its id, its name, or the beginning of either.",
 	);
 const commands = [
 	serve,

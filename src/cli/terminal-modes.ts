@@ -18,6 +18,9 @@ const MARGINS = /^\u001b\[\d+;\d*s$/;
 const COLOURS = /^\u001b\[([\d;:]*)m$/;
 const KITTY_KEYS = /^\u001b\[([><=])(\d*)(?:;\d*)?u$/;
 const OTHER_KEYS = /^\u001b\[>4(?:;(\d*))?m$/;
+/** Colours that a program may redefine, by the number that sets one; a hundred more resets it. */
+const PALETTE: ReadonlySet<number> = new Set([4, 5, 10, 11, 12, 17, 19]);
+const SETTING = /^\u001b\](\d+);?([^\u0007\u001b]*)/;
 const CHARACTER_SET = /^\u001b\(([0-~])$/;
 
 export class TerminalModes {
@@ -93,6 +96,8 @@ function effects(sequence: string): Effect[] {
 	if (colours !== undefined) return [["colours", !/^0?$/.test(colours), `${CSI}0m`]];
 	const [, set] = CHARACTER_SET.exec(sequence) ?? [];
 	if (set !== undefined) return [["characters", set !== "B", "\u001b(B"]];
+	const [, number, value = ""] = SETTING.exec(sequence) ?? [];
+	if (number !== undefined) return settings(Number(number), value);
 	const isOtherKeys = OTHER_KEYS.exec(sequence);
 	if (isOtherKeys) return [["keys", Number(isOtherKeys[1] || 0) !== 0, `${CSI}>4m`]];
 	// Setting a region moves the cursor to the corner, so the cursor is put back.
@@ -102,5 +107,13 @@ function effects(sequence: string): Effect[] {
 	if (sequence === "\u001b=" || sequence === "\u001b>") return [["keypad", sequence === "\u001b=", "\u001b>"]];
 	// A soft reset undoes these, and leaves the modes of the mouse and the screen alone.
 	if (sequence === `${CSI}!p`) return ["colours", "region", "insert", "characters"].map((name) => [name, false, ""]);
+	return [];
+}
+
+/** What `OSC number ; value` sets and what resets it; a question sets nothing. */
+function settings(number: number, value: string): Effect[] {
+	if (number === 8) return [["link", !/^[^;]*;?$/.test(value), "\u001b]8;;\u0007"]];
+	if (PALETTE.has(number) && !value.endsWith("?")) return [[`palette ${number}`, true, `\u001b]${number + 100}\u0007`]];
+	if (PALETTE.has(number - 100) && value === "") return [[`palette ${number - 100}`, false, ""]];
 	return [];
 }

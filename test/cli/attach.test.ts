@@ -132,6 +132,56 @@ describe("attach", () => {
 		expect(await terminal.ended()).toEqual(LEFT);
 	});
 
+	it("repeats nothing that old output did beyond the screen, and puts back the title and the colours", async () => {
+		const id = await session(
+			"stty -echo; printf 'old\\007\\033]52;c;aGk=\\007\\033]9;hi\\007\\033[5ix\\033[4i.'; read -r x; printf '\\033]2;mine\\007\\033]11;#000\\007\\033[31mnew\\007.'; read -r x",
+		);
+		await hawser.run(["wait", id, "--match", "old.*\\."]);
+		const terminal = await Terminal.start(hawser, ["attach", id]);
+		await terminal.attached();
+		await terminal.shows("old.");
+		await terminal.type("\r");
+		await terminal.shows("new\u0007.");
+		await terminal.type("\u001dd");
+		expect(await terminal.ended()).toEqual(LEFT);
+		const [before = "", after = ""] = terminal.output.split("new\u0007.");
+		expect(before).toContain("\u001b[22;0t");
+		for (const sequence of ["\u001b[23;0t", "\u001b[0m", "\u001b]111\u0007"]) expect(after).toContain(sequence);
+	});
+
+	it("shows its keys, who is here, and takes control when asked to", async () => {
+		const id = await session(ECHO);
+		const terminal = await Terminal.start(hawser, ["attach", id]);
+		await terminal.attached();
+		await terminal.shows("ready");
+		await terminal.type("~?");
+		await terminal.shows("who is here");
+		const other = await Terminal.start(hawser, ["attach", id, "--escape", "%"]);
+		await other.shows("%. at the start of a line");
+		await other.attached();
+		await terminal.type("~W");
+		await terminal.shows("2 here");
+		await terminal.type("~T");
+		await terminal.shows("you have control");
+		await other.shows("you are watching");
+		await other.type("~.\r%.");
+		expect(await other.ended()).toEqual(LEFT);
+		await terminal.type("~.");
+		expect(await terminal.ended()).toEqual(LEFT);
+	});
+
+	it("makes a full-screen program draw everything anew", async () => {
+		const id = await session("trap 'stty size' WINCH; stty -echo; echo ready; while :; do read -r -t 0.05 x; done");
+		const terminal = await Terminal.start(hawser, ["attach", id], { cols: 70, rows: 20 });
+		await terminal.attached();
+		await terminal.shows("20 70");
+		await terminal.type("\u001dr");
+		await terminal.shows("20 69");
+		await terminal.shows("20 70", 2);
+		await terminal.type("\u001dd");
+		expect(await terminal.ended()).toEqual(LEFT);
+	});
+
 	it.each([
 		["TERM", 143],
 		["HUP", 129],
@@ -177,10 +227,50 @@ describe("attach", () => {
 		expect(terminal.output).toContain(sentence);
 	});
 
+	it("tells who only watches that nothing is sent", async () => {
+		const id = await session(ECHO);
+		const viewer = await Terminal.start(hawser, ["attach", id, "--view"]);
+		await viewer.attached();
+		expect(viewer.output).toContain("watching only");
+		await viewer.type("abc\r");
+		await viewer.shows("you only watch (--view)");
+		await viewer.type("~.");
+		expect(await viewer.ended()).toEqual(LEFT);
+	});
+
 	it("wants a terminal", async () => {
 		expect(await hawser.run(["attach"])).toMatchObject({
 			code: 255,
 			stderr: expect.stringContaining("hawser logs -f"),
 		});
+	});
+});
+
+describe("attach to a program on pipes", () => {
+	const LINES = "trap 'echo int' INT; echo one; echo two; while read -r line; do echo \"[$line]\"; done; echo over";
+
+	it("ends lines properly, hands on what is typed by lines, and leaves by ~.", async () => {
+		const id = await session(LINES, "--pipe");
+		const terminal = await Terminal.start(hawser, ["attach", id]);
+		await terminal.shows("one\r\ntwo\r\n");
+		await terminal.type("hello\n");
+		await terminal.shows("hello\r\n[hello]\r\n");
+		await terminal.type("~.\n");
+		expect(await terminal.ended()).toEqual(LEFT);
+		expect((await hawser.run(["ls"])).stdout).toContain(id);
+	});
+
+	it("gives it Ctrl-C as a signal and Ctrl-D as the end of its input", async () => {
+		const id = await session(
+			"trap 'echo int' INT; echo one; while :; do cat; [ $? -gt 128 ] || break; done; echo over",
+			"--pipe",
+		);
+		const terminal = await Terminal.start(hawser, ["attach", id], { before: "trap : INT" });
+		await terminal.shows("one\r\n");
+		await terminal.type("\u0003");
+		await terminal.shows("int\r\n");
+		await terminal.type("\u0004");
+		await terminal.shows("over\r\n");
+		expect(await terminal.ended()).toEqual(LEFT);
 	});
 });

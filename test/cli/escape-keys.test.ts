@@ -1,14 +1,18 @@
 import { describe, expect, it } from "vitest";
-import { DetachKeys } from "../../src/cli/detach-keys.ts";
+import { EscapeKeys, parseEscape } from "../../src/cli/escape-keys.ts";
 
-/** What is sent for pieces typed one after the other; `|` where the user leaves. */
+/** What is sent for pieces typed one after the other; `|` where the user leaves, `<wish>` for anything else. */
 function typed(...pieces: string[]): string {
-	const keys = new DetachKeys();
+	return pressed(new EscapeKeys(), pieces);
+}
+
+function pressed(keys: EscapeKeys, pieces: readonly string[]): string {
 	let sent = "";
 	for (const piece of pieces) {
-		const { bytes, isDetach } = keys.push(Buffer.from(piece, "latin1"));
+		const { bytes, wishes } = keys.push(Buffer.from(piece, "latin1"));
 		sent += bytes.toString("latin1");
-		if (isDetach) return `${sent}|`;
+		for (const wish of wishes) sent += wish === "leave" ? "|" : `<${wish}>`;
+		if (wishes.includes("leave")) break;
 	}
 	return sent;
 }
@@ -37,4 +41,28 @@ describe("the keys that leave", () => {
 		["nothing that was pasted", ["\u001b[200~\r~.\u001dd\u001b[201~"], "\u001b[200~\r~.\u001dd\u001b[201~"],
 		["bytes of any kind pass", ["\u0000\u00ff\u0080\u001b[A"], "\u0000\u00ff\u0080\u001b[A"],
 	])("%s", (_, pieces, expected) => expect(typed(...pieces)).toBe(expected));
+});
+
+describe("the other keys that are ours", () => {
+	it.each([
+		["help", ["~?"], "<help>"],
+		["after which the line still begins", ["~?", "~."], "<help>|"],
+		["control, who is here, and a new picture", ["x\r~T", "~W", "~R"], "x\r<take><who><redraw>"],
+		["the same after Ctrl-], anywhere", ["a\u001dt", "\u001dW", "\u001dr", "\u001d?"], "a<take><who><redraw><help>"],
+		["not the home of somebody", ["~tom\r"], "~tom\r"],
+	])("%s", (_, pieces, expected) => expect(typed(...pieces)).toBe(expected));
+
+	it.each([
+		["%", ["~.\r%."], "~.\r|"],
+		["%", ["\u001dd"], "\u001dd"],
+		["^a", ["~.\u0001\u0001\u0001d"], "~.\u0001|"],
+		["C-a", ["x\u001b[97;5ud"], "x|"],
+		["none", ["~.\u001dd"], "~.\u001dd"],
+	])("begin with what the user prefers: %s", (key, pieces, expected) => {
+		expect(pressed(new EscapeKeys(parseEscape(key)), pieces)).toBe(expected);
+	});
+
+	it.each(["", "ab", "^1", "\u0001"])("and not with %j", (key) => {
+		expect(() => parseEscape(key)).toThrow("expected a character such as ~");
+	});
 });

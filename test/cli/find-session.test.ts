@@ -25,14 +25,43 @@ it("takes an id, its beginning or a name, and without any the most recent", asyn
 	await expect(found("zzzz-none")).rejects.toMatchObject({ code: "session_not_found" });
 });
 
-it("means the running one of several with a name, and asks when that does not decide", async () => {
-	for (let round = 0; round < 2; round++) {
+it("means the running one of several with a name, else the newest", async () => {
+	const ids: string[] = [];
+	for (let round = 0; round < 3; round++) {
 		const { id } = await server.create({ argv: ["cat"], name: "again" });
+		ids.push(id);
+		expect(await found("again")).toBe(id);
 		await client.sessions.at(id).kill();
+		expect(await found("again")).toBe(id);
 	}
-	await expect(found("again")).rejects.toThrow("2 sessions named");
-	const { id } = await server.create({ argv: ["cat"], name: "again" });
-	expect(await found("again")).toBe(id);
+	expect(await found("agai")).toBe(ids.at(-1));
+});
+
+it("takes the beginning of a name, and asks when that is not enough", async () => {
+	const { id: first } = await server.create({ argv: ["cat"], name: "frontend-build" });
+	expect(await found("front")).toBe(first);
+	await server.create({ argv: ["cat"], name: "frontend-tests" });
+	await expect(found("front")).rejects.toThrow(`2 sessions whose id or name begins with "front": ${first}`);
+	expect(await found("frontend-b")).toBe(first);
+});
+
+it.each([
+	["frontned-build", "did you mean frontend-build?"],
+	["fontend-tets", "did you mean frontend-tests?"],
+	["unlike anything", "hawser ls --all"],
+])("suggests what may have been meant by %s", async (wanted, hint) => {
+	await expect(found(wanted)).rejects.toMatchObject({ hint: expect.stringContaining(hint) });
+});
+
+it("means the most recent one that runs where an ended one is of no use", async () => {
+	const { id: running } = await server.create({ argv: ["cat"], workspace: "green" });
+	const { id: ended } = await server.create({ argv: ["true"], workspace: "green" });
+	await client.sessions.at(ended).wait({ exit: true });
+	const inGreen = (running: boolean) => findSession(client, undefined, { workspace: "green", running });
+	expect((await inGreen(true)).id).toBe(running);
+	expect((await inGreen(false)).id).toBe(ended);
+	await client.sessions.at(running).kill();
+	await expect(inGreen(true)).rejects.toThrow("no session is running");
 });
 
 it("looks in one workspace when it is told which, and nowhere else", async () => {

@@ -1,15 +1,15 @@
 import { describe, expect, it } from "vitest";
-import { TerminalOutput } from "../../src/cli/terminal-output.ts";
+import { type Manner, TerminalOutput } from "../../src/cli/terminal-output.ts";
 
-function shown(pieces: readonly string[], answers: boolean): string {
+function shown(pieces: readonly string[], manner: Manner): string {
 	const output = new TerminalOutput();
-	const parts = pieces.map((piece) => output.push(Buffer.from(piece, "latin1"), { answers }));
+	const parts = pieces.map((piece) => output.push(Buffer.from(piece, "latin1"), manner));
 	return Buffer.concat([...parts, output.end()]).toString("latin1");
 }
 
 function resetAfter(text: string): string {
 	const output = new TerminalOutput();
-	output.push(Buffer.from(text, "latin1"), { answers: true });
+	output.push(Buffer.from(text, "latin1"), "live");
 	return output.modes.reset();
 }
 
@@ -30,43 +30,80 @@ const questions = [
 	"\u001bZ",
 	"\u0005",
 ];
-const statements = [
-	"\u001b[31m",
-	"\u001b[2J",
-	"\u001b]0;title\u0007",
-	"\u001b[?1049h",
-	"\u001b[22;2t",
+const statements = ["\u001b[31m", "\u001b[2J", "\u001b]0;title\u0007", "\u001b[?1049h", "\u001b[22;2t"];
+const effects = [
+	"\u0007",
 	"\u001b]52;c;aGk=\u0007",
+	`\u001b]52;c;${"aGk".repeat(5000)}=\u001b\\`,
+	"\u001b]9;done\u0007",
+	"\u001b]777;notify;a;b\u001b\\",
+	"\u001b]99;;hello\u001b\\",
+	"\u001b]1337;RequestAttention=yes\u0007",
+	`\u001b]1337;File=name=eA==:${"eA==".repeat(3000)}\u0007`,
+	"\u001bPtmux;\u001b\u001b]52;c;aGk=\u0007\u001b\\",
+	`\u001bPtmux;\u001b\u001b]52;c;${"aGk=".repeat(3000)}\u001b\u001b\\\u001b\\`,
+	"\u001b[5iprinted\u001b[4i",
+	"\u001b[?5iprinted \u001b[31mred\u001b[?4i",
+	"\u001b[i",
+	"\u001b[2t",
+	"\u001b[8;50;200t",
+	"\u001b[3J",
 ];
 
 describe("output on its way to our terminal", () => {
 	it("is not changed at all while it is live", () => {
-		const all = `a${[...questions, ...statements].join("b")}c\u001b[`;
-		expect(shown([all], true)).toBe(all);
-		expect(shown([...all], true)).toBe(all);
+		const all = `a${[...questions, ...statements, ...effects].join("b")}c\u001b[`;
+		expect(shown([all], "live")).toBe(all);
+		expect(shown([...all], "live")).toBe(all);
 	});
 
 	it.each(questions)("loses a question when it is old: %j", (question) => {
-		expect(shown([`a${question}b`], false)).toBe("ab");
-		expect(shown([...`a${question}b`], false)).toBe("ab");
+		for (const manner of ["old", "unanswered"] as const) {
+			expect(shown([`a${question}b`], manner)).toBe("ab");
+			expect(shown([...`a${question}b`], manner)).toBe("ab");
+		}
 	});
 
 	it.each(statements)("keeps a statement: %j", (statement) => {
-		expect(shown([`a${statement}b`], false)).toBe(`a${statement}b`);
-		expect(shown([...`a${statement}b`], false)).toBe(`a${statement}b`);
+		expect(shown([`a${statement}b`], "old")).toBe(`a${statement}b`);
+		expect(shown([...`a${statement}b`], "old")).toBe(`a${statement}b`);
+	});
+
+	it.each(effects)("has no effect beyond the screen when it is old, wherever it is cut: %j", (effect) => {
+		const all = `a${effect}b`;
+		expect(shown([...all], "old")).toBe("ab");
+		for (let cut = 0; cut <= all.length; cut += 1 + (all.length >> 6)) {
+			expect(shown([all.slice(0, cut), all.slice(cut)], "old")).toBe("ab");
+		}
+		expect(shown([...all], "unanswered")).toBe(all);
+	});
+
+	it("keeps a title whole that is longer than what is looked at, and its bell is the end of it", () => {
+		const all = `\u001b]0;${"x".repeat(10_000)}\u0007a\u0007b`;
+		const expected = all.replace("a\u0007b", "ab");
+		expect(shown([all], "old")).toBe(expected);
+		expect(shown([...all], "old")).toBe(expected);
+	});
+
+	it("knows a clipboard whose string another sequence ends", () => {
+		expect(shown(["a\u001b]52;c;aGk=\u001b[31mb"], "old")).toBe("a\u001b[31mb");
+	});
+
+	it("acts on what is live right after what is old", () => {
+		const output = new TerminalOutput();
+		const parts = [output.push(Buffer.from("a\u0007\u001b[5i"), "old"), output.push(Buffer.from("b\u0007"), "live")];
+		expect(Buffer.concat(parts).toString()).toBe("ab\u0007");
 	});
 
 	it("gives up what looks like an endless sequence", () => {
 		const all = `\u001b]0;${"x".repeat(10_000)}`;
-		expect(shown([all, "y"], false)).toBe(`${all}y`);
+		expect(shown([all, "y"], "old")).toBe(`${all}y`);
 	});
 
 	it("answers live questions right after old ones", () => {
 		const output = new TerminalOutput();
-		expect(Buffer.from(output.push(Buffer.from("x\u001b["), { answers: false })).toString()).toBe("x");
-		expect(Buffer.from(output.push(Buffer.from("6n\u001b[6n"), { answers: true })).toString()).toBe(
-			"\u001b[6n\u001b[6n",
-		);
+		expect(Buffer.from(output.push(Buffer.from("x\u001b["), "old")).toString()).toBe("x");
+		expect(Buffer.from(output.push(Buffer.from("6n\u001b[6n"), "live")).toString()).toBe("\u001b[6n\u001b[6n");
 	});
 });
 
@@ -83,6 +120,16 @@ describe("what has to be put back", () => {
 		["keyboard modes", "\u001b[>1u\u001b[>4;2m", "\u001b[<1u\u001b[>4m"],
 		["the shape of the cursor and the scroll region", "\u001b[5 q\u001b[2;10r", "\u001b[0 q\u001b7\u001b[r\u001b8"],
 		["line drawing and the keypad", "\u001b(0\u001b=", "\u001b(B\u001b>"],
+		[
+			"a link, and the colours that colours stand for",
+			"\u001b]8;;http://a\u0007x\u001b]11;#000\u0007\u001b]4;1;red\u0007",
+			"\u001b]8;;\u0007\u001b]111\u0007\u001b]104\u0007",
+		],
+		[
+			"not what was only asked for, or put back",
+			"\u001b]11;?\u0007\u001b]8;;a\u0007\u001b]8;;\u0007\u001b]4;1;red\u0007\u001b]104\u0007",
+			"",
+		],
 		["nothing after a full reset", "\u001b[?1049h\u001b[?1003h\u001bc", ""],
 	])("%s", (_, text, expected) => expect(resetAfter(text)).toBe(expected));
 });

@@ -5,10 +5,12 @@ import type { SessionMessage } from "../../client/index.ts";
 import { attachTerminal } from "../attach-terminal.ts";
 import { exitCodeOf, sentenceOf } from "../ending.ts";
 import { endNotAttached, orNotAttached, UsageError } from "../errors.ts";
-import { findServer, type WorkspaceFlags, withWorkspace } from "../find-server.ts";
+import { type Escape, escapeOption } from "../escape-keys.ts";
+import { findOrStartServer, type WorkspaceFlags, withWorkspace } from "../find-server.ts";
 import { findSession } from "../find-session.ts";
 import { LocalTerminal } from "../local-terminal.ts";
 import { remark } from "../output.ts";
+import { ownSessions } from "../own-environment.ts";
 import { patience, wholeNumber } from "../parse.ts";
 
 type AttachFlags = WorkspaceFlags & {
@@ -16,6 +18,7 @@ type AttachFlags = WorkspaceFlags & {
 	readonly take?: true;
 	readonly since?: number | "end";
 	readonly all?: true;
+	readonly escape: Escape;
 	readonly patience: number;
 };
 
@@ -29,13 +32,14 @@ export const attach: Command = withWorkspace(new Command("attach"))
 		"Shows a session in this terminal, its newest 256 KiB first, and types into it. Every key goes to the program, " +
 			"Ctrl-C too. Leave with ~. at the start of a line or Ctrl-] d; ~~ and Ctrl-] Ctrl-] type a ~ and a Ctrl-]. " +
 			"Should the server go away, it waits for it and goes on where it was.\n\nThe exit code is the program's own " +
-			"(128+n for a signal), 0 after leaving, 254 when the session was lost, 255 when it could not be attached.",
+			"(128+n for a signal), 0 after leaving, 254 when the session or the way to it was lost, 255 when it could not be attached.",
 	)
-	.argument("[session]", "its id, the beginning of it, or its name (default: the most recent)")
+	.argument("[session]", "its id, its name, or the beginning of either (default: the most recent that runs)")
 	.option("--view", "only watch: type nothing, and leave its size alone")
 	.option("--take", "take control from whoever has it; the others watch")
 	.option("--all", "show everything that was kept")
 	.option("--since <offset>", "show what comes from this byte on, or end for nothing old", offset)
+	.addOption(escapeOption())
 	.addOption(patience())
 	.exitOverride(endNotAttached)
 	.addHelpText(
@@ -50,8 +54,9 @@ async function start(wanted: string | undefined, flags: AttachFlags): Promise<vo
 	if (!LocalTerminal.isThere) {
 		throw new UsageError("this is no terminal; use hawser logs -f to read and hawser send to write");
 	}
-	const { client } = await findServer(flags);
-	const info = await findSession(client, wanted, flags);
+	const { client } = await findOrStartServer(flags);
+	const info = await findSession(client, wanted, { ...flags, running: true });
+	refuseOwn(info);
 	const since = flags.all ? info.offsets.oldest : (flags.since ?? recent(info));
 	const isCut = flags.since === undefined && since !== info.offsets.oldest;
 	if (isCut) remark(`earlier output is not shown (${since} bytes): hawser attach --all, or hawser logs`);
@@ -61,15 +66,27 @@ async function start(wanted: string | undefined, flags: AttachFlags): Promise<vo
 		liveFrom: info.offsets.end,
 		isViewer: flags.view === true,
 		take: flags.take === true,
+		hasTerminal: info.mode === "pty",
+		escapes: flags.escape,
 		patienceMs: flags.patience,
 	});
-	const sentence = sentenceOf(ending, info.id);
+	const sentence = sentenceOf(ending, wanted ?? info.name ?? info.id);
 	if (sentence !== undefined) {
 		// What is left on the screen may end in the middle of a line.
 		process.stderr.write("\n");
 		remark(sentence);
 	}
 	process.exitCode = exitCodeOf(ending);
+}
+
+/** What is shown in a session is its output, and would be shown again. */
+function refuseOwn({ id, name }: SessionMessage): void {
+	const own = ownSessions(process.env);
+	if (!own.includes(id)) return;
+	const where = own[0] === id ? "the session that you are in" : "a session around the one that you are in";
+	throw new UsageError(
+		`${name ?? id} is ${where}: it would be shown in itself without end; hawser logs shows its output`,
+	);
 }
 
 function recent({ offsets }: SessionMessage): number {

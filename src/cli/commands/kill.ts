@@ -11,7 +11,7 @@ export const kill: Command = withWorkspace(new Command("kill"))
 		"Ends a session's program and everything it started: a signal, then after a while SIGKILL. What the " +
 			"program wrote stays readable; hawser rm forgets it.",
 	)
-	.argument("<session...>", "ids, beginnings of ids, or names")
+	.argument("<session...>", "ids, names, or the beginnings of either")
 	.option("-s, --signal <name>", "what to send first, such as TERM or INT")
 	.option("--grace <duration>", "how long they may take to end by themselves, such as 5s", duration)
 	.addHelpText("after", "\nExamples:\n  hawser kill build\n  hawser kill --signal INT --grace 30s k3v9 p0q2")

@@ -16,7 +16,7 @@ export const logs: Command = withWorkspace(new Command("logs"))
 		"Shows what a session's program has written. Into a file or a pipe go the exact bytes; on a terminal " +
 			"only text and colours, because output could otherwise act on the terminal, unless --raw says so.",
 	)
-	.argument("[session]", "its id, the beginning of it, or its name (default: the most recent)")
+	.argument("[session]", "its id, its name, or the beginning of either (default: the most recent)")
 	.option("-f, --follow", "go on until the program has ended, also when the server is restarted")
 	.option("--since <offset>", "from this byte on", wholeNumber, 0)
 	.option("--raw", "the exact bytes on a terminal, too")

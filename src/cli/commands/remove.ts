@@ -9,7 +9,7 @@ import { type WorkspaceFlags, withWorkspace } from "../find-server.ts";
 export const remove: Command = withWorkspace(new Command("rm"))
 	.summary("forget sessions")
 	.description("Forgets sessions that have ended, with everything that was kept of them.")
-	.argument("<session...>", "ids, beginnings of ids, or names")
+	.argument("<session...>", "ids, names, or the beginnings of either")
 	.option("-f, --force", "end those that still run, also if their keeper does not answer")
 	.addHelpText("after", "\nExamples:\n  hawser rm build\n  hawser rm --force k3v9")
 	.action(async (wanted: string[], { force, ...flags }: WorkspaceFlags & { force?: true }) => {

@@ -9,7 +9,7 @@ import { size } from "../parse.ts";
 export const resize: Command = withWorkspace(new Command("resize"))
 	.summary("give a session another size")
 	.description("Gives a session's terminal another size; its program is told, as if somebody had pulled at the window.")
-	.argument("<session>", "its id, the beginning of it, or its name")
+	.argument("<session>", "its id, its name, or the beginning of either")
 	.argument("<size>", "columns and rows, such as 120x40", size)
 	.addHelpText("after", "\nExamples:\n  hawser resize build 120x40")
 	.action(async (wanted: string, wantedSize: { cols: number; rows: number }, flags: WorkspaceFlags) => {

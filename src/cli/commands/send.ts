@@ -29,7 +29,7 @@ export const send: Command = withWorkspace(new Command("send"))
 			"quarter of a second later. Keys are named as tmux does (Enter, Up, C-c, M-x, S-Tab, F5) or as ctrl+c, " +
 			"alt+x, shift+tab.",
 	)
-	.argument("<session>", "its id, the beginning of it, or its name")
+	.argument("<session>", "its id, its name, or the beginning of either")
 	.argument("[text]", "what to type; - reads it from stdin")
 	.option("-k, --key <name>", "a key to press after the text; repeatable", collect)
 	.option("--enter", "press Enter at the end")

@@ -29,7 +29,7 @@ export const wait: Command = withWorkspace(new Command("wait"))
 			"regular expression. Ends with 0 when that happened, 2 when the time was up, and 3 when it can't happen any " +
 			"more, because the program has ended or the session is gone.",
 	)
-	.argument("[session]", "its id, the beginning of it, or its name (default: the most recent)")
+	.argument("[session]", "its id, its name, or the beginning of either (default: the most recent)")
 	.option("--exit", "until the program has ended (the default)")
 	.option("--idle <duration>", "until it has written nothing for this long, such as 2s", duration)
 	.option("--match <regexp>", "until its text, without colours and cursor movements, matches", expression)
