@@ -104,7 +104,11 @@ export class Link {
 			return await connection.ended;
 		} catch (error) {
 			const isOver = !(error instanceof HawserError) || !isPassing(error);
-			return { ...none, reason: error instanceof Error ? error.message : String(error), fault: isOver ? error : undefined };
+			return {
+				...none,
+				reason: error instanceof Error ? error.message : String(error),
+				fault: isOver ? error : undefined,
+			};
 		} finally {
 			this.#connection = undefined;
 			this.#input.close();

@@ -13,6 +13,7 @@ export const finalCodes: Readonly<Record<number, (reason: string) => HawserError
 	[closeCodes.unauthenticated]: (reason) =>
 		new HawserError("unauthenticated", reason || "the token is not valid any more"),
 	[closeCodes.sessionRemoved]: (reason) => new HawserError("session_not_found", reason || "the session was removed"),
+	[closeCodes.detached]: (reason) => new HawserError("conflict", reason || "somebody has detached everybody"),
 	[closeCodes.tooBig]: (reason) => new HawserError("limit_exceeded", reason || "a message was too large"),
 	[closeCodes.internal]: (reason) => new HawserError("internal", reason || "the server failed"),
 };

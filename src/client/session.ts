@@ -3,6 +3,7 @@
 /// <reference lib="esnext.disposable" preserve="true" />
 
 import {
+	type Detached,
 	type ExitMessage,
 	fenceHeader,
 	type InputReceipt,
@@ -188,6 +189,18 @@ export class Session {
 			signal,
 		});
 		return (await response.json()) as SessionLease;
+	}
+
+	/** Gives it another name, or none. */
+	async rename(name: string | null, { signal }: ActOptions = {}): Promise<SessionMessage> {
+		const response = await this.#transport.request({ method: "PATCH", path: this.#path(), json: { name }, signal });
+		return (await response.json()) as SessionMessage;
+	}
+
+	/** Ends every attachment to it, by whomever, and leaves the program alone. Resolves to how many there were. */
+	async detachAll({ signal }: ActOptions = {}): Promise<number> {
+		const response = await this.#transport.request({ method: "POST", path: this.#path("/detach"), signal });
+		return ((await response.json()) as Detached).detached;
 	}
 
 	/** Ends the session if it runs, and forgets it; with `force` also if whoever keeps it does not answer. */

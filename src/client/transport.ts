@@ -37,7 +37,7 @@ export type ConnectOptions = (Address | (Partial<Address> & { readonly locate: (
 };
 
 export type Call = {
-	readonly method?: "GET" | "POST" | "PUT" | "DELETE";
+	readonly method?: "GET" | "POST" | "PATCH" | "PUT" | "DELETE";
 	readonly path: string;
 	readonly query?: Readonly<Record<string, string | number | readonly string[] | undefined>>;
 	readonly json?: unknown;

@@ -15,6 +15,7 @@ export function inProcess(options: {
 	return {
 		start: (start) => LocalSession.start(start, { ...options, idle }),
 		forget: async () => {},
+		rename: async () => {},
 		// It keeps nothing but what its sessions have in memory.
 		excessBytes: async () => 0,
 		keptBytes: async () => 0,

@@ -145,6 +145,7 @@ export class LocalSession extends Session {
 			offsets: { oldest: this.log.oldest.offset, end: this.log.end.offset },
 			attachments: this.#attachments,
 			lease: this.#lease.current,
+			...(this.#state.status === "running" ? { idleMs: Math.round(this.#clock.monotonic() - this.#lastActivity) } : {}),
 			terminal: (this.#state.status === "running" && this.#process?.terminal()) || null,
 		};
 	}

@@ -11,7 +11,7 @@ export type Retention = {
 	readonly journalBytes: number;
 };
 
-/** What was asked for when the session was created, and never changes. */
+/** What was asked for when the session was created. Nothing of it changes but its name. */
 export type SessionSpec = {
 	readonly id: string;
 	readonly name: string | null;
@@ -48,6 +48,8 @@ export type SessionInfo = SessionSpec &
 		/** How many cursors read it now. */
 		readonly attachments: number;
 		readonly lease: Lease;
+		/** How long no byte has come or gone; unknown once it has ended, and from keepers of an older version. */
+		readonly idleMs?: number;
 		readonly terminal: TerminalState | null;
 		/** Whoever keeps it does not answer now: all this is what was last known. */
 		readonly unreachable?: true;
@@ -152,10 +154,19 @@ export function answer<Name extends Operation>(
 
 /** A session, wherever it lives: what it is, one way to ask it, and two streams to follow. */
 export abstract class Session {
-	readonly spec: SessionSpec;
+	#spec: SessionSpec;
 
 	constructor(spec: SessionSpec) {
-		this.spec = spec;
+		this.#spec = spec;
+	}
+
+	get spec(): SessionSpec {
+		return this.#spec;
+	}
+
+	/** For this process; `Sessions.rename` is what lasts. */
+	rename(name: string | null): void {
+		this.#spec = { ...this.#spec, name };
 	}
 
 	get id(): string {

@@ -20,6 +20,8 @@ export interface Sessions {
 	remove(id: string, options?: { readonly by?: string | undefined; readonly force?: boolean }): Promise<void>;
 	/** Forgets a session that has ended, and everything kept of it. What its program left behind lives on. */
 	forget(id: string): Promise<void>;
+	/** Gives a session another name, or none. Rejects with `session_exists` when a running one of its workspace has it. */
+	rename(id: string, name: string | null): Promise<void>;
 	/** Calls back in the same turn as a session is created, changes its state or is removed, until the returned function is called. */
 	watch(listener: (change: SessionsChange) => void): () => void;
 }
@@ -31,6 +33,8 @@ export interface Home {
 	start(start: SessionStart): Promise<Session>;
 	/** Called once the session has ended, or by force. Nothing of one that was killed may be left; of others, whatever lives on may. */
 	forget(session: Session, how: Forgetting): Promise<void>;
+	/** Remembers another name of it for whoever comes after this process. */
+	rename(session: Session, name: string | null): Promise<void>;
 	/** By how much what is kept of all sessions is too large for one more; zero or less if it is not. */
 	excessBytes(): Promise<number>;
 	/** What is kept of one that has ended. */
@@ -124,6 +128,21 @@ export class LocalSessions implements Sessions {
 	async forget(id: string): Promise<void> {
 		const session = this.#sessions.get(id);
 		if (session && isEnded(session.state)) await this.#drop(session, { isKilled: false });
+	}
+
+	async rename(id: string, name: string | null): Promise<void> {
+		const session = this.#sessions.get(id);
+		if (!session || session.spec.name === name) return;
+		if (!isEnded(session.state)) this.#checkName({ ...session.spec, name });
+		const former = session.spec.name;
+		// At once, so that nobody else gets the name meanwhile.
+		session.rename(name);
+		try {
+			await this.#homeOf(session.spec.durable).rename(session, name);
+		} catch (error) {
+			session.rename(former);
+			throw error;
+		}
 	}
 
 	watch(listener: (change: SessionsChange) => void): () => void {

@@ -8,7 +8,7 @@ import { SessionError } from "../core/errors.ts";
 import type { Session, SessionStart } from "../core/session.ts";
 import type { Forgetting, Home } from "../core/sessions.ts";
 import { initialState } from "../core/state.ts";
-import { readRecord, removeRecord } from "../link/record.ts";
+import { readRecord, removeRecord, writeName } from "../link/record.ts";
 import { signalProcess } from "../native/addon.ts";
 import { adoptAll } from "./adoption.ts";
 import { DiskUse } from "./disk-use.ts";
@@ -109,6 +109,10 @@ export class Keepers implements Home {
 			throw error;
 		}
 		if (kept) this.#sessions.delete(kept);
+	}
+
+	async rename(session: Session, name: string | null): Promise<void> {
+		await writeName(this.#search.directoryOf(session.id), name);
 	}
 
 	async excessBytes(): Promise<number> {

@@ -52,6 +52,24 @@ export async function writeRecord(directory: string, record: Omit<SessionRecord,
 	await writeAtomically(recordPath(directory), JSON.stringify({ version: RECORD_VERSION, ...record }));
 }
 
+/** The name that a session was given later: the record is its keeper's to write, and this is the server's. */
+export async function writeName(directory: string, name: string | null): Promise<void> {
+	await writeAtomically(namePath(directory), JSON.stringify({ name }));
+}
+
+function namePath(directory: string): string {
+	return join(directory, "name.json");
+}
+
+async function readName(directory: string): Promise<{ readonly name?: string | null }> {
+	try {
+		return JSON.parse(await readFile(namePath(directory), "utf8")) as { name: string | null };
+	} catch (error) {
+		if ((error as NodeJS.ErrnoException).code === "ENOENT" || error instanceof SyntaxError) return {};
+		throw error;
+	}
+}
+
 /** The record in a session's directory; undefined if it was never finished. */
 export async function readRecord(directory: string): Promise<SessionRecord | undefined> {
 	let text: string;
@@ -69,7 +87,7 @@ export async function readRecord(directory: string): Promise<SessionRecord | und
 			{ hint: "start the newer server again; nothing was changed" },
 		);
 	}
-	return record;
+	return { ...record, spec: { ...record.spec, ...(await readName(directory)) } };
 }
 
 /** Which directory this is, whatever its name: by device and inode. */

@@ -50,6 +50,8 @@ export type SessionMessage = {
 	/** Whoever keeps the session does not answer now: the rest is what was last known. */
 	unreachable?: true;
 	lease: { fence: number; holder: string | null; exclusive: boolean };
+	/** For how long no byte has come or gone; null once it has ended, or when that is not known. */
+	idleMs: number | null;
 	labels: Record<string, string>;
 	workspace: string;
 	/** That it was started for. */
@@ -190,6 +192,12 @@ export type InputReceipt = { next: number; written: number };
 export type SendKeys = { keys: string[] };
 
 export type Resize = { cols: number; rows: number };
+
+/** Changes what may change of a session; null takes its name away. */
+export type UpdateSession = { name: string | null };
+
+/** How many were attached to a session until now. */
+export type Detached = { detached: number };
 
 /** Ends a program and all that it started: what is sent first, and how long they may take before SIGKILL. */
 export type KillSession = { signal?: string; graceMs?: number };

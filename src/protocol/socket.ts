@@ -86,6 +86,8 @@ export const closeCodes = {
 	unauthenticated: 4003,
 	/** The session was removed. */
 	sessionRemoved: 4004,
+	/** Somebody has detached everybody. */
+	detached: 4005,
 	/** The client consumed nothing for too long, or too much is waiting for it. */
 	tooSlow: 4008,
 	/** More than a frame or message may have. */

@@ -78,6 +78,7 @@ export function confined(home: Home, sandbox: Sandbox): Home {
 	return {
 		start: async (start) => home.start({ ...start, command: await sandbox.apply(start.command) }),
 		forget: (session, how) => home.forget(session, how),
+		rename: (session, name) => home.rename(session, name),
 		excessBytes: () => home.excessBytes(),
 		keptBytes: (session) => home.keptBytes(session),
 	};

@@ -5,6 +5,7 @@ import { idPattern } from "../../core/workspaces.ts";
 import {
 	type AuditList,
 	type CreateSession,
+	type Detached,
 	type FeedEvent,
 	type Health,
 	type Info,
@@ -21,6 +22,7 @@ import {
 	type SessionList,
 	type SessionMessage,
 	type TakeLease,
+	type UpdateSession,
 } from "../../protocol/messages.ts";
 import { closed, displayName, nullable, PRINTABLE } from "./schemas.ts";
 
@@ -178,6 +180,7 @@ const exampleSession: SessionMessage = {
 	endedAt: null,
 	attachments: 0,
 	lease: { fence: 0, holder: null, exclusive: false },
+	idleMs: 4200,
 	labels: { kind: "ci" },
 	workspace: "default",
 	task: null,
@@ -206,6 +209,7 @@ export const session: TUnsafe<SessionMessage> = schemaOf<SessionMessage>()(
 			attachments: Type.Integer(),
 			unreachable: Type.Optional(Type.Literal(true)),
 			lease,
+			idleMs: nullable(Type.Integer()),
 			labels: Type.Record(Type.String(), Type.String()),
 			workspace: Type.String(),
 			task: nullable(Type.String()),
@@ -310,6 +314,12 @@ export const listQuery: TUnsafe<ListQuery> = schemaOf<ListQuery>()(
 const killSignal = Type.String({ pattern: "^(SIG)?[A-Z][A-Z0-9+]{1,15}$", description: "a name such as TERM" });
 const graceMs = Type.Integer({ minimum: 0, maximum: limits.maxGraceMs });
 
+export const updateSession: TUnsafe<UpdateSession> = schemaOf<UpdateSession>()(
+	Type.Object({ name: nullable(displayName) }, { ...closed, title: "UpdateSession" }),
+);
+export const detached: TUnsafe<Detached> = schemaOf<Detached>()(
+	Type.Object({ detached: Type.Integer() }, { title: "Detached" }),
+);
 export const killSession: TUnsafe<KillSession> = schemaOf<KillSession>()(
 	Type.Object(
 		{ signal: Type.Optional(killSignal), graceMs: Type.Optional(graceMs) },

@@ -24,6 +24,7 @@ import {
 	listQuery,
 	session,
 	sessionList,
+	updateSession,
 } from "./messages.ts";
 import type { NativeApp, NativeOptions } from "./options.ts";
 import { markOf, Repeats } from "./repeats.ts";
@@ -87,6 +88,19 @@ export function addSessions(app: NativeApp, { sessions, prepare }: NativeOptions
 			schema: { params: idParams, response: { 200: session } },
 		},
 		async (request) => sessionMessage(await findSession(sessions, request).info()),
+	);
+
+	app.patch(
+		"/v1/sessions/:id",
+		{
+			config: { policy: "manage", operation: "updateSession", summary: "Give a session another name" },
+			schema: { params: idParams, body: updateSession, response: { 200: session } },
+		},
+		async (request) => {
+			const found = findSession(sessions, request);
+			await sessions.rename(found.id, request.body.name);
+			return sessionMessage(await found.info());
+		},
 	);
 
 	app.post(
@@ -242,6 +256,7 @@ export function sessionMessage(info: SessionInfo): SessionMessage {
 		attachments: info.attachments,
 		...(info.unreachable ? { unreachable: true } : {}),
 		lease: info.lease,
+		idleMs: info.status === "running" ? (info.idleMs ?? null) : null,
 		labels: { ...info.labels },
 		workspace: info.workspace,
 		task: info.task ?? null,

@@ -155,6 +155,7 @@ export function gatedHome(): { readonly home: Home; readonly open: () => void } 
 				return home.start(start);
 			},
 			forget: (session, how) => home.forget(session, how),
+			rename: (session, name) => home.rename(session, name),
 			excessBytes: () => home.excessBytes(),
 			keptBytes: (session) => home.keptBytes(session),
 		},

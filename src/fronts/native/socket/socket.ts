@@ -4,11 +4,12 @@ import type { FastifyRequest } from "fastify";
 import type { WebSocket } from "ws";
 import { SessionError } from "../../../core/errors.ts";
 import type { Session } from "../../../core/session.ts";
+import type { Detached } from "../../../protocol/messages.ts";
 import { type CloseCode, closeCodes, socketLimits, subprotocol } from "../../../protocol/socket.ts";
 import { type Hosting, onAbort, takeReader, witnessOf } from "../../front.ts";
 import { Liveness } from "../../liveness.ts";
 import { createAcceptor, handshakeFault } from "../../upgrade.ts";
-import { idParams } from "../messages.ts";
+import { detached, idParams } from "../messages.ts";
 import type { Traffic } from "../metrics.ts";
 import type { NativeApp, NativeOptions } from "../options.ts";
 import { findSession, placeOf, principalOf } from "../request.ts";
@@ -21,6 +22,8 @@ type Attach = FastifyRequest<{ Params: { id: string } }>;
 export function addSocket(app: NativeApp, options: NativeOptions, hosting: Hosting, traffic: Traffic): void {
 	const limits = { ...defaultSocketLimits, ...options.socketLimits };
 	const { textsPerSecond } = limits;
+	/** By session. */
+	const attached = new Map<string, Set<WebSocketWire>>();
 	const accept = createAcceptor({ maxPayload: socketLimits.binaryBytes, subprotocol, textsPerSecond });
 	app.get(
 		"/v1/sessions/:id/attach",
@@ -45,26 +48,51 @@ export function addSocket(app: NativeApp, options: NativeOptions, hosting: Hosti
 			const socket = accept(request, reply);
 			if (!socket) return leave();
 			socket.once("close", leave);
-			attach(socket, session, request, { options, limits, hosting, traffic });
+			attach(socket, session, request, { options, limits, hosting, traffic, attached });
+		},
+	);
+
+	app.post(
+		"/v1/sessions/:id/detach",
+		{
+			config: { policy: "operate", operation: "detachAll", summary: "End every attachment to a session" },
+			schema: { params: idParams, response: { 200: detached } },
+		},
+		async (request): Promise<Detached> => {
+			const { id } = findSession(options.sessions, request);
+			const wires = [...(attached.get(id) ?? [])];
+			const reason = `${principalOf(request).name.slice(0, NAME_CHARACTERS)} has detached everybody`;
+			for (const wire of wires) wire.close(closeCodes.detached, reason);
+			return { detached: wires.length };
 		},
 	);
 }
+
+/** Of who detaches: the reason of a close may have 123 bytes. */
+const NAME_CHARACTERS = 24;
 
 type Scope = {
 	readonly options: NativeOptions;
 	readonly limits: SocketLimits;
 	readonly hosting: Hosting;
 	readonly traffic: Traffic;
+	readonly attached: Map<string, Set<WebSocketWire>>;
 };
 
 function attach(socket: WebSocket, session: Session, request: Attach, scope: Scope): void {
-	const { options, limits, hosting, traffic } = scope;
+	const { options, limits, hosting, traffic, attached } = scope;
 	const principal = principalOf(request);
 	const wire = new WebSocketWire(socket, limits);
 	closeInOurWords(socket, wire);
 
 	traffic.sockets++;
-	socket.once("close", () => traffic.sockets--);
+	const here = attached.get(session.id) ?? new Set();
+	attached.set(session.id, here.add(wire));
+	socket.once("close", () => {
+		traffic.sockets--;
+		here.delete(wire);
+		if (here.size === 0) attached.delete(session.id);
+	});
 	onAbort(hosting.closing, wire.ended, () => wire.close(closeCodes.goingAway, "the server is shutting down"));
 	onAbort(principal.revoked, wire.ended, () =>
 		wire.close(closeCodes.unauthenticated, "the token is not valid any more"),
