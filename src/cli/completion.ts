@@ -13,6 +13,7 @@ type Flag = {
 	readonly takesValue: boolean;
 };
 type CommandModel = Described & {
+	readonly aliases: readonly string[];
 	readonly flags: readonly Flag[];
 	readonly parts: readonly Described[];
 	readonly takesSession: boolean;
@@ -27,6 +28,7 @@ function modelOf(command: Command): CommandModel {
 	const [first] = command.registeredArguments;
 	return {
 		name: command.name(),
+		aliases: command.aliases(),
 		summary: command.summary(),
 		flags: [...command.options.map(flagOf), flag("--help", "-h", "explain this command")],
 		parts: command.commands.map((part) => ({ name: part.name(), summary: part.summary() })),
@@ -50,9 +52,9 @@ const SESSIONS = `command hawser ls --all --json 2>/dev/null |
 		sed -nE 's/^    "(id|name)": "([A-Za-z0-9_.@:-]+)",$/\\2/p'`;
 
 function bash(commands: readonly CommandModel[]): string {
-	const cases = commands.map(({ name, flags, parts, takesSession }) => {
+	const cases = commands.map(({ name, aliases, flags, parts, takesSession }) => {
 		const words = [...parts.map((part) => part.name), ...flags.flatMap(({ long }) => long ?? [])].join(" ");
-		return `		${name}) flags='${words}' takes_session=${takesSession ? 1 : ""} ;;`;
+		return `		${[name, ...aliases].join("|")}) flags='${words}' takes_session=${takesSession ? 1 : ""} ;;`;
 	});
 	return `# bash completion for hawser. Use it now: source <(hawser completion bash)
 _hawser_sessions() {
@@ -77,13 +79,13 @@ complete -o default -F _hawser hawser
 
 function zsh(commands: readonly CommandModel[]): string {
 	const names = commands.map(({ name, summary }) => `		${quoted(`${name}:${summary}`)}`);
-	const cases = commands.map(({ name, flags, parts, takesSession }) => {
+	const cases = commands.map(({ name, aliases, flags, parts, takesSession }) => {
 		const words = [
 			...parts.map((part) => quoted(`${part.name}:${part.summary}`)),
 			...flags.flatMap(({ long, description }) => (long ? quoted(`${long}:${description}`) : [])),
 		];
 		const sessions = takesSession ? ` sessions=(\${(f)"$(_hawser_sessions)"})` : "";
-		return `		${name}) words_here=(${words.join(" ")})${sessions} ;;`;
+		return `		${[name, ...aliases].join("|")}) words_here=(${words.join(" ")})${sessions} ;;`;
 	});
 	return `#compdef hawser
 # zsh completion for hawser. Use it now: source <(hawser completion zsh)
@@ -116,8 +118,8 @@ compdef _hawser hawser
 }
 
 function fish(commands: readonly CommandModel[]): string {
-	const lines = commands.flatMap(({ name, summary, flags, parts, takesSession }) => {
-		const when = `-n '__fish_seen_subcommand_from ${name}'`;
+	const lines = commands.flatMap(({ name, aliases, summary, flags, parts, takesSession }) => {
+		const when = `-n '__fish_seen_subcommand_from ${[name, ...aliases].join(" ")}'`;
 		return [
 			`complete -c hawser -n __fish_use_subcommand -f -a ${name} -d ${quoted(summary)}`,
 			...parts.map((part) => `complete -c hawser ${when} -f -a ${part.name} -d ${quoted(part.summary)}`),

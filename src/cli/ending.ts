@@ -5,6 +5,9 @@ import { explain, LOST, reasonOf } from "./errors.ts";
 import { codeOfSignal } from "./local-terminal.ts";
 import { BROKEN_PIPE } from "./output.ts";
 
+/** What cuts us off from a session. */
+type Cause = "server" | "token" | "removal" | "detached" | "trouble";
+
 export type Ending =
 	| { readonly kind: "exited"; readonly exit: ExitMessage }
 	/** The user left, or a signal made us leave; the program runs on. */
@@ -14,7 +17,7 @@ export type Ending =
 	/** What became of the program is not known, and never will be. */
 	| { readonly kind: "lost"; readonly message: string }
 	/** The session is as it was, but we have no way to it any more. */
-	| { readonly kind: "cut"; readonly by: "server" | "token" | "removal" | "trouble"; readonly message: string };
+	| { readonly kind: "cut"; readonly by: Cause; readonly message: string };
 
 /** What an error makes of an attachment that was there; undefined when it is a bug of ours. */
 export function cutBy(error: unknown): Ending | undefined {
@@ -23,7 +26,8 @@ export function cutBy(error: unknown): Ending | undefined {
 	return { kind: "cut", by: causes[reasonOf(error) ?? ""] ?? "trouble", message: explained.sentence };
 }
 
-const causes: Readonly<Record<string, Extract<Ending, { kind: "cut" }>["by"]>> = {
+const causes: Readonly<Record<string, Cause>> = {
+	conflict: "detached",
 	node_unavailable: "server",
 	unauthenticated: "token",
 	permission_denied: "token",
@@ -39,8 +43,9 @@ export function exitCodeOf(ending: Ending): number {
 		case "unread":
 			return BROKEN_PIPE;
 		case "lost":
-		case "cut":
 			return LOST;
+		case "cut":
+			return ending.by === "detached" ? 0 : LOST;
 	}
 }
 
@@ -63,7 +68,9 @@ export function sentenceOf(ending: Ending, session: string): string | undefined 
 
 type Sentence = (message: string, session: string, comeBack: string) => string;
 
-const cutSentences: Readonly<Record<Extract<Ending, { kind: "cut" }>["by"], Sentence>> = {
+const cutSentences: Readonly<Record<Cause, Sentence>> = {
+	detached: (message, session, comeBack) =>
+		`${message}; the program runs on in session ${session}; come back with: ${comeBack}`,
 	server: (message, session, comeBack) =>
 		`${message}; the program runs on in session ${session}; once a server runs (hawser serve), come back with: ${comeBack}`,
 	token: (message, session, comeBack) =>

@@ -36,13 +36,25 @@ export class UsageError extends Error {
 	}
 }
 
-/** What to do, for whoever types commands: the server's own hints are for those who write programs. */
+/** What to do where the server says nothing of it. */
 const hints: Readonly<Partial<Record<ErrorCode, string>>> = {
 	not_writable: "hawser attach --take takes control",
 	unauthenticated: "show a token with --token or HAWSER_TOKEN; hawser token create makes one",
-	permission_denied: "hawser token create --scope makes a token that may do more",
-	session_exists: "choose another --name, or attach to that one",
 };
+
+/** The server's hints are for those who write programs; what some of them mean for those who type commands. */
+const inCommands: readonly (readonly [says: RegExp, means: string])[] = [
+	[/attachment\.take|take control again|attach as a writer/, "hawser attach --take takes control"],
+	[/Authorization: Bearer/, "show a token with --token or HAWSER_TOKEN; hawser token create makes one"],
+	[/force=1/, "end them first, or use --force, which ends them"],
+	[/PUT \/v1\/workspaces/, "the operator declares it with hawser workspace set"],
+	[/choose another name, or end that session/, "choose another name, or hawser kill that session"],
+];
+
+function hintOf({ code, hint }: { readonly code: ErrorCode; readonly hint: string | undefined }): string | undefined {
+	if (hint === undefined) return hints[code];
+	return inCommands.find(([says]) => says.test(hint))?.[1] ?? hint;
+}
 
 /** The same for what the kernel refuses a server. */
 const serverHints: Readonly<Record<string, string>> = {
@@ -54,7 +66,7 @@ const serverHints: Readonly<Record<string, string>> = {
 /** The sentence and the exit code for anything thrown; undefined when it is a bug of ours. */
 export function explain(error: unknown): { sentence: string; exitCode: number } | undefined {
 	if (error instanceof HawserError) {
-		return { sentence: withHint(error.message, hints[error.code] ?? error.hint), exitCode: exitCode[error.code] ?? 1 };
+		return { sentence: withHint(error.message, hintOf(error)), exitCode: exitCode[error.code] ?? 1 };
 	}
 	if (isRefusal(error)) return { sentence: withHint(error.message, error.hint), exitCode: exitCode[error.code] ?? 1 };
 	if (error instanceof UsageError) return { sentence: error.message, exitCode: error.exitCode };

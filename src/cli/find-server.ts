@@ -6,16 +6,25 @@ import { type Command, Option } from "commander";
 import { type Address, type Client, connect, HawserError } from "../client/index.ts";
 import { stateDirectory } from "../server/config.ts";
 import { checkTrusted } from "../server/trusted-path.ts";
+import { UsageError } from "./errors.ts";
 import { overSocket } from "./local-way.ts";
+import { findRemote } from "./remotes.ts";
 import { hangs, healthOf, isConnectable, watched } from "./server-health.ts";
 import { startInBackground } from "./start-server.ts";
 
-export type ServerFlags = { readonly url?: string; readonly token?: string; readonly stateDir?: string };
+export type ServerFlags = {
+	readonly url?: string;
+	readonly token?: string;
+	readonly stateDir?: string;
+	/** The name of a remote. */
+	readonly on?: string;
+};
 
 /** The flags with which every command says where the server is. */
 export function withServer(command: Command): Command {
 	return command
 		.addOption(new Option("--url <url>", "the server's address").env("HAWSER_URL"))
+		.addOption(new Option("--on <name>", "the server that hawser login gave this name").env("HAWSER_ON"))
 		.addOption(new Option("--token <token>", "what to show it").env("HAWSER_TOKEN"))
 		.addOption(
 			new Option("--state-dir <dir>", "where a server on this machine left its address").env("HAWSER_STATE_DIR"),
@@ -41,7 +50,7 @@ const TIMES = { connectMs: 5_000, pingMs: 3_000, deadMs: 8_000 };
 
 /** The same, and starts one in the background when none answers; an address that was given is taken as it is. */
 export async function findOrStartServer(flags: ServerFlags): Promise<{ client: Client; isLocal: boolean }> {
-	if (!flags.url) {
+	if (!flags.url && !flags.on) {
 		const stateDir = stateFolder(flags);
 		const look = async () => {
 			const left = await leftAddress(stateDir);
@@ -65,6 +74,11 @@ export function stateFolder(flags: ServerFlags): string {
  * alone: its port may be anybody's once the server is gone, the socket's private directory is ours for good.
  */
 export async function locate(flags: ServerFlags): Promise<Address> {
+	if (flags.on) {
+		if (flags.url) throw new UsageError("--on and --url exclude each other");
+		const { url, token } = await findRemote(flags.on);
+		return watched({ url, token: flags.token || token, mustProve: false });
+	}
 	const folder = stateFolder(flags);
 	const left = await leftAddress(folder);
 	// An empty variable is how a shell says that there is none.
@@ -77,22 +91,32 @@ export async function locate(flags: ServerFlags): Promise<Address> {
 	return { ...left, token: (flags.token || (await readText(join(folder, "admin-token"))))?.trim() };
 }
 
-/** What a running server wrote for us: its address, and the way over its socket. */
+/** The server of this machine and its process, whether it answers or hangs; undefined when none runs. */
+export async function runningServer(flags: ServerFlags): Promise<{ pid: number; address: Address } | undefined> {
+	const left = await leftBy(stateFolder(flags));
+	return left && (await isConnectable(left.address)) ? left : undefined;
+}
+
 async function leftAddress(folder: string): Promise<Address | undefined> {
+	return (await leftBy(folder))?.address;
+}
+
+/** What a running server wrote for us: its process, its address, and the way over its socket. */
+async function leftBy(folder: string): Promise<{ pid: number; address: Address } | undefined> {
 	const text = await readText(join(folder, "server.json"));
 	if (text === undefined) return undefined;
-	let left: { url?: unknown; socket?: unknown };
+	let left: { url?: unknown; socket?: unknown; pid?: unknown };
 	try {
 		left = JSON.parse(text) as typeof left;
 	} catch {
 		// Half written, or not ours: as good as none.
 		return undefined;
 	}
-	const { url, socket } = left;
+	const { url, socket, pid } = left;
 	// A server of an older version has no socket.
-	if (typeof url !== "string" || typeof socket !== "string") return undefined;
+	if (typeof url !== "string" || typeof socket !== "string" || typeof pid !== "number") return undefined;
 	await checkTrusted(socket);
-	return watched({ url: parseUrl(url), ...overSocket(socket) });
+	return { pid, address: watched({ url: parseUrl(url), ...overSocket(socket) }) };
 }
 
 /** Programs need no server to run on, and whoever left them there should know. */
@@ -104,7 +128,7 @@ async function noServer(folder: string): Promise<HawserError> {
 	});
 }
 
-function parseUrl(text: string): string {
+export function parseUrl(text: string): string {
 	if (!URL.canParse(text) || !/^https?:/.test(text)) {
 		throw new HawserError(
 			"invalid_argument",

@@ -7,17 +7,24 @@ import { appServer } from "./commands/app-server.ts";
 import { attach } from "./commands/attach.ts";
 import { audit } from "./commands/audit.ts";
 import { completion } from "./commands/completion.ts";
+import { detach } from "./commands/detach.ts";
 import { doctor } from "./commands/doctor.ts";
 import { execServer } from "./commands/exec-server.ts";
 import { execd, withGoFlags } from "./commands/execd.ts";
 import { kill } from "./commands/kill.ts";
 import { list } from "./commands/list.ts";
+import { login, logout, remotes } from "./commands/login.ts";
 import { logs } from "./commands/logs.ts";
 import { remove } from "./commands/remove.ts";
+import { rename } from "./commands/rename.ts";
 import { resize } from "./commands/resize.ts";
 import { run } from "./commands/run.ts";
 import { send } from "./commands/send.ts";
 import { serve } from "./commands/serve.ts";
+import { service } from "./commands/service.ts";
+import { show } from "./commands/show.ts";
+import { signal } from "./commands/signal.ts";
+import { stop } from "./commands/stop.ts";
 import { task } from "./commands/task.ts";
 import { token } from "./commands/token.ts";
 import { wait } from "./commands/wait.ts";
@@ -37,15 +44,24 @@ const program = new Command("hawser")
 	);
 const commands = [
 	serve,
+	stop,
+	service,
 	run,
 	attach,
+	detach,
 	list,
+	show,
 	logs,
 	send,
 	wait,
+	rename,
 	resize,
+	signal,
 	kill,
 	remove,
+	login,
+	logout,
+	remotes,
 	token,
 	workspace,
 	task,

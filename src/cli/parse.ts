@@ -48,6 +48,17 @@ export function collect(value: string, previous: readonly string[] = []): string
 	return [...previous, value];
 }
 
+/** `K=V`, each of them. */
+export function pairs(texts: readonly string[], flag: string): Record<string, string> {
+	return Object.fromEntries(
+		texts.map((text) => {
+			const split = text.indexOf("=");
+			if (split > 0) return [text.slice(0, split), text.slice(split + 1)];
+			throw new UsageError(`${flag}: expected K=V, not ${JSON.stringify(text)}`);
+		}),
+	);
+}
+
 /** `K=V`, or `K` alone for the value it has here. */
 export function variables(pairs: readonly string[], env: NodeJS.ProcessEnv): Record<string, string | null> {
 	return Object.fromEntries(

@@ -13,7 +13,7 @@ import { fileURLToPath } from "node:url";
 import { UsageError } from "./errors.ts";
 import { remark } from "./output.ts";
 
-const main = fileURLToPath(new URL("./main.js", import.meta.url));
+export const main: string = fileURLToPath(new URL("./main.js", import.meta.url));
 /** How long a server may take to answer; it takes a third of a second, and a crowded machine many times that. */
 const START_MS = 20_000;
 const LOOK_MS = 20;

@@ -87,7 +87,9 @@ describe("ls", () => {
 	it("lists what runs, and with --all what has ended and how", async () => {
 		const id = await detached("--name", "lister", "--", "sleep", "60");
 		expect((await hawser.run(["ls"])).stdout).toMatch(
-			new RegExp(`^ID +NAME +STATE +AGE +COMMAND\n(.*\n)*${id} +lister +running +\\d+s +sleep 60\n`),
+			new RegExp(
+				`^ID +NAME +STATE +AGE +IDLE +HERE +SIZE +DIRECTORY +COMMAND\n(.*\n)*${id} +lister +running +\\d+\\w+ +\\d+\\w+ +0 +80x24 +~ +sleep 60\n`,
+			),
 		);
 		await hawser.run(["kill", "lister"]);
 		expect((await hawser.run(["ls"])).stdout).not.toContain(id);
@@ -178,7 +180,10 @@ describe("kill and rm", () => {
 		const first = await detached("--", "sleep", "60");
 		const second = await detached("--", "sleep", "60");
 		const { code, stderr } = await hawser.run(["kill", "--signal", "int", "--grace", "5s", first, "nosuch", second]);
-		expect({ code, stderr }).toEqual({ code: 3, stderr: expect.stringMatching(/^hawser: there is no session "nosuch" .*\n$/) });
+		expect({ code, stderr }).toEqual({
+			code: 3,
+			stderr: expect.stringMatching(/^hawser: there is no session "nosuch" .*\n$/),
+		});
 		const states = (await listed("--all")).filter(({ id }) => id === first || id === second);
 		expect(states).toMatchObject([{ exit: { signal: "SIGINT" } }, { exit: { signal: "SIGINT" } }]);
 		expect(await hawser.run(["rm", first, second])).toEqual({ code: 0, stdout: "", stderr: "" });

@@ -112,7 +112,10 @@ it("logs -f goes on where it was when the server is killed and started again", a
 	});
 });
 
-const everyCommand = "serve run attach ls logs send wait resize kill rm doctor completion".split(" ");
+const everyCommand =
+	"serve stop service run attach detach ls show logs send wait rename resize signal kill rm login logout remotes doctor completion".split(
+		" ",
+	);
 
 it("every command explains itself with examples", async () => {
 	for (const command of everyCommand) {

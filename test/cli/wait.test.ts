@@ -19,6 +19,30 @@ it("waits for the end, by default and of the most recent session", async () => {
 	expect(await hawser.run(["wait", id, "--exit"])).toEqual({ code: 0, stdout: "", stderr: "" });
 });
 
+it.each([
+	["exit 7", 7, { code: 7, signal: null }],
+	["kill -TERM $$", 143, { code: null, signal: "SIGTERM" }],
+])("ends with the program's own code: %s", async (ending, code, exit) => {
+	const id = await session(`read -r x; ${ending}`);
+	const waiting = result(hawser.start(["wait", id, "--json"]));
+	await hawser.run(["send", id, "--enter"]);
+	const { stdout, ...how } = await waiting;
+	expect(how).toEqual({ code, stderr: "" });
+	expect(JSON.parse(stdout)).toEqual({ id, kind: "exit", exit });
+	expect(await hawser.run(["wait", id, "--idle", "5s"])).toMatchObject({ code: 3 });
+});
+
+it("says when it was not the program that ended", async () => {
+	const id = await session("read -r x");
+	expect(await hawser.run(["wait", id, "--timeout", "50ms"])).toMatchObject({ code: 255 });
+	const waiting = result(hawser.start(["wait", id, "--json", "--match", "go \\d"]));
+	await hawser.run(["send", id, "go 1"]);
+	expect(JSON.parse((await waiting).stdout)).toEqual({ id, kind: "match", offset: 4 });
+	const gone = result(hawser.start(["wait", id]));
+	await hawser.run(["rm", "--force", id]);
+	expect((await gone).code).toBeGreaterThan(127);
+});
+
 it("waits for words, whatever colours they have and however they come", async () => {
 	const id = await session("printf '\\033[31mlis'; read -r x; printf '\\033[0mtening on 80\\n'; read -r x");
 	const waiting = result(hawser.start(["wait", id, "--match", "listening on \\d+$", "--timeout", "20s"]));

@@ -16,6 +16,7 @@ import { patience, wholeNumber } from "../parse.ts";
 type AttachFlags = WorkspaceFlags & {
 	readonly view?: true;
 	readonly take?: true;
+	readonly detachOthers?: true;
 	readonly since?: number | "end";
 	readonly all?: true;
 	readonly escape: Escape;
@@ -37,6 +38,7 @@ export const attach: Command = withWorkspace(new Command("attach"))
 	.argument("[session]", "its id, its name, or the beginning of either (default: the most recent that runs)")
 	.option("--view", "only watch: type nothing, and leave its size alone")
 	.option("--take", "take control from whoever has it; the others watch")
+	.option("-D, --detach-others", "detach everybody else first")
 	.option("--all", "show everything that was kept")
 	.option("--since <offset>", "show what comes from this byte on, or end for nothing old", offset)
 	.addOption(escapeOption())
@@ -57,6 +59,7 @@ async function start(wanted: string | undefined, flags: AttachFlags): Promise<vo
 	const { client } = await findOrStartServer(flags);
 	const info = await findSession(client, wanted, { ...flags, running: true });
 	refuseOwn(info);
+	if (flags.detachOthers) await client.sessions.at(info.id).detachAll();
 	const since = flags.all ? info.offsets.oldest : (flags.since ?? recent(info));
 	const isCut = flags.since === undefined && since !== info.offsets.oldest;
 	if (isCut) remark(`earlier output is not shown (${since} bytes): hawser attach --all, or hawser logs`);

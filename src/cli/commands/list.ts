@@ -1,28 +1,44 @@
 /** `hawser ls`: the sessions there are. */
 
+import { homedir } from "node:os";
 import { Command } from "commander";
 import type { SessionMessage } from "../../client/index.ts";
 import { formatDuration } from "../../protocol/units.ts";
+import { stateOf } from "../describe-session.ts";
 import { findServer, type WorkspaceFlags, withWorkspace } from "../find-server.ts";
 import { print, remark, table } from "../output.ts";
+import { collect } from "../parse.ts";
 import { safeJson } from "../safe-text.ts";
 
-type ListFlags = WorkspaceFlags & { readonly all?: true; readonly json?: true; readonly task?: string };
+type ListFlags = WorkspaceFlags & {
+	readonly all?: true;
+	readonly json?: true;
+	readonly task?: string;
+	readonly label?: readonly string[];
+};
 
 export const list: Command = withWorkspace(new Command("ls"))
 	.alias("list")
 	.summary("list sessions")
-	.description("Lists the sessions whose programs run, oldest first.")
+	.description(
+		"Lists the sessions whose programs run, oldest first: how long nothing has come or gone (IDLE), how many are " +
+			"attached (HERE), the size of the terminal, where it was started and what.",
+	)
 	.option("-a, --all", "those that have ended, too")
 	.option("--json", "as a JSON array, with everything the server says")
-	.addHelpText("after", "\nExamples:\n  hawser ls\n  hawser ls --all --json | jq -r '.[].id'")
+	.addHelpText(
+		"after",
+		"\nExamples:\n  hawser ls\n  hawser ls --label kind=ci\n  hawser ls --all --json | jq -r '.[].id'",
+	)
+	.option("-l, --label <key[=value]>", "only those with this label; repeatable", collect)
 	.option("--task <id>", "only those that were started for this task")
-	.action(async ({ all, json, task, workspace, ...flags }: ListFlags) => {
+	.action(async ({ all, json, task, workspace, label, ...flags }: ListFlags) => {
 		const { client } = await findServer(flags);
 		const sessions = await client.sessions.list({
 			...(all ? {} : { state: ["running", "exited"] }),
 			...(workspace === undefined ? {} : { workspace }),
 			...(task === undefined ? {} : { task }),
+			...(label === undefined ? {} : { label }),
 		});
 		if (json) return print(`${safeJson(sessions)}\n`);
 		if (sessions.length === 0) {
@@ -31,18 +47,31 @@ export const list: Command = withWorkspace(new Command("ls"))
 		}
 		const now = Date.now();
 		const rows = sessions.map((session) => toRow(session, now));
-		await print(table(["ID", "NAME", "STATE", "AGE", "COMMAND"], rows, process.stdout.columns));
+		await print(
+			table(
+				["ID", "NAME", "STATE", "AGE", "IDLE", "HERE", "SIZE", "DIRECTORY", "COMMAND"],
+				rows,
+				process.stdout.columns,
+			),
+		);
 	});
 
 function toRow(session: SessionMessage, now: number): string[] {
-	const age = formatDuration(now - session.createdAt);
-	return [session.id, session.name ?? "-", stateOf(session), age, session.argv.join(" ")];
+	const { id, name, createdAt, idleMs, attachments, mode, size, cwd, argv } = session;
+	return [
+		id,
+		name ?? "-",
+		stateOf(session),
+		formatDuration(now - createdAt),
+		idleMs === null ? "-" : formatDuration(idleMs),
+		String(attachments),
+		mode === "pty" ? `${size.cols}x${size.rows}` : "-",
+		fromHome(cwd),
+		argv.join(" "),
+	];
 }
 
-/** How it ended is what one wants to know of something that has. */
-function stateOf({ state, exit, unreachable }: SessionMessage): string {
-	if (unreachable) return `${state} (unreachable)`;
-	if (state === "running" || state === "lost" || !exit) return state;
-	const how = exit.signal ?? `exit ${exit.code}`;
-	return exit.reason === undefined ? how : `${how} (${exit.reason})`;
+function fromHome(path: string): string {
+	const home = homedir();
+	return path === home || path.startsWith(`${home}/`) ? `~${path.slice(home.length)}` : path;
 }

@@ -15,6 +15,6 @@ export const resize: Command = withWorkspace(new Command("resize"))
 	.action(async (wanted: string, wantedSize: { cols: number; rows: number }, flags: WorkspaceFlags) => {
 		const { client } = await findServer(flags);
 		const { id, mode } = await findSession(client, wanted, flags);
-		if (mode !== "pty") throw new UsageError(`session ${id} has no terminal: it runs on pipes`);
+		if (mode !== "pty") throw new UsageError(`session ${wanted} has no terminal: it runs on pipes`);
 		await client.sessions.at(id).resize(wantedSize);
 	});

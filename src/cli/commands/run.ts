@@ -9,11 +9,11 @@ import { type Ending, exitCodeOf, sentenceOf } from "../ending.ts";
 import { endNotAttached, orNotAttached, UsageError } from "../errors.ts";
 import { type Escape, escapeOption } from "../escape-keys.ts";
 import { findOrStartServer, type WorkspaceFlags, withWorkspace } from "../find-server.ts";
-import { LocalTerminal } from "../local-terminal.ts";
+import { LocalTerminal, type Size } from "../local-terminal.ts";
 import { print, remark } from "../output.ts";
 import { ownEnvironment } from "../own-environment.ts";
-import { collect, duration, patience, variables } from "../parse.ts";
-import { safeLine } from "../safe-text.ts";
+import { collect, duration, pairs, patience, size, variables } from "../parse.ts";
+import { safeJson, safeLine } from "../safe-text.ts";
 import { type SandboxName, sandboxNames, sandboxTypes } from "../sandbox-names.ts";
 
 type RunFlags = WorkspaceFlags & {
@@ -25,6 +25,9 @@ type RunFlags = WorkspaceFlags & {
 	readonly pipe?: true;
 	readonly tty?: true;
 	readonly detach?: true;
+	readonly json?: true;
+	readonly label?: readonly string[];
+	readonly size?: Size;
 	readonly rm?: true;
 	readonly timeout?: number;
 	readonly idleTimeout?: number;
@@ -51,11 +54,14 @@ export const run: Command = withWorkspace(new Command("run"), "whose session it 
 	)
 	.argument("[command...]", "the program and its arguments (default: your shell)")
 	.option("-d, --detach", "print the session's id and leave")
+	.option("--json", "with --detach, print all about the session as JSON")
 	.option("-n, --name <name>", "a name for the session")
 	.option("-C, --cwd <dir>", "where to start (default: here, or where the task is done)")
 	.option("--task <id>", "what it is for: a task of the workspace, with its directory and variables")
 	.option("-e, --env <K=V>", "a variable for the program, or K alone for its value here; repeatable", collect)
 	.option("--clean-env", "without your own variables, with a few of the server's instead")
+	.option("-l, --label <K=V>", "a label for the session, to find it by; repeatable", collect)
+	.option("--size <size>", "columns and rows of its terminal, such as 120x40 (default: those of yours)", size)
 	.option("-t, --tty", "in a terminal, even if we have none")
 	.option("--pipe", "on pipes instead of a terminal")
 	.option("--rm", "forget the session once the program has ended")
@@ -82,6 +88,7 @@ export const run: Command = withWorkspace(new Command("run"), "whose session it 
 		"\nExamples:\n  hawser run\n  hawser run -- vim notes.txt\n  hawser run --detach --name build -- make -j8\n" +
 			"  hawser run --sandbox workspace-write -- npm test\n" +
 			"  hawser run --detach --idle-timeout 30m --idle-exempt-jobs -- bash\n" +
+			"  hawser run --detach --label kind=ci --size 200x50 --json -- make\n" +
 			"  hawser run --timeout 10m -- ./import.sh < data.csv > report.txt\n  hawser run --tty -- ls --color=auto | cat",
 	)
 	.action((argv: string[], flags: RunFlags) => orNotAttached(() => start(argv, flags)));
@@ -89,11 +96,14 @@ export const run: Command = withWorkspace(new Command("run"), "whose session it 
 async function start(argv: string[], flags: RunFlags): Promise<void> {
 	if (flags.tty && flags.pipe) throw new UsageError("--tty and --pipe exclude each other");
 	if (flags.detach && flags.rm) throw new UsageError("--detach and --rm exclude each other");
+	if (flags.json && !flags.detach) throw new UsageError("--json is for --detach");
 	if (flags.idleExemptJobs && !flags.idleTimeout) throw new UsageError("--idle-exempt-jobs is for --idle-timeout");
 	const sandbox = sandboxOf(flags);
 	const env = variables(flags.env ?? [], process.env);
 	const { client, isLocal } = await findOrStartServer(flags);
-	const { columns, rows } = process.stdout;
+	const labels = pairs(flags.label ?? [], "--label");
+	const ownSize =
+		process.stdout.columns && process.stdout.rows ? { cols: process.stdout.columns, rows: process.stdout.rows } : {};
 	const hasTerminal = flags.tty || (!flags.pipe && (flags.detach || LocalTerminal.isThere)) || false;
 	const cwd = flags.cwd ?? (isLocal && flags.task === undefined ? process.cwd() : undefined);
 	const session = await client.sessions.create({
@@ -110,10 +120,11 @@ async function start(argv: string[], flags: RunFlags): Promise<void> {
 		...(flags.timeout === undefined ? {} : { timeoutMs: flags.timeout }),
 		...(flags.idleTimeout === undefined ? {} : { idleTimeoutMs: flags.idleTimeout }),
 		...(flags.idleExemptJobs ? { idleExemptJobs: true } : {}),
-		...(columns && rows ? { cols: columns, rows } : {}),
+		...(flags.size ?? ownSize),
+		labels,
 		...(sandbox === undefined ? {} : { sandbox }),
 	});
-	if (flags.detach) return print(`${safeLine(session.id)}\n`);
+	if (flags.detach) return print(`${flags.json ? safeJson(await session.info()) : safeLine(session.id)}\n`);
 	const ending = await stay(session, hasTerminal, flags);
 	const sentence = sentenceOf(ending, flags.name ?? session.id);
 	if (sentence !== undefined) {

@@ -2,13 +2,16 @@
 
 import { Command, InvalidArgumentError } from "commander";
 import { Countdown } from "../../client/countdown.ts";
-import { follow, HawserError, type Output, type Session } from "../../client/index.ts";
+import { type ExitMessage, follow, HawserError, type Session } from "../../client/index.ts";
 import { Search } from "../../client/search.ts";
-import { UsageError } from "../errors.ts";
+import { nameOf } from "../describe-session.ts";
+import { exitCodeOf } from "../ending.ts";
+import { LOST, NOT_ATTACHED, UsageError } from "../errors.ts";
 import { findServer, type WorkspaceFlags, withWorkspace } from "../find-server.ts";
 import { findSession } from "../find-session.ts";
-import { remark } from "../output.ts";
+import { print, remark } from "../output.ts";
 import { duration, PATIENCE_MS, wholeNumber } from "../parse.ts";
+import { safeJson } from "../safe-text.ts";
 
 type WaitFlags = WorkspaceFlags & {
 	readonly exit?: true;
@@ -16,18 +19,26 @@ type WaitFlags = WorkspaceFlags & {
 	readonly match?: RegExp;
 	readonly since: number;
 	readonly timeout?: number;
+	readonly json?: true;
 };
 
 const MET = 0;
 const TIMED_OUT = 2;
 const GONE = 3;
 
+/** How waiting ended. */
+type Verdict =
+	| { readonly kind: "match" | "idle"; readonly offset: number }
+	| { readonly kind: "exit"; readonly exit: ExitMessage }
+	| { readonly kind: "lost" | "gone" | "timeout" };
+
 export const wait: Command = withWorkspace(new Command("wait"))
 	.summary("wait for something to happen")
 	.description(
 		"Waits until a session's program has ended, or has been quiet for a while, or has written what matches a " +
-			"regular expression. Ends with 0 when that happened, 2 when the time was up, and 3 when it can't happen any " +
-			"more, because the program has ended or the session is gone.",
+			"regular expression.\n\nWaiting for the end ends with the program's own exit code (128+n for a signal), 254 when the " +
+			"session was lost or is gone, 255 when the time was up. Waiting for anything else ends with 0 when that happened, " +
+			"2 when the time was up, and 3 when it can't happen any more.",
 	)
 	.argument("[session]", "its id, its name, or the beginning of either (default: the most recent)")
 	.option("--exit", "until the program has ended (the default)")
@@ -39,6 +50,7 @@ export const wait: Command = withWorkspace(new Command("wait"))
 		wholeNumber,
 		0,
 	)
+	.option("--json", "print what happened as JSON")
 	.option("--timeout <duration>", "give up after this long, such as 30s", duration)
 	.addHelpText(
 		"after",
@@ -50,18 +62,24 @@ export const wait: Command = withWorkspace(new Command("wait"))
 		if (conditions.length > 1) throw new UsageError("wait for one thing: --exit, --idle or --match");
 		const { client } = await findServer(flags);
 		const info = await findSession(client, wanted, flags);
-		process.exitCode = await waitFor(client.sessions.at(info.id), info.offsets.end, flags);
+		const verdict = await waitFor(client.sessions.at(info.id), info.offsets.end, flags);
+		const sentence = sentenceOf(verdict, nameOf(info), flags);
+		if (flags.json) await print(`${safeJson({ id: info.id, ...verdict })}\n`);
+		else if (sentence !== undefined) remark(sentence);
+		const isForEnd = flags.idle === undefined && flags.match === undefined;
+		process.exitCode = isForEnd ? codeOfEnd(verdict) : codeOf(verdict);
 	});
 
-async function waitFor(session: Session, end: number, flags: WaitFlags): Promise<number> {
+async function waitFor(session: Session, end: number, flags: WaitFlags): Promise<Verdict> {
 	const over = new AbortController();
-	let verdict: number | undefined;
-	const decide = (code: number) => {
-		verdict ??= code;
+	let decided: Verdict | undefined;
+	let next = end;
+	const decide = (verdict: Verdict) => {
+		decided ??= verdict;
 		over.abort();
 	};
-	const quiet = new Countdown(flags.idle, () => decide(MET));
-	const whole = new Countdown(flags.timeout, () => decide(TIMED_OUT));
+	const quiet = new Countdown(flags.idle, () => decide({ kind: "idle", offset: next }));
+	const whole = new Countdown(flags.timeout, () => decide({ kind: "timeout" }));
 	const search = flags.match && new Search(flags.match);
 	try {
 		quiet.start();
@@ -78,24 +96,35 @@ async function waitFor(session: Session, end: number, flags: WaitFlags): Promise
 		});
 		for await (const output of outputs) {
 			quiet.start();
-			if (search?.add(output.offset, output.bytes)) return MET;
-			if (output.isLast) return atTheEnd(output, flags);
+			next = output.next;
+			if (search?.add(output.offset, output.bytes)) return { kind: "match", offset: next };
+			if (output.isLast) return output.exit ? { kind: "exit", exit: output.exit } : { kind: "lost" };
 		}
-		return verdict ?? GONE;
+		return decided ?? { kind: "gone" };
 	} catch (error) {
 		if (!(error instanceof HawserError) || error.code !== "session_not_found") throw error;
-		remark(`session ${session.id} is gone`);
-		return GONE;
+		return { kind: "gone" };
 	} finally {
 		quiet.stop();
 		whole.stop();
 	}
 }
 
-function atTheEnd({ state, exit }: Output, { idle, match }: WaitFlags): number {
-	if (state === "lost") remark("the session was lost: what became of its program is not known");
-	else if (idle !== undefined || match) remark(`the program has ended (${exit?.signal ?? exit?.code}) before that`);
-	return state !== "lost" && idle === undefined && !match ? MET : GONE;
+function codeOfEnd(verdict: Verdict): number {
+	if (verdict.kind === "exit") return exitCodeOf({ kind: "exited", exit: verdict.exit });
+	return verdict.kind === "timeout" ? NOT_ATTACHED : LOST;
+}
+
+function codeOf({ kind }: Verdict): number {
+	if (kind === "match" || kind === "idle") return MET;
+	return kind === "timeout" ? TIMED_OUT : GONE;
+}
+
+function sentenceOf(verdict: Verdict, session: string, { idle, match }: WaitFlags): string | undefined {
+	if (verdict.kind === "gone") return `session ${session} is gone`;
+	if (verdict.kind === "lost") return "the session was lost: what became of its program is not known";
+	if (verdict.kind !== "exit" || (idle === undefined && !match)) return undefined;
+	return `the program has ended (${verdict.exit.signal ?? verdict.exit.code}) before that`;
 }
 
 function expression(source: string): RegExp {

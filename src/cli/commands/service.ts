@@ -1,0 +1,78 @@
+/** `hawser service`: the server as a service of yours, started by systemd. */
+
+import { mkdir, rm, writeFile } from "node:fs/promises";
+import { homedir } from "node:os";
+import { join } from "node:path";
+import { Command } from "commander";
+import { print, remark } from "../output.ts";
+import { addParts } from "../parts.ts";
+import { main, SECOND_SERVER } from "../start-server.ts";
+
+const UNIT = "hawser.service";
+
+function unitFolder(env: NodeJS.ProcessEnv): string {
+	return join(env.XDG_CONFIG_HOME || join(homedir(), ".config"), "systemd", "user");
+}
+
+/** A restart leaves keepers, and so sessions, alone: only the server itself is ended, and no program's death ends it. */
+export function unit(serveFlags: readonly string[]): string {
+	return `[Unit]
+Description=Hawser, interactive processes that outlive their connections
+
+[Service]
+Type=exec
+ExecStart=${[process.execPath, main, "serve", ...serveFlags].map(quoted).join(" ")}
+KillMode=process
+OOMPolicy=continue
+Restart=on-failure
+RestartSec=1
+RestartPreventExitStatus=${SECOND_SERVER}
+
+[Install]
+WantedBy=default.target
+`;
+}
+
+/** As systemd reads a command: quotes, and what stands for something else in it. */
+function quoted(word: string): string {
+	const plain = word.replaceAll("%", "%%").replaceAll("$", "$$$$");
+	return /^[\w@%+=:,./$-]+$/.test(plain) ? plain : `"${plain.replace(/[\\"]/g, "\\$&").replaceAll("\n", "\\n")}"`;
+}
+
+const install = new Command("install")
+	.summary("make the server a service of systemd")
+	.description(
+		"Writes a unit for systemd's manager of your account, with the Node.js and the Hawser that run now, and says how " +
+			"to start it. Restarting the service ends the server alone: sessions run on.",
+	)
+	.argument("[flags...]", "flags for hawser serve, after --")
+	.option("--print", "print the unit instead of writing it")
+	.addHelpText(
+		"after",
+		"\nExamples:\n  hawser service install\n  hawser service install -- --port 8800\n  hawser service install --print",
+	)
+	.action(async (flags: string[], options: { print?: true }) => {
+		if (options.print) return print(unit(flags));
+		const folder = unitFolder(process.env);
+		await mkdir(folder, { recursive: true });
+		await writeFile(join(folder, UNIT), unit(flags));
+		remark(`wrote ${join(folder, UNIT)}`);
+		remark(
+			"start it now and at every login with: systemctl --user daemon-reload && systemctl --user enable --now hawser",
+		);
+		remark("for it to run while you are not logged in: loginctl enable-linger");
+	});
+
+const uninstall = new Command("uninstall")
+	.summary("take the service away")
+	.description("Removes the unit. A server that runs goes on until hawser stop or systemctl --user stop hawser.")
+	.addHelpText("after", "\nExamples:\n  systemctl --user disable --now hawser; hawser service uninstall")
+	.action(async () => {
+		await rm(join(unitFolder(process.env), UNIT), { force: true });
+	});
+
+export const service: Command = new Command("service")
+	.summary("let systemd run the server")
+	.description("The server as a service of your account, which systemd starts and restarts.")
+	.addHelpText("after", "\nExamples:\n  hawser service install\n  hawser service uninstall");
+addParts(service, [install, uninstall]);

@@ -1,0 +1,257 @@
+import { spawnSync } from "node:child_process";
+import { mkdtemp, readFile, rm, stat } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { Installation, main } from "./hawser.ts";
+import { Terminal } from "./terminal.ts";
+
+let hawser: Installation;
+let config: string;
+beforeAll(async () => {
+	hawser = await Installation.create();
+	config = await mkdtemp(join(tmpdir(), "hawser-config-"));
+});
+afterAll(async () => {
+	await hawser.remove();
+	await rm(config, { recursive: true });
+});
+
+const ok = { code: 0, stdout: "", stderr: "" };
+
+describe("run, show and ls", () => {
+	it("label a session, give it a size, and tell all about it", async () => {
+		const args = ["run", "-d", "--json", "--name", "told", "-l", "kind=ci", "--size", "101x33", "--idle-timeout", "1h"];
+		const made = JSON.parse((await hawser.run([...args, "--", "sh", "-c", "stty size; read x"])).stdout) as {
+			id: string;
+		};
+		expect(made).toMatchObject({ name: "told", labels: { kind: "ci" }, size: { cols: 101, rows: 33 } });
+		await hawser.run(["wait", "told", "--match", "33 101"]);
+		const { stdout } = await hawser.run(["show", "tol"]);
+		for (const line of [
+			"name: +told",
+			"terminal: +101x33",
+			"labels: +kind=ci",
+			"directory: +/tmp",
+			"idle timeout: +1h",
+		]) {
+			expect(stdout).toMatch(new RegExp(`^${line}$`, "m"));
+		}
+		expect(JSON.parse((await hawser.run(["show", "told", "--json"])).stdout)).toMatchObject({ id: made.id });
+		expect((await hawser.run(["ls", "--label", "kind=ci"])).stdout).toContain(made.id);
+		expect((await hawser.run(["ls", "--label", "kind=other"])).stdout).toBe("");
+		const viewer = await Terminal.start(hawser, ["attach", "told", "--view"]);
+		await viewer.attached();
+		expect((await hawser.run(["ls", "--label", "kind"])).stdout).toMatch(/told +running +\w+ +\w+ +1 +101x33 +~ /);
+		expect(await hawser.run(["run", "--json", "true"])).toMatchObject({ code: 255 });
+		expect(await hawser.run(["run", "-l", "kind", "true"])).toMatchObject({ stderr: expect.stringContaining("K=V") });
+	});
+});
+
+it("signal sends one, and the program decides what comes of it", async () => {
+	await hawser.run([
+		"run",
+		"-d",
+		"-n",
+		"sig",
+		"--",
+		"sh",
+		"-c",
+		"trap 'echo got' USR1; echo ready; while :; do sleep 0.05; done",
+	]);
+	await hawser.run(["wait", "sig", "--match", "ready"]);
+	expect(await hawser.run(["signal", "sig", "usr1"])).toEqual(ok);
+	expect(await hawser.run(["wait", "sig", "--match", "got", "--timeout", "20s"])).toMatchObject({ code: 0 });
+	expect((await hawser.run(["ls"])).stdout).toContain("sig ");
+	expect(await hawser.run(["signal", "sig", "NOSUCH"])).toMatchObject({
+		code: 1,
+		stderr: expect.stringContaining("NOSUCH"),
+	});
+});
+
+it("logs -n shows the last lines, however far back they begin", async () => {
+	await hawser.run([
+		"run",
+		"--name",
+		"lines",
+		"--",
+		"sh",
+		"-c",
+		"echo first; head -c 300000 /dev/zero | tr '\\0' x; echo; seq 5; printf end",
+	]);
+	const last = async (count: string) => (await hawser.run(["logs", "lines", "-n", count])).stdout;
+	expect(await last("0")).toBe("");
+	expect(await last("1")).toBe("end");
+	expect(await last("3")).toBe("4\n5\nend");
+	expect(await last("7")).toMatch(/^x{300000}\n1\n/);
+	expect(await last("8")).toMatch(/^first\nx/);
+	expect(await last("100")).toMatch(/^first\nx/);
+	await hawser.run(["run", "--name", "whole", "--", "seq", "3"]);
+	expect((await hawser.run(["logs", "whole", "-n", "2"])).stdout).toBe("2\n3\n");
+});
+
+it("rm --ended forgets all that have ended, and nothing else", async () => {
+	await hawser.run(["run", "-d", "-n", "runs", "--", "cat"]);
+	await hawser.run(["run", "-n", "over", "--", "true"]);
+	expect(await hawser.run(["rm"])).toMatchObject({ code: 1, stderr: expect.stringContaining("--ended") });
+	expect(await hawser.run(["rm", "--ended", "runs"])).toMatchObject({ code: 1 });
+	expect(await hawser.run(["rm", "--ended"])).toEqual(ok);
+	const { stdout } = await hawser.run(["ls", "--all"]);
+	expect(stdout).toContain("runs");
+	expect(stdout).not.toContain("over");
+});
+
+describe("rename", () => {
+	it("gives a session another name, which the next server knows as well", async () => {
+		await hawser.run(["run", "-d", "-n", "old-name", "--", "cat"]);
+		await hawser.run(["run", "-d", "-n", "taken", "--", "cat"]);
+		expect(await hawser.run(["rename", "old-name", "taken"])).toMatchObject({
+			code: 1,
+			stderr: expect.stringContaining("taken"),
+		});
+		expect(await hawser.run(["rename", "old-name", "new-name"])).toEqual(ok);
+		expect(await hawser.run(["show", "old-name"])).toMatchObject({ code: 3 });
+		await hawser.stopServer("SIGKILL");
+		await hawser.startServer();
+		expect((await hawser.run(["show", "new-name"])).stdout).toMatch(/^name: +new-name$/m);
+		await hawser.run(["run", "-d", "-n", "old-name", "--", "cat"]);
+		const { id } = JSON.parse((await hawser.run(["show", "new-name", "--json"])).stdout) as { id: string };
+		await hawser.run(["kill", "new-name"]);
+		expect(await hawser.run(["rename", "new-name", ""])).toEqual(ok);
+		expect(JSON.parse((await hawser.run(["show", id, "--json"])).stdout)).toMatchObject({ name: null });
+	});
+});
+
+describe("detach", () => {
+	it("sends everybody away, and attach --detach-others everybody else", async () => {
+		await hawser.run(["run", "-d", "-n", "crowded", "--", "sh", "-c", "echo ready; cat"]);
+		const first = await Terminal.start(hawser, ["attach", "crowded"]);
+		await first.attached();
+		const second = await Terminal.start(hawser, ["attach", "crowded", "--detach-others"]);
+		await second.attached();
+		expect(await first.ended()).toEqual({ code: 0, isRestored: true });
+		expect(first.output).toMatch(/admin has detached everybody; the program runs on in session crowded/);
+		await second.type("still here\r");
+		await second.shows("still here", 2);
+		expect(await hawser.run(["detach", "crowded"])).toMatchObject({
+			code: 0,
+			stderr: expect.stringContaining("1 detached"),
+		});
+		expect(await second.ended()).toEqual({ code: 0, isRestored: true });
+		expect((await hawser.run(["detach", "crowded"])).stderr).toContain("nobody was attached");
+		expect((await hawser.run(["ls"])).stdout).toContain("crowded");
+	});
+});
+
+describe("login", () => {
+	it("keeps a server's address and token by a name, which every command takes", async () => {
+		const { url } = JSON.parse(await readFile(join(hawser.stateDir, "server.json"), "utf8")) as { url: string };
+		const { stdout: token } = await hawser.run(["token", "create"]);
+		const env = { XDG_CONFIG_HOME: config, HAWSER_STATE_DIR: join(config, "none") };
+		const there = (...args: string[]) => hawser.run(args, { env });
+		expect(await hawser.run(["login", "dev", url], { env, input: "wrong" })).toMatchObject({ code: 1 });
+		expect((await there("remotes")).stderr).toContain("hawser login");
+		expect(await hawser.run(["login", "dev", url], { env, input: token })).toMatchObject({ code: 0 });
+		expect((await stat(join(config, "hawser", "remotes.json"))).mode & 0o777).toBe(0o600);
+		const listed = await there("remotes");
+		expect(listed.stdout).toMatch(new RegExp(`^NAME +URL\ndev +${url}\n$`));
+		expect(JSON.parse((await there("remotes", "--json")).stdout)).toEqual([{ name: "dev", url }]);
+		expect(await there("run", "--on", "dev", "--", "echo", "there")).toEqual({ ...ok, stdout: "there\n" });
+		expect(await there("ls", "--on", "dev", "--all")).toMatchObject({ code: 0, stderr: "" });
+		expect(await there("ls", "--on", "dve")).toMatchObject({
+			code: 1,
+			stderr: expect.stringContaining("did you mean dev?"),
+		});
+		expect(await there("ls", "--on", "dev", "--url", url)).toMatchObject({ code: 1 });
+		expect(await there("logout", "dev")).toEqual(ok);
+		expect(await there("logout", "dev")).toMatchObject({ code: 1 });
+	});
+
+	it("asks for the token in a terminal, and does not show it", async () => {
+		const { url } = JSON.parse(await readFile(join(hawser.stateDir, "server.json"), "utf8")) as { url: string };
+		const { stdout: token } = await hawser.run(["token", "create"]);
+		const terminal = await Terminal.start(hawser, ["login", "asked", url], {
+			before: `export XDG_CONFIG_HOME=${config}`,
+		});
+		await terminal.shows("Token: ");
+		await terminal.type(`${token.trim()}\r`);
+		expect(await terminal.ended()).toEqual({ code: 0, isRestored: true });
+		expect(terminal.output).toContain("--on asked");
+		expect(terminal.output).not.toContain(token.trim());
+	});
+});
+
+it("service install writes a unit whose restart leaves keepers alone", async () => {
+	const env = { XDG_CONFIG_HOME: config };
+	const args = ["service", "install", "--", "--port", "0", "--cwd", "/tmp/with space%"];
+	const installed = await hawser.run(args, { env });
+	expect(installed).toMatchObject({ code: 0, stderr: expect.stringContaining("systemctl --user") });
+	const unit = await readFile(join(config, "systemd", "user", "hawser.service"), "utf8");
+	expect(unit).toContain(`ExecStart=${process.execPath} ${main} serve --port 0 --cwd "/tmp/with space%%"\n`);
+	for (const line of ["KillMode=process", "Restart=on-failure", "OOMPolicy=continue", "WantedBy=default.target"]) {
+		expect(unit.split("\n")).toContain(line);
+	}
+	expect((await hawser.run(["service", "install", "--print"], { env })).stdout).toContain("KillMode=process");
+	// Where there is systemd, it says itself what it thinks of it.
+	const checked = spawnSync(
+		"systemd-analyze",
+		["verify", "--user", join(config, "systemd", "user", "hawser.service")],
+		{
+			env: { ...process.env, XDG_RUNTIME_DIR: config },
+			encoding: "utf8",
+		},
+	);
+	if (checked.error === undefined) expect(checked.stderr).not.toContain("hawser.service");
+	expect(await hawser.run(["service", "uninstall"], { env })).toEqual(ok);
+});
+
+describe("stop", () => {
+	it("ends the server and not its sessions, also when it hangs", async () => {
+		await hawser.run(["run", "-d", "-n", "survivor", "--", "cat"]);
+		expect(await hawser.run(["stop"])).toMatchObject({ code: 0, stderr: expect.stringContaining("runs on") });
+		expect(await hawser.run(["stop"])).toMatchObject({
+			code: 0,
+			stderr: expect.stringContaining("no server is running"),
+		});
+		await hawser.startServer();
+		expect((await hawser.run(["ls"])).stdout).toContain("survivor");
+		hawser.signalServer("SIGSTOP");
+		expect(await hawser.run(["stop", "--force"])).toMatchObject({ code: 0 });
+		await hawser.startServer();
+		expect((await hawser.run(["ls"])).stdout).toContain("survivor");
+	});
+});
+
+describe("what is said", () => {
+	it("of a command that is not there is one line", async () => {
+		const unknown = await hawser.run(["atach"]);
+		expect(unknown).toMatchObject({ code: 1, stderr: "hawser: unknown command 'atach' (Did you mean attach?)\n" });
+	});
+
+	it("of a port that somebody has, says what to do", async () => {
+		const { url } = JSON.parse(await readFile(join(hawser.stateDir, "server.json"), "utf8")) as { url: string };
+		const args = ["serve", "--port", new URL(url).port, "--state-dir", join(config, "other")];
+		const { code, stderr } = await hawser.run(args);
+		expect(code).toBe(1);
+		expect(stderr).toMatch(/EADDRINUSE.*--port/);
+		expect(stderr.trim().split("\n")).toHaveLength(1);
+	});
+
+	it("names a session as its user did", async () => {
+		await hawser.run(["run", "-d", "-n", "called", "--", "cat"]);
+		expect((await hawser.run(["rm", "called"])).stderr).toContain("session called still runs");
+		const terminal = await Terminal.start(hawser, ["attach", "called"]);
+		await terminal.attached();
+		await terminal.type("~.");
+		await terminal.ended();
+		expect(terminal.output).toContain("hawser attach called");
+	});
+});
+
+it("completion knows every command, and aliases as well", async () => {
+	const { stdout } = await hawser.run(["completion", "bash"]);
+	for (const command of ["attach|a)", "ls|list)", "login)", "service)", "stop)", "show)", "signal)"])
+		expect(stdout).toContain(command);
+	expect((await hawser.run(["completion", "zsh"])).stdout).toContain("attach|a) words_here=");
+	expect((await hawser.run(["completion", "fish"])).stdout).toContain("__fish_seen_subcommand_from attach a'");
+});
