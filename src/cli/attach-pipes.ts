@@ -47,7 +47,7 @@ export async function attachPipes(session: Session, options: PipeOptions): Promi
 
 /** What the kernel does to a program that writes into a pipe without a reader; here the pipe is ours, and the program's is not. */
 async function endUnread(session: Session): Promise<Ending> {
-	await session.kill({ signal: "PIPE" });
+	await session.kill({ killSignal: "PIPE" });
 	return { kind: "unread" };
 }
 

@@ -1,6 +1,6 @@
 /** Where a server is: where it is said to be, else where one left its address in the state directory of this account. */
 
-import { readFile } from "node:fs/promises";
+import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { type Address, HawserError } from "../client/index.ts";
 import { stateDirectory } from "../server/config.ts";
@@ -31,33 +31,43 @@ export async function locate(flags: ServerPlace): Promise<Address> {
 		// Who gives an address and a token means what they say; there may be a tunnel at that address.
 		return { url: given, token: flags.token || undefined, mustProve: false };
 	}
-	if (left === undefined) {
-		throw new HawserError("node_unavailable", `no server is running that keeps its state in ${folder}`, {
-			hint: "start one with: hawser serve",
-		});
-	}
+	if (left === undefined) throw await noServer(folder);
 	return { ...left, token: (flags.token || (await readText(join(folder, "admin-token"))))?.trim() };
 }
 
-/** What a running server wrote for us: its address, and the way over its socket. */
+/** Where the server of a state directory says that it is; undefined when none has said so. */
 export async function leftAddress(folder: string): Promise<Address | undefined> {
+	return (await leftBy(folder))?.address;
+}
+
+/** What a running server wrote for us: its process, its address, and the way over its socket. */
+export async function leftBy(folder: string): Promise<{ pid: number; address: Address } | undefined> {
 	const text = await readText(join(folder, "server.json"));
 	if (text === undefined) return undefined;
-	let left: { url?: unknown; socket?: unknown };
+	let left: { url?: unknown; socket?: unknown; pid?: unknown };
 	try {
 		left = JSON.parse(text) as typeof left;
 	} catch {
 		// Half written, or not ours: as good as none.
 		return undefined;
 	}
-	const { url, socket } = left;
+	const { url, socket, pid } = left;
 	// A server of an older version has no socket.
-	if (typeof url !== "string" || typeof socket !== "string") return undefined;
+	if (typeof url !== "string" || typeof socket !== "string" || typeof pid !== "number") return undefined;
 	await checkTrusted(socket);
-	return { url: parseUrl(url), ...overSocket(socket) };
+	return { pid, address: { url: parseUrl(url), ...overSocket(socket) } };
 }
 
-function parseUrl(text: string): string {
+/** Programs need no server to run on, and whoever left them there should know. */
+async function noServer(folder: string): Promise<HawserError> {
+	const kept = await readdir(join(folder, "sessions")).catch(() => []);
+	const sessions = kept.length === 0 ? "" : `; the sessions there are kept, and what runs in them runs on`;
+	return new HawserError("node_unavailable", `no server is running that keeps its state in ${folder}${sessions}`, {
+		hint: `start one with: hawser serve${kept.length === 0 ? "" : "; hawser attach and hawser run start it by themselves"}`,
+	});
+}
+
+export function parseUrl(text: string): string {
 	if (!URL.canParse(text) || !/^https?:/.test(text)) {
 		throw new HawserError(
 			"invalid_argument",

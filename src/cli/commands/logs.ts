@@ -95,7 +95,7 @@ async function lastLines(
 async function read(session: Session, from: number, end: number): Promise<Buffer> {
 	const parts: Uint8Array[] = [];
 	for (let next = from; next < end; ) {
-		const output = await session.output(next, { max: Math.min(1024 * 1024, end - next) });
+		const output = await session.output(next, { limit: Math.min(1024 * 1024, end - next) });
 		parts.push(output.bytes);
 		if (output.next === next) break;
 		next = output.next;
