@@ -164,6 +164,8 @@ async function addHidden(found: Found, path: string): Promise<void> {
  * on which something is mounted can't be renamed, but one above it could, and everything in it with it.
  */
 async function addBetween(found: Found, path: string, rest: Places["rest"]): Promise<void> {
+	// There nothing can be renamed, and what is mounted over them must not be covered by what the host has.
+	if (RESERVED.some((each) => isWithin(path, each))) return;
 	const nearest = placesAbove(found, path).sort((a, b) => depth(b.path) - depth(a.path))[0];
 	if ((nearest?.access ?? rest) !== "write") return;
 	for (let each = dirname(path); isBelow(each, nearest?.path ?? "/"); each = dirname(each)) {

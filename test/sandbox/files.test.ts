@@ -293,6 +293,16 @@ test("with all of the disk to write to, the machine's settings are still not", a
 	expect(await attempt(["write", "/sys/kernel/uevent_seqnum"], options)).toMatch(/^(EROFS|EACCES)$/);
 });
 
+test.each(["/sys/kernel/security", "/dev/shm"])("nor are they because %s is named among its paths", async (path) => {
+	const paths = [
+		{ path: "/", access: "write" },
+		{ path, access: "none" },
+	] as const;
+	const script = "grep ' / /sys ' /proc/self/mountinfo | tail -n 1; [ -e /dev/kmsg ] && echo devices";
+	const { text } = await confined(script, { sandbox: { type: "paths", paths } });
+	expect(text).toMatch(/^\S+ \S+ \S+ \/ \/sys ro,[^\n]*\n$/);
+});
+
 test.each(["link", "directory"])(
 	"a root that becomes another %s while the sandbox is made is not written to",
 	async (kind) => {
