@@ -93,6 +93,7 @@ static struct {
 	bool is_real_cwd; // no part of it is a link
 	char *cwd, **files, **argv, **env, **placeholders;
 	size_t placeholder_count;
+	char *cgroup, **settings; // none: empty; names and values in turn
 	char oom_score[16];
 	long long start_ms; // how long directory and program may take to answer
 } order;
@@ -147,6 +148,9 @@ static bool read_order(void) {
 	if (count == 0) return false;
 	order.env = texts(&count);
 	order.placeholders = texts(&order.placeholder_count);
+	order.cgroup = text();
+	order.settings = texts(&count);
+	if (count % 2 != 0) return false;
 	char own[16];
 	int score = read_proc("/proc/self/oom_score_adj", own, sizeof own) == 0 ? 0 : atoi(own);
 	snprintf(order.oom_score, sizeof order.oom_score, "%d", score + OOM_RAISE < OOM_MOST ? score + OOM_RAISE : OOM_MOST);
@@ -234,6 +238,44 @@ static void remove_placeholders(void) {
 	}
 }
 
+// ---- the control group: what limits all of the program's processes together
+//
+// It is made here for the same reason as placeholders, and has its limits before the program enters it.
+
+static char *standing_group;
+// Where a process enters it.
+static int entrance = -1;
+
+static bool set_in_group(int group, const char *name, const char *value) {
+	int fd = openat(group, name, O_WRONLY | O_CLOEXEC);
+	if (fd < 0) return false;
+	bool is_set = write(fd, value, strlen(value)) == (ssize_t)strlen(value);
+	int error = errno;
+	close(fd);
+	errno = error;
+	return is_set;
+}
+
+static bool make_group(void) {
+	if (*order.cgroup == 0) return true;
+	char *path = strdup(order.cgroup);
+	if (path == NULL || mkdir(path, 0755) < 0) return false;
+	standing_group = path;
+	int group = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (group < 0) return false;
+	for (char **each = order.settings; *each != NULL; each += 2)
+		if (!set_in_group(group, each[0], each[1])) return false;
+	entrance = openat(group, "cgroup.procs", O_WRONLY | O_CLOEXEC);
+	close(group);
+	return entrance >= 0;
+}
+
+static void remove_group(void) {
+	if (standing_group == NULL) return;
+	// Who was reaped may be counted in it for a moment yet.
+	for (int tries = 0; rmdir(standing_group) < 0 && errno == EBUSY && tries < DYING_MS; tries++) poll(NULL, 0, 1);
+}
+
 // ---- the start
 
 // The child's answer, written into the memory that it shares with us until it execs.
@@ -297,6 +339,8 @@ static noreturn void child(void) {
 	if (order.terminal && ioctl(0, TIOCSCTTY, 0) < 0) give_up(STEP_PTY);
 	if (order.terminal && order.uid >= 0 && fchown(0, (uid_t)order.uid, (gid_t)-1) < 0 && errno != EPERM) give_up(STEP_PTY);
 	raise_oom_score();
+	// Before the change of user, who has no right to. "0" is whoever writes it.
+	if (entrance >= 0 && write(entrance, "0", 1) != 1) give_up(STEP_CGROUP);
 	if (order.umask >= 0) umask((mode_t)order.umask);
 	for (size_t i = 0; i < LIMIT_COUNT; i++)
 		if (order.limited[i] && setrlimit(LIMITS[i].resource, &order.limits[i]) < 0) give_up(STEP_LIMITS);
@@ -349,6 +393,10 @@ static pid_t start(void) {
 	}
 	if (!make_placeholders()) {
 		tell(MINDER_FAILED, STEP_PLACEHOLDER, errno);
+		return 0;
+	}
+	if (!make_group()) {
+		tell(MINDER_FAILED, STEP_CGROUP, errno);
 		return 0;
 	}
 	long long began = milliseconds();
@@ -531,6 +579,7 @@ static int mind(void) {
 	}
 	program = start();
 	if (program == 0) {
+		remove_group();
 		remove_placeholders();
 		return 1;
 	}
@@ -538,7 +587,9 @@ static int mind(void) {
 	// Not ours: as long as we had them, nobody would ever see their end.
 	for (int i = ORDER_STDIO; i < ORDER_FDS; i++) close(given[i]);
 	munmap(first_text, (size_t)(last_text - first_text));
+	if (entrance >= 0) close(entrance);
 	watch(signals);
+	remove_group();
 	remove_placeholders();
 	return 0;
 }

@@ -30,5 +30,5 @@ struct minder_message {
 };
 
 // What a start fails at.
-enum { STEP_ORDER, STEP_FORK, STEP_SETSID, STEP_STDIO, STEP_PTY, STEP_LIMITS, STEP_SETGROUPS, STEP_SETGID, STEP_SETUID, STEP_CHDIR, STEP_EXEC, STEP_START, STEP_PLACEHOLDER };
-#define STEP_NAMES {"arguments", "fork", "setsid", "stdio", "pty", "limits", "setgroups", "setgid", "setuid", "chdir", "exec", "start", "placeholder"}
+enum { STEP_ORDER, STEP_FORK, STEP_SETSID, STEP_STDIO, STEP_PTY, STEP_LIMITS, STEP_SETGROUPS, STEP_SETGID, STEP_SETUID, STEP_CHDIR, STEP_EXEC, STEP_START, STEP_PLACEHOLDER, STEP_CGROUP };
+#define STEP_NAMES {"arguments", "fork", "setsid", "stdio", "pty", "limits", "setgroups", "setgid", "setuid", "chdir", "exec", "start", "placeholder", "cgroup"}

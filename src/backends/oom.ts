@@ -1,6 +1,7 @@
-/** Whether the kernel ended programs because memory ran out, where it counts that: in the memory controller of our cgroup. */
+/** Whether the kernel ended programs because memory ran out, where it counts that: in the memory controller of our cgroup, or of their own. */
 
 import { existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
 
 /** A program that was killed is reaped long before this after its group's count grew. */
 const recentMs = 1_000;
@@ -10,9 +11,10 @@ export class OomCounter {
 	#seen: number | undefined;
 	#grewAt = Number.NEGATIVE_INFINITY;
 
-	constructor(file: string | undefined = findFile()) {
+	/** `seen` is how far the count was before anything of interest; how far it is now, when left out. */
+	constructor(file: string | undefined = findFile(), seen?: number) {
 		this.#file = file;
-		this.#seen = this.#read();
+		this.#seen = seen ?? this.#read();
 	}
 
 	/** To be asked at every start and every end, so that what grew before a program's end was just before it. */
@@ -21,6 +23,11 @@ export class OomCounter {
 		if (count !== undefined && this.#seen !== undefined && count > this.#seen) this.#grewAt = performance.now();
 		this.#seen = count;
 		return performance.now() - this.#grewAt < recentMs;
+	}
+
+	/** Of a program's own group, made for it: to be asked before that goes, which is when the program's end was heard of. */
+	static ofGroup(path: string): OomCounter {
+		return new OomCounter(join(path, "memory.events"), 0);
 	}
 
 	#read(): number | undefined {
@@ -34,7 +41,7 @@ export class OomCounter {
 	}
 }
 
-/** In cgroup v2, then in v1; programs are in the same group as we are. */
+/** In cgroup v2, then in v1; programs that have no group of their own are in the same as we are. */
 function findFile(): string | undefined {
 	let groups = "";
 	try {

@@ -28,6 +28,7 @@ export function toOrder(command: Command): Order {
 		limits,
 		inherited,
 		placeholders,
+		cgroup,
 		sessionId,
 	} = command;
 	invariant(!isConfined(command.sandbox), "a program that asks for a sandbox came here without one");
@@ -64,6 +65,7 @@ export function toOrder(command: Command): Order {
 		...(groups === undefined ? {} : { groups }),
 		limits: toLimits(command),
 		...(placeholders === undefined ? {} : { placeholders }),
+		...(cgroup === undefined ? {} : { cgroup }),
 		session: sessionId,
 		startMs,
 	};
@@ -104,7 +106,7 @@ export function toSpawnError(thrown: unknown, command: Command): unknown {
 			`cannot start ${program} in ${JSON.stringify(command.cwd)}: the directory or the program did not answer within ${startMs / 1000} s (${code})`,
 			{ hint: "it may be on a file server that is away", cause: thrown },
 		);
-	const shortage = step === "chdir" ? undefined : exhausted[code];
+	const shortage = step === "chdir" || step === "cgroup" ? undefined : exhausted[code];
 	if (shortage !== undefined)
 		return new SessionError("limit_exceeded", `cannot start ${program}: ${shortage} (${code})`, { cause: thrown });
 	return new SessionError("spawn_failed", `cannot start ${describe(thrown, command, program)} (${code})`, {
@@ -132,6 +134,8 @@ function describe({ step, code, message }: NativeError, command: Command, progra
 				: `${program}: the minders that wait for programs are being killed, and nothing was started`;
 		case "placeholder":
 			return `${program} in a sandbox: what must not be made there can't be kept from it: ${message}`;
+		case "cgroup":
+			return `${program}: its control group ${command.cgroup?.path} can't be made or entered: ${message}`;
 		case "limits":
 			return `${program} with these limits: the server is not permitted to raise them`;
 		default:

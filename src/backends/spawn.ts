@@ -36,7 +36,8 @@ export function createSpawn({
 			return await Minder.start(toOrder(command), (minder) => {
 				if (onGone) void minder.gone.then(onGone);
 				const stdio = command.mode === "pty" ? ptyStdio(minder) : pipeStdio(minder);
-				return new Program({ minder, stdio, command, report, clock, oom });
+				const counter = command.cgroup ? OomCounter.ofGroup(command.cgroup.path) : oom;
+				return new Program({ minder, stdio, command, report, clock, oom: counter });
 			});
 		} catch (thrown) {
 			// Its minder may have been stopped by the very program that it should have told us of.

@@ -36,10 +36,19 @@ export type Command = {
 	 * left, unless somebody filled them or another program needs them.
 	 */
 	readonly placeholders?: readonly string[];
+	/** The control group that is made for it, and is gone when nothing of it is left. */
+	readonly cgroup?: ControlGroup;
 	/** How long `closed` may wait after `exited` for others that still hold the terminal or the pipes; null waits for them. */
 	readonly drainMs: number | null;
 	/** Marks every descendant, so that the whole tree can be found again; see HAWSER_SESSION. */
 	readonly sessionId: string;
+};
+
+/** Limits all processes of a program together, in the way of cgroup v2. */
+export type ControlGroup = {
+	readonly path: string;
+	/** What is written to its files before the program enters it. */
+	readonly settings: Readonly<Record<string, string>>;
 };
 
 /** What a login shell of the server's user would have, wherever the session lives: a keeper has changed its own. */

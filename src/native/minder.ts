@@ -48,6 +48,8 @@ export type Order = {
 	readonly limits?: Readonly<Record<string, Limit>>;
 	/** Directories that stand while it runs; see `Command`. */
 	readonly placeholders?: readonly string[];
+	/** See `Command`. */
+	readonly cgroup?: { readonly path: string; readonly settings: Readonly<Record<string, string>> };
 	/** How long the program's directory and file may take to answer: they may be on a server that does not. */
 	readonly startMs: number;
 };
@@ -266,7 +268,8 @@ async function reap(pid: number): Promise<void> {
 
 /** As native/minder.c reads it: strings, each ended by a NUL. */
 function encode(order: Order): Buffer {
-	const { umask = -1, uid = -1, gid = -1, groups = [], limits = {}, cwd, files, argv, env, placeholders = [] } = order;
+	const { umask = -1, uid = -1, gid = -1, groups = [], limits = {}, cwd, files, argv, env } = order;
+	const { placeholders = [], cgroup } = order;
 	const list = (values: readonly (string | number)[]) => [values.length, ...values];
 	const fields = [
 		order.session,
@@ -284,6 +287,8 @@ function encode(order: Order): Buffer {
 		...list(argv),
 		...list(env),
 		...list(placeholders),
+		cgroup?.path ?? "",
+		...list(Object.entries(cgroup?.settings ?? {}).flat()),
 	].map(String);
 	if (fields.some((field) => field.includes("\0"))) throw new Error("invariant: an order holds no NUL");
 	return Buffer.from(`${fields.join("\0")}\0`);

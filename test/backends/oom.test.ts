@@ -35,6 +35,16 @@ test("a program that the kernel killed for want of memory says so; one that some
 	expect(killed.exit).toEqual({ code: null, signal: "SIGKILL", reason: "killed" });
 });
 
+test("what the kernel killed in a program's own group counts from the first on", async () => {
+	const group = await temporaryDirectory();
+	const counter = () => OomCounter.ofGroup(group).hasJustGrown();
+	expect(counter()).toBe(false);
+	writeFileSync(join(group, "memory.events"), "max 0\noom_kill 0\n");
+	expect(counter()).toBe(false);
+	writeFileSync(join(group, "memory.events"), "max 9\noom_kill 1\n");
+	expect(counter()).toBe(true);
+});
+
 test("when memory runs out a program goes before whoever keeps it", async () => {
 	const run = await (await Run.start(spawn, ["cat", "/proc/self/oom_score_adj"])).closed();
 	const own = Number(readFileSync("/proc/self/oom_score_adj", "latin1"));
