@@ -27,7 +27,7 @@ const TOO_LITTLE_DISK_BYTES = 64 * 1024 ** 2;
 /** What the kernel allows for the path of a Unix socket, less the longest name that one gets. */
 const SOCKET_DIRECTORY_BYTES = 107 - "/0123456789abcdef.sock".length;
 
-export async function inspectMachine(config: Pick<Config, "stateDir" | "runtimeDir">): Promise<Check[]> {
+export async function inspectMachine(config: Pick<Config, "stateDir" | "runtimeDir" | "cgroup">): Promise<Check[]> {
 	return [
 		node(),
 		addon(),
@@ -37,7 +37,7 @@ export async function inspectMachine(config: Pick<Config, "stateDir" | "runtimeD
 		socketPath(config.runtimeDir),
 		disk(config.stateDir),
 		controlGroups(),
-		await sandbox(),
+		await sandbox(config.cgroup),
 	];
 }
 
@@ -141,11 +141,16 @@ function controlGroups(): Check {
 }
 
 /** Tries it as the server does when it starts. */
-async function sandbox(): Promise<Check> {
+async function sandbox(cgroup: Config["cgroup"]): Promise<Check> {
 	const name = "sandbox";
-	const support = await probeSandbox();
-	if (support.isEnforced) return { name, status: "ok", message: `enforced by ${support.by}, limits by rlimits alone` };
-	return { name, status: "info", message: `programs that ask for one are refused: ${support.reason}` };
+	try {
+		const support = await probeSandbox(cgroup);
+		const limits = cgroup === null ? "rlimits alone, for no --cgroup is named" : `control groups in ${cgroup}`;
+		if (support.isEnforced) return { name, status: "ok", message: `enforced by ${support.by}, limits by ${limits}` };
+		return { name, status: "info", message: `programs that ask for one are refused: ${support.reason}` };
+	} catch (error) {
+		return { name, status: "FAIL", message: messageOf(error), fix: "see docs/sandbox.md, or leave --cgroup out" };
+	}
 }
 
 /** The path itself, or the nearest directory above it that is there. */

@@ -33,7 +33,7 @@ type Confinement = {
 	readonly limits?: SandboxLimits;
 };
 
-/** What each of its processes may use; `processes` is for all of them together. */
+/** What each of its processes may use; `processes`, and where control groups limit it `memoryBytes`, is for all of them together. */
 export type SandboxLimits = {
 	readonly cpuSeconds?: number;
 	readonly memoryBytes?: number;
@@ -43,7 +43,7 @@ export type SandboxLimits = {
 
 /** What this machine can enforce; a policy that it can't is refused with `unsupported` and this reason. */
 export type SandboxSupport =
-	| { readonly isEnforced: true; readonly by: string }
+	| { readonly isEnforced: true; readonly by: string; readonly limits: "cgroup" | "rlimits" }
 	| { readonly isEnforced: false; readonly reason: string };
 
 /** Whether a policy asks for anything to be enforced. */

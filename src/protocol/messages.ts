@@ -63,7 +63,7 @@ export type SessionMessage = {
 	idleExemptJobs: boolean;
 };
 
-/** What each process in a sandbox may use; `processes` counts all of them together. */
+/** What each process in a sandbox may use; `processes`, and where control groups limit it `memoryBytes`, is for all of them together. */
 export type SandboxLimits = { cpuSeconds?: number; memoryBytes?: number; processes?: number; fileBytes?: number };
 
 /** What a program may reach; `docs/sandbox.md` says what each policy promises. */
@@ -238,7 +238,7 @@ export type Info = {
 	version: string;
 	platform: string;
 	/** What enforces sandboxes and their limits, or why none can be. */
-	sandbox: { enforced: true; by: string; limits: "rlimits" } | { enforced: false; reason: string };
+	sandbox: { enforced: true; by: string; limits: "cgroup" | "rlimits" } | { enforced: false; reason: string };
 	/** Whether it is recorded who did what, whether that can be written now, and how many entries were lost. */
 	audit: { kept: true; healthy: boolean; lost: number } | { kept: false };
 };

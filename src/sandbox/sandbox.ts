@@ -9,6 +9,7 @@ import type { Command } from "../core/process.ts";
 import { isConfined, type SandboxPolicy, type SandboxSupport } from "../core/sandbox.ts";
 import type { Home } from "../core/sessions.ts";
 import { builtFile } from "../native/addon.ts";
+import type { ControlGroups } from "./cgroup.ts";
 import { findPlaces } from "./places.ts";
 import { wrap } from "./wrap.ts";
 
@@ -22,31 +23,31 @@ export type SandboxOptions = {
 	readonly hidden?: readonly string[];
 	/** What native/confine.c was built to, where every user who is to have a sandbox can run it. */
 	readonly helper?: string;
+	/** Limit memory and processes in the place of rlimits. */
+	readonly cgroups?: ControlGroups | undefined;
 };
 
-type Tools = { readonly bubblewrap: string; readonly helper: string };
+type Means = Required<Pick<SandboxOptions, "hidden" | "helper" | "cgroups">> & { readonly bubblewrap: string };
 
 export class Sandbox {
 	readonly #support: SandboxSupport;
-	readonly #tools: Tools;
-	readonly #hidden: readonly string[];
+	readonly #means: Means;
 
-	private constructor(support: SandboxSupport, tools: Tools, hidden: readonly string[]) {
+	private constructor(support: SandboxSupport, means: Means) {
 		this.#support = support;
-		this.#tools = tools;
-		this.#hidden = hidden;
+		this.#means = means;
 	}
 
 	/** Finds out what can be enforced here; never rejects. */
-	static async probe({ path, hidden = [], helper = builtFile("confine") }: SandboxOptions): Promise<Sandbox> {
+	static async probe({ path, hidden = [], helper = builtFile("confine"), cgroups }: SandboxOptions): Promise<Sandbox> {
 		const bubblewrap = await find("bwrap", path);
-		const tools = { bubblewrap: bubblewrap ?? "", helper };
-		const without = (reason: string) => new Sandbox({ isEnforced: false, reason }, tools, hidden);
+		const means = { bubblewrap: bubblewrap ?? "", hidden, helper, cgroups };
+		const without = (reason: string) => new Sandbox({ isEnforced: false, reason }, means);
 		if (bubblewrap === undefined)
 			return without(
 				"bubblewrap is not installed: there is no bwrap in the server's PATH (Debian: apt-get install bubblewrap)",
 			);
-		const sandbox = new Sandbox({ isEnforced: true, by: bubblewrap }, tools, hidden);
+		const sandbox = new Sandbox({ isEnforced: true, by: bubblewrap, limits: cgroups ? "cgroup" : "rlimits" }, means);
 		const fault = await tryOut(sandbox);
 		return fault === undefined ? sandbox : without(`${bubblewrap} can't make a sandbox here: ${fault}`);
 	}
@@ -64,12 +65,14 @@ export class Sandbox {
 		if (!isConfined(policy)) return rest;
 		if (!this.#support.isEnforced) throw unsupported(policy, this.#support.reason);
 		const isRoot = (command.uid ?? process.geteuid?.()) === 0;
-		if (policy.limits?.processes !== undefined && isRoot)
-			throw unsupported(policy, "the kernel does not limit how many processes root has");
-		const places = await findPlaces(policy, command, this.#hidden);
+		const { cgroups, hidden, ...tools } = this.#means;
+		if (policy.limits?.processes !== undefined && isRoot && !cgroups)
+			throw unsupported(policy, "the kernel limits how many processes root has only in a control group (--cgroup)");
+		const cgroup = cgroups?.for(command.sessionId, policy.limits ?? {});
+		const places = await findPlaces(policy, command, hidden);
 		// One that can't be resolved is the start's to complain about.
 		const cwd = command.isRealCwd ? command.cwd : await realpath(command.cwd).catch(() => command.cwd);
-		return wrap(command, { policy, places, cwd, ...this.#tools });
+		return wrap(command, { policy, cgroup, places, cwd, ...tools });
 	}
 }
 

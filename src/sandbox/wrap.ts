@@ -1,6 +1,6 @@
 /** From a command and its places to a command that runs it in bubblewrap, between the two sides of native/confine.c. */
 
-import type { Command } from "../core/process.ts";
+import type { Command, ControlGroup } from "../core/process.ts";
 import type { SandboxLimits } from "../core/sandbox.ts";
 import { candidates } from "../native/minder.ts";
 import type { Confined, Place, Places } from "./places.ts";
@@ -13,6 +13,8 @@ const MACHINE = ["sys", "sysrq-trigger", "irq", "bus", "fs", "scsi", "acpi"].map
 
 export type Wrapping = {
 	readonly policy: Confined;
+	/** What a control group holds of its limits. */
+	readonly cgroup: ControlGroup | undefined;
 	readonly places: Places;
 	/** The real path of the command's directory. */
 	readonly cwd: string;
@@ -21,7 +23,7 @@ export type Wrapping = {
 	readonly helper: string;
 };
 
-export function wrap(command: Command, { policy, places, cwd, bubblewrap, helper }: Wrapping): Command {
+export function wrap(command: Command, { policy, cgroup, places, cwd, bubblewrap, helper }: Wrapping): Command {
 	const { sandbox: _, arg0, argv, ...rest } = command;
 	const program = argv[0] ?? "";
 	const hasNetwork = policy.networkAccess === true;
@@ -30,7 +32,7 @@ export function wrap(command: Command, { policy, places, cwd, bubblewrap, helper
 		hasNetwork ? "1" : "0",
 		...writableChecks(places.places),
 		...list(places.places.filter(({ access }) => access === "read").map(({ path }) => path)),
-		...limitPairs(policy.limits ?? {}),
+		...limitPairs(policy.limits ?? {}, cgroup !== undefined),
 		...list(candidates(program, command.env.PATH)),
 		...list([arg0 ?? program, ...argv.slice(1)]),
 	];
@@ -39,6 +41,7 @@ export function wrap(command: Command, { policy, places, cwd, bubblewrap, helper
 		...rest,
 		argv: [helper, "outside", hasTerminal, bubblewrap, ...list(options), ...inside],
 		placeholders: places.places.filter(({ kind }) => kind === "missing").map(({ path }) => path),
+		...(cgroup === undefined ? {} : { cgroup }),
 	};
 }
 
@@ -86,8 +89,8 @@ function writableChecks(places: readonly Place[]): string[] {
 	];
 }
 
-function limitPairs({ cpuSeconds, memoryBytes, processes, fileBytes }: SandboxLimits): string[] {
-	const named = { cpu: cpuSeconds, as: memoryBytes, nproc: processes, fsize: fileBytes };
+function limitPairs({ cpuSeconds, memoryBytes, processes, fileBytes }: SandboxLimits, hasGroup: boolean): string[] {
+	const named = { cpu: cpuSeconds, fsize: fileBytes, ...(hasGroup ? {} : { as: memoryBytes, nproc: processes }) };
 	const given = Object.entries(named).filter(([, value]) => value !== undefined);
 	return [String(given.length), ...given.flatMap(([name, value]) => [name, String(value)])];
 }

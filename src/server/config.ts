@@ -31,6 +31,8 @@ export type Config = {
 	readonly maxAuditBytes: number;
 	/** Where programs start that do not say. */
 	readonly cwd: string;
+	/** A control group, without processes of its own, in which programs with limits get groups of theirs. */
+	readonly cgroup: string | null;
 	/** Names under which the server may be asked for, besides the loopback ones and `host`. */
 	readonly allowedHosts: readonly string[];
 	/** Pages that may use the server, besides those that come from it. */
@@ -111,6 +113,7 @@ export function loadConfig(flags: Flags = {}, env: Environment = process.env): C
 		maxDiskBytes: from.size("maxDisk", 32 * 1024 ** 3),
 		maxAuditBytes: from.size("maxAudit", 64 * 1024 ** 2),
 		cwd: resolve(from.text("cwd", homedir())),
+		cgroup: from.path("cgroup"),
 		allowedHosts: from.list("allowedHosts"),
 		allowedOrigins: from.list("allowedOrigins", (origin) => {
 			if (parseOrigin(origin) === undefined) return `expected origins such as https://example.org, not ${origin}`;
@@ -227,6 +230,11 @@ class Settings {
 		if (value === undefined) return fallback;
 		if (value === "" || typeof value === "boolean") throw new ConfigError(setting, "must not be empty");
 		return value;
+	}
+
+	path(name: keyof Flags): string | null {
+		const path = this.text(name, "");
+		return path === "" ? null : resolve(path);
 	}
 
 	/** Several, by commas; `problem` says what is wrong with one. */

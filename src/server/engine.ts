@@ -95,7 +95,7 @@ export async function openEngine(
 		...(passed ? { passed } : {}),
 	});
 	onClose(() => keepers.close());
-	const sandbox = await openSandbox([state.path, state.sockets]);
+	const sandbox = await openSandbox([state.path, state.sockets], config.cgroup);
 	const local = inProcess({ spawn, clock: systemClock, onFailure: (error) => report(error, "session") });
 	const sessions = new LocalSessions({
 		homes: { durable: confined(keepers, sandbox), transient: confined(local, sandbox) },

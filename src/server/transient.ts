@@ -34,7 +34,8 @@ export type Transient = {
 /** `hidden` is not there for programs in a sandbox. */
 export async function openTransient(report: Hosting["report"], hidden: readonly string[] = []): Promise<Transient> {
 	const local = inProcess({ spawn, clock: systemClock, onFailure: (error) => report(error, "session") });
-	const sandbox = await openSandbox(hidden);
+	// None of its clients can ask for limits.
+	const sandbox = await openSandbox(hidden, null);
 	const home = confined(local, sandbox);
 	const sessions = new LocalSessions({
 		homes: { durable: home, transient: home },

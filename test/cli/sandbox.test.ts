@@ -78,7 +78,11 @@ it("a session in a sandbox goes on when the server is killed, and is still in it
 
 it("the server and doctor say what can be enforced", async () => {
 	const { stdout } = await hawser.run(["doctor"]);
-	expect(stdout).toMatch(/^ok {4}sandbox: enforced by \/.*\/bwrap, limits by rlimits alone$/m);
+	expect(stdout).toMatch(
+		/^ok {4}sandbox: enforced by \/.*\/bwrap, limits by rlimits alone, for no --cgroup is named$/m,
+	);
+	const misled = await hawser.run(["doctor"], { env: { HAWSER_CGROUP: "/nowhere" } });
+	expect(misled.stdout).toMatch(/^FAIL {2}sandbox: --cgroup: there is no directory \/nowhere/m);
 	const without = await hawser.run(["doctor"], { env: { PATH: "/nowhere" } });
 	expect(without.stdout).toMatch(/^info {2}sandbox: .*bubblewrap is not installed/m);
 });

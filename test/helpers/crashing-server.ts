@@ -58,6 +58,7 @@ export class CrashingServer {
 			maxAuditBytes: 64 * 1024 * 1024,
 			retention: { memoryBytes: 1024 * 1024, journalBytes: 64 * 1024 * 1024 },
 			cwd: "/",
+			cgroup: null,
 			allowedHosts: [],
 			auth: true,
 			behindProxy: false,

@@ -13,6 +13,10 @@ it("/v1/info says what enforces sandboxes and their limits", async () => {
 	});
 });
 
+it("a server whose control group can't be used does not start", async () => {
+	await expect(start({ cgroup: "/nowhere" })).rejects.toThrow("--cgroup: there is no directory /nowhere");
+});
+
 it("a session asks for its sandbox when it is made", async () => {
 	const server = await start();
 	const { body } = await server.post("/v1/sessions", {

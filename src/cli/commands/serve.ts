@@ -19,6 +19,7 @@ export const serve: Command = new Command("serve")
 		"sockets, where the path of the state directory is too long for them (default: run in it)",
 	)
 	.option("--cwd <dir>", "where programs start that do not say (default: the home directory)")
+	.option("--cgroup <dir>", "a control group (v2) of ours, in which programs in sandboxes get theirs for their limits")
 	.option("--max-sessions <number>", "how many sessions there may be at once (default 1000)")
 	.option("--max-workspace-sessions <number>", "how many of them there may be in one workspace (default 1000)")
 	.option("--max-memory <size>", "output kept of each session in memory (default 1MiB)")

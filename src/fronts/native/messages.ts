@@ -241,7 +241,11 @@ export const info: TUnsafe<Info> = schemaOf<Info>()(
 			version: Type.String(),
 			platform: Type.String(),
 			sandbox: Type.Union([
-				Type.Object({ enforced: Type.Literal(true), by: Type.String(), limits: Type.Literal("rlimits") }),
+				Type.Object({
+					enforced: Type.Literal(true),
+					by: Type.String(),
+					limits: Type.Union([Type.Literal("cgroup"), Type.Literal("rlimits")]),
+				}),
 				Type.Object({ enforced: Type.Literal(false), reason: Type.String() }),
 			]),
 			audit: Type.Union([

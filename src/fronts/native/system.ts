@@ -80,7 +80,7 @@ export function addSystem(app: NativeApp, options: NativeOptions, hosting: Hosti
 function sandboxMessage(support: SandboxSupport | undefined): Info["sandbox"] {
 	if (support === undefined) return { enforced: false, reason: "this server was started without one" };
 	if (!support.isEnforced) return { enforced: false, reason: support.reason };
-	return { enforced: true, by: support.by, limits: "rlimits" };
+	return { enforced: true, by: support.by, limits: support.limits };
 }
 
 function auditMessage(audit: AuditTrail | undefined): Info["audit"] {
