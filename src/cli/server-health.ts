@@ -9,6 +9,8 @@ import type { Health } from "../protocol/messages.ts";
 const HEALTH_MS = 3_000;
 /** How long an answer may take before we ask whether the server is well. Some take long, such as that to a kill. */
 const DOUBT_MS = 2_000;
+/** And before we ask again. */
+const DOUBT_AGAIN_MS = 5_000;
 
 /** What a server says of itself to everybody; undefined when none answers. */
 export async function healthOf({ url, fetch = globalThis.fetch }: Address): Promise<Health | undefined> {
@@ -29,8 +31,12 @@ export function watched(address: Address): Address {
 		...address,
 		fetch: async (input, init = {}) => {
 			const doubt = new AbortController();
+			let isAnswered = false;
 			const check = async () => {
-				if (await healthOf(address)) timer = setTimeout(check, DOUBT_MS);
+				const isThere = await answers(address);
+				// The answer may have come meanwhile: nobody waits any more, and its body must not be cut off.
+				if (isAnswered) return;
+				if (isThere) timer = setTimeout(check, DOUBT_AGAIN_MS);
 				else doubt.abort(hangs(address));
 			};
 			let timer = setTimeout(check, DOUBT_MS);
@@ -40,10 +46,22 @@ export function watched(address: Address): Address {
 			} catch (error) {
 				throw doubt.signal.aborted ? doubt.signal.reason : error;
 			} finally {
+				isAnswered = true;
 				clearTimeout(timer);
 			}
 		},
 	};
+}
+
+/** Whether anything comes back at all: a proxy may keep to itself how the server is. */
+async function answers({ url, fetch = globalThis.fetch }: Address): Promise<boolean> {
+	try {
+		const response = await fetch(below(url, "/healthz"), { signal: AbortSignal.timeout(HEALTH_MS) });
+		await response.body?.cancel();
+		return true;
+	} catch {
+		return false;
+	}
 }
 
 export function hangs({ url }: Address): HawserError {

@@ -63,8 +63,9 @@ export class LocalSession extends Session {
 	#isPaused = false;
 	#state: State;
 	#attachments = 0;
-	/** By the monotonic clock. */
+	/** By the monotonic clock, and for people. */
 	#lastActivity: number;
+	#activeAt: number;
 	/** Cancels what would end the program in time. */
 	readonly #deadlines: (() => void)[] = [];
 
@@ -83,6 +84,7 @@ export class LocalSession extends Session {
 		this.#idle = options.idle ?? new IdleWatch(options.clock);
 		this.#state = initialState(start.command.size);
 		this.#lastActivity = options.clock.monotonic();
+		this.#activeAt = options.clock.now();
 		this.#input = new InputQueue({
 			perform: (act) => this.#perform(act),
 			clock: options.clock,
@@ -134,8 +136,13 @@ export class LocalSession extends Session {
 		const receipt = this.#input.accept(act, options.origin);
 		// Not a repeat, and not a size: clients that nobody sits at tell theirs whenever they come back.
 		const accepted = this.#input.accepted - before;
-		if (accepted > 0 && act.kind !== "resize") this.#lastActivity = this.#clock.monotonic();
+		if (accepted > 0 && act.kind !== "resize") this.#noteActivity();
 		return { ...receipt, accepted };
+	}
+
+	#noteActivity(): void {
+		this.#lastActivity = this.#clock.monotonic();
+		this.#activeAt = this.#clock.now();
 	}
 
 	#details(): SessionDetails {
@@ -145,7 +152,7 @@ export class LocalSession extends Session {
 			offsets: { oldest: this.log.oldest.offset, end: this.log.end.offset },
 			attachments: this.#attachments,
 			lease: this.#lease.current,
-			...(this.#state.status === "running" ? { idleMs: Math.round(this.#clock.monotonic() - this.#lastActivity) } : {}),
+			activeAt: this.#activeAt,
 			terminal: (this.#state.status === "running" && this.#process?.terminal()) || null,
 		};
 	}
@@ -178,7 +185,7 @@ export class LocalSession extends Session {
 	#report(fact: Fact): void {
 		const event = this.log.append(fact);
 		if (fact.kind === "output") {
-			this.#lastActivity = this.#clock.monotonic();
+			this.#noteActivity();
 			return;
 		}
 		this.#state = advance(this.#state, event);

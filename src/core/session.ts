@@ -48,8 +48,8 @@ export type SessionInfo = SessionSpec &
 		/** How many cursors read it now. */
 		readonly attachments: number;
 		readonly lease: Lease;
-		/** How long no byte has come or gone; unknown once it has ended, and from keepers of an older version. */
-		readonly idleMs?: number;
+		/** When the last byte came or went; not known of what ended before this server, and from keepers of an older version. */
+		readonly activeAt?: number;
 		readonly terminal: TerminalState | null;
 		/** Whoever keeps it does not answer now: all this is what was last known. */
 		readonly unreachable?: true;

@@ -50,8 +50,8 @@ export type SessionMessage = {
 	/** Whoever keeps the session does not answer now: the rest is what was last known. */
 	unreachable?: true;
 	lease: { fence: number; holder: string | null; exclusive: boolean };
-	/** For how long no byte has come or gone; null once it has ended, or when that is not known. */
-	idleMs: number | null;
+	/** When the last byte came or went, in milliseconds since the epoch; null when that is not known. */
+	activeAt: number | null;
 	labels: Record<string, string>;
 	workspace: string;
 	/** That it was started for. */

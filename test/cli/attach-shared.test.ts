@@ -62,7 +62,7 @@ describe("several terminals on one session", () => {
 		expect(first.screen).not.toContain("[refused]");
 		const third = await Terminal.start(hawser, ["attach", id]);
 		await third.attached();
-		await third.shows("--take takes control");
+		await third.shows("~T takes control");
 		await third.type("~.");
 		await second.type("~.");
 		expect([await second.ended(), await third.ended()]).toEqual([LEFT, LEFT]);
@@ -122,11 +122,11 @@ describe("attach without a server", () => {
 		await terminal.attached();
 		await terminal.shows("picture");
 		await hawser.stopServer("SIGTERM");
-		await terminal.shows("\u001b[22;2t\u001b]2;hawser: the server is away; waiting for it\u0007");
+		await terminal.shows("\u001b]2;hawser: the server is away; waiting for it\u0007");
 		await hawser.startServer();
 		await terminal.shows("\u001b]2;hawser: the server is back\u0007");
 		await terminal.type("\u001dd");
 		expect(await terminal.ended()).toEqual(LEFT);
-		expect(terminal.output).toMatch(/picture(\u001b\[22;2t)?(\u001b\]2;[^\u0007]*\u0007)+\u001b\[23;2t\u001b\[\?1049l/);
+		expect(terminal.output).toMatch(/picture(\u001b\]2;[^\u0007]*\u0007)+\u001b\[23;0t\u001b\[\?1049l/);
 	});
 });

@@ -57,13 +57,13 @@ export const list: Command = withWorkspace(new Command("ls"))
 	});
 
 function toRow(session: SessionMessage, now: number): string[] {
-	const { id, name, createdAt, idleMs, attachments, mode, size, cwd, argv } = session;
+	const { id, name, createdAt, activeAt, attachments, mode, size, cwd, argv } = session;
 	return [
 		id,
 		name ?? "-",
 		stateOf(session),
 		formatDuration(now - createdAt),
-		idleMs === null ? "-" : formatDuration(idleMs),
+		activeAt === null || session.state !== "running" ? "-" : formatDuration(now - activeAt),
 		String(attachments),
 		mode === "pty" ? `${size.cols}x${size.rows}` : "-",
 		fromHome(cwd),

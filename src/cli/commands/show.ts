@@ -42,6 +42,7 @@ function lines(session: SessionMessage, now: number): string {
 				.join(" ") || null,
 		],
 		["started", ago(session.createdAt)],
+		["active", session.activeAt === null ? null : ago(session.activeAt)],
 		["ended", session.endedAt === null ? null : ago(session.endedAt)],
 		["output", `${offsets.end} bytes, readable from ${offsets.oldest} on`],
 		["here", `${session.attachments}${lease.holder === null ? "" : `; ${lease.holder} has control`}`],

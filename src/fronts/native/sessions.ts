@@ -256,7 +256,7 @@ export function sessionMessage(info: SessionInfo): SessionMessage {
 		attachments: info.attachments,
 		...(info.unreachable ? { unreachable: true } : {}),
 		lease: info.lease,
-		idleMs: info.status === "running" ? (info.idleMs ?? null) : null,
+		activeAt: info.activeAt ?? null,
 		labels: { ...info.labels },
 		workspace: info.workspace,
 		task: info.task ?? null,
