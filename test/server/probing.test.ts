@@ -127,6 +127,7 @@ function bodiesOf({ method, url }: Route, of: Names): (object | undefined)[] {
 			{ ...transient, workspace: "blue", task: of.task },
 		],
 		"POST /v1/sessions/:id/keys": [{ keys: ["Enter"] }],
+		"PATCH /v1/sessions/:id": [{ name: "another" }],
 		"POST /v1/sessions/:id/resize": [{ cols: 80, rows: 24 }],
 		"POST /v1/sessions/:id/signal": [{ signal: "TERM" }],
 		"PUT /v1/workspaces/:ws": [{ roots: [] }],

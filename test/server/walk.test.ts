@@ -6,6 +6,7 @@ import { ask, pathOf, type Started, start } from "./start.ts";
 const bodies: Readonly<Record<string, unknown>> = {
 	"POST /v1/sessions": { argv: ["cat"], durable: false },
 	"POST /v1/sessions/:id/keys": { keys: ["Enter"] },
+	"PATCH /v1/sessions/:id": { name: "another" },
 	"POST /v1/sessions/:id/resize": { cols: 80, rows: 24 },
 	"POST /v1/sessions/:id/signal": { signal: "TERM" },
 	"PUT /v1/workspaces/:ws": { roots: [] },
