@@ -2,11 +2,13 @@
 
 import { spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, readdirSync, renameSync, statSync } from "node:fs";
+import { createRequire } from "node:module";
 import { basename, dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { buildFolder, platform } from "./platform.js";
 
 const folder = dirname(fileURLToPath(import.meta.url));
-const api = join(folder, "..", "node_modules", "node-api-headers", "include");
+const { include_dir: api } = createRequire(import.meta.url)("node-api-headers");
 const common = ["-std=gnu11", "-Wall", "-Wextra", "-Werror"];
 const inFolder = (ending) =>
 	readdirSync(folder)
@@ -30,23 +32,22 @@ export const products = [
 	})),
 ];
 
-/** Builds `native/build/<platform>-<arch>`, as far as it is older than its sources; returns the addon's path. */
-export function buildAddon({ log = () => {} } = {}) {
-	const target = join(folder, "build", `${process.platform}-${process.arch}`);
-	const addon = join(target, products[0].file);
-	const stale = products.filter((product) => !isBuilt(join(target, product.file), product.sources));
-	if (stale.length === 0) return addon;
-	if (process.platform !== "linux")
-		throw new Error(
-			`the addon supports only Linux, not ${process.platform}; sessions with a terminal are not available here`,
-		);
-	mkdirSync(target, { recursive: true });
-	if (!existsSync(api)) throw new Error('the package "node-api-headers" is not installed; run "npm install" first');
+/** Builds `native/build/<target>`, as far as it is older than its sources; returns the addon's path. */
+export function buildAddon({
+	target = platform,
+	compiler = process.env.CC || "cc",
+	options = [],
+	log = () => {},
+} = {}) {
+	const output = buildFolder(target);
+	const stale = products.filter(({ file, sources }) => !isBuilt(join(output, file), sources));
+	if (stale.length > 0 && !target.startsWith("linux-")) throw new Error(`the addon is for Linux, not for ${target}`);
+	mkdirSync(output, { recursive: true });
 	for (const { file, sources, flags } of stale) {
-		log(`compiling ${file}`);
-		compile({ compiler: process.env.CC || "cc", sources, flags, output: join(target, file) });
+		log(`compiling ${file} for ${target}`);
+		compile({ compiler, sources, flags: [...flags, ...options], output: join(output, file) });
 	}
-	return addon;
+	return join(output, products[0].file);
 }
 
 function isBuilt(output, sources) {
@@ -61,7 +62,7 @@ export function compile({ compiler, sources, flags, output }) {
 	const result = spawnSync(compiler, ["-o", partial, ...sources, ...flags], { encoding: "utf8" });
 	if (result.error?.code === "ENOENT")
 		throw new Error(
-			`no C compiler: "${compiler}" was not found in PATH; install one (Debian: apt-get install gcc libc6-dev) and run "npm run build" again`,
+			`no C compiler: "${compiler}" was not found in PATH; install one (Debian: apt-get install gcc libc6-dev; Alpine: apk add gcc musl-dev linux-headers)`,
 		);
 	if (result.error) throw result.error;
 	if (result.status !== 0) throw new Error(`the addon does not compile:\n${result.stderr}`);

@@ -70,7 +70,7 @@ static size_t length(char *const *texts) {
 
 // arguments: whether there is a terminal; bubblewrap and how many options it gets; those; what is for the inside.
 static noreturn void outside(char **arguments) {
-	close_range(3, ~0u, 0);
+	syscall(SYS_close_range, 3, ~0u, 0);
 	bool has_terminal = strcmp(arguments[0], "1") == 0;
 	char *bubblewrap = arguments[1];
 	size_t option_count = strtoul(arguments[2], NULL, 10);
@@ -227,7 +227,7 @@ static noreturn void inside(char *spec) {
 	// What the program sees of us.
 	prctl(PR_SET_NAME, "sandbox");
 	read_spec(atoi(spec));
-	close_range(3, ~0u, 0);
+	syscall(SYS_close_range, 3, ~0u, 0);
 	bool has_terminal = number() != 0, has_network = number() != 0;
 	check_writable();
 	check_protected();

@@ -1,6 +1,6 @@
 #!/usr/bin/env node
 /**
- * Runs the addon and the minder under the sanitizers of the C compiler, and compiles them for arm64.
+ * Runs the addon and the minder under the sanitizers of the C compiler.
  *
  * By hand, not with the tests: `npm run check:native`. Installs what it needs on Debian, as root. Each run has a copy
  * of `dist` with an addon of its own, and does what `native-scenario.js` says.
@@ -11,13 +11,11 @@ import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, syml
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { compile, products } from "../native/build.js";
-import { has, say } from "./run.js";
+import { platform } from "../native/platform.js";
+import { say } from "./run.js";
 import { setUp } from "./setup.js";
-import { ensurePackages } from "./system.js";
 
 const scenario = fileURLToPath(new URL("native-scenario.js", import.meta.url));
-const platform = `${process.platform}-${process.arch}`;
 /** More than a scenario takes on a slow machine under the slower sanitizer. */
 const timeLimitMs = 60_000;
 
@@ -45,10 +43,11 @@ const sanitizers = [
 async function main() {
 	if (process.platform !== "linux") throw new Error("the addon is for Linux");
 	await setUp("build");
+	// Not before: it looks for headers that the set-up installs.
+	const native = await import("../native/build.js");
 	const folder = mkdtempSync(join(tmpdir(), "hawser-check-"));
 	try {
-		const failed = sanitizers.filter((sanitizer) => !check(sanitizer, join(folder, sanitizer.name)));
-		compileForArm(join(folder, "arm64"));
+		const failed = sanitizers.filter((sanitizer) => !check(native, sanitizer, join(folder, sanitizer.name)));
 		if (failed.length > 0) throw new Error(`${failed.map(({ name }) => name).join(" and ")}: see above`);
 		say("the addon and the minder are clean");
 	} finally {
@@ -56,12 +55,13 @@ async function main() {
 	}
 }
 
-function check({ name, library, flags, options, suppressed = "", isAlone = false }, folder) {
+function check({ compile, products }, { name, library, flags, options, suppressed = "", isAlone = false }, folder) {
 	say(`${name} sanitizer`);
 	const target = join(folder, "native", "build", platform);
 	const reports = join(folder, "minder-report");
 	mkdirSync(target, { recursive: true });
 	cpSync("dist", join(folder, "dist"), { recursive: true });
+	cpSync("native/platform.js", join(folder, "native", "platform.js"));
 	cpSync("package.json", join(folder, "package.json"));
 	symlinkSync(join(process.cwd(), "node_modules"), join(folder, "node_modules"));
 	writeFileSync(join(folder, "suppressions"), suppressed);
@@ -101,15 +101,6 @@ function check({ name, library, flags, options, suppressed = "", isAlone = false
 	for (const each of complaints) console.error(readFileSync(join(folder, each), "utf8"));
 	if (result.signal !== null) console.error(`ended by ${result.signal}, perhaps for taking too long`);
 	return result.status === 0 && complaints.length === 0;
-}
-
-function compileForArm(folder) {
-	const compiler = "aarch64-linux-gnu-gcc";
-	if (!has(compiler)) ensurePackages(["gcc-aarch64-linux-gnu", "libc6-dev-arm64-cross"], "the compiler for arm64");
-	if (!has(compiler)) return say("no compiler for arm64: not compiled for it");
-	mkdirSync(folder, { recursive: true });
-	for (const { file, sources, flags } of products) compile({ compiler, sources, flags, output: join(folder, file) });
-	say("compiles for arm64");
 }
 
 try {

@@ -45,7 +45,7 @@ function checkNode() {
 
 async function buildAddon() {
 	if (process.platform !== "linux") {
-		say(`the addon is for Linux; on ${process.platform} there are no sessions with a terminal`);
+		say(`sessions run on Linux only; on ${process.platform} this is a client for servers elsewhere`);
 		return;
 	}
 	const { buildAddon } = await import("../native/build.js");

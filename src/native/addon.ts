@@ -1,9 +1,12 @@
 /** The addon, typed: what Node can't do itself. Loaded on first use, so that what needs none of it runs anywhere. */
 
+import { spawnSync } from "node:child_process";
 import { closeSync } from "node:fs";
 import { createRequire } from "node:module";
 import { constants } from "node:os";
+import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { buildFolder, platform } from "../../native/platform.js";
 import { SessionError } from "../core/errors.ts";
 
 /** What is to be started, and on what; see `minder.ts`. */
@@ -99,41 +102,50 @@ type Addon = {
 export type Pump = { readonly pump: unique symbol };
 
 let loaded: Addon | undefined;
+let failure: SessionError | undefined;
 
 function addon(): Addon {
+	if (failure !== undefined) throw failure;
 	loaded ??= load();
 	return loaded;
 }
 
-/** Whether the addon can be loaded here. */
-export function isAvailable(): boolean {
-	try {
-		addon();
-		return true;
-	} catch {
-		return false;
-	}
-}
-
 /** Where a product of native/build.js is. */
 export function builtFile(name: string): string {
-	const platform = `${process.platform}-${process.arch}`;
-	return fileURLToPath(new URL(`../../native/build/${platform}/${name}`, import.meta.url));
+	return join(buildFolder(), name);
 }
 
+/** Loads the addon that came with the package, or else the one that this machine's C compiler makes of its source. */
 function load(): Addon {
-	const platform = `${process.platform}-${process.arch}`;
+	const require = createRequire(import.meta.url);
+	const file = builtFile("hawser.node");
 	try {
-		return createRequire(import.meta.url)(builtFile("hawser.node")) as Addon;
+		return require(file) as Addon;
 	} catch (cause) {
-		throw new SessionError("unsupported", `the native addon for ${platform} can't be loaded`, {
-			hint:
-				process.platform === "linux"
-					? 'run "npm run build", which needs a C compiler'
-					: "terminals are supported on Linux only",
-			cause,
-		});
+		if (process.platform !== "linux") throw fail("sessions run on Linux only", notLinux, cause);
 	}
+	process.stderr.write(`hawser: no native addon here that fits ${platform}; compiling one, which happens once\n`);
+	const build = spawnSync(process.execPath, [builder], { encoding: "utf8" });
+	if (build.status !== 0) {
+		const why = build.error?.message ?? build.stderr.trim();
+		throw fail(`the native addon for ${platform} is missing and can't be compiled: ${why}`, compileByHand);
+	}
+	try {
+		return require(file) as Addon;
+	} catch (cause) {
+		throw fail(`the native addon for ${platform} can't be loaded: ${(cause as Error).message}`, compileByHand, cause);
+	}
+}
+
+const builder = fileURLToPath(new URL("../../native/build.js", import.meta.url));
+const compileByHand = `"node ${builder}", run by the owner of that directory, compiles it`;
+const notLinux =
+	"from here, use a server on a Linux machine: hawser --url https://HOST …, or connect() of hawser/client";
+
+/** Remembered, so that a compiler is tried once in the life of a process. */
+function fail(message: string, hint: string, cause?: unknown): SessionError {
+	failure = new SessionError("unsupported", message, { hint, cause });
+	return failure;
 }
 
 export function isNativeError(thrown: unknown): thrown is NativeError {

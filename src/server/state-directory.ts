@@ -131,6 +131,8 @@ async function acquire(path: string): Promise<number> {
 	try {
 		lock = lockFile(file);
 	} catch (error) {
+		// There is no addon to lock it with, which is no fault of the directory.
+		if (error instanceof SessionError) throw error;
 		const code = (error as NodeJS.ErrnoException).code;
 		throw new SessionError("permission_denied", `${file} can't be written (${code})`, {
 			hint: "choose another directory with --state-dir",

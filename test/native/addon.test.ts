@@ -187,7 +187,7 @@ describe.each(["pty", "pipe"] as const)("starting on a %s", (stdio) => {
 test("what an unprivileged server may not do is said so", () => {
 	// Where such a user may read it.
 	const copy = join(folder, "copy");
-	for (const part of ["dist", "native/build"])
+	for (const part of ["dist", "native/build", "native/platform.js"])
 		cpSync(new URL(`../../${part}`, import.meta.url), join(copy, part), { recursive: true });
 	writeFileSync(join(copy, "package.json"), '{ "type": "module" }');
 	execFileSync("chmod", ["-R", "a+rX", folder]);

@@ -104,7 +104,7 @@ describe("a server that is not root's", () => {
 	/** What a line of shell says in a sandbox that such a server made, or why it made none. */
 	async function confinedByUser(line: string, cwd: string): Promise<string> {
 		const copy = await directoryOf(user);
-		for (const part of ["dist", "native/build"])
+		for (const part of ["dist", "native/build", "native/platform.js"])
 			cpSync(new URL(`../../${part}`, import.meta.url), join(copy, part), { recursive: true });
 		writeFileSync(join(copy, "package.json"), '{ "type": "module" }');
 		execFileSync("chmod", ["-R", "a+rX", copy]);
