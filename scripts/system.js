@@ -12,6 +12,7 @@ const testCommands = {
 	ps: "procps",
 	setsid: "util-linux",
 	chromium: "chromium",
+	curl: "curl",
 	mypy: "mypy",
 };
 

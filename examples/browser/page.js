@@ -1,0 +1,23 @@
+/** Draws a session with xterm.js; reload the page, or open it twice: it is the same shell. */
+
+import { connect } from "/hawser/client/index.js";
+import { Terminal } from "/xterm.mjs";
+
+const askForTicket = async () => (await fetch("/ticket", { method: "POST" })).json();
+
+const { url, id } = await askForTicket();
+// A ticket is good for one connection; after a broken one the SDK asks for the next.
+const ticket = async () => (await askForTicket()).ticket;
+const attachment = connect({ url }).sessions.at(id).attach({ ticket });
+
+const terminal = new Terminal({ cols: 80, rows: 24 });
+terminal.open(document.body);
+terminal.focus();
+terminal.onData((text) => attachment.write(text));
+
+for await (const event of attachment) {
+	if (event.kind === "resized") terminal.resize(event.size.cols, event.size.rows);
+	// Waiting until it is drawn keeps a flood of output from piling up in the page.
+	if (event.kind === "output") await new Promise((drawn) => terminal.write(event.bytes, drawn));
+	if (event.kind === "exited") terminal.write("\r\nThe shell has ended.\r\n");
+}

@@ -1,0 +1,80 @@
+/** What is in `examples` runs against a real server, as its first lines say. */
+
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { createInterface } from "node:readline";
+import { fileURLToPath } from "node:url";
+import { expect, it, onTestFinished } from "vitest";
+import { result } from "../cli/hawser.ts";
+import { openBrowser } from "../helpers/chromium.ts";
+import { CrashingServer } from "../helpers/crashing-server.ts";
+import { temporaryDirectory } from "../helpers/temporary.ts";
+
+const folder = fileURLToPath(new URL("../../examples/", import.meta.url));
+
+async function startServer(allowedOrigins: readonly string[] = []): Promise<CrashingServer> {
+	const server = new CrashingServer(await temporaryDirectory(), { allowedOrigins });
+	onTestFinished(() => server.killAll());
+	await server.start();
+	return server;
+}
+
+async function run(
+	command: string,
+	file: string,
+	server: CrashingServer,
+	env: NodeJS.ProcessEnv = {},
+): Promise<ChildProcess> {
+	const access = { HAWSER_URL: server.url, HAWSER_TOKEN: await server.token() };
+	return spawn(command, [folder + file], { env: { PATH: process.env.PATH, ...access, ...env } });
+}
+
+it("curl starts a command, answers it, and reads it to its end", async () => {
+	const { code, stdout, stderr } = await result(await run("sh", "curl.sh", await startServer()));
+	expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+	expect(stdout).toMatch(/^What is your name\?\n/);
+	const bytes = [...stdout.matchAll(/"data":"([^"]*)"/g)].map(([, data = ""]) => Buffer.from(data, "base64"));
+	expect(Buffer.concat(bytes).toString()).toBe("What is your name?\nHello Ada\n");
+	expect(stdout).toContain("event: closed");
+});
+
+it("Node drives a shell and reads its exit code", async () => {
+	expect(await result(await run(process.execPath, "node.js", await startServer()))).toEqual({
+		code: 0,
+		stdout: "the shell says 42\nexit code 3\n",
+		stderr: "",
+	});
+});
+
+it("a page in a browser shows a shell, and the same one after a reload", async () => {
+	const port = await freePort();
+	const server = await startServer([`http://127.0.0.1:${port}`]);
+	const site = await run(process.execPath, "browser/server.js", server, { PORT: String(port) });
+	onTestFinished(async () => {
+		if (site.exitCode !== null) return;
+		const exited = once(site, "exit");
+		site.kill();
+		await exited;
+	});
+	if (site.stdout === null) throw new Error("no stdout");
+	const [line] = (await once(createInterface(site.stdout), "line")) as [string];
+	const page = await (await openBrowser()).newPage();
+	await page.goto(/http:\S+/.exec(line)?.[0] ?? "");
+	await page.locator(".xterm-rows").waitFor();
+	await page.keyboard.type("echo in a $((40 + 2)) page\n");
+	await page.locator(".xterm-rows", { hasText: "in a 42 page" }).waitFor();
+	await page.reload();
+	await page.locator(".xterm-rows", { hasText: "in a 42 page" }).waitFor();
+});
+
+/** The server must be told the page's origin before there is a page. */
+async function freePort(): Promise<number> {
+	const server = createServer().listen(0, "127.0.0.1");
+	await once(server, "listening");
+	const { port } = server.address() as AddressInfo;
+	server.close();
+	await once(server, "close");
+	return port;
+}
