@@ -33,7 +33,7 @@ export function decodeLine(line: Buffer): AuditLine | string {
 	try {
 		return JSON.parse(line.toString()) as AuditLine;
 	} catch {
-		return "it is no JSON";
+		return "it is not JSON";
 	}
 }
 

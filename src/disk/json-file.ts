@@ -23,7 +23,7 @@ export class JsonFile {
 		} catch (error) {
 			if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
 			if (!(error instanceof SyntaxError)) throw error;
-			throw new SessionError("unsupported", `${this.#path} is not what this server wrote: it is no JSON`, {
+			throw new SessionError("unsupported", `${this.#path} is not what this server wrote: it is not JSON`, {
 				hint: "move it away to start without what it holds",
 				cause: error,
 			});

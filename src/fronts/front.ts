@@ -57,7 +57,7 @@ export function checkRight(asking: Asking, right: Right, place: Place): void {
 export function lacksRight(right: Right, { workspace, session }: Place): SessionError {
 	const what = session === undefined ? `workspace "${workspace}"` : `session "${session}"`;
 	return new SessionError("permission_denied", `this token may not ${right} ${what}`, {
-		hint: "ask whoever made the token for one with this right",
+		hint: "ask the person who made the token for one with this right",
 	});
 }
 

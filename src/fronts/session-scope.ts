@@ -51,6 +51,6 @@ export class SessionScope {
 	}
 
 	#checkOpen(): void {
-		if (this.#isEnded) throw new SessionError("session_closed", "whoever this program is for has gone");
+		if (this.#isEnded) throw new SessionError("session_closed", "the client that asked for this program is gone");
 	}
 }

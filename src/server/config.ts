@@ -175,10 +175,10 @@ export function readTls({ certFile, keyFile }: NonNullable<Config["tls"]>): { ce
 	const key = readText("--tls-key", keyFile);
 	const certificate = parsed(
 		"--tls-cert",
-		`${certFile} is no certificate in PEM form`,
+		`${certFile} is not a certificate in PEM form`,
 		() => new X509Certificate(cert),
 	);
-	const what = `${keyFile} is no private key in PEM form, or it has a passphrase`;
+	const what = `${keyFile} is not a private key in PEM form, or it has a passphrase`;
 	const privateKey = parsed("--tls-key", what, () => createPrivateKey(key));
 	if (certificate.checkPrivateKey(privateKey)) return { cert, key };
 	throw new ConfigError("--tls-key", `${keyFile} is not the key of the certificate in ${certFile}`);

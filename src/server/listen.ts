@@ -194,7 +194,7 @@ function assemble(options: ListenOptions, hosting: Hosting, traffic: Traffic): F
 		return503OnClosing: false,
 		// Its own message would repeat the whole address, with whatever somebody put into its query.
 		frameworkErrors: (error, _request, reply: unknown) =>
-			(reply as FastifyReply).code(400).send(refusal(`this is no address that can be read (${error.code})`)),
+			(reply as FastifyReply).code(400).send(refusal(`this is not a valid address (${error.code})`)),
 		clientErrorHandler: (error, socket) => refuseRaw(error, socket),
 		routerOptions: { ignoreTrailingSlash: true },
 	});

@@ -183,5 +183,5 @@ function checkId(id: string): void {
 
 function checkDirectory(what: string, path: string): void {
 	if (isDirectory(path)) return;
-	throw new SessionError("invalid_argument", `${what}: ${JSON.stringify(path)} is no absolute path`);
+	throw new SessionError("invalid_argument", `${what}: ${JSON.stringify(path)} is not an absolute path`);
 }

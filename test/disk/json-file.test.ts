@@ -31,7 +31,7 @@ it("that is no JSON is named, and what would do is said", async () => {
 	await writeFile(path, '{"half":');
 	await expect(new JsonFile(path).read()).rejects.toMatchObject({
 		code: "unsupported",
-		message: `${path} is not what this server wrote: it is no JSON`,
+		message: `${path} is not what this server wrote: it is not JSON`,
 		hint: "move it away to start without what it holds",
 	});
 });

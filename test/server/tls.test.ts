@@ -86,8 +86,8 @@ describe("settings about reach", () => {
 	it.each([
 		["--tls-cert", { certFile: "/nowhere/cert.pem", keyFile: tlsKey }, "/nowhere/cert.pem can't be read (ENOENT)"],
 		["--tls-key", { certFile: tlsCert, keyFile: "/nowhere/key.pem" }, "/nowhere/key.pem can't be read (ENOENT)"],
-		["--tls-cert", { certFile: tlsKey, keyFile: tlsKey }, "is no certificate in PEM form"],
-		["--tls-key", { certFile: tlsCert, keyFile: tlsCert }, "is no private key in PEM form"],
+		["--tls-cert", { certFile: tlsKey, keyFile: tlsKey }, "is not a certificate in PEM form"],
+		["--tls-key", { certFile: tlsCert, keyFile: tlsCert }, "is not a private key in PEM form"],
 		["--tls-key", { certFile: tlsCert, keyFile: fixture("tls-other-key.pem") }, "is not the key of the certificate"],
 	])("what is wrong with %s is one sentence", (setting, files, sentence) => {
 		expect(() => readTls(files)).toThrow(ConfigError);
@@ -106,7 +106,7 @@ describe("settings about reach", () => {
 		} catch (error) {
 			message = `${error} ${(error as Error).stack} ${(error as Error).cause}`;
 		}
-		expect(message).toContain("is no private key");
+		expect(message).toContain("is not a private key");
 		expect(message).not.toContain(body);
 	});
 

@@ -131,8 +131,8 @@ describe("a file that is not ours", () => {
 	});
 
 	it.each([
-		["torn", JSON.stringify(good).slice(0, -9), /acme\.json .*no JSON/],
-		["empty", "", /acme\.json .*no JSON/],
+		["torn", JSON.stringify(good).slice(0, -9), /acme\.json .*not JSON/],
+		["empty", "", /acme\.json .*not JSON/],
 		["a list", "[]", /acme\.json .*"version"/],
 		["of another workspace", JSON.stringify({ ...good, id: "evil" }), /"id"/],
 		["without roots", JSON.stringify({ ...good, roots: undefined }), /"roots"/],

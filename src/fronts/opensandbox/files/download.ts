@@ -40,7 +40,7 @@ export async function download(
 
 async function openFile(path: BytePath): Promise<FileHandle> {
 	const file = await openRegular(onDisk(path), constants.O_RDONLY);
-	if (!file) throw refusal(`${shown(path)} is no regular file`);
+	if (!file) throw refusal(`${shown(path)} is not a regular file`);
 	return file;
 }
 

@@ -20,7 +20,7 @@ export async function replaceIn(path: BytePath, replacement: Replacement, spools
 	return saying(fileError, async () => {
 		const place = await placeOf(path);
 		const file = await openRegular(onDisk(place.path), constants.O_RDONLY);
-		if (!file) throw new ExecdError(500, "RUNTIME_ERROR", `error accessing file: ${shown(path)} is no regular file`);
+		if (!file) throw new ExecdError(500, "RUNTIME_ERROR", `error accessing file: ${shown(path)} is not a regular file`);
 		try {
 			if (replacement.old.length === 0) throw refusal("old content must not be empty");
 			if (!(await occursIn(file, replacement.old))) return 0;

@@ -146,7 +146,7 @@ class Received {
 function parseMetadata(bytes: Buffer): Body {
 	try {
 		const value: unknown = JSON.parse(bytes.toString("utf8"));
-		if (typeof value !== "object" || Array.isArray(value)) throw new Error("it is no object");
+		if (typeof value !== "object" || Array.isArray(value)) throw new Error("it is not an object");
 		const body = new Body(value ?? {});
 		// Members of a wrong type are found here, where it is known whose fault they are.
 		body.string("path");
