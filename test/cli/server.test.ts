@@ -1,7 +1,9 @@
+import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtemp, readFile, rm, stat, truncate, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { fileURLToPath } from "node:url";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { Installation, result } from "./hawser.ts";
 
@@ -22,6 +24,18 @@ describe("serve", () => {
 		expect(await hawser.startServer()).toMatch(/^listening on http:\/\/127\.0\.0\.1:\d+$/);
 		await hawser.run(["send", id, "it", "--enter"]);
 		expect((await hawser.run(["logs", "-f", id])).stdout).toContain("got it");
+	});
+
+	it("ends cleanly also for who asks as soon as it says where it listens", async () => {
+		const { stateDir } = hawser;
+		const program = fileURLToPath(new URL("../../dist/cli/main.js", import.meta.url));
+		await hawser.stopServer("SIGTERM");
+		const early = spawn(process.execPath, [program, "serve", "--port", "0", "--state-dir", stateDir], {
+			stdio: ["ignore", "pipe", "ignore"],
+		});
+		await once(early.stdout, "data");
+		early.kill("SIGTERM");
+		expect(await once(early, "exit")).toEqual([0, null]);
 	});
 
 	it.each([

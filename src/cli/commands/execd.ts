@@ -61,6 +61,8 @@ export const execd: Command = new Command("execd")
 		}).catch((error: unknown) => {
 			throw toStartError(error);
 		});
+		// Before anybody hears of us, and so could end us.
+		const over = serveUntilInterrupted(server, "shutting down; terminals and background commands run on");
 		await print(`listening on ${server.dropInUrl}\n`);
 		if (server.adopted > 0) remark(`sessions found again: ${server.adopted}`);
 		if (accessToken === undefined) {
@@ -71,7 +73,7 @@ export const execd: Command = new Command("execd")
 			remark("any web page that somebody here looks at can run programs, too (--allow-foreign)");
 		if (flags.jupyterHost !== undefined) remark("code is not served: Jupyter is not asked for anything");
 		remark(`other commands find these sessions with --state-dir ${stateDir}`);
-		await serveUntilInterrupted(server, "shutting down; terminals and background commands run on");
+		await over;
 	});
 
 /** To the file that the original would write to, or to stderr. */

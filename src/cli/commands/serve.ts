@@ -59,6 +59,11 @@ export const serve: Command = new Command("serve")
 		}).catch((error: unknown) => {
 			throw toStartError(error);
 		});
+		// Before anybody hears of us, and so could end us.
+		const over = serveUntilInterrupted(
+			server,
+			"shutting down; durable sessions run on, and the next server finds them again",
+		);
 		await print(`listening on ${server.url}\n`);
 		if (server.adopted > 0) remark(`sessions found again: ${server.adopted}`);
 		if (config.auth) {
@@ -66,6 +71,5 @@ export const serve: Command = new Command("serve")
 		}
 		if (server.signInUrl !== undefined)
 			remark(`sign in with a browser, once and within 5 minutes: ${server.signInUrl}`);
-
-		await serveUntilInterrupted(server, "shutting down; durable sessions run on, and the next server finds them again");
+		await over;
 	});
