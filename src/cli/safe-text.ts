@@ -1,6 +1,6 @@
 /** Foreign text on its way into somebody's terminal: what could move the cursor, or say something else than it shows, is made visible. */
 
-import { MAX_SEQUENCE, SEQUENCE, UNFINISHED } from "../client/search.ts";
+import { SEQUENCE, UNFINISHED } from "../protocol/visible-text.ts";
 
 /** Controls but newline and tab, and what changes the direction or the end of a line. */
 const UNSAFE = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u2028\u2029\u202a-\u202e\u2066-\u2069]/g;
@@ -51,8 +51,7 @@ export class ReadableOutput {
 
 	#take(text: string, isLast: boolean): string {
 		const all = this.#rest + text;
-		const [unfinished = ""] = isLast ? [] : (UNFINISHED.exec(all) ?? []);
-		const kept = unfinished.length <= MAX_SEQUENCE ? unfinished : "";
+		const [kept = ""] = isLast ? [] : (UNFINISHED.exec(all) ?? []);
 		this.#rest = kept;
 		const ready = all.slice(0, all.length - kept.length);
 		return ready
