@@ -25,14 +25,13 @@ export function completionScript(shell: Shell, program: Command): string {
 }
 
 function modelOf(command: Command): CommandModel {
-	const [first] = command.registeredArguments;
 	return {
 		name: command.name(),
 		aliases: command.aliases(),
 		summary: command.summary(),
 		flags: [...command.options.map(flagOf), flag("--help", "-h", "explain this command")],
 		parts: command.commands.map((part) => ({ name: part.name(), summary: part.summary() })),
-		takesSession: first?.name() === "session",
+		takesSession: command.registeredArguments.some((argument) => argument.name() === "session"),
 	};
 }
 

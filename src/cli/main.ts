@@ -11,6 +11,7 @@ import { detach } from "./commands/detach.ts";
 import { doctor } from "./commands/doctor.ts";
 import { execServer } from "./commands/exec-server.ts";
 import { execd, withGoFlags } from "./commands/execd.ts";
+import { grep } from "./commands/grep.ts";
 import { kill } from "./commands/kill.ts";
 import { list } from "./commands/list.ts";
 import { login, logout, remotes } from "./commands/login.ts";
@@ -52,6 +53,7 @@ const commands = [
 	list,
 	show,
 	logs,
+	grep,
 	send,
 	wait,
 	rename,

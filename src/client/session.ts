@@ -11,6 +11,8 @@ import {
 	type KillSession,
 	limits,
 	outputHeaders,
+	type SearchMatch,
+	type SearchResult,
 	type SessionLease,
 	type SessionMessage,
 	type SessionState,
@@ -45,6 +47,13 @@ export type Output = {
 	readonly gap: { readonly from: number; readonly to: number; readonly reason: string } | null;
 	/** Nothing can follow. */
 	readonly isLast: boolean;
+};
+
+export type SearchOptions = {
+	readonly ignoreCase?: boolean;
+	/** The first byte that is searched; 0 by default. */
+	readonly since?: number;
+	readonly signal?: AbortSignal;
 };
 
 /** For what is done to a session over HTTP. */
@@ -126,6 +135,31 @@ export class Session {
 		});
 		const bytes = await this.#transport.body(response, signal);
 		return toOutput(response.headers, bytes);
+	}
+
+	/**
+	 * The lines in which something is, of everything that was written by now and is kept, oldest first: text to the
+	 * letter, or an expression, of whose flags only `i` counts. Escape sequences are not in the way.
+	 */
+	async *search(wanted: string | RegExp, options: SearchOptions = {}): AsyncGenerator<SearchMatch, void, void> {
+		const { since = 0, signal } = options;
+		const isExpression = typeof wanted !== "string";
+		const ignoreCase = options.ignoreCase ?? (isExpression && wanted.ignoreCase);
+		for (let after: number | null = since; after !== null; ) {
+			const response = await this.#transport.request({
+				path: this.#path("/search"),
+				query: {
+					q: isExpression ? wanted.source : wanted,
+					regex: isExpression ? "1" : undefined,
+					ignoreCase: ignoreCase ? "1" : undefined,
+					after,
+				},
+				signal,
+			});
+			const page = (await response.json()) as SearchResult;
+			yield* page.matches;
+			after = page.next;
+		}
 	}
 
 	/**

@@ -222,6 +222,40 @@ export type SendSignal = { signal: string; urgent?: boolean };
 /** What `event: output` of the event stream carries. */
 export type OutputEvent = { offset: number; stream: "stdout" | "stderr" | "pty" /** Base64. */; data: string };
 
+/** What to look for in a session's output, and from which byte on. */
+export type SearchQuery = {
+	q: string;
+	/** Whether `q` is a regular expression, as JavaScript has them. */
+	regex?: "0" | "1";
+	ignoreCase?: "0" | "1";
+	limit?: number;
+	/** `next` of the answer before. */
+	after?: number;
+};
+
+/** A line in which something was found; if it is there several times, the first. */
+export type SearchMatch = {
+	/** Of the first byte of what was found, and of the first after it. */
+	offset: number;
+	end: number;
+	/** When it was written, in milliseconds since the epoch. */
+	time: number;
+	/** The offset of the line's first byte. */
+	line: number;
+	/** The line; of a long one, 1024 UTF-16 units around the match. */
+	text: string;
+	/** Where in `text` the match begins and ends, in UTF-16 units. */
+	at: [number, number];
+};
+
+export type SearchResult = {
+	matches: SearchMatch[];
+	/** The bytes that were searched; what lies before `from` and was asked for is gone. */
+	searched: { from: number; to: number };
+	/** What to give as `after` to go on; null when all that there is was searched. */
+	next: number | null;
+};
+
 /** What the feed says of a session; `event:` is the same as `type`. */
 export type FeedEvent = {
 	type: "created" | "exited" | "closed" | "lost" | "removed";
@@ -310,6 +344,8 @@ export const limits = {
 	labelLength: 256,
 	listed: 100,
 	maxListed: 1000,
+	/** What is looked for in a session's output, in UTF-16 units. */
+	patternLength: 1000,
 	maxSize: 65_535,
 	keys: 1024,
 	keyLength: 65_536,

@@ -2,7 +2,7 @@
 
 import { spawn } from "node:child_process";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { type Client, connect, type FeedItem, type Session } from "../../src/client/index.ts";
+import { type Client, connect, type FeedItem, type SearchMatch, type Session } from "../../src/client/index.ts";
 import { connect as connectLocally } from "../../src/local/index.ts";
 import { result } from "../cli/hawser.ts";
 import { type Started, start } from "../server/start.ts";
@@ -24,6 +24,7 @@ const methods: Readonly<Record<string, ((client: Client, session: Session) => un
 	takeLease: (_client, session) => session.takeLease,
 	releaseLease: (_client, session) => session.releaseLease,
 	readOutput: (_client, session) => session.output,
+	searchOutput: (_client, session) => session.search,
 	attachSession: (_client, session) => session.attach,
 	followEvents: (client) => client.events,
 	listWorkspaces: ({ workspaces }) => workspaces.list,
@@ -106,6 +107,22 @@ it("keys are pressed, and control is taken and given back over HTTP", async () =
 	expect(await session.releaseLease({ fence })).toMatchObject({ holder: null });
 	await session.write("again\n");
 	expect(await session.wait({ match: /yes[\s\S]*again/ })).toMatchObject({ kind: "match" });
+});
+
+it("lines are found in all that a session has written, page after page", async () => {
+	const { sessions } = clientOf(await start());
+	await using session = await sessions.create({ command: "seq 1 300; echo END", mode: "pipe", durable: false });
+	await session.wait({ exit: true });
+	const found = async (...[wanted, options]: Parameters<Session["search"]>) => {
+		const matches: SearchMatch[] = [];
+		for await (const match of session.search(wanted, options)) matches.push(match);
+		return matches;
+	};
+	const numbers = Array.from({ length: 300 }, (_, index) => String(index + 1));
+	expect((await found(/^\d+$/)).map(({ text }) => text)).toEqual(numbers);
+	const [end] = await found("end", { ignoreCase: true });
+	expect(end).toMatchObject({ text: "END", at: [0, 3] });
+	expect(await found(/./, { since: (end?.end ?? 0) + 1 })).toEqual([]);
 });
 
 it("what happens to all sessions is followed, and gone on with", async () => {

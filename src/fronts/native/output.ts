@@ -1,13 +1,11 @@
 /** Output over HTTP: the bytes from an offset on, now or as soon as there are any. */
 
-import type { FastifyReply } from "fastify";
-import type { Principal } from "../../core/access.ts";
-import { SessionError } from "../../core/errors.ts";
 import type { Gap, Start } from "../../core/event.ts";
 import type { FollowOptions, Session, SessionInfo } from "../../core/session.ts";
 import { isEnded } from "../../core/state.ts";
 import { formerStateHeader, limits, outputHeaders } from "../../protocol/messages.ts";
 import { flowFor, type Hosting, takeReader, whenOver } from "../front.ts";
+import { bytesOf, crowded, type HoldBytes } from "./answer-bytes.ts";
 import { lastEventId, sendEvents } from "./event-stream.ts";
 import { idParams, type OutputQuery, outputEventSchemas, outputQuery } from "./messages.ts";
 import type { Traffic } from "./metrics.ts";
@@ -47,7 +45,7 @@ export function addOutput(app: NativeApp, { sessions }: NativeOptions, hosting: 
 			try {
 				// Without loss, because nothing should be dropped between two reads of one answer.
 				const flow = flowFor(caller, session, "lossless");
-				const options = { ...flow, signal: patience.signal, hold: holder(caller, reply, hosting) };
+				const options = { ...flow, signal: patience.signal, hold: bytesOf(caller, reply, hosting) };
 				const part = await readPart(session, request.query, options);
 				// Asked after the reading: a state that says "closed" then comes with the final end.
 				reply.headers(headersOf(part, await session.info()));
@@ -82,20 +80,8 @@ type Part = { readonly offset: number; readonly bytes: Buffer; readonly gap: Gap
 
 type Reading = Pick<FollowOptions, "flow"> & {
 	readonly signal: AbortSignal;
-	/** Asks to hold so many bytes more until the answer is sent; how many it may be. */
-	readonly hold: (bytes: number) => number;
+	readonly hold: HoldBytes;
 };
-
-function holder(caller: Principal, reply: FastifyReply, { answers }: Hosting): Reading["hold"] {
-	let held = 0;
-	whenOver(reply, () => answers.giveBack(caller, held));
-	return (wanted) => {
-		// Nobody is left who would give it back.
-		const taken = reply.raw.destroyed ? 0 : answers.take(caller, wanted);
-		held += taken;
-		return taken;
-	};
-}
 
 /** What is there from `since` on, up to `max`; when there is nothing, waits for the first bytes, the end, or the time. */
 async function readPart(session: Session, query: OutputQuery, options: Reading): Promise<Part> {
@@ -152,12 +138,6 @@ async function collect(session: Session, range: Range, options: Reading): Promis
 		if (length >= range.max || (end !== undefined && position >= end)) break;
 	}
 	return { offset: position - length, bytes: Buffer.concat(chunks, length), gap };
-}
-
-function crowded(): SessionError {
-	return new SessionError("limit_exceeded", "too much output is on its way to this token, or to all", {
-		hint: "read the answers that are there first, or ask for less with limit",
-	});
 }
 
 function headersOf({ offset, bytes, gap }: Part, info: SessionInfo): Record<string, string> {

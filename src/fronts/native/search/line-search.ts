@@ -1,0 +1,173 @@
+/** Looks for an expression in output as text on lines: bytes in any pieces, the same matches whatever the pieces are. */
+
+import type { SearchMatch } from "../../../protocol/messages.ts";
+import { byteAt, VisibleText } from "../../../protocol/visible-text.ts";
+
+/** A line longer than this is searched as several, each this long, so that none is waited for without a bound. */
+export const LONGEST_LINE_BYTES: number = 64 * 1024;
+/** How much of a line is told, in UTF-16 units; and how much of that comes before the match, where it must be cut. */
+export const TOLD_LENGTH = 1024;
+const TOLD_BEFORE = 256;
+
+const NEWLINE = 0x0a;
+const RETURN = 0x0d;
+
+/** Output with the time at which it was written; where `offset` does not follow on the piece before, something is missing. */
+export type Piece = { readonly offset: number; readonly time: number; readonly bytes: Uint8Array };
+
+/** From which place of the text on the bytes are those from an offset on, and of one time. */
+type Place = { readonly at: number; readonly offset: number; readonly time: number };
+
+export class LineSearch {
+	readonly #expression: RegExp;
+	/** How many matches are still wanted. */
+	#wanted: number;
+	readonly #found: SearchMatch[] = [];
+	#visible = new VisibleText();
+	/** Where the next piece must begin if nothing is missing. */
+	#next: number | undefined;
+	/** The text from the beginning of the current line on, in parts, and where it was. */
+	#parts: Uint8Array[] = [];
+	#length = 0;
+	#places: Place[] = [];
+	#resumeAt = 0;
+
+	constructor(expression: RegExp, limit: number) {
+		this.#expression = expression;
+		this.#wanted = limit;
+	}
+
+	/** It has found as many as it may. */
+	get isFull(): boolean {
+		return this.#wanted === 0;
+	}
+
+	/** The offset at which another search has to begin, so that no line is searched twice and none is missed. */
+	get resumeAt(): number {
+		return this.#resumeAt;
+	}
+
+	push(pieces: readonly Piece[]): void {
+		for (const { offset, time, bytes } of pieces) {
+			if (this.#next !== undefined && offset !== this.#next) this.finish();
+			// What began in the piece before may only now be known to be text: it gets the later time.
+			for (const run of this.#visible.take(offset, bytes)) this.#add(run.offset, time, run.bytes);
+			this.#next = offset + bytes.byteLength;
+		}
+		this.#searchLines();
+		// However much of it is nothing to see, a search that is gone on with gets ahead.
+		if (this.#length === 0 && !this.isFull) this.#resumeAt = this.#visible.offset;
+	}
+
+	/** Nothing follows: what has no end is a line, too. */
+	finish(): void {
+		for (const run of this.#visible.finish()) this.#add(run.offset, this.#places.at(-1)?.time ?? 0, run.bytes);
+		this.#searchLines();
+		if (this.isFull) return;
+		const text = this.#text();
+		if (text.length > 0) this.#search(text, 0, text.length);
+		this.#resumeAt = this.#next ?? 0;
+		this.#forget(text, text.length);
+		this.#visible = new VisibleText();
+	}
+
+	/** What was found since this was asked for. */
+	take(): SearchMatch[] {
+		return this.#found.splice(0);
+	}
+
+	#add(offset: number, time: number, bytes: Uint8Array): void {
+		this.#places.push({ at: this.#length, offset, time });
+		this.#parts.push(bytes);
+		this.#length += bytes.byteLength;
+	}
+
+	#searchLines(): void {
+		const text = this.#text();
+		let from = 0;
+		while (!this.isFull) {
+			const end = endOfLine(text, from);
+			if (end === undefined) break;
+			this.#search(text, from, end);
+			from = isLineEnd(text[end]) ? end + 1 : end;
+			this.#resumeAt = this.#offsetAfter(from - 1);
+		}
+		this.#forget(text, from);
+	}
+
+	#search(text: Buffer, from: number, end: number): void {
+		const line = text.toString("utf8", from, end);
+		const match = this.#expression.exec(line);
+		if (!match) return;
+		const bytes = text.subarray(from, end);
+		const begin = from + byteAt(bytes, match.index);
+		const over = from + byteAt(bytes, match.index + match[0].length);
+		const cut = line.length > TOLD_LENGTH ? Math.max(0, match.index - TOLD_BEFORE) : 0;
+		const told = line.slice(cut, cut + TOLD_LENGTH);
+		this.#found.push({
+			offset: this.#offsetOf(begin),
+			end: over > begin ? this.#offsetAfter(over - 1) : this.#offsetOf(begin),
+			time: this.#placeOf(begin).time,
+			line: this.#offsetOf(from),
+			text: told,
+			at: [match.index - cut, Math.min(match.index - cut + match[0].length, told.length)],
+		});
+		this.#wanted--;
+	}
+
+	#text(): Buffer {
+		return Buffer.concat(this.#parts, this.#length);
+	}
+
+	#forget(text: Buffer, count: number): void {
+		const index = this.#placeIndex(count);
+		this.#places = this.#places.slice(index).map((place) => ({ ...place, at: place.at - count }));
+		this.#length = text.length - count;
+		this.#parts = this.#length > 0 ? [text.subarray(count)] : [];
+		if (this.#length === 0) this.#places = [];
+	}
+
+	#offsetOf(at: number): number {
+		const place = this.#placeOf(at);
+		return place.offset + at - place.at;
+	}
+
+	/** Of what follows on a byte of the text, which may be something that is not seen. */
+	#offsetAfter(at: number): number {
+		return this.#offsetOf(at) + 1;
+	}
+
+	#placeOf(at: number): Place {
+		return this.#places[this.#placeIndex(at)] as Place;
+	}
+
+	/** The last place that is not after a position, which is the first if there is none. */
+	#placeIndex(at: number): number {
+		let low = 0;
+		let high = this.#places.length - 1;
+		while (low < high) {
+			const middle = (low + high + 1) >>> 1;
+			if ((this.#places[middle] as Place).at <= at) low = middle;
+			else high = middle - 1;
+		}
+		return low;
+	}
+}
+
+function isLineEnd(byte: number | undefined): boolean {
+	return byte === NEWLINE || byte === RETURN;
+}
+
+/** Where the line ends: at a newline, at a return, or where it is too long; undefined while that is not known. */
+function endOfLine(text: Buffer, from: number): number | undefined {
+	const bound = Math.min(text.length, from + LONGEST_LINE_BYTES + 1);
+	for (let at = from; at < bound; at++) {
+		const byte = text[at];
+		if (byte === NEWLINE || byte === RETURN) return at;
+	}
+	let cut = from + LONGEST_LINE_BYTES;
+	if (cut >= text.length) return undefined;
+	// Not in the middle of a character, of which at most three bytes come before.
+	for (let back = 0; back < 3 && ((text[cut] ?? 0) & 0xc0) === 0x80; back++) cut--;
+	return cut;
+}

@@ -1,0 +1,92 @@
+/** One search through a session's log: reads it in batches, and never further than there is time and room for. */
+
+import { SessionError } from "../../../core/errors.ts";
+import type { Session } from "../../../core/session.ts";
+import type { SearchMatch, SearchResult } from "../../../protocol/messages.ts";
+import { type Batch, SearchThread, type Task } from "./thread.ts";
+
+/** How long one request may search; the answer then says where to go on. */
+const SEARCH_MS = 5_000;
+/** How much output goes to the thread at a time, and so what a search has in memory. */
+const BATCH_BYTES = 1024 * 1024;
+/** Bounds the marks of a batch of single bytes. */
+const BATCH_MARKS = 20_000;
+
+export type SearchRequest = {
+	readonly task: Task;
+	/** The first byte that is searched. */
+	readonly after: number;
+	readonly signal: AbortSignal;
+};
+
+/** Everything that is there by now, from `after` on. Nothing is held: what the log lets go meanwhile is not searched. */
+export async function search(session: Session, { task, after, signal }: SearchRequest): Promise<SearchResult> {
+	const { offset: end } = await session.end();
+	const from = Math.min(after, end);
+	if (from === end) return { matches: [], searched: { from, to: end }, next: null };
+	const matches: SearchMatch[] = [];
+	const thread = new SearchThread(task);
+	const deadline = performance.now() + SEARCH_MS;
+	let begin: number | undefined;
+	try {
+		for await (const batch of batches(session, from, end, signal)) {
+			begin ??= batch.marks[0]?.offset;
+			const answer = await thread.ask(batch, signal);
+			matches.push(...answer.matches);
+			const isOver = batch.isLast && !answer.isFull;
+			if (!isOver && !answer.isFull && performance.now() < deadline) continue;
+			const next = isOver || answer.resumeAt >= end ? null : answer.resumeAt;
+			return { matches, searched: { from: begin ?? from, to: next ?? end }, next };
+		}
+	} finally {
+		await thread.end();
+	}
+	// Only the signal ends the reading before the last batch.
+	throw new SessionError("node_unavailable", "the search was broken off");
+}
+
+/** The output up to `end`; the last batch says so. */
+async function* batches(
+	session: Session,
+	from: number,
+	end: number,
+	signal: AbortSignal,
+): AsyncGenerator<Batch, void, void> {
+	let batch = new Gathering();
+	for await (const item of session.follow({ offset: from }, { signal })) {
+		let reached = item.kind === "gap" ? item.to : item.offset;
+		if (item.kind === "output") {
+			const bytes = item.bytes.subarray(0, Math.max(0, end - item.offset));
+			batch.add(item.offset, item.time, bytes);
+			reached += bytes.byteLength;
+		}
+		if (reached >= end) break;
+		if (!batch.isFull) continue;
+		yield batch.whole(false);
+		batch = new Gathering();
+	}
+	if (!signal.aborted) yield batch.whole(true);
+}
+
+class Gathering {
+	readonly #parts: Uint8Array[] = [];
+	readonly #marks: Batch["marks"][number][] = [];
+	#length = 0;
+
+	get isFull(): boolean {
+		return this.#length >= BATCH_BYTES || this.#marks.length >= BATCH_MARKS;
+	}
+
+	add(offset: number, time: number, bytes: Uint8Array): void {
+		this.#marks.push({ at: this.#length, offset, time });
+		this.#parts.push(bytes);
+		this.#length += bytes.byteLength;
+	}
+
+	/** In memory of its own, because it is given away. */
+	whole(isLast: boolean): Batch {
+		const bytes = new Uint8Array(this.#length);
+		for (const [index, part] of this.#parts.entries()) bytes.set(part, this.#marks[index]?.at);
+		return { bytes, marks: this.#marks, isLast };
+	}
+}
