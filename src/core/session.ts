@@ -22,6 +22,8 @@ export type SessionSpec = {
 	readonly argv: readonly string[];
 	readonly cwd: string;
 	readonly mode: "pty" | "pipe";
+	/** Of the terminal when the program was started; older records do not say it. */
+	readonly firstSize?: Size;
 	readonly durable: boolean;
 	readonly retention: Retention;
 	/** The program is ended after this long; zero means never. */

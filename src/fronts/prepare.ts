@@ -44,6 +44,7 @@ export function createPrepare(parts: PrepareParts): Prepare {
 			memoryBytes: request.retention?.memoryBytes ?? defaults.retention.memoryBytes,
 			journalBytes: request.retention?.journalBytes ?? (durable ? defaults.retention.journalBytes : 0),
 		};
+		const size = { cols: request.size?.cols ?? defaultSize.cols, rows: request.size?.rows ?? defaultSize.rows };
 		return {
 			spec: {
 				id,
@@ -54,6 +55,7 @@ export function createPrepare(parts: PrepareParts): Prepare {
 				argv: request.argv,
 				cwd,
 				mode,
+				firstSize: size,
 				durable,
 				retention,
 				timeoutMs: request.timeoutMs ?? 0,
@@ -68,7 +70,7 @@ export function createPrepare(parts: PrepareParts): Prepare {
 				env: request.exactEnv ?? parts.environment({ ...task?.env, ...request.env }, id, request.base),
 				cwd,
 				mode,
-				size: { cols: request.size?.cols ?? defaultSize.cols, rows: request.size?.rows ?? defaultSize.rows },
+				size,
 				stdin: request.stdin ?? "open",
 				...given({
 					arg0: request.arg0,
