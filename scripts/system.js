@@ -12,6 +12,7 @@ const testCommands = {
 	ps: "procps",
 	setsid: "util-linux",
 	chromium: "chromium",
+	asciinema: "asciinema",
 	curl: "curl",
 	mypy: "mypy",
 };

@@ -11,6 +11,7 @@ import { detach } from "./commands/detach.ts";
 import { doctor } from "./commands/doctor.ts";
 import { execServer } from "./commands/exec-server.ts";
 import { execd, withGoFlags } from "./commands/execd.ts";
+import { exportRecording } from "./commands/export.ts";
 import { grep } from "./commands/grep.ts";
 import { kill } from "./commands/kill.ts";
 import { list } from "./commands/list.ts";
@@ -54,6 +55,7 @@ const commands = [
 	show,
 	logs,
 	grep,
+	exportRecording,
 	send,
 	wait,
 	rename,

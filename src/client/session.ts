@@ -11,6 +11,7 @@ import {
 	type KillSession,
 	limits,
 	outputHeaders,
+	type RecordingFormat,
 	type SearchMatch,
 	type SearchResult,
 	type SessionLease,
@@ -53,6 +54,17 @@ export type SearchOptions = {
 	readonly ignoreCase?: boolean;
 	/** The first byte that is searched; 0 by default. */
 	readonly since?: number;
+	readonly signal?: AbortSignal;
+};
+
+export type RecordingOptions = {
+	/** `asciicast-v2` by default, which all players know. */
+	readonly format?: RecordingFormat;
+	/** Players shorten longer pauses to this. */
+	readonly idleLimitMs?: number;
+	/** An offset, or a moment. */
+	readonly from?: number | Date;
+	readonly to?: number | Date;
 	readonly signal?: AbortSignal;
 };
 
@@ -160,6 +172,14 @@ export class Session {
 			yield* page.matches;
 			after = page.next;
 		}
+	}
+
+	/** What was shown by now, and when, as a file for players of terminals; piece by piece, as fast as it is taken. */
+	async *recording(options: RecordingOptions = {}): AsyncGenerator<Uint8Array, void, void> {
+		const { format, idleLimitMs, from, to, signal } = options;
+		const query = { format, idleLimitMs, from: placeOf(from), to: placeOf(to) };
+		const response = await this.#transport.request({ path: this.#path("/recording"), query, signal });
+		yield* this.#transport.chunks(response, signal);
 	}
 
 	/**
@@ -303,6 +323,10 @@ export class Session {
 	#path(rest = ""): string {
 		return `${sessionPath(this.id)}${rest}`;
 	}
+}
+
+function placeOf(place: number | Date | undefined): string | number | undefined {
+	return place instanceof Date ? place.toISOString() : place;
 }
 
 function fenceOf(fence: number | undefined): Record<string, string> {

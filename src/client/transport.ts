@@ -118,6 +118,22 @@ export class Transport {
 		}
 	}
 
+	/** The body as it comes, for one that may be long; the same of a connection that breaks off. */
+	async *chunks(response: Response, signal?: AbortSignal): AsyncGenerator<Uint8Array, void, void> {
+		const reader = response.body?.getReader();
+		try {
+			for (;;) {
+				const { value } = (await reader?.read()) ?? {};
+				if (value === undefined) return;
+				yield value;
+			}
+		} catch (error) {
+			throw this.#unreachable(error, signal);
+		} finally {
+			await reader?.cancel().catch(() => {});
+		}
+	}
+
 	async #send({ url, fetch = globalThis.fetch }: Address, call: Call, headers: Headers): Promise<Response> {
 		const target = addressOf(url, call);
 		try {

@@ -256,6 +256,17 @@ export type SearchResult = {
 	next: number | null;
 };
 
+export type RecordingFormat = "asciicast-v2" | "asciicast-v3";
+
+/** Which part of a session is wanted as a recording: from one offset or ISO 8601 time to another. */
+export type RecordingQuery = {
+	format?: RecordingFormat;
+	/** What players shorten pauses to. */
+	idleLimitMs?: number;
+	from?: string;
+	to?: string;
+};
+
 /** What the feed says of a session; `event:` is the same as `type`. */
 export type FeedEvent = {
 	type: "created" | "exited" | "closed" | "lost" | "removed";

@@ -24,6 +24,7 @@ const methods: Readonly<Record<string, ((client: Client, session: Session) => un
 	takeLease: (_client, session) => session.takeLease,
 	releaseLease: (_client, session) => session.releaseLease,
 	readOutput: (_client, session) => session.output,
+	recordSession: (_client, session) => session.recording,
 	searchOutput: (_client, session) => session.search,
 	attachSession: (_client, session) => session.attach,
 	followEvents: (client) => client.events,

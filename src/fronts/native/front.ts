@@ -18,6 +18,7 @@ import { createTraffic } from "./metrics.ts";
 import { describeRoutes } from "./openapi.ts";
 import type { NativeApp, NativeOptions } from "./options.ts";
 import { addOutput } from "./output.ts";
+import { addRecording } from "./recording/routes.ts";
 import { addSearch } from "./search/routes.ts";
 import { addSessions } from "./sessions.ts";
 import { addSocket } from "./socket/socket.ts";
@@ -47,6 +48,7 @@ export function createNativeFront(options: NativeOptions): Front {
 			addActs(typed, options, hosting, traffic);
 			addLease(typed, options, hosting);
 			addOutput(typed, options, hosting, traffic);
+			addRecording(typed, options, hosting, traffic);
 			addSearch(typed, options, hosting);
 			addEvents(typed, feed, hosting, traffic);
 			addAudit(typed, options);

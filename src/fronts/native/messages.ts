@@ -14,6 +14,7 @@ import {
 	limits,
 	type OutputEvent,
 	type Ready,
+	type RecordingQuery,
 	type Resize,
 	type SandboxMessage,
 	type SearchQuery,
@@ -420,6 +421,23 @@ export const searchResult: TUnsafe<SearchResult> = schemaOf<SearchResult>()(
 			next: nullable(offset),
 		},
 		{ title: "SearchResult" },
+	),
+);
+
+const recordingPlace = Type.String({
+	pattern: "^(\\d{1,15}|\\d{4}-\\d\\d-\\d\\d[0-9T:.Z+-]{0,30})$",
+	description: "an offset, or a time such as 2026-01-31T12:00:00Z",
+});
+
+export const recordingQuery: TUnsafe<RecordingQuery> = schemaOf<RecordingQuery>()(
+	Type.Object(
+		{
+			format: Type.Optional(Type.Union([Type.Literal("asciicast-v2"), Type.Literal("asciicast-v3")])),
+			idleLimitMs: Type.Optional(Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER })),
+			from: Type.Optional(recordingPlace),
+			to: Type.Optional(recordingPlace),
+		},
+		closed,
 	),
 );
 

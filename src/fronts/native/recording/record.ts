@@ -1,0 +1,89 @@
+/** Reads a session's log as a recording: what was shown, and when, between two places. */
+
+import { byteLength, type Event, type Exit, type Item } from "../../../core/event.ts";
+import type { Session } from "../../../core/session.ts";
+import type { RecordingFormat } from "../../../protocol/messages.ts";
+import { Asciicast } from "./asciicast.ts";
+
+/** How much text is gathered before it is sent. */
+const PIECE_LENGTH = 32 * 1024;
+
+/** A byte of the output, or a moment in milliseconds since the epoch. */
+export type Place = { readonly offset: number } | { readonly time: number };
+
+export type RecordingOptions = {
+	readonly format: RecordingFormat;
+	readonly from: Place | undefined;
+	readonly to: Place | undefined;
+	readonly idleLimitMs: number | undefined;
+	readonly signal: AbortSignal;
+};
+
+/** All that there is by now. It is read from its beginning in any case, because the size at a later place is known only by that. */
+export async function* record(session: Session, options: RecordingOptions): AsyncGenerator<string, void, void> {
+	const { seq: end } = await session.end();
+	const { from, to } = options;
+	let size = session.spec.firstSize ?? session.state.size;
+	let exited: { readonly time: number; readonly exit: Exit } | undefined;
+	let text = "";
+	const begin = (time: number) => {
+		const { format, idleLimitMs } = options;
+		const begun = new Asciicast(format, { spec: session.spec, size, begin: time, idleLimitMs });
+		text += begun.begin();
+		return begun;
+	};
+	let cast = from ? undefined : begin(session.spec.createdAt);
+	for await (const item of itemsBefore(end, session, options.signal)) {
+		if (item.kind === "gap") {
+			if (cast) text += cast.gap(item);
+			continue;
+		}
+		if (to && isAfter(item, to)) break;
+		if (from && !cast && isBefore(item, from)) {
+			if (item.kind === "resized") size = item.size;
+			continue;
+		}
+		cast ??= begin(from && "time" in from ? from.time : item.time);
+		if (item.kind === "output") text += cast.output(item.time, item.stream, between(item, from, to));
+		else if (item.kind === "resized") text += cast.resized(item.time, item.size);
+		else if (item.kind === "exited") exited = item;
+		if (text.length < PIECE_LENGTH) continue;
+		yield text;
+		text = "";
+	}
+	cast ??= begin(from && "time" in from ? from.time : session.spec.createdAt);
+	yield text + cast.end(exited);
+}
+
+/** What has happened before the event of that number, without a wait for more. */
+async function* itemsBefore(end: number, session: Session, signal: AbortSignal): AsyncGenerator<Item, void, void> {
+	if (end <= 1) return;
+	for await (const item of session.follow({ seq: 1 }, { signal })) {
+		const next = item.kind === "gap" ? item.nextSeq : item.seq + 1;
+		if (item.kind !== "gap" && item.seq >= end) return;
+		yield item;
+		if (next >= end) return;
+	}
+}
+
+/** An event without bytes stands between them: at a place, it comes before the byte there. */
+function isBefore(event: Event, from: Place): boolean {
+	if ("time" in from) return event.time < from.time;
+	return event.offset + byteLength(event) <= from.offset;
+}
+
+function isAfter(event: Event, to: Place): boolean {
+	if ("time" in to) return event.time > to.time;
+	return event.kind === "output" ? event.offset >= to.offset : event.offset > to.offset;
+}
+
+/** The bytes of an event that lie between two places. */
+function between(
+	{ offset, bytes }: Extract<Event, { kind: "output" }>,
+	from: Place | undefined,
+	to: Place | undefined,
+): Uint8Array {
+	const begin = from && "offset" in from ? Math.max(0, from.offset - offset) : 0;
+	const end = to && "offset" in to ? Math.max(begin, to.offset - offset) : bytes.byteLength;
+	return bytes.subarray(begin, end);
+}

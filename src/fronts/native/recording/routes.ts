@@ -1,0 +1,61 @@
+/** Recordings over HTTP: a session's log as a file that players of terminals know. */
+
+import { Readable } from "node:stream";
+import { SessionError } from "../../../core/errors.ts";
+import { type Hosting, takeReader, whenOver } from "../../front.ts";
+import { idParams, recordingQuery } from "../messages.ts";
+import type { Traffic } from "../metrics.ts";
+import type { NativeApp, NativeOptions } from "../options.ts";
+import { findSession, patienceOf, placeOf } from "../request.ts";
+import { type Place, type RecordingOptions, record } from "./record.ts";
+
+export function addRecording(app: NativeApp, { sessions }: NativeOptions, hosting: Hosting, traffic: Traffic): void {
+	app.get(
+		"/v1/sessions/:id/recording",
+		{
+			config: {
+				policy: "read",
+				operation: "recordSession",
+				summary: "What was shown and when, as an asciicast",
+				answers: { 200: "application/x-asciicast" },
+			},
+			schema: { params: idParams, querystring: recordingQuery },
+		},
+		async (request, reply) => {
+			const session = findSession(sessions, request);
+			const { format = "asciicast-v2", idleLimitMs, from, to } = request.query;
+			const places = { from: toPlace("from", from), to: toPlace("to", to) };
+			whenOver(reply, takeReader(request, placeOf(session), hosting, "read"));
+			const patience = patienceOf(reply, hosting);
+			const options: RecordingOptions = { format, idleLimitMs, ...places, signal: patience.signal };
+			async function* counted(): AsyncGenerator<Buffer, void, void> {
+				try {
+					for await (const text of record(session, options)) {
+						const bytes = Buffer.from(text);
+						traffic.bytesOut += bytes.byteLength;
+						yield bytes;
+					}
+					// What was broken off must not look whole.
+					if (patience.signal.aborted) throw new SessionError("node_unavailable", "the recording was broken off");
+				} finally {
+					patience.end();
+				}
+			}
+			return (
+				reply
+					.type("application/x-asciicast")
+					.headers({ "cache-control": "no-store", "content-disposition": `attachment; filename="${session.id}.cast"` })
+					// It pulls, so that nothing is read ahead of the client.
+					.send(Readable.from(counted(), { objectMode: false, highWaterMark: 64 * 1024 }))
+			);
+		},
+	);
+}
+
+function toPlace(name: string, text: string | undefined): Place | undefined {
+	if (text === undefined) return undefined;
+	if (/^\d+$/.test(text)) return { offset: Number(text) };
+	const time = Date.parse(text);
+	if (!Number.isNaN(time)) return { time };
+	throw new SessionError("invalid_argument", `${name}: must be an offset, or a time such as 2026-01-31T12:00:00Z`);
+}

@@ -1,0 +1,47 @@
+import { readdir, readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { temporaryDirectory } from "../helpers/temporary.ts";
+import { Installation } from "./hawser.ts";
+
+let hawser: Installation;
+beforeAll(async () => {
+	hawser = await Installation.create();
+});
+afterAll(() => hawser.remove());
+
+it("saves a durable session whose server was killed, whole or not at all", async () => {
+	const folder = await temporaryDirectory();
+	await hawser.run(["run", "--detach", "--name", "demo", "--", "sh", "-c", "echo hello; exit 4"]);
+	await hawser.run(["wait", "demo"]);
+	await hawser.stopServer("SIGKILL");
+	await hawser.startServer();
+	const file = join(folder, "demo.cast");
+	const args = ["export", "demo", "--format", "asciicast-v3", "--idle-limit", "2s"];
+	expect(await hawser.run([...args, "-o", file])).toEqual({ code: 0, stdout: "", stderr: "" });
+	const saved = await readFile(file, "utf8");
+	const [header, ...events] = saved
+		.trimEnd()
+		.split("\n")
+		.map((line) => JSON.parse(line));
+	expect(header).toMatchObject({
+		version: 3,
+		title: "demo",
+		command: "sh -c 'echo hello; exit 4'",
+		idle_time_limit: 2,
+	});
+	expect(events.map(([, code, data]) => [code, data])).toEqual([
+		["o", "hello\r\n"],
+		["x", "4"],
+	]);
+	expect((await hawser.run(args)).stdout).toBe(saved);
+	expect(await hawser.run([...args, "-o", join(folder, "no", "x.cast")])).toMatchObject({ code: 1, stdout: "" });
+	expect(await readdir(folder)).toEqual(["demo.cast"]);
+});
+
+it("says what a place is", async () => {
+	expect(await hawser.run(["export", "--from", "noon"])).toMatchObject({
+		code: 1,
+		stderr: expect.stringContaining("2026-01-31T12:00:00Z"),
+	});
+});

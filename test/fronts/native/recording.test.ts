@@ -1,0 +1,143 @@
+import { readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { temporaryDirectory } from "../../helpers/temporary.ts";
+import { readAll, startTestServer, type TestServer } from "./test-server.ts";
+
+let server: TestServer;
+beforeAll(async () => {
+	server = await startTestServer({ memoryBytes: 8 * 1024 * 1024 });
+});
+afterAll(() => server.close());
+
+type Cast = { text: string; header: Record<string, unknown>; events: [number, string, string][] };
+
+async function recording(id: string, query: Record<string, string> = {}, from = server): Promise<Cast> {
+	const response = await from.request(`/v1/sessions/${id}/recording?${new URLSearchParams(query)}`);
+	const text = await response.text();
+	if (response.status !== 200) throw new Error(text);
+	const [header, ...events] = text
+		.trimEnd()
+		.split("\n")
+		.map((line) => JSON.parse(line));
+	return { text, header, events };
+}
+
+const shown = ({ events }: Cast) => events.map(([, code, data]) => (code === "o" ? data : "")).join("");
+
+async function act(id: string, path: string, body: object) {
+	const init = { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(body) };
+	expect((await server.request(`/v1/sessions/${id}/${path}`, init)).status).toBe(200);
+}
+
+/** A terminal that was resized while its program ran, and a program that was told something and ended with 3. */
+async function played() {
+	const command =
+		"stty -echo; printf 'size? '; read line; stty size; printf 'gr\\303'; read line; printf '\\274n\\n'; exit 3";
+	const { id } = await server.create({ command, cols: 90, rows: 30, name: "demo" });
+	const said = (text: string) =>
+		expect.poll(async () => (await server.request(`/v1/sessions/${id}/output`)).text()).toContain(text);
+	await said("size? ");
+	await act(id, "resize", { cols: 100, rows: 40 });
+	await act(id, "keys", { keys: ["text:secret", "Enter"] });
+	await said("40 100");
+	await said("gr");
+	await act(id, "keys", { keys: ["Enter"] });
+	return { id, bytes: (await readAll(server, id)).bytes };
+}
+
+describe("a recording", () => {
+	it("has the size, the output, the resizes and the times that there were, and nothing that was typed", async () => {
+		const before = Date.now();
+		const { id, bytes } = await played();
+		const cast = await recording(id);
+		expect(cast.header).toMatchObject({ version: 2, width: 90, height: 30, title: "demo" });
+		expect(cast.header.timestamp).toBeGreaterThanOrEqual(Math.floor(before / 1000));
+		expect(shown(cast)).toBe(bytes.toString("utf8"));
+		// A character that was cut is whole again.
+		expect(shown(cast)).toContain("grün");
+		expect(cast.text).not.toContain("\ufffd");
+		expect(cast.text).not.toContain("secret");
+		expect(cast.events.filter(([, code]) => code !== "o")).toEqual([[expect.any(Number), "r", "100x40"]]);
+		const resizedAt = cast.events.findIndex(([, code]) => code === "r");
+		expect(shown({ ...cast, events: cast.events.slice(0, resizedAt) })).toBe("size? ");
+		const times = cast.events.map(([time]) => time);
+		expect(times).toEqual(times.toSorted((a, b) => a - b));
+		expect(times.at(-1)).toBeLessThanOrEqual((Date.now() - before) / 1000 + 1);
+	});
+
+	it("has intervals and the exit code in version 3", async () => {
+		const { id } = await played();
+		const { header, events, ...rest } = await recording(id, { format: "asciicast-v3", idleLimitMs: "1500" });
+		const second = await recording(id, { format: "asciicast-v2" });
+		expect(header).toMatchObject({ version: 3, term: { cols: 90, rows: 30 }, idle_time_limit: 1.5 });
+		expect(events.at(-1)).toEqual([expect.any(Number), "x", "3"]);
+		expect(shown({ header, events, ...rest })).toBe(shown(second));
+		let time = 0;
+		const summed = events.slice(0, -1).map(([interval]) => {
+			time += interval;
+			return time;
+		});
+		for (const [index, [at]] of second.events.entries()) expect(summed[index]).toBeCloseTo(at, 6);
+	});
+
+	it("begins and ends where it is asked to, with the size of that moment", async () => {
+		const { id, bytes } = await played();
+		const from = bytes.indexOf("40 100");
+		const to = bytes.indexOf("\r\n", from);
+		const part = await recording(id, { from: String(from), to: String(to) });
+		expect(shown(part)).toBe("40 100");
+		expect(part.header).toMatchObject({ width: 100, height: 40 });
+		expect(part.events[0]?.[0]).toBe(0);
+		const later = await recording(id, { from: new Date(Date.now() + 60_000).toISOString() });
+		expect(later).toMatchObject({ header: { width: 100 }, events: [] });
+		const before = await recording(id, { to: "2020-01-01T00:00:00Z" });
+		expect(before).toMatchObject({ header: { width: 90 }, events: [] });
+		const refused = await server.request(`/v1/sessions/${id}/recording?from=yesterday`);
+		expect(refused.status).toBe(400);
+	});
+
+	it("of a running program ends with what it has said so far", async () => {
+		const { id } = await server.create({ command: "echo ready; cat" });
+		await expect.poll(async () => shown(await recording(id))).toBe("ready\r\n");
+	});
+
+	it("of a program on pipes has lines as a terminal wants them", async () => {
+		const { id } = await server.create({ command: "echo out; echo err >&2", mode: "pipe" });
+		await readAll(server, id);
+		expect(
+			shown(await recording(id))
+				.split("\r\n")
+				.toSorted(),
+		).toEqual(["", "err", "out"]);
+	});
+
+	it("says where something is gone", async () => {
+		const small = await startTestServer({ memoryBytes: 64 * 1024 });
+		try {
+			const { id } = await small.create({ command: "seq 1 100000", mode: "pipe" });
+			await readAll(small, id);
+			const { events } = await recording(id, {}, small);
+			expect(events[0]).toEqual([0, "m", expect.stringMatching(/^bytes 0 to \d+ are gone \(retention\)$/)]);
+			expect(events.at(-1)?.[2]).toMatch(/100000\r\n$/);
+		} finally {
+			await small.close();
+		}
+	});
+
+	it("is played by asciinema, byte for byte", async () => {
+		const folder = await temporaryDirectory();
+		const { id, bytes } = await played();
+		await writeFile(join(folder, "x.cast"), (await recording(id)).text);
+		// asciinema wants a terminal, whatever its output is.
+		const player = await server.create({
+			command: "asciinema cat x.cast > cat && asciinema play -s 1000 x.cast > play",
+			cwd: folder,
+			env: { LC_ALL: "C.UTF-8", HOME: folder },
+		});
+		const { bytes: said } = await readAll(server, player.id);
+		expect(said.toString()).toBe("");
+		expect(await readFile(join(folder, "cat"))).toEqual(bytes);
+		expect((await readFile(join(folder, "play"))).toString()).toContain(bytes.toString());
+	});
+});
