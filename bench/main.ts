@@ -16,6 +16,7 @@ import { openSandboxCase } from "./cases/opensandbox.ts";
 import { restartCase } from "./cases/restart.ts";
 import { sandboxCase } from "./cases/sandbox.ts";
 import { sdkTortureCase } from "./cases/sdk-torture.ts";
+import { searchCase } from "./cases/search.ts";
 import { sessionsCase } from "./cases/sessions.ts";
 import { socketEchoCase } from "./cases/socket-echo.ts";
 import { socketReplayCase } from "./cases/socket-replay.ts";
@@ -76,6 +77,7 @@ const cases: readonly Case[] = [
 	socketEchoCase(isQuick),
 	socketViewersCase(isQuick),
 	socketReplayCase(isQuick),
+	searchCase(),
 	sessionsCase(isQuick),
 	restartCase(isQuick),
 	floodsCase(isQuick),

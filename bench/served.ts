@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { readRecord } from "../src/link/record.ts";
-import type { CreateSession, SessionList, SessionMessage } from "../src/protocol/messages.ts";
+import type { CreateSession, SearchResult, SessionList, SessionMessage } from "../src/protocol/messages.ts";
 import { type HomeKind, sweep } from "./homes.ts";
 import type { Workshop } from "./workshop.ts";
 import type { Target } from "./ws-client.ts";
@@ -85,6 +85,15 @@ export class Served {
 			offset += bytes;
 			if (bytes === 0 && response.headers.get("hawser-state") === "closed") return offset;
 		}
+	}
+
+	async search(id: string, query: Readonly<Record<string, string>>): Promise<SearchResult> {
+		return (await this.#ask("GET", `/v1/sessions/${id}/search?${new URLSearchParams(query)}`)) as SearchResult;
+	}
+
+	/** What a server that is not busy says at once. */
+	async health(): Promise<void> {
+		await this.#ask("GET", "/healthz");
 	}
 
 	async list(): Promise<readonly SessionMessage[]> {

@@ -1,0 +1,81 @@
+/** How long a search through everything a session wrote takes, and what others notice of it. */
+
+import { setTimeout as sleep } from "node:timers/promises";
+import type { Case, Sample, Variant } from "../case.ts";
+import { type Served, serving } from "../served.ts";
+import type { Workshop } from "../workshop.ts";
+
+/** On a terminal: 64 MiB. */
+const WRITTEN_MEGABYTES = 66.3;
+const RETAIN = { journalBytes: 256 * 1024 * 1024 };
+const SECONDS = 2;
+
+/** None of them is there, so that everything is looked at; the payload is Base64. */
+const queries = {
+	text: { q: "not-in-base64" },
+	"text in any case": { q: "not-in-base64", ignoreCase: "1" },
+	expression: { q: "(error|warning): \\S+ at \\d+", regex: "1" },
+} as const;
+
+export function searchCase(): Case {
+	const variant = ([name, query]: [string, Readonly<Record<string, string>>]): Variant => ({
+		name,
+		measure: (workshop) => measure(workshop, query),
+	});
+	return {
+		name: "search",
+		title: "A search through 64 MiB in a keeper's journal",
+		note: "79-column text written to a terminal, 829,000 lines of which none matches; `/healthz` is asked all the while",
+		rounds: { full: 3, quick: 1 },
+		metrics: [
+			{ key: "seconds", title: "seconds", digits: 2 },
+			{ key: "rate", title: "MiB/s", digits: 0 },
+			{ key: "slowest", title: "slowest other answer ms", digits: 1 },
+		],
+		bars: Object.keys(queries).map((name) => ({
+			title: `${name}, seconds`,
+			value: (round) => round(name, "seconds"),
+			digits: 2,
+			atMost: SECONDS,
+		})),
+		variants: Object.entries(queries).map(variant),
+	};
+}
+
+function measure(workshop: Workshop, query: Readonly<Record<string, string>>): Promise<Sample> {
+	return serving(workshop, async (server) => {
+		const { path, ttyBytes } = workshop.payload("search", WRITTEN_MEGABYTES);
+		const argv = ["/bin/sh", "-c", 'cat "$0"; exec sleep 1000', path];
+		const { id } = await server.create("keeper", { argv, retain: RETAIN });
+		while ((await server.look(id)).offsets.end < ttyBytes) await sleep(20);
+		const begin = performance.now();
+		const searching = searchAll(server, id, query).then(() => (performance.now() - begin) / 1000);
+		const slowest = await slowestAnswer(server, searching);
+		const seconds = await searching;
+		return { seconds, rate: ttyBytes / 2 ** 20 / seconds, slowest };
+	});
+}
+
+async function searchAll(server: Served, id: string, query: Readonly<Record<string, string>>): Promise<void> {
+	for (let after: number | null = 0; after !== null; ) {
+		const { matches, next } = await server.search(id, { ...query, after: String(after) });
+		if (matches.length > 0) throw new Error("something was found that is not there");
+		after = next;
+	}
+}
+
+async function slowestAnswer(server: Served, until: Promise<unknown>): Promise<number> {
+	let isOver = false;
+	const over = until.finally(() => {
+		isOver = true;
+	});
+	let slowest = 0;
+	while (!isOver) {
+		const begin = performance.now();
+		await server.health();
+		slowest = Math.max(slowest, performance.now() - begin);
+		await sleep(20);
+	}
+	await over;
+	return slowest;
+}
