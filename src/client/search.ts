@@ -13,7 +13,7 @@ export type Found = {
 
 export class Search {
 	readonly #expression: RegExp;
-	readonly #visible = new VisibleText();
+	readonly #visible = new VisibleText({ hasReturns: false });
 	/** The newest text. */
 	#runs: Run[] = [];
 

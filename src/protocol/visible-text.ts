@@ -13,19 +13,38 @@ export const SEQUENCE: RegExp = new RegExp(
 /** What may be the beginning of one, at the end of a piece. */
 export const UNFINISHED: RegExp = new RegExp(`\\u001b(?:\\[${PARAMETERS}|${STRING}\\u001b?|${INTERMEDIATES})?$`);
 
-/** What nobody sees: sequences, bells, and the return before a newline. */
-const UNSEEN = new RegExp(`${SEQUENCE.source}|\\u0007|\\r(?=\\n)`, "g");
-/** What may turn out to be unseen with the next piece. */
-const UNDECIDED = new RegExp(`(?:${UNFINISHED.source})|\\r$`);
+const ESCAPE = 0x1b;
+const BELL = 0x07;
+const RETURN = 0x0d;
+
+/** What nobody sees, what may turn out to be that with the next piece, and one of which bytes it has. */
+type Unseen = { readonly whole: RegExp; readonly begun: RegExp; readonly bytes: readonly number[] };
+
+const ANYTHING_UNSEEN: Unseen = {
+	whole: new RegExp(`${SEQUENCE.source}|\\u0007`, "g"),
+	begun: UNFINISHED,
+	bytes: [ESCAPE, BELL],
+};
+const WITH_RETURNS: Unseen = {
+	whole: new RegExp(`${SEQUENCE.source}|\\u0007|\\r(?=\\n)`, "g"),
+	begun: new RegExp(`(?:${UNFINISHED.source})|\\r$`),
+	bytes: [ESCAPE, BELL, RETURN],
+};
 /** How far from the end of a piece that can begin. */
-const LONGEST_UNDECIDED = 2 * LONGEST + 8;
+const LONGEST_UNFINISHED = 2 * LONGEST + 8;
 
 /** Text that is seen, from one place of the output on. */
 export type Run = { readonly offset: number; readonly bytes: Uint8Array };
 
 export class VisibleText {
+	readonly #unseen: Unseen;
 	/** What came last, while nobody can tell what it is. */
 	#undecided: Run = { offset: 0, bytes: new Uint8Array() };
+
+	/** A return before a newline is text, too, unless lines are to end with newlines alone. */
+	constructor({ hasReturns }: { readonly hasReturns: boolean }) {
+		this.#unseen = hasReturns ? ANYTHING_UNSEEN : WITH_RETURNS;
+	}
 
 	/** Where the output goes on after all text that was given out. */
 	get offset(): number {
@@ -35,18 +54,23 @@ export class VisibleText {
 	/** The text in the next piece of the output, in copies of its bytes. What has no end yet is kept for the piece after. */
 	take(offset: number, bytes: Uint8Array): Run[] {
 		const kept = this.#undecided.bytes;
+		const { whole, begun, bytes: parts } = this.#unseen;
+		if (kept.byteLength === 0 && !parts.some((byte) => bytes.includes(byte))) {
+			this.#undecided = { offset: offset + bytes.byteLength, bytes: kept };
+			return bytes.byteLength > 0 ? [{ offset, bytes: bytes.slice() }] : [];
+		}
 		const begin = offset - kept.byteLength;
 		const all = kept.byteLength > 0 ? joined([kept, bytes]) : bytes;
 		// One character for each byte: what is looked for here is ASCII.
 		const text = new TextDecoder("latin1").decode(all);
-		const tail = UNDECIDED.exec(text.slice(-LONGEST_UNDECIDED))?.[0].length ?? 0;
+		const tail = begun.exec(text.slice(-LONGEST_UNFINISHED))?.[0].length ?? 0;
 		const end = text.length - tail;
 		const runs: Run[] = [];
 		const keep = (from: number, to: number) => {
 			if (from < to) runs.push({ offset: begin + from, bytes: all.slice(from, to) });
 		};
 		let from = 0;
-		for (const { index, 0: unseen } of text.slice(0, end).matchAll(UNSEEN)) {
+		for (const { index, 0: unseen } of text.slice(0, end).matchAll(whole)) {
 			keep(from, index);
 			from = index + unseen.length;
 		}
@@ -54,16 +78,7 @@ export class VisibleText {
 		this.#undecided = { offset: begin + end, bytes: all.slice(end) };
 		return runs;
 	}
-
-	/** What has no end, because nothing follows: a lone return is text, the beginning of a sequence is not. */
-	finish(): Run[] {
-		const { offset, bytes } = this.#undecided;
-		this.#undecided = { offset: offset + bytes.byteLength, bytes: new Uint8Array() };
-		return bytes[0] === RETURN ? [{ offset, bytes }] : [];
-	}
 }
-
-const RETURN = 0x0d;
 
 export function joined(parts: readonly Uint8Array[]): Uint8Array {
 	const all = new Uint8Array(parts.reduce((length, part) => length + part.byteLength, 0));

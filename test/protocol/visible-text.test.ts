@@ -3,8 +3,8 @@ import { expect, it } from "vitest";
 import { joined, VisibleText } from "../../src/protocol/visible-text.ts";
 
 /** The text of an output that comes in pieces of these lengths, and where each of its bytes was. */
-function seen(output: Uint8Array, lengths: readonly number[] = []) {
-	const visible = new VisibleText();
+function seen(output: Uint8Array, lengths: readonly number[] = [], hasReturns = false) {
+	const visible = new VisibleText({ hasReturns });
 	const runs = [];
 	let at = 0;
 	for (const length of [...lengths, output.byteLength]) {
@@ -12,7 +12,6 @@ function seen(output: Uint8Array, lengths: readonly number[] = []) {
 		runs.push(...visible.take(at, piece));
 		at += piece.byteLength;
 	}
-	runs.push(...visible.finish());
 	return {
 		text: Buffer.from(joined(runs.map(({ bytes }) => bytes))).toString("latin1"),
 		offsets: runs.flatMap(({ offset, bytes }) => [...bytes.keys()].map((index) => offset + index)),
@@ -21,6 +20,7 @@ function seen(output: Uint8Array, lengths: readonly number[] = []) {
 
 it("what is no text is left out, and each byte of the text is known by its offset", () => {
 	const output = Buffer.from("a\u001b[31mb\u001b]0;title\u0007c\u0007d\u001b(Be\r\nf\rg\u001b[1");
+	expect(seen(output, [], true).text).toBe("abcde\r\nf\rg");
 	const { text, offsets } = seen(output);
 	expect(text).toBe("abcde\nf\rg");
 	expect(offsets.map((offset) => String.fromCharCode(output[offset] ?? 0)).join("")).toBe(text);
@@ -35,9 +35,14 @@ it("the same bytes give the same text however they are cut", () => {
 	);
 	const outputs = fc.array(part, { maxLength: 12 }).map((parts) => Buffer.from(parts.join("")));
 	fc.assert(
-		fc.property(outputs, fc.array(fc.nat({ max: 300 }), { maxLength: 30 }), (output, lengths) => {
-			expect(seen(output, lengths)).toEqual(seen(output));
-		}),
+		fc.property(
+			outputs,
+			fc.array(fc.nat({ max: 300 }), { maxLength: 30 }),
+			fc.boolean(),
+			(output, lengths, hasReturns) => {
+				expect(seen(output, [...lengths, 1e6, 0], hasReturns)).toEqual(seen(output, [], hasReturns));
+			},
+		),
 	);
 });
 

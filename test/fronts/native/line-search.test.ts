@@ -26,6 +26,8 @@ describe("lines", () => {
 	it("end with a newline or a return, and the last needs no end", () => {
 		const texts = (output: string) => search(/./, Buffer.from(output)).matches.map(({ text }) => text);
 		expect(texts("10 %\r50 %\rdone\r\nnext\n\n$ ")).toEqual(["10 %", "50 %", "done", "next", "$ "]);
+		// A program on a terminal that writes `\\r\\n` itself has written two returns.
+		expect(search(/^$/, Buffer.from("a\r\r\nb\r\n")).matches).toEqual([]);
 		expect(texts("50 %\r")).toEqual(["50 %"]);
 	});
 
@@ -59,6 +61,17 @@ it("a search that has found enough says where the next line begins, and nothing 
 		from += resumeAt;
 	}
 	expect(found).toEqual(["x1", "x2", "x3"]);
+});
+
+it("returns without end are not waited for", () => {
+	const output = Buffer.from(`x${"\r".repeat(3 * LONGEST_LINE_BYTES)}x`);
+	expect(search(/x/, output, { lengths: [2 * LONGEST_LINE_BYTES] }).matches.map(({ offset }) => offset)).toEqual([
+		0,
+		output.length - 1,
+	]);
+	const looked = new LineSearch(/x/, 1);
+	looked.push([{ offset: 0, time: 0, bytes: Buffer.alloc(4 * LONGEST_LINE_BYTES, "\r") }]);
+	expect(looked.resumeAt).toBeGreaterThan(2 * LONGEST_LINE_BYTES);
 });
 
 it("what is missing ends a line", () => {

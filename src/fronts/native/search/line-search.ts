@@ -1,5 +1,6 @@
 /** Looks for an expression in output as text on lines: bytes in any pieces, the same matches whatever the pieces are. */
 
+import { isAscii } from "node:buffer";
 import type { SearchMatch } from "../../../protocol/messages.ts";
 import { byteAt, VisibleText } from "../../../protocol/visible-text.ts";
 
@@ -23,7 +24,7 @@ export class LineSearch {
 	/** How many matches are still wanted. */
 	#wanted: number;
 	readonly #found: SearchMatch[] = [];
-	#visible = new VisibleText();
+	#visible = new VisibleText({ hasReturns: true });
 	/** Where the next piece must begin if nothing is missing. */
 	#next: number | undefined;
 	/** The text from the beginning of the current line on, in parts, and where it was. */
@@ -61,14 +62,12 @@ export class LineSearch {
 
 	/** Nothing follows: what has no end is a line, too. */
 	finish(): void {
-		for (const run of this.#visible.finish()) this.#add(run.offset, this.#places.at(-1)?.time ?? 0, run.bytes);
+		// As if the end were the end of a line; that adds none after a last line that has one.
+		if (this.#length > 0) this.#add(this.#visible.offset, 0, Buffer.from("\n"));
 		this.#searchLines();
 		if (this.isFull) return;
-		const text = this.#text();
-		if (text.length > 0) this.#search(text, 0, text.length);
 		this.#resumeAt = this.#next ?? 0;
-		this.#forget(text, text.length);
-		this.#visible = new VisibleText();
+		this.#visible = new VisibleText({ hasReturns: true });
 	}
 
 	/** What was found since this was asked for. */
@@ -83,20 +82,21 @@ export class LineSearch {
 	}
 
 	#searchLines(): void {
-		const text = this.#text();
+		const text = Buffer.concat(this.#parts, this.#length);
+		// Most text is ASCII: to decode it at once is much cheaper than line by line.
+		const ascii = isAscii(text) ? text.toString("latin1") : undefined;
 		let from = 0;
 		while (!this.isFull) {
-			const end = endOfLine(text, from);
-			if (end === undefined) break;
-			this.#search(text, from, end);
-			from = isLineEnd(text[end]) ? end + 1 : end;
+			const [end, next] = lineIn(text, from) ?? [];
+			if (end === undefined || next === undefined) break;
+			this.#search(ascii?.slice(from, end) ?? text.toString("utf8", from, end), text, from, end);
+			from = next;
 			this.#resumeAt = this.#offsetAfter(from - 1);
 		}
 		this.#forget(text, from);
 	}
 
-	#search(text: Buffer, from: number, end: number): void {
-		const line = text.toString("utf8", from, end);
+	#search(line: string, text: Buffer, from: number, end: number): void {
 		const match = this.#expression.exec(line);
 		if (!match) return;
 		const bytes = text.subarray(from, end);
@@ -113,10 +113,6 @@ export class LineSearch {
 			at: [match.index - cut, Math.min(match.index - cut + match[0].length, told.length)],
 		});
 		this.#wanted--;
-	}
-
-	#text(): Buffer {
-		return Buffer.concat(this.#parts, this.#length);
 	}
 
 	#forget(text: Buffer, count: number): void {
@@ -154,20 +150,25 @@ export class LineSearch {
 	}
 }
 
-function isLineEnd(byte: number | undefined): boolean {
-	return byte === NEWLINE || byte === RETURN;
-}
-
-/** Where the line ends: at a newline, at a return, or where it is too long; undefined while that is not known. */
-function endOfLine(text: Buffer, from: number): number | undefined {
+/**
+ * Where the line ends that begins at `from`, and where the next one begins: after a newline, a return, or both; or where
+ * it is too long. Undefined while that is not known.
+ */
+function lineIn(text: Buffer, from: number): [end: number, next: number] | undefined {
 	const bound = Math.min(text.length, from + LONGEST_LINE_BYTES + 1);
 	for (let at = from; at < bound; at++) {
 		const byte = text[at];
-		if (byte === NEWLINE || byte === RETURN) return at;
+		if (byte === NEWLINE) return [at, at + 1];
+		if (byte !== RETURN) continue;
+		// A terminal makes a newline of `\n`, which a program may have put a return before: any number of them is one end.
+		let next = at + 1;
+		while (text[next] === RETURN && next - at < LONGEST_LINE_BYTES) next++;
+		if (next === text.length) return undefined;
+		return [at, text[next] === NEWLINE ? next + 1 : next];
 	}
 	let cut = from + LONGEST_LINE_BYTES;
 	if (cut >= text.length) return undefined;
 	// Not in the middle of a character, of which at most three bytes come before.
 	for (let back = 0; back < 3 && ((text[cut] ?? 0) & 0xc0) === 0x80; back++) cut--;
-	return cut;
+	return [cut, cut];
 }

@@ -29,7 +29,7 @@ export async function search(session: Session, { task, after, signal }: SearchRe
 	const deadline = performance.now() + SEARCH_MS;
 	let begin: number | undefined;
 	try {
-		for await (const batch of batches(session, from, end, signal)) {
+		for await (const batch of oneAhead(batches(session, from, end, signal))) {
 			begin ??= batch.marks[0]?.offset;
 			const answer = await thread.ask(batch, signal);
 			matches.push(...answer.matches);
@@ -66,6 +66,24 @@ async function* batches(
 		batch = new Gathering();
 	}
 	if (!signal.aborted) yield batch.whole(true);
+}
+
+/** Reads the next batch while the thread has this one. */
+async function* oneAhead<Value>(values: AsyncGenerator<Value, void, void>): AsyncGenerator<Value, void, void> {
+	let next = values.next();
+	try {
+		for (;;) {
+			const { value, done } = await next;
+			if (done) return;
+			next = values.next();
+			// Whoever asks for it hears of it, if anybody does.
+			next.catch(() => {});
+			yield value;
+		}
+	} finally {
+		// Not awaited: it comes after the batch that is being read, for which nobody waits any more.
+		void values.return().catch(() => {});
+	}
 }
 
 class Gathering {
