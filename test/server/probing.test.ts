@@ -114,6 +114,7 @@ function pathsOf({ url }: Route, of: Names): string[] {
 			.replace("*", id),
 	);
 	const queries = ["", `?workspace=${of.workspace}`, `?task=${of.task}`, `?after=${of.session}`, `?id=${of.command}`];
+	if (url.endsWith("/search")) return named.map((path) => `${path}?q=.&regex=1`);
 	return [...new Set(url.includes(":") ? named : queries.map((query) => url.replace("*", "x") + query))];
 }
 
@@ -223,6 +224,8 @@ it("asks for what is really there: whoever may read it finds it by the same rout
 		"/v1/sessions",
 		"/v1/sessions/:id",
 		"/v1/sessions/:id/output",
+		"/v1/sessions/:id/recording",
+		"/v1/sessions/:id/search",
 		"/v1/tokens",
 		"/v1/workspaces",
 		"/v1/workspaces/:ws",

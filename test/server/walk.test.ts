@@ -15,6 +15,8 @@ const bodies: Readonly<Record<string, unknown>> = {
 	"POST /v1/tickets": { session: ":id" },
 };
 
+const queries: Readonly<Record<string, string>> = { "GET /v1/sessions/:id/search": "?q=x" };
+
 type Call = {
 	readonly route: Route;
 	readonly token?: string;
@@ -27,7 +29,7 @@ async function statusOf(server: Started, { route, token, id, headers = {} }: Cal
 	const { status } = await ask(server.url, {
 		method,
 		isSocket,
-		path: pathOf(route, id),
+		path: pathOf(route, id) + (queries[`${method} ${route.url}`] ?? ""),
 		headers: { ...(token === undefined ? {} : { authorization: `Bearer ${token}` }), ...headers },
 		body: JSON.stringify(bodies[`${method} ${route.url}`])?.replaceAll(":id", id),
 	});

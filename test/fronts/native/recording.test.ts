@@ -1,8 +1,9 @@
 import { readFile, writeFile } from "node:fs/promises";
+import { connect } from "node:net";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { temporaryDirectory } from "../../helpers/temporary.ts";
-import { readAll, startTestServer, type TestServer } from "./test-server.ts";
+import { readAll, startTestServer, type TestServer, TOKEN } from "./test-server.ts";
 
 let server: TestServer;
 beforeAll(async () => {
@@ -123,6 +124,36 @@ describe("a recording", () => {
 		} finally {
 			await small.close();
 		}
+	});
+
+	it("is read no faster than it is taken, and given up with its client", async () => {
+		const { id } = await server.create({ command: "head -c 7000000 /dev/zero | tr '\\0' x", mode: "pipe" });
+		const { bytes } = await readAll(server, id);
+		expect(bytes.length).toBe(7_000_000);
+		const sent = async () =>
+			/^hawser_output_bytes_total (\d+)$/m.exec(await (await server.request("/metrics")).text())?.[1];
+		const before = Number(await sent());
+		const client = connect(Number(new URL(server.url).port), "127.0.0.1");
+		client.pause();
+		client.write(
+			`GET /v1/sessions/${id}/recording HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer ${TOKEN}\r\n\r\n`,
+		);
+		await expect.poll(async () => Number(await sent())).toBeGreaterThan(before);
+		// Once two looks give the same, the sockets are full and nothing more is read.
+		let last = -1;
+		await expect
+			.poll(async () => {
+				const now = Number(await sent());
+				const isSame = now === last;
+				last = now;
+				return isSame;
+			})
+			.toBe(true);
+		expect(last - before).toBeLessThan(6_900_000);
+		const attachments = async () => JSON.parse(await (await server.request(`/v1/sessions/${id}`)).text()).attachments;
+		expect(await attachments()).toBe(1);
+		client.destroy();
+		await expect.poll(attachments).toBe(0);
 	});
 
 	it("is played by asciinema, byte for byte", async () => {
