@@ -1,4 +1,5 @@
-import { readdir, readFile } from "node:fs/promises";
+import { execFileSync } from "node:child_process";
+import { lstat, readdir, readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { temporaryDirectory } from "../helpers/temporary.ts";
@@ -35,6 +36,13 @@ it("saves a durable session whose server was killed, whole or not at all", async
 		["x", "4"],
 	]);
 	expect((await hawser.run(args)).stdout).toBe(saved);
+	// Not replaced by a file.
+	const pipe = join(folder, "pipe");
+	execFileSync("mkfifo", [pipe]);
+	const [read] = await Promise.all([readFile(pipe, "utf8"), hawser.run([...args, "-o", pipe])]);
+	expect(read).toBe(saved);
+	expect((await lstat(pipe)).isFIFO()).toBe(true);
+	await rm(pipe);
 	expect(await hawser.run([...args, "-o", join(folder, "no", "x.cast")])).toMatchObject({ code: 1, stdout: "" });
 	expect(await readdir(folder)).toEqual(["demo.cast"]);
 });

@@ -1,7 +1,7 @@
 /** `hawser export`: a session as a recording that can be played, shown on a page, or kept. */
 
 import { createWriteStream } from "node:fs";
-import { rename, rm } from "node:fs/promises";
+import { realpath, rename, rm, stat } from "node:fs/promises";
 import { pipeline } from "node:stream/promises";
 import { Command, InvalidArgumentError, Option } from "commander";
 import type { RecordingFormat, RecordingOptions } from "../../client/index.ts";
@@ -59,12 +59,15 @@ export const exportRecording: Command = withWorkspace(new Command("export"))
 		else await save(recording, output);
 	});
 
-/** Whole, or not at all: half a recording would play, and end in the middle. */
+/** Whole, or not at all: half a recording would play, and end in the middle. A device or a pipe is written to as it is. */
 async function save(recording: AsyncIterable<Uint8Array>, file: string): Promise<void> {
-	const partial = `${file}.${process.pid}.partial`;
+	const existing = await stat(file).catch(() => undefined);
+	if (existing && !existing.isFile()) return pipeline(recording, createWriteStream(file));
+	const target = existing ? await realpath(file) : file;
+	const partial = `${target}.${process.pid}.partial`;
 	try {
 		await pipeline(recording, createWriteStream(partial, { flags: "wx" }));
-		await rename(partial, file);
+		await rename(partial, target);
 	} finally {
 		await rm(partial, { force: true });
 	}
