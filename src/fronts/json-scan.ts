@@ -83,6 +83,19 @@ export function hasTooManyValues(text: string): boolean {
 	return values > MAX_VALUES;
 }
 
+/** Where the first value of a text ends, if it is JSON so far; the end of the text where it does not end before. */
+export function endOfFirstValue(text: string): number {
+	let depth = 0;
+	for (let at = 0; at < text.length; ) {
+		const character = text.charAt(at);
+		at = tokenEnd(text, at, character);
+		if (character === "{" || character === "[") depth++;
+		else if (character === "}" || character === "]") depth--;
+		if (depth <= 0 && !" \t\n\r".includes(character)) return at;
+	}
+	return text.length;
+}
+
 const structural = /[\s,:[\]{}"]/g;
 
 function tokenEnd(text: string, at: number, first: string): number {

@@ -2,7 +2,7 @@
 
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { limits } from "../../protocol/messages.ts";
-import { hasTooManyValues } from "../json-scan.ts";
+import { endOfFirstValue, hasTooManyValues } from "../json-scan.ts";
 import { ExecdError } from "./answers.ts";
 
 /** What the routes have that start a program: a body may hold as much as one can be started with. */
@@ -115,7 +115,7 @@ export function refusal(message: string): ExecdError {
 
 /** Undefined where there is none. */
 function firstValue(text: string): unknown {
-	return parse(text) ?? parse(text.slice(0, endOfValue(text)));
+	return parse(text) ?? parse(text.slice(0, endOfFirstValue(text)));
 }
 
 function parse(text: string): unknown {
@@ -124,16 +124,4 @@ function parse(text: string): unknown {
 	} catch {
 		return undefined;
 	}
-}
-
-/** Where an object or array at the start of the text ends, and a shorter value with the first thing that can't belong to it. */
-function endOfValue(text: string): number {
-	let depth = 0;
-	// A string as one piece, so that brackets in it do not count.
-	for (const { 0: token, index } of text.matchAll(/"(?:[^"\\]|\\.)*"|[[{]|[\]}]|[^\s"[\]{}]+/gs)) {
-		if (token === "{" || token === "[") depth++;
-		else if (token === "}" || token === "]") depth--;
-		if (depth <= 0) return index + token.length;
-	}
-	return text.length;
 }

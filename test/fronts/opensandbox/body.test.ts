@@ -20,6 +20,23 @@ describe("1.4: the first JSON value", () => {
 		expect(read('\n\t {"command":"a"}null').string("command")).toBe("a");
 	});
 
+	test("it may be long, with something after it", () => {
+		const command = "x".repeat(12 * 1024 * 1024);
+		expect(read(`{"command":"${command}"} trailing`).string("command").length).toBe(command.length);
+	});
+
+	test("what is none is refused at once, however long", () => {
+		const since = performance.now();
+		for (const text of [
+			`{"${'\\"'.repeat(1024 * 1024)}`,
+			`{"${"\\".repeat(1024 * 1024)}`,
+			"[ ".repeat(100_000),
+			'"'.repeat(100_000),
+		])
+			refused(() => read(text));
+		expect(performance.now() - since).toBeLessThan(1_000);
+	});
+
 	test("null is all defaults, also with something after it", () => {
 		for (const text of ["null", " null {}", "null x"]) expect(read(text).string("command")).toBe("");
 	});

@@ -2,7 +2,7 @@
 
 import { once } from "node:events";
 import { createServer, request as httpRequest, type IncomingMessage, type RequestListener } from "node:http";
-import type { AddressInfo } from "node:net";
+import { type AddressInfo, connect as connectTo, createServer as createTcpServer } from "node:net";
 import { ConnectionConfig, DefaultAdapterFactory } from "@alibaba-group/opensandbox";
 import { expect, onTestFinished, test } from "vitest";
 import { WebSocket, WebSocketServer } from "ws";
@@ -22,6 +22,19 @@ async function behind(listener: RequestListener, prepare?: (server: ReturnType<t
 		server.closeAllConnections();
 		server.close();
 	});
+	return (server.address() as AddressInfo).port;
+}
+
+/** Says these bytes to whoever asks, and no more; the port. */
+async function saying(answer: string): Promise<number> {
+	const server = createTcpServer((socket) => {
+		socket.on("error", () => {});
+		socket.once("data", () => socket.write(answer, "latin1"));
+		onTestFinished(() => void socket.destroy());
+	});
+	server.listen(0, "127.0.0.1");
+	await once(server, "listening");
+	onTestFinished(() => void server.close());
 	return (server.address() as AddressInfo).port;
 }
 
@@ -99,6 +112,48 @@ test("502 where nothing listens, 400 without a port, 401 without the token", asy
 		expect([path, (await server.request(path)).status]).toEqual([path, 400]);
 	const stranger = await server.request(`/proxy/${port}/`, { headers: { "x-execd-access-token": "wrong" } });
 	expect(stranger.status).toBe(401);
+	expect(server.problems).toEqual([]);
+});
+
+test.each([
+	["a status that is none", "HTTP/1.1 000 Zero\r\ncontent-length: 2\r\n\r\nhi"],
+	["a status below all that there are", "HTTP/1.1 099 Low\r\ncontent-length: 2\r\n\r\nhi"],
+	["a control character in the reason", "HTTP/1.1 200 O\x01K\r\ncontent-length: 2\r\n\r\nhi"],
+	["a control character in a header", "HTTP/1.1 200 OK\r\nx-odd: a\x01b\r\ncontent-length: 2\r\n\r\nhi"],
+	["a delete character in a header", "HTTP/1.1 200 OK\r\ncontent-length: 2\r\nx-odd: a\x7fb\r\n\r\nhi"],
+	["an upgrade that nobody asked for", "HTTP/1.1 101 Sw\r\nconnection: upgrade\r\nupgrade: odd\r\n\r\n"],
+	["an upgrade to nothing", "HTTP/1.1 101 Sw\r\n\r\n"],
+	["no HTTP at all", "SSH-2.0-odd\r\n"],
+])("502 for an answer that can't be passed on: %s", async (_, answer) => {
+	const server = await startExecd();
+	const response = await server.request(`/proxy/${await saying(answer)}/`);
+	expect([response.status, response.statusText, await response.text()]).toEqual([502, "Bad Gateway", "Bad Gateway"]);
+	expect((await server.request("/ping")).status).toBe(200);
+	expect(server.problems).toEqual([]);
+});
+
+test("502 for a WebSocket that is answered with an upgrade to nothing", async () => {
+	const server = await startExecd();
+	const port = await saying("HTTP/1.1 101 Sw\r\n\r\n");
+	const socket = new WebSocket(`${server.url.replace("http", "ws")}/proxy/${port}/`);
+	socket.on("error", () => {});
+	const [, response] = (await once(socket, "unexpected-response")) as [unknown, IncomingMessage];
+	expect(response.statusCode).toBe(502);
+	socket.terminate();
+});
+
+test("400 for a request that can't be passed on: two hosts", async () => {
+	const server = await startExecd();
+	const { port } = new URL(server.url);
+	const host = `Host: 127.0.0.1:${port}\r\n`;
+	for (const to of [await behind(echo), port]) {
+		const client = connectTo(Number(port), "127.0.0.1");
+		onTestFinished(() => void client.destroy());
+		client.write(`GET /proxy/${to}/ping HTTP/1.1\r\n${host}${host}Connection: close\r\n\r\n`);
+		let text = "";
+		for await (const chunk of client) text += String(chunk);
+		expect([to, text.split("\r\n")[0]]).toEqual([to, "HTTP/1.1 400 Bad Request"]);
+	}
 	expect(server.problems).toEqual([]);
 });
 

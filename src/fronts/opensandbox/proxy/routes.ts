@@ -5,7 +5,7 @@
  * could reach these ports by a program, so that it takes the same right.
  */
 
-import { type IncomingMessage, type OutgoingHttpHeaders, request as sendRequest } from "node:http";
+import { type IncomingMessage, type OutgoingHttpHeaders, STATUS_CODES, request as sendRequest } from "node:http";
 import { Socket } from "node:net";
 import { type Duplex, pipeline } from "node:stream";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
@@ -33,6 +33,8 @@ export function addProxy(app: FastifyInstance, options: OpenSandboxOptions, host
 			checkRight(request, "manage", here);
 			const target = targetOf(request, options.path);
 			if (!target) return refuse(reply, 400, "port is required");
+			// RFC 9112 §3.2; whom it would mean behind us nobody knows.
+			if ((request.raw.headersDistinct.host ?? []).length > 1) return refuse(reply, 400, "Bad Request");
 			if (hopsOf(request.raw.rawHeaders) >= MAX_HOPS) return refuse(reply, 508, "Loop Detected");
 			passOn(request, reply, { ...target, added, hosting });
 			return reply;
@@ -75,13 +77,20 @@ function passOn(request: FastifyRequest, reply: FastifyReply, passing: Passing):
 	const over = overOf(request, reply, hosting);
 	// A connection for each request: one that was kept could be closed by the other side just when it is used.
 	const upstream = sendRequest({ host, port, path, method: request.method, headers, setHost: false, agent: false });
-	over.addEventListener("abort", () => upstream.destroy(), { once: true });
-	upstream.on("response", (response) => answer(reply, response, added));
-	upstream.on("upgrade", (response, socket, head) => connect(request, { response, socket, head }, over));
-	upstream.on("error", () => {
+	const fail = () => {
+		upstream.destroy();
 		// After its answer has begun, whoever reads that hears of it.
 		if (!reply.raw.headersSent && !over.aborted) refuse(reply, 502, "Bad Gateway");
+	};
+	over.addEventListener("abort", () => upstream.destroy(), { once: true });
+	upstream.on("response", (response) => {
+		if (!answer(reply, response, added)) fail();
 	});
+	upstream.on("upgrade", (response, socket, head) => {
+		if (isUpgrade) connect(request, { response, socket, head }, over);
+		else fail();
+	});
+	upstream.on("error", fail);
 	reply.hijack();
 	passOverRest(request, reply);
 	if (isUpgrade) upstream.end();
@@ -97,13 +106,22 @@ function overOf({ principal, raw }: FastifyRequest, reply: FastifyReply, hosting
 	return over.signal;
 }
 
-function answer(reply: FastifyReply, response: IncomingMessage, added: readonly string[]): void {
+/** False, with nothing sent, for what HTTP does not allow us to say although it was said to us. */
+function answer(reply: FastifyReply, response: IncomingMessage, added: readonly string[]): boolean {
 	const to = reply.raw;
-	to.writeHead(response.statusCode ?? 502, response.statusMessage, [...responseHeaders(response.rawHeaders), ...added]);
+	const { statusCode = 0, statusMessage, rawHeaders } = response;
+	// An upgrade that does not say to what.
+	if (statusCode === 101) return false;
+	try {
+		to.writeHead(statusCode, statusMessage, [...responseHeaders(rawHeaders), ...added]);
+	} catch {
+		return false;
+	}
 	// Before there is a body: who waits for events must know that they may come.
 	to.flushHeaders();
 	// An answer that breaks off must not look like a whole one: the connection ends with it.
 	pipeline(response, to, () => {});
+	return true;
 }
 
 type Upgraded = { readonly response: IncomingMessage; readonly socket: Duplex; readonly head: Buffer };
@@ -146,7 +164,9 @@ function headOf({ statusCode, statusMessage, rawHeaders }: IncomingMessage): str
 /** In plain text, as the original. */
 function refuse(reply: FastifyReply, status: number, text: string): FastifyReply {
 	if (reply.sent) {
-		reply.raw.writeHead(status, { "content-type": "text/plain; charset=utf-8", "content-length": text.length });
+		// The reason of an answer that could not be passed on is still there otherwise.
+		const reason = STATUS_CODES[status];
+		reply.raw.writeHead(status, reason, { "content-type": "text/plain; charset=utf-8", "content-length": text.length });
 		reply.raw.end(text);
 		return reply;
 	}
