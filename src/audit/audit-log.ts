@@ -172,7 +172,7 @@ export class AuditLog implements AuditTrail {
 }
 
 /** The name of an input stream is known to its client alone, and must stay so: it is told apart by a mark. */
-function contentOf({ entry: { by, ...entry }, time, count }: Gathered): Content {
+function contentOf({ entry: { by, ...entry }, time, count, isVarious }: Gathered): Content {
 	const stream = entry.action === "input" && entry.stream !== undefined ? { stream: markOf(entry.stream) } : {};
 	const { action, session, workspace, ...details } = entry;
 	return {
@@ -184,6 +184,7 @@ function contentOf({ entry: { by, ...entry }, time, count }: Gathered): Content 
 		...details,
 		...stream,
 		...(count === 1 ? {} : { count }),
+		...(isVarious ? { various: true } : {}),
 	};
 }
 

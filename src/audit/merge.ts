@@ -12,15 +12,27 @@ const GATHER_MS = 5_000;
 const GATHER_BYTES = 1024 * 1024;
 /** How many may be gathered at a time, some hundred bytes each; for one more, the oldest is told. */
 const MAX_OPEN = 1_000;
+/**
+ * How many of one caller are told in that time, of what can be gathered. Whatever else it does is one entry for each
+ * action, so that to vary what it does gets it no more lines: 20 a second, which fill a record of 64 MiB in hours.
+ */
+const MAX_OF_ONE = 100;
 
-/** An entry, when it began, and how many there were of it. */
-export type Gathered = { readonly entry: AuditEntry; readonly time: number; readonly count: number };
+/** An entry, when it began, and how many there were of it; if those were various, it is one of them. */
+export type Gathered = {
+	readonly entry: AuditEntry;
+	readonly time: number;
+	readonly count: number;
+	readonly isVarious: boolean;
+};
 
 export class Merger {
 	readonly #clock: Clock;
 	readonly #tell: (gathered: Gathered) => void;
 	/** By who does what where; oldest first. */
 	readonly #open = new Map<string, Gathered>();
+	/** How many were begun by each caller since all were told; those that nobody knows are one. */
+	readonly #begun = new Map<string | null, number>();
 	#cancel: (() => void) | undefined;
 
 	constructor(clock: Clock, tell: (gathered: Gathered) => void) {
@@ -30,24 +42,28 @@ export class Merger {
 
 	add(entry: AuditEntry): void {
 		const time = this.#clock.now();
-		const key = keyOf(entry);
-		if (key === undefined) {
+		const alike = keyOf(entry);
+		if (alike === undefined) {
 			// What was done before is told before: to the same session, or else by the same caller.
 			this.#flushAll(({ entry: { by, session } }) =>
 				entry.session === undefined ? by?.id === entry.by?.id : session === entry.session,
 			);
-			this.#tell({ entry, time, count: 1 });
+			this.#tell({ entry, time, count: 1, isVarious: false });
 			return;
 		}
+		const isVarious = !this.#open.has(alike) && this.#isTooMuch(entry);
+		const key = isVarious ? JSON.stringify([entry.by?.id, entry.action]) : alike;
 		const known = this.#open.get(key);
 		const gathered = known
-			? { entry: merged(known.entry, entry), time: known.time, count: known.count + 1 }
-			: { entry, time, count: 1 };
+			? { ...known, entry: merged(known.entry, entry), count: known.count + 1 }
+			: { entry, time, count: 1, isVarious };
 		this.#open.set(key, gathered);
-		if (gathered.entry.action === "input" && gathered.entry.bytes >= GATHER_BYTES) this.#flush(key, gathered);
+		if (!isVarious && gathered.entry.action === "input" && gathered.entry.bytes >= GATHER_BYTES) {
+			this.#flush(key, gathered);
+		}
 		const [oldest] = this.#open;
 		if (oldest && this.#open.size > MAX_OPEN) this.#flush(...oldest);
-		if (this.#open.size > 0) this.#cancel ??= this.#clock.after(GATHER_MS, () => this.flush());
+		this.#cancel ??= this.#clock.after(GATHER_MS, () => this.flush());
 	}
 
 	/** Tells everything that is there. */
@@ -55,6 +71,15 @@ export class Merger {
 		this.#cancel?.();
 		this.#cancel = undefined;
 		this.#flushAll(() => true);
+		this.#begun.clear();
+	}
+
+	/** Whether its caller has begun as many as it may; if not, this is one of them. */
+	#isTooMuch({ by }: AuditEntry): boolean {
+		const caller = by?.id ?? null;
+		const begun = this.#begun.get(caller) ?? 0;
+		if (begun < MAX_OF_ONE) this.#begun.set(caller, begun + 1);
+		return begun >= MAX_OF_ONE;
 	}
 
 	#flushAll(isMeant: (gathered: Gathered) => boolean): void {
@@ -74,27 +99,39 @@ function keyOf(entry: AuditEntry): string | undefined {
 	switch (action) {
 		case "input":
 			return JSON.stringify([...who, entry.stream]);
+		case "attach":
+		case "detach":
 		case "resize":
 		case "read":
 		case "eof":
 		case "sign-in-link":
+		case "sign-in":
+		case "sign-out":
 			return JSON.stringify(who);
 		case "signal":
+		case "kill":
 			return JSON.stringify([...who, entry.signal]);
+		case "remove":
+			return JSON.stringify([...who, entry.force]);
 		case "ticket":
 			return JSON.stringify([...who, entry.right]);
 		case "control":
 		case "take-over":
 			return JSON.stringify([...who, entry.exclusive]);
-		case "refused":
-			return JSON.stringify([...who, entry.code, entry.right, entry.route]);
+		case "refused": {
+			// Without a session, the workspace is one that the caller made up.
+			const where = session === undefined ? [] : [session, workspace];
+			return JSON.stringify([by?.id, by?.from, by?.front, action, ...where, entry.code, entry.right, entry.route]);
+		}
 		default:
 			return undefined;
 	}
 }
 
-/** Of input the sum, from where it began; of all else the last. */
+/** Of input the sum, from where it began; of all else the last, without a workspace if there were several. */
 function merged(before: AuditEntry, entry: AuditEntry): AuditEntry {
-	if (before.action !== "input" || entry.action !== "input") return entry;
-	return { ...before, bytes: before.bytes + entry.bytes };
+	if (before.action === "input" && entry.action === "input") return { ...before, bytes: before.bytes + entry.bytes };
+	if (before.workspace === entry.workspace) return entry;
+	const { workspace: _, ...rest } = entry;
+	return rest;
 }

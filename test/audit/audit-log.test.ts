@@ -27,7 +27,7 @@ async function open(directory: string, options: Partial<AuditLogOptions> = {}): 
 async function written(lines: number, options: Partial<AuditLogOptions> = {}): Promise<string> {
 	const directory = await temporaryDirectory();
 	const { log } = await open(directory, options);
-	for (let i = 0; i < lines; i++) log.record({ action: "kill", signal: `SIG${i}`, by: ana, session: `s${i}` });
+	for (let i = 0; i < lines; i++) log.record({ action: "token-revoked", token: `t${i}-`, by: ana, session: `s${i}` });
 	await log.close();
 	return directory;
 }
@@ -133,7 +133,7 @@ describe("a record", () => {
 
 	test("that was changed is not repaired: it stays as it is, a new file is begun, and it is told", async () => {
 		const directory = await written(6);
-		await edit(directory, (lines) => lines.with(3, String(lines[3]).replace("SIG3", "SIG9")));
+		await edit(directory, (lines) => lines.with(3, String(lines[3]).replace("t3-", "t9-")));
 		const before = await readFile(first(directory), "utf8");
 		const { log, problems } = await open(directory);
 		log.record({ action: "attach", by: ana });
@@ -189,12 +189,21 @@ describe("what is recorded", () => {
 		const here = { by: ana, session: "s1" };
 		log.record({ action: "attach", ...here });
 		log.record({ action: "input", bytes: 3, ...here });
-		log.record({ action: "kill", signal: null, ...here });
+		log.record({ action: "open-failed", code: "internal", ...here });
 		log.record({ action: "input", bytes: 4, ...here });
+		log.record({ action: "kill", signal: null, ...here });
 		log.record({ action: "input", bytes: 4, by: ana, session: "s2" });
 		log.record({ action: "end", exit: null, session: "s1", by: null });
 		const { entries } = await log.read({ after: 0, limit: 10 });
-		expect(entries.map(({ action }) => action)).toEqual(["attach", "input", "kill", "input", "end", "input"]);
+		expect(entries.map(({ action }) => action)).toEqual([
+			"attach",
+			"input",
+			"open-failed",
+			"input",
+			"kill",
+			"end",
+			"input",
+		]);
 	});
 
 	test("can't be filled by who does the same again and again", async () => {
@@ -216,6 +225,57 @@ describe("what is recorded", () => {
 		]);
 	});
 
+	test("can't be filled by who comes and goes, or asks for what there is not", async () => {
+		const { log } = await open(await temporaryDirectory());
+		for (let i = 0; i < 1_000; i++) {
+			const here = { by: ana, session: "s1", workspace: "w1" };
+			log.record({ action: "attach", ...here });
+			log.record({ action: "detach", ...here });
+			log.record({ action: "refused", code: "permission_denied", right: "manage", workspace: `no-${i}`, by: ana });
+			log.record({ action: "kill", signal: null, ...here });
+			log.record({ action: "remove", force: false, ...here });
+			log.record({ action: "sign-in-link", by: ana });
+			log.record({ action: "sign-in", by: ana });
+			log.record({ action: "sign-out", by: ana });
+		}
+		const { entries } = await log.read({ after: 0, limit: 100 });
+		expect(entries.map(({ action, count }) => [action, count])).toEqual(
+			["attach", "detach", "refused", "kill", "remove", "sign-in-link", "sign-in", "sign-out"].map((one) => [
+				one,
+				1_000,
+			]),
+		);
+		expect(entries[2]).not.toHaveProperty("workspace");
+	});
+
+	test("can't be filled by who never does the same twice: what is too much of one caller is one line, which says so", async () => {
+		const { log, clock } = await open(await temporaryDirectory());
+		const others: Actor = { ...ana, id: "5a11" };
+		for (let i = 0; i < 1_000; i++) {
+			log.record({ action: "input", bytes: 2, stream: `stream-${i}`, position: 0, by: ana, session: "s1" });
+			log.record({
+				action: "refused",
+				code: "unauthenticated",
+				by: { ...ana, id: null, from: `127.0.${i >> 8}.${i % 256}` },
+			});
+			// What is told at once tells what waits, but gives nobody more lines.
+			if (i % 100 === 0) log.record({ action: "token-revoked", token: `t${i}`, by: ana });
+		}
+		log.record({ action: "input", bytes: 7, by: others, session: "s1" });
+		clock.advance(5_000);
+		log.record({ action: "read", by: ana, session: "s1" });
+		const { entries } = await log.read({ after: 0, limit: 1_000 });
+		const inputs = entries.filter(({ action }) => action === "input");
+		expect(inputs.length).toBeLessThan(120);
+		expect(inputs.reduce((sum, { count }) => sum + Number(count ?? 1), 0)).toBe(1_001);
+		expect(inputs.reduce((sum, { bytes }) => sum + Number(bytes), 0)).toBe(2_007);
+		expect(inputs.some(({ various }) => various === true)).toBe(true);
+		expect(entries.filter(({ action }) => action === "refused").length).toBeLessThan(120);
+		expect(inputs.find(({ by }) => by?.id === others.id)).toMatchObject({ session: "s1", bytes: 7 });
+		expect(entries.at(-1)).toMatchObject({ action: "read", session: "s1" });
+		expect(entries.at(-1)).not.toHaveProperty("various");
+	});
+
 	test("is read by pages, and by session, principal and action", async () => {
 		const directory = await written(5_000, { maxBytes: 256 * KiB });
 		const { log } = await open(directory, { maxBytes: 256 * KiB });
@@ -228,7 +288,7 @@ describe("what is recorded", () => {
 		}
 		expect(seen).toEqual(Array.from({ length: seen.length }, (_, index) => 4_701 + index));
 		const only = { after: 0, limit: 10 };
-		expect((await log.read({ ...only, session: "s4900" })).entries).toMatchObject([{ signal: "SIG4900" }]);
+		expect((await log.read({ ...only, session: "s4900" })).entries).toMatchObject([{ token: "t4900-" }]);
 		expect((await log.read({ ...only, principal: "admin" })).entries).toEqual([]);
 		expect((await log.read({ ...only, action: "dropped" })).entries.length).toBeGreaterThan(0);
 	});
@@ -241,10 +301,10 @@ describe("what is recorded", () => {
 			await log.read({ after: 0, limit: 1 });
 			const filler = await fill(disk);
 			// It may take some until the block is full.
-			for (let i = 0; i < 50; i++) log.record({ action: "kill", signal: "SIGHUP", by: ana });
+			for (let i = 0; i < 50; i++) log.record({ action: "token-revoked", token: "t", by: ana });
 			await log.read({ after: 0, limit: 1 });
 			expect(log.status).toMatchObject({ isHealthy: false, lost: 0 });
-			for (let i = 0; i < 10_000; i++) log.record({ action: "kill", signal: "SIGINT", by: ana });
+			for (let i = 0; i < 10_000; i++) log.record({ action: "token-revoked", token: "t", by: ana });
 			const { lost } = log.status;
 			expect(lost).toBeGreaterThan(0);
 			clock.advance(1_000);
@@ -259,7 +319,7 @@ describe("what is recorded", () => {
 			const directory = join(disk, "audit");
 			const { log, problems } = await open(directory, { maxBytes: 64 * 1024 * KiB });
 			const filler = await fill(disk);
-			for (let i = 0; i < 10_100; i++) log.record({ action: "kill", signal: "SIGINT", by: ana });
+			for (let i = 0; i < 10_100; i++) log.record({ action: "token-revoked", token: "t", by: ana });
 			await log.read({ after: 0, limit: 1 });
 			expect(log.status).toMatchObject({ isHealthy: false });
 			const { lost } = log.status;

@@ -95,6 +95,25 @@ test("who was refused is told, once for many alike", async () => {
 	expect(await textOf(server)).not.toContain("nonsense");
 });
 
+test("who only looks can't push out what others did", async () => {
+	const server = await start();
+	const id = await server.session();
+	const headers = { authorization: `Bearer ${await server.token(`session:${id}:view`)}` };
+	for (let i = 0; i < 50; i++) {
+		await ask(server.url, {
+			method: "GET",
+			path: `/v1/sessions/${id}/output`,
+			headers: { ...headers, accept: "text/event-stream" },
+		});
+		const body = JSON.stringify({ argv: ["true"], workspace: `made-up-${i}` });
+		await ask(server.url, { method: "POST", path: "/v1/sessions", headers, body });
+	}
+	const entries = await entriesOf(server);
+	const countOf = (wanted: string) => entries.filter(({ action }) => action === wanted).length;
+	// More than one where the server took longer than it gathers.
+	for (const action of ["attach", "detach", "refused"]) expect(countOf(action), action).toBeLessThan(10);
+});
+
 test("tokens, sign-in and sign-out are told with whose they are", async () => {
 	const server = await start();
 	const { body: made } = await server.post("/v1/tokens", { scopes: ["admin"], name: "ana" });
