@@ -4,7 +4,8 @@ import type { AuditLine } from "../core/audit.ts";
 import { type AuditFile, readLines } from "./files.ts";
 import { breakBetween, decodeLine, GENESIS, type Link } from "./line.ts";
 
-export type Fault = { readonly path: string; readonly line: number; readonly message: string };
+/** `line` is undefined for what is wrong with the whole. */
+export type Fault = { readonly path: string; readonly line: number | undefined; readonly message: string };
 
 export type Verdict = {
 	/** The first thing that is wrong; what comes after it proves nothing. */
@@ -20,15 +21,22 @@ export type Verdict = {
 export type VerifyOptions = {
 	/** These are not all files there are, so that the first need not be the first of all. */
 	readonly isPart?: boolean;
-	/** A hash that was the newest once: the line that has it must be here. */
+	/**
+	 * A hash that was the newest once: the line that has it must be here, with everything before it. Lines are dropped
+	 * only after one that says so, so that what was dropped by then is told up to that line; what was dropped since is
+	 * told after it, by a line that anybody could have added who can remove files, and so can't be checked.
+	 */
 	readonly head?: string | undefined;
 };
 
 export async function verify(files: readonly AuditFile[], options: VerifyOptions = {}): Promise<Verdict> {
 	let head: Link = GENESIS;
 	let base: Link | undefined;
+	const noted = options.head === GENESIS.hash ? undefined : options.head;
+	/** Whether the line that was noted is still to come. Nobody can have made up since what stands before it. */
+	let isNotedAhead = noted !== undefined;
 	let isBaseExplained = options.isPart === true;
-	let hasHead = options.head === undefined || options.head === GENESIS.hash;
+	let isBaseProven = isBaseExplained || noted === undefined;
 	let entries = 0;
 	const remarks: string[] = [];
 	const result = (fault?: Fault): Verdict => ({ fault, entries, base, head, remarks });
@@ -54,21 +62,35 @@ export async function verify(files: readonly AuditFile[], options: VerifyOptions
 			if (broken !== undefined) return fault(broken);
 			head = { seq: line.seq, hash: line.hash };
 			entries++;
-			if (line.hash === options.head) hasHead = true;
-			if (base && line.action === "dropped" && line.to === base.seq && line.last === base.hash) isBaseExplained = true;
+			if (base && line.action === "dropped" && line.to === base.seq && line.last === base.hash) {
+				isBaseExplained = true;
+				isBaseProven ||= isNotedAhead;
+			}
+			if (line.hash === noted) isNotedAhead = false;
 			if (remarkable.has(line.action)) remarks.push(remarkOn(line));
 		}
 	}
 	const whole = { path: files[0]?.path ?? "", line: 1 };
+	if (entries === 0) {
+		return result({ ...whole, line: undefined, message: "there is no entry in it, and so nothing to verify" });
+	}
 	if (base && !isBaseExplained) {
 		return result({
 			...whole,
 			message: `${base.seq} lines before it are missing, and no later one says that they were dropped`,
 		});
 	}
-	if (!hasHead) {
+	if (isNotedAhead) {
 		const where = base ? `; it may have been among the ${base.seq} that were dropped` : "";
 		return result({ ...whole, line: entries, message: `no line has the hash ${options.head}${where}` });
+	}
+	if (base && !isBaseProven) {
+		return result({
+			...whole,
+			message:
+				`what was before could not be checked: ${base.seq} entries are not here, ` +
+				"and that they were dropped is said only after the line that was noted",
+		});
 	}
 	return result();
 }

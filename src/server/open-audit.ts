@@ -53,5 +53,7 @@ export async function verifyAudit(
 	head: string | undefined,
 ): Promise<Verdict> {
 	if ("file" in where) return verify([{ number: 0, path: where.file }], { isPart: true, head });
-	return verify(await listFiles(where.directory), { head });
+	const verdict = await verify(await listFiles(where.directory), { head });
+	// Of a directory without files, there is none to name.
+	return verdict.fault?.path === "" ? { ...verdict, fault: { ...verdict.fault, path: where.directory } } : verdict;
 }

@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { AuditLog, type AuditLogOptions } from "../../src/audit/audit-log.ts";
 import { listFiles } from "../../src/audit/files.ts";
+import { encodeLine } from "../../src/audit/line.ts";
 import { verify } from "../../src/audit/verify.ts";
 import type { Actor } from "../../src/core/audit.ts";
 import { FakeClock } from "../helpers/fake-clock.ts";
@@ -115,6 +116,40 @@ describe("a record", () => {
 		expect((await verdict(directory)).fault).toMatchObject({ path: files[8]?.path, line: 1 });
 		for (const { path } of files.slice(0, 7)) await rm(path);
 		expect((await verdict(directory)).fault?.message).toContain("no later one says that they were dropped");
+	});
+
+	test("whose beginning somebody removed does not pass by a line that they add after the noted one", async () => {
+		const directory = await written(6);
+		const { head } = await verdict(directory);
+		const [, , , , fifth = ""] = (await readFile(first(directory), "utf8")).split("\n");
+		const { seq, prev } = JSON.parse(fifth) as { seq: number; prev: string };
+		await edit(directory, (lines) => lines.slice(4));
+		const made = encodeLine({ time: 0, action: "dropped", files: 1, to: seq - 1, last: prev }, head);
+		await appendFile(first(directory), made.text);
+		// Without a head nobody can tell.
+		expect((await verdict(directory)).fault).toBeUndefined();
+		const { fault } = await verdict(directory, head.hash);
+		expect(fault?.message).toContain("what was before could not be checked: 4 entries are not here");
+		expect((await verdict(directory, made.link.hash)).fault).toBeUndefined();
+	});
+
+	test("that dropped files passes for who noted a hash since", async () => {
+		const directory = await written(6_000, { maxBytes: 256 * KiB });
+		const files = await listFiles(directory);
+		const { head } = await verdict(directory);
+		expect((await verdict(directory, head.hash)).fault).toBeUndefined();
+		const [line = ""] = (await readFile(files[0]?.path ?? "", "utf8")).split("\n");
+		const { hash } = JSON.parse(line) as { hash: string };
+		expect((await verdict(directory, hash)).fault?.message).toContain("could not be checked");
+	});
+
+	test("that is not there, or empty, is not taken for one that is whole", async () => {
+		const directory = await temporaryDirectory();
+		const nothing = { message: expect.stringContaining("nothing to verify") };
+		expect((await verdict(join(directory, "none"))).fault).toMatchObject(nothing);
+		expect((await verdict(directory)).fault).toMatchObject(nothing);
+		await writeFile(first(directory), "");
+		expect((await verdict(directory)).fault).toMatchObject({ path: first(directory), ...nothing });
 	});
 
 	test("is repaired when the server was killed in the middle of a line, and says so", async () => {

@@ -1,6 +1,7 @@
 import { readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { temporaryDirectory } from "../helpers/temporary.ts";
 import { Installation } from "./hawser.ts";
 
 let site: Installation;
@@ -47,6 +48,16 @@ test("checks the record, with the server and without, and ends with 1 where it w
 		const changed = await site.run(["audit", "verify", where]);
 		expect(changed).toMatchObject({ code: 1, stdout: "" });
 		expect(changed.stderr).toMatch(/audit-000001\.jsonl, line \d+: its hash is another/);
+	}
+});
+
+test("has nothing to say for a record that is not there, or empty", async () => {
+	const empty = await temporaryDirectory();
+	for (const where of [["--state-dir", join(empty, "none")], [empty]]) {
+		const checked = await site.run(["audit", "verify", ...where]);
+		expect(checked).toMatchObject({ code: 1, stdout: "" });
+		expect(checked.stderr).toMatch(/: there is no entry in it, and so nothing to verify\n$/);
+		expect(checked.stderr).toContain(empty);
 	}
 });
 

@@ -63,7 +63,7 @@ const verify = new Command("verify")
 	.description(
 		"Checks the record's files, with a server or without: that no line was changed, added, moved or taken away. Lines " +
 			"cut off at the end can't be missed that way; with --head, a hash that was noted before, they are. Ends with 1 " +
-			"when something is wrong.",
+			"when something is wrong, there is nothing to check, or what was before the noted hash is not here to be checked.",
 	)
 	.argument("[file]", "one file, or a directory of them (default: those of the state directory)")
 	.option("--state-dir <dir>", "whose record it is")
@@ -79,7 +79,8 @@ const verify = new Command("verify")
 		const { fault, entries, base } = verdict;
 		for (const text of verdict.remarks) remark(text);
 		if (fault) {
-			remark(`${fault.path}, line ${fault.line}: ${fault.message}`);
+			const place = fault.line === undefined ? fault.path : `${fault.path}, line ${fault.line}`;
+			remark(`${place}: ${fault.message}`);
 			process.exitCode = 1;
 			return;
 		}
