@@ -33,6 +33,8 @@ const program = new URL(
 
 export class SearchThread {
 	readonly #worker: Worker;
+	/** A bug of ours, which is not to be taken for an expression that is too dear. */
+	#bug: unknown;
 
 	constructor(task: Task) {
 		this.#worker = new Worker(program, {
@@ -40,8 +42,10 @@ export class SearchThread {
 			execArgv: [],
 			resourceLimits: { maxOldGenerationSizeMb: MEMORY_MIB },
 		});
-		// What goes wrong while nobody waits is told to whoever asks next, by the exit.
-		this.#worker.on("error", () => {});
+		// Comes before the exit, which tells whoever waits.
+		this.#worker.on("error", (error: NodeJS.ErrnoException) => {
+			if (error.code !== "ERR_WORKER_OUT_OF_MEMORY") this.#bug = error;
+		});
 	}
 
 	/** Rejects with `limit_exceeded` when the thread has used up its time or its memory. */
@@ -56,7 +60,7 @@ export class SearchThread {
 				act();
 			};
 			const answered = (answer: Answer) => settle(() => resolve(answer));
-			const gone = () => settle(() => reject(tooDear(batch)));
+			const gone = () => settle(() => reject(this.#bug ?? tooDear(batch)));
 			const aborted = () => settle(() => reject(new SessionError("node_unavailable", "the search was broken off")));
 			const timer = setTimeout(gone, BATCH_MS);
 			worker.on("message", answered);
