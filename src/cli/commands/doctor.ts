@@ -21,7 +21,7 @@ export const doctor: Command = withServer(new Command("doctor"))
 	.addHelpText("after", "\nExamples:\n  hawser doctor\n  hawser doctor --json | jq '.[] | select(.status != \"ok\")'")
 	.action(async ({ json, ...flags }: ServerFlags & { json?: true }) => {
 		const config = loadConfig({ stateDir: flags.stateDir || undefined });
-		const checks = [...(await inspectMachine(config)), await server(flags)];
+		const checks = [...(await inspectMachine(config)), await server(flags), ...(await audit(flags))];
 		await print(json ? `${safeJson(checks)}\n` : checks.map(line).join(""));
 		if (checks.some(({ status }) => status === "FAIL")) process.exitCode = 1;
 	});
@@ -56,5 +56,23 @@ async function server(flags: ServerFlags): Promise<Check> {
 		// Nothing is wrong with a machine on which no server was started yet.
 		if (isNone) return { name, status: "info", message: "none is running; hawser run starts one by itself" };
 		return { name, status: "FAIL", message: explained.sentence };
+	}
+}
+
+/** Nothing where no server answers, of which another check tells. */
+async function audit(flags: ServerFlags): Promise<Check[]> {
+	const name = "audit";
+	try {
+		const { audit: state } = await connect(await locate(flags)).info();
+		// Not there before there was one.
+		if (!state?.kept) return [{ name, status: "info", message: "the server records nothing of who does what" }];
+		const lost = state.lost === 0 ? "" : `, and ${state.lost} entries were lost`;
+		if (state.healthy && state.lost === 0) return [{ name, status: "ok", message: "who does what is recorded" }];
+		if (state.healthy) return [{ name, status: "warn", message: `who does what is recorded${lost}` }];
+		const fix = "look for a full disk or a directory that can't be written; sessions go on meanwhile";
+		return [{ name, status: "FAIL", message: `who does what can't be recorded now${lost}`, fix }];
+	} catch (error) {
+		if (explain(error)) return [];
+		throw error;
 	}
 }
