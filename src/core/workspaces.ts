@@ -3,8 +3,8 @@
 /** Where sessions are that name no workspace, and those of protocols that know none. */
 export const defaultWorkspace = "default";
 
-/** What a workspace and a task may be called: it stands in scopes, in addresses and in names of files. */
-export const idPattern = "^[A-Za-z0-9_.-]{1,64}$";
+/** What a workspace and a task may be called: it stands in scopes, in names of files and in addresses, in which `.` and `..` mean something else. */
+export const idPattern = "^(?!\\.{1,2}$)[A-Za-z0-9_.-]{1,64}$";
 
 /** What the sessions of a workspace may have together; what is not said is as for the whole server. */
 export type WorkspaceLimits = {

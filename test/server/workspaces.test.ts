@@ -38,6 +38,12 @@ describe("a workspace", () => {
 		expect(refusalOf(await call(server, "DELETE", "/v1/workspaces/red"))).toEqual([404, "not_found"]);
 	});
 
+	it.each([".", ".."])("is not called %s, which clients take out of addresses", async (workspace) => {
+		const server = await start();
+		const request = { argv: ["cat"], durable: false, workspace };
+		expect((await call(server, "POST", "/v1/sessions", request)).status).toBe(400);
+	});
+
 	it.each([
 		["a/b", { roots: [] }, 404],
 		["a%20b", { roots: [] }, 400],
