@@ -16,9 +16,9 @@ import {
 	symlink,
 	writeFile,
 } from "node:fs/promises";
-import { request as httpRequest } from "node:http";
+import { Agent, request as httpRequest, type IncomingMessage } from "node:http";
 import { join } from "node:path";
-import { describe, expect, test } from "vitest";
+import { describe, expect, onTestFinished, test } from "vitest";
 import { eventually } from "../../helpers/reading.ts";
 import { temporaryDirectory } from "../../helpers/temporary.ts";
 import { startExecd } from "./execd-server.ts";
@@ -140,6 +140,34 @@ describe("scenario 5, F-03: what is not complete changes nothing and leaves noth
 		expect(await files.names()).toEqual(["other", "y"]);
 		expect(await readdir(spoolDirectory)).toEqual([]);
 	});
+});
+
+test("the connection of an upload that was refused in the middle goes on", async () => {
+	const files = await Files.start();
+	const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+	onTestFinished(() => agent.destroy());
+	const large = Buffer.alloc(3 * MiB);
+	const refused = [
+		{ body: multipart([metadataPart(files.root), ["file", large]]), status: 500 },
+		{
+			body: multipart([
+				["metadata", "{"],
+				["file", large],
+			]),
+			status: 400,
+		},
+	];
+	for (const { body, status } of refused) {
+		const upload = httpRequest(`${files.server.url}/files/upload`, { method: "POST", headers: body.headers, agent });
+		upload.end(body.bytes);
+		const [answer] = (await once(upload, "response")) as [IncomingMessage];
+		const { localPort } = answer.socket;
+		expect(answer.resume().statusCode).toBe(status);
+		const ping = httpRequest(`${files.server.url}/ping`, { agent });
+		ping.end();
+		const [pong] = (await once(ping, "response")) as [IncomingMessage];
+		expect([pong.resume().statusCode, pong.socket.localPort]).toEqual([200, localPort]);
+	}
 });
 
 test("scenario 6: when one of several can't be written, none is", async () => {

@@ -24,16 +24,20 @@ export function boundaryOf(contentType: string | undefined): string {
 export async function* readParts(body: AsyncIterable<Buffer>, boundary: string): AsyncGenerator<PartEvent, void, void> {
 	const delimiter = Buffer.from(`\r\n--${boundary}`, "latin1");
 	const input = new Input(body);
-	// What is before the first part is nothing.
-	for await (const _ of input.upTo(delimiter));
-	while ((await input.peek(2)) !== "--") {
-		// With the rest of the delimiter's line, in which there may be spaces.
-		const head = await input.through(Buffer.from("\r\n\r\n"));
-		yield { kind: "part", name: nameOf(head.toString("utf8")) };
-		for await (const bytes of input.upTo(delimiter)) yield { kind: "data", bytes };
-		yield { kind: "end" };
+	try {
+		// What is before the first part is nothing.
+		for await (const _ of input.upTo(delimiter));
+		while ((await input.peek(2)) !== "--") {
+			// With the rest of the delimiter's line, in which there may be spaces.
+			const head = await input.through(Buffer.from("\r\n\r\n"));
+			yield { kind: "part", name: nameOf(head.toString("utf8")) };
+			for await (const bytes of input.upTo(delimiter)) yield { kind: "data", bytes };
+			yield { kind: "end" };
+		}
+		await input.drain();
+	} finally {
+		await input.release();
 	}
-	await input.drain();
 }
 
 /** What has come of a body and is not read yet. */
@@ -78,6 +82,11 @@ class Input {
 	/** What is after the last part is nothing; but only with it the body is whole. */
 	async drain(): Promise<void> {
 		while (!(await this.#body.next()).done);
+	}
+
+	/** However it ends: what is left of a body can be passed over only when nobody waits for it. */
+	async release(): Promise<void> {
+		await this.#body.return?.();
 	}
 
 	#take(bytes: number): Buffer {
