@@ -58,6 +58,22 @@ describe("scenario 17: patterns", () => {
 			parseGlob(pattern).matches("a".repeat(255));
 		expect(performance.now() - since).toBeLessThan(2_000);
 	});
+
+	test("F-10: none takes long on a deep path of long names either", () => {
+		const path = `${"a".repeat(240)}/`.repeat(14);
+		const since = performance.now();
+		expect(parseGlob(`${"**a".repeat(20)}/b`).matches(`${path}c`)).toBe(false);
+		expect(parseGlob(`${"**a".repeat(20)}/b`).matches(`${path}b`)).toBe(true);
+		expect(performance.now() - since).toBeLessThan(500);
+	});
+
+	test("* stays in its directory, ** does not", () => {
+		const path = "a/b/c.py";
+		const matching = ["a/**", "a/**/c.py", "a/*/c.py", "a/**/b/**/*.py", "a**py", "a/!(x)"];
+		expect(matching.filter((pattern) => !parseGlob(pattern).matches(path))).toEqual([]);
+		const other = ["a/*", "a/*.py", "*/c.py", "a/?/?/c.py", "a[/]b/c.py", "a/!(b/*)"];
+		expect(other.filter((pattern) => parseGlob(pattern).matches(path))).toEqual([]);
+	});
 });
 
 test("scenario 17, F-08: search finds files of all directories in the order of their names, and follows no link", async () => {

@@ -1,7 +1,7 @@
 /**
  * Patterns for names, as execd's search has them: `*`, `?`, classes, alternatives, escapes, and `!(…)` for what does not match.
  *
- * A pattern becomes states, each of which is tried at most once at each place of a name: no pattern takes long.
+ * A pattern becomes states, each of which is decided once at each place of a name: no pattern takes long.
  */
 
 import { ExecdError } from "../answers.ts";
@@ -15,16 +15,19 @@ export type Glob = {
 	matches(text: string): boolean;
 };
 
+/** Where a state is in the list of all; what comes after it in the pattern is before it there. */
+type Index = number;
+
 type State =
 	| { readonly kind: "end" }
-	| { readonly kind: "one"; readonly isTaken: (character: string) => boolean; readonly next: State }
+	| { readonly kind: "one"; readonly isTaken: (character: string) => boolean; readonly next: Index }
 	/** Any number of characters. */
-	| { readonly kind: "many"; readonly mayCross: boolean; readonly next: State }
-	| { readonly kind: "either"; readonly options: readonly State[] }
+	| { readonly kind: "many"; readonly mayCross: boolean; readonly next: Index }
+	| { readonly kind: "either"; readonly options: readonly Index[] }
 	/** The rest must not match. */
-	| { readonly kind: "not"; readonly inner: State };
+	| { readonly kind: "not"; readonly inner: Index };
 
-const END: State = { kind: "end" };
+const END: Index = 0;
 
 export function parseGlob(pattern: string): Glob {
 	const characters = [...pattern.replace(/^(?:\*\*\/)+/, "")];
@@ -33,44 +36,50 @@ export function parseGlob(pattern: string): Glob {
 	const start = parser.sequence("")(END);
 	return {
 		isPath: characters.includes("/"),
-		matches: (text) => isMatch(start, [...text], new Map(), 0),
+		matches: (text) => matching(parser.states, [...text])[start] === true,
 	};
 }
 
-function isMatch(state: State, text: readonly string[], known: Map<State, Map<number, boolean>>, at: number): boolean {
-	const results = known.get(state) ?? new Map<number, boolean>();
-	known.set(state, results);
-	const before = results.get(at);
-	if (before !== undefined) return before;
-	const result = decide(state, text, known, at);
-	results.set(at, result);
-	return result;
+/** From the end of the text to its beginning: which states match all from there on follows from those one further on. */
+function matching(states: readonly State[], text: readonly string[]): readonly boolean[] {
+	let further: readonly boolean[] = [];
+	for (let at = text.length; at >= 0; at--) {
+		const here: boolean[] = [];
+		for (const state of states) here.push(decide(state, text[at], here, further));
+		further = here;
+	}
+	return further;
 }
 
-function decide(state: State, text: readonly string[], known: Map<State, Map<number, boolean>>, at: number): boolean {
-	const character = text[at];
+function decide(
+	state: State,
+	character: string | undefined,
+	here: readonly boolean[],
+	further: readonly boolean[],
+): boolean {
 	switch (state.kind) {
 		case "end":
 			return character === undefined;
 		case "one":
-			return character !== undefined && state.isTaken(character) && isMatch(state.next, text, known, at + 1);
-		case "many":
-			for (let end = at; end <= text.length; end++) {
-				if (isMatch(state.next, text, known, end)) return true;
-				if (text[end] === "/" && !state.mayCross) return false;
-			}
-			return false;
+			return character !== undefined && further[state.next] === true && state.isTaken(character);
+		case "many": {
+			if (here[state.next]) return true;
+			const mayGoOn = character !== undefined && (state.mayCross || character !== "/");
+			// Its own place in the list is the one that is decided now.
+			return mayGoOn && further[here.length] === true;
+		}
 		case "either":
-			return state.options.some((option) => isMatch(option, text, known, at));
+			return state.options.some((option) => here[option]);
 		case "not":
-			return !isMatch(state.inner, text, known, at);
+			return !here[state.inner];
 	}
 }
 
-/** What a piece of a pattern is, once it is known what comes after it. */
-type Piece = (next: State) => State;
+/** Where a piece of a pattern begins, once it is known what comes after it. */
+type Piece = (next: Index) => Index;
 
 class Parser {
+	readonly states: State[] = [{ kind: "end" }];
 	readonly #pattern: string;
 	readonly #characters: readonly string[];
 	#at = 0;
@@ -101,7 +110,7 @@ class Parser {
 			case "*":
 				return this.#star();
 			case "?":
-				return one((other) => other !== "/");
+				return this.#one((other) => other !== "/");
 			case "[":
 				return this.#set();
 			case "{":
@@ -109,11 +118,11 @@ class Parser {
 			case "}":
 				throw bad(this.#pattern, "a } has no {");
 			case "\\":
-				return literal(this.#next("something to escape"));
+				return this.#literal(this.#next("something to escape"));
 			case "!":
-				return this.#characters[this.#at] === "(" ? this.#negation() : literal("!");
+				return this.#characters[this.#at] === "(" ? this.#negation() : this.#literal("!");
 			default:
-				return literal(character);
+				return this.#literal(character);
 		}
 	}
 
@@ -124,13 +133,13 @@ class Parser {
 			this.#at++;
 		}
 		const isWholeName = mayCross && this.#characters[this.#at] === "/";
-		if (!isWholeName) return (next) => ({ kind: "many", mayCross, next });
+		if (!isWholeName) return (next) => this.#add({ kind: "many", mayCross, next });
 		// Directories in any number, none included.
 		this.#at++;
-		return (next) => ({
-			kind: "either",
-			options: [next, { kind: "many", mayCross, next: literal("/")(next) }],
-		});
+		return (next) => {
+			const many = this.#add({ kind: "many", mayCross, next: this.#literal("/")(next) });
+			return this.#add({ kind: "either", options: [next, many] });
+		};
 	}
 
 	#set(): Piece {
@@ -148,7 +157,7 @@ class Parser {
 		}
 		if (ranges.length === 0) throw bad(this.#pattern, "a class is empty");
 		const isIn = (character: string) => ranges.some(([from, to]) => from <= character && character <= to);
-		return one((character) => character !== "/" && isIn(character) !== isNegated);
+		return this.#one((character) => character !== "/" && isIn(character) !== isNegated);
 	}
 
 	#alternatives(): Piece {
@@ -156,14 +165,14 @@ class Parser {
 		do {
 			options.push(this.sequence(",}"));
 		} while (this.#next("a }") === ",");
-		return (next) => ({ kind: "either", options: options.map((option) => option(next)) });
+		return (next) => this.#add({ kind: "either", options: options.map((option) => option(next)) });
 	}
 
 	#negation(): Piece {
 		this.#at++;
 		const inner = this.sequence(")");
 		this.#next("a )");
-		return (next) => ({ kind: "not", inner: inner(next) });
+		return (next) => this.#add({ kind: "not", inner: inner(next) });
 	}
 
 	#next(what: string): string {
@@ -171,14 +180,18 @@ class Parser {
 		if (character === undefined) throw bad(this.#pattern, `${what} is missing`);
 		return character;
 	}
-}
 
-function literal(wanted: string): Piece {
-	return one((character) => character === wanted);
-}
+	#literal(wanted: string): Piece {
+		return this.#one((character) => character === wanted);
+	}
 
-function one(isTaken: (character: string) => boolean): Piece {
-	return (next) => ({ kind: "one", isTaken, next });
+	#one(isTaken: (character: string) => boolean): Piece {
+		return (next) => this.#add({ kind: "one", isTaken, next });
+	}
+
+	#add(state: State): Index {
+		return this.states.push(state) - 1;
+	}
 }
 
 function bad(pattern: string, why: string): ExecdError {

@@ -1,6 +1,7 @@
 /** `/files` and `/directories`: the whole file system with the server's own rights, as a program that it runs would have it. */
 
 import { lstat, stat, unlink } from "node:fs/promises";
+import { setImmediate } from "node:timers/promises";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { checkRight } from "../../front.ts";
 import { ExecdError, sendNothing } from "../answers.ts";
@@ -121,6 +122,9 @@ async function* found(root: BytePath): AsyncGenerator<Found, void, void> {
 	else yield { path: root, stats: await lstat(onDisk(root), { bigint: true }) };
 }
 
+/** How long files are looked at before others have their turn. */
+const TURN_MS = 10;
+
 async function sendFound(
 	reply: FastifyReply,
 	all: AsyncIterable<Found>,
@@ -128,7 +132,13 @@ async function sendFound(
 ): Promise<FastifyReply> {
 	const names = await IdNames.read();
 	const infos = async function* () {
-		for await (const one of all) if (isWanted(one)) yield fileInfo(one.path, one.stats, names);
+		let since = performance.now();
+		for await (const one of all) {
+			if (isWanted(one)) yield fileInfo(one.path, one.stats, names);
+			if (performance.now() - since < TURN_MS) continue;
+			await setImmediate();
+			since = performance.now();
+		}
 	};
 	return sendBlocks(reply.type("application/json; charset=utf-8"), inBlocks(jsonArray(infos())));
 }
