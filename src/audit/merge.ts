@@ -113,6 +113,13 @@ function keyOf(entry: AuditEntry): string | undefined {
 			return JSON.stringify([...who, entry.signal]);
 		case "remove":
 			return JSON.stringify([...who, entry.force]);
+		case "task-set":
+		case "task-removed":
+			return JSON.stringify([...who, entry.task]);
+		case "files":
+			return JSON.stringify([...who, entry.method]);
+		case "proxy":
+			return JSON.stringify([...who, entry.port]);
 		case "ticket":
 			return JSON.stringify([...who, entry.right]);
 		case "control":

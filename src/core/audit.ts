@@ -6,6 +6,7 @@
 import type { Right } from "./access.ts";
 import type { Code } from "./errors.ts";
 import type { Exit, Size } from "./event.ts";
+import type { WorkspaceLimits } from "./workspaces.ts";
 
 /** Who did something, by which protocol, and from which address. */
 export type Actor = {
@@ -50,6 +51,15 @@ export type Deed =
 	| { readonly action: "end"; readonly exit: Exit | null; readonly late?: true }
 	| { readonly action: "token-made"; readonly token: string; readonly scopes: readonly string[] }
 	| { readonly action: "token-revoked"; readonly token: string }
+	/** A workspace was declared, with so many roots, none of which means anywhere; or is not declared any more. */
+	| { readonly action: "workspace-set"; readonly roots: number; readonly limits: WorkspaceLimits }
+	| { readonly action: "workspace-removed" }
+	| { readonly action: "task-set"; readonly task: string }
+	| { readonly action: "task-removed"; readonly task: string }
+	/** Files of the machine were asked for, or were to be changed, by this method of a protocol. */
+	| { readonly action: "files"; readonly method: string }
+	/** A port of the machine was to be reached. */
+	| { readonly action: "proxy"; readonly port: number }
 	| { readonly action: "ticket"; readonly right: Right }
 	| { readonly action: "sign-in-link" }
 	| { readonly action: "sign-in" }

@@ -1,6 +1,6 @@
 /** What the audit of a running server says, whichever way somebody came. */
 
-import { readdir, readFile } from "node:fs/promises";
+import { readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { WebSocket } from "ws";
@@ -173,6 +173,45 @@ test("what comes by OpenSandbox is told", async () => {
 	expect(await textOf(server)).not.toContain("hunter2");
 });
 
+test("what is changed of workspaces and tasks is told", async () => {
+	const server = await start();
+	const change = async (method: string, path: string, body?: object) => {
+		const json = { headers: { authorization: `Bearer ${server.adminToken}`, "content-type": "application/json" } };
+		const init = body ? { ...json, body: JSON.stringify(body) } : {};
+		expect((await server.request(`/v1/workspaces/acme${path}`, { method, ...init })).status).toBeLessThan(300);
+	};
+	await change("PUT", "", { roots: ["/tmp", "/srv"], limits: { sessions: 3 } });
+	await change("PUT", "/tasks/fix", { workDir: "/tmp", env: { TOKEN: "hunter2" } });
+	await change("DELETE", "/tasks/fix");
+	await change("DELETE", "");
+	const by = { id: "admin", front: "native" };
+	expect((await entriesOf(server)).slice(1)).toMatchObject([
+		{ action: "workspace-set", workspace: "acme", roots: 2, limits: { sessions: 3 }, by },
+		{ action: "task-set", workspace: "acme", task: "fix", by },
+		{ action: "task-removed", workspace: "acme", task: "fix", by },
+		{ action: "workspace-removed", workspace: "acme", by },
+	]);
+	expect(await textOf(server)).not.toContain("hunter2");
+});
+
+test("files and ports that OpenSandbox reaches are told, and not what is in them", async () => {
+	const server = await start();
+	const headers = { "x-execd-access-token": server.adminToken };
+	const directory = await temporaryDirectory();
+	await writeFile(join(directory, "a"), "hunter2");
+	const path = (name: string) => `${server.url}/opensandbox${name}?path=${join(directory, "a")}`;
+	for (let i = 0; i < 3; i++) expect(await (await fetch(path("/files/download"), { headers })).text()).toBe("hunter2");
+	await fetch(path("/files"), { method: "DELETE", headers });
+	const port = Number(new URL(server.url).port);
+	await (await fetch(`${server.url}/opensandbox/proxy/${port}/healthz`, { headers })).text();
+	expect((await entriesOf(server)).slice(1)).toMatchObject([
+		{ action: "files", method: "GET /opensandbox/files/download", count: 3, workspace: "default", by: { id: "admin" } },
+		{ action: "files", method: "DELETE /opensandbox/files", by: { front: "opensandbox" } },
+		{ action: "proxy", port, workspace: "default" },
+	]);
+	expect(await textOf(server)).not.toContain("hunter2");
+});
+
 test("what comes by Codex is told", async () => {
 	const server = await start();
 	const headers = { authorization: `Bearer ${server.adminToken}` };
@@ -189,6 +228,13 @@ test("what comes by Codex is told", async () => {
 	await exec.until(/"id":3/);
 	say({ id: 4, method: "process/terminate", params: { processId: "p" } });
 	await exec.until(/"id":4/);
+	for (const path of ["/etc/hostname", "/etc/hosts"]) {
+		say({ id: path, method: "fs/readFile", params: { path: `file://${path}` } });
+		await exec.until(new RegExp(`"id":"${path}"`));
+	}
+	expect(await entriesOf(server, "&action=files")).toMatchObject([
+		{ method: "fs/readFile", count: 2, workspace: "default", by: { id: "admin", front: "codex-exec" } },
+	]);
 	const id = await lastOpened(server, "codex-exec");
 	await eventually("the end", async () => (await actionsOn(server, id)).includes("end"));
 	expect(await actionsOn(server, id)).toEqual(["open", "input", "kill", "end"]);

@@ -13,6 +13,8 @@
 
 import type { Principal } from "../../core/access.ts";
 import type { Session } from "../../core/session.ts";
+import type { Witness } from "../../core/witness.ts";
+import { defaultWorkspace } from "../../core/workspaces.ts";
 import type { StartRequest } from "../front.ts";
 import { decodeMessage, failure, type Message, malformedAnswer, result } from "../json-rpc/envelope.ts";
 import { RpcError, rpcCodes } from "../json-rpc/error.ts";
@@ -24,7 +26,7 @@ import { createEnvironmentMethods, environmentInfo } from "./environment-info.ts
 import { toRpcError } from "./errors.ts";
 import type { RunConfined } from "./files/confined.ts";
 import { FileHandles } from "./files/handles.ts";
-import { createFileMethods } from "./files/methods.ts";
+import { createFileMethods, fileFamily } from "./files/methods.ts";
 import type { ExecLimits } from "./limits.ts";
 import { createProcessMethods } from "./processes/methods.ts";
 import { createWatcher } from "./processes/notifications.ts";
@@ -38,6 +40,8 @@ export type ConnectionOptions = {
 	readonly source: string;
 	readonly sessions: ExecSessions;
 	readonly principal: Pick<Principal, "id">;
+	/** Hears of the files that are asked for. */
+	readonly witness: Pick<Witness, "record">;
 	readonly launch: (request: StartRequest) => Promise<Session>;
 	readonly environment: () => Readonly<Record<string, string>>;
 	readonly runConfined: RunConfined;
@@ -155,6 +159,9 @@ export class Connection implements Attachment, Receiver {
 		}
 		const operation = method.prepare(params);
 		this.#attached(method.family);
+		if (method.family === fileFamily) {
+			this.#options.witness.record({ action: "files", method: name }, { workspace: defaultWorkspace });
+		}
 		return operation(this.#wire.ended);
 	}
 

@@ -62,7 +62,7 @@ export class ExecServer {
 		const sessions = this.#sessions;
 		const runConfined = this.#confined(witness);
 		const common = { sessions, launch, environment, runConfined, cwd, version, concurrency, limits, report };
-		return new Connection({ ...common, wire, source, principal });
+		return new Connection({ ...common, wire, source, principal, witness });
 	}
 
 	/** The session of a program as whoever asked for it has it. */

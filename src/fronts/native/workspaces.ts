@@ -54,7 +54,12 @@ export function addWorkspaces(app: NativeApp, { workspaces, sessions }: NativeOp
 			},
 			schema: { params: workspaceParams, body: putWorkspace, response: { 200: workspace } },
 		},
-		async (request) => workspaceMessage(await workspaces.put(request.params.ws, request.body)),
+		async (request) => {
+			const declared = await workspaces.put(request.params.ws, request.body);
+			const { id, roots, limits } = declared;
+			witnessOf(request).record({ action: "workspace-set", roots: roots.length, limits }, { workspace: id });
+			return workspaceMessage(declared);
+		},
 	);
 
 	app.delete(
@@ -73,6 +78,7 @@ export function addWorkspaces(app: NativeApp, { workspaces, sessions }: NativeOp
 			// First, so that it is there to be asked again while one of them can't be ended.
 			await removeSessions(sessions, id, request, { isForced: request.query.force === "1" });
 			await workspaces.remove(id);
+			witnessOf(request).record({ action: "workspace-removed" }, { workspace: id });
 			return reply.code(204).send();
 		},
 	);
@@ -111,7 +117,9 @@ export function addWorkspaces(app: NativeApp, { workspaces, sessions }: NativeOp
 		},
 		async (request) => {
 			const { id } = findWorkspace(workspaces, request);
-			return taskMessage(await workspaces.putTask(id, request.params.task, request.body), request);
+			const made = await workspaces.putTask(id, request.params.task, request.body);
+			witnessOf(request).record({ action: "task-set", task: made.id }, { workspace: id });
+			return taskMessage(made, request);
 		},
 	);
 
@@ -123,7 +131,9 @@ export function addWorkspaces(app: NativeApp, { workspaces, sessions }: NativeOp
 		},
 		async (request, reply) => {
 			const { id } = findWorkspace(workspaces, request);
-			if (!(await workspaces.removeTask(id, request.params.task))) throw noTask(request.params.task);
+			const { task } = request.params;
+			if (!(await workspaces.removeTask(id, task))) throw noTask(task);
+			witnessOf(request).record({ action: "task-removed", task }, { workspace: id });
 			return reply.code(204).send();
 		},
 	);

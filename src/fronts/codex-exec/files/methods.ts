@@ -31,6 +31,9 @@ const MAX_READ_BYTES = 12 * 1024 * 1024 - 48 * 1024;
 
 const READ_BYTES = 256 * 1024;
 
+/** What all methods here belong to. */
+export const fileFamily = "filesystem";
+
 const target = { path: pathUri };
 const linkTarget = { ...target, followSymlinks: optional(boolean, true) };
 
@@ -120,7 +123,7 @@ function withoutSandbox(params: unknown): unknown {
 /** What the kernel refuses is said as this wire says it. */
 function fileMethod<Params>(decode: Decode<Params>, run: Run<Params>): Method {
 	return method({
-		family: "filesystem",
+		family: fileFamily,
 		decode,
 		run: (params, signal) =>
 			run(params, signal).catch((error: unknown) => {

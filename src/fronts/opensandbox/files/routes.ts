@@ -3,7 +3,7 @@
 import { lstat, stat, unlink } from "node:fs/promises";
 import { setImmediate } from "node:timers/promises";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
-import { checkRight } from "../../front.ts";
+import { checkRight, witnessOf } from "../../front.ts";
 import { ExecdError, sendNothing } from "../answers.ts";
 import {
 	asBody,
@@ -48,7 +48,11 @@ export function addFiles(app: FastifyInstance, options: OpenSandboxOptions): voi
 	const spools = new Spools(options.spoolDirectory, options.newUuid);
 	const around = (): Surroundings => ({ env: options.environment(), cwd: options.cwd });
 	// Whoever may run a program here could read and change these files by it.
-	const allow = async (request: FastifyRequest) => checkRight(request, "manage", here);
+	const allow = async (request: FastifyRequest) => {
+		checkRight(request, "manage", here);
+		const { method, url } = request.routeOptions;
+		witnessOf(request).record({ action: "files", method: `${method} ${url}` }, here);
+	};
 
 	app.register((scope, _, done) => {
 		scope.addHook("preHandler", allow);

@@ -9,7 +9,7 @@ import { type IncomingMessage, type OutgoingHttpHeaders, STATUS_CODES, request a
 import { Socket } from "node:net";
 import { type Duplex, pipeline } from "node:stream";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
-import { checkRight, type Hosting, onAbort } from "../../front.ts";
+import { checkRight, type Hosting, onAbort, witnessOf } from "../../front.ts";
 import { localAddressOf } from "../../local-address.ts";
 import { isUpgradable, takeUpgrade } from "../../upgrade.ts";
 import { passOverRest, streamedBodies, streamedBody } from "../body.ts";
@@ -36,6 +36,7 @@ export function addProxy(app: FastifyInstance, options: OpenSandboxOptions, host
 			// RFC 9112 §3.2; whom it would mean behind us nobody knows.
 			if ((request.raw.headersDistinct.host ?? []).length > 1) return refuse(reply, 400, "Bad Request");
 			if (hopsOf(request.raw.rawHeaders) >= MAX_HOPS) return refuse(reply, 508, "Loop Detected");
+			witnessOf(request).record({ action: "proxy", port: target.port }, here);
 			passOn(request, reply, { ...target, added, hosting });
 			return reply;
 		});
