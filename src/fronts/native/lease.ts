@@ -1,27 +1,37 @@
 /** Control over HTTP: held for a time instead of for a connection, and shown by its fence. */
 
 import Type from "typebox";
+import type { Principal } from "../../core/access.ts";
 import { SessionError } from "../../core/errors.ts";
 import type { Lease, Session } from "../../core/session.ts";
 import { limits, type SessionLease, type TakeLease } from "../../protocol/messages.ts";
-import type { Hosting } from "../front.ts";
+import { type Hosting, onAbort } from "../front.ts";
 import { idParams, releaseQuery, sessionLease, takeLease } from "./messages.ts";
 import type { NativeApp, NativeOptions } from "./options.ts";
 import { findSession, principalOf } from "./request.ts";
 
 export function addLease(app: NativeApp, { sessions }: NativeOptions, hosting: Hosting): void {
-	/** By session: when the control that was given last over HTTP is to be given back. */
-	const ends = new Map<string, NodeJS.Timeout>();
-	hosting.closing.addEventListener("abort", () => [...ends.values()].forEach(clearTimeout), { once: true });
+	/** By session: aborted when the control that was given last over HTTP need not be given back any more. */
+	const held = new Map<string, AbortController>();
+	const letGo = () => {
+		for (const one of held.values()) one.abort();
+	};
+	hosting.closing.addEventListener("abort", letGo, { once: true });
 
-	const hold = (session: Session, { fence }: Lease, forMs: number) => {
-		clearTimeout(ends.get(session.id));
-		const timer = setTimeout(() => {
-			ends.delete(session.id);
+	/** For a time, and no longer than the credential is good by which it was given. */
+	const hold = (session: Session, { fence }: Lease, forMs: number, { revoked }: Principal) => {
+		held.get(session.id)?.abort();
+		const over = new AbortController();
+		held.set(session.id, over);
+		const giveBack = () => {
+			over.abort();
+			held.delete(session.id);
 			// Should this fail, the session has ended, or nobody can reach it and whoever keeps it gives control back by itself.
 			session.release(fence).catch(() => {});
-		}, forMs);
-		ends.set(session.id, timer);
+		};
+		const timer = setTimeout(giveBack, forMs);
+		over.signal.addEventListener("abort", () => clearTimeout(timer), { once: true });
+		onAbort(revoked, over.signal, giveBack);
 	};
 
 	app.post(
@@ -32,10 +42,10 @@ export function addLease(app: NativeApp, { sessions }: NativeOptions, hosting: H
 		},
 		async (request): Promise<SessionLease> => {
 			const session = findSession(sessions, request);
-			const { name } = principalOf(request);
+			const principal = principalOf(request);
 			const wanted = request.body ?? {};
-			const lease = await demand(session, name, wanted);
-			hold(session, lease, wanted.ttlMs ?? limits.leaseMs);
+			const lease = await demand(session, principal.name, wanted);
+			hold(session, lease, wanted.ttlMs ?? limits.leaseMs, principal);
 			return toMessage(lease);
 		},
 	);

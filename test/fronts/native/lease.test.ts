@@ -2,8 +2,10 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { principalWith, startTestServer, type TestServer } from "./test-server.ts";
 
 let server: TestServer;
+const revocation = new AbortController();
 beforeAll(async () => {
-	server = await startTestServer({ principals: { other: principalWith(["read", "operate"]) } });
+	const going = principalWith(["read", "operate"], { name: "going", revoked: revocation.signal });
+	server = await startTestServer({ principals: { other: principalWith(["read", "operate"]), going } });
 });
 afterAll(() => server.close());
 
@@ -64,6 +66,22 @@ describe("control over HTTP", () => {
 		await expect
 			.poll(async () => (await server.sessions.get(id)?.info())?.lease, { timeout: 5_000 })
 			.toMatchObject({ holder: null, exclusive: false });
+	});
+
+	it("ends with the credential by which it was taken, and not what somebody else took since", async () => {
+		const [mine, theirs] = [await server.create({ argv: ["cat"] }), await server.create({ argv: ["cat"] })];
+		const going = { authorization: "Bearer going" };
+		for (const { id } of [mine, theirs]) {
+			expect(await call("POST", `/v1/sessions/${id}/lease`, { ttlMs: 3_600_000 }, going)).toMatchObject({
+				status: 200,
+			});
+		}
+		await call("POST", `/v1/sessions/${theirs.id}/lease`, { force: true }, other);
+		revocation.abort();
+		const leaseOf = async (id: string) => (await server.sessions.get(id)?.info())?.lease;
+		await expect.poll(() => leaseOf(mine.id), { timeout: 5_000 }).toMatchObject({ holder: null, exclusive: false });
+		expect(await call("POST", `/v1/sessions/${mine.id}/keys`, keys, other)).toMatchObject({ status: 200 });
+		expect(await leaseOf(theirs.id)).toMatchObject({ holder: "read+operate", exclusive: true });
 	});
 
 	it("takes a right to operate, and numbers that make sense", async () => {
