@@ -13,6 +13,8 @@ export const MAX_MESSAGE_BYTES: number = 2 * 1024 * 1024;
 export const TEXTS_PER_SECOND = 1_000;
 
 export class Wire extends MessageWire {
+	#isRefused = false;
+
 	constructor(socket: WebSocket, request: FastifyRequest, options: { times: WireTimes; closing: AbortSignal }) {
 		super(socket, request, options.times);
 		this.closeOn(options.closing, closeCodes.restart, "the server is shutting down");
@@ -25,13 +27,14 @@ export class Wire extends MessageWire {
 
 	/** Says what is wrong, once, and closes. */
 	async refuse({ code, message }: TerminalError, place: ErrorPlace = {}, isLogin = false): Promise<void> {
+		this.#isRefused = true;
 		await this.send(errorFrame(code, message, place, isLogin));
 		this.close(closeCodeOf[code], message);
 	}
 
 	/** `ws` closes by itself when a message is too large; the user should see why. */
 	protected override closing(code: number | undefined): void {
-		if (code !== closeCodes.tooLarge) return;
+		if (code !== closeCodes.tooLarge || this.#isRefused) return;
 		this.reply(errorFrame("too_large", `a message may have ${MAX_MESSAGE_BYTES} bytes`));
 	}
 }
