@@ -48,7 +48,9 @@ export function problemOf(schema: TSchema, problems: readonly Problem[], value: 
 	const [first] = problems;
 	if (!first) return new SessionError("invalid_argument", "the request is not valid");
 	if (first.keyword === "boolean") {
-		const known = Object.keys((at(schema, parentOf(first.schemaPath)) as { properties?: object }).properties ?? {});
+		const known = Object.keys(
+			(at(schema, parentOf(first.schemaPath)) as { properties?: object } | undefined)?.properties ?? {},
+		);
 		const hint = known.length > 0 ? { hint: `known are: ${known.join(", ")}` } : {};
 		return new SessionError("invalid_argument", `${field(first)}: not allowed here`, hint);
 	}
@@ -75,8 +77,8 @@ function expectation(schema: TSchema, first: Problem, problems: readonly Problem
 		);
 		return `must be ${types.map((type) => typeNames[type] ?? type).join(" or ")}`;
 	}
-	const { description } = at(schema, first.schemaPath) as { description?: string };
-	if (first.keyword === "pattern") return `must be ${description ?? "free of control characters"}`;
+	const part = at(schema, first.schemaPath) as { description?: string } | undefined;
+	if (first.keyword === "pattern") return `must be ${part?.description ?? "free of control characters"}`;
 	return first.message;
 }
 
@@ -99,7 +101,7 @@ function at(root: unknown, pointer: string): unknown {
 	for (const key of pointer.replace(/^#/, "").split("/").slice(1).map(unescapeKey)) {
 		value = typeof value === "object" && value !== null ? (value as Record<string, unknown>)[key] : undefined;
 	}
-	return value ?? {};
+	return value;
 }
 
 function unescapeKey(key: string): string {
