@@ -317,8 +317,9 @@ static napi_value start_detached(napi_env env, napi_callback_info info) {
 	if (argv != NULL && argv[0] != NULL && environment != NULL) {
 		launch.file = argv[0];
 		launch.fds[0] = lift(open("/dev/null", O_RDWR | O_CLOEXEC));
-		launch.fds[1] = fcntl(output < 0 ? launch.fds[0] : output, F_DUPFD_CLOEXEC, 3);
-		launch.fds[2] = fcntl(launch.fds[1], F_DUPFD_CLOEXEC, 3);
+		// None after one that failed, so that its error is the one that is told.
+		if (launch.fds[0] >= 0) launch.fds[1] = fcntl(output < 0 ? launch.fds[0] : output, F_DUPFD_CLOEXEC, 3);
+		if (launch.fds[1] >= 0) launch.fds[2] = fcntl(launch.fds[1], F_DUPFD_CLOEXEC, 3);
 		step = "stdio";
 		launch.error = launch.fds[2] < 0 ? errno : 0;
 	}

@@ -6,6 +6,7 @@ import type { Command } from "../core/process.ts";
 import { isConfined } from "../core/sandbox.ts";
 import { isNativeError, type NativeError } from "../native/addon.ts";
 import { candidates, type Limit, type Order } from "../native/minder.ts";
+import { shortage } from "./shortage.ts";
 
 /**
  * How long a program's directory, PATH and file may take to answer. What is on a server that is away takes for ever;
@@ -86,29 +87,20 @@ function checkNumbers(values: Readonly<Record<string, number | undefined>>, most
 	}
 }
 
-/** Errors that say "not now" rather than "not this". */
-const exhausted: Readonly<Record<string, string>> = {
-	EMFILE: "the server has too many files open",
-	ENFILE: "the machine has too many files open",
-	ENOSPC: "the machine has no terminal left; see /proc/sys/kernel/pty/max",
-	EAGAIN: "there are too many processes",
-	ENOMEM: "there is not enough memory",
-};
-
 /** What the caller is told when a program could not be started. */
 export function toSpawnError(thrown: unknown, command: Command): unknown {
 	if (!isNativeError(thrown)) return thrown;
 	const { code, step } = thrown;
-	const program = JSON.stringify(command.argv[0]);
+	const program = JSON.stringify(command.argv[0] ?? "");
 	if (step === "start" && code === "ETIMEDOUT")
 		return new SessionError(
 			"spawn_failed",
 			`cannot start ${program} in ${JSON.stringify(command.cwd)}: the directory or the program did not answer within ${startMs / 1000} s (${code})`,
 			{ hint: "it may be on a file server that is away", cause: thrown },
 		);
-	const shortage = step === "chdir" || step === "cgroup" ? undefined : exhausted[code];
-	if (shortage !== undefined)
-		return new SessionError("limit_exceeded", `cannot start ${program}: ${shortage} (${code})`, { cause: thrown });
+	const isOfPlace = step === "chdir" || step === "cgroup";
+	const short = isOfPlace ? undefined : shortage(program, thrown);
+	if (short) return short;
 	return new SessionError("spawn_failed", `cannot start ${describe(thrown, command, program)} (${code})`, {
 		cause: thrown,
 	});

@@ -3,9 +3,10 @@
 import type { FileHandle } from "node:fs/promises";
 import { open } from "node:fs/promises";
 import { join } from "node:path";
+import { shortage } from "../backends/shortage.ts";
 import { SessionError } from "../core/errors.ts";
 import { type Detached, spawnDetached } from "../native/addon.ts";
-import { type KeeperAddress, KeeperLink } from "./keeper-link.ts";
+import { type KeeperAddress, KeeperLink, LinkLost } from "./keeper-link.ts";
 
 /** How long a new keeper may take until it answers. */
 export const START_BUDGET_MS = 10_000;
@@ -94,12 +95,20 @@ export class Spares {
 		this.#started++;
 		const epoch = newEpoch();
 		const socket = join(socketDirectory, `${epoch}.sock`);
-		const keeper = spawnDetached({
-			argv: [process.execPath, ...NODE_FLAGS, program, socket, epoch],
-			env: { PATH: process.env.PATH ?? "" },
-			...(this.#log ? { output: this.#log.fd } : {}),
-		});
+		const keeper = spawn([program, socket, epoch], this.#log?.fd);
 		return reachNew(keeper, { socket, epoch }, generation);
+	}
+}
+
+function spawn(argv: readonly string[], log: number | undefined): Detached {
+	try {
+		return spawnDetached({
+			argv: [process.execPath, ...NODE_FLAGS, ...argv],
+			env: { PATH: process.env.PATH ?? "" },
+			...(log === undefined ? {} : { output: log }),
+		});
+	} catch (error) {
+		throw shortage("a keeper", error) ?? error;
 	}
 }
 
@@ -115,6 +124,9 @@ async function reachNew(keeper: Detached, address: KeeperAddress, generation: nu
 			return (await KeeperLink.connect(address, generation, START_BUDGET_MS)).link;
 		} catch (error) {
 			if (error instanceof SessionError) throw error;
+			// To wait for a descriptor would keep the caller waiting; the keeper ends by itself.
+			const short = error instanceof LinkLost && error.cause ? shortage("a keeper", error.cause) : undefined;
+			if (short) throw short;
 			if (hasEnded || performance.now() > deadline) {
 				throw new SessionError("internal", "a keeper could not be started; its log in the state directory says why", {
 					cause: error,

@@ -80,3 +80,26 @@ test("a session that has ended can be read as soon as there are descriptors agai
 	for (const fd of opened.splice(0)) closeSync(fd);
 	expect(textOf(await itemsUntil(session, { offset: 0 }))).toBe("done");
 });
+
+test("a session is refused as a limit when there are too few descriptors for it, whichever is the one that lacks", async () => {
+	const site = await KeeperSite.create();
+	const { keepers } = await site.open();
+	setLimit(200);
+	takeAll();
+	const refusals: unknown[] = [];
+	// From none to enough, one more each time: every step of a start has its turn to fail.
+	const session = await eventually("a start", async () => {
+		const started = await keepers.start(shell("exec cat")).catch((error: unknown) => error);
+		if (!(started instanceof Error)) return started as Session;
+		refusals.push(started);
+		closeSync(opened.pop() ?? -1);
+		return undefined;
+	});
+	expect(refusals.length).toBeGreaterThan(2);
+	for (const refusal of refusals) {
+		const message = "cannot start a keeper: the server has too many files open (EMFILE)";
+		expect(refusal).toMatchObject({ code: "limit_exceeded", message, hint: expect.stringContaining("ulimit -n") });
+	}
+	for (const fd of opened.splice(0)) closeSync(fd);
+	await session.kill({ signal: "SIGKILL" });
+});
