@@ -93,7 +93,7 @@ it("leaves everything as it was when the disk refuses a change", async () => {
 
 it("refuses what can't be an id or a directory, tasks of nobody, and more than a file may hold", async () => {
 	const store = await open(await temporaryDirectory());
-	for (const id of ["", "a/b", "a b", "../x", "x".repeat(65)]) {
+	for (const id of ["", ".", "..", "a/b", "a b", "../x", "x".repeat(65)]) {
 		expect(() => store.put(id, { roots: [] }), id).toThrow(expect.objectContaining({ code: "invalid_argument" }));
 	}
 	expect(() => store.put("a", { roots: ["srv"] })).toThrow(/absolute/);
@@ -108,7 +108,7 @@ it("refuses what can't be an id or a directory, tasks of nobody, and more than a
 it("is named by ids that are odd names for files", async () => {
 	const directory = await temporaryDirectory();
 	const store = await open(directory);
-	const ids = [".", "..", "-", "a.json", "a.json.new", "x".repeat(64)];
+	const ids = ["...", "-", "a.json", "a.json.new", "x".repeat(64)];
 	for (const id of ids) await store.put(id, { name: id, roots: [] });
 	const again = await open(directory);
 	expect(again.list().map(({ name }) => name)).toEqual([...ids].sort());
