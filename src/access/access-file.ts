@@ -18,7 +18,9 @@ export type Stored = {
 export class AccessFile {
 	readonly #path: string;
 	readonly #write: (path: string, text: string) => Promise<void>;
-	#running: Promise<void> = Promise.resolve();
+	/** The last write that was asked for. */
+	#last: Promise<void> = Promise.resolve();
+	/** The same, as long as it has not begun. */
 	#waiting: Promise<void> | undefined;
 
 	constructor(path: string, write: (path: string, text: string) => Promise<void>) {
@@ -40,15 +42,17 @@ export class AccessFile {
 
 	/** Resolves when what `stored` returns, now or later, is on disk. Writes that wait for one another become one. */
 	save(stored: () => Stored): Promise<void> {
-		this.#waiting ??= this.#running
-			// Who asked for it has heard of it; the next write says everything again.
-			.catch(() => undefined)
-			.then(() => {
-				this.#waiting = undefined;
-				this.#running = this.#write(this.#path, `${JSON.stringify({ version: VERSION, ...stored() }, null, "\t")}\n`);
-				return this.#running;
-			});
+		this.#waiting ??= this.settled().then(() => {
+			this.#waiting = undefined;
+			return this.#write(this.#path, `${JSON.stringify({ version: VERSION, ...stored() }, null, "\t")}\n`);
+		});
+		this.#last = this.#waiting;
 		return this.#waiting;
+	}
+
+	/** Resolves when no write is under way any more, whatever became of it: who asked for it has heard. */
+	settled(): Promise<void> {
+		return this.#last.catch(() => undefined);
 	}
 }
 

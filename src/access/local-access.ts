@@ -195,6 +195,8 @@ export class LocalAccess implements Access {
 	async close(): Promise<void> {
 		this.#cancelSweep();
 		this.#cancelRetry();
+		// A write that is under way may fail yet.
+		await this.#file.settled();
 		if (this.#isUnsaved || this.#lastUse !== this.#usedAt()) await this.#save().catch(this.#options.report);
 	}
 

@@ -1,8 +1,7 @@
 import { readFile, writeFile } from "node:fs/promises";
 import { describe, expect, it } from "vitest";
-import { LocalAccess } from "../../src/access/local-access.ts";
 import type { Caller } from "../../src/core/access.ts";
-import { bearer, nothing, openAccess, shownBy } from "./open-access.ts";
+import { bearer, nothing, openAccess, reopen, shownBy } from "./open-access.ts";
 
 const DAY = 86_400_000;
 const red = { workspace: "red", session: "s1" };
@@ -63,7 +62,7 @@ describe("a cookie", () => {
 	it("is worth what its token is, also after a restart", async () => {
 		const { access, options, shown, token } = await signedIn();
 		await access.close();
-		for (const one of [access, await LocalAccess.open(options)]) {
+		for (const one of [access, await reopen(options)]) {
 			const principal = one.authorize({ ...nothing, ...shown }, "read");
 			expect(principal).toMatchObject({ id: token.id, isAdmin: false });
 			expect([principal.may("operate", red), principal.may("manage", red)]).toEqual([true, false]);
@@ -101,7 +100,7 @@ describe("a cookie", () => {
 		await access.close();
 		const text = await readFile(file, "utf8");
 		await writeFile(file, text.replace(/\s*"key": "[0-9a-f]{64}",/, ""));
-		const reopened = await LocalAccess.open(options);
+		const reopened = await reopen(options);
 		expect(() => reopened.authorize({ ...nothing, ...shown }, "read")).toThrow("not signed in any more");
 		expect(reopened.listTokens(reopened.admin)).toHaveLength(1);
 	});
@@ -133,7 +132,7 @@ describe("a cookie", () => {
 			expect(principal.revoked.aborted).toBe(true);
 			expect(() => access.authorize({ ...nothing, ...shown }, "read")).toThrow("not signed in any more");
 			await access.close();
-			const reopened = await LocalAccess.open(options);
+			const reopened = await reopen(options);
 			expect(() => reopened.authorize({ ...nothing, ...shown }, "read")).toThrow("not signed in any more");
 		}
 	});
@@ -168,7 +167,7 @@ describe("a cookie", () => {
 	it("of the operator ends when the admin token is changed", async () => {
 		const { access, options } = await openAccess();
 		const shown = shownBy(await access.signIn(access.createSignInCode(access.admin).code));
-		const reopened = await LocalAccess.open({ ...options, adminToken: "another" });
+		const reopened = await reopen({ ...options, adminToken: "another" });
 		expect(() => reopened.authorize({ ...nothing, ...shown }, "read")).toThrow("not signed in any more");
 	});
 

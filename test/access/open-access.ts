@@ -2,6 +2,7 @@
 
 import { createHash } from "node:crypto";
 import { join } from "node:path";
+import { onTestFinished } from "vitest";
 import { type AccessOptions, LocalAccess } from "../../src/access/local-access.ts";
 import type { Caller, SignedIn } from "../../src/core/access.ts";
 import { writeAtomically } from "../../src/disk/write-atomically.ts";
@@ -36,7 +37,14 @@ export async function openAccess(changes: Partial<AccessOptions> = {}): Promise<
 		report: (problem) => problems.push(problem),
 		...changes,
 	};
-	return { access: await LocalAccess.open(options), clock, file: options.file, problems, options };
+	return { access: await reopen(options), clock, file: options.file, problems, options };
+}
+
+/** One more on the same file. It has written all that it will before its directory is removed. */
+export async function reopen(options: AccessOptions): Promise<LocalAccess> {
+	const access = await LocalAccess.open(options);
+	onTestFinished(() => access.close());
+	return access;
 }
 
 /** Bytes that look random and are the same in every run. */

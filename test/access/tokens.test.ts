@@ -1,8 +1,7 @@
 import { readFile, stat, writeFile } from "node:fs/promises";
 import { describe, expect, it } from "vitest";
-import { LocalAccess } from "../../src/access/local-access.ts";
 import { writeAtomically } from "../../src/disk/write-atomically.ts";
-import { ADMIN_TOKEN, bearer, nothing, openAccess, predictable, shownBy } from "./open-access.ts";
+import { ADMIN_TOKEN, bearer, nothing, openAccess, predictable, reopen, shownBy } from "./open-access.ts";
 
 const DAY = 86_400_000;
 const red = { workspace: "red", session: "s1" };
@@ -31,7 +30,7 @@ describe("a token", () => {
 		const { access, options } = await openAccess();
 		const { secret } = await access.createToken(access.admin, { name: "ci", scopes: ["workspace:red:operate"] });
 		await access.close();
-		for (const one of [access, await LocalAccess.open(options)]) {
+		for (const one of [access, await reopen(options)]) {
 			const principal = one.authorize(bearer(secret), "read");
 			expect(principal).toMatchObject({
 				id: secret.slice(4, 16),
@@ -112,13 +111,13 @@ describe("a token", () => {
 		await access.revokeToken(access.admin, parent.token.id);
 		expect(callers.map(({ revoked }) => revoked.aborted)).toEqual([true, true, false]);
 		expect(callers.map((caller) => caller.may("read", red))).toEqual([false, false, true]);
-		expect((await LocalAccess.open(options)).listTokens(access.admin).map(({ id }) => id)).toEqual([other.token.id]);
+		expect((await reopen(options)).listTokens(access.admin).map(({ id }) => id)).toEqual([other.token.id]);
 	});
 
 	it("is known to have been used after a crash, and when, but for the last minute", async () => {
 		const { access, clock, options } = await openAccess();
 		const { secret } = await access.createToken(access.admin, { scopes: ["admin"] });
-		const lastUse = async () => (await LocalAccess.open(options)).listTokens(access.admin)[0]?.lastUsedAt;
+		const lastUse = async () => (await reopen(options)).listTokens(access.admin)[0]?.lastUsedAt;
 		clock.advance(5);
 		access.authorize(bearer(secret), "read");
 		await expect.poll(lastUse).toBe(1_000_005);
@@ -222,7 +221,7 @@ describe("the file of tokens", () => {
 		const make = () => access.createToken(access.admin, { scopes: ["workspace:red:manage"] });
 		const [one, other] = [await make(), await make()];
 		const caller = access.authorize(bearer(other.secret), "read");
-		const stored = async () => (await LocalAccess.open(options)).listTokens(access.admin);
+		const stored = async () => (await reopen(options)).listTokens(access.admin);
 		await expect.poll(stored).toEqual(access.listTokens(access.admin));
 		isFull = true;
 		await expect(make()).rejects.toThrow("no space");
@@ -245,6 +244,26 @@ describe("the file of tokens", () => {
 		await access.close();
 	});
 
+	it("that is being written when the server closes is waited for, and written again when that fails", async () => {
+		let writes = 0;
+		let fail = () => {};
+		const { access, options } = await openAccess({
+			write: (path, text) => {
+				if (++writes !== 2) return writeAtomically(path, text);
+				return new Promise((_, reject) => {
+					fail = () => reject(new Error("no space"));
+				});
+			},
+		});
+		const { secret } = await access.createToken(access.admin, { scopes: ["admin"] });
+		access.authorize(bearer(secret), "read");
+		await expect.poll(() => writes).toBe(2);
+		const closed = access.close();
+		fail();
+		await closed;
+		expect((await reopen(options)).listTokens(access.admin)[0]?.lastUsedAt).toBe(1_000_000);
+	});
+
 	it("is asked once more when the server closes", async () => {
 		let isFull = false;
 		const { access, options } = await openAccess({
@@ -262,7 +281,7 @@ describe("the file of tokens", () => {
 		}
 		isFull = false;
 		await access.close();
-		const reopened = await LocalAccess.open(options);
+		const reopened = await reopen(options);
 		expect(reopened.listTokens(access.admin)).toEqual([]);
 		expect(() => reopened.authorize({ ...nothing, ...shown }, "read")).toThrow("not signed in any more");
 	});
@@ -277,7 +296,7 @@ describe("the file of tokens", () => {
 	])("which is %s is refused rather than forgotten", async (_, text, code) => {
 		const { options, file } = await openAccess();
 		await writeFile(file, text);
-		await expect(LocalAccess.open(options)).rejects.toMatchObject({ code, message: expect.stringContaining(file) });
+		await expect(reopen(options)).rejects.toMatchObject({ code, message: expect.stringContaining(file) });
 	});
 
 	it("loses nothing when many write at once", async () => {
@@ -285,7 +304,7 @@ describe("the file of tokens", () => {
 		const made = await Promise.all(
 			Array.from({ length: 20 }, () => access.createToken(access.admin, { scopes: ["admin"] })),
 		);
-		const reopened = await LocalAccess.open({ ...options, randomBytes: predictable(1000) });
+		const reopened = await reopen({ ...options, randomBytes: predictable(1000) });
 		for (const { secret } of made) expect(reopened.authorize(bearer(secret), "admin").isAdmin).toBe(true);
 	});
 });
