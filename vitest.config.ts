@@ -15,6 +15,8 @@ const config: ViteUserConfig = defineConfig({
 		// All of them: a test mostly waits for programs, and so leaves room for the other's.
 		maxWorkers: availableParallelism(),
 		testTimeout: 30_000,
+		// A second, as it is by default, is nothing on a machine that is busy with other tests.
+		expect: { poll: { timeout: 15_000, interval: 5 } },
 		hookTimeout: 30_000,
 		teardownTimeout: 10_000,
 	},
