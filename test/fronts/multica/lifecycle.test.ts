@@ -3,10 +3,12 @@ import { writeFile } from "node:fs/promises";
 import { createConnection } from "node:net";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
+import type { Session } from "../../../src/core/session.ts";
 import type { Home } from "../../../src/core/sessions.ts";
 import { FakeClock } from "../../helpers/fake-clock.ts";
 import { KeeperSite } from "../../helpers/keepers.ts";
 import { eventually } from "../../helpers/reading.ts";
+import { standsStill } from "../../helpers/standstill.ts";
 import { temporaryDirectory } from "../../helpers/temporary.ts";
 import { MulticaClient } from "./multica-client.ts";
 import { ISSUE, putTask, startMultica, WORKSPACE } from "./multica-server.ts";
@@ -308,18 +310,16 @@ describe("a client that does not read", () => {
 		await client.text(/ready-2\n/);
 		const whole = numberedLines(50_000_000);
 		await writeFile(join(server.workDir, "large"), whole);
-		client.type("cat large; exit\n");
+		client.type("exec cat large\n");
+		const session = server.sessions.get(client.session) as Session;
+		const { pid } = await session.info();
 		for (let pause = 0; pause < 5; pause++) {
 			const seen = client.frames.length;
 			await client.until("more", () => client.frames.length > seen + 20);
 			client.socket.pause();
-			const session = server.sessions.get(client.session);
 			// It stands still, with all that was read on its way: far less than there is to come.
-			await eventually("the program to wait", async () => {
-				const before = await session?.end();
-				await new Promise((resolve) => setTimeout(resolve, 100));
-				return before?.offset === (await session?.end())?.offset;
-			});
+			const printed = async () => (await session.end()).offset;
+			await eventually("the program to wait", () => standsStill(pid as number, printed));
 			client.socket.resume();
 		}
 		await client.frame("terminal.exit", 100_000);

@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import { WebSocket } from "ws";
 import { SessionError } from "../../../src/core/errors.ts";
 import { eventually } from "../../helpers/reading.ts";
+import { standsStill } from "../../helpers/standstill.ts";
 import { ask } from "../../server/start.ts";
 import { MulticaClient } from "./multica-client.ts";
 import { ISSUE, OTHER_WORKSPACE, putTask, startMultica, TASK, WORKSPACE } from "./multica-server.ts";
@@ -186,18 +187,17 @@ describe("the socket for many terminals", () => {
 		const server = await startMultica();
 		const client = await MulticaClient.raw(server);
 		const sessions = await Promise.all(Array.from({ length: 4 }, (_, index) => opened(client, String(index))));
-		for (const session of sessions) client.type("seq 1 50000; exit\n", session);
+		for (const session of sessions) client.type("exec seq 1 300000\n", session);
 		client.socket.pause();
-		const standsStill = async () => {
-			const ends = () => Promise.all(sessions.map(async (id) => (await server.sessions.get(id)?.end())?.offset));
-			const before = await ends();
-			await new Promise((resolve) => setTimeout(resolve, 50));
-			return JSON.stringify(before) === JSON.stringify(await ends());
-		};
-		await eventually("all programs to wait or be done", standsStill);
+		for (const session of server.running()) {
+			const { pid } = await session.info();
+			const printed = async () => (await session.end()).offset;
+			await eventually("the program to wait", () => standsStill(pid as number, printed));
+		}
+		expect(server.running()).toHaveLength(4);
 		client.socket.resume();
 		await client.until("all exits", () => client.types.filter((type) => type === "terminal.exit").length === 4);
-		const whole = Array.from({ length: 50_000 }, (_, index) => `${index + 1}\r\n`).join("");
+		const whole = Array.from({ length: 300_000 }, (_, index) => `${index + 1}\r\n`).join("");
 		for (const session of sessions) {
 			expect(client.output(session).toString()).toContain(whole);
 			expect(client.frames.filter(({ payload }) => payload?.session_id === session).at(-1)?.type).toBe("terminal.exit");
@@ -219,12 +219,16 @@ describe("the socket for many terminals", () => {
 
 	it("B13: has a hundred terminals at most", async () => {
 		let starts = 0;
+		let refuse = () => {};
+		const refused = new Promise<never>((_, reject) => {
+			refuse = () => reject(new SessionError("spawn_failed", "enough"));
+		});
 		const server = await startMultica({
 			home: (home) => ({
 				...home,
 				start: () => {
 					starts++;
-					return new Promise((_, reject) => setTimeout(() => reject(new SessionError("spawn_failed", "enough")), 500));
+					return refused;
 				},
 			}),
 		});
@@ -232,6 +236,8 @@ describe("the socket for many terminals", () => {
 		for (let index = 0; index < 101; index++) client.say("terminal.open", { ...usual, request_id: String(index) });
 		expect((await client.frame("terminal.error")).payload).toMatchObject({ code: "limit_reached", request_id: "100" });
 		expect(starts).toBe(100);
+		refuse();
+		await client.until("the others to be told", () => client.types.length === 101);
 	});
 
 	it("takes a JWT, and its end ends the socket", async () => {

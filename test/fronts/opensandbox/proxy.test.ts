@@ -7,6 +7,7 @@ import { ConnectionConfig, DefaultAdapterFactory } from "@alibaba-group/opensand
 import { expect, onTestFinished, test } from "vitest";
 import { WebSocket, WebSocketServer } from "ws";
 import { eventually } from "../../helpers/reading.ts";
+import { staysTheSame } from "../../helpers/standstill.ts";
 import { start } from "../../server/start.ts";
 import { startExecd } from "./execd-server.ts";
 
@@ -281,11 +282,7 @@ test("bodies of any size pass both ways at the pace of who reads, with little in
 	});
 	pump();
 	// Who does not read holds up who sends, long before all of it is on its way.
-	await eventually("that it stands still", async () => {
-		const before = sent;
-		await new Promise((resolve) => setTimeout(resolve, 100));
-		return sent === before;
-	});
+	await eventually("that it stands still", () => staysTheSame(() => sent));
 	expect(isReading).toBe(false);
 	expect(sent).toBeLessThan(32 * 1024 * 1024);
 	resume();
