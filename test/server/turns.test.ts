@@ -1,6 +1,5 @@
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";
-import { setTimeout } from "node:timers/promises";
 import { expect, it, onTestFinished } from "vitest";
 import { anybody } from "../../src/access/fixed.ts";
 import type { Front } from "../../src/fronts/front.ts";
@@ -135,17 +134,16 @@ it("a client that waits for its answer is not cut off", async () => {
 });
 
 it("where bodies may be long, one that stands still is cut off, and one that comes slowly is not", async () => {
-	const options = { hasLongBodies: true, sendTimeoutMs: 300 };
 	const head = "POST /body HTTP/1.1\r\nhost: localhost\r\ncontent-type: text/plain\r\ncontent-length: 10\r\n\r\n";
-	const { client: slow } = await serve(options);
+	const { client: slow } = await serve({ hasLongBodies: true, sendTimeoutMs: 500 });
 	slow.setNoDelay(true);
 	slow.write(head);
 	for (let byte = 0; byte < 10; byte++) {
 		slow.write("x");
-		await setTimeout(60);
+		const { client: stuck } = await serve({ hasLongBodies: true, sendTimeoutMs: 60 });
+		stuck.write(`${head}xxx`);
+		await once(stuck.resume(), "close");
 	}
+	// All in all it took longer than a body may stand still.
 	await until(slow, "all of it");
-	const { client: stuck } = await serve(options);
-	stuck.write(`${head}xxx`);
-	await once(stuck.resume(), "close");
 });
