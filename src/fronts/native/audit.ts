@@ -2,7 +2,7 @@
 
 import { SessionError } from "../../core/errors.ts";
 import { limits } from "../../protocol/messages.ts";
-import { auditList, auditQuery } from "./messages.ts";
+import { auditList, auditQuery } from "./audit-messages.ts";
 import type { NativeApp, NativeOptions } from "./options.ts";
 
 export function addAudit(app: NativeApp, { audit }: NativeOptions): void {

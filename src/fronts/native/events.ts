@@ -5,7 +5,7 @@ import type { FeedEvent } from "../../protocol/messages.ts";
 import type { Hosting } from "../front.ts";
 import { lastEventId, type StreamEvent, sendEvents } from "./event-stream.ts";
 import type { Feed } from "./feed.ts";
-import { eventsQuery, feedEventSchemas } from "./messages.ts";
+import { eventsQuery, feedEventSchemas } from "./feed-messages.ts";
 import type { Traffic } from "./metrics.ts";
 import type { NativeApp } from "./options.ts";
 import { patienceOf } from "./request.ts";

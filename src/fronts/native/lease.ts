@@ -6,9 +6,10 @@ import { SessionError } from "../../core/errors.ts";
 import type { Lease, Session } from "../../core/session.ts";
 import { limits, type SessionLease, type TakeLease } from "../../protocol/messages.ts";
 import { type Hosting, onAbort } from "../front.ts";
-import { idParams, releaseQuery, sessionLease, takeLease } from "./messages.ts";
+import { releaseQuery, sessionLease, takeLease } from "./act-messages.ts";
 import type { NativeApp, NativeOptions } from "./options.ts";
 import { findSession, principalOf } from "./request.ts";
+import { idParams } from "./session-messages.ts";
 
 export function addLease(app: NativeApp, { sessions }: NativeOptions, hosting: Hosting): void {
 	/** By session: aborted when the control that was given last over HTTP need not be given back any more. */

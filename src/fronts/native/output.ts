@@ -7,11 +7,12 @@ import { formerStateHeader, limits, outputHeaders } from "../../protocol/message
 import { flowFor, type Hosting, takeReader, whenOver } from "../front.ts";
 import { bytesOf, crowded, type HoldBytes } from "./answer-bytes.ts";
 import { lastEventId, sendEvents } from "./event-stream.ts";
-import { idParams, type OutputQuery, outputEventSchemas, outputQuery } from "./messages.ts";
 import type { Traffic } from "./metrics.ts";
 import type { NativeApp, NativeOptions } from "./options.ts";
+import { type OutputQuery, outputEventSchemas, outputQuery } from "./output-messages.ts";
 import { outputEvents, parseEventId } from "./output-stream.ts";
 import { findSession, patienceOf, placeOf, principalOf } from "./request.ts";
+import { idParams } from "./session-messages.ts";
 
 export function addOutput(app: NativeApp, { sessions }: NativeOptions, hosting: Hosting, traffic: Traffic): void {
 	app.get(

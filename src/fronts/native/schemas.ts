@@ -1,7 +1,16 @@
 /** What the native API's schemas have in common. */
 
-import Type, { type TNull, type TSchema, type TString, type TUnion } from "typebox";
-import { limits } from "../../protocol/messages.ts";
+import Type, {
+	type Static,
+	type TInteger,
+	type TNull,
+	type TSchema,
+	type TString,
+	type TUnion,
+	type TUnsafe,
+} from "typebox";
+import { idPattern } from "../../core/workspaces.ts";
+import { type ExitMessage, limits } from "../../protocol/messages.ts";
 
 /** An object with no other members. */
 export const closed = { additionalProperties: false } as const;
@@ -20,3 +29,43 @@ export const displayName: TString = Type.String({
 export function nullable<S extends TSchema>(schema: S): TUnion<[S, TNull]> {
 	return Type.Union([schema, Type.Null()]);
 }
+
+/** Both directions, because a schema that is merely assignable would accept too little or too much. */
+type Same<A, B> = [A, B] extends [B, A] ? true : false;
+
+/** Ties a schema to the type in `protocol`, which clients compile against; does not compile when they differ. */
+export function schemaOf<T>(): <S extends TSchema>(
+	schema: S & (Same<Static<S>, T> extends true ? S : never),
+) => TUnsafe<T> {
+	return (schema) => Type.Unsafe<T>(schema);
+}
+
+/** What `execve` can carry: a zero byte would silently cut the value. */
+export const NO_NUL = "^[^\\u0000]*$";
+
+/** Of a workspace or a task. */
+export const id: TString = Type.String({ pattern: idPattern, description: "1 to 64 of A-Z, a-z, 0-9, _ . -" });
+export const path: TString = Type.String({
+	pattern: "^/[^\\u0000]*$",
+	maxLength: 4096,
+	description: "an absolute path",
+});
+
+export const size: TInteger = Type.Integer({ minimum: 1, maximum: limits.maxSize });
+export const milliseconds: TInteger = Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER });
+export const bytes: TInteger = Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER });
+export const offset: TInteger = Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER });
+
+export const exit: TUnsafe<ExitMessage> = schemaOf<ExitMessage>()(
+	Type.Object(
+		{
+			code: nullable(Type.Integer()),
+			signal: nullable(Type.String()),
+			reason: Type.Optional(
+				Type.Union([Type.Literal("timeout"), Type.Literal("idle"), Type.Literal("killed"), Type.Literal("oom")]),
+			),
+			by: Type.Optional(Type.String()),
+		},
+		{ title: "Exit" },
+	),
+);

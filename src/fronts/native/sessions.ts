@@ -15,6 +15,9 @@ import {
 	type SessionMessage,
 } from "../../protocol/messages.ts";
 import { checkRight, type StartRequest, witnessOf } from "../front.ts";
+import type { NativeApp, NativeOptions } from "./options.ts";
+import { markOf, Repeats } from "./repeats.ts";
+import { findSession, principalOf } from "./request.ts";
 import {
 	createSession,
 	deleteQuery,
@@ -25,10 +28,7 @@ import {
 	session,
 	sessionList,
 	updateSession,
-} from "./messages.ts";
-import type { NativeApp, NativeOptions } from "./options.ts";
-import { markOf, Repeats } from "./repeats.ts";
-import { findSession, principalOf } from "./request.ts";
+} from "./session-messages.ts";
 
 /** How long keepers may hold up a list of sessions, and how many of them are asked at the same time. */
 const LIST_PATIENCE_MS = 40;

@@ -5,11 +5,11 @@ import { SessionError } from "../../core/errors.ts";
 import type { SandboxSupport } from "../../core/sandbox.ts";
 import type { Info } from "../../protocol/messages.ts";
 import type { Hosting } from "../front.ts";
-import { health, info, ready } from "./messages.ts";
 import type { Traffic } from "./metrics.ts";
 import { createMetrics } from "./metrics.ts";
 import { describedRoutes, openApi } from "./openapi.ts";
 import type { NativeApp, NativeOptions } from "./options.ts";
+import { health, info, ready } from "./system-messages.ts";
 
 export function addSystem(app: NativeApp, options: NativeOptions, hosting: Hosting, traffic: Traffic): void {
 	const { sessions, version } = options;

@@ -10,8 +10,7 @@ import {
 	type WorkspaceList,
 	type WorkspaceMessage,
 } from "../../protocol/messages.ts";
-import { id, NO_NUL, path, schemaOf } from "./messages.ts";
-import { closed, displayName, nullable, PRINTABLE } from "./schemas.ts";
+import { closed, displayName, id, NO_NUL, nullable, PRINTABLE, path, schemaOf } from "./schemas.ts";
 
 const amount = Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER });
 const time = Type.Integer({ minimum: 0 });

@@ -1,6 +1,6 @@
 import { Compile } from "typebox/compile";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { session as sessionSchema } from "../../../src/fronts/native/messages.ts";
+import { session as sessionSchema } from "../../../src/fronts/native/session-messages.ts";
 import { readAll, startTestServer, type TestServer } from "./test-server.ts";
 
 let server: TestServer;

@@ -3,10 +3,11 @@
 import { Readable } from "node:stream";
 import { SessionError } from "../../../core/errors.ts";
 import { type Hosting, takeReader, whenOver } from "../../front.ts";
-import { idParams, recordingQuery } from "../messages.ts";
 import type { Traffic } from "../metrics.ts";
 import type { NativeApp, NativeOptions } from "../options.ts";
 import { findSession, patienceOf, placeOf } from "../request.ts";
+import { idParams } from "../session-messages.ts";
+import { recordingQuery } from "./messages.ts";
 import { type Place, type RecordingOptions, record } from "./record.ts";
 
 export function addRecording(app: NativeApp, { sessions }: NativeOptions, hosting: Hosting, traffic: Traffic): void {

@@ -9,10 +9,10 @@ import { type CloseCode, closeCodes, socketLimits, subprotocol } from "../../../
 import { type Hosting, onAbort, takeReader, witnessOf } from "../../front.ts";
 import { Liveness } from "../../liveness.ts";
 import { createAcceptor, handshakeFault } from "../../upgrade.ts";
-import { detached, idParams } from "../messages.ts";
 import type { Traffic } from "../metrics.ts";
 import type { NativeApp, NativeOptions } from "../options.ts";
 import { findSession, placeOf, principalOf } from "../request.ts";
+import { detached, idParams } from "../session-messages.ts";
 import { Connection } from "./connection.ts";
 import { defaultSocketLimits, type SocketLimits } from "./limits.ts";
 import { WebSocketWire } from "./wire.ts";

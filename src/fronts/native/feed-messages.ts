@@ -1,0 +1,40 @@
+/** How the feed of all sessions is asked for, and what it says. */
+
+import Type, { type TSchema, type TUnsafe } from "typebox";
+import type { FeedEvent } from "../../protocol/messages.ts";
+import { closed, exit, milliseconds, nullable, schemaOf } from "./schemas.ts";
+
+export type EventsQuery = { since?: string };
+export const eventsQuery: TUnsafe<EventsQuery> = schemaOf<EventsQuery>()(
+	Type.Object({ since: Type.Optional(Type.String({ maxLength: 64 })) }, closed),
+);
+
+const feedEvent: TUnsafe<FeedEvent> = schemaOf<FeedEvent>()(
+	Type.Object(
+		{
+			type: Type.Union([
+				Type.Literal("created"),
+				Type.Literal("exited"),
+				Type.Literal("closed"),
+				Type.Literal("lost"),
+				Type.Literal("removed"),
+			]),
+			time: milliseconds,
+			session: Type.Object({ id: Type.String(), name: nullable(Type.String()), workspace: Type.String() }),
+			exit: Type.Optional(exit),
+		},
+		{ title: "Event" },
+	),
+);
+const nothing = Type.Object({}, { title: "NothingMore" });
+
+/** The same for the feed of all sessions. */
+export const feedEventSchemas: Readonly<Record<string, TSchema>> = {
+	ready: nothing,
+	gap: nothing,
+	created: feedEvent,
+	exited: feedEvent,
+	closed: feedEvent,
+	lost: feedEvent,
+	removed: feedEvent,
+};
