@@ -113,7 +113,7 @@ function createFronts(config: Config, engine: Engine, openSandbox: OpenSandboxOp
 	const { sessions, workspaces, prepare, sandbox, access, keepers, audit } = engine;
 	const metrics = async () => [...(await keeperMetrics(keepers)), ...(audit ? auditMetrics(audit.status) : [])];
 	return [
-		createNativeFront({ sessions, workspaces, prepare, sandbox, audit, metrics, version }),
+		createNativeFront({ sessions, workspaces, prepare, clock: systemClock, sandbox, audit, metrics, version }),
 		createAccessFront({ access, sessions }),
 		...(openSandbox ? [createOpenSandboxFront(openSandbox)] : []),
 		createCodexExecFront({

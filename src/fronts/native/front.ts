@@ -40,7 +40,7 @@ export function createNativeFront(options: NativeOptions): Front {
 			app.setSerializerCompiler(() => (value) => JSON.stringify(value));
 			const typed: NativeApp = app.withTypeProvider<TypeBoxTypeProvider>();
 			const epoch = randomBytes(4).toString("hex");
-			const feed = new Feed(options.sessions, { epoch, now: Date.now }, hosting.closing);
+			const feed = new Feed(options.sessions, { epoch, now: () => options.clock.now() }, hosting.closing);
 			addSystem(typed, options, hosting, traffic);
 			addSessions(typed, options);
 			addWorkspaces(typed, options);

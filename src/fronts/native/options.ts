@@ -4,6 +4,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import type { TypeBoxTypeProvider } from "@fastify/type-provider-typebox";
 import type { FastifyBaseLogger, FastifyInstance, RawServerDefault } from "fastify";
 import type { AuditTrail } from "../../core/audit.ts";
+import type { Clock } from "../../core/clock.ts";
 import type { SandboxSupport } from "../../core/sandbox.ts";
 import type { Sessions } from "../../core/sessions.ts";
 import type { Workspaces } from "../../core/workspaces.ts";
@@ -15,6 +16,7 @@ export type NativeOptions = {
 	readonly sessions: Sessions;
 	readonly workspaces: Workspaces;
 	readonly prepare: Prepare;
+	readonly clock: Clock;
 	/** What `/healthz` says we are. */
 	readonly version: string;
 	/** What programs may be kept from here; nothing, when left out. */

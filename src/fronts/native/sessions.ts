@@ -34,8 +34,7 @@ import {
 const LIST_PATIENCE_MS = 40;
 const ASKED_AT_A_TIME = 32;
 
-export function addSessions(app: NativeApp, { sessions, prepare }: NativeOptions): void {
-	const clock = { now: Date.now, monotonic: () => performance.now() };
+export function addSessions(app: NativeApp, { sessions, prepare, clock }: NativeOptions): void {
 	const repeats = new Repeats(
 		clock,
 		sessions.list().map(({ spec }) => spec),

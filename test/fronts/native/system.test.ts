@@ -2,6 +2,7 @@ import { readFileSync } from "node:fs";
 import { setTimeout as turn } from "node:timers/promises";
 import { fastify } from "fastify";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { systemClock } from "../../../src/backends/clock.ts";
 import type { Access } from "../../../src/core/access.ts";
 import { createAccessFront } from "../../../src/fronts/native/access/front.ts";
 import { createNativeFront } from "../../../src/fronts/native/front.ts";
@@ -99,9 +100,9 @@ describe("the server's own routes", () => {
 	it("say that it is not ready any more while it shuts down", async () => {
 		const closing = new AbortController();
 		const app = fastify();
-		const parts = { sessions: server.sessions, version: "1", prepare: () => Promise.reject(new Error("unused")) };
-		const identify = () => Promise.reject(new Error("unused"));
-		const hosting = { closing: closing.signal, report: () => {}, identify, ...createBudgets() };
+		const unused = () => Promise.reject(new Error("unused"));
+		const parts = { sessions: server.sessions, version: "1", prepare: unused, clock: systemClock };
+		const hosting = { closing: closing.signal, report: () => {}, identify: unused, ...createBudgets() };
 		createNativeFront(parts as unknown as NativeOptions).register(app, hosting);
 		expect((await app.inject("/readyz")).statusCode).toBe(200);
 		closing.abort();

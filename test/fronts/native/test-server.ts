@@ -94,6 +94,7 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
 				sessions,
 				workspaces,
 				prepare,
+				clock: systemClock,
 				version: "0.0.0-test",
 				socketLimits: options.socketLimits ?? {},
 			}),
