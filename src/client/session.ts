@@ -4,6 +4,7 @@
 
 import {
 	type Detached,
+	type DetachSession,
 	type ExitMessage,
 	fenceHeader,
 	type InputReceipt,
@@ -251,9 +252,10 @@ export class Session {
 		return (await response.json()) as SessionMessage;
 	}
 
-	/** Ends every attachment to it, by whomever, and leaves the program alone. Resolves to how many there were. */
-	async detachAll({ signal }: ActOptions = {}): Promise<number> {
-		const response = await this.#transport.request({ method: "POST", path: this.#path("/detach"), signal });
+	/** Ends every attachment to it, by whomever, and leaves the program alone; with `keepWriter` all but the one that wrote last. Resolves to how many it ended. */
+	async detachAll({ signal, ...request }: ActOptions & DetachSession = {}): Promise<number> {
+		const path = this.#path("/detach");
+		const response = await this.#transport.request({ method: "POST", path, json: request, signal });
 		return ((await response.json()) as Detached).detached;
 	}
 

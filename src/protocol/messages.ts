@@ -197,6 +197,8 @@ export type Resize = { cols: number; rows: number };
 export type UpdateSession = { name: string | null };
 
 /** How many were attached to a session until now. */
+/** `keepWriter` leaves the attachment alone that typed last. */
+export type DetachSession = { keepWriter?: boolean };
 export type Detached = { detached: number };
 
 /** Ends a program and all that it started: what is sent first, and how long they may take before SIGKILL. */

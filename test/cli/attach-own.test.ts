@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { Installation, main } from "./hawser.ts";
 import { Terminal } from "./terminal.ts";
 
@@ -48,4 +48,34 @@ it("means another one than its own and than those that have ended when no name i
 	await terminal.type("\r");
 	await terminal.shows("<0>");
 	await terminal.ended();
+});
+
+describe("detach --others", () => {
+	it("in a session sends everybody away but the terminal that it was typed in", async () => {
+		const here = await Terminal.start(hawser, ["run", "--name", "crowd", "--", "bash", "--norc"]);
+		await here.attached();
+		const others = [
+			await Terminal.start(hawser, ["attach", "crowd"]),
+			await Terminal.start(hawser, ["attach", "crowd", "--view"]),
+		];
+		for (const other of others) await other.attached();
+		await here.type(`node ${main} detach --others; echo "<$?>"\r`);
+		for (const other of others) {
+			expect(await other.ended()).toEqual({ code: 0, isRestored: true });
+			expect(other.output).toContain("has detached everybody else; the program runs on");
+		}
+		await here.shows("hawser: 2 detached; the program runs on\r\n<0>");
+		await here.type(`node ${main} detach crowd --others\r`);
+		await here.shows("hawser: nobody else was attached");
+		await here.type("exit\r");
+		expect(await here.ended()).toEqual({ code: 0, isRestored: true });
+	});
+
+	it("is refused outside of the session, where everybody is another", async () => {
+		await hawser.run(["run", "--detach", "--name", "far", "--", "cat"]);
+		const refused = await hawser.run(["detach", "far", "--others"]);
+		expect(refused).toMatchObject({ code: 1, stderr: expect.stringContaining("you are not in far") });
+		const nowhere = await hawser.run(["detach"]);
+		expect(nowhere).toMatchObject({ code: 1, stderr: expect.stringContaining("you are in no session") });
+	});
 });

@@ -4,6 +4,7 @@ import Type, { type TUnsafe } from "typebox";
 import {
 	type CreateSession,
 	type Detached,
+	type DetachSession,
 	type KillSession,
 	limits,
 	type SessionList,
@@ -173,6 +174,9 @@ const graceMs = Type.Integer({ minimum: 0, maximum: limits.maxGraceMs });
 
 export const updateSession: TUnsafe<UpdateSession> = schemaOf<UpdateSession>()(
 	Type.Object({ name: nullable(displayName) }, { ...closed, title: "UpdateSession" }),
+);
+export const detachSession: TUnsafe<DetachSession> = schemaOf<DetachSession>()(
+	Type.Object({ keepWriter: Type.Optional(Type.Boolean()) }, { ...closed, title: "DetachSession" }),
 );
 export const detached: TUnsafe<Detached> = schemaOf<Detached>()(
 	Type.Object({ detached: Type.Integer() }, { title: "Detached" }),

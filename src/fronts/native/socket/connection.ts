@@ -40,6 +40,8 @@ export type ConnectionOptions = {
 	readonly wire: Wire;
 	readonly limits: SocketLimits;
 	readonly traffic: Traffic;
+	/** Hears of everything that is done to the session, before it is. */
+	readonly acts: (how: { readonly isTyped: boolean }) => void;
 	/** Hears of our own faults. */
 	readonly report: (problem: unknown) => void;
 };
@@ -101,7 +103,7 @@ export class Connection {
 	}
 
 	async #open(hello: Hello): Promise<void> {
-		const { session, principal, wire, limits, traffic } = this.#options;
+		const { session, principal, wire, limits, traffic, acts } = this.#options;
 		const stream = hello.stream ?? randomUUID();
 		const [info, receipt] = await Promise.all([session.info(), session.receipt(stream)]);
 		if (wire.ended.aborted) return;
@@ -113,7 +115,7 @@ export class Connection {
 		const fail = (error: unknown) => this.#fail(error);
 		const refusal = this.#refusal(hello);
 		const output = new SocketOutput({ wire, limits, traffic, from });
-		const input = new SocketInput(session, { wire, limits, traffic, control, stream, receipt, refusal, fail });
+		const input = new SocketInput(session, { wire, limits, traffic, control, stream, receipt, refusal, acts, fail });
 		wire.say({
 			type: "welcome",
 			session: sessionMessage(info),

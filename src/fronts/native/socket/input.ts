@@ -18,6 +18,7 @@ export type SocketInputOptions = {
 	readonly receipt: InputReceipt;
 	/** Why this connection may not write, if so. */
 	readonly refusal: SessionError | undefined;
+	readonly acts: (how: { readonly isTyped: boolean }) => void;
 	readonly fail: (error: unknown) => void;
 };
 
@@ -46,14 +47,20 @@ export class SocketInput {
 		const bytes = act.kind === "write" ? act.bytes.byteLength : 1;
 		const refusal = this.#options.refusal ?? this.#crowded(bytes);
 		if (refusal) this.#refuse(refusal, position);
-		else this.#enqueue(bytes, () => this.#offer(act, position));
+		else {
+			this.#options.acts({ isTyped: act.kind === "write" });
+			this.#enqueue(bytes, () => this.#offer(act, position));
+		}
 	}
 
 	/** Asks for control, or gives it back, in order with the acts around it. */
 	control(change: () => Promise<void>): void {
 		const refusal = this.#options.refusal ?? this.#crowded(1);
 		if (refusal) this.#refuse(refusal);
-		else this.#enqueue(1, () => change().catch((error: unknown) => this.#refuse(error)));
+		else {
+			this.#options.acts({ isTyped: false });
+			this.#enqueue(1, () => change().catch((error: unknown) => this.#refuse(error)));
+		}
 	}
 
 	/** Sends a receipt whenever the kernel took more, until nothing can be written any more. */

@@ -1,6 +1,7 @@
 /** The WebSocket `hawser.v1` at `/v1/sessions/:id/attach`: who may open one, and what ends it. */
 
 import type { FastifyRequest } from "fastify";
+import Type from "typebox";
 import type { WebSocket } from "ws";
 import { SessionError } from "../../../core/errors.ts";
 import type { Session } from "../../../core/session.ts";
@@ -12,7 +13,7 @@ import { createAcceptor, handshakeFault } from "../../upgrade.ts";
 import type { Traffic } from "../metrics.ts";
 import type { NativeApp, NativeOptions } from "../options.ts";
 import { findSession, placeOf, principalOf } from "../request.ts";
-import { detached, idParams } from "../session-messages.ts";
+import { detached, detachSession, idParams } from "../session-messages.ts";
 import { Connection } from "./connection.ts";
 import { defaultSocketLimits, type SocketLimits } from "./limits.ts";
 import { WebSocketWire } from "./wire.ts";
@@ -23,7 +24,7 @@ export function addSocket(app: NativeApp, options: NativeOptions, hosting: Hosti
 	const limits = { ...defaultSocketLimits, ...options.socketLimits };
 	const { textsPerSecond } = limits;
 	/** By session. */
-	const attached = new Map<string, Set<WebSocketWire>>();
+	const attached = new Map<string, Attached>();
 	const accept = createAcceptor({ maxPayload: socketLimits.binaryBytes, subprotocol, textsPerSecond });
 	app.get(
 		"/v1/sessions/:id/attach",
@@ -56,12 +57,15 @@ export function addSocket(app: NativeApp, options: NativeOptions, hosting: Hosti
 		"/v1/sessions/:id/detach",
 		{
 			config: { policy: "operate", operation: "detachAll", summary: "End every attachment to a session" },
-			schema: { params: idParams, response: { 200: detached } },
+			schema: { params: idParams, body: Type.Optional(detachSession), response: { 200: detached } },
 		},
 		async (request): Promise<Detached> => {
 			const { id } = findSession(options.sessions, request);
-			const wires = [...(attached.get(id) ?? [])];
-			const reason = `${principalOf(request).name.slice(0, NAME_CHARACTERS)} has detached everybody`;
+			const { all = [], writer } = attached.get(id) ?? {};
+			const kept = request.body?.keepWriter ? writer : undefined;
+			const wires = [...all].filter((wire) => wire !== kept);
+			const whom = kept ? "everybody else" : "everybody";
+			const reason = `${principalOf(request).name.slice(0, NAME_CHARACTERS)} has detached ${whom}`;
 			for (const wire of wires) wire.close(closeCodes.detached, reason);
 			return { detached: wires.length };
 		},
@@ -71,12 +75,15 @@ export function addSocket(app: NativeApp, options: NativeOptions, hosting: Hosti
 /** Of who detaches: the reason of a close may have 123 bytes. */
 const NAME_CHARACTERS = 24;
 
+/** Who is attached to a session, and who typed last: until somebody does, whoever was first to take part otherwise. */
+type Attached = { readonly all: Set<WebSocketWire>; writer: WebSocketWire | undefined };
+
 type Scope = {
 	readonly options: NativeOptions;
 	readonly limits: SocketLimits;
 	readonly hosting: Hosting;
 	readonly traffic: Traffic;
-	readonly attached: Map<string, Set<WebSocketWire>>;
+	readonly attached: Map<string, Attached>;
 };
 
 function attach(socket: WebSocket, session: Session, request: Attach, scope: Scope): void {
@@ -86,12 +93,14 @@ function attach(socket: WebSocket, session: Session, request: Attach, scope: Sco
 	closeInOurWords(socket, wire);
 
 	traffic.sockets++;
-	const here = attached.get(session.id) ?? new Set();
-	attached.set(session.id, here.add(wire));
+	const here = attached.get(session.id) ?? { all: new Set(), writer: undefined };
+	attached.set(session.id, here);
+	here.all.add(wire);
 	socket.once("close", () => {
 		traffic.sockets--;
-		here.delete(wire);
-		if (here.size === 0) attached.delete(session.id);
+		here.all.delete(wire);
+		if (here.writer === wire) here.writer = undefined;
+		if (here.all.size === 0) attached.delete(session.id);
 	});
 	onAbort(hosting.closing, wire.ended, () => wire.close(closeCodes.goingAway, "the server is shutting down"));
 	onAbort(principal.revoked, wire.ended, () =>
@@ -101,6 +110,9 @@ function attach(socket: WebSocket, session: Session, request: Attach, scope: Sco
 
 	const { sessions } = options;
 	const report = (problem: unknown) => hosting.report(problem, "attach");
+	const acts = ({ isTyped }: { readonly isTyped: boolean }) => {
+		if (isTyped || !here.writer) here.writer = wire;
+	};
 	const connection = new Connection({
 		session,
 		sessions,
@@ -109,6 +121,7 @@ function attach(socket: WebSocket, session: Session, request: Attach, scope: Sco
 		wire,
 		limits,
 		traffic,
+		acts,
 		report,
 	});
 	socket.on("message", (data: Buffer, isBinary: boolean) => connection.receive(data, isBinary));
