@@ -41,11 +41,30 @@ describe("the environment of what run starts", () => {
 		});
 	});
 
+	const token = async () => (await readFile(join(hawser.stateDir, "admin-token"), "utf8")).trim();
+
+	it("has the caller's token only if --env names it", async () => {
+		const env = { ...OWN, HAWSER_TOKEN: await token() };
+		expect(await environment([], env)).not.toHaveProperty("HAWSER_TOKEN");
+		expect(await environment(["--env", "HAWSER_TOKEN"], env)).toHaveProperty("HAWSER_TOKEN", env.HAWSER_TOKEN);
+	});
+
+	it("has nothing in a sandbox that opens doors: no variable of ours, no agent's socket", async () => {
+		const own = { ...OWN, GPG_AGENT_INFO: "/tmp/gpg.sock" };
+		const env = { ...own, HAWSER_TOKEN: await token(), HAWSER_ON: "", HAWSER_SESSION: "inner" };
+		const { HAWSER_SESSION, ...found } = await environment(["--sandbox", "read-only"], env);
+		const { SSH_AUTH_SOCK: _, ...harmless } = OWN;
+		expect(found).toEqual({ ...harmless, HOME: "/tmp", HAWSER_WITHIN: "inner" });
+		expect(HAWSER_SESSION).not.toBe("inner");
+		const asked = await environment(["--sandbox", "read-only", "--env", "SSH_AUTH_SOCK"], env);
+		expect(asked.SSH_AUTH_SOCK).toBe(OWN.SSH_AUTH_SOCK);
+		expect(await environment(["--sandbox", "danger-full-access"], env)).toMatchObject(own);
+	});
+
 	it("is the server's with --clean-env, and for a server at an address", async () => {
 		const { url } = JSON.parse(await readFile(join(hawser.stateDir, "server.json"), "utf8")) as { url: string };
-		const token = await readFile(join(hawser.stateDir, "admin-token"), "utf8");
 		// Another name of the same place, so that it is not known to be the server of this machine.
-		const elsewhere = ["--url", url.replace("127.0.0.1", "localhost"), "--token", token.trim()];
+		const elsewhere = ["--url", url.replace("127.0.0.1", "localhost"), "--token", await token()];
 		for (const args of [["--clean-env"], elsewhere]) {
 			const found = await environment(args);
 			expect(found).toMatchObject({ PATH: process.env.PATH, TERM: "xterm-256color" });

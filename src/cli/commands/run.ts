@@ -49,8 +49,8 @@ export const run: Command = withWorkspace(new Command("run"), "whose session it 
 			"line or Ctrl-] d. When stdin or stdout is no terminal the program gets pipes: stdin goes to it, its stdout " +
 			"and stderr come out apart, and INT, TERM, HUP and QUIT are handed on. --tty and --pipe decide otherwise, and " +
 			"with --detach it is a terminal unless --pipe is given.\n\n" +
-			"From a server on this machine it gets your environment and directory, as from a shell; from any other, nothing " +
-			"of yours but what --env names.",
+			"From a server on this machine it gets your environment and directory, as from a shell, but for HAWSER_TOKEN, and " +
+			"in a sandbox for the sockets of your agents; from any other, nothing of yours but what --env names.",
 	)
 	.argument("[command...]", "the program and its arguments (default: your shell)")
 	.option("-d, --detach", "print the session's id and leave")
@@ -106,12 +106,13 @@ async function start(argv: string[], flags: RunFlags): Promise<void> {
 		process.stdout.columns && process.stdout.rows ? { cols: process.stdout.columns, rows: process.stdout.rows } : {};
 	const hasTerminal = flags.tty || (!flags.pipe && (flags.detach || LocalTerminal.isThere)) || false;
 	const cwd = flags.cwd ?? (isLocal && flags.task === undefined ? process.cwd() : undefined);
+	const isConfined = sandbox !== undefined && sandbox.type !== "dangerFullAccess";
 	const session = await client.sessions.create({
 		...program(argv, isLocal),
 		mode: hasTerminal ? "pty" : "pipe",
 		env,
 		...(isLocal && !flags.cleanEnv
-			? { baseEnv: ownEnvironment(process.env, { hasTerminal, isElsewhere: cwd !== process.cwd() }) }
+			? { baseEnv: ownEnvironment(process.env, { hasTerminal, isElsewhere: cwd !== process.cwd(), isConfined }) }
 			: {}),
 		...(cwd === undefined ? {} : { cwd }),
 		...(flags.name === undefined ? {} : { name: flags.name }),
