@@ -1,5 +1,7 @@
 /** A program's output on its way to our own terminal: shown as it is, noted, and without what it may not do there. */
 
+import { isUtf8 } from "node:buffer";
+import { cutOff, LongString, mayHaveSequences, sequencesIn, type Token } from "./escape-sequences.ts";
 import { TerminalModes } from "./terminal-modes.ts";
 
 /** How a piece is shown. */
@@ -11,25 +13,6 @@ export type Manner =
 	/** Without side effects either: it was written before we came, and all that it did was done then. */
 	| "old";
 
-/** The inside of a string such as a title, and that of what tmux hands on, in which every escape is doubled. */
-const STRING = "[^\\u0007\\u0018\\u001a\\u001b]*";
-const PASSED_ON = "[^\\u001b]*(?:\\u001b\\u001b[^\\u001b]*)*";
-
-/** CSI; strings up to their end, which any other sequence is as well; the short ones; and ENQ, which asks for an answer all by itself. */
-const SEQUENCE = new RegExp(
-	[
-		"\\u001b\\[[0-?]*[ -/]*[@-~]",
-		`\\u001bPtmux;${PASSED_ON}\\u001b\\\\`,
-		`\\u001b[\\]PX^_]${STRING}(?:[\\u0007\\u0018\\u001a]|\\u001b\\\\|(?=\\u001b[^\\\\]))`,
-		"\\u001b[ -/]*[0-OQ-WYZ\\\\`-~]",
-		"\\u0005",
-	].join("|"),
-	"g",
-);
-/** What may be the beginning of one, at the end of a piece. */
-const UNFINISHED = new RegExp(
-	`\\u001b(?:\\[[0-?]*[ -/]*|Ptmux;${PASSED_ON}\\u001b?|[\\]PX^_]${STRING}\\u001b?|[ -/]*)?$`,
-);
 /** Longer than any sequence whose end decides what becomes of it. Of a longer one, its beginning does. */
 const MAX_SEQUENCE = 4096;
 
@@ -69,15 +52,14 @@ const PRINTING = /^\u001b\[\??[\d;]*i$/;
 const PRINTER_ON = /^\u001b\[\??5i$/;
 const BELL = "\u0007";
 
-/** A string too long to be kept until its end. */
-type LongString = { readonly inside: RegExp; readonly isShown: boolean };
-
 export class TerminalOutput {
 	readonly modes: TerminalModes = new TerminalModes();
 	/** The beginning of a sequence that is not complete yet, and whether it was shown. */
 	#rest = "";
 	#isRestShown = true;
+	/** A string too long to be kept until its end, and whether it is shown. */
 	#string: LongString | undefined;
+	#isStringShown = false;
 	#isPrinting = false;
 
 	/** What to show of the next piece, which may be cut anywhere. */
@@ -86,7 +68,8 @@ export class TerminalOutput {
 		const all = this.#rest + piece;
 		if (manner !== "old") this.#isPrinting = false;
 		// Most output has nothing of all this in it.
-		if (!this.#string && !this.#isPrinting && !/[\u001b\u0005\u0007]/.test(all)) return bytes;
+		if (!this.#string && !this.#isPrinting && !mayHaveSequences(all) && this.#rest === "" && isUtf8(bytes))
+			return bytes;
 		const shownBefore = this.#isRestShown ? this.#rest.length : 0;
 		this.#rest = "";
 		const isLive = manner === "live";
@@ -107,47 +90,39 @@ export class TerminalOutput {
 
 	#goOnWithString(all: string): { readonly shown: string; readonly after: string } {
 		if (!this.#string) return { shown: "", after: all };
-		const { inside, isShown } = this.#string;
-		const [content = ""] = inside.exec(all) ?? [];
-		const after = all.slice(content.length);
-		if (after === "" || after === "\u001b") {
-			this.#rest = after;
-			return { shown: isShown ? content : "", after: "" };
+		const { inside, end } = this.#string.read(all);
+		const shownTo = (length: number) => (this.#isStringShown ? all.slice(0, length) : "");
+		if (end === undefined) {
+			this.#rest = all.slice(inside);
+			return { shown: shownTo(inside), after: "" };
 		}
 		this.#string = undefined;
-		const [end = ""] = /^(?:[\u0007\u0018\u001a]|\u001b\\)/.exec(after) ?? [];
-		return { shown: isShown ? content + end : "", after: after.slice(end.length) };
+		return { shown: shownTo(inside + end), after: all.slice(inside + end) };
 	}
 
 	/** What to show of text with sequences in it; what was shown before can't be taken back. */
 	#take(text: string, manner: Manner, shownBefore: number): string {
-		const unfinished = UNFINISHED.exec(text)?.[0] ?? "";
-		const ready = text.slice(0, text.length - unfinished.length);
 		let shown = "";
 		let last = 0;
-		for (const match of ready.matchAll(SEQUENCE)) {
-			const [sequence] = match;
-			shown += this.#plain(ready.slice(last, match.index), manner);
-			this.modes.see(sequence);
-			const isKept = this.#isKept(sequence, manner);
-			if (isKept || match.index < shownBefore) shown += sequence;
-			last = match.index + sequence.length;
+		for (const token of sequencesIn(text)) {
+			shown += this.#plain(text.slice(last, token.index), manner);
+			last = token.index + token.text.length;
+			if (token.isFinished) {
+				this.modes.see(token.meaning);
+				const isKept = this.#isKept(token.meaning, manner);
+				if (isKept || token.index < shownBefore) shown += token.text;
+			} else if (token.text.length <= MAX_SEQUENCE) this.#rest = token.text;
+			else shown += this.#beginString(token, manner);
 		}
-		shown += this.#plain(ready.slice(last), manner);
-		if (unfinished.length <= MAX_SEQUENCE) {
-			if (unfinished !== "") this.#rest = unfinished;
-			return shown;
-		}
-		return shown + this.#beginString(unfinished, manner);
+		return shown + this.#plain(text.slice(last), manner);
 	}
 
-	#beginString(unfinished: string, manner: Manner): string {
-		const isShown = manner !== "old" || !EFFECTS.some((effect) => effect.test(unfinished));
-		const inside = new RegExp(`^${unfinished.startsWith("\u001bPtmux;") ? PASSED_ON : STRING}`);
+	#beginString(token: Token, manner: Manner): string {
+		this.#isStringShown = manner !== "old" || !EFFECTS.some((effect) => effect.test(token.meaning));
 		// An endless CSI is none.
-		if (/^\u001b[\]PX^_]/.test(unfinished)) this.#string = { inside, isShown };
-		this.#rest = unfinished.endsWith("\u001b") ? "\u001b" : "";
-		return isShown ? unfinished.slice(0, unfinished.length - this.#rest.length) : "";
+		this.#string = LongString.begun(token);
+		this.#rest = cutOff(token.text);
+		return this.#isStringShown ? token.text.slice(0, token.text.length - this.#rest.length) : "";
 	}
 
 	#isKept(sequence: string, manner: Manner): boolean {

@@ -69,6 +69,39 @@ describe("output on its way to our terminal", () => {
 		expect(shown([...`a${statement}b`], "old")).toBe(`a${statement}b`);
 	});
 
+	/** With C1 controls instead of ESC and a letter: as bytes, and as characters of UTF-8. */
+	const shorter = (sequence: string, lead: string) =>
+		sequence.replace(/\u001b([@-_])/g, (_, letter: string) => lead + String.fromCharCode(letter.charCodeAt(0) + 0x40));
+
+	it.each(["", "\u00c2"])("is taken as well in its shorter form, behind %j", (lead) => {
+		const isShort = (sequence: string) => !sequence.includes("tmux;") && shorter(sequence, lead) !== sequence;
+		for (const one of [...questions, ...effects].filter(isShort)) {
+			const all = `a${shorter(one, lead)}b`;
+			expect([one, shown([all], "old")]).toEqual([one, "ab"]);
+			expect([one, shown([...all], "old")]).toEqual([one, "ab"]);
+			expect(shown([...all], "live")).toBe(all);
+		}
+		for (const one of statements.map((each) => `a${shorter(each, lead)}b`)) {
+			expect(shown([one], "old")).toBe(one);
+			expect(shown([...one], "old")).toBe(one);
+		}
+		expect(resetAfter(shorter("\u001b[?2004h", lead))).toBe("\u001b[?2004l");
+	});
+
+	it("takes no part of a letter for a control character, wherever it is cut", () => {
+		const letters = "\u{1f49b}5i\u271b6n \u0451\u045d52;c;aGk= \u011d9;\u4e9d\u6d3b \u{1f41d}0t\u0430\u0441\u0433";
+		const title = `\u001b]0;${letters}\u0007`;
+		const long = `\u001b]0;${letters.repeat(200)}\u001b\\`;
+		const copied = `\u001b]52;c;${letters}\u0007\u001b]52;c;${letters.repeat(200)}\u009c`;
+		const bytes = (parts: readonly string[]) => Buffer.from(parts.join("")).toString("latin1");
+		const text = bytes(["a", letters, title, long, copied, letters]);
+		const kept = bytes(["a", letters, title, long, letters]);
+		expect(shown([text], "old")).toBe(kept);
+		expect(shown([...text], "old")).toBe(kept);
+		expect(shown(text.match(/[\s\S]{1,1000}/g) ?? [], "old")).toBe(kept);
+		expect(shown([...text], "live")).toBe(text);
+	});
+
 	it.each(effects)("has no effect beyond the screen when it is old, wherever it is cut: %j", (effect) => {
 		const all = `a${effect}b`;
 		expect(shown([...all], "old")).toBe("ab");
