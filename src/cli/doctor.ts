@@ -1,11 +1,10 @@
 /** What a machine must have for Hawser to work well, looked at piece by piece. */
 
 import { accessSync, closeSync, constants, existsSync, openSync, readFileSync, statfsSync, statSync } from "node:fs";
-import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
-import { fileURLToPath } from "node:url";
 import type { Config } from "../server/config.ts";
 import { probeSandbox } from "../server/open-sandbox.ts";
+import { probeAddon } from "../server/probe-addon.ts";
 
 /** `info` is for what may be missing. */
 export type Status = "ok" | "info" | "warn" | "FAIL";
@@ -50,19 +49,13 @@ function node(): Check {
 /** Loads it as the server would; a file of another platform or of an older system fails here and not later. */
 function addon(): Check {
 	const name = "addon";
-	const platform = `${process.platform}-${process.arch}`;
-	const path = fileURLToPath(new URL(`../../native/build/${platform}/hawser.node`, import.meta.url));
-	try {
-		createRequire(import.meta.url)(path);
-		return { name, status: "ok", message: `the native addon for ${platform} loads` };
-	} catch (error) {
-		const why = existsSync(path) ? messageOf(error) : `${path} is missing`;
-		if (process.platform === "linux") {
-			const fix = 'run "npm run build", which needs a C compiler';
-			return { name, status: "FAIL", message: `the native addon can't be loaded: ${why}`, fix };
-		}
-		return { name, status: "warn", message: `no native addon for ${platform}: only --pipe works here` };
+	const { platform, fault } = probeAddon();
+	if (fault === undefined) return { name, status: "ok", message: `the native addon for ${platform} loads` };
+	if (process.platform === "linux") {
+		const fix = 'run "npm run build", which needs a C compiler';
+		return { name, status: "FAIL", message: `the native addon for ${platform} can't be loaded: ${fault}`, fix };
 	}
+	return { name, status: "warn", message: `no native addon for ${platform}: only --pipe works here` };
 }
 
 function terminals(): Check {

@@ -1,5 +1,6 @@
 import { spawnSync } from "node:child_process";
-import { chmod } from "node:fs/promises";
+import { chmod, writeFile } from "node:fs/promises";
+import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { temporaryDirectory } from "../helpers/temporary.ts";
 import { Installation } from "./hawser.ts";
@@ -40,6 +41,16 @@ describe("doctor", () => {
 		expect(stdout).toMatch(/^info {2}server: none is running/m);
 		const file = await hawser.run(["doctor"], { env: { HAWSER_STATE_DIR: "/dev/null/x" } });
 		expect(file).toMatchObject({ code: 1, stdout: expect.stringMatching(/^FAIL {2}state directory: /m) });
+	});
+
+	it("looks for the addon of the C library that this Node was linked with", async () => {
+		const directory = await temporaryDirectory();
+		const node = join(directory, "node");
+		await writeFile(node, "/lib/ld-musl-x86_64.so.1");
+		const script = `data:text/javascript,process.execPath=${JSON.stringify(node)}`;
+		const env = { HAWSER_STATE_DIR: directory, NODE_OPTIONS: `--import ${encodeURI(script)}` };
+		const { stdout } = await hawser.run(["doctor"], { env });
+		expect(stdout).toMatch(/^FAIL {2}addon: .*-musl can't be loaded: .*-musl\/hawser\.node is missing$/m);
 	});
 
 	it("notices a directory that others can read, and a token that is not the server's", async () => {

@@ -1,0 +1,18 @@
+/** Whether the addon that came with this package loads here, for who starts no server: nothing is compiled for it. */
+
+import { existsSync } from "node:fs";
+import { createRequire } from "node:module";
+import { platform } from "../../native/platform.js";
+import { builtFile } from "../native/addon.ts";
+
+/** `fault` is why it does not. */
+export function probeAddon(): { readonly platform: string; readonly fault: string | undefined } {
+	const path = builtFile("hawser.node");
+	try {
+		createRequire(import.meta.url)(path);
+		return { platform, fault: undefined };
+	} catch (error) {
+		const reason = error instanceof Error ? error.message : String(error);
+		return { platform, fault: existsSync(path) ? reason : `${path} is missing` };
+	}
+}
