@@ -2,7 +2,8 @@
 
 import { once } from "node:events";
 import { readFile } from "node:fs/promises";
-import { request as httpRequest } from "node:http";
+import { request as httpRequest, type IncomingMessage } from "node:http";
+import { text } from "node:stream/consumers";
 import { WebSocket } from "ws";
 import { AppClient } from "../../fronts/codex-app/app-client.ts";
 import { ExecClient } from "../../fronts/codex-exec/exec-client.ts";
@@ -135,12 +136,13 @@ function request(
 	const headers = { ...credentials(token), ...(body ? { "content-type": "application/json" } : {}) };
 	const options = { method, path, headers, createConnection: () => dial(address) } as const;
 	return new Promise((resolve, reject) => {
-		const asked = httpRequest(options, async (response) => {
-			let text = "";
-			for await (const chunk of response) text += chunk;
-			if ((response.statusCode ?? 0) >= 300) reject(new Error(`${method} ${path}: ${response.statusCode} ${text}`));
-			else resolve(text === "" ? {} : JSON.parse(text));
-		});
+		const answered = async (response: IncomingMessage) => {
+			const said = await text(response);
+			if ((response.statusCode ?? 0) >= 300) throw new Error(`${method} ${path}: ${response.statusCode} ${said}`);
+			return said === "" ? {} : (JSON.parse(said) as Record<string, unknown>);
+		};
+		// An answer may be cut off in the middle, too.
+		const asked = httpRequest(options, (response) => resolve(answered(response)));
 		asked.on("error", reject).end(body && JSON.stringify(body));
 	});
 }
@@ -156,7 +158,10 @@ async function hold({ address, prefix, token }: Grounds["openSandbox"], pty: str
 		createConnection: () => dial(address),
 	});
 	socket.on("error", () => {});
-	await once(socket, "message");
+	// One that is cut off says nothing, and must not be waited for without end.
+	const closed = once(socket, "close").then(() => Promise.reject(new Error("the socket of the PTY was closed")));
+	closed.catch(() => {});
+	await Promise.race([once(socket, "message"), closed]);
 	return socket;
 }
 
