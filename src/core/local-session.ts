@@ -11,6 +11,7 @@ import { WriterLease } from "./lease.ts";
 import { Listeners } from "./listeners.ts";
 import { Log } from "./log.ts";
 import { checkSize, type KillOptions, type Process, type Spawn } from "./process.ts";
+import { noTerminal, Scan } from "./scan.ts";
 import {
 	type Act,
 	type ActOptions,
@@ -48,6 +49,10 @@ export class LocalSession extends Session {
 	readonly #answers: Answers = {
 		info: async () => this.#details(),
 		end: async () => this.log.end,
+		scan: async () => {
+			if (!this.#scan) throw noTerminal();
+			return this.#scan.state;
+		},
 		act: ({ act, options }) => this.#act(act, options),
 		receipt: async ({ stream }) => this.#input.receipt(stream),
 		forgetStream: async ({ stream }) => {
@@ -59,6 +64,8 @@ export class LocalSession extends Session {
 		leaseChange: ({ known }, signal) => this.#lease.differs(known, signal),
 		kill: ({ options }) => this.#kill(options),
 	};
+	/** Of a terminal only. */
+	readonly #scan: Scan | undefined;
 	#process: Process | undefined;
 	#isPaused = false;
 	#state: State;
@@ -83,6 +90,7 @@ export class LocalSession extends Session {
 		this.#onFailure = options.onFailure;
 		this.#idle = options.idle ?? new IdleWatch(options.clock);
 		this.#state = initialState(start.command.size);
+		if (start.spec.mode === "pty") this.#scan = new Scan();
 		this.#lastActivity = options.clock.monotonic();
 		this.#activeAt = options.clock.now();
 		this.#input = new InputQueue({
@@ -186,6 +194,7 @@ export class LocalSession extends Session {
 		const event = this.log.append(fact);
 		if (fact.kind === "output") {
 			this.#noteActivity();
+			this.#scan?.feed(fact.bytes);
 			return;
 		}
 		this.#state = advance(this.#state, event);

@@ -2,6 +2,7 @@
 
 import type { Item, Mark, Size, Start } from "./event.ts";
 import type { Command, KillOptions, TerminalState } from "./process.ts";
+import type { ScanState } from "./scan.ts";
 import type { State } from "./state.ts";
 
 /** How much of a session's past is kept. */
@@ -117,6 +118,8 @@ export type Operations = {
 	info: { readonly asks: unknown; readonly answer: SessionDetails };
 	/** Where the next event will stand. */
 	end: { readonly asks: unknown; readonly answer: Mark };
+	/** What the output of a terminal says about it, up to now; `unsupported` on pipes, and by keepers that are older. */
+	scan: { readonly asks: unknown; readonly answer: ScanState };
 	act: { readonly asks: { readonly act: Act; readonly options: ActOptions }; readonly answer: Receipt };
 	/** How far an input stream is now. */
 	receipt: { readonly asks: { readonly stream: string }; readonly answer: Receipt };
@@ -200,6 +203,10 @@ export abstract class Session {
 
 	end(): Promise<Mark> {
 		return this.ask<"end">({ do: "end" });
+	}
+
+	scan(): Promise<ScanState> {
+		return this.ask<"scan">({ do: "scan" });
 	}
 
 	/** Accepts what fits the stream's window, in order; `next` says how far. Resolves on acceptance, not on writing. */

@@ -4,6 +4,7 @@ import { follow } from "../core/cursor.ts";
 import { SessionError } from "../core/errors.ts";
 import type { Item, Start } from "../core/event.ts";
 import type { Log } from "../core/log.ts";
+import { noTerminal, type ScanState, scanItems } from "../core/scan.ts";
 import {
 	type Answers,
 	answer,
@@ -27,6 +28,7 @@ export class ArchivedSession extends Session {
 	readonly #answers: Answers = {
 		info: () => this.#details(),
 		end: async () => (await this.#opened()).end,
+		scan: () => this.#scanned(),
 		act: () => Promise.reject(this.over()),
 		// What was accepted of a stream is not known any more.
 		receipt: async () => ({ next: 0, written: 0, room: 0 }),
@@ -37,6 +39,7 @@ export class ArchivedSession extends Session {
 		kill: async () => null,
 	};
 	#log: Promise<Log> | undefined;
+	#scan: Promise<ScanState> | undefined;
 	#attachments = 0;
 
 	/** The log is opened when somebody wants to read it, so that any number of old sessions costs little. */
@@ -78,6 +81,18 @@ export class ArchivedSession extends Session {
 			lease: NO_LEASE,
 			terminal: null,
 		};
+	}
+
+	/** Whoever had it is gone, but it comes out of the journal again. */
+	#scanned(): Promise<ScanState> {
+		if (this.spec.mode !== "pty") return Promise.reject(noTerminal());
+		this.#scan ??= this.#opened()
+			.then((log) => scanItems(follow(log, { seq: 1 })))
+			.catch((error: unknown) => {
+				this.#scan = undefined;
+				throw error;
+			});
+		return this.#scan;
 	}
 
 	#opened(): Promise<Log> {

@@ -46,6 +46,7 @@ type Nature = { readonly isLong: boolean; readonly isRepeatable: boolean };
 export const questions: Readonly<Record<KeeperQuestion["do"], Nature>> = {
 	info: { isLong: false, isRepeatable: true },
 	end: { isLong: false, isRepeatable: true },
+	scan: { isLong: false, isRepeatable: true },
 	// With an origin: then the session recognises what it has.
 	act: { isLong: false, isRepeatable: true },
 	receipt: { isLong: false, isRepeatable: true },

@@ -173,6 +173,28 @@ export function sessionContract(where: string, open: () => Promise<(start: Sessi
 			expect(session.state.exit).toEqual({ code: 0, signal: null });
 		});
 
+		test("knows what its output says about its terminal, while it runs and after its end", async () => {
+			const session = await start(
+				shell("printf 'a\\033[?1049h\\033]0;title\\007'; read go; printf '\\033[?1049l\\033[?2'"),
+			);
+			await outputUntil(session, /title\u0007/);
+			expect(await session.scan()).toMatchObject({ title: "title", alternate: { isOn: true, since: 1 }, pending: "" });
+			await write(session, "\n");
+			await itemsUntil(session, { offset: 0 });
+			const { offset } = await session.end();
+			expect(await session.scan()).toMatchObject({
+				offset,
+				title: "title",
+				alternate: { isOn: false },
+				pending: "\u001b[?2",
+			});
+		});
+
+		test("on pipes has no terminal of which its output could say anything", async () => {
+			const session = await start(startOf(["/bin/true"], { mode: "pipe" }));
+			await expect(session.scan()).rejects.toMatchObject({ code: "unsupported" });
+		});
+
 		test("waits for a lossless reader at the bound, and loses none of its bytes", async () => {
 			const retention = { memoryBytes: 64 * 1024, journalBytes: 0 };
 			const argv = ["/bin/sh", "-c", "read -r go; exec seq 1 300000"];

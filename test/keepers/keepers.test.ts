@@ -188,6 +188,20 @@ describe("when a keeper dies", () => {
 		expect(only((await site.open()).adopted).state.status).toBe("lost");
 	});
 
+	test("what the output said about the terminal comes out of the journal again", async () => {
+		const site = await KeeperSite.create();
+		const { keepers } = await site.open();
+		const session = await keepers.start(shell("printf 'up\\033[?1049h\\033]0;editor\\007\\033[?25'; sleep 1000"));
+		await outputUntil(session, /25$/);
+		const { keeper } = await site.record(session.id);
+		await journaled(site, session);
+		const before = await session.scan();
+		process.kill(keeper.pid, "SIGKILL");
+		await eventually("the loss", () => session.state.status === "lost");
+		expect(before).toMatchObject({ title: "editor", alternate: { isOn: true, since: 2 }, pending: "\u001b[?25" });
+		expect(await session.scan()).toEqual(before);
+	});
+
 	test("as a spare, the next session gets another", async () => {
 		const site = await KeeperSite.create();
 		const { keepers } = await site.open({ spares: 1 });

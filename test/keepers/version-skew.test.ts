@@ -65,6 +65,7 @@ test("a keeper of the version before serves today's server", async () => {
 		receipts.push(written);
 		if (written === bytes.length) break;
 	}
+	await expect(session.scan()).rejects.toMatchObject({ code: "unsupported" });
 	const live = itemsUntil(session, "end", (_, text) => text.includes("!"));
 	const lossless = session.follow("end", { flow: "lossless" })[Symbol.asyncIterator]();
 	const next = lossless.next();

@@ -1,0 +1,95 @@
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import { Scan, type ScanState } from "../../src/core/scan.ts";
+
+/** Pieces of what terminals get, whole and broken, so that random output has sequences that mean something. */
+const fragment = fc.oneof(
+	fc
+		.constantFrom(
+			..."\u001b \u001b[ \u001b] \u001bP \u001b\\ \u0007 \u0018 ? ; 2 1049 h l J n c $p 0;t 133;A 7;file \u009b \u009c \u009d ü € 😀".split(
+				" ",
+			),
+			"\u001b[?1049h",
+			"\u001b[?2026l",
+			"\u001b]0;title\u0007",
+			"\u001b]133;C;k=1\u001b\\",
+			"\u001b[6n",
+			"\u001b]11;?\u0007",
+			"\u001b[22;0t",
+			"\u001b[23t",
+			"\u001bc",
+			"x".repeat(300),
+		)
+		.map((text) => Buffer.from(text)),
+	fc.uint8Array({ maxLength: 6 }).map((bytes) => Buffer.from(bytes)),
+	fc.constant(Buffer.from("y".repeat(1500))),
+);
+const output = fc.array(fragment, { maxLength: 40 }).map((parts) => Buffer.concat(parts));
+
+function stateAfter(pieces: readonly Uint8Array[], from?: ScanState): ScanState {
+	const scan = new Scan(from);
+	for (const piece of pieces) scan.feed(piece);
+	return scan.state;
+}
+
+function cut(bytes: Buffer, places: readonly number[]): Buffer[] {
+	const ends = [...places.map((place) => place % (bytes.byteLength + 1)), bytes.byteLength].sort((a, b) => a - b);
+	return ends.map((end, index) => bytes.subarray(ends[index - 1] ?? 0, end));
+}
+
+test("the state is the same wherever the output is cut", () => {
+	fc.assert(
+		fc.property(output, fc.array(fc.nat(), { maxLength: 30 }), (bytes, places) => {
+			expect(stateAfter(cut(bytes, places))).toEqual(stateAfter([bytes]));
+		}),
+		{ numRuns: 1000 },
+	);
+});
+
+test("the state is the same when every byte comes alone", () => {
+	fc.assert(
+		fc.property(output, (bytes) => {
+			expect(stateAfter(Array.from(bytes, (byte) => Uint8Array.of(byte)))).toEqual(stateAfter([bytes]));
+		}),
+		{ numRuns: 200 },
+	);
+});
+
+test("a scan that goes on from a state comes to the same as one that never stopped", () => {
+	fc.assert(
+		fc.property(output, fc.nat(), (bytes, place) => {
+			const at = place % (bytes.byteLength + 1);
+			const state = JSON.parse(JSON.stringify(stateAfter([bytes.subarray(0, at)]))) as ScanState;
+			expect(stateAfter([bytes.subarray(state.ground)], state)).toEqual(stateAfter([bytes]));
+		}),
+		{ numRuns: 1000 },
+	);
+});
+
+test("pending bytes are those from the ground on", () => {
+	fc.assert(
+		fc.property(output, (bytes) => {
+			const { offset, ground, pending } = stateAfter([bytes]);
+			expect(offset).toBe(bytes.byteLength);
+			if (pending !== null) expect(pending).toBe(bytes.subarray(ground).toString("latin1"));
+			else expect(offset - ground).toBeGreaterThan(4096);
+		}),
+		{ numRuns: 1000 },
+	);
+});
+
+/** 64 marks, 16 queries and 11 titles of 512 bytes, which may need six characters each in JSON, and 4 KiB that are pending. */
+const LARGEST_STATE = 6 * (64 + 16 + 11) * 512 + 6 * 4096 + 16_384;
+
+test("no output makes it grow", () => {
+	fc.assert(
+		fc.property(fc.array(output, { minLength: 5, maxLength: 20 }), (outputs) => {
+			const bytes = Buffer.concat(outputs);
+			const state = stateAfter(Array.from({ length: 50 }, () => bytes));
+			expect(JSON.stringify(state).length).toBeLessThan(LARGEST_STATE);
+			expect(state.marks.length).toBeLessThanOrEqual(64);
+			expect(state.queries.length).toBeLessThanOrEqual(16);
+		}),
+		{ numRuns: 30 },
+	);
+});

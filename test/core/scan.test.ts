@@ -1,0 +1,160 @@
+import { expect, test } from "vitest";
+import { Scan, type ScanState, type TerminalQuery } from "../../src/core/scan.ts";
+
+function scanned(...pieces: string[]): ScanState {
+	const scan = new Scan();
+	for (const piece of pieces) scan.feed(Buffer.from(piece));
+	return scan.state;
+}
+
+test("text alone changes nothing but the offset", () => {
+	const state = scanned("hello\r\n", "x".repeat(100_000), "ü€😀");
+	expect(state).toMatchObject({ offset: 100_016, ground: 100_016, pending: "", bells: 0, marks: [], queries: [] });
+});
+
+test("the alternate screen is known with the place where it was switched", () => {
+	expect(scanned("ab\u001b[?1049h").alternate).toEqual({ isOn: true, since: 2 });
+	expect(scanned("ab\u001b[?1049h", "x\u001b[?1049l").alternate).toEqual({ isOn: false, since: 11 });
+	expect(scanned("\u001b[?25;47h\u001b[?1047h").alternate).toEqual({ isOn: true, since: 0 });
+});
+
+test("erasing everything is noted, erasing a part is not", () => {
+	expect(scanned("abc\u001b[2J").clearedAt).toBe(3);
+	expect(scanned("abc\u001b[3J").clearedAt).toBe(3);
+	expect(scanned("abc\u001b[J\u001b[1J\u001b[?2J").clearedAt).toBeNull();
+});
+
+test("a full reset clears the screen and every mode, and leaves the alternate screen", () => {
+	const state = scanned("\u001b[?1049;2026;2004h", "\u001bc");
+	expect(state).toMatchObject({ clearedAt: 18, alternate: { isOn: false, since: 18 }, synchronizedSince: null });
+	expect(state.modes).toEqual({});
+});
+
+test("a title is that of the last OSC 0 or 2, in UTF-8, cut to a length", () => {
+	expect(scanned("\u001b]0;one\u0007\u001b]2;two ü\u001b\\\u001b]1;icon\u0007").title).toBe("two ü");
+	expect(scanned(`\u001b]2;${"ü".repeat(1000)}\u0007`).title).toBe("ü".repeat(256));
+	expect(scanned(`\u001b]2;x${"ü".repeat(1000)}\u0007`).title).toBe(`x${"ü".repeat(255)}`);
+});
+
+test("a title that was put aside comes back", () => {
+	expect(scanned("\u001b]0;shell\u0007\u001b[22;0;0t\u001b]0;vim\u0007").title).toBe("vim");
+	expect(scanned("\u001b]0;shell\u0007\u001b[22;0;0t\u001b]0;vim\u0007\u001b[23;0;0t").title).toBe("shell");
+});
+
+test("bells are counted, the ends of titles are none", () => {
+	expect(scanned("\u0007a\u0007\u001b]0;t\u0007").bells).toBe(2);
+});
+
+test("synchronized output is known while it lasts", () => {
+	expect(scanned("a\u001b[?2026h", "\u001b[?2026h").synchronizedSince).toBe(1);
+	expect(scanned("a\u001b[?2026h\u001b[?2026l").synchronizedSince).toBeNull();
+});
+
+test("modes are as programs have left them, and a soft reset forgets some", () => {
+	expect(scanned("\u001b[?1;25;2004h\u001b[?25l\u001b[?4711h").modes).toEqual({ 1: true, 25: false, 2004: true });
+	expect(scanned("\u001b[?1;25;2004h\u001b[!p").modes).toEqual({ 2004: true });
+});
+
+test("what a shell says of its prompts, commands and directory has its places", () => {
+	const { marks } = scanned(
+		"\u001b]133;A\u0007$ \u001b]133;D;1\u001b\\",
+		"\u001b]7;file:///tmp\u0007\u001b]633;B\u0007",
+	);
+	expect(marks).toEqual([
+		{ offset: 0, end: 8, code: 133, text: "A" },
+		{ offset: 10, end: 21, code: 133, text: "D;1" },
+		{ offset: 21, end: 37, code: 7, text: "file:///tmp" },
+		{ offset: 37, end: 45, code: 633, text: "B" },
+	]);
+});
+
+test("the newest marks are kept", () => {
+	const { marks } = scanned("\u001b]133;A\u0007".repeat(1000));
+	expect(marks).toHaveLength(64);
+	expect(marks.at(-1)?.end).toBe(8000);
+});
+
+test.each([
+	["DA1", "\u001b[c"],
+	["DA1 with a zero", "\u001b[0c"],
+	["DA2", "\u001b[>c"],
+	["DA3", "\u001b[=c"],
+	["DECID", "\u001bZ"],
+	["status", "\u001b[5n"],
+	["cursor", "\u001b[6n"],
+	["extended cursor", "\u001b[?6n"],
+	["light or dark", "\u001b[?996n"],
+	["version", "\u001b[>0q"],
+	["keyboard", "\u001b[?u"],
+	["keyboard of xterm", "\u001b[?4m"],
+	["mode", "\u001b[?2026$p"],
+	["ANSI mode", "\u001b[4$p"],
+	["size", "\u001b[18t"],
+	["graphics", "\u001b[?2;1;0S"],
+	["settings", "\u001bP$qm"],
+	["capabilities", "\u001bP+q544e"],
+	["colour", "\u001b]11;?"],
+	["palette", "\u001b]4;1;?"],
+	["clipboard", "\u001b]52;c;?"],
+	["kitty graphics", "\u001b_Gi=31,s=1,v=1,a=q,t=d,f=24;AAAA"],
+])("a query is told: %s", (_name, query) => {
+	const told: TerminalQuery[] = [];
+	const scan = new Scan(undefined, (query) => told.push(query));
+	const terminator = /^\u001b[\]P_]/.test(query) ? "\u001b\\" : "";
+	scan.feed(Buffer.from(`text${query}${terminator}text`));
+	expect(told).toEqual([{ offset: 4, end: 4 + query.length + terminator.length, text: query }]);
+	expect(scan.state.queries).toEqual(told);
+});
+
+test.each([
+	["an answer to DA1", "\u001b[?62;22c"],
+	["colours", "\u001b[1;31m"],
+	["a question in a title", "\u001b]0;what;?\u0007"],
+	["a link", "\u001b]8;;?\u0007"],
+	["a colour that is set", "\u001b]11;#000000\u0007"],
+	["a keyboard that is set", "\u001b[>1u"],
+	["a cursor's style", "\u001b[2 q"],
+	["a window that is moved", "\u001b[3;0;0t"],
+])("no query is %s", (_name, text) => {
+	expect(scanned(text).queries).toEqual([]);
+});
+
+test("C1 controls begin sequences as their escapes do, and characters that look like them are text", () => {
+	expect(scanned("\u009b?1049h").alternate.isOn).toBe(true);
+	expect(scanned("\u009d2;title\u009c").title).toBe("title");
+	expect(scanned("\u001b]2;Ü\u0007").title).toBe("Ü");
+	expect(scanned("©Ü\u001b[2J")).toMatchObject({ clearedAt: 4, pending: "" });
+	expect(scanned("\u009b6n").queries).toEqual([{ offset: 0, end: 4, text: "\u001b[6n" }]);
+});
+
+test("where the terminal was last on the ground is known, with the bytes since", () => {
+	expect(scanned("ab\u001b[?10")).toMatchObject({ offset: 7, ground: 2, pending: "\u001b[?10" });
+	expect(scanned("ab\u001b]0;title")).toMatchObject({ ground: 2, pending: "\u001b]0;title" });
+	expect(scanned("ab\u001b]0;title\u001b")).toMatchObject({ ground: 2, title: null });
+	const scan = new Scan();
+	scan.feed(Buffer.from("a€").subarray(0, 3));
+	expect(scan.state).toMatchObject({ offset: 3, ground: 1, pending: "\u00e2\u0082" });
+	scan.feed(Buffer.from("€").subarray(2));
+	expect(scan.state).toMatchObject({ offset: 4, ground: 4, pending: "" });
+});
+
+test("of a sequence that is longer than 4 KiB the place is known, and nothing is kept", () => {
+	const long = `\u001b]2;${"x".repeat(5000)}`;
+	expect(scanned("ab", long)).toMatchObject({ ground: 2, pending: null });
+	expect(scanned("ab", long, "\u0007")).toMatchObject({ ground: 5007, pending: "", title: null, bells: 0 });
+});
+
+test("a sequence ends early by CAN, by another sequence, and by a character", () => {
+	expect(scanned("\u001b[?1049\u0018h").modes).toEqual({});
+	expect(scanned("\u001b[?1049\u001b[?25hh").modes).toEqual({ 25: true });
+	expect(scanned("\u001b]2;one\u001b[?25h").modes).toEqual({ 25: true });
+	expect(scanned("\u001b[?1049üh").modes).toEqual({});
+});
+
+test("after bytes that can't be had it goes on with text", () => {
+	const scan = new Scan();
+	scan.feed(Buffer.from("\u001b[?1049h\u001b]0;never ended"));
+	scan.skipTo(1000);
+	scan.feed(Buffer.from("\u0007x"));
+	expect(scan.state).toMatchObject({ offset: 1002, ground: 1002, bells: 1, title: null, alternate: { isOn: true } });
+});
