@@ -4,7 +4,6 @@
  * other, and over a broken link, at the very event where it stands.
  */
 
-import { follow } from "../core/cursor.ts";
 import { SessionError } from "../core/errors.ts";
 import { type Item, isFinal, type Mark, type Start } from "../core/event.ts";
 import { INPUT_WINDOW_BYTES } from "../core/input.ts";
@@ -24,7 +23,8 @@ import { isEnded, isSame, type State } from "../core/state.ts";
 import { isRepeatable } from "../link/messages.ts";
 import { type ArchivedSession, NO_LEASE } from "./archived-session.ts";
 import { type KeeperLink, type LinkFollowOptions, LinkLost } from "./keeper-link.ts";
-import { Mirror } from "./mirror.ts";
+import { Reading } from "./reading.ts";
+import { SharedMirror } from "./shared-mirror.ts";
 
 /** How often a question is asked again over a new link, before its caller hears that there is none that lasts. */
 const MAX_TRIES = 10;
@@ -54,7 +54,7 @@ export class KeptSession extends Session {
 	#finding: Promise<void> | undefined;
 	/** Why nothing can be asked here ever again: removed, superseded, or the server goes. */
 	#refusal: SessionError | undefined;
-	#mirror: { readonly link: KeeperLink; readonly opened: Promise<Mirror>; readers: number } | undefined;
+	readonly #mirror = new SharedMirror();
 	#attachments = 0;
 	#details: SessionDetails | undefined;
 	#asking: { readonly answer: Promise<SessionDetails>; readonly since: number } | undefined;
@@ -278,30 +278,7 @@ export class KeptSession extends Session {
 	/** Who holds the log has a cursor in the keeper; all who only watch share one stream. */
 	#itemsIn(home: KeeperLink | ArchivedSession, place: Start, options: LinkFollowOptions): AsyncIterable<Item> {
 		if (!isLink(home)) return home.follow(place, options);
-		return options.flow === "lossless" ? home.follow(place, options) : this.#mirrored(home, place, options);
-	}
-
-	async *#mirrored(link: KeeperLink, place: Start, options: FollowOptions): AsyncGenerator<Item, void, void> {
-		if (this.#mirror?.link !== link) this.#mirror = { link, opened: Mirror.open(link), readers: 0 };
-		const shared = this.#mirror;
-		shared.readers++;
-		let leave = () => {};
-		try {
-			const mirror = await shared.opened;
-			// It may not have come yet to where this reader wants to begin.
-			if (shared.readers > 1) await mirror.reached(await link.ask<"end">({ do: "end" }), options.signal);
-			leave = mirror.join();
-			yield* follow(mirror, place, options);
-		} finally {
-			leave();
-			if (--shared.readers === 0) {
-				if (this.#mirror === shared) this.#mirror = undefined;
-				shared.opened.then(
-					(mirror) => mirror.close(),
-					() => {},
-				);
-			}
-		}
+		return options.flow === "lossless" ? home.follow(place, options) : this.#mirror.follow(home, place, options);
 	}
 
 	#see(item: Item): void {
@@ -343,35 +320,6 @@ export class KeptSession extends Session {
 		} finally {
 			this.#finding = undefined;
 		}
-	}
-}
-
-/** Where one reader stands, over all the links it needs. */
-class Reading {
-	place: Promise<Start>;
-	readonly options: LinkFollowOptions;
-	#begun: AsyncGenerator<Item, void, void> | undefined;
-
-	/** With a link it begins to read at once. */
-	constructor(start: Start | Promise<Start>, link: KeeperLink | undefined, options: FollowOptions) {
-		this.place = Promise.resolve(start);
-		this.options = { ...options, onPlace: ({ seq }) => this.#stand({ seq }) };
-		if (link && !(start instanceof Promise)) this.#begun = link.follow(start, this.options);
-	}
-
-	/** What was begun at the start; once. */
-	takeBegun(): AsyncGenerator<Item, void, void> | undefined {
-		const begun = this.#begun;
-		this.#begun = undefined;
-		return begun;
-	}
-
-	passed(item: Item): void {
-		this.#stand({ seq: item.kind === "gap" ? item.nextSeq : item.seq + 1 });
-	}
-
-	#stand(place: Start): void {
-		this.place = Promise.resolve(place);
 	}
 }
 
