@@ -5,13 +5,15 @@ import { mkdir, mkdtemp, readdir, rename, rm, rmdir } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { onTestFinished } from "vitest";
+import { expect, onTestFinished } from "vitest";
 import { systemClock } from "../../src/backends/clock.ts";
 import { killSurvivors } from "../../src/backends/kill.ts";
 import type { Session } from "../../src/core/session.ts";
+import { openForReading } from "../../src/journal/reader.ts";
 import { Keepers, type KeepersOptions } from "../../src/keepers/keepers.ts";
 import { isAlive, type KeeperRecord, readRecord, type SessionRecord } from "../../src/link/record.ts";
 import { FaultProxy, type Plan } from "./fault-proxy.ts";
+import { eventually } from "./reading.ts";
 
 export const keeperProgram: string = fileURLToPath(new URL("../../dist/keeper/main.js", import.meta.url));
 
@@ -67,6 +69,13 @@ export class KeeperSite {
 		return record;
 	}
 
+	/** Waits until all output so far is on disk, as a reader of the files would see it. */
+	async journaled(session: Session): Promise<void> {
+		const { offset } = await session.end();
+		const directory = join(this.directory, "sessions", session.id, "journal");
+		await eventually("the journal", async () => (await openForReading(directory)).end.offset >= offset);
+	}
+
 	/** From now on whoever connects to a session's keeper does so through a proxy, with the faults of its plan. */
 	async proxy(id: string, plan: () => Plan | undefined): Promise<FaultProxy> {
 		const { socket } = (await this.record(id)).keeper;
@@ -99,4 +108,10 @@ export class KeeperSite {
 		for (const entry of await readdir(this.directory)) await rm(join(this.directory, entry), { recursive: true });
 		await rmdir(this.directory).catch(() => {});
 	}
+}
+
+/** The one session that a server found. */
+export function only(sessions: readonly Session[]): Session {
+	expect(sessions).toHaveLength(1);
+	return sessions[0] as Session;
 }

@@ -45,3 +45,8 @@ export function startOf(argv: readonly string[], options: StartOptions = {}): Se
 export function shell(script: string, options?: StartOptions): SessionStart {
 	return startOf(["/bin/sh", "-c", script], options);
 }
+
+/** On a terminal that neither echoes nor changes anything. */
+export function rawShell(script: string): SessionStart {
+	return shell(`stty raw -echo; ${script}`);
+}

@@ -7,14 +7,12 @@ import type { FollowOptions, Session } from "../../src/core/session.ts";
 import { randomOf, streamAt } from "../helpers/echo-stream.ts";
 import { KeeperSite } from "../helpers/keepers.ts";
 import { eventually, outputUntil } from "../helpers/reading.ts";
-import { shell } from "../helpers/starts.ts";
+import { rawShell } from "../helpers/starts.ts";
 
 const READY = "ready";
 const TOTAL_BYTES = 6_000_000;
 /** Fewer would prove little; there are some twenty for so many bytes. */
 const LEAST_CUTS = 5;
-
-const raw = (script: string) => shell(`stty raw -echo; ${script}`);
 
 /** A reader that compares all it gets with what must be there: the next bytes, or a gap that says what is not. */
 async function read(session: Session, from: number, options: FollowOptions): Promise<{ bytes: number; gaps: number }> {
@@ -51,7 +49,10 @@ test("bytes go both ways exactly once over a link that is cut again and again, f
 	const random = randomOf(seed);
 	const site = await KeeperSite.create();
 	const first = await site.open();
-	const { id } = await first.keepers.start(raw(`printf ${READY}; head -c ${TOTAL_BYTES}`));
+	const started = await first.keepers.start(rawShell(`printf ${READY}; head -c ${TOTAL_BYTES}`));
+	const { id } = started;
+	// Who wants to begin at a byte that is not there yet begins with the next that comes.
+	await outputUntil(started, /ready/);
 	await first.keepers.close();
 	const proxy = await site.proxy(id, () => ({
 		fault: random(8) === 0 ? "dribble" : "cut",
@@ -81,7 +82,7 @@ test("bytes go both ways exactly once over a link that is cut again and again, f
 test("who follows from the end misses nothing of what happens after that, though the link breaks before the first item", async () => {
 	const site = await KeeperSite.create();
 	const first = await site.open();
-	const { id } = await first.keepers.start(raw("printf before; exec cat"));
+	const { id } = await first.keepers.start(rawShell("printf before; exec cat"));
 	await first.keepers.close();
 	const proxy = await site.proxy(id, () => undefined);
 	const [session] = (await site.open()).adopted as [Session];
@@ -112,7 +113,7 @@ test("who follows from the end misses nothing of what happens after that, though
 test("one write of any size is taken in parts, and no link breaks of it", async () => {
 	const site = await KeeperSite.create();
 	const { keepers } = await site.open();
-	const session = await keepers.start(raw("printf ready; head -c 20000000 | cksum"));
+	const session = await keepers.start(rawShell("printf ready; head -c 20000000 | cksum"));
 	await outputUntil(session, /ready/);
 	const bytes = Buffer.alloc(20_000_000, "x");
 	const { keeper } = await site.record(session.id);

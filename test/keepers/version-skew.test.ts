@@ -12,15 +12,13 @@ import { Link } from "../../src/link/link.ts";
 import { KeeperSite, keeperProgram } from "../helpers/keepers.ts";
 import { buildLinkV1, type KeepersV1, type LinkV1, type SessionV1 } from "../helpers/link-v1.ts";
 import { eventually, itemsUntil, outputUntil, textOf, write } from "../helpers/reading.ts";
-import { shell, startOf } from "../helpers/starts.ts";
+import { rawShell, startOf } from "../helpers/starts.ts";
 
 let v1: LinkV1;
 beforeAll(async () => {
 	v1 = await buildLinkV1();
 });
 afterAll(() => rm(v1.directory, { recursive: true, force: true }));
-
-const raw = (script: string) => shell(`stty raw -echo; ${script}`);
 
 function serverV1(site: KeeperSite, generation: number): KeepersV1 {
 	return new v1.server.Keepers({
@@ -50,7 +48,7 @@ async function readV1(session: SessionV1, pattern: RegExp): Promise<string> {
 test("a keeper of the version before serves today's server", async () => {
 	const site = await KeeperSite.create();
 	const first = await site.open({ program: v1.keeper });
-	const session = await first.keepers.start(raw("printf ready; read -r line; stty size; exec cat"));
+	const session = await first.keepers.start(rawShell("printf ready; read -r line; stty size; exec cat"));
 	await outputUntil(session, /ready/);
 	await session.act({ kind: "resize", size: { cols: 132, rows: 50 } });
 	await write(session, "\n");
@@ -88,7 +86,7 @@ test("a keeper of the version before is not asked what it would take for done, n
 	const { keepers } = await site.open({ program: v1.keeper });
 	const script = `# ${"x".repeat(100_000)}\nprintf ready`;
 	await expect(keepers.start(startOf(["/bin/sh", "-c", script]))).rejects.toMatchObject({ code: "limit_exceeded" });
-	const session = await keepers.start(raw("printf ready; exec cat"));
+	const session = await keepers.start(rawShell("printf ready; exec cat"));
 	await outputUntil(session, /ready/);
 	const { keeper } = await site.record(session.id);
 	const { link } = await KeeperLink.connect(keeper, 9, 2_000);
@@ -101,7 +99,7 @@ test("a keeper of the version before is not asked what it would take for done, n
 test("today's keeper refuses a question that it does not know", async () => {
 	const site = await KeeperSite.create();
 	const { keepers } = await site.open();
-	const session = await keepers.start(raw("exec cat"));
+	const session = await keepers.start(rawShell("exec cat"));
 	const { keeper } = await site.record(session.id);
 	const heard: unknown[] = [];
 	const link = Link.connect<unknown, unknown>(keeper.socket, {
@@ -126,7 +124,7 @@ test("today's keeper serves a server of the version before", async () => {
 	const site = await KeeperSite.create();
 	const old = serverV1(site, 1);
 	await old.open();
-	const session = await old.start(raw("printf ready; exec cat"));
+	const session = await old.start(rawShell("printf ready; exec cat"));
 	await readV1(session, /ready/);
 	expect(
 		await session.act({ kind: "write", bytes: Buffer.from("abc") }, { origin: { stream: "s", position: 0 } }),
@@ -144,7 +142,7 @@ test("today's keeper serves a server of the version before", async () => {
 test("a session passes from a server of today to one of the version before, and back", async () => {
 	const site = await KeeperSite.create();
 	const first = await site.open();
-	const started = await first.keepers.start(raw("printf one; exec cat"));
+	const started = await first.keepers.start(rawShell("printf one; exec cat"));
 	await outputUntil(started, /one/);
 	await first.keepers.close();
 

@@ -1,0 +1,188 @@
+/** What a keeper does for the servers that come and go, and when it leaves. */
+
+import { readFileSync } from "node:fs";
+import { readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { descendants, isLeft, living } from "../../src/backends/processes.ts";
+import { KeeperLink } from "../../src/keepers/keeper-link.ts";
+import { isAlive } from "../../src/link/record.ts";
+import { KeeperSite, only } from "../helpers/keepers.ts";
+import { eventually, itemsUntil, outputUntil, textOf } from "../helpers/reading.ts";
+import { rawShell, shell, startOf } from "../helpers/starts.ts";
+
+describe("a keeper", () => {
+	test("refuses a server of an older generation, and lets a newer one take over", async () => {
+		const site = await KeeperSite.create();
+		const { keepers } = await site.open();
+		await site.open();
+		const session = await keepers.start(rawShell("exec cat"));
+		const { keeper } = await site.record(session.id);
+		const newer = await KeeperLink.connect(keeper, 5, 2_000);
+		expect(newer.welcome).toMatchObject({ session: session.id, state: { status: "running" } });
+		await expect(session.info()).rejects.toMatchObject({ code: "node_unavailable" });
+		await expect(KeeperLink.connect(keeper, 4, 2_000)).rejects.toMatchObject({ code: "node_unavailable" });
+		await newer.link.call({ do: "kill", options: { signal: "SIGKILL" } });
+		newer.link.close();
+	});
+
+	test("refuses a server that looks for another keeper", async () => {
+		const site = await KeeperSite.create();
+		const { keepers } = await site.open();
+		const session = await keepers.start(rawShell("exec cat"));
+		const { keeper } = await site.record(session.id);
+		await expect(KeeperLink.connect({ ...keeper, epoch: "0000000000000000" }, 9, 2_000)).rejects.toMatchObject({
+			code: "session_not_found",
+		});
+		expect((await session.info()).status).toBe("running");
+	});
+
+	test("that lives but is silent is neither killed nor given up, and answers again when it can", async () => {
+		const site = await KeeperSite.create();
+		const first = await site.open();
+		const session = await first.keepers.start(rawShell("printf on; exec cat"));
+		await outputUntil(session, /on/);
+		const { keeper } = await site.record(session.id);
+		await first.keepers.close();
+		process.kill(keeper.pid, "SIGSTOP");
+		const again = only((await site.open()).adopted);
+		await eventually("a report", () => String(site.reports).includes("does not answer, and may live"));
+		expect(again.state.status).toBe("running");
+		process.kill(keeper.pid, "SIGCONT");
+		expect(await outputUntil(again, /on/)).toBe("on");
+	});
+
+	test("stays with what the program left behind, so that a later kill finds all of it", async () => {
+		const site = await KeeperSite.create();
+		const { keepers } = await site.open();
+		const session = await keepers.start(
+			startOf(["/bin/sh", "-c", "env -i setsid sleep 1000 >/dev/null 2>&1 & echo started"], { mode: "pipe" }),
+		);
+		await itemsUntil(session, { offset: 0 });
+		const { keeper } = await site.record(session.id);
+		const [sleeper] = descendants(keeper.pid, living()).filter(
+			({ pid }) => readFileSync(`/proc/${pid}/comm`, "latin1") === "sleep\n",
+		);
+		if (!sleeper) throw new Error("the program left nothing behind");
+		await session.kill({ graceMs: 1_000 });
+		expect(isLeft(sleeper)).toBe(false);
+		await eventually("the keeper to leave", async () => !(await isAlive(keeper)));
+	});
+
+	test("is counted when it is started and when it is lost, with what its journal takes", async () => {
+		const site = await KeeperSite.create();
+		const { keepers } = await site.open();
+		expect(await keepers.figures()).toEqual({ started: 0, lost: 0, spares: 0, journalBytes: 0 });
+		const session = await keepers.start(shell("echo up; exec sleep 1000"));
+		await outputUntil(session, /up/);
+		await site.journaled(session);
+		const { journalBytes, ...counts } = await keepers.figures();
+		expect(counts).toEqual({ started: 1, lost: 0, spares: 0 });
+		expect(journalBytes).toBeGreaterThan(0);
+		process.kill((await site.record(session.id)).keeper.pid, "SIGKILL");
+		await eventually("the loss", () => session.state.status === "lost");
+		expect((await keepers.figures()).lost).toBe(1);
+	});
+
+	test("that is stopped makes its session unreachable, and is ended only by force", async () => {
+		const site = await KeeperSite.create();
+		const { keepers } = await site.open();
+		const session = await keepers.start(shell("echo up; trap '' HUP TERM; while :; do sleep 1; done"));
+		await outputUntil(session, /up/);
+		const { pid } = await session.info();
+		const { keeper } = await site.record(session.id);
+		process.kill(keeper.pid, "SIGSTOP");
+		expect(await session.info()).toMatchObject({ id: session.id, status: "running", pid, unreachable: true });
+		await keepers.forget(session, { isKilled: true, isForced: true });
+		expect(await isAlive(keeper)).toBe(false);
+		expect(living().some((process) => process.pid === pid)).toBe(false);
+		expect(await readdir(join(site.directory, "sessions"))).toEqual([]);
+		await expect(session.info()).rejects.toMatchObject({ code: "session_not_found" });
+	});
+
+	test("has told about its session with its greeting, so that a list needs no further answer of it", async () => {
+		const site = await KeeperSite.create();
+		const first = await site.open();
+		const session = await first.keepers.start(shell("echo up; exec sleep 1000"));
+		await outputUntil(session, /up/);
+		const { pid } = await session.info();
+		await first.keepers.close();
+		const again = only((await site.open()).adopted);
+		const { keeper } = await site.record(session.id);
+		process.kill(keeper.pid, "SIGSTOP");
+		const told = await again.info(1);
+		expect(told).toMatchObject({ status: "running", pid, offsets: { oldest: 0, end: 4 } });
+		expect(told).not.toHaveProperty("unreachable");
+		process.kill(keeper.pid, "SIGCONT");
+	});
+
+	test("ends its session in order when the machine shuts down", async () => {
+		const site = await KeeperSite.create();
+		const { keepers } = await site.open({ spares: 1 });
+		const session = await keepers.start(shell("trap 'echo bye; exit 7' HUP; echo up; while :; do sleep 0.01; done"));
+		await outputUntil(session, /up/);
+		const { keeper } = await site.record(session.id);
+		process.kill(keeper.pid, "SIGTERM");
+		const items = await itemsUntil(session, { offset: 0 });
+		// The shell may tell of its child's end, too.
+		expect(textOf(items)).toMatch(/^up\r\n(Hangup\r\n)?bye\r\n$/);
+		expect(items.at(-1)).toMatchObject({ kind: "closed" });
+		expect(session.state.exit).toEqual({ code: 7, signal: null, reason: "killed", by: "shutdown" });
+		await eventually("the keeper to leave", async () => !(await isAlive(keeper)));
+		expect((await site.record(session.id)).ended).toMatchObject({ status: "closed", exit: { code: 7 } });
+	});
+
+	test("writes a log that begins anew when it is long", async () => {
+		const site = await KeeperSite.create();
+		const { keepers } = await site.open();
+		const log = join(site.directory, "keepers.log");
+		await writeFile(log, Buffer.alloc(4 * 1024 * 1024 + 1, "x"));
+		const session = await keepers.start(rawShell("exec cat"));
+		const { keeper } = await site.record(session.id);
+		const { link } = await KeeperLink.connect(keeper, 9, 2_000);
+		// Our own bug, as far as a keeper can tell: it has a session already.
+		const opening = { do: "open", start: startOf(["true"]), directory: site.directory, fsync: "interval" } as const;
+		await expect(link.call(opening)).rejects.toMatchObject({ code: "internal" });
+		link.close();
+		expect(await readFile(log, "utf8")).toMatch(/^\d{4}-.* keeper \d+: Error: invariant: this keeper has session/);
+	});
+
+	test("whose first start failed stays with what the next session leaves behind", async () => {
+		const site = await KeeperSite.create();
+		const { keepers } = await site.open({ spares: 1 });
+		await eventually("the spare", async () => (await readdir(join(site.directory, "run"))).length === 1);
+		await expect(keepers.start(startOf(["/no/such/program"]))).rejects.toMatchObject({ code: "spawn_failed" });
+		const session = await keepers.start(
+			startOf(["/bin/sh", "-c", "setsid sleep 1000 >/dev/null 2>&1 & echo $!"], { mode: "pipe" }),
+		);
+		const left = Number(textOf(await itemsUntil(session, { offset: 0 })));
+		const { keeper } = await site.record(session.id);
+		expect(await isAlive(keeper)).toBe(true);
+		expect(living().some(({ pid }) => pid === left)).toBe(true);
+		await session.kill({ graceMs: 0 });
+		await eventually("the keeper to leave", async () => !(await isAlive(keeper)));
+	});
+
+	test("leaves when its session's directory is gone and its program has ended", async () => {
+		const site = await KeeperSite.create();
+		const { keepers } = await site.open();
+		const session = await keepers.start(rawShell("printf on; exec cat"));
+		await outputUntil(session, /on/);
+		const { keeper } = await site.record(session.id);
+		await keepers.close();
+		await rm(join(site.directory, "sessions", session.id), { recursive: true });
+		const program = living().find(({ parent }) =>
+			living().some(({ pid, parent: top }) => pid === parent && top === keeper.pid),
+		);
+		process.kill(program?.pid ?? Number.NaN, "SIGKILL");
+		await eventually("the keeper to leave", async () => !(await isAlive(keeper)));
+	});
+
+	test("that was a spare leaves when its server does", async () => {
+		const site = await KeeperSite.create();
+		const { keepers } = await site.open({ spares: 2 });
+		await eventually("two spares", async () => (await readdir(join(site.directory, "run"))).length === 2);
+		await keepers.close();
+		await eventually("none", async () => (await readdir(join(site.directory, "run"))).length === 0);
+	});
+});
