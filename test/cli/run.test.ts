@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import { eventually } from "../backends/run.ts";
+import { isAlive } from "../helpers/alive.ts";
 import { Installation, result } from "./hawser.ts";
 import { Terminal } from "./terminal.ts";
 
@@ -180,11 +181,3 @@ describe("run without a server", () => {
 		expect(elsewhere).toMatchObject({ code: 255, stderr: expect.stringContaining("no server can be reached") });
 	});
 });
-
-function isAlive(pid: number): boolean {
-	try {
-		return process.kill(pid, 0);
-	} catch {
-		return false;
-	}
-}

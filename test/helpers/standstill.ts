@@ -28,7 +28,12 @@ export async function staysTheSame(
 	return before > 0 && (await soFar()) === before;
 }
 
+/** One that is gone is not. */
 function isAsleep(pid: number): boolean {
-	const stat = readFileSync(`/proc/${pid}/stat`, "latin1");
-	return stat[stat.lastIndexOf(")") + 2] === "S";
+	try {
+		const stat = readFileSync(`/proc/${pid}/stat`, "latin1");
+		return stat[stat.lastIndexOf(")") + 2] === "S";
+	} catch {
+		return false;
+	}
 }

@@ -1,5 +1,5 @@
-import { readFileSync } from "node:fs";
 import { beforeEach, describe, expect, it } from "vitest";
+import { isAlive } from "../../helpers/alive.ts";
 import type { ExecClient } from "./exec-client.ts";
 import { type Exec, sh, startExec } from "./exec-harness.ts";
 
@@ -9,15 +9,6 @@ beforeEach(async () => {
 	exec = await startExec();
 	client = await exec.client();
 });
-
-/** Not a zombie that nobody has reaped yet. */
-function isAlive(pid: number): boolean {
-	try {
-		return !/\) Z /.test(readFileSync(`/proc/${pid}/stat`, "utf8"));
-	} catch {
-		return false;
-	}
-}
 
 const interrupt = (processId: string) => client.request("process/signal", { processId, signal: "interrupt" });
 

@@ -121,6 +121,12 @@ export class MulticaClient {
 		});
 	}
 
+	/** Of the shell, which is asked for it. */
+	async pid(): Promise<number> {
+		this.type("echo pid=$$.\n");
+		return Number(/pid=(\d+)\./.exec(await this.text(/pid=\d+\./))?.[1]);
+	}
+
 	/** Waits for a fact, and fails with what was received when it does not come. */
 	async until<Value>(
 		what: string,

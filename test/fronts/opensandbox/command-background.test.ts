@@ -3,10 +3,11 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
+import { isAlive } from "../../helpers/alive.ts";
 import { eventually } from "../../helpers/reading.ts";
 import { startOf } from "../../helpers/starts.ts";
 import { temporaryDirectory } from "../../helpers/temporary.ts";
-import { command, isAlive, refusalOf } from "./events.ts";
+import { command, refusalOf } from "./events.ts";
 import { type ExecdServer, KeeperSite, startExecd, startKeptExecd } from "./execd-server.ts";
 
 type Status = {
@@ -118,7 +119,7 @@ describe.each(["in this process", "in a keeper"])("%s", (where) => {
 		const known = await finished(server, id);
 		expect([known.exit_code, known.error]).toEqual([-1, "signal: killed"]);
 		const [text] = await log(server, id);
-		await eventually("the child's end", async () => !(await isAlive(Number(text))));
+		await eventually("the child's end", async () => !isAlive(Number(text)));
 	});
 
 	test("what the shell leaves in the background is not killed, and its output still comes (defect of HEAD)", async () => {
@@ -130,7 +131,7 @@ describe.each(["in this process", "in a keeper"])("%s", (where) => {
 			const [now, next] = await log(server, id);
 			return now === "" ? undefined : [now, next];
 		});
-		expect(await isAlive(Number(text))).toBe(true);
+		expect(isAlive(Number(text))).toBe(true);
 		await writeFile(join(directory, "go"), "");
 		await eventually("its output", async () => (await log(server, id))[0] === `${text}later\n`);
 	});

@@ -1,7 +1,8 @@
 /** `DELETE /command` and `DELETE /code`: what runs is ended, all of it; what does not run is left alone. */
 
 import { expect, test } from "vitest";
-import { command, isAlive, open, refusalOf } from "./events.ts";
+import { isAlive } from "../../helpers/alive.ts";
+import { command, open, refusalOf } from "./events.ts";
 import { type ExecdServer, startExecd } from "./execd-server.ts";
 
 function interrupt(server: ExecdServer, id: string, path = "/command"): Promise<Response> {
@@ -21,7 +22,7 @@ test("4.8: a running command is asked to end; the answer is empty, its stream sa
 		const { events, id, pid } = await started(server, "echo $$; exec sleep 1000");
 		const response = await interrupt(server, id, path);
 		expect([response.status, response.headers.get("content-length")]).toEqual([200, "0"]);
-		expect(await isAlive(pid)).toBe(false);
+		expect(isAlive(pid)).toBe(false);
 		const stream = await events.all();
 		expect(stream.last?.error).toEqual({ ename: "CommandExecError", evalue: "-1", traceback: ["signal: terminated"] });
 	}
@@ -31,7 +32,7 @@ test("I-06, 6.5: the group kill reaches the child and the grandchild, also in a 
 	const server = await startExecd();
 	const { events, id, pid } = await started(server, "setsid sh -c 'echo $$; sleep 1000; :' & wait; wait");
 	expect((await interrupt(server, id)).status).toBe(200);
-	expect(await isAlive(pid)).toBe(false);
+	expect(isAlive(pid)).toBe(false);
 	expect((await events.all()).exitCode).toBe(-1);
 });
 
@@ -52,7 +53,7 @@ test("4.8: what ignores SIGTERM is killed after the grace", async () => {
 	const since = performance.now();
 	expect((await interrupt(server, id)).status).toBe(200);
 	expect(performance.now() - since).toBeGreaterThanOrEqual(190);
-	expect(await isAlive(pid)).toBe(false);
+	expect(isAlive(pid)).toBe(false);
 	expect((await events.all()).last?.error?.traceback).toEqual(["signal: killed"]);
 });
 

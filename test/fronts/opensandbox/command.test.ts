@@ -4,10 +4,11 @@ import { mkdir, readFile, rm, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import type { SessionInfo } from "../../../src/core/session.ts";
+import { isAlive } from "../../helpers/alive.ts";
 import { eventually } from "../../helpers/reading.ts";
 import { standsStill } from "../../helpers/standstill.ts";
 import { temporaryDirectory } from "../../helpers/temporary.ts";
-import { command, createSession, Events, isAlive, open, refusalOf, run } from "./events.ts";
+import { command, createSession, Events, open, refusalOf, run } from "./events.ts";
 import { startExecd } from "./execd-server.ts";
 
 describe("the stream", () => {
@@ -156,10 +157,10 @@ describe("the end", () => {
 		const stream = await command(server, script);
 		expect(stream.exitCode).toBe(0);
 		const pid = Number(stream.stdout[0]);
-		expect(await isAlive(pid)).toBe(true);
+		expect(isAlive(pid)).toBe(true);
 		await writeFile(join(directory, "go"), "");
 		// It could write, so its pipe was not broken; what it wrote is nobody's.
-		await eventually("the child to finish", async () => !(await isAlive(pid)));
+		await eventually("the child to finish", async () => !isAlive(pid));
 		const look = await command(server, `cat ${directory}/done`);
 		expect(look.stdout).toEqual(["ok"]);
 	});
@@ -170,7 +171,7 @@ describe("the end", () => {
 		const session = await createSession(server);
 		await run(server, session, "true");
 		await eventually("nothing to be left", () => server.sessions.list().length === 0);
-		expect(await isAlive(Number(kept.stdout[0]))).toBe(true);
+		expect(isAlive(Number(kept.stdout[0]))).toBe(true);
 		process.kill(Number(kept.stdout[0]), "SIGKILL");
 		expect(await (await server.request(`/command/status/${kept.id}`)).json()).toMatchObject({
 			running: false,
@@ -184,7 +185,7 @@ describe("the end", () => {
 		expect(stream.exitCode).toBe(0);
 		expect(stream.stdout[0]).toBe("mine");
 		const pid = Number(stream.stdout.find((line) => /^\d+$/.test(line)));
-		expect(await isAlive(pid)).toBe(true);
+		expect(isAlive(pid)).toBe(true);
 		process.kill(pid, "SIGKILL");
 	});
 
@@ -192,7 +193,7 @@ describe("the end", () => {
 		const server = await startExecd();
 		const stream = await command(server, "trap '' TERM; sleep 1000 & echo $!; wait; sleep 1000", { timeout: 200 });
 		expect(stream.last?.error).toEqual({ ename: "CommandExecError", evalue: "-1", traceback: ["signal: killed"] });
-		await eventually("the child to be gone", async () => !(await isAlive(Number(stream.stdout[0]))));
+		await eventually("the child to be gone", async () => !isAlive(Number(stream.stdout[0])));
 		const status = (await (await server.request(`/command/status/${stream.id}`)).json()) as object;
 		expect(status).toMatchObject({ running: false, exit_code: -1, error: "signal: killed" });
 	});
@@ -279,7 +280,7 @@ describe("a client that leaves or does not read", () => {
 		expect((await server.request("/ping")).status).toBe(200);
 		expect(await (await server.request(`/command/status/${id}`)).json()).toMatchObject({ running: true });
 		expect((await server.request(`/command?id=${id}`, { method: "DELETE" })).status).toBe(200);
-		expect(await isAlive(pid)).toBe(false);
+		expect(isAlive(pid)).toBe(false);
 		expect(server.problems).toEqual([]);
 	});
 

@@ -1,6 +1,5 @@
 /** Event streams as clients read them, and checks that each is as clients need it. */
 
-import { readFile } from "node:fs/promises";
 import { expect } from "vitest";
 import type { ExecdServer } from "./execd-server.ts";
 
@@ -132,13 +131,4 @@ export async function refusalOf(answer: Promise<Response>): Promise<[status: num
 	expect(response.headers.get("content-type")).toBe("application/json; charset=utf-8");
 	const { code, message } = (await response.json()) as { code: string; message: string };
 	return [response.status, code, message];
-}
-
-/** Whether a process is there, and not only as a zombie. */
-export async function isAlive(pid: number): Promise<boolean> {
-	try {
-		return !/^State:\s+Z/m.test(await readFile(`/proc/${pid}/status`, "utf8"));
-	} catch {
-		return false;
-	}
 }

@@ -1,16 +1,10 @@
 /** The end of a PTY, at any moment: nothing of it stays, and nobody is left waiting. */
 
-import { readFile } from "node:fs/promises";
 import { expect, test } from "vitest";
+import { isAlive } from "../../helpers/alive.ts";
 import { eventually } from "../../helpers/reading.ts";
 import { gatedHome, startExecd } from "./execd-server.ts";
 import { createPty, handshake, PtyClient } from "./pty-client.ts";
-
-/** Whether a process is there and no zombie. */
-async function isAlive(pid: number): Promise<boolean> {
-	const text = await readFile(`/proc/${pid}/stat`, "latin1").catch(() => "");
-	return text !== "" && !/^.*\) [ZX]/.test(text);
-}
 
 test("2.4: an attached holder sees exit -1 and a normal close, and what comes later sees nothing", async () => {
 	const server = await startExecd();
@@ -36,7 +30,7 @@ test("6.2, I-06: the end reaches jobs in groups of their own, and those that ign
 	expect(pids).toHaveLength(3);
 	await server.request(`/pty/${id}`, { method: "DELETE" });
 	await client.closed;
-	for (const pid of pids) await eventually(`the end of ${pid}`, async () => !(await isAlive(Number(pid))));
+	for (const pid of pids) await eventually(`the end of ${pid}`, async () => !isAlive(Number(pid)));
 });
 
 test("2.4: two deletes at once, and one of them did it", async () => {

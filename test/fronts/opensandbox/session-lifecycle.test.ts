@@ -4,9 +4,10 @@ import { randomUUID } from "node:crypto";
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
+import { isAlive } from "../../helpers/alive.ts";
 import { eventually } from "../../helpers/reading.ts";
 import { temporaryDirectory } from "../../helpers/temporary.ts";
-import { createSession, Events, isAlive, open, refusalOf, run } from "./events.ts";
+import { createSession, Events, open, refusalOf, run } from "./events.ts";
 import { type ExecdServer, startExecd } from "./execd-server.ts";
 
 function remove(server: ExecdServer, session: string): Promise<Response> {
@@ -39,7 +40,7 @@ describe("the end of a session", () => {
 		expect((await remove(server, session)).status).toBe(200);
 		const stream = await events.all();
 		expect(stream.last?.error).toEqual({ ename: "CommandExecError", evalue: "-1", traceback: ["signal: killed"] });
-		expect(await isAlive(pid)).toBe(false);
+		expect(isAlive(pid)).toBe(false);
 	});
 
 	test("every one of several runs is ended, not only the last (defect of HEAD)", async () => {
@@ -49,7 +50,7 @@ describe("the end of a session", () => {
 		await remove(server, session);
 		for (const { events, pid } of all) {
 			expect((await events.all()).exitCode).toBe(-1);
-			expect(await isAlive(pid)).toBe(false);
+			expect(isAlive(pid)).toBe(false);
 		}
 	});
 
@@ -69,7 +70,7 @@ describe("the end of a session", () => {
 		}
 		expect(server.sessions.list().filter(({ state }) => state.status === "running")).toEqual([]);
 		const pids = (await readFile(file, "utf8")).split("\n").filter(Boolean).map(Number);
-		for (const pid of pids) expect(await isAlive(pid)).toBe(false);
+		for (const pid of pids) expect(isAlive(pid)).toBe(false);
 		expect(server.problems).toEqual([]);
 	});
 
@@ -92,7 +93,7 @@ describe("the end of a run", () => {
 		const stream = await run(server, session, "sleep 1000 & echo $!; export A=1");
 		expect(stream.exitCode).toBe(0);
 		const pid = Number(stream.stdout[0]);
-		expect(await isAlive(pid)).toBe(true);
+		expect(isAlive(pid)).toBe(true);
 		expect((await run(server, session, "echo $A")).stdout).toEqual(["1"]);
 		process.kill(pid, "SIGKILL");
 	});
@@ -102,7 +103,7 @@ describe("the end of a run", () => {
 		const session = await createSession(server);
 		const stream = await run(server, session, "sleep 1000 & echo $!; sleep 1000", { timeout: 300 });
 		expect(stream.last?.error).toEqual({ ename: "CommandExecError", evalue: "-1", traceback: ["timeout after 0.3s"] });
-		expect(await isAlive(Number(stream.stdout[0]))).toBe(false);
+		expect(isAlive(Number(stream.stdout[0]))).toBe(false);
 		expect((await run(server, session, "echo usable")).stdout).toEqual(["usable"]);
 	});
 
@@ -111,7 +112,7 @@ describe("the end of a run", () => {
 		const session = await createSession(server);
 		const { events, pid } = await started(server, session, "sleep 1000 & echo $!; sleep 1000");
 		await events.leave();
-		await eventually("the end of the run", async () => !(await isAlive(pid)));
+		await eventually("the end of the run", async () => !isAlive(pid));
 		expect((await run(server, session, "echo usable")).stdout).toEqual(["usable"]);
 		expect(server.problems).toEqual([]);
 	});
@@ -124,7 +125,7 @@ describe("the end of a run", () => {
 			const { events, pid } = await started(server, session, "echo $$; exec sleep 1000");
 			expect((await server.request(`${path}?id=${session}`, { method: "DELETE" })).status).toBe(200);
 			expect((await events.all()).last?.error?.traceback).toEqual(["signal: terminated"]);
-			expect(await isAlive(pid)).toBe(false);
+			expect(isAlive(pid)).toBe(false);
 			expect((await run(server, session, "echo $A")).stdout).toEqual(["kept"]);
 			const idle = await refusalOf(server.request(`${path}?id=${session}`, { method: "DELETE" }));
 			expect(idle.slice(0, 2)).toEqual([500, "RUNTIME_ERROR"]);

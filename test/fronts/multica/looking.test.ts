@@ -1,0 +1,73 @@
+/** More than one client of a terminal: who only looks, and who takes it over. */
+
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { numberedLines } from "../../helpers/numbered-lines.ts";
+import { MulticaClient } from "./multica-client.ts";
+import { startMultica, WORKSPACE } from "./multica-server.ts";
+
+describe("who only looks", () => {
+	it("B11: sees all that there was and comes, types nothing, sets no size, and ends nothing", async () => {
+		const server = await startMultica();
+		const owner = await MulticaClient.open(server);
+		owner.type("echo before-$((1+1))\n");
+		await owner.text(/before-2/);
+		const viewer = await server.token(`workspace:${WORKSPACE}:read`);
+		const looks = [
+			await MulticaClient.open(server, viewer, { query: { mode: "view" } }),
+			await MulticaClient.open(server, viewer, { query: { mode: "view", attach: owner.session } }),
+		];
+		for (const client of looks) {
+			expect(client.session).toBe(owner.session);
+			await client.text(/before-2/);
+			client.resize(200, 50);
+			client.type("echo intruder\n");
+		}
+		looks[0]?.say("terminal.close", { session_id: owner.session, reason: "kill it" });
+		expect((await looks[0]?.closed)?.code).toBe(1000);
+		owner.type("stty size; echo after-$((1+1))\n");
+		const text = await looks[1]?.text(/after-2/);
+		expect(text).toContain("24 80");
+		expect(text).not.toContain("intruder");
+		owner.type("exit 5\n");
+		expect((await looks[1]?.frame("terminal.exit"))?.payload.exit_code).toBe(5);
+	});
+
+	it("B11: and is too slow is cut, and keeps nobody waiting", async () => {
+		const server = await startMultica();
+		const owner = await MulticaClient.open(server);
+		const viewer = await MulticaClient.open(server, undefined, { query: { mode: "view" } });
+		viewer.socket.pause();
+		await writeFile(join(server.workDir, "large"), numberedLines(16_000_000));
+		owner.type("cat large; echo end-$((1+1))\n");
+		await owner.until("the end", () => owner.newest.includes("end-2"));
+		viewer.socket.resume();
+		expect((await viewer.closed).code).toBe(1013);
+		expect(viewer.frames.at(-1)?.payload.code).toBe("limit_reached");
+	});
+
+	it("B11: is told when there is nothing to look at, or nothing for them", async () => {
+		const server = await startMultica();
+		const token = await server.token();
+		const refused = async (query: Record<string, string>) => {
+			const client = MulticaClient.connect(server, { query });
+			await client.auth(token);
+			const { code } = await client.closed;
+			return [client.frames[1]?.payload.code, code];
+		};
+		expect(await refused({ mode: "view" })).toEqual(["session_not_found", 1008]);
+		expect(await refused({ attach: "nowhere" })).toEqual(["session_not_found", 1008]);
+	});
+});
+
+describe("who attaches to a terminal by its id", () => {
+	it("B11: takes it over, and who had it is closed", async () => {
+		const server = await startMultica();
+		const first = await MulticaClient.open(server);
+		const pid = await first.pid();
+		const second = await MulticaClient.open(server, undefined, { query: { attach: first.session } });
+		expect((await first.closed).code).toBe(4001);
+		expect(await second.pid()).toBe(pid);
+	});
+});
