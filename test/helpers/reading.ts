@@ -1,5 +1,6 @@
 /** Reading a session in a test: waits for facts, and fails with what was seen when they do not come. */
 
+import type { Change } from "../../src/core/change.ts";
 import type { Item, Start } from "../../src/core/event.ts";
 import type { Session } from "../../src/core/session.ts";
 
@@ -42,16 +43,39 @@ export function brief(item: Item): string {
 	return item.kind;
 }
 
+export type Waiting = {
+	/** What the error says when it does not come. */
+	readonly missed: () => string;
+	/** Nothing can come any more; it is looked once more and then given up. */
+	readonly isOver?: () => boolean;
+	readonly patienceMs?: number | undefined;
+};
+
+/** Waits until a look finds something, which is worth one after every change. */
+export async function untilFact<Value>(
+	change: Change,
+	look: () => Value | undefined | false,
+	{ missed, isOver = () => false, patienceMs = PATIENCE_MS }: Waiting,
+): Promise<Value> {
+	const late = AbortSignal.timeout(patienceMs);
+	for (;;) {
+		const value = look();
+		if (value !== undefined && value !== false) return value;
+		if (late.aborted || isOver()) throw new Error(missed());
+		await change.next(late);
+	}
+}
+
 /** Waits until something becomes true that no event tells of. */
 export async function eventually<Value>(
 	what: string,
 	look: () => Value | undefined | false | Promise<Value | undefined | false>,
 ): Promise<Value> {
-	const deadline = Date.now() + PATIENCE_MS;
+	const deadline = performance.now() + PATIENCE_MS;
 	for (;;) {
 		const value = await look();
 		if (value !== undefined && value !== false) return value;
-		if (Date.now() > deadline) throw new Error(`waited ${PATIENCE_MS} ms for ${what}`);
+		if (performance.now() > deadline) throw new Error(`waited ${PATIENCE_MS} ms for ${what}`);
 		await new Promise((resolve) => setTimeout(resolve, 5));
 	}
 }

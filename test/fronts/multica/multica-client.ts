@@ -1,9 +1,9 @@
 /** A client of Multica's sockets, as small as one can be: keeps everything it got, and waits for facts. */
 
 import { WebSocket } from "ws";
+import { Change } from "../../../src/core/change.ts";
+import { untilFact } from "../../helpers/reading.ts";
 import { ISSUE, type MulticaServer, WORKSPACE } from "./multica-server.ts";
-
-const PATIENCE_MS = 15_000;
 
 export type Frame = {
 	readonly type: string;
@@ -25,7 +25,7 @@ export class MulticaClient {
 	/** The status of a refused upgrade. */
 	status: number | undefined;
 	#output: Buffer[] = [];
-	#changes: (() => void)[] = [];
+	readonly #change = new Change();
 
 	constructor(url: string, headers: Readonly<Record<string, string>> = {}) {
 		this.socket = new WebSocket(url.replace(/^http/, "ws"), { headers, perMessageDeflate: false });
@@ -33,10 +33,11 @@ export class MulticaClient {
 			if (isBinary) throw new Error("the panel drops binary frames");
 			this.#receive(JSON.parse(data.toString()) as Frame);
 		});
+		this.socket.on("open", () => this.#change.happen());
 		this.closed = new Promise((resolve) => {
 			this.socket.on("close", (code, reason) => {
 				resolve({ code, reason: reason.toString() });
-				this.#changed();
+				this.#change.happen();
 			});
 		});
 		this.socket.on("unexpected-response", (_, response) => {
@@ -128,26 +129,9 @@ export class MulticaClient {
 	}
 
 	/** Waits for a fact, and fails with what was received when it does not come. */
-	async until<Value>(
-		what: string,
-		look: () => Value | undefined | false,
-		patienceMs: number = PATIENCE_MS,
-	): Promise<Value> {
-		const deadline = performance.now() + patienceMs;
-		for (;;) {
-			const value = look();
-			if (value !== undefined && value !== false) return value;
-			const left = deadline - performance.now();
-			if (left <= 0 || this.socket.readyState === WebSocket.CLOSED) throw new Error(this.#missed(what));
-			await new Promise<void>((resolve) => {
-				const timer = setTimeout(resolve, left);
-				this.#changes.push(() => {
-					clearTimeout(timer);
-					resolve();
-				});
-				if (this.socket.readyState === WebSocket.CONNECTING) this.socket.once("open", () => this.#changed());
-			});
-		}
+	until<Value>(what: string, look: () => Value | undefined | false, patienceMs?: number): Promise<Value> {
+		const isOver = () => this.socket.readyState === WebSocket.CLOSED;
+		return untilFact(this.#change, look, { missed: () => this.#missed(what), isOver, patienceMs });
 	}
 
 	async close(): Promise<void> {
@@ -163,11 +147,7 @@ export class MulticaClient {
 	#receive(frame: Frame): void {
 		if (frame.type === "terminal.data") this.#output.push(Buffer.from(String(frame.payload.data_b64), "base64"));
 		this.frames.push(frame);
-		this.#changed();
-	}
-
-	#changed(): void {
-		for (const wake of this.#changes.splice(0)) wake();
+		this.#change.happen();
 	}
 
 	#missed(what: string): string {

@@ -2,11 +2,11 @@
 
 import type { Socket } from "node:net";
 import { WebSocket } from "ws";
+import { Change } from "../../../src/core/change.ts";
 import { decodeServerFrame, encodeClientFrame, type ServerFrame } from "../../../src/protocol/frames.ts";
 import type { ClientMessage, Hello, ServerMessage } from "../../../src/protocol/socket.ts";
+import { untilFact } from "../../helpers/reading.ts";
 import { TOKEN } from "./test-server.ts";
-
-const PATIENCE_MS = 15_000;
 
 type Of<T extends ServerMessage["type"]> = Extract<ServerMessage, { type: T }>;
 export type Received = ServerMessage | ServerFrame;
@@ -27,7 +27,7 @@ export class TestSocket {
 	readonly received: Received[] = [];
 	readonly closed: Promise<{ code: number; reason: string }>;
 	#isAcking: boolean;
-	#changes: (() => void)[] = [];
+	readonly #change = new Change();
 
 	constructor(url: string, id: string, options: TestSocketOptions = {}) {
 		const headers = { authorization: `Bearer ${options.token ?? TOKEN}`, ...options.headers };
@@ -41,7 +41,7 @@ export class TestSocket {
 		this.closed = new Promise((resolve) => {
 			this.socket.on("close", (code, reason) => {
 				resolve({ code, reason: reason.toString() });
-				this.#changed();
+				this.#change.happen();
 			});
 		});
 		this.socket.on("error", () => {});
@@ -104,21 +104,9 @@ export class TestSocket {
 	}
 
 	/** Waits for a fact, and fails with what was received when it does not come. */
-	async until<Value>(what: string, look: () => Value | undefined | false): Promise<Value> {
-		const deadline = Date.now() + PATIENCE_MS;
-		for (;;) {
-			const value = look();
-			if (value !== undefined && value !== false) return value;
-			const left = deadline - Date.now();
-			if (left <= 0) throw new Error(`waited for ${what}; received ${JSON.stringify(this.messages)}`);
-			await new Promise<void>((resolve) => {
-				const timer = setTimeout(resolve, left);
-				this.#changes.push(() => {
-					clearTimeout(timer);
-					resolve();
-				});
-			});
-		}
+	until<Value>(what: string, look: () => Value | undefined | false): Promise<Value> {
+		const missed = () => `waited for ${what}; received ${JSON.stringify(this.messages)}`;
+		return untilFact(this.#change, look, { missed });
 	}
 
 	text(fits: (text: string) => boolean): Promise<string> {
@@ -137,16 +125,12 @@ export class TestSocket {
 		const one = isBinary ? decodeServerFrame(data) : (JSON.parse(data.toString()) as ServerMessage);
 		this.received.push(one);
 		if (this.#isAcking) this.#ack(one);
-		this.#changed();
+		this.#change.happen();
 	}
 
 	#ack(one: Received): void {
 		if ("kind" in one && one.kind === "output" && this.socket.readyState === WebSocket.OPEN) {
 			this.consumed(one.offset + one.bytes.byteLength);
 		}
-	}
-
-	#changed(): void {
-		for (const wake of this.#changes.splice(0)) wake();
 	}
 }

@@ -2,9 +2,9 @@
 
 import { request as httpRequest, type IncomingMessage } from "node:http";
 import { WebSocket } from "ws";
+import { Change } from "../../../src/core/change.ts";
+import { untilFact } from "../../helpers/reading.ts";
 import type { ExecdServer } from "./execd-server.ts";
-
-const PATIENCE_MS = 15_000;
 
 export type Message = { readonly type: string; readonly [member: string]: unknown };
 
@@ -22,7 +22,7 @@ export class PtyClient {
 	/** Where the next connection would go on: counted as clients do. */
 	position: number;
 	readonly closed: Promise<{ code: number; reason: string }>;
-	#changes: (() => void)[] = [];
+	readonly #change = new Change();
 
 	/** `position` is the `since` of the query, if that has one. */
 	constructor(url: string, id: string, query = "", options: PtyClientOptions = {}) {
@@ -36,7 +36,7 @@ export class PtyClient {
 		this.closed = new Promise((resolve) => {
 			this.socket.on("close", (code, reason) => {
 				resolve({ code, reason: reason.toString() });
-				this.#changed();
+				this.#change.happen();
 			});
 		});
 		this.socket.on("error", () => {});
@@ -84,21 +84,9 @@ export class PtyClient {
 	}
 
 	/** Waits for a fact, and fails with what was received when it does not come. */
-	async until<Value>(what: string, look: () => Value | undefined | false): Promise<Value> {
-		const deadline = Date.now() + PATIENCE_MS;
-		for (;;) {
-			const value = look();
-			if (value !== undefined && value !== false) return value;
-			const left = deadline - Date.now();
-			if (left <= 0 || this.socket.readyState === WebSocket.CLOSED) throw new Error(this.#missed(what));
-			await new Promise<void>((resolve) => {
-				const timer = setTimeout(resolve, left);
-				this.#changes.push(() => {
-					clearTimeout(timer);
-					resolve();
-				});
-			});
-		}
+	until<Value>(what: string, look: () => Value | undefined | false): Promise<Value> {
+		const isOver = () => this.socket.readyState === WebSocket.CLOSED;
+		return untilFact(this.#change, look, { missed: () => this.#missed(what), isOver });
 	}
 
 	/** Leaves as a well-behaved client does. */
@@ -117,11 +105,7 @@ export class PtyClient {
 		this.received.push(one);
 		if (one.kind === "replay") this.position = one.offset + one.bytes.byteLength;
 		else if (one.kind !== "message") this.position += one.bytes.byteLength;
-		this.#changed();
-	}
-
-	#changed(): void {
-		for (const wake of this.#changes.splice(0)) wake();
+		this.#change.happen();
 	}
 
 	#missed(what: string): string {

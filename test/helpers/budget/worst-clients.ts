@@ -104,6 +104,16 @@ const longRequest = frame("text", JSON.stringify({ id: 1, method: "m".repeat(60 
 /** As long as a message may be for Codex, but for its end. */
 const UNFINISHED_BYTES = 60 * MiB;
 
+const asksForOutput: Omit<Deed, "who"> = {
+	does: "asks for output without reading it",
+	connections: 100,
+	isWorst: true,
+	says: ({ session, token }) => ({
+		first: "",
+		again: many(get(`/v1/sessions/${session}/output?since=0&max=4194304`, token)),
+	}),
+};
+
 /** With what `hawser serve` has on one port: the native API and OpenSandbox. */
 const atServe: readonly Deed[] = [
 	{
@@ -119,16 +129,7 @@ const atServe: readonly Deed[] = [
 		connections: 300,
 		says: () => ({ first: post("/nowhere") }),
 	},
-	{
-		who: "viewer",
-		does: "asks for output without reading it",
-		connections: 100,
-		isWorst: true,
-		says: ({ session, token }) => ({
-			first: "",
-			again: many(get(`/v1/sessions/${session}/output?since=0&max=4194304`, token)),
-		}),
-	},
+	{ who: "viewer", ...asksForOutput },
 	{
 		who: "viewer",
 		does: "follows output as events without reading them",
@@ -234,16 +235,7 @@ const atSocket: readonly Deed[] = [
 		isWorst: true,
 		says: () => ({ first: "" }),
 	},
-	{
-		who: "operator",
-		does: "asks for output without reading it",
-		connections: 100,
-		isWorst: true,
-		says: ({ session, token }) => ({
-			first: "",
-			again: many(get(`/v1/sessions/${session}/output?since=0&max=4194304`, token)),
-		}),
-	},
+	{ who: "operator", ...asksForOutput },
 	{
 		who: "operator",
 		does: "attaches losslessly and pings without reading",
