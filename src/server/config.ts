@@ -50,6 +50,8 @@ export type Config = {
 	readonly auth: boolean;
 	/** Somebody else does TLS in front of us. */
 	readonly behindProxy: boolean;
+	/** The path below which a proxy serves us, without a slash at its end; empty for none. */
+	readonly basePath: string;
 	/** How long a Multica terminal waits for its client to come back; zero ends it when the client leaves. */
 	readonly multicaGraceMs: number;
 	/** A Multica terminal is ended after this long without output or input; zero is never. */
@@ -126,6 +128,7 @@ export function loadConfig(flags: Flags = {}, env: Environment = process.env): C
 		createRate: from.number("createRate", 20, { min: 0, max: 1_000_000 }),
 		auth: from.boolean("auth", true),
 		behindProxy: from.boolean("behindProxy", false),
+		basePath: from.urlPath("basePath"),
 		multicaGraceMs: from.duration("multicaGrace", DEFAULT_MULTICA_GRACE_MS),
 		multicaIdleMs: from.duration("multicaIdle", DEFAULT_MULTICA_IDLE_MS),
 	};
@@ -235,6 +238,16 @@ class Settings {
 	path(name: keyof Flags): string | null {
 		const path = this.text(name, "");
 		return path === "" ? null : resolve(path);
+	}
+
+	/** Where something is on a server, without a slash at its end. */
+	urlPath(name: keyof Flags): string {
+		const path = this.text(name, "");
+		if (/^(?:(?:\/[\w.~-]+)*\/?)$/.test(path)) return path.replace(/\/$/, "");
+		throw new ConfigError(
+			this.#find(name).setting,
+			`expected a path such as /tools/hawser, not ${JSON.stringify(path)}`,
+		);
 	}
 
 	/** Several, by commas; `problem` says what is wrong with one. */

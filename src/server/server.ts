@@ -93,7 +93,10 @@ export async function startServer(config: Config, options: ServerOptions): Promi
 		if (dropIn) onClose(() => dropIn.close());
 		await state.announce(ownUrl(config, listener), dropIn?.url);
 		engine.keepers.serve();
-		const signInUrl = () => `${publicUrl(config, listener)}${signInPath(access.createSignInCode(access.admin).code)}`;
+		const signInUrl = () => {
+			const { code } = access.createSignInCode(access.admin);
+			return `${publicUrl(config, listener)}${config.basePath}${signInPath(code)}`;
+		};
 		return {
 			url: ownUrl(config, listener),
 			dropInUrl: dropIn?.url,
@@ -114,7 +117,7 @@ function createFronts(config: Config, engine: Engine, openSandbox: OpenSandboxOp
 	const metrics = async () => [...(await keeperMetrics(keepers)), ...(audit ? auditMetrics(audit.status) : [])];
 	return [
 		createNativeFront({ sessions, workspaces, prepare, clock: systemClock, sandbox, audit, metrics, version }),
-		createAccessFront({ access, sessions }),
+		createAccessFront({ access, sessions, basePath: config.basePath }),
 		...(openSandbox ? [createOpenSandboxFront(openSandbox)] : []),
 		createCodexExecFront({
 			sessions,

@@ -52,6 +52,20 @@ async function proxy(target: string): Promise<string> {
 	return `http://127.0.0.1:${(server.address() as AddressInfo).port}${at}`;
 }
 
+it("signs a browser in below that path, and sends it nowhere else", async () => {
+	const server = await start({ basePath: "/tools/hawser/" });
+	expect(new URL(server.signInUrl ?? "").pathname).toBe("/tools/hawser/signin");
+	const url = await proxy(server.url);
+	const link = await connect({ url, token: server.adminToken }).signInLinks.create();
+	expect(link.url).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/tools\/hawser\/signin\?code=/);
+	expect(new URL(link.url).host).toBe(new URL(url).host);
+	const headers = { origin: new URL(url).origin, "content-type": "application/x-www-form-urlencoded" };
+	const page = await (await fetch(link.url, { method: "POST", headers })).text();
+	const [, next = ""] = /location\.replace\("([^"]*)"\)/.exec(page) ?? [];
+	expect(new URL(next, link.url).href).toBe(`${url}/`);
+	await expect(start({ basePath: "tools" })).rejects.toThrow("--base-path: expected a path");
+});
+
 it.each(["", "/"])("is used by the SDK and by the commands under that path%s", async (slash) => {
 	const server = await start();
 	const url = (await proxy(server.url)) + slash;

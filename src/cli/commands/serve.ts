@@ -42,6 +42,7 @@ export const serve: Command = new Command("serve")
 	.option("--max-connections <number>", "how many connections there may be at once (default 4096)")
 	.option("--create-rate <number>", "sessions that one caller may start per second; 0 is no limit (default 20)")
 	.option("--behind-proxy", "allow an address that others can reach, because a proxy does TLS")
+	.option("--base-path <path>", "where the proxy serves us, such as /tools/hawser, for sign-in links (default /)")
 	.option(
 		"--multica-grace <duration>",
 		"how long a Multica terminal waits for its client to come back; 0 ends it when the client leaves (default 10m)",

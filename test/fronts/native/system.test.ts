@@ -28,7 +28,7 @@ beforeAll(async () => {
 	server = await startTestServer({
 		principals: { reader: principalWith(["read"]) },
 		// Its routes are described with ours; what is behind them is tested elsewhere.
-		fronts: (sessions) => [createAccessFront({ access: {} as Access, sessions })],
+		fronts: (sessions) => [createAccessFront({ access: {} as Access, sessions, basePath: "" })],
 		onRoute: (route) => routes.push(route),
 	});
 });

@@ -14,9 +14,14 @@ import { addSignIn } from "./signin.ts";
 import { addTickets } from "./tickets.ts";
 import { addTokens } from "./tokens.ts";
 
-export type AccessFrontOptions = { readonly access: Access; readonly sessions: Sessions };
+export type AccessFrontOptions = {
+	readonly access: Access;
+	readonly sessions: Sessions;
+	/** The path below which browsers find us, without a slash at its end. */
+	readonly basePath: string;
+};
 
-export function createAccessFront({ access, sessions }: AccessFrontOptions): Front {
+export function createAccessFront({ access, sessions, basePath }: AccessFrontOptions): Front {
 	return {
 		name: "access",
 		credential: bearer,
@@ -29,7 +34,7 @@ export function createAccessFront({ access, sessions }: AccessFrontOptions): Fro
 			addTokens(typed, access);
 			addTickets(typed, access, sessions);
 			addProof(typed, access);
-			addSignIn(typed, access);
+			addSignIn(typed, access, basePath);
 		},
 	};
 }

@@ -10,11 +10,11 @@ import { principalOf } from "../request.ts";
 import { answerEnded } from "./ended.ts";
 import { notDurable, type SignInQuery, signInLink, signInQuery } from "./messages.ts";
 
-/** Puts the key where no page of another port can read it, though the cookie is sent there as well. */
-const STORE_KEY = `localStorage.setItem("${pageKeyItem}",document.querySelector("main").dataset.key);location.replace("/")`;
+/** Puts the key where no page of another port can read it, though the cookie is sent there as well; then goes to where we are, which may be below a path. */
+const STORE_KEY = `localStorage.setItem("${pageKeyItem}",document.querySelector("main").dataset.key);location.replace("./")`;
 const STORE_KEY_HASH = createHash("sha256").update(STORE_KEY).digest("base64");
 
-export function addSignIn(app: NativeApp, access: Access): void {
+export function addSignIn(app: NativeApp, access: Access, basePath: string): void {
 	// What a form sends. Everything is in the address already, so there is nothing to read in it.
 	app.addContentTypeParser("application/x-www-form-urlencoded", { parseAs: "string" }, (_request, _body, done) =>
 		done(null, undefined),
@@ -30,7 +30,8 @@ export function addSignIn(app: NativeApp, access: Access): void {
 			const { code, expiresAt } = access.createSignInCode(principalOf(request));
 			witnessOf(request).record({ action: "sign-in-link" });
 			// The host was checked: it is one of ours, and the one under which the caller knows us.
-			const url = `${access.isSecure ? "https" : "http"}://${request.headers.host}${signInPath(code)}`;
+			const origin = `${access.isSecure ? "https" : "http"}://${request.headers.host}`;
+			const url = `${origin}${basePath}${signInPath(code)}`;
 			return reply.code(201).header("cache-control", "no-store").send({ url, expiresAt });
 		},
 	);
