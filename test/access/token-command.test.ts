@@ -1,3 +1,5 @@
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { Installation } from "../cli/hawser.ts";
 
@@ -27,6 +29,16 @@ describe("hawser token", () => {
 
 		expect(await hawser.run(["token", "revoke", id])).toEqual({ code: 0, stdout: "", stderr: "" });
 		expect(await hawser.run(["ls"], { env })).toMatchObject({ code: 1, stderr: expect.stringContaining("not valid") });
+	});
+
+	it("is for the server that --on names", async () => {
+		const { url } = JSON.parse(await readFile(join(hawser.stateDir, "server.json"), "utf8")) as { url: string };
+		const input = await readFile(join(hawser.stateDir, "admin-token"), "utf8");
+		const env = { XDG_CONFIG_HOME: hawser.stateDir, HAWSER_STATE_DIR: "/nowhere" };
+		await hawser.run(["login", "dev", url], { input, env });
+		const made = await hawser.run(["token", "create", "--on", "dev", "--name", "there"], { env });
+		expect(made).toMatchObject({ code: 0, stderr: expect.stringContaining("it is not shown again") });
+		expect((await hawser.run(["token", "ls", "--on", "dev"], { env })).stdout).toContain("there");
 	});
 
 	it("says which of several tokens is not there, and ends the others", async () => {

@@ -2,10 +2,9 @@
 
 import { Command } from "commander";
 import { HawserError } from "../../client/index.ts";
-import { Transport } from "../../client/transport.ts";
-import { locate } from "../../local/locate.ts";
+import type { TokenMessage } from "../../protocol/access.ts";
 import { formatDuration } from "../../protocol/units.ts";
-import { type ServerFlags, withServer } from "../find-server.ts";
+import { findServer, type ServerFlags, withServer } from "../find-server.ts";
 import { print, remark, table } from "../output.ts";
 import { collect, duration } from "../parse.ts";
 import { addParts } from "../parts.ts";
@@ -13,19 +12,6 @@ import { addParts } from "../parts.ts";
 /** Everything with the sessions of people who never heard of workspaces, and nothing about tokens or the server. */
 const DEFAULT_SCOPE = "workspace:default:manage";
 const DEFAULT_EXPIRES_MS = 30 * 24 * 3_600_000;
-
-/** How the server answers when something is in force that its disk did not take yet. */
-const NOT_ON_DISK = 202;
-
-/** What the server says of a token. */
-type TokenMessage = {
-	readonly id: string;
-	readonly name: string | null;
-	readonly scopes: readonly string[];
-	readonly createdAt: number;
-	readonly expiresAt: number | null;
-	readonly lastUsedAt: number | null;
-};
 
 const create = withServer(new Command("create"))
 	.summary("make a token")
@@ -46,17 +32,12 @@ const create = withServer(new Command("create"))
 	)
 	.action(async (options: ServerFlags & { name?: string; scope?: string[]; expires?: number }) => {
 		const { name, scope = [DEFAULT_SCOPE], expires = DEFAULT_EXPIRES_MS, ...flags } = options;
-		const transport = await reach(flags);
-		const response = await transport.request({
-			method: "POST",
-			path: "/v1/tokens",
-			json: {
-				scopes: scope,
-				...(name === undefined ? {} : { name }),
-				...(expires === 0 ? {} : { expiresInMs: expires }),
-			},
+		const { client } = await findServer(flags);
+		const { token, ...made } = await client.tokens.create({
+			scopes: scope,
+			...(name === undefined ? {} : { name }),
+			...(expires === 0 ? {} : { expiresInMs: expires }),
 		});
-		const { token, ...made } = (await response.json()) as TokenMessage & { token: string };
 		await print(`${token}\n`);
 		remark(`token ${made.id} may do ${made.scopes.join(", ")}, ${untilWhen(made)}; it is not shown again`);
 	});
@@ -68,8 +49,8 @@ const list = withServer(new Command("ls"))
 	.option("--json", "as a JSON array, with everything the server says")
 	.addHelpText("after", "\nExamples:\n  hawser token ls\n  hawser token ls --json | jq -r '.[].id'")
 	.action(async ({ json, ...flags }: ServerFlags & { json?: true }) => {
-		const transport = await reach(flags);
-		const { tokens } = (await (await transport.request({ path: "/v1/tokens" })).json()) as { tokens: TokenMessage[] };
+		const { client } = await findServer(flags);
+		const tokens = await client.tokens.list();
 		if (json) return print(`${JSON.stringify(tokens, null, 2)}\n`);
 		if (tokens.length === 0) {
 			remark("there are no tokens besides the operator's own");
@@ -94,12 +75,11 @@ const revoke = withServer(new Command("revoke"))
 	.argument("<id...>", "ids, as hawser token ls shows them")
 	.addHelpText("after", "\nExamples:\n  hawser token revoke 4f0c2a9be1d7")
 	.action(async (ids: string[], flags: ServerFlags) => {
-		const transport = await reach(flags);
+		const { client } = await findServer(flags);
 		for (const id of ids) {
 			try {
-				const path = `/v1/tokens/${encodeURIComponent(id)}`;
-				const { status } = await transport.request({ method: "DELETE", path });
-				if (status === NOT_ON_DISK) {
+				const { isDurable } = await client.tokens.revoke(id);
+				if (!isDurable) {
 					remark(`token ${id} is over, but not on disk yet: it would be good again after a crash; ask once more`);
 					process.exitCode = 1;
 				}
@@ -122,10 +102,6 @@ export const token: Command = new Command("token")
 	);
 addParts(token, [create, list, revoke]);
 
-async function reach(flags: ServerFlags): Promise<Transport> {
-	return new Transport(await locate(flags));
-}
-
-function untilWhen({ expiresAt }: TokenMessage): string {
+function untilWhen({ expiresAt }: Pick<TokenMessage, "expiresAt">): string {
 	return expiresAt === null ? "for ever" : `until ${new Date(expiresAt).toISOString()}`;
 }
