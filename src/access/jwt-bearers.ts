@@ -2,8 +2,8 @@
 
 import type { Principal } from "../core/access.ts";
 import type { Clock } from "../core/clock.ts";
-import { SessionError } from "../core/errors.ts";
 import { Bucket, type Rate } from "../core/rate.ts";
+import { type Expires, Expiring } from "./expiring.ts";
 import { type JwtClaims, type JwtRules, readJwt, splitJwt } from "./jwt.ts";
 import { createRevocation, unauthenticated } from "./principal.ts";
 import { grants, parseScope, type Scope } from "./scope.ts";
@@ -16,27 +16,19 @@ export type JwtBearersOptions = {
 	readonly creationRate: Rate;
 };
 
-/** How many valid ones may be in use at a time; only who signs them can make so many. */
-const MAX_BEARERS = 10_000;
-/** How often what is over is looked for at the latest: the clock may have been set. */
-const SWEEP_MS = 60_000;
-const MIN_SWEEP_MS = 1;
-
-type Bearer = {
-	readonly claims: JwtClaims;
+type Bearer = Expires & {
+	readonly subject: string;
 	readonly principal: Principal;
 	readonly creations: Bucket;
-	readonly revocation: AbortController;
 };
 
 export class JwtBearers {
 	readonly #options: JwtBearersOptions;
-	/** By the digest of what is signed, so that another spelling of a signature is no other token. */
-	readonly #bearers = new Map<string, Bearer>();
-	#cancelSweep: () => void = () => {};
+	readonly #bearers: Expiring<Bearer>;
 
 	constructor(options: JwtBearersOptions) {
 		this.#options = options;
+		this.#bearers = new Expiring(options.clock);
 	}
 
 	/** The caller who shows this; undefined for what is no JWT, and `unauthenticated` for one that is not good. */
@@ -51,23 +43,13 @@ export class JwtBearers {
 		} catch (error) {
 			throw unauthenticated(`the JWT is not valid: ${error instanceof Error ? error.message : String(error)}`);
 		}
+		// Without the signature, so that another spelling of it is no other token.
 		const key = digest(jwt.signed);
-		return (this.#bearers.get(key) ?? this.#add(key, claims)).principal;
+		return (this.#bearers.get(key) ?? this.#bearers.add(key, this.#bearer(claims))).principal;
 	}
 
 	close(): void {
-		this.#cancelSweep();
-	}
-
-	#add(key: string, claims: JwtClaims): Bearer {
-		this.#sweep();
-		if (this.#bearers.size >= MAX_BEARERS) {
-			throw new SessionError("limit_exceeded", `${MAX_BEARERS} JWTs are in use, which is all there may be`);
-		}
-		const bearer = this.#bearer(claims);
-		this.#bearers.set(key, bearer);
-		this.#sweepLater();
-		return bearer;
+		this.#bearers.close();
 	}
 
 	#bearer(claims: JwtClaims): Bearer {
@@ -75,7 +57,7 @@ export class JwtBearers {
 		const { subject, expiresAt } = claims;
 		const scopes = scopesOf(claims);
 		const revocation = createRevocation();
-		const others = [...this.#bearers.values()].find((other) => other.claims.subject === subject);
+		const others = this.#bearers.all.find((other) => other.subject === subject);
 		const creations = others?.creations ?? new Bucket(creationRate, clock);
 		const principal: Principal = {
 			id: `jwt:${subject}`,
@@ -88,29 +70,7 @@ export class JwtBearers {
 			revoked: revocation.signal,
 			countCreation: () => creations.take(),
 		};
-		return { claims, principal, creations, revocation };
-	}
-
-	/** At the next end, so that what it has open ends with it. */
-	#sweepLater(): void {
-		const { clock } = this.#options;
-		this.#cancelSweep();
-		if (this.#bearers.size === 0) return;
-		const ends = [...this.#bearers.values()].map(({ claims }) => claims.expiresAt);
-		const next = ends.reduce((earliest, end) => Math.min(earliest, end), Number.POSITIVE_INFINITY) - clock.now();
-		this.#cancelSweep = clock.after(Math.max(MIN_SWEEP_MS, Math.min(SWEEP_MS, next)), () => {
-			this.#sweep();
-			this.#sweepLater();
-		});
-	}
-
-	#sweep(): void {
-		const now = this.#options.clock.now();
-		for (const [key, { claims, revocation }] of this.#bearers) {
-			if (claims.expiresAt > now) continue;
-			this.#bearers.delete(key);
-			revocation.abort();
-		}
+		return { subject, expiresAt, principal, creations, revocation };
 	}
 }
 

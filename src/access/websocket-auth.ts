@@ -1,10 +1,12 @@
 /** How clients of Codex's servers show who they are on a WebSocket: by the one token, or by one that is signed and expires. */
 
 import { createHmac, timingSafeEqual } from "node:crypto";
-import type { Authorize } from "../core/access.ts";
+import type { Authorize, Principal } from "../core/access.ts";
+import type { Clock } from "../core/clock.ts";
+import { type Expires, Expiring } from "./expiring.ts";
 import { everything } from "./fixed.ts";
-import { unauthenticated } from "./principal.ts";
-import { isDigestOf } from "./secret.ts";
+import { createRevocation, unauthenticated } from "./principal.ts";
+import { digest, isDigestOf } from "./secret.ts";
 
 export type WebSocketAuth =
 	/** Of the token only its SHA-256 is known, in hex. */
@@ -21,24 +23,44 @@ export type SignedTokenTerms = {
 };
 
 /** Whoever comes in may do everything. Why somebody may not is said in the words of Codex's servers. */
-export function webSocketAuthorize(auth: WebSocketAuth): Authorize {
+export function webSocketAuthorize(auth: WebSocketAuth, clock: Clock): Authorize {
+	const judge = auth.kind === "capability-token" ? byToken(auth.sha256) : bySignature(auth, clock);
 	return ({ credential }) => {
 		if (credential === undefined) throw unauthenticated("a token is required");
-		const fault = auth.kind === "capability-token" ? tokenFault(credential, auth) : signedTokenFault(credential, auth);
-		if (fault !== undefined) throw unauthenticated(fault);
-		return everything("admin");
+		return judge(credential);
 	};
 }
 
-function tokenFault(token: string, { sha256 }: { readonly sha256: string }): string | undefined {
-	return isDigestOf(sha256, token) ? undefined : "invalid websocket bearer token";
+type Judge = (token: string) => Principal;
+
+function byToken(sha256: string): Judge {
+	return (token) => {
+		if (isDigestOf(sha256, token)) return everything("admin");
+		throw unauthenticated("invalid websocket bearer token");
+	};
+}
+
+/** What is opened with a signed token ends when the token would be refused. */
+function bySignature(terms: SignedTokenTerms, clock: Clock): Judge {
+	const bearers = new Expiring<Expires & { readonly principal: Principal }>(clock);
+	return (token) => {
+		const claims = claimsOf(token, terms.secret);
+		if (!claims) throw unauthenticated("invalid websocket jwt");
+		const fault = claimsFault(claims, terms, clock);
+		if (fault !== undefined) throw unauthenticated(fault);
+		const key = digest(token);
+		const known = bearers.get(key);
+		if (known) return known.principal;
+		const revocation = createRevocation();
+		const principal = { ...everything("admin"), revoked: revocation.signal };
+		const expiresAt = (claims.exp + terms.clockSkewSeconds + 1) * 1000;
+		return bearers.add(key, { expiresAt, revocation, principal }).principal;
+	};
 }
 
 /** Signed tokens name times of the calendar, so that the wall clock decides here. */
-function signedTokenFault(token: string, terms: SignedTokenTerms): string | undefined {
-	const claims = claimsOf(token, terms.secret);
-	if (!claims) return "invalid websocket jwt";
-	const now = Math.floor(Date.now() / 1000);
+function claimsFault(claims: Claims, terms: SignedTokenTerms, clock: Clock): string | undefined {
+	const now = Math.floor(clock.now() / 1000);
 	if (now > claims.exp + terms.clockSkewSeconds) return "expired websocket jwt";
 	if (claims.nbf !== undefined && now < claims.nbf - terms.clockSkewSeconds) return "websocket jwt is not valid yet";
 	if (terms.issuer !== undefined && claims.iss !== terms.issuer) return "websocket jwt issuer mismatch";
@@ -56,7 +78,10 @@ type Claims = {
 /** What a JSON Web Token (RFC 7519) claims, if the secret signed it with HS256, the only algorithm that is taken. */
 function claimsOf(token: string, secret: string): Claims | undefined {
 	const [header = "", payload = "", signature = "", ...more] = token.split(".");
-	if (more.length > 0 || memberOf(decoded(header), "alg") !== "HS256") return undefined;
+	const head = decoded(header);
+	if (more.length > 0 || memberOf(head, "alg") !== "HS256") return undefined;
+	// What a critical extension means nobody here knows (RFC 7515 §4.1.11).
+	if (memberOf(head, "crit") !== undefined) return undefined;
 	const expected = createHmac("sha256", secret).update(`${header}.${payload}`).digest();
 	const given = Buffer.from(signature, "base64url");
 	// What is not written in the one way that it can be was not written by who signed it.

@@ -6,6 +6,7 @@ import { connect } from "node:net";
 import { dirname } from "node:path";
 import { anybody } from "../access/fixed.ts";
 import { type WebSocketAuth, webSocketAuthorize } from "../access/websocket-auth.ts";
+import { systemClock } from "../backends/clock.ts";
 import { SessionError } from "../core/errors.ts";
 import type { SandboxPolicy } from "../core/sandbox.ts";
 import { AppServer } from "../fronts/codex-app/app-server.ts";
@@ -49,7 +50,7 @@ export async function startAppServer(address: AppAddress, options: AppServerOpti
 			? { host: address.host, port: address.port }
 			: { host: "localhost", port: 0, socketPath: address.path }),
 		isOpen: "to all without origin",
-		authorize: auth ? webSocketAuthorize(auth) : anybody,
+		authorize: auth ? webSocketAuthorize(auth, systemClock) : anybody,
 		fronts: [createCodexAppFront({ ...parts, path: "*" })],
 		answerUnknown,
 		report: options.report,

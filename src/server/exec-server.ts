@@ -3,6 +3,7 @@
 import { randomUUID } from "node:crypto";
 import { anybody } from "../access/fixed.ts";
 import { type WebSocketAuth, webSocketAuthorize } from "../access/websocket-auth.ts";
+import { systemClock } from "../backends/clock.ts";
 import { ExecServer } from "../fronts/codex-exec/exec-server.ts";
 import { type CodexExecOptions, createCodexExecFront } from "../fronts/codex-exec/front.ts";
 import type { ExecLimits } from "../fronts/codex-exec/limits.ts";
@@ -45,7 +46,7 @@ export async function startExecServer(
 		host,
 		port,
 		isOpen: "to all without origin",
-		authorize: auth ? webSocketAuthorize(auth) : anybody,
+		authorize: auth ? webSocketAuthorize(auth, systemClock) : anybody,
 		fronts: [createCodexExecFront({ ...parts, path: "/" })],
 		answerUnknown,
 		report: options.report,

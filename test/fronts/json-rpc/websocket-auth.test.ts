@@ -117,8 +117,32 @@ describe("a signed token", () => {
 			sign({ exp, iss: 5 }),
 			sign({ exp, aud: [5] }),
 			sign([exp]),
+			sign({ exp }, { header: { alg: "HS256", crit: ["exp"] } }),
 		];
 		for (const token of faulty) expect(await bearing(url, token)).toBe("401 invalid websocket jwt");
+	});
+
+	it.each([
+		["exec-server", startExec],
+		["app-server", startApp],
+	])("ends the connections of %s that it opened when it is over", async (_name, start) => {
+		const url = await start({ ...signed, clockSkewSeconds: 0 });
+		const exp = Math.floor(Date.now() / 1000) + 1;
+		const open = async (token: string) => {
+			const socket = new WebSocket(url, { headers: { authorization: `Bearer ${token}` } });
+			onTestFinished(() => socket.terminate());
+			await once(socket, "open");
+			return socket;
+		};
+		const [short, again, long] = [
+			await open(sign({ exp })),
+			await open(sign({ exp })),
+			await open(sign({ exp: exp + 60 })),
+		];
+		await Promise.all([once(short, "close"), once(again, "close")]);
+		expect(Date.now() / 1000).toBeGreaterThan(exp);
+		expect(await bearing(url, sign({ exp }))).toBe("401 expired websocket jwt");
+		expect(long.readyState).toBe(WebSocket.OPEN);
 	});
 
 	it("is of and for whom the server wants, if it wants somebody", async () => {
