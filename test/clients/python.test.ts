@@ -132,6 +132,68 @@ it("is typed, as are its tests and examples", async () => {
 	expect(stdout).toMatch(/^Success: no issues found in \d+ source files\n$/);
 }, 120_000);
 
+/** What does each operation of the API; null for what the README says that it does not have, and for what is not for programs. */
+const methods: Readonly<Record<string, string | null>> = {
+	createSession: "Client.create",
+	listSessions: "Client.list",
+	getSession: "Client.get",
+	deleteSession: "Session.remove",
+	updateSession: "Session.rename",
+	detachAll: "Session.detach_all",
+	killSession: "Session.kill",
+	writeInput: "Session.write",
+	pressKeys: "Session.keys",
+	resizeTerminal: "Session.resize",
+	signalProgram: "Session.signal",
+	endInput: "Session.eof",
+	takeLease: "Session.take_lease",
+	releaseLease: "Session.release_lease",
+	readOutput: "Session.output",
+	attachSession: "Session.attach",
+	followEvents: "Client.events",
+	createToken: "Client.create_token",
+	listTokens: "Client.list_tokens",
+	revokeToken: "Client.revoke_token",
+	createTicket: "Client.create_ticket",
+	createSignInLink: "Client.create_sign_in_link",
+	getInfo: "Client.info",
+	recordSession: null,
+	searchOutput: null,
+	listWorkspaces: null,
+	getWorkspace: null,
+	putWorkspace: null,
+	deleteWorkspace: null,
+	listTasks: null,
+	getTask: null,
+	putTask: null,
+	deleteTask: null,
+	listAudit: null,
+	getHealth: null,
+	getReadiness: null,
+	getMetrics: null,
+	getOpenApi: null,
+	proveToken: null,
+	showSignIn: null,
+	signIn: null,
+	signOut: null,
+};
+
+it("does every operation of the API's description, or it is known that it does not", async () => {
+	const { url } = JSON.parse(await readFile(`${hawser.stateDir}/server.json`, "utf8")) as { url: string };
+	type Description = { paths: Record<string, Record<string, { operationId: string }>> };
+	const { paths } = (await (await fetch(`${url}/openapi.json`)).json()) as Description;
+	const described = Object.values(paths).flatMap((one) => Object.values(one).map(({ operationId }) => operationId));
+	expect(described.toSorted()).toEqual(Object.keys(methods).toSorted());
+	const names = Object.values(methods).filter((name) => name !== null);
+	const code = `
+import hawser, hawser.sync, operator, sys
+for name in sys.argv[1:]:
+    for module in (hawser, hawser.sync):
+        assert callable(operator.attrgetter(name)(module)), name
+`;
+	expect(await runPython(["-c", code, ...names], { env })).toBe("");
+});
+
 it("the README's examples print what they say", async () => {
 	const readme = await readFile(`${root}clients/python/README.md`, "utf8");
 	const examples = [...readme.matchAll(/^```python\n(.*?)^```/gms)].map(([, code = ""]) => code);

@@ -19,7 +19,19 @@ from ._events import (
     Refused,
     Resized,
 )
-from ._messages import Exit, Lease, NewToken, Receipt, Retain, ServerInfo, SessionInfo, SessionState, TokenInfo
+from ._messages import (
+    Exit,
+    Lease,
+    NewToken,
+    Receipt,
+    Retain,
+    ServerInfo,
+    SessionInfo,
+    SessionState,
+    SignInLink,
+    Ticket,
+    TokenInfo,
+)
 from ._session import OutputPart, Session
 from ._times import Times
 from ._wait import WaitResult
@@ -53,6 +65,8 @@ __all__ = [
     "Session",
     "SessionInfo",
     "SessionState",
+    "SignInLink",
+    "Ticket",
     "Times",
     "TokenInfo",
     "WaitResult",

@@ -21,7 +21,7 @@ from ._times import Times
 
 T = TypeVar("T")
 Query = Mapping[str, str | int | Sequence[str] | None]
-Method = Literal["GET", "POST", "DELETE"]
+Method = Literal["GET", "POST", "PATCH", "DELETE"]
 
 #: The feed says something every 15 s; after this many seconds without a word its connection is gone.
 _FEED_SILENCE_S = 40.0

@@ -90,6 +90,20 @@ class NewToken(TokenInfo):
     token: str
 
 
+class Ticket(TypedDict):
+    """Good for one WebSocket, within 30 seconds."""
+
+    ticket: str
+    expiresAt: int
+
+
+class SignInLink(TypedDict):
+    """Signs in one browser, within five minutes."""
+
+    url: str
+    expiresAt: int
+
+
 class SandboxState(TypedDict):
     enforced: bool
     by: NotRequired[str]

@@ -15,7 +15,7 @@ from ._attachment import Attachment, Flow, Role
 from ._errors import HawserError
 from ._events import ConnectionEvent, Gap
 from ._http import Answer, Transport, session_path
-from ._messages import Exit, Receipt, SessionInfo, SessionState
+from ._messages import Exit, Lease, Receipt, SessionInfo, SessionState
 from ._protocol import check_size, full_signal
 from ._reader import Since
 from ._times import Backoff, milliseconds
@@ -165,45 +165,86 @@ class Session:
             if part.next >= part.end:
                 return b"".join(parts)
 
-    async def write(self, data: bytes | bytearray | memoryview | str, *, until_written: bool = False) -> Receipt:
+    async def write(
+        self,
+        data: bytes | bytearray | memoryview | str,
+        *,
+        until_written: bool = False,
+        fence: int | None = None,
+    ) -> Receipt:
         """Writes exactly once, in the order of the calls, also when a request has to be repeated.
 
         Returns when the server has all of it, which may take until the program reads; with
         `until_written` when the kernel took it. When the server is away for longer than 10 s it fails with
-        ``node_unavailable``, and of what was not acknowledged some may have arrived.
+        ``node_unavailable``, and of what was not acknowledged some may have arrived. `fence` is that of the
+        control that `take_lease` gave.
         """
         rest = memoryview(data.encode() if isinstance(data, str) else bytes(data))
         query = {"wait": "written" if until_written else None}
         async with self._turn:
             while True:
-                receipt = await self._act("/input", query=query, data=bytes(rest[:_PIECE_BYTES]))
+                receipt = await self._act("/input", fence, query=query, data=bytes(rest[:_PIECE_BYTES]))
                 rest = rest[_PIECE_BYTES:]
                 if not rest:
                     return receipt
 
-    async def keys(self, *keys: str) -> Receipt:
+    async def keys(self, *keys: str, fence: int | None = None) -> Receipt:
         """Presses keys by name, such as ``Enter``, ``C-c`` or ``Up``; ``text:…`` types that as it is."""
         async with self._turn:
-            return await self._act("/keys", json={"keys": list(keys)})
+            return await self._act("/keys", fence, json={"keys": list(keys)})
 
-    async def resize(self, cols: int, rows: int) -> Receipt:
+    async def resize(self, cols: int, rows: int, *, fence: int | None = None) -> Receipt:
         check_size(cols, rows)
         async with self._turn:
-            return await self._act("/resize", json={"cols": cols, "rows": rows})
+            return await self._act("/resize", fence, json={"cols": cols, "rows": rows})
 
-    async def signal(self, name: str, *, urgent: bool = False) -> Receipt:
+    async def signal(self, name: str, *, urgent: bool = False, fence: int | None = None) -> Receipt:
         """As a key press would, to the program in the foreground; `urgent` overtakes input that it has not read."""
         body = {"signal": full_signal(name), "urgent": urgent}
         if urgent:
             # In a stream of its own, in which nothing stands before it.
-            return await self._post("/signal", f"{_new_stream()}:0", json=body)
+            return await self._post("/signal", f"{_new_stream()}:0", fence, json=body)
         async with self._turn:
-            return await self._act("/signal", json=body)
+            return await self._act("/signal", fence, json=body)
 
-    async def eof(self) -> Receipt:
+    async def eof(self, *, fence: int | None = None) -> Receipt:
         """The end of the program's input: a pipe is closed, a terminal gets Ctrl-D."""
         async with self._turn:
-            return await self._act("/eof")
+            return await self._act("/eof", fence)
+
+    async def take_lease(
+        self,
+        *,
+        exclusive: bool | None = None,
+        force: bool | None = None,
+        ttl: float | None = None,
+        fence: int | None = None,
+    ) -> Lease:
+        """Gets control for `ttl` seconds, or a minute; what is written then shows the `fence` of the answer.
+
+        It is exclusive unless asked otherwise, and with `force` also taken from whoever has it. With the `fence` of
+        control that we have, it is held for longer. An attachment holds it for as long as it is attached:
+        `Attachment.take`.
+        """
+        wanted = {"exclusive": exclusive, "force": force, "ttlMs": milliseconds(ttl), "fence": fence}
+        body = {field: value for field, value in wanted.items() if value is not None}
+        return cast(Lease, (await self._transport.request("POST", session_path(self.id, "/lease"), json=body)).json())
+
+    async def release_lease(self, *, fence: int | None = None) -> Lease:
+        """Gives our control back, with `fence` only if that is still the current one."""
+        path = session_path(self.id, "/lease")
+        return cast(Lease, (await self._transport.request("DELETE", path, query={"fence": fence})).json())
+
+    async def rename(self, name: str | None) -> SessionInfo:
+        """Gives it another name, or none."""
+        answer = await self._transport.request("PATCH", session_path(self.id), json={"name": name})
+        return cast(SessionInfo, answer.json())
+
+    async def detach_all(self, *, keep_writer: bool = False) -> int:
+        """Ends every attachment to it, by whomever, with `keep_writer` but for the one that typed last; how many."""
+        body = {"keepWriter": keep_writer}
+        answer = await self._transport.request("POST", session_path(self.id, "/detach"), json=body)
+        return cast(int, answer.json()["detached"])
 
     async def kill(self, *, signal: str | None = None, grace: float | None = None) -> SessionInfo:
         """Ends the program and everything it started, and keeps the session's record.
@@ -222,7 +263,7 @@ class Session:
         query = {"force": 1 if force else None}
         await self._transport.request("DELETE", session_path(self.id), query=query)
 
-    async def _act(self, path: str, **request: Any) -> Receipt:
+    async def _act(self, path: str, fence: int | None, **request: Any) -> Receipt:
         """Does something at our place in the stream."""
         now = asyncio.get_running_loop().time()
         stream, position = self._stream, self._position
@@ -230,14 +271,14 @@ class Session:
             stream, position = _new_stream(), 0
         # Until it is known to have arrived, what follows must not count on it: a failure starts a new stream.
         self._stream, self._position = _new_stream(), 0
-        receipt = await self._post(path, f"{stream}:{position}", **request)
+        receipt = await self._post(path, f"{stream}:{position}", fence, **request)
         self._stream, self._position = stream, receipt["next"]
         self._written_at = now
         return receipt
 
-    async def _post(self, path: str, key: str, **request: Any) -> Receipt:
+    async def _post(self, path: str, key: str, fence: int | None, **request: Any) -> Receipt:
         target = session_path(self.id, path)
-        headers = {"Idempotency-Key": key}
+        headers = {"Idempotency-Key": key, **({} if fence is None else {"Hawser-Fence": str(fence)})}
 
         def send() -> Awaitable[Answer]:
             return self._transport.request("POST", target, headers=headers, patience=None, **request)

@@ -16,9 +16,21 @@ from weakref import WeakSet
 from ._attachment import Attachment, gap_error
 from ._errors import HawserError
 from ._events import Exited, Gap, Lost, Output
-from ._http import Address, Transport
+from ._http import Address, Query, Transport
 from ._locate import find_server
-from ._messages import Exit, FeedSession, Mode, NewToken, Retain, ServerInfo, SessionInfo, SessionState, TokenInfo
+from ._messages import (
+    Exit,
+    FeedSession,
+    Mode,
+    NewToken,
+    Retain,
+    ServerInfo,
+    SessionInfo,
+    SessionState,
+    SignInLink,
+    Ticket,
+    TokenInfo,
+)
 from ._session import Session
 from ._times import Backoff, Times, milliseconds
 
@@ -103,6 +115,7 @@ class Client:
         name: str | None = None,
         labels: Mapping[str, str] | None = None,
         workspace: str | None = None,
+        task: str | None = None,
         timeout: float | None = None,
         idle_timeout: float | None = None,
         durable: bool | None = None,
@@ -128,6 +141,7 @@ class Client:
             "name": name,
             "labels": labels,
             "workspace": workspace,
+            "task": task,
             "timeoutMs": milliseconds(timeout),
             "idleTimeoutMs": milliseconds(idle_timeout),
             "durable": durable,
@@ -145,13 +159,28 @@ class Client:
         *,
         state: Sequence[SessionState] | None = None,
         workspace: str | None = None,
+        task: str | None = None,
+        name: str | None = None,
         label: Sequence[str] | None = None,
+        order: Literal["oldest", "newest"] | None = None,
     ) -> _Sessions:
-        """Every session, oldest first; of the labels, each ``key`` or ``key=value``, all must hold."""
+        """Every session, the oldest first unless `order` says otherwise.
+
+        A `name` is that of one session that runs, and of any number that have ended. Of the labels, each
+        ``key`` or ``key=value``, all must hold.
+        """
+        wanted: Query = {
+            "state": state,
+            "workspace": workspace,
+            "task": task,
+            "name": name,
+            "label": label,
+            "order": order,
+        }
         sessions: _Sessions = []
         after: str | None = None
         while True:
-            query = {"state": state, "workspace": workspace, "label": label, "after": after, "limit": 1000}
+            query: Query = {**wanted, "after": after, "limit": 1000}
             page = (await self._transport.request("GET", "/v1/sessions", query=query)).json()
             sessions += page["sessions"]
             after = page["next"]
@@ -247,6 +276,16 @@ class Client:
     async def revoke_token(self, token_id: str) -> None:
         """Ends a token, those it made, and everything they have open."""
         await self._transport.request("DELETE", f"/v1/tokens/{quote(token_id, safe='')}")
+
+    async def create_ticket(self, session_id: str, *, right: Literal["read", "operate"] | None = None) -> Ticket:
+        """Makes a ticket for one attachment to a session, for a page that has no token; to read unless asked otherwise."""
+        wanted = {"session": session_id, "right": right}
+        body = {field: value for field, value in wanted.items() if value is not None}
+        return cast(Ticket, (await self._transport.request("POST", "/v1/tickets", json=body)).json())
+
+    async def create_sign_in_link(self) -> SignInLink:
+        """Makes a link that signs in one browser as us."""
+        return cast(SignInLink, (await self._transport.request("POST", "/v1/signin-links")).json())
 
     async def close(self) -> None:
         """Detaches everything; the programs run on."""

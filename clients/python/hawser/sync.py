@@ -180,6 +180,10 @@ class Session(_Blocking[AsyncSession]):
     resize = _blocking(AsyncSession.resize)
     signal = _blocking(AsyncSession.signal)
     eof = _blocking(AsyncSession.eof)
+    take_lease = _blocking(AsyncSession.take_lease)
+    release_lease = _blocking(AsyncSession.release_lease)
+    rename = _blocking(AsyncSession.rename)
+    detach_all = _blocking(AsyncSession.detach_all)
     kill = _blocking(AsyncSession.kill)
     remove = _blocking(AsyncSession.remove)
 
@@ -201,6 +205,8 @@ class Client(_Blocking[aio.Client]):
     create_token = _blocking(aio.Client.create_token)
     list_tokens = _blocking(aio.Client.list_tokens)
     revoke_token = _blocking(aio.Client.revoke_token)
+    create_ticket = _blocking(aio.Client.create_ticket)
+    create_sign_in_link = _blocking(aio.Client.create_sign_in_link)
 
     def close(self) -> None:
         """Detaches everything, and ends the thread; the programs run on."""

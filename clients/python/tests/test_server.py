@@ -15,6 +15,9 @@ from hashlib import sha1
 from pathlib import Path
 from typing import Any
 
+from websockets.client import connect
+from websockets.typing import Subprotocol
+
 import hawser
 import hawser.sync
 from hawser import HawserError
@@ -72,6 +75,41 @@ class Sessions(Case):
         error = await self.failing("session_not_found", self.client.get(session.id))
         self.assertEqual(error.status, 404)
 
+    async def test_are_found_by_name_in_either_order_and_renamed(self) -> None:
+        first = await self.start(["true"], name="found", workspace="named")
+        await first.wait()
+        second = await self.start(["cat"], name="found", workspace="named")
+        other = await self.start(["cat"], name="other", workspace="named")
+        found = await self.client.list(name="found", order="newest")
+        self.assertEqual([info["id"] for info in found], [second.id, first.id])
+        everything = await self.client.list(workspace="named")
+        self.assertEqual([info["id"] for info in everything], [first.id, second.id, other.id])
+        self.assertEqual((await other.rename("another"))["name"], "another")
+        self.assertEqual(await self.client.list(name="other"), [])
+
+    async def test_are_controlled_for_a_time_and_given_back(self) -> None:
+        session = await self.start(["cat"], mode="pipe")
+        lease = await session.take_lease(ttl=60)
+        self.assertTrue(lease["exclusive"])
+        fence = lease["fence"]
+        await self.failing("not_writable", session.write("no"))
+        await session.write("yes", fence=fence)
+        self.assertEqual((await session.take_lease(fence=fence, ttl=30))["fence"], fence)
+        self.assertIsNone((await session.release_lease(fence=fence))["holder"])
+        await session.write(" again")
+        await session.eof()
+        await session.wait()
+        self.assertEqual(await session.logs(), b"yes again")
+
+    async def test_are_left_by_all_that_are_attached_but_who_typed_last(self) -> None:
+        session = await self.start(["cat"], mode="pipe")
+        async with session.attach() as writer, session.attach(role="viewer") as viewer:
+            await writer.write("x")
+            self.assertIsInstance(await anext(viewer), hawser.Connected)
+            self.assertEqual(await session.detach_all(keep_writer=True), 1)
+            await writer.write("y")
+            self.assertEqual(await session.detach_all(), 1)
+
     async def test_are_made_once_with_one_idempotency_key(self) -> None:
         first = await self.start(["sleep", "1000"], idempotency_key="once")
         again = await self.client.create(["sleep", "1000"], idempotency_key="once")
@@ -97,6 +135,17 @@ class Sessions(Case):
         await session.remove()
         again = self.client.events(told[0].cursor)
         self.assertEqual([(await anext(again)).type for _ in range(3)], ["exited", "closed", "removed"])
+
+    async def test_can_be_given_to_a_page_by_ticket_or_link(self) -> None:
+        session = await self.start(["cat"], mode="pipe")
+        ticket = await self.client.create_ticket(session.id, right="operate")
+        self.assertGreater(ticket["expiresAt"], 0)
+        offered = [Subprotocol("hawser.v1"), Subprotocol(f"ticket.{ticket['ticket']}")]
+        url = f"{server_url().replace('http', 'ws', 1)}/v1/sessions/{session.id}/attach"
+        async with connect(url, subprotocols=offered) as socket:
+            self.assertEqual(socket.subprotocol, "hawser.v1")
+        link = await self.client.create_sign_in_link()
+        self.assertIn("/signin?code=", link["url"])
 
     async def test_can_be_reached_with_a_token_until_it_is_revoked(self) -> None:
         session = await self.start(["cat"], mode="pipe")
