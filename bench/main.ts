@@ -15,6 +15,7 @@ import { keeperMemoryCase, memoryCase } from "./cases/memory.ts";
 import { openSandboxCase } from "./cases/opensandbox.ts";
 import { restartCase } from "./cases/restart.ts";
 import { sandboxCase } from "./cases/sandbox.ts";
+import { scanCase } from "./cases/scan.ts";
 import { sdkTortureCase } from "./cases/sdk-torture.ts";
 import { searchCase } from "./cases/search.ts";
 import { sessionsCase } from "./cases/sessions.ts";
@@ -64,6 +65,7 @@ const resultsFile = `${resultsFolder}${isQuick ? "quick" : "latest"}.json`;
 const cases: readonly Case[] = [
 	ptyCase(isQuick),
 	journalCase(isQuick),
+	scanCase(isQuick),
 	pipeCase(isQuick),
 	echoCase(isQuick),
 	startCase(isQuick),

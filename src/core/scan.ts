@@ -106,9 +106,6 @@ const BACKSLASH = 0x5c;
 const LEFT_BRACKET = 0x5b;
 /** In UTF-8, the first byte of C1: its second one is the letter after an escape and 64 more. */
 const C1_LEAD = 0xc2;
-/** Finals of what is noted; of all others, such as colours and movements, the text is not even made. */
-const NOTED_FINALS: ReadonlySet<number> = new Set([..."JSchlmnpqtuwxy"].map((final) => final.charCodeAt(0)));
-/** That of colours; with a question mark it asks for the state of the keyboard. */
 const SMALL_M = 0x6d;
 const QUESTION_MARK = 0x3f;
 const SEMICOLON = 0x3b;
@@ -120,8 +117,12 @@ const NOTHING = new Uint8Array();
 
 /** What is looked for in text. */
 const TEXT_CONTROLS: readonly number[] = [ESC, BEL, C1_LEAD];
-const IS_TEXT_CONTROL: Uint8Array = Uint8Array.from({ length: 256 }, (_, byte) =>
-	TEXT_CONTROLS.includes(byte) ? 1 : 0,
+const IS_TEXT_CONTROL: Uint8Array = marked(TEXT_CONTROLS);
+/** Finals of CSI that say nothing here: all but those in the list, and `m`, which are colours, if there is no question mark. */
+const IS_PLAIN_FINAL: Uint8Array = marked(
+	Array.from({ length: DEL - 0x40 }, (_, index) => 0x40 + index).filter(
+		(final) => !"JSchlnpqtuwxy".includes(String.fromCharCode(final)),
+	),
 );
 /** What begins with an escape and this byte: CSI, OSC, and DCS, SOS, PM, APC. */
 const INTRODUCERS: ReadonlyMap<number, Within> = new Map<number, Within>([
@@ -213,30 +214,22 @@ export class Scan {
 	/** The next bytes of the output. */
 	feed(bytes: Uint8Array): void {
 		if (bytes.byteLength === 0) return;
-		const controls = new Controls(bytes);
+		const plain = new Plain(bytes);
 		for (let at = 0; at < bytes.byteLength; ) {
-			at = this.#within === "ground" ? this.#passControl(bytes, controls.next(at)) : this.#passSequence(bytes, at);
+			at = this.#within === "ground" ? this.#passControl(bytes, plain.pass(at)) : this.#passSequence(bytes, at);
 		}
 		this.#keepPending(bytes);
 		this.#offset += bytes.byteLength;
 		this.#last = bytes[bytes.byteLength - 1] ?? 0;
 	}
 
-	/** What comes after text, if anything does in this piece. What is whole and most common is not taken byte by byte. */
+	/** What comes after plain output, if anything does in this piece. */
 	#passControl(bytes: Uint8Array, at: number): number {
 		if (at === bytes.byteLength) return at;
 		const control = bytes[at] ?? 0;
-		const second = bytes[at + 1];
 		if (control === BEL) {
 			this.#bells++;
 			return this.#leave(at + 1);
-		}
-		if (control === C1_LEAD && second !== undefined && !isC1(second)) return this.#leave(at + 1);
-		const last = control === ESC && second === LEFT_BRACKET ? lastOfCsi(bytes, at + 2) : undefined;
-		if (last !== undefined) {
-			this.#begin("csi", at);
-			this.#noteCsi(bytes, last);
-			return this.#leave(last + 1);
 		}
 		this.#begin(control === ESC ? "escape" : "c1", at);
 		return at + 1;
@@ -340,13 +333,11 @@ export class Scan {
 	/** A CSI with its last byte at `at`. */
 	#noteCsi(bytes: Uint8Array, at: number): void {
 		const final = bytes[at] ?? 0;
-		if (!NOTED_FINALS.has(final)) return;
-		const begin = this.#ground - this.#offset;
-		if (final === SMALL_M && begin >= 0 && bytes[begin + 2] !== QUESTION_MARK) return;
+		if (IS_PLAIN_FINAL[final] === 1 && final !== SMALL_M) return;
 		const sequence = this.#sequence(bytes, at + 1);
 		if (!sequence) return;
 		if (final === SMALL_H || final === SMALL_L) {
-			for (const mode of privateModes(sequence)) this.#setMode(mode, final === SMALL_H);
+			if (sequence[2] === QUESTION_MARK) this.#setModes(sequence, final === SMALL_H);
 			return;
 		}
 		const text = withEscape(sequence);
@@ -382,6 +373,19 @@ export class Scan {
 		const query: TerminalQuery = { offset: this.#ground, end: this.#offset + end, text };
 		push(this.#queries, MAX_QUERIES, { ...query, text: text.slice(0, TEXT_BYTES) });
 		this.#onQuery(query);
+	}
+
+	/** `CSI ? 1 ; 25 h`, without making text of it: programs that draw do this all the time. */
+	#setModes(sequence: Uint8Array, isOn: boolean): void {
+		let mode = 0;
+		for (let at = 3; at < sequence.byteLength; at++) {
+			const byte = sequence[at] ?? 0;
+			if (byte >= 0x30 && byte <= 0x39) mode = mode * 10 + byte - 0x30;
+			else if (byte === SEMICOLON || byte >= 0x40) {
+				this.#setMode(mode, isOn);
+				mode = 0;
+			}
+		}
 	}
 
 	#setMode(mode: number, isOn: boolean): void {
@@ -429,64 +433,72 @@ export function noTerminal(): SessionError {
 	return new SessionError("unsupported", "a session on pipes has no terminal");
 }
 
-/** Where text is interrupted in one piece. */
-class Controls {
-	readonly #bytes: Buffer;
-	/** The next of each kind, wherever that is: each is looked for only when it was passed. */
+/**
+ * The plain parts of one piece: text, and the complete CSI that say nothing here. They are nearly all of any output, so
+ * this is one narrow loop without any state.
+ */
+class Plain {
+	readonly #bytes: Uint8Array;
+	/** The next of each control, wherever that is: each is looked for only when it was passed. */
 	readonly #next: number[] = TEXT_CONTROLS.map(() => -1);
 
 	constructor(bytes: Uint8Array) {
-		// A Buffer's search is the C library's, sixty times as fast as an array's.
-		this.#bytes = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+		this.#bytes = bytes;
 	}
 
-	/** The first at or after `from`, or the end. */
-	next(from: number): number {
+	/** To the first byte at or after `from` that needs a closer look, or to the end. */
+	pass(from: number): number {
 		const bytes = this.#bytes;
-		const far = Math.min(from + NEAR_BYTES, bytes.byteLength);
-		for (let at = from; at < far; at++) if (IS_TEXT_CONTROL[bytes[at] ?? 0] === 1) return at;
-		let next = bytes.byteLength;
-		TEXT_CONTROLS.forEach((control, index) => {
-			next = Math.min(next, this.#find(index, control, far));
-		});
-		return next;
+		const end = bytes.byteLength;
+		for (let at = from, textFrom = from; at < end; ) {
+			const byte = bytes[at] ?? 0;
+			if (IS_TEXT_CONTROL[byte] === 0) {
+				at = at - textFrom < NEAR_BYTES ? at + 1 : this.#farControl(at);
+				continue;
+			}
+			if (byte === ESC) {
+				const last = lastOfPlainCsi(bytes, at);
+				if (last === -1) return at;
+				at = last + 1;
+			} else if (byte === C1_LEAD && at + 1 < end && !isC1(bytes[at + 1] ?? 0)) at++;
+			else return at;
+			textFrom = at;
+		}
+		return end;
 	}
 
-	#find(index: number, control: number, from: number): number {
+	#farControl(from: number): number {
+		let nearest = this.#bytes.byteLength;
+		for (let index = 0; index < TEXT_CONTROLS.length; index++) nearest = Math.min(nearest, this.#find(index, from));
+		return nearest;
+	}
+
+	#find(index: number, from: number): number {
+		const { buffer, byteOffset, byteLength } = this.#bytes;
 		const known = this.#next[index] ?? -1;
 		if (known >= from) return known;
-		const found = this.#bytes.indexOf(control, from);
-		const next = found === -1 ? this.#bytes.byteLength : found;
+		// A Buffer's search is the C library's, sixty times as fast as an array's.
+		const found = Buffer.from(buffer, byteOffset, byteLength).indexOf(TEXT_CONTROLS[index] ?? 0, from);
+		const next = found === -1 ? byteLength : found;
 		this.#next[index] = next;
 		return next;
 	}
 }
 
+/** Where the CSI ends that begins at `at`; -1 if it says something, is not complete, or is none. */
+function lastOfPlainCsi(bytes: Uint8Array, at: number): number {
+	const end = bytes.byteLength;
+	if (at + 2 >= end || bytes[at + 1] !== LEFT_BRACKET) return -1;
+	for (let last = at + 2; last < end; last++) {
+		const byte = bytes[last] ?? 0;
+		if (byte >= 0x20 && byte < 0x40) continue;
+		return IS_PLAIN_FINAL[byte] === 1 && (byte !== SMALL_M || bytes[at + 2] !== QUESTION_MARK) ? last : -1;
+	}
+	return -1;
+}
+
 function isC1(byte: number): boolean {
 	return byte >= 0x80 && byte <= 0x9f;
-}
-
-/** Where a CSI ends whose parameters begin at `from`; undefined if it does not in these bytes, or is not that simple. */
-function lastOfCsi(bytes: Uint8Array, from: number): number | undefined {
-	let at = from;
-	while ((bytes[at] ?? 0) >= 0x20 && (bytes[at] ?? 0) < 0x40) at++;
-	const last = bytes[at] ?? 0;
-	return last >= 0x40 && last < DEL ? at : undefined;
-}
-
-/** The modes of `CSI ? 1 ; 25 h`; none, if it is something else. */
-function privateModes(sequence: Uint8Array): readonly number[] {
-	if (sequence[2] !== QUESTION_MARK) return [];
-	const modes: number[] = [];
-	let mode = 0;
-	for (const byte of sequence.subarray(3)) {
-		if (byte >= 0x30 && byte <= 0x39) mode = mode * 10 + byte - 0x30;
-		else if (byte === SEMICOLON || byte >= 0x40) {
-			modes.push(mode);
-			mode = 0;
-		} else if (byte >= 0x20) return [];
-	}
-	return modes;
 }
 
 /** As text, one character for each byte: ESC and what follows, without controls in the middle. */
@@ -506,6 +518,11 @@ function unfinishedCharacter(text: Uint8Array): number {
 		return length < needed ? length : 0;
 	}
 	return 0;
+}
+
+/** A table in which these bytes have a one. */
+function marked(bytes: readonly number[]): Uint8Array {
+	return Uint8Array.from({ length: 256 }, (_, byte) => (bytes.includes(byte) ? 1 : 0));
 }
 
 function push<Value>(values: Value[], limit: number, value: Value): void {
