@@ -32,6 +32,18 @@ const layers: { file: string; allowed: string[]; refused: string[] }[] = [
 		refused: ["../core/log.ts", "../native/y.ts", "../keeper/y.ts", "fastify"],
 	},
 	{
+		file: "src/screen/x.ts",
+		allowed: ["./y.ts", "node:worker_threads", "../core/screen.ts", "../disk/y.ts", "@xterm/headless"],
+		refused: [
+			"../journal/y.ts",
+			"../keepers/y.ts",
+			"../fronts/front.ts",
+			"../server/y.ts",
+			"../protocol/y.ts",
+			"fastify",
+		],
+	},
+	{
 		file: "src/audit/x.ts",
 		allowed: ["./y.ts", "node:crypto", "../core/audit.ts", "../disk/y.ts"],
 		refused: ["../access/y.ts", "../fronts/front.ts", "../server/y.ts", "../protocol/y.ts", "fastify"],

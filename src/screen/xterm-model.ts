@@ -1,0 +1,167 @@
+/** The model of a screen on `@xterm/headless`. */
+
+import type { Size } from "../core/event.ts";
+import type { ScreenRow, ScreenRun, ScreenView } from "../core/screen.ts";
+import { Extras } from "./extras.ts";
+import { type Charset, type Inside, type OpenedTerminal, openTerminal, type Params, type Terminal } from "./inside.ts";
+import type { ScreenModel, SnapshotOptions } from "./model.ts";
+import { penOf, styleOf } from "./pen.ts";
+import { Pending } from "./pending.ts";
+import { snapshotOf } from "./snapshot.ts";
+
+/** Rows that were scrolled away: enough for a terminal that becomes higher, and little memory. */
+export const SCROLLBACK_ROWS = 200;
+/** Cells of a screen; xterm has 12 bytes for each. What is larger is shown by nothing. */
+export const MAX_CELLS = 500_000;
+/** How much is parsed at a time, in bytes: less than xterm itself would cut, which it does in the middle of characters. */
+const PIECE_BYTES = 64 * 1024;
+/** What xterm repeats as often as it is told: inserted, deleted and scrolled rows, tabs. More changes nothing. */
+const REPEATED: readonly string[] = ["L", "M", "S", "T", "I", "Z"];
+
+export class XtermModel implements ScreenModel {
+	/** For whoever wants to know more than the model says. */
+	readonly opened: OpenedTerminal;
+	readonly #terminal: Terminal;
+	readonly #inside: Inside;
+	readonly #extras: Extras;
+	readonly #pending = new Pending();
+
+	constructor({ cols, rows }: Size) {
+		this.opened = openTerminal({ cols, rows, scrollback: SCROLLBACK_ROWS });
+		const { terminal, inside } = this.opened;
+		this.#terminal = terminal;
+		this.#inside = inside;
+		this.#extras = new Extras(terminal);
+		this.#boundRepeats();
+	}
+
+	get size(): Size {
+		return { cols: this.#terminal.cols, rows: this.#terminal.rows };
+	}
+
+	feed(bytes: Uint8Array): void {
+		for (let at = 0; at < bytes.byteLength; at += PIECE_BYTES) {
+			const whole = this.#pending.whole(bytes.subarray(at, at + PIECE_BYTES));
+			if (whole.byteLength > 0) this.#parse(whole);
+		}
+	}
+
+	resize({ cols, rows }: Size): void {
+		this.#terminal.resize(cols, rows);
+	}
+
+	view(): ScreenView {
+		const { active } = this.#terminal.buffer;
+		const { isCursorHidden, decPrivateModes } = this.#inside.coreService;
+		const { cols, rows } = this.size;
+		return {
+			cols,
+			rows,
+			alternate: active.type === "alternate",
+			cursor: { row: active.cursorY, col: Math.min(active.cursorX, cols - 1), visible: !isCursorHidden },
+			title: this.#inside._inputHandler._windowTitle,
+			lines: Array.from({ length: rows }, (_, row) => {
+				return active.getLine(active.baseY + row)?.translateToString(true, 0, cols) ?? "";
+			}),
+			isSynchronizing: decPrivateModes.synchronizedOutput,
+		};
+	}
+
+	cells(): ScreenRow[] {
+		return Array.from({ length: this.size.rows }, (_, row) => this.#runs(row));
+	}
+
+	snapshot({ scrollback }: SnapshotOptions): Uint8Array {
+		const { cursorBlink, convertEol } = this.#terminal.options;
+		return snapshotOf({
+			inside: this.#inside,
+			size: this.size,
+			newlineMode: convertEol,
+			cursorBlink,
+			extras: this.#extras,
+			charsetName,
+			pending: this.#pending.bytes(this.#inside._inputHandler._parser.currentState),
+			scrollback,
+		});
+	}
+
+	dispose(): void {
+		this.#terminal.dispose();
+	}
+
+	#parse(bytes: Uint8Array): void {
+		const { _parser: parser } = this.#inside._inputHandler;
+		try {
+			this.#inside.writeSync(bytes);
+		} catch {
+			// xterm has bugs of its own at rare places: what was left of this piece is not shown, and it goes on with the next.
+			parser.reset();
+		}
+		this.#pending.parsed(bytes, parser.currentState);
+	}
+
+	#runs(row: number): ScreenRun[] {
+		const buffer = this.#inside.buffers.active;
+		const line = buffer.lines.get(buffer.ybase + row);
+		const runs: { text: string; cols: number; pen: string; style: ScreenRun["style"] }[] = [];
+		for (let col = 0; line && col < Math.min(line.length, this.size.cols); col++) {
+			if (line.getWidth(col) === 0) continue;
+			const attributes = { fg: line.getFg(col), bg: line.getBg(col), extended: line._extendedAttrs[col] ?? NOTHING };
+			const pen = penOf(attributes).sgr;
+			const last = runs.at(-1);
+			const text = line.getString(col) || " ";
+			const cols = Math.min(line.getWidth(col), this.size.cols - col);
+			if (last?.pen === pen) {
+				last.text += text;
+				last.cols += cols;
+			} else runs.push({ text, cols, pen, style: styleOf(attributes) });
+		}
+		return runs.map(({ text, cols, style }) => ({ text, cols, style }));
+	}
+
+	/** Output can't keep us busy for minutes with a few bytes. */
+	#boundRepeats(): void {
+		const { _parser: parser } = this.#inside._inputHandler;
+		const bound = (most: () => number) => (params: Params) => {
+			params.params[0] = Math.min(params.params[0] ?? 0, most());
+			return false;
+		};
+		for (const final of REPEATED) {
+			parser.registerCsiHandler(
+				{ final },
+				bound(() => Math.max(this.size.cols, this.size.rows)),
+			);
+		}
+		parser.registerCsiHandler(
+			{ final: "b" },
+			bound(() => this.size.cols * this.size.rows),
+		);
+		// At the last cell everything is before the cursor; xterm looks for a row after it there, and fails.
+		parser.registerCsiHandler({ final: "J" }, ({ params }) => {
+			const { x, y, lines } = this.#inside.buffers.active;
+			if (params[0] === 1 && x + 1 >= this.size.cols && lines.get(y + 1) === undefined) params[0] = 2;
+			return false;
+		});
+	}
+}
+
+const NOTHING = { _ext: 0, urlId: 0 };
+
+let names: Map<Charset | undefined, string> | undefined;
+
+/** xterm's charsets have no names; which is which is seen by asking for each. */
+function charsetName(charset: Charset | undefined): string {
+	names ??= learnCharsets();
+	return names.get(charset) ?? "B";
+}
+
+function learnCharsets(): Map<Charset | undefined, string> {
+	const learned = new Map<Charset | undefined, string>([[undefined, "B"]]);
+	const { terminal, inside } = openTerminal({ cols: 2, rows: 1, scrollback: 0 });
+	for (const name of "0A4CRQKYEZH=") {
+		inside.writeSync(new TextEncoder().encode(`\x1b(${name}`));
+		learned.set(inside._charsetService.charset, name);
+	}
+	terminal.dispose();
+	return learned;
+}
