@@ -61,7 +61,7 @@ describe("when a keeper dies", () => {
 		const session = await keepers.start(shell("printf 'up\\033[?1049h\\033]0;editor\\007\\033[?25'; sleep 1000"));
 		await outputUntil(session, /25$/);
 		const { keeper } = await site.record(session.id);
-		await journaled(site, session);
+		await site.journaled(session);
 		const before = await session.scan();
 		process.kill(keeper.pid, "SIGKILL");
 		await eventually("the loss", () => session.state.status === "lost");
