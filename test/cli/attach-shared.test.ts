@@ -1,18 +1,13 @@
 import { readFileSync } from "node:fs";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { Installation } from "./hawser.ts";
-import { Terminal } from "./terminal.ts";
+import { ECHO, LEFT, Terminal } from "./terminal.ts";
 
 let hawser: Installation;
 beforeAll(async () => {
 	hawser = await Installation.create();
 });
 afterAll(() => hawser.remove());
-
-async function session(script: string, ...options: string[]): Promise<string> {
-	const { stdout } = await hawser.run(["run", "--detach", ...options, "--", "bash", "--norc", "-c", script]);
-	return stdout.trim();
-}
 
 /** Grows whenever control changes hands. */
 async function fenceOf(id: string): Promise<number> {
@@ -23,13 +18,9 @@ async function fenceOf(id: string): Promise<number> {
 	return sessions.find((each) => each.id === id)?.lease.fence ?? 0;
 }
 
-/** Echoes lines in brackets, so that what the program says differs from what its terminal echoes. */
-const ECHO = 'stty -echo; echo ready; while read -r line; do echo "[$line]"; done';
-const LEFT = { code: 0, isRestored: true };
-
 describe("several terminals on one session", () => {
 	it("shows two people the same, and both may type", async () => {
-		const id = await session(ECHO);
+		const id = await hawser.detached(ECHO);
 		const first = await Terminal.start(hawser, ["attach", id]);
 		await first.attached();
 		const second = await Terminal.start(hawser, ["attach", id]);
@@ -47,7 +38,7 @@ describe("several terminals on one session", () => {
 	});
 
 	it("takes control, and whoever had it watches", async () => {
-		const id = await session(ECHO);
+		const id = await hawser.detached(ECHO);
 		const first = await Terminal.start(hawser, ["attach", id]);
 		await first.attached();
 		await first.type("one\r");
@@ -73,7 +64,7 @@ describe("several terminals on one session", () => {
 	});
 
 	it("lets one terminal answer a question, and another when that has left", async () => {
-		const id = await session('stty -echo; while read -r x; do printf "<$x \\033[6n>"; done');
+		const id = await hawser.detached('stty -echo; while read -r x; do printf "<$x \\033[6n>"; done');
 		const first = await Terminal.start(hawser, ["attach", id]);
 		await first.attached();
 		await first.type("one\r");
@@ -97,7 +88,7 @@ describe("several terminals on one session", () => {
 
 describe("attach without a server", () => {
 	it("says 254 when the session was lost, or the server stayed away for too long", async () => {
-		const id = await session("echo ready; read -r x");
+		const id = await hawser.detached("echo ready; read -r x");
 		const terminal = await Terminal.start(hawser, ["attach", id]);
 		await terminal.attached();
 		await terminal.shows("ready");
@@ -108,7 +99,7 @@ describe("attach without a server", () => {
 		process.kill(keeper, "SIGKILL");
 		expect(await terminal.ended()).toEqual({ code: 254, isRestored: true });
 
-		const left = await Terminal.start(hawser, ["attach", await session(ECHO), "--patience", "300ms"]);
+		const left = await Terminal.start(hawser, ["attach", await hawser.detached(ECHO), "--patience", "300ms"]);
 		await left.attached();
 		await hawser.stopServer("SIGTERM");
 		expect(await left.ended()).toEqual({ code: 254, isRestored: true });
@@ -117,7 +108,7 @@ describe("attach without a server", () => {
 	});
 
 	it("does not spoil a full-screen program's picture when the server is away", async () => {
-		const id = await session("printf '\\033[?1049hpicture'; read -r x");
+		const id = await hawser.detached("printf '\\033[?1049hpicture'; read -r x");
 		const terminal = await Terminal.start(hawser, ["attach", id]);
 		await terminal.attached();
 		await terminal.shows("picture");

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { Installation } from "./hawser.ts";
-import { Terminal } from "./terminal.ts";
+import { ECHO, LEFT, Terminal } from "./terminal.ts";
 
 let hawser: Installation;
 beforeAll(async () => {
@@ -8,20 +8,12 @@ beforeAll(async () => {
 });
 afterAll(() => hawser.remove());
 
-async function session(script: string, ...options: string[]): Promise<string> {
-	const { stdout } = await hawser.run(["run", "--detach", ...options, "--", "bash", "--norc", "-c", script]);
-	return stdout.trim();
-}
-
-/** Echoes lines in brackets, so that what the program says differs from what its terminal echoes. */
-const ECHO = 'stty -echo; echo ready; while read -r line; do echo "[$line]"; done';
 /** Makes a command throw where nobody catches it. */
 const CRASHING = `NODE_OPTIONS='--import "data:text/javascript,process.on(\`SIGUSR2\`,()=>{throw(7)})"'`;
-const LEFT = { code: 0, isRestored: true };
 
 describe("attach", () => {
 	it("shows what there was, types what is typed, and leaves by ~.", async () => {
-		const id = await session(ECHO);
+		const id = await hawser.detached(ECHO);
 		const terminal = await Terminal.start(hawser, ["attach", id]);
 		await terminal.attached();
 		await terminal.shows("ready\r\n");
@@ -38,7 +30,7 @@ describe("attach", () => {
 	});
 
 	it("leaves by Ctrl-] d, and what was typed just before arrives", async () => {
-		const id = await session(ECHO);
+		const id = await hawser.detached(ECHO);
 		const terminal = await Terminal.start(hawser, ["attach", id]);
 		await terminal.attached();
 		await terminal.type("last words\r\u001dd");
@@ -50,7 +42,7 @@ describe("attach", () => {
 		["exit 7", 7],
 		["kill -TERM $$", 143],
 	])("ends with the program's own code: %s", async (ending, code) => {
-		const id = await session(`read -r line; ${ending}`);
+		const id = await hawser.detached(`read -r line; ${ending}`);
 		const terminal = await Terminal.start(hawser, ["attach", id]);
 		await terminal.attached();
 		await terminal.type("\r");
@@ -60,7 +52,7 @@ describe("attach", () => {
 	});
 
 	it("gives Ctrl-C, Ctrl-Z and Ctrl-\\ to the program", async () => {
-		const id = await session(
+		const id = await hawser.detached(
 			"trap 'echo <int>' INT; trap 'echo <quit>' QUIT; trap '' TSTP; echo ready; while :; do read -r x; done",
 		);
 		const terminal = await Terminal.start(hawser, ["attach", id]);
@@ -76,7 +68,9 @@ describe("attach", () => {
 
 	it("gives the program its size, at once and later", async () => {
 		// Not by a trap: bash loses a WINCH that comes while it prints for the one before.
-		const id = await session('while :; do s=$(stty size); [ "$s" = "$p" ] || echo "$s"; p=$s; read -r -t 0.05 x; done');
+		const id = await hawser.detached(
+			'while :; do s=$(stty size); [ "$s" = "$p" ] || echo "$s"; p=$s; read -r -t 0.05 x; done',
+		);
 		const terminal = await Terminal.start(hawser, ["attach", id], { cols: 100, rows: 33 });
 		await terminal.attached();
 		await terminal.shows("24 80");
@@ -98,7 +92,7 @@ describe("attach", () => {
 	});
 
 	it("moves down by a line feed alone when the program wants that", async () => {
-		const id = await session("stty -onlcr -echo; read -r x; printf 'a\\nb<done>'; read -r x");
+		const id = await hawser.detached("stty -onlcr -echo; read -r x; printf 'a\\nb<done>'; read -r x");
 		const terminal = await Terminal.start(hawser, ["attach", id]);
 		await terminal.attached();
 		await terminal.type("\r");
@@ -109,7 +103,7 @@ describe("attach", () => {
 	});
 
 	it("puts back what a full-screen program switched on", async () => {
-		const id = await session("printf '\\033[?1049h\\033[?1000;1006h\\033[?2004h\\033[?25lfull'; read -r x");
+		const id = await hawser.detached("printf '\\033[?1049h\\033[?1000;1006h\\033[?2004h\\033[?25lfull'; read -r x");
 		const terminal = await Terminal.start(hawser, ["attach", id]);
 		await terminal.attached();
 		await terminal.shows("full");
@@ -121,7 +115,9 @@ describe("attach", () => {
 	});
 
 	it("asks our terminal nothing that was answered long ago", async () => {
-		const id = await session("stty -echo; printf 'old\\033[6n\\033[c.'; read -r x; printf 'new\\033[6n.'; read -r x");
+		const id = await hawser.detached(
+			"stty -echo; printf 'old\\033[6n\\033[c.'; read -r x; printf 'new\\033[6n.'; read -r x",
+		);
 		await hawser.run(["wait", id, "--match", "old\\."]);
 		const terminal = await Terminal.start(hawser, ["attach", id]);
 		await terminal.attached();
@@ -133,7 +129,7 @@ describe("attach", () => {
 	});
 
 	it("repeats nothing that old output did beyond the screen, and puts back the title and the colours", async () => {
-		const id = await session(
+		const id = await hawser.detached(
 			"stty -echo; printf 'old\\007\\033]52;c;aGk=\\007\\033]9;hi\\007\\033[5ix\\033[4i.'; read -r x; printf '\\033]2;mine\\007\\033]11;#000\\007\\033[31mnew\\007.'; read -r x",
 		);
 		await hawser.run(["wait", id, "--match", "old.*\\."]);
@@ -150,7 +146,7 @@ describe("attach", () => {
 	});
 
 	it("shows its keys, who is here, and takes control when asked to", async () => {
-		const id = await session(ECHO);
+		const id = await hawser.detached(ECHO);
 		const terminal = await Terminal.start(hawser, ["attach", id]);
 		await terminal.attached();
 		await terminal.shows("ready");
@@ -171,7 +167,9 @@ describe("attach", () => {
 	});
 
 	it("makes a full-screen program draw everything anew", async () => {
-		const id = await session("trap 'stty size' WINCH; stty -echo; echo ready; while :; do read -r -t 0.05 x; done");
+		const id = await hawser.detached(
+			"trap 'stty size' WINCH; stty -echo; echo ready; while :; do read -r -t 0.05 x; done",
+		);
 		const terminal = await Terminal.start(hawser, ["attach", id], { cols: 70, rows: 20 });
 		await terminal.attached();
 		await terminal.shows("20 70");
@@ -189,7 +187,7 @@ describe("attach", () => {
 		// Not a signal of ours: what a bug would do.
 		["USR2", 255],
 	] as const)("puts the terminal back when it is ended by SIG%s", async (signal, code) => {
-		const id = await session("printf '\\033[?1049hfull'; read -r x");
+		const id = await hawser.detached("printf '\\033[?1049hfull'; read -r x");
 		const terminal = await Terminal.start(hawser, ["attach", id], { before: `trap : ${signal}; export ${CRASHING}` });
 		await terminal.attached();
 		await terminal.shows("full");
@@ -199,7 +197,7 @@ describe("attach", () => {
 	});
 
 	it("shows the newest part of a long history from a line's start, and all of it when asked", async () => {
-		const id = await session('for i in $(seq 60000); do echo "line $i"; done; read -r x');
+		const id = await hawser.detached('for i in $(seq 60000); do echo "line $i"; done; read -r x');
 		await hawser.run(["wait", id, "--match", "^line 60000$"]);
 		const terminal = await Terminal.start(hawser, ["attach", id]);
 		await terminal.shows("line 60000\r\n");
@@ -228,7 +226,7 @@ describe("attach", () => {
 	});
 
 	it("tells who only watches that nothing is sent", async () => {
-		const id = await session(ECHO);
+		const id = await hawser.detached(ECHO);
 		const viewer = await Terminal.start(hawser, ["attach", id, "--view"]);
 		await viewer.attached();
 		expect(viewer.output).toContain("watching only");
@@ -250,7 +248,7 @@ describe("attach to a program on pipes", () => {
 	const LINES = "trap 'echo int' INT; echo one; echo two; while read -r line; do echo \"[$line]\"; done; echo over";
 
 	it("ends lines properly, hands on what is typed by lines, and leaves by ~.", async () => {
-		const id = await session(LINES, "--pipe");
+		const id = await hawser.detached(LINES, "--pipe");
 		const terminal = await Terminal.start(hawser, ["attach", id]);
 		await terminal.shows("one\r\ntwo\r\n");
 		await terminal.type("hello\n");
@@ -261,7 +259,7 @@ describe("attach to a program on pipes", () => {
 	});
 
 	it("gives it Ctrl-C as a signal and Ctrl-D as the end of its input", async () => {
-		const id = await session(
+		const id = await hawser.detached(
 			"trap 'echo int' INT; echo one; while :; do cat; [ $? -gt 128 ] || break; done; echo over",
 			"--pipe",
 		);

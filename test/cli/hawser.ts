@@ -45,6 +45,12 @@ export class Installation {
 		return result(child);
 	}
 
+	/** A script in a session of its own, on a terminal; the session's id. */
+	async detached(script: string, ...options: string[]): Promise<string> {
+		const { stdout } = await this.run(["run", "--detach", ...options, "--", "bash", "--norc", "-c", script]);
+		return stdout.trim();
+	}
+
 	async startServer(options: readonly string[] = []): Promise<string> {
 		const server = this.start(["serve", "--port", "0", "--spares", "0", ...options]);
 		this.#server = server;

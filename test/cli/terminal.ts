@@ -16,6 +16,11 @@ export type TerminalOptions = {
 /** Says how the command ended, and shows the terminal's settings before and after it. */
 const SCRIPT = 'stty -a | tr -d "\\n"; echo "<before>"; "$@"; echo "<code $?>"; stty -a | tr -d "\\n"; echo "<after>"';
 
+/** Echoes lines in brackets, so that what the program says differs from what its terminal echoes. */
+export const ECHO = 'stty -echo; echo ready; while read -r line; do echo "[$line]"; done';
+/** How a command ends that was left, and its program not. */
+export const LEFT = { code: 0, isRestored: true } as const;
+
 export class Terminal {
 	readonly run: Run;
 
