@@ -63,6 +63,11 @@ const serverHints: Readonly<Record<string, string>> = {
 	EADDRNOTAVAIL: "choose a --host that this machine has",
 };
 
+/** What Node says of a module that it can't find, and also of one that it may not open because too many files are. */
+const missingParts: ReadonlySet<string | undefined> = new Set(["ERR_MODULE_NOT_FOUND", "MODULE_NOT_FOUND"]);
+const missingHint = "raise the limit of open files if it is low: ulimit -n 65536; install hawser again if it is not";
+const tooManyFiles = "raise the limit of open files: ulimit -n 65536";
+
 /** The sentence and the exit code for anything thrown; undefined when it is a bug of ours. */
 export function explain(error: unknown): { sentence: string; exitCode: number } | undefined {
 	if (error instanceof HawserError) {
@@ -70,10 +75,14 @@ export function explain(error: unknown): { sentence: string; exitCode: number } 
 	}
 	if (isRefusal(error)) return { sentence: withHint(error.message, error.hint), exitCode: exitCode[error.code] ?? 1 };
 	if (error instanceof UsageError) return { sentence: error.message, exitCode: error.exitCode };
+	if (missingParts.has(reasonOf(error)) && error instanceof Error)
+		return { sentence: withHint(`a part of hawser can't be loaded: ${error.message}`, missingHint), exitCode: 1 };
 	// Settings that make no sense, and files that can't be read, say themselves what is wrong.
 	const isPlain = error instanceof Error && (error.name === "ConfigError" || "syscall" in error);
 	if (!isPlain) return undefined;
-	const hint = "syscall" in error && error.syscall === "listen" ? serverHints[reasonOf(error) ?? ""] : undefined;
+	const reason = reasonOf(error) ?? "";
+	if (reason === "EMFILE") return { sentence: withHint(error.message, tooManyFiles), exitCode: 1 };
+	const hint = "syscall" in error && error.syscall === "listen" ? serverHints[reason] : undefined;
 	return { sentence: withHint(error.message, hint), exitCode: 1 };
 }
 

@@ -186,3 +186,13 @@ it("takes the original's flags with one dash, and leaves everything else as it i
 	expect(withGoFlags(argv).slice(3)).toEqual(["--port=1", "--access-token", "-port-of-call", "--log-level", "-h"]);
 	expect(withGoFlags(["node", "hawser", "run", "-port"])).toEqual(["node", "hawser", "run", "-port"]);
 });
+
+it.each(["execd", "serve"])("%s that may open too few files to be loaded ends with one sentence", async (command) => {
+	const start = [process.execPath, main, command, "--host", "127.0.0.1", "--port", "0"];
+	const child = spawn("/bin/bash", ["-c", 'ulimit -n 64; exec "$@"', "bash", ...start], {
+		env: { ...process.env, HAWSER_STATE_DIR: await temporaryDirectory() },
+		stdio: ["ignore", "pipe", "pipe"],
+	});
+	const { code, stderr } = await result(child);
+	expect([code, stderr]).toEqual([1, expect.stringMatching(/^hawser: .*raise the limit of open files.*\n$/)]);
+});
