@@ -16,10 +16,14 @@ import { type Authority, ServerLink } from "./server-link.ts";
 
 /** How long a keeper that no server has ever greeted waits for one. */
 const GREETING_MS = 30_000;
+/** How often it looks meanwhile whether the server that started it is still there; nobody else ever greets it. */
+const LOOK_MS = 500;
 /** All keepers of a state directory share one log; it begins anew when it is this long. */
 const LOG_BYTES = 4 * 1024 * 1024;
 
 const [socket, epoch] = process.argv.slice(2);
+/** Whoever dies before this is read is waited for in vain, until the greeting is overdue. */
+const parent = process.ppid;
 if (socket === undefined || epoch === undefined) {
 	process.stderr.write("usage: keeper SOCKET EPOCH (started by the server, not by hand)\n");
 	process.exit(2);
@@ -63,7 +67,12 @@ server.on("error", (error) => {
 	process.exit(1);
 });
 server.listen(socket);
-setTimeout(() => {
+
+const startedAt = systemClock.monotonic();
+const look = setInterval(() => {
+	const isGreeted = authority.generation !== 0;
+	const isInVain = process.ppid !== parent || systemClock.monotonic() - startedAt > GREETING_MS;
+	if (isGreeted || isInVain) clearInterval(look);
 	// Closing the server removes its socket.
-	if (authority.generation === 0) server.close(() => process.exit(0));
-}, GREETING_MS).unref();
+	if (!isGreeted && isInVain) server.close(() => process.exit(0));
+}, LOOK_MS).unref();
