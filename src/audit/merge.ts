@@ -17,6 +17,8 @@ const MAX_OPEN = 1_000;
  * action, so that to vary what it does gets it no more lines: 20 a second, which fill a record of 64 MiB in hours.
  */
 const MAX_OF_ONE = 100;
+/** How many of all callers: whoever has many tokens is many callers. Whatever else they do is one entry for each action, of nobody by name. */
+const MAX_OF_ALL = 500;
 
 /** An entry, when it began, and how many there were of it; if those were various, it is one of them. */
 export type Gathered = {
@@ -33,6 +35,7 @@ export class Merger {
 	readonly #open = new Map<string, Gathered>();
 	/** How many were begun by each caller since all were told; those that nobody knows are one. */
 	readonly #begun = new Map<string | null, number>();
+	#begunByAll = 0;
 	#cancel: (() => void) | undefined;
 
 	constructor(clock: Clock, tell: (gathered: Gathered) => void) {
@@ -51,8 +54,7 @@ export class Merger {
 			this.#tell({ entry, time, count: 1, isVarious: false });
 			return;
 		}
-		const isVarious = !this.#open.has(alike) && this.#isTooMuch(entry);
-		const key = isVarious ? JSON.stringify([entry.by?.id, entry.action]) : alike;
+		const { key, isVarious } = this.#open.has(alike) ? { key: alike, isVarious: false } : this.#begin(entry, alike);
 		const known = this.#open.get(key);
 		const gathered = known
 			? { ...known, entry: merged(known.entry, entry), count: known.count + 1 }
@@ -72,14 +74,18 @@ export class Merger {
 		this.#cancel = undefined;
 		this.#flushAll(() => true);
 		this.#begun.clear();
+		this.#begunByAll = 0;
 	}
 
-	/** Whether its caller has begun as many as it may; if not, this is one of them. */
-	#isTooMuch({ by }: AuditEntry): boolean {
+	/** Where something is gathered that is not there yet: by itself, unless its caller, or all together, have begun as many as they may. */
+	#begin({ by, action }: AuditEntry, alike: string): { readonly key: string; readonly isVarious: boolean } {
 		const caller = by?.id ?? null;
 		const begun = this.#begun.get(caller) ?? 0;
-		if (begun < MAX_OF_ONE) this.#begun.set(caller, begun + 1);
-		return begun >= MAX_OF_ONE;
+		if (begun >= MAX_OF_ONE) return { key: JSON.stringify([caller, action]), isVarious: true };
+		if (this.#begunByAll >= MAX_OF_ALL) return { key: JSON.stringify([action]), isVarious: true };
+		this.#begun.set(caller, begun + 1);
+		this.#begunByAll++;
+		return { key: alike, isVarious: false };
 	}
 
 	#flushAll(isMeant: (gathered: Gathered) => boolean): void {
@@ -135,10 +141,12 @@ function keyOf(entry: AuditEntry): string | undefined {
 	}
 }
 
-/** Of input the sum, from where it began; of all else the last, without a workspace if there were several. */
+/** Of input the sum, from where it began; of all else the last; of nobody if there were several callers, and without a workspace if there were several. */
 function merged(before: AuditEntry, entry: AuditEntry): AuditEntry {
-	if (before.action === "input" && entry.action === "input") return { ...before, bytes: before.bytes + entry.bytes };
-	if (before.workspace === entry.workspace) return entry;
+	const by = before.by?.id === entry.by?.id ? entry.by : null;
+	if (before.action === "input" && entry.action === "input")
+		return { ...before, by: by && before.by, bytes: before.bytes + entry.bytes };
+	if (before.workspace === entry.workspace) return { ...entry, by };
 	const { workspace: _, ...rest } = entry;
-	return rest;
+	return { ...rest, by };
 }

@@ -311,6 +311,28 @@ describe("what is recorded", () => {
 		expect(entries.at(-1)).not.toHaveProperty("various");
 	});
 
+	test("can't be filled by who has many tokens: what is too much of all callers is one line for each action, of nobody", async () => {
+		const { log, clock } = await open(await temporaryDirectory());
+		log.record({ action: "input", bytes: 1, by: ana, session: "s0" });
+		for (let i = 0; i < 3_000; i++) {
+			const by: Actor = { ...ana, id: `token-${i % 1_000}` };
+			log.record({ action: "input", bytes: 1, by, session: `s${i}` });
+			log.record({ action: "resize", by, session: `s${i}`, size: { cols: 80, rows: 24 } });
+		}
+		clock.advance(5_000);
+		const { entries } = await log.read({ after: 0, limit: 1_000 });
+		expect(entries.length).toBeLessThan(510);
+		const inputs = entries.filter(({ action }) => action === "input");
+		expect(inputs.reduce((sum, { count }) => sum + Number(count ?? 1), 0)).toBe(3_001);
+		expect(inputs.reduce((sum, { bytes }) => sum + Number(bytes), 0)).toBe(3_001);
+		expect(inputs[0]).toMatchObject({ by: { id: ana.id }, session: "s0" });
+		const various = entries.filter((entry) => entry.various === true);
+		expect(various.map(({ action, by }) => `${action} by ${by}`).toSorted()).toEqual([
+			"input by null",
+			"resize by null",
+		]);
+	});
+
 	test("is read by pages, and by session, principal and action", async () => {
 		const directory = await written(5_000, { maxBytes: 256 * KiB });
 		const { log } = await open(directory, { maxBytes: 256 * KiB });
