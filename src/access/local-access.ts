@@ -156,6 +156,14 @@ export class LocalAccess implements Access {
 		return this.#saveInTheEnd();
 	}
 
+	async leaveWorkspace(by: Principal, workspace: string): Promise<readonly string[]> {
+		const ended = this.#tokens.leave(workspace);
+		for (const id of ended) this.#unwritten.set(id, by.id);
+		this.#browsers.sweep();
+		await this.#saveInTheEnd();
+		return ended;
+	}
+
 	prove(token: string, text: string): string {
 		return sign((token === ADMIN ? this.#adminHash : this.#tokens.hashOf(token)) ?? this.#nobodysHash, text);
 	}

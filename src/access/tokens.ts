@@ -34,7 +34,7 @@ const NOBODY = "0".repeat(64);
 
 type Entry = {
 	record: TokenRecord;
-	readonly scopes: readonly Scope[];
+	scopes: readonly Scope[];
 	readonly principal: Principal;
 	readonly revocation: AbortController;
 };
@@ -138,6 +138,18 @@ export class Tokens {
 		return ids;
 	}
 
+	/** Takes what they may do in a workspace from all of them, and ends those that may do nothing else; their ids. */
+	leave(workspace: string): string[] {
+		const isThere = (scope: Scope) => scope.kind === "workspace" && scope.id === workspace;
+		const members = [...this.#entries.values()].filter(({ scopes }) => scopes.some(isThere));
+		for (const entry of members) {
+			const kept = entry.record.scopes.filter((scope) => !isThere(parseScope(scope)));
+			entry.record = { ...entry.record, scopes: kept };
+			entry.scopes = kept.map(parseScope);
+		}
+		return members.flatMap(({ record }) => (record.scopes.length === 0 ? this.remove(record.id) : []));
+	}
+
 	/** When the next one is over; infinity if none ever is. */
 	get nextEnd(): number {
 		return this.records.reduce((next, { expiresAt }) => Math.min(next, expiresAt ?? next), Number.POSITIVE_INFINITY);
@@ -163,7 +175,9 @@ export class Tokens {
 				isAdmin: scopes.some(({ kind }) => kind === "admin"),
 				// Asked again and again of an open socket, so the time counts here, too.
 				may: (right, place) =>
-					!revocation.signal.aborted && !this.#isOver(entry) && scopes.some((scope) => grants(scope, right, place)),
+					!revocation.signal.aborted &&
+					!this.#isOver(entry) &&
+					entry.scopes.some((scope) => grants(scope, right, place)),
 				revoked: revocation.signal,
 				countCreation: () => creations.take(),
 			},

@@ -102,6 +102,8 @@ export interface Access {
 	listTokens(by: Principal): readonly TokenInfo[];
 	/** Ends a token, those it made, their browsers and everything they have open. Asked again while it is not on disk, it tries again. */
 	revokeToken(by: Principal, id: string): Promise<Durability>;
+	/** A workspace is deleted: what tokens may do there ends, and with it those that may do nothing else, whose ids these are. */
+	leaveWorkspace(by: Principal, workspace: string): Promise<readonly string[]>;
 	/** Signs a text with what is known of a token (its id, or `admin`), as only who has the token could tell; with nonsense for one that is not there. */
 	prove(token: string, text: string): string;
 	/** Good for one upgrade, soon. */

@@ -116,7 +116,7 @@ function createFronts(config: Config, engine: Engine, openSandbox: OpenSandboxOp
 	const { sessions, workspaces, prepare, sandbox, access, keepers, audit } = engine;
 	const metrics = async () => [...(await keeperMetrics(keepers)), ...(audit ? auditMetrics(audit.status) : [])];
 	return [
-		createNativeFront({ sessions, workspaces, prepare, clock: systemClock, sandbox, audit, metrics, version }),
+		createNativeFront({ sessions, workspaces, access, prepare, clock: systemClock, sandbox, audit, metrics, version }),
 		createAccessFront({ access, sessions, basePath: config.basePath }),
 		...(openSandbox ? [createOpenSandboxFront(openSandbox)] : []),
 		createCodexExecFront({

@@ -38,6 +38,29 @@ describe("a workspace", () => {
 		expect(refusalOf(await call(server, "DELETE", "/v1/workspaces/red"))).toEqual([404, "not_found"]);
 	});
 
+	it("that is deleted takes from tokens what they could do there, and ends those that could do nothing else", async () => {
+		const server = await start();
+		await call(server, "PUT", "/v1/workspaces/red", { roots: [] });
+		const [member, both] = [
+			await server.token("workspace:red:manage"),
+			await server.token("workspace:red:manage", "workspace:blue:manage"),
+		];
+		const child = String((await server.post("/v1/tokens", { scopes: ["workspace:red:read"] }, member)).body.token);
+		const startIn = async (workspace: string, token: string) =>
+			(await server.post("/v1/sessions", { ...waiting, workspace }, token)).status;
+		expect(await startIn("red", member)).toBe(201);
+		expect((await call(server, "DELETE", "/v1/workspaces/red")).status).toBe(409);
+		expect(await startIn("red", both)).toBe(201);
+		expect((await call(server, "DELETE", "/v1/workspaces/red?force=1")).status).toBe(204);
+		expect([await startIn("red", member), await startIn("red", child)]).toEqual([401, 401]);
+		expect([await startIn("red", both), await startIn("blue", both)]).toEqual([403, 201]);
+		const { tokens } = (await (await server.request("/v1/tokens")).json()) as { tokens: { scopes: string[] }[] };
+		expect(tokens.map(({ scopes }) => scopes)).toEqual([["workspace:blue:manage"]]);
+		// It is the same for the next server.
+		const stored = await readFile(join(server.stateDir, "tokens.json"), "utf8");
+		expect(stored).not.toContain("workspace:red");
+	});
+
 	it.each([".", ".."])("is not called %s, which clients take out of addresses", async (workspace) => {
 		const server = await start();
 		const request = { argv: ["cat"], durable: false, workspace };

@@ -74,7 +74,8 @@ const set = withServer(new Command("set"))
 const remove = withServer(new Command("rm"))
 	.summary("forget a workspace")
 	.description(
-		"Forgets a workspace, its tasks, and its sessions with everything that was kept of them. It takes the operator's token.",
+		"Forgets a workspace, its tasks, and its sessions with everything that was kept of them; tokens for it are over. It " +
+			"takes the operator's token.",
 	)
 	.argument("<id>", "of the workspace")
 	.option("-f, --force", "end its sessions that still run")

@@ -3,6 +3,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { TypeBoxTypeProvider } from "@fastify/type-provider-typebox";
 import type { FastifyBaseLogger, FastifyInstance, RawServerDefault } from "fastify";
+import type { Access } from "../../core/access.ts";
 import type { AuditTrail } from "../../core/audit.ts";
 import type { Clock } from "../../core/clock.ts";
 import type { SandboxSupport } from "../../core/sandbox.ts";
@@ -15,6 +16,8 @@ import type { SocketLimits } from "./socket/limits.ts";
 export type NativeOptions = {
 	readonly sessions: Sessions;
 	readonly workspaces: Workspaces;
+	/** Whose tokens may be for workspaces; nobody's, when left out. */
+	readonly access?: Pick<Access, "leaveWorkspace">;
 	readonly prepare: Prepare;
 	readonly clock: Clock;
 	/** What `/healthz` says we are. */

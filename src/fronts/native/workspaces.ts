@@ -8,6 +8,7 @@ import type { Task, Workspace, Workspaces } from "../../core/workspaces.ts";
 import type { TaskMessage, WorkspaceMessage } from "../../protocol/messages.ts";
 import { checkRight, may, witnessOf } from "../front.ts";
 import type { NativeApp, NativeOptions } from "./options.ts";
+import { principalOf } from "./request.ts";
 import {
 	putTask,
 	putWorkspace,
@@ -20,7 +21,7 @@ import {
 	workspaceParams,
 } from "./workspace-messages.ts";
 
-export function addWorkspaces(app: NativeApp, { workspaces, sessions }: NativeOptions): void {
+export function addWorkspaces(app: NativeApp, { workspaces, sessions, access }: NativeOptions): void {
 	app.get(
 		"/v1/workspaces",
 		{
@@ -77,6 +78,9 @@ export function addWorkspaces(app: NativeApp, { workspaces, sessions }: NativeOp
 			const { id } = findWorkspace(workspaces, request);
 			// First, so that it is there to be asked again while one of them can't be ended.
 			await removeSessions(sessions, id, request, { isForced: request.query.force === "1" });
+			// Before its limits and roots are gone, without which tokens for it must not be good.
+			const ended = (await access?.leaveWorkspace(principalOf(request), id)) ?? [];
+			for (const token of ended) witnessOf(request).record({ action: "token-revoked", token });
 			await workspaces.remove(id);
 			witnessOf(request).record({ action: "workspace-removed" }, { workspace: id });
 			return reply.code(204).send();
