@@ -50,6 +50,11 @@ export class InputQueue {
 		return this.#accepted;
 	}
 
+	/** Whether something was accepted that the kernel has not taken yet. */
+	get isWaiting(): boolean {
+		return this.#queuedUnits > 0;
+	}
+
 	/** Takes what is new of an act and fits the window; the receipt says how far that was. */
 	accept(act: Act, origin?: Origin): Receipt {
 		if (this.#isClosed) throw new SessionError("session_closed", "the program takes no more input");

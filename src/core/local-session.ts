@@ -11,7 +11,8 @@ import { WriterLease } from "./lease.ts";
 import { Listeners } from "./listeners.ts";
 import { Log } from "./log.ts";
 import { checkSize, type KillOptions, type Process, type Spawn } from "./process.ts";
-import { noTerminal, Scan } from "./scan.ts";
+import { Replies } from "./replies.ts";
+import { noTerminal } from "./scan.ts";
 import {
 	type Act,
 	type ActOptions,
@@ -27,6 +28,9 @@ import {
 	type SessionStart,
 } from "./session.ts";
 import { advance, initialState, isEnded, type State } from "./state.ts";
+
+/** The input stream of what a session answers itself. */
+const REPLIES_STREAM = "hawser:replies";
 
 export type LocalSessionOptions = {
 	readonly spawn: Spawn;
@@ -50,9 +54,14 @@ export class LocalSession extends Session {
 		info: async () => this.#details(),
 		end: async () => this.log.end,
 		scan: async () => {
-			if (!this.#scan) throw noTerminal();
-			return this.#scan.state;
+			if (!this.#replies) throw noTerminal();
+			return this.#replies.scan.state;
 		},
+		replies: async ({ by }) => {
+			this.#delegateReplies(by === "terminal");
+			return { from: this.log.end.offset };
+		},
+		reply: async ({ end, text }) => this.#replies?.supply(end, text) ?? false,
 		act: ({ act, options }) => this.#act(act, options),
 		receipt: async ({ stream }) => this.#input.receipt(stream),
 		forgetStream: async ({ stream }) => {
@@ -65,7 +74,7 @@ export class LocalSession extends Session {
 		kill: ({ options }) => this.#kill(options),
 	};
 	/** Of a terminal only. */
-	readonly #scan: Scan | undefined;
+	readonly #replies: Replies | undefined;
 	#process: Process | undefined;
 	#isPaused = false;
 	#state: State;
@@ -90,7 +99,7 @@ export class LocalSession extends Session {
 		this.#onFailure = options.onFailure;
 		this.#idle = options.idle ?? new IdleWatch(options.clock);
 		this.#state = initialState(start.command.size);
-		if (start.spec.mode === "pty") this.#scan = new Scan();
+		if (start.spec.mode === "pty") this.#replies = this.#createReplies();
 		this.#lastActivity = options.clock.monotonic();
 		this.#activeAt = options.clock.now();
 		this.#input = new InputQueue({
@@ -132,9 +141,31 @@ export class LocalSession extends Session {
 		return answer(this.#answers, question, signal);
 	}
 
-	/** Whoever held control can't be reached any more. */
-	abandonLease(): void {
+	/** Whoever held control, or answered for its terminal, can't be reached any more. */
+	abandon(): void {
 		this.#lease.abandon();
+		this.#delegateReplies(false);
+	}
+
+	#createReplies(): Replies {
+		return new Replies({
+			clock: this.#clock,
+			isDelegated: this.spec.answersQueries !== true,
+			size: () => this.#state.size,
+			terminal: () => (this.#state.status === "running" ? this.#process?.terminal() : undefined),
+			isInputWaiting: () => this.#input.isWaiting,
+			type: (text) => this.#type(text),
+		});
+	}
+
+	#delegateReplies(isDelegated: boolean): void {
+		if (this.#replies && this.spec.answersQueries === true) this.#replies.isDelegated = isDelegated;
+	}
+
+	/** Whatever the lease says: it is the terminal that answers, and nobody who controls it. */
+	#type(text: string): void {
+		const { next: position } = this.#input.receipt(REPLIES_STREAM);
+		this.#input.accept({ kind: "write", bytes: new TextEncoder().encode(text) }, { stream: REPLIES_STREAM, position });
 	}
 
 	async #act(act: Act, options: ActOptions): Promise<Receipt> {
@@ -194,7 +225,7 @@ export class LocalSession extends Session {
 		const event = this.log.append(fact);
 		if (fact.kind === "output") {
 			this.#noteActivity();
-			this.#scan?.feed(fact.bytes);
+			this.#replies?.feed(fact.bytes);
 			return;
 		}
 		this.#state = advance(this.#state, event);

@@ -25,7 +25,7 @@ const CHARACTER_BYTES = 3;
 const NEAR_BYTES = 256;
 
 /** A fixed set, so that no output can make it grow: what terminals of today know of `CSI ? n h`. */
-const KNOWN_MODES: ReadonlySet<number> = new Set([
+export const KNOWN_MODES: ReadonlySet<number> = new Set([
 	1, 3, 4, 5, 6, 7, 8, 9, 12, 25, 40, 45, 47, 66, 69, 80, 1000, 1001, 1002, 1003, 1004, 1005, 1006, 1007, 1015, 1016,
 	1034, 1035, 1036, 1039, 1045, 1047, 1048, 1049, 1070, 2004, 2026, 2027, 2031, 2048,
 ]);
@@ -198,6 +198,11 @@ export class Scan {
 			marks: [...this.#marks],
 			queries: [...this.#queries],
 		};
+	}
+
+	/** Where the next byte will stand. */
+	get offset(): number {
+		return this.#offset;
 	}
 
 	/** As programs have left it; undefined if none has touched it. */

@@ -33,6 +33,8 @@ export type SessionSpec = {
 	readonly timeoutGraceMs?: number;
 	/** The program is ended after this long without a byte of output or of accepted input; zero means never. */
 	readonly idleTimeoutMs: number;
+	/** Whether it answers what its program asks the terminal, while no attached terminal does; not, when left out. */
+	readonly answersQueries?: boolean;
 	/** A terminal with a job of its shell in the foreground is not idle; of no effect on pipes. */
 	readonly idleExemptJobs?: boolean;
 	readonly createdAt: number;
@@ -120,6 +122,10 @@ export type Operations = {
 	end: { readonly asks: unknown; readonly answer: Mark };
 	/** What the output of a terminal says about it, up to now; `unsupported` on pipes, and by keepers that are older. */
 	scan: { readonly asks: unknown; readonly answer: ScanState };
+	/** Who answers what the program asks its terminal from now on, that is in output that ends after `from`. */
+	replies: { readonly asks: { readonly by: "session" | "terminal" }; readonly answer: { readonly from: number } };
+	/** The answer to one query, by somebody who knows the screen; false if it is not waited for. */
+	reply: { readonly asks: { readonly end: number; readonly text: string }; readonly answer: boolean };
 	act: { readonly asks: { readonly act: Act; readonly options: ActOptions }; readonly answer: Receipt };
 	/** How far an input stream is now. */
 	receipt: { readonly asks: { readonly stream: string }; readonly answer: Receipt };

@@ -170,6 +170,8 @@ export type StartRequest = {
 	readonly timeoutGraceMs?: number | undefined;
 	readonly idleTimeoutMs?: number | undefined;
 	readonly idleExemptJobs?: boolean | undefined;
+	/** Whether the session answers what its program asks the terminal, while no attached terminal says that it does. */
+	readonly answersQueries?: boolean | undefined;
 	/** How long `closed` may wait for others that hold the terminal or the pipes; null waits for them. */
 	readonly drainMs?: number | null | undefined;
 	/** By what a repeat of this is recognised. */

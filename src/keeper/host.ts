@@ -67,6 +67,8 @@ export class Host {
 	attach(server: ServerLink): void {
 		this.#server?.supersede();
 		this.#server = server;
+		// Whoever is attached to it says so again.
+		void this.#session?.ask<"replies">({ do: "replies", by: "session" });
 	}
 
 	/** A server is gone. Its session goes on; a spare has nothing to wait for. */
@@ -76,7 +78,7 @@ export class Host {
 		// A session that is being started may be there in a moment, and must not be left without its keeper.
 		await this.opened();
 		if (this.#server) return;
-		this.#session?.abandonLease();
+		this.#session?.abandon();
 		if (!this.#session) this.#options.onDone();
 		else await this.#leaveIfDone();
 	}

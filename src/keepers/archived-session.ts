@@ -29,6 +29,8 @@ export class ArchivedSession extends Session {
 		info: () => this.#details(),
 		end: async () => (await this.#opened()).end,
 		scan: () => this.#scanned(),
+		replies: () => Promise.reject(this.over()),
+		reply: async () => false,
 		act: () => Promise.reject(this.over()),
 		// What was accepted of a stream is not known any more.
 		receipt: async () => ({ next: 0, written: 0, room: 0 }),

@@ -47,6 +47,9 @@ export const questions: Readonly<Record<KeeperQuestion["do"], Nature>> = {
 	info: { isLong: false, isRepeatable: true },
 	end: { isLong: false, isRepeatable: true },
 	scan: { isLong: false, isRepeatable: true },
+	replies: { isLong: false, isRepeatable: true },
+	// Of an answer that was given nothing waits any more.
+	reply: { isLong: false, isRepeatable: true },
 	// With an origin: then the session recognises what it has.
 	act: { isLong: false, isRepeatable: true },
 	receipt: { isLong: false, isRepeatable: true },

@@ -40,6 +40,12 @@ export class FakeClock implements Clock {
 		this.#monotonic = until;
 	}
 
+	/** Time passes while nobody gets a turn; then whatever has fallen due is called back, late. */
+	stall(ms: number): void {
+		this.#monotonic += ms;
+		this.advance(0);
+	}
+
 	get pending(): number {
 		return this.#timers.size;
 	}

@@ -47,6 +47,29 @@ describe("a session in a keeper", () => {
 		);
 	});
 
+	test("answers what its program asks the terminal while no server is there, and while no terminal does", async () => {
+		const site = await KeeperSite.create();
+		const first = await site.open();
+		const gone = join(site.directory, "gone");
+		const ask = "printf 'ask\\033[c'; dd bs=1 count=9 2>/dev/null | tr '\\033' E";
+		const session = await first.keepers.start(
+			shell(
+				`stty raw -echo; printf one; while [ ! -e '${gone}' ]; do :; done; ${ask}; printf two; read -r go; ${ask}`,
+				{
+					answersQueries: true,
+				},
+			),
+		);
+		await outputUntil(session, /one/);
+		await session.ask<"replies">({ do: "replies", by: "terminal" });
+		await first.keepers.close();
+		await writeFile(gone, "");
+		const again = only((await site.open()).adopted);
+		expect(await outputUntil(again, /two/)).toBe("oneask\u001b[cE[?62;22ctwo");
+		await write(again, "\n");
+		await outputUntil(again, /two.*c.*22c$/);
+	});
+
 	test("that ended while no server was there is read from its journal", async () => {
 		const site = await KeeperSite.create();
 		const first = await site.open();

@@ -1,0 +1,183 @@
+/**
+ * Answers what a program asks its terminal, while no attached terminal does.
+ *
+ * An answer is typed, so one that nobody waits for ends up as input of whatever reads next. Who waits for it has
+ * stopped the terminal from echoing lines, is still in the foreground, and has written nothing after its question;
+ * a file full of questions that is printed at a prompt is none of this, for a shell writes its prompt after it.
+ */
+
+import type { Clock } from "./clock.ts";
+import type { Size } from "./event.ts";
+import type { TerminalState } from "./process.ts";
+import { KNOWN_MODES, Scan, type TerminalQuery } from "./scan.ts";
+
+/** How long a program must have been silent after its question: a shell's prompt comes well within it. */
+const QUIET_MS = 10;
+/** How long somebody who knows where the cursor is may take to tell it. */
+const CURSOR_MS = 300;
+/** An answer that comes later is dropped: its program may have given up. */
+const LATE_MS = 1_000;
+/** Programs ask ten things at a time; more are printed, not asked. */
+const MAX_ASKED = 32;
+
+const DEVICE_ATTRIBUTES = "\u001b[?62;22c";
+/** Light on dark. */
+const FOREGROUND = "rgb:d0d0/d0d0/d0d0";
+const BACKGROUND = "rgb:0000/0000/0000";
+/** Modes that a terminal has on without being told: wrapping at the edge, the cursor. */
+const USUALLY_ON: ReadonlySet<number> = new Set([7, 25]);
+const CURSOR_QUERY = /^\u001b\[(\??)6n$/;
+const MODE_QUERY = /^\u001b\[(\??)(\d*)\$p$/;
+
+/** Those to which there is one answer. */
+const FIXED: ReadonlyMap<string, string> = new Map([
+	["\u001b[c", DEVICE_ATTRIBUTES],
+	["\u001b[0c", DEVICE_ATTRIBUTES],
+	["\u001bZ", DEVICE_ATTRIBUTES],
+	["\u001b[>c", "\u001b[>0;10;0c"],
+	["\u001b[>0c", "\u001b[>0;10;0c"],
+	["\u001b[5n", "\u001b[0n"],
+	["\u001b[>q", "\u001bP>|hawser\u001b\\"],
+	["\u001b[>0q", "\u001bP>|hawser\u001b\\"],
+	["\u001b[?u", "\u001b[?0u"],
+	["\u001b[?996n", "\u001b[?997;1n"],
+	["\u001b]10;?", `\u001b]10;${FOREGROUND}\u001b\\`],
+	["\u001b]11;?", `\u001b]11;${BACKGROUND}\u001b\\`],
+	["\u001b]12;?", `\u001b]12;${FOREGROUND}\u001b\\`],
+]);
+
+export type RepliesOptions = {
+	readonly clock: Clock;
+	readonly size: () => Size;
+	readonly terminal: () => TerminalState | undefined;
+	/** Whether typed bytes would wait behind others, and so come at any time. */
+	readonly isInputWaiting: () => boolean;
+	readonly type: (text: string) => void;
+};
+
+/** What was asked in one go, and is answered so, in order. */
+type Batch = {
+	readonly queries: readonly TerminalQuery[];
+	readonly foreground: number;
+	/** By the monotonic clock. */
+	readonly askedAt: number;
+	/** What somebody else knows, by where its query ends. */
+	readonly supplied: Map<number, string>;
+	isQuiet: boolean;
+	cancel: () => void;
+};
+
+export class Replies {
+	readonly scan: Scan = new Scan(undefined, (query) => this.#note(query));
+	/** Whether somebody else answers. */
+	isDelegated: boolean;
+	readonly #options: RepliesOptions;
+	/** In the piece of output that is being scanned. */
+	#asked: TerminalQuery[] = [];
+	#batch: Batch | undefined;
+
+	constructor(options: RepliesOptions & { readonly isDelegated: boolean }) {
+		this.#options = options;
+		this.isDelegated = options.isDelegated;
+	}
+
+	/** The next bytes of the output, which have just come. */
+	feed(bytes: Uint8Array): void {
+		this.scan.feed(bytes);
+		if (this.#asked.length > 0) this.#take(this.#asked.splice(0));
+	}
+
+	#note(query: TerminalQuery): void {
+		if (!this.isDelegated && this.#asked.length <= MAX_ASKED) this.#asked.push(query);
+	}
+
+	#take(asked: readonly TerminalQuery[]): void {
+		const { clock, terminal } = this.#options;
+		const state = terminal();
+		const before = this.#batch;
+		this.#drop();
+		if (!state || isAtPrompt(state)) return;
+		const isMore = before?.foreground === state.foreground;
+		const batch: Batch = {
+			queries: isMore ? [...before.queries, ...asked] : asked,
+			foreground: state.foreground,
+			askedAt: isMore ? before.askedAt : clock.monotonic(),
+			supplied: isMore ? before.supplied : new Map(),
+			isQuiet: false,
+			cancel: () => {},
+		};
+		if (batch.queries.length > MAX_ASKED) return;
+		this.#batch = batch;
+		batch.cancel = clock.after(QUIET_MS, () => {
+			batch.isQuiet = true;
+			this.#answer(batch);
+		});
+	}
+
+	/** Somebody who knows the screen gives the answer to the query that ends there. False if nobody waits for it. */
+	supply(end: number, text: string): boolean {
+		const batch = this.#batch;
+		if (!batch?.queries.some((query) => query.end === end)) return false;
+		batch.supplied.set(end, text);
+		if (batch.isQuiet) this.#answer(batch);
+		return true;
+	}
+
+	#drop(): void {
+		this.#batch?.cancel();
+		this.#batch = undefined;
+	}
+
+	#answer(batch: Batch): void {
+		const { clock, isInputWaiting, type } = this.#options;
+		const elapsed = clock.monotonic() - batch.askedAt;
+		if (!this.#isWaiting(batch) || elapsed > LATE_MS || isInputWaiting()) {
+			this.#drop();
+			return;
+		}
+		const isMissing = ({ text, end }: TerminalQuery) => CURSOR_QUERY.test(text) && !batch.supplied.has(end);
+		if (elapsed < CURSOR_MS && batch.queries.some(isMissing)) {
+			batch.cancel();
+			batch.cancel = clock.after(CURSOR_MS - elapsed, () => this.#answer(batch));
+			return;
+		}
+		this.#drop();
+		const text = batch.queries.map((query) => batch.supplied.get(query.end) ?? this.#replyTo(query.text)).join("");
+		if (text !== "") type(text);
+	}
+
+	/** Whether the program that asked still waits for an answer. */
+	#isWaiting({ queries, foreground }: Batch): boolean {
+		const state = this.#options.terminal();
+		if (!state || isAtPrompt(state) || state.foreground !== foreground) return false;
+		return this.scan.offset === queries.at(-1)?.end;
+	}
+
+	/** Empty where a terminal that does not know the query would be silent, too. */
+	#replyTo(query: string): string {
+		const fixed = FIXED.get(query);
+		if (fixed !== undefined) return fixed;
+		const { cols, rows } = this.#options.size();
+		if (query === "\u001b[18t") return `\u001b[8;${rows};${cols}t`;
+		// No such capability, no such setting.
+		if (query.startsWith("\u001bP+q")) return "\u001bP0+r\u001b\\";
+		if (query.startsWith("\u001bP$q")) return "\u001bP0$r\u001b\\";
+		const [, isExtended] = CURSOR_QUERY.exec(query) ?? [];
+		// Where it most likely is: after a line of text at the bottom.
+		if (isExtended !== undefined) return `\u001b[${isExtended}${rows};1R`;
+		const [, isPrivate, mode] = MODE_QUERY.exec(query) ?? [];
+		if (isPrivate === undefined) return "";
+		return `\u001b[${isPrivate}${mode};${isPrivate === "" ? 0 : this.#modeState(Number(mode))}$y`;
+	}
+
+	/** As DECRQM has it: 0 is unknown, 1 set, 2 reset. */
+	#modeState(mode: number): 0 | 1 | 2 {
+		if (!KNOWN_MODES.has(mode)) return 0;
+		return (this.scan.mode(mode) ?? USUALLY_ON.has(mode)) ? 1 : 2;
+	}
+}
+
+/** Lines that are typed are shown: nobody here reads answers. */
+function isAtPrompt({ canonical, echo }: TerminalState): boolean {
+	return canonical && echo;
+}

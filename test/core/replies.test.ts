@@ -1,0 +1,155 @@
+/** What a session answers to a program's questions to its terminal, and to which it must not. */
+
+import { expect, test } from "vitest";
+import { systemClock } from "../../src/backends/clock.ts";
+import { spawn } from "../../src/backends/spawn.ts";
+import { LocalSession } from "../../src/core/local-session.ts";
+import type { Session } from "../../src/core/session.ts";
+import { FakeClock } from "../helpers/fake-clock.ts";
+import { eventually, outputUntil, write } from "../helpers/reading.ts";
+import { shell, startOf } from "../helpers/starts.ts";
+
+/** Asks in raw mode, and prints what it gets in hexadecimal, until `until` or `!` was read. */
+function asker(question: string, until: string): string {
+	return `stty raw -echo; printf '${question}'; got=; while :; do c=$(dd bs=1 count=1 2>/dev/null | od -An -tx1 | tr -d ' \\n'); got=$got$c; case $c in 21|${until}) break;; esac; done; printf "[$got]"`;
+}
+
+async function start(script: string): Promise<Session> {
+	return LocalSession.start(shell(script, { answersQueries: true }), { spawn, clock: systemClock });
+}
+
+/** What was typed in answer to a question; `last` is the byte that ends the answer, in hexadecimal. */
+async function answerTo(question: string, last: string): Promise<string> {
+	const session = await start(`${asker(question, last)}; exec sleep 1000`);
+	const output = await outputUntil(session, /\[[0-9a-f]*\]$/);
+	await session.kill({ signal: "SIGKILL" });
+	return Buffer.from(/\[([0-9a-f]*)\]$/.exec(output)?.[1] ?? "", "hex").toString("latin1");
+}
+
+test.each([
+	["DA1", "\\033[c", "63", "\u001b[?62;22c"],
+	["DA2", "\\033[>c", "63", "\u001b[>0;10;0c"],
+	["status", "\\033[5n", "6e", "\u001b[0n"],
+	["version", "\\033[>q", "5c", "\u001bP>|hawser\u001b\\"],
+	["keyboard", "\\033[?u", "75", "\u001b[?0u"],
+	["foreground", "\\033]10;?\\007", "5c", "\u001b]10;rgb:d0d0/d0d0/d0d0\u001b\\"],
+	["background", "\\033]11;?\\033\\\\", "5c", "\u001b]11;rgb:0000/0000/0000\u001b\\"],
+	["size", "\\033[18t", "74", "\u001b[8;24;80t"],
+	["a mode that is on", "\\033[?2004h\\033[?2004$p", "79", "\u001b[?2004;1$y"],
+	["a mode that is off", "\\033[?2026$p", "79", "\u001b[?2026;2$y"],
+	["a mode that terminals have on", "\\033[?25$p", "79", "\u001b[?25;1$y"],
+	["an unknown mode", "\\033[?4711$p", "79", "\u001b[?4711;0$y"],
+	["capabilities", "\\033P+q544e\\033\\\\", "5c", "\u001bP0+r\u001b\\"],
+	["the cursor", "\\033[6n", "52", "\u001b[24;1R"],
+	[
+		"several at once, in order",
+		"\\033[6n\\033]11;?\\007\\033[c",
+		"63",
+		"\u001b[24;1R\u001b]11;rgb:0000/0000/0000\u001b\\\u001b[?62;22c",
+	],
+])("a program that waits is told: %s", async (_name, question, last, answer) => {
+	expect(await answerTo(question, last)).toBe(answer);
+});
+
+test("somebody who knows the screen tells where the cursor is", async () => {
+	const session = await start(`${asker("text\\033[6n", "52")}; exec sleep 1000`);
+	await outputUntil(session, /6n$/);
+	const { offset } = await session.end();
+	await eventually("the question", () => session.ask<"reply">({ do: "reply", end: offset, text: "\u001b[3;7R" }));
+	await outputUntil(session, /\[1b5b333b3752\]$/);
+	expect(await session.ask<"reply">({ do: "reply", end: offset, text: "\u001b[3;7R" })).toBe(false);
+	await session.kill({ signal: "SIGKILL" });
+});
+
+test("the answers are typed as a stream of their own, also while somebody else has control", async () => {
+	const session = await start(`${asker("ready\\033[c", "63")}; ${asker("\\033[5n", "6e")}; exec sleep 1000`);
+	await session.acquire("ana", { exclusive: true, take: true });
+	await outputUntil(session, /\[1b5b306e\]$/);
+	expect(await session.receipt("hawser:replies")).toMatchObject({ next: 13, written: 13 });
+	await session.kill({ signal: "SIGKILL" });
+});
+
+/** A file full of questions, in a shell that reads lines by itself once the file was printed. */
+const EVIL = "\\033[c\\033[>c\\033[5n\\033[6n\\033]11;?\\007\\033[?u";
+
+test.each([
+	["a shell that edits lines", ["bash", "--norc", "--noprofile", "-i"]],
+	["a shell that does not", ["sh", "-i"]],
+])("printing questions at the prompt of %s types nothing", async (_name, argv) => {
+	const session = await LocalSession.start(startOf(argv, { answersQueries: true }), { spawn, clock: systemClock });
+	for (let round = 0; round < 20; round++) {
+		await write(session, `printf '${EVIL}'; echo round-$((${round}+0))-over\n`);
+		await outputUntil(session, new RegExp(`round-${round}-over`));
+		await write(session, `printf 'x${EVIL}'\n`);
+	}
+	await write(session, "echo $((40+2))\n");
+	await outputUntil(session, /42/);
+	expect(await session.receipt("hawser:replies")).toMatchObject({ next: 0 });
+	await session.kill({ signal: "SIGKILL" });
+});
+
+/** With a clock that stands still until the question was read, so that nothing depends on how fast anybody is. */
+async function asked(script: string): Promise<{ readonly session: Session; readonly clock: FakeClock }> {
+	const clock = new FakeClock();
+	const session = await LocalSession.start(shell(script, { answersQueries: true }), { spawn, clock });
+	await outputUntil(session, /\u001b\[c/);
+	return { session, clock };
+}
+
+async function typedBy(session: Session): Promise<number> {
+	return (await session.receipt("hawser:replies")).next;
+}
+
+test("a program that writes on after its question is not answered", async () => {
+	const { session, clock } = await asked("stty raw -echo; printf '\\033[c'; read -r go; printf more; exec sleep 1000");
+	await write(session, "\n");
+	await outputUntil(session, /more/);
+	clock.advance(2_000);
+	expect(await typedBy(session)).toBe(0);
+	await session.kill({ signal: "SIGKILL" });
+});
+
+test("a question is not answered once its program has given lines and echo back", async () => {
+	const { session, clock } = await asked("stty raw -echo; printf '\\033[c'; read -r go; stty sane; exec sleep 1000");
+	await write(session, "\n");
+	await eventually("lines", async () => (await session.info()).terminal?.canonical);
+	clock.advance(2_000);
+	expect(await typedBy(session)).toBe(0);
+	await session.kill({ signal: "SIGKILL" });
+});
+
+test("what can't be answered in time is not answered", async () => {
+	const { session, clock } = await asked("stty raw -echo; printf '\\033[c'; exec sleep 1000");
+	clock.advance(9);
+	expect(await typedBy(session)).toBe(0);
+	clock.stall(1_100);
+	expect(await typedBy(session)).toBe(0);
+	await session.kill({ signal: "SIGKILL" });
+});
+
+test("an attached terminal answers instead, from a place on", async () => {
+	const { session, clock } = await asked(
+		"stty raw -echo; printf '\\033[c'; read -r go; printf '\\033[5n'; exec sleep 1000",
+	);
+	const { from } = await session.ask<"replies">({ do: "replies", by: "terminal" });
+	expect(from).toBe(3);
+	clock.advance(10);
+	expect(await typedBy(session)).toBe(9);
+	await write(session, "\n");
+	await outputUntil(session, /5n$/);
+	clock.advance(2_000);
+	expect(await typedBy(session)).toBe(9);
+	await session.kill({ signal: "SIGKILL" });
+});
+
+test("a session that is not to answer is silent", async () => {
+	const clock = new FakeClock();
+	const session = await LocalSession.start(shell("stty raw -echo; printf '\\033[c'; exec sleep 1000"), {
+		spawn,
+		clock,
+	});
+	await outputUntil(session, /\u001b\[c/);
+	clock.advance(2_000);
+	expect(await typedBy(session)).toBe(0);
+	await session.kill({ signal: "SIGKILL" });
+});
