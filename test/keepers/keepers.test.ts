@@ -8,7 +8,7 @@ import type { Session } from "../../src/core/session.ts";
 import { isAlive } from "../../src/link/record.ts";
 import { KeeperSite, only } from "../helpers/keepers.ts";
 import { brief, eventually, itemsUntil, outputUntil, textOf, write } from "../helpers/reading.ts";
-import { rawShell, startOf } from "../helpers/starts.ts";
+import { rawShell, shell, startOf } from "../helpers/starts.ts";
 
 describe("a session in a keeper", () => {
 	test("is read, written, resized and ended through the link like any other", async () => {
