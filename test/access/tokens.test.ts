@@ -299,6 +299,16 @@ describe("the file of tokens", () => {
 		await expect(reopen(options)).rejects.toMatchObject({ code, message: expect.stringContaining(file) });
 	});
 
+	it("which somebody has edited gives nothing to a token whose maker is not there, nor to what came from it", async () => {
+		const { options, file, access } = await openAccess();
+		const { tokens, ...rest } = JSON.parse(tokenFile({ parent: "ffffffffffff" })) as { tokens: [{ id: string }] };
+		const [orphan] = tokens;
+		const child = { ...orphan, id: "ba9876543210", parent: orphan.id };
+		const other = { ...orphan, id: "0123456789cd", parent: null };
+		await writeFile(file, JSON.stringify({ ...rest, tokens: [child, orphan, other] }));
+		expect((await reopen(options)).listTokens(access.admin).map(({ id }) => id)).toEqual([other.id]);
+	});
+
 	it("loses nothing when many write at once", async () => {
 		const { access, options } = await openAccess();
 		const made = await Promise.all(

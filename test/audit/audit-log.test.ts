@@ -241,6 +241,20 @@ describe("what is recorded", () => {
 		]);
 	});
 
+	test("of a caller comes before what else it does, wherever that was", async () => {
+		const { log } = await open(await temporaryDirectory());
+		const bob: Actor = { ...ana, id: "b0b", name: "token:b0b:bob" };
+		log.record({ action: "input", bytes: 3, by: ana, session: "s1" });
+		log.record({ action: "input", bytes: 3, by: bob, session: "s2" });
+		log.record({ action: "token-revoked", token: "t", by: ana });
+		const { entries } = await log.read({ after: 0, limit: 10 });
+		expect(entries).toMatchObject([
+			{ action: "input", by: { id: ana.id } },
+			{ action: "token-revoked", by: { id: ana.id } },
+			{ action: "input", by: { id: bob.id } },
+		]);
+	});
+
 	test("can't be filled by who does the same again and again", async () => {
 		const { log } = await open(await temporaryDirectory());
 		for (let i = 0; i < 1_000; i++) {
@@ -368,6 +382,25 @@ describe("what is recorded", () => {
 			await log.read({ after: 0, limit: 1 });
 			expect(problems).toHaveLength(1);
 			await rm(filler);
+		});
+	});
+
+	test("of which the disk took a part is written whole, once it takes it", async () => {
+		await withSmallDisk(256 * KiB, async (disk) => {
+			const directory = join(disk, "audit");
+			const { log } = await open(directory);
+			log.record({ action: "attach", by: ana });
+			await log.read({ after: 0, limit: 1 });
+			const filler = await fill(disk);
+			// What is left of the block takes some of them, and half of one.
+			for (let i = 0; i < 50; i++) log.record({ action: "token-revoked", token: `t${i}`, by: ana });
+			await log.read({ after: 0, limit: 1 });
+			expect(log.status).toMatchObject({ isHealthy: false, lost: 0 });
+			await rm(filler);
+			const { entries } = await log.read({ after: 0, limit: 100, action: "token-revoked" });
+			expect(entries.map(({ token }) => token)).toEqual(Array.from({ length: 50 }, (_, i) => `t${i}`));
+			await log.close();
+			expect((await verdict(directory)).fault).toBeUndefined();
 		});
 	});
 

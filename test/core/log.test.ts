@@ -300,6 +300,27 @@ describe("a lossless reader", () => {
 		await waiting.return();
 	});
 
+	test("that had nothing to read has its ten seconds from when something comes", async () => {
+		const log = logWith({ memoryBytes: 4 });
+		write(log, "aaaa");
+		const stalled = follow(log, { seq: 1 }, { flow: "lossless" });
+		const waiting = follow(log, "end", { flow: "lossless" });
+		write(log, "bbbb");
+		expect(brief((await waiting.next()).value as Item)).toBe("bbbb");
+		const next = waiting.next();
+		await settle();
+		clock.advance(9_000);
+		// What the program had written before it was made to wait.
+		write(log, "cccc");
+		clock.advance(1_000);
+		await expect(stalled.next()).rejects.toMatchObject({ code: "limit_exceeded" });
+		expect(brief((await next).value as Item)).toBe("cccc");
+		clock.advance(8_999);
+		finish(log);
+		expect(brief((await waiting.next()).value as Item)).toBe("exited");
+		await waiting.return();
+	});
+
 	test("that moved on while others stood still has its own ten seconds, and not one more", async () => {
 		const pressure: boolean[] = [];
 		const log = logWith({ memoryBytes: 4, onPressure: (full) => pressure.push(full) });
