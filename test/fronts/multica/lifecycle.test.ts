@@ -79,6 +79,18 @@ describe("a client that comes back within the grace time", () => {
 		expect((await MulticaClient.open(server, alice)).session).toBe(first.session);
 	});
 
+	it("B2: and may still type there: who may only read by now finds nothing to come back to", async () => {
+		const server = await startMultica();
+		const jwt = (right: string) => server.jwt({ sub: "eve", workspaces: { [WORKSPACE]: right } });
+		const first = await MulticaClient.open(server, jwt("manage"));
+		first.cut();
+		await first.closed;
+		const again = MulticaClient.connect(server);
+		await again.auth(jwt("read"));
+		expect((await again.frame("terminal.error")).payload.code).toBe("forbidden");
+		expect((await MulticaClient.open(server, jwt("manage"))).session).toBe(first.session);
+	});
+
 	it("1.12: finds it only if nobody has it: each connection has a shell of its own", async () => {
 		const server = await startMultica();
 		const token = await server.token();
@@ -155,7 +167,7 @@ describe("without a grace time", () => {
 			leave(client);
 			await eventually("the shell to end", () => !isAlive(pid));
 		}
-		expect(server.running()).toEqual([]);
+		await eventually("the last to have ended", () => server.running().length === 0);
 	});
 
 	it("S23, R3: twenty that are closed at once end in about one grace period, though none of them wants to", async () => {

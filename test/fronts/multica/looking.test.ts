@@ -3,9 +3,11 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
+import type { Session } from "../../../src/core/session.ts";
 import { numberedLines } from "../../helpers/numbered-lines.ts";
+import { eventually } from "../../helpers/reading.ts";
 import { MulticaClient } from "./multica-client.ts";
-import { startMultica, WORKSPACE } from "./multica-server.ts";
+import { ISSUE, OTHER_WORKSPACE, startMultica, WORKSPACE } from "./multica-server.ts";
 
 describe("who only looks", () => {
 	it("B11: sees all that there was and comes, types nothing, sets no size, and ends nothing", async () => {
@@ -64,10 +66,49 @@ describe("who only looks", () => {
 describe("who attaches to a terminal by its id", () => {
 	it("B11: takes it over, and who had it is closed", async () => {
 		const server = await startMultica();
-		const first = await MulticaClient.open(server);
+		const token = await server.token();
+		const first = await MulticaClient.open(server, token);
 		const pid = await first.pid();
-		const second = await MulticaClient.open(server, undefined, { query: { attach: first.session } });
+		const second = await MulticaClient.open(server, token, { query: { attach: first.session } });
 		expect((await first.closed).code).toBe(4001);
 		expect(await second.pid()).toBe(pid);
+		// That the first has left does not make it free.
+		expect((await MulticaClient.open(server, token)).session).not.toBe(first.session);
+	});
+
+	it("B11: or by another protocol may set its size, which the client sets anew when it says so", async () => {
+		const server = await startMultica();
+		const client = await MulticaClient.open(server);
+		const session = server.sessions.get(client.session) as Session;
+		const set = (cols: number) => eventually(`${cols} columns`, () => session.state.size.cols === cols);
+		client.resize(100, 30);
+		await set(100);
+		await session.act({ kind: "resize", size: { cols: 50, rows: 10 } });
+		await set(50);
+		client.resize(100, 30);
+		await set(100);
+	});
+
+	it("B11: must have the right to type there, and who has it keeps it otherwise", async () => {
+		const server = await startMultica();
+		const owner = await MulticaClient.open(server);
+		const reader = MulticaClient.connect(server, { query: { attach: owner.session } });
+		await reader.auth(await server.token(`workspace:${WORKSPACE}:read`));
+		expect((await reader.frame("terminal.error")).payload.code).toBe("forbidden");
+		owner.type("echo kept-$((1+1))\n");
+		await owner.text(/kept-2/);
+	});
+
+	it("B11: finds none of another workspace, to look at or to take, whatever it may do there", async () => {
+		const server = await startMultica();
+		await server.workspaces.put(OTHER_WORKSPACE, { roots: [] });
+		await server.workspaces.putTask(OTHER_WORKSPACE, "there", { workDir: server.workDir, issueId: ISSUE });
+		const token = await server.token(`workspace:${WORKSPACE}:manage`, `workspace:${OTHER_WORKSPACE}:manage`);
+		const there = await MulticaClient.open(server, token, { query: { workspace_id: OTHER_WORKSPACE } });
+		for (const mode of ["view", "control"]) {
+			const client = MulticaClient.connect(server, { query: { attach: there.session, mode } });
+			await client.auth(token);
+			expect((await client.frame("terminal.error")).payload.code).toBe("session_not_found");
+		}
 	});
 });
