@@ -110,6 +110,26 @@ test("who follows from the end misses nothing of what happens after that, though
 	}
 });
 
+test("what can't be recognised as a repeat is not sent again: its caller is told that nobody knows whether it was done", async () => {
+	const site = await KeeperSite.create();
+	const first = await site.open();
+	const { id } = await first.keepers.start(rawShell("printf ready; exec cat"));
+	await first.keepers.close();
+	const proxy = await site.proxy(id, () => undefined);
+	const [session] = (await site.open()).adopted as [Session];
+	await outputUntil(session, /ready/);
+	const { keeper } = await site.record(id);
+	// Stopped, so that it can't answer before the link is cut.
+	process.kill(keeper.pid, "SIGSTOP");
+	const written = session.act({ kind: "write", bytes: Buffer.from("once") });
+	const refused = expect(written).rejects.toMatchObject({ code: "node_unavailable" });
+	proxy.cutAll();
+	process.kill(keeper.pid, "SIGCONT");
+	await refused;
+	await session.act({ kind: "write", bytes: Buffer.from(".") });
+	expect(await outputUntil(session, /\./)).toMatch(/^ready(once)?\.$/);
+});
+
 test("one write of any size is taken in parts, and no link breaks of it", async () => {
 	const site = await KeeperSite.create();
 	const { keepers } = await site.open();

@@ -11,6 +11,15 @@ import { KeeperSite, only } from "../helpers/keepers.ts";
 import { eventually, itemsUntil, outputUntil, textOf } from "../helpers/reading.ts";
 import { rawShell, shell, startOf } from "../helpers/starts.ts";
 
+/** The name of what a process runs; none if it is gone. */
+function commandOf(pid: number): string {
+	try {
+		return readFileSync(`/proc/${pid}/comm`, "latin1");
+	} catch {
+		return "";
+	}
+}
+
 describe("a keeper", () => {
 	test("refuses a server of an older generation, and lets a newer one take over", async () => {
 		const site = await KeeperSite.create();
@@ -60,10 +69,10 @@ describe("a keeper", () => {
 		);
 		await itemsUntil(session, { offset: 0 });
 		const { keeper } = await site.record(session.id);
-		const [sleeper] = descendants(keeper.pid, living()).filter(
-			({ pid }) => readFileSync(`/proc/${pid}/comm`, "latin1") === "sleep\n",
+		// It may not have become a sleep yet when the program is over.
+		const sleeper = await eventually("what the program left behind", () =>
+			descendants(keeper.pid, living()).find(({ pid }) => commandOf(pid) === "sleep\n"),
 		);
-		if (!sleeper) throw new Error("the program left nothing behind");
 		await session.kill({ graceMs: 1_000 });
 		expect(isLeft(sleeper)).toBe(false);
 		await eventually("the keeper to leave", async () => !(await isAlive(keeper)));
