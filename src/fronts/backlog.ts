@@ -7,10 +7,11 @@ export type Holder = {
 
 const MiB = 1024 * 1024;
 /**
- * As much as one connection may keep by its own bounds: requests that wait, a message that is not whole yet, answers
- * that are not read, and the one that made them too many.
+ * What one connection may keep by its own bounds: a message and an answer of the largest, 8 MiB of messages and 1 MiB of
+ * answers besides; and a little more. A byte that is kept comes to three in the end, with what the collector of garbage
+ * has not got to: a server stays below 512 MiB by that.
  */
-const MOST_BYTES = (64 + 64 + 16 + 16) * MiB;
+const MOST_BYTES = 96 * MiB;
 
 export class Backlog {
 	readonly #mostBytes: number;

@@ -10,6 +10,7 @@ import type { Witness } from "../core/witness.ts";
 import { ticketPrefix } from "../protocol/socket.ts";
 import type { Backlog } from "./backlog.ts";
 import type { ByteBudget } from "./byte-budget.ts";
+import type { LoopShare } from "./loop-share.ts";
 import type { Readers, ReadPlace } from "./readers.ts";
 
 /**
@@ -120,6 +121,8 @@ export type Hosting = {
 	readonly answers: ByteBudget;
 	/** What the connections of JSON-RPC keep of messages. */
 	readonly backlog: Backlog;
+	/** When each of their messages has its turn. */
+	readonly share: LoopShare;
 	/**
 	 * Who shows a credential where the door did not look for it, such as in the first message of a socket whose route is
 	 * `public`. Rejects as the door does.

@@ -3,6 +3,7 @@
 import { Backlog } from "../fronts/backlog.ts";
 import { ByteBudget } from "../fronts/byte-budget.ts";
 import type { Hosting } from "../fronts/front.ts";
+import { LoopShare } from "../fronts/loop-share.ts";
 import { Readers } from "../fronts/readers.ts";
 
 const MiB = 1024 * 1024;
@@ -13,7 +14,7 @@ const ANSWERS = { totalBytes: 128 * MiB, eachBytes: 32 * MiB };
 /** Of bodies that are read or wait for their answer: a few of the largest, which start programs, for each caller. */
 const BODIES = { totalBytes: 64 * MiB, eachBytes: 32 * MiB };
 
-export type Budgets = Pick<Hosting, "readers" | "answers" | "backlog"> & { readonly bodies: ByteBudget };
+export type Budgets = Pick<Hosting, "readers" | "answers" | "backlog" | "share"> & { readonly bodies: ByteBudget };
 
 export function createBudgets(maxAttachments: number = DEFAULT_MAX_ATTACHMENTS): Budgets {
 	return {
@@ -21,5 +22,6 @@ export function createBudgets(maxAttachments: number = DEFAULT_MAX_ATTACHMENTS):
 		answers: new ByteBudget(ANSWERS),
 		bodies: new ByteBudget(BODIES),
 		backlog: new Backlog(),
+		share: new LoopShare(),
 	};
 }

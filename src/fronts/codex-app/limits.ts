@@ -42,7 +42,7 @@ export const defaultLimits: AppLimits = {
 	unreadBytes: MiB,
 	deltaBytes: 64 * KiB,
 	bufferedBytes: 512 * KiB,
-	bufferedAnswerBytes: 16 * MiB,
+	bufferedAnswerBytes: MiB,
 	untoldBytes: 256 * KiB,
 	nudgeMs: 4_000,
 	mostUntoldBytes: 8 * MiB,

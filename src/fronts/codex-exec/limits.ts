@@ -8,7 +8,7 @@ export type ExecLimits = {
 	readonly chunkBytes: number;
 	/** Bytes the kernel has not taken at which a connection is told no more of its processes. */
 	readonly bufferedBytes: number;
-	/** The same for answers: no further request is begun. */
+	/** The same for answers: no further request is begun. Who reads has the kernel's buffers to read from meanwhile. */
 	readonly bufferedAnswerBytes: number;
 	/** What a process may be ahead of its connection; at this its output is no longer read, so that it waits. */
 	readonly untoldBytes: number;
@@ -48,7 +48,7 @@ export const defaultLimits: ExecLimits = {
 	retainedChunks: 50_000,
 	chunkBytes: 64 * KiB,
 	bufferedBytes: 512 * KiB,
-	bufferedAnswerBytes: 16 * MiB,
+	bufferedAnswerBytes: MiB,
 	untoldBytes: 256 * KiB,
 	nudgeMs: 4_000,
 	mostUntoldBytes: 512 * KiB,
@@ -64,5 +64,5 @@ export const defaultLimits: ExecLimits = {
 	answerBytes: 16 * MiB,
 	malformedMessages: 1_000,
 	waitingRequests: 1024,
-	waitingBytes: 64 * MiB,
+	waitingBytes: MiB,
 };

@@ -78,6 +78,7 @@ function serve(request: FastifyRequest, reply: FastifyReply, { server, hosting, 
 		connection: raw.socket,
 		limits: server.limits,
 		backlog: hosting.backlog,
+		share: hosting.share,
 	});
 	const address = `${raw.socket.remoteAddress}:${raw.socket.remotePort}`;
 	wire.deliver(server.connect(wire, { principal, witness: witnessOf(request), address }), frames);

@@ -61,9 +61,11 @@ export class Inbox {
 		this.#isWorking = true;
 		for (let next = this.#messages.shift(); next && !wire.ended.aborted; next = this.#messages.shift()) {
 			const { message, bytes } = next;
-			const task = () => {
+			const task = async () => {
 				this.#begun(bytes);
-				return wire.ended.aborted ? Promise.resolve() : handle(message);
+				if (!wire.ended.aborted) await handle(message);
+				// It was in memory for as long.
+				wire.keep(-bytes);
 			};
 			const lane = this.#laneFor(message);
 			if (lane) lane.run(task);
@@ -81,7 +83,6 @@ export class Inbox {
 	#begun(bytes: number): void {
 		this.#waiting--;
 		this.#waitingBytes -= bytes;
-		this.#options.wire.keep(-bytes);
 		if (!this.#isPaused || this.#isFull(0.5)) return;
 		this.#isPaused = false;
 		this.#options.wire.resume();

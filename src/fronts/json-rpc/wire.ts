@@ -6,6 +6,7 @@ import type { WebSocket } from "ws";
 import { Change } from "../../core/change.ts";
 import type { Backlog } from "../backlog.ts";
 import { cutAfter, Liveness } from "../liveness.ts";
+import type { LoopShare } from "../loop-share.ts";
 import { holdBack } from "../upgrade.ts";
 
 export interface Wire {
@@ -35,6 +36,10 @@ export type Receiver = {
 /** How long the closing handshake may take before the connection is cut. */
 const CLOSE_MS = 1_000;
 const GOING_AWAY = 1001;
+/** Of a message that is not whole, what is read before others are: about as much as Node reads at once. */
+const PART_BYTES = 64 * 1024;
+/** What may be kept of whole messages while more of a large one is read. */
+const KEPT_BYTES = 8 * 1024 * 1024;
 
 export type WebSocketWireLimits = {
 	readonly pingMs: number;
@@ -49,6 +54,8 @@ export type WebSocketWireOptions = {
 	readonly limits: WebSocketWireLimits;
 	/** What all such connections keep. */
 	readonly backlog: Backlog;
+	/** When each of them has its turn. */
+	readonly share: LoopShare;
 };
 
 /** One message in each of the socket's messages. */
@@ -58,24 +65,34 @@ export class WebSocketWire implements Wire {
 	readonly #socket: WebSocket;
 	readonly #limits: WebSocketWireLimits;
 	readonly #backlog: Backlog;
+	readonly #share: LoopShare;
 	readonly #ended = new AbortController();
 	readonly #liveness: Liveness;
 	/** Lets it be read again, while it is not. */
 	#release: (() => void) | undefined;
 	/** Of a message that is not whole yet. */
 	#partBytes = 0;
-	/** Of those that are and wait. */
+	/** Of those that are, until they are dealt with. */
 	#keptBytes = 0;
+	/** Lets more of a large message be read, while it is not. */
+	#readOn: (() => void) | undefined;
 
-	constructor({ socket, connection, limits, backlog }: WebSocketWireOptions) {
+	constructor({ socket, connection, limits, backlog, share }: WebSocketWireOptions) {
 		this.#socket = socket;
 		this.#limits = limits;
 		this.#backlog = backlog;
+		this.#share = share;
 		// Every request that waits listens to it, so that many are no sign of a leak.
 		setMaxListeners(0, this.#ended.signal);
 		this.#liveness = new Liveness(socket, connection, { pingMs: limits.pingMs, signal: this.ended });
 		socket.once("close", () => this.#ended.abort());
-		connection.on("data", (bytes: Buffer) => this.#noteParts(this.#partBytes + bytes.byteLength));
+		connection.on("data", (bytes: Buffer) => {
+			this.#noteParts(this.#partBytes + bytes.byteLength);
+			if (this.#partBytes <= PART_BYTES) return;
+			// Node would read megabytes from each before it looks at anything else.
+			this.#readOn ??= holdBack(socket);
+			setImmediate(() => this.#maybeReadOn());
+		});
 		this.ended.addEventListener("abort", () => backlog.note(this, 0), { once: true });
 	}
 
@@ -92,7 +109,7 @@ export class WebSocketWire implements Wire {
 		this.#socket.on("message", (data: Buffer, isBinary) => {
 			// What came behind it in the same piece is little.
 			this.#noteParts(0);
-			if (what === "all" || !isBinary) receiver.receive(data);
+			if (what === "all" || !isBinary) this.#inTurn(data.byteLength, () => receiver.receive(data));
 		});
 	}
 
@@ -105,6 +122,7 @@ export class WebSocketWire implements Wire {
 
 	keep(bytes: number): void {
 		this.#keptBytes += bytes;
+		if (bytes < 0) this.#maybeReadOn();
 		if (!this.ended.aborted) this.#backlog.note(this, this.#partBytes + this.#keptBytes + this.bufferedBytes);
 	}
 
@@ -132,6 +150,27 @@ export class WebSocketWire implements Wire {
 		this.#ended.abort();
 		this.#socket.close(GOING_AWAY);
 		cutAfter(this.#socket, CLOSE_MS);
+	}
+
+	/** Nothing more is read from it while it waits for its turn. */
+	#inTurn(bytes: number, act: () => void): void {
+		let isWaiting = true;
+		let release = () => {};
+		this.keep(bytes);
+		this.#share.take(this, bytes, () => {
+			isWaiting = false;
+			release();
+			this.keep(-bytes);
+			act();
+		});
+		if (isWaiting) release = holdBack(this.#socket);
+	}
+
+	/** While much of its connection is in memory, a large message waits on its way; a small one comes in one piece. */
+	#maybeReadOn(): void {
+		if (this.#keptBytes > KEPT_BYTES) return;
+		this.#readOn?.();
+		this.#readOn = undefined;
 	}
 
 	#noteParts(bytes: number): void {
