@@ -4,9 +4,9 @@ import { accessSync } from "node:fs";
 import { invariant, SessionError } from "../core/errors.ts";
 import type { Command } from "../core/process.ts";
 import { isConfined } from "../core/sandbox.ts";
+import { shortage } from "../core/shortage.ts";
 import { isNativeError, type NativeError } from "../native/addon.ts";
 import { candidates, type Limit, type Order } from "../native/minder.ts";
-import { shortage } from "./shortage.ts";
 
 /**
  * How long a program's directory, PATH and file may take to answer. What is on a server that is away takes for ever;

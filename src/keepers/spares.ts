@@ -3,8 +3,8 @@
 import type { FileHandle } from "node:fs/promises";
 import { open } from "node:fs/promises";
 import { join } from "node:path";
-import { shortage } from "../backends/shortage.ts";
 import { SessionError } from "../core/errors.ts";
+import { shortage } from "../core/shortage.ts";
 import { type Detached, spawnDetached } from "../native/addon.ts";
 import { type KeeperAddress, KeeperLink, LinkLost } from "./keeper-link.ts";
 

@@ -101,6 +101,20 @@ describe("searching a session's output", () => {
 		expect((await ask(id, { q: "a!" })).body.matches).toHaveLength(1);
 	});
 
+	it("gives an expression up that takes for ever to be understood, and has room for the next search", async () => {
+		const { id } = await written("echo hello");
+		// V8 can't be interrupted while it compiles this, which would take it years.
+		const endless = { q: `(?:${"a?".repeat(300)})${"a".repeat(390)}`, regex: "1" };
+		const answers = await Promise.all([ask(id, endless), ask(id, endless)]);
+		expect(answers.map(({ status, body }) => [status, body.error.code])).toEqual([
+			[429, "limit_exceeded"],
+			[429, "limit_exceeded"],
+		]);
+		const meanwhile = ask(id, endless);
+		expect((await ask(id, { q: "hello" })).body.matches).toHaveLength(1);
+		expect((await meanwhile).status).toBe(429);
+	}, 15_000);
+
 	it("refuses what is no expression, and what is too much at once", async () => {
 		const { id } = await written(`printf '${"a".repeat(40)}!'`);
 		expect((await ask(id, { q: "(", regex: "1" })).body.error).toMatchObject({ code: "invalid_argument" });

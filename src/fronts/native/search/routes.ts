@@ -9,10 +9,10 @@ import { findSession, patienceOf, placeOf, principalOf } from "../request.ts";
 import { idParams } from "../session-messages.ts";
 import { TOLD_LENGTH } from "./line-search.ts";
 import { searchQuery, searchResult } from "./messages.ts";
+import type { Task } from "./process.ts";
 import { search } from "./search.ts";
-import type { Task } from "./thread.ts";
 
-/** Searches at a time: each is a thread that may keep a processor busy for seconds. */
+/** Searches at a time: each is a process that may keep a processor busy for seconds. */
 const SEARCHES = 4;
 const SEARCHES_EACH = 2;
 /** What a match is in an answer, besides the text. */

@@ -3,11 +3,11 @@
 import { SessionError } from "../../../core/errors.ts";
 import type { Session } from "../../../core/session.ts";
 import type { SearchMatch, SearchResult } from "../../../protocol/messages.ts";
-import { type Batch, SearchThread, type Task } from "./thread.ts";
+import { type Batch, SearchProcess, type Task } from "./process.ts";
 
 /** How long one request may search; the answer then says where to go on. */
 const SEARCH_MS = 5_000;
-/** How much output goes to the thread at a time, and so what a search has in memory. */
+/** How much output goes to the process at a time, and so what a search has in memory. */
 const BATCH_BYTES = 1024 * 1024;
 /** Bounds the marks of a batch of single bytes. */
 const BATCH_MARKS = 20_000;
@@ -25,13 +25,13 @@ export async function search(session: Session, { task, after, signal }: SearchRe
 	const from = Math.min(after, end);
 	if (from === end) return { matches: [], searched: { from, to: end }, next: null };
 	const matches: SearchMatch[] = [];
-	const thread = new SearchThread(task);
+	const searching = new SearchProcess(task);
 	const deadline = performance.now() + SEARCH_MS;
 	let begin: number | undefined;
 	try {
 		for await (const batch of oneAhead(batches(session, from, end, signal))) {
 			begin ??= batch.marks[0]?.offset;
-			const answer = await thread.ask(batch, signal);
+			const answer = await searching.ask(batch, signal);
 			matches.push(...answer.matches);
 			const isOver = batch.isLast && !answer.isFull;
 			if (!isOver && !answer.isFull && performance.now() < deadline) continue;
@@ -39,7 +39,7 @@ export async function search(session: Session, { task, after, signal }: SearchRe
 			return { matches, searched: { from: begin ?? from, to: next ?? end }, next };
 		}
 	} finally {
-		await thread.end();
+		searching.end();
 	}
 	// Only the signal ends the reading before the last batch.
 	throw new SessionError("node_unavailable", "the search was broken off");
@@ -68,7 +68,7 @@ async function* batches(
 	if (!signal.aborted) yield batch.whole(true);
 }
 
-/** Reads the next batch while the thread has this one. */
+/** Reads the next batch while the process has this one. */
 async function* oneAhead<Value>(values: AsyncGenerator<Value, void, void>): AsyncGenerator<Value, void, void> {
 	let next = values.next();
 	try {
@@ -101,7 +101,6 @@ class Gathering {
 		this.#length += bytes.byteLength;
 	}
 
-	/** In memory of its own, because it is given away. */
 	whole(isLast: boolean): Batch {
 		const bytes = new Uint8Array(this.#length);
 		for (const [index, part] of this.#parts.entries()) bytes.set(part, this.#marks[index]?.at);

@@ -1,13 +1,15 @@
-/** The thread of one search: it may be stopped at any time, so that no expression can keep the server busy. */
+/** The process of one search: it may be killed at any time, so that no expression can keep the server busy. */
 
-import { parentPort, workerData } from "node:worker_threads";
 import { LineSearch } from "./line-search.ts";
-import type { Answer, Batch, Task } from "./thread.ts";
+import type { Batch, Said, Task } from "./process.ts";
 
-const { source, flags, limit } = workerData as Task;
-const search = new LineSearch(new RegExp(source, flags), limit);
+process.on("uncaughtException", (error) => tell({ bug: error.stack ?? error.message }));
+process.once("message", ({ source, flags, limit }: Task) => {
+	const search = new LineSearch(new RegExp(source, flags), limit);
+	process.on("message", (batch: Batch) => tell(answerTo(search, batch)));
+});
 
-parentPort?.on("message", ({ bytes, marks, isLast }: Batch) => {
+function answerTo(search: LineSearch, { bytes, marks, isLast }: Batch): Said {
 	search.push(
 		marks.map(({ at, offset, time }, index) => ({
 			offset,
@@ -17,6 +19,10 @@ parentPort?.on("message", ({ bytes, marks, isLast }: Batch) => {
 	);
 	if (isLast) search.finish();
 	const { isFull, resumeAt } = search;
-	const answer: Answer = { matches: search.take(), isFull, resumeAt };
-	parentPort?.postMessage(answer);
-});
+	return { matches: search.take(), isFull, resumeAt };
+}
+
+function tell(said: Said): void {
+	// If nobody is there any more, there is nobody to tell.
+	process.send?.(said, undefined, undefined, () => {});
+}

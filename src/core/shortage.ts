@@ -1,6 +1,6 @@
 /** What the machine may have run out of when something is to be started: "not now" rather than "not this". */
 
-import { SessionError } from "../core/errors.ts";
+import { SessionError } from "./errors.ts";
 
 const openFiles = "end sessions, or let it have more: ulimit -n, or LimitNOFILE= of its unit";
 

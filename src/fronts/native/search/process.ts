@@ -1,0 +1,117 @@
+/**
+ * A search in a process of its own: batches of output go in, matches come out, and it is killed when it takes too long.
+ * Not in a thread: while V8 compiles an expression, which can take years, nothing but the end of its process stops it.
+ */
+
+import { type ChildProcess, spawn } from "node:child_process";
+import { fileURLToPath } from "node:url";
+import { SessionError } from "../../../core/errors.ts";
+import { shortage } from "../../../core/shortage.ts";
+import type { SearchMatch } from "../../../protocol/messages.ts";
+
+export type Task = { readonly source: string; readonly flags: string; readonly limit: number };
+
+/** Output in one piece of memory; and what stands where in it. */
+export type Batch = {
+	readonly bytes: Uint8Array;
+	readonly marks: readonly { readonly at: number; readonly offset: number; readonly time: number }[];
+	readonly isLast: boolean;
+};
+
+export type Answer = {
+	readonly matches: readonly SearchMatch[];
+	/** There are as many as were wanted; where to go on is `resumeAt`. */
+	readonly isFull: boolean;
+	readonly resumeAt: number;
+};
+
+/** What the process says: an answer to each batch, or what went wrong in our own code. */
+export type Said = Answer | { readonly bug: string };
+
+/** How long one batch may take: it takes a few milliseconds, unless its expression tries every way to match. */
+const BATCH_MS = 2_000;
+/** What a process may have of memory: some 200 MiB are Node's own and garbage, the rest is for batches and the expression. */
+const MEMORY_MIB = 512;
+/** More than any search takes: one whose server was killed meanwhile comes to an end by itself. */
+const CPU_SECONDS = 10;
+
+const LIMITED = `ulimit -c 0; ulimit -t ${CPU_SECONDS}; ulimit -d ${MEMORY_MIB * 1024}; exec "$@"`;
+
+/** Tests run the sources; Node can only be started on what they are compiled to. */
+const program = fileURLToPath(
+	new URL(
+		import.meta.url.endsWith(".ts") ? "../../../../dist/fronts/native/search/worker.js" : "./worker.js",
+		import.meta.url,
+	),
+);
+
+export class SearchProcess {
+	readonly #process: ChildProcess;
+	/** Comes when there is none, or none any more: why, unless its task was too dear. */
+	readonly #over: Promise<unknown>;
+
+	constructor(task: Task) {
+		const process = start();
+		this.#process = process;
+		this.#over = new Promise((resolve) => {
+			process.on("error", (error) => resolve(shortage("a search", error) ?? error));
+			process.on("exit", (code) => resolve(code === null ? undefined : new Error(`a search ended with ${code}`)));
+		});
+		this.#send(task);
+	}
+
+	/** Rejects with `limit_exceeded` when the process has used up its time or its memory. */
+	ask(batch: Batch, signal: AbortSignal): Promise<Answer> {
+		const process = this.#process;
+		return new Promise((resolve, reject) => {
+			const settle = (act: () => void) => {
+				clearTimeout(timer);
+				process.off("message", answered);
+				signal.removeEventListener("abort", aborted);
+				act();
+			};
+			const answered = (said: Said) =>
+				settle(() => ("bug" in said ? reject(new Error(`in a search: ${said.bug}`)) : resolve(said)));
+			const gone = (why?: unknown) => settle(() => reject(why ?? tooDear(batch)));
+			const aborted = () => gone(new SessionError("node_unavailable", "the search was broken off"));
+			const timer = setTimeout(gone, BATCH_MS);
+			process.on("message", answered);
+			signal.addEventListener("abort", aborted);
+			void this.#over.then(gone);
+			if (signal.aborted) aborted();
+			else this.#send(batch);
+		});
+	}
+
+	/** Whatever it is doing; nobody has to wait for it. */
+	end(): void {
+		this.#process.kill("SIGKILL");
+	}
+
+	#send(message: Task | Batch): void {
+		// What can't be sent, because there is no process, has its reason in `#over`.
+		if (this.#process.connected) this.#process.send(message, () => {});
+	}
+}
+
+/** Its task is not in its arguments, where everybody on the machine could read it. */
+function start(): ChildProcess {
+	const node = [process.execPath, "--v8-pool-size=0", program];
+	try {
+		return spawn("/bin/sh", ["-c", LIMITED, "sh", ...node], {
+			env: {},
+			stdio: ["ignore", "ignore", "ignore", "ipc"],
+			serialization: "advanced",
+		});
+	} catch (error) {
+		throw shortage("a search", error) ?? error;
+	}
+}
+
+function tooDear({ marks }: Batch): SessionError {
+	return new SessionError(
+		"limit_exceeded",
+		`the expression takes too long, or too much memory, in the output from byte ${marks[0]?.offset ?? 0} on`,
+		{ hint: "use one with fewer ways to match, such as a plain text" },
+	);
+}
