@@ -111,24 +111,26 @@ export class AuditFiles {
 	/** The last line may go beyond the end of a file, so that there is always room for one. */
 	async #write(contents: readonly Content[]): Promise<number> {
 		let link = this.#head;
-		let text = "";
+		const lines: Buffer[] = [];
+		let size = this.#size;
 		for (const content of contents) {
-			if (this.#size + text.length >= this.#fileBytes && text !== "") break;
+			if (size >= this.#fileBytes && lines.length > 0) break;
 			const line = encodeLine(content, link);
-			text += line.text;
+			const bytes = Buffer.from(line.text);
+			lines.push(bytes);
+			size += bytes.byteLength;
 			link = line.link;
 		}
-		const taken = link.seq - this.#head.seq;
-		const bytes = Buffer.from(text);
+		const bytes = Buffer.concat(lines);
 		// Before anything is added after half a line; if we never get to it, the next server does.
 		if (this.#isTorn) await this.#handle.truncate(this.#size);
 		this.#isTorn = true;
 		for (let at = 0; at < bytes.byteLength; ) at += (await this.#handle.write(bytes, at)).bytesWritten;
 		this.#isTorn = false;
 		this.#isSynced = false;
-		this.#size += bytes.byteLength;
+		this.#size = size;
 		this.#head = link;
-		return taken;
+		return lines.length;
 	}
 
 	/** Goes on in a new file with the chain of the one that is gone, so that it shows that lines are missing. */

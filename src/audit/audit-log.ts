@@ -11,13 +11,12 @@ import { createHash } from "node:crypto";
 import type { AuditEntry, AuditPage, AuditQuery, AuditStatus, AuditTrail } from "../core/audit.ts";
 import type { Clock } from "../core/clock.ts";
 import { AuditFiles, type Content } from "./audit-files.ts";
+import { cut } from "./cut.ts";
 import { GENESIS } from "./line.ts";
 import { type Gathered, Merger } from "./merge.ts";
+import { Queue } from "./queue.ts";
 import { readPage } from "./read.ts";
 
-/** Entries that wait, of some hundred bytes each: 5 MB, and a minute of a busy server. */
-const MAX_WAITING = 10_000;
-const BATCH_ENTRIES = 500;
 /** A power cut loses this much at most, unless it is told to lose nothing. */
 const SYNC_MS = 1_000;
 const FIRST_RETRY_MS = 1_000;
@@ -36,15 +35,16 @@ export class AuditLog implements AuditTrail {
 	readonly #options: AuditLogOptions;
 	readonly #merger: Merger;
 	#files: AuditFiles | undefined;
-	readonly #queue: Content[] = [];
+	readonly #queue = new Queue();
 	#writing: Promise<void> | undefined;
 	#retryMs = FIRST_RETRY_MS;
 	#cancelRetry: (() => void) | undefined;
+	/** Whether a timer runs after which the disk is to confirm what was written; and whether that is now. */
 	#isSyncDue = false;
+	#isSyncWanted = false;
 	#isHealthy = true;
 	#isClosed = false;
 	#written = 0;
-	#lost = 0;
 
 	/** Never rejects: a server must start whatever became of its disk. */
 	static async open(options: AuditLogOptions): Promise<AuditLog> {
@@ -59,7 +59,7 @@ export class AuditLog implements AuditTrail {
 	}
 
 	get status(): AuditStatus {
-		return { isHealthy: this.#isHealthy, written: this.#written, lost: this.#lost };
+		return { isHealthy: this.#isHealthy, written: this.#written, lost: this.#queue.lost };
 	}
 
 	/** When the last line was written before this server; undefined if nobody knows. */
@@ -68,7 +68,7 @@ export class AuditLog implements AuditTrail {
 	}
 
 	record(entry: AuditEntry): void {
-		if (!this.#isClosed) this.#merger.add(entry);
+		if (!this.#isClosed) this.#merger.add(cut(entry));
 	}
 
 	/** Everything up to now is in it, if the disk takes it. */
@@ -90,18 +90,9 @@ export class AuditLog implements AuditTrail {
 	}
 
 	#enqueue(content: Content): void {
-		if (this.#queue.length < MAX_WAITING) this.#queue.push(content);
-		else this.#lose(content.time);
+		this.#queue.add(content);
 		// Not while it waits for a disk that failed.
 		if (this.#cancelRetry === undefined) void this.#write();
-	}
-
-	/** Counts it where it would have stood. */
-	#lose(time: number): void {
-		this.#lost++;
-		const last = this.#queue.at(-1);
-		const known = last?.action === "gap" ? this.#queue.pop() : undefined;
-		this.#queue.push({ time: known?.time ?? time, action: "gap", lost: Number(known?.lost ?? 0) + 1 });
 	}
 
 	/** Resolves when nothing waits any more, or the disk does not take it. */
@@ -117,22 +108,29 @@ export class AuditLog implements AuditTrail {
 		this.#cancelRetry = undefined;
 		try {
 			this.#files ??= await this.#open();
-			while (this.#queue.length > 0) {
-				const batch = this.#queue.splice(0, BATCH_ENTRIES);
-				let taken = 0;
-				try {
-					taken = await this.#files.append(batch);
-				} finally {
-					this.#queue.unshift(...batch.slice(taken));
-				}
-				this.#written += taken;
-				if (this.#options.fsync === "always") await this.#files.sync();
-				else this.#syncSoon();
+			// One after the other, because a file that is full is closed, whoever is still at work on it.
+			while (!this.#queue.isEmpty || this.#isSyncWanted) {
+				if (!this.#queue.isEmpty) await this.#writeBatch(this.#files);
+				if (this.#options.fsync !== "always" && !this.#isSyncWanted) continue;
+				this.#isSyncWanted = false;
+				await this.#files.sync();
 			}
 			this.#recovered();
 		} catch (error) {
 			this.#failed(error);
 		}
+	}
+
+	async #writeBatch(files: AuditFiles): Promise<void> {
+		const batch = this.#queue.take();
+		let taken = 0;
+		try {
+			taken = await files.append(batch.map(({ content }) => content));
+		} finally {
+			this.#queue.giveBack(batch.slice(taken));
+		}
+		this.#written += taken;
+		this.#syncSoon();
 	}
 
 	async #open(): Promise<AuditFiles> {
@@ -143,11 +141,14 @@ export class AuditLog implements AuditTrail {
 	}
 
 	#syncSoon(): void {
-		if (this.#isSyncDue) return;
+		if (this.#isSyncDue || this.#options.fsync === "always") return;
 		this.#isSyncDue = true;
 		this.#options.clock.after(SYNC_MS, () => {
 			this.#isSyncDue = false;
-			this.#files?.sync().catch((error: unknown) => this.#failed(error));
+			// What is closed was confirmed then.
+			if (this.#isClosed) return;
+			this.#isSyncWanted = true;
+			void this.#write();
 		});
 	}
 
@@ -167,7 +168,7 @@ export class AuditLog implements AuditTrail {
 		this.#retryMs = FIRST_RETRY_MS;
 		if (this.#isHealthy) return;
 		this.#isHealthy = true;
-		this.#options.report(new Error(`the audit is written again; ${this.#lost} entries were lost so far`));
+		this.#options.report(new Error(`the audit is written again; ${this.#queue.lost} entries were lost so far`));
 	}
 }
 

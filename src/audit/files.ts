@@ -35,17 +35,20 @@ export type RawLine = {
 };
 
 export async function* readLines(path: string): AsyncGenerator<RawLine, void, void> {
-	let rest: Buffer = Buffer.alloc(0);
+	/** Of a line whose end is still to come. Put together once, so that a long one takes no longer than many short ones. */
+	let parts: Buffer[] = [];
 	let end = 0;
-	for await (const chunk of createReadStream(path)) {
+	for await (const chunk of createReadStream(path) as AsyncIterable<Buffer>) {
 		let from = 0;
-		const bytes = Buffer.concat([rest, chunk as Buffer]);
-		for (let at = bytes.indexOf(LINE_FEED); at >= 0; at = bytes.indexOf(LINE_FEED, from)) {
-			end += at + 1 - from;
-			yield { bytes: bytes.subarray(from, at), isWhole: true, end };
+		for (let at = chunk.indexOf(LINE_FEED); at >= 0; at = chunk.indexOf(LINE_FEED, from)) {
+			const bytes = Buffer.concat([...parts, chunk.subarray(from, at)]);
+			parts = [];
 			from = at + 1;
+			end += bytes.byteLength + 1;
+			yield { bytes, isWhole: true, end };
 		}
-		rest = bytes.subarray(from);
+		if (from < chunk.byteLength) parts.push(chunk.subarray(from));
 	}
-	if (rest.byteLength > 0) yield { bytes: rest, isWhole: false, end: end + rest.byteLength };
+	const bytes = Buffer.concat(parts);
+	if (bytes.byteLength > 0) yield { bytes, isWhole: false, end: end + bytes.byteLength };
 }

@@ -193,6 +193,27 @@ describe("a record", () => {
 		expect((await verdict(directory)).fault?.message).toContain("2 lines before it are missing");
 	});
 
+	test("with a line of any length is read in a time that grows with its length, not with its square", async () => {
+		const directory = await temporaryDirectory();
+		await writeFile(first(directory), Buffer.alloc(40 * 1024 * KiB, "x"));
+		const begin = performance.now();
+		expect(await verdict(directory)).toMatchObject({ entries: 0, remarks: [expect.stringContaining("not whole")] });
+		expect(performance.now() - begin).toBeLessThan(3_000);
+	});
+
+	test("begins a new file while the disk confirms the one before, and that is no trouble", async () => {
+		const { log, clock, problems } = await open(await temporaryDirectory(), { maxBytes: 256 * KiB });
+		const entry = { action: "token-revoked", token: "t", by: { ...ana, name: "n".repeat(500) } } as const;
+		for (let i = 0; i < 100; i++) {
+			log.record(entry);
+			await log.read({ after: i, limit: 1 });
+			// The disk begins to confirm what there is, and by now the file may be full.
+			clock.advance(1_000);
+		}
+		await log.close();
+		expect(problems).toEqual([]);
+	});
+
 	test("that is cut to nothing goes on, and what is missing is found", async () => {
 		const directory = await written(2_000, { maxBytes: 256 * KiB });
 		const files = await listFiles(directory);
@@ -347,6 +368,22 @@ describe("what is recorded", () => {
 		]);
 	});
 
+	test("can't be pushed out by who makes long lines: each field is cut, and says so", async () => {
+		const directory = await temporaryDirectory();
+		const { log } = await open(directory, { maxBytes: 256 * KiB });
+		log.record({ action: "token-made", token: "first", scopes: ["admin"], by: ana });
+		const long = "\u{1f389}".repeat(100_000);
+		const rest = { cwd: long, mode: "pty", durable: false, sandbox: null, session: "s1" } as const;
+		for (let i = 0; i < 20; i++)
+			log.record({ action: "open", program: `${i}${long}`, ...rest, by: { ...ana, name: long } });
+		const { entries } = await log.read({ after: 0, limit: 100 });
+		expect(entries.map(({ action }) => action)).toEqual(["token-made", ...Array(20).fill("open")]);
+		const { program, by } = entries[12] as { program?: string; by?: Actor };
+		expect(program).toMatch(/^11\u{1f389}{100,}… \(200002 characters\)$/u);
+		expect(by?.name).toContain("…");
+		expect(Buffer.byteLength(JSON.stringify(entries[12]))).toBeLessThan(8 * KiB);
+	});
+
 	test("is read by pages, and by session, principal and action", async () => {
 		const directory = await written(5_000, { maxBytes: 256 * KiB });
 		const { log } = await open(directory, { maxBytes: 256 * KiB });
@@ -401,6 +438,18 @@ describe("what is recorded", () => {
 			expect(entries.map(({ token }) => token)).toEqual(Array.from({ length: 50 }, (_, i) => `t${i}`));
 			await log.close();
 			expect((await verdict(directory)).fault).toBeUndefined();
+		});
+	});
+
+	test("waits in memory up to a bound of bytes, however few entries that are", async () => {
+		await withSmallDisk(256 * KiB, async (disk) => {
+			const { log } = await open(join(disk, "audit"));
+			const filler = await fill(disk);
+			const by = { ...ana, name: "\u0001".repeat(10_000) };
+			for (let i = 0; i < 9_000; i++) log.record({ action: "token-revoked", token: "t", by });
+			expect(log.status.lost).toBeGreaterThan(0);
+			expect(log.status.lost).toBeLessThan(8_000);
+			await rm(filler);
 		});
 	});
 
