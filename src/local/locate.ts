@@ -55,15 +55,27 @@ export async function leftBy(folder: string): Promise<{ pid: number; address: Ad
 	// A server of an older version has no socket.
 	if (typeof url !== "string" || typeof socket !== "string" || typeof pid !== "number") return undefined;
 	await checkTrusted(socket);
-	return { pid, address: { url: parseUrl(url), ...overSocket(socket) } };
+	const way = overSocket(socket);
+	const fetch: typeof way.fetch = async (input, init) => {
+		try {
+			return await way.fetch(input, init);
+		} catch (error) {
+			// It crashed, and could not take its address away.
+			throw NOBODY_THERE.has(codeOf(error)) ? await noServer(folder) : error;
+		}
+	};
+	return { pid, address: { url: parseUrl(url), ...way, fetch } };
 }
 
-/** Programs need no server to run on, and whoever left them there should know. */
+/** What the kernel says of a socket that no process has. */
+const NOBODY_THERE: ReadonlySet<string | undefined> = new Set(["ECONNREFUSED", "ENOENT"]);
+
+/** Programs need no server to keep running, and whoever left them there should know. */
 async function noServer(folder: string): Promise<HawserError> {
 	const kept = await readdir(join(folder, "sessions")).catch(() => []);
-	const sessions = kept.length === 0 ? "" : `; the sessions there are kept, and what runs in them runs on`;
-	return new HawserError("node_unavailable", `no server is running that keeps its state in ${folder}${sessions}`, {
-		hint: `start one with: hawser serve${kept.length === 0 ? "" : "; hawser attach and hawser run start it by themselves"}`,
+	const sessions = kept.length === 0 ? "" : "; sessions are kept, and their programs keep running";
+	return new HawserError("node_unavailable", `no server is running for ${folder}${sessions}`, {
+		hint: kept.length === 0 ? "hawser serve starts one" : "hawser serve, run and attach start one",
 	});
 }
 
@@ -83,7 +95,11 @@ async function readText(path: string): Promise<string | undefined> {
 	try {
 		return await readFile(path, "utf8");
 	} catch (error) {
-		if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
+		if (codeOf(error) === "ENOENT") return undefined;
 		throw error;
 	}
+}
+
+function codeOf(error: unknown): string | undefined {
+	return (error as NodeJS.ErrnoException).code;
 }

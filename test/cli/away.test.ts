@@ -44,8 +44,24 @@ describe("a server that is away", () => {
 		const listed = await hawser.run(["ls"]);
 		expect(listed).toMatchObject({
 			code: 1,
-			stderr: expect.stringMatching(/no server is running.*runs on.*hawser serve/),
+			stderr: expect.stringMatching(/no server is running.*keep running.*hawser serve/),
 		});
+		await hawser.startServer();
+	});
+
+	it("is told apart from sessions that are gone, also when it crashed", async () => {
+		await hawser.run(["run", "--detach", "--name", "work", "--", "cat"]);
+		await hawser.stopServer("SIGKILL");
+		const commands = [["ls"], ["logs", "work"], ["send", "work", "x"], ["token", "ls"]];
+		for (const { code, stderr } of await Promise.all(commands.map((args) => hawser.run(args)))) {
+			expect({ code, stderr }).toEqual({
+				code: 1,
+				stderr: expect.stringMatching(/^hawser: no server is running .*keep running.*hawser serve/),
+			});
+		}
+		expect((await hawser.run(["doctor"])).stdout).toMatch(
+			/^warn {2}server: it has crashed or was killed: .*keep running.*\n {6}start it again: hawser serve$/m,
+		);
 		await hawser.startServer();
 	});
 

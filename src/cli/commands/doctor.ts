@@ -1,7 +1,7 @@
 /** `hawser doctor`: whether everything is there that Hawser needs, and what to do where it is not. */
 
 import { Command } from "commander";
-import { connect } from "../../client/index.ts";
+import { type Address, connect } from "../../client/index.ts";
 import { loadConfig } from "../../server/config.ts";
 import { version } from "../../server/version.ts";
 import { type Check, inspectMachine } from "../doctor.ts";
@@ -9,7 +9,7 @@ import { explain } from "../errors.ts";
 import { locate, type ServerFlags, withServer } from "../find-server.ts";
 import { print } from "../output.ts";
 import { safeJson, safeLine } from "../safe-text.ts";
-import { healthOf } from "../server-health.ts";
+import { hangs, healthOf, isConnectable } from "../server-health.ts";
 
 export const doctor: Command = withServer(new Command("doctor"))
 	.summary("check this machine and the server")
@@ -36,10 +36,7 @@ async function server(flags: ServerFlags): Promise<Check> {
 	try {
 		const address = await locate(flags);
 		const health = await healthOf(address);
-		if (!health) {
-			const message = `none answers at ${address.url}, though one left this address or it was given`;
-			return { name, status: flags.url ? "FAIL" : "warn", message, fix: "start it again: hawser serve" };
-		}
+		if (!health) return await silent(address);
 		await connect(address).sessions.list({ state: ["running"] });
 		const message = `version ${health.version} answers at ${address.url}`;
 		if (health.version === version) return { name, status: "ok", message };
@@ -57,6 +54,19 @@ async function server(flags: ServerFlags): Promise<Check> {
 		if (isNone) return { name, status: "info", message: "none is running; hawser run starts one by itself" };
 		return { name, status: "FAIL", message: explained.sentence };
 	}
+}
+
+/** Somewhere else, or hung here, or gone from here without having taken its address away. */
+async function silent(address: Address): Promise<Check> {
+	const name = "server";
+	if (!address.createConnection) {
+		const fix = "check the address, and that a server runs there";
+		return { name, status: "FAIL", message: `nothing answers at ${address.url}`, fix };
+	}
+	const { message, hint: fix } = hangs(address);
+	if (await isConnectable(address)) return { name, status: "FAIL", message, ...(fix && { fix }) };
+	const crashed = "it has crashed or was killed: sessions are kept, and their programs keep running";
+	return { name, status: "warn", message: crashed, fix: "start it again: hawser serve" };
 }
 
 /** Nothing where no server answers, of which another check tells. */
