@@ -3,7 +3,7 @@
 import { HawserError } from "../client/index.ts";
 import type { ErrorCode } from "../protocol/messages.ts";
 
-/** `run` and `attach` end with the program's own code, so what is wrong with us has numbers of its own. */
+/** `run`, `attach` and `wait` end with the program's own code, so what is wrong with us has numbers of its own. */
 export const LOST = 254;
 export const NOT_ATTACHED = 255;
 
@@ -96,7 +96,7 @@ function withHint(message: string, hint: string | undefined): string {
 	return hint === undefined ? message : `${message} (${hint})`;
 }
 
-/** For what commander refuses in `run` and `attach`, whose exit codes are the program's: this is not one of them. */
+/** For what commander refuses in `run`, `attach` and `wait`, whose exit codes are the program's: this is not one of them. */
 export function endNotAttached({ exitCode: code }: { readonly exitCode: number }): never {
 	process.exit(code === 0 ? 0 : NOT_ATTACHED);
 }

@@ -74,17 +74,34 @@ it("waits for quiet", async () => {
 	expect(await hawser.run(["wait", id, "--idle", "20s", "--timeout", "50ms"])).toMatchObject({ code: 2 });
 });
 
-it("says 3 when the session is gone, and 1 when it makes no sense", async () => {
+it("says 3 when the session is gone, and 255 when waiting could not begin, which no program is mistaken for", async () => {
 	const id = await session("read -r x");
 	const waiting = result(hawser.start(["wait", id, "--match", "never"]));
 	await hawser.run(["rm", "--force", id]);
 	expect(await waiting).toMatchObject({ code: 3 });
 	expect(await hawser.run(["wait", "nosuch"])).toMatchObject({
-		code: 3,
+		code: 255,
 		stderr: expect.stringContaining('hawser: there is no session "nosuch"'),
 	});
-	expect(await hawser.run(["wait", "--idle", "1s", "--match", "x"])).toMatchObject({ code: 1 });
-	expect(await hawser.run(["wait", "--match", "("])).toMatchObject({ code: 1 });
+	const away = { env: { HAWSER_STATE_DIR: `${hawser.stateDir}/none` } };
+	expect(await hawser.run(["wait", "any"], away)).toMatchObject({
+		code: 255,
+		stderr: expect.stringContaining("no server is running"),
+	});
+	const senseless = [["--bogus"], ["--idle", "1s", "--match", "x"], ["--match", "("]];
+	const codes = await Promise.all(senseless.map(async (flags) => (await hawser.run(["wait", ...flags])).code));
+	expect(codes).toEqual([255, 255, 255]);
+});
+
+it.each([
+	[[], 255, "session quiet has not ended in time"],
+	[["--match", "never"], 2, "session quiet has written nothing that matches in time"],
+	[["--idle", "1m"], 2, "session quiet was not quiet for long enough in time"],
+])("says that the time was up: %s", async (flags, code, sentence) => {
+	const { stdout } = await hawser.run(["run", "--detach", "--name", "quiet", "--", "cat"]);
+	const waited = await hawser.run(["wait", "quiet", "--timeout", "50ms", ...flags]);
+	expect(waited).toEqual({ code, stdout: "", stderr: `hawser: ${sentence}\n` });
+	await hawser.run(["rm", "--force", stdout.trim()]);
 });
 
 it("resizes a terminal, and nothing else", async () => {

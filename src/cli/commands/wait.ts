@@ -2,11 +2,11 @@
 
 import { Command, InvalidArgumentError } from "commander";
 import { Countdown } from "../../client/countdown.ts";
-import { type ExitMessage, follow, HawserError, type Session } from "../../client/index.ts";
+import { type ExitMessage, follow, type Session } from "../../client/index.ts";
 import { Search } from "../../client/search.ts";
 import { nameOf } from "../describe-session.ts";
 import { exitCodeOf } from "../ending.ts";
-import { LOST, NOT_ATTACHED, UsageError } from "../errors.ts";
+import { endNotAttached, explain, LOST, NOT_ATTACHED, orNotAttached, reasonOf, UsageError } from "../errors.ts";
 import { findServer, type WorkspaceFlags, withWorkspace } from "../find-server.ts";
 import { findSession } from "../find-session.ts";
 import { print, remark } from "../output.ts";
@@ -30,15 +30,17 @@ const GONE = 3;
 type Verdict =
 	| { readonly kind: "match" | "idle"; readonly offset: number }
 	| { readonly kind: "exit"; readonly exit: ExitMessage }
-	| { readonly kind: "lost" | "gone" | "timeout" };
+	| { readonly kind: "lost" | "gone" | "timeout" }
+	/** The session is as it was, but we have no way to it any more. */
+	| { readonly kind: "cut"; readonly message: string };
 
 export const wait: Command = withWorkspace(new Command("wait"))
 	.summary("wait for something to happen")
 	.description(
 		"Waits until a session's program has ended, or has been quiet for a while, or has written what matches a " +
 			"regular expression.\n\nWaiting for the end ends with the program's own exit code (128+n for a signal), 254 when the " +
-			"session was lost or is gone, 255 when the time was up. Waiting for anything else ends with 0 when that happened, " +
-			"2 when the time was up, and 3 when it can't happen any more.",
+			"session or the way to it was lost, 255 when the time was up or waiting could not begin. Waiting for anything else " +
+			"ends with 0 when that happened, 2 when the time was up, 3 when it can't happen any more, and else with 254 or 255 too.",
 	)
 	.argument("[session]", "its id, its name, or the beginning of either (default: the most recent)")
 	.option("--exit", "until the program has ended (the default)")
@@ -57,18 +59,21 @@ export const wait: Command = withWorkspace(new Command("wait"))
 		"\nExamples:\n  hawser wait build && hawser logs build\n  hawser wait web --match 'listening on' --timeout 30s\n" +
 			"  at=$(hawser send build make --enter --offset); hawser wait build --since $at --match 'error|done'",
 	)
-	.action(async (wanted: string | undefined, flags: WaitFlags) => {
-		const conditions = [flags.exit, flags.idle, flags.match].filter((each) => each !== undefined);
-		if (conditions.length > 1) throw new UsageError("wait for one thing: --exit, --idle or --match");
-		const { client } = await findServer(flags);
-		const info = await findSession(client, wanted, flags);
-		const verdict = await waitFor(client.sessions.at(info.id), info.offsets.end, flags);
-		const sentence = sentenceOf(verdict, nameOf(info), flags);
-		if (flags.json) await print(`${safeJson({ id: info.id, ...verdict })}\n`);
-		else if (sentence !== undefined) remark(sentence);
-		const isForEnd = flags.idle === undefined && flags.match === undefined;
-		process.exitCode = isForEnd ? codeOfEnd(verdict) : codeOf(verdict);
-	});
+	.exitOverride(endNotAttached)
+	.action((wanted: string | undefined, flags: WaitFlags) => orNotAttached(() => start(wanted, flags)));
+
+async function start(wanted: string | undefined, flags: WaitFlags): Promise<void> {
+	const conditions = [flags.exit, flags.idle, flags.match].filter((each) => each !== undefined);
+	if (conditions.length > 1) throw new UsageError("wait for one thing: --exit, --idle or --match");
+	const { client } = await findServer(flags);
+	const info = await findSession(client, wanted, flags);
+	const verdict = await waitFor(client.sessions.at(info.id), info.offsets.end, flags);
+	const sentence = sentenceOf(verdict, nameOf(info), flags);
+	if (flags.json) await print(`${safeJson({ id: info.id, ...verdict })}\n`);
+	else if (sentence !== undefined) remark(sentence);
+	const isForEnd = flags.idle === undefined && flags.match === undefined;
+	process.exitCode = isForEnd ? codeOfEnd(verdict) : codeOf(verdict);
+}
 
 async function waitFor(session: Session, end: number, flags: WaitFlags): Promise<Verdict> {
 	const over = new AbortController();
@@ -102,8 +107,9 @@ async function waitFor(session: Session, end: number, flags: WaitFlags): Promise
 		}
 		return decided ?? { kind: "gone" };
 	} catch (error) {
-		if (!(error instanceof HawserError) || error.code !== "session_not_found") throw error;
-		return { kind: "gone" };
+		const explained = explain(error);
+		if (!explained) throw error;
+		return reasonOf(error) === "session_not_found" ? { kind: "gone" } : { kind: "cut", message: explained.sentence };
 	} finally {
 		quiet.stop();
 		whole.stop();
@@ -117,14 +123,23 @@ function codeOfEnd(verdict: Verdict): number {
 
 function codeOf({ kind }: Verdict): number {
 	if (kind === "match" || kind === "idle") return MET;
+	if (kind === "cut") return LOST;
 	return kind === "timeout" ? TIMED_OUT : GONE;
 }
 
-function sentenceOf(verdict: Verdict, session: string, { idle, match }: WaitFlags): string | undefined {
+function sentenceOf(verdict: Verdict, session: string, flags: WaitFlags): string | undefined {
 	if (verdict.kind === "gone") return `session ${session} is gone`;
 	if (verdict.kind === "lost") return "the session was lost: what became of its program is not known";
-	if (verdict.kind !== "exit" || (idle === undefined && !match)) return undefined;
+	if (verdict.kind === "cut") return verdict.message;
+	if (verdict.kind === "timeout") return `session ${session} ${lacking(flags)} in time`;
+	if (verdict.kind !== "exit" || (flags.idle === undefined && !flags.match)) return undefined;
 	return `the program has ended (${verdict.exit.signal ?? verdict.exit.code}) before that`;
+}
+
+/** What was waited for, and did not happen. */
+function lacking({ idle, match }: WaitFlags): string {
+	if (match) return "has written nothing that matches";
+	return idle === undefined ? "has not ended" : "was not quiet for long enough";
 }
 
 function expression(source: string): RegExp {
