@@ -1,7 +1,9 @@
 /** What ends a command with a sentence instead of a stack, and the exit code that goes with it. */
 
+import { getSystemErrorMap } from "node:util";
 import { HawserError } from "../client/index.ts";
 import type { ErrorCode } from "../protocol/messages.ts";
+import { inCommands } from "./wording.ts";
 
 /** `run`, `attach` and `wait` end with the program's own code, so what is wrong with us has numbers of its own. */
 export const LOST = 254;
@@ -36,27 +38,7 @@ export class UsageError extends Error {
 	}
 }
 
-/** What to do where the server says nothing of it. */
-const hints: Readonly<Partial<Record<ErrorCode, string>>> = {
-	not_writable: "hawser attach --take takes control",
-	unauthenticated: "show a token with --token or HAWSER_TOKEN; hawser token create makes one",
-};
-
-/** The server's hints are for those who write programs; what some of them mean for those who type commands. */
-const inCommands: readonly (readonly [says: RegExp, means: string])[] = [
-	[/attachment\.take|take control again|attach as a writer/, "hawser attach --take takes control"],
-	[/Authorization: Bearer/, "show a token with --token or HAWSER_TOKEN; hawser token create makes one"],
-	[/force=1/, "end them first, or use --force, which ends them"],
-	[/PUT \/v1\/workspaces/, "the operator declares it with hawser workspace set"],
-	[/choose another name, or end that session/, "choose another name, or hawser kill that session"],
-];
-
-function hintOf({ code, hint }: { readonly code: ErrorCode; readonly hint: string | undefined }): string | undefined {
-	if (hint === undefined) return hints[code];
-	return inCommands.find(([says]) => says.test(hint))?.[1] ?? hint;
-}
-
-/** The same for what the kernel refuses a server. */
+/** What to do when the kernel refuses a server its port. */
 const serverHints: Readonly<Record<string, string>> = {
 	EADDRINUSE: "choose another --port, such as 0 for any that is free, or stop what has it",
 	EACCES: "choose a --port from 1024 on",
@@ -71,20 +53,35 @@ const tooManyFiles = "raise the limit of open files: ulimit -n 65536";
 /** The sentence and the exit code for anything thrown; undefined when it is a bug of ours. */
 export function explain(error: unknown): { sentence: string; exitCode: number } | undefined {
 	if (error instanceof HawserError) {
-		return { sentence: withHint(error.message, hintOf(error)), exitCode: exitCode[error.code] ?? 1 };
+		const { message, hint } = inCommands(error);
+		return { sentence: withHint(message, hint), exitCode: exitCode[error.code] ?? 1 };
 	}
 	if (isRefusal(error)) return { sentence: withHint(error.message, error.hint), exitCode: exitCode[error.code] ?? 1 };
 	if (error instanceof UsageError) return { sentence: error.message, exitCode: error.exitCode };
-	if (missingParts.has(reasonOf(error)) && error instanceof Error)
+	if (!(error instanceof Error)) return undefined;
+	if (missingParts.has(reasonOf(error)))
 		return { sentence: withHint(`a part of hawser can't be loaded: ${error.message}`, missingHint), exitCode: 1 };
-	// Settings that make no sense, and files that can't be read, say themselves what is wrong.
-	const isPlain = error instanceof Error && (error.name === "ConfigError" || "syscall" in error);
-	if (!isPlain) return undefined;
-	const reason = reasonOf(error) ?? "";
-	if (reason === "EMFILE") return { sentence: withHint(error.message, tooManyFiles), exitCode: 1 };
-	const hint = "syscall" in error && error.syscall === "listen" ? serverHints[reason] : undefined;
-	return { sentence: withHint(error.message, hint), exitCode: 1 };
+	if ("syscall" in error) return { sentence: ofSystem(error as NodeJS.ErrnoException), exitCode: 1 };
+	// Settings that make no sense say themselves what is wrong.
+	return error.name === "ConfigError" ? { sentence: error.message, exitCode: 1 } : undefined;
 }
+
+/** What the kernel refused, as a sentence about the file. */
+function ofSystem(error: NodeJS.ErrnoException): string {
+	const { syscall, path, errno, code = "" } = error;
+	if (syscall === "listen") return withHint(error.message, serverHints[code]);
+	if (code === "EMFILE") return withHint(error.message, tooManyFiles);
+	const [, why] = (errno !== undefined && getSystemErrorMap().get(errno)) || [];
+	if (path === undefined || why === undefined) return error.message;
+	return `${path} can't be ${refusedActs[syscall ?? ""] ?? "used"}: ${why}`;
+}
+
+const refusedActs: Readonly<Record<string, string>> = {
+	open: "opened",
+	mkdir: "made",
+	scandir: "read",
+	access: "used",
+};
 
 /** The code of an error, whoever gave it one. */
 export function reasonOf(error: unknown): string | undefined {

@@ -1,23 +1,31 @@
 /** Finds the session a user means: by id, by name, by the beginning of either, or the most recent one. */
 
 import { type Client, HawserError, type SessionMessage } from "../client/index.ts";
+import { nameOf } from "./describe-session.ts";
 import { UsageError } from "./errors.ts";
 import type { WorkspaceFlags } from "./find-server.ts";
 import { ownSessions } from "./own-environment.ts";
 import { closest } from "./spelling.ts";
+import { callSession } from "./wording.ts";
 
 export type Wanted = Pick<WorkspaceFlags, "workspace"> & {
 	/** Whether the most recent one is the most recent that runs. */
 	readonly running?: boolean;
 };
 
-/** Among those that may be seen, or those of a workspace. */
+/** Among those that may be seen, or those of a workspace. What is said of it later calls it as its user does. */
 export async function findSession(
 	client: Client,
 	wanted: string | undefined,
 	{ workspace, running = false }: Wanted = {},
 ): Promise<SessionMessage> {
 	const sessions = await client.sessions.list(workspace === undefined ? {} : { workspace });
+	const found = select(sessions, wanted, running);
+	if (wanted === undefined || !found.id.startsWith(wanted)) callSession(found.id, nameOf(found));
+	return found;
+}
+
+function select(sessions: readonly SessionMessage[], wanted: string | undefined, running: boolean): SessionMessage {
 	if (wanted === undefined) return mostRecent(sessions, running);
 	const byId = sessions.find(({ id }) => id === wanted);
 	if (byId) return byId;

@@ -33,7 +33,7 @@ import { wait } from "./commands/wait.ts";
 import { workspace } from "./commands/workspace.ts";
 import { explain } from "./errors.ts";
 import { endOnClosedPipe, remark } from "./output.ts";
-import { safeText } from "./safe-text.ts";
+import { refusedLine } from "./refused-line.ts";
 
 const program = new Command("hawser")
 	.description("Interactive processes: start a shell or a command, leave, come back from anywhere, miss nothing.")
@@ -77,10 +77,12 @@ const commands = [
 	appServer,
 ];
 for (const command of commands) program.addCommand(command);
-for (const command of [program, ...program.commands]) {
-	command.configureOutput({
-		outputError: (text) => remark(safeText(text.trim().replaceAll("\n", " ")).replace(/^error: /, "")),
-	});
+sayInOneLine(program, program.name());
+
+/** Commands that are added this way inherit nothing, so each is told. */
+function sayInOneLine(command: Command, typed: string): void {
+	command.configureOutput({ outputError: (text) => remark(refusedLine(text, typed)) });
+	for (const part of command.commands) sayInOneLine(part, `${typed} ${part.name()}`);
 }
 
 endOnClosedPipe();

@@ -36,6 +36,13 @@ export function wholeNumber(text: string): number {
 	throw new InvalidArgumentError("expected a whole number from 0 on");
 }
 
+/** Of things of which none makes no sense. */
+export function positiveNumber(text: string): number {
+	const value = /^\d{1,16}$/.test(text) ? wholeNumber(text) : 0;
+	if (value > 0) return value;
+	throw new InvalidArgumentError("expected a whole number from 1 on");
+}
+
 /** `120x40`. */
 export function size(text: string): { cols: number; rows: number } {
 	const [, cols, rows] = /^(\d{1,5})x(\d{1,5})$/i.exec(text) ?? [];

@@ -122,6 +122,3 @@ export const audit: Command = new Command("audit")
 	.addHelpText("after", "\nExamples:\n  hawser audit\n  hawser audit ls --session k3v9x0p2m1qa\n  hawser audit verify")
 	.addCommand(list, { isDefault: true })
 	.addCommand(verify);
-for (const command of audit.commands) {
-	command.configureOutput({ outputError: (text, write) => audit.configureOutput().outputError?.(text, write) });
-}

@@ -12,9 +12,10 @@ import { findOrStartServer, type WorkspaceFlags, withWorkspace } from "../find-s
 import { LocalTerminal, type Size } from "../local-terminal.ts";
 import { print, remark } from "../output.ts";
 import { ownEnvironment } from "../own-environment.ts";
-import { collect, duration, pairs, patience, size, variables } from "../parse.ts";
+import { bytes, collect, duration, pairs, patience, size, variables } from "../parse.ts";
 import { safeJson, safeLine } from "../safe-text.ts";
 import { type SandboxName, sandboxNames, sandboxTypes } from "../sandbox-names.ts";
+import { callSession } from "../wording.ts";
 
 type RunFlags = WorkspaceFlags & {
 	readonly task?: string;
@@ -32,6 +33,8 @@ type RunFlags = WorkspaceFlags & {
 	readonly timeout?: number;
 	readonly idleTimeout?: number;
 	readonly idleExemptJobs?: true;
+	readonly journal?: number;
+	readonly durable: boolean;
 	readonly sandbox?: SandboxName;
 	readonly sandboxRoot?: readonly string[];
 	readonly network?: true;
@@ -68,6 +71,12 @@ export const run: Command = withWorkspace(new Command("run"), "whose session it 
 	.option("--timeout <duration>", "end the program after this long, such as 10m", duration)
 	.option("--idle-timeout <duration>", "end the program after this long without output and input", duration)
 	.option("--idle-exempt-jobs", "with --idle-timeout, but not while a shell's job is in the foreground")
+	.option(
+		"--journal <size>",
+		"how much of its output is kept on disk, such as 16MiB (default: as the server says)",
+		bytes,
+	)
+	.option("--no-durable", "in the server itself: it ends with the server, and nothing of it is on disk")
 	.addOption(
 		new Option("--sandbox <policy>", "what the program may write: nothing, its directory, everything").choices(
 			sandboxNames,
@@ -121,10 +130,13 @@ async function start(argv: string[], flags: RunFlags): Promise<void> {
 		...(flags.timeout === undefined ? {} : { timeoutMs: flags.timeout }),
 		...(flags.idleTimeout === undefined ? {} : { idleTimeoutMs: flags.idleTimeout }),
 		...(flags.idleExemptJobs ? { idleExemptJobs: true } : {}),
+		...(flags.journal === undefined ? {} : { retain: { journalBytes: flags.journal } }),
+		...(flags.durable ? {} : { durable: false }),
 		...(flags.size ?? ownSize),
 		labels,
 		...(sandbox === undefined ? {} : { sandbox }),
 	});
+	if (flags.name !== undefined) callSession(session.id, flags.name);
 	if (flags.detach) return print(`${flags.json ? safeJson(await session.info()) : safeLine(session.id)}\n`);
 	const ending = await stay(session, hasTerminal, flags);
 	const sentence = sentenceOf(ending, flags.name ?? session.id);

@@ -5,7 +5,6 @@ import { homedir } from "node:os";
 import { join } from "node:path";
 import { Command } from "commander";
 import { print, remark } from "../output.ts";
-import { addParts } from "../parts.ts";
 import { main, SECOND_SERVER } from "../start-server.ts";
 
 const UNIT = "hawser.service";
@@ -75,4 +74,4 @@ export const service: Command = new Command("service")
 	.summary("let systemd run the server")
 	.description("The server as a service of your account, which systemd starts and restarts.")
 	.addHelpText("after", "\nExamples:\n  hawser service install\n  hawser service uninstall");
-addParts(service, [install, uninstall]);
+for (const part of [install, uninstall]) service.addCommand(part);

@@ -8,7 +8,6 @@ import { UsageError } from "../errors.ts";
 import { findServer, type WorkspaceFlags, withWorkspace } from "../find-server.ts";
 import { print, remark, table } from "../output.ts";
 import { collect, variables } from "../parse.ts";
-import { addParts } from "../parts.ts";
 import { safeJson } from "../safe-text.ts";
 
 type SetFlags = WorkspaceFlags & {
@@ -83,7 +82,7 @@ export const task: Command = new Command("task")
 		"\nExamples:\n  hawser task set fix-login --workspace acme --work-dir /srv/acme/fix-login\n" +
 			"  hawser run --workspace acme --task fix-login -- bash -l",
 	);
-addParts(task, [list, set, remove]);
+for (const part of [list, set, remove]) task.addCommand(part);
 
 async function tasksOf(flags: WorkspaceFlags): Promise<TasksClient> {
 	const { client } = await findServer(flags);

@@ -7,7 +7,6 @@ import { formatDuration } from "../../protocol/units.ts";
 import { findServer, type ServerFlags, withServer } from "../find-server.ts";
 import { print, remark, table } from "../output.ts";
 import { collect, duration } from "../parse.ts";
-import { addParts } from "../parts.ts";
 
 /** Everything with the sessions of people who never heard of workspaces, and nothing about tokens or the server. */
 const DEFAULT_SCOPE = "workspace:default:manage";
@@ -100,7 +99,7 @@ export const token: Command = new Command("token")
 		"\nExamples:\n  hawser token create --name ci --scope workspace:ci:manage\n  hawser token ls\n" +
 			"  hawser token revoke 4f0c2a9be1d7",
 	);
-addParts(token, [create, list, revoke]);
+for (const part of [create, list, revoke]) token.addCommand(part);
 
 function untilWhen({ expiresAt }: Pick<TokenMessage, "expiresAt">): string {
 	return expiresAt === null ? "for ever" : `until ${new Date(expiresAt).toISOString()}`;

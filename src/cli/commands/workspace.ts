@@ -5,8 +5,7 @@ import { Command } from "commander";
 import type { WorkspaceLimits, WorkspaceMessage } from "../../client/index.ts";
 import { findServer, type ServerFlags, withServer } from "../find-server.ts";
 import { print, remark, table } from "../output.ts";
-import { bytes, collect, wholeNumber } from "../parse.ts";
-import { addParts } from "../parts.ts";
+import { bytes, collect, positiveNumber } from "../parse.ts";
 import { safeJson } from "../safe-text.ts";
 
 type SetFlags = ServerFlags & {
@@ -55,9 +54,9 @@ const set = withServer(new Command("set"))
 	.argument("<id>", "1 to 64 of A-Z, a-z, 0-9, _ . -")
 	.option("--name <name>", "what to call it")
 	.option("--root <dir>", "where its programs may start, or below; repeatable (default: anywhere)", collect)
-	.option("--max-sessions <number>", "how many may run at a time", wholeNumber)
+	.option("--max-sessions <number>", "how many may run at a time", positiveNumber)
 	.option("--max-journals <size>", "what their journals may take on disk, such as 2GiB", bytes)
-	.option("--start-rate <number>", "how many may be started per second", wholeNumber)
+	.option("--start-rate <number>", "how many may be started per second", positiveNumber)
 	.addHelpText("after", "\nExamples:\n  hawser workspace set acme --root /srv/acme --max-sessions 20")
 	.action(async (id: string, flags: SetFlags) => {
 		const { client } = await findServer(flags);
@@ -92,7 +91,7 @@ export const workspace: Command = new Command("workspace")
 		"after",
 		"\nExamples:\n  hawser workspace set acme --root /srv/acme\n  hawser workspace ls\n  hawser workspace rm acme",
 	);
-addParts(workspace, [list, show, set, remove]);
+for (const part of [list, show, set, remove]) workspace.addCommand(part);
 
 function limitsOf({ limits }: WorkspaceMessage): string {
 	return (

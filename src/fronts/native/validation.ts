@@ -48,9 +48,12 @@ export function problemOf(schema: TSchema, problems: readonly Problem[], value: 
 	const [first] = problems;
 	if (!first) return new SessionError("invalid_argument", "the request is not valid");
 	if (first.keyword === "boolean") {
-		const known = Object.keys(
-			(at(schema, parentOf(first.schemaPath)) as { properties?: object } | undefined)?.properties ?? {},
-		);
+		const parent = at(schema, parentOf(first.schemaPath)) as
+			| Record<"properties" | "patternProperties", object>
+			| undefined;
+		const [keys] = Object.keys(parent?.patternProperties ?? {});
+		if (keys !== undefined) return new SessionError("invalid_argument", `${field(first)}: its name must match ${keys}`);
+		const known = Object.keys(parent?.properties ?? {});
 		const hint = known.length > 0 ? { hint: `known are: ${known.join(", ")}` } : {};
 		return new SessionError("invalid_argument", `${field(first)}: not allowed here`, hint);
 	}
@@ -58,6 +61,9 @@ export function problemOf(schema: TSchema, problems: readonly Problem[], value: 
 		const missing = (first.params as { requiredProperties?: string[] }).requiredProperties ?? [];
 		return new SessionError("invalid_argument", `${missing.join(", ")}: required`);
 	}
+	const { limit } = first.params as { limit?: number };
+	if (first.keyword === "minLength" && limit === 1)
+		return new SessionError("invalid_argument", `${field(first)}: must not be empty`);
 	const received = isSecret(first.instancePath) ? "what was sent" : shown(at(value, first.instancePath));
 	return new SessionError(
 		"invalid_argument",
@@ -79,8 +85,16 @@ function expectation(schema: TSchema, first: Problem, problems: readonly Problem
 	}
 	const part = at(schema, first.schemaPath) as { description?: string } | undefined;
 	if (first.keyword === "pattern") return `must be ${part?.description ?? "free of control characters"}`;
-	return first.message;
+	const bound = boundNames[first.keyword];
+	return bound === undefined ? first.message : bound((first.params as { limit: number }).limit);
 }
+
+const boundNames: Readonly<Record<string, (limit: number) => string>> = {
+	minimum: (limit) => `must be at least ${limit}`,
+	maximum: (limit) => `must be at most ${limit}`,
+	minLength: (limit) => `must have at least ${limit} characters`,
+	maxLength: (limit) => `must have at most ${limit} characters`,
+};
 
 const typeNames: Readonly<Record<string, string>> = {
 	integer: "a whole number",

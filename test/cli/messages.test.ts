@@ -1,0 +1,72 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { Installation } from "./hawser.ts";
+
+let hawser: Installation;
+beforeAll(async () => {
+	hawser = await Installation.create();
+	await hawser.run(["run", "--detach", "--name", "called", "--", "cat"]);
+});
+afterAll(() => hawser.remove());
+
+describe("what the server refuses", () => {
+	it("is said of a session by the name that its user gave it", async () => {
+		await hawser.run(["run", "--name", "over", "--", "true"]);
+		const { stdout } = await hawser.run(["token", "create", "--scope", "workspace:default:read"]);
+		const env = { HAWSER_TOKEN: stdout.trim() };
+		const sentences = await Promise.all([
+			hawser.run(["send", "over", "x"]),
+			hawser.run(["send", "calle", "x"], { env }),
+		]);
+		expect(sentences.map(({ stderr }) => stderr)).toEqual([
+			expect.stringContaining('session "over" has ended'),
+			expect.stringContaining('this token may not operate session "called"'),
+		]);
+	});
+
+	it.each([
+		[["workspace", "show", "a b"], "the workspace's id: must be 1 to 64 of A-Z, a-z, 0-9, _ . -"],
+		[["workspace", "set", "acme", "--max-sessions", "0"], "expected a whole number from 1 on"],
+		[["workspace", "set", "acme", "--max-journals", "0"], "--max-journals: must be at least 1, not 0"],
+		[["run", "--label", "a b=c", "true"], "--label a b: its name must match"],
+		[["run", "--name", "", "true"], "the name: must not be empty"],
+		[["token", "create", "--name", "x".repeat(65)], "the name: must have at most 64 characters"],
+	])("is said in the words of commands: %j", async (args, sentence) => {
+		const { code, stderr } = await hawser.run(args);
+		expect(code).not.toBe(0);
+		expect(stderr).toContain(`${sentence}`);
+	});
+
+	it("for want of room on disk can be had with flags of run", async () => {
+		await hawser.run(["workspace", "set", "small", "--max-journals", "1MiB"]);
+		const run = (...flags: string[]) => hawser.run(["run", "--workspace", "small", ...flags, "--", "echo", "hi"]);
+		expect(await run()).toMatchObject({ code: 255, stderr: expect.stringContaining("--journal, or for --no-durable") });
+		expect(await run("--journal", "512KiB")).toEqual({ code: 0, stdout: "hi\n", stderr: "" });
+		expect(await run("--no-durable")).toEqual({ code: 0, stdout: "hi\n", stderr: "" });
+	});
+});
+
+it("a command line that makes no sense is refused in one sentence, with what would", async () => {
+	const lines = [
+		["frobnicate"],
+		["token", "frobnicate"],
+		["send", "--frobnicate"],
+		["logs", "--since", "bogus"],
+		["run", "--timeout", "bogus", "true"],
+	];
+	const said = await Promise.all(lines.map((args) => hawser.run(args)));
+	expect(said.map(({ stderr }) => stderr)).toEqual([
+		"hawser: unknown command 'frobnicate' (see hawser --help)\n",
+		"hawser: unknown command 'frobnicate' (see hawser token --help)\n",
+		"hawser: unknown option '--frobnicate' (see hawser send --help)\n",
+		'hawser: --since <offset>: expected a whole number from 0 on, not "bogus"\n',
+		'hawser: --timeout <duration>: expected a duration such as 500ms, 10s, 5m or 1h30m, not "bogus"\n',
+	]);
+});
+
+it("what the system refuses is a sentence about the file", async () => {
+	const run = await hawser.run(["run", "true"], { env: { HAWSER_STATE_DIR: "/proc/hawser" } });
+	expect(run.stderr).toBe("hawser: /proc/hawser can't be made: no such file or directory\n");
+	expect((await hawser.run(["ls"], { env: { HAWSER_STATE_DIR: "/dev/null/x" } })).stderr).toBe(
+		"hawser: /dev/null/x/server.json can't be opened: not a directory\n",
+	);
+});
