@@ -42,6 +42,13 @@ function select(sessions: readonly SessionMessage[], wanted: string | undefined,
 	throw new HawserError("session_not_found", `there is no session ${JSON.stringify(wanted)}`, { hint });
 }
 
+/** A scope with the session's id in it, where people name one as everywhere else: only an id is good for ever. */
+export async function scopeById(client: Client, scope: string): Promise<string> {
+	const [, wanted, right] = /^session:(.+):(view|control)$/.exec(scope) ?? [];
+	if (wanted === undefined) return scope;
+	return `session:${(await findSession(client, wanted)).id}:${right}`;
+}
+
 /** Never one that we are in ourselves: to wait for it, or to show it in itself, would have no end. */
 function mostRecent(sessions: readonly SessionMessage[], running: boolean): SessionMessage {
 	const own = ownSessions(process.env);

@@ -41,6 +41,20 @@ describe("hawser token", () => {
 		expect((await hawser.run(["token", "ls", "--on", "dev"], { env })).stdout).toContain("there");
 	});
 
+	it("is for a session by whatever name, and for none that is not there", async () => {
+		const { stdout } = await hawser.run(["run", "--detach", "--name", "build", "--", "cat"]);
+		const id = stdout.trim();
+		for (const name of ["build", "bui", id.slice(0, 12), id]) {
+			const made = await hawser.run(["token", "create", "--scope", `session:${name}:view`]);
+			expect(made.stderr).toContain(`session:${id}:view`);
+		}
+		expect(await hawser.run(["token", "create", "--scope", "session:biuld:view"])).toMatchObject({
+			code: 3,
+			stdout: "",
+			stderr: expect.stringContaining("did you mean build?"),
+		});
+	});
+
 	it("says which of several tokens is not there, and ends the others", async () => {
 		const [one, other] = [await hawser.run(["token", "create"]), await hawser.run(["token", "create"])];
 		const ids = [one, other].map(({ stdout }) => stdout.slice(4, 16));

@@ -27,6 +27,14 @@ test("shows who did what, as a table or as JSON, and what is asked for alone", a
 	const actions = entries.map(({ action }) => action);
 	expect([actions[0], actions.at(-1)]).toEqual(["open", "kill"]);
 	expect(entries.reduce((sum, { bytes = 0 }) => sum + bytes, 0)).toBe("hunter2\r".length);
+	const byName = await site.run(["audit", "ls", "--json", "--session", "she", "--principal", "admin"]);
+	expect(byName.stdout).toBe(stdout);
+	expect(await site.run(["audit", "ls", "--session", "shelf"])).toMatchObject({
+		code: 3,
+		stderr: expect.stringContaining("did you mean shell?"),
+	});
+	await site.run(["rm", "shell"]);
+	expect((await site.run(["audit", "ls", "--json", "--session", id.trim()])).stdout).toContain('"remove"');
 	const last = await site.run(["audit", "ls", "-n", "1", "--action", "open", "--json"]);
 	expect(last.stdout.trim().split("\n")).toHaveLength(1);
 });

@@ -2,11 +2,12 @@
 
 import { stat } from "node:fs/promises";
 import { Command } from "commander";
-import type { AuditFilter, AuditMessage } from "../../client/index.ts";
+import { type AuditFilter, type AuditMessage, type Client, HawserError } from "../../client/index.ts";
 import { stateFolder } from "../../local/locate.ts";
 import { auditDirectory, verifyAudit } from "../../server/open-audit.ts";
 import { UsageError } from "../errors.ts";
 import { findServer, type ServerFlags, withServer } from "../find-server.ts";
+import { findSession } from "../find-session.ts";
 import { print, remark, table } from "../output.ts";
 import { wholeNumber } from "../parse.ts";
 import { safeJson } from "../safe-text.ts";
@@ -30,7 +31,10 @@ const list = withServer(new Command("ls"))
 	.description(
 		"Shows the newest entries, oldest first: who did what to which session, and from where. For the operator.",
 	)
-	.option("--session <id>", "of this session alone")
+	.option(
+		"--session <session>",
+		"of this session alone: its id, also of one that was removed, its name, or a beginning",
+	)
 	.option("--principal <id>", "by this one alone: admin, or the id of a token")
 	.option("--action <name>", "of this kind alone, such as open, input, take-over, refused or end")
 	.option("--after <seq>", "from the one after this number on", wholeNumber)
@@ -42,7 +46,8 @@ const list = withServer(new Command("ls"))
 	)
 	.action(async ({ after, last, json, session, principal, action, ...flags }: ListFlags) => {
 		const { client } = await findServer(flags);
-		const filter: AuditFilter = { session, principal, action };
+		const meant = session === undefined ? undefined : await sessionOf(client, session);
+		const filter: AuditFilter = { session: meant?.id, principal, action };
 		let shown: AuditMessage[] = [];
 		for (let next: number | null = after ?? 0; next !== null; ) {
 			const page = await client.audit({ ...filter, after: next, limit: PAGE });
@@ -50,11 +55,22 @@ const list = withServer(new Command("ls"))
 			next = page.next;
 		}
 		if (json) return print(shown.map((entry) => `${safeJson(entry, 0)}\n`).join(""));
+		if (shown.length === 0 && meant?.unknown) throw meant.unknown;
 		if (shown.length === 0) return remark("there is no such entry");
 		await print(
 			table(["SEQ", "TIME", "WHO", "FROM", "ACTION", "SESSION", "DETAILS"], shown.map(toRow), process.stdout.columns),
 		);
 	});
+
+/** The record knows sessions that are gone, by their whole ids; whether one of them is meant shows in what is found. */
+async function sessionOf(client: Client, wanted: string): Promise<{ id: string; unknown?: HawserError }> {
+	try {
+		return await findSession(client, wanted);
+	} catch (error) {
+		if (error instanceof HawserError && error.code === "session_not_found") return { id: wanted, unknown: error };
+		throw error;
+	}
+}
 
 type VerifyFlags = { readonly stateDir?: string; readonly head?: string };
 
@@ -119,6 +135,6 @@ function toRow({
 export const audit: Command = new Command("audit")
 	.summary("show who did what, and check that record")
 	.description("The server records who did what to which session, and from where; never what was typed.")
-	.addHelpText("after", "\nExamples:\n  hawser audit\n  hawser audit ls --session k3v9x0p2m1qa\n  hawser audit verify")
+	.addHelpText("after", "\nExamples:\n  hawser audit\n  hawser audit ls --session build\n  hawser audit verify")
 	.addCommand(list, { isDefault: true })
 	.addCommand(verify);

@@ -5,6 +5,7 @@ import { HawserError } from "../../client/index.ts";
 import type { TokenMessage } from "../../protocol/access.ts";
 import { formatDuration } from "../../protocol/units.ts";
 import { findServer, type ServerFlags, withServer } from "../find-server.ts";
+import { scopeById } from "../find-session.ts";
 import { print, remark, table } from "../output.ts";
 import { collect, duration } from "../parse.ts";
 
@@ -19,7 +20,7 @@ const create = withServer(new Command("create"))
 			"  admin                                 everything\n" +
 			"  metrics                               the server's numbers, for a program that collects them\n" +
 			"  workspace:ID:read|operate|manage      look at, type into, or make and end a workspace's sessions\n" +
-			"  session:ID:view|control               look at, or type into, one session",
+			"  session:SESSION:view|control          look at, or type into, one session, named as everywhere",
 	)
 	.option("--name <name>", "what to call it")
 	.option("--scope <scope>", `what it may do; may be given several times (default ${DEFAULT_SCOPE})`, collect)
@@ -27,13 +28,13 @@ const create = withServer(new Command("create"))
 	.addHelpText(
 		"after",
 		"\nExamples:\n  hawser token create --name ci --scope workspace:ci:manage --expires 90d\n" +
-			"  hawser token create --scope session:k3v9x0p2m1qa:view --expires 1h",
+			"  hawser token create --scope session:build:view --expires 1h",
 	)
 	.action(async (options: ServerFlags & { name?: string; scope?: string[]; expires?: number }) => {
 		const { name, scope = [DEFAULT_SCOPE], expires = DEFAULT_EXPIRES_MS, ...flags } = options;
 		const { client } = await findServer(flags);
 		const { token, ...made } = await client.tokens.create({
-			scopes: scope,
+			scopes: await Promise.all(scope.map((one) => scopeById(client, one))),
 			...(name === undefined ? {} : { name }),
 			...(expires === 0 ? {} : { expiresInMs: expires }),
 		});
