@@ -30,8 +30,8 @@ export function print(data: string | Uint8Array): Promise<void> {
 	return write(process.stdout, data);
 }
 
-/** What a program wrote to its stderr, which is data too. */
-export function printError(data: Uint8Array): Promise<void> {
+/** Data that belongs on stderr: what a program wrote there, or what must keep out of its stdout. */
+export function printError(data: string | Uint8Array): Promise<void> {
 	return write(process.stderr, data);
 }
 

@@ -70,3 +70,17 @@ it("what the system refuses is a sentence about the file", async () => {
 		"hawser: /dev/null/x/server.json can't be opened: not a directory\n",
 	);
 });
+
+it("run --json says at the end how it ended, apart from what the program wrote", async () => {
+	const { code, stdout, stderr } = await hawser.run([
+		"run",
+		"--json",
+		"--",
+		"sh",
+		"-c",
+		"echo out; echo err >&2; exit 3",
+	]);
+	const [first, last = ""] = stderr.trim().split("\n");
+	expect({ code, stdout, first }).toEqual({ code: 3, stdout: "out\n", first: "err" });
+	expect(JSON.parse(last)).toEqual({ id: expect.any(String), kind: "exited", exit: { code: 3, signal: null } });
+});

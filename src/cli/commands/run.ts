@@ -10,7 +10,7 @@ import { endNotAttached, orNotAttached, UsageError } from "../errors.ts";
 import { type Escape, escapeOption } from "../escape-keys.ts";
 import { findOrStartServer, type WorkspaceFlags, withWorkspace } from "../find-server.ts";
 import { LocalTerminal, type Size } from "../local-terminal.ts";
-import { print, remark } from "../output.ts";
+import { print, printError, remark } from "../output.ts";
 import { ownEnvironment } from "../own-environment.ts";
 import { bytes, collect, duration, pairs, patience, size, variables } from "../parse.ts";
 import { safeJson, safeLine } from "../safe-text.ts";
@@ -57,7 +57,7 @@ export const run: Command = withWorkspace(new Command("run"), "whose session it 
 	)
 	.argument("[command...]", "the program and its arguments (default: your shell)")
 	.option("-d, --detach", "print the session's id and leave")
-	.option("--json", "with --detach, print all about the session as JSON")
+	.option("--json", "print as JSON how it ended, as the last line on stderr; with --detach, all about the session")
 	.option("-n, --name <name>", "a name for the session")
 	.option("-C, --cwd <dir>", "where to start (default: here, or where the task is done)")
 	.option("--task <id>", "what it is for: a task of the workspace, with its directory and variables")
@@ -105,7 +105,6 @@ export const run: Command = withWorkspace(new Command("run"), "whose session it 
 async function start(argv: string[], flags: RunFlags): Promise<void> {
 	if (flags.tty && flags.pipe) throw new UsageError("--tty and --pipe exclude each other");
 	if (flags.detach && flags.rm) throw new UsageError("--detach and --rm exclude each other");
-	if (flags.json && !flags.detach) throw new UsageError("--json is for --detach");
 	if (flags.idleExemptJobs && !flags.idleTimeout) throw new UsageError("--idle-exempt-jobs is for --idle-timeout");
 	const sandbox = sandboxOf(flags);
 	const env = variables(flags.env ?? [], process.env);
@@ -140,10 +139,10 @@ async function start(argv: string[], flags: RunFlags): Promise<void> {
 	if (flags.detach) return print(`${flags.json ? safeJson(await session.info()) : safeLine(session.id)}\n`);
 	const ending = await stay(session, hasTerminal, flags);
 	const sentence = sentenceOf(ending, flags.name ?? session.id);
-	if (sentence !== undefined) {
-		if (hasTerminal && ending.kind === "left") process.stderr.write("\n");
-		remark(sentence);
-	}
+	if (hasTerminal && (ending.kind === "left" || flags.json)) process.stderr.write("\n");
+	// The program's own output has stdout for itself.
+	if (flags.json) await printError(`${safeJson({ id: session.id, ...ending }, 0)}\n`);
+	else if (sentence !== undefined) remark(sentence);
 	process.exitCode = exitCodeOf(ending);
 	if (flags.rm && ending.kind === "exited") await session.remove();
 }
