@@ -2,7 +2,7 @@
 
 import { type Command, Option } from "commander";
 import { type Address, type Client, connect } from "../client/index.ts";
-import { leftAddress, leftBy, locate as locateLocally, type ServerPlace, stateFolder } from "../local/locate.ts";
+import { leftBy, locate as locateLocally, type ServerPlace, stateFolder } from "../local/locate.ts";
 import { UsageError } from "./errors.ts";
 import { findRemote } from "./remotes.ts";
 import { hangs, healthOf, isConnectable, watched } from "./server-health.ts";
@@ -46,12 +46,12 @@ export async function findOrStartServer(flags: ServerFlags): Promise<{ client: C
 	if (!flags.url && !flags.on) {
 		const stateDir = stateFolder(flags);
 		const look = async () => {
-			const left = await leftAddress(stateDir);
-			return left && (await healthOf(left)) ? left.url : undefined;
+			const left = await leftBy(stateDir);
+			return left && (await healthOf(left.address)) ? { pid: left.pid, url: left.address.url } : undefined;
 		};
 		if ((await look()) === undefined) {
-			const left = await leftAddress(stateDir);
-			if (left && (await isConnectable(left))) throw hangs(left);
+			const left = await leftBy(stateDir);
+			if (left && (await isConnectable(left.address))) throw hangs(left.address);
 			await startInBackground({ stateDir, look });
 		}
 	}

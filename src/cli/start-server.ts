@@ -24,9 +24,11 @@ export const SECOND_SERVER = 4;
 
 export type Background = {
 	readonly stateDir: string;
-	/** The address of a server that answers, if there is one. */
-	readonly look: () => Promise<string | undefined>;
+	/** The server that answers, if there is one. */
+	readonly look: () => Promise<Answering | undefined>;
 };
+
+type Answering = { readonly pid: number; readonly url: string };
 
 /** Resolves once a server answers, ours or somebody else's. */
 export async function startInBackground({ stateDir, look }: Background): Promise<void> {
@@ -37,12 +39,11 @@ export async function startInBackground({ stateDir, look }: Background): Promise
 	let options: readonly string[] = [];
 	while (performance.now() < deadline) {
 		const child = launch(["serve", "--state-dir", stateDir, ...options], logFile);
-		const url = await answering(child, look, deadline);
+		const server = await answering(child, look, deadline);
 		child.unref();
-		if (url !== undefined) {
-			remark(`no server was running; one is now, at ${url} (its log: ${logFile})`);
-			return;
-		}
+		// Somebody else's is none of ours to announce, and its log is elsewhere.
+		if (server?.pid === child.pid) remark(`no server was running; one is now, at ${server?.url} (its log: ${logFile})`);
+		if (server) return;
 		if (child.exitCode === SECOND_SERVER) continue;
 		if (options.length > 0 || process.env.HAWSER_PORT) break;
 		options = ["--port", "0"];
@@ -62,7 +63,11 @@ function launch(args: readonly string[], logFile: string): ChildProcess {
 	}
 }
 
-async function answering(child: ChildProcess, look: Background["look"], deadline: number): Promise<string | undefined> {
+async function answering(
+	child: ChildProcess,
+	look: Background["look"],
+	deadline: number,
+): Promise<Answering | undefined> {
 	let until = deadline;
 	let hasEnded = false;
 	child.once("exit", () => {
@@ -71,8 +76,8 @@ async function answering(child: ChildProcess, look: Background["look"], deadline
 		until = child.exitCode === SECOND_SERVER ? Math.min(deadline, performance.now() + WINNER_MS) : 0;
 	});
 	for (;;) {
-		const url = await look();
-		if (url !== undefined || performance.now() >= until) return url;
+		const server = await look();
+		if (server || performance.now() >= until) return server;
 		// A server that ended for another reason is looked for once more and not again.
 		if (!hasEnded || until > 0) await pause(LOOK_MS);
 	}

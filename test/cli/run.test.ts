@@ -168,12 +168,15 @@ describe("run without a server", () => {
 		expect((await hawser.run(["ls", "--all", "--json"], { env })).stdout.match(/"id"/g)).toHaveLength(2);
 	});
 
-	it("several at once end up with the same one", async () => {
+	it("several at once end up with the same one, and only who started it says so", async () => {
 		const env = await emptyState();
 		const results = await Promise.all([1, 2, 3].map((each) => hawser.run(["run", "--", "echo", `${each}`], { env })));
 		expect(results.map(({ code, stdout }) => ({ code, stdout }))).toEqual(
 			[1, 2, 3].map((each) => ({ code: 0, stdout: `${each}\n` })),
 		);
+		expect(results.filter(({ stderr }) => stderr !== "")).toEqual([
+			expect.objectContaining({ stderr: expect.stringContaining("no server was running") }),
+		]);
 		expect((await hawser.run(["ls", "--all", "--json"], { env })).stdout.match(/"id"/g)).toHaveLength(3);
 	});
 
