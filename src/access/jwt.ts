@@ -90,7 +90,7 @@ export function readJwt({ signed, signature }: Jwt, { key, issuer, audience }: J
 		throw new Error("it is not meant for this server");
 	if (typeof sub !== "string" || !subjectPattern.test(sub)) throw new Error("it names nobody");
 	if (!isSeconds(exp)) throw new Error("it has no end");
-	if (exp * 1000 <= now) throw new Error("it is over");
+	if (exp * 1000 <= now) throw new Error("it has expired");
 	if (nbf !== undefined && !(isSeconds(nbf) && nbf * 1000 <= now + LEEWAY_MS)) throw new Error("its time has not come");
 	return { subject: sub, expiresAt: exp * 1000, workspaces: isObject(workspaces) ? workspaces : {} };
 }

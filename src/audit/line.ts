@@ -29,7 +29,7 @@ export function decodeLine(line: Buffer): AuditLine | string {
 	const split = Math.max(0, line.byteLength - HASH_MEMBER_BYTES);
 	const [, hash] = HASH_MEMBER.exec(line.toString("latin1", split)) ?? [];
 	if (hash === undefined) return "it does not end in a hash";
-	if (createHash("sha256").update(line.subarray(0, split)).digest("hex") !== hash) return "its hash is another";
+	if (createHash("sha256").update(line.subarray(0, split)).digest("hex") !== hash) return "its hash does not match";
 	try {
 		return JSON.parse(line.toString()) as AuditLine;
 	} catch {

@@ -119,7 +119,7 @@ function describe({ step, code, message }: NativeError, command: Command, progra
 		case "setgroups":
 			return `${program} as user ${command.uid ?? "unchanged"} and group ${command.gid ?? "unchanged"}: the server is not permitted to`;
 		case "start":
-			return `${program}: its minder was killed`;
+			return `${program}: the process that should start it was killed`;
 		case "order":
 			return code === "ETIMEDOUT"
 				? `${program}: the minders that wait for programs did not take it in time, and were replaced`

@@ -175,7 +175,10 @@ export class Program implements Process {
 			// Nobody is left who would see all that it started; what carries the marker is found all the same.
 			this.#survivors = killSurvivors(this.#command.sessionId);
 			this.#survivors.catch(() => {});
-			this.#close({ kind: "lost", message: "its minder was killed; how the program ended is unknown" });
+			this.#close({
+				kind: "lost",
+				message: "the process that watched over its program was killed; how the program ended is unknown",
+			});
 			return;
 		}
 		const exit: Exit = { code: reaped.code, signal: reaped.signal === null ? null : signalName(reaped.signal) };

@@ -211,7 +211,7 @@ class TerminalSession {
 		const leave = escapeHint(escapes) ?? "no key leaves (--escape none)";
 		const role = this.#isWriter ? "" : "watching only; what you type is not sent; ";
 		const lines = hasTerminal ? "" : " and Enter; Ctrl-C goes to the program, Ctrl-\\ leaves too";
-		return `${role}${leave}${this.#isWriter ? lines : ""}; the program runs on`;
+		return `${role}${leave}${this.#isWriter ? lines : ""}; the program keeps running`;
 	}
 
 	readonly #onTyped = (chunk: Buffer): void => {

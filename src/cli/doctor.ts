@@ -92,7 +92,7 @@ function directory(path: string): Check {
 		accessSync(nearest, constants.W_OK | constants.X_OK);
 		const { uid, mode } = statSync(nearest);
 		if (nearest !== path) return { name, status: "ok", message: `${path} can be made` };
-		if (!statSync(path).isDirectory()) return { name, status: "FAIL", message: `${path} is no directory`, fix };
+		if (!statSync(path).isDirectory()) return { name, status: "FAIL", message: `${path} is not a directory`, fix };
 		if (uid !== process.getuid?.()) return { name, status: "FAIL", message: `${path} belongs to user ${uid}`, fix };
 		if ((mode & 0o077) === 0) return { name, status: "ok", message: `${path} is writable and private` };
 		return { name, status: "warn", message: `${path} can be read by others`, fix: `chmod 700 ${path}` };

@@ -10,7 +10,7 @@ type Cause = "server" | "token" | "removal" | "detached" | "trouble";
 
 export type Ending =
 	| { readonly kind: "exited"; readonly exit: ExitMessage }
-	/** The user left, or a signal made us leave; the program runs on. */
+	/** The user left, or a signal made us leave; the program keeps running. */
 	| { readonly kind: "left"; readonly signal: NodeJS.Signals | undefined }
 	/** Nobody reads the program's output any more, so it was ended. */
 	| { readonly kind: "unread" }
@@ -56,7 +56,7 @@ export function sentenceOf(ending: Ending, session: string): string | undefined 
 		case "exited":
 			return ending.exit.reason === undefined ? undefined : `the program was ended (${ending.exit.reason})`;
 		case "left":
-			return `the program runs on in session ${session}; come back with: ${comeBack}`;
+			return `the program keeps running in session ${session}; come back with: ${comeBack}`;
 		case "unread":
 			return "nobody reads the program's output any more, so it was ended (SIGPIPE), as a shell would have done";
 		case "lost":
@@ -70,11 +70,11 @@ type Sentence = (message: string, session: string, comeBack: string) => string;
 
 const cutSentences: Readonly<Record<Cause, Sentence>> = {
 	detached: (message, session, comeBack) =>
-		`${message}; the program runs on in session ${session}; come back with: ${comeBack}`,
+		`${message}; the program keeps running in session ${session}; come back with: ${comeBack}`,
 	server: (message, session, comeBack) =>
-		`${message}; the program runs on in session ${session}; once a server runs (hawser serve), come back with: ${comeBack}`,
+		`${message}; the program keeps running in session ${session}; once a server runs (hawser serve), come back with: ${comeBack}`,
 	token: (message, session, comeBack) =>
-		`${message}; the program runs on in session ${session}; with a token that may use it, come back with: ${comeBack}`,
+		`${message}; the program keeps running in session ${session}; with a token that may use it, come back with: ${comeBack}`,
 	removal: (_message, session) => `session ${session} was removed`,
 	trouble: (message, session, comeBack) => `${message}; try again with: ${comeBack} (session ${session})`,
 };

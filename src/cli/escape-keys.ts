@@ -132,7 +132,7 @@ export function escapeHelp(escapes: Escape): string[] {
 	const line = (keys: readonly string[], what: string) => `  ${keys.join("  ").padEnd(13)} ${what}`;
 	return [
 		`${first === undefined ? "these keys are ours" : `these keys are ours, ${first} at the start of a line`}:`,
-		line(pairs(escapes, ".", "d"), "leave; the program runs on"),
+		line(pairs(escapes, ".", "d"), "leave; the program keeps running"),
 		line(pairs(escapes, "T", "t"), "take control: the others watch"),
 		line(pairs(escapes, "W", "w"), "who is here"),
 		line(pairs(escapes, "R", "r"), "redraw"),

@@ -66,7 +66,7 @@ async function answers({ url, fetch = globalThis.fetch }: Address): Promise<bool
 
 export function hangs({ url }: Address): HawserError {
 	return new HawserError("node_unavailable", `the server at ${url} does not answer any more`, {
-		hint: "if it hangs, hawser stop --force ends it; its sessions run on, and the next server finds them again",
+		hint: "if it hangs, hawser stop --force ends it; its sessions keep running, and the next server finds them again",
 	});
 }
 

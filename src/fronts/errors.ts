@@ -53,8 +53,11 @@ function described(thrown: unknown, { routeOptions }: FastifyRequest): { status:
 	if (validation instanceof SessionError) return { status: httpStatus[validation.code], error: validation };
 	const code = httpCodes[statusCode ?? 0];
 	if (statusCode !== undefined && code !== undefined && isOfHttp(fastifyCode)) {
-		const hint = statusCode === 415 ? { hint: `send it as ${routeOptions.config.takes ?? "application/json"}` } : {};
-		return { status: statusCode, error: new SessionError(code, lowerFirst(message ?? "bad request"), hint) };
+		if (statusCode === 415) {
+			const hint = `send it as ${routeOptions.config.takes ?? "application/json"}`;
+			return { status: 415, error: new SessionError(code, "a body of this content type is not understood", { hint }) };
+		}
+		return { status: statusCode, error: new SessionError(code, lowerFirst(message ?? "bad request")) };
 	}
 	const error = SessionError.from(thrown);
 	return { status: httpStatus[error.code], error };

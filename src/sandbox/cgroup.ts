@@ -31,7 +31,7 @@ export class ControlGroups {
 		if (real === undefined) throw new Error(`there is no directory ${directory}`);
 		if (!real.startsWith(`${mount}/`)) throw new Error(`${real} is not below ${mount}, which no sandbox can write to`);
 		const available = await readWords(join(real, "cgroup.controllers"));
-		if (!available) throw new Error(`${real} is no control group of version 2`);
+		if (!available) throw new Error(`${real} is not a control group of version 2`);
 		const missing = CONTROLLERS.filter((name) => !available.includes(name));
 		if (missing.length > 0)
 			throw new Error(`${real} has no controller for ${missing.join(" and ")}; the group above it must pass it on`);

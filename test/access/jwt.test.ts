@@ -79,7 +79,7 @@ describe("a JWT", () => {
 			[{ exp: undefined }, /no end/],
 			[{ exp: "4000000000" }, /no end/],
 			[{ exp: Number.MAX_VALUE }, /no end/],
-			[{ exp: seconds }, /over/],
+			[{ exp: seconds }, /has expired/],
 			[{ nbf: seconds + 31 }, /not come/],
 			[{ nbf: "soon" }, /not come/],
 			[{ sub: undefined }, /nobody/],

@@ -62,9 +62,9 @@ describe("detach --others", () => {
 		await here.type(`node ${main} detach --others; echo "<$?>"\r`);
 		for (const other of others) {
 			expect(await other.ended()).toEqual({ code: 0, isRestored: true });
-			expect(other.output).toContain("has detached everybody else; the program runs on");
+			expect(other.output).toContain("has detached everybody else; the program keeps running");
 		}
-		await here.shows("hawser: 2 detached; the program runs on\r\n<0>");
+		await here.shows("hawser: 2 detached; the program keeps running\r\n<0>");
 		await here.type(`node ${main} detach crowd --others\r`);
 		await here.shows("hawser: nobody else was attached");
 		await here.type("exit\r");

@@ -25,7 +25,7 @@ describe("attach", () => {
 		await terminal.shows("[\u001d]");
 		await terminal.type("~.");
 		expect(await terminal.ended()).toEqual(LEFT);
-		expect(terminal.output).toContain(`runs on in session ${id}`);
+		expect(terminal.output).toContain(`keeps running in session ${id}`);
 		expect((await hawser.run(["ls", "--json"])).stdout).toContain(id);
 	});
 
@@ -202,7 +202,7 @@ describe("attach", () => {
 		const terminal = await Terminal.start(hawser, ["attach", id]);
 		await terminal.shows("line 60000\r\n");
 		expect(terminal.output).toContain("earlier output is not shown");
-		const [first] = /^line \d+\r$/m.exec(terminal.output.split("runs on\r\n")[1] ?? "") ?? [];
+		const [first] = /^line \d+\r$/m.exec(terminal.output.split("keeps running\r\n")[1] ?? "") ?? [];
 		expect(first).toMatch(/^line [34]\d{4}\r$/);
 		const whole = await Terminal.start(hawser, ["attach", id, "--all"]);
 		await whole.shows("line 60000\r\n");

@@ -55,7 +55,7 @@ test("checks the record, with the server and without, and ends with 1 where it w
 	for (const where of [file, directory]) {
 		const changed = await site.run(["audit", "verify", where]);
 		expect(changed).toMatchObject({ code: 1, stdout: "" });
-		expect(changed.stderr).toMatch(/audit-000001\.jsonl, line \d+: its hash is another/);
+		expect(changed.stderr).toMatch(/audit-000001\.jsonl, line \d+: its hash does not match/);
 	}
 });
 

@@ -38,9 +38,9 @@ describe("a server that is away", () => {
 		await hawser.stopServer("SIGTERM");
 		expect(await terminal.ended()).toEqual({ code: 254, isRestored: true });
 		expect(terminal.output).not.toContain("was lost");
-		expect(terminal.output).toMatch(/runs on in session work; once a server runs .*hawser attach work/);
+		expect(terminal.output).toMatch(/keeps running in session work; once a server runs .*hawser attach work/);
 		const { code, stderr } = await piped;
-		expect({ code, stderr }).toEqual({ code: 254, stderr: expect.stringContaining("runs on in session piped;") });
+		expect({ code, stderr }).toEqual({ code: 254, stderr: expect.stringContaining("keeps running in session piped;") });
 		const listed = await hawser.run(["ls"]);
 		expect(listed).toMatchObject({
 			code: 1,
@@ -101,7 +101,7 @@ describe("a server that is away", () => {
 	}, 60_000);
 });
 
-it("says of a token that was revoked that it was, and that the program runs on", async () => {
+it("says of a token that was revoked that it was, and that the program keeps running", async () => {
 	await hawser.run(["run", "--detach", "--name", "work", "--", "cat"]);
 	const { url } = await announced();
 	const { stdout: token, stderr } = await hawser.run(["token", "create"]);
@@ -111,7 +111,7 @@ it("says of a token that was revoked that it was, and that the program runs on",
 	await terminal.attached();
 	expect(await hawser.run(["token", "revoke", id])).toMatchObject({ code: 0 });
 	expect(await terminal.ended()).toEqual({ code: 254, isRestored: true });
-	expect(terminal.output).toMatch(/token.*runs on in session work; with a token/);
+	expect(terminal.output).toMatch(/token.*keeps running in session work; with a token/);
 	expect(terminal.output).not.toContain("was lost");
 	expect((await hawser.run(["ls", ...address])).stderr).toContain("hawser token create");
 });

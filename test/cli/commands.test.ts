@@ -88,7 +88,7 @@ describe("ls", () => {
 		const id = await detached("--name", "lister", "--", "sleep", "60");
 		expect((await hawser.run(["ls"])).stdout).toMatch(
 			new RegExp(
-				`^ID +NAME +STATE +AGE +IDLE +HERE +SIZE +DIRECTORY +COMMAND\n(.*\n)*${id} +lister +running +\\d+\\w+ +\\d+\\w+ +0 +80x24 +~ +sleep 60\n`,
+				`^ID +NAME +STATE +AGE +IDLE +ATTACHED +SIZE +DIRECTORY +COMMAND\n(.*\n)*${id} +lister +running +\\d+\\w+ +\\d+\\w+ +0 +80x24 +~ +sleep 60\n`,
 			),
 		);
 		await hawser.run(["kill", "lister"]);

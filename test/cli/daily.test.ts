@@ -43,7 +43,6 @@ describe("run, show and ls", () => {
 		const viewer = await Terminal.start(hawser, ["attach", "told", "--view"]);
 		await viewer.attached();
 		expect((await hawser.run(["ls", "--label", "kind"])).stdout).toMatch(/told +running +\w+ +\w+ +1 +101x33 +~ /);
-		expect(await hawser.run(["run", "--json", "true"])).toMatchObject({ code: 255 });
 		expect(await hawser.run(["run", "-l", "kind", "true"])).toMatchObject({ stderr: expect.stringContaining("K=V") });
 	});
 });
@@ -130,7 +129,7 @@ describe("detach", () => {
 		const second = await Terminal.start(hawser, ["attach", "crowded", "--detach-others"]);
 		await second.attached();
 		expect(await first.ended()).toEqual({ code: 0, isRestored: true });
-		expect(first.output).toMatch(/admin has detached everybody; the program runs on in session crowded/);
+		expect(first.output).toMatch(/admin has detached everybody; the program keeps running in session crowded/);
 		await second.type("still here\r");
 		await second.shows("still here", 2);
 		expect(await hawser.run(["detach", "crowded"])).toMatchObject({
@@ -208,7 +207,7 @@ it("service install writes a unit whose restart leaves keepers alone", async () 
 describe("stop", () => {
 	it("ends the server and not its sessions, also when it hangs", async () => {
 		await hawser.run(["run", "-d", "-n", "survivor", "--", "cat"]);
-		expect(await hawser.run(["stop"])).toMatchObject({ code: 0, stderr: expect.stringContaining("runs on") });
+		expect(await hawser.run(["stop"])).toMatchObject({ code: 0, stderr: expect.stringContaining("keeps running") });
 		expect(await hawser.run(["stop"])).toMatchObject({
 			code: 0,
 			stderr: expect.stringContaining("no server is running"),

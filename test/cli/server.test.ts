@@ -18,7 +18,7 @@ describe("serve", () => {
 		const { stdout } = await hawser.run(["run", "--detach", "--", "sh", "-c", "read x; echo got $x"]);
 		const id = stdout.trim();
 		expect(await hawser.stopServer("SIGTERM")).toBe(0);
-		expect(hawser.serverRemarks).toContain("durable sessions run on");
+		expect(hawser.serverRemarks).toContain("durable sessions keep running");
 		expect(await hawser.run(["ls"])).toEqual({ code: 1, stdout: "", stderr: expect.stringContaining("hawser serve") });
 
 		expect(await hawser.startServer()).toMatch(/^listening on http:\/\/127\.0\.0\.1:\d+$/);

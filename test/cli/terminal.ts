@@ -62,7 +62,7 @@ export class Terminal {
 
 	/** Resolves once the program has the terminal: keys go to it one by one and are not echoed here. */
 	async attached(): Promise<void> {
-		await this.shows("the program runs on");
+		await this.shows("the program keeps running");
 		// No fact is reported of it, so it has to be looked at.
 		await eventually(() => this.run.process.terminal()?.canonical === false);
 	}

@@ -40,7 +40,7 @@ describe("the control group that the operator names", () => {
 	});
 
 	test.each([
-		["is no control group", {}, /hawser is no control group of version 2$/],
+		["is no control group", {}, /hawser is not a control group of version 2$/],
 		["has no controllers", { "cgroup.controllers": "\n" }, /hawser has no controller for memory and pids; /],
 		["lacks one", { "cgroup.controllers": "cpu pids\n" }, /hawser has no controller for memory; /],
 	])("is refused when it %s", async (_, files, reason) => {

@@ -54,7 +54,7 @@ async function start(wanted: string | undefined, flags: AttachFlags): Promise<vo
 	if (flags.view && flags.take) throw new UsageError("--view and --take exclude each other");
 	if (flags.all && flags.since !== undefined) throw new UsageError("--all and --since exclude each other");
 	if (!LocalTerminal.isThere) {
-		throw new UsageError("this is no terminal; use hawser logs -f to read and hawser send to write");
+		throw new UsageError("this is not a terminal; use hawser logs -f to read and hawser send to write");
 	}
 	const { client } = await findOrStartServer(flags);
 	const info = await findSession(client, wanted, { ...flags, running: true });

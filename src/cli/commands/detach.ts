@@ -13,7 +13,7 @@ type DetachFlags = WorkspaceFlags & { readonly others?: true };
 export const detach: Command = withWorkspace(new Command("detach"))
 	.summary("detach everybody from a session")
 	.description(
-		"Ends every attachment to a session, in whichever terminal or browser it is; the program runs on. With --others, in " +
+		"Ends every attachment to a session, in whichever terminal or browser it is; the program keeps running. With --others, in " +
 			"a session, all but yours, which is the one that typed last. To be the only one in another session, use hawser " +
 			"attach --detach-others.",
 	)
@@ -32,7 +32,7 @@ export const detach: Command = withWorkspace(new Command("detach"))
 		if (flags.others && !own.includes(session.id)) throw notIn(session);
 		const count = await client.sessions.at(session.id).detachAll(flags.others ? { keepWriter: true } : {});
 		const who = flags.others ? "nobody else" : "nobody";
-		remark(count === 0 ? `${who} was attached` : `${count} detached; the program runs on`);
+		remark(count === 0 ? `${who} was attached` : `${count} detached; the program keeps running`);
 	});
 
 function notIn({ id, name }: SessionMessage): UsageError {

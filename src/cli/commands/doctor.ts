@@ -44,7 +44,7 @@ async function server(flags: ServerFlags): Promise<Check> {
 			name,
 			status: "warn",
 			message: `${message}, but this is ${version}`,
-			fix: "restart the server: sessions run on",
+			fix: "restart the server: sessions keep running",
 		};
 	} catch (error) {
 		const explained = explain(error);

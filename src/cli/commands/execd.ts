@@ -62,7 +62,7 @@ export const execd: Command = new Command("execd")
 			throw toStartError(error);
 		});
 		// Before anybody hears of us, and so could end us.
-		const over = serveUntilInterrupted(server, "shutting down; terminals and background commands run on");
+		const over = serveUntilInterrupted(server, "shutting down; terminals and background commands keep running");
 		await print(`listening on ${server.dropInUrl}\n`);
 		if (server.adopted > 0) remark(`sessions found again: ${server.adopted}`);
 		if (accessToken === undefined) {

@@ -22,7 +22,7 @@ export const list: Command = withWorkspace(new Command("ls"))
 	.summary("list sessions")
 	.description(
 		"Lists the sessions whose programs run, oldest first: how long nothing has come or gone (IDLE), how many are " +
-			"attached (HERE), the size of the terminal, where it was started and what.",
+			"attached (ATTACHED), the size of the terminal, where it was started and what.",
 	)
 	.option("-a, --all", "those that have ended, too")
 	.option("--json", "as a JSON array, with everything the server says")
@@ -49,7 +49,7 @@ export const list: Command = withWorkspace(new Command("ls"))
 		const rows = sessions.map((session) => toRow(session, now));
 		await print(
 			table(
-				["ID", "NAME", "STATE", "AGE", "IDLE", "HERE", "SIZE", "DIRECTORY", "COMMAND"],
+				["ID", "NAME", "STATE", "AGE", "IDLE", "ATTACHED", "SIZE", "DIRECTORY", "COMMAND"],
 				rows,
 				process.stdout.columns,
 			),

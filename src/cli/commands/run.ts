@@ -49,7 +49,7 @@ export const run: Command = withWorkspace(new Command("run"), "whose session it 
 			"background first. The exit code is the program's own (128+n for a signal), 0 after leaving, 254 when the " +
 			"session or the way to it was lost, 255 when it could not be started.\n\n" +
 			"In a terminal the program gets one, and every key goes to it, Ctrl-C too; leave with ~. at the start of a " +
-			"line or Ctrl-] d. When stdin or stdout is no terminal the program gets pipes: stdin goes to it, its stdout " +
+			"line or Ctrl-] d. When stdin or stdout is not a terminal the program gets pipes: stdin goes to it, its stdout " +
 			"and stderr come out apart, and INT, TERM, HUP and QUIT are handed on. --tty and --pipe decide otherwise, and " +
 			"with --detach it is a terminal unless --pipe is given.\n\n" +
 			"From a server on this machine it gets your environment and directory, as from a shell, but for HAWSER_TOKEN, and " +

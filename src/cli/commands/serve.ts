@@ -63,7 +63,7 @@ export const serve: Command = new Command("serve")
 		// Before anybody hears of us, and so could end us.
 		const over = serveUntilInterrupted(
 			server,
-			"shutting down; durable sessions run on, and the next server finds them again",
+			"shutting down; durable sessions keep running, and the next server finds them again",
 		);
 		await print(`listening on ${server.url}\n`);
 		if (server.adopted > 0) remark(`sessions found again: ${server.adopted}`);

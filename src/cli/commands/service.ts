@@ -42,7 +42,7 @@ const install = new Command("install")
 	.summary("make the server a service of systemd")
 	.description(
 		"Writes a unit for systemd's manager of your account, with the Node.js and the Hawser that run now, and says how " +
-			"to start it. Restarting the service ends the server alone: sessions run on.",
+			"to start it. Restarting the service ends the server alone: sessions keep running.",
 	)
 	.argument("[flags...]", "flags for hawser serve, after --")
 	.option("--print", "print the unit instead of writing it")

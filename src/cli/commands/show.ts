@@ -45,7 +45,7 @@ function lines(session: SessionMessage, now: number): string {
 		["active", session.activeAt === null ? null : ago(session.activeAt)],
 		["ended", session.endedAt === null ? null : ago(session.endedAt)],
 		["output", `${offsets.end} bytes, readable from ${offsets.oldest} on`],
-		["here", `${session.attachments}${lease.holder === null ? "" : `; ${lease.holder} has control`}`],
+		["attached", `${session.attachments}${lease.holder === null ? "" : `; ${lease.holder} has control`}`],
 		...Object.entries(limits).map(([name, ms]): [string, string | null] => [
 			name,
 			ms === 0 ? null : formatDuration(ms),

@@ -13,7 +13,7 @@ const LOOK_MS = 20;
 export const stop: Command = new Command("stop")
 	.summary("end the server")
 	.description(
-		"Ends the server on this machine. What runs in durable sessions runs on, and the next server finds it again; " +
+		"Ends the server on this machine. What runs in durable sessions keeps running, and the next server finds it again; " +
 			"hawser kill ends programs.",
 	)
 	.addOption(new Option("--state-dir <dir>", "where the server keeps its state").env("HAWSER_STATE_DIR"))
@@ -32,7 +32,7 @@ export const stop: Command = new Command("stop")
 				throw new UsageError(`the server (process ${server.pid}) has not ended; hawser stop --force ends it at once`);
 			await pause(LOOK_MS);
 		}
-		remark("the server has ended; what runs in durable sessions runs on");
+		remark("the server has ended; what runs in durable sessions keeps running");
 	});
 
 function isAlive(pid: number): boolean {
