@@ -49,7 +49,8 @@ class TerminalSession {
 	readonly #output = new TerminalOutput();
 	readonly #keys: EscapeKeys;
 	readonly #terminal: LocalTerminal;
-	#isWriter: boolean;
+	/** Why nothing is typed from here, if so. */
+	#watching: string | undefined;
 	/** Answers to a program's questions come from one terminal only: that of whoever has control. */
 	#isMine = false;
 	#isCut: boolean;
@@ -64,7 +65,7 @@ class TerminalSession {
 		this.#session = session;
 		this.#options = options;
 		this.#keys = new EscapeKeys(options.escapes);
-		this.#isWriter = !options.isViewer;
+		this.#watching = options.isViewer ? "watching only (--view)" : undefined;
 		this.#isCut = options.isCut;
 		this.#attachment = session.attach({
 			since: options.since,
@@ -77,6 +78,10 @@ class TerminalSession {
 			isByLine: !options.hasTerminal,
 			onSize: (size) => this.#resize(size),
 		});
+	}
+
+	get #isWriter(): boolean {
+		return this.#watching === undefined;
 	}
 
 	async run(): Promise<Ending> {
@@ -151,30 +156,35 @@ class TerminalSession {
 
 	/** The first time: the terminal becomes the program's. Later: the server is back. */
 	async #onConnected(session: SessionMessage): Promise<void> {
-		const isFirst = !this.#wasConnected;
 		if (this.#isAway) this.#terminal.say("the server is back");
 		this.#isAway = false;
-		this.#wasConnected = true;
-		if (isFirst) this.#open(session);
-		if (!this.#isWriter || session.state !== "running") return;
-		if (isFirst) {
-			const claimed = this.#claim(this.#options.take).then(
-				() => this.#terminal.size && this.#resize(this.#terminal.size),
-			);
-			// A program may ask the terminal something with its first words, and whether we answer depends on this.
-			await Promise.race([claimed, pause(CLAIM_MS, undefined, { ref: false })]);
-		} else if (session.lease.holder === null && !this.#options.take) {
+		const mayClaim = this.#isWriter && session.state === "running";
+		if (this.#wasConnected) {
 			// Exclusive control is demanded again by the attachment itself.
-			await Promise.race([this.#claim(false), pause(CLAIM_MS, undefined, { ref: false })]);
+			if (mayClaim && session.lease.holder === null && !this.#options.take) await this.#claimSoon(false);
+			return;
 		}
+		// Before the terminal is the program's: what a token may do shows in this.
+		const refusal = mayClaim ? await this.#claimSoon(this.#options.take) : undefined;
+		if (this.#options.take && reasonOf(refusal) === "permission_denied") throw refusal;
+		this.#wasConnected = true;
+		this.#open(session);
+		if (this.#terminal.size) this.#resize(this.#terminal.size);
 	}
 
-	/** Makes this the terminal that answers; with `take`, the only one that may type. */
-	async #claim(take: boolean): Promise<void> {
+	/** A program may ask the terminal something with its first words, and whether we answer depends on the answer to this. */
+	#claimSoon(take: boolean): Promise<unknown> {
+		return Promise.race([this.#claim(take), pause(CLAIM_MS, undefined, { ref: false })]);
+	}
+
+	/** Makes this the terminal that answers; with `take`, the only one that may type. Resolves with why not, if so. */
+	async #claim(take: boolean): Promise<unknown> {
 		try {
 			this.#onLease(await this.#attachment.take({ exclusive: take, force: take }));
+			return undefined;
 		} catch (error) {
 			this.#onRefused(error);
+			return error;
 		}
 	}
 
@@ -209,7 +219,7 @@ class TerminalSession {
 	#hint(): string {
 		const { escapes, hasTerminal } = this.#options;
 		const leave = escapeHint(escapes) ?? "no key leaves (--escape none)";
-		const role = this.#isWriter ? "" : "watching only; what you type is not sent; ";
+		const role = this.#isWriter ? "" : `${this.#watching}; what you type is not sent; `;
 		const lines = hasTerminal ? "" : " and Enter; Ctrl-C goes to the program, Ctrl-\\ leaves too";
 		return `${role}${leave}${this.#isWriter ? lines : ""}; the program keeps running`;
 	}
@@ -227,11 +237,22 @@ class TerminalSession {
 			// What was typed just before is on its way, unless the server is away or the program does not read.
 			const patience = pause(this.#isAway ? 0 : LAST_WORD_MS, undefined, { ref: false });
 			void Promise.race([this.#lastWrite, patience]).then(() => this.#leave(undefined));
-		} else if (wish === "help") this.#terminal.showLines(escapeHelp(this.#options.escapes));
+		} else if (wish === "help") this.#showHelp();
 		else if (wish === "who") void this.#sayWho();
-		else if (!this.#isWriter) this.#sayViewer();
-		else if (wish === "redraw") void this.#redraw();
+		else if (wish === "suspend") this.#suspend();
+		else if (!this.#isWriter) {
+			this.#terminal.say(`${this.#watching}: taking control and redrawing are for those who may type`);
+		} else if (wish === "redraw") void this.#redraw();
 		else void this.#claim(true).then(() => this.#isMine && this.#terminal.say("you have control"));
+	}
+
+	#showHelp(): void {
+		this.#terminal.showLines(escapeHelp(this.#options.escapes, { isViewer: !this.#isWriter }));
+	}
+
+	#suspend(): void {
+		this.#terminal.suspend();
+		if (this.#isWriter) void this.#redraw();
 	}
 
 	async #sayWho(): Promise<void> {
@@ -257,7 +278,7 @@ class TerminalSession {
 	#sayViewer(): void {
 		if (this.#wasRefused) return;
 		this.#wasRefused = true;
-		this.#terminal.say("you only watch (--view): what you type is not sent");
+		this.#terminal.say(`${this.#watching}: what you type is not sent`);
 	}
 
 	/** Of a program on pipes, Ctrl-C is for the program: our terminal makes a signal of it, and no byte. */
@@ -276,6 +297,12 @@ class TerminalSession {
 
 	/** Said once, not for every key. */
 	#onRefused(error: unknown): void {
+		if (reasonOf(error) === "permission_denied" && this.#isWriter) {
+			this.#watching = "watching only (this token may not type)";
+			// Otherwise the first words of ours will say so.
+			if (this.#wasConnected) this.#sayViewer();
+			return;
+		}
 		if (reasonOf(error) !== "not_writable" || this.#wasRefused) return;
 		this.#wasRefused = true;
 		const take = pairs(this.#options.escapes, "T", "t")[0] ?? "hawser attach --take";

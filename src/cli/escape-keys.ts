@@ -8,7 +8,7 @@
 
 import { InvalidArgumentError, Option } from "commander";
 
-export type Wish = "leave" | "help" | "take" | "who" | "redraw";
+export type Wish = "leave" | "help" | "take" | "who" | "redraw" | "suspend";
 
 /** What to send, and what the user wants of us; what was typed after the wish to leave is dropped. */
 export type Typed = { readonly bytes: Buffer; readonly wishes: readonly Wish[] };
@@ -19,7 +19,14 @@ export type Escape = { readonly atLineStart?: string; readonly anywhere?: string
 export const defaultEscape: Escape = { atLineStart: "~", anywhere: "\u001d" };
 
 /** After `~` capitals, as with ssh, because `~w` may be the home of somebody. */
-const AT_LINE_START: Readonly<Record<string, Wish>> = { ".": "leave", "?": "help", T: "take", W: "who", R: "redraw" };
+const AT_LINE_START: Readonly<Record<string, Wish>> = {
+	".": "leave",
+	"?": "help",
+	T: "take",
+	W: "who",
+	R: "redraw",
+	"\u001a": "suspend",
+};
 const ANYWHERE: Readonly<Record<string, Wish>> = {
 	d: "leave",
 	".": "leave",
@@ -27,6 +34,7 @@ const ANYWHERE: Readonly<Record<string, Wish>> = {
 	t: "take",
 	w: "who",
 	r: "redraw",
+	"\u001a": "suspend",
 };
 
 /** One key: an escape sequence or a single byte. */
@@ -127,16 +135,24 @@ export function escapeHint(escapes: Escape): string | undefined {
 }
 
 /** The lines of in-session help. */
-export function escapeHelp(escapes: Escape): string[] {
+export function escapeHelp(escapes: Escape, { isViewer }: { readonly isViewer: boolean }): string[] {
 	const { atLineStart: first, anywhere } = escapes;
-	const line = (keys: readonly string[], what: string) => `  ${keys.join("  ").padEnd(13)} ${what}`;
+	const forWriters: (readonly [keys: readonly string[], what: string])[] = [
+		[pairs(escapes, "T", "t"), "take control: the others watch"],
+		[pairs(escapes, "R", "r"), "redraw"],
+	];
+	const rows: (readonly [keys: readonly string[], what: string])[] = [
+		[pairs(escapes, ".", "d"), "leave; the program keeps running"],
+		[pairs(escapes, "W", "w"), "who is here"],
+		...(isViewer ? [] : forWriters),
+		[pairs(escapes, "^Z", "^Z"), "suspend hawser; fg comes back"],
+		[pairs(escapes, first ?? "", anywhere === undefined ? "" : nameOf(anywhere)), "type the key itself"],
+	];
+	const lines = rows.map(([keys, what]) => ({ keys: keys.join("  "), what }));
+	const width = Math.max(...lines.map(({ keys }) => keys.length));
 	return [
 		`${first === undefined ? "these keys are ours" : `these keys are ours, ${first} at the start of a line`}:`,
-		line(pairs(escapes, ".", "d"), "leave; the program keeps running"),
-		line(pairs(escapes, "T", "t"), "take control: the others watch"),
-		line(pairs(escapes, "W", "w"), "who is here"),
-		line(pairs(escapes, "R", "r"), "redraw"),
-		line(pairs(escapes, first ?? "", anywhere === undefined ? "" : nameOf(anywhere)), "type the key itself"),
+		...lines.map(({ keys, what }) => `  ${keys.padEnd(width)}  ${what}`),
 	];
 }
 

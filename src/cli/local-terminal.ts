@@ -84,6 +84,16 @@ export class LocalTerminal {
 		else process.stderr.write(`\u001b7\u001b[H${safe.map((line) => `\u001b[0m${line}\u001b[K`).join("\r\n")}\u001b8`);
 	}
 
+	/** Stops us as Ctrl-Z stops other programs, and returns when the shell continues us. The terminal is the shell's meanwhile. */
+	suspend(): void {
+		writeSync(process.stdout.fd, this.#modes.reset());
+		if (!this.#isByLine) process.stdin.setRawMode(false);
+		process.kill(process.pid, "SIGTSTP");
+		writeSync(process.stdout.fd, this.#modes.again());
+		// Also where there is no shell to stop us, and so none to continue us.
+		this.#onContinue();
+	}
+
 	#makeRaw(): void {
 		process.stdin.setRawMode(true);
 		// Node leaves the output's line ends to the kernel, which would spoil every program that moves by line feeds.

@@ -1,4 +1,4 @@
-/** What a program has switched on in the terminal, so that it can be switched off when we leave without it. */
+/** What a program has switched on in the terminal, so that it can be switched off when we leave without it, and on again when we are back. */
 
 /** Modes `CSI ? n h` that a terminal has off; whatever a program leaves on spoils the shell that comes after. */
 const RESETTABLE: ReadonlySet<number> = new Set([
@@ -27,9 +27,10 @@ export class TerminalModes {
 	/** Modes that differ from what a terminal has by itself. */
 	readonly #modes = new Set<number>();
 	#screen: number | undefined;
-	/** How to undo everything else, by what it is. */
-	readonly #undo = new Map<string, string>();
-	#kittyLevels = 0;
+	/** Everything else, by what it is: how to undo it, and what did it. */
+	readonly #effects = new Map<string, { readonly undo: string; readonly redo: string }>();
+	/** What the program has put on the stack of keyboard flags. */
+	#kitty: string[] = [];
 
 	/** Whether a full-screen program has the terminal. */
 	get isAlternate(): boolean {
@@ -42,17 +43,26 @@ export class TerminalModes {
 		const [, direction, count] = KITTY_KEYS.exec(sequence) ?? [];
 		if (sequence === RESET) this.#forget();
 		else if (numbers !== undefined) this.#setPrivate(numbers.split(";").map(Number), end === "h");
-		else if (direction !== undefined) this.#setKitty(direction, count ?? "");
-		else this.#note(effects(sequence));
+		else if (direction !== undefined) this.#setKitty(direction, count ?? "", sequence);
+		else this.#note(effects(sequence), sequence);
 	}
 
 	/** What puts the terminal back; empty when nothing is to be done. */
 	reset(): string {
 		const parts = [...this.#modes].map((mode) => `${CSI}?${mode}${USUALLY_ON.has(mode) ? "h" : "l"}`);
-		if (this.#kittyLevels > 0) parts.push(`${CSI}<${this.#kittyLevels}u`);
-		parts.push(...this.#undo.values());
+		if (this.#kitty.length > 0) parts.push(`${CSI}<${this.#kitty.length}u`);
+		for (const { undo } of this.#effects.values()) parts.push(undo);
 		// Last: the other screen's own state goes with it.
 		if (this.#screen !== undefined) parts.push(`${CSI}?${this.#screen}l`);
+		return parts.join("");
+	}
+
+	/** What brings back all that `reset` takes away. */
+	again(): string {
+		const parts = this.#screen === undefined ? [] : [`${CSI}?${this.#screen}h`];
+		for (const mode of this.#modes) parts.push(`${CSI}?${mode}${USUALLY_ON.has(mode) ? "l" : "h"}`);
+		parts.push(...this.#kitty);
+		for (const { redo } of this.#effects.values()) parts.push(redo);
 		return parts.join("");
 	}
 
@@ -64,26 +74,25 @@ export class TerminalModes {
 		}
 	}
 
-	#note(seen: readonly Effect[]): void {
+	#note(seen: readonly Effect[], redo: string): void {
 		for (const [name, differs, undo] of seen) {
-			if (differs) this.#undo.set(name, undo);
-			else this.#undo.delete(name);
+			if (differs) this.#effects.set(name, { undo, redo });
+			else this.#effects.delete(name);
 		}
 	}
 
 	/** `>` puts flags on a stack, `<` takes some off, `=` sets them in place. */
-	#setKitty(direction: string, count: string): void {
-		if (direction === ">") this.#kittyLevels += 1;
-		else if (direction === "<") this.#kittyLevels = Math.max(0, this.#kittyLevels - Number(count || 1));
-		else if (Number(count || 0) === 0) this.#undo.delete("kitty");
-		else this.#undo.set("kitty", `${CSI}=0u`);
+	#setKitty(direction: string, count: string, sequence: string): void {
+		if (direction === ">") this.#kitty.push(sequence);
+		else if (direction === "<") this.#kitty.length = Math.max(0, this.#kitty.length - Number(count || 1));
+		else this.#note([["kitty", Number(count || 0) !== 0, `${CSI}=0u`]], sequence);
 	}
 
 	#forget(): void {
 		this.#modes.clear();
-		this.#undo.clear();
+		this.#effects.clear();
 		this.#screen = undefined;
-		this.#kittyLevels = 0;
+		this.#kitty = [];
 	}
 }
 

@@ -231,9 +231,50 @@ describe("attach", () => {
 		await viewer.attached();
 		expect(viewer.output).toContain("watching only");
 		await viewer.type("abc\r");
-		await viewer.shows("you only watch (--view)");
+		await viewer.shows("watching only (--view): what you type is not sent");
+		await viewer.type("~T");
+		await viewer.shows("are for those who may type");
+		await viewer.type("~?");
+		await viewer.shows("who is here");
 		await viewer.type("~.");
 		expect(await viewer.ended()).toEqual(LEFT);
+		expect(viewer.output).not.toMatch(/take control:|redraw$/m);
+	});
+
+	it("tells whoever has a token that may only look that it is so, and does not take control with it", async () => {
+		const id = await session(ECHO);
+		const { stdout } = await hawser.run(["token", "create", "--scope", `session:${id}:view`]);
+		const args = ["attach", id, "--token", stdout.trim()];
+		const viewer = await Terminal.start(hawser, args);
+		await viewer.attached();
+		expect(viewer.output).toContain("watching only (this token may not type); what you type is not sent;");
+		await viewer.type("abc\r");
+		await viewer.shows("watching only (this token may not type): what you type is not sent");
+		await viewer.type("~T");
+		await viewer.shows("are for those who may type");
+		await viewer.type("~.");
+		expect(await viewer.ended()).toEqual(LEFT);
+		const taker = await Terminal.start(hawser, [...args, "--take"]);
+		expect(await taker.ended()).toEqual({ code: 255, isRestored: true });
+		expect(taker.output).toContain("this token may not operate");
+	});
+
+	it("is suspended by ~^Z, and goes on with the program's picture when it is continued", async () => {
+		const id = await session(`printf '\\033[?1049h\\033[?2004h'; ${ECHO}`);
+		const job = 'set -m; job() { "$@"; echo "<stopped>"; fg; }; set -- job "$@"';
+		const terminal = await Terminal.start(hawser, ["attach", id], { before: job });
+		await terminal.attached();
+		await terminal.shows("ready");
+		await terminal.type("one\r~\u001a");
+		await terminal.shows("<stopped>");
+		await terminal.attached();
+		await terminal.type("two\r");
+		await terminal.shows("[two]");
+		await terminal.type("~.");
+		expect(await terminal.ended()).toEqual(LEFT);
+		const [before = "", after = ""] = terminal.output.split("<stopped>");
+		expect(before).toContain("\u001b[?2004l\u001b[?1049l");
+		expect(after).toContain("\u001b[?1049h\u001b[?2004h");
 	});
 
 	it("wants a terminal", async () => {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { EscapeKeys, parseEscape } from "../../src/cli/escape-keys.ts";
+import { defaultEscape, EscapeKeys, escapeHelp, parseEscape } from "../../src/cli/escape-keys.ts";
 
 /** What is sent for pieces typed one after the other; `|` where the user leaves, `<wish>` for anything else. */
 function typed(...pieces: string[]): string {
@@ -49,6 +49,7 @@ describe("the other keys that are ours", () => {
 		["after which the line still begins", ["~?", "~."], "<help>|"],
 		["control, who is here, and a new picture", ["x\r~T", "~W", "~R"], "x\r<take><who><redraw>"],
 		["the same after Ctrl-], anywhere", ["a\u001dt", "\u001dW", "\u001dr", "\u001d?"], "a<take><who><redraw><help>"],
+		["to be suspended", ["x\r~\u001a", "a\u001d\u001a"], "x\r<suspend>a<suspend>"],
 		["not the home of somebody", ["~tom\r"], "~tom\r"],
 	])("%s", (_, pieces, expected) => expect(typed(...pieces)).toBe(expected));
 
@@ -60,6 +61,17 @@ describe("the other keys that are ours", () => {
 		["none", ["~.\u001dd"], "~.\u001dd"],
 	])("begin with what the user prefers: %s", (key, pieces, expected) => {
 		expect(pressed(new EscapeKeys(parseEscape(key)), pieces)).toBe(expected);
+	});
+
+	it("are explained in columns, without those that a viewer has no use for", () => {
+		const rows = escapeHelp(defaultEscape, { isViewer: false }).slice(1);
+		const words = ["leave", "who", "take", "redraw", "suspend", "type"];
+		expect(rows.map((row, index) => row.indexOf(` ${words[index]}`))).toEqual(
+			words.map(() => rows[0]?.indexOf(" leave")),
+		);
+		const viewers = escapeHelp(defaultEscape, { isViewer: true }).join("\n");
+		expect(viewers).toContain("who is here");
+		expect(viewers).not.toMatch(/take control|redraw/);
 	});
 
 	it.each(["", "ab", "^1", "\u0001"])("and not with %j", (key) => {
