@@ -3,6 +3,7 @@
 import type { Socket } from "node:net";
 import { below } from "../client/address.ts";
 import { type Address, HawserError } from "../client/index.ts";
+import { certificateProblem } from "../client/transport.ts";
 import type { Health } from "../protocol/messages.ts";
 
 /** How long a server that is well may take to say so. */
@@ -44,13 +45,31 @@ export function watched(address: Address): Address {
 				const signal = init.signal ? AbortSignal.any([doubt.signal, init.signal]) : doubt.signal;
 				return await fetch(input, { ...init, signal });
 			} catch (error) {
-				throw doubt.signal.aborted ? doubt.signal.reason : error;
+				if (doubt.signal.aborted) throw doubt.signal.reason;
+				if (init.signal?.aborted || address.createConnection) throw error;
+				throw (await otherScheme(address)) ?? error;
 			} finally {
 				isAnswered = true;
 				clearTimeout(timer);
 			}
 		},
 	};
+}
+
+/** What to say of an address whose http should be https, or the other way round; undefined when that would not help. */
+async function otherScheme({ url }: Address): Promise<HawserError | undefined> {
+	const [asked, spoken] = url.startsWith("https:") ? ["https", "http"] : ["http", "https"];
+	const other = spoken + url.slice(asked.length);
+	try {
+		const response = await fetch(below(other, "/healthz"), { signal: AbortSignal.timeout(HEALTH_MS) });
+		await response.body?.cancel();
+	} catch (error) {
+		// Whoever shows a certificate speaks https, whatever it is worth.
+		if (certificateProblem(error) === undefined) return undefined;
+	}
+	return new HawserError("node_unavailable", `no server can be reached at ${url}`, {
+		hint: `${spoken} is spoken there: ${other}`,
+	});
 }
 
 /** Whether anything comes back at all: a proxy may keep to itself how the server is. */

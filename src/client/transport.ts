@@ -183,7 +183,7 @@ function addressOf(base: string, { path, query = {} }: Call): URL {
 const TRUST_HINT = "NODE_EXTRA_CA_CERTS=FILE in the environment names certificates that are to be trusted";
 
 /** What Node says of a certificate that it does not trust; a browser says nothing. */
-function certificateProblem(error: unknown): string | undefined {
+export function certificateProblem(error: unknown): string | undefined {
 	const { code, message } = (error instanceof Error ? (error.cause ?? error) : {}) as {
 		code?: string;
 		message?: string;

@@ -130,7 +130,18 @@ it("announces an address that can be used where it listens on all of them, and s
 		stderr: expect.stringMatching(/certificate of https:.*not accepted: self-signed.*NODE_EXTRA_CA_CERTS/),
 	});
 	const trusting = { ...env, NODE_EXTRA_CA_CERTS: cert };
+	const plain = await hawser.run(["ls"], { env: { ...env, HAWSER_URL: url.replace("https:", "http:") } });
+	expect(plain).toMatchObject({ code: 1, stderr: expect.stringContaining(`https is spoken there: ${url}`) });
 	const token = (await readFile(join(hawser.stateDir, "admin-token"), "utf8")).trim();
 	expect(await hawser.run(["ls", "--token", token], { env: trusting })).toMatchObject({ code: 0 });
 	expect(await hawser.run(["ls"])).toMatchObject({ code: 0 });
+});
+
+it("says that a server speaks http, where https was asked for", async () => {
+	const { url } = await announced();
+	const env = { HAWSER_STATE_DIR: join(hawser.stateDir, "none"), HAWSER_URL: url.replace("http:", "https:") };
+	expect(await hawser.run(["ls"], { env })).toMatchObject({
+		code: 1,
+		stderr: expect.stringContaining(`http is spoken there: ${url}`),
+	});
 });
