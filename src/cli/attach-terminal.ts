@@ -257,9 +257,14 @@ class TerminalSession {
 
 	async #sayWho(): Promise<void> {
 		try {
-			const { attachments, lease } = await this.#session.info();
+			// To those who only watch, the others stay a number, and with an older server to everybody.
+			const asked = this.#isWriter ? this.#session.attached().catch(() => []) : [];
+			const [{ attachments, lease }, attached] = await Promise.all([this.#session.info(), asked]);
 			const control = this.#isMine ? "you have control" : `${lease.holder ?? "nobody"} has control`;
-			this.#terminal.say(`${attachments} here; ${control}${lease.exclusive ? ", and nobody else may type" : ""}`);
+			const names = attached.length === 0 ? "" : `: ${attached.map(({ name }) => name).join(", ")}`;
+			this.#terminal.say(
+				`${attachments} here${names}; ${control}${lease.exclusive ? ", and nobody else may type" : ""}`,
+			);
 		} catch (error) {
 			this.#terminal.say(explain(error)?.sentence ?? String(error));
 		}

@@ -9,6 +9,7 @@ export type {
 	TokenMessage,
 } from "../protocol/access.ts";
 export type {
+	AttachedMessage,
 	AuditList,
 	AuditMessage,
 	CreateSession,

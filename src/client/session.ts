@@ -3,6 +3,8 @@
 /// <reference lib="esnext.disposable" preserve="true" />
 
 import {
+	type AttachedList,
+	type AttachedMessage,
 	type Detached,
 	type DetachSession,
 	type ExitMessage,
@@ -250,6 +252,12 @@ export class Session {
 	async rename(name: string | null, { signal }: ActOptions = {}): Promise<SessionMessage> {
 		const response = await this.#transport.request({ method: "PATCH", path: this.#path(), json: { name }, signal });
 		return (await response.json()) as SessionMessage;
+	}
+
+	/** Who is attached to it by WebSocket, those who came first first. */
+	async attached({ signal }: ActOptions = {}): Promise<AttachedMessage[]> {
+		const response = await this.#transport.request({ path: this.#path("/attachments"), signal });
+		return ((await response.json()) as AttachedList).attached;
 	}
 
 	/** Ends every attachment to it, by whomever, and leaves the program alone; with `keepWriter` all but the one that wrote last. Resolves to how many it ended. */

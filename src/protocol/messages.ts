@@ -196,9 +196,15 @@ export type Resize = { cols: number; rows: number };
 /** Changes what may change of a session; null takes its name away. */
 export type UpdateSession = { name: string | null };
 
-/** How many were attached to a session until now. */
+/** A connection that is attached to a session: whose it is, and since when, in milliseconds since the epoch. */
+export type AttachedMessage = { name: string; since: number };
+
+/** By WebSocket, those who came first first. */
+export type AttachedList = { attached: AttachedMessage[] };
+
 /** `keepWriter` leaves the attachment alone that typed last. */
 export type DetachSession = { keepWriter?: boolean };
+/** How many were attached to a session until now. */
 export type Detached = { detached: number };
 
 /** Ends a program and all that it started: what is sent first, and how long they may take before SIGKILL. */

@@ -156,7 +156,7 @@ describe("attach", () => {
 		await other.shows("%. at the start of a line");
 		await other.attached();
 		await terminal.type("~W");
-		await terminal.shows("2 here");
+		await terminal.shows("2 here: admin, admin; ");
 		await terminal.type("~T");
 		await terminal.shows("you have control");
 		await other.shows("you are watching");
@@ -252,6 +252,8 @@ describe("attach", () => {
 		await viewer.shows("watching only (this token may not type): what you type is not sent");
 		await viewer.type("~T");
 		await viewer.shows("are for those who may type");
+		await viewer.type("~W");
+		await viewer.shows("1 here; nobody has control");
 		await viewer.type("~.");
 		expect(await viewer.ended()).toEqual(LEFT);
 		const taker = await Terminal.start(hawser, [...args, "--take"]);

@@ -11,11 +11,12 @@ afterAll(async () => {
 	expect(server.problems).toEqual([]);
 });
 
-it("ends every attachment of a session, which do not come back, and no other's", async () => {
+it("knows every attachment of a session, and ends them, which do not come back, and no other's", async () => {
 	const { sessions } = connect({ url: server.url, token: TOKEN });
 	const [crowded, other] = [await sessions.create({ argv: ["cat"] }), await sessions.create({ argv: ["cat"] })];
 	const attachments = [crowded.attach(), crowded.attach({ role: "viewer" }), other.attach()];
 	for (const each of attachments) expect((await each.next()).value).toMatchObject({ state: "connected" });
+	expect(await crowded.attached()).toEqual([1, 2].map(() => ({ name: expect.any(String), since: expect.any(Number) })));
 	const [first, second, third] = attachments.map((each) => each.next());
 	const ends = Promise.allSettled([first, second]);
 	expect(await crowded.detachAll()).toBe(2);
@@ -24,6 +25,7 @@ it("ends every attachment of a session, which do not come back, and no other's",
 		expect(end).toMatchObject({ status: "rejected", reason });
 	}
 	expect(await crowded.detachAll()).toBe(0);
+	expect(await crowded.attached()).toEqual([]);
 	expect(await crowded.info()).toMatchObject({ state: "running", attachments: 0 });
 	await other.write("x\n");
 	expect((await third)?.value).toMatchObject({ kind: "output" });

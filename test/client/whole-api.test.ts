@@ -14,6 +14,7 @@ const methods: Readonly<Record<string, ((client: Client, session: Session) => un
 	getSession: ({ sessions }) => sessions.get,
 	deleteSession: (_client, session) => session.remove,
 	updateSession: (_client, session) => session.rename,
+	listAttached: (_client, session) => session.attached,
 	detachAll: (_client, session) => session.detachAll,
 	killSession: (_client, session) => session.kill,
 	writeInput: (_client, session) => session.write,

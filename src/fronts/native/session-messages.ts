@@ -2,6 +2,7 @@
 
 import Type, { type TUnsafe } from "typebox";
 import {
+	type AttachedList,
 	type CreateSession,
 	type Detached,
 	type DetachSession,
@@ -178,6 +179,13 @@ export const updateSession: TUnsafe<UpdateSession> = schemaOf<UpdateSession>()(
 export const detachSession: TUnsafe<DetachSession> = schemaOf<DetachSession>()(
 	Type.Object({ keepWriter: Type.Optional(Type.Boolean()) }, { ...closed, title: "DetachSession" }),
 );
+export const attachedList: TUnsafe<AttachedList> = schemaOf<AttachedList>()(
+	Type.Object(
+		{ attached: Type.Array(Type.Object({ name: Type.String(), since: milliseconds }, { title: "Attached" })) },
+		{ title: "AttachedList" },
+	),
+);
+
 export const detached: TUnsafe<Detached> = schemaOf<Detached>()(
 	Type.Object({ detached: Type.Integer() }, { title: "Detached" }),
 );

@@ -5,7 +5,7 @@ import Type from "typebox";
 import type { WebSocket } from "ws";
 import { SessionError } from "../../../core/errors.ts";
 import type { Session } from "../../../core/session.ts";
-import type { Detached } from "../../../protocol/messages.ts";
+import type { AttachedList, AttachedMessage, Detached } from "../../../protocol/messages.ts";
 import { type CloseCode, closeCodes, socketLimits, subprotocol } from "../../../protocol/socket.ts";
 import { type Hosting, onAbort, takeReader, witnessOf } from "../../front.ts";
 import { Liveness } from "../../liveness.ts";
@@ -13,7 +13,7 @@ import { createAcceptor, handshakeFault } from "../../upgrade.ts";
 import type { Traffic } from "../metrics.ts";
 import type { NativeApp, NativeOptions } from "../options.ts";
 import { findSession, placeOf, principalOf } from "../request.ts";
-import { detached, detachSession, idParams } from "../session-messages.ts";
+import { attachedList, detached, detachSession, idParams } from "../session-messages.ts";
 import { Connection } from "./connection.ts";
 import { defaultSocketLimits, type SocketLimits } from "./limits.ts";
 import { WebSocketWire } from "./wire.ts";
@@ -53,6 +53,18 @@ export function addSocket(app: NativeApp, options: NativeOptions, hosting: Hosti
 		},
 	);
 
+	app.get(
+		"/v1/sessions/:id/attachments",
+		{
+			config: { policy: "operate", operation: "listAttached", summary: "List who is attached to a session" },
+			schema: { params: idParams, response: { 200: attachedList } },
+		},
+		async (request): Promise<AttachedList> => {
+			const { id } = findSession(options.sessions, request);
+			return { attached: [...(attached.get(id)?.all.values() ?? [])] };
+		},
+	);
+
 	app.post(
 		"/v1/sessions/:id/detach",
 		{
@@ -61,9 +73,9 @@ export function addSocket(app: NativeApp, options: NativeOptions, hosting: Hosti
 		},
 		async (request): Promise<Detached> => {
 			const { id } = findSession(options.sessions, request);
-			const { all = [], writer } = attached.get(id) ?? {};
-			const kept = request.body?.keepWriter ? writer : undefined;
-			const wires = [...all].filter((wire) => wire !== kept);
+			const here = attached.get(id);
+			const kept = request.body?.keepWriter ? here?.writer : undefined;
+			const wires = [...(here?.all.keys() ?? [])].filter((wire) => wire !== kept);
 			const whom = kept ? "everybody else" : "everybody";
 			const reason = `${principalOf(request).name.slice(0, NAME_CHARACTERS)} has detached ${whom}`;
 			for (const wire of wires) wire.close(closeCodes.detached, reason);
@@ -76,7 +88,7 @@ export function addSocket(app: NativeApp, options: NativeOptions, hosting: Hosti
 const NAME_CHARACTERS = 24;
 
 /** Who is attached to a session, and who typed last: until somebody does, whoever was first to take part otherwise. */
-type Attached = { readonly all: Set<WebSocketWire>; writer: WebSocketWire | undefined };
+type Attached = { readonly all: Map<WebSocketWire, AttachedMessage>; writer: WebSocketWire | undefined };
 
 type Scope = {
 	readonly options: NativeOptions;
@@ -93,9 +105,9 @@ function attach(socket: WebSocket, session: Session, request: Attach, scope: Sco
 	closeInOurWords(socket, wire);
 
 	traffic.sockets++;
-	const here = attached.get(session.id) ?? { all: new Set(), writer: undefined };
+	const here = attached.get(session.id) ?? { all: new Map(), writer: undefined };
 	attached.set(session.id, here);
-	here.all.add(wire);
+	here.all.set(wire, { name: principal.name, since: options.clock.now() });
 	socket.once("close", () => {
 		traffic.sockets--;
 		here.all.delete(wire);
