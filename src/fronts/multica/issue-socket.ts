@@ -21,7 +21,7 @@ import { createAcceptor, handshakeFault } from "../upgrade.ts";
 import { refuse } from "./answers.ts";
 import { attend } from "./attend.ts";
 import { closeCodes, TerminalError, toTerminalError } from "./errors.ts";
-import { authAck, type ClientFrame, type ErrorPlace } from "./frames.ts";
+import { authAck, type ClientFrame, type ErrorPlace, errorFrame } from "./frames.ts";
 import { Inbox } from "./inbox.ts";
 import { login, recognise } from "./login.ts";
 import type { MulticaOptions } from "./options.ts";
@@ -105,6 +105,8 @@ class IssueConnection {
 	readonly #report: (problem: unknown) => void;
 	/** The terminal that the client knows of. */
 	#opened: string | undefined;
+	/** Whether somebody who only looks, and types all the same, has heard that it is in vain. */
+	#isTold = false;
 
 	constructor(parts: ConnectionParts) {
 		this.#parts = parts;
@@ -204,7 +206,8 @@ class IssueConnection {
 				break;
 			// A client can never mean another session than its own, whatever it names.
 			case "terminal.data":
-				terminal.write(frame.bytes);
+				if (asked.isViewer) this.#tellViewer(terminal);
+				else terminal.write(frame.bytes);
 				break;
 			case "terminal.resize":
 				terminal.resize(frame.size);
@@ -216,6 +219,14 @@ class IssueConnection {
 			}
 			case "terminal.open":
 		}
+	}
+
+	/** Once, and not for a size, which clients send by themselves. */
+	#tellViewer({ session }: Terminal): void {
+		if (this.#isTold) return;
+		this.#isTold = true;
+		const sentence = "this client only looks (mode=view): what you type is not sent";
+		this.#parts.wire.reply(errorFrame("forbidden", sentence, { session_id: session.id }));
 	}
 
 	/** Some clients sign in although a cookie has done so; a token that is not good changes nothing. */

@@ -25,6 +25,9 @@ describe("who only looks", () => {
 			await client.text(/before-2/);
 			client.resize(200, 50);
 			client.type("echo intruder\n");
+			client.type("echo intruder\n");
+			const { payload } = await client.frame("terminal.error");
+			expect(payload).toMatchObject({ code: "forbidden", session_id: owner.session });
 		}
 		looks[0]?.say("terminal.close", { session_id: owner.session, reason: "kill it" });
 		expect((await looks[0]?.closed)?.code).toBe(1000);
@@ -32,6 +35,8 @@ describe("who only looks", () => {
 		const text = await looks[1]?.text(/after-2/);
 		expect(text).toContain("24 80");
 		expect(text).not.toContain("intruder");
+		const errors = looks.map(({ frames }) => frames.filter(({ type }) => type === "terminal.error").length);
+		expect(errors).toEqual([1, 1]);
 		owner.type("exit 5\n");
 		expect((await looks[1]?.frame("terminal.exit"))?.payload.exit_code).toBe(5);
 	});
