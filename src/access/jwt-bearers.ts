@@ -64,6 +64,7 @@ export class JwtBearers {
 			name: `jwt:${subject}`,
 			user: subject,
 			isAdmin: false,
+			maySeeMetrics: false,
 			// Asked again and again of an open socket, so the time counts here, too.
 			may: (right, place) =>
 				!revocation.signal.aborted && expiresAt > clock.now() && scopes.some((scope) => grants(scope, right, place)),

@@ -104,6 +104,7 @@ export class LocalAccess implements Access {
 			id: ADMIN,
 			name: ADMIN,
 			isAdmin: true,
+			maySeeMetrics: true,
 			may: () => true,
 			revoked: createRevocation().signal,
 			countCreation: () => creations.take(),
@@ -116,11 +117,23 @@ export class LocalAccess implements Access {
 	}
 
 	/** The caller, if what is shown is good; a ticket is used up by this. */
-	authorize(caller: Caller, wanted: "admin" | "metrics" | Right): Principal {
-		const principal = this.#identify(caller);
-		if ((wanted !== "admin" && wanted !== "metrics") || principal.isAdmin) return principal;
-		if (wanted === "metrics" && this.#tokens.maySeeMetrics(principal.id)) return principal;
-		throw new SessionError("permission_denied", `this takes a token with the scope ${wanted}`);
+	authorize({ credential, ticket, cookies, pageKey, origin, isSafe }: Caller): Principal {
+		if (credential !== undefined) {
+			// Both are always looked at, so that the time says nothing about which it might have been.
+			const isAdmin = isDigestOf(this.#adminHash, credential) && this.#options.adminToken !== "";
+			const principal = this.#tokens.verify(credential) ?? (isAdmin ? this.admin : undefined);
+			return principal ?? this.#options.verify?.(credential) ?? refuse("the token is not valid");
+		}
+		if (ticket !== undefined) return this.#redeem(ticket, origin) ?? refuse("the ticket is not valid any more");
+		const value = readCookie(cookies, this.#options.isSecure);
+		if (value === undefined) return refuse("a token is required");
+		if (pageKey === undefined) return refuse("a cookie without the page key of this browser is not enough");
+		// A browser sends cookies by itself; that it was a page of ours that wanted it, only the origin says.
+		if (!isSafe && origin === undefined) return refuse("a cookie without an Origin header is not enough for this");
+		const principal = this.#browsers.find(value, pageKey);
+		if (!principal || !this.#isLive(principal)) return refuse("this browser is not signed in any more");
+		this.#tokens.touch(principal.id);
+		return principal;
 	}
 
 	async createToken(by: Principal, request: TokenRequest): Promise<{ secret: string; token: TokenInfo }> {
@@ -206,25 +219,6 @@ export class LocalAccess implements Access {
 		// A write that is under way may fail yet.
 		await this.#file.settled();
 		if (this.#isUnsaved || this.#lastUse !== this.#usedAt()) await this.#save().catch(this.#options.report);
-	}
-
-	#identify({ credential, ticket, cookies, pageKey, origin, isSafe }: Caller): Principal {
-		if (credential !== undefined) {
-			// Both are always looked at, so that the time says nothing about which it might have been.
-			const isAdmin = isDigestOf(this.#adminHash, credential) && this.#options.adminToken !== "";
-			const principal = this.#tokens.verify(credential) ?? (isAdmin ? this.admin : undefined);
-			return principal ?? this.#options.verify?.(credential) ?? refuse("the token is not valid");
-		}
-		if (ticket !== undefined) return this.#redeem(ticket, origin) ?? refuse("the ticket is not valid any more");
-		const value = readCookie(cookies, this.#options.isSecure);
-		if (value === undefined) return refuse("a token is required");
-		if (pageKey === undefined) return refuse("a cookie without the page key of this browser is not enough");
-		// A browser sends cookies by itself; that it was a page of ours that wanted it, only the origin says.
-		if (!isSafe && origin === undefined) return refuse("a cookie without an Origin header is not enough for this");
-		const principal = this.#browsers.find(value, pageKey);
-		if (!principal || !this.#isLive(principal)) return refuse("this browser is not signed in any more");
-		this.#tokens.touch(principal.id);
-		return principal;
 	}
 
 	#redeem(secret: string, origin: string | undefined): Principal | undefined {

@@ -30,6 +30,7 @@ export function withRevocation(owner: Principal, revoked: AbortSignal): Principa
 		name: owner.name,
 		...(owner.user === undefined ? {} : { user: owner.user }),
 		isAdmin: owner.isAdmin,
+		maySeeMetrics: owner.maySeeMetrics,
 		may: (right, place) => owner.may(right, place),
 		revoked,
 		countCreation: () => owner.countCreation(),
@@ -41,6 +42,7 @@ export function narrowed(owner: Principal, session: string, upTo: Right): Princi
 	return {
 		...withRevocation(owner, owner.revoked),
 		isAdmin: false,
+		maySeeMetrics: false,
 		may: (right, place) => place.session === session && holds(upTo, right) && owner.may(right, place),
 	};
 }

@@ -93,10 +93,6 @@ export class Tokens {
 		return this.#entries.get(id)?.principal;
 	}
 
-	maySeeMetrics(id: string): boolean {
-		return this.#entries.get(id)?.scopes.some(({ kind }) => kind === "metrics") === true;
-	}
-
 	create(by: Principal, request: TokenRequest): { secret: string; record: TokenRecord } {
 		const { clock, randomBytes } = this.#options;
 		const scopes = [...new Set(request.scopes)];
@@ -173,6 +169,7 @@ export class Tokens {
 				id: record.id,
 				name: record.name === null ? `token:${record.id}` : `token:${record.id}:${record.name}`,
 				isAdmin: scopes.some(({ kind }) => kind === "admin"),
+				maySeeMetrics: scopes.some(({ kind }) => kind === "admin" || kind === "metrics"),
 				// Asked again and again of an open socket, so the time counts here, too.
 				may: (right, place) =>
 					!revocation.signal.aborted &&

@@ -16,6 +16,8 @@ export type Principal = {
 	readonly user?: string;
 	/** May do everything, everywhere. */
 	readonly isAdmin: boolean;
+	/** May see the server's own numbers. */
+	readonly maySeeMetrics: boolean;
 	may(right: Right, place: Place): boolean;
 	/** Aborted when the credential is revoked or over: whatever it opened must end then. */
 	readonly revoked: AbortSignal;
@@ -40,11 +42,8 @@ export type Caller = {
 	readonly connection: object;
 };
 
-/**
- * Says who a caller is, for something that takes a right, the operator, or who may see the server's numbers; rejects with `unauthenticated` or
- * `permission_denied`. What a right is good for is asked of the principal, where the session is known.
- */
-export type Authorize = (caller: Caller, wanted: "admin" | "metrics" | Right) => Principal | Promise<Principal>;
+/** Says who a caller is; rejects with `unauthenticated`. What they may do is asked of the principal. */
+export type Authorize = (caller: Caller) => Principal | Promise<Principal>;
 
 /**
  * Knows credentials that somebody else has made: who shows one, undefined for what is none of them. Rejects with

@@ -6,7 +6,7 @@ import type { Authorize, Caller, Principal } from "../core/access.ts";
 import type { Audit } from "../core/audit.ts";
 import { type Code, SessionError } from "../core/errors.ts";
 import { Witness } from "../core/witness.ts";
-import { checkCreation, type Front, ticketOf, witnessOf } from "../fronts/front.ts";
+import { checkCreation, type Front, type Policy, ticketOf, witnessOf } from "../fronts/front.ts";
 import { localAddressOf } from "../fronts/local-address.ts";
 import { pageKeyHeader } from "../protocol/page-key.ts";
 import { asksForWebSocket } from "./upgrades.ts";
@@ -59,18 +59,23 @@ export function checkProgram(request: FastifyRequest): void {
 
 export type Admission = {
 	readonly front: Front;
+	readonly audit: Audit;
 	readonly authorize: Authorize;
 	readonly noteFailure: NoteFailure | undefined;
 };
 
-/** Sets `request.principal`, or throws what the route's policy makes of this caller. */
+/** Sets `request.principal` and who is its witness, or throws what the route's policy makes of this caller. */
 export async function admit(request: FastifyRequest, reply: FastifyReply, admission: Admission): Promise<void> {
 	const { policy } = request.routeOptions.config;
+	witness(request, admission.front, admission.audit);
 	if (policy === undefined) throw new Error("invariant: a request without a policy");
 	if (policy === "public") return;
 	const caller = callerOf(request, admission.front);
 	const onWait = (waitMs: number) => retryAfter(reply, waitMs);
-	request.principal = await judge(request, { caller, wanted: policy, onWait }, admission);
+	request.principal = await judge(request, { caller, onWait }, admission);
+	// Known by now, so that the audit can say who was refused.
+	witness(request, admission.front, admission.audit);
+	checkPolicy(request.principal, policy);
 	// What is posted with the right to manage makes something; fronts that do it over a socket count for themselves.
 	if (policy === "manage" && request.method === "POST") count(request.principal, reply);
 }
@@ -84,23 +89,29 @@ export function identify(
 	const { origin } = request.headers;
 	const nothingElse = { ticket: undefined, cookies: undefined, pageKey: undefined };
 	const caller = { credential, ...nothingElse, origin, isSafe: false, connection: request.raw.socket };
-	return judge(request, { caller, wanted: "read", onWait: () => {} }, admission);
+	return judge(request, { caller, onWait: () => {} }, admission);
+}
+
+/** What is not about any session; a right is asked for where the session is known. */
+function checkPolicy({ isAdmin, maySeeMetrics }: Principal, policy: Policy): void {
+	if ((policy === "admin" && !isAdmin) || (policy === "metrics" && !maySeeMetrics)) {
+		throw new SessionError("permission_denied", `this takes a token with the scope ${policy}`);
+	}
 }
 
 type Judged = {
 	readonly caller: Caller;
-	readonly wanted: Parameters<Authorize>[1];
 	/** Hears for how long nothing more is believed from there that is wrong. */
 	readonly onWait: (waitMs: number) => void;
 };
 
 async function judge(
 	request: FastifyRequest,
-	{ caller, wanted, onWait }: Judged,
+	{ caller, onWait }: Judged,
 	{ authorize, noteFailure }: Pick<Admission, "authorize" | "noteFailure">,
 ): Promise<Principal> {
 	try {
-		return await authorize(caller, wanted);
+		return await authorize(caller);
 	} catch (error) {
 		const isFailure = error instanceof SessionError && error.code === "unauthenticated";
 		// An old cookie is no attempt at anything, and its page must hear that it has to sign in again.

@@ -270,9 +270,7 @@ function host(
 	});
 	// An upgrade is a request until it is answered: it passes here like any other.
 	scope.addHook("onRequest", async (request, reply) => {
-		witness(request, front, audit);
-		await admit(request, reply, { front, authorize, noteFailure });
-		witness(request, front, audit);
+		await admit(request, reply, { front, audit, authorize, noteFailure });
 		if (request.principal) connections.recognise(request.raw.socket, request.principal);
 	});
 	front.register(scope, hosting);

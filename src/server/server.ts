@@ -82,7 +82,7 @@ export async function startServer(config: Config, options: ServerOptions): Promi
 			allowedOrigins: config.allowedOrigins,
 			tls,
 			behindProxy: config.behindProxy,
-			authorize: config.auth ? (caller, policy) => access.authorize(caller, policy) : anybody,
+			authorize: config.auth ? (caller) => access.authorize(caller) : anybody,
 			noteFailure: (address) => failures.note(address),
 			...(options.onRoute ? { onRoute: options.onRoute } : {}),
 		});

@@ -17,7 +17,7 @@ describe("a sign-in link", () => {
 		);
 		expect(await access.signIn(code)).toBeUndefined();
 		const shown = shownBy(signedIn);
-		expect(access.authorize({ ...nothing, ...shown }, "admin")).toMatchObject({ id: "admin" });
+		expect(access.authorize({ ...nothing, ...shown })).toMatchObject({ id: "admin" });
 		const stored = await readFile(file, "utf8");
 		for (const secret of [shown.cookies.split("=")[1], shown.pageKey]) {
 			expect(secret).toMatch(/^[A-Za-z0-9_-]{43}$/);
@@ -31,7 +31,7 @@ describe("a sign-in link", () => {
 		clock.advance(300_000);
 		expect(await access.signIn(late.code)).toBeUndefined();
 		const { secret, token } = await access.createToken(access.admin, { scopes: ["workspace:red:read"] });
-		const orphan = access.createSignInCode(access.authorize(bearer(secret), "read"));
+		const orphan = access.createSignInCode(access.authorize(bearer(secret)));
 		await access.revokeToken(access.admin, token.id);
 		expect(await access.signIn(orphan.code)).toBeUndefined();
 		for (const code of ["", "x", "a".repeat(43)]) expect(await access.signIn(code)).toBeUndefined();
@@ -44,9 +44,7 @@ describe("a sign-in link", () => {
 			/^__Host-hawser_session=\S+; Max-Age=2592000; Path=\/; HttpOnly; SameSite=Strict; Secure$/,
 		);
 		const plain = shownBy(shown).cookies.replace("__Host-", "");
-		expect(() => access.authorize({ ...nothing, ...shownBy(shown), cookies: plain }, "read")).toThrow(
-			"a token is required",
-		);
+		expect(() => access.authorize({ ...nothing, ...shownBy(shown), cookies: plain })).toThrow("a token is required");
 	});
 });
 
@@ -55,7 +53,7 @@ describe("a cookie", () => {
 		const opened = await openAccess();
 		const { access } = opened;
 		const { secret, token } = await access.createToken(access.admin, { scopes });
-		const shown = shownBy(await access.signIn(access.createSignInCode(access.authorize(bearer(secret), "read")).code));
+		const shown = shownBy(await access.signIn(access.createSignInCode(access.authorize(bearer(secret))).code));
 		return { ...opened, token, shown };
 	};
 
@@ -63,7 +61,7 @@ describe("a cookie", () => {
 		const { access, options, shown, token } = await signedIn();
 		await access.close();
 		for (const one of [access, await reopen(options)]) {
-			const principal = one.authorize({ ...nothing, ...shown }, "read");
+			const principal = one.authorize({ ...nothing, ...shown });
 			expect(principal).toMatchObject({ id: token.id, isAdmin: false });
 			expect([principal.may("operate", red), principal.may("manage", red)]).toEqual([true, false]);
 		}
@@ -72,22 +70,22 @@ describe("a cookie", () => {
 	it("counts as a use of its token", async () => {
 		const { access, clock, shown } = await signedIn();
 		clock.advance(1_000);
-		access.authorize({ ...nothing, ...shown }, "read");
+		access.authorize({ ...nothing, ...shown });
 		expect(access.listTokens(access.admin)[0]?.lastUsedAt).toBe(1_001_000);
 	});
 
 	it("is enough to read with its page key, but needs an origin for everything else", async () => {
 		const { access, shown } = await signedIn();
-		access.authorize({ ...nothing, ...shown }, "read");
-		expect(() => access.authorize({ ...nothing, ...shown, isSafe: false }, "read")).toThrow("without an Origin");
-		access.authorize({ ...nothing, ...shown, isSafe: false, origin: "http://localhost:7707" }, "read");
+		access.authorize({ ...nothing, ...shown });
+		expect(() => access.authorize({ ...nothing, ...shown, isSafe: false })).toThrow("without an Origin");
+		access.authorize({ ...nothing, ...shown, isSafe: false, origin: "http://localhost:7707" });
 	});
 
 	it("is nothing without the page key of the same browser, nor that without the cookie", async () => {
 		const { access, shown } = await signedIn();
 		const other = shownBy(await access.signIn(access.createSignInCode(access.admin).code));
 		const show = (caller: Partial<Caller>) => () =>
-			access.authorize({ ...nothing, origin: "http://localhost:7707", ...caller }, "read");
+			access.authorize({ ...nothing, origin: "http://localhost:7707", ...caller });
 		expect(show({ cookies: shown.cookies })).toThrow("page key");
 		expect(show({ cookies: shown.cookies, pageKey: "" })).toThrow("not signed in");
 		expect(show({ cookies: shown.cookies, pageKey: other.pageKey })).toThrow("not signed in");
@@ -101,21 +99,21 @@ describe("a cookie", () => {
 		const text = await readFile(file, "utf8");
 		await writeFile(file, text.replace(/\s*"key": "[0-9a-f]{64}",/, ""));
 		const reopened = await reopen(options);
-		expect(() => reopened.authorize({ ...nothing, ...shown }, "read")).toThrow("not signed in any more");
+		expect(() => reopened.authorize({ ...nothing, ...shown })).toThrow("not signed in any more");
 		expect(reopened.listTokens(reopened.admin)).toHaveLength(1);
 	});
 
 	it("does not stand in for a wrong token or ticket", async () => {
 		const { access, shown } = await signedIn();
-		expect(() => access.authorize({ ...nothing, ...shown, credential: "wrong" }, "read")).toThrow("token is not valid");
-		expect(() => access.authorize({ ...nothing, ...shown, ticket: "wrong" }, "read")).toThrow("ticket is not valid");
+		expect(() => access.authorize({ ...nothing, ...shown, credential: "wrong" })).toThrow("token is not valid");
+		expect(() => access.authorize({ ...nothing, ...shown, ticket: "wrong" })).toThrow("ticket is not valid");
 	});
 
 	it("that is there twice is not believed", async () => {
 		const { access, shown } = await signedIn();
 		const twice = `hawser_session=planted; ${shown.cookies}`;
-		expect(() => access.authorize({ ...nothing, ...shown, cookies: twice }, "read")).toThrow("a token is required");
-		access.authorize({ ...nothing, ...shown, cookies: `a=b; ${shown.cookies}; xhawser_session=planted` }, "read");
+		expect(() => access.authorize({ ...nothing, ...shown, cookies: twice })).toThrow("a token is required");
+		access.authorize({ ...nothing, ...shown, cookies: `a=b; ${shown.cookies}; xhawser_session=planted` });
 	});
 
 	it("ends after thirty days, when signed out, and with its token; and what it has open with it", async () => {
@@ -127,48 +125,48 @@ describe("a cookie", () => {
 		for (const end of ways) {
 			const opened = await signedIn();
 			const { access, shown, options } = opened;
-			const principal = access.authorize({ ...nothing, ...shown }, "read");
+			const principal = access.authorize({ ...nothing, ...shown });
 			await end(opened);
 			expect(principal.revoked.aborted).toBe(true);
-			expect(() => access.authorize({ ...nothing, ...shown }, "read")).toThrow("not signed in any more");
+			expect(() => access.authorize({ ...nothing, ...shown })).toThrow("not signed in any more");
 			await access.close();
 			const reopened = await reopen(options);
-			expect(() => reopened.authorize({ ...nothing, ...shown }, "read")).toThrow("not signed in any more");
+			expect(() => reopened.authorize({ ...nothing, ...shown })).toThrow("not signed in any more");
 		}
 	});
 
 	it("is over with its token at once, and so are tickets and links", async () => {
 		const { access, clock } = await openAccess();
 		const { secret } = await access.createToken(access.admin, { scopes: ["admin"], expiresInMs: 90_000 });
-		const owner = access.authorize(bearer(secret), "admin");
+		const owner = access.authorize(bearer(secret));
 		const shown = shownBy(await access.signIn(access.createSignInCode(owner).code));
 		clock.advance(89_999);
-		access.authorize({ ...nothing, ...shown }, "admin");
+		access.authorize({ ...nothing, ...shown });
 		const { ticket } = access.createTicket(owner, { session: "s1", right: "read", origin: undefined });
 		const { code } = access.createSignInCode(owner);
 		clock.advance(1);
-		expect(() => access.authorize({ ...nothing, ...shown }, "admin")).toThrow("not signed in any more");
-		expect(() => access.authorize({ ...nothing, ticket }, "read")).toThrow("not valid any more");
+		expect(() => access.authorize({ ...nothing, ...shown })).toThrow("not signed in any more");
+		expect(() => access.authorize({ ...nothing, ticket })).toThrow("not valid any more");
 		expect(await access.signIn(code)).toBeUndefined();
 	});
 
 	it("signed out leaves the token and its other browsers alone", async () => {
 		const { access, shown } = await signedIn();
-		const owner = access.authorize({ ...nothing, ...shown }, "read");
+		const owner = access.authorize({ ...nothing, ...shown });
 		const other = shownBy(await access.signIn(access.createSignInCode(owner).code));
 		expect(await access.signOut(shown.cookies)).toEqual({
 			cookie: expect.stringMatching(/^hawser_session=; Max-Age=0; /),
 			isDurable: true,
 			owner: expect.objectContaining({ id: owner.id }),
 		});
-		expect(access.authorize({ ...nothing, ...other }, "read").revoked.aborted).toBe(false);
+		expect(access.authorize({ ...nothing, ...other }).revoked.aborted).toBe(false);
 	});
 
 	it("of the operator ends when the admin token is changed", async () => {
 		const { access, options } = await openAccess();
 		const shown = shownBy(await access.signIn(access.createSignInCode(access.admin).code));
 		const reopened = await reopen({ ...options, adminToken: "another" });
-		expect(() => reopened.authorize({ ...nothing, ...shown }, "read")).toThrow("not signed in any more");
+		expect(() => reopened.authorize({ ...nothing, ...shown })).toThrow("not signed in any more");
 	});
 
 	it("there are twenty of one token: the oldest goes for one more", async () => {
@@ -179,7 +177,7 @@ describe("a cookie", () => {
 		}
 		const isIn = (shown: (typeof all)[number] | undefined) => {
 			try {
-				return access.authorize({ ...nothing, ...shown }, "read").isAdmin;
+				return access.authorize({ ...nothing, ...shown }).isAdmin;
 			} catch {
 				return false;
 			}
@@ -199,22 +197,22 @@ describe("a ticket", () => {
 			origin: undefined,
 		});
 		expect(expiresAt).toBe(1_030_000);
-		const principal = access.authorize({ ...upgrade, ticket }, "read");
+		const principal = access.authorize({ ...upgrade, ticket });
 		expect(principal.isAdmin).toBe(false);
 		expect([principal.may("read", red), principal.may("operate", red)]).toEqual([true, false]);
 		expect(principal.may("read", { workspace: "blue", session: "s2" })).toBe(false);
 		expect(principal.may("read", { workspace: "red" })).toBe(false);
-		expect(() => access.authorize({ ...upgrade, ticket }, "read")).toThrow("the ticket is not valid any more");
+		expect(() => access.authorize({ ...upgrade, ticket })).toThrow("the ticket is not valid any more");
 	});
 
 	it("is never worth more than who asked for it", async () => {
 		const { access } = await openAccess();
 		const { secret } = await access.createToken(access.admin, { scopes: ["session:s1:view"] });
-		const viewer = access.authorize(bearer(secret), "read");
+		const viewer = access.authorize(bearer(secret));
 		const { ticket } = access.createTicket(viewer, { session: "s1", right: "operate", origin: undefined });
-		expect(access.authorize({ ...upgrade, ticket }, "read").may("operate", red)).toBe(false);
+		expect(access.authorize({ ...upgrade, ticket }).may("operate", red)).toBe(false);
 		const foreign = access.createTicket(viewer, { session: "s2", right: "read", origin: undefined });
-		const principal = access.authorize({ ...upgrade, ticket: foreign.ticket }, "read");
+		const principal = access.authorize({ ...upgrade, ticket: foreign.ticket });
 		expect(principal.may("read", { workspace: "blue", session: "s2" })).toBe(false);
 	});
 
@@ -223,25 +221,25 @@ describe("a ticket", () => {
 		const request = { session: "s1", right: "read", origin: undefined } as const;
 		const late = access.createTicket(access.admin, request);
 		clock.advance(30_000);
-		expect(() => access.authorize({ ...upgrade, ticket: late.ticket }, "read")).toThrow("not valid any more");
+		expect(() => access.authorize({ ...upgrade, ticket: late.ticket })).toThrow("not valid any more");
 		const { secret, token } = await access.createToken(access.admin, { scopes: ["admin"] });
-		const owner = access.authorize(bearer(secret), "read");
+		const owner = access.authorize(bearer(secret));
 		const [used, unused] = [access.createTicket(owner, request), access.createTicket(owner, request)];
-		const open = access.authorize({ ...upgrade, ticket: used.ticket }, "read");
+		const open = access.authorize({ ...upgrade, ticket: used.ticket });
 		await access.revokeToken(access.admin, token.id);
 		expect(open.revoked.aborted).toBe(true);
-		expect(() => access.authorize({ ...upgrade, ticket: unused.ticket }, "read")).toThrow("not valid any more");
+		expect(() => access.authorize({ ...upgrade, ticket: unused.ticket })).toThrow("not valid any more");
 	});
 
 	it("asked for by a page is good for pages of the same origin only, and is used up by others", async () => {
 		const { access } = await openAccess();
 		const make = () =>
 			access.createTicket(access.admin, { session: "s1", right: "read", origin: "http://a.example" }).ticket;
-		access.authorize({ ...upgrade, ticket: make(), origin: "http://a.example" }, "read");
+		access.authorize({ ...upgrade, ticket: make(), origin: "http://a.example" });
 		for (const origin of ["http://b.example", undefined]) {
 			const ticket = make();
-			expect(() => access.authorize({ ...upgrade, ticket, origin }, "read")).toThrow("not valid any more");
-			expect(() => access.authorize({ ...upgrade, ticket, origin: "http://a.example" }, "read")).toThrow();
+			expect(() => access.authorize({ ...upgrade, ticket, origin })).toThrow("not valid any more");
+			expect(() => access.authorize({ ...upgrade, ticket, origin: "http://a.example" })).toThrow();
 		}
 	});
 
@@ -249,8 +247,8 @@ describe("a ticket", () => {
 		const { access } = await openAccess();
 		const make = () => access.createTicket(access.admin, { session: "s1", right: "read", origin: undefined }).ticket;
 		const all = Array.from({ length: 101 }, make);
-		expect(() => access.authorize({ ...upgrade, ticket: all[0] }, "read")).toThrow("not valid any more");
-		access.authorize({ ...upgrade, ticket: all[1] }, "read");
-		access.authorize({ ...upgrade, ticket: all[100] }, "read");
+		expect(() => access.authorize({ ...upgrade, ticket: all[0] })).toThrow("not valid any more");
+		access.authorize({ ...upgrade, ticket: all[1] });
+		access.authorize({ ...upgrade, ticket: all[100] });
 	});
 });

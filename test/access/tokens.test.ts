@@ -31,22 +31,19 @@ describe("a token", () => {
 		const { secret } = await access.createToken(access.admin, { name: "ci", scopes: ["workspace:red:operate"] });
 		await access.close();
 		for (const one of [access, await reopen(options)]) {
-			const principal = one.authorize(bearer(secret), "read");
+			const principal = one.authorize(bearer(secret));
 			expect(principal).toMatchObject({
 				id: secret.slice(4, 16),
 				name: `token:${secret.slice(4, 16)}:ci`,
 				isAdmin: false,
 			});
 			expect([principal.may("operate", red), principal.may("manage", red)]).toEqual([true, false]);
-			expect(() => one.authorize(bearer(secret), "admin")).toThrow(
-				expect.objectContaining({ code: "permission_denied" }),
-			);
 		}
 	});
 
 	it("of the operator may do everything and has no end", async () => {
 		const { access } = await openAccess();
-		const admin = access.authorize(bearer(ADMIN_TOKEN), "admin");
+		const admin = access.authorize(bearer(ADMIN_TOKEN));
 		expect(admin).toMatchObject({ id: "admin", isAdmin: true });
 		await expect(access.revokeToken(admin, "admin")).rejects.toMatchObject({ code: "permission_denied" });
 	});
@@ -68,35 +65,35 @@ describe("a token", () => {
 		for (const credential of wrong) {
 			let thrown: unknown;
 			try {
-				access.authorize(bearer(credential), "read");
+				access.authorize(bearer(credential));
 			} catch (error) {
 				thrown = error;
 			}
 			expect(thrown).toMatchObject({ code: "unauthenticated", message: "the token is not valid" });
 		}
-		expect(() => access.authorize(nothing, "read")).toThrow("a token is required");
+		expect(() => access.authorize(nothing)).toThrow("a token is required");
 	});
 
 	it("an empty admin token lets nobody in", async () => {
 		const { access } = await openAccess({ adminToken: "" });
-		expect(() => access.authorize(bearer(""), "read")).toThrow("not valid");
+		expect(() => access.authorize(bearer(""))).toThrow("not valid");
 	});
 
 	it("ends with its time, and what it has open with it, also one that was made after others", async () => {
 		const { access, clock } = await openAccess();
 		const { secret, token } = await access.createToken(access.admin, { scopes: ["admin"], expiresInMs: 90_000 });
 		expect(token.expiresAt).toBe(1_090_000);
-		const principal = access.authorize(bearer(secret), "read");
+		const principal = access.authorize(bearer(secret));
 		clock.advance(89_999);
 		expect(principal.may("manage", red)).toBe(true);
 		clock.advance(1);
 		expect(principal.may("read", red)).toBe(false);
-		expect(() => access.authorize(bearer(secret), "read")).toThrow("not valid");
+		expect(() => access.authorize(bearer(secret))).toThrow("not valid");
 		expect(principal.revoked.aborted).toBe(true);
 		expect(access.listTokens(access.admin)).toEqual([]);
 		await access.createToken(access.admin, { scopes: ["admin"], expiresInMs: DAY });
 		const brief = await access.createToken(access.admin, { scopes: ["admin"], expiresInMs: 10 });
-		const caller = access.authorize(bearer(brief.secret), "read");
+		const caller = access.authorize(bearer(brief.secret));
 		clock.advance(10);
 		expect(caller.revoked.aborted).toBe(true);
 	});
@@ -104,10 +101,10 @@ describe("a token", () => {
 	it("is revoked at once, with what it made and what that has open", async () => {
 		const { access, options } = await openAccess();
 		const parent = await access.createToken(access.admin, { scopes: ["workspace:red:manage"] });
-		const principal = access.authorize(bearer(parent.secret), "read");
+		const principal = access.authorize(bearer(parent.secret));
 		const child = await access.createToken(principal, { scopes: ["session:s1:view"] });
 		const other = await access.createToken(access.admin, { scopes: ["admin"] });
-		const callers = [parent, child, other].map(({ secret }) => access.authorize(bearer(secret), "read"));
+		const callers = [parent, child, other].map(({ secret }) => access.authorize(bearer(secret)));
 		await access.revokeToken(access.admin, parent.token.id);
 		expect(callers.map(({ revoked }) => revoked.aborted)).toEqual([true, true, false]);
 		expect(callers.map((caller) => caller.may("read", red))).toEqual([false, false, true]);
@@ -119,10 +116,10 @@ describe("a token", () => {
 		const { secret } = await access.createToken(access.admin, { scopes: ["admin"] });
 		const lastUse = async () => (await reopen(options)).listTokens(access.admin)[0]?.lastUsedAt;
 		clock.advance(5);
-		access.authorize(bearer(secret), "read");
+		access.authorize(bearer(secret));
 		await expect.poll(lastUse).toBe(1_000_005);
 		clock.advance(5);
-		access.authorize(bearer(secret), "read");
+		access.authorize(bearer(secret));
 		expect(await lastUse()).toBe(1_000_005);
 		clock.advance(60_000);
 		await expect.poll(lastUse).toBe(1_000_010);
@@ -137,12 +134,12 @@ describe("a token", () => {
 		});
 		const { secret } = await access.createToken(access.admin, { scopes: ["admin"] });
 		clock.advance(5);
-		for (let index = 0; index < 100; index++) access.authorize(bearer(secret), "read");
+		for (let index = 0; index < 100; index++) access.authorize(bearer(secret));
 		expect(access.listTokens(access.admin)[0]?.lastUsedAt).toBe(1_000_005);
 		// When it was made, and when it was used for the first time.
 		await expect.poll(() => writes).toBe(2);
 		clock.advance(5);
-		for (let index = 0; index < 100; index++) access.authorize(bearer(secret), "read");
+		for (let index = 0; index < 100; index++) access.authorize(bearer(secret));
 		expect(writes).toBe(2);
 		await access.close();
 		expect(writes).toBe(3);
@@ -155,7 +152,7 @@ describe("a token makes tokens", () => {
 	it("that may do no more than itself", async () => {
 		const { access } = await openAccess();
 		const { secret } = await access.createToken(access.admin, { scopes: ["workspace:red:operate"] });
-		const principal = access.authorize(bearer(secret), "read");
+		const principal = access.authorize(bearer(secret));
 		await access.createToken(principal, { scopes: ["workspace:red:read", "session:s1:control"] });
 		for (const scope of ["admin", "workspace:red:manage", "workspace:blue:read", "session:s2:view"]) {
 			await expect(access.createToken(principal, { scopes: ["workspace:red:read", scope] })).rejects.toMatchObject({
@@ -168,7 +165,7 @@ describe("a token makes tokens", () => {
 	it("that live no longer than itself", async () => {
 		const { access } = await openAccess();
 		const { secret } = await access.createToken(access.admin, { scopes: ["workspace:red:read"], expiresInMs: DAY });
-		const principal = access.authorize(bearer(secret), "read");
+		const principal = access.authorize(bearer(secret));
 		for (const expiresInMs of [undefined, 2 * DAY]) {
 			const { token } = await access.createToken(principal, { scopes: ["workspace:red:read"], expiresInMs });
 			expect(token.expiresAt).toBe(1_000_000 + DAY);
@@ -181,7 +178,7 @@ describe("a token makes tokens", () => {
 		const { access } = await openAccess();
 		const make = async (by = access.admin) => {
 			const { secret, token } = await access.createToken(by, { scopes: ["workspace:red:read"] });
-			return { id: token.id, principal: access.authorize(bearer(secret), "read") };
+			return { id: token.id, principal: access.authorize(bearer(secret)) };
 		};
 		const [one, other] = [await make(), await make()];
 		const child = await make(one.principal);
@@ -199,7 +196,7 @@ describe("a token makes tokens", () => {
 		const { access } = await openAccess({ write: async () => {} });
 		const make = async (by = access.admin) => {
 			const { secret } = await access.createToken(by, { scopes: ["workspace:red:read"] });
-			return access.authorize(bearer(secret), "read");
+			return access.authorize(bearer(secret));
 		};
 		const root = await make();
 		let last = root;
@@ -220,7 +217,7 @@ describe("the file of tokens", () => {
 		});
 		const make = () => access.createToken(access.admin, { scopes: ["workspace:red:manage"] });
 		const [one, other] = [await make(), await make()];
-		const caller = access.authorize(bearer(other.secret), "read");
+		const caller = access.authorize(bearer(other.secret));
 		const stored = async () => (await reopen(options)).listTokens(access.admin);
 		await expect.poll(stored).toEqual(access.listTokens(access.admin));
 		isFull = true;
@@ -228,7 +225,7 @@ describe("the file of tokens", () => {
 		expect(access.listTokens(access.admin)).toHaveLength(2);
 		expect(await access.revokeToken(access.admin, one.token.id)).toEqual({ isDurable: false });
 		expect(problems).toHaveLength(1);
-		expect(() => access.authorize(bearer(one.secret), "read")).toThrow("not valid");
+		expect(() => access.authorize(bearer(one.secret))).toThrow("not valid");
 		// Asked again, it is no unknown token but one that is not off the disk; to those who may know of it.
 		expect(await access.revokeToken(access.admin, one.token.id)).toEqual({ isDurable: false });
 		await expect(access.revokeToken(caller, one.token.id)).rejects.toMatchObject({ code: "not_found" });
@@ -256,7 +253,7 @@ describe("the file of tokens", () => {
 			},
 		});
 		const { secret } = await access.createToken(access.admin, { scopes: ["admin"] });
-		access.authorize(bearer(secret), "read");
+		access.authorize(bearer(secret));
 		await expect.poll(() => writes).toBe(2);
 		const closed = access.close();
 		fail();
@@ -283,7 +280,7 @@ describe("the file of tokens", () => {
 		await access.close();
 		const reopened = await reopen(options);
 		expect(reopened.listTokens(access.admin)).toEqual([]);
-		expect(() => reopened.authorize({ ...nothing, ...shown }, "read")).toThrow("not signed in any more");
+		expect(() => reopened.authorize({ ...nothing, ...shown })).toThrow("not signed in any more");
 	});
 
 	it.each([
@@ -315,7 +312,7 @@ describe("the file of tokens", () => {
 			Array.from({ length: 20 }, () => access.createToken(access.admin, { scopes: ["admin"] })),
 		);
 		const reopened = await reopen({ ...options, randomBytes: predictable(1000) });
-		for (const { secret } of made) expect(reopened.authorize(bearer(secret), "admin").isAdmin).toBe(true);
+		for (const { secret } of made) expect(reopened.authorize(bearer(secret)).isAdmin).toBe(true);
 	});
 });
 

@@ -138,9 +138,9 @@ it("a connection may say by itself who is at its other end", async () => {
 		host: "127.0.0.1",
 		port: 0,
 		fronts: [front],
-		authorize: async (caller: Caller, wanted) => {
+		authorize: async (caller: Caller) => {
 			if (caller.connection !== theirs) throw new SessionError("unauthenticated", "nobody knows this connection");
-			return { ...(await anybody(caller, wanted)), name: "the gateway" };
+			return { ...(await anybody(caller)), name: "the gateway" };
 		},
 		report: (problem) => expect.unreachable(String(problem)),
 	});

@@ -77,9 +77,11 @@ test("who was refused is told, once for many alike", async () => {
 	const viewer = await server.token("workspace:theirs:read");
 	const stranger = await server.token("workspace:default:manage");
 	const as = (token: string) => ({ headers: { authorization: `Bearer ${token}` } });
+	const by = { id: stranger.split("_")[1], front: "native" };
 	for (let i = 0; i < 3; i++) await server.request(`/v1/sessions/${id}`, as(stranger));
 	await server.request(`/v1/sessions/${id}/eof`, { method: "POST", ...as(viewer) });
-	await server.request("/v1/audit", as(stranger));
+	for (const path of ["/v1/audit", "/metrics"]) await server.request(path, as(stranger));
+	await server.request("/v1/workspaces/x", { method: "PUT", ...as(stranger) });
 	await server.request("/v1/sessions", as("nonsense"));
 	await ask(server.url, { method: "GET", path: "/v1/sessions", headers: { host: "evil.example" } });
 	await server.request("/signin?code=nonsense", { method: "POST" });
@@ -87,7 +89,9 @@ test("who was refused is told, once for many alike", async () => {
 	expect(refused).toMatchObject([
 		{ code: "permission_denied", right: "read", session: id, workspace: "theirs", count: 3 },
 		{ code: "permission_denied", right: "operate", session: id },
-		{ code: "permission_denied", route: "GET /v1/audit" },
+		{ code: "permission_denied", route: "GET /v1/audit", by },
+		{ code: "permission_denied", route: "GET /metrics", by },
+		{ code: "permission_denied", route: "PUT /v1/workspaces/:ws", by },
 		{ code: "unauthenticated", route: "GET /v1/sessions", by: { id: null, from: "127.0.0.1" } },
 		{ code: "permission_denied", by: { front: "door" } },
 		{ code: "unauthenticated", route: "POST /signin" },

@@ -44,7 +44,7 @@ async function serve(changes: Partial<ListenOptions> = {}, policy?: Policy) {
 		host: "127.0.0.1",
 		port: 0,
 		fronts: [front(seen, policy)],
-		authorize: (caller, wanted) => opened.access.authorize(caller, wanted),
+		authorize: (caller) => opened.access.authorize(caller),
 		report: () => {},
 		...changes,
 	});

@@ -83,7 +83,7 @@ export function createAnswerUnknown(
 		const { cookie: cookies, origin } = request.headers;
 		const shown = { credential: credential(request), ticket: undefined, cookies, pageKey: undefined, origin };
 		try {
-			await authorize({ ...shown, isSafe: true, connection: request.raw.socket }, "read");
+			await authorize({ ...shown, isSafe: true, connection: request.raw.socket });
 		} catch {
 			return reply.code(401).send(unauthorized);
 		}

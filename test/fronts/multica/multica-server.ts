@@ -125,7 +125,7 @@ export async function startMultica(options: MulticaServerOptions = {}): Promise<
 		host: "127.0.0.1",
 		port: 0,
 		fronts: [front],
-		authorize: (caller, wanted) => access.authorize(caller, wanted),
+		authorize: (caller) => access.authorize(caller),
 		noteFailure: (address) => failures.note(address),
 		allowedOrigins: options.allowedOrigins ?? [],
 		report,
