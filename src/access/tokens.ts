@@ -183,7 +183,12 @@ export class Tokens {
 	}
 
 	#checkNarrower(by: Principal, maker: Entry | undefined, scopes: readonly string[]): void {
-		const held: readonly Scope[] = maker?.scopes ?? (by.isAdmin ? [{ kind: "admin" }] : []);
+		if (!maker && !by.isAdmin) {
+			throw new SessionError("permission_denied", "a JWT can't make tokens", {
+				hint: "show a token of this server; or have a JWT signed that may do just what is needed",
+			});
+		}
+		const held: readonly Scope[] = maker?.scopes ?? [{ kind: "admin" }];
 		for (const scope of scopes) {
 			if (covers(held, parseScope(scope), this.#options.workspaceOf)) continue;
 			throw new SessionError("permission_denied", `this token may not give the scope ${scope}, because it has less`, {
