@@ -3,6 +3,7 @@ import { mkdtemp, readFile, rm, stat } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { temporaryDirectory } from "../helpers/temporary.ts";
 import { Installation, main } from "./hawser.ts";
 import { Terminal } from "./terminal.ts";
 
@@ -201,7 +202,28 @@ it("service install writes a unit whose restart leaves keepers alone", async () 
 		},
 	);
 	if (checked.error === undefined) expect(checked.stderr).not.toContain("hawser.service");
-	expect(await hawser.run(["service", "uninstall"], { env })).toEqual(ok);
+});
+
+it("service install says what it replaces and refuses what would not start, and uninstall says what it did", async () => {
+	const env = { XDG_CONFIG_HOME: await temporaryDirectory() };
+	const path = join(env.XDG_CONFIG_HOME, "systemd", "user", "hawser.service");
+	const service = (...args: string[]) => hawser.run(["service", ...args], { env });
+	for (const [flags, fault] of [
+		[["--prot", "1"], '"--prot"'],
+		[["--", "--prot", "1"], '"--prot"'],
+		[["--port", "no"], "--port: "],
+		[["stray"], '"stray"'],
+	] as const) {
+		expect(await service("install", ...flags)).toMatchObject({ code: 1, stderr: expect.stringContaining(fault) });
+	}
+	expect(await service("uninstall")).toMatchObject({ code: 0, stderr: expect.stringContaining(`there is no ${path}`) });
+	expect((await service("install", "--port", "8800")).stderr).toContain(`wrote ${path}\n`);
+	const first = await readFile(path, "utf8");
+	expect(first).toContain(" serve --port 8800\n");
+	expect((await service("install", "--port", "8800")).stderr).toContain(`${path} is there already`);
+	expect((await service("install")).stderr).toContain(`wrote ${path}; what was there is now ${path}.old\n`);
+	expect(await readFile(`${path}.old`, "utf8")).toBe(first);
+	expect((await service("uninstall")).stderr).toContain(`removed ${path}`);
 });
 
 describe("stop", () => {

@@ -1,9 +1,28 @@
 /** `hawser serve`: the server in the foreground. */
 
 import { Command } from "commander";
-import { type Flags, loadConfig } from "../../server/config.ts";
+import { type Config, type Environment, type Flags, loadConfig } from "../../server/config.ts";
+import { explain } from "../errors.ts";
 import { describe, serveUntilInterrupted, toStartError } from "../foreground.ts";
 import { print, remark } from "../output.ts";
+
+/** What is wrong with flags for `serve`, wherever it is started; undefined if nothing is. */
+export function flagsFault(flags: readonly string[]): string | undefined {
+	const { operands, unknown } = serve.parseOptions([...flags]);
+	const [stray] = [...unknown, ...operands];
+	if (stray !== undefined) return `hawser serve does not know ${JSON.stringify(stray)}`;
+	try {
+		configOf(serve.opts(), {});
+		return undefined;
+	} catch (error) {
+		return explain(error)?.sentence ?? String(error);
+	}
+}
+
+/** Commander sets `auth` to true when --no-auth is not given; that is no decision of the user's. */
+function configOf(flags: Flags, env?: Environment): Config {
+	return loadConfig({ ...flags, auth: flags.auth === false ? false : undefined }, env);
+}
 
 export const serve: Command = new Command("serve")
 	.summary("start the server")
@@ -51,8 +70,7 @@ export const serve: Command = new Command("serve")
 	.option("--no-auth", "let in everybody who can reach the port")
 	.addHelpText("after", "\nExamples:\n  hawser serve\n  hawser serve --port 0 --state-dir /srv/hawser")
 	.action(async (flags: Flags) => {
-		// Commander sets `auth` to true when --no-auth is not given; that is no decision of the user's.
-		const config = loadConfig({ ...flags, auth: flags.auth === false ? false : undefined });
+		const config = configOf(flags);
 		// Loaded only here: the other commands need none of it, and start faster without.
 		const { startServer } = await import("../../server/server.ts");
 		const server = await startServer(config, {
