@@ -8,15 +8,24 @@ const askForTicket = async () => (await fetch("/ticket", { method: "POST" })).js
 const { url, id } = await askForTicket();
 // A ticket is good for one connection; after a broken one the SDK asks for the next.
 const ticket = async () => (await askForTicket()).ticket;
-const attachment = connect({ url }).sessions.at(id).attach({ ticket });
+const attachment = connect({ url }).sessions.at(id).attach({ ticket, replies: true });
 
 const terminal = new Terminal({ cols: 80, rows: 24 });
 terminal.open(document.body);
 terminal.focus();
 terminal.onData((text) => attachment.write(text));
 
+// Of all who look at a session, one terminal answers what its program asks; this one, only where it is its turn.
+let isOurTurn = false;
+for (const prefix of ["", "?", ">"]) {
+	for (const final of ["c", "n"]) terminal.parser.registerCsiHandler({ prefix, final }, () => !isOurTurn);
+	terminal.parser.registerCsiHandler({ prefix, intermediates: "$", final: "p" }, () => !isOurTurn);
+}
+terminal.parser.registerDcsHandler({ intermediates: "$", final: "q" }, () => !isOurTurn);
+
 for await (const event of attachment) {
-	if (event.kind === "resized") terminal.resize(event.size.cols, event.size.rows);
+	if (event.kind === "replies") isOurTurn = event.mine;
+	if (event.kind === "resized") terminal.resize(event.cols, event.rows);
 	// Waiting until it is drawn keeps a flood of output from piling up in the page.
 	if (event.kind === "output") await new Promise((drawn) => terminal.write(event.bytes, drawn));
 	if (event.kind === "exited") terminal.write("\r\nThe shell has ended.\r\n");

@@ -8,6 +8,7 @@ import { explain, reasonOf } from "./errors.ts";
 import { type Escape, EscapeKeys, escapeHelp, escapeHint, pairs, type Wish } from "./escape-keys.ts";
 import { LocalTerminal, type Size } from "./local-terminal.ts";
 import { print, remark } from "./output.ts";
+import { ReplyTurns } from "./reply-turns.ts";
 import { TerminalOutput } from "./terminal-output.ts";
 
 export type AttachOptions = {
@@ -51,7 +52,9 @@ class TerminalSession {
 	readonly #terminal: LocalTerminal;
 	/** Why nothing is typed from here, if so. */
 	#watching: string | undefined;
-	/** Answers to a program's questions come from one terminal only: that of whoever has control. */
+	/** Answers to a program's questions come from one terminal only: that of whoever has control, if it can. */
+	readonly #turns = new ReplyTurns();
+	/** Whether we have control. */
 	#isMine = false;
 	#isCut: boolean;
 	#wasRefused = false;
@@ -73,6 +76,7 @@ class TerminalSession {
 			// A terminal that falls behind slows its program down, as terminals do; one that only watches never does.
 			flow: options.isViewer ? "live" : "lossless",
 			patienceMs: options.patienceMs,
+			replies: options.hasTerminal && !options.isViewer,
 		});
 		this.#terminal = new LocalTerminal(this.#output.modes, {
 			isByLine: !options.hasTerminal,
@@ -132,6 +136,9 @@ class TerminalSession {
 					: { kind: "lost", message: "how it ended is not known" };
 			case "lost":
 				return { kind: "lost", message: event.message };
+			case "replies":
+				this.#turns.change(event);
+				return undefined;
 			case "lease":
 				this.#onLease(event.lease);
 				return undefined;
@@ -151,11 +158,14 @@ class TerminalSession {
 		this.#isCut = false;
 		const old = Math.max(newline + 1, this.#options.liveFrom - offset);
 		await print(this.#output.push(bytes.subarray(newline + 1, old), "old"));
-		await print(this.#output.push(bytes.subarray(old), this.#isMine ? "live" : "unanswered"));
+		for (const part of this.#turns.split(offset + old, bytes.subarray(old))) {
+			await print(this.#output.push(part.bytes, part.mine ? "live" : "unanswered"));
+		}
 	}
 
 	/** The first time: the terminal becomes the program's. Later: the server is back. */
 	async #onConnected(session: SessionMessage): Promise<void> {
+		this.#turns.reset();
 		if (this.#isAway) this.#terminal.say("the server is back");
 		this.#isAway = false;
 		const mayClaim = this.#isWriter && session.state === "running";

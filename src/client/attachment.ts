@@ -25,6 +25,8 @@ export type AttachOptions = {
 	readonly role?: "writer" | "viewer";
 	/** `lossless`, the default, may make the program wait for this reader; `live` may skip output, with a gap. */
 	readonly flow?: "lossless" | "live";
+	/** A terminal is behind this that answers what the program asks, where a `replies` event says that it is its turn. */
+	readonly replies?: boolean;
 	/** Demands that nobody else may write, on every connection, but not by force. */
 	readonly exclusive?: boolean;
 	/** Detaches. */
@@ -62,7 +64,10 @@ export class Attachment implements AsyncIterableIterator<AttachmentEvent, undefi
 		this.#link = new Link({
 			transport,
 			id,
-			hello: role === "writer" ? { role, flow, stream: newStreamId() } : { role, flow },
+			hello:
+				role === "writer"
+					? { role, flow, stream: newStreamId(), ...(options.replies ? { replies: true } : {}) }
+					: { role, flow },
 			reader: this.#reader,
 			outbox: this.#outbox,
 			control: this.#control,

@@ -35,6 +35,8 @@ export type AttachmentEvent =
 	/** Always the last: what became of the program is not known. */
 	| { readonly kind: "lost"; readonly offset: number; readonly message: string }
 	| { readonly kind: "lease"; readonly lease: LeaseMessage }
+	/** Whether our terminal, or somebody else, answers what the program asks in output from this offset on. */
+	| { readonly kind: "replies"; readonly from: number; readonly mine: boolean }
 	/** A demand of ours was refused, such as for control on a new connection. */
 	| { readonly kind: "refused"; readonly code: ErrorCode; readonly message: string }
 	| ConnectionEvent;

@@ -18,7 +18,7 @@ export type LinkOptions = {
 	readonly transport: Transport;
 	/** The session's. */
 	readonly id: string;
-	readonly hello: Pick<Hello, "role" | "flow" | "stream">;
+	readonly hello: Pick<Hello, "role" | "flow" | "stream" | "replies">;
 	readonly reader: Reader;
 	readonly outbox: Outbox;
 	readonly control: Control;
@@ -142,6 +142,9 @@ export class Link {
 			case "lease":
 				control.granted(received.lease);
 				reader.push({ kind: "lease", lease: received.lease });
+				break;
+			case "replies":
+				reader.push({ kind: "replies", from: received.from, mine: received.mine });
 				break;
 			case "error":
 				this.#refused(received);

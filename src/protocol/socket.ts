@@ -33,6 +33,8 @@ export type Hello = {
 	stream?: string;
 	/** `lossless` may make the program wait for this client, `live` may skip output. */
 	flow: "lossless" | "live";
+	/** A writer's own terminal answers what the program asks, where `replies` messages say that it is its turn. */
+	replies?: boolean;
 };
 
 /** In the order of their positions in the client's input stream, of which each takes one unit. */
@@ -53,6 +55,9 @@ export type LeaseMessage = {
 	mine: boolean;
 };
 
+/** Who answers what the program asks its terminal, in output from this offset on: this client or somebody else. */
+export type RepliesMessage = { mine: boolean; from: number };
+
 export type ServerMessage =
 	| {
 			type: "welcome";
@@ -68,6 +73,8 @@ export type ServerMessage =
 	| { type: "closed"; offset: number }
 	| { type: "lost"; offset: number; message: string }
 	| { type: "lease"; lease: LeaseMessage }
+	/** For those who said `replies` only. Until the first, somebody else answers. */
+	| ({ type: "replies" } & RepliesMessage)
 	/** A request that was refused; the connection stays. `position` names the act, or is where input must go on. */
 	| { type: "error"; code: ErrorCode; message: string; hint?: string; position?: number }
 	| { type: "pong"; nonce?: string };

@@ -163,6 +163,8 @@ function toStartRequest(body: CreateSession): StartRequest {
 		argv: argv ?? ["/bin/sh", "-c", command ?? ""],
 		size: { ...(cols === undefined ? {} : { cols }), ...(rows === undefined ? {} : { rows }) },
 		retention: retain,
+		// Clients of this API say so when a terminal of theirs answers.
+		answersQueries: true,
 	};
 }
 

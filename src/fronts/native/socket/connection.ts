@@ -25,6 +25,7 @@ import { type ClientMessage, closeCodes, type Hello } from "../../../protocol/so
 import { flowFor, lacksRight } from "../../front.ts";
 import type { Traffic } from "../metrics.ts";
 import { sessionMessage } from "../sessions.ts";
+import type { Answerer, Answerers } from "./answerers.ts";
 import { SocketControl } from "./control.ts";
 import { SocketInput } from "./input.ts";
 import type { SocketLimits } from "./limits.ts";
@@ -38,6 +39,8 @@ export type ConnectionOptions = {
 	readonly principal: Principal;
 	readonly witness: Witness;
 	readonly wire: Wire;
+	/** Of all who are attached to the session. */
+	readonly answerers: Answerers;
 	readonly limits: SocketLimits;
 	readonly traffic: Traffic;
 	/** Hears of everything that is done to the session, before it is. */
@@ -131,8 +134,26 @@ export class Connection {
 		}
 		inBackground(control.watch());
 		for (const received of this.#early.splice(0)) this.receive(received.data, received.isBinary);
+		if (hello.replies && !refusal && session.state.status === "running") await this.#answer(output, control);
 		await output.run(items);
 		wire.close(closeCodes.done, "the session has ended");
+	}
+
+	/** Takes part in answering what the program asks, to the end of the connection. */
+	async #answer(output: SocketOutput, control: SocketControl): Promise<void> {
+		const { wire, answerers } = this.#options;
+		const answerer: Answerer = {
+			get sent() {
+				return output.sent;
+			},
+			get fence() {
+				return control.message.mine ? control.message.fence : undefined;
+			},
+			tell: (replies) => wire.say({ type: "replies", ...replies }),
+		};
+		control.onChange = () => inBackground(answerers.review());
+		wire.ended.addEventListener("abort", () => inBackground(answerers.leave(answerer)), { once: true });
+		await answerers.join(answerer);
 	}
 
 	#handle({ data, isBinary }: Received, parts: Parts): void {

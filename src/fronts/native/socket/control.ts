@@ -13,6 +13,8 @@ export class SocketControl {
 	/** The fence under which this connection has control. */
 	#fence: number | undefined;
 	#asking: Promise<unknown> = Promise.resolve();
+	/** Hears of every change of hands. */
+	onChange: () => void = () => {};
 
 	/** `holder` is the same for all connections of one client, so that it gets its own control back. */
 	constructor(session: Session, options: { wire: Wire; holder: string; lease: Lease }) {
@@ -72,5 +74,6 @@ export class SocketControl {
 		this.#lease = lease;
 		if (lease.fence !== this.#fence || lease.holder === null) this.#fence = undefined;
 		this.#wire.say({ type: "lease", lease: this.message });
+		this.onChange();
 	}
 }

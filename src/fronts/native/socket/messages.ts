@@ -24,6 +24,7 @@ export const clientMessages: { readonly [T in ClientMessage["type"]]: TUnsafe<Me
 					Type.String({ pattern: "^[\\x21-\\x7e]{1,128}$", description: "1 to 128 visible ASCII characters" }),
 				),
 				flow: Type.Union([Type.Literal("lossless"), Type.Literal("live")]),
+				replies: Type.Optional(Type.Boolean()),
 				epoch: Type.Optional(Type.String({ maxLength: 128 })),
 			},
 			closed,

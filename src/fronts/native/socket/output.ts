@@ -43,6 +43,11 @@ export class SocketOutput {
 		wire.ended.addEventListener("abort", () => this.#wake?.(), { once: true });
 	}
 
+	/** The byte after the last one that was taken to be sent. */
+	get sent(): number {
+		return this.#window.sent + this.#gathered;
+	}
+
 	/** Sends everything, to the end of the log or of the connection; then waits for the client to have consumed it. */
 	async run(items: AsyncIterable<Item>): Promise<void> {
 		for await (const item of items) {

@@ -14,6 +14,7 @@ import type { Traffic } from "../metrics.ts";
 import type { NativeApp, NativeOptions } from "../options.ts";
 import { findSession, placeOf, principalOf } from "../request.ts";
 import { attachedList, detached, detachSession, idParams } from "../session-messages.ts";
+import { Answerers } from "./answerers.ts";
 import { Connection } from "./connection.ts";
 import { defaultSocketLimits, type SocketLimits } from "./limits.ts";
 import { WebSocketWire } from "./wire.ts";
@@ -88,7 +89,11 @@ export function addSocket(app: NativeApp, options: NativeOptions, hosting: Hosti
 const NAME_CHARACTERS = 24;
 
 /** Who is attached to a session, and who typed last: until somebody does, whoever was first to take part otherwise. */
-type Attached = { readonly all: Map<WebSocketWire, AttachedMessage>; writer: WebSocketWire | undefined };
+type Attached = {
+	readonly all: Map<WebSocketWire, AttachedMessage>;
+	writer: WebSocketWire | undefined;
+	readonly answerers: Answerers;
+};
 
 type Scope = {
 	readonly options: NativeOptions;
@@ -105,7 +110,7 @@ function attach(socket: WebSocket, session: Session, request: Attach, scope: Sco
 	closeInOurWords(socket, wire);
 
 	traffic.sockets++;
-	const here = attached.get(session.id) ?? { all: new Map(), writer: undefined };
+	const here = attached.get(session.id) ?? { all: new Map(), writer: undefined, answerers: new Answerers(session) };
 	attached.set(session.id, here);
 	here.all.set(wire, { name: principal.name, since: options.clock.now() });
 	socket.once("close", () => {
@@ -131,6 +136,7 @@ function attach(socket: WebSocket, session: Session, request: Attach, scope: Sco
 		principal,
 		witness: witnessOf(request),
 		wire,
+		answerers: here.answerers,
 		limits,
 		traffic,
 		acts,
