@@ -21,6 +21,7 @@ import { remove } from "./commands/remove.ts";
 import { rename } from "./commands/rename.ts";
 import { resize } from "./commands/resize.ts";
 import { run } from "./commands/run.ts";
+import { screen } from "./commands/screen.ts";
 import { send } from "./commands/send.ts";
 import { serve } from "./commands/serve.ts";
 import { service } from "./commands/service.ts";
@@ -53,6 +54,7 @@ const commands = [
 	detach,
 	list,
 	show,
+	screen,
 	logs,
 	grep,
 	exportRecording,

@@ -77,3 +77,11 @@ export function variables(pairs: readonly string[], env: NodeJS.ProcessEnv): Rec
 		}),
 	);
 }
+
+/** Somewhere in a session's output. */
+export function place(text: string): number | Date {
+	if (/^\d{1,15}$/.test(text)) return Number(text);
+	const moment = new Date(text);
+	if (!Number.isNaN(moment.getTime())) return moment;
+	throw new InvalidArgumentError("expected an offset, or a time such as 2026-01-31T12:00:00Z");
+}

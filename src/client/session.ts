@@ -15,6 +15,7 @@ import {
 	limits,
 	outputHeaders,
 	type RecordingFormat,
+	type ScreenMessage,
 	type SearchMatch,
 	type SearchResult,
 	type SessionLease,
@@ -70,6 +71,16 @@ export type RecordingOptions = {
 	readonly to?: number | Date;
 	readonly signal?: AbortSignal;
 };
+
+export type ScreenOptions = {
+	/** The `revision` of a screen that was read: the answer has `changes` instead of `lines`, unless it says `reset`. */
+	readonly since?: number;
+	/** An offset, or a moment: how it was then, instead of now. */
+	readonly at?: number | Date;
+	readonly signal?: AbortSignal;
+};
+
+export type ScreenTextOptions = Omit<ScreenOptions, "since"> & { readonly colors?: boolean };
 
 /** For what is done to a session over HTTP. */
 export type SessionActOptions = ActOptions & {
@@ -175,6 +186,20 @@ export class Session {
 			yield* page.matches;
 			after = page.next;
 		}
+	}
+
+	/** What its terminal shows: the text of its rows, the cursor, the title. */
+	async screen({ since, at, signal }: ScreenOptions = {}): Promise<ScreenMessage> {
+		const query = { since, at: placeOf(at) };
+		const response = await this.#transport.request({ path: this.#path("/screen"), query, signal });
+		return (await response.json()) as ScreenMessage;
+	}
+
+	/** The same as text, with colours if they are wanted, as any terminal prints it. */
+	async screenText({ at, colors = false, signal }: ScreenTextOptions = {}): Promise<string> {
+		const query = { format: colors ? "ansi" : "text", at: placeOf(at) };
+		const response = await this.#transport.request({ path: this.#path("/screen"), query, signal });
+		return response.text();
 	}
 
 	/** What was shown by now, and when, as a file for players of terminals; piece by piece, as fast as it is taken. */

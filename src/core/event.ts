@@ -53,6 +53,9 @@ export type Item = Event | Gap;
 /** Where to begin reading: at an event, at an output byte, or with what comes next. */
 export type Start = { readonly seq: number } | { readonly offset: number } | "end";
 
+/** Somewhere in a log, as people say it: a byte of the output, or a moment in milliseconds since the epoch. */
+export type LogPlace = { readonly offset: number } | { readonly time: number };
+
 /** Output bytes an event carries. */
 export function byteLength(event: Fact): number {
 	return event.kind === "output" ? event.bytes.byteLength : 0;

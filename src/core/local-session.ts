@@ -124,10 +124,11 @@ export class LocalSession extends Session {
 	}
 
 	follow(start: Start, options?: FollowOptions): Cursor {
-		this.#attachments++;
+		const counted = options?.isOwn ? 0 : 1;
+		this.#attachments += counted;
 		const pace = options?.isPaced ? this.log.pace() : undefined;
 		const onClose = () => {
-			this.#attachments--;
+			this.#attachments -= counted;
 			pace?.release();
 		};
 		return follow(this.log, start, { ...options, onClose, ...(pace ? { onReached: pace.reached } : {}) });

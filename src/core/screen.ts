@@ -1,6 +1,7 @@
 /** What a session's terminal shows, as fronts see it. */
 
-import type { Size } from "./event.ts";
+import type { LogPlace, Mark, Size } from "./event.ts";
+import type { Session } from "./session.ts";
 
 /** A number of the palette, or `#rrggbb`. */
 export type ScreenColor = number | string;
@@ -34,3 +35,27 @@ export type ScreenView = Size & {
 	/** The program is in the middle of drawing, and has said so. */
 	readonly isSynchronizing: boolean;
 };
+
+/** A view and where it stands in the log: after every event before `seq`, and every byte before `offset`. */
+export type Screen = Mark & ScreenView;
+
+/** A screen as escape sequences, which make a terminal of its size show it. */
+export type Snapshot = Mark & Size & { readonly bytes: Uint8Array };
+
+export type ScreenOptions = {
+	/** Gives up the wait. */
+	readonly signal: AbortSignal;
+	/** Instead of now. */
+	readonly at?: LogPlace | undefined;
+};
+
+/** Rejects with `unsupported` for a session without a terminal, and with `limit_exceeded` where a screen can't be had. */
+export interface Screens {
+	/** What is shown; never in the middle of what a program says it is drawing, unless that takes too long. */
+	read(session: Session, options: ScreenOptions): Promise<Screen>;
+	cells(session: Session, options: ScreenOptions): Promise<Screen & { readonly cells: readonly ScreenRow[] }>;
+	/** With so many rows of what was scrolled away, at most. */
+	snapshot(session: Session, options: ScreenOptions & { readonly scrollback: number }): Promise<Snapshot>;
+	/** How an earlier screen, of the number that `seq` was, looked; the newest few that were read are known. */
+	earlier(session: Session, seq: number): Screen | undefined;
+}

@@ -67,6 +67,8 @@ export type FollowOptions = {
 	readonly flow?: "lossless" | "live";
 	/** For a cursor that many others stand behind: the program waits for it for moments, instead of running far ahead. */
 	readonly isPaced?: boolean;
+	/** A reader of our own, which nobody has attached: it is not counted. */
+	readonly isOwn?: boolean;
 };
 
 /** One thing done to a process. Everything but a write takes one unit of its input stream. */

@@ -58,11 +58,12 @@ export class ArchivedSession extends Session {
 
 	async *follow(start: Start, options?: FollowOptions): AsyncGenerator<Item, void, void> {
 		const log = await this.#opened();
-		this.#attachments++;
+		const counted = options?.isOwn ? 0 : 1;
+		this.#attachments += counted;
 		try {
 			yield* follow(log, start, options);
 		} finally {
-			this.#attachments--;
+			this.#attachments -= counted;
 		}
 	}
 

@@ -251,7 +251,8 @@ export class KeptSession extends Session {
 
 	/** The items of one cursor, through as many links as it takes, and from the journal at last. */
 	async *#items(reading: Reading): AsyncGenerator<Item, void, void> {
-		this.#attachments++;
+		const counted = reading.options.isOwn ? 0 : 1;
+		this.#attachments += counted;
 		try {
 			for (let tries = 1; ; tries++) {
 				try {
@@ -271,7 +272,7 @@ export class KeptSession extends Session {
 				}
 			}
 		} finally {
-			this.#attachments--;
+			this.#attachments -= counted;
 		}
 	}
 

@@ -19,7 +19,8 @@ export class SharedMirror {
 			const mirror = await shared.mirror;
 			// It may not have come yet to where this reader wants to begin.
 			if (shared.readers > 1) await mirror.reached(await link.ask<"end">({ do: "end" }), options.signal);
-			leave = mirror.join();
+			// A flood waits for those who look at it, and not for us.
+			if (!options.isOwn) leave = mirror.join();
 			yield* follow(mirror, place, options);
 		} finally {
 			leave();

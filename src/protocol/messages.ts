@@ -275,6 +275,36 @@ export type RecordingQuery = {
 	to?: string;
 };
 
+/** Which screen is wanted, and how: as JSON, as text, or as text with colours. */
+export type ScreenQuery = {
+	format?: "json" | "text" | "ansi";
+	/** The `revision` of an earlier answer: only rows that have changed since are wanted. */
+	since?: number;
+	/** An offset or ISO 8601 time: how it was then, instead of now. */
+	at?: string;
+};
+
+/** What a session's terminal shows. */
+export type ScreenMessage = {
+	/** The output before this byte is what it shows. */
+	offset: number;
+	/** Grows with everything that can change it. */
+	revision: number;
+	cols: number;
+	rows: number;
+	/** Whether it is the alternate screen, which full-screen programs use. */
+	alternate: boolean;
+	/** From zero. */
+	cursor: { row: number; col: number; visible: boolean };
+	title: string;
+	/** The text of each row, without blanks at its end and without empty rows after the last. */
+	lines?: string[];
+	/** Instead of `lines`: the rows that have changed. */
+	changes?: { row: number; text: string }[];
+	/** What was asked to be compared with is not known any more: these are all rows. */
+	reset?: true;
+};
+
 /** What the feed says of a session; `event:` is the same as `type`. */
 export type FeedEvent = {
 	type: "created" | "exited" | "closed" | "lost" | "removed";

@@ -11,8 +11,6 @@ import { snapshotOf } from "./snapshot.ts";
 
 /** Rows that were scrolled away: enough for a terminal that becomes higher, and little memory. */
 export const SCROLLBACK_ROWS = 200;
-/** Cells of a screen; xterm has 12 bytes for each. What is larger is shown by nothing. */
-export const MAX_CELLS = 500_000;
 /** How much is parsed at a time, in bytes: less than xterm itself would cut, which it does in the middle of characters. */
 const PIECE_BYTES = 64 * 1024;
 /** What xterm repeats as often as it is told: inserted, deleted and scrolled rows, tabs. More changes nothing. */
@@ -61,7 +59,12 @@ export class XtermModel implements ScreenModel {
 			cursor: { row: active.cursorY, col: Math.min(active.cursorX, cols - 1), visible: !isCursorHidden },
 			title: this.#inside._inputHandler._windowTitle,
 			lines: Array.from({ length: rows }, (_, row) => {
-				return active.getLine(active.baseY + row)?.translateToString(true, 0, cols) ?? "";
+				return (
+					active
+						.getLine(active.baseY + row)
+						?.translateToString(true, 0, cols)
+						.replace(/ +$/, "") ?? ""
+				);
 			}),
 			isSynchronizing: decPrivateModes.synchronizedOutput,
 		};

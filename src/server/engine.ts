@@ -18,6 +18,7 @@ import type { Prepare } from "../fronts/front.ts";
 import { createId, createNodeCode, createPrepare } from "../fronts/prepare.ts";
 import { Keepers } from "../keepers/keepers.ts";
 import { confined } from "../sandbox/sandbox.ts";
+import { SessionScreens } from "../screen/screens.ts";
 import { StoredWorkspaces } from "../workspaces/stored-workspaces.ts";
 import { type Config, readJwtRules } from "./config.ts";
 import { openAudit, recordEndings } from "./open-audit.ts";
@@ -47,6 +48,8 @@ export type Engine = {
 	readonly state: StateDirectory;
 	readonly keepers: Keepers;
 	readonly sessions: LocalSessions;
+	/** What their terminals show. */
+	readonly screens: SessionScreens;
 	readonly workspaces: Workspaces;
 	/** What programs may be kept from here. */
 	readonly sandbox: SandboxSupport;
@@ -111,6 +114,13 @@ export async function openEngine(
 		onFailure: (error) => report(error, "sessions"),
 	});
 	onClose(() => sessions.endTransient());
+	const screens = new SessionScreens({
+		sessions,
+		clock: systemClock,
+		checkpointFile: ({ id, spec }) => (spec.durable ? join(state.sessions, id, "screens") : undefined),
+		report: (problem) => report(problem, "screens"),
+	});
+	onClose(() => screens.close());
 	const adopted = await keepers.open();
 	for (const session of adopted) sessions.adopt(session);
 	if (audit) recordEndings(sessions, audit, { startedAt, lastTime });
@@ -149,6 +159,7 @@ export async function openEngine(
 		state,
 		keepers,
 		sessions,
+		screens,
 		workspaces,
 		sandbox: sandbox.describe(),
 		access,

@@ -113,10 +113,21 @@ export async function startServer(config: Config, options: ServerOptions): Promi
 
 /** `openSandbox` is left out where it has a port of its own. */
 function createFronts(config: Config, engine: Engine, openSandbox: OpenSandboxOptions | undefined): Front[] {
-	const { sessions, workspaces, prepare, sandbox, access, keepers, audit } = engine;
+	const { sessions, screens, workspaces, prepare, sandbox, access, keepers, audit } = engine;
 	const metrics = async () => [...(await keeperMetrics(keepers)), ...(audit ? auditMetrics(audit.status) : [])];
 	return [
-		createNativeFront({ sessions, workspaces, access, prepare, clock: systemClock, sandbox, audit, metrics, version }),
+		createNativeFront({
+			sessions,
+			screens,
+			workspaces,
+			access,
+			prepare,
+			clock: systemClock,
+			sandbox,
+			audit,
+			metrics,
+			version,
+		}),
 		createAccessFront({ access, sessions, basePath: config.basePath }),
 		...(openSandbox ? [createOpenSandboxFront(openSandbox)] : []),
 		createCodexExecFront({

@@ -26,6 +26,7 @@ const methods: Readonly<Record<string, ((client: Client, session: Session) => un
 	releaseLease: (_client, session) => session.releaseLease,
 	readOutput: (_client, session) => session.output,
 	recordSession: (_client, session) => session.recording,
+	readScreen: (_client, session) => session.screen,
 	searchOutput: (_client, session) => session.search,
 	attachSession: (_client, session) => session.attach,
 	followEvents: (client) => client.events,

@@ -9,7 +9,7 @@ import { UsageError } from "../errors.ts";
 import { findServer, type WorkspaceFlags, withWorkspace } from "../find-server.ts";
 import { findSession } from "../find-session.ts";
 import { print } from "../output.ts";
-import { duration } from "../parse.ts";
+import { duration, place } from "../parse.ts";
 
 type ExportFlags = WorkspaceFlags & {
 	readonly output?: string;
@@ -77,11 +77,4 @@ function limit(text: string): number {
 	const ms = duration(text);
 	if (ms > 0) return ms;
 	throw new InvalidArgumentError("expected a duration longer than 0");
-}
-
-function place(text: string): number | Date {
-	if (/^\d{1,15}$/.test(text)) return Number(text);
-	const moment = new Date(text);
-	if (!Number.isNaN(moment.getTime())) return moment;
-	throw new InvalidArgumentError("expected an offset, or a time such as 2026-01-31T12:00:00Z");
 }

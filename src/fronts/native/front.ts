@@ -19,6 +19,7 @@ import { describeRoutes } from "./openapi.ts";
 import type { NativeApp, NativeOptions } from "./options.ts";
 import { addOutput } from "./output.ts";
 import { addRecording } from "./recording/routes.ts";
+import { addScreen } from "./screen.ts";
 import { addSearch } from "./search/routes.ts";
 import { addSessions } from "./sessions.ts";
 import { addSocket } from "./socket/socket.ts";
@@ -49,6 +50,7 @@ export function createNativeFront(options: NativeOptions): Front {
 			addLease(typed, options, hosting);
 			addOutput(typed, options, hosting, traffic);
 			addRecording(typed, options, hosting, traffic);
+			addScreen(typed, options, hosting);
 			addSearch(typed, options, hosting);
 			addEvents(typed, feed, hosting, traffic);
 			addAudit(typed, options);

@@ -17,7 +17,7 @@ declare module "fastify" {
 		/** The request's own headers, and those of its answer. */
 		headers?: readonly string[];
 		answerHeaders?: readonly string[];
-		/** The content types of answers that have no schema, by status; an empty one has no content. */
+		/** The content types of answers that are no JSON, by status; an empty one has no content. */
 		answers?: Readonly<Record<number, string>>;
 		/** What an event stream has as `data:`, by its `event:`. */
 		events?: Readonly<Record<string, TSchema>>;
@@ -178,16 +178,21 @@ function responses({ config = {} }: RouteOptions, schema: Schema, schemas: Compo
 	const { answers = {}, answerHeaders = [], events } = config;
 	const headers = Object.fromEntries(answerHeaders.map((name) => [properCase(name), headerOf(name)]));
 	const withHeaders = answerHeaders.length > 0 ? { headers } : {};
+	const json = (one: object | undefined) => (one ? { "application/json": { schema: schemas.refer(one) } } : {});
 	const described = Object.entries(schema.response ?? {}).map(([status, one]) => [
 		status,
-		{ description: "success", ...withHeaders, content: { "application/json": { schema: schemas.refer(one) } } },
+		{ description: "success", ...withHeaders, content: json(one) },
 	]);
 	const stream = events && Object.fromEntries(Object.entries(events).map(([name, one]) => [name, schemas.refer(one)]));
 	const others = Object.entries(answers).map(([status, type]) => [
 		status,
 		type === ""
 			? { description: "success, and nothing to say" }
-			: { description: "success", ...withHeaders, content: contents(type, stream) },
+			: {
+					description: "success",
+					...withHeaders,
+					content: { ...json(schema.response?.[status]), ...contents(type, stream) },
+				},
 	]);
 	const refused = {
 		description: "refused",

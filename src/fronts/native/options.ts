@@ -7,6 +7,7 @@ import type { Access } from "../../core/access.ts";
 import type { AuditTrail } from "../../core/audit.ts";
 import type { Clock } from "../../core/clock.ts";
 import type { SandboxSupport } from "../../core/sandbox.ts";
+import type { Screens } from "../../core/screen.ts";
 import type { Sessions } from "../../core/sessions.ts";
 import type { Workspaces } from "../../core/workspaces.ts";
 import type { Prepare } from "../front.ts";
@@ -26,6 +27,8 @@ export type NativeOptions = {
 	readonly sandbox?: SandboxSupport;
 	/** The record of who did what; none is kept, when left out. */
 	readonly audit?: AuditTrail | undefined;
+	/** What terminals show; nobody is told, when left out. */
+	readonly screens?: Screens;
 	/** Instead of the usual ones, for tests that do not want to wait. */
 	readonly socketLimits?: Partial<SocketLimits>;
 	/** Numbers of other parts of the server, for `/metrics`. */

@@ -69,3 +69,11 @@ export const exit: TUnsafe<ExitMessage> = schemaOf<ExitMessage>()(
 		{ title: "Exit" },
 	),
 );
+
+/** Where in a log something is asked for. */
+export const place: TUnsafe<string> = Type.Unsafe<string>(
+	Type.String({
+		pattern: "^(\\d{1,15}|\\d{4}-\\d\\d-\\d\\d[0-9T:.Z+-]{0,30})$",
+		description: "an offset, or a time such as 2026-01-31T12:00:00Z",
+	}),
+);

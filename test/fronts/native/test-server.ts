@@ -17,6 +17,7 @@ import type { Front } from "../../../src/fronts/front.ts";
 import { createNativeFront } from "../../../src/fronts/native/front.ts";
 import type { SocketLimits } from "../../../src/fronts/native/socket/limits.ts";
 import { createId, createPrepare } from "../../../src/fronts/prepare.ts";
+import { SessionScreens } from "../../../src/screen/screens.ts";
 import { listen, type Route } from "../../../src/server/listen.ts";
 import { StoredWorkspaces } from "../../../src/workspaces/stored-workspaces.ts";
 
@@ -85,6 +86,12 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
 		environment: (request, id, base) => childEnvironment(process.env, request, id, base),
 	});
 	const problems: unknown[] = [];
+	const screens = new SessionScreens({
+		sessions,
+		clock: systemClock,
+		checkpointFile: () => undefined,
+		report: (problem) => problems.push(problem),
+	});
 	const operator = adminOnly(TOKEN);
 	const listener = await listen({
 		host: "127.0.0.1",
@@ -92,6 +99,7 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
 		fronts: [
 			createNativeFront({
 				sessions,
+				screens,
 				workspaces,
 				prepare,
 				clock: systemClock,
@@ -124,6 +132,7 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
 		},
 		async close() {
 			await listener.close();
+			await screens.close();
 			await Promise.all(sessions.list().map(({ id }) => sessions.remove(id)));
 			await rm(directory, { recursive: true, force: true });
 		},

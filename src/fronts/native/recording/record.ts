@@ -1,5 +1,6 @@
 /** Reads a session's log as a recording: what was shown, and when, between two places. */
 
+import type { LogPlace } from "../../../core/event.ts";
 import { byteLength, type Event, type Exit, type Item } from "../../../core/event.ts";
 import type { Session } from "../../../core/session.ts";
 import type { RecordingFormat } from "../../../protocol/messages.ts";
@@ -8,13 +9,10 @@ import { Asciicast } from "./asciicast.ts";
 /** How much text is gathered before it is sent. */
 const PIECE_LENGTH = 32 * 1024;
 
-/** A byte of the output, or a moment in milliseconds since the epoch. */
-export type Place = { readonly offset: number } | { readonly time: number };
-
 export type RecordingOptions = {
 	readonly format: RecordingFormat;
-	readonly from: Place | undefined;
-	readonly to: Place | undefined;
+	readonly from: LogPlace | undefined;
+	readonly to: LogPlace | undefined;
 	readonly idleLimitMs: number | undefined;
 	readonly signal: AbortSignal;
 };
@@ -67,12 +65,12 @@ async function* itemsBefore(end: number, session: Session, signal: AbortSignal):
 }
 
 /** An event without bytes stands between them: at a place, it comes before the byte there. */
-function isBefore(event: Event, from: Place): boolean {
+function isBefore(event: Event, from: LogPlace): boolean {
 	if ("time" in from) return event.time < from.time;
 	return event.offset + byteLength(event) <= from.offset;
 }
 
-function isAfter(event: Event, to: Place): boolean {
+function isAfter(event: Event, to: LogPlace): boolean {
 	if ("time" in to) return event.time > to.time;
 	return event.kind === "output" ? event.offset >= to.offset : event.offset > to.offset;
 }
@@ -80,8 +78,8 @@ function isAfter(event: Event, to: Place): boolean {
 /** The bytes of an event that lie between two places. */
 function between(
 	{ offset, bytes }: Extract<Event, { kind: "output" }>,
-	from: Place | undefined,
-	to: Place | undefined,
+	from: LogPlace | undefined,
+	to: LogPlace | undefined,
 ): Uint8Array {
 	const begin = from && "offset" in from ? Math.max(0, from.offset - offset) : 0;
 	const end = to && "offset" in to ? Math.max(begin, to.offset - offset) : bytes.byteLength;

@@ -5,10 +5,11 @@ import { SessionError } from "../../../core/errors.ts";
 import { type Hosting, takeReader, whenOver } from "../../front.ts";
 import type { Traffic } from "../metrics.ts";
 import type { NativeApp, NativeOptions } from "../options.ts";
+import { toPlace } from "../place.ts";
 import { findSession, patienceOf, placeOf } from "../request.ts";
 import { idParams } from "../session-messages.ts";
 import { recordingQuery } from "./messages.ts";
-import { type Place, type RecordingOptions, record } from "./record.ts";
+import { type RecordingOptions, record } from "./record.ts";
 
 export function addRecording(app: NativeApp, { sessions }: NativeOptions, hosting: Hosting, traffic: Traffic): void {
 	app.get(
@@ -51,12 +52,4 @@ export function addRecording(app: NativeApp, { sessions }: NativeOptions, hostin
 			);
 		},
 	);
-}
-
-function toPlace(name: string, text: string | undefined): Place | undefined {
-	if (text === undefined) return undefined;
-	if (/^\d+$/.test(text)) return { offset: Number(text) };
-	const time = Date.parse(text);
-	if (!Number.isNaN(time)) return { time };
-	throw new SessionError("invalid_argument", `${name}: must be an offset, or a time such as 2026-01-31T12:00:00Z`);
 }

@@ -1,0 +1,187 @@
+/** One model in the thread, and how far in a session's log it is: events go in, one after the other. */
+
+import { SessionError } from "../core/errors.ts";
+import type { Event, Item, Mark, Size } from "../core/event.ts";
+import type { Screen, ScreenRow, Snapshot } from "../core/screen.ts";
+import type { Session } from "../core/session.ts";
+import type { Checkpoint } from "./checkpoints.ts";
+import { type FeederStart, sizeOf } from "./start.ts";
+import type { ScreenThread } from "./thread.ts";
+
+/** How much goes to the thread at a time, in bytes, and is on its way or waits for that at most twice. */
+const FEED_BYTES = 64 * 1024;
+/** Of one screen; xterm has 12 bytes for each, and twice as many with what is behind it. */
+const MAX_CELLS = 500_000;
+/** What emulators can be. */
+const MIN_COLS = 2;
+
+export type FeederOptions = {
+	readonly session: Session;
+	/** Hears whenever the model has come further. */
+	readonly onProgress?: () => void;
+};
+
+export class Feeder {
+	readonly #thread: ScreenThread;
+	readonly #model: number;
+	#size: Size = { cols: 80, rows: 24 };
+	#position: Mark = { seq: 1, offset: 0 };
+	#time = 0;
+	/** What goes to the thread next, and where that ends. */
+	#gathered: Uint8Array[] = [];
+	#gatheredBytes = 0;
+	#gatheredTo: Mark = this.#position;
+	#feeding: Promise<void> | undefined;
+	/** Why it goes no further, if so. */
+	#failure: unknown;
+	readonly #options: FeederOptions;
+
+	constructor(thread: ScreenThread, options: FeederOptions) {
+		this.#thread = thread;
+		this.#model = thread.newModel();
+		this.#options = options;
+	}
+
+	/** After which event and byte the model is. */
+	get position(): Mark {
+		return this.#position;
+	}
+
+	/** After all that was given to it, if the model has it or not. */
+	get taken(): Mark {
+		return this.#gatheredTo;
+	}
+
+	get size(): Size {
+		return this.#size;
+	}
+
+	/** Begins at a place with what was shown there, as far as that is known. */
+	async open({ seq, offset, cols, rows, time, snapshot }: FeederStart): Promise<void> {
+		this.#time = time ?? this.#time;
+		await this.#open({ cols, rows }, { seq, offset }, snapshot);
+	}
+
+	/** Resolves when there is room for more, not when the model has it. */
+	async take(item: Item): Promise<void> {
+		if (item.kind === "gap") {
+			await this.drain();
+			// What was lost may have been anything, another size too: better an empty screen than a wrong one.
+			const size = sizeOf(this.#options.session);
+			if (item.to > this.#position.offset) await this.#open(size, { seq: item.nextSeq, offset: item.to });
+			this.#gatheredTo = { seq: item.nextSeq, offset: item.to };
+			this.#reach(this.#gatheredTo);
+			return;
+		}
+		this.#time = item.time;
+		if (item.kind === "output") return this.#gather(item);
+		await this.drain();
+		if (item.kind === "resized") await this.#resize(item.size);
+		this.#gatheredTo = { seq: item.seq + 1, offset: item.offset };
+		this.#reach(this.#gatheredTo);
+	}
+
+	/** Resolves when the model has everything that was taken. */
+	async drain(): Promise<void> {
+		while (this.#feeding !== undefined) await this.#feeding;
+		if (this.#failure) throw this.#failure;
+	}
+
+	async view(): Promise<Screen> {
+		const position = this.#position;
+		return { ...position, ...(await this.#thread.ask(this.#model, "view", {})) };
+	}
+
+	async cells(): Promise<Screen & { readonly cells: readonly ScreenRow[] }> {
+		// Asked in the same turn, so that nothing comes between them.
+		const [view, cells] = await Promise.all([this.view(), this.#thread.ask(this.#model, "cells", {})]);
+		return { ...view, cells };
+	}
+
+	async snapshot(scrollback: number): Promise<Snapshot> {
+		const position = this.#position;
+		const size = this.#size;
+		const bytes = await this.#thread.ask(this.#model, "snapshot", { scrollback });
+		return { ...position, ...size, bytes };
+	}
+
+	async checkpoint(scrollback: number): Promise<Checkpoint> {
+		const time = this.#time;
+		const { seq, offset, cols, rows, bytes } = await this.snapshot(scrollback);
+		return { seq, offset, cols, rows, time, snapshot: bytes };
+	}
+
+	/** Nobody waits for that. */
+	close(): void {
+		this.#thread.ask(this.#model, "close", {}).catch(() => {});
+	}
+
+	async #open(size: Size, position: Mark, snapshot?: Uint8Array): Promise<void> {
+		this.#size = shown(size);
+		this.#failure = undefined;
+		this.#gathered = [];
+		this.#gatheredBytes = 0;
+		await this.#thread.ask(this.#model, "open", { size: this.#size, ...(snapshot ? { snapshot } : {}) });
+		this.#gatheredTo = position;
+		this.#reach(position);
+	}
+
+	async #resize(size: Size): Promise<void> {
+		this.#size = shown(size);
+		await this.#thread.ask(this.#model, "resize", { size: this.#size });
+	}
+
+	async #gather({ seq, offset, bytes }: Extract<Event, { kind: "output" }>): Promise<void> {
+		this.#gathered.push(bytes);
+		this.#gatheredBytes += bytes.byteLength;
+		this.#gatheredTo = { seq: seq + 1, offset: offset + bytes.byteLength };
+		this.#feeding ??= this.#feed()
+			.catch((error: unknown) => {
+				this.#failure = error;
+			})
+			.finally(() => {
+				this.#feeding = undefined;
+			});
+		if (this.#gatheredBytes >= FEED_BYTES) await this.#feeding;
+		if (this.#failure) throw this.#failure;
+	}
+
+	/** In pieces of a good size: the next are gathered while the thread has one. */
+	async #feed(): Promise<void> {
+		while (this.#gatheredBytes > 0) {
+			const to = this.#gatheredTo;
+			const whole = joined(this.#gathered, this.#gatheredBytes);
+			this.#gathered = [];
+			this.#gatheredBytes = 0;
+			const pieces = Array.from({ length: Math.ceil(whole.byteLength / FEED_BYTES) }, (_, index) =>
+				whole.slice(index * FEED_BYTES, (index + 1) * FEED_BYTES),
+			);
+			// One after the other: a thread that is at one session's output for long is at nobody else's.
+			for (const bytes of pieces) await this.#thread.ask(this.#model, "feed", { bytes }, [bytes.buffer]);
+			this.#reach(to);
+		}
+	}
+
+	#reach(position: Mark): void {
+		this.#position = position;
+		this.#options.onProgress?.();
+	}
+}
+
+function shown({ cols, rows }: Size): Size {
+	if (cols * rows <= MAX_CELLS) return { cols: Math.max(cols, MIN_COLS), rows };
+	throw new SessionError("limit_exceeded", `a screen of ${cols} columns and ${rows} rows is too large to be shown`, {
+		hint: "make it smaller, or read its output",
+	});
+}
+
+/** In memory of its own, because it is given away. */
+function joined(parts: readonly Uint8Array[], length: number): Uint8Array<ArrayBuffer> {
+	const whole = new Uint8Array(length);
+	let at = 0;
+	for (const part of parts) {
+		whole.set(part, at);
+		at += part.byteLength;
+	}
+	return whole;
+}

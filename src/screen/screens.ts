@@ -1,0 +1,216 @@
+/** The screens of all sessions: models are made when somebody asks, and dropped when nobody does any more. */
+
+import type { Clock } from "../core/clock.ts";
+import { SessionError } from "../core/errors.ts";
+import type { Item, LogPlace } from "../core/event.ts";
+import type { Screen, ScreenOptions, ScreenRow, Screens, Snapshot } from "../core/screen.ts";
+import type { Session } from "../core/session.ts";
+import type { Sessions } from "../core/sessions.ts";
+import { type Checkpoints, FileCheckpoints, MemoryCheckpoints } from "./checkpoints.ts";
+import { Feeder } from "./feeder.ts";
+import { Follower } from "./follower.ts";
+import { sizeOf, startOf } from "./start.ts";
+import { ScreenThread, ThreadLost } from "./thread.ts";
+
+/** How long a model is kept that nobody asks, and how often that is looked at, in milliseconds. */
+const UNUSED_MS = 60_000;
+const LOOK_MS = 10_000;
+/** Of all models together, at 12 bytes each: a thousand of usual size. Beyond it, whoever was not asked for longest goes. */
+const MAX_CELLS = 20_000_000;
+/** How long a program may be in the middle of drawing before it is shown all the same, in milliseconds. */
+const SYNCHRONIZED_MS = 150;
+/** How many look at the past at a time, and how long that may take, in milliseconds. */
+const MAX_PAST = 2;
+const PAST_MS = 10_000;
+
+export type SessionScreensOptions = {
+	readonly sessions: Sessions;
+	readonly clock: Clock;
+	/** Where the checkpoints of a session are kept; undefined for one of which nothing is. */
+	readonly checkpointFile: (session: Session) => string | undefined;
+	/** Hears of our own bugs. */
+	readonly report: (problem: unknown) => void;
+};
+
+export class SessionScreens implements Screens {
+	readonly #options: SessionScreensOptions;
+	readonly #thread: ScreenThread;
+	readonly #followers = new Map<string, Follower>();
+	/** Of sessions that keep none on disk, as long as they are there. */
+	readonly #checkpoints = new Map<string, Checkpoints>();
+	readonly #unwatch: () => void;
+	#cancelLook: (() => void) | undefined;
+	#past = 0;
+
+	constructor(options: SessionScreensOptions) {
+		this.#options = options;
+		this.#thread = new ScreenThread(options.report);
+		this.#unwatch = options.sessions.watch(({ kind, session }) => {
+			if (kind !== "removed") return;
+			this.#drop(session.id);
+			this.#checkpoints.delete(session.id);
+		});
+	}
+
+	async read(session: Session, { signal, at }: ScreenOptions): Promise<Screen> {
+		if (at) return this.#readAt(session, at, signal, (feeder) => feeder.view());
+		const follower = this.#follower(session);
+		const screen = await settled(follower, signal);
+		follower.remember(screen);
+		return screen;
+	}
+
+	async cells(
+		session: Session,
+		{ signal, at }: ScreenOptions,
+	): Promise<Screen & { readonly cells: readonly ScreenRow[] }> {
+		if (at) return this.#readAt(session, at, signal, (feeder) => feeder.cells());
+		const follower = this.#follower(session);
+		await settled(follower, signal);
+		return follower.ask((feeder) => feeder.cells(), signal);
+	}
+
+	async snapshot(
+		session: Session,
+		{ signal, at, scrollback }: ScreenOptions & { readonly scrollback: number },
+	): Promise<Snapshot> {
+		if (at) return this.#readAt(session, at, signal, (feeder) => feeder.snapshot(scrollback));
+		return this.#follower(session).ask((feeder) => feeder.snapshot(scrollback), signal);
+	}
+
+	earlier(session: Session, seq: number): Screen | undefined {
+		return this.#followers.get(session.id)?.remembered(seq);
+	}
+
+	async close(): Promise<void> {
+		this.#unwatch();
+		this.#cancelLook?.();
+		for (const id of [...this.#followers.keys()]) this.#drop(id);
+		await this.#thread.close();
+	}
+
+	#follower({ id }: Session): Follower {
+		const known = this.#followers.get(id);
+		if (known && !known.hasFailed) {
+			// The newest are last.
+			this.#followers.delete(id);
+			this.#followers.set(id, known);
+			return known;
+		}
+		const session = this.#options.sessions.get(id);
+		if (!session) throw new SessionError("session_not_found", `there is no session ${JSON.stringify(id)}`);
+		sizeOf(session);
+		const checkpoints = this.#checkpointsOf(session);
+		const follower = new Follower(session, { thread: this.#thread, checkpoints, clock: this.#options.clock });
+		this.#followers.set(id, follower);
+		this.#makeRoom();
+		this.#look();
+		return follower;
+	}
+
+	/** Reads the log from the nearest checkpoint on, in a model of its own. */
+	async #readAt<Value>(
+		session: Session,
+		at: LogPlace,
+		signal: AbortSignal,
+		act: (feeder: Feeder) => Promise<Value>,
+	): Promise<Value> {
+		if (this.#past >= MAX_PAST) throw busy();
+		this.#past++;
+		const over = AbortSignal.any([signal, AbortSignal.timeout(PAST_MS)]);
+		const feeder = new Feeder(this.#thread, { session });
+		try {
+			const start = await startOf(session, this.#checkpointsOf(session), at);
+			await feeder.open(start);
+			for await (const item of before(session, start.seq, at, over)) await feeder.take(item);
+			if (over.aborted) throw tooFar(signal);
+			await feeder.drain();
+			return await act(feeder);
+		} catch (error) {
+			throw error instanceof ThreadLost ? lost() : error;
+		} finally {
+			this.#past--;
+			feeder.close();
+		}
+	}
+
+	#checkpointsOf(session: Session): Checkpoints {
+		const known = this.#checkpoints.get(session.id);
+		if (known) return known;
+		const file = this.#options.checkpointFile(session);
+		const checkpoints = file === undefined ? new MemoryCheckpoints() : new FileCheckpoints(file);
+		this.#checkpoints.set(session.id, checkpoints);
+		return checkpoints;
+	}
+
+	#makeRoom(): void {
+		let cells = [...this.#followers.values()].reduce((sum, follower) => sum + follower.cells, 0);
+		for (const [id, follower] of [...this.#followers].slice(0, -1)) {
+			if (cells <= MAX_CELLS) return;
+			if (follower.unusedMs === 0) continue;
+			cells -= follower.cells;
+			this.#drop(id);
+		}
+	}
+
+	#look(): void {
+		this.#cancelLook ??= this.#options.clock.after(LOOK_MS, () => {
+			this.#cancelLook = undefined;
+			for (const [id, follower] of this.#followers) if (follower.unusedMs >= UNUSED_MS) this.#drop(id);
+			if (this.#followers.size > 0) this.#look();
+		});
+	}
+
+	#drop(id: string): void {
+		this.#followers.get(id)?.close();
+		this.#followers.delete(id);
+	}
+}
+
+/** A view of what is drawn completely, if that comes soon. */
+async function settled(follower: Follower, signal: AbortSignal): Promise<Screen> {
+	const deadline = performance.now() + SYNCHRONIZED_MS;
+	for (;;) {
+		const screen = await follower.ask((feeder) => feeder.view(), signal);
+		const left = deadline - performance.now();
+		if (!screen.isSynchronizing || left <= 0 || signal.aborted) return screen;
+		await follower.progress(left, signal);
+	}
+}
+
+/** Everything from an event on that is not after a place, and of the output nothing beyond it. */
+async function* before(
+	session: Session,
+	from: number,
+	at: LogPlace,
+	signal: AbortSignal,
+): AsyncGenerator<Item, void, void> {
+	const { seq: end } = await session.end();
+	if (from >= end) return;
+	for await (const item of session.follow({ seq: from }, { signal, isOwn: true })) {
+		if (item.kind === "gap") {
+			yield item;
+			if (item.nextSeq >= end) return;
+			continue;
+		}
+		if ("time" in at ? item.time > at.time : item.offset >= at.offset && item.offset > 0) return;
+		if (item.kind !== "output" || "time" in at) yield item;
+		else yield { ...item, bytes: item.bytes.subarray(0, at.offset - item.offset) };
+		if (item.seq + 1 >= end) return;
+	}
+}
+
+function busy(): SessionError {
+	return new SessionError("limit_exceeded", `${MAX_PAST} look at earlier screens now, which is all that may`, {
+		hint: "try again in a moment",
+	});
+}
+
+function tooFar(asked: AbortSignal): SessionError {
+	if (asked.aborted) return new SessionError("node_unavailable", "the screen was not read: nobody waits for it");
+	return new SessionError("limit_exceeded", `there is more output before this place than is read in ${PAST_MS} ms`);
+}
+
+function lost(): SessionError {
+	return new SessionError("node_unavailable", "what draws the screen has ended", { hint: "try again" });
+}
