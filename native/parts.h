@@ -45,3 +45,4 @@ void add_spawn(napi_env env, napi_value exports);
 void add_poller(napi_env env, napi_value exports);
 void add_terminal(napi_env env, napi_value exports);
 void add_system(napi_env env, napi_value exports);
+void add_inspect(napi_env env, napi_value exports);

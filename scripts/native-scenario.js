@@ -86,6 +86,11 @@ for (const mode of ["pty", "pipe"]) {
 				await ready;
 				program.resize({ cols: 100, rows: 30 });
 				program.terminal();
+				const sights = await Promise.all(Array.from({ length: 10 }, () => program.look()));
+				expect(
+					sights.every(({ pid, program: name }) => pid !== null && name === "sleep"),
+					`looks at a ${mode}`,
+				);
 				program.signal("WINCH");
 				await program.kill({ graceMs: 50 });
 			},

@@ -15,6 +15,17 @@ const testCommands = {
 	asciinema: "asciinema",
 	curl: "curl",
 	mypy: "mypy",
+	zsh: "zsh",
+	fish: "fish",
+	less: "less",
+	nano: "nano",
+	vim: "vim",
+	htop: "htop",
+	tmux: "tmux",
+	gdb: "gdb",
+	sqlite3: "sqlite3",
+	bc: "bc",
+	"ssh-keygen": "openssh-client",
 };
 
 /** The modules of Debian's Python that the Python client and its tests use, and the packages that have them. */

@@ -11,6 +11,7 @@ import { closeSync } from "node:fs";
 import type { Clock } from "../core/clock.ts";
 import { SessionError } from "../core/errors.ts";
 import type { Exit, Fact, Size, Stream } from "../core/event.ts";
+import type { Sight } from "../core/inspection.ts";
 import {
 	type Command,
 	checkSize,
@@ -19,9 +20,10 @@ import {
 	type TerminalState,
 	withReason,
 } from "../core/process.ts";
-import { isNativeError, type Reaped } from "../native/addon.ts";
+import { inspect, isNativeError, type Reaped } from "../native/addon.ts";
 import type { Minder } from "../native/minder.ts";
 import { defaultGraceMs, type Killing, killSurvivors, killTree } from "./kill.ts";
+import { inTurn } from "./looks.ts";
 import type { OomCounter } from "./oom.ts";
 import type { OutputReader, OutputReaderOptions } from "./output-reader.ts";
 import { signalName, signalNumber } from "./signals.ts";
@@ -148,6 +150,14 @@ export class Program implements Process {
 
 	terminal(): TerminalState | undefined {
 		return this.#isClosed ? undefined : this.#stdio.terminal();
+	}
+
+	async look(): Promise<Sight | undefined> {
+		if (this.#isClosed) return undefined;
+		const sight = await inTurn(() => inspect(this.#writer.fd, this.#minder.ownPid));
+		// What it wrote before it began to wait belongs before that.
+		if (!this.#isClosed && !sight.runs) for (const reader of this.#readers) reader.catchUp();
+		return sight;
 	}
 
 	async kill(options: KillOptions = {}): Promise<void> {

@@ -40,6 +40,11 @@ export class Writer {
 		if (fd < 0) this.#refusal = "its input is closed";
 	}
 
+	/** What it writes to; -1 once that is closed. Valid in this turn. */
+	get fd(): number {
+		return this.#fd;
+	}
+
 	/** Resolves when the kernel took every byte. Writes are carried out one after the other. */
 	write(bytes: Uint8Array): Promise<void> {
 		return new Promise((resolve, reject) => {

@@ -55,6 +55,11 @@ export class InputQueue {
 		return this.#queuedUnits > 0;
 	}
 
+	/** Whether all that was accepted is done. */
+	get isIdle(): boolean {
+		return !this.#isRunning;
+	}
+
 	/** Takes what is new of an act and fits the window; the receipt says how far that was. */
 	accept(act: Act, origin?: Origin): Receipt {
 		if (this.#isClosed) throw new SessionError("session_closed", "the program takes no more input");

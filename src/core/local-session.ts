@@ -7,6 +7,8 @@ import { SessionError } from "./errors.ts";
 import type { Fact, Size, Start } from "./event.ts";
 import { IdleWatch } from "./idle.ts";
 import { InputQueue } from "./input.ts";
+import { stageOf } from "./inspection.ts";
+import { Inspector } from "./inspector.ts";
 import { WriterLease } from "./lease.ts";
 import { Listeners } from "./listeners.ts";
 import { Log } from "./log.ts";
@@ -49,6 +51,7 @@ export class LocalSession extends Session {
 	readonly #input: InputQueue;
 	readonly #watchers = new Listeners<State>();
 	readonly #idle: IdleWatch;
+	readonly #inspector: Inspector;
 	readonly #onFailure: ((error: unknown) => void) | undefined;
 	readonly #answers: Answers = {
 		info: async () => this.#details(),
@@ -72,6 +75,8 @@ export class LocalSession extends Session {
 		release: async ({ fence }) => this.#lease.release(fence),
 		leaseChange: ({ known }, signal) => this.#lease.differs(known, signal),
 		kill: ({ options }) => this.#kill(options),
+		inspect: () => this.#inspector.inspect(),
+		untilWaiting: ({ after }, signal) => this.#inspector.untilWaiting(after, signal),
 	};
 	/** Of a terminal only. */
 	readonly #replies: Replies | undefined;
@@ -82,6 +87,9 @@ export class LocalSession extends Session {
 	/** By the monotonic clock, and for people. */
 	#lastActivity: number;
 	#activeAt: number;
+	#lastOutput: number;
+	/** Lines, signals and ends of input that it was given. */
+	#turns = 0;
 	/** Cancels what would end the program in time. */
 	readonly #deadlines: (() => void)[] = [];
 
@@ -102,6 +110,8 @@ export class LocalSession extends Session {
 		if (start.spec.mode === "pty") this.#replies = this.#createReplies();
 		this.#lastActivity = options.clock.monotonic();
 		this.#activeAt = options.clock.now();
+		this.#lastOutput = this.#lastActivity;
+		this.#inspector = this.#createInspector();
 		this.#input = new InputQueue({
 			perform: (act) => this.#perform(act),
 			clock: options.clock,
@@ -183,6 +193,24 @@ export class LocalSession extends Session {
 	#noteActivity(): void {
 		this.#lastActivity = this.#clock.monotonic();
 		this.#activeAt = this.#clock.now();
+		this.#inspector.noteActivity();
+	}
+
+	#createInspector(): Inspector {
+		const program = {
+			look: async () => this.#process?.look(),
+			surroundings: () => ({
+				hasQueuedInput: !this.#input.isIdle,
+				isPaused: this.#isPaused,
+				...(this.#replies ? stageOf(this.#replies.scan.state) : { isFullScreen: false, isAtPrompt: false }),
+				quietMs: this.#clock.monotonic() - this.#lastOutput,
+			}),
+			lastActivity: () => this.#lastActivity,
+			turns: () => this.#turns,
+			isEnded: () => this.#state.status !== "running",
+			place: () => ({ offset: this.log.end.offset, since: this.#state.endedAt ?? this.#activeAt }),
+		};
+		return new Inspector(program, this.#clock);
 	}
 
 	#details(): SessionDetails {
@@ -226,6 +254,7 @@ export class LocalSession extends Session {
 		const event = this.log.append(fact);
 		if (fact.kind === "output") {
 			this.#noteActivity();
+			this.#lastOutput = this.#lastActivity;
 			this.#replies?.feed(fact.bytes);
 			return;
 		}
@@ -233,6 +262,7 @@ export class LocalSession extends Session {
 		if (fact.kind === "exited") {
 			this.#input.close();
 			for (const cancel of this.#deadlines.splice(0)) cancel();
+			this.#inspector.noteActivity();
 		}
 		this.#watchers.tell(this.#state);
 	}
@@ -240,6 +270,7 @@ export class LocalSession extends Session {
 	#perform(act: Act): Promise<void> | void {
 		const running = this.#process;
 		if (!running || isEnded(this.#state)) throw new SessionError("session_closed", "the program has ended");
+		if (isTurn(act)) this.#turns++;
 		switch (act.kind) {
 			case "write":
 				return running.write(act.bytes);
@@ -269,4 +300,13 @@ export class LocalSession extends Session {
 		const grace = reason === "timeout" && timeoutGraceMs !== undefined ? { graceMs: timeoutGraceMs } : {};
 		this.#process?.kill({ reason, ...grace }).catch((error: unknown) => this.#onFailure?.(error));
 	}
+}
+
+/** The keys with which a line, or what a program does, ends: Enter, ^C, ^D, and a newline that is written as such. */
+const TURN_KEYS = [0x0d, 0x0a, 0x03, 0x04];
+
+/** Whether a program that waits after this waits for something else than before. */
+function isTurn(act: Act): boolean {
+	if (act.kind === "write") return TURN_KEYS.some((key) => act.bytes.includes(key));
+	return act.kind !== "resize";
 }

@@ -2,6 +2,7 @@
 
 import { SessionError } from "./errors.ts";
 import type { Exit, Fact, Size } from "./event.ts";
+import type { Sight } from "./inspection.ts";
 import type { SandboxPolicy } from "./sandbox.ts";
 
 export type Command = {
@@ -92,6 +93,11 @@ export interface Process {
 	pause(): void;
 	resume(): void;
 	terminal(): TerminalState | undefined;
+	/**
+	 * What its processes in front do now; undefined after `closed`. Unless one of them runs, all that they wrote before was
+	 * reported. May take any time where a program wants that.
+	 */
+	look(): Promise<Sight | undefined>;
 	/** Ends the whole tree, whatever its members did to hide, and resolves when none is left. Idempotent; works after `closed` too. */
 	kill(options?: KillOptions): Promise<void>;
 }

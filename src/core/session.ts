@@ -1,6 +1,7 @@
 /** What fronts see of a session, wherever it lives: in this process, in a keeper, or on another node. */
 
 import type { Item, Mark, Size, Start } from "./event.ts";
+import type { Inspection } from "./inspection.ts";
 import type { Command, KillOptions, TerminalState } from "./process.ts";
 import type { ScanState } from "./scan.ts";
 import type { State } from "./state.ts";
@@ -140,6 +141,8 @@ export type Operations = {
 	release: { readonly asks: { readonly fence: number }; readonly answer: Lease };
 	leaseChange: { readonly asks: { readonly known: Lease }; readonly answer: Lease };
 	kill: { readonly asks: { readonly options: KillOptions }; readonly answer: null };
+	inspect: { readonly asks: unknown; readonly answer: Inspection };
+	untilWaiting: { readonly asks: { readonly after: number }; readonly answer: Inspection };
 };
 
 export type Operation = keyof Operations;
@@ -244,6 +247,19 @@ export abstract class Session {
 	/** Resolves with the lease once its fence or holder differs from what is given. */
 	leaseChange(known: Lease, signal?: AbortSignal): Promise<Lease> {
 		return this.ask<"leaseChange">({ do: "leaseChange", known }, signal);
+	}
+
+	/** What its program does now, and what it waits for. */
+	inspect(): Promise<Inspection> {
+		return this.ask<"inspect">({ do: "inspect" });
+	}
+
+	/**
+	 * Resolves once its program waits for somebody to type, in a later episode than `after`, or has ended; see
+	 * `isWaiting`. Input that was accepted before this is asked has been read by then.
+	 */
+	untilWaiting(after: number, signal?: AbortSignal): Promise<Inspection> {
+		return this.ask<"untilWaiting">({ do: "untilWaiting", after }, signal);
 	}
 
 	/** Ends the whole tree; resolves when nothing of it is left and the log is closed. */

@@ -3,6 +3,7 @@
 import { follow } from "../core/cursor.ts";
 import { SessionError } from "../core/errors.ts";
 import type { Item, Start } from "../core/event.ts";
+import { ENDED, type Inspection } from "../core/inspection.ts";
 import type { Log } from "../core/log.ts";
 import { noTerminal, type ScanState, scanItems } from "../core/scan.ts";
 import {
@@ -39,6 +40,8 @@ export class ArchivedSession extends Session {
 		release: async () => NO_LEASE,
 		leaseChange: ({ known }, signal) => aborted(signal).then(() => known),
 		kill: async () => null,
+		inspect: () => this.#inspect(),
+		untilWaiting: () => this.#inspect(),
 	};
 	#log: Promise<Log> | undefined;
 	#scan: Promise<ScanState> | undefined;
@@ -96,6 +99,12 @@ export class ArchivedSession extends Session {
 				throw error;
 			});
 		return this.#scan;
+	}
+
+	async #inspect(): Promise<Inspection> {
+		const { offset } = (await this.#opened()).end;
+		const since = this.state.endedAt ?? this.spec.createdAt;
+		return { ...ENDED, pid: null, program: null, cwd: null, offset, since, episode: 0 };
 	}
 
 	#opened(): Promise<Log> {

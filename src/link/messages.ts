@@ -58,6 +58,8 @@ export const questions: Readonly<Record<KeeperQuestion["do"], Nature>> = {
 	release: { isLong: false, isRepeatable: true },
 	leaseChange: { isLong: true, isRepeatable: true },
 	kill: { isLong: true, isRepeatable: true },
+	inspect: { isLong: false, isRepeatable: true },
+	untilWaiting: { isLong: true, isRepeatable: true },
 	ping: { isLong: false, isRepeatable: true },
 	open: { isLong: true, isRepeatable: false },
 	quit: { isLong: true, isRepeatable: true },

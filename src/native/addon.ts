@@ -64,6 +64,27 @@ export type NativeTerminal = {
 	readonly eof: number;
 };
 
+/** What the program in front is doing; see native/look.h. */
+export type NativeSight = {
+	readonly hasTerminal: boolean;
+	readonly isInner: boolean;
+	readonly isSplit: boolean;
+	readonly canonical: boolean;
+	readonly echo: boolean;
+	readonly unread: number;
+	readonly runs: boolean;
+	readonly reads: boolean;
+	readonly writes: boolean;
+	readonly listens: boolean;
+	readonly isOnDisk: boolean;
+	readonly isStopped: boolean;
+	readonly isDenied: boolean;
+	readonly pid: number | null;
+	readonly program: string | null;
+	readonly cwd: string | null;
+	readonly call: string | null;
+};
+
 /** A failed system call: `step` says what was being done, `code` is the errno's name. */
 export type NativeError = Error & { readonly step: string; readonly errno: number; readonly code: string };
 
@@ -96,6 +117,7 @@ type Addon = {
 	drainPump(pump: Pump, bytes: Uint8Array): number;
 	pausePump(pump: Pump, isPaused: boolean): void;
 	closePump(pump: Pump): void;
+	inspect(fd: number, root: number, done: (sight: NativeSight) => void): void;
 };
 
 /** A thread that reads one terminal, and what it has read; of no use after `closePump`. */
@@ -295,6 +317,14 @@ export function signalGroup(pgid: number, signo: number): boolean {
 /** Signals the process that has this pid and this start time; false when it is gone, whoever has its pid now. */
 export function signalProcess(pid: number, startTime: number, signo: number): boolean {
 	return named(() => addon().signalProcess(pid, startTime, signo));
+}
+
+/**
+ * Looks, in a thread of its own, at what the processes below `root` do that have their input from our end `fd` of a
+ * terminal or a pipe, or have none (-1). Rejects with a `NativeError`. May take any time; keeps no process alive.
+ */
+export function inspect(fd: number, root: number): Promise<NativeSight> {
+	return new Promise((resolve) => named(() => addon().inspect(fd, root, resolve)));
 }
 
 /** Starts to read a terminal, whose two descriptors become the pump's own; calls back whenever there is something to take. */

@@ -242,7 +242,7 @@ describe("attach", () => {
 	});
 
 	it("tells whoever has a token that may only look that it is so, and does not take control with it", async () => {
-		const id = await session(ECHO);
+		const id = await hawser.detached(ECHO);
 		const { stdout } = await hawser.run(["token", "create", "--scope", `session:${id}:view`]);
 		const args = ["attach", id, "--token", stdout.trim()];
 		const viewer = await Terminal.start(hawser, args);
@@ -262,7 +262,7 @@ describe("attach", () => {
 	});
 
 	it("is suspended by ~^Z, and goes on with the program's picture when it is continued", async () => {
-		const id = await session(`printf '\\033[?1049h\\033[?2004h'; ${ECHO}`);
+		const id = await hawser.detached(`printf '\\033[?1049h\\033[?2004h'; ${ECHO}`);
 		const job = 'set -m; job() { "$@"; echo "<stopped>"; fg; }; set -- job "$@"';
 		const terminal = await Terminal.start(hawser, ["attach", id], { before: job });
 		await terminal.attached();

@@ -2,6 +2,7 @@
 
 import { createHash } from "node:crypto";
 import { beforeEach, describe, expect, test } from "vitest";
+import type { Item } from "../../src/core/event.ts";
 import { offer } from "../../src/core/offer.ts";
 import type { Session, SessionStart } from "../../src/core/session.ts";
 import type { State } from "../../src/core/state.ts";
@@ -35,6 +36,43 @@ export function sessionContract(where: string, open: () => Promise<(start: Sessi
 			expect(textOf(items)).toMatch(/^readyabc24 80\r?\ndef$/);
 			const kinds = items.map(brief);
 			expect(kinds.indexOf("resized")).toBeLessThan(kinds.indexOf("def"));
+		});
+
+		test("tells what its program waits for, and where", async () => {
+			const session = await start(shell("cd /usr; printf 'name? '; read name; exec sleep 1000"));
+			const { pid } = await session.info();
+			expect(await session.untilWaiting(0)).toMatchObject({
+				...{ state: "waiting", kind: "line", confidence: "sure", program: "sh", pid, cwd: "/usr", offset: 6 },
+				episode: 1,
+			});
+			await write(session, "me\n");
+			await eventually("the sleep", async () => (await session.inspect()).kind === "sleep");
+			await session.kill({ graceMs: 0 });
+			expect(await session.inspect()).toMatchObject({ state: "ended", pid: null, since: session.state.endedAt });
+		});
+
+		test("tells of each time its program begins to wait, and at last of its end", async () => {
+			const session = await start(shell("read a; printf b; stty -echo; read b"));
+			expect(await session.untilWaiting(0)).toMatchObject({ kind: "line", episode: 1 });
+			const next = session.untilWaiting(1);
+			await write(session, "a\n");
+			expect(await next).toMatchObject({ kind: "secret", episode: 2 });
+			const last = session.untilWaiting(2);
+			await write(session, "b\n");
+			expect(await last).toMatchObject({ state: "ended" });
+		});
+
+		test("is not told to wait before its program has read what was written and answered it", async () => {
+			const session = await start(startOf(["bash", "--norc", "--noprofile"]));
+			let { offset } = await session.untilWaiting(0);
+			for (let i = 0; i < 100; i++) {
+				await write(session, `echo $((${i} + 1000))\r`);
+				const from = offset;
+				({ offset } = await session.untilWaiting(0));
+				const items = await itemsUntil(session, { offset: from }, (item) => endOf(item) >= offset);
+				expect(textOf(items)).toContain(`\n\x1b[?2004l\r${i + 1000}\r\n`);
+			}
+			await session.kill({ graceMs: 0 });
 		});
 
 		test("ends its program when its time is over, and says that this was why", async () => {
@@ -246,4 +284,10 @@ export function sessionContract(where: string, open: () => Promise<(start: Sessi
 			await count(0);
 		});
 	});
+}
+
+/** Where the output is after an item. */
+function endOf(item: Item): number {
+	if (item.kind === "gap") return item.to;
+	return item.offset + (item.kind === "output" ? item.bytes.byteLength : 0);
 }

@@ -64,6 +64,8 @@ test("a keeper of the version before serves today's server", async () => {
 		if (written === bytes.length) break;
 	}
 	await expect(session.scan()).rejects.toMatchObject({ code: "unsupported" });
+	await expect(session.inspect()).rejects.toMatchObject({ code: "unsupported" });
+	await expect(session.untilWaiting(0)).rejects.toMatchObject({ code: "unsupported" });
 	const live = itemsUntil(session, "end", (_, text) => text.includes("!"));
 	const lossless = session.follow("end", { flow: "lossless" })[Symbol.asyncIterator]();
 	const next = lossless.next();

@@ -1,0 +1,102 @@
+// Looks at programs without keeping the event loop waiting: each look has a thread of its own.
+//
+// Most take some hundred microseconds. But the kernel may have to fetch a page of a program's memory to show it, and a
+// program can see to it that this takes for ever; then such a thread waits, and nobody else does. Whoever asks sees to it
+// that there are few.
+
+#define _GNU_SOURCE
+#define NAPI_VERSION 8
+#include <fcntl.h>
+#include <unistd.h>
+#include "look.h"
+#include "parts.h"
+
+struct inspection {
+	int fd;
+	pid_t root;
+	napi_threadsafe_function done;
+	struct sight sight;
+};
+
+static void finish(struct inspection *inspection) {
+	if (inspection->fd >= 0) close(inspection->fd);
+	free(inspection);
+}
+
+static void *run(void *argument) {
+	struct inspection *inspection = argument;
+	look(inspection->fd, inspection->root, &inspection->sight);
+	napi_threadsafe_function done = inspection->done;
+	// When the environment is on its way out nobody takes it, and the function is gone with that word.
+	napi_status status = napi_call_threadsafe_function(done, inspection, napi_tsfn_nonblocking);
+	if (status != napi_ok) finish(inspection);
+	if (status != napi_closing) napi_release_threadsafe_function(done, napi_tsfn_release);
+	return NULL;
+}
+
+static napi_value text(napi_env env, const char *value) {
+	napi_value result;
+	if (value[0] == 0) return null(env);
+	napi_create_string_utf8(env, value, NAPI_AUTO_LENGTH, &result);
+	return result;
+}
+
+static void hand_over(napi_env env, napi_value callback, void *context, void *argument) {
+	(void)context;
+	struct inspection *inspection = argument;
+	if (env != NULL && callback != NULL) {
+		struct sight *sight = &inspection->sight;
+		napi_value receiver, result;
+		napi_get_undefined(env, &receiver);
+		napi_create_object(env, &result);
+		set(env, result, "hasTerminal", boolean(env, sight->has_terminal));
+		set(env, result, "isInner", boolean(env, sight->is_inner));
+		set(env, result, "isSplit", boolean(env, sight->is_split));
+		set(env, result, "canonical", boolean(env, sight->canonical));
+		set(env, result, "echo", boolean(env, sight->echo));
+		set(env, result, "unread", number(env, sight->unread));
+		set(env, result, "runs", boolean(env, sight->runs));
+		set(env, result, "reads", boolean(env, sight->reads));
+		set(env, result, "writes", boolean(env, sight->writes));
+		set(env, result, "listens", boolean(env, sight->listens));
+		set(env, result, "isOnDisk", boolean(env, sight->on_disk));
+		set(env, result, "isStopped", boolean(env, sight->stopped));
+		set(env, result, "isDenied", boolean(env, sight->denied));
+		set(env, result, "pid", sight->pid == 0 ? null(env) : number(env, sight->pid));
+		set(env, result, "program", text(env, sight->name));
+		set(env, result, "cwd", text(env, sight->cwd));
+		set(env, result, "call", text(env, sight->call));
+		napi_call_function(env, receiver, callback, 1, &result, NULL);
+	}
+	finish(inspection);
+}
+
+// inspect(fd, root, done): looks at what has its input from our end `fd` (-1: none is left), below the process `root`; calls back with it.
+static napi_value inspect(napi_env env, napi_callback_info info) {
+	napi_value values[3], name;
+	if (!arguments(env, info, 3, values)) return NULL;
+	struct inspection *inspection = calloc(1, sizeof *inspection);
+	if (inspection == NULL) return fail(env, "inspect", ENOMEM);
+	int fd = to_int(env, values[0]);
+	// A copy, because the loop may close its own meanwhile.
+	inspection->fd = fd < 0 ? -1 : fcntl(fd, F_DUPFD_CLOEXEC, 3);
+	inspection->root = to_int(env, values[1]);
+	int error = fd >= 0 && inspection->fd < 0 ? errno : 0;
+	pthread_t thread;
+	napi_create_string_utf8(env, "hawser", NAPI_AUTO_LENGTH, &name);
+	if (error == 0 && napi_create_threadsafe_function(env, values[2], NULL, name, 0, 1, NULL, NULL, NULL, hand_over, &inspection->done) != napi_ok) error = ENOMEM;
+	else if (error == 0) {
+		napi_unref_threadsafe_function(env, inspection->done);
+		error = start_thread(&thread, run, inspection);
+		if (error == 0) pthread_detach(thread);
+		else napi_release_threadsafe_function(inspection->done, napi_tsfn_abort);
+	}
+	if (error == 0) return NULL;
+	finish(inspection);
+	return fail(env, "inspect", error);
+}
+
+void add_inspect(napi_env env, napi_value exports) {
+	static const struct function functions[] = {{"inspect", inspect}};
+	add_functions(env, exports, functions, sizeof functions / sizeof *functions);
+}

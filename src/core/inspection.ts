@@ -1,0 +1,150 @@
+/** What a session's program waits for, decided from what the kernel shows of it. */
+
+import type { ScanState } from "./scan.ts";
+
+/** What the processes in front do, as a backend saw them at one moment. */
+export type Sight = {
+	/** Whether they have a terminal; else pipes. */
+	readonly hasTerminal: boolean;
+	/** It is one that a program of the session made, as a recorder does. */
+	readonly isInner: boolean;
+	/** There are several such terminals, or one that we may not open: what is in them can't be told. */
+	readonly isSplit: boolean;
+	readonly canonical: boolean;
+	readonly echo: boolean;
+	/** Bytes of input that are there and were not read. */
+	readonly unread: number;
+	/** One of them runs; one is blocked reading its input, writing to the terminal, or listening for input among other things. */
+	readonly runs: boolean;
+	readonly reads: boolean;
+	readonly writes: boolean;
+	readonly listens: boolean;
+	readonly isOnDisk: boolean;
+	/** All of them are. */
+	readonly isStopped: boolean;
+	/** We may not see what one of them does. */
+	readonly isDenied: boolean;
+	/** The one that says most about it; null when there is none. */
+	readonly pid: number | null;
+	readonly program: string | null;
+	readonly cwd: string | null;
+	/** What it sleeps in: `sleep`, `child`, `thread`, `socket`, `lock`, `signal`, `events`, `read`, `write` or `other`. */
+	readonly call: string | null;
+};
+
+/** What the session knows besides. */
+export type Surroundings = {
+	/** Input that was accepted and that the kernel has not taken yet. */
+	readonly hasQueuedInput: boolean;
+	/** We do not read the program's output now. */
+	readonly isPaused: boolean;
+	/** The program has the whole screen, as editors do; a shell has marked that it takes a command now. */
+	readonly isFullScreen: boolean;
+	readonly isAtPrompt: boolean;
+	/** How long no output came. */
+	readonly quietMs: number;
+};
+
+export type Activity =
+	/** It has input that it has not read yet. */
+	| "busy"
+	| "running"
+	/** It can't write: `key` (somebody pressed ^S), or `reader` (we do not read, because somebody else does not). */
+	| "flow-stopped"
+	/** It wants something typed: a `line`, a `secret` or a `key`. */
+	| "waiting"
+	/** A shell is ready for a command. */
+	| "prompt"
+	/** It takes keys, among other things that it waits for, and has the screen to itself. */
+	| "tui"
+	/** It would take input, and goes on without. */
+	| "listening"
+	| "disk"
+	| "stopped"
+	/** It waits for something else; `kind` is what it sleeps in. */
+	| "sleeping"
+	/** We may not look (`denied`), could not in time (`slow`), what is shown is elsewhere (`relay`), or nobody is in front (`nobody`). */
+	| "unknown"
+	| "ended";
+
+export type Verdict = {
+	readonly state: Activity;
+	readonly kind: string | null;
+	/** `likely` is right but for programs that do something unusual; a `guess` is made of text. */
+	readonly confidence: "sure" | "likely" | "guess";
+};
+
+export type Inspection = Verdict & {
+	/** The process that this is about. */
+	readonly program: string | null;
+	readonly pid: number | null;
+	readonly cwd: string | null;
+	/** Where the output ended then. */
+	readonly offset: number;
+	/** When the last byte came or went, or the program ended; milliseconds since the epoch. */
+	readonly since: number;
+	/** Counts the times at which it began to wait for somebody; of the latest one. */
+	readonly episode: number;
+};
+
+/** A program whose output we read may be blocked in a write for moments; after this long it is not for moments. */
+const FLOW_STOPPED_MS = 100;
+
+const SHELLS: ReadonlySet<string> = new Set(
+	"bash zsh fish dash sh ash ksh ksh93 mksh tcsh csh nu elvish xonsh pwsh".split(" "),
+);
+
+/** They show what runs where we can't look: on other machines, in containers, behind a server. */
+const RELAYS: ReadonlySet<string> = new Set(
+	"ssh mosh-client telnet tmux screen docker podman kubectl nerdctl lxc machinectl hawser".split(" "),
+);
+
+/** The first row that fits. */
+export function decide(sight: Sight, surroundings: Surroundings): Verdict {
+	const { hasQueuedInput, isPaused, isFullScreen, isAtPrompt, quietMs } = surroundings;
+	const program = sight.program ?? "";
+	const isRaw = sight.hasTerminal && !sight.canonical;
+	const isSecret = sight.hasTerminal && sight.canonical && !sight.echo;
+	// tmux calls its client "tmux: client".
+	const isRelay = sight.isSplit || (!sight.isInner && RELAYS.has(program.replace(/:.*/, "")));
+	if (sight.pid === null) return verdict("unknown", "nobody");
+	if (sight.unread > 0 || hasQueuedInput) return verdict("busy");
+	if (sight.runs) return verdict("running");
+	// What is stopped is still seen in the call in which it was.
+	if (sight.isStopped) return verdict("stopped");
+	if (sight.writes && isPaused) return verdict("flow-stopped", "reader");
+	if (sight.writes) return quietMs < FLOW_STOPPED_MS ? verdict("running") : verdict("flow-stopped", "key");
+	if (sight.reads && isSecret) return verdict("waiting", "secret");
+	if (sight.reads && !isRaw) return verdict("waiting", "line");
+	if (isRelay) return verdict("unknown", "relay");
+	const isShell = SHELLS.has(program);
+	if (isShell && isAtPrompt && (sight.reads || sight.listens)) return verdict("prompt");
+	if (sight.reads) return verdict("waiting", "key");
+	if (sight.listens && isRaw && isShell) return verdict("prompt", null, "likely");
+	if (sight.listens && isRaw && isFullScreen) return verdict("tui", null, "likely");
+	if (sight.listens && isRaw) return verdict("waiting", "key", "likely");
+	if (sight.listens) return verdict("listening", null, "likely");
+	if (sight.isDenied && isSecret) return verdict("waiting", "secret", "likely");
+	if (sight.isDenied) return verdict("unknown", "denied");
+	if (sight.isOnDisk) return verdict("disk");
+	return verdict("sleeping", sight.call);
+}
+
+/** What the output has said about the stage that a program is on. */
+export function stageOf({ alternate, marks }: ScanState): Pick<Surroundings, "isFullScreen" | "isAtPrompt"> {
+	// A prompt has ended (B), and no command has begun (C) since; a directory (OSC 7) is told in between.
+	const last = marks.findLast(({ code }) => code !== 7);
+	return { isFullScreen: alternate.isOn, isAtPrompt: last !== undefined && /^B(;|$)/.test(last.text) };
+}
+
+export const ENDED: Verdict = verdict("ended");
+export const TOO_SLOW: Verdict = verdict("unknown", "slow");
+
+function verdict(state: Activity, kind: string | null = null, confidence: Verdict["confidence"] = "sure"): Verdict {
+	return { state, kind, confidence };
+}
+
+/** Whether it goes on only, or best, when somebody types. */
+export function isWaiting({ state }: Verdict): boolean {
+	return state === "waiting" || state === "prompt" || state === "tui";
+}

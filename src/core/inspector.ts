@@ -1,0 +1,144 @@
+/**
+ * Finds out what a session's program waits for, now or as soon as it begins to wait for somebody.
+ *
+ * It looks when somebody asks. Who wants to hear of a wait makes it look again and again: soon after the last byte came
+ * or went, because programs that ask something write it and then wait, and rarely once nothing happens for long. So a
+ * prompt is noticed after some 20 ms, and a session on which nothing happens costs a look every five seconds, if
+ * anybody wants to hear of it, and nothing otherwise.
+ */
+
+import { Change } from "./change.ts";
+import type { Clock } from "./clock.ts";
+import {
+	decide,
+	ENDED,
+	type Inspection,
+	isWaiting,
+	type Sight,
+	type Surroundings,
+	TOO_SLOW,
+	type Verdict,
+} from "./inspection.ts";
+
+/** When to look, after the last byte came or went; from the last one on, so often. */
+const LOOKS_AFTER_MS = [20, 60, 200, 1_000, 5_000] as const;
+const LONGEST_PAUSE_MS = 5_000;
+/** A program that writes now and then is looked at often for nothing: after so many in a row, not more often than this. */
+const VAIN_LOOKS = 5;
+const VAIN_PAUSE_MS = 100;
+/** Who is about to go on may seem to wait for a moment, so a wait is one that is still there after this. */
+const CONFIRM_MS = 2;
+/** More than a look takes on a busy machine; what takes longer is not waited for. */
+const LOOK_MS = 1_000;
+
+export type Inspected = {
+	look(): Promise<Sight | undefined>;
+	surroundings(): Surroundings;
+	/** When the last byte came or went, by the monotonic clock. */
+	lastActivity(): number;
+	/** How many lines, signals and ends of input it was given: after each of them a wait is another. */
+	turns(): number;
+	isEnded(): boolean;
+	/** What is told besides the verdict. */
+	place(): Pick<Inspection, "offset" | "since">;
+};
+
+type Found = { readonly verdict: Verdict; readonly sight: Sight | undefined };
+
+export class Inspector {
+	readonly #program: Inspected;
+	readonly #clock: Clock;
+	readonly #wake = new Change();
+	/** When those who wait look again; never, while nobody does. */
+	#lookAt = Number.NEGATIVE_INFINITY;
+	#vain = 0;
+	#episode = 0;
+	/** The wait that the episode is about; undefined once it is over. */
+	#wait: string | undefined;
+	#countedAt = Number.NEGATIVE_INFINITY;
+
+	constructor(program: Inspected, clock: Clock) {
+		this.#program = program;
+		this.#clock = clock;
+	}
+
+	async inspect(): Promise<Inspection> {
+		let found = await this.#look();
+		if (isWaiting(found.verdict) && !this.#isKnown(found)) {
+			await new Promise<void>((resolve) => this.#clock.after(CONFIRM_MS, resolve));
+			found = await this.#look();
+		}
+		this.#count(found);
+		const { pid = null, program = null, cwd = null } = found.sight ?? {};
+		return { ...found.verdict, pid, program, cwd, ...this.#program.place(), episode: this.#episode };
+	}
+
+	/** Resolves once it waits for somebody in a later episode than this one, has ended, or the signal aborts. */
+	async untilWaiting(after: number, signal?: AbortSignal): Promise<Inspection> {
+		for (;;) {
+			const found = await this.inspect();
+			const isNews = isWaiting(found) && found.episode > after;
+			if (isNews || found.state === "ended" || signal?.aborted) return found;
+			this.#vain = isWaiting(found) ? 0 : this.#vain + 1;
+			await this.#untilDue(signal);
+		}
+	}
+
+	/** A byte came or went, or the program has ended: costs a comparison, unless those who wait would look much later. */
+	noteActivity(): void {
+		if (this.#lookAt > this.#clock.monotonic() + LOOKS_AFTER_MS[0] || this.#program.isEnded()) this.#wake.happen();
+	}
+
+	async #look(): Promise<Found> {
+		if (this.#program.isEnded()) return { verdict: ENDED, sight: undefined };
+		let cancel = () => {};
+		const late = new Promise<"late">((resolve) => {
+			cancel = this.#clock.after(LOOK_MS, () => resolve("late"));
+		});
+		const sight = await Promise.race([this.#program.look().catch(() => "late" as const), late]);
+		cancel();
+		// It may have ended meanwhile.
+		if (this.#program.isEnded() || sight === undefined) return { verdict: ENDED, sight: undefined };
+		if (sight === "late") return { verdict: TOO_SLOW, sight: undefined };
+		return { verdict: decide(sight, this.#program.surroundings()), sight };
+	}
+
+	#isKnown(found: Found): boolean {
+		return this.#nameOf(found) === this.#wait && this.#program.lastActivity() < this.#countedAt;
+	}
+
+	/** By which one wait is told from another. */
+	#nameOf({ verdict, sight }: Found): string {
+		return `${verdict.state} ${verdict.kind} ${sight?.pid} ${this.#program.turns()}`;
+	}
+
+	#count(found: Found): void {
+		this.#countedAt = this.#clock.monotonic();
+		if (isWaiting(found.verdict)) {
+			const wait = this.#nameOf(found);
+			if (wait !== this.#wait) this.#episode++;
+			this.#wait = wait;
+		} else if (!this.#wait?.startsWith("tui")) {
+			// What has the screen to itself draws it now and then, and waits all the time.
+			this.#wait = undefined;
+		}
+	}
+
+	/** Until the next look is due: a byte that comes meanwhile may bring it forward. */
+	async #untilDue(signal: AbortSignal | undefined): Promise<void> {
+		const begin = this.#clock.monotonic();
+		const earliest = begin + (this.#vain > VAIN_LOOKS ? VAIN_PAUSE_MS : 0);
+		for (;;) {
+			const now = this.#clock.monotonic();
+			const last = this.#program.lastActivity();
+			// What came after the look that was made is looked at anew.
+			const passed = Math.max(begin, last) - last;
+			const due = Math.max(earliest, last + (LOOKS_AFTER_MS.find((ms) => ms > passed) ?? passed + LONGEST_PAUSE_MS));
+			if (due <= now || signal?.aborted || this.#program.isEnded()) break;
+			this.#lookAt = due;
+			const cancel = this.#clock.after(due - now, () => this.#wake.happen());
+			await this.#wake.next(signal);
+			cancel();
+		}
+	}
+}

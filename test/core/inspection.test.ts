@@ -1,0 +1,73 @@
+import { expect, test } from "vitest";
+import { decide, isWaiting, type Sight, type Surroundings } from "../../src/core/inspection.ts";
+
+/** A program that sleeps in something of its own, on a terminal in line mode. */
+const asleep: Sight = {
+	hasTerminal: true,
+	isInner: false,
+	isSplit: false,
+	canonical: true,
+	echo: true,
+	unread: 0,
+	runs: false,
+	reads: false,
+	writes: false,
+	listens: false,
+	isOnDisk: false,
+	isStopped: false,
+	isDenied: false,
+	pid: 7,
+	program: "prog",
+	cwd: "/",
+	call: "sleep",
+};
+const quiet: Surroundings = {
+	hasQueuedInput: false,
+	isPaused: false,
+	isFullScreen: false,
+	isAtPrompt: false,
+	quietMs: 10_000,
+};
+const raw = { canonical: false, echo: false };
+
+const rows: readonly [string, Partial<Sight>, Partial<Surroundings>, string][] = [
+	["nobody is in front", { pid: null }, {}, "unknown nobody sure"],
+	["input was not read", { reads: true, unread: 3 }, {}, "busy null sure"],
+	["input did not get to it yet", { reads: true }, { hasQueuedInput: true }, "busy null sure"],
+	["one of several runs", { runs: true, reads: true }, {}, "running null sure"],
+	["it was stopped in a read", { isStopped: true, reads: true }, {}, "stopped null sure"],
+	["it can't write, and we read", { writes: true }, {}, "flow-stopped key sure"],
+	["it can't write, because we do not read", { writes: true }, { isPaused: true }, "flow-stopped reader sure"],
+	["it can't write for a moment", { writes: true }, { quietMs: 3 }, "running null sure"],
+	["it reads without echo", { reads: true, echo: false }, {}, "waiting secret sure"],
+	["it reads a line", { reads: true }, {}, "waiting line sure"],
+	["it reads a pipe", { reads: true, hasTerminal: false, ...raw }, {}, "waiting line sure"],
+	["it reads keys", { reads: true, ...raw }, {}, "waiting key sure"],
+	["a shell listens for keys", { listens: true, ...raw, program: "bash" }, {}, "prompt null likely"],
+	["a shell reads keys at its mark", { reads: true, ...raw, program: "zsh" }, { isAtPrompt: true }, "prompt null sure"],
+	["a program of it reads keys", { reads: true, ...raw, program: "less" }, { isAtPrompt: true }, "waiting key sure"],
+	["an editor listens for keys", { listens: true, ...raw }, { isFullScreen: true }, "tui null likely"],
+	["something else listens for keys", { listens: true, ...raw }, {}, "waiting key likely"],
+	["a server listens for lines", { listens: true }, {}, "listening null likely"],
+	["a server listens to a pipe", { listens: true, hasTerminal: false, ...raw }, {}, "listening null likely"],
+	["a relay asks for a password itself", { reads: true, echo: false, program: "ssh" }, {}, "waiting secret sure"],
+	["a relay shows something else", { listens: true, ...raw, program: "ssh" }, {}, "unknown relay sure"],
+	["a multiplexer says what it is", { ...raw, program: "tmux: client" }, {}, "unknown relay sure"],
+	["we saw through it", { reads: true, isInner: true, ...raw, program: "ssh" }, {}, "waiting key sure"],
+	["there are several terminals further in", { listens: true, isSplit: true, ...raw }, {}, "unknown relay sure"],
+	["we may not look, and there is no echo", { isDenied: true, echo: false }, {}, "waiting secret likely"],
+	["we may not look", { isDenied: true }, {}, "unknown denied sure"],
+	["the disk has it", { isOnDisk: true }, {}, "disk null sure"],
+	["it sleeps", {}, {}, "sleeping sleep sure"],
+];
+
+test.each(rows)("when %s", (_, sight, surroundings, expected) => {
+	const { state, kind, confidence } = decide({ ...asleep, ...sight }, { ...quiet, ...surroundings });
+	expect(`${state} ${kind} ${confidence}`).toBe(expected);
+});
+
+test("only what goes on when somebody types is waiting", () => {
+	const states = ["waiting", "prompt", "tui", "listening", "busy", "sleeping", "unknown", "ended"] as const;
+	const waiting = states.filter((state) => isWaiting({ state, kind: null, confidence: "sure" }));
+	expect(waiting).toEqual(["waiting", "prompt", "tui"]);
+});
