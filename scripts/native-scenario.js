@@ -88,7 +88,7 @@ for (const mode of ["pty", "pipe"]) {
 				program.terminal();
 				const sights = await Promise.all(Array.from({ length: 10 }, () => program.look()));
 				expect(
-					sights.every(({ pid, program: name }) => pid !== null && name === "sleep"),
+					sights.every(({ pid }) => pid !== null),
 					`looks at a ${mode}`,
 				);
 				program.signal("WINCH");

@@ -31,6 +31,7 @@ import { stop } from "./commands/stop.ts";
 import { task } from "./commands/task.ts";
 import { token } from "./commands/token.ts";
 import { wait } from "./commands/wait.ts";
+import { why } from "./commands/why.ts";
 import { workspace } from "./commands/workspace.ts";
 import { explain } from "./errors.ts";
 import { endOnClosedPipe, remark } from "./output.ts";
@@ -55,6 +56,7 @@ const commands = [
 	list,
 	show,
 	screen,
+	why,
 	logs,
 	grep,
 	exportRecording,

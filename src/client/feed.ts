@@ -97,6 +97,8 @@ function parse(block: string): FeedItem | undefined {
 	const kind = field("event");
 	const cursor = field("id");
 	if (kind === undefined || cursor === undefined) return undefined;
-	if (kind === "ready" || kind === "gap") return { kind, cursor };
-	return { kind: "event", cursor, event: JSON.parse(field("data") ?? "null") as FeedEvent };
+	const event = JSON.parse(field("data") ?? "{}") as FeedEvent;
+	// Of a session, `ready` says that its shell is; of the stream, where it begins.
+	if (kind === "gap" || (kind === "ready" && event.session === undefined)) return { kind, cursor };
+	return { kind: "event", cursor, event };
 }

@@ -9,6 +9,7 @@ export type {
 	TokenMessage,
 } from "../protocol/access.ts";
 export type {
+	Activity,
 	AttachedMessage,
 	AuditList,
 	AuditMessage,
@@ -19,6 +20,7 @@ export type {
 	Health,
 	Info,
 	InputReceipt,
+	ProgramState,
 	PutTask,
 	PutWorkspace,
 	RecordingFormat,
@@ -48,12 +50,14 @@ export type {
 	KnownSession,
 	Output,
 	OutputOptions,
+	OutputText,
 	RecordingOptions,
 	ScreenOptions,
 	ScreenTextOptions,
 	SearchOptions,
 	Session,
 	SessionActOptions,
+	TextOptions,
 	WriteOptions,
 } from "./session.ts";
 export type { Times } from "./times.ts";

@@ -14,6 +14,7 @@ import {
 	type KillSession,
 	limits,
 	outputHeaders,
+	type ProgramState,
 	type RecordingFormat,
 	type ScreenMessage,
 	type SearchMatch,
@@ -52,6 +53,18 @@ export type Output = {
 	readonly gap: { readonly from: number; readonly to: number; readonly reason: string } | null;
 	/** Nothing can follow. */
 	readonly isLast: boolean;
+};
+
+export type TextOptions = OutputOptions & {
+	/** How long the text may be, in bytes. */
+	readonly max?: number;
+};
+
+/** Output as text. */
+export type OutputText = Omit<Output, "bytes"> & {
+	readonly text: string;
+	/** Bytes that the text says nothing of. */
+	readonly omitted: { readonly from: number; readonly to: number } | null;
 };
 
 export type SearchOptions = {
@@ -161,6 +174,26 @@ export class Session {
 		});
 		const bytes = await this.#transport.body(response, signal);
 		return toOutput(response.headers, bytes);
+	}
+
+	/**
+	 * What there is from `since` on as text for reading by the token: without escape sequences, drawn over or repeated
+	 * lines, and within `max` bytes, where what is left out says so.
+	 */
+	async text(since = 0, { wait, limit, max, signal }: TextOptions = {}): Promise<OutputText> {
+		const query = { as: "text", since, wait, limit, max };
+		const response = await this.#transport.request({ path: this.#path("/output"), query, signal });
+		const bytes = await this.#transport.body(response, signal);
+		const { bytes: _, ...place } = toOutput(response.headers, bytes);
+		const [, from, to] = /from=(\d+), to=(\d+)/.exec(response.headers.get(outputHeaders.omitted) ?? "") ?? [];
+		const omitted = to === undefined ? null : { from: Number(from), to: Number(to) };
+		return { ...place, text: new TextDecoder().decode(bytes), omitted };
+	}
+
+	/** What its program does now, and what it waits for. */
+	async inspect({ signal }: ActOptions = {}): Promise<ProgramState> {
+		const response = await this.#transport.request({ path: this.#path("/state"), signal });
+		return (await response.json()) as ProgramState;
 	}
 
 	/**

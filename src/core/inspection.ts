@@ -83,6 +83,8 @@ export type Inspection = Verdict & {
 	readonly offset: number;
 	/** When the last byte came or went, or the program ended; milliseconds since the epoch. */
 	readonly since: number;
+	/** How long that was ago. */
+	readonly quietMs: number;
 	/** Counts the times at which it began to wait for somebody; of the latest one. */
 	readonly episode: number;
 };

@@ -70,7 +70,8 @@ export class Inspector {
 		}
 		this.#count(found);
 		const { pid = null, program = null, cwd = null } = found.sight ?? {};
-		return { ...found.verdict, pid, program, cwd, ...this.#program.place(), episode: this.#episode };
+		const quietMs = this.#clock.monotonic() - this.#program.lastActivity();
+		return { ...found.verdict, pid, program, cwd, ...this.#program.place(), quietMs, episode: this.#episode };
 	}
 
 	/** Resolves once it waits for somebody in a later episode than this one, has ended, or the signal aborts. */

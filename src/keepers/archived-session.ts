@@ -104,7 +104,7 @@ export class ArchivedSession extends Session {
 	async #inspect(): Promise<Inspection> {
 		const { offset } = (await this.#opened()).end;
 		const since = this.state.endedAt ?? this.spec.createdAt;
-		return { ...ENDED, pid: null, program: null, cwd: null, offset, since, episode: 0 };
+		return { ...ENDED, pid: null, program: null, cwd: null, offset, since, quietMs: 0, episode: 0 };
 	}
 
 	#opened(): Promise<Log> {

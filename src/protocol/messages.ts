@@ -305,13 +305,60 @@ export type ScreenMessage = {
 	reset?: true;
 };
 
+/** What a session's program does, and what it waits for. */
+export type Activity =
+	/** It has input that it has not read yet. */
+	| "busy"
+	| "running"
+	/** It can't write: `key` (somebody pressed ^S), or `reader` (its output is not read). */
+	| "flow-stopped"
+	/** It wants something typed: a `line`, a `secret` or a `key`. */
+	| "waiting"
+	/** A shell is ready for a command. */
+	| "prompt"
+	/** It takes keys, among other things that it waits for, and has the screen to itself. */
+	| "tui"
+	/** It would take input, and goes on without. */
+	| "listening"
+	| "disk"
+	| "stopped"
+	/** It waits for something else; `kind` is what it sleeps in. */
+	| "sleeping"
+	/** Why it is not known: `denied`, `slow`, `relay` or `nobody`. */
+	| "unknown"
+	| "ended";
+
+export type ProgramState = {
+	state: Activity;
+	/** More about it; see `Activity`. */
+	kind: string | null;
+	/** `likely` is right but for programs that do something unusual; a `guess` is made of the last line. */
+	confidence: "sure" | "likely" | "guess";
+	/** The process that this is about. */
+	program: string | null;
+	pid: number | null;
+	cwd: string | null;
+	/** The text before the cursor, which is the question when one was asked. */
+	lastLine: string;
+	/** Where the output ended then. */
+	offset: number;
+	/** When the last byte came or went, or the program ended; milliseconds since the epoch. */
+	since: number;
+};
+
 /** What the feed says of a session; `event:` is the same as `type`. */
 export type FeedEvent = {
-	type: "created" | "exited" | "closed" | "lost" | "removed";
+	/** `waiting` and `ready` (a shell's prompt) are told when a program begins to wait for somebody. */
+	type: "created" | "exited" | "closed" | "lost" | "removed" | "waiting" | "ready";
 	time: number;
 	session: { id: string; name: string | null; workspace: string };
 	/** With `exited`. */
 	exit?: ExitMessage;
+	/** With `waiting` and `ready`: where the output ended, what is awaited (`line`, `secret`, `key`, `tui`), the line before the cursor, and who waits. */
+	offset?: number;
+	kind?: string;
+	prompt?: string;
+	program?: string;
 };
 
 export type Ready = { status: "ready" };
@@ -367,6 +414,8 @@ export const outputHeaders = {
 	exit: "hawser-exit",
 	/** Bytes before the body that are gone: `from=0, to=4096, reason=retention`. */
 	gap: "hawser-gap",
+	/** Bytes that a text says nothing of: `from=2034, to=83258`. */
+	omitted: "hawser-omitted",
 } as const;
 
 /** Under which lease something is written. */
@@ -386,6 +435,10 @@ export const limits = {
 	/** One answer of output: 1 MiB by default, 4 MiB at most. */
 	outputBytes: 1_048_576,
 	maxOutputBytes: 4_194_304,
+	/** Output as text: what passes every model's limit by default, and at most; less would be nothing but marks. */
+	minTextBytes: 500,
+	textBytes: 9_600,
+	maxTextBytes: 80_000,
 	/** How long one request for output may wait. */
 	maxWaitMs: 60_000,
 	nameLength: 64,

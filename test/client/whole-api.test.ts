@@ -25,6 +25,7 @@ const methods: Readonly<Record<string, ((client: Client, session: Session) => un
 	takeLease: (_client, session) => session.takeLease,
 	releaseLease: (_client, session) => session.releaseLease,
 	readOutput: (_client, session) => session.output,
+	inspectSession: (_client, session) => session.inspect,
 	recordSession: (_client, session) => session.recording,
 	readScreen: (_client, session) => session.screen,
 	searchOutput: (_client, session) => session.search,

@@ -7,13 +7,15 @@ import { findServer, type WorkspaceFlags, withWorkspace } from "../find-server.t
 import { findSession } from "../find-session.ts";
 import { print, remark } from "../output.ts";
 import { PATIENCE_MS, wholeNumber } from "../parse.ts";
-import { ReadableOutput } from "../safe-text.ts";
+import { ReadableOutput, safeText } from "../safe-text.ts";
 
 type LogsFlags = WorkspaceFlags & {
 	readonly follow?: true;
 	readonly since?: number;
 	readonly lines?: number;
 	readonly raw?: true;
+	readonly text?: true;
+	readonly max?: number;
 };
 
 export const logs: Command = withWorkspace(new Command("logs"))
@@ -27,17 +29,26 @@ export const logs: Command = withWorkspace(new Command("logs"))
 	.option("-n, --lines <number>", "only the last lines", wholeNumber)
 	.option("--since <offset>", "from this byte on", wholeNumber)
 	.option("--raw", "the exact bytes on a terminal, too")
+	.option("--text", "as small text: drawn over and repeated lines once, and the middle of much left out")
+	.option("--max <bytes>", "with --text: how long it may be (default: 9600, at most 80000)", wholeNumber)
 	.addHelpText(
 		"after",
-		"\nExamples:\n  hawser logs\n  hawser logs -f build\n  hawser logs -n 20 build\n  hawser logs --since 4096 k3v9 > rest.log",
+		"\nExamples:\n  hawser logs\n  hawser logs -f build\n  hawser logs -n 20 build\n  hawser logs --since 4096 k3v9 > rest.log\n  hawser logs --text --max 2000 build",
 	)
 	.action(async (wanted: string | undefined, flags: LogsFlags) => {
 		if (flags.lines !== undefined && flags.since !== undefined)
 			throw new UsageError("--lines and --since exclude each other");
+		if (flags.text && (flags.follow || flags.raw)) throw new UsageError("--text goes with neither --follow nor --raw");
+		if (flags.max !== undefined && !flags.text) throw new UsageError("--max needs --text");
 		const { client } = await findServer(flags);
 		const { id, offsets } = await findSession(client, wanted, flags);
 		const session = client.sessions.at(id);
 		const since = flags.lines === undefined ? (flags.since ?? 0) : await lastLines(session, offsets, flags.lines);
+		if (flags.text) {
+			const { text, gap } = await session.text(since, flags.max === undefined ? {} : { max: flags.max });
+			if (gap) remark(`bytes ${gap.from} to ${gap.to} are gone (${gap.reason})`);
+			return print(process.stdout.isTTY ? safeText(text) : text);
+		}
 		const isReadable = process.stdout.isTTY && !flags.raw ? new ReadableOutput() : undefined;
 		for await (const output of flags.follow ? following(session, since) : existing(session, since)) {
 			if (output.gap) remark(`bytes ${output.gap.from} to ${output.gap.to} are gone (${output.gap.reason})`);

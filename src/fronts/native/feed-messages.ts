@@ -2,7 +2,7 @@
 
 import Type, { type TSchema, type TUnsafe } from "typebox";
 import type { FeedEvent } from "../../protocol/messages.ts";
-import { closed, exit, milliseconds, nullable, schemaOf } from "./schemas.ts";
+import { closed, exit, milliseconds, nullable, offset, schemaOf } from "./schemas.ts";
 
 export type EventsQuery = { since?: string };
 export const eventsQuery: TUnsafe<EventsQuery> = schemaOf<EventsQuery>()(
@@ -18,10 +18,16 @@ const feedEvent: TUnsafe<FeedEvent> = schemaOf<FeedEvent>()(
 				Type.Literal("closed"),
 				Type.Literal("lost"),
 				Type.Literal("removed"),
+				Type.Literal("waiting"),
+				Type.Literal("ready"),
 			]),
 			time: milliseconds,
 			session: Type.Object({ id: Type.String(), name: nullable(Type.String()), workspace: Type.String() }),
 			exit: Type.Optional(exit),
+			offset: Type.Optional(offset),
+			kind: Type.Optional(Type.String()),
+			prompt: Type.Optional(Type.String()),
+			program: Type.Optional(Type.String()),
 		},
 		{ title: "Event" },
 	),
@@ -30,11 +36,12 @@ const nothing = Type.Object({}, { title: "NothingMore" });
 
 /** The same for the feed of all sessions. */
 export const feedEventSchemas: Readonly<Record<string, TSchema>> = {
-	ready: nothing,
+	ready: Type.Union([nothing, feedEvent]),
 	gap: nothing,
 	created: feedEvent,
 	exited: feedEvent,
 	closed: feedEvent,
 	lost: feedEvent,
 	removed: feedEvent,
+	waiting: feedEvent,
 };

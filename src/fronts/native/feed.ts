@@ -1,10 +1,17 @@
 /** What happens to all sessions, as one bounded sequence that a client can come back to. */
 
 import { Change } from "../../core/change.ts";
+import { SessionError } from "../../core/errors.ts";
 import type { Session } from "../../core/session.ts";
 import type { Sessions } from "../../core/sessions.ts";
 import { isEnded } from "../../core/state.ts";
 import { type FeedEvent, limits } from "../../protocol/messages.ts";
+import { nextWait } from "../program-state.ts";
+
+/** `episode` is that of the last wait. */
+type Told = { exited: boolean; ended: boolean; episode: number };
+
+export type FeedItem = { readonly cursor: string; readonly event: FeedEvent | undefined };
 
 type Numbered = { readonly number: number; readonly event: FeedEvent };
 
@@ -12,6 +19,8 @@ export type FeedOptions = {
 	/** Tells this feed's numbers from those of the server before it. */
 	readonly epoch: string;
 	readonly now: () => number;
+	/** Hears of our own bugs. */
+	readonly report: (problem: unknown) => void;
 	readonly size?: number;
 };
 
@@ -22,18 +31,24 @@ export class Feed {
 	readonly #events: Numbered[] = [];
 	#next = 1;
 	/** What was said of each session so far. */
-	readonly #told = new Map<Session, { exited: boolean; ended: boolean }>();
+	readonly #told = new Map<Session, Told>();
+	readonly #closing: AbortSignal;
+	/** Who follows now; while somebody does, programs are watched. */
+	#followers = 0;
+	#unlistened = new AbortController();
 
 	/** Listens until the signal aborts. What is there already is not news. */
 	constructor(sessions: Sessions, options: FeedOptions, signal: AbortSignal) {
 		this.#options = options;
+		this.#closing = signal;
 		for (const session of sessions.list()) this.#know(session);
 		const unwatch = sessions.watch(({ kind, session }) => {
 			if (kind === "created") {
-				this.#told.set(session, { exited: false, ended: false });
+				this.#told.set(session, { exited: false, ended: false, episode: 0 });
 				this.#add("created", session);
 			}
 			this.#look(session);
+			if (kind === "created" && this.#followers > 0) void this.#watch(session);
 			if (kind === "removed") {
 				this.#told.delete(session);
 				this.#add("removed", session);
@@ -41,6 +56,7 @@ export class Feed {
 		});
 		const stop = () => {
 			unwatch();
+			this.#unlistened.abort();
 			this.#change.happen();
 		};
 		signal.addEventListener("abort", stop, { once: true });
@@ -52,11 +68,18 @@ export class Feed {
 	}
 
 	/** Events after a cursor, then those to come, until the signal aborts. `missed` stands for those that are forgotten. */
-	async *follow(
-		since: string | undefined,
-		signal: AbortSignal,
-	): AsyncGenerator<{ readonly cursor: string; readonly event: FeedEvent | undefined }, void, void> {
-		let number = since === undefined ? this.#next : this.#after(since);
+	async *follow(since: string | undefined, signal: AbortSignal): AsyncGenerator<FeedItem, void, void> {
+		const first = since === undefined ? this.#next : this.#after(since);
+		this.#join();
+		try {
+			yield* this.#from(first, signal);
+		} finally {
+			this.#leave();
+		}
+	}
+
+	async *#from(first: number, signal: AbortSignal): AsyncGenerator<FeedItem, void, void> {
+		let number = first;
 		while (!signal.aborted) {
 			const oldest = this.#events[0]?.number ?? this.#next;
 			if (number < oldest) {
@@ -87,7 +110,8 @@ export class Feed {
 
 	#know(session: Session): void {
 		const { state } = session;
-		this.#told.set(session, { exited: state.exit !== null, ended: isEnded(state) });
+		this.#told.set(session, { exited: state.exit !== null, ended: isEnded(state), episode: 0 });
+		if (this.#followers > 0) void this.#watch(session);
 	}
 
 	#look(session: Session): void {
@@ -106,7 +130,36 @@ export class Feed {
 		}
 	}
 
-	#add(type: FeedEvent["type"], { id, spec }: Session, rest: Pick<FeedEvent, "exit"> = {}): void {
+	#join(): void {
+		if (++this.#followers > 1 || this.#closing.aborted) return;
+		this.#unlistened = new AbortController();
+		for (const session of this.#told.keys()) void this.#watch(session);
+	}
+
+	#leave(): void {
+		if (--this.#followers === 0) this.#unlistened.abort();
+	}
+
+	/** Tells of each time its program begins to wait, for as long as somebody listens. */
+	async #watch(session: Session): Promise<void> {
+		const { signal } = this.#unlistened;
+		try {
+			for (let told = this.#told.get(session); told && !told.exited && !signal.aborted; ) {
+				const { state, episode, isWaiting } = await nextWait(session, told.episode, signal);
+				if (signal.aborted || !isWaiting) return;
+				told.episode = episode;
+				const { offset, lastLine: prompt, program } = state;
+				const what = { offset, prompt, ...(program === null ? {} : { program }) };
+				if (state.state === "prompt") this.#add("ready", session, what);
+				else this.#add("waiting", session, { ...what, kind: state.kind ?? state.state });
+			}
+		} catch (error) {
+			// Its keeper is older, or it is gone: nothing can be told.
+			if (!(error instanceof SessionError)) this.#options.report(error);
+		}
+	}
+
+	#add(type: FeedEvent["type"], { id, spec }: Session, rest: Partial<FeedEvent> = {}): void {
 		const session = { id, name: spec.name, workspace: spec.workspace };
 		this.#events.push({ number: this.#next++, event: { type, time: this.#options.now(), session, ...rest } });
 		if (this.#events.length > (this.#options.size ?? limits.feedEvents)) this.#events.shift();

@@ -23,6 +23,7 @@ import { addScreen } from "./screen.ts";
 import { addSearch } from "./search/routes.ts";
 import { addSessions } from "./sessions.ts";
 import { addSocket } from "./socket/socket.ts";
+import { addState } from "./state.ts";
 import { addSystem } from "./system.ts";
 import { compileValidator } from "./validation.ts";
 import { addWorkspaces } from "./workspaces.ts";
@@ -41,13 +42,18 @@ export function createNativeFront(options: NativeOptions): Front {
 			app.setSerializerCompiler(() => (value) => JSON.stringify(value));
 			const typed: NativeApp = app.withTypeProvider<TypeBoxTypeProvider>();
 			const epoch = randomBytes(4).toString("hex");
-			const feed = new Feed(options.sessions, { epoch, now: () => options.clock.now() }, hosting.closing);
+			const feed = new Feed(
+				options.sessions,
+				{ epoch, now: () => options.clock.now(), report: (problem) => hosting.report(problem, "feed") },
+				hosting.closing,
+			);
 			addSystem(typed, options, hosting, traffic);
 			addSessions(typed, options);
 			addWorkspaces(typed, options);
 			addInput(typed, options, hosting, traffic);
 			addActs(typed, options, hosting, traffic);
 			addLease(typed, options, hosting);
+			addState(typed, options, hosting);
 			addOutput(typed, options, hosting, traffic);
 			addRecording(typed, options, hosting, traffic);
 			addScreen(typed, options, hosting);

@@ -4,14 +4,15 @@ import Type, { type TSchema, type TUnsafe } from "typebox";
 import type { OutputEvent } from "../../protocol/messages.ts";
 import { closed, exit, milliseconds, offset, schemaOf, size } from "./schemas.ts";
 
-/** `max` is what `limit` was called before. */
-export type OutputQuery = { since?: number; limit?: number; max?: number; wait?: number };
+/** How long a text may be is `max`, which is also what `limit` was called before. */
+export type OutputQuery = { since?: number; limit?: number; as?: "text"; max?: number; wait?: number };
 export const outputQuery: TUnsafe<OutputQuery> = schemaOf<OutputQuery>()(
 	Type.Object(
 		{
 			since: Type.Optional(offset),
 			limit: Type.Optional(Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER })),
-			max: Type.Optional(Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER, deprecated: true })),
+			as: Type.Optional(Type.Literal("text")),
+			max: Type.Optional(Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER })),
 			wait: Type.Optional(milliseconds),
 		},
 		closed,

@@ -5,6 +5,7 @@ import type { FollowOptions, Session, SessionInfo } from "../../core/session.ts"
 import { isEnded } from "../../core/state.ts";
 import { formerStateHeader, limits, outputHeaders } from "../../protocol/messages.ts";
 import { flowFor, type Hosting, takeReader, whenOver } from "../front.ts";
+import { readText } from "../text.ts";
 import { bytesOf, crowded, type HoldBytes } from "./answer-bytes.ts";
 import { lastEventId, sendEvents } from "./event-stream.ts";
 import type { Traffic } from "./metrics.ts";
@@ -24,7 +25,7 @@ export function addOutput(app: NativeApp, { sessions }: NativeOptions, hosting: 
 				summary: "Read output from an offset on, or follow it as an event stream",
 				headers: ["last-event-id"],
 				answerHeaders: Object.values(outputHeaders),
-				answers: { 200: "application/octet-stream, text/event-stream", 204: "" },
+				answers: { 200: "application/octet-stream, text/plain, text/event-stream", 204: "" },
 				events: outputEventSchemas,
 			},
 			schema: { params: idParams, querystring: outputQuery },
@@ -47,9 +48,19 @@ export function addOutput(app: NativeApp, { sessions }: NativeOptions, hosting: 
 				// Without loss, because nothing should be dropped between two reads of one answer.
 				const flow = flowFor(caller, session, "lossless");
 				const options = { ...flow, signal: patience.signal, hold: bytesOf(caller, reply, hosting) };
+				if (request.query.as === "text") {
+					const { text, headers } = await readAsText(session, request.query, options);
+					traffic.bytesOut += text.byteLength;
+					return reply
+						.headers(headers)
+						.type("text/plain; charset=utf-8")
+						.header("cache-control", "no-store")
+						.send(text);
+				}
 				const part = await readPart(session, request.query, options);
 				// Asked after the reading: a state that says "closed" then comes with the final end.
-				reply.headers(headersOf(part, await session.info()));
+				const next = part.offset + part.bytes.byteLength;
+				reply.headers(headersOf({ ...part, next }, await session.info()));
 				traffic.bytesOut += part.bytes.byteLength;
 				return reply.type("application/octet-stream").header("cache-control", "no-store").send(part.bytes);
 			} finally {
@@ -141,10 +152,30 @@ async function collect(session: Session, range: Range, options: Reading): Promis
 	return { offset: position - length, bytes: Buffer.concat(chunks, length), gap };
 }
 
-function headersOf({ offset, bytes, gap }: Part, info: SessionInfo): Record<string, string> {
+type Text = { readonly text: Buffer; readonly headers: Record<string, string> };
+
+/** The same as text: all from `since` on, or `limit` bytes of it, within `max` bytes of text. */
+async function readAsText(session: Session, query: OutputQuery, options: Reading): Promise<Text> {
+	const { since = 0, wait = 0 } = query;
+	const first = await readPart(session, { since, wait, limit: 1 }, options);
+	const { offsets, size } = await session.info();
+	const from = first.offset;
+	const to = Math.min(offsets.end, from + (query.limit ?? Number.MAX_SAFE_INTEGER));
+	const max = Math.min(Math.max(query.max ?? limits.textBytes, limits.minTextBytes), limits.maxTextBytes);
+	if (options.hold(max) < max) throw crowded();
+	const { text, omitted } = await readText(session, { from, to, max, rows: size.rows }, options);
+	const { gap } = first;
+	const headers = headersOf({ offset: from, next: to, gap }, await session.info());
+	const left = omitted ? { [outputHeaders.omitted]: `from=${omitted.from}, to=${omitted.to}` } : {};
+	return { text: Buffer.from(text), headers: { ...headers, ...left } };
+}
+
+type Place = { readonly offset: number; readonly next: number; readonly gap: Gap | undefined };
+
+function headersOf({ offset, next, gap }: Place, info: SessionInfo): Record<string, string> {
 	return {
 		[outputHeaders.offset]: String(offset),
-		[outputHeaders.next]: String(offset + bytes.byteLength),
+		[outputHeaders.next]: String(next),
 		[outputHeaders.end]: String(info.offsets.end),
 		[outputHeaders.state]: info.status,
 		[formerStateHeader]: info.status,

@@ -239,7 +239,7 @@ describe("the feed", () => {
 		const controller = new AbortController();
 		const feed = new Feed(
 			sessions as unknown as typeof server.sessions,
-			{ epoch: "e", now: () => 0, size: 10 },
+			{ epoch: "e", now: () => 0, size: 10, report: (problem) => expect(problem).toBeUndefined() },
 			controller.signal,
 		);
 		for (let count = 0; count < 25; count++) tell({ kind: "removed", session });

@@ -1,0 +1,132 @@
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { connect, type OutputText, type Session } from "../../src/client/index.ts";
+import { startTestServer, type TestServer, TOKEN } from "./native/test-server.ts";
+
+let server: TestServer;
+beforeAll(async () => {
+	server = await startTestServer({ memoryBytes: 64 * 1024 * 1024 });
+});
+afterAll(async () => {
+	await server.close();
+	expect(server.problems).toEqual([]);
+});
+
+/** A program that has written all it will. */
+async function written(script: string): Promise<Session> {
+	const retain = { memoryBytes: 64 * 1024 * 1024 };
+	const { id } = await server.create({ argv: ["/usr/bin/python3", "-c", script], retain });
+	const session = connect({ url: server.url, token: TOKEN }).sessions.at(id);
+	await session.wait({ exit: true });
+	return session;
+}
+
+/** Every omission is marked, and the bytes that it names are the missing ones. */
+async function expectHonest(session: Session, { text, omitted, next, end }: OutputText): Promise<void> {
+	const [, from, length] = /left out: since=(\d+) limit=(\d+)/.exec(text) ?? [];
+	if (!omitted) return expect(from).toBeUndefined();
+	expect([Number(from), Number(length)]).toEqual([omitted.from, omitted.to - omitted.from]);
+	const [head = "", tail = ""] = text.split(/\[… .*left out.*\]\n/);
+	const missing = await session.output(omitted.from, { limit: omitted.to - omitted.from });
+	const raw = Buffer.concat([
+		(await session.output(0, { limit: omitted.from })).bytes,
+		missing.bytes,
+		(await session.output(omitted.to, { limit: end - omitted.to })).bytes,
+	]);
+	expect(raw.byteLength).toBe(end);
+	expect(next).toBe(end);
+	const lines = (bytes: Uint8Array) => Buffer.from(bytes).toString().replaceAll("\r\n", "\n");
+	expect(lines(raw).startsWith(head)).toBe(true);
+	expect(lines(raw).endsWith(tail.split("\n").slice(1).join("\n"))).toBe(true);
+}
+
+describe("output as text", () => {
+	test("has no escapes, and each progress bar once, as it was last", async () => {
+		const session = await written(`
+import sys
+for name in ("numpy", "scipy"):
+    print("Collecting " + name)
+    for i in range(101):
+        sys.stdout.write("\\r\\x1b[2K   \\x1b[32m" + "━" * (i // 3) + "\\x1b[0m " + str(i) + "% eta 0:00:01")
+    print()
+print("\\x1b[1mSuccessfully installed\\x1b[0m")`);
+		const { text, end } = await session.text();
+		const bar = `   ${"━".repeat(33)} 100% eta 0:00:01`;
+		expect(text).toBe(`Collecting numpy\n${bar}\nCollecting scipy\n${bar}\nSuccessfully installed\n`);
+		expect(Buffer.byteLength(text)).toBeLessThan(end / 10);
+	});
+
+	test("shows lines that are drawn anew, as builders do it, once", async () => {
+		const session = await written(`
+import sys
+crates = ["serde", "tokio", "regex"]
+for i in range(300):
+    sys.stdout.write("\\x1b[K\\x1b[1m\\x1b[32m   Compiling\\x1b[0m " + crates[i % 3] + " v1." + str(i) + "\\n" if i % 100 == 0 else "")
+    sys.stdout.write("\\x1b[K\\x1b[36m    Building\\x1b[0m [" + "=" * (i // 10) + "> ] " + str(i) + "/300: " + crates[i % 3] + "\\r")
+sys.stdout.write("\\x1b[K    Finished dev in 3.2s\\n")`);
+		const { text, end } = await session.text();
+		expect(text).toBe(
+			"   Compiling serde v1.0\n   Compiling tokio v1.100\n   Compiling regex v1.200\n    Finished dev in 3.2s\n",
+		);
+		expect(Buffer.byteLength(text)).toBeLessThan(end / 10);
+	});
+
+	test("counts lines that repeat", async () => {
+		const session = await written(
+			"print('start'); [print('retrying') for _ in range(240)]; print('a'); print('a'); print('end')",
+		);
+		expect((await session.text()).text).toBe("start\nretrying\n[… the same line 239× more]\na\na\nend\n");
+	});
+
+	test("says how much was shown on a full screen", async () => {
+		const session = await written(`
+print("$ vim")
+print("\\x1b[?1049h" + "\\x1b[Hline\\r\\n" * 1000 + "\\x1b[?1049l$ ls")
+print("file")
+print("\\x1b[?1049hmore", end="")`);
+		expect((await session.text()).text).toBe(
+			"$ vim\n[full screen, 10 KB]\n$ ls\nfile\n[full screen, 4 bytes so far]\n",
+		);
+		const from = 2_000;
+		expect((await session.text(from)).text).toMatch(/^\[full screen, \d+ KB\]\n\$ ls\nfile\n/);
+	});
+
+	test("keeps the beginning, the end and errors in between within its budget, and says what is left out", async () => {
+		const session = await written(
+			"for i in range(5000): print('test', i, 'FAILED: assertion' if i in (900, 4000) else 'ok')",
+		);
+		for (const max of [500, 2_000, 9_600]) {
+			const output = await session.text(0, { max });
+			expect(Buffer.byteLength(output.text)).toBeLessThanOrEqual(max);
+			expect(Buffer.byteLength(output.text)).toBeGreaterThan(max / 2);
+			expect(output.text).toMatch(/^test 0 ok\n/);
+			expect(output.text).toMatch(/test 4999 ok\n$/);
+			expect(output.text).toMatch(/errors in there:\]\ntest 900 FAILED: assertion\ntest 4000 FAILED: assertion\n/);
+		}
+		await expectHonest(session, await session.text(0, { max: 80_000 }));
+		const short = await session.text(0, { limit: 1000 });
+		expect(short).toMatchObject({ next: 1000, omitted: null });
+	});
+
+	test("of 40 MB costs no more than of two", async () => {
+		const session = await written("import os; [os.write(1, b'x' * 99 + b'\\n') for _ in range(400_000)]");
+		const before = process.memoryUsage().rss;
+		const began = performance.now();
+		const output = await session.text();
+		expect(Buffer.byteLength(output.text)).toBeLessThanOrEqual(9_600);
+		// Some 100 ms; to fold all of it would take seconds.
+		expect(performance.now() - began).toBeLessThan(3_000);
+		expect(process.memoryUsage().rss - before).toBeLessThan(64 * 1024 * 1024);
+	});
+
+	test("tells what is gone", async () => {
+		const { id } = await server.create({
+			command: "seq 200000",
+			retain: { memoryBytes: 65_536, journalBytes: 0 },
+		});
+		const session = connect({ url: server.url, token: TOKEN }).sessions.at(id);
+		await session.wait({ exit: true });
+		const { gap, text } = await session.text();
+		expect(gap).toMatchObject({ from: 0, reason: "retention" });
+		expect(text).toMatch(/\n200000\n$/);
+	});
+});
