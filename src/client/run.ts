@@ -37,7 +37,7 @@ export async function runOnce(
 	signal?.throwIfAborted();
 	const stdin = input === undefined ? "closed" : "open";
 	// Not aborted: a session whose id is not known could not be ended.
-	const session = await sessions.create({ durable: false, ...request, mode: "pipe", stdin });
+	const session = await sessions.create({ durable: false, holdOutput: true, ...request, mode: "pipe", stdin });
 	try {
 		signal?.throwIfAborted();
 		return await collect(session, { input, maxBytes, signal });

@@ -2,7 +2,7 @@
 
 import type { Archive } from "./archive.ts";
 import type { Clock } from "./clock.ts";
-import { type Cursor, follow } from "./cursor.ts";
+import { type Cursor, follow, type Hold } from "./cursor.ts";
 import { SessionError } from "./errors.ts";
 import type { Fact, Size, Start } from "./event.ts";
 import { IdleWatch } from "./idle.ts";
@@ -31,6 +31,8 @@ import {
 } from "./session.ts";
 import { advance, initialState, isEnded, type State } from "./state.ts";
 
+/** Of a session's first event. */
+const FIRST_SEQ = 1;
 /** The input stream of what a session answers itself. */
 const REPLIES_STREAM = "hawser:replies";
 
@@ -80,6 +82,8 @@ export class LocalSession extends Session {
 	};
 	/** Of a terminal only. */
 	readonly #replies: Replies | undefined;
+	/** Stands for the first reader until it is there, or was waited for in vain. */
+	#firstReader: Hold | undefined;
 	#process: Process | undefined;
 	#isPaused = false;
 	#state: State;
@@ -123,6 +127,7 @@ export class LocalSession extends Session {
 			archive: options.archive,
 			onPressure: (isFull) => this.#setPaused(isFull),
 		});
+		if (start.spec.holdOutput) this.#firstReader = this.log.hold(FIRST_SEQ);
 	}
 
 	get state(): State {
@@ -141,7 +146,10 @@ export class LocalSession extends Session {
 			this.#attachments -= counted;
 			pace?.release();
 		};
-		return follow(this.log, start, { ...options, onClose, ...(pace ? { onReached: pace.reached } : {}) });
+		const cursor = follow(this.log, start, { ...options, onClose, ...(pace ? { onReached: pace.reached } : {}) });
+		// Only now that it holds the log itself.
+		if (options?.flow === "lossless" && isBeginning(start)) this.#firstReader?.release();
+		return cursor;
 	}
 
 	receipts(stream: string, signal?: AbortSignal): AsyncIterable<Receipt> {
@@ -309,4 +317,9 @@ const TURN_KEYS = [0x0d, 0x0a, 0x03, 0x04];
 function isTurn(act: Act): boolean {
 	if (act.kind === "write") return TURN_KEYS.some((key) => act.bytes.includes(key));
 	return act.kind !== "resize";
+}
+
+function isBeginning(start: Start): boolean {
+	if (start === "end") return false;
+	return "seq" in start ? start.seq <= FIRST_SEQ : start.offset === 0;
 }

@@ -38,6 +38,8 @@ export type SessionSpec = {
 	readonly answersQueries?: boolean;
 	/** A terminal with a job of its shell in the foreground is not idle; of no effect on pipes. */
 	readonly idleExemptJobs?: boolean;
+	/** Whether nothing that its program writes is lost before the first reader that holds the log from its start, as if that had been there. */
+	readonly holdOutput?: boolean;
 	readonly createdAt: number;
 	/** Digests of the key with which it was asked for, and of what was asked, by which a repeat is recognised. */
 	readonly request?: { readonly key: string; readonly body: string };

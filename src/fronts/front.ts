@@ -173,6 +173,8 @@ export type StartRequest = {
 	readonly timeoutGraceMs?: number | undefined;
 	readonly idleTimeoutMs?: number | undefined;
 	readonly idleExemptJobs?: boolean | undefined;
+	/** Whether all output waits for its first reader. */
+	readonly holdOutput?: boolean | undefined;
 	/** Whether the session answers what its program asks the terminal, while no attached terminal says that it does. */
 	readonly answersQueries?: boolean | undefined;
 	/** How long `closed` may wait for others that hold the terminal or the pipes; null waits for them. */

@@ -62,7 +62,7 @@ export function createPrepare(parts: PrepareParts): Prepare {
 				...given({ timeoutGraceMs: request.timeoutGraceMs }),
 				idleTimeoutMs: request.idleTimeoutMs ?? 0,
 				idleExemptJobs: request.idleExemptJobs ?? false,
-				...given({ answersQueries: request.answersQueries }),
+				...given({ holdOutput: request.holdOutput, answersQueries: request.answersQueries }),
 				createdAt: parts.now(),
 				...given({ request: request.request }),
 			},

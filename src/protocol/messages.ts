@@ -118,6 +118,11 @@ export type CreateSession = {
 	idleExemptJobs?: boolean;
 	/** Whether the session outlives the server. */
 	durable?: boolean;
+	/**
+	 * Whether no output is lost before somebody who may operate it attaches losslessly from its beginning: the program
+	 * waits when it has written more than is kept, for 10 s at most.
+	 */
+	holdOutput?: boolean;
 	retain?: { memoryBytes?: number; journalBytes?: number };
 	stdin?: "open" | "closed";
 	/** What can't be enforced is refused with `unsupported`. Everything that the server's user may, when left out. */

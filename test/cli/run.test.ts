@@ -53,10 +53,7 @@ describe("run in a pipeline", () => {
 			child.stdout.destroy();
 			await exited;
 			expect(child.exitCode).toBe(141);
-			// A program so fast may have lost its beginning before anybody was there to read it.
-			expect(await said).toMatch(
-				/^(hawser: bytes .* are gone.*\n)?hawser: nobody reads the program's output any more, so it was ended.*\n$/,
-			);
+			expect(await said).toMatch(/^hawser: nobody reads the program's output any more, so it was ended.*\n$/);
 			const { stdout } = await hawser.run(["ls", "--all", "--json"]);
 			const last = (JSON.parse(stdout) as { name: string; exit: unknown }[]).findLast(({ name }) => name === "unread");
 			expect(last?.exit).toMatchObject({ reason: "killed" });

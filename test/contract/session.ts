@@ -233,6 +233,21 @@ export function sessionContract(where: string, open: () => Promise<(start: Sessi
 			await expect(session.scan()).rejects.toMatchObject({ code: "unsupported" });
 		});
 
+		test("whose output is held for its first reader loses none of it, though it floods before anybody is there", async () => {
+			const retention = { memoryBytes: 64 * 1024, journalBytes: 0 };
+			const session = await start(startOf(["seq", "300000"], { mode: "pipe", retention, holdOutput: true }));
+			await eventually("a full log", async () => (await session.info()).offsets.end >= retention.memoryBytes);
+			// Who does not hold the log, or does not begin at its beginning, is not the one that it waits for.
+			for (const [place, flow] of [[{ offset: 0 }, "live"] as const, ["end", "lossless"] as const]) {
+				await session.follow(place, { flow })[Symbol.asyncIterator]().return?.();
+			}
+			const items: Item[] = [];
+			for await (const item of session.follow({ offset: 0 }, { flow: "lossless" })) items.push(item);
+			const numbers = Array.from({ length: 300_000 }, (_, index) => `${index + 1}\n`);
+			expect(items.filter(({ kind }) => kind === "gap")).toEqual([]);
+			expect(textOf(items) === numbers.join("")).toBe(true);
+		});
+
 		test("waits for a lossless reader at the bound, and loses none of its bytes", async () => {
 			const retention = { memoryBytes: 64 * 1024, journalBytes: 0 };
 			const argv = ["/bin/sh", "-c", "read -r go; exec seq 1 300000"];

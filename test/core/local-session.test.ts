@@ -4,8 +4,8 @@ import { spawn } from "../../src/backends/spawn.ts";
 import { LocalSession } from "../../src/core/local-session.ts";
 import { sessionContract } from "../contract/session.ts";
 import { FakeClock } from "../helpers/fake-clock.ts";
-import { itemsUntil, write } from "../helpers/reading.ts";
-import { shell } from "../helpers/starts.ts";
+import { eventually, itemsUntil, write } from "../helpers/reading.ts";
+import { shell, startOf } from "../helpers/starts.ts";
 
 sessionContract("in this process", async () => (start) => LocalSession.start(start, { spawn, clock: systemClock }));
 
@@ -24,4 +24,16 @@ test.each([-3_600_000, 3_600_000])("a session is idle for as long when the clock
 	expect(clock.pending).toBe(0);
 	await itemsUntil(session, { offset: 0 });
 	expect(session.state.exit).toMatchObject({ reason: "idle" });
+});
+
+test("a program whose output is held for a reader that never comes goes on when the time for one is over", async () => {
+	const clock = new FakeClock();
+	const retention = { memoryBytes: 64 * 1024, journalBytes: 0 };
+	const start = startOf(["seq", "300000"], { mode: "pipe", retention, holdOutput: true });
+	const session = await LocalSession.start(start, { spawn, clock });
+	await eventually("a full log", () => session.log.end.offset > retention.memoryBytes);
+	clock.advance(9_999);
+	expect(session.log.oldest.offset).toBe(0);
+	clock.advance(1);
+	expect((await itemsUntil(session, { offset: 0 })).at(0)).toMatchObject({ kind: "gap", from: 0 });
 });

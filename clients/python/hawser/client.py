@@ -119,6 +119,7 @@ class Client:
         timeout: float | None = None,
         idle_timeout: float | None = None,
         durable: bool | None = None,
+        hold_output: bool | None = None,
         retain: Retain | None = None,
         stdin: Literal["open", "closed"] | None = None,
         sandbox: Mapping[str, object] | None = None,
@@ -145,6 +146,7 @@ class Client:
             "timeoutMs": milliseconds(timeout),
             "idleTimeoutMs": milliseconds(idle_timeout),
             "durable": durable,
+            "holdOutput": hold_output,
             "retain": retain,
             "stdin": stdin,
             "sandbox": sandbox,
@@ -226,6 +228,7 @@ class Client:
             timeout=timeout,
             stdin="open" if input else "closed",
             sandbox=sandbox,
+            hold_output=True,
         )
         # Not cancelled with us: a program that runs already must be known to be ended.
         starting = asyncio.create_task(start)

@@ -132,6 +132,7 @@ async function start(argv: string[], flags: RunFlags): Promise<void> {
 		...(flags.journal === undefined ? {} : { retain: { journalBytes: flags.journal } }),
 		...(flags.durable ? {} : { durable: false }),
 		...(flags.size ?? ownSize),
+		...(flags.detach ? {} : { holdOutput: true }),
 		labels,
 		...(sandbox === undefined ? {} : { sandbox }),
 	});

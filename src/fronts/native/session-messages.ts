@@ -65,6 +65,7 @@ export const createSession: TUnsafe<CreateSession> = schemaOf<CreateSession>()(
 			idleTimeoutMs: Type.Optional(milliseconds),
 			idleExemptJobs: Type.Optional(Type.Boolean()),
 			durable: Type.Optional(Type.Boolean()),
+			holdOutput: Type.Optional(Type.Boolean()),
 			retain: Type.Optional(
 				Type.Object({ memoryBytes: Type.Optional(bytes), journalBytes: Type.Optional(bytes) }, closed),
 			),
