@@ -189,6 +189,8 @@ export type Prepare = (request: StartRequest) => SessionStart;
 declare module "fastify" {
 	interface FastifyContextConfig {
 		policy?: Policy;
+		/** Whether it starts a program, of which a caller may only start so many in a time. */
+		makes?: boolean;
 		/** Whether this is for upgrades. */
 		isSocket?: boolean;
 		/** The content type of a body that has no schema; others are JSON. */

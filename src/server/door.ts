@@ -66,7 +66,7 @@ export type Admission = {
 
 /** Sets `request.principal` and who is its witness, or throws what the route's policy makes of this caller. */
 export async function admit(request: FastifyRequest, reply: FastifyReply, admission: Admission): Promise<void> {
-	const { policy } = request.routeOptions.config;
+	const { policy, makes = false } = request.routeOptions.config;
 	witness(request, admission.front, admission.audit);
 	if (policy === undefined) throw new Error("invariant: a request without a policy");
 	if (policy === "public") return;
@@ -76,8 +76,8 @@ export async function admit(request: FastifyRequest, reply: FastifyReply, admiss
 	// Known by now, so that the audit can say who was refused.
 	witness(request, admission.front, admission.audit);
 	checkPolicy(request.principal, policy);
-	// What is posted with the right to manage makes something; fronts that do it over a socket count for themselves.
-	if (policy === "manage" && request.method === "POST") count(request.principal, reply);
+	// Fronts that make something over a socket count for themselves.
+	if (makes) count(request.principal, reply);
 }
 
 /** Who shows a credential elsewhere than in the head of a request; it is judged, and its failures are counted, as there. */

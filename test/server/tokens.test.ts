@@ -66,6 +66,14 @@ describe("tokens over HTTP", () => {
 		expect(all).toContain(429);
 	});
 
+	it("that have made all they may for now can still end what they made", async () => {
+		const server = await start({ createRate: "1" });
+		const id = await server.session();
+		const make = async () => (await server.post("/v1/tokens", { scopes: ["metrics"] })).status;
+		while ((await make()) !== 429);
+		expect((await server.post(`/v1/sessions/${id}/kill`, { graceMs: 0 })).status).toBe(200);
+	});
+
 	it.each([
 		[{}, "scopes"],
 		[{ scopes: [] }, "scopes"],

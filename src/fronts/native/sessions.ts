@@ -45,6 +45,7 @@ export function addSessions(app: NativeApp, { sessions, prepare, clock }: Native
 			bodyLimit: limits.startBytes,
 			config: {
 				policy: "manage",
+				makes: true,
 				operation: "createSession",
 				summary: "Start a program",
 				headers: [idempotencyKeyHeader],

@@ -41,12 +41,12 @@ export function addCommands(app: FastifyInstance, options: OpenSandboxOptions, h
 		return reply;
 	}
 
-	app.post("/command", { ...startBody, config: { policy: "manage" } }, async (request, reply) => {
+	app.post("/command", { ...startBody, config: { policy: "manage", makes: true } }, async (request, reply) => {
 		checkRight(request, "manage", here);
 		return run(request, await readCommand(request, options), reply);
 	});
 
-	app.post("/code", { ...startBody, config: { policy: "manage" } }, async (request, reply) => {
+	app.post("/code", { ...startBody, config: { policy: "manage", makes: true } }, async (request, reply) => {
 		checkRight(request, "manage", here);
 		return run(request, readCode(request), reply);
 	});

@@ -27,9 +27,8 @@ const onSharedOrigin = ["Content-Security-Policy", "sandbox allow-scripts allow-
 export function addProxy(app: FastifyInstance, options: OpenSandboxOptions, hosting: Hosting): void {
 	streamedBodies(app);
 	const added = options.path === "/" ? [] : onSharedOrigin;
-	// Not `manage` at the door already, where each POST would count as something made.
 	for (const url of ["/proxy", "/proxy/*"]) {
-		app.all(url, { ...streamedBody, config: { policy: "operate" } }, async (request, reply) => {
+		app.all(url, { ...streamedBody, config: { policy: "manage" } }, async (request, reply) => {
 			checkRight(request, "manage", here);
 			const target = targetOf(request, options.path);
 			if (!target) return refuse(reply, 400, "port is required");

@@ -34,7 +34,7 @@ export function addPty(app: FastifyInstance, options: OpenSandboxOptions, hostin
 	const scope = { hosting, accept, times: { ...defaultTimes, ...options.times } };
 	app.addHook("onReady", () => records.load());
 
-	app.post("/pty", { ...startBody, config: { policy: "manage" } }, async (request, reply) => {
+	app.post("/pty", { ...startBody, config: { policy: "manage", makes: true } }, async (request, reply) => {
 		checkRight(request, "manage", here);
 		const body = readBody(request.body, { mayBeEmpty: true });
 		const asked = { cwd: body.string("cwd"), command: body.string("command") };

@@ -23,7 +23,7 @@ export function addSessions(app: FastifyInstance, options: OpenSandboxOptions, h
 	const times = { ...defaultTimes, ...options.times };
 	const sessions = new BashSessions(options);
 
-	app.post("/session", { config: { policy: "manage" } }, async (request) => {
+	app.post("/session", { config: { policy: "manage", makes: true } }, async (request) => {
 		checkRight(request, "manage", here);
 		const body = readBody(request.body, { mayBeEmpty: true });
 		const env = options.environment();
@@ -45,7 +45,7 @@ export function addSessions(app: FastifyInstance, options: OpenSandboxOptions, h
 
 	app.post<WithId & { Querystring: { since?: string } }>(
 		"/session/:id/run",
-		{ ...startBody, config: { policy: "manage" } },
+		{ ...startBody, config: { policy: "manage", makes: true } },
 		async (request, reply) => {
 			const wanted = readRun(request);
 			const around = { env: options.environment(), cwd: options.cwd };
