@@ -19,5 +19,14 @@ export const anybody: Authorize = () => everything("anybody");
 /** A caller who may do everything. */
 export function everything(name: string): Principal {
 	const revoked = new AbortController().signal;
-	return { id: name, name, isAdmin: true, maySeeMetrics: true, may: () => true, revoked, countCreation: () => 0 };
+	return {
+		id: name,
+		account: name,
+		name,
+		isAdmin: true,
+		maySeeMetrics: true,
+		may: () => true,
+		revoked,
+		countCreation: () => 0,
+	};
 }

@@ -61,6 +61,7 @@ export class JwtBearers {
 		const creations = others?.creations ?? new Bucket(creationRate, clock);
 		const principal: Principal = {
 			id: `jwt:${subject}`,
+			account: `jwt:${subject}`,
 			name: `jwt:${subject}`,
 			user: subject,
 			isAdmin: false,

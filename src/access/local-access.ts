@@ -102,6 +102,7 @@ export class LocalAccess implements Access {
 		this.#codes = new OneTime({ what: "sign-in links", lifetimeMs: SIGN_IN_MS, clock, randomBytes });
 		this.admin = {
 			id: ADMIN,
+			account: ADMIN,
 			name: ADMIN,
 			isAdmin: true,
 			maySeeMetrics: true,
@@ -186,12 +187,12 @@ export class LocalAccess implements Access {
 		request: { readonly session: string; readonly right: Right; readonly origin: string | undefined },
 	): { ticket: string; expiresAt: number } {
 		const principal = narrowed(by, request.session, request.right);
-		const { secret, expiresAt } = this.#tickets.issue(by.id, { owner: by, principal, origin: request.origin });
+		const { secret, expiresAt } = this.#tickets.issue(by.account, { owner: by, principal, origin: request.origin });
 		return { ticket: secret, expiresAt };
 	}
 
 	createSignInCode(by: Principal): { code: string; expiresAt: number } {
-		const { secret, expiresAt } = this.#codes.issue(by.id, this.#owner(by.id) ?? by);
+		const { secret, expiresAt } = this.#codes.issue(by.account, this.#owner(by.id) ?? by);
 		return { code: secret, expiresAt };
 	}
 

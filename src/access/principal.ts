@@ -27,6 +27,7 @@ export function createRevocation(parent?: AbortSignal): AbortController {
 export function withRevocation(owner: Principal, revoked: AbortSignal): Principal {
 	return {
 		id: owner.id,
+		account: owner.account,
 		name: owner.name,
 		...(owner.user === undefined ? {} : { user: owner.user }),
 		isAdmin: owner.isAdmin,

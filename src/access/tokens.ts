@@ -37,6 +37,8 @@ type Entry = {
 	scopes: readonly Scope[];
 	readonly principal: Principal;
 	readonly revocation: AbortController;
+	/** Shared by all that came from one that the operator made. */
+	readonly creations: Bucket;
 };
 
 export class Tokens {
@@ -160,13 +162,17 @@ export class Tokens {
 	#entry(record: TokenRecord): Entry {
 		const scopes = record.scopes.map(parseScope);
 		const revocation = createRevocation();
-		const creations = new Bucket(this.#options.creationRate, this.#options.clock);
+		// There before it: makers are stored before what they made.
+		const maker = this.#entries.get(record.parent ?? "");
+		const creations = maker?.creations ?? new Bucket(this.#options.creationRate, this.#options.clock);
 		const entry: Entry = {
 			record,
 			scopes,
 			revocation,
+			creations,
 			principal: {
 				id: record.id,
+				account: maker?.principal.account ?? record.id,
 				name: record.name === null ? `token:${record.id}` : `token:${record.id}:${record.name}`,
 				isAdmin: scopes.some(({ kind }) => kind === "admin"),
 				maySeeMetrics: scopes.some(({ kind }) => kind === "admin" || kind === "metrics"),

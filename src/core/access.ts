@@ -10,6 +10,8 @@ export type Place = { readonly workspace: string; readonly session?: string };
 export type Principal = {
 	/** Of the token; `admin` for the operator's own, `jwt:USER` for all of somebody's that others made. */
 	readonly id: string;
+	/** Whom what it has counts for, where callers have shares: the token that the operator made and it came from, or itself. */
+	readonly account: string;
 	/** How others hear of them: `admin`, `jwt:USER`, or `token:ID:NAME`, whose name is free and so can pretend nothing. */
 	readonly name: string;
 	/** The person behind the credential, as whoever vouches for them calls them; left out where nobody does. */

@@ -9,7 +9,7 @@ export type BudgetOptions = {
 };
 
 /** Nobody who is known: all of them are one caller. */
-const NOBODY = { id: "", isAdmin: false };
+const NOBODY = { account: "", isAdmin: false };
 
 export class ByteBudget {
 	readonly #options: BudgetOptions;
@@ -21,22 +21,22 @@ export class ByteBudget {
 	}
 
 	/** How many of the bytes may be held; they are from now on, until they are given back. */
-	take(principal: Pick<Principal, "id" | "isAdmin"> | null, wanted: number): number {
-		const { id, isAdmin } = principal ?? NOBODY;
+	take(principal: Pick<Principal, "account" | "isAdmin"> | null, wanted: number): number {
+		const { account, isAdmin } = principal ?? NOBODY;
 		const { totalBytes, eachBytes } = this.#options;
-		const held = this.#held.get(id) ?? 0;
+		const held = this.#held.get(account) ?? 0;
 		const room = Math.min(eachBytes - held, isAdmin ? eachBytes : totalBytes - this.#all);
 		const taken = Math.max(0, Math.min(wanted, room));
-		if (taken > 0) this.#held.set(id, held + taken);
+		if (taken > 0) this.#held.set(account, held + taken);
 		this.#all += taken;
 		return taken;
 	}
 
-	giveBack(principal: Pick<Principal, "id"> | null, bytes: number): void {
-		const { id } = principal ?? NOBODY;
-		const held = (this.#held.get(id) ?? 0) - bytes;
-		if (held > 0) this.#held.set(id, held);
-		else this.#held.delete(id);
+	giveBack(principal: Pick<Principal, "account"> | null, bytes: number): void {
+		const { account } = principal ?? NOBODY;
+		const held = (this.#held.get(account) ?? 0) - bytes;
+		if (held > 0) this.#held.set(account, held);
+		else this.#held.delete(account);
 		this.#all -= bytes;
 	}
 }

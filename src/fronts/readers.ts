@@ -34,7 +34,7 @@ export class Readers {
 	}
 
 	/** Takes a place, or throws `limit_exceeded`. The returned function gives it back, once. */
-	take(principal: Pick<Principal, "id" | "isAdmin" | "may">, place: ReadPlace): () => void {
+	take(principal: Pick<Principal, "account" | "isAdmin" | "may">, place: ReadPlace): () => void {
 		const session = this.#sessions.get(place.session) ?? { readers: 0, viewers: 0, byCaller: new Map() };
 		const isViewer = !principal.may("operate", place);
 		this.#check(principal, session, isViewer);
@@ -49,8 +49,8 @@ export class Readers {
 		};
 	}
 
-	#check({ id, isAdmin }: Pick<Principal, "id" | "isAdmin">, session: Followed, isViewer: boolean): void {
-		const own = session.byCaller.get(id) ?? 0;
+	#check({ account, isAdmin }: Pick<Principal, "account" | "isAdmin">, session: Followed, isViewer: boolean): void {
+		const own = session.byCaller.get(account) ?? 0;
 		if (isViewer) {
 			if (own >= this.#share(VIEWER_SHARE)) throw refused(`this token follows the session ${own} times`);
 			if (session.viewers >= this.#share(VIEWERS_SHARE)) throw refused(`${session.viewers} look at this session`);
@@ -58,7 +58,7 @@ export class Readers {
 			throw refused(`this session has ${session.readers} attachments`);
 		}
 		if (isAdmin) return;
-		const ofOne = this.#byCaller.get(id) ?? 0;
+		const ofOne = this.#byCaller.get(account) ?? 0;
 		if (ofOne >= MAX_OF_ONE) throw refused(`this token follows ${ofOne} sessions`);
 		if (this.#all >= MAX_OF_ALL && ofOne > 0) throw refused(`sessions are followed ${this.#all} times`);
 	}
@@ -67,13 +67,18 @@ export class Readers {
 		return Math.max(1, Math.floor(this.#perSession * part));
 	}
 
-	#count({ id, isAdmin }: Pick<Principal, "id" | "isAdmin">, session: Followed, isViewer: boolean, by: 1 | -1): void {
+	#count(
+		{ account, isAdmin }: Pick<Principal, "account" | "isAdmin">,
+		session: Followed,
+		isViewer: boolean,
+		by: 1 | -1,
+	): void {
 		session.readers += by;
 		if (isViewer) session.viewers += by;
-		add(session.byCaller, id, by);
+		add(session.byCaller, account, by);
 		if (isAdmin) return;
 		this.#all += by;
-		add(this.#byCaller, id, by);
+		add(this.#byCaller, account, by);
 	}
 }
 

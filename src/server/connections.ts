@@ -18,7 +18,7 @@ type Entry = {
 	/** What requests come over: the TCP connection, or TLS on it. */
 	carrier: Duplex;
 	pool: Pool;
-	/** An address, or a principal. */
+	/** An address, or the account of a principal. */
 	owner: string;
 };
 
@@ -56,14 +56,14 @@ export class Connections {
 	}
 
 	/** Somebody was let in on a connection. Throws `limit_exceeded` if there is no place for one more of theirs. */
-	recognise(carrier: Duplex, { id }: Pick<Principal, "id">): void {
+	recognise(carrier: Duplex, { account }: Pick<Principal, "account">): void {
 		const name = nameOf(carrier as Partial<Socket>);
 		const entry = name === undefined ? undefined : this.#entries.get(name);
 		// What did not come by the port is not counted here.
 		if (!entry || entry.pool === this.#known) return;
-		if (this.#known.isFull) this.#makeRoom(id);
+		if (this.#known.isFull) this.#makeRoom(account);
 		entry.pool.delete(entry);
-		Object.assign(entry, { carrier, pool: this.#known, owner: id });
+		Object.assign(entry, { carrier, pool: this.#known, owner: account });
 		entry.pool.add(entry);
 	}
 

@@ -192,6 +192,28 @@ describe("a token makes tokens", () => {
 		expect(access.listTokens(access.admin).map(({ id }) => id)).toEqual([one.id, other.id]);
 	});
 
+	it("that share with it what one caller may have, also after a restart", async () => {
+		const { access, options } = await openAccess({ creationRate: { perSecond: 1, burst: 3 } });
+		const make = async (by = access.admin) => {
+			const { secret } = await access.createToken(by, { scopes: ["workspace:red:read"] });
+			return { secret, principal: access.authorize(bearer(secret), "read") };
+		};
+		const [root, other] = [await make(), await make()];
+		const child = await make(root.principal);
+		const grandchild = await make(child.principal);
+		expect([child, grandchild].map(({ principal }) => principal.account)).toEqual(
+			Array(2).fill(root.principal.account),
+		);
+		expect(other.principal.account).not.toBe(root.principal.account);
+		const again = await reopen(options);
+		for (const now of [access, again]) {
+			const count = ({ secret }: { secret: string }) => now.authorize(bearer(secret), "read").countCreation();
+			expect([root, child, grandchild].map(count)).toEqual([0, 0, 0]);
+			for (const one of [root, child, grandchild]) expect(count(one)).toBeGreaterThan(0);
+			expect(count(other)).toBe(0);
+		}
+	});
+
 	it("a hundred of them at most, over all generations", async () => {
 		const { access } = await openAccess({ write: async () => {} });
 		const make = async (by = access.admin) => {

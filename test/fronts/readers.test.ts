@@ -3,9 +3,9 @@ import { ByteBudget } from "../../src/fronts/byte-budget.ts";
 import { Readers } from "../../src/fronts/readers.ts";
 import { principalWith } from "./native/test-server.ts";
 
-const viewer = (id: string) => principalWith(["read"], { id });
-const controller = (id: string) => principalWith(["read", "operate"], { id });
-const operator = principalWith(["read", "operate", "manage"], { id: "admin", isAdmin: true });
+const viewer = (account: string) => principalWith(["read"], { account });
+const controller = (account: string) => principalWith(["read", "operate"], { account });
+const operator = principalWith(["read", "operate", "manage"], { account: "admin", isAdmin: true });
 const place = (session: string) => ({ workspace: "default", session });
 
 /** How many places somebody gets who takes as many as there are. */
@@ -55,21 +55,21 @@ describe("the places of a session", () => {
 });
 
 describe("a budget of bytes", () => {
-	const me = { id: "me", isAdmin: false };
+	const me = { account: "me", isAdmin: false };
 
 	it("gives each caller its part, all callers the whole, and takes back", () => {
 		const budget = new ByteBudget({ totalBytes: 100, eachBytes: 60 });
 		expect(budget.take(me, 50)).toBe(50);
 		expect(budget.take(me, 50)).toBe(10);
 		expect(budget.take(null, 50)).toBe(40);
-		expect(budget.take({ id: "other", isAdmin: false }, 1)).toBe(0);
+		expect(budget.take({ account: "other", isAdmin: false }, 1)).toBe(0);
 		budget.giveBack(me, 60);
 		expect(budget.take(me, 100)).toBe(60);
 	});
 
 	it("keeps the operator's part, whatever others have", () => {
 		const budget = new ByteBudget({ totalBytes: 100, eachBytes: 60 });
-		for (const id of ["1", "2"]) budget.take({ id, isAdmin: false }, 60);
+		for (const account of ["1", "2"]) budget.take({ account, isAdmin: false }, 60);
 		expect(budget.take(operator, 100)).toBe(60);
 	});
 });

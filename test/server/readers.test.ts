@@ -40,3 +40,19 @@ it("who looks may ask as often as it wants, and keeps nobody out who may operate
 	// What they had is given back.
 	await expect.poll(async () => (await TestSocket.open(server.url, id, {}, { token: viewer })).messages.length).toBe(1);
 });
+
+it("a token that makes others gets no more places by them", async () => {
+	const server = await start();
+	const id = await server.session();
+	const viewer = await server.token(`session:${id}:view`);
+	const child = async () => {
+		const { body } = await server.post("/v1/tokens", { scopes: [`session:${id}:view`] }, viewer);
+		return body.token ?? "";
+	};
+	const family = [viewer, await child(), await child()];
+	const answers = await Promise.all(
+		Array.from({ length: 60 }, (_, index) => attach(server, id, family[index % family.length] ?? "")),
+	);
+	expect(answers.filter((status) => status === 101)).toHaveLength(25);
+	expect(await attach(server, id, await server.token(`session:${id}:view`))).toBe(101);
+});

@@ -54,6 +54,7 @@ export type TestServerOptions = {
 export function principalWith(rights: readonly Right[], options: Partial<Principal> = {}): Principal {
 	return {
 		id: rights.join("+"),
+		account: options.id ?? rights.join("+"),
 		name: rights.join("+"),
 		isAdmin: false,
 		maySeeMetrics: false,

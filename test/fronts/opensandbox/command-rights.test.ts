@@ -10,6 +10,7 @@ const byName: Authorize = ({ credential = "none" }) => {
 	const order = ["none", "read", "operate", "manage"];
 	return {
 		id: credential,
+		account: credential,
 		name: credential,
 		isAdmin: false,
 		maySeeMetrics: false,
@@ -62,6 +63,7 @@ test("a stream ends with the token that opened it; the command goes on", async (
 	const revoked = new AbortController();
 	const authorize: Authorize = () => ({
 		id: "one",
+		account: "one",
 		name: "one",
 		isAdmin: true,
 		maySeeMetrics: true,

@@ -29,18 +29,19 @@ export function addSearch(app: NativeApp, { sessions }: NativeOptions, hosting: 
 		async (request, reply) => {
 			const session = findSession(sessions, request);
 			const caller = principalOf(request);
+			const { account } = caller;
 			const task = taskOf(request.query);
 			whenOver(reply, takeReader(request, placeOf(session), hosting, "read"));
 			const wanted = task.limit * (TOLD_LENGTH + MATCH_BYTES);
 			if (bytesOf(caller, reply, hosting)(wanted) < wanted) throw crowded();
-			if (running.length >= SEARCHES || running.filter((id) => id === caller.id).length >= SEARCHES_EACH) throw busy();
-			running.push(caller.id);
+			if (running.length >= SEARCHES || running.filter((one) => one === account).length >= SEARCHES_EACH) throw busy();
+			running.push(account);
 			const patience = patienceOf(reply, hosting);
 			try {
 				return await search(session, { task, after: request.query.after ?? 0, signal: patience.signal });
 			} finally {
 				patience.end();
-				running.splice(running.indexOf(caller.id), 1);
+				running.splice(running.indexOf(account), 1);
 			}
 		},
 	);
