@@ -1,15 +1,17 @@
 /** Credentials that somebody else has signed and that are good until a time: who showed them, and the end of all that they opened. */
 
+import { getEventListeners } from "node:events";
 import type { Clock } from "../core/clock.ts";
-import { SessionError } from "../core/errors.ts";
 
-/** How many may be in use at a time; only who signs them can make so many. */
-const MAX_IN_USE = 10_000;
+/** How many are known at a time. For one more, one goes of whoever has most: shown again, it is known again. */
+const MAX_KNOWN = 10_000;
 /** How often what is over is looked for at the latest: the clock may have been set. */
 const SWEEP_MS = 60_000;
 const MIN_SWEEP_MS = 1;
 
 export type Expires = {
+	/** Whose it is. */
+	readonly owner: string;
 	/** Milliseconds since the epoch. */
 	readonly expiresAt: number;
 	/** Aborted then. */
@@ -18,6 +20,7 @@ export type Expires = {
 
 export class Expiring<Holder extends Expires> {
 	readonly #clock: Clock;
+	/** The one first that was not shown for longest. */
 	readonly #holders = new Map<string, Holder>();
 	#cancelSweep: () => void = () => {};
 
@@ -31,14 +34,15 @@ export class Expiring<Holder extends Expires> {
 
 	/** By the digest of what is signed: whoever shows the same again is the same. */
 	get(key: string): Holder | undefined {
-		return this.#holders.get(key);
+		const holder = this.#holders.get(key);
+		// Behind all others, since it was shown just now.
+		if (holder && this.#holders.delete(key)) this.#holders.set(key, holder);
+		return holder;
 	}
 
 	add(key: string, holder: Holder): Holder {
 		this.#sweep();
-		if (this.#holders.size >= MAX_IN_USE) {
-			throw new SessionError("limit_exceeded", `${MAX_IN_USE} JWTs are in use, which is all there may be`);
-		}
+		if (this.#holders.size >= MAX_KNOWN) this.#makeRoom();
 		this.#holders.set(key, holder);
 		this.#sweepLater();
 		return holder;
@@ -46,6 +50,17 @@ export class Expiring<Holder extends Expires> {
 
 	close(): void {
 		this.#cancelSweep();
+	}
+
+	/** One goes that nothing hangs on, if there is such a one; what hangs on it ends otherwise. */
+	#makeRoom(): void {
+		const counts = new Map<string, number>();
+		for (const { owner } of this.all) counts.set(owner, (counts.get(owner) ?? 0) + 1);
+		const most = Math.max(...counts.values());
+		const crowd = [...this.#holders].filter(([, { owner }]) => counts.get(owner) === most);
+		const idle = crowd.find(([, { revocation }]) => getEventListeners(revocation.signal, "abort").length === 0);
+		const [key, holder] = idle ?? crowd[0] ?? [];
+		if (key !== undefined && holder) this.#end(key, holder);
 	}
 
 	/** At the next end, so that what it has open ends with it. */
@@ -62,10 +77,11 @@ export class Expiring<Holder extends Expires> {
 
 	#sweep(): void {
 		const now = this.#clock.now();
-		for (const [key, { expiresAt, revocation }] of this.#holders) {
-			if (expiresAt > now) continue;
-			this.#holders.delete(key);
-			revocation.abort();
-		}
+		for (const [key, holder] of this.#holders) if (holder.expiresAt <= now) this.#end(key, holder);
+	}
+
+	#end(key: string, { revocation }: Holder): void {
+		this.#holders.delete(key);
+		revocation.abort();
 	}
 }

@@ -17,7 +17,6 @@ export type JwtBearersOptions = {
 };
 
 type Bearer = Expires & {
-	readonly subject: string;
 	readonly principal: Principal;
 	readonly creations: Bucket;
 };
@@ -57,7 +56,7 @@ export class JwtBearers {
 		const { subject, expiresAt } = claims;
 		const scopes = scopesOf(claims);
 		const revocation = createRevocation();
-		const others = this.#bearers.all.find((other) => other.subject === subject);
+		const others = this.#bearers.all.find((other) => other.owner === subject);
 		const creations = others?.creations ?? new Bucket(creationRate, clock);
 		const principal: Principal = {
 			id: `jwt:${subject}`,
@@ -72,7 +71,7 @@ export class JwtBearers {
 			revoked: revocation.signal,
 			countCreation: () => creations.take(),
 		};
-		return { subject, expiresAt, principal, creations, revocation };
+		return { owner: subject, expiresAt, principal, creations, revocation };
 	}
 }
 

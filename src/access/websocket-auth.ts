@@ -54,7 +54,7 @@ function bySignature(terms: SignedTokenTerms, clock: Clock): Judge {
 		const revocation = createRevocation();
 		const principal = { ...everything("admin"), revoked: revocation.signal };
 		const expiresAt = (claims.exp + terms.clockSkewSeconds + 1) * 1000;
-		return bearers.add(key, { expiresAt, revocation, principal }).principal;
+		return bearers.add(key, { owner: principal.id, expiresAt, revocation, principal }).principal;
 	};
 }
 

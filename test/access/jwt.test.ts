@@ -140,6 +140,20 @@ describe("a JWT", () => {
 		expect(second?.countCreation()).toBeGreaterThan(0);
 		expect(bearers.verify(hmac.sign({ sub: "bob" }))?.countCreation()).toBe(0);
 	});
+
+	it("of one subject, however many there are, keeps none of another out", () => {
+		const { bearers } = believing(hmac);
+		const verify = (claims: object) => bearers.verify(hmac.sign({ ...red, ...claims })) ?? expect.fail();
+		const used = verify({ jti: "used" });
+		used.revoked.addEventListener("abort", () => {});
+		const bob = verify({ sub: "bob" });
+		for (let index = 0; index < 10_100; index++) verify({ jti: String(index) });
+		expect(verify({ sub: "carol" }).may("read", { workspace: "red" })).toBe(true);
+		// Those go that nobody needs, which can be shown again.
+		expect([used, bob].map(({ revoked }) => revoked.aborted)).toEqual([false, false]);
+		expect(verify({ jti: "0" }).may("read", { workspace: "red" })).toBe(true);
+		bearers.close();
+	}, 20_000);
 });
 
 describe("the key of JWTs", () => {
