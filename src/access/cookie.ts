@@ -1,10 +1,9 @@
 /** The cookie that a signed-in browser shows. */
 
-const NAME = "hawser_session";
+import { sessionCookies } from "../core/access.ts";
 
-/** With TLS the name itself makes browsers refuse a cookie that another host or a plain connection has set. */
 export function cookieName(isSecure: boolean): string {
-	return isSecure ? `__Host-${NAME}` : NAME;
+	return isSecure ? sessionCookies.secure : sessionCookies.plain;
 }
 
 /** The value of a `Set-Cookie` header; an age of zero takes the cookie away. */

@@ -72,6 +72,9 @@ export type TokenRequest = {
 	readonly expiresInMs?: number | undefined;
 };
 
+/** The cookie of a signed-in browser. With TLS its name makes browsers refuse one that another host or a plain connection has set. */
+export const sessionCookies = { plain: "hawser_session", secure: "__Host-hawser_session" } as const;
+
 /** The two halves of what a browser shows from then on. */
 export type SignedIn = {
 	/** A `Set-Cookie` header. */

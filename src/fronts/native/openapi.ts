@@ -3,6 +3,7 @@
 import type { Server } from "node:http";
 import type { FastifyInstance, RouteOptions } from "fastify";
 import Type, { IsOptional, type TSchema } from "typebox";
+import { sessionCookies } from "../../core/access.ts";
 import { codes } from "../../core/errors.ts";
 import { fenceHeader, idempotencyKeyHeader, outputHeaders } from "../../protocol/messages.ts";
 import { pageKeyHeader } from "../../protocol/page-key.ts";
@@ -76,10 +77,14 @@ const headerWords: Readonly<Record<string, string>> = {
 	[outputHeaders.gap]: "from=N, to=M, reason=R: bytes that were asked for and are gone",
 };
 
-const COOKIE = "hawser_session";
 const securitySchemes = {
 	bearer: { type: "http", scheme: "bearer" },
-	cookie: { type: "apiKey", in: "cookie", name: COOKIE, description: `with TLS __Host-${COOKIE}` },
+	cookie: {
+		type: "apiKey",
+		in: "cookie",
+		name: sessionCookies.plain,
+		description: `with TLS ${sessionCookies.secure}`,
+	},
 	pageKey: { type: "apiKey", in: "header", name: pageKeyHeader, description: "goes with the cookie" },
 } as const;
 

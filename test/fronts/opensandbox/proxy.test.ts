@@ -100,6 +100,62 @@ test("headers of one connection stay on it, those it names too", async () => {
 	expect(headers["keep-alive"]).not.toBe("timeout=77");
 });
 
+test("a body is a body behind us, whatever headers its request calls those of one connection", async () => {
+	const server = await startExecd();
+	const urls: (string | undefined)[] = [];
+	const port = await behind((request, response) => {
+		urls.push(request.url);
+		echo(request, response);
+	});
+	const hidden = "GET /hidden HTTP/1.1\r\nHost: x\r\n\r\n";
+	const request = httpRequest(`${server.url}/proxy/${port}/seen`, {
+		headers: { connection: "close, content-length, host, transfer-encoding", "content-length": hidden.length },
+	});
+	request.end(hidden);
+	const [response] = (await once(request, "response")) as [IncomingMessage];
+	let text = "";
+	for await (const chunk of response) text += String(chunk);
+	const { headers } = JSON.parse(String(response.headers["x-seen"])) as Seen;
+	expect(headers).toMatchObject({ host: new URL(server.url).host, "content-length": String(hidden.length) });
+	expect([text, urls]).toEqual([hidden, ["/seen"]]);
+});
+
+test("our cookie goes to no other port, and no other port sets it, or clears what a browser has of us", async () => {
+	const server = await start();
+	const set = [
+		"hawser_session=evil; Path=/",
+		"a=1",
+		"=hawser_session=evil",
+		"__Host-hawser_session=evil; Secure; Path=/",
+		"hawser_session_2=b",
+	];
+	const port = await behind(
+		(request, response) => {
+			response.setHeader("set-cookie", set);
+			response.setHeader("clear-site-data", '"cookies"');
+			response.end(String(request.headers.cookie));
+		},
+		(one) =>
+			one.on("upgrade", (_, socket) => {
+				const lines = set.map((cookie) => `set-cookie: ${cookie}\r\n`).join("");
+				socket.end(`HTTP/1.1 101 Sw\r\nconnection: upgrade\r\nupgrade: websocket\r\n${lines}\r\n`);
+			}),
+	);
+	const url = `${server.url}/opensandbox/proxy/${port}/`;
+	const token = { "x-execd-access-token": server.adminToken };
+	const cookie = "b=2; hawser_session=secret; __Host-hawser_session=secret;c=3";
+	const { headers, text } = await ask(url, { headers: { ...token, cookie } });
+	expect(text).toBe("b=2; c=3");
+	expect(headers).not.toHaveProperty("clear-site-data");
+	expect(headers["set-cookie"]).toEqual(["a=1", "hawser_session_2=b"]);
+	const alone = await ask(url, { headers: { ...token, cookie: "hawser_session=secret" } });
+	expect(alone.text).toBe("undefined");
+	const socket = new WebSocket(url.replace("http", "ws"), { headers: token });
+	socket.on("error", () => {});
+	const [upgraded] = (await once(socket, "upgrade")) as [IncomingMessage];
+	expect(upgraded.headers["set-cookie"]).toEqual(["a=1", "hawser_session_2=b"]);
+});
+
 test("502 where nothing listens, 400 without a port, 401 without the token", async () => {
 	const server = await startExecd({ accessToken: TOKEN });
 	const closed = createServer().listen(0, "127.0.0.1");

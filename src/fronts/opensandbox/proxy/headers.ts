@@ -1,6 +1,7 @@
-/** Which headers pass a proxy: all but those of one connection (RFC 9110 §7.6.1), and ours of who is calling. */
+/** Which headers pass a proxy: all but those of one connection (RFC 9110 §7.6.1), and ours of who is calling or signed in. */
 
 import type { OutgoingHttpHeaders } from "node:http";
+import { sessionCookies } from "../../../core/access.ts";
 import { pageKeyHeader } from "../../../protocol/page-key.ts";
 
 /** Names and values one after the other, as Node has them: what was sent twice is there twice. */
@@ -18,8 +19,14 @@ const ofOneConnection = [
 	"upgrade",
 ];
 
+/** Never of one connection, whatever `Connection` says: without them, what follows a request could pass for the next one. */
+const ofTheRequest: ReadonlySet<string> = new Set(["content-length", "host"]);
+
 /** By these a caller has been let in here; they are nobody else's business. */
 const credentials = ["x-execd-access-token", pageKeyHeader];
+
+/** Browsers have one jar for all ports of a host; a cookie without a name is sent as if its value had one. */
+const ourCookie = new RegExp(`^[\\s=]*(?:${Object.values(sessionCookies).join("|")})\\s*=`, "i");
 
 /** By these the door has judged a request. To ourselves it comes again, by an address that would make them wrong. */
 const judged = ["host", "origin", "referer", "sec-fetch-site"];
@@ -48,7 +55,10 @@ export function requestHeaders(raw: RawHeaders, passage: Passage): OutgoingHttpH
 
 function passedOn(raw: RawHeaders, { host, isOwnPort, address, isUpgrade }: Passage): string[] {
 	const replaced = ["x-forwarded-for", "x-forwarded-proto", "x-forwarded-host", "via", "expect"];
-	const headers = without(raw, [...replaced, ...(isOwnPort ? judged : credentials)]);
+	const headers = without(isOwnPort ? raw : withoutOurCookie(raw), [
+		...replaced,
+		...(isOwnPort ? judged : credentials),
+	]);
 	if (isOwnPort) headers.push("Host", host);
 	const forwardedFor = listOf(raw, "x-forwarded-for")?.split(",")[0]?.trim() || address;
 	headers.push("X-Forwarded-For", forwardedFor, "X-Forwarded-Proto", "http", "Via", nextVia(raw));
@@ -62,8 +72,27 @@ function passedOn(raw: RawHeaders, { host, isOwnPort, address, isUpgrade }: Pass
 }
 
 /** What the answer is sent on with; Node adds how this connection carries it. */
-export function responseHeaders(raw: RawHeaders): string[] {
-	return without(raw, []);
+export function responseHeaders(raw: RawHeaders, isOwnPort: boolean): string[] {
+	return without(upgradeHeaders(raw, isOwnPort), []);
+}
+
+/** What an answer is sent on with that makes the connection another one. No other port may sign a browser in here, or out. */
+export function upgradeHeaders(raw: RawHeaders, isOwnPort: boolean): RawHeaders {
+	if (isOwnPort) return raw;
+	return pairsOf(raw)
+		.filter(([name, value]) => {
+			const lower = name.toLowerCase();
+			return lower !== "clear-site-data" && !(lower === "set-cookie" && ourCookie.test(value));
+		})
+		.flat();
+}
+
+function withoutOurCookie(raw: RawHeaders): RawHeaders {
+	return pairsOf(raw).flatMap(([name, value]) => {
+		if (name.toLowerCase() !== "cookie") return [name, value];
+		const others = value.split(";").filter((pair) => !ourCookie.test(pair));
+		return others.length === 0 ? [] : [name, others.map((pair) => pair.trim()).join("; ")];
+	});
 }
 
 const VIA = "1.1 hawser";
@@ -80,7 +109,7 @@ function nextVia(raw: RawHeaders): string {
 
 function without(raw: RawHeaders, names: readonly string[]): string[] {
 	const named = (listOf(raw, "connection") ?? "").split(",").map((name) => name.trim().toLowerCase());
-	const dropped = new Set([...ofOneConnection, ...named, ...names]);
+	const dropped = new Set([...ofOneConnection, ...named.filter((name) => !ofTheRequest.has(name)), ...names]);
 	return pairsOf(raw).flatMap(([name, value]) => (dropped.has(name.toLowerCase()) ? [] : [name, value]));
 }
 

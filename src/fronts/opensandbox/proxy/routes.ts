@@ -14,7 +14,7 @@ import { localAddressOf } from "../../local-address.ts";
 import { isUpgradable, takeUpgrade } from "../../upgrade.ts";
 import { passOverRest, streamedBodies, streamedBody } from "../body.ts";
 import { here, type OpenSandboxOptions } from "../options.ts";
-import { hopsOf, requestHeaders, responseHeaders } from "./headers.ts";
+import { hopsOf, type RawHeaders, requestHeaders, responseHeaders, upgradeHeaders } from "./headers.ts";
 
 /** OpenSandbox's own server leads through us to us, once; more is a circle. */
 const MAX_HOPS = 4;
@@ -84,10 +84,12 @@ function passOn(request: FastifyRequest, reply: FastifyReply, passing: Passing):
 	};
 	over.addEventListener("abort", () => upstream.destroy(), { once: true });
 	upstream.on("response", (response) => {
-		if (!answer(reply, response, added)) fail();
+		const passed = [...responseHeaders(response.rawHeaders, isOwnPort), ...added];
+		if (!answer(reply, response, passed)) fail();
 	});
 	upstream.on("upgrade", (response, socket, head) => {
-		if (isUpgrade) connect(request, { response, socket, head }, over);
+		const passed = upgradeHeaders(response.rawHeaders, isOwnPort);
+		if (isUpgrade) connect(request, { answer: headOf(response, passed), socket, head }, over);
 		else fail();
 	});
 	upstream.on("error", fail);
@@ -107,13 +109,13 @@ function overOf({ principal, raw }: FastifyRequest, reply: FastifyReply, hosting
 }
 
 /** False, with nothing sent, for what HTTP does not allow us to say although it was said to us. */
-function answer(reply: FastifyReply, response: IncomingMessage, added: readonly string[]): boolean {
+function answer(reply: FastifyReply, response: IncomingMessage, headers: string[]): boolean {
 	const to = reply.raw;
-	const { statusCode = 0, statusMessage, rawHeaders } = response;
+	const { statusCode = 0, statusMessage } = response;
 	// An upgrade that does not say to what.
 	if (statusCode === 101) return false;
 	try {
-		to.writeHead(statusCode, statusMessage, [...responseHeaders(rawHeaders), ...added]);
+		to.writeHead(statusCode, statusMessage, headers);
 	} catch {
 		return false;
 	}
@@ -124,10 +126,10 @@ function answer(reply: FastifyReply, response: IncomingMessage, added: readonly 
 	return true;
 }
 
-type Upgraded = { readonly response: IncomingMessage; readonly socket: Duplex; readonly head: Buffer };
+type Upgraded = { readonly answer: string; readonly socket: Duplex; readonly head: Buffer };
 
 /** From here on the two connections are one, whatever is spoken on it. */
-function connect(request: FastifyRequest, { response, socket: theirs, head }: Upgraded, over: AbortSignal): void {
+function connect(request: FastifyRequest, { answer, socket: theirs, head }: Upgraded, over: AbortSignal): void {
 	const offer = takeUpgrade(request);
 	if (!offer || over.aborted) {
 		theirs.destroy();
@@ -141,7 +143,7 @@ function connect(request: FastifyRequest, { response, socket: theirs, head }: Up
 		one.setNoDelay(true);
 	}
 	// Of headers each character is a byte to Node.
-	ours.write(headOf(response), "latin1");
+	ours.write(answer, "latin1");
 	if (head.length > 0) ours.write(head);
 	if (offer.head.length > 0) theirs.write(offer.head);
 	passAll(theirs, ours);
@@ -155,9 +157,9 @@ function passAll(from: Duplex, to: Duplex): void {
 	from.on("error", () => from.destroy());
 }
 
-function headOf({ statusCode, statusMessage, rawHeaders }: IncomingMessage): string {
+function headOf({ statusCode, statusMessage }: IncomingMessage, headers: RawHeaders): string {
 	const lines = [`HTTP/1.1 ${statusCode} ${statusMessage}`];
-	for (let at = 0; at + 1 < rawHeaders.length; at += 2) lines.push(`${rawHeaders[at]}: ${rawHeaders[at + 1]}`);
+	for (let at = 0; at + 1 < headers.length; at += 2) lines.push(`${headers[at]}: ${headers[at + 1]}`);
 	return `${lines.join("\r\n")}\r\n\r\n`;
 }
 
