@@ -2,12 +2,14 @@
 
 import type { Exit, Gap, Size } from "../../core/event.ts";
 import { defaultSize } from "../front.ts";
+import { PRINTABLE } from "../printable.ts";
 import type { ErrorCode } from "./errors.ts";
 
 /** What of a terminal's output one frame carries: base64 of it is far below the 1 MiB that the command-line client takes. */
 const CHUNK_BYTES = 32 * 1024;
 /** Of ids and reasons, which become labels, variables and log lines. */
 const MAX_NAME_LENGTH = 256;
+const printable = new RegExp(PRINTABLE);
 /** More than any token has. */
 const MAX_TOKEN_LENGTH = 16 * 1024;
 /** The kernel keeps 16 bits of a size. */
@@ -26,6 +28,8 @@ export type OpenPayload = {
 export type ClientFrame =
 	| { readonly type: "auth"; readonly token: string }
 	| { readonly type: "terminal.open"; readonly payload: OpenPayload }
+	/** An open that can't be, and why; whoever asked for it can be told, because its request id is there. */
+	| { readonly type: "wrong open"; readonly request_id: string; readonly fault: string }
 	| { readonly type: "terminal.data"; readonly session: string; readonly bytes: Buffer }
 	| { readonly type: "terminal.resize"; readonly session: string; readonly size: Size }
 	| { readonly type: "terminal.close"; readonly session: string; readonly reason: string };
@@ -41,10 +45,8 @@ export function decodeFrame(data: Buffer): ClientFrame | undefined {
 			const token = text(payload, "token", MAX_TOKEN_LENGTH);
 			return token ? { type: "auth", token } : undefined;
 		}
-		case "terminal.open": {
-			const open = openPayload(payload);
-			return open && { type: "terminal.open", payload: open };
-		}
+		case "terminal.open":
+			return openOf(payload);
 		case "terminal.data": {
 			const bytes = bytesOf(payload.data_b64);
 			return session === undefined || bytes === undefined ? undefined : { type: "terminal.data", session, bytes };
@@ -62,18 +64,20 @@ export function decodeFrame(data: Buffer): ClientFrame | undefined {
 	}
 }
 
-function openPayload(payload: Record<string, unknown>): OpenPayload | undefined {
+function openOf(payload: Record<string, unknown>): ClientFrame | undefined {
+	const request_id = text(payload, "request_id");
+	if (request_id === undefined) return undefined;
+	const wrong = (fault: string): ClientFrame => ({ type: "wrong open", request_id, fault });
 	const size = sizeOf({ cols: payload.cols ?? 0, rows: payload.rows ?? 0 });
-	const [request_id, task_id, workspace_id] = ["request_id", "task_id", "workspace_id"].map((name) =>
-		text(payload, name),
-	);
-	const [user_id, issue_id, prior_session_id] = ["user_id", "issue_id", "prior_session_id"].map((name) =>
-		text(payload, name),
-	);
-	if (size === undefined || request_id === undefined || task_id === undefined || workspace_id === undefined)
-		return undefined;
-	if (user_id === undefined || issue_id === undefined || prior_session_id === undefined) return undefined;
-	return { request_id, task_id, workspace_id, user_id, issue_id, prior_session_id, size };
+	if (size === undefined) return wrong(`cols and rows must be whole numbers from 0 to ${MAX_CELLS}`);
+	const names = { task_id: "", workspace_id: "", user_id: "", issue_id: "", prior_session_id: "" };
+	for (const name of Object.keys(names) as (keyof typeof names)[]) {
+		const value = text(payload, name);
+		if (value === undefined || !printable.test(value))
+			return wrong(`${name} must be a text of up to ${MAX_NAME_LENGTH} characters, without control characters`);
+		names[name] = value;
+	}
+	return { type: "terminal.open", payload: { request_id, ...names, size } };
 }
 
 /** A string, or an empty one where it is left out; undefined for anything else, and for what is too long to be a name. */

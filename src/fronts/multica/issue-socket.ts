@@ -28,7 +28,7 @@ import type { MulticaOptions } from "./options.ts";
 import { type AskedTerminal, cookieOf, type IssueRequest, parseRequest } from "./request.ts";
 import { taskOfIssue } from "./tasks.ts";
 import type { Terminal } from "./terminal.ts";
-import type { Hold, Terminals } from "./terminals.ts";
+import { type Hold, ownerOf, type Terminals } from "./terminals.ts";
 import { defaultTimes, type Times } from "./times.ts";
 import { MAX_MESSAGE_BYTES, TEXTS_PER_SECOND, Wire } from "./wire.ts";
 
@@ -189,7 +189,7 @@ class IssueConnection {
 			principal,
 			witness: witnessOf(request),
 			task,
-			user: principal.user ?? principal.id,
+			owner: ownerOf(principal),
 			issue: task.issueId ?? "",
 			priorSession: task.priorSessionId ?? "",
 			size: asked.size,
@@ -218,6 +218,7 @@ class IssueConnection {
 				break;
 			}
 			case "terminal.open":
+			case "wrong open":
 		}
 	}
 

@@ -25,7 +25,7 @@ import { authAck, type ClientFrame, closeFrame, decodeFrame, errorFrame, type Op
 import type { MulticaOptions } from "./options.ts";
 import { namedTask } from "./tasks.ts";
 import type { Terminal } from "./terminal.ts";
-import type { Terminals } from "./terminals.ts";
+import { ownerOf, type Terminals } from "./terminals.ts";
 import { defaultTimes, type Times } from "./times.ts";
 import { MAX_MESSAGE_BYTES, TEXTS_PER_SECOND, Wire } from "./wire.ts";
 
@@ -86,6 +86,9 @@ class TerminalConnection {
 			case "terminal.open":
 				void terminals.track(this.#open(frame.payload));
 				break;
+			case "wrong open":
+				wire.reply(errorFrame("spawn_failed", frame.fault, { request_id: frame.request_id }));
+				break;
 			case "terminal.data":
 				this.#find(frame.session, (terminal) => {
 					if (this.#full.has(frame.session))
@@ -141,7 +144,7 @@ class TerminalConnection {
 				principal,
 				witness,
 				task,
-				user: payload.user_id || (principal.user ?? principal.id),
+				owner: ownerOf(principal, payload.user_id || undefined),
 				issue: payload.issue_id || (task.issueId ?? ""),
 				priorSession: payload.prior_session_id || (task.priorSessionId ?? ""),
 				size: payload.size,

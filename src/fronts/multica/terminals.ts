@@ -16,8 +16,15 @@ import { TerminalError } from "./errors.ts";
 import type { MulticaOptions } from "./options.ts";
 import { defaultTimes, type Times } from "./times.ts";
 
-/** Every terminal has a user. */
-const labels = { user: "multica.user", issue: "multica.issue" } as const;
+/** Every terminal has one of the first two. */
+const labels = { user: "multica.user", caller: "multica.caller", issue: "multica.issue" } as const;
+
+/** Whose a terminal is: a user's of Multica, or else a caller's of ours, which may be called the same. */
+export type Owner = { readonly label: (typeof labels)["user" | "caller"]; readonly id: string };
+
+export function ownerOf(principal: Principal, user: string | undefined = principal.user): Owner {
+	return user === undefined ? { label: labels.caller, id: principal.id } : { label: labels.user, id: user };
+}
 
 /** The reason of an end that came because nobody came back. */
 const ABANDONED = "browser_disconnect";
@@ -29,7 +36,7 @@ export type TerminalRequest = {
 	readonly witness: Witness;
 	readonly task: Task;
 	/** Whose it is: only they find it again. */
-	readonly user: string;
+	readonly owner: Owner;
 	readonly issue: string;
 	/** Of the agent that worked on the task before; may be empty. */
 	readonly priorSession: string;
@@ -145,7 +152,7 @@ export class Terminals {
 		return Promise.race([this.track(starting), failed(over)]);
 	}
 
-	#startOf({ task, user, issue, priorSession, size }: TerminalRequest): StartRequest {
+	#startOf({ task, owner, issue, priorSession, size }: TerminalRequest): StartRequest {
 		const { graceMs, idleMs } = this.#options;
 		return {
 			argv: ["bash", "-l"],
@@ -154,10 +161,10 @@ export class Terminals {
 			env: {
 				MULTICA_WORKSPACE_ID: task.workspace,
 				MULTICA_TASK_ID: task.id,
-				...named({ MULTICA_ISSUE_ID: issue, MULTICA_USER_ID: user, CLAUDE_SESSION_ID: priorSession }),
+				...named({ MULTICA_ISSUE_ID: issue, MULTICA_USER_ID: owner.id, CLAUDE_SESSION_ID: priorSession }),
 			},
 			size,
-			labels: { [labels.user]: user, ...named({ [labels.issue]: issue }) },
+			labels: { [owner.label]: owner.id, ...named({ [labels.issue]: issue }) },
 			// One that ends with its client can't outlive the server either.
 			durable: graceMs > 0,
 			idleTimeoutMs: idleMs,
@@ -203,16 +210,16 @@ export class Terminals {
 		await this.#options.sessions.forget(session.id);
 	}
 
-	#isFor(session: Session, { principal, task, user }: TerminalRequest): boolean {
+	#isFor(session: Session, { principal, task, owner }: TerminalRequest): boolean {
 		const { labels: given, workspace, task: startedFor } = session.spec;
-		const isTheirs = startedFor === task.id && given[labels.user] === user && workspace === task.workspace;
+		const isTheirs = startedFor === task.id && given[owner.label] === owner.id && workspace === task.workspace;
 		const isFree = this.#isThere(session) && !this.#holds.has(session.id);
 		return isTheirs && isFree && principal.may("operate", { workspace, session: session.id });
 	}
 
 	/** Whether it is a terminal that runs, and is not being ended. */
 	#isThere(session: Session): boolean {
-		const isTerminal = Object.hasOwn(session.spec.labels, labels.user);
+		const isTerminal = [labels.user, labels.caller].some((label) => Object.hasOwn(session.spec.labels, label));
 		return isTerminal && session.state.status === "running" && !this.#reasons.has(session);
 	}
 

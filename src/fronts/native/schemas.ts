@@ -11,12 +11,10 @@ import Type, {
 } from "typebox";
 import { idPattern } from "../../core/workspaces.ts";
 import { type ExitMessage, limits } from "../../protocol/messages.ts";
+import { PRINTABLE } from "../printable.ts";
 
 /** An object with no other members. */
 export const closed = { additionalProperties: false } as const;
-
-/** No control characters: what people name is printed into terminals. */
-export const PRINTABLE = "^[^\\u0000-\\u001f\\u007f-\\u009f\\u2028-\\u202e\\u2066-\\u2069]*$";
 
 /** What a session or a token is called. */
 export const displayName: TString = Type.String({

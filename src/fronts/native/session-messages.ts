@@ -12,6 +12,7 @@ import {
 	type SessionMessage,
 	type UpdateSession,
 } from "../../protocol/messages.ts";
+import { PRINTABLE } from "../printable.ts";
 import { sessionLease } from "./act-messages.ts";
 import { sandbox } from "./sandbox-message.ts";
 import {
@@ -24,7 +25,6 @@ import {
 	NO_NUL,
 	nullable,
 	offset,
-	PRINTABLE,
 	path,
 	schemaOf,
 	size,

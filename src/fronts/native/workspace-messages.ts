@@ -10,7 +10,8 @@ import {
 	type WorkspaceList,
 	type WorkspaceMessage,
 } from "../../protocol/messages.ts";
-import { closed, displayName, id, NO_NUL, nullable, PRINTABLE, path, schemaOf } from "./schemas.ts";
+import { PRINTABLE } from "../printable.ts";
+import { closed, displayName, id, NO_NUL, nullable, path, schemaOf } from "./schemas.ts";
 
 const amount = Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER });
 const time = Type.Integer({ minimum: 0 });

@@ -91,6 +91,18 @@ describe("a client that comes back within the grace time", () => {
 		expect((await MulticaClient.open(server, jwt("manage"))).session).toBe(first.session);
 	});
 
+	it("B2: and not who is called by others what a caller is called here", async () => {
+		const server = await startMultica();
+		const mine = await MulticaClient.open(server, server.adminToken);
+		mine.socket.terminate();
+		await mine.closed;
+		const claims = { sub: "admin", workspaces: { [WORKSPACE]: "manage" } };
+		const theirs = await MulticaClient.open(server, server.jwt(claims));
+		expect((await theirs.frame("terminal.opened")).payload).not.toHaveProperty("resumed");
+		const again = await MulticaClient.open(server, server.adminToken);
+		expect((await again.frame("terminal.opened")).payload).toMatchObject({ resumed: true });
+	});
+
 	it("1.12: finds it only if nobody has it: each connection has a shell of its own", async () => {
 		const server = await startMultica();
 		const token = await server.token();

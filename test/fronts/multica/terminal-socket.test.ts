@@ -70,6 +70,26 @@ describe("the socket for many terminals", () => {
 		expect(server.sessions.list()).toEqual([]);
 	});
 
+	it.each([
+		["user_id", "x".repeat(257), /user_id/],
+		["user_id", "\u001b]0;x\u0007", /user_id/],
+		["issue_id", "a\nb", /issue_id/],
+		["prior_session_id", "a\u0000b", /prior_session_id/],
+		["user_id", 5, /user_id/],
+		["cols", 1e308, /cols/],
+		["rows", -1, /rows/],
+	])("tells what is wrong with an open whose %s is %j", async (name, value, message) => {
+		const server = await startMultica();
+		const client = await MulticaClient.raw(server);
+		const { type, payload } = await open(client, "wrong", { [name]: value });
+		expect([type, payload.code, payload.message]).toEqual([
+			"terminal.error",
+			"spawn_failed",
+			expect.stringMatching(message),
+		]);
+		expect(server.sessions.list()).toEqual([]);
+	});
+
 	it("1.8: tells of each failure with its code and the request id, and goes on", async () => {
 		let failure: SessionError | Error = new SessionError("unsupported", "no terminals here");
 		const server = await startMultica({
