@@ -196,7 +196,7 @@ describe("a token makes tokens", () => {
 		const { access, options } = await openAccess({ creationRate: { perSecond: 1, burst: 3 } });
 		const make = async (by = access.admin) => {
 			const { secret } = await access.createToken(by, { scopes: ["workspace:red:read"] });
-			return { secret, principal: access.authorize(bearer(secret), "read") };
+			return { secret, principal: access.authorize(bearer(secret)) };
 		};
 		const [root, other] = [await make(), await make()];
 		const child = await make(root.principal);
@@ -207,7 +207,7 @@ describe("a token makes tokens", () => {
 		expect(other.principal.account).not.toBe(root.principal.account);
 		const again = await reopen(options);
 		for (const now of [access, again]) {
-			const count = ({ secret }: { secret: string }) => now.authorize(bearer(secret), "read").countCreation();
+			const count = ({ secret }: { secret: string }) => now.authorize(bearer(secret)).countCreation();
 			expect([root, child, grandchild].map(count)).toEqual([0, 0, 0]);
 			for (const one of [root, child, grandchild]) expect(count(one)).toBeGreaterThan(0);
 			expect(count(other)).toBe(0);

@@ -46,7 +46,11 @@ export function addIssueSocket(
 	hosting: Hosting,
 ): void {
 	const times = { ...defaultTimes, ...options.times };
-	const accept = createAcceptor({ maxPayload: MAX_MESSAGE_BYTES, textsPerSecond: TEXTS_PER_SECOND });
+	const accept = createAcceptor({
+		maxPayload: MAX_MESSAGE_BYTES,
+		textsPerSecond: TEXTS_PER_SECOND,
+		oneAtATime: true,
+	});
 	// Who calls is asked here, since most clients say so only once the socket is open.
 	app.get(issuePath, { config: { policy: "public", isSocket: true } }, async (request: IssueRequest, reply) => {
 		const asked = parseRequest(request);

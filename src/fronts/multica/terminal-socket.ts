@@ -41,7 +41,11 @@ export function addTerminalSocket(
 	hosting: Hosting,
 ): void {
 	const times = { ...defaultTimes, ...options.times };
-	const accept = createAcceptor({ maxPayload: MAX_MESSAGE_BYTES, textsPerSecond: TEXTS_PER_SECOND });
+	const accept = createAcceptor({
+		maxPayload: MAX_MESSAGE_BYTES,
+		textsPerSecond: TEXTS_PER_SECOND,
+		oneAtATime: true,
+	});
 	app.get("/multica/terminal", { config: { policy: "read", isSocket: true } }, async (request, reply) => {
 		if (handshakeFault(request)) return refuse(reply, 400, "this is a WebSocket");
 		const socket = accept(request, reply);

@@ -14,6 +14,9 @@ import { type Address, dial } from "./address.ts";
 /** What the worst clients are given: a session with some megabytes of output, a PTY of OpenSandbox, and a token. */
 export type Target = { readonly session: string; readonly pty: string; readonly token: string };
 
+/** Where a terminal of Multica's can be had, by who may manage the workspace. */
+export const multica = { workspace: "5a3b0c1e-9f0d-4f6e-8a51-0c7d2e4b6f80", task: "task", issue: "MUL-1" } as const;
+
 export interface Insider {
 	readonly target: Target;
 	/** The processes that keep the sessions. */
@@ -51,6 +54,9 @@ export async function enterAsOperator(grounds: Grounds, who: Who): Promise<Insid
 		request(openSandbox.address, openSandbox.token, { method, path: `${openSandbox.prefix}${path}`, body });
 	const pty = String((await askSandbox("POST", "/pty", {})).session_id);
 	const holder = await hold(openSandbox, pty);
+	const workspace = `/v1/workspaces/${multica.workspace}`;
+	await ask("PUT", workspace, { roots: ["/"] });
+	await ask("PUT", `${workspace}/tasks/${multica.task}`, { workDir: "/", issueKey: multica.issue });
 	const echo = await TestSocket.open("http://localhost", other, {}, { token, dial: () => dial(ways[0]) });
 	const list = async (way: Address) =>
 		(await request(way, token, { method: "GET", path: "/v1/sessions" })).sessions as { id: string; pid: number }[];
@@ -73,6 +79,7 @@ export async function enterAsOperator(grounds: Grounds, who: Who): Promise<Insid
 			holder.terminate();
 			for (const id of [session, other]) await ask("DELETE", `/v1/sessions/${id}`);
 			await askSandbox("DELETE", `/pty/${pty}`);
+			await ask("DELETE", `${workspace}?force=1`);
 		},
 	};
 }
@@ -80,9 +87,9 @@ export async function enterAsOperator(grounds: Grounds, who: Who): Promise<Insid
 /** Undefined for the operator's own. */
 function scopesOf(who: Who, session: string): string[] | undefined {
 	if (who === "operator") return undefined;
-	if (who === "manager") return ["workspace:default:manage"];
+	if (who === "manager") return ["workspace:default:manage", `workspace:${multica.workspace}:manage`];
 	if (who === "controller") return [`session:${session}:control`, "workspace:default:operate"];
-	return [`session:${session}:view`, "workspace:default:read"];
+	return [`session:${session}:view`, "workspace:default:read", `workspace:${multica.workspace}:read`];
 }
 
 /** Where there is nothing but a protocol of Codex. */

@@ -5,7 +5,7 @@ import { once } from "node:events";
 import { readFile } from "node:fs/promises";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
-import { credentials, type Insider, type Target, type Who } from "./insiders.ts";
+import { credentials, type Insider, multica, type Target, type Who } from "./insiders.ts";
 import type { Place, Site } from "./sites.ts";
 
 const KiB = 1024;
@@ -63,7 +63,7 @@ function whole(path: string, token: string, body: object): string {
 	);
 }
 
-function upgrade(path: string, token: string, subprotocol?: string): string {
+function upgrade(path: string, token?: string, subprotocol?: string): string {
 	const protocol = subprotocol === undefined ? "" : `sec-websocket-protocol: ${subprotocol}\r\n`;
 	const key = "sec-websocket-version: 13\r\nsec-websocket-key: AAAAAAAAAAAAAAAAAAAAAA==\r\n";
 	return get(path, token, `connection: upgrade\r\nupgrade: websocket\r\n${key}${protocol}`);
@@ -114,7 +114,12 @@ const asksForOutput: Omit<Deed, "who"> = {
 	}),
 };
 
-/** With what `hawser serve` has on one port: the native API and OpenSandbox. */
+/** Whoever is there shows a token in the first frame, if any. */
+const issueTerminal = upgrade(`/ws/issues/${multica.issue}/terminal?workspace_id=${multica.workspace}`);
+const login = ({ token }: Target) => frame("text", JSON.stringify({ type: "auth", payload: { token } }));
+const typing = { session_id: "", data_b64: Buffer.from("yes\n").toString("base64") };
+
+/** With what `hawser serve` has on one port: the native API, OpenSandbox and Multica's terminals. */
 const atServe: readonly Deed[] = [
 	{
 		who: "nobody",
@@ -179,6 +184,47 @@ const atServe: readonly Deed[] = [
 		says: ({ pty, token }) => ({
 			first: upgrade(`/opensandbox/pty/${pty}/ws?takeover=1`, token),
 			again: messages({ type: "ping" }),
+		}),
+	},
+	{
+		who: "nobody",
+		does: "waits at the door of a Multica terminal",
+		connections: 1_000,
+		says: () => ({ first: issueTerminal }),
+	},
+	{
+		who: "nobody",
+		does: "says more than a token at the door of a Multica terminal",
+		connections: 100,
+		isWorst: true,
+		says: () => ({ first: issueTerminal, again: messages({ type: "auth", payload: { token: "t".repeat(8 * KiB) } }) }),
+	},
+	{
+		who: "viewer",
+		does: "asks Multica's socket for answers without reading",
+		connections: ATTACHMENTS,
+		says: ({ token }) => ({
+			first: upgrade("/multica/terminal", token),
+			again: messages({ type: "auth", payload: { token: "t" } }),
+		}),
+	},
+	{
+		who: "viewer",
+		does: "names Multica tasks that are not there, without reading",
+		connections: 40,
+		says: ({ token }) => ({
+			first: upgrade("/multica/terminal", token),
+			again: messages({ type: "terminal.open", payload: { task_id: "t".repeat(200) } }),
+		}),
+	},
+	{
+		who: "manager",
+		does: "opens a Multica terminal, has it print without end, types and does not read",
+		connections: 20,
+		isWorst: true,
+		says: (target) => ({
+			first: Buffer.concat([Buffer.from(issueTerminal), login(target)]),
+			again: messages({ type: "terminal.data", payload: typing }),
 		}),
 	},
 ];
