@@ -63,10 +63,9 @@ function whole(path: string, token: string, body: object): string {
 	);
 }
 
-function upgrade(path: string, token?: string, subprotocol?: string): string {
-	const protocol = subprotocol === undefined ? "" : `sec-websocket-protocol: ${subprotocol}\r\n`;
+function upgrade(path: string, token?: string, more = ""): string {
 	const key = "sec-websocket-version: 13\r\nsec-websocket-key: AAAAAAAAAAAAAAAAAAAAAA==\r\n";
-	return get(path, token, `connection: upgrade\r\nupgrade: websocket\r\n${key}${protocol}`);
+	return get(path, token, `connection: upgrade\r\nupgrade: websocket\r\n${key}${more}`);
 }
 
 const opcodes = { text: 1, binary: 2, ping: 9 } as const;
@@ -93,7 +92,7 @@ function many(one: Buffer | string): Buffer {
 
 const attach = ({ session, token }: Target, role: string): Buffer =>
 	Buffer.concat([
-		Buffer.from(upgrade(`/v1/sessions/${session}/attach`, token, "hawser.v1")),
+		Buffer.from(upgrade(`/v1/sessions/${session}/attach`, token, "sec-websocket-protocol: hawser.v1\r\n")),
 		frame("text", JSON.stringify({ type: "hello", since: 0, role, flow: "lossless" })),
 	]);
 const pings = many(frame("ping", "p".repeat(125)));
@@ -114,9 +113,7 @@ const asksForOutput: Omit<Deed, "who"> = {
 	}),
 };
 
-/** Whoever is there shows a token in the first frame, if any. */
-const issueTerminal = upgrade(`/ws/issues/${multica.issue}/terminal?workspace_id=${multica.workspace}`);
-const login = ({ token }: Target) => frame("text", JSON.stringify({ type: "auth", payload: { token } }));
+const issueTerminal = `/ws/issues/${multica.issue}/terminal?workspace_id=${multica.workspace}`;
 const typing = { session_id: "", data_b64: Buffer.from("yes\n").toString("base64") };
 
 /** With what `hawser serve` has on one port: the native API, OpenSandbox and Multica's terminals. */
@@ -190,14 +187,17 @@ const atServe: readonly Deed[] = [
 		who: "nobody",
 		does: "waits at the door of a Multica terminal",
 		connections: 1_000,
-		says: () => ({ first: issueTerminal }),
+		says: () => ({ first: upgrade(issueTerminal) }),
 	},
 	{
 		who: "nobody",
 		does: "says more than a token at the door of a Multica terminal",
 		connections: 100,
 		isWorst: true,
-		says: () => ({ first: issueTerminal, again: messages({ type: "auth", payload: { token: "t".repeat(8 * KiB) } }) }),
+		says: () => ({
+			first: upgrade(issueTerminal),
+			again: messages({ type: "auth", payload: { token: "t".repeat(8 * KiB) } }),
+		}),
 	},
 	{
 		who: "viewer",
@@ -222,8 +222,8 @@ const atServe: readonly Deed[] = [
 		does: "opens a Multica terminal, has it print without end, types and does not read",
 		connections: 20,
 		isWorst: true,
-		says: (target) => ({
-			first: Buffer.concat([Buffer.from(issueTerminal), login(target)]),
+		says: ({ token }) => ({
+			first: upgrade(issueTerminal, undefined, `cookie: multica_auth=${token}\r\n`),
 			again: messages({ type: "terminal.data", payload: typing }),
 		}),
 	},
