@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, it } from "vitest";
+import { eventually } from "../helpers/reading.ts";
 import { Installation, result } from "./hawser.ts";
 
 let hawser: Installation;
@@ -91,6 +92,21 @@ it("says 3 when the session is gone, and 255 when waiting could not begin, which
 	const senseless = [["--bogus"], ["--idle", "1s", "--match", "x"], ["--match", "("]];
 	const codes = await Promise.all(senseless.map(async (flags) => (await hawser.run(["wait", ...flags])).code));
 	expect(codes).toEqual([255, 255, 255]);
+});
+
+it("says 254 when the way to the session is lost", async () => {
+	const id = await session("read -r x");
+	const { stdout, stderr } = await hawser.run(["token", "create"]);
+	const [, token = ""] = /token (\w+) may/.exec(stderr) ?? [];
+	const waiting = result(hawser.start(["wait", id, "--match", "never"], { HAWSER_TOKEN: stdout.trim() }));
+	await eventually("the wait", async () => {
+		const [{ attachments }] = JSON.parse((await hawser.run(["ls", "--json"])).stdout).filter(
+			(one: { id: string }) => one.id === id,
+		);
+		return attachments === 1;
+	});
+	await hawser.run(["token", "revoke", token]);
+	expect(await waiting).toMatchObject({ code: 254, stderr: expect.stringContaining("token") });
 });
 
 it.each([
