@@ -1,7 +1,7 @@
 /** A command line that makes no sense, in one sentence that names what is wrong and, if nothing else does, where help is. */
 
 /** What commander says of a value, with the flag, the variable or the argument that it was for. */
-const VALUE = /^option '(.*)' (?:argument|value) '(.*)'(?: from env '(.*)')? is invalid\. (.*)$/;
+const VALUE = /^option '(.*?)' (?:argument|value) '(.*?)'(?: from env '(.*?)')? is invalid\. (.*)$/;
 const ARGUMENT = /^command-argument value '(.*)' is invalid for argument '(.*)'\. (.*)$/;
 const CHOICES = /^Allowed choices are (.*)\.$/;
 

@@ -52,14 +52,16 @@ it("a command line that makes no sense is refused in one sentence, with what wou
 		["send", "--frobnicate"],
 		["logs", "--since", "bogus"],
 		["run", "--timeout", "bogus", "true"],
+		["attach"],
 	];
-	const said = await Promise.all(lines.map((args) => hawser.run(args)));
+	const said = await Promise.all(lines.map((args) => hawser.run(args, { env: { HAWSER_ESCAPE: "ab" } })));
 	expect(said.map(({ stderr }) => stderr)).toEqual([
 		"hawser: unknown command 'frobnicate' (see hawser --help)\n",
 		"hawser: unknown command 'frobnicate' (see hawser token --help)\n",
 		"hawser: unknown option '--frobnicate' (see hawser send --help)\n",
 		'hawser: --since <offset>: expected a whole number from 0 on, not "bogus"\n',
 		'hawser: --timeout <duration>: expected a duration such as 500ms, 10s, 5m or 1h30m, not "bogus"\n',
+		'hawser: HAWSER_ESCAPE: expected a character such as ~, a control key such as ^] or C-a, or none, not "ab"\n',
 	]);
 });
 
