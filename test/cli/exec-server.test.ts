@@ -163,7 +163,7 @@ describe("hawser exec-server", () => {
 	it.each([
 		[["--ws-token-file", "/x"], "need --ws-auth capability-token"],
 		[["--ws-auth", "capability-token"], "needs --ws-token-file or --ws-token-sha256"],
-		[["--ws-auth", "capability-token", "--ws-token-file", "/no/such"], "ENOENT"],
+		[["--ws-auth", "capability-token", "--ws-token-file", "/no/such"], "/no/such can't be opened: no such file"],
 		[["--ws-auth", "capability-token", "--ws-token-sha256", "abc"], "64 hexadecimal digits"],
 		[["--ws-auth", "capability-token", "--ws-issuer", "x"], "need --ws-auth signed-bearer-token"],
 		[["--ws-auth", "signed-bearer-token"], "needs --ws-shared-secret-file"],
