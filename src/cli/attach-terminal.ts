@@ -35,6 +35,8 @@ const LINE_BYTES = 4096;
 const LAST_WORD_MS = 500;
 /** How long a program may take to notice one size before it gets the next. */
 const NOTICE_MS = 50;
+/** How long the session's size must be another than ours before it is said: it may be on its way to ours. */
+const SETTLED_MS = 500;
 /** How long output waits for the answer to the demand for control. */
 const CLAIM_MS = 1_000;
 const NEWLINE = 0x0a;
@@ -62,6 +64,9 @@ class TerminalSession {
 	#isAway = false;
 	#lastWrite: Promise<void> = Promise.resolve();
 	#exit: ExitMessage | undefined;
+	/** The session's. */
+	#size: Size | undefined;
+	#resizedTimer: NodeJS.Timeout | undefined;
 	#leave: (signal: NodeJS.Signals | undefined) => void = () => {};
 
 	constructor(session: Session, options: AttachOptions) {
@@ -70,17 +75,18 @@ class TerminalSession {
 		this.#keys = new EscapeKeys(options.escapes);
 		this.#watching = options.isViewer ? "watching only (--view)" : undefined;
 		this.#isCut = options.isCut;
+		this.#terminal = new LocalTerminal(this.#output.modes, {
+			isByLine: !options.hasTerminal,
+			onSize: (size) => this.#tellSize(size),
+		});
+		const { size } = this.#terminal;
 		this.#attachment = session.attach({
 			since: options.since,
 			role: options.isViewer ? "viewer" : "writer",
 			// A terminal that falls behind slows its program down, as terminals do; one that only watches never does.
 			flow: options.isViewer ? "live" : "lossless",
 			patienceMs: options.patienceMs,
-			replies: options.hasTerminal && !options.isViewer,
-		});
-		this.#terminal = new LocalTerminal(this.#output.modes, {
-			isByLine: !options.hasTerminal,
-			onSize: (size) => this.#resize(size),
+			...(options.hasTerminal && !options.isViewer ? { replies: true, ...(size ? { size } : {}) } : {}),
 		});
 	}
 
@@ -95,6 +101,7 @@ class TerminalSession {
 		try {
 			return await Promise.race([left, this.#show()]);
 		} finally {
+			clearTimeout(this.#resizedTimer);
 			process.stdin.off("data", this.#onTyped);
 			process.stdin.off("end", this.#onHungUp);
 			process.stdin.pause();
@@ -147,6 +154,8 @@ class TerminalSession {
 				else this.#onDisconnected();
 				return undefined;
 			case "resized":
+				this.#onResized(event);
+				return undefined;
 			case "refused":
 				return undefined;
 		}
@@ -179,7 +188,8 @@ class TerminalSession {
 		if (this.#options.take && reasonOf(refusal) === "permission_denied") throw refusal;
 		this.#wasConnected = true;
 		this.#open(session);
-		if (this.#terminal.size) this.#resize(this.#terminal.size);
+		// With control it is ours to say, which it may not have been before.
+		if (mayClaim && this.#terminal.size) this.#tellSize(this.#terminal.size);
 	}
 
 	/** A program may ask the terminal something with its first words, and whether we answer depends on the answer to this. */
@@ -201,6 +211,7 @@ class TerminalSession {
 	#open(session: SessionMessage): void {
 		if (session.state === "running") remark(this.#hint());
 		const { cols, rows } = session.size;
+		this.#size = { cols, rows };
 		const here = this.#terminal.size;
 		if (!this.#isWriter && here && (here.cols < cols || here.rows < rows)) {
 			remark(`the session has ${cols}x${rows}, this terminal only ${here.cols}x${here.rows}`);
@@ -282,11 +293,11 @@ class TerminalSession {
 
 	/** Programs draw everything anew when their size changes; one column less, and back, is enough for that. */
 	async #redraw(): Promise<void> {
-		const here = this.#terminal.size;
-		if (!here || !this.#options.hasTerminal) return;
-		await this.#attachment.resize({ ...here, cols: Math.max(1, here.cols - 1) }).catch(() => undefined);
+		const size = this.#size;
+		if (!size || !this.#options.hasTerminal) return;
+		await this.#attachment.resize({ ...size, cols: Math.max(1, size.cols - 1) }).catch(() => undefined);
 		await pause(NOTICE_MS);
-		this.#resize(here);
+		await this.#attachment.resize(size).catch(() => undefined);
 	}
 
 	/** Said once, not for every key. */
@@ -324,9 +335,19 @@ class TerminalSession {
 		this.#terminal.say(`${error instanceof Error ? error.message : ""}; you are watching (${take} takes control)`);
 	}
 
-	#resize({ cols, rows }: Size): void {
-		if (!this.#isWriter || !this.#options.hasTerminal) return;
-		// A program that has ended needs no size, and one that somebody else controls has theirs.
-		this.#attachment.resize({ cols, rows }).catch(() => undefined);
+	/** Our terminal's size, which becomes that of the session if its policy is so. */
+	#tellSize(size: Size): void {
+		if (this.#isWriter && this.#options.hasTerminal) this.#attachment.setSize(size);
+	}
+
+	/** Somebody else's terminal decides: what is drawn for another size looks wrong here. Said once it stays so. */
+	#onResized({ cols, rows }: Size): void {
+		this.#size = { cols, rows };
+		clearTimeout(this.#resizedTimer);
+		this.#resizedTimer = setTimeout(() => {
+			const here = this.#terminal.size;
+			if (!here || (here.cols === cols && here.rows === rows) || this.#exit) return;
+			this.#terminal.say(`the session has ${cols}x${rows} now, this terminal ${here.cols}x${here.rows}`);
+		}, SETTLED_MS).unref();
 	}
 }

@@ -13,6 +13,13 @@ export function patience(): Option {
 		.default(PATIENCE_MS, "1m");
 }
 
+export function sizePolicyOption(): Option {
+	return new Option(
+		"--size-policy <policy>",
+		"whose size the terminal has: of whoever used it latest, the smallest of all, a fixed one, or only as resize says",
+	).choices(["latest", "smallest", "fixed", "manual"]);
+}
+
 export function duration(text: string): number {
 	return understood(() => parseDuration(text));
 }

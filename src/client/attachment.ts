@@ -12,7 +12,7 @@ import { checkSignal, checkSize } from "./checks.ts";
 import { Control, type TakeOptions } from "./control.ts";
 import { HawserError } from "./error.ts";
 import type { AttachmentEvent, ConnectionEvent } from "./event-queue.ts";
-import { Link } from "./link.ts";
+import { Link, type LinkOptions } from "./link.ts";
 import { type Act, type Input, newStreamId, Outbox } from "./outbox.ts";
 import { Reader } from "./reader.ts";
 import type { Transport } from "./transport.ts";
@@ -27,6 +27,8 @@ export type AttachOptions = {
 	readonly flow?: "lossless" | "live";
 	/** A terminal is behind this that answers what the program asks, where a `replies` event says that it is its turn. */
 	readonly replies?: boolean;
+	/** Of the terminal behind this: the session's size follows it as the session's policy says. */
+	readonly size?: { readonly cols: number; readonly rows: number };
 	/** Demands that nobody else may write, on every connection, but not by force. */
 	readonly exclusive?: boolean;
 	/** Detaches. */
@@ -48,6 +50,8 @@ export class Attachment implements AsyncIterableIterator<AttachmentEvent, undefi
 	readonly #control: Control;
 	readonly #link: Link;
 	readonly #role: "writer" | "viewer";
+	/** What is said on every connection. */
+	readonly #hello: LinkOptions["hello"];
 	readonly #signal: AbortSignal | undefined;
 	readonly #onAbort = () => this.#finish(this.#signal?.reason);
 	#bytes: ReadableStream<Uint8Array> | undefined;
@@ -59,15 +63,15 @@ export class Attachment implements AsyncIterableIterator<AttachmentEvent, undefi
 		const { since = 0, role = "writer", flow = "lossless", exclusive = false, signal, patienceMs } = options;
 		this.#role = role;
 		this.#signal = signal;
+		this.#hello = role === "writer" ? { role, flow, stream: newStreamId() } : { role, flow };
+		if (options.replies) this.#hello.replies = true;
+		if (options.size) this.#hello.size = { ...options.size };
 		this.#reader = new Reader(since);
 		this.#control = new Control(exclusive);
 		this.#link = new Link({
 			transport,
 			id,
-			hello:
-				role === "writer"
-					? { role, flow, stream: newStreamId(), ...(options.replies ? { replies: true } : {}) }
-					: { role, flow },
+			hello: this.#hello,
 			reader: this.#reader,
 			outbox: this.#outbox,
 			control: this.#control,
@@ -123,9 +127,17 @@ export class Attachment implements AsyncIterableIterator<AttachmentEvent, undefi
 		return this.#add(typeof input === "string" ? new TextEncoder().encode(input) : input.slice(), options);
 	}
 
+	/** Gives the session itself another size, whatever anybody's terminal has. */
 	resize(size: { readonly cols: number; readonly rows: number }, options: ActOptions = {}): Promise<void> {
 		checkSize(size);
 		return this.#add({ type: "resize", cols: size.cols, rows: size.rows }, options);
+	}
+
+	/** The terminal behind this has another size now. What becomes of the session's size is told by `resized`. */
+	setSize(size: { readonly cols: number; readonly rows: number }): void {
+		checkSize(size);
+		this.#hello.size = { ...size };
+		this.#link.say({ type: "size", ...this.#hello.size });
 	}
 
 	/** In line with what was typed before it; `urgent` overtakes what the program has not read. */

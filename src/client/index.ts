@@ -31,6 +31,7 @@ export type {
 	SessionLease,
 	SessionMessage,
 	SessionState,
+	SizePolicy,
 	TakeLease,
 	TaskMessage,
 	WorkspaceLimits,

@@ -18,7 +18,7 @@ export type LinkOptions = {
 	readonly transport: Transport;
 	/** The session's. */
 	readonly id: string;
-	readonly hello: Pick<Hello, "role" | "flow" | "stream" | "replies">;
+	readonly hello: Pick<Hello, "role" | "flow" | "stream" | "replies" | "size">;
 	readonly reader: Reader;
 	readonly outbox: Outbox;
 	readonly control: Control;

@@ -22,6 +22,7 @@ import {
 	type SessionLease,
 	type SessionMessage,
 	type SessionState,
+	type SizePolicy,
 	type TakeLease,
 } from "../protocol/messages.ts";
 import { sessionPath } from "./address.ts";
@@ -316,6 +317,17 @@ export class Session {
 	async attached({ signal }: ActOptions = {}): Promise<AttachedMessage[]> {
 		const response = await this.#transport.request({ path: this.#path("/attachments"), signal });
 		return ((await response.json()) as AttachedList).attached;
+	}
+
+	/** Changes what decides the size of its terminal while several are attached. */
+	async setSizePolicy(sizePolicy: SizePolicy, { signal }: ActOptions = {}): Promise<SessionMessage> {
+		const response = await this.#transport.request({
+			method: "PATCH",
+			path: this.#path(),
+			json: { sizePolicy },
+			signal,
+		});
+		return (await response.json()) as SessionMessage;
 	}
 
 	/** Ends every attachment to it, by whomever, and leaves the program alone; with `keepWriter` all but the one that wrote last. Resolves to how many it ended. */

@@ -28,6 +28,7 @@ import {
 	Session,
 	type SessionDetails,
 	type SessionStart,
+	type SizePolicy,
 } from "./session.ts";
 import { advance, initialState, isEnded, type State } from "./state.ts";
 
@@ -67,6 +68,10 @@ export class LocalSession extends Session {
 			return { from: this.log.end.offset };
 		},
 		reply: async ({ end, text }) => this.#replies?.supply(end, text) ?? false,
+		setSizePolicy: async ({ policy }) => {
+			this.#sizePolicy = policy;
+			return null;
+		},
 		act: ({ act, options }) => this.#act(act, options),
 		receipt: async ({ stream }) => this.#input.receipt(stream),
 		forgetStream: async ({ stream }) => {
@@ -84,6 +89,7 @@ export class LocalSession extends Session {
 	readonly #replies: Replies | undefined;
 	/** Stands for the first reader until it is there, or was waited for in vain. */
 	#firstReader: Hold | undefined;
+	#sizePolicy: SizePolicy;
 	#process: Process | undefined;
 	#isPaused = false;
 	#state: State;
@@ -111,6 +117,7 @@ export class LocalSession extends Session {
 		this.#onFailure = options.onFailure;
 		this.#idle = options.idle ?? new IdleWatch(options.clock);
 		this.#state = initialState(start.command.size);
+		this.#sizePolicy = start.spec.firstSizePolicy ?? "latest";
 		if (start.spec.mode === "pty") this.#replies = this.#createReplies();
 		this.#lastActivity = options.clock.monotonic();
 		this.#activeAt = options.clock.now();
@@ -229,6 +236,7 @@ export class LocalSession extends Session {
 			attachments: this.#attachments,
 			lease: this.#lease.current,
 			activeAt: this.#activeAt,
+			sizePolicy: this.#sizePolicy,
 			terminal: (this.#state.status === "running" && this.#process?.terminal()) || null,
 		};
 	}
@@ -301,6 +309,8 @@ export class LocalSession extends Session {
 	#checkResize(size: Size): void {
 		if (this.spec.mode !== "pty") throw new SessionError("unsupported", "a session on pipes has no size");
 		checkSize(size);
+		if (this.#sizePolicy !== "fixed") return;
+		throw new SessionError("conflict", "the session's size is fixed", { hint: "give it another size policy first" });
 	}
 
 	#end(reason: "timeout" | "idle"): void {

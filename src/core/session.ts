@@ -13,6 +13,12 @@ export type Retention = {
 	readonly journalBytes: number;
 };
 
+/**
+ * What decides a terminal's size while several are attached to it: whoever attached, typed or changed its own size last;
+ * the smallest of all; nobody, for it stays as it is; only whoever resizes the session itself.
+ */
+export type SizePolicy = "latest" | "smallest" | "fixed" | "manual";
+
 /** What was asked for when the session was created. Nothing of it changes but its name. */
 export type SessionSpec = {
 	readonly id: string;
@@ -26,6 +32,8 @@ export type SessionSpec = {
 	readonly mode: "pty" | "pipe";
 	/** Of the terminal when the program was started; older records do not say it. */
 	readonly firstSize?: Size;
+	/** Of that terminal, at its start; `latest`, when left out. */
+	readonly firstSizePolicy?: SizePolicy;
 	readonly durable: boolean;
 	readonly retention: Retention;
 	/** The program is ended after this long; zero means never. */
@@ -59,6 +67,8 @@ export type SessionInfo = SessionSpec &
 		/** When the last byte came or went; not known of what ended before this server, and from keepers of an older version. */
 		readonly activeAt?: number;
 		readonly terminal: TerminalState | null;
+		/** Not told by keepers of an older version, and of what has ended. */
+		readonly sizePolicy?: SizePolicy;
 		/** Whoever keeps it does not answer now: all this is what was last known. */
 		readonly unreachable?: true;
 	};
@@ -131,6 +141,7 @@ export type Operations = {
 	replies: { readonly asks: { readonly by: "session" | "terminal" }; readonly answer: { readonly from: number } };
 	/** The answer to one query, by somebody who knows the screen; false if it is not waited for. */
 	reply: { readonly asks: { readonly end: number; readonly text: string }; readonly answer: boolean };
+	setSizePolicy: { readonly asks: { readonly policy: SizePolicy }; readonly answer: null };
 	act: { readonly asks: { readonly act: Act; readonly options: ActOptions }; readonly answer: Receipt };
 	/** How far an input stream is now. */
 	receipt: { readonly asks: { readonly stream: string }; readonly answer: Receipt };

@@ -5,7 +5,7 @@ import type { Place, Principal, Right } from "../core/access.ts";
 import { invariant, SessionError } from "../core/errors.ts";
 import type { Size } from "../core/event.ts";
 import type { SandboxPolicy } from "../core/sandbox.ts";
-import type { FollowOptions, Retention, Session, SessionSpec, SessionStart } from "../core/session.ts";
+import type { FollowOptions, Retention, Session, SessionSpec, SessionStart, SizePolicy } from "../core/session.ts";
 import type { Witness } from "../core/witness.ts";
 import { ticketPrefix } from "../protocol/socket.ts";
 import type { Backlog } from "./backlog.ts";
@@ -154,6 +154,7 @@ export type StartRequest = {
 	readonly exactEnv?: Readonly<Record<string, string>> | undefined;
 	readonly mode?: "pty" | "pipe" | undefined;
 	readonly size?: Partial<Size> | undefined;
+	readonly sizePolicy?: SizePolicy | undefined;
 	readonly stdin?: "open" | "closed" | undefined;
 	readonly stderr?: "apart" | "merged" | undefined;
 	readonly uid?: number | undefined;

@@ -63,6 +63,7 @@ export function createPrepare(parts: PrepareParts): Prepare {
 				idleTimeoutMs: request.idleTimeoutMs ?? 0,
 				idleExemptJobs: request.idleExemptJobs ?? false,
 				...given({ holdOutput: request.holdOutput, answersQueries: request.answersQueries }),
+				...given({ firstSizePolicy: request.sizePolicy }),
 				createdAt: parts.now(),
 				...given({ request: request.request }),
 			},

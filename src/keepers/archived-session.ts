@@ -32,6 +32,7 @@ export class ArchivedSession extends Session {
 		scan: () => this.#scanned(),
 		replies: () => Promise.reject(this.over()),
 		reply: async () => false,
+		setSizePolicy: () => Promise.reject(this.over()),
 		act: () => Promise.reject(this.over()),
 		// What was accepted of a stream is not known any more.
 		receipt: async () => ({ next: 0, written: 0, room: 0 }),

@@ -50,6 +50,7 @@ export const questions: Readonly<Record<KeeperQuestion["do"], Nature>> = {
 	replies: { isLong: false, isRepeatable: true },
 	// Of an answer that was given nothing waits any more.
 	reply: { isLong: false, isRepeatable: true },
+	setSizePolicy: { isLong: false, isRepeatable: true },
 	// With an origin: then the session recognises what it has.
 	act: { isLong: false, isRepeatable: true },
 	receipt: { isLong: false, isRepeatable: true },

@@ -31,6 +31,9 @@ export type ExitMessage = {
 	by?: string;
 };
 
+/** What decides a terminal's size; `docs/protocol.md` explains it. */
+export type SizePolicy = "latest" | "smallest" | "fixed" | "manual";
+
 export type SessionMessage = {
 	id: string;
 	name: string | null;
@@ -39,6 +42,7 @@ export type SessionMessage = {
 	cwd: string;
 	mode: "pty" | "pipe";
 	size: { cols: number; rows: number };
+	sizePolicy: SizePolicy;
 	pid: number | null;
 	/** The oldest output byte that can be read, and the number of bytes there have been. */
 	offsets: { oldest: number; end: number };
@@ -198,8 +202,8 @@ export type SendKeys = { keys: string[] };
 
 export type Resize = { cols: number; rows: number };
 
-/** Changes what may change of a session; null takes its name away. */
-export type UpdateSession = { name: string | null };
+/** Changes what may change of a session, at least one of these; null takes its name away. */
+export type UpdateSession = { name?: string | null; sizePolicy?: SizePolicy };
 
 /** A connection that is attached to a session: whose it is, and since when, in milliseconds since the epoch. */
 export type AttachedMessage = { name: string; since: number };

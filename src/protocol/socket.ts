@@ -35,11 +35,16 @@ export type Hello = {
 	flow: "lossless" | "live";
 	/** A writer's own terminal answers what the program asks, where `replies` messages say that it is its turn. */
 	replies?: boolean;
+	/** Of a writer's own terminal: the session's size follows it as its size policy says. */
+	size?: { cols: number; rows: number };
 };
 
 /** In the order of their positions in the client's input stream, of which each takes one unit. */
 export type ClientMessage =
 	| Hello
+	/** The size of the client's own terminal has changed; it is no act, and takes no unit. */
+	| { type: "size"; cols: number; rows: number }
+	/** Another size for the session itself. */
 	| { type: "resize"; position: number; cols: number; rows: number }
 	| { type: "signal"; position: number; signal: string; urgent?: boolean }
 	| { type: "eof"; position: number }

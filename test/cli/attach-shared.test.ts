@@ -63,6 +63,37 @@ describe("several terminals on one session", () => {
 		expect(await first.ended()).toEqual(LEFT);
 	});
 
+	it("has the size of the terminal that was used last, and says so where it is another", async () => {
+		const id = await session("stty -echo; echo ready; while read -r line; do stty size; done");
+		const first = await Terminal.start(hawser, ["attach", id]);
+		await first.attached();
+		const second = await Terminal.start(hawser, ["attach", id], { cols: 60, rows: 20 });
+		await second.attached();
+		await first.shows("the session has 60x20 now, this terminal 80x24");
+		await second.type("\r");
+		await second.shows("20 60");
+		await first.type("\r");
+		await second.shows("the session has 80x24 now, this terminal 60x20");
+		await first.type("\r");
+		await first.shows("24 80");
+		await first.type("~.");
+		await first.ended();
+		await second.type("\r");
+		await second.shows("20 60", 2);
+		await second.type("~.");
+		expect(await second.ended()).toEqual(LEFT);
+	});
+
+	it("keeps a fixed size, whoever attaches", async () => {
+		const id = await session("stty -echo; echo ready; while read -r line; do stty size; done", "--size", "70x22");
+		const first = await Terminal.start(hawser, ["attach", id, "--size-policy", "fixed"]);
+		await first.attached();
+		await first.type("\r");
+		await first.shows("22 70");
+		await first.type("~.");
+		expect(await first.ended()).toEqual(LEFT);
+	});
+
 	it("lets one terminal answer a question, and another when that has left", async () => {
 		const id = await hawser.detached('stty -echo; while read -r x; do printf "<$x \\033[6n>"; done');
 		const first = await Terminal.start(hawser, ["attach", id]);

@@ -1,7 +1,7 @@
 /** `hawser attach`: come back to a session in this terminal. */
 
 import { Command, InvalidArgumentError } from "commander";
-import type { SessionMessage } from "../../client/index.ts";
+import type { SessionMessage, SizePolicy } from "../../client/index.ts";
 import { attachTerminal } from "../attach-terminal.ts";
 import { exitCodeOf, sentenceOf } from "../ending.ts";
 import { endNotAttached, orNotAttached, UsageError } from "../errors.ts";
@@ -11,7 +11,7 @@ import { findSession } from "../find-session.ts";
 import { LocalTerminal } from "../local-terminal.ts";
 import { remark } from "../output.ts";
 import { ownSessions } from "../own-environment.ts";
-import { patience, wholeNumber } from "../parse.ts";
+import { patience, sizePolicyOption, wholeNumber } from "../parse.ts";
 
 type AttachFlags = WorkspaceFlags & {
 	readonly view?: true;
@@ -19,6 +19,7 @@ type AttachFlags = WorkspaceFlags & {
 	readonly detachOthers?: true;
 	readonly since?: number | "end";
 	readonly all?: true;
+	readonly sizePolicy?: SizePolicy;
 	readonly escape: Escape;
 	readonly patience: number;
 };
@@ -41,6 +42,7 @@ export const attach: Command = withWorkspace(new Command("attach"))
 	.option("-D, --detach-others", "detach everybody else first")
 	.option("--all", "show everything that was kept")
 	.option("--since <offset>", "show what comes from this byte on, or end for nothing old", offset)
+	.addOption(sizePolicyOption())
 	.addOption(escapeOption())
 	.addOption(patience())
 	.exitOverride(endNotAttached)
@@ -60,6 +62,7 @@ async function start(wanted: string | undefined, flags: AttachFlags): Promise<vo
 	const info = await findSession(client, wanted, { ...flags, running: true });
 	refuseOwn(info);
 	if (flags.detachOthers) await client.sessions.at(info.id).detachAll();
+	if (flags.sizePolicy) await client.sessions.at(info.id).setSizePolicy(flags.sizePolicy);
 	const since = flags.all ? info.offsets.oldest : (flags.since ?? recent(info));
 	const isCut = flags.since === undefined && since !== info.offsets.oldest;
 	if (isCut) remark(`earlier output is not shown (${since} bytes): hawser attach --all, or hawser logs`);

@@ -2,7 +2,7 @@
 
 import { resolve } from "node:path";
 import { Command, Option } from "commander";
-import type { SandboxMessage, Session } from "../../client/index.ts";
+import type { SandboxMessage, Session, SizePolicy } from "../../client/index.ts";
 import { attachPipes } from "../attach-pipes.ts";
 import { attachTerminal } from "../attach-terminal.ts";
 import { type Ending, exitCodeOf, sentenceOf } from "../ending.ts";
@@ -12,7 +12,7 @@ import { findOrStartServer, type WorkspaceFlags, withWorkspace } from "../find-s
 import { LocalTerminal, type Size } from "../local-terminal.ts";
 import { print, printError, remark } from "../output.ts";
 import { ownEnvironment } from "../own-environment.ts";
-import { bytes, collect, duration, pairs, patience, size, variables } from "../parse.ts";
+import { bytes, collect, duration, pairs, patience, size, sizePolicyOption, variables } from "../parse.ts";
 import { safeJson, safeLine } from "../safe-text.ts";
 import { type SandboxName, sandboxNames, sandboxTypes } from "../sandbox-names.ts";
 import { callSession } from "../wording.ts";
@@ -29,6 +29,7 @@ type RunFlags = WorkspaceFlags & {
 	readonly json?: true;
 	readonly label?: readonly string[];
 	readonly size?: Size;
+	readonly sizePolicy?: SizePolicy;
 	readonly rm?: true;
 	readonly timeout?: number;
 	readonly idleTimeout?: number;
@@ -65,6 +66,7 @@ export const run: Command = withWorkspace(new Command("run"), "whose session it 
 	.option("--clean-env", "without your own variables, with a few of the server's instead")
 	.option("-l, --label <K=V>", "a label for the session, to find it by; repeatable", collect)
 	.option("--size <size>", "columns and rows of its terminal, such as 120x40 (default: those of yours)", size)
+	.addOption(sizePolicyOption())
 	.option("-t, --tty", "in a terminal, even if we have none")
 	.option("--pipe", "on pipes instead of a terminal")
 	.option("--rm", "forget the session once the program has ended")
@@ -133,6 +135,7 @@ async function start(argv: string[], flags: RunFlags): Promise<void> {
 		...(flags.durable ? {} : { durable: false }),
 		...(flags.size ?? ownSize),
 		...(flags.detach ? {} : { holdOutput: true }),
+		...(flags.sizePolicy === undefined ? {} : { sizePolicy: flags.sizePolicy }),
 		labels,
 		...(sandbox === undefined ? {} : { sandbox }),
 	});

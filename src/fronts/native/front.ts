@@ -22,6 +22,7 @@ import { addRecording } from "./recording/routes.ts";
 import { addScreen } from "./screen.ts";
 import { addSearch } from "./search/routes.ts";
 import { addSessions } from "./sessions.ts";
+import { Attachments } from "./socket/attachments.ts";
 import { addSocket } from "./socket/socket.ts";
 import { addState } from "./state.ts";
 import { addSystem } from "./system.ts";
@@ -48,7 +49,8 @@ export function createNativeFront(options: NativeOptions): Front {
 				hosting.closing,
 			);
 			addSystem(typed, options, hosting, traffic);
-			addSessions(typed, options);
+			const attachments = new Attachments();
+			addSessions(typed, options, attachments);
 			addWorkspaces(typed, options);
 			addInput(typed, options, hosting, traffic);
 			addActs(typed, options, hosting, traffic);
@@ -60,7 +62,7 @@ export function createNativeFront(options: NativeOptions): Front {
 			addSearch(typed, options, hosting);
 			addEvents(typed, feed, hosting, traffic);
 			addAudit(typed, options);
-			addSocket(typed, options, hosting, traffic);
+			addSocket(typed, options, hosting, traffic, attachments);
 		},
 	};
 }

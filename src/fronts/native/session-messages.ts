@@ -41,6 +41,13 @@ const state = Type.Union([
 	Type.Literal("lost"),
 ]);
 
+const sizePolicy = Type.Union([
+	Type.Literal("latest"),
+	Type.Literal("smallest"),
+	Type.Literal("fixed"),
+	Type.Literal("manual"),
+]);
+
 export const createSession: TUnsafe<CreateSession> = schemaOf<CreateSession>()(
 	Type.Object(
 		{
@@ -91,6 +98,7 @@ const exampleSession: SessionMessage = {
 	cwd: "/srv/app",
 	mode: "pty",
 	size: { cols: 80, rows: 24 },
+	sizePolicy: "latest",
 	pid: 4711,
 	offsets: { oldest: 0, end: 1834 },
 	exit: null,
@@ -119,6 +127,7 @@ export const session: TUnsafe<SessionMessage> = schemaOf<SessionMessage>()(
 			cwd: Type.String(),
 			mode,
 			size: Type.Object({ cols: size, rows: size }),
+			sizePolicy,
 			pid: nullable(Type.Integer()),
 			offsets: Type.Object({ oldest: offset, end: offset }),
 			exit: nullable(exit),
@@ -175,7 +184,10 @@ const killSignal = Type.String({ pattern: "^(SIG)?[A-Z][A-Z0-9+]{1,15}$", descri
 const graceMs = Type.Integer({ minimum: 0, maximum: limits.maxGraceMs });
 
 export const updateSession: TUnsafe<UpdateSession> = schemaOf<UpdateSession>()(
-	Type.Object({ name: nullable(displayName) }, { ...closed, title: "UpdateSession" }),
+	Type.Object(
+		{ name: Type.Optional(nullable(displayName)), sizePolicy: Type.Optional(sizePolicy) },
+		{ ...closed, minProperties: 1, title: "UpdateSession" },
+	),
 );
 export const detachSession: TUnsafe<DetachSession> = schemaOf<DetachSession>()(
 	Type.Object({ keepWriter: Type.Optional(Type.Boolean()) }, { ...closed, title: "DetachSession" }),

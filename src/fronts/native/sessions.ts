@@ -29,12 +29,17 @@ import {
 	sessionList,
 	updateSession,
 } from "./session-messages.ts";
+import type { Attachments } from "./socket/attachments.ts";
 
 /** How long keepers may hold up a list of sessions, and how many of them are asked at the same time. */
 const LIST_PATIENCE_MS = 40;
 const ASKED_AT_A_TIME = 32;
 
-export function addSessions(app: NativeApp, { sessions, prepare, clock }: NativeOptions): void {
+export function addSessions(
+	app: NativeApp,
+	{ sessions, prepare, clock }: NativeOptions,
+	attachments: Attachments,
+): void {
 	const repeats = new Repeats(
 		clock,
 		sessions.list().map(({ spec }) => spec),
@@ -93,12 +98,17 @@ export function addSessions(app: NativeApp, { sessions, prepare, clock }: Native
 	app.patch(
 		"/v1/sessions/:id",
 		{
-			config: { policy: "manage", operation: "updateSession", summary: "Give a session another name" },
+			config: { policy: "manage", operation: "updateSession", summary: "Change a session's name or size policy" },
 			schema: { params: idParams, body: updateSession, response: { 200: session } },
 		},
 		async (request) => {
 			const found = findSession(sessions, request);
-			await sessions.rename(found.id, request.body.name);
+			const { name, sizePolicy } = request.body;
+			if (sizePolicy !== undefined) {
+				await found.ask<"setSizePolicy">({ do: "setSizePolicy", policy: sizePolicy });
+				await attachments.get(found.id)?.sizes.review();
+			}
+			if (name !== undefined) await sessions.rename(found.id, name);
 			return sessionMessage(await found.info());
 		},
 	);
@@ -250,6 +260,7 @@ export function sessionMessage(info: SessionInfo): SessionMessage {
 		cwd: info.cwd,
 		mode: info.mode,
 		size: { cols: info.size.cols, rows: info.size.rows },
+		sizePolicy: info.sizePolicy ?? info.firstSizePolicy ?? "latest",
 		pid: info.pid,
 		offsets: { oldest: info.offsets.oldest, end: info.offsets.end },
 		exit: info.exit,

@@ -39,6 +39,7 @@ describe("POST /v1/sessions", () => {
 			timeoutMs: 0,
 			idleTimeoutMs: 0,
 			idleExemptJobs: false,
+			sizePolicy: "latest",
 		});
 		// What describes the answer must be true of it, although it does not shape it.
 		expect([...Compile(sessionSchema).Errors(session)]).toEqual([]);

@@ -15,6 +15,7 @@
 import { createHash, randomUUID } from "node:crypto";
 import type { Principal } from "../../../core/access.ts";
 import { SessionError } from "../../../core/errors.ts";
+import type { Size } from "../../../core/event.ts";
 import { INPUT_WINDOW_BYTES } from "../../../core/input.ts";
 import type { Session } from "../../../core/session.ts";
 import type { Sessions } from "../../../core/sessions.ts";
@@ -25,12 +26,14 @@ import { type ClientMessage, closeCodes, type Hello } from "../../../protocol/so
 import { flowFor, lacksRight } from "../../front.ts";
 import type { Traffic } from "../metrics.ts";
 import { sessionMessage } from "../sessions.ts";
-import type { Answerer, Answerers } from "./answerers.ts";
+import type { Answerer } from "./answerers.ts";
+import type { Attached } from "./attachments.ts";
 import { SocketControl } from "./control.ts";
 import { SocketInput } from "./input.ts";
 import type { SocketLimits } from "./limits.ts";
 import { MessageError, parseClientMessage } from "./messages.ts";
 import { SocketOutput } from "./output.ts";
+import type { Sizer } from "./sizes.ts";
 import type { Wire } from "./wire.ts";
 
 export type ConnectionOptions = {
@@ -39,8 +42,8 @@ export type ConnectionOptions = {
 	readonly principal: Principal;
 	readonly witness: Witness;
 	readonly wire: Wire;
-	/** Of all who are attached to the session. */
-	readonly answerers: Answerers;
+	/** All who are attached to the session. */
+	readonly attached: Attached;
 	readonly limits: SocketLimits;
 	readonly traffic: Traffic;
 	/** Hears of everything that is done to the session, before it is. */
@@ -56,6 +59,8 @@ export class Connection {
 	readonly #options: ConnectionOptions;
 	#isGreeted = false;
 	#parts: Parts | undefined;
+	/** Of a writer that has told its size. */
+	#sizer: Sizer | undefined;
 	/** What came between `hello` and `welcome`, from a client that does not wait for it. */
 	#early: Received[] = [];
 	#earlyBytes = 0;
@@ -134,14 +139,38 @@ export class Connection {
 		}
 		inBackground(control.watch());
 		for (const received of this.#early.splice(0)) this.receive(received.data, received.isBinary);
+		if (hello.size && !refusal) this.#takeSize(hello.size, control);
 		if (hello.replies && !refusal && session.state.status === "running") await this.#answer(output, control);
 		await output.run(items);
 		wire.close(closeCodes.done, "the session has ended");
 	}
 
+	/** The size of this client's terminal, which may become that of the session. */
+	#takeSize(size: Size, control: SocketControl): void {
+		const {
+			session,
+			wire,
+			attached: { sizes },
+		} = this.#options;
+		if (this.#sizer) this.#sizer.size = size;
+		else {
+			const sizer: Sizer = {
+				size,
+				resize: (wanted) =>
+					session.act({ kind: "resize", size: wanted }, control.fence === undefined ? {} : { fence: control.fence }),
+			};
+			this.#sizer = sizer;
+			wire.ended.addEventListener("abort", () => inBackground(sizes.leave(sizer)), { once: true });
+		}
+		inBackground(sizes.tell(this.#sizer));
+	}
+
 	/** Takes part in answering what the program asks, to the end of the connection. */
 	async #answer(output: SocketOutput, control: SocketControl): Promise<void> {
-		const { wire, answerers } = this.#options;
+		const {
+			wire,
+			attached: { answerers },
+		} = this.#options;
 		const answerer: Answerer = {
 			get sent() {
 				return output.sent;
@@ -162,8 +191,10 @@ export class Connection {
 			return;
 		}
 		const frame = decodeClientFrame(data);
-		if (frame.kind === "input") parts.input.act({ kind: "write", bytes: frame.bytes }, frame.position);
-		else if (!parts.output.consumed(frame.offset)) throw new FrameError(`offset ${frame.offset} was not sent yet`);
+		if (frame.kind === "input") {
+			parts.input.act({ kind: "write", bytes: frame.bytes }, frame.position);
+			if (this.#sizer) inBackground(this.#options.attached.sizes.used(this.#sizer));
+		} else if (!parts.output.consumed(frame.offset)) throw new FrameError(`offset ${frame.offset} was not sent yet`);
 	}
 
 	#obey(message: ClientMessage, { input, control }: Parts): void {
@@ -172,6 +203,9 @@ export class Connection {
 				throw new MessageError("hello is said once");
 			case "resize":
 				input.act({ kind: "resize", size: { cols: message.cols, rows: message.rows } }, message.position);
+				break;
+			case "size":
+				if (input.isAllowed) this.#takeSize({ cols: message.cols, rows: message.rows }, control);
 				break;
 			case "signal": {
 				const urgent = message.urgent ? { urgent: true } : {};

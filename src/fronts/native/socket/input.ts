@@ -39,6 +39,11 @@ export class SocketInput {
 		this.#receipt = options.receipt;
 	}
 
+	/** Whether this connection may write at all. */
+	get isAllowed(): boolean {
+		return this.#options.refusal === undefined;
+	}
+
 	/**
 	 * Does something to the process in its turn. Nothing is remembered of what is refused or does not fit:
 	 * the receipt, or the error, says where the client must go on.

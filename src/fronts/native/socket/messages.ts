@@ -25,6 +25,7 @@ export const clientMessages: { readonly [T in ClientMessage["type"]]: TUnsafe<Me
 				),
 				flow: Type.Union([Type.Literal("lossless"), Type.Literal("live")]),
 				replies: Type.Optional(Type.Boolean()),
+				size: Type.Optional(Type.Object({ cols: size, rows: size }, closed)),
 				epoch: Type.Optional(Type.String({ maxLength: 128 })),
 			},
 			closed,
@@ -33,6 +34,7 @@ export const clientMessages: { readonly [T in ClientMessage["type"]]: TUnsafe<Me
 	resize: schemaOf<MessageOf<"resize">>()(
 		Type.Object({ type: Type.Literal("resize"), position, cols: size, rows: size }, closed),
 	),
+	size: schemaOf<MessageOf<"size">>()(Type.Object({ type: Type.Literal("size"), cols: size, rows: size }, closed)),
 	signal: schemaOf<MessageOf<"signal">>()(
 		Type.Object(
 			{

@@ -5,7 +5,7 @@ import Type from "typebox";
 import type { WebSocket } from "ws";
 import { SessionError } from "../../../core/errors.ts";
 import type { Session } from "../../../core/session.ts";
-import type { AttachedList, AttachedMessage, Detached } from "../../../protocol/messages.ts";
+import type { AttachedList, Detached } from "../../../protocol/messages.ts";
 import { type CloseCode, closeCodes, socketLimits, subprotocol } from "../../../protocol/socket.ts";
 import { type Hosting, onAbort, takeReader, witnessOf } from "../../front.ts";
 import { Liveness } from "../../liveness.ts";
@@ -14,18 +14,22 @@ import type { Traffic } from "../metrics.ts";
 import type { NativeApp, NativeOptions } from "../options.ts";
 import { findSession, placeOf, principalOf } from "../request.ts";
 import { attachedList, detached, detachSession, idParams } from "../session-messages.ts";
-import { Answerers } from "./answerers.ts";
+import type { Attachments } from "./attachments.ts";
 import { Connection } from "./connection.ts";
 import { defaultSocketLimits, type SocketLimits } from "./limits.ts";
 import { WebSocketWire } from "./wire.ts";
 
 type Attach = FastifyRequest<{ Params: { id: string } }>;
 
-export function addSocket(app: NativeApp, options: NativeOptions, hosting: Hosting, traffic: Traffic): void {
+export function addSocket(
+	app: NativeApp,
+	options: NativeOptions,
+	hosting: Hosting,
+	traffic: Traffic,
+	attachments: Attachments,
+): void {
 	const limits = { ...defaultSocketLimits, ...options.socketLimits };
 	const { textsPerSecond } = limits;
-	/** By session. */
-	const attached = new Map<string, Attached>();
 	const accept = createAcceptor({ maxPayload: socketLimits.binaryBytes, subprotocol, textsPerSecond });
 	app.get(
 		"/v1/sessions/:id/attach",
@@ -50,7 +54,7 @@ export function addSocket(app: NativeApp, options: NativeOptions, hosting: Hosti
 			const socket = accept(request, reply);
 			if (!socket) return leave();
 			socket.once("close", leave);
-			attach(socket, session, request, { options, limits, hosting, traffic, attached });
+			attach(socket, session, request, { options, limits, hosting, traffic, attachments });
 		},
 	);
 
@@ -62,7 +66,7 @@ export function addSocket(app: NativeApp, options: NativeOptions, hosting: Hosti
 		},
 		async (request): Promise<AttachedList> => {
 			const { id } = findSession(options.sessions, request);
-			return { attached: [...(attached.get(id)?.all.values() ?? [])] };
+			return { attached: [...(attachments.get(id)?.all.values() ?? [])] };
 		},
 	);
 
@@ -74,7 +78,7 @@ export function addSocket(app: NativeApp, options: NativeOptions, hosting: Hosti
 		},
 		async (request): Promise<Detached> => {
 			const { id } = findSession(options.sessions, request);
-			const here = attached.get(id);
+			const here = attachments.get(id);
 			const kept = request.body?.keepWriter ? here?.writer : undefined;
 			const wires = [...(here?.all.keys() ?? [])].filter((wire) => wire !== kept);
 			const whom = kept ? "everybody else" : "everybody";
@@ -88,36 +92,25 @@ export function addSocket(app: NativeApp, options: NativeOptions, hosting: Hosti
 /** Of who detaches: the reason of a close may have 123 bytes. */
 const NAME_CHARACTERS = 24;
 
-/** Who is attached to a session, and who typed last: until somebody does, whoever was first to take part otherwise. */
-type Attached = {
-	readonly all: Map<WebSocketWire, AttachedMessage>;
-	writer: WebSocketWire | undefined;
-	readonly answerers: Answerers;
-};
-
 type Scope = {
 	readonly options: NativeOptions;
 	readonly limits: SocketLimits;
 	readonly hosting: Hosting;
 	readonly traffic: Traffic;
-	readonly attached: Map<string, Attached>;
+	readonly attachments: Attachments;
 };
 
 function attach(socket: WebSocket, session: Session, request: Attach, scope: Scope): void {
-	const { options, limits, hosting, traffic, attached } = scope;
+	const { options, limits, hosting, traffic, attachments } = scope;
 	const principal = principalOf(request);
 	const wire = new WebSocketWire(socket, limits);
 	closeInOurWords(socket, wire);
 
 	traffic.sockets++;
-	const here = attached.get(session.id) ?? { all: new Map(), writer: undefined, answerers: new Answerers(session) };
-	attached.set(session.id, here);
-	here.all.set(wire, { name: principal.name, since: options.clock.now() });
+	const { attached, leave } = attachments.add(session, wire, { name: principal.name, since: options.clock.now() });
 	socket.once("close", () => {
 		traffic.sockets--;
-		here.all.delete(wire);
-		if (here.writer === wire) here.writer = undefined;
-		if (here.all.size === 0) attached.delete(session.id);
+		leave();
 	});
 	onAbort(hosting.closing, wire.ended, () => wire.close(closeCodes.goingAway, "the server is shutting down"));
 	onAbort(principal.revoked, wire.ended, () =>
@@ -128,7 +121,7 @@ function attach(socket: WebSocket, session: Session, request: Attach, scope: Sco
 	const { sessions } = options;
 	const report = (problem: unknown) => hosting.report(problem, "attach");
 	const acts = ({ isTyped }: { readonly isTyped: boolean }) => {
-		if (isTyped || !here.writer) here.writer = wire;
+		if (isTyped || !attached.writer) attached.writer = wire;
 	};
 	const connection = new Connection({
 		session,
@@ -136,7 +129,7 @@ function attach(socket: WebSocket, session: Session, request: Attach, scope: Sco
 		principal,
 		witness: witnessOf(request),
 		wire,
-		answerers: here.answerers,
+		attached,
 		limits,
 		traffic,
 		acts,
