@@ -34,6 +34,8 @@ import { advance, initialState, isEnded, type State } from "./state.ts";
 
 /** Of a session's first event. */
 const FIRST_SEQ = 1;
+/** How long a terminal that is about to attach may take: what was asked before that is not answered any more. */
+const AWAITED_MS = 1_000;
 /** The input stream of what a session answers itself. */
 const REPLIES_STREAM = "hawser:replies";
 
@@ -64,8 +66,9 @@ export class LocalSession extends Session {
 			return this.#replies.scan.state;
 		},
 		replies: async ({ by }) => {
+			const from = by === "terminal" && this.#isAwaitingTerminal ? 0 : this.log.end.offset;
 			this.#delegateReplies(by === "terminal");
-			return { from: this.log.end.offset };
+			return { from };
 		},
 		reply: async ({ end, text }) => this.#replies?.supply(end, text) ?? false,
 		setSizePolicy: async ({ policy }) => {
@@ -89,6 +92,8 @@ export class LocalSession extends Session {
 	readonly #replies: Replies | undefined;
 	/** Stands for the first reader until it is there, or was waited for in vain. */
 	#firstReader: Hold | undefined;
+	/** It has answered nothing yet, since a terminal is about to attach that will. */
+	#isAwaitingTerminal: boolean;
 	#sizePolicy: SizePolicy;
 	#process: Process | undefined;
 	#isPaused = false;
@@ -118,6 +123,7 @@ export class LocalSession extends Session {
 		this.#idle = options.idle ?? new IdleWatch(options.clock);
 		this.#state = initialState(start.command.size);
 		this.#sizePolicy = start.spec.firstSizePolicy ?? "latest";
+		this.#isAwaitingTerminal = start.spec.awaitsTerminal === true;
 		if (start.spec.mode === "pty") this.#replies = this.#createReplies();
 		this.#lastActivity = options.clock.monotonic();
 		this.#activeAt = options.clock.now();
@@ -176,7 +182,7 @@ export class LocalSession extends Session {
 	#createReplies(): Replies {
 		return new Replies({
 			clock: this.#clock,
-			isDelegated: this.spec.answersQueries !== true,
+			isDelegated: this.spec.answersQueries !== true || this.#isAwaitingTerminal,
 			size: () => this.#state.size,
 			terminal: () => (this.#state.status === "running" ? this.#process?.terminal() : undefined),
 			isInputWaiting: () => this.#input.isWaiting,
@@ -185,6 +191,7 @@ export class LocalSession extends Session {
 	}
 
 	#delegateReplies(isDelegated: boolean): void {
+		this.#isAwaitingTerminal = false;
 		if (this.#replies && this.spec.answersQueries === true) this.#replies.isDelegated = isDelegated;
 	}
 
@@ -252,6 +259,13 @@ export class LocalSession extends Session {
 		// The program may have filled the log, or ended, before we learned of it.
 		if (this.#isPaused) running.pause();
 		if (this.#state.status !== "running") return;
+		if (this.#isAwaitingTerminal) {
+			this.#deadlines.push(
+				this.#clock.after(AWAITED_MS, () => {
+					if (this.#isAwaitingTerminal) this.#delegateReplies(false);
+				}),
+			);
+		}
 		const { timeoutMs, idleTimeoutMs } = this.spec;
 		if (timeoutMs > 0) this.#deadlines.push(this.#clock.after(timeoutMs, () => this.#end("timeout")));
 		if (idleTimeoutMs > 0) this.#deadlines.push(this.#watchIdle(idleTimeoutMs));

@@ -44,6 +44,8 @@ export type SessionSpec = {
 	readonly idleTimeoutMs: number;
 	/** Whether it answers what its program asks the terminal, while no attached terminal does; not, when left out. */
 	readonly answersQueries?: boolean;
+	/** A terminal is about to attach that answers from the first byte on; it is waited for, but not for long. */
+	readonly awaitsTerminal?: boolean;
 	/** A terminal with a job of its shell in the foreground is not idle; of no effect on pipes. */
 	readonly idleExemptJobs?: boolean;
 	/** Whether nothing that its program writes is lost before the first reader that holds the log from its start, as if that had been there. */

@@ -178,6 +178,8 @@ export type StartRequest = {
 	readonly holdOutput?: boolean | undefined;
 	/** Whether the session answers what its program asks the terminal, while no attached terminal says that it does. */
 	readonly answersQueries?: boolean | undefined;
+	/** A terminal is about to attach that does. */
+	readonly awaitsTerminal?: boolean | undefined;
 	/** How long `closed` may wait for others that hold the terminal or the pipes; null waits for them. */
 	readonly drainMs?: number | null | undefined;
 	/** By what a repeat of this is recognised. */

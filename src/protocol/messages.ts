@@ -109,6 +109,9 @@ export type CreateSession = {
 	mode?: "pty" | "pipe";
 	cols?: number;
 	rows?: number;
+	sizePolicy?: SizePolicy;
+	/** Whether the caller attaches a terminal at once that answers what the program asks; it is waited for for a second. */
+	awaitsTerminal?: boolean;
 	name?: string;
 	labels?: Record<string, string>;
 	workspace?: string;

@@ -64,7 +64,7 @@ describe("several terminals on one session", () => {
 	});
 
 	it("has the size of the terminal that was used last, and says so where it is another", async () => {
-		const id = await session("stty -echo; echo ready; while read -r line; do stty size; done");
+		const id = await hawser.detached("stty -echo; echo ready; while read -r line; do stty size; done");
 		const first = await Terminal.start(hawser, ["attach", id]);
 		await first.attached();
 		const second = await Terminal.start(hawser, ["attach", id], { cols: 60, rows: 20 });
@@ -85,7 +85,7 @@ describe("several terminals on one session", () => {
 	});
 
 	it("keeps a fixed size, whoever attaches", async () => {
-		const id = await session("stty -echo; echo ready; while read -r line; do stty size; done", "--size", "70x22");
+		const id = await hawser.detached("stty -echo; echo ready; while read -r line; do stty size; done", "--size", "70x22");
 		const first = await Terminal.start(hawser, ["attach", id, "--size-policy", "fixed"]);
 		await first.attached();
 		await first.type("\r");

@@ -142,6 +142,31 @@ test("an attached terminal answers instead, from a place on", async () => {
 	await session.kill({ signal: "SIGKILL" });
 });
 
+test("a terminal that is about to attach answers from the first byte on, if it comes", async () => {
+	const clock = new FakeClock();
+	const asker = () =>
+		LocalSession.start(
+			shell("stty raw -echo; printf '\\033[c'; read -r go; printf '\\033[5n'; exec sleep 1000", {
+				answersQueries: true,
+				awaitsTerminal: true,
+			}),
+			{ spawn, clock },
+		);
+	const attended = await asker();
+	const alone = await asker();
+	for (const session of [attended, alone]) await outputUntil(session, /\u001b\[c/);
+	clock.advance(500);
+	expect(await attended.ask<"replies">({ do: "replies", by: "terminal" })).toEqual({ from: 0 });
+	clock.advance(500);
+	for (const session of [attended, alone]) {
+		await write(session, "\n");
+		await outputUntil(session, /5n$/);
+	}
+	clock.advance(500);
+	expect([await typedBy(attended), await typedBy(alone)]).toEqual([0, 4]);
+	for (const session of [attended, alone]) await session.kill({ signal: "SIGKILL" });
+});
+
 test("a session that is not to answer is silent", async () => {
 	const clock = new FakeClock();
 	const session = await LocalSession.start(shell("stty raw -echo; printf '\\033[c'; exec sleep 1000"), {

@@ -133,6 +133,7 @@ async function start(argv: string[], flags: RunFlags): Promise<void> {
 		...(flags.idleExemptJobs ? { idleExemptJobs: true } : {}),
 		...(flags.journal === undefined ? {} : { retain: { journalBytes: flags.journal } }),
 		...(flags.durable ? {} : { durable: false }),
+		...(hasTerminal && !flags.detach && LocalTerminal.isThere ? { awaitsTerminal: true } : {}),
 		...(flags.size ?? ownSize),
 		...(flags.detach ? {} : { holdOutput: true }),
 		...(flags.sizePolicy === undefined ? {} : { sizePolicy: flags.sizePolicy }),

@@ -59,6 +59,8 @@ export const createSession: TUnsafe<CreateSession> = schemaOf<CreateSession>()(
 			mode: Type.Optional(mode),
 			cols: Type.Optional(size),
 			rows: Type.Optional(size),
+			sizePolicy: Type.Optional(sizePolicy),
+			awaitsTerminal: Type.Optional(Type.Boolean()),
 			name: Type.Optional(displayName),
 			labels: Type.Optional(
 				Type.Record(Type.String({ pattern: "^[A-Za-z0-9_./-]{1,64}$" }), labelText, {
