@@ -27,6 +27,7 @@ import { stalledCase } from "./cases/stalled.ts";
 import { blockCase, startCase } from "./cases/start.ts";
 import { pipeCase, ptyCase } from "./cases/throughput.ts";
 import { tortureCase } from "./cases/torture.ts";
+import { waitsCase } from "./cases/waits.ts";
 import { describeMachine, StealMeter } from "./machine.ts";
 import { type Results, toMarkdown, toText } from "./report.ts";
 import { type CaseResult, runCase } from "./rounds.ts";
@@ -80,6 +81,7 @@ const cases: readonly Case[] = [
 	socketViewersCase(isQuick),
 	socketReplayCase(isQuick),
 	searchCase(),
+	waitsCase(isQuick),
 	sessionsCase(isQuick),
 	restartCase(isQuick),
 	floodsCase(isQuick),
