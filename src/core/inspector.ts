@@ -3,8 +3,8 @@
  *
  * It looks when somebody asks. Who wants to hear of a wait makes it look again and again: soon after the last byte came
  * or went, because programs that ask something write it and then wait, and rarely once nothing happens for long. So a
- * prompt is noticed after some 20 ms, and a session on which nothing happens costs a look every five seconds, if
- * anybody wants to hear of it, and nothing otherwise.
+ * prompt is noticed after some 20 ms, and a program that is silent costs a look every five seconds, if anybody wants to
+ * hear of it. One that waits already is not looked at again until a byte comes or goes: without, its wait is the same.
  */
 
 import { Change } from "./change.ts";
@@ -23,6 +23,8 @@ import {
 /** When to look, after the last byte came or went; from the last one on, so often. */
 const LOOKS_AFTER_MS = [20, 60, 200, 1_000, 5_000] as const;
 const LONGEST_PAUSE_MS = 5_000;
+/** A wait that is still there so long after the last byte is the one that this byte led to. */
+const SETTLED_MS = 1_000;
 /** A program that writes now and then is looked at often for nothing: after so many in a row, not more often than this. */
 const VAIN_LOOKS = 5;
 const VAIN_PAUSE_MS = 100;
@@ -80,8 +82,8 @@ export class Inspector {
 			const found = await this.inspect();
 			const isNews = isWaiting(found) && found.episode > after;
 			if (isNews || found.state === "ended" || signal?.aborted) return found;
-			this.#vain = isWaiting(found) ? 0 : this.#vain + 1;
-			await this.#untilDue(signal);
+			this.#vain = isWaiting(found) || found.quietMs >= SETTLED_MS ? 0 : this.#vain + 1;
+			await this.#untilDue(isWaiting(found), signal);
 		}
 	}
 
@@ -126,7 +128,7 @@ export class Inspector {
 	}
 
 	/** Until the next look is due: a byte that comes meanwhile may bring it forward. */
-	async #untilDue(signal: AbortSignal | undefined): Promise<void> {
+	async #untilDue(isInWait: boolean, signal: AbortSignal | undefined): Promise<void> {
 		const begin = this.#clock.monotonic();
 		const earliest = begin + (this.#vain > VAIN_LOOKS ? VAIN_PAUSE_MS : 0);
 		for (;;) {
@@ -134,10 +136,12 @@ export class Inspector {
 			const last = this.#program.lastActivity();
 			// What came after the look that was made is looked at anew.
 			const passed = Math.max(begin, last) - last;
-			const due = Math.max(earliest, last + (LOOKS_AFTER_MS.find((ms) => ms > passed) ?? passed + LONGEST_PAUSE_MS));
+			const isSettled = isInWait && passed >= SETTLED_MS;
+			const next = LOOKS_AFTER_MS.find((ms) => ms > passed) ?? passed + LONGEST_PAUSE_MS;
+			const due = isSettled ? Number.POSITIVE_INFINITY : Math.max(earliest, last + next);
 			if (due <= now || signal?.aborted || this.#program.isEnded()) break;
 			this.#lookAt = due;
-			const cancel = this.#clock.after(due - now, () => this.#wake.happen());
+			const cancel = isSettled ? () => {} : this.#clock.after(due - now, () => this.#wake.happen());
 			await this.#wake.next(signal);
 			cancel();
 		}

@@ -28,6 +28,8 @@ type Example = {
 	/** What brings it there. */
 	readonly act?: (session: Session) => Promise<unknown>;
 	readonly mode?: "pty" | "pipe";
+	/** The program that is told to be in front; the first word of the name, if left out. */
+	readonly front?: string;
 };
 
 const line = "waiting line";
@@ -139,6 +141,12 @@ const programs: Readonly<Record<string, Readonly<Record<string, Example>>>> = {
 	running: {
 		bash: { argv: bash("while :; do :; done") },
 	},
+	"unknown relay": {
+		"tmux: with two windows": {
+			argv: ["tmux", "-L", "relay", "new", "cat", ";", "split-window", "cat"],
+			front: "tmux: client",
+		},
+	},
 	stopped: {
 		bash: { argv: bash("kill -STOP $$") },
 	},
@@ -158,30 +166,51 @@ const examples = Object.entries(programs).flatMap(([expected, some]) =>
 );
 
 describe.concurrent("a program is told to be", () => {
-	test.each(examples)("$expected, 20 times of 20: $name", async ({ expected, name, argv, act, mode = "pty" }) => {
-		const start = startOf([...settings, ...argv], { mode, cwd: home });
-		const session = await LocalSession.start(start, { spawn, clock: systemClock });
-		try {
-			await act?.(session);
-			const front = name.replace(/:.*/, "");
-			const told = async () => {
-				const { state, kind, program } = await session.inspect();
-				return { what: kind === null ? state : `${state} ${kind}`, program };
-			};
-			const isThere = async () => {
-				const { what, program } = await told();
-				return what === expected && program === front;
-			};
-			await eventually(expected, isThere).catch(() => {});
-			const samples = [await told()];
-			while (samples.length < SAMPLES) {
-				await new Promise((resolve) => setTimeout(resolve, SAMPLE_MS));
-				samples.push(await told());
+	test.each(examples)(
+		"$expected, 20 times of 20: $name",
+		async ({ expected, name, argv, act, mode = "pty", front = name.replace(/:.*/, "") }) => {
+			const start = startOf([...settings, ...argv], { mode, cwd: home });
+			const session = await LocalSession.start(start, { spawn, clock: systemClock });
+			try {
+				await act?.(session);
+				const told = async () => {
+					const { state, kind, program } = await session.inspect();
+					return { what: kind === null ? state : `${state} ${kind}`, program };
+				};
+				const isThere = async () => {
+					const { what, program } = await told();
+					return what === expected && program === front;
+				};
+				await eventually(expected, isThere).catch(() => {});
+				const samples = [await told()];
+				while (samples.length < SAMPLES) {
+					await new Promise((resolve) => setTimeout(resolve, SAMPLE_MS));
+					samples.push(await told());
+				}
+				expect(new Set(samples.map(({ what }) => what))).toEqual(new Set([expected]));
+				expect(new Set(samples.map(({ program }) => program))).toEqual(new Set([front]));
+			} finally {
+				await session.kill({ graceMs: 0 });
 			}
-			expect(new Set(samples.map(({ what }) => what))).toEqual(new Set([expected]));
-			expect(new Set(samples.map(({ program }) => program))).toEqual(new Set([front]));
-		} finally {
-			await session.kill({ graceMs: 0 });
+		},
+	);
+});
+
+describe.concurrent("a shell is not told to wait before it has answered what was typed", () => {
+	const shells = [
+		["zsh -f", (i: number) => `echo $((${i} + 1000))`],
+		["fish --no-config", (i: number) => `echo (math ${i} + 1000)`],
+	] as const;
+	test.each(shells)("%s", async (shell, command) => {
+		const start = startOf([...settings, ...shell.split(" ")], { cwd: home });
+		const session = await LocalSession.start(start, { spawn, clock: systemClock });
+		await session.untilWaiting(0);
+		for (let i = 0; i < 50; i++) {
+			await write(session, `${command(i)}\r`);
+			const { offset } = await session.untilWaiting(0);
+			const shown = await outputUntil(session, new RegExp(`${i + 1000}\r\n`));
+			expect(offset).toBeGreaterThan(shown.indexOf(`${i + 1000}\r\n`));
 		}
+		await session.kill({ graceMs: 0 });
 	});
 });

@@ -41,6 +41,20 @@ describe.each(users)("as $name, a program in a sandbox with a terminal", (user) 
 		await run.process.kill({ signal: "SIGKILL" });
 	});
 
+	test("is seen to wait for what it waits for, as outside of a sandbox", async () => {
+		const run = await start("read -s secret; exec sleep 1000");
+		await eventually("the secret", async () => {
+			const sight = await run.process.look();
+			return sight?.reads && sight.program === "bash" && sight.canonical && !sight.echo;
+		});
+		await run.process.write(Buffer.from("x\n"));
+		await eventually("the sleep", async () => {
+			const sight = await run.process.look();
+			return sight?.call === "sleep" && sight.program === "sleep";
+		});
+		await run.process.kill({ signal: "SIGKILL" });
+	});
+
 	test("has job control", async () => {
 		const run = await interactive();
 		await run.process.write(Buffer.from("PS1='> '\nsh -c 'echo job-$((1+1)); exec sleep 1000'\n"));
