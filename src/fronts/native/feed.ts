@@ -1,12 +1,20 @@
 /** What happens to all sessions, as one bounded sequence that a client can come back to. */
 
+import { setTimeout } from "node:timers/promises";
 import { Change } from "../../core/change.ts";
 import { SessionError } from "../../core/errors.ts";
 import type { Session } from "../../core/session.ts";
 import type { Sessions } from "../../core/sessions.ts";
 import { isEnded } from "../../core/state.ts";
-import { type FeedEvent, limits } from "../../protocol/messages.ts";
+import { type FeedEvent, limits, type ProgramState } from "../../protocol/messages.ts";
 import { nextWait } from "../program-state.ts";
+
+/** Between the beginnings of two watches when somebody comes, so that hundreds of keepers do not want their turn at once. */
+const BEGIN_MS = 5;
+/** Before one that can't be asked now is asked again. */
+const AWAY_MS = 1_000;
+/** What is said by one that can never be asked: its keeper is older, or it is gone. */
+const hopeless: ReadonlySet<SessionError["code"]> = new Set(["unsupported", "session_not_found", "session_closed"]);
 
 /** `episode` is that of the last wait. */
 type Told = { exited: boolean; ended: boolean; episode: number };
@@ -133,7 +141,8 @@ export class Feed {
 	#join(): void {
 		if (++this.#followers > 1 || this.#closing.aborted) return;
 		this.#unlistened = new AbortController();
-		for (const session of this.#told.keys()) void this.#watch(session);
+		const running = [...this.#told].filter(([, { exited }]) => !exited);
+		for (const [index, [session]] of running.entries()) void this.#watch(session, index * BEGIN_MS);
 	}
 
 	#leave(): void {
@@ -141,22 +150,27 @@ export class Feed {
 	}
 
 	/** Tells of each time its program begins to wait, for as long as somebody listens. */
-	async #watch(session: Session): Promise<void> {
+	async #watch(session: Session, pauseMs = 0): Promise<void> {
 		const { signal } = this.#unlistened;
-		try {
-			for (let told = this.#told.get(session); told && !told.exited && !signal.aborted; ) {
+		await pause(pauseMs, signal);
+		for (let told = this.#told.get(session); told && !told.exited && !signal.aborted; ) {
+			try {
 				const { state, episode, isWaiting } = await nextWait(session, told.episode, signal);
 				if (signal.aborted || !isWaiting) return;
 				told.episode = episode;
-				const { offset, lastLine: prompt, program } = state;
-				const what = { offset, prompt, ...(program === null ? {} : { program }) };
-				if (state.state === "prompt") this.#add("ready", session, what);
-				else this.#add("waiting", session, { ...what, kind: state.kind ?? state.state });
+				this.#addWait(session, state);
+			} catch (error) {
+				if (!(error instanceof SessionError)) return this.#options.report(error);
+				if (hopeless.has(error.code)) return;
+				await pause(AWAY_MS, signal);
 			}
-		} catch (error) {
-			// Its keeper is older, or it is gone: nothing can be told.
-			if (!(error instanceof SessionError)) this.#options.report(error);
 		}
+	}
+
+	#addWait(session: Session, { state, kind, offset, lastLine: prompt, program }: ProgramState): void {
+		const what = { offset, prompt, ...(program === null ? {} : { program }) };
+		if (state === "prompt") this.#add("ready", session, what);
+		else this.#add("waiting", session, { ...what, kind: kind ?? state });
 	}
 
 	#add(type: FeedEvent["type"], { id, spec }: Session, rest: Partial<FeedEvent> = {}): void {
@@ -165,4 +179,9 @@ export class Feed {
 		if (this.#events.length > (this.#options.size ?? limits.feedEvents)) this.#events.shift();
 		this.#change.happen();
 	}
+}
+
+/** Ends early, without an error, when the signal aborts. */
+async function pause(ms: number, signal: AbortSignal): Promise<void> {
+	if (ms > 0) await setTimeout(ms, undefined, { signal }).catch(() => {});
 }

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { connect, type FeedItem } from "../../../src/client/index.ts";
+import { SessionError } from "../../../src/core/errors.ts";
 import { guessed } from "../../../src/fronts/program-state.ts";
 import type { ProgramState } from "../../../src/protocol/messages.ts";
 import { eventually } from "../../helpers/reading.ts";
@@ -114,4 +115,23 @@ describe("the feed", () => {
 		}
 		throw new Error("it was not told");
 	});
+});
+
+test("the feed goes on with a session that could not be asked for a while", async () => {
+	const { id } = await server.create({ argv: ["bash", "-c", "read x"] });
+	const session = server.sessions.get(id);
+	if (!session) throw new Error("no session");
+	const ask = session.untilWaiting.bind(session);
+	let asked = 0;
+	session.untilWaiting = async (after, signal) => {
+		if (++asked === 1) throw new SessionError("node_unavailable", "its keeper is away");
+		return ask(after, signal);
+	};
+	const client = connect({ url: server.url, token: TOKEN });
+	for await (const item of client.events({ signal: AbortSignal.timeout(10_000) })) {
+		if (item.kind !== "event" || item.event.session.id !== id) continue;
+		expect(item.event).toMatchObject({ type: "waiting", kind: "line" });
+		return;
+	}
+	throw new Error("it was not told");
 });
