@@ -4,6 +4,7 @@
  */
 
 import { type ChildProcess, spawn } from "node:child_process";
+import { closeSync, openSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { SessionError } from "../../../core/errors.ts";
 import { shortage } from "../../../core/shortage.ts";
@@ -34,6 +35,9 @@ const BATCH_MS = 2_000;
 const MEMORY_MIB = 512;
 /** More than any search takes: one whose server was killed meanwhile comes to an end by itself. */
 const CPU_SECONDS = 10;
+
+/** More than the start of a process takes: a pair for messages, a pipe for its failure, and some that the child opens. */
+const START_DESCRIPTORS = 8;
 
 const LIMITED = `ulimit -c 0; ulimit -t ${CPU_SECONDS}; ulimit -d ${MEMORY_MIB * 1024}; exec "$@"`;
 
@@ -98,6 +102,7 @@ export class SearchProcess {
 function start(): ChildProcess {
 	const node = [process.execPath, "--v8-pool-size=0", program];
 	try {
+		checkDescriptors();
 		return spawn("/bin/sh", ["-c", LIMITED, "sh", ...node], {
 			env: {},
 			stdio: ["ignore", "ignore", "ignore", "ipc"],
@@ -105,6 +110,16 @@ function start(): ChildProcess {
 		});
 	} catch (error) {
 		throw shortage("a search", error) ?? error;
+	}
+}
+
+/** Throws if there are too few: Node would find out in the middle of a start, and never close again what it had opened by then. */
+function checkDescriptors(): void {
+	const opened: number[] = [];
+	try {
+		while (opened.length < START_DESCRIPTORS) opened.push(openSync("/dev/null", "r"));
+	} finally {
+		for (const descriptor of opened) closeSync(descriptor);
 	}
 }
 

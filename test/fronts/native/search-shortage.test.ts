@@ -1,0 +1,46 @@
+/** What a search says when the machine has no more to give; in a file, and so a process, of its own. */
+
+import { execFileSync } from "node:child_process";
+import { closeSync, openSync } from "node:fs";
+import { afterEach, expect, test } from "vitest";
+import { SearchProcess } from "../../../src/fronts/native/search/process.ts";
+
+const setLimit = (soft: number) => execFileSync("prlimit", ["--pid", String(process.pid), `--nofile=${soft}:`]);
+afterEach(() => setLimit(10_000));
+
+test("without a free descriptor a search is refused as a limit, and works again later", async () => {
+	setLimit(120);
+	const opened: number[] = [];
+	for (let fd = open(); fd >= 0; fd = open()) opened.push(fd);
+	const seen: string[] = [];
+	for (let free = 0; free < 12; free++) {
+		seen.push(await search());
+		closeSync(opened.pop() ?? -1);
+	}
+	for (const fd of opened) closeSync(fd);
+	expect(seen[0]).toBe("limit_exceeded: cannot start a search: the server has too many files open (EMFILE)");
+	expect(new Set(seen)).toEqual(new Set([seen[0], "found"]));
+});
+
+async function search(): Promise<string> {
+	let searching: SearchProcess | undefined;
+	try {
+		searching = new SearchProcess({ source: "b", flags: "", limit: 1 });
+		const batch = { bytes: Buffer.from("abc"), marks: [{ at: 0, offset: 0, time: 0 }], isLast: true };
+		const { matches } = await searching.ask(batch, new AbortController().signal);
+		return matches.length === 1 ? "found" : "nothing";
+	} catch (error) {
+		const { code, message } = error as { code?: string; message: string };
+		return `${code}: ${message}`;
+	} finally {
+		searching?.end();
+	}
+}
+
+function open(): number {
+	try {
+		return openSync("/dev/null", "r");
+	} catch {
+		return -1;
+	}
+}
