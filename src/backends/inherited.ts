@@ -38,7 +38,8 @@ function isNode(pid: number): boolean {
 	}
 }
 
-function openFilesOf(pid: number | "self"): { readonly soft: number; readonly hard: number } | undefined {
+/** What a process may have open; undefined if that can't be found out. */
+export function openFilesOf(pid: number | "self"): { readonly soft: number; readonly hard: number } | undefined {
 	try {
 		const [, soft, hard] =
 			/^Max open files +(\d+|unlimited) +(\d+|unlimited)/m.exec(readFileSync(`/proc/${pid}/limits`, "latin1")) ?? [];

@@ -6,12 +6,16 @@
  * newest may be somebody with a right to be here who has not said so yet. Of the others, whoever has most gives way.
  */
 
+import { readdirSync } from "node:fs";
 import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
+import { openFilesOf } from "../backends/inherited.ts";
 import type { Principal } from "../core/access.ts";
 import { SessionError } from "../core/errors.ts";
 
 const STRANGERS_SHARE = 0.25;
+/** What connections may have of the descriptors that are left; sessions, and whatever else is opened, need the others. */
+const DESCRIPTORS_SHARE = 0.5;
 
 type Entry = {
 	readonly tcp: Socket;
@@ -21,6 +25,14 @@ type Entry = {
 	/** An address, or the account of a principal. */
 	owner: string;
 };
+
+/** How many connections there may be at a port, so that a server that may open few files has some for all else it does. */
+export function placesWithin(wanted: number): number {
+	const limit = openFilesOf("self")?.soft;
+	if (limit === undefined) return wanted;
+	const left = limit - readdirSync("/proc/self/fd").length;
+	return Math.max(1, Math.min(wanted, Math.floor(left * DESCRIPTORS_SHARE)));
+}
 
 export class Connections {
 	readonly #isIdle: (connection: Duplex) => boolean;

@@ -15,7 +15,7 @@ import { type Front, type Hosting, type Policy, policies } from "../fronts/front
 import { type ErrorMessage, limits } from "../protocol/messages.ts";
 import { limitBodies } from "./bodies.ts";
 import { type Budgets, createBudgets } from "./budgets.ts";
-import { Connections } from "./connections.ts";
+import { Connections, placesWithin } from "./connections.ts";
 import { answerOrigin } from "./cors.ts";
 import {
 	admit,
@@ -119,7 +119,7 @@ export async function listen(options: ListenOptions): Promise<Listener> {
 	const { host, socketPath, report, maxConnections = DEFAULT_MAX_CONNECTIONS, budgets = createBudgets() } = options;
 	const { bodies, ...shared } = budgets;
 	const turns = new Turns();
-	const connections = new Connections(maxConnections, (connection) => !turns.isUnderWay(connection));
+	const connections = new Connections(placesWithin(maxConnections), (connection) => !turns.isUnderWay(connection));
 	const hosting: Hosting = {
 		closing: closing.signal,
 		report,
