@@ -67,12 +67,27 @@ export function createNativeFront(options: NativeOptions): Front {
 	};
 }
 
-/** Large bodies are for long arguments, not for many values. */
+/** Large bodies are for long arguments, not for many values; and no object gets its methods from a body. */
 function limitValues(app: FastifyInstance): void {
 	const parse = app.getDefaultJsonParser("error", "error");
 	app.addContentTypeParser("application/json", { parseAs: "string" }, (request, body, done) => {
 		const text = String(body);
-		if (text.length <= limits.bodyBytes || !hasTooManyValues(text)) return parse(request, text, done);
+		if (text.length <= limits.bodyBytes || !hasTooManyValues(text)) {
+			return parse(request, text, (error, value) => done(error && isJson(text) ? forbiddenName() : error, value));
+		}
 		return done(new SessionError("limit_exceeded", "the body has more values than any program can be started with"));
 	});
+}
+
+function isJson(text: string): boolean {
+	try {
+		JSON.parse(text);
+		return true;
+	} catch {
+		return false;
+	}
+}
+
+function forbiddenName(): SessionError {
+	return new SessionError("invalid_argument", "nothing may be called __proto__, or constructor with a prototype in it");
 }

@@ -90,6 +90,17 @@ describe("POST /v1/sessions refuses", () => {
 		expect(await answer("/v1/sessions", init)).toMatchObject({ status, code });
 	});
 
+	it.each([
+		['{"argv":["true"],"__proto__":{}}'],
+		['{"argv":["true"],"env":{"__proto__":"x"}}'],
+		['{"argv":["true"],"labels":{"constructor":{"prototype":{}}}}'],
+	])("a name that would make something else of an object is told, and not called bad JSON: %s", async (body) => {
+		const init = { method: "POST", headers: { "content-type": "application/json" }, body };
+		const { status, code, message } = await answer("/v1/sessions", init);
+		expect([status, code, message]).toEqual([400, "invalid_argument", expect.stringContaining("__proto__")]);
+		expect(message).not.toContain("JSON");
+	});
+
 	it("text that is not JSON", async () => {
 		const init = { method: "POST", headers: { "content-type": "text/html" }, body: "{}" };
 		const refusal = { status: 415, code: "invalid_argument" };
