@@ -19,6 +19,9 @@ export type NoteFailure = (address: string) => number;
 
 /** A page that made its name point at us (DNS rebinding) must not get any answer. */
 export function checkHost(request: FastifyRequest, hosts: ReadonlySet<string>): void {
+	// RFC 9112 §3.2: of two, others on the way may have gone by the second.
+	if ((request.raw.headersDistinct.host ?? []).length > 1)
+		throw new SessionError("invalid_argument", "the request names more than one host");
 	const name = hostName(request.headers.host ?? "");
 	if (hosts.has(name)) return;
 	throw new SessionError("permission_denied", `this server does not answer for the host ${JSON.stringify(name)}`, {

@@ -31,7 +31,7 @@ function front(seen: Principal[], policy: Policy = "read"): Front {
 			app.get("/hidden", { config: { policy, isSocket: true } }, async () => {
 				throw new SessionError("session_not_found", "there is no such session");
 			});
-			app.post("/make", { config: { policy: "manage" } }, async () => "made");
+			app.post("/make", { config: { policy: "manage", makes: true } }, async () => "made");
 			app.get("/look", { config: { policy } }, async () => "seen");
 		},
 	};
@@ -106,6 +106,18 @@ describe("an upgrade", () => {
 		await once(socket, "close");
 		expect(answer).toMatch(/^HTTP\/1.1 401 /);
 		expect(answer).toContain('"unauthenticated"');
+	});
+
+	it("with two hosts is refused, whichever of them it means", async () => {
+		const { url } = await serve();
+		const socket = createConnection(Number(new URL(url).port), "127.0.0.1");
+		const hosts = ["host: localhost", "host: elsewhere.example"];
+		const head = ["GET /look HTTP/1.1", ...hosts, `authorization: Bearer ${ADMIN_TOKEN}`, "connection: close"];
+		socket.write([...head, "", ""].join("\r\n"));
+		let answer = "";
+		for await (const chunk of socket) answer += String(chunk);
+		expect(answer).toMatch(/^HTTP\/1.1 400 /);
+		expect(answer).toContain('"invalid_argument"');
 	});
 
 	it("that asks for the operator is forbidden to others", async () => {
