@@ -34,7 +34,8 @@ export async function download(
 	whenOver(reply, () => void file.close().catch(() => {}));
 	if (isByLines) return sendLines(reply, file, query);
 	const stats = await file.stat();
-	if (await hasUnknownSize(path, stats)) return sendBlocks(asAttachment(reply, path), inBlocks(readAll(file)));
+	if (await hasUnknownSize(path, stats))
+		return saying(fileError, () => sendBlocks(asAttachment(reply, path), inBlocks(readAll(file))));
 	return sendBytes(request, reply, { file, stats, path });
 }
 
@@ -47,7 +48,7 @@ async function openFile(path: BytePath): Promise<FileHandle> {
 async function sendLines(reply: FastifyReply, file: FileHandle, query: Query): Promise<FastifyReply> {
 	const selection = { offset: query.integer("offset", 1) ?? 1, limit: query.integer("limit", 1) ?? Infinity };
 	reply.type("text/plain; charset=utf-8");
-	return sendBlocks(reply, inBlocks(selectLines(readAll(file), selection)));
+	return saying(fileError, () => sendBlocks(reply, inBlocks(selectLines(readAll(file), selection))));
 }
 
 type Opened = { readonly file: FileHandle; readonly stats: Stats; readonly path: BytePath };

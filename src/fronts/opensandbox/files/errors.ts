@@ -15,6 +15,9 @@ export function codeOf(thrown: unknown): string | undefined {
 /** For what is about one file: what is not there is 404. Our own bugs, and what is an answer already, stay what they are. */
 export function fileError(thrown: unknown): unknown {
 	if (!isFileFailure(thrown)) return thrown;
+	// It is opened so that nobody waits for it.
+	if (thrown.code === "EAGAIN")
+		return new ExecdError(400, "INVALID_FILE", "the file has nothing to read yet, and no end", { cause: thrown });
 	return thrown.code === "ENOENT"
 		? new ExecdError(404, "FILE_NOT_FOUND", `file not found. ${thrown.message}`, { cause: thrown })
 		: new ExecdError(500, "RUNTIME_ERROR", `error accessing file: ${thrown.message}`, { cause: thrown });
