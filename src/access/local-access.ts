@@ -196,6 +196,11 @@ export class LocalAccess implements Access {
 		return { code: secret, expiresAt };
 	}
 
+	signInOwner(code: string): Principal | undefined {
+		const owner = this.#codes.find(code);
+		return owner && this.#isLive(owner) ? owner : undefined;
+	}
+
 	async signIn(code: string): Promise<SignedIn | undefined> {
 		const owner = this.#codes.redeem(code);
 		if (!owner || !this.#isLive(owner)) return undefined;

@@ -40,12 +40,17 @@ export class OneTime<T> {
 		return { secret, expiresAt: clock.now() + lifetimeMs };
 	}
 
-	/** What the secret stands for, the first time and in time; undefined otherwise. */
-	redeem(secret: string): T | undefined {
-		const key = digest(secret);
-		const waiting = this.#waiting.get(key);
-		this.#waiting.delete(key);
+	/** What the secret stands for, as long as it was not used and in time; undefined otherwise. */
+	find(secret: string): T | undefined {
+		const waiting = this.#waiting.get(digest(secret));
 		return waiting && waiting.endsAt > this.#options.clock.monotonic() ? waiting.value : undefined;
+	}
+
+	/** The same, the first time only. */
+	redeem(secret: string): T | undefined {
+		const value = this.find(secret);
+		this.#waiting.delete(digest(secret));
+		return value;
 	}
 
 	/** Forgets what nobody used in time. */

@@ -117,6 +117,8 @@ export interface Access {
 	): { readonly ticket: string; readonly expiresAt: number };
 	/** Good for one browser, soon; it will be worth what `by` is. */
 	createSignInCode(by: Principal): { readonly code: string; readonly expiresAt: number };
+	/** As whom a sign-in code would sign in; undefined if it is not good, or not any more. It is not used up by this. */
+	signInOwner(code: string): Pick<Principal, "name"> | undefined;
 	/** What a browser gets for a sign-in code; undefined if that is not good, or not any more. */
 	signIn(code: string): Promise<SignedIn | undefined>;
 	/** Ends the browser of a `Cookie` header. */

@@ -73,11 +73,13 @@ export async function startServer(config: Config, options: ServerOptions): Promi
 		const { audit = noAudit } = engine;
 		const common = { budgets: createBudgets(maxAttachments), maxConnections, audit, report: options.report };
 		const failures = new Failures(systemClock);
-		const listener = await listen({
+		// Nobody asks before it listens.
+		const home = () => publicUrl(config, listener);
+		const listener: Listener = await listen({
 			...common,
 			host: config.host,
 			port: config.port,
-			fronts: createFronts(config, engine, options.dropIn ? undefined : parts.openSandbox),
+			fronts: createFronts(config, engine, home, options.dropIn ? undefined : parts.openSandbox),
 			allowedHosts: config.allowedHosts,
 			allowedOrigins: config.allowedOrigins,
 			tls,
@@ -95,7 +97,7 @@ export async function startServer(config: Config, options: ServerOptions): Promi
 		engine.keepers.serve();
 		const signInUrl = () => {
 			const { code } = access.createSignInCode(access.admin);
-			return `${publicUrl(config, listener)}${config.basePath}${signInPath(code)}`;
+			return `${home()}${config.basePath}${signInPath(code)}`;
 		};
 		return {
 			url: ownUrl(config, listener),
@@ -112,7 +114,12 @@ export async function startServer(config: Config, options: ServerOptions): Promi
 }
 
 /** `openSandbox` is left out where it has a port of its own. */
-function createFronts(config: Config, engine: Engine, openSandbox: OpenSandboxOptions | undefined): Front[] {
+function createFronts(
+	config: Config,
+	engine: Engine,
+	home: () => string,
+	openSandbox: OpenSandboxOptions | undefined,
+): Front[] {
 	const { sessions, screens, workspaces, prepare, sandbox, access, keepers, audit } = engine;
 	const metrics = async () => [...(await keeperMetrics(keepers)), ...(audit ? auditMetrics(audit.status) : [])];
 	return [
@@ -128,7 +135,7 @@ function createFronts(config: Config, engine: Engine, openSandbox: OpenSandboxOp
 			metrics,
 			version,
 		}),
-		createAccessFront({ access, sessions, basePath: config.basePath }),
+		createAccessFront({ access, sessions, basePath: config.basePath, publicUrl: home }),
 		...(openSandbox ? [createOpenSandboxFront(openSandbox)] : []),
 		createCodexExecFront({
 			sessions,

@@ -173,6 +173,7 @@ const methods: Readonly<Record<string, string | null>> = {
 	getMetrics: null,
 	getOpenApi: null,
 	proveToken: null,
+	showHome: null,
 	showSignIn: null,
 	signIn: null,
 	signOut: null,

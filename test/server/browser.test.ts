@@ -71,6 +71,21 @@ it("the cookie that every port of this host is sent opens nothing, with whatever
 	expect(reached).toEqual({ tried: "refused", key: null });
 });
 
+it("the page at the server's address says whether this browser is signed in, and signs it out", async () => {
+	const server = await start();
+	const page = await (await openBrowser()).newPage();
+	const problems: string[] = [];
+	page.on("pageerror", ({ message }) => problems.push(message));
+	await page.goto(server.url);
+	await page.getByText("not signed in").waitFor();
+	await signIn(page, server);
+	await page.getByText("This browser is signed in").waitFor();
+	expect(await page.locator("main").textContent()).toContain(new URL(server.url).host);
+	await page.getByRole("button", { name: "Sign out" }).click();
+	await page.getByText("not signed in").waitFor();
+	expect(problems).toEqual([]);
+});
+
 it("a page of ours uses the SDK without a token, over HTTP and over a WebSocket", async () => {
 	const server = await start();
 	const id = await server.session();

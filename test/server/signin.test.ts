@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { connect } from "../../src/local/index.ts";
 import { start } from "./start.ts";
 
 /** What a browser does with a link: it opens the page and presses the button. */
@@ -21,13 +22,17 @@ describe("the sign-in link", () => {
 		for (const _ of [1, 2]) {
 			const response = await fetch(signInUrl);
 			expect(response.status).toBe(200);
-			expect(response.headers.get("content-security-policy")).toBe(
-				"default-src 'none'; form-action 'self'; frame-ancestors 'none'",
+			expect(response.headers.get("content-security-policy")).toEqual(
+				expect.stringMatching(
+					/^default-src 'none'; style-src 'sha256-[^']+'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'$/,
+				),
 			);
 			expect(response.headers.get("cache-control")).toBe("no-store");
 			expect(response.headers.get("set-cookie")).toBeNull();
 			const page = await response.text();
 			expect(page).toContain('<form method="post">');
+			expect(page).toContain(`<b>${new URL(signInUrl).host}</b>`);
+			expect(page).toContain("<b>admin</b>");
 			expect(page).not.toContain(code);
 			expect(page).not.toContain("<script");
 		}
@@ -40,7 +45,7 @@ describe("the sign-in link", () => {
 		expect(response.status).toBe(200);
 		expect(response.headers.get("cache-control")).toBe("no-store");
 		expect(response.headers.get("content-security-policy")).toMatch(
-			/^default-src 'none'; script-src 'sha256-[^']+'; form-action 'self'; frame-ancestors 'none'$/,
+			/^default-src 'none'; style-src '[^']+'; script-src 'sha256-[^']+'; base-uri 'none'; form-action 'self'; frame-anc/,
 		);
 		expect(response.headers.get("set-cookie")).toMatch(/; Path=\/; HttpOnly; SameSite=Strict$/);
 		const shown = await shownBy(response);
@@ -55,7 +60,7 @@ describe("the sign-in link", () => {
 		const again = await press(server.signInUrl ?? "");
 		expect(again.status).toBe(401);
 		expect(again.headers.get("set-cookie")).toBeNull();
-		expect(await again.text()).toContain("not good any more");
+		expect(await again.text()).toContain("no longer valid");
 	});
 
 	it("can't be pressed by a page of somebody else", async () => {
@@ -65,10 +70,12 @@ describe("the sign-in link", () => {
 		expect((await press(signInUrl)).status).toBe(200);
 	});
 
-	it("is made by any token for itself", async () => {
+	it("is made by any token for itself, and says whose it is whatever that is called", async () => {
 		const server = await start();
-		const token = await server.token("workspace:red:read");
+		const made = await server.post("/v1/tokens", { scopes: ["workspace:red:read"], name: "<i>&" });
+		const token = String(made.body.token);
 		const { status, body } = await server.post("/v1/signin-links", {}, token);
+		expect(await (await fetch(body.url ?? "")).text()).toContain(`<b>token:${made.body.id}:&#60;i&#62;&#38;</b>`);
 		expect([status, body.url?.startsWith(`${server.url}/signin?code=`)]).toEqual([201, true]);
 		const response = await press(body.url ?? "");
 		const headers = { ...(await shownBy(response)), origin: server.url, "content-type": "application/json" };
@@ -84,7 +91,7 @@ describe("the sign-in link", () => {
 		"that is none (%s) is answered like one that is over",
 		async (path) => {
 			const { url } = await start();
-			expect((await fetch(`${url}${path}`)).status).toBe(200);
+			expect((await fetch(`${url}${path}`)).status).toBe(401);
 			expect((await press(`${url}${path}`)).status).toBe(401);
 		},
 	);
@@ -98,9 +105,12 @@ describe("the sign-in link", () => {
 		expect((await fetch(`${server.url}/v1/sessions`, request)).status).toBe(403);
 	});
 
-	it("names the server as its proxy or its first allowed name does", async () => {
+	it("names the server as its proxy or its first allowed name does, also to who asks on this machine", async () => {
 		const proxied = await start({ behindProxy: true, allowedHosts: "term.example" });
-		expect(proxied.signInUrl).toMatch(/^https:\/\/term\.example\/signin\?code=/);
+		const made = await connect({ stateDir: proxied.stateDir }).signInLinks.create();
+		for (const link of [proxied.signInUrl, made.url]) {
+			expect(link).toMatch(/^https:\/\/term\.example\/signin\?code=/);
+		}
 		const named = await start({ allowedHosts: "box.lan,other" });
 		expect(named.signInUrl).toMatch(/^http:\/\/box\.lan:\d+\/signin\?code=/);
 	});

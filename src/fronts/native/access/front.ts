@@ -2,26 +2,23 @@
 
 import type { TypeBoxTypeProvider } from "@fastify/type-provider-typebox";
 import type { FastifyInstance } from "fastify";
-import type { Access } from "../../../core/access.ts";
 import type { Sessions } from "../../../core/sessions.ts";
 import { answerErrors } from "../../errors.ts";
 import { bearer, type Front, type Hosting } from "../../front.ts";
 import { describeRoutes } from "../openapi.ts";
 import type { NativeApp } from "../options.ts";
 import { compileValidator } from "../validation.ts";
+import { addHome } from "./home.ts";
 import { addProof } from "./proof.ts";
-import { addSignIn } from "./signin.ts";
+import { addSignIn, type SignInOptions } from "./signin.ts";
 import { addTickets } from "./tickets.ts";
 import { addTokens } from "./tokens.ts";
 
 export type AccessFrontOptions = {
-	readonly access: Access;
 	readonly sessions: Sessions;
-	/** The path below which browsers find us, without a slash at its end. */
-	readonly basePath: string;
-};
+} & SignInOptions;
 
-export function createAccessFront({ access, sessions, basePath }: AccessFrontOptions): Front {
+export function createAccessFront({ access, sessions, basePath, publicUrl }: AccessFrontOptions): Front {
 	return {
 		name: "access",
 		credential: bearer,
@@ -34,7 +31,8 @@ export function createAccessFront({ access, sessions, basePath }: AccessFrontOpt
 			addTokens(typed, access);
 			addTickets(typed, access, sessions);
 			addProof(typed, access);
-			addSignIn(typed, access, basePath);
+			addSignIn(typed, { access, basePath, publicUrl });
+			addHome(typed, basePath);
 		},
 	};
 }
