@@ -27,6 +27,7 @@ import { serve } from "./commands/serve.ts";
 import { service } from "./commands/service.ts";
 import { show } from "./commands/show.ts";
 import { signal } from "./commands/signal.ts";
+import { signInLink } from "./commands/signin-link.ts";
 import { stop } from "./commands/stop.ts";
 import { task } from "./commands/task.ts";
 import { token } from "./commands/token.ts";
@@ -71,6 +72,7 @@ const commands = [
 	logout,
 	remotes,
 	token,
+	signInLink,
 	workspace,
 	task,
 	audit,

@@ -181,6 +181,18 @@ describe("login", () => {
 	});
 });
 
+it("signin-link prints a link to a page that signs in as whoever asked for it", async () => {
+	const { stdout: token } = await hawser.run(["token", "create", "--name", "page"]);
+	for (const [flags, name] of [
+		[[], /<b>admin<\/b>/],
+		[["--token", token.trim()], /<b>token:[0-9a-f]+:page<\/b>/],
+	] as const) {
+		const { code, stdout, stderr } = await hawser.run(["signin-link", ...flags]);
+		expect([code, stderr]).toEqual([0, expect.stringContaining("one browser")]);
+		expect(await (await fetch(stdout.trim())).text()).toMatch(name);
+	}
+});
+
 it("service install writes a unit whose restart leaves keepers alone", async () => {
 	const env = { XDG_CONFIG_HOME: config };
 	const args = ["service", "install", "--", "--port", "0", "--cwd", "/tmp/with space%"];

@@ -127,7 +127,7 @@ it("logs -f goes on where it was when the server is killed and started again", a
 });
 
 const everyCommand =
-	"serve stop service run attach detach ls show logs send wait rename resize signal kill rm login logout remotes doctor completion".split(
+	"serve stop service run attach detach ls show logs send wait rename resize signal kill rm login logout remotes signin-link doctor completion".split(
 		" ",
 	);
 
