@@ -2,8 +2,10 @@
 
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
+import { copyFile, mkdir, symlink } from "node:fs/promises";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
+import { join, resolve } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { expect, it, onTestFinished } from "vitest";
@@ -28,7 +30,7 @@ async function run(
 	env: NodeJS.ProcessEnv = {},
 ): Promise<ChildProcess> {
 	const access = { HAWSER_URL: server.url, HAWSER_TOKEN: await server.token() };
-	return spawn(command, [folder + file], { env: { PATH: process.env.PATH, ...access, ...env } });
+	return spawn(command, [resolve(folder, file)], { env: { PATH: process.env.PATH, ...access, ...env } });
 }
 
 it("curl starts a command, answers it, and reads it to its end", async () => {
@@ -40,8 +42,12 @@ it("curl starts a command, answers it, and reads it to its end", async () => {
 	expect(stdout).toContain("event: closed");
 });
 
-it("Node drives a shell and reads its exit code", async () => {
-	expect(await result(await run(process.execPath, "node.js", await startServer()))).toEqual({
+it("Node drives a shell and reads its exit code, in a project that does not say what its modules are", async () => {
+	const project = await temporaryDirectory();
+	await mkdir(join(project, "node_modules"));
+	await symlink(join(folder, ".."), join(project, "node_modules", "hawser"));
+	await copyFile(join(folder, "node.mjs"), join(project, "node.mjs"));
+	expect(await result(await run(process.execPath, join(project, "node.mjs"), await startServer()))).toEqual({
 		code: 0,
 		stdout: "the shell says 42\nexit code 3\n",
 		stderr: "",
@@ -51,7 +57,7 @@ it("Node drives a shell and reads its exit code", async () => {
 it("a page in a browser shows a shell, and the same one after a reload", async () => {
 	const port = await freePort();
 	const server = await startServer([`http://127.0.0.1:${port}`]);
-	const site = await run(process.execPath, "browser/server.js", server, { PORT: String(port) });
+	const site = await run(process.execPath, "browser/server.mjs", server, { PORT: String(port) });
 	onTestFinished(async () => {
 		if (site.exitCode !== null) return;
 		const exited = once(site, "exit");

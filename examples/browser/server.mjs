@@ -2,9 +2,9 @@
 /**
  * A shell in a web page: this server starts it and hands out tickets, the page draws it with xterm.js.
  *
- *   npm install hawser @xterm/xterm
+ *   npm install ./hawser-0.1.0.tgz @xterm/xterm       # the package that the README's npm pack makes
  *   hawser serve --allowed-origins http://127.0.0.1:8080
- *   node examples/browser/server.js
+ *   node examples/browser/server.mjs
  *
  * It listens on loopback and lets in everybody who reaches it. A real one would first ask who they are.
  */

@@ -2,7 +2,7 @@
 /**
  * Types into a shell, waits for its answers, and reads the exit code: what an agent does.
  *
- * `node examples/node.js` finds the server of your own account; HAWSER_URL and HAWSER_TOKEN name another.
+ * `node examples/node.mjs` finds the server of your own account; HAWSER_URL and HAWSER_TOKEN name another.
  */
 
 import { connect } from "hawser/client";
