@@ -16,8 +16,8 @@ test("shows who did what, as a table or as JSON, and what is asked for alone", a
 	await site.run(["kill", "shell"]);
 	const shown = await site.run(["audit"]);
 	expect(shown).toMatchObject({ code: 0, stderr: "" });
-	expect(shown.stdout).toMatch(/^SEQ +TIME +WHO +FROM +ACTION +SESSION +DETAILS\n/);
-	expect(shown.stdout).toMatch(new RegExp(`admin +local +open +${id.trim()} +program=cat`));
+	expect(shown.stdout).toMatch(/^SEQ +TIME +WHO +FROM +ACTION +WORKSPACE +SESSION +DETAILS\n/);
+	expect(shown.stdout).toMatch(new RegExp(`admin +local +open +default +${id.trim()} +program=cat`));
 	expect(shown.stdout).not.toContain("hunter2");
 	const { stdout } = await site.run(["audit", "ls", "--json", "--session", id.trim(), "--principal", "admin"]);
 	const entries = stdout

@@ -86,6 +86,10 @@ it("starts sessions for tasks, and finds them by name in their workspace", async
 		ids.push((await said("run", ...flags, "--", "cat")).trim());
 	}
 	const [red, blue] = ids;
+	const rows = await said("ls");
+	expect(rows).toMatch(/^ID +NAME +WORKSPACE +STATE /);
+	expect(rows).toMatch(new RegExp(`^${red} +shell +red +running `, "m"));
+	expect(await said("ls", "--workspace", "red")).toMatch(/^ID +NAME +STATE /);
 	expect(await here.run(["logs", "shell"])).toMatchObject({
 		code: 1,
 		stderr: expect.stringContaining("2 sessions named"),

@@ -58,7 +58,11 @@ const list = withServer(new Command("ls"))
 		if (shown.length === 0 && meant?.unknown) throw meant.unknown;
 		if (shown.length === 0) return remark("there is no such entry");
 		await print(
-			table(["SEQ", "TIME", "WHO", "FROM", "ACTION", "SESSION", "DETAILS"], shown.map(toRow), process.stdout.columns),
+			table(
+				["SEQ", "TIME", "WHO", "FROM", "ACTION", "WORKSPACE", "SESSION", "DETAILS"],
+				shown.map(toRow),
+				process.stdout.columns,
+			),
 		);
 	});
 
@@ -114,22 +118,13 @@ async function placeOf(
 	return found.isDirectory() ? { directory: path } : { file: path };
 }
 
-function toRow({
-	seq,
-	time,
-	action,
-	by,
-	session,
-	workspace: _,
-	prev: __,
-	hash: ___,
-	...details
-}: AuditMessage): string[] {
+function toRow({ seq, time, action, by, session, workspace, prev: _, hash: __, ...details }: AuditMessage): string[] {
 	const said = Object.entries(details).map(
 		([name, value]) => `${name}=${typeof value === "string" ? value : JSON.stringify(value)}`,
 	);
 	const when = new Date(time).toISOString();
-	return [String(seq), when, by?.name ?? by?.id ?? "-", by?.from ?? "-", action, session ?? "-", said.join(" ")];
+	const who = [by?.name ?? by?.id ?? "-", by?.from ?? "-"];
+	return [String(seq), when, ...who, action, workspace ?? "-", session ?? "-", said.join(" ")];
 }
 
 export const audit: Command = new Command("audit")

@@ -22,7 +22,7 @@ export const list: Command = withWorkspace(new Command("ls"))
 	.summary("list sessions")
 	.description(
 		"Lists the sessions whose programs run, oldest first: how long nothing has come or gone (IDLE), how many are " +
-			"attached (ATTACHED), the size of the terminal, where it was started and what.",
+			"attached (ATTACHED), the size of the terminal, where it was started and what; and the workspace, if there are several.",
 	)
 	.option("-a, --all", "those that have ended, too")
 	.option("--json", "as a JSON array, with everything the server says")
@@ -46,21 +46,24 @@ export const list: Command = withWorkspace(new Command("ls"))
 			return;
 		}
 		const now = Date.now();
-		const rows = sessions.map((session) => toRow(session, now));
+		const isOneWorkspace = new Set(sessions.map((session) => session.workspace)).size === 1;
+		const rows = sessions.map((session) => toRow(session, now, isOneWorkspace ? [] : [session.workspace]));
+		const names = ["NAME", ...(isOneWorkspace ? [] : ["WORKSPACE"])];
 		await print(
 			table(
-				["ID", "NAME", "STATE", "AGE", "IDLE", "ATTACHED", "SIZE", "DIRECTORY", "COMMAND"],
+				["ID", ...names, "STATE", "AGE", "IDLE", "ATTACHED", "SIZE", "DIRECTORY", "COMMAND"],
 				rows,
 				process.stdout.columns,
 			),
 		);
 	});
 
-function toRow(session: SessionMessage, now: number): string[] {
+function toRow(session: SessionMessage, now: number, workspace: readonly string[]): string[] {
 	const { id, name, createdAt, activeAt, attachments, mode, size, cwd, argv } = session;
 	return [
 		id,
 		name ?? "-",
+		...workspace,
 		stateOf(session),
 		formatDuration(now - createdAt),
 		activeAt === null || session.state !== "running" ? "-" : formatDuration(now - activeAt),
