@@ -166,6 +166,8 @@ export type WorkspaceMessage = {
 	roots: string[];
 	limits: WorkspaceLimits;
 	createdAt: number;
+	/** Only where it was just declared: in which roots no program could be started now, and why. */
+	warnings?: string[];
 };
 
 /** All that the caller may read, by id. */
@@ -192,6 +194,8 @@ export type TaskMessage = {
 	/** Only for who may manage the workspace. */
 	env?: Record<string, string>;
 	createdAt: number;
+	/** Only where it was just made: why no program could be started for it now. */
+	warnings?: string[];
 };
 
 /** Newest first. */

@@ -112,3 +112,21 @@ it("starts sessions for tasks, and finds them by name in their workspace", async
 	await said("workspace", "rm", "--force", "red");
 	expect(await listed("--all")).toEqual([blue]);
 });
+
+it("warns of directories in which nothing could be started now, and takes them all the same", async () => {
+	const root = await realpath(await temporaryDirectory());
+	const later = await here.run(["workspace", "set", "later", "--root", root, "--root", `${root}/later`]);
+	expect(later).toEqual({
+		code: 0,
+		stdout: "",
+		stderr: `hawser: a warning: cannot start in "${root}/later": no such directory (ENOENT)\n`,
+	});
+	const outside = await here.run(["task", "set", "t", "--workspace", "later", "--work-dir", "/etc"]);
+	expect(outside).toEqual({
+		code: 0,
+		stdout: "",
+		stderr: 'hawser: a warning: "/etc" is in no root of the workspace\n',
+	});
+	await said("task", "set", "t", "--workspace", "later", "--work-dir", root);
+	await said("workspace", "rm", "later");
+});

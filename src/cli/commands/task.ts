@@ -55,13 +55,14 @@ const set = withWorkspace(new Command("set"), WHOSE)
 	.addHelpText("after", "\nExamples:\n  hawser task set fix-login --workspace acme --work-dir /srv/acme/fix-login")
 	.action(async (id: string, flags: SetFlags) => {
 		const { workDir, issueId, issueKey, priorSession } = flags;
-		await (await tasksOf(flags)).put(id, {
+		const made = await (await tasksOf(flags)).put(id, {
 			workDir: resolve(workDir),
 			...(issueId === undefined ? {} : { issueId }),
 			...(issueKey === undefined ? {} : { issueKey }),
 			...(priorSession === undefined ? {} : { priorSessionId: priorSession }),
 			env: known(variables(flags.env ?? [], process.env)),
 		});
+		for (const warning of made.warnings ?? []) remark(`a warning: ${warning}`);
 	});
 
 const remove = withWorkspace(new Command("rm"), WHOSE)

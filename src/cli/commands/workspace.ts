@@ -67,7 +67,8 @@ const set = withServer(new Command("set"))
 			...(startRate === undefined ? {} : { startsPerSecond: startRate }),
 		};
 		const roots = root.map((path) => resolve(path));
-		await client.workspaces.put(id, { ...(name === undefined ? {} : { name }), roots, limits });
+		const declared = await client.workspaces.put(id, { ...(name === undefined ? {} : { name }), roots, limits });
+		for (const warning of declared.warnings ?? []) remark(`a warning: ${warning}`);
 	});
 
 const remove = withServer(new Command("rm"))

@@ -15,6 +15,7 @@ import { closed, displayName, id, NO_NUL, nullable, path, schemaOf } from "./sch
 
 const amount = Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER });
 const time = Type.Integer({ minimum: 0 });
+const warnings = Type.Optional(Type.Array(Type.String()));
 const reference = Type.String({ minLength: 1, maxLength: limits.labelLength, pattern: PRINTABLE });
 const workspaceLimits = Type.Object(
 	{
@@ -44,6 +45,7 @@ export const workspace: TUnsafe<WorkspaceMessage> = schemaOf<WorkspaceMessage>()
 			roots: Type.Array(Type.String()),
 			limits: workspaceLimits,
 			createdAt: time,
+			warnings,
 		},
 		{ title: "Workspace" },
 	),
@@ -79,6 +81,7 @@ export const task: TUnsafe<TaskMessage> = schemaOf<TaskMessage>()(
 			priorSessionId: nullable(Type.String()),
 			env: Type.Optional(Type.Record(Type.String(), Type.String())),
 			createdAt: time,
+			warnings,
 		},
 		{ title: "Task" },
 	),

@@ -59,7 +59,7 @@ export function addWorkspaces(app: NativeApp, { workspaces, sessions, access }: 
 			const declared = await workspaces.put(request.params.ws, request.body);
 			const { id, roots, limits } = declared;
 			witnessOf(request).record({ action: "workspace-set", roots: roots.length, limits }, { workspace: id });
-			return workspaceMessage(declared);
+			return { ...workspaceMessage(declared), ...(await warningsFor(workspaces, id, roots)) };
 		},
 	);
 
@@ -123,7 +123,7 @@ export function addWorkspaces(app: NativeApp, { workspaces, sessions, access }: 
 			const { id } = findWorkspace(workspaces, request);
 			const made = await workspaces.putTask(id, request.params.task, request.body);
 			witnessOf(request).record({ action: "task-set", task: made.id }, { workspace: id });
-			return taskMessage(made, request);
+			return { ...taskMessage(made, request), ...(await warningsFor(workspaces, id, [made.workDir])) };
 		},
 	);
 
@@ -141,6 +141,22 @@ export function addWorkspaces(app: NativeApp, { workspaces, sessions, access }: 
 			return reply.code(204).send();
 		},
 	);
+}
+
+/** Why no program could be started there now. It is no reason to refuse: who declares a directory may make it later. */
+async function warningsFor(
+	workspaces: Workspaces,
+	workspace: string,
+	directories: readonly string[],
+): Promise<{ warnings?: string[] }> {
+	const looked = directories.map((directory) => workspaces.admit(workspace, directory).then(() => [], messageOf));
+	const warnings = (await Promise.all(looked)).flat();
+	return warnings.length > 0 ? { warnings } : {};
+}
+
+function messageOf(error: unknown): string[] {
+	if (error instanceof SessionError) return [error.message];
+	throw error;
 }
 
 /** The workspace that a request names, if its caller has the right that the route asks for. One that may not be seen is not there. */
