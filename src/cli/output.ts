@@ -47,6 +47,14 @@ export function remark(sentence: string): void {
 	process.stderr.write(`hawser: ${safeLine(sentence)}\n`);
 }
 
+/** What there is to say of one thing, a line each; what is null is left out. */
+export function facts(rows: readonly (readonly [name: string, value: string | null])[]): string {
+	const said = rows.flatMap(([name, value]) =>
+		value === null ? [] : [`${`${name}:`.padEnd(14)}${safeLine(value)}\n`],
+	);
+	return said.join("");
+}
+
 /** Rows under a heading, cut to the terminal's width; a pipe gets everything. */
 export function table(heading: readonly string[], rows: readonly (readonly string[])[], width?: number): string {
 	const lines = [heading, ...rows].map((row) => row.map(safeLine));

@@ -34,7 +34,10 @@ it("declares, shows, changes and forgets workspaces", async () => {
 		"--max-journals",
 		"1GiB",
 	);
-	expect(JSON.parse(await said("workspace", "show", "acme"))).toMatchObject({
+	expect(await said("workspace", "show", "acme")).toMatch(
+		/^id: +acme\nname: +Acme\nroots: +\/srv\nlimits: +sessions=2 journalBytes=1073741824\ndeclared: +\d{4}-.*\n$/,
+	);
+	expect(JSON.parse(await said("workspace", "show", "acme", "--json"))).toMatchObject({
 		id: "acme",
 		name: "Acme",
 		roots: ["/srv"],

@@ -6,8 +6,8 @@ import { formatDuration } from "../../protocol/units.ts";
 import { stateOf } from "../describe-session.ts";
 import { findServer, type WorkspaceFlags, withWorkspace } from "../find-server.ts";
 import { findSession } from "../find-session.ts";
-import { print } from "../output.ts";
-import { safeJson, safeLine } from "../safe-text.ts";
+import { facts, print } from "../output.ts";
+import { safeJson } from "../safe-text.ts";
 
 export const show: Command = withWorkspace(new Command("show"))
 	.summary("show all about a session")
@@ -52,6 +52,5 @@ function lines(session: SessionMessage, now: number): string {
 		]),
 		["durable", session.durable ? "yes" : "no: it ends with the server"],
 	];
-	const said = rows.filter((row): row is [string, string] => row[1] !== null);
-	return said.map(([name, value]) => `${`${name}:`.padEnd(14)}${safeLine(value)}\n`).join("");
+	return facts(rows);
 }

@@ -4,7 +4,7 @@ import { resolve } from "node:path";
 import { Command } from "commander";
 import type { WorkspaceLimits, WorkspaceMessage } from "../../client/index.ts";
 import { findServer, type ServerFlags, withServer } from "../find-server.ts";
-import { print, remark, table } from "../output.ts";
+import { facts, print, remark, table } from "../output.ts";
 import { bytes, collect, positiveNumber } from "../parse.ts";
 import { safeJson } from "../safe-text.ts";
 
@@ -36,13 +36,25 @@ const list = withServer(new Command("ls"))
 
 const show = withServer(new Command("show"))
 	.summary("show a workspace and its tasks")
-	.description("Shows all that the server says of a workspace, and its tasks, as JSON.")
+	.description("Shows what was declared of a workspace, and its tasks.")
 	.argument("<id>", "of the workspace")
-	.addHelpText("after", "\nExamples:\n  hawser workspace show acme")
-	.action(async (id: string, flags: ServerFlags) => {
+	.option("--json", "as JSON, with everything the server says")
+	.addHelpText("after", "\nExamples:\n  hawser workspace show acme\n  hawser workspace show acme --json | jq .limits")
+	.action(async (id: string, { json, ...flags }: ServerFlags & { json?: true }) => {
 		const { client } = await findServer(flags);
 		const workspace = await client.workspaces.get(id);
-		await print(`${safeJson({ ...workspace, tasks: await client.workspaces.tasks(id).list() })}\n`);
+		const tasks = await client.workspaces.tasks(id).list();
+		if (json) return print(`${safeJson({ ...workspace, tasks })}\n`);
+		await print(
+			facts([
+				["id", workspace.id],
+				["name", workspace.name],
+				["roots", workspace.roots.join(" ") || "anywhere"],
+				["limits", limitsOf(workspace)],
+				["declared", new Date(workspace.createdAt).toISOString()],
+				["tasks", tasks.map((task) => task.id).join(" ") || null],
+			]),
+		);
 	});
 
 const set = withServer(new Command("set"))
