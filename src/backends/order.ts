@@ -122,8 +122,8 @@ function describe({ step, code, message }: NativeError, command: Command, progra
 			return `${program}: the process that should start it was killed`;
 		case "order":
 			return code === "ETIMEDOUT"
-				? `${program}: the minders that wait for programs did not take it in time, and were replaced`
-				: `${program}: the minders that wait for programs are being killed, and nothing was started`;
+				? `${program}: the processes that start programs did not take it in time, and were replaced`
+				: `${program}: the processes that start programs are being killed, and nothing was started`;
 		case "placeholder":
 			return `${program} in a sandbox: what must not be made there can't be kept from it: ${message}`;
 		case "cgroup":

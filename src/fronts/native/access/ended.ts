@@ -7,6 +7,6 @@ export function answerEnded(reply: FastifyReply, { isDurable }: Durability): Fas
 	if (isDurable) return reply.code(204).send();
 	return reply.code(202).send({
 		durable: false,
-		message: "it is over, but the disk did not take that yet; it is tried again until it does, and when you ask again",
+		message: "it has ended, but that is not on disk yet; the server keeps trying, and tries again when you ask again",
 	});
 }
