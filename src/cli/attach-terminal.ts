@@ -14,6 +14,8 @@ import { TerminalOutput } from "./terminal-output.ts";
 export type AttachOptions = {
 	/** The first byte to show. */
 	readonly since: number | "end";
+	/** Whether to begin with what the session's terminal shows, where that is known; then `since` is not needed. */
+	readonly isFromScreen: boolean;
 	/** Whether `since` is in the middle of things, so that the rest of its line is better left out. */
 	readonly isCut: boolean;
 	/** Everything before this is old: nothing in it asks our terminal a question. */
@@ -29,6 +31,8 @@ export type AttachOptions = {
 	readonly patienceMs: number;
 };
 
+/** How much of what was scrolled away comes before the screen: a few pages, to look back at. */
+const SCROLLBACK_ROWS = 200;
 /** How far to look for the end of a line that was cut. */
 const LINE_BYTES = 4096;
 /** How long leaving waits for what was typed before it. */
@@ -82,6 +86,7 @@ class TerminalSession {
 		const { size } = this.#terminal;
 		this.#attachment = session.attach({
 			since: options.since,
+			...(options.isFromScreen ? { from: "screen", scrollback: SCROLLBACK_ROWS } : {}),
 			role: options.isViewer ? "viewer" : "writer",
 			// A terminal that falls behind slows its program down, as terminals do; one that only watches never does.
 			flow: options.isViewer ? "live" : "lossless",
@@ -131,6 +136,9 @@ class TerminalSession {
 			case "output":
 				await this.#print(event.bytes, event.offset);
 				return undefined;
+			case "screen":
+				await this.#draw(event);
+				return undefined;
 			case "gap":
 				this.#terminal.say(`bytes ${event.from} to ${event.to} are not shown (${event.reason})`);
 				return undefined;
@@ -172,11 +180,20 @@ class TerminalSession {
 		}
 	}
 
+	async #draw({ bytes, isFirst }: Extract<AttachmentEvent, { kind: "screen" }>): Promise<void> {
+		this.#isCut = false;
+		// It begins with an empty screen: what is on ours now scrolls away first, and can be looked back at.
+		if (isFirst) await print("\n".repeat(this.#terminal.size?.rows ?? 0));
+		await print(this.#output.push(bytes, "old"));
+	}
+
 	/** The first time: the terminal becomes the program's. Later: the server is back. */
 	async #onConnected(session: SessionMessage): Promise<void> {
 		this.#turns.reset();
 		if (this.#isAway) this.#terminal.say("the server is back");
 		this.#isAway = false;
+		// What was before the screen that we begin with is not told again.
+		this.#exit ??= session.exit ?? undefined;
 		const mayClaim = this.#isWriter && session.state === "running";
 		if (this.#wasConnected) {
 			// Exclusive control is demanded again by the attachment itself.

@@ -41,10 +41,14 @@ export class LocalTerminal {
 		return process.stdin.isTTY === true && process.stdout.isTTY === true;
 	}
 
-	get size(): Size | undefined {
+	static get sizeHere(): Size | undefined {
 		const { columns: cols, rows } = process.stdout;
 		// A terminal that was never given a size has none; that is not one of zero.
 		return cols && rows ? { cols, rows } : undefined;
+	}
+
+	get size(): Size | undefined {
+		return LocalTerminal.sizeHere;
 	}
 
 	/** Gives the terminal to the program; `onEnding` hears of a signal that wants us gone. */

@@ -21,6 +21,13 @@ import type { Ticket } from "./web-socket.ts";
 export type AttachOptions = {
 	/** The first output byte wanted, or only what comes from now on; 0 by default. */
 	readonly since?: number | "end";
+	/**
+	 * `screen`: begins with events that draw what the terminal shows, and then all that follows, instead of the output from
+	 * `since` on; that it is on pipes, and on servers that are older. `bytes` has the screen first.
+	 */
+	readonly from?: "screen";
+	/** With `from`: how many rows of what was scrolled away come before the screen; none by default, 200 at most. */
+	readonly scrollback?: number;
 	/** A viewer only reads. `writer` by default. */
 	readonly role?: "writer" | "viewer";
 	/** `lossless`, the default, may make the program wait for this reader; `live` may skip output, with a gap. */
@@ -72,6 +79,7 @@ export class Attachment implements AsyncIterableIterator<AttachmentEvent, undefi
 			transport,
 			id,
 			hello: this.#hello,
+			screen: options.from && { from: options.from, scrollback: options.scrollback ?? 0 },
 			reader: this.#reader,
 			outbox: this.#outbox,
 			control: this.#control,
@@ -233,7 +241,7 @@ export class Attachment implements AsyncIterableIterator<AttachmentEvent, undefi
 		for (;;) {
 			const { value, done } = await this.next();
 			if (done) return controller.close();
-			if (value.kind === "output") return controller.enqueue(value.bytes);
+			if (value.kind === "output" || value.kind === "screen") return controller.enqueue(value.bytes);
 			if (value.kind !== "gap") continue;
 			await this.detach();
 			const message = `the output from byte ${value.from} up to ${value.to} is gone (${value.reason})`;

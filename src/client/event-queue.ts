@@ -16,6 +16,15 @@ export type ConnectionEvent =
 	  };
 
 export type AttachmentEvent =
+	/** A part of what the terminal shows at `offset`, for a terminal of that size to write; the first begins with a reset. */
+	| {
+			readonly kind: "screen";
+			readonly offset: number;
+			readonly cols: number;
+			readonly rows: number;
+			readonly bytes: Uint8Array;
+			readonly isFirst: boolean;
+	  }
 	| {
 			readonly kind: "output";
 			readonly stream: "stdout" | "stderr";

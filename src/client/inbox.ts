@@ -39,6 +39,12 @@ export class Inbox {
 		return isFirst;
 	}
 
+	/** A first connection begins with the screen at this place, whatever was asked for. */
+	begin(position: number): void {
+		this.#isOpened = true;
+		this.#moveTo(position);
+	}
+
 	get position(): number | undefined {
 		return this.#position;
 	}

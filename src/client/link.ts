@@ -19,6 +19,8 @@ export type LinkOptions = {
 	/** The session's. */
 	readonly id: string;
 	readonly hello: Pick<Hello, "role" | "flow" | "stream" | "replies" | "size">;
+	/** What the first connection begins with, instead of output. */
+	readonly screen: Pick<Hello, "from" | "scrollback"> | undefined;
 	readonly reader: Reader;
 	readonly outbox: Outbox;
 	readonly control: Control;
@@ -35,11 +37,14 @@ export class Link {
 	readonly #stopped = new AbortController();
 	readonly #input: InputFlow;
 	#connection: Connection | undefined;
+	/** Asked for until a server has welcomed us, or is too old to know it. */
+	#screen: Pick<Hello, "from" | "scrollback"> | undefined;
 	/** The session had ended when this connection began. */
 	#isAfterEnd = false;
 
 	constructor(options: LinkOptions) {
 		this.#options = options;
+		this.#screen = options.screen;
 		this.#input = new InputFlow(options.outbox, (error) => options.onInputOver(error));
 	}
 
@@ -52,6 +57,10 @@ export class Link {
 		while (!signal.aborted) {
 			const ending = await this.#connect();
 			if (signal.aborted || reader.isComplete) return;
+			if (this.#screen && ending.code === closeCodes.protocolError) {
+				this.#screen = undefined;
+				continue;
+			}
 			if (ending.wasWelcome) {
 				backoff.reset();
 				awaySince = undefined;
@@ -96,7 +105,7 @@ export class Link {
 			const socket = await this.#dial();
 			if (!socket) return { ...none, reason: "no answer" };
 			const connection = new Connection(socket, {
-				hello: { type: "hello", since: reader.ask(), ...hello },
+				hello: { type: "hello", since: reader.ask(), ...hello, ...this.#screen },
 				times: transport.times,
 				receive: (received) => this.#receive(received),
 			});
@@ -159,12 +168,13 @@ export class Link {
 		}
 	}
 
-	#welcome({ session, output, input, lease }: Extract<ServerMessage, { type: "welcome" }>): void {
+	#welcome({ session, output, input, lease, screen }: Extract<ServerMessage, { type: "welcome" }>): void {
 		const { reader, control, hello } = this.#options;
 		const connection = this.#connection;
 		if (!connection) return;
 		const isOver = session.state === "closed" || session.state === "lost";
-		reader.open({ from: output.from, isOver }, (offset) => connection.send({ kind: "consumed", offset }));
+		this.#screen = undefined;
+		reader.open({ from: output.from, isOver, screen }, (offset) => connection.send({ kind: "consumed", offset }));
 		this.#isAfterEnd = isOver;
 		this.#report({ kind: "connection", state: "connected", session });
 		if (hello.role === "viewer") return;

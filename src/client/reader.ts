@@ -10,6 +10,8 @@ const ACK_BYTES = 32 * 1024;
 /** And how long it waits for less than that. */
 const ACK_MS = 100;
 
+type Size = { readonly cols: number; readonly rows: number };
+
 export class Reader {
 	readonly #queue: EventQueue;
 	readonly #inbox: Inbox;
@@ -24,6 +26,8 @@ export class Reader {
 	#acknowledge: ((offset: number) => void) | undefined;
 	#timer: ReturnType<typeof setTimeout> | undefined;
 	#onDemand: (() => void) | undefined;
+	/** Of this connection: the screen that it begins with. */
+	#screen: (Size & { readonly isFirst: boolean }) | undefined;
 
 	constructor(since: number | "end") {
 		this.#since = since;
@@ -49,7 +53,15 @@ export class Reader {
 	}
 
 	/** The connection that was asked for begins with the byte at `from`. The reader may have gone on meanwhile. */
-	open({ from, isOver }: { from: number; isOver: boolean }, acknowledge: (offset: number) => void): void {
+	open(
+		{ from, isOver, screen }: { from: number; isOver: boolean; screen?: Size | undefined },
+		acknowledge: (offset: number) => void,
+	): void {
+		this.#screen = screen && { ...screen, isFirst: true };
+		if (screen) {
+			this.#inbox.begin(from);
+			this.#since = from;
+		}
 		const isFirst = this.#inbox.open(this.#asked, from, isOver);
 		if (this.#since === "end" || (isFirst && from < this.#since)) this.#since = from;
 		// The server takes `since` as an acknowledgement, and none for more than it has sent.
@@ -73,6 +85,7 @@ export class Reader {
 	receive(received: ServerFrame | ServerMessage): void {
 		if ("kind" in received) {
 			if (received.kind === "output") this.#output(received);
+			if (received.kind === "screen") this.#draw(received);
 			return;
 		}
 		switch (received.type) {
@@ -148,6 +161,12 @@ export class Reader {
 		if (output) this.#queue.push({ kind: "output", stream, ...output });
 		// What it repeats may be dealt with already.
 		else this.#report();
+	}
+
+	#draw({ offset, bytes }: Extract<ServerFrame, { kind: "screen" }>): void {
+		if (!this.#screen) return;
+		this.#queue.push({ kind: "screen", offset, ...this.#screen, bytes });
+		this.#screen = { ...this.#screen, isFirst: false };
 	}
 
 	#taken(event: AttachmentEvent): void {

@@ -2,6 +2,7 @@
  * The binary frames of the WebSocket `hawser.v1`: one byte that says what it is, then its fields.
  *
  *   S→C  0x01 | 0x02   u64be offset, bytes         stdout and terminal | stderr
+ *   S→C  0x03          u64be offset, bytes         a part of the screen as it was at that offset
  *   S→C  0x80          u64be next, u64be written   input receipt
  *   C→S  0x00          u64be position, bytes       input
  *   C→S  0x04          u64be consumed              output that was dealt with, not merely received
@@ -12,6 +13,7 @@
 const INPUT = 0x00;
 const STDOUT = 0x01;
 const STDERR = 0x02;
+const SCREEN = 0x03;
 const CONSUMED = 0x04;
 const RECEIPT = 0x80;
 
@@ -25,6 +27,7 @@ export type ServerFrame =
 			readonly offset: number;
 			readonly bytes: Uint8Array;
 	  }
+	| { readonly kind: "screen"; readonly offset: number; readonly bytes: Uint8Array }
 	| { readonly kind: "receipt"; readonly next: number; readonly written: number };
 
 export type ClientFrame =
@@ -46,6 +49,7 @@ export function outputHead(stream: "stdout" | "stderr", offset: number): Uint8Ar
 
 export function encodeServerFrame(frame: ServerFrame): Uint8Array {
 	if (frame.kind === "output") return joined(outputHead(frame.stream, frame.offset), frame.bytes);
+	if (frame.kind === "screen") return joined(head(SCREEN, frame.offset), frame.bytes);
 	const bytes = new Uint8Array(HEAD_BYTES + POSITION_BYTES);
 	bytes.set(head(RECEIPT, frame.next));
 	writePosition(bytes, HEAD_BYTES, frame.written);
@@ -63,6 +67,8 @@ export function decodeServerFrame(bytes: Uint8Array): ServerFrame {
 				offset: position,
 				bytes: bytes.subarray(HEAD_BYTES),
 			};
+		case SCREEN:
+			return { kind: "screen", offset: position, bytes: bytes.subarray(HEAD_BYTES) };
 		case RECEIPT:
 			checkLength(bytes, HEAD_BYTES + POSITION_BYTES);
 			return { kind: "receipt", next: position, written: readPosition(bytes, HEAD_BYTES) };

@@ -16,6 +16,9 @@ export const socketLimits = {
 	outputWindowBytes: 262_144,
 	/** How much output one frame carries at most. */
 	frameBytes: 65_536,
+	/** Of a screen with what was scrolled away; one that is larger comes without that, or not at all. */
+	screenBytes: 524_288,
+	scrollback: 200,
 	pingMs: 15_000,
 	/** Without any byte for this long after a ping, the other side is gone. */
 	deadMs: 10_000,
@@ -37,6 +40,13 @@ export type Hello = {
 	replies?: boolean;
 	/** Of a writer's own terminal: the session's size follows it as its size policy says. */
 	size?: { cols: number; rows: number };
+	/**
+	 * What the terminal shows, as escape sequences, and then everything that follows it, instead of the output from `since`
+	 * on; that it is, where there is no screen.
+	 */
+	from?: "screen";
+	/** With it: how many rows of what was scrolled away come before the screen. */
+	scrollback?: number;
 };
 
 /** In the order of their positions in the client's input stream, of which each takes one unit. */
@@ -71,6 +81,8 @@ export type ServerMessage =
 			output: { from: number; oldest: number; end: number };
 			input: { next: number; written: number; window: number };
 			lease: LeaseMessage;
+			/** Frames follow with a screen of this size; the output goes on where it was taken. */
+			screen?: { cols: number; rows: number; bytes: number };
 	  }
 	| { type: "gap"; from: number; to: number; reason: "retention" | "live" | "journal" }
 	| { type: "resized"; offset: number; cols: number; rows: number }

@@ -26,6 +26,8 @@ export class Feeder {
 	readonly #model: number;
 	#size: Size = { cols: 80, rows: 24 };
 	#position: Mark = { seq: 1, offset: 0 };
+	/** After the last event that drew something: what only ends the program changes no screen, and is told after it. */
+	#drawn: Mark = this.#position;
 	#time = 0;
 	/** What goes to the thread next, and where that ends. */
 	#gathered: Uint8Array[] = [];
@@ -76,9 +78,9 @@ export class Feeder {
 		this.#time = item.time;
 		if (item.kind === "output") return this.#gather(item);
 		await this.drain();
-		if (item.kind === "resized") await this.#resize(item.size);
 		this.#gatheredTo = { seq: item.seq + 1, offset: item.offset };
-		this.#reach(this.#gatheredTo);
+		if (item.kind === "resized") await this.#resize(item.size);
+		this.#reach(this.#gatheredTo, item.kind === "resized");
 	}
 
 	/** Resolves when the model has everything that was taken. */
@@ -99,7 +101,7 @@ export class Feeder {
 	}
 
 	async snapshot(scrollback: number): Promise<Snapshot> {
-		const position = this.#position;
+		const position = this.#drawn;
 		const size = this.#size;
 		const bytes = await this.#thread.ask(this.#model, "snapshot", { scrollback });
 		return { ...position, ...size, bytes };
@@ -162,8 +164,9 @@ export class Feeder {
 		}
 	}
 
-	#reach(position: Mark): void {
+	#reach(position: Mark, isDrawn = true): void {
 		this.#position = position;
+		if (isDrawn) this.#drawn = position;
 		this.#options.onProgress?.();
 	}
 }

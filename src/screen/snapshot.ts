@@ -39,6 +39,7 @@ const RESET = [
 	'\x1b[0m\x1b[0"q\x1b[H\x1b[2J',
 ].join("");
 
+const SAVE = "\x1b7";
 const MOUSE_PROTOCOLS: Readonly<Record<string, string>> = {
 	X10: "\x1b[?9h",
 	VT200: "\x1b[?1000h",
@@ -59,13 +60,13 @@ export function snapshotOf(parts: SnapshotParts): Uint8Array {
 	drawing.setTabs(normal);
 	drawing.add(extras.restoringKeys("normal"));
 	// What leaves the alternate screen takes the cursor back from there.
-	drawing.saveCursor(normal, active === alt ? "\x1b[?1049h" : "\x1b7");
+	drawing.saveCursor(normal, active === alt ? "\x1b[?1049h" : SAVE);
 	if (active === alt) {
 		drawing.add(`${extras.restoringKeys("alternate")}\x1b[!p\x1b[0m\x1b[H\x1b[2J`);
 		drawing.forget();
 		drawing.drawBuffer(alt, 0);
 		drawing.setTabs(alt, normal);
-		drawing.saveCursor(alt, "\x1b7");
+		drawing.saveCursor(alt, SAVE);
 	}
 	drawing.add(titles(inside), extras.restoring());
 	drawing.finish(active);
@@ -150,6 +151,10 @@ class Drawing {
 	}
 
 	saveCursor({ savedX, savedY, ybase, savedCurAttrData, savedCharset }: ScreenBuffer, sequence: string): void {
+		const { fg, bg } = savedCurAttrData;
+		const isSaved = savedX !== 0 || savedY !== 0 || fg !== 0 || bg !== 0 || savedCharset !== undefined;
+		// As it is after a reset.
+		if (!isSaved && sequence === SAVE) return;
 		const row = Math.min(Math.max(savedY - ybase, 0), this.#rows - 1);
 		const charset = this.#parts.charsetName(savedCharset);
 		const isShifted = charset !== "B";

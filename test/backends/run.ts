@@ -95,9 +95,9 @@ export class Run {
 }
 
 /** Resolves when a condition holds, looked at every few milliseconds; for what the kernel does not report. */
-export async function eventually(condition: () => boolean, timeoutMs = 10_000): Promise<void> {
+export async function eventually(condition: () => boolean | Promise<boolean>, timeoutMs = 10_000): Promise<void> {
 	const deadline = Date.now() + timeoutMs;
-	while (!condition()) {
+	while (!(await condition())) {
 		if (Date.now() > deadline) throw new Error(`never true: ${condition}`);
 		await new Promise((resolve) => setTimeout(resolve, 5));
 	}

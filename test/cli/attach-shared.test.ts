@@ -153,6 +153,6 @@ describe("attach without a server", () => {
 		await terminal.shows("\u001b]2;hawser: the server is back\u0007");
 		await terminal.type("\u001dd");
 		expect(await terminal.ended()).toEqual(LEFT);
-		expect(terminal.output).toMatch(/picture(\u001b\]2;[^\u0007]*\u0007)+\u001b\[23;0t\u001b\[\?1049l/);
+		expect(terminal.output).toMatch(/picture[\s\S]*(\u001b\]2;[^\u0007]*\u0007)+\u001b\[23;0t\u001b\[\?1049l/);
 	});
 });

@@ -1,7 +1,7 @@
 /** `hawser attach`: come back to a session in this terminal. */
 
 import { Command, InvalidArgumentError } from "commander";
-import type { SessionMessage, SizePolicy } from "../../client/index.ts";
+import type { Session, SessionMessage, SizePolicy } from "../../client/index.ts";
 import { attachTerminal } from "../attach-terminal.ts";
 import { exitCodeOf, sentenceOf } from "../ending.ts";
 import { endNotAttached, orNotAttached, UsageError } from "../errors.ts";
@@ -31,7 +31,7 @@ export const attach: Command = withWorkspace(new Command("attach"))
 	.alias("a")
 	.summary("use a session in this terminal")
 	.description(
-		"Shows a session in this terminal, its newest 256 KiB first, and types into it. Every key goes to the program, " +
+		"Shows a session in this terminal as it is now, and types into it. Every key goes to the program, " +
 			"Ctrl-C too. Leave with ~. at the start of a line or Ctrl-] d; ~~ and Ctrl-] Ctrl-] type a ~ and a Ctrl-]. " +
 			"Should the server go away, it waits for it and goes on where it was.\n\nThe exit code is the program's own " +
 			"(128+n for a signal), 0 after leaving, 254 when the session or the way to it was lost, 255 when it could not be attached.",
@@ -61,13 +61,17 @@ async function start(wanted: string | undefined, flags: AttachFlags): Promise<vo
 	const { client } = await findOrStartServer(flags);
 	const info = await findSession(client, wanted, { ...flags, running: true });
 	refuseOwn(info);
-	if (flags.detachOthers) await client.sessions.at(info.id).detachAll();
-	if (flags.sizePolicy) await client.sessions.at(info.id).setSizePolicy(flags.sizePolicy);
+	const session = client.sessions.at(info.id);
+	if (flags.detachOthers) await session.detachAll();
+	if (flags.sizePolicy) await session.setSizePolicy(flags.sizePolicy);
+	const isFromScreen = !flags.all && flags.since === undefined && (await fits(session, info, flags));
 	const since = flags.all ? info.offsets.oldest : (flags.since ?? recent(info));
 	const isCut = flags.since === undefined && since !== info.offsets.oldest;
-	if (isCut) remark(`earlier output is not shown (${since} bytes): hawser attach --all, or hawser logs`);
-	const ending = await attachTerminal(client.sessions.at(info.id), {
+	if (isCut && !isFromScreen)
+		remark(`earlier output is not shown (${since} bytes): hawser attach --all, or hawser logs`);
+	const ending = await attachTerminal(session, {
 		since,
+		isFromScreen,
 		isCut,
 		liveFrom: info.offsets.end,
 		isViewer: flags.view === true,
@@ -92,6 +96,21 @@ function refuseOwn({ id, name }: SessionMessage): void {
 	const where = own[0] === id ? "the session that you are in" : "a session around the one that you are in";
 	throw new UsageError(
 		`${name ?? id} is ${where}: it would be shown in itself without end; hawser logs shows its output`,
+	);
+}
+
+/**
+ * Whether the session's screen can be drawn in this terminal. Whoever will type into it gives it the size of this terminal
+ * first, because a screen is only right in its own.
+ */
+async function fits(session: Session, { mode, state, size }: SessionMessage, { view }: AttachFlags): Promise<boolean> {
+	const here = LocalTerminal.sizeHere;
+	if (mode !== "pty" || !here) return false;
+	if (here.cols === size.cols && here.rows === size.rows) return true;
+	if (view || state !== "running") return here.cols >= size.cols && here.rows >= size.rows;
+	return session.resize(here).then(
+		() => true,
+		() => false,
 	);
 }
 

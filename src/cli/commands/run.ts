@@ -184,6 +184,7 @@ function stay(
 	}
 	return attachTerminal(session, {
 		since: 0,
+		isFromScreen: false,
 		isCut: false,
 		liveFrom: 0,
 		isViewer: false,

@@ -17,11 +17,12 @@ import type { Principal } from "../../../core/access.ts";
 import { SessionError } from "../../../core/errors.ts";
 import type { Size } from "../../../core/event.ts";
 import { INPUT_WINDOW_BYTES } from "../../../core/input.ts";
+import type { Screens, Snapshot } from "../../../core/screen.ts";
 import type { Session } from "../../../core/session.ts";
 import type { Sessions } from "../../../core/sessions.ts";
 import { parseSignal } from "../../../core/signals.ts";
 import type { Witness } from "../../../core/witness.ts";
-import { decodeClientFrame, FrameError } from "../../../protocol/frames.ts";
+import { decodeClientFrame, encodeServerFrame, FrameError } from "../../../protocol/frames.ts";
 import { type ClientMessage, closeCodes, type Hello } from "../../../protocol/socket.ts";
 import { flowFor, lacksRight } from "../../front.ts";
 import type { Traffic } from "../metrics.ts";
@@ -39,6 +40,8 @@ import type { Wire } from "./wire.ts";
 export type ConnectionOptions = {
 	readonly session: Session;
 	readonly sessions: Sessions;
+	/** What terminals show. */
+	readonly screens: Screens | undefined;
 	readonly principal: Principal;
 	readonly witness: Witness;
 	readonly wire: Wire;
@@ -113,12 +116,14 @@ export class Connection {
 	async #open(hello: Hello): Promise<void> {
 		const { session, principal, wire, limits, traffic, acts } = this.#options;
 		const stream = hello.stream ?? randomUUID();
+		const screen = await this.#screen(hello);
 		const [info, receipt] = await Promise.all([session.info(), session.receipt(stream)]);
 		if (wire.ended.aborted) return;
 		const { oldest, end } = info.offsets;
 		// Resolved to a number here, so that `welcome` can't disagree with what follows.
-		const from = hello.since === "end" ? end : Math.min(hello.since, end);
-		const items = session.follow({ offset: from }, { ...flowFor(principal, session, hello.flow), signal: wire.ended });
+		const from = screen?.offset ?? (hello.since === "end" ? end : Math.min(hello.since, end));
+		const start = screen ? { seq: screen.seq } : { offset: from };
+		const items = session.follow(start, { ...flowFor(principal, session, hello.flow), signal: wire.ended });
 		const control = new SocketControl(session, { wire, holder: this.#holder(stream), lease: info.lease });
 		const fail = (error: unknown) => this.#fail(error);
 		const refusal = this.#refusal(hello);
@@ -127,10 +132,12 @@ export class Connection {
 		wire.say({
 			type: "welcome",
 			session: sessionMessage(info),
-			output: { from: Math.max(from, oldest), oldest, end },
+			output: { from: Math.max(from, oldest), oldest, end: Math.max(from, end) },
 			input: { next: receipt.next, written: receipt.written, window: INPUT_WINDOW_BYTES },
 			lease: control.message,
+			...(screen ? { screen: { cols: screen.cols, rows: screen.rows, bytes: screen.bytes.byteLength } } : {}),
 		});
+		if (screen) sendScreen(wire, screen, limits.frameBytes);
 		this.#parts = { output, input, control };
 		if (!refusal) inBackground(input.watch());
 		if (hello.stream === undefined) {
@@ -183,6 +190,23 @@ export class Connection {
 		control.onChange = () => inBackground(answerers.review());
 		wire.ended.addEventListener("abort", () => inBackground(answerers.leave(answerer)), { once: true });
 		await answerers.join(answerer);
+	}
+
+	/** What is shown now, if it is wanted, and can be had soon. */
+	async #screen({ from, scrollback = 0 }: Hello): Promise<Snapshot | undefined> {
+		const { session, screens, wire, limits } = this.#options;
+		if (from === undefined || !screens) return undefined;
+		const signal = AbortSignal.any([wire.ended, AbortSignal.timeout(limits.screenMs)]);
+		try {
+			const screen = await screens.snapshot(session, { signal, scrollback });
+			if (screen.bytes.byteLength <= limits.screenBytes) return screen;
+			const alone = await screens.snapshot(session, { signal, scrollback: 0 });
+			return alone.bytes.byteLength <= limits.screenBytes ? alone : undefined;
+		} catch (error) {
+			// Whoever can't have it has the output, which is all that there is of it.
+			if (error instanceof SessionError) return undefined;
+			throw error;
+		}
 	}
 
 	#handle({ data, isBinary }: Received, parts: Parts): void {
@@ -255,6 +279,13 @@ export class Connection {
 			report(error.cause ?? thrown);
 			wire.close(closeCodes.internal, "internal error; the server's log says more");
 		}
+	}
+}
+
+/** Before any output; it counts as none, and is small enough to be sent as a whole. */
+function sendScreen(wire: Wire, { offset, bytes }: Snapshot, frameBytes: number): void {
+	for (let at = 0; at < bytes.byteLength; at += frameBytes) {
+		wire.send(encodeServerFrame({ kind: "screen", offset, bytes: bytes.subarray(at, at + frameBytes) }));
 	}
 }
 

@@ -13,6 +13,8 @@ export type SocketLimits = { readonly [K in keyof typeof socketLimits]: number }
 	readonly ackMs: number;
 	/** How long it may take to consume the last output once the log has ended. */
 	readonly lastAckMs: number;
+	/** How long a client that wants the screen waits for it before it gets the output instead. */
+	readonly screenMs: number;
 	/** How long the closing handshake may take before the connection is cut. */
 	readonly closeMs: number;
 	/** Input received and not offered to the session yet: several windows, which no client that keeps to one can fill. */
@@ -27,6 +29,7 @@ export const defaultSocketLimits: SocketLimits = {
 	textsPerSecond: 500,
 	ackMs: 30_000,
 	lastAckMs: 5_000,
+	screenMs: 3_000,
 	closeMs: 2_000,
 	waitingBytes: 1024 * 1024,
 	waitingActs: 4096,

@@ -3,7 +3,7 @@
 import Type, { type TSchema, type TUnsafe } from "typebox";
 import { Compile, type Validator } from "typebox/compile";
 import { limits } from "../../../protocol/messages.ts";
-import type { ClientMessage } from "../../../protocol/socket.ts";
+import { type ClientMessage, socketLimits } from "../../../protocol/socket.ts";
 import { closed, schemaOf } from "../schemas.ts";
 import { problemOf } from "../validation.ts";
 
@@ -27,6 +27,8 @@ export const clientMessages: { readonly [T in ClientMessage["type"]]: TUnsafe<Me
 				replies: Type.Optional(Type.Boolean()),
 				size: Type.Optional(Type.Object({ cols: size, rows: size }, closed)),
 				epoch: Type.Optional(Type.String({ maxLength: 128 })),
+				from: Type.Optional(Type.Literal("screen")),
+				scrollback: Type.Optional(Type.Integer({ minimum: 0, maximum: socketLimits.scrollback })),
 			},
 			closed,
 		),

@@ -118,7 +118,7 @@ function attach(socket: WebSocket, session: Session, request: Attach, scope: Sco
 	);
 	new Liveness(socket, request.raw.socket, { ...limits, signal: wire.ended });
 
-	const { sessions } = options;
+	const { sessions, screens } = options;
 	const report = (problem: unknown) => hosting.report(problem, "attach");
 	const acts = ({ isTyped }: { readonly isTyped: boolean }) => {
 		if (isTyped || !attached.writer) attached.writer = wire;
@@ -126,6 +126,7 @@ function attach(socket: WebSocket, session: Session, request: Attach, scope: Sco
 	const connection = new Connection({
 		session,
 		sessions,
+		screens,
 		principal,
 		witness: witnessOf(request),
 		wire,
