@@ -56,7 +56,7 @@ export class Connections {
 			tcp.destroy();
 			return;
 		}
-		const [oldest] = this.#strangers.isFull ? this.#strangers.crowd() : [];
+		const [oldest] = this.#strangers.isFull ? this.#strangers.mostOfOne() : [];
 		if (oldest) giveWay(oldest);
 		const entry: Entry = { tcp, carrier: tcp, pool: this.#strangers, owner: tcp.remoteAddress ?? "" };
 		entry.pool.add(entry);
@@ -80,7 +80,7 @@ export class Connections {
 	}
 
 	#makeRoom(newcomer: string): void {
-		const crowd = this.#known.crowd();
+		const crowd = [...this.#known.mostOfOne()];
 		const isOwn = this.#known.countOf(newcomer) >= crowd.length;
 		const idle = crowd.find(({ carrier }) => this.#isIdle(carrier));
 		const leaving = isOwn ? idle : (idle ?? crowd[0]);
@@ -119,10 +119,10 @@ class Pool {
 	}
 
 	/** The connections of whoever has most, oldest first. */
-	crowd(): readonly Entry[] {
+	mostOfOne(): ReadonlySet<Entry> {
 		let most: ReadonlySet<Entry> = new Set();
 		for (const entries of this.#entries.values()) if (entries.size > most.size) most = entries;
-		return [...most];
+		return most;
 	}
 
 	add(entry: Entry): void {

@@ -103,6 +103,11 @@ const CHECK_MS = 2_000;
 /** How long an answer may still take once the server closes. */
 const CLOSING_MS = 2_000;
 export const DEFAULT_MAX_CONNECTIONS = 4096;
+/**
+ * How many connections may wait to be accepted, as far as the kernel allows. Of one more, the first word is dropped, and
+ * it is a second before it is said again.
+ */
+const BACKLOG = 4096;
 
 /** For everything that is answered; a page that needs more says so itself. */
 const safeHeaders = {
@@ -148,7 +153,8 @@ export async function listen(options: ListenOptions): Promise<Listener> {
 		// Who may open a socket is its owner, and has no address to be counted by.
 		if (socketPath === undefined) connections.add(connection);
 	});
-	await app.listen(socketPath === undefined ? { host, port: options.port } : { path: socketPath });
+	const address = socketPath === undefined ? { host, port: options.port } : { path: socketPath };
+	await app.listen({ ...address, backlog: BACKLOG });
 	const port = socketPath === undefined ? (app.server.address() as AddressInfo).port : 0;
 	let closed: Promise<void> | undefined;
 	return {

@@ -30,7 +30,7 @@ export class Turns {
 			this.#waiting.set(connection, []);
 			this.#run(connection, { response, begin });
 		} else if (waiting.length < MAX_WAITING) waiting.push({ response, begin });
-		else connection.destroy();
+		else cutOff(connection);
 	}
 
 	#run(connection: Duplex, { response, begin }: Turn): void {
@@ -46,4 +46,16 @@ export class Turns {
 		});
 		begin();
 	}
+}
+
+/** What Node's parser is told by whoever takes the connection over: it reads no more of it. */
+const TAKEN_OVER = 2;
+
+/**
+ * Ends a connection, and with it the reading of what has come on it: hundreds of requests may be in one piece, and
+ * Node would make every one of them, which takes more than all that we answer.
+ */
+function cutOff(connection: Duplex & { parser?: { onIncoming: unknown } | null }): void {
+	if (connection.parser) connection.parser.onIncoming = () => TAKEN_OVER;
+	connection.destroy();
 }
