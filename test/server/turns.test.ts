@@ -135,12 +135,12 @@ it("a client that waits for its answer is not cut off", async () => {
 
 it("where bodies may be long, one that stands still is cut off, and one that comes slowly is not", async () => {
 	const head = "POST /body HTTP/1.1\r\nhost: localhost\r\ncontent-type: text/plain\r\ncontent-length: 10\r\n\r\n";
-	const { client: slow } = await serve({ hasLongBodies: true, sendTimeoutMs: 500 });
+	const { client: slow } = await serve({ hasLongBodies: true, sendTimeoutMs: 2_000 });
 	slow.setNoDelay(true);
 	slow.write(head);
 	for (let byte = 0; byte < 10; byte++) {
 		slow.write("x");
-		const { client: stuck } = await serve({ hasLongBodies: true, sendTimeoutMs: 60 });
+		const { client: stuck } = await serve({ hasLongBodies: true, sendTimeoutMs: 250 });
 		stuck.write(`${head}xxx`);
 		await once(stuck.resume(), "close");
 	}
