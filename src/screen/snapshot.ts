@@ -59,6 +59,7 @@ export function snapshotOf(parts: SnapshotParts): Uint8Array {
 	drawing.drawBuffer(normal, scrollback);
 	drawing.setTabs(normal);
 	drawing.add(extras.restoringKeys("normal"));
+	if (active === alt) drawing.setMargins(normal);
 	// What leaves the alternate screen takes the cursor back from there.
 	drawing.saveCursor(normal, active === alt ? "\x1b[?1049h" : SAVE);
 	if (active === alt) {
@@ -164,12 +165,17 @@ class Drawing {
 		this.add(isShifted ? `\x1b(${charset}` : "", sequence, isShifted ? "\x1b(B" : "");
 	}
 
+	setMargins({ scrollTop, scrollBottom }: ScreenBuffer): void {
+		if (scrollTop === 0 && scrollBottom === this.#rows - 1) return;
+		this.add(`\x1b[${scrollTop + 1};${scrollBottom + 1}r`);
+		this.#at = undefined;
+	}
+
 	/** Everything that changes what the sequences before would do, and last of all the cursor. */
 	finish(buffer: ScreenBuffer): void {
 		const { coreService, _inputHandler: handler, _charsetService: charsets } = this.#inside;
 		const { modes, decPrivateModes: dec } = coreService;
-		const hasMargins = buffer.scrollTop !== 0 || buffer.scrollBottom !== this.#rows - 1;
-		if (hasMargins) this.add(`\x1b[${buffer.scrollTop + 1};${buffer.scrollBottom + 1}r`);
+		this.setMargins(buffer);
 		this.add(this.#modes());
 		const line = buffer.lines.get(buffer.ybase + buffer.y);
 		// What had no room at the edge, and was left out, does not count.
@@ -327,6 +333,13 @@ class Drawing {
 		if (isInserting) this.add(`\x1b[${x - start}P`);
 		this.#take(pen ?? penOf(attributesAt(line, start)));
 		this.#write(isNull(line, start) ? " " : textAt(line, start, this.#cols));
+		// A row that was erased under a cursor at its edge; of one that was erased in part, the last cell is a blank.
+		if (this.#isErased(line)) this.add("\x1b[1K");
+	}
+
+	#isErased(line: Line): boolean {
+		const isSame = (col: number) => isNull(line, col) && line.getFg(col) === 0 && line.getBg(col) === line.getBg(0);
+		return isErased(attributesAt(line, 0)) && Array.from({ length: this.#cols }, (_, col) => col).every(isSame);
 	}
 
 	#move(row: number, col: number): void {

@@ -55,9 +55,15 @@ function screenOf(opened: OpenedTerminal, buffer: ScreenBuffer, rows: number, ha
 	};
 }
 
-/** Whether every wide character has both its halves: without autowrap, xterm leaves some at the edge with one. */
+/**
+ * Whether a terminal can be brought to show it: xterm leaves wide characters at the edge with one half when there is no
+ * autowrap, and a cursor beyond the edge of a row whose last cell was erased alone.
+ */
 export function isSound({ inside, terminal: { cols } }: OpenedTerminal): boolean {
-	const { lines } = inside.buffers.active;
+	const { lines, ybase, x, y } = inside.buffers.active;
+	const row = lines.get(ybase + y);
+	const isEmpty = (col: number) => row?.getString(col) === "" && row.getWidth(col) === 1;
+	if (x === cols && isEmpty(cols - 1) && !Array.from({ length: cols }, (_, col) => col).every(isEmpty)) return false;
 	for (let index = 0; index < lines.length; index++) {
 		const line = lines.get(index);
 		for (let col = 0; line && col < cols; col++) {
