@@ -34,6 +34,8 @@ export class Feeder {
 	#gatheredBytes = 0;
 	#gatheredTo: Mark = this.#position;
 	#feeding: Promise<void> | undefined;
+	/** Those who ask the model between two pieces. */
+	#asking: (() => Promise<void>)[] = [];
 	/** Why it goes no further, if so. */
 	#failure: unknown;
 	readonly #options: FeederOptions;
@@ -79,8 +81,10 @@ export class Feeder {
 		if (item.kind === "output") return this.#gather(item);
 		await this.drain();
 		this.#gatheredTo = { seq: item.seq + 1, offset: item.offset };
-		if (item.kind === "resized") await this.#resize(item.size);
-		this.#reach(this.#gatheredTo, item.kind === "resized");
+		// The model does one after the other: whoever asks from now on asks after it.
+		const resized = item.kind === "resized" ? this.#resize(item.size) : undefined;
+		this.#reach(this.#gatheredTo, resized !== undefined);
+		await resized;
 	}
 
 	/** Resolves when the model has everything that was taken. */
@@ -89,22 +93,29 @@ export class Feeder {
 		if (this.#failure) throw this.#failure;
 	}
 
-	async view(): Promise<Screen> {
-		const position = this.#position;
-		return { ...position, ...(await this.#thread.ask(this.#model, "view", {})) };
+	view(): Promise<Screen> {
+		return this.#between(async () => {
+			const position = this.#position;
+			return { ...position, ...(await this.#thread.ask(this.#model, "view", {})) };
+		});
 	}
 
-	async cells(): Promise<Screen & { readonly cells: readonly ScreenRow[] }> {
-		// Asked in the same turn, so that nothing comes between them.
-		const [view, cells] = await Promise.all([this.view(), this.#thread.ask(this.#model, "cells", {})]);
-		return { ...view, cells };
+	cells(): Promise<Screen & { readonly cells: readonly ScreenRow[] }> {
+		return this.#between(async () => {
+			const position = this.#position;
+			const asked = [this.#thread.ask(this.#model, "view", {}), this.#thread.ask(this.#model, "cells", {})] as const;
+			const [view, cells] = await Promise.all(asked);
+			return { ...position, ...view, cells };
+		});
 	}
 
-	async snapshot(scrollback: number): Promise<Snapshot> {
-		const position = this.#drawn;
-		const size = this.#size;
-		const bytes = await this.#thread.ask(this.#model, "snapshot", { scrollback });
-		return { ...position, ...size, bytes };
+	snapshot(scrollback: number): Promise<Snapshot> {
+		return this.#between(async () => {
+			const position = this.#drawn;
+			const size = this.#size;
+			const bytes = await this.#thread.ask(this.#model, "snapshot", { scrollback });
+			return { ...position, ...size, bytes };
+		});
 	}
 
 	async checkpoint(scrollback: number): Promise<Checkpoint> {
@@ -118,14 +129,23 @@ export class Feeder {
 		this.#thread.ask(this.#model, "close", {}).catch(() => {});
 	}
 
+	/** Asks when no output is on its way: what the model has then is what we say that it has. The question is sent in that turn. */
+	#between<Value>(ask: () => Promise<Value>): Promise<Value> {
+		if (this.#feeding === undefined) return ask();
+		return new Promise((resolve, reject) => {
+			this.#asking.push(() => ask().then(resolve, reject));
+		});
+	}
+
 	async #open(size: Size, position: Mark, snapshot?: Uint8Array): Promise<void> {
 		this.#size = shown(size);
 		this.#failure = undefined;
 		this.#gathered = [];
 		this.#gatheredBytes = 0;
-		await this.#thread.ask(this.#model, "open", { size: this.#size, ...(snapshot ? { snapshot } : {}) });
+		const opened = this.#thread.ask(this.#model, "open", { size: this.#size, ...(snapshot ? { snapshot } : {}) });
 		this.#gatheredTo = position;
 		this.#reach(position);
+		await opened;
 	}
 
 	async #resize(size: Size): Promise<void> {
@@ -143,6 +163,7 @@ export class Feeder {
 			})
 			.finally(() => {
 				this.#feeding = undefined;
+				for (const ask of this.#asking.splice(0)) void ask();
 			});
 		if (this.#gatheredBytes >= FEED_BYTES) await this.#feeding;
 		if (this.#failure) throw this.#failure;
@@ -161,6 +182,7 @@ export class Feeder {
 			// One after the other: a thread that is at one session's output for long is at nobody else's.
 			for (const bytes of pieces) await this.#thread.ask(this.#model, "feed", { bytes }, [bytes.buffer]);
 			this.#reach(to);
+			await Promise.all(this.#asking.splice(0).map((ask) => ask()));
 		}
 	}
 
