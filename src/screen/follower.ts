@@ -20,6 +20,8 @@ import { SCROLLBACK_ROWS } from "./xterm-model.ts";
 /** What it takes while nobody asks, in bytes for each of these milliseconds: what people look at is less. */
 const IDLE_BYTES = 1024 * 1024;
 const IDLE_MS = 1_000;
+/** So far behind, in bytes, a flood has left it that it is better to look for another place to begin. */
+const FAR_BYTES = 2 * 1024 * 1024;
 /** A checkpoint is taken after this much output, in bytes, or after this long without any. */
 const CHECKPOINT_BYTES = 1024 * 1024;
 const QUIET_MS = 2_000;
@@ -86,14 +88,15 @@ export class Follower {
 		this.#change.happen();
 		try {
 			for (let tries = 1; ; tries++) {
-				await this.#reached(await this.#session.end(), signal);
+				const end = await this.#session.end();
+				if (this.#isOpen && end.offset - this.#feeder.position.offset > FAR_BYTES) this.#beginAnew();
+				await this.#reached(end, signal);
 				try {
 					return await act(this.#feeder);
 				} catch (error) {
 					if (!(error instanceof ThreadLost)) throw error;
 					if (tries > 1) throw brokenOff();
-					this.#round.abort();
-					this.#isOpen = false;
+					this.#beginAnew();
 				}
 			}
 		} finally {
@@ -119,6 +122,12 @@ export class Follower {
 		this.#closed.abort();
 		this.#cancelQuiet?.();
 		this.#feeder.close();
+	}
+
+	/** Another round, which may begin nearer to the end than we are. */
+	#beginAnew(): void {
+		this.#isOpen = false;
+		this.#round.abort();
 	}
 
 	async #reached({ seq }: Mark, signal: AbortSignal): Promise<void> {

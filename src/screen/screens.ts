@@ -30,6 +30,8 @@ export type SessionScreensOptions = {
 	readonly checkpointFile: (session: Session) => string | undefined;
 	/** Hears of our own bugs. */
 	readonly report: (problem: unknown) => void;
+	/** Instead of one of its own, for tests that end it. */
+	readonly thread?: ScreenThread;
 };
 
 export class SessionScreens implements Screens {
@@ -44,7 +46,7 @@ export class SessionScreens implements Screens {
 
 	constructor(options: SessionScreensOptions) {
 		this.#options = options;
-		this.#thread = new ScreenThread(options.report);
+		this.#thread = options.thread ?? new ScreenThread(options.report);
 		this.#unwatch = options.sessions.watch(({ kind, session }) => {
 			if (kind !== "removed") return;
 			this.#drop(session.id);

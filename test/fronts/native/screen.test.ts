@@ -2,6 +2,7 @@
 
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { ScreenMessage } from "../../../src/protocol/messages.ts";
+import { eventually } from "../../backends/run.ts";
 import { principalWith, readAll, startTestServer, type TestServer } from "./test-server.ts";
 
 let server: TestServer;
@@ -38,13 +39,15 @@ async function drawing(...commands: string[]): Promise<{ id: string; draw: (esca
 		cols: 20,
 		rows: 5,
 	});
+	// By then nothing that is typed is echoed.
+	await eventually(async () => ((await ask(id)).body.lines?.length ?? 0) > 0);
 	const draw = async (escaped: string) => {
 		await server.request(`/v1/sessions/${id}/input`, {
 			method: "POST",
 			headers: { "content-type": "application/octet-stream" },
 			body: `${escaped}\n`,
 		});
-		for (;;) if ((await ask(id)).body.title === escaped) return;
+		await eventually(async () => (await ask(id)).body.title === escaped);
 	};
 	return { id, draw };
 }
@@ -97,7 +100,7 @@ describe("a screen", () => {
 describe("what has changed since a revision", () => {
 	it("is told by rows, as long as that is known", async () => {
 		const { id, draw } = await drawing("a\\nb\\nc");
-		for (;;) if ((await ask(id)).body.lines?.length === 3) break;
+		await eventually(async () => (await ask(id)).body.lines?.length === 3);
 		const { revision } = (await ask(id)).body;
 		expect((await ask(id, { since: String(revision) })).body).toMatchObject({ revision, changes: [] });
 		await draw("\\033[2;1HB");
