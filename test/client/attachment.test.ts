@@ -55,6 +55,30 @@ describe("reading", () => {
 		]);
 	});
 
+	it("begins with the screen if asked to, and goes on with the first byte after it", async () => {
+		const session = await client.sessions.create({
+			command: "stty -echo; printf shown; read -r x; printf ' more'; read -r x",
+		});
+		await session.wait({ match: /shown/ });
+		const attachment = session.attach({ from: "screen" });
+		const screen = await kindOf(attachment, "screen");
+		expect(screen).toMatchObject({ offset: 5, cols: 80, rows: 24, isFirst: true });
+		expect(decode(screen.bytes)).toContain("shown");
+		await attachment.write("\n");
+		const output = await kindOf(attachment, "output");
+		expect([output.offset, decode(output.bytes)]).toEqual([5, " more"]);
+		await session.kill();
+	});
+
+	it("begins with the output where there is no screen, or the server is too old to know of it", async () => {
+		const pipes = await client.sessions.create({ command: "printf abc", mode: "pipe" });
+		expect((await kindOf(pipes.attach({ from: "screen" }), "output")).offset).toBe(0);
+		// A server refuses what it does not know, whatever that is.
+		const session = await client.sessions.create({ command: "printf abc" });
+		const unknown = session.attach({ from: "scroll" as "screen" });
+		expect(decode((await kindOf(unknown, "output")).bytes)).toBe("abc");
+	});
+
 	it("begins where it is told to, also beyond the end and after it", async () => {
 		const session = await client.sessions.create({ command: "printf abcdef", mode: "pipe" });
 		await session.wait({ exit: true });
