@@ -6,11 +6,12 @@ import { parseSignal } from "../../core/signals.ts";
 import { encodeKey } from "../../protocol/keys.ts";
 import { fenceHeader, type InputReceipt, idempotencyKeyHeader } from "../../protocol/messages.ts";
 import type { Hosting } from "../front.ts";
+import { patienceOf } from "../patience.ts";
 import { inputReceipt, resize, sendKeys, sendSignal } from "./act-messages.ts";
 import { deliver, fenceOf, parseKey, toMessage } from "./input.ts";
 import type { Traffic } from "./metrics.ts";
 import type { NativeApp, NativeOptions } from "./options.ts";
-import { findSession, patienceOf } from "./request.ts";
+import { findSession } from "./request.ts";
 import { idParams } from "./session-messages.ts";
 
 const TEXT_PREFIX = "text:";

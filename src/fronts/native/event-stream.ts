@@ -3,8 +3,8 @@
 import { Readable } from "node:stream";
 import type { FastifyReply } from "fastify";
 import { limits } from "../../protocol/messages.ts";
+import type { Patience } from "../patience.ts";
 import type { Traffic } from "./metrics.ts";
-import type { Patience } from "./request.ts";
 
 export type StreamEvent = {
 	readonly event: string;

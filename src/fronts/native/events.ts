@@ -3,12 +3,12 @@
 import type { Principal } from "../../core/access.ts";
 import type { FeedEvent } from "../../protocol/messages.ts";
 import type { Hosting } from "../front.ts";
+import { patienceOf } from "../patience.ts";
 import { lastEventId, type StreamEvent, sendEvents } from "./event-stream.ts";
 import type { Feed } from "./feed.ts";
 import { eventsQuery, feedEventSchemas } from "./feed-messages.ts";
 import type { Traffic } from "./metrics.ts";
 import type { NativeApp } from "./options.ts";
-import { patienceOf } from "./request.ts";
 
 export function addEvents(app: NativeApp, feed: Feed, hosting: Hosting, traffic: Traffic): void {
 	app.get(

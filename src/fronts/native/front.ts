@@ -8,6 +8,7 @@ import { limits } from "../../protocol/messages.ts";
 import { answerErrors } from "../errors.ts";
 import { bearer, type Front, type Hosting } from "../front.ts";
 import { hasTooManyValues } from "../json-scan.ts";
+import { compileValidator } from "../validation.ts";
 import { addActs } from "./acts.ts";
 import { addAudit } from "./audit.ts";
 import { addEvents } from "./events.ts";
@@ -26,7 +27,6 @@ import { Attachments } from "./socket/attachments.ts";
 import { addSocket } from "./socket/socket.ts";
 import { addState } from "./state.ts";
 import { addSystem } from "./system.ts";
-import { compileValidator } from "./validation.ts";
 import { addWorkspaces } from "./workspaces.ts";
 
 export function createNativeFront(options: NativeOptions): Front {

@@ -8,10 +8,11 @@ import { offer } from "../../core/offer.ts";
 import type { Origin, Receipt, Session } from "../../core/session.ts";
 import { fenceHeader, type InputReceipt, idempotencyKeyHeader } from "../../protocol/messages.ts";
 import type { Hosting } from "../front.ts";
+import { patienceOf } from "../patience.ts";
 import { inputQuery, inputReceipt } from "./act-messages.ts";
 import type { Traffic } from "./metrics.ts";
 import type { NativeApp, NativeOptions } from "./options.ts";
-import { findSession, patienceOf, principalOf } from "./request.ts";
+import { findSession, principalOf } from "./request.ts";
 import { idParams } from "./session-messages.ts";
 
 export function addInput(app: NativeApp, { sessions }: NativeOptions, hosting: Hosting, traffic: Traffic): void {

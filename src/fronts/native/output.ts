@@ -4,15 +4,16 @@ import type { Gap, Start } from "../../core/event.ts";
 import type { FollowOptions, Session, SessionInfo } from "../../core/session.ts";
 import { isEnded } from "../../core/state.ts";
 import { formerStateHeader, limits, outputHeaders } from "../../protocol/messages.ts";
+import { bytesOf, crowded, type HoldBytes } from "../answer-bytes.ts";
 import { flowFor, type Hosting, takeReader, whenOver } from "../front.ts";
+import { patienceOf } from "../patience.ts";
 import { readText } from "../text.ts";
-import { bytesOf, crowded, type HoldBytes } from "./answer-bytes.ts";
 import { lastEventId, sendEvents } from "./event-stream.ts";
 import type { Traffic } from "./metrics.ts";
 import type { NativeApp, NativeOptions } from "./options.ts";
 import { type OutputQuery, outputEventSchemas, outputQuery } from "./output-messages.ts";
 import { outputEvents, parseEventId } from "./output-stream.ts";
-import { findSession, patienceOf, placeOf, principalOf } from "./request.ts";
+import { findSession, placeOf, principalOf } from "./request.ts";
 import { idParams } from "./session-messages.ts";
 
 export function addOutput(app: NativeApp, { sessions }: NativeOptions, hosting: Hosting, traffic: Traffic): void {

@@ -1,11 +1,11 @@
-/** What a request names, who makes it, and how long it is worth answering. */
+/** What a request names, and who makes it. */
 
-import type { FastifyReply, FastifyRequest } from "fastify";
+import type { FastifyRequest } from "fastify";
 import type { Principal } from "../../core/access.ts";
 import { SessionError } from "../../core/errors.ts";
 import type { Session } from "../../core/session.ts";
 import type { Sessions } from "../../core/sessions.ts";
-import { checkRight, type Hosting, may, witnessOf } from "../front.ts";
+import { checkRight, may, witnessOf } from "../front.ts";
 import type { ReadPlace } from "../readers.ts";
 
 /** The session that a request names, as its caller has it, if that has the right that the route asks for. One that may not be seen is not there. */
@@ -30,22 +30,4 @@ export function placeOf({ id, spec }: Session): ReadPlace {
 export function principalOf({ principal }: Pick<FastifyRequest, "principal">): Principal {
 	if (principal) return principal;
 	throw new SessionError("unauthenticated", "a token is required");
-}
-
-/** Aborted when the client of this request is gone, when its token is revoked, or when the server closes; to be disposed of by who waits on it. */
-export type Patience = { readonly signal: AbortSignal; end(): void };
-
-export function patienceOf(reply: FastifyReply, hosting: Hosting): Patience {
-	const controller = new AbortController();
-	const reasons = [hosting.closing, reply.request.principal?.revoked];
-	const end = () => {
-		for (const signal of reasons) signal?.removeEventListener("abort", end);
-		reply.raw.removeListener("close", end);
-		controller.abort();
-	};
-	for (const signal of reasons) signal?.addEventListener("abort", end, { once: true });
-	// The response is closed when it is sent, too: by then nobody waits any more.
-	reply.raw.once("close", end);
-	if (reply.raw.destroyed || reasons.some((signal) => signal?.aborted)) end();
-	return { signal: controller.signal, end };
 }

@@ -4,11 +4,12 @@ import Type from "typebox";
 import { SessionError } from "../../core/errors.ts";
 import type { Screen, ScreenRow, ScreenStyle } from "../../core/screen.ts";
 import type { ScreenMessage } from "../../protocol/messages.ts";
+import { bytesOf, crowded } from "../answer-bytes.ts";
 import { type Hosting, takeReader, whenOver } from "../front.ts";
-import { bytesOf, crowded } from "./answer-bytes.ts";
+import { patienceOf } from "../patience.ts";
 import type { NativeApp, NativeOptions } from "./options.ts";
 import { toPlace } from "./place.ts";
-import { findSession, patienceOf, placeOf, principalOf } from "./request.ts";
+import { findSession, placeOf, principalOf } from "./request.ts";
 import { screenMessage, screenQuery } from "./screen-messages.ts";
 import { idParams } from "./session-messages.ts";
 

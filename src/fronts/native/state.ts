@@ -1,9 +1,10 @@
 /** What a session's program does, and what it waits for, over HTTP. */
 
 import { type Hosting, takeReader, whenOver } from "../front.ts";
+import { patienceOf } from "../patience.ts";
 import { programState } from "../program-state.ts";
 import type { NativeApp, NativeOptions } from "./options.ts";
-import { findSession, patienceOf, placeOf } from "./request.ts";
+import { findSession, placeOf } from "./request.ts";
 import { idParams } from "./session-messages.ts";
 import { programState as schema } from "./state-messages.ts";
 

@@ -3,10 +3,11 @@
 import { Readable } from "node:stream";
 import { SessionError } from "../../../core/errors.ts";
 import { type Hosting, takeReader, whenOver } from "../../front.ts";
+import { patienceOf } from "../../patience.ts";
 import type { Traffic } from "../metrics.ts";
 import type { NativeApp, NativeOptions } from "../options.ts";
 import { toPlace } from "../place.ts";
-import { findSession, patienceOf, placeOf } from "../request.ts";
+import { findSession, placeOf } from "../request.ts";
 import { idParams } from "../session-messages.ts";
 import { recordingQuery } from "./messages.ts";
 import { type RecordingOptions, record } from "./record.ts";

@@ -2,10 +2,11 @@
 
 import { SessionError } from "../../../core/errors.ts";
 import { limits, type SearchQuery } from "../../../protocol/messages.ts";
+import { bytesOf, crowded } from "../../answer-bytes.ts";
 import { type Hosting, takeReader, whenOver } from "../../front.ts";
-import { bytesOf, crowded } from "../answer-bytes.ts";
+import { patienceOf } from "../../patience.ts";
 import type { NativeApp, NativeOptions } from "../options.ts";
-import { findSession, patienceOf, placeOf, principalOf } from "../request.ts";
+import { findSession, placeOf, principalOf } from "../request.ts";
 import { idParams } from "../session-messages.ts";
 import { TOLD_LENGTH } from "./line-search.ts";
 import { searchQuery, searchResult } from "./messages.ts";

@@ -4,8 +4,8 @@ import Type, { type TSchema, type TUnsafe } from "typebox";
 import { Compile, type Validator } from "typebox/compile";
 import { limits } from "../../../protocol/messages.ts";
 import { type ClientMessage, socketLimits } from "../../../protocol/socket.ts";
+import { problemOf } from "../../validation.ts";
 import { closed, schemaOf } from "../schemas.ts";
-import { problemOf } from "../validation.ts";
 
 type MessageOf<T extends ClientMessage["type"]> = Extract<ClientMessage, { type: T }>;
 

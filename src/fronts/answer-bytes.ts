@@ -1,9 +1,9 @@
 /** What an answer holds of a session's output until it is sent, within what its caller and all may. */
 
 import type { FastifyReply } from "fastify";
-import type { Principal } from "../../core/access.ts";
-import { SessionError } from "../../core/errors.ts";
-import { type Hosting, whenOver } from "../front.ts";
+import type { Principal } from "../core/access.ts";
+import { SessionError } from "../core/errors.ts";
+import { type Hosting, whenOver } from "./front.ts";
 
 /** Asks to hold so many bytes more; how many it may be. They are given back once the answer is sent. */
 export type HoldBytes = (wanted: number) => number;

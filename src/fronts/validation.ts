@@ -3,7 +3,7 @@
 import type { FastifySchemaCompiler } from "fastify";
 import { IsOptional, type TSchema } from "typebox";
 import { Compile } from "typebox/compile";
-import { SessionError } from "../../core/errors.ts";
+import { SessionError } from "../core/errors.ts";
 
 /** Values longer than this are not repeated in a message. */
 const SHOWN_LENGTH = 60;
