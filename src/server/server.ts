@@ -10,7 +10,9 @@ import { noAudit } from "../core/audit.ts";
 import { JsonFile } from "../disk/json-file.ts";
 import { createCodexAppFront } from "../fronts/codex-app/front.ts";
 import { createCodexExecFront } from "../fronts/codex-exec/front.ts";
+import { loginShell } from "../fronts/find-shell.ts";
 import type { Front } from "../fronts/front.ts";
+import { createMcpFront } from "../fronts/mcp/front.ts";
 import { createMulticaFront } from "../fronts/multica/front.ts";
 import { createAccessFront } from "../fronts/native/access/front.ts";
 import { signInPath } from "../fronts/native/access/signin.ts";
@@ -166,6 +168,7 @@ function createFronts(
 			graceMs: config.multicaGraceMs,
 			idleMs: config.multicaIdleMs,
 		}),
+		createMcpFront({ sessions, screens, prepare, newUuid: randomUUID, shell: loginShell(), version }),
 	];
 }
 

@@ -1,0 +1,123 @@
+/** What a tool answers: one line about the session, then what it wrote, as small text within a budget. */
+
+import type { Exit } from "../../core/event.ts";
+import type { Session } from "../../core/session.ts";
+import { isEnded } from "../../core/state.ts";
+import { limits, type ProgramState } from "../../protocol/messages.ts";
+import { programState } from "../program-state.ts";
+import { readText } from "../text.ts";
+import type { Call } from "./call.ts";
+
+/** What of the budget the line about the session may take, in bytes. */
+const HEAD_BYTES = 400;
+/** A question is repeated up to here, a name or a directory up to there; in UTF-16 units. */
+const QUESTION_LENGTH = 120;
+const NAME_LENGTH = 80;
+
+export type Range = { readonly from: number; readonly to: number };
+
+export type Report = {
+	/** Comes before what the session itself has to say. */
+	readonly outcome?: string | undefined;
+	readonly elapsedMs?: number | undefined;
+	/** Of the output, to be shown. */
+	readonly range?: Range | undefined;
+	/** Instead of output. */
+	readonly text?: string | undefined;
+	/** In bytes, of all of it. */
+	readonly max?: number | undefined;
+};
+
+/** All of it is within the budget, whatever the session wrote. */
+export async function report(
+	session: Session,
+	{ outcome, elapsedMs, range, text, max }: Report,
+	call: Call,
+): Promise<string> {
+	const budget = Math.max(limits.minTextBytes, Math.min(max ?? limits.textBytes, limits.maxTextBytes));
+	call.reserve(budget);
+	const { end } = (await session.info()).offsets;
+	const state = isEnded(session.state) ? undefined : await programState(session, call.signal);
+	const facts = [
+		outcome ?? (state ? wordsOf(state) : endingOf(session)),
+		elapsedMs === undefined ? undefined : `${(elapsedMs / 1000).toFixed(1)} s`,
+		nameOf(session),
+		range ? `bytes ${range.from}–${range.to} of ${end}` : undefined,
+		state?.cwd ? shorten(state.cwd, NAME_LENGTH) : undefined,
+	];
+	const head = cut(`[${facts.filter((fact) => fact !== undefined).join(" · ")}]`, HEAD_BYTES);
+	const left = budget - Buffer.byteLength(head) - 1;
+	const body = text === undefined ? await outputText(session, range, left, call) : cut(text, left);
+	return body === "" ? head : `${head}\n${body}`;
+}
+
+async function outputText(session: Session, range: Range | undefined, max: number, { signal }: Call): Promise<string> {
+	if (!range || range.to <= range.from) return "";
+	const { text } = await readText(session, { ...range, max, rows: session.state.size.rows }, { signal });
+	return cut(text, max);
+}
+
+/** A session, as a call names it. */
+export function nameOf({ id, spec }: Session): string {
+	return shorten(spec.name ?? id, NAME_LENGTH);
+}
+
+/** How a session that is over has ended. */
+export function endingOf({ state }: Session): string {
+	if (state.status === "lost") return "lost: nobody knows how it ended";
+	return `exited · ${exitOf(state.exit)}`;
+}
+
+function exitOf(exit: Exit | null): string {
+	if (!exit) return "exit unknown";
+	const why = exit.reason === undefined ? "" : ` (${exit.reason})`;
+	return exit.signal ? `signal ${exit.signal}${why}` : `exit ${exit.code}${why}`;
+}
+
+/** What its program does, in a few words and with the question that it asks. */
+export function wordsOf(state: ProgramState): string {
+	const { program, lastLine } = state;
+	const who = program === null ? undefined : shorten(program, NAME_LENGTH);
+	const question = state.state === "waiting" && lastLine !== "" ? `"${shorten(lastLine, QUESTION_LENGTH)}"` : undefined;
+	return [doingOf(state), who, question].filter((part) => part !== undefined).join(" · ");
+}
+
+function doingOf({ state, kind, confidence }: ProgramState): string {
+	switch (state) {
+		case "waiting":
+			return `waiting for a ${kind}${confidence === "guess" ? ", by the look of it" : ""}`;
+		case "prompt":
+			return "at its prompt";
+		case "tui":
+			return "full screen, waiting for keys";
+		case "listening":
+			return "running, takes input";
+		case "flow-stopped":
+			return kind === "key" ? "stopped by Ctrl-S; Ctrl-Q lets it go on" : "running, its output is not read";
+		case "stopped":
+			return "stopped; signal CONT lets it go on";
+		case "busy":
+			return "running, has not read its input";
+		case "ended":
+			return "exited";
+		case "running":
+		case "sleeping":
+		case "disk":
+		case "unknown":
+			return "running";
+		default:
+			return state;
+	}
+}
+
+export function shorten(text: string, length: number): string {
+	const line = text.replace(/[\u0000-\u001f\u007f-\u009f]+/g, " ");
+	return line.length <= length ? line : `${line.slice(0, length - 1)}…`;
+}
+
+/** The first so many bytes of a text, of whole characters. */
+function cut(text: string, bytes: number): string {
+	if (Buffer.byteLength(text) <= bytes) return text;
+	const kept = Buffer.from(text).subarray(0, bytes - 4);
+	return `${new TextDecoder().decode(kept, { stream: true })}…`;
+}

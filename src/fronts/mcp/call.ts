@@ -1,0 +1,137 @@
+/** One call of a tool, or one resource that is read: who wants it, where, for how long, and what it may take. */
+
+import type { FastifyReply } from "fastify";
+import Type from "typebox";
+import { Compile } from "typebox/compile";
+import type { Principal, Right } from "../../core/access.ts";
+import { SessionError } from "../../core/errors.ts";
+import type { Session } from "../../core/session.ts";
+import { isEnded } from "../../core/state.ts";
+import { defaultWorkspace } from "../../core/workspaces.ts";
+import { surroundingsKey } from "../../protocol/mcp.ts";
+import { bytesOf, crowded } from "../answer-bytes.ts";
+import { checkRight, type Hosting, takeReader, whenOver, witnessOf } from "../front.ts";
+import { problemOf } from "../validation.ts";
+import type { McpOptions } from "./options.ts";
+
+/** What whoever brings a conversation to us over its own pipes says about where that takes place. */
+export type Surroundings = {
+	/** What the shell is called in which the conversation runs commands. */
+	shell?: string;
+	cwd?: string;
+	env?: Record<string, string>;
+};
+
+const surroundings: Type.TUnsafe<Surroundings> = Type.Unsafe(
+	Type.Object({
+		shell: Type.Optional(Type.String({ minLength: 1, maxLength: 64 })),
+		cwd: Type.Optional(Type.String({ minLength: 1, maxLength: 4096 })),
+		env: Type.Optional(Type.Record(Type.String(), Type.String())),
+	}),
+);
+
+const surroundingsValidator = Compile(surroundings);
+
+export type CallParts = {
+	readonly reply: FastifyReply;
+	readonly principal: Principal;
+	readonly hosting: Hosting;
+	readonly options: McpOptions;
+	/** Whose sessions are meant; those of all, and new ones in the default one, if left out. */
+	readonly workspace: string | undefined;
+	/** What came with the call besides its arguments. */
+	readonly meta: Readonly<Record<string, unknown>>;
+	/** Aborted when nobody waits for the answer any more. Programs know nothing of that. */
+	readonly signal: AbortSignal;
+	/** Says that the wait goes on. */
+	readonly onProgress: (progress: {
+		readonly progress: number;
+		readonly total: number;
+		readonly message: string;
+	}) => void;
+};
+
+export class Call {
+	readonly #parts: CallParts;
+	readonly surroundings: Surroundings;
+	readonly #hold: (wanted: number) => number;
+
+	constructor(parts: CallParts) {
+		this.#parts = parts;
+		this.surroundings = surroundingsOf(parts.meta);
+		this.#hold = bytesOf(parts.principal, parts.reply, parts.hosting);
+	}
+
+	get options(): McpOptions {
+		return this.#parts.options;
+	}
+
+	get principal(): Principal {
+		return this.#parts.principal;
+	}
+
+	get signal(): AbortSignal {
+		return this.#parts.signal;
+	}
+
+	get onProgress(): CallParts["onProgress"] {
+		return this.#parts.onProgress;
+	}
+
+	/** Where new sessions belong. */
+	get workspace(): string {
+		return this.#parts.workspace ?? defaultWorkspace;
+	}
+
+	get witness(): ReturnType<typeof witnessOf> {
+		return witnessOf(this.#parts.reply.request);
+	}
+
+	/** Oldest first. */
+	readable(): readonly Session[] {
+		const { options, principal, workspace } = this.#parts;
+		return options.sessions
+			.list()
+			.filter(({ spec }) => workspace === undefined || spec.workspace === workspace)
+			.filter(({ id, spec }) => principal.may("read", { workspace: spec.workspace, session: id }));
+	}
+
+	/** By its id or its name; the one that runs of several, else the newest. What may not be seen is not there. */
+	lookUp(wanted: string): Session | undefined {
+		const candidates = this.readable().filter(({ id, spec }) => id === wanted || spec.name === wanted);
+		return candidates.findLast(({ state }) => !isEnded(state)) ?? candidates.at(-1);
+	}
+
+	/** The same as this caller has it, for something that takes a right. */
+	find(wanted: string, right: Right): Session {
+		const session = this.lookUp(wanted);
+		if (!session) {
+			throw new SessionError("session_not_found", `there is no session ${JSON.stringify(wanted.slice(0, 64))}`, {
+				hint: "the tool sessions lists those there are",
+			});
+		}
+		checkRight(this.#parts.reply.request, right, { workspace: session.spec.workspace, session: session.id });
+		return this.witness.session(session);
+	}
+
+	checkMayStart(): void {
+		checkRight(this.#parts.reply.request, "manage", { workspace: this.workspace });
+	}
+
+	/** Takes a place among those who read a session, until the answer is sent. */
+	beginReading({ id, spec }: Session): void {
+		const { reply, hosting } = this.#parts;
+		whenOver(reply, takeReader(reply.request, { workspace: spec.workspace, session: id }, hosting, "read"));
+	}
+
+	/** Makes room for what the answer will hold. */
+	reserve(bytes: number): void {
+		if (this.#hold(bytes) < bytes) throw crowded();
+	}
+}
+
+function surroundingsOf(meta: Readonly<Record<string, unknown>>): Surroundings {
+	const said = meta[surroundingsKey] ?? {};
+	if (surroundingsValidator.Check(said)) return said;
+	throw problemOf(surroundings, surroundingsValidator.Errors(said), said);
+}

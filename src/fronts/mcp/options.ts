@@ -1,0 +1,16 @@
+/** What the MCP front is made of. */
+
+import type { Screens } from "../../core/screen.ts";
+import type { Sessions } from "../../core/sessions.ts";
+import type { Prepare } from "../front.ts";
+
+export type McpOptions = {
+	readonly sessions: Sessions;
+	/** What terminals show; nobody is told, when left out. */
+	readonly screens?: Screens;
+	readonly prepare: Prepare;
+	readonly newUuid: () => string;
+	/** The shell of whoever runs this server. */
+	readonly shell: string;
+	readonly version: string;
+};

@@ -1,0 +1,60 @@
+/** Sessions as resources: what each shows, wrote and does now, under an address. */
+
+import { SessionError } from "../../core/errors.ts";
+import { isEnded } from "../../core/state.ts";
+import { limits } from "../../protocol/messages.ts";
+import { programState } from "../program-state.ts";
+import { endingOf, nameOf, report, wordsOf } from "./answer.ts";
+import type { Call } from "./call.ts";
+import { screenText } from "./screen.ts";
+import { tools } from "./tools.ts";
+
+const LIST = "hawser://sessions";
+const VIEWS = ["screen", "output", "state"] as const;
+/** How many sessions are listed, the newest. */
+const LISTED = 50;
+
+type View = (typeof VIEWS)[number];
+
+export type Resource = { readonly uri: string; readonly name: string; readonly mimeType: "text/plain" };
+
+export function listResources(call: Call): Resource[] {
+	const running = call.readable().filter(({ state }) => !isEnded(state));
+	const views = running.slice(-LISTED).flatMap((session) =>
+		VIEWS.map((view) => ({
+			uri: `${LIST}/${session.id}/${view}`,
+			name: `${nameOf(session)}: ${view}`,
+			mimeType: "text/plain" as const,
+		})),
+	);
+	return [{ uri: LIST, name: "sessions", mimeType: "text/plain" }, ...views];
+}
+
+export const resourceTemplates: readonly (Omit<Resource, "uri"> & { readonly uriTemplate: string })[] = VIEWS.map(
+	(view) => ({
+		uriTemplate: `${LIST}/{session}/${view}`,
+		name: view,
+		mimeType: "text/plain",
+	}),
+);
+
+/** Rejects with `not_found` for what is none. */
+export async function readResource(uri: string, call: Call): Promise<string> {
+	if (uri === LIST) return (await tools.find(({ name }) => name === "sessions")?.call({}, call)) ?? "";
+	const [, id, view] = /^hawser:\/\/sessions\/([^/]+)\/(screen|output|state)$/.exec(uri) ?? [];
+	if (id === undefined)
+		throw new SessionError("not_found", `there is no resource ${JSON.stringify(uri.slice(0, 100))}`);
+	const session = call.find(decodeURIComponent(id), "read");
+	call.beginReading(session);
+	switch (view as View) {
+		case "screen":
+			call.reserve(limits.maxTextBytes);
+			return screenText(session, call);
+		case "output": {
+			const { oldest, end } = (await session.info()).offsets;
+			return report(session, { range: { from: oldest, to: end } }, call);
+		}
+		case "state":
+			return isEnded(session.state) ? endingOf(session) : wordsOf(await programState(session, call.signal));
+	}
+}

@@ -1,0 +1,267 @@
+/** The six tools. Each call pays for their descriptions in tokens, so these are short, and there are no more. */
+
+import Type, { type TObject } from "typebox";
+import { Compile } from "typebox/compile";
+import { SessionError } from "../../core/errors.ts";
+import type { Session } from "../../core/session.ts";
+import { parseSignal } from "../../core/signals.ts";
+import { isEnded } from "../../core/state.ts";
+import { limits } from "../../protocol/messages.ts";
+import { programState } from "../program-state.ts";
+import { problemOf } from "../validation.ts";
+import { endingOf, nameOf, report, shorten, wordsOf } from "./answer.ts";
+import type { Call } from "./call.ts";
+import { typeInto } from "./input.ts";
+import { runByTyping } from "./run.ts";
+import { screenText } from "./screen.ts";
+import { shellOf, start } from "./shell.ts";
+import { MAX_WAIT_S, until, waitFor } from "./wait.ts";
+
+const RUN_WAIT_S = 30;
+const START_WAIT_S = 5;
+/** How many sessions are listed, the newest; and how long one may take to say what it does. */
+const LISTED = 50;
+const LIST_PATIENCE_MS = 500;
+
+export type Tool = {
+	readonly name: string;
+	readonly description: string;
+	readonly inputSchema: TObject;
+	readonly annotations: Annotations;
+	/** Rejects with a `SessionError` what can't be had. */
+	call(args: unknown, call: Call): Promise<string>;
+};
+
+type Annotations = {
+	readonly readOnlyHint?: boolean;
+	readonly destructiveHint?: boolean;
+	readonly idempotentHint?: boolean;
+	readonly openWorldHint?: boolean;
+};
+
+type Definition<Schema extends TObject> = Omit<Tool, "call" | "inputSchema"> & {
+	readonly inputSchema: Schema;
+	call(args: Type.Static<Schema>, call: Call): Promise<string>;
+};
+
+function tool<Schema extends TObject>({ call, ...rest }: Definition<Schema>): Tool {
+	const validator = Compile(rest.inputSchema);
+	return {
+		...rest,
+		async call(args, context) {
+			if (validator.Check(args)) return call(args as Type.Static<Schema>, context);
+			throw problemOf(rest.inputSchema, validator.Errors(args), args);
+		},
+	};
+}
+
+const strict = { additionalProperties: false } as const;
+const text = (description: string) => Type.String({ minLength: 1, maxLength: 65_536, description });
+const name = (description: string) => Type.String({ minLength: 1, maxLength: 64, description });
+const seconds = (otherwise: number) =>
+	Type.Optional(Type.Number({ minimum: 0, maximum: MAX_WAIT_S, description: `seconds to wait, default ${otherwise}` }));
+const session = name("its name or id");
+const max = Type.Optional(
+	Type.Integer({
+		minimum: limits.minTextBytes,
+		maximum: limits.maxTextBytes,
+		description: `bytes of the answer, default ${limits.textBytes}`,
+	}),
+);
+const actsOnWorld = { readOnlyHint: false, destructiveHint: true, openWorldHint: true } as const;
+
+const run = tool({
+	name: "run",
+	description:
+		"Run a command in a shell that stays: directory, variables and jobs are there for the next one. Answers when it has ended, waits for input, or the time is over; it goes on then, and read waits on.",
+	annotations: actsOnWorld,
+	inputSchema: Type.Object(
+		{
+			command: text("for the shell; several lines are fine"),
+			session: Type.Optional(name("the shell's name; made on first use, default: one for this conversation")),
+			cwd: Type.Optional(text("where a new shell starts")),
+			wait: seconds(RUN_WAIT_S),
+			max,
+		},
+		strict,
+	),
+	async call({ command, session: wanted, cwd, wait = RUN_WAIT_S, max }, call) {
+		const begun = performance.now();
+		const shell = await shellOf(wanted, cwd, call);
+		call.beginReading(shell);
+		const { status, exitCode, output } = await runByTyping(shell, command, wait, call);
+		const elapsedMs = performance.now() - begun;
+		if (status === "busy") {
+			const state = wordsOf(await programState(shell, call.signal));
+			return report(shell, { outcome: `busy: nothing was run · ${state}`, max }, call);
+		}
+		const outcome = status === "ended" ? `ended${exitCode === null ? "" : ` · exit ${exitCode}`}` : undefined;
+		return report(shell, { outcome, elapsedMs, range: output, max }, call);
+	},
+});
+
+const startProgram = tool({
+	name: "start",
+	description:
+		"Start a program in a session of its own: servers, REPLs, editors, long jobs. It goes on whatever becomes of this conversation.",
+	annotations: actsOnWorld,
+	inputSchema: Type.Object(
+		{
+			command: Type.Optional(text("a line for /bin/sh -c")),
+			argv: Type.Optional(Type.Array(Type.String(), { minItems: 1, description: "or the program and its arguments" })),
+			name: Type.Optional(name("to find it by")),
+			cwd: Type.Optional(text("where")),
+			env: Type.Optional(Type.Record(Type.String(), Type.String(), { description: "more variables" })),
+			tty: Type.Optional(Type.Boolean({ description: "on a terminal, default true; else on pipes" })),
+			wait: seconds(START_WAIT_S),
+		},
+		strict,
+	),
+	async call({ command, argv, name, cwd, env, tty = true, wait = START_WAIT_S }, call) {
+		if ((argv === undefined) === (command === undefined)) {
+			throw new SessionError("invalid_argument", "argv, command: exactly one of the two is required");
+		}
+		const mode = tty ? "pty" : "pipe";
+		const started = await start({ argv: argv ?? ["/bin/sh", "-c", command ?? ""], name, cwd, env, mode }, call);
+		return waited(started, { from: 0, until: { ...DEFAULT_CAUSES, timeout_s: wait } }, call);
+	},
+});
+
+const DEFAULT_CAUSES = { input: true, end: true, exit: true, idle_ms: 3000 };
+
+const send = tool({
+	name: "send",
+	description: "Type text, then press keys, in a session; answers with what it wrote since.",
+	annotations: actsOnWorld,
+	inputSchema: Type.Object(
+		{
+			session,
+			text: Type.Optional(text("typed as it is, without Enter")),
+			keys: Type.Optional(
+				Type.Array(Type.String({ minLength: 1, maxLength: 40 }), {
+					maxItems: 200,
+					description: 'pressed after it: "Enter", "Up", "C-c", "Escape", "F1", "y"',
+				}),
+			),
+			paste: Type.Optional(
+				Type.Boolean({ description: "the text is pasted: editors and shells take it as one piece" }),
+			),
+			until: Type.Optional(until),
+			max,
+		},
+		strict,
+	),
+	async call({ session: wanted, until, max, text, keys, paste }, call) {
+		const found = call.find(wanted, "operate");
+		if (text === undefined && keys === undefined)
+			throw new SessionError("invalid_argument", "text, keys: one is required");
+		const { offset: from } = await found.end();
+		await typeInto(found, { ...(text && { text }), ...(keys && { keys }), ...(paste && { paste }) }, call);
+		return waited(found, { from, until, max }, call);
+	},
+});
+
+const read = tool({
+	name: "read",
+	description:
+		"Read a session. new: waits for output after since (default: now). output: what there is from since on (default: all; the middle of much is left out). screen: what its terminal shows.",
+	annotations: { readOnlyHint: true, openWorldHint: false },
+	inputSchema: Type.Object(
+		{
+			session,
+			what: Type.Optional(Type.Union([Type.Literal("new"), Type.Literal("output"), Type.Literal("screen")])),
+			since: Type.Optional(Type.Integer({ minimum: 0, description: "a byte offset, as answers name them" })),
+			limit: Type.Optional(Type.Integer({ minimum: 1, description: "output: bytes from since on" })),
+			until: Type.Optional(until),
+			max,
+		},
+		strict,
+	),
+	async call({ session: wanted, what = "new", since, limit, until, max }, call) {
+		const found = call.find(wanted, "read");
+		call.beginReading(found);
+		if (what === "screen") {
+			if (until) await waitFor(found, (await found.end()).offset, until, call);
+			return report(found, { text: await screenText(found, call), max }, call);
+		}
+		const { oldest, end } = (await found.info()).offsets;
+		const from = Math.min(Math.max(since ?? (what === "new" ? end : oldest), oldest), end);
+		if (what === "new") return waited(found, { from, until, max }, call);
+		const to = Math.min(end, from + (limit ?? Number.MAX_SAFE_INTEGER));
+		return report(found, { range: { from, to }, max }, call);
+	},
+});
+
+const sessions = tool({
+	name: "sessions",
+	description: "List sessions: name, what each program does or asks, directory.",
+	annotations: { readOnlyHint: true, idempotentHint: true, openWorldHint: false },
+	inputSchema: Type.Object({ all: Type.Optional(Type.Boolean({ description: "those that have ended, too" })) }, strict),
+	async call({ all = false }, call) {
+		const known = call.readable().filter(({ state }) => all || !isEnded(state));
+		if (known.length === 0) return all ? "there are no sessions" : "no session is running";
+		const lines = await Promise.all(known.slice(-LISTED).map((one) => lineOf(one, call)));
+		const more = known.length > LISTED ? [`[${known.length - LISTED} older ones are not listed]`] : [];
+		call.reserve(limits.maxTextBytes);
+		return [...more, ...lines].join("\n");
+	},
+});
+
+const stop = tool({
+	name: "stop",
+	description: "End a session's program and all it started; its output can still be read.",
+	annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: true, openWorldHint: false },
+	inputSchema: Type.Object(
+		{
+			session,
+			signal: Type.Optional(name("instead only send this signal, such as INT")),
+			forget: Type.Optional(Type.Boolean({ description: "delete its output, too" })),
+		},
+		strict,
+	),
+	async call({ session: wanted, signal, forget = false }, call) {
+		const found = call.find(wanted, signal === undefined ? "manage" : "operate");
+		if (signal !== undefined) {
+			await found.act({ kind: "signal", signal: parseSignal(signal), urgent: true });
+			return report(found, { outcome: `sent ${parseSignal(signal)}` }, call);
+		}
+		const by = call.principal.name;
+		if (forget) {
+			await call.witness.remove(call.options.sessions, found, { by });
+			return `[forgotten · ${nameOf(found)}]`;
+		}
+		if (!isEnded(found.state)) await found.kill({ reason: "killed", by });
+		return report(found, {}, call);
+	},
+});
+
+export const tools: readonly Tool[] = [run, startProgram, send, read, sessions, stop];
+
+type Waited = {
+	readonly from: number;
+	readonly until?: Parameters<typeof waitFor>[2];
+	readonly max?: number | undefined;
+};
+
+/** Waits, and tells what came meanwhile. */
+async function waited(session: Session, { from, until, max }: Waited, call: Call): Promise<string> {
+	call.beginReading(session);
+	const begun = performance.now();
+	const cause = await waitFor(session, from, until, call);
+	const elapsedMs = performance.now() - begun;
+	const { offset: to } = await session.end();
+	const outcome = cause === "match" ? "matched" : undefined;
+	return report(session, { outcome, elapsedMs, range: { from, to }, max }, call);
+}
+
+async function lineOf(session: Session, call: Call): Promise<string> {
+	if (isEnded(session.state)) return `${nameOf(session)} · ${endingOf(session)}`;
+	const patience = AbortSignal.any([call.signal, AbortSignal.timeout(LIST_PATIENCE_MS)]);
+	try {
+		const state = await programState(session, patience);
+		const where = state.cwd === null ? "" : ` · ${shorten(state.cwd, 80)}`;
+		return `${nameOf(session)} · ${wordsOf(state)}${where}`;
+	} catch {
+		return `${nameOf(session)} · running, and does not say what it does`;
+	}
+}

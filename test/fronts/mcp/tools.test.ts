@@ -1,0 +1,124 @@
+import type { Client } from "@modelcontextprotocol/client";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { Installation } from "../../cli/hawser.ts";
+import { eventually } from "../../helpers/reading.ts";
+import { callTool, connectOverHttp, eras, placeOf, told } from "./mcp-client.ts";
+
+let hawser: Installation;
+beforeAll(async () => {
+	hawser = await Installation.create();
+});
+afterAll(() => hawser.remove());
+
+describe.each(eras)("a client of %s", (era) => {
+	let client: Client;
+	/** Each era has sessions of its own. */
+	const own = (name: string) => `${name}-${era.slice(0, 4)}`;
+	beforeAll(async () => {
+		client = await connectOverHttp(await placeOf(hawser.stateDir), era);
+	});
+	afterAll(() => client.close());
+
+	it("finds six tools whose descriptions are short", async () => {
+		expect(client.getNegotiatedProtocolVersion()).toBe(era);
+		const { tools } = await client.listTools();
+		expect(tools.map(({ name }) => name)).toEqual(["run", "start", "send", "read", "sessions", "stop"]);
+		expect(tools.filter(({ outputSchema }) => outputSchema)).toEqual([]);
+		expect(tools.filter(({ annotations }) => annotations?.readOnlyHint).map(({ name }) => name)).toEqual([
+			"read",
+			"sessions",
+		]);
+		expect(
+			JSON.stringify(tools.map(({ name, description, inputSchema }) => ({ name, description, inputSchema }))).length,
+		).toBeLessThanOrEqual(6000);
+	});
+
+	it("runs commands in a shell that stays", async () => {
+		const session = own("shell");
+		expect(await told(client, "run", { session, command: "cd /usr && X=1", cwd: "/tmp" })).toMatch(/^\[ended · /);
+		const text = await told(client, "run", { session, command: "echo $PWD-$((X + 1))" });
+		expect(text).toMatch(new RegExp(`^\\[ended · .*${session} · bytes \\d+–\\d+ of \\d+ · /usr\\]\\n`));
+		expect(text).toContain("/usr-2");
+	});
+
+	it("says when a command waits for input, and answers it", async () => {
+		const session = own("question");
+		const asked = await told(client, "run", { session, command: "read -p 'Sure? [y/N] ' answer; echo got-$answer" });
+		expect(asked).toMatch(/^\[waiting for a line · \w+ · "Sure\? \[y\/N\]" · /);
+		expect(await told(client, "run", { session, command: "true" })).toMatch(
+			/^\[busy: nothing was run · waiting for a line/,
+		);
+		expect(await told(client, "send", { session, text: "y", keys: ["Enter"] })).toMatch(/^\[at its prompt[\s\S]*got-y/);
+	});
+
+	it("gets a running answer at the timeout, and waits on", async () => {
+		const session = own("slow");
+		const first = await told(client, "run", {
+			session,
+			command: "read -t 0.1; sleep 0.7; echo over-$((40 + 2))",
+			wait: 0.5,
+		});
+		expect(first).toMatch(/^\[running · sleep/);
+		const since = Number(/bytes (\d+)/.exec(first)?.[1]);
+		expect(await told(client, "read", { session, since, until: { match: "over-42" } })).toMatch(
+			/^\[matched · [\s\S]*over-42/,
+		);
+	});
+
+	it("starts a program, reads its screen, and stops it", async () => {
+		const name = own("editor");
+		const argv = ["sh", "-c", "printf '\\033[?1049h\\033[2J\\033[3;5Hmenu'; stty raw; head -c 1; sleep 1000"];
+		expect(await told(client, "start", { argv, name })).toMatch(/^\[waiting for a key · head · /);
+		const screen = await told(client, "read", { session: name, what: "screen" });
+		expect(screen).toContain("\n[120×40, full screen · cursor at row 3, column 9]\n\n\n    menu");
+		expect(await told(client, "sessions", {})).toContain(`${name} · waiting for a key · head · `);
+		expect(await told(client, "stop", { session: name })).toBe(`[exited · signal SIGHUP (killed) · ${name}]`);
+		expect(await told(client, "sessions", {})).not.toContain(name);
+		expect(await told(client, "stop", { session: name, forget: true })).toBe(`[forgotten · ${name}]`);
+		expect(await callTool(client, "read", { session: name })).toMatchObject({ isError: true });
+	});
+
+	it("gets no more than it asked for, and learns where the rest is", async () => {
+		const name = own("long");
+		await told(client, "start", { command: "seq 20000", name, wait: 10 });
+		await eventually("its end", async () => (await told(client, "sessions", {})).includes(name) === false);
+		for (const max of [500, 9600, 80_000]) {
+			const text = await told(client, "read", { session: name, what: "output", max });
+			expect(Buffer.byteLength(text)).toBeLessThanOrEqual(max);
+			expect(text).toMatch(/\n20000\n$/);
+			const [, since, limit] = /left out: since=(\d+) limit=(\d+)/.exec(text) ?? [];
+			const missing = { session: name, what: "output", since: Number(since), limit: Math.min(50, Number(limit)) };
+			const [, first] = (await told(client, "read", missing)).split("\n");
+			const [before] = text.slice(0, text.indexOf("[…")).trimEnd().split("\n").slice(-1);
+			expect(Number(first)).toBe(Number(before) + 1);
+		}
+	});
+
+	it("hears in words what it can't have", async () => {
+		expect(await callTool(client, "run", { command: 7 })).toEqual({
+			text: "[invalid_argument] command: must be a string, not 7",
+			isError: true,
+		});
+		expect(await callTool(client, "read", { session: "nobody" })).toMatchObject({
+			text: expect.stringMatching(/^\[session_not_found\] there is no session "nobody"/),
+			isError: true,
+		});
+		await expect(client.callTool({ name: "dance", arguments: {} })).rejects.toThrow("there is no tool");
+	});
+
+	it("reads sessions as resources", async () => {
+		const name = own("resource");
+		await told(client, "start", { command: "echo hello; read x", name });
+		const { resources } = await client.listResources();
+		const uriOf = (view: string) => resources.find((one) => one.name === `${name}: ${view}`)?.uri ?? "";
+		const read = async (uri: string) => {
+			const [content] = (await client.readResource({ uri })).contents;
+			return content && "text" in content ? content.text : "";
+		};
+		expect(await read(uriOf("screen"))).toMatch(/\nhello$/);
+		expect(await read(uriOf("output"))).toMatch(/\nhello\n$/);
+		expect(await read(uriOf("state"))).toMatch(/^waiting for a line · sh/);
+		expect(await read("hawser://sessions")).toContain(name);
+		await expect(read("hawser://sessions/nobody/screen")).rejects.toThrow("there is no session");
+	});
+});
