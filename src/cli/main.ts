@@ -17,6 +17,7 @@ import { kill } from "./commands/kill.ts";
 import { list } from "./commands/list.ts";
 import { login, logout, remotes } from "./commands/login.ts";
 import { logs } from "./commands/logs.ts";
+import { mcp } from "./commands/mcp.ts";
 import { remove } from "./commands/remove.ts";
 import { rename } from "./commands/rename.ts";
 import { resize } from "./commands/resize.ts";
@@ -78,6 +79,7 @@ const commands = [
 	audit,
 	doctor,
 	completion,
+	mcp,
 	execd,
 	execServer,
 	appServer,

@@ -1,0 +1,69 @@
+import type { Client } from "@modelcontextprotocol/client";
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
+import { connectOverStdio, type Era, eras, told } from "../fronts/mcp/mcp-client.ts";
+import { Installation, main } from "./hawser.ts";
+
+let hawser: Installation;
+beforeAll(async () => {
+	hawser = await Installation.create();
+});
+afterAll(() => hawser.remove());
+
+async function connect(era: Era, ...args: string[]): Promise<Client> {
+	const env = { PATH: process.env.PATH ?? "", HOME: "/tmp", HAWSER_STATE_DIR: hawser.stateDir, GREETING: "hello" };
+	const client = await connectOverStdio(
+		{ command: process.execPath, args: [main, "mcp", ...args], env, cwd: "/usr" },
+		era,
+	);
+	onTestFinished(() => client.close());
+	return client;
+}
+
+describe.each(eras)("hawser mcp, for a client of %s", (era) => {
+	it("runs commands where it was started, with its environment", async () => {
+		const client = await connect(era);
+		expect(client.getNegotiatedProtocolVersion()).toBe(era);
+		expect((await client.listTools()).tools).toHaveLength(6);
+		const text = await told(client, "run", { command: "echo $GREETING from $PWD" });
+		expect(text).toMatch(/^\[ended · \S+ s · agent-[0-9a-f]{4} · bytes /);
+		expect(text).toContain("hello from /usr");
+		expect((await client.listResources()).resources[0]?.uri).toBe("hawser://sessions");
+	});
+
+	it("gives up a wait that is cancelled, and the program goes on", async () => {
+		const client = await connect(era);
+		const name = `cancelled-${era.slice(0, 4)}`;
+		await told(client, "start", { command: "read x; echo got-$x; sleep 1000", name });
+		const gone = new AbortController();
+		const args = { session: name, until: { match: "never" } };
+		const waiting = client.callTool({ name: "read", arguments: args }, { signal: gone.signal });
+		gone.abort(new Error("enough"));
+		await expect(waiting).rejects.toThrow("enough");
+		const until = { match: "got-on" };
+		expect(await told(client, "send", { session: name, text: "on", keys: ["Enter"], until })).toMatch(/^\[matched/);
+	});
+
+	it("loses nothing when it dies: the next one goes on in the same shell", async () => {
+		const name = `stays-${era.slice(0, 4)}`;
+		const first = await connect(era, "--shell", name);
+		await told(first, "run", { command: "X=kept" });
+		await first.close();
+		const second = await connect(era, "--shell", name);
+		expect(await told(second, "run", { command: "echo it is $X" })).toContain("it is kept");
+	});
+});
+
+it("starts the server again when that was killed, and programs were never gone", async () => {
+	const client = await connect("2026-07-28");
+	await told(client, "run", { command: "X=survived", session: "lasting" });
+	await hawser.stopServer("SIGKILL");
+	expect(await told(client, "run", { command: "echo it $X", session: "lasting" })).toContain("it survived");
+	await hawser.run(["stop"]);
+	await hawser.startServer();
+});
+
+it("says in words that the server refuses its token", async () => {
+	const env = { PATH: process.env.PATH ?? "", HOME: "/tmp", HAWSER_STATE_DIR: hawser.stateDir, HAWSER_TOKEN: "wrong" };
+	const process_ = { command: process.execPath, args: [main, "mcp"], env, cwd: "/tmp" };
+	await expect(connectOverStdio(process_, "2025-11-25")).rejects.toThrow(/token/);
+});
