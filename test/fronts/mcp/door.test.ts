@@ -1,0 +1,112 @@
+import { request } from "node:http";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { Installation } from "../../cli/hawser.ts";
+import { type Answer, call } from "../../helpers/calling.ts";
+import { eventually } from "../../helpers/reading.ts";
+import { callTool, connectOverHttp, eras, type Place, placeOf, told } from "./mcp-client.ts";
+
+let hawser: Installation;
+let place: Place;
+beforeAll(async () => {
+	hawser = await Installation.create();
+	place = await placeOf(hawser.stateDir);
+});
+afterAll(() => hawser.remove());
+
+const usualHeaders = () => ({
+	authorization: `Bearer ${place.token}`,
+	"content-type": "application/json",
+	accept: "application/json, text/event-stream",
+});
+
+/** How a message of the older era is answered; only this way a test can choose the host. */
+function statusFor(headers: Record<string, string>): Promise<number | undefined> {
+	return new Promise((resolve, reject) => {
+		const options = { method: "POST", headers: { ...usualHeaders(), ...headers } };
+		const sent = request(`${place.url}/mcp`, options, (answer) => {
+			answer.resume();
+			answer.on("end", () => resolve(answer.statusCode));
+		});
+		sent.on("error", reject);
+		sent.end(JSON.stringify({ jsonrpc: "2.0", id: 1, method: "ping" }));
+	});
+}
+
+const ask = (method: string, path: string, body?: object): Promise<Answer> =>
+	call({ url: place.url, adminToken: place.token }, method, path, body);
+
+async function tokenWith(...scopes: string[]): Promise<{ token: string; id: string }> {
+	const { body } = await ask("POST", "/v1/tokens", { scopes });
+	return { token: String(body.token), id: String(body.id) };
+}
+
+describe("/mcp", () => {
+	it("answers whoever shows a token, and no page of somebody else", async () => {
+		expect(await statusFor({})).toBe(200);
+		expect(await statusFor({ authorization: "" })).toBe(401);
+		expect(await statusFor({ authorization: "Bearer wrong" })).toBe(401);
+		expect(await statusFor({ origin: "https://evil.example" })).toBe(403);
+		expect(await statusFor({ host: "evil.example" })).toBe(403);
+		expect(await statusFor({ "content-type": "text/plain" })).toBe(415);
+	});
+
+	it("has no stream of its own, and no session to end", async () => {
+		for (const method of ["GET", "DELETE"]) {
+			const headers = { authorization: `Bearer ${place.token}`, accept: "text/event-stream" };
+			expect((await fetch(`${place.url}/mcp`, { method, headers })).status).toBe(405);
+		}
+	});
+
+	it.each(eras)("lets a token do what it may and nothing else, over %s", async (era) => {
+		const admin = await connectOverHttp(place, era);
+		const session = `seen-${era.slice(0, 4)}`;
+		await told(admin, "start", { command: "echo hello; read x", name: session });
+		const viewer = await connectOverHttp({ ...place, ...(await tokenWith("workspace:default:read")) }, era);
+		expect(await told(viewer, "read", { session, what: "output" })).toMatch(/\nhello\n/);
+		const refused = { text: expect.stringMatching(/^\[permission_denied\] this token may not/), isError: true };
+		expect(await callTool(viewer, "send", { session, text: "x" })).toMatchObject(refused);
+		expect(await callTool(viewer, "stop", { session })).toMatchObject(refused);
+		expect(await callTool(viewer, "run", { command: "true" })).toMatchObject(refused);
+		const { token } = await tokenWith("workspace:other:manage");
+		const stranger = await connectOverHttp({ ...place, token }, era);
+		expect(await told(stranger, "sessions", {})).not.toContain(session);
+		expect(await callTool(stranger, "read", { session })).toMatchObject({ isError: true });
+		const own = await connectOverHttp({ ...place, token, query: "?workspace=other" }, era);
+		expect(await told(own, "run", { session: "theirs", command: "echo he''re" })).toContain("here");
+		expect(await told(stranger, "sessions", {})).toContain("theirs · at its prompt");
+		await Promise.all([admin, viewer, stranger, own].map((client) => client.close()));
+	});
+
+	it("ends a wait with its connection, and not the program", async () => {
+		const admin = await connectOverHttp(place, "2026-07-28");
+		await told(admin, "start", { command: "read x; echo got-$x; sleep 1000", name: "cut" });
+		const readers = async () => {
+			const { body } = await ask("GET", "/v1/sessions?name=cut");
+			return (body.sessions as { attachments: number }[])[0]?.attachments;
+		};
+		const args = { session: "cut", until: { match: "never", timeout_s: 200 } };
+		const message = { jsonrpc: "2.0", id: 1, method: "tools/call", params: { name: "read", arguments: args } };
+		const gone = new AbortController();
+		const init = { method: "POST", headers: usualHeaders(), body: JSON.stringify(message), signal: gone.signal };
+		const before = await readers();
+		const waiting = fetch(`${place.url}/mcp`, init);
+		waiting.catch(() => {});
+		await eventually("one reader more", async () => (await readers()) !== before);
+		gone.abort();
+		await eventually("that it has gone", async () => (await readers()) === before);
+		const sent = { session: "cut", text: "on", keys: ["Enter"], until: { match: "got-on" } };
+		expect(await told(admin, "send", sent)).toMatch(/^\[matched/);
+		await admin.close();
+	});
+
+	it("ends the wait of a token that is revoked", async () => {
+		const { token, id } = await tokenWith("workspace:default:manage");
+		const client = await connectOverHttp({ ...place, token }, "2026-07-28");
+		await told(client, "start", { command: "sleep 1000", name: "revoked", wait: 0 });
+		const waiting = client.callTool({ name: "read", arguments: { session: "revoked", until: { match: "never" } } });
+		waiting.catch(() => {});
+		await ask("DELETE", `/v1/tokens/${id}`);
+		await expect(waiting).rejects.toThrow();
+		await client.close();
+	});
+});
