@@ -157,33 +157,35 @@ export class Feeder {
 		this.#gathered.push(bytes);
 		this.#gatheredBytes += bytes.byteLength;
 		this.#gatheredTo = { seq: seq + 1, offset: offset + bytes.byteLength };
-		this.#feeding ??= this.#feed()
-			.catch((error: unknown) => {
-				this.#failure = error;
-			})
-			.finally(() => {
-				this.#feeding = undefined;
-				for (const ask of this.#asking.splice(0)) void ask();
-			});
+		this.#feeding ??= this.#feed();
 		if (this.#gatheredBytes >= FEED_BYTES) await this.#feeding;
 		if (this.#failure) throw this.#failure;
 	}
 
-	/** In pieces of a good size: the next are gathered while the thread has one. */
+	/** Until nothing is left, which is found and said in one turn, so that nothing is gathered that nobody sends. */
 	async #feed(): Promise<void> {
-		while (this.#gatheredBytes > 0) {
-			const to = this.#gatheredTo;
-			const whole = joined(this.#gathered, this.#gatheredBytes);
-			this.#gathered = [];
-			this.#gatheredBytes = 0;
-			const pieces = Array.from({ length: Math.ceil(whole.byteLength / FEED_BYTES) }, (_, index) =>
-				whole.slice(index * FEED_BYTES, (index + 1) * FEED_BYTES),
-			);
-			// One after the other: a thread that is at one session's output for long is at nobody else's.
-			for (const bytes of pieces) await this.#thread.ask(this.#model, "feed", { bytes }, [bytes.buffer]);
-			this.#reach(to);
-			await Promise.all(this.#asking.splice(0).map((ask) => ask()));
+		try {
+			while (this.#gatheredBytes > 0) await this.#feedGathered();
+		} catch (error) {
+			this.#failure = error;
 		}
+		this.#feeding = undefined;
+		for (const ask of this.#asking.splice(0)) void ask();
+	}
+
+	/** In pieces of a good size: the next are gathered while the thread has one. */
+	async #feedGathered(): Promise<void> {
+		const to = this.#gatheredTo;
+		const whole = joined(this.#gathered, this.#gatheredBytes);
+		this.#gathered = [];
+		this.#gatheredBytes = 0;
+		const pieces = Array.from({ length: Math.ceil(whole.byteLength / FEED_BYTES) }, (_, index) =>
+			whole.slice(index * FEED_BYTES, (index + 1) * FEED_BYTES),
+		);
+		// One after the other: a thread that is at one session's output for long is at nobody else's.
+		for (const bytes of pieces) await this.#thread.ask(this.#model, "feed", { bytes }, [bytes.buffer]);
+		this.#reach(to);
+		await Promise.all(this.#asking.splice(0).map((ask) => ask()));
 	}
 
 	#reach(position: Mark, isDrawn = true): void {
