@@ -69,9 +69,8 @@ const programs: readonly Program[] = [
 		argv: ["top", "-d", "0.2"],
 		steps: [
 			["", "PID"],
-			["1", "PID"],
-			["i", "PID"],
-			["q", ""],
+			["1", "%Cpu0"],
+			["killed", ""],
 		],
 	},
 	{
