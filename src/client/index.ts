@@ -27,6 +27,7 @@ export type {
 	SandboxLimits,
 	SandboxMessage,
 	ScreenMessage,
+	ScrollbackMessage,
 	SearchMatch,
 	SessionLease,
 	SessionMessage,
@@ -46,7 +47,9 @@ export type { AttachmentEvent, ConnectionEvent } from "./event-queue.ts";
 export type { FeedItem, FeedOptions } from "./feed.ts";
 export { type FollowOptions, follow } from "./follow.ts";
 export type { RunOptions, RunRequest, RunResult } from "./run.ts";
+export type { ScreenChangesOptions, ScreenCondition, WholeScreen } from "./screen.ts";
 export type {
+	EarlierOptions,
 	KillOptions,
 	KnownSession,
 	Output,
@@ -55,6 +58,7 @@ export type {
 	RecordingOptions,
 	ScreenOptions,
 	ScreenTextOptions,
+	ScrollbackOptions,
 	SearchOptions,
 	Session,
 	SessionActOptions,

@@ -17,6 +17,7 @@ import {
 	type ProgramState,
 	type RecordingFormat,
 	type ScreenMessage,
+	type ScrollbackMessage,
 	type SearchMatch,
 	type SearchResult,
 	type SessionLease,
@@ -30,6 +31,7 @@ import { type ActOptions, Attachment, type AttachOptions } from "./attachment.ts
 import { checkSignal, checkSize } from "./checks.ts";
 import { HawserError } from "./error.ts";
 import { newStreamId } from "./outbox.ts";
+import { type ScreenChangesOptions, screenChanges, type WholeScreen, waitForScreen } from "./screen.ts";
 import type { Transport } from "./transport.ts";
 import { type WaitCondition, type WaitOptions, type WaitResult, waitFor } from "./wait.ts";
 
@@ -91,10 +93,27 @@ export type ScreenOptions = {
 	readonly since?: number;
 	/** An offset, or a moment: how it was then, instead of now. */
 	readonly at?: number | Date;
+	/** How long to wait, in milliseconds, for what follows, or for a change since `since`; the server caps it at a minute. */
+	readonly wait?: number;
+	/** In one of its rows: to the letter, or an expression, of whose flags only `i` counts. `met` says whether it is there. */
+	readonly text?: string | RegExp;
+	readonly ignoreCase?: boolean;
+	/** Its text is the same for so many milliseconds, from now on. */
+	readonly stable?: number;
+	/** The first and the last row that count for both, from zero on. */
+	readonly region?: readonly [number, number];
 	readonly signal?: AbortSignal;
 };
 
-export type ScreenTextOptions = Omit<ScreenOptions, "since"> & { readonly colors?: boolean };
+export type EarlierOptions = Pick<ScreenOptions, "at" | "signal">;
+export type ScreenTextOptions = EarlierOptions & { readonly colors?: boolean };
+
+export type ScrollbackOptions = EarlierOptions & {
+	/** How many rows above the screen are left out. */
+	readonly skip?: number;
+	/** How many are wanted above those: 100 by default, 1000 at most. */
+	readonly limit?: number;
+};
 
 /** For what is done to a session over HTTP. */
 export type SessionActOptions = ActOptions & {
@@ -159,6 +178,7 @@ export class Session {
 
 	/** Resolves when the condition holds, the session has ended, or the time is over; the result says which. */
 	wait(condition: WaitCondition, options: WaitOptions = {}): Promise<WaitResult> {
+		if ("screen" in condition || "stable" in condition) return waitForScreen(this, condition, options);
 		return waitFor((attach) => this.attach(attach), condition, options);
 	}
 
@@ -223,8 +243,19 @@ export class Session {
 	}
 
 	/** What its terminal shows: the text of its rows, the cursor, the title. */
-	async screen({ since, at, signal }: ScreenOptions = {}): Promise<ScreenMessage> {
-		const query = { since, at: placeOf(at) };
+	async screen({ since, at, wait, text, stable, region, signal, ...how }: ScreenOptions = {}): Promise<ScreenMessage> {
+		const isExpression = text instanceof RegExp;
+		const ignoreCase = how.ignoreCase ?? (isExpression && text.ignoreCase);
+		const query = {
+			since,
+			at: placeOf(at),
+			wait,
+			text: isExpression ? text.source : text,
+			regex: isExpression ? "1" : undefined,
+			ignoreCase: ignoreCase ? "1" : undefined,
+			stable,
+			region: region?.join("-"),
+		};
 		const response = await this.#transport.request({ path: this.#path("/screen"), query, signal });
 		return (await response.json()) as ScreenMessage;
 	}
@@ -234,6 +265,25 @@ export class Session {
 		const query = { format: colors ? "ansi" : "text", at: placeOf(at) };
 		const response = await this.#transport.request({ path: this.#path("/screen"), query, signal });
 		return response.text();
+	}
+
+	/** The same as a picture that needs nothing but itself. */
+	async screenPicture(format: "svg" | "html", { at, signal }: EarlierOptions = {}): Promise<string> {
+		const query = { format, at: placeOf(at) };
+		const response = await this.#transport.request({ path: this.#path("/screen"), query, signal });
+		return response.text();
+	}
+
+	/** What it shows now, with all rows, and again whenever that looks otherwise, until the session has ended. */
+	screenChanges(options: ScreenChangesOptions = {}): AsyncGenerator<WholeScreen, void, void> {
+		return screenChanges(this, options);
+	}
+
+	/** The rows above what it shows. */
+	async scrollback({ at, skip, limit, signal }: ScrollbackOptions = {}): Promise<ScrollbackMessage> {
+		const query = { at: placeOf(at), skip, limit };
+		const response = await this.#transport.request({ path: this.#path("/scrollback"), query, signal });
+		return (await response.json()) as ScrollbackMessage;
 	}
 
 	/** What was shown by now, and when, as a file for players of terminals; piece by piece, as fast as it is taken. */

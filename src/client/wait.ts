@@ -1,12 +1,15 @@
-/** Waits for something to be true of a session: that it ended, that it went quiet, or that it said something. */
+/** Waits for something to be true of a session: that it ended, that it went quiet, or that it said something; what it shows is waited for in `screen.ts`. */
 
-import type { ExitMessage } from "../protocol/messages.ts";
+import type { ExitMessage, ScreenMessage } from "../protocol/messages.ts";
 import type { Attachment, AttachOptions } from "./attachment.ts";
 import { Countdown } from "./countdown.ts";
 import { toHawserError } from "./refusal.ts";
+import type { ScreenCondition } from "./screen.ts";
 import { Search } from "./search.ts";
 
-export type WaitCondition =
+export type WaitCondition = OutputCondition | ScreenCondition;
+
+export type OutputCondition =
 	/** The program has ended. */
 	| { readonly exit: true }
 	/** Nothing was written for so many milliseconds. Those without a connection don't count. */
@@ -27,13 +30,15 @@ export type WaitResult =
 	| { readonly kind: "exit"; readonly exit: ExitMessage; readonly offset: number }
 	| { readonly kind: "idle"; readonly offset: number }
 	| { readonly kind: "match"; readonly match: RegExpExecArray; readonly offset: number }
+	/** What it shows is as it was waited for. */
+	| { readonly kind: "screen" | "stable"; readonly screen: ScreenMessage; readonly offset: number }
 	| { readonly kind: "timeout"; readonly offset: number }
 	/** What became of the program is not known. */
 	| { readonly kind: "lost"; readonly message: string; readonly offset: number };
 
 export async function waitFor(
 	attach: (options: AttachOptions) => Attachment,
-	condition: WaitCondition,
+	condition: OutputCondition,
 	options: WaitOptions,
 ): Promise<WaitResult> {
 	const { signal, timeoutMs } = options;
@@ -65,7 +70,7 @@ export async function waitFor(
 	}
 }
 
-async function watch(attachment: Attachment, condition: WaitCondition, quiet: Countdown): Promise<WaitResult> {
+async function watch(attachment: Attachment, condition: OutputCondition, quiet: Countdown): Promise<WaitResult> {
 	const search = "match" in condition ? new Search(condition.match) : undefined;
 	let exit: ExitMessage | null = null;
 	for await (const event of attachment) {

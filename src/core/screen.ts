@@ -21,8 +21,14 @@ export type ScreenStyle = {
 	readonly overline?: true;
 };
 
-/** Text of one style, and how many columns it takes: a wide character takes two. */
-export type ScreenRun = { readonly text: string; readonly cols: number; readonly style: ScreenStyle };
+/** Text of one style, and how many columns it takes: one for each UTF-16 unit, unless it is a single character. */
+export type ScreenRun = {
+	readonly text: string;
+	readonly cols: number;
+	readonly style: ScreenStyle;
+	/** It is wide, or made of several. */
+	readonly isSingle?: true;
+};
 export type ScreenRow = readonly ScreenRun[];
 
 export type ScreenView = Size & {
@@ -56,6 +62,10 @@ export interface Screens {
 	cells(session: Session, options: ScreenOptions): Promise<Screen & { readonly cells: readonly ScreenRow[] }>;
 	/** With so many rows of what was scrolled away, at most. */
 	snapshot(session: Session, options: ScreenOptions & { readonly scrollback: number }): Promise<Snapshot>;
-	/** How an earlier screen, of the number that `seq` was, looked; the newest few that were read are known. */
+	/** The rows above the screen that scrolled away last, oldest first: of so much output and so many rows as are gone through for it. */
+	scrollback(session: Session, options: ScreenOptions): Promise<Mark & { readonly lines: readonly string[] }>;
+	/** For `earlier`: the newest few are. */
+	remember(session: Session, screen: Screen): void;
+	/** The screen that was remembered, of the number that its `seq` was. */
 	earlier(session: Session, seq: number): Screen | undefined;
 }

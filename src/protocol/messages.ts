@@ -291,13 +291,37 @@ export type RecordingQuery = {
 	to?: string;
 };
 
-/** Which screen is wanted, and how: as JSON, as text, or as text with colours. */
+/** Which screen is wanted, and how: as JSON, as text, as text with colours, or as a picture. */
 export type ScreenQuery = {
-	format?: "json" | "text" | "ansi";
+	format?: "json" | "text" | "ansi" | "html" | "svg";
 	/** The `revision` of an earlier answer: only rows that have changed since are wanted. */
 	since?: number;
 	/** An offset or ISO 8601 time: how it was then, instead of now. */
 	at?: string;
+	/** How long to wait, in milliseconds, for what follows; without any of it, for a change since `since`. */
+	wait?: number;
+	/** It has this text in one of its rows. */
+	text?: string;
+	/** Whether `text` is a regular expression, as JavaScript has them. */
+	regex?: "0" | "1";
+	ignoreCase?: "0" | "1";
+	/** Its text has not changed for so many milliseconds, since it was asked. */
+	stable?: number;
+	/** The only rows that count for both: `3`, or the first and the last as `0-3`. */
+	region?: string;
+};
+
+/** Which rows above the screen are wanted: so many, above so many others. */
+export type ScrollbackQuery = { skip?: number; limit?: number; at?: string };
+
+/** Rows that were scrolled away. */
+export type ScrollbackMessage = {
+	/** The output before this byte is what they were above: to be given as `at` for others of the same. */
+	offset: number;
+	/** How many rows there are above the screen, as far as it was looked. */
+	total: number;
+	/** Of these, the oldest first. */
+	lines: string[];
 };
 
 /** What a session's terminal shows. */
@@ -319,6 +343,10 @@ export type ScreenMessage = {
 	changes?: { row: number; text: string }[];
 	/** What was asked to be compared with is not known any more: these are all rows. */
 	reset?: true;
+	/** Whether it is as it was waited for: has the text, or was stable. */
+	met?: boolean;
+	/** Of the session; once it has ended, the screen stays as it is. */
+	state: SessionState;
 };
 
 /** What a session's program does, and what it waits for. */

@@ -7,6 +7,7 @@ import type { Session } from "../core/session.ts";
 import type { Checkpoint } from "./checkpoints.ts";
 import { type FeederStart, sizeOf } from "./start.ts";
 import type { ScreenThread } from "./thread.ts";
+import { SCROLLBACK_ROWS } from "./xterm-model.ts";
 
 /** How much goes to the thread at a time, in bytes, and is on its way or waits for that at most twice. */
 const FEED_BYTES = 64 * 1024;
@@ -17,6 +18,8 @@ const MIN_COLS = 2;
 
 export type FeederOptions = {
 	readonly session: Session;
+	/** How many rows of what scrolls away are kept, if that should be other than usual. */
+	readonly scrollback?: number;
 	/** Hears whenever the model has come further. */
 	readonly onProgress?: () => void;
 };
@@ -118,6 +121,14 @@ export class Feeder {
 		});
 	}
 
+	/** The rows above the screen. */
+	scrollback(): Promise<Mark & { readonly lines: readonly string[] }> {
+		return this.#between(async () => {
+			const position = this.#position;
+			return { ...position, lines: await this.#thread.ask(this.#model, "scrollback", {}) };
+		});
+	}
+
 	async checkpoint(scrollback: number): Promise<Checkpoint> {
 		const time = this.#time;
 		const { seq, offset, cols, rows, bytes } = await this.snapshot(scrollback);
@@ -142,7 +153,9 @@ export class Feeder {
 		this.#failure = undefined;
 		this.#gathered = [];
 		this.#gatheredBytes = 0;
-		const opened = this.#thread.ask(this.#model, "open", { size: this.#size, ...(snapshot ? { snapshot } : {}) });
+		const { scrollback = SCROLLBACK_ROWS } = this.#options;
+		const opening = { size: this.#size, scrollback, ...(snapshot ? { snapshot } : {}) };
+		const opened = this.#thread.ask(this.#model, "open", opening);
 		this.#gatheredTo = position;
 		this.#reach(position);
 		await opened;

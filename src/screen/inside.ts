@@ -21,20 +21,20 @@ function requireUnpooled(name: string): unknown {
 	}
 }
 
+export type TerminalBuffer = {
+	readonly type: "normal" | "alternate";
+	readonly baseY: number;
+	readonly cursorX: number;
+	readonly cursorY: number;
+	getLine(y: number): { translateToString(trimRight: boolean, from: number, to: number): string } | undefined;
+};
+
 /** What we use of its API. */
 export type Terminal = {
 	readonly cols: number;
 	readonly rows: number;
-	readonly options: { readonly convertEol: boolean; readonly cursorBlink: boolean };
-	readonly buffer: {
-		readonly active: {
-			readonly type: "normal" | "alternate";
-			readonly baseY: number;
-			readonly cursorX: number;
-			readonly cursorY: number;
-			getLine(y: number): { translateToString(trimRight: boolean, from: number, to: number): string } | undefined;
-		};
-	};
+	readonly options: { readonly convertEol: boolean; readonly cursorBlink: boolean; scrollback: number };
+	readonly buffer: { readonly active: TerminalBuffer; readonly normal: TerminalBuffer };
 	/** A handler that returns false leaves the sequence to the one before it. */
 	readonly parser: {
 		registerOscHandler(code: number, act: (data: string) => boolean): void;

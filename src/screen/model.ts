@@ -11,6 +11,8 @@ export interface ScreenModel {
 	view(): ScreenView;
 	/** The rows of the screen as pieces of one style each. */
 	cells(): ScreenRow[];
+	/** The text of the rows that scrolled away, oldest first, as far as they are kept. */
+	scrollback(): string[];
 	/**
 	 * Escape sequences that make any terminal of this size show the same, and go on in the same way with what follows.
 	 * To restore one is to feed it to a new model. It has no side effects: no bell, no clipboard, no notifications.

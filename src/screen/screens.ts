@@ -2,7 +2,7 @@
 
 import type { Clock } from "../core/clock.ts";
 import { SessionError } from "../core/errors.ts";
-import type { Item, LogPlace } from "../core/event.ts";
+import type { Item, LogPlace, Mark } from "../core/event.ts";
 import type { Screen, ScreenOptions, ScreenRow, Screens, Snapshot } from "../core/screen.ts";
 import type { Session } from "../core/session.ts";
 import type { Sessions } from "../core/sessions.ts";
@@ -22,6 +22,9 @@ const SYNCHRONIZED_MS = 150;
 /** How many look at the past at a time, and how long that may take, in milliseconds. */
 const MAX_PAST = 2;
 const PAST_MS = 10_000;
+/** What is gone through for the rows above a screen, in bytes of output, and how many of them are kept. */
+const HISTORY_BYTES = 4 * 1024 * 1024;
+const HISTORY_ROWS = 5_000;
 
 export type SessionScreensOptions = {
 	readonly sessions: Sessions;
@@ -56,10 +59,7 @@ export class SessionScreens implements Screens {
 
 	async read(session: Session, { signal, at }: ScreenOptions): Promise<Screen> {
 		if (at) return this.#readAt(session, at, signal, (feeder) => feeder.view());
-		const follower = this.#follower(session);
-		const screen = await settled(follower, signal);
-		follower.remember(screen);
-		return screen;
+		return settled(this.#follower(session), signal);
 	}
 
 	async cells(
@@ -78,6 +78,20 @@ export class SessionScreens implements Screens {
 	): Promise<Snapshot> {
 		if (at) return this.#readAt(session, at, signal, (feeder) => feeder.snapshot(scrollback));
 		return this.#follower(session).ask((feeder) => feeder.snapshot(scrollback), signal);
+	}
+
+	async scrollback(
+		session: Session,
+		{ signal, at }: ScreenOptions,
+	): Promise<Mark & { readonly lines: readonly string[] }> {
+		const end = await session.end();
+		const to = at ?? { offset: end.offset };
+		const from = "offset" in to ? { offset: Math.max(0, to.offset - HISTORY_BYTES) } : to;
+		return this.#readAt(session, to, signal, (feeder) => feeder.scrollback(), { from, scrollback: HISTORY_ROWS });
+	}
+
+	remember(session: Session, screen: Screen): void {
+		this.#followers.get(session.id)?.remember(screen);
 	}
 
 	earlier(session: Session, seq: number): Screen | undefined {
@@ -110,19 +124,21 @@ export class SessionScreens implements Screens {
 		return follower;
 	}
 
-	/** Reads the log from the nearest checkpoint on, in a model of its own. */
+	/** Reads the log from the nearest checkpoint on, or from one that is before `from`, in a model of its own. */
 	async #readAt<Value>(
 		session: Session,
 		at: LogPlace,
 		signal: AbortSignal,
 		act: (feeder: Feeder) => Promise<Value>,
+		{ from = at, scrollback }: { readonly from?: LogPlace; readonly scrollback?: number } = {},
 	): Promise<Value> {
+		sizeOf(session);
 		if (this.#past >= MAX_PAST) throw busy();
 		this.#past++;
 		const over = AbortSignal.any([signal, AbortSignal.timeout(PAST_MS)]);
-		const feeder = new Feeder(this.#thread, { session });
+		const feeder = new Feeder(this.#thread, { session, ...(scrollback === undefined ? {} : { scrollback }) });
 		try {
-			const start = await startOf(session, this.#checkpointsOf(session), at);
+			const start = await startOf(session, this.#checkpointsOf(session), from);
 			await feeder.open(start);
 			for await (const item of before(session, start.seq, at, over)) await feeder.take(item);
 			if (over.aborted) throw tooFar(signal);

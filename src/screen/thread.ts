@@ -7,11 +7,15 @@ import type { ScreenRow, ScreenView } from "../core/screen.ts";
 /** Everything that is asked of a model, with what it answers. */
 type Questions = {
 	/** Begins a model, or begins it anew. */
-	open: { readonly asks: { readonly size: Size; readonly snapshot?: Uint8Array }; readonly answer: null };
+	open: {
+		readonly asks: { readonly size: Size; readonly scrollback: number; readonly snapshot?: Uint8Array };
+		readonly answer: null;
+	};
 	feed: { readonly asks: { readonly bytes: Uint8Array<ArrayBuffer> }; readonly answer: null };
 	resize: { readonly asks: { readonly size: Size }; readonly answer: null };
 	view: { readonly asks: unknown; readonly answer: ScreenView };
 	cells: { readonly asks: unknown; readonly answer: ScreenRow[] };
+	scrollback: { readonly asks: unknown; readonly answer: string[] };
 	snapshot: { readonly asks: { readonly scrollback: number }; readonly answer: Uint8Array<ArrayBuffer> };
 	close: { readonly asks: unknown; readonly answer: null };
 };

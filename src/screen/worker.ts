@@ -15,9 +15,9 @@ parentPort?.on("message", (question: Question) => {
 	parentPort?.postMessage(answered, value instanceof Uint8Array ? [value.buffer] : []);
 });
 
-function open({ model: id, size, snapshot }: Extract<Question, { do: "open" }>): void {
+function open({ model: id, size, scrollback, snapshot }: Extract<Question, { do: "open" }>): void {
 	models.get(id)?.dispose();
-	const model = new XtermModel(size);
+	const model = new XtermModel(size, scrollback);
 	models.set(id, model);
 	if (snapshot) model.feed(snapshot);
 }
@@ -36,6 +36,8 @@ function answer(model: XtermModel, question: Question): Answer["value"] {
 			return model.view();
 		case "cells":
 			return model.cells();
+		case "scrollback":
+			return model.scrollback();
 		case "snapshot":
 			return model.snapshot({ scrollback: question.scrollback }) as Uint8Array<ArrayBuffer>;
 		case "close":

@@ -3,7 +3,15 @@
 import type { Size } from "../core/event.ts";
 import type { ScreenRow, ScreenRun, ScreenView } from "../core/screen.ts";
 import { Extras } from "./extras.ts";
-import { type Charset, type Inside, type OpenedTerminal, openTerminal, type Params, type Terminal } from "./inside.ts";
+import {
+	type Charset,
+	type Inside,
+	type OpenedTerminal,
+	openTerminal,
+	type Params,
+	type Terminal,
+	type TerminalBuffer,
+} from "./inside.ts";
 import type { ScreenModel, SnapshotOptions } from "./model.ts";
 import { penOf, styleOf } from "./pen.ts";
 import { Pending } from "./pending.ts";
@@ -11,6 +19,8 @@ import { snapshotOf } from "./snapshot.ts";
 
 /** Rows that were scrolled away: enough for a terminal that becomes higher, and little memory. */
 export const SCROLLBACK_ROWS = 200;
+/** Of all these rows, at 12 bytes each: they may be made wide after they were many. */
+const SCROLLBACK_CELLS = 2_000_000;
 /** How much is parsed at a time, in bytes: less than xterm itself would cut, which it does in the middle of characters. */
 const PIECE_BYTES = 64 * 1024;
 /** What xterm repeats as often as it is told: inserted, deleted and scrolled rows, tabs. More changes nothing. */
@@ -23,9 +33,12 @@ export class XtermModel implements ScreenModel {
 	readonly #inside: Inside;
 	readonly #extras: Extras;
 	readonly #pending = new Pending();
+	/** How many rows of what scrolls away are kept, unless they are too wide. */
+	readonly #scrollback: number;
 
-	constructor({ cols, rows }: Size) {
-		this.opened = openTerminal({ cols, rows, scrollback: SCROLLBACK_ROWS });
+	constructor({ cols, rows }: Size, scrollback: number = SCROLLBACK_ROWS) {
+		this.#scrollback = scrollback;
+		this.opened = openTerminal({ cols, rows, scrollback: this.#scrollbackFor(cols) });
 		const { terminal, inside } = this.opened;
 		this.#terminal = terminal;
 		this.#inside = inside;
@@ -45,6 +58,9 @@ export class XtermModel implements ScreenModel {
 	}
 
 	resize({ cols, rows }: Size): void {
+		const scrollback = this.#scrollbackFor(cols);
+		// Before they are made wider, and only then: it is not free.
+		if (scrollback !== this.#terminal.options.scrollback) this.#terminal.options.scrollback = scrollback;
 		this.#terminal.resize(cols, rows);
 	}
 
@@ -58,20 +74,19 @@ export class XtermModel implements ScreenModel {
 			alternate: active.type === "alternate",
 			cursor: { row: active.cursorY, col: Math.min(active.cursorX, cols - 1), visible: !isCursorHidden },
 			title: this.#inside._inputHandler._windowTitle,
-			lines: Array.from({ length: rows }, (_, row) => {
-				return (
-					active
-						.getLine(active.baseY + row)
-						?.translateToString(true, 0, cols)
-						.replace(/ +$/, "") ?? ""
-				);
-			}),
+			lines: Array.from({ length: rows }, (_, row) => this.#text(active, active.baseY + row)),
 			isSynchronizing: decPrivateModes.synchronizedOutput,
 		};
 	}
 
 	cells(): ScreenRow[] {
 		return Array.from({ length: this.size.rows }, (_, row) => this.#runs(row));
+	}
+
+	scrollback(): string[] {
+		// The alternate screen has nothing above it but what is above the one behind it.
+		const { normal } = this.#terminal.buffer;
+		return Array.from({ length: normal.baseY }, (_, row) => this.#text(normal, row));
 	}
 
 	snapshot({ scrollback }: SnapshotOptions): Uint8Array {
@@ -92,6 +107,12 @@ export class XtermModel implements ScreenModel {
 		this.#terminal.dispose();
 	}
 
+	/** Without the blanks at its end. */
+	#text(buffer: TerminalBuffer, y: number): string {
+		const line = buffer.getLine(y)?.translateToString(true, 0, this.size.cols) ?? "";
+		return line.replace(/ +$/, "");
+	}
+
 	#parse(bytes: Uint8Array): void {
 		const { _parser: parser } = this.#inside._inputHandler;
 		try {
@@ -103,23 +124,28 @@ export class XtermModel implements ScreenModel {
 		this.#pending.parsed(bytes, parser.currentState);
 	}
 
+	#scrollbackFor(cols: number): number {
+		return Math.min(this.#scrollback, Math.floor(SCROLLBACK_CELLS / cols));
+	}
+
 	#runs(row: number): ScreenRun[] {
 		const buffer = this.#inside.buffers.active;
 		const line = buffer.lines.get(buffer.ybase + row);
-		const runs: { text: string; cols: number; pen: string; style: ScreenRun["style"] }[] = [];
+		const runs: (ScreenRun & { text: string; cols: number; readonly pen: string })[] = [];
 		for (let col = 0; line && col < Math.min(line.length, this.size.cols); col++) {
 			if (line.getWidth(col) === 0) continue;
 			const attributes = { fg: line.getFg(col), bg: line.getBg(col), extended: line._extendedAttrs[col] ?? NOTHING };
 			const pen = penOf(attributes).sgr;
-			const last = runs.at(-1);
 			const text = line.getString(col) || " ";
 			const cols = Math.min(line.getWidth(col), this.size.cols - col);
-			if (last?.pen === pen) {
+			const last = runs.at(-1);
+			if (text.length > 1 || cols > 1) runs.push({ text, cols, pen, style: styleOf(attributes), isSingle: true });
+			else if (last?.pen === pen && !last.isSingle) {
 				last.text += text;
-				last.cols += cols;
+				last.cols++;
 			} else runs.push({ text, cols, pen, style: styleOf(attributes) });
 		}
-		return runs.map(({ text, cols, style }) => ({ text, cols, style }));
+		return runs.map(({ pen: _, ...run }) => run);
 	}
 
 	/** Output can't keep us busy for minutes with a few bytes. */

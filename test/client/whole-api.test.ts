@@ -28,6 +28,7 @@ const methods: Readonly<Record<string, ((client: Client, session: Session) => un
 	inspectSession: (_client, session) => session.inspect,
 	recordSession: (_client, session) => session.recording,
 	readScreen: (_client, session) => session.screen,
+	readScrollback: (_client, session) => session.scrollback,
 	searchOutput: (_client, session) => session.search,
 	attachSession: (_client, session) => session.attach,
 	followEvents: (client) => client.events,

@@ -20,7 +20,7 @@ import { describeRoutes } from "./openapi.ts";
 import type { NativeApp, NativeOptions } from "./options.ts";
 import { addOutput } from "./output.ts";
 import { addRecording } from "./recording/routes.ts";
-import { addScreen } from "./screen.ts";
+import { addScreen } from "./screen/routes.ts";
 import { addSearch } from "./search/routes.ts";
 import { addSessions } from "./sessions.ts";
 import { Attachments } from "./socket/attachments.ts";

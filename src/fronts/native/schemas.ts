@@ -10,7 +10,7 @@ import Type, {
 	type TUnsafe,
 } from "typebox";
 import { idPattern } from "../../core/workspaces.ts";
-import { type ExitMessage, limits } from "../../protocol/messages.ts";
+import { type ExitMessage, limits, type SessionState } from "../../protocol/messages.ts";
 import { PRINTABLE } from "../printable.ts";
 
 /** An object with no other members. */
@@ -27,6 +27,8 @@ export const displayName: TString = Type.String({
 export function nullable<S extends TSchema>(schema: S): TUnion<[S, TNull]> {
 	return Type.Union([schema, Type.Null()]);
 }
+
+export const flag: TUnsafe<"0" | "1"> = Type.Unsafe<"0" | "1">(Type.Union([Type.Literal("0"), Type.Literal("1")]));
 
 /** Both directions, because a schema that is merely assignable would accept too little or too much. */
 type Same<A, B> = [A, B] extends [B, A] ? true : false;
@@ -53,6 +55,10 @@ export const size: TInteger = Type.Integer({ minimum: 1, maximum: limits.maxSize
 export const milliseconds: TInteger = Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER });
 export const bytes: TInteger = Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER });
 export const offset: TInteger = Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER });
+
+export const sessionState: TUnsafe<SessionState> = Type.Unsafe<SessionState>(
+	Type.Union([Type.Literal("running"), Type.Literal("exited"), Type.Literal("closed"), Type.Literal("lost")]),
+);
 
 export const exit: TUnsafe<ExitMessage> = schemaOf<ExitMessage>()(
 	Type.Object(

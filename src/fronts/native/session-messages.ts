@@ -27,6 +27,7 @@ import {
 	offset,
 	path,
 	schemaOf,
+	sessionState,
 	size,
 } from "./schemas.ts";
 
@@ -34,12 +35,6 @@ const text = Type.String({ pattern: NO_NUL });
 const variableName = Type.String({ pattern: "^[^=\\u0000]+$" });
 const mode = Type.Union([Type.Literal("pty"), Type.Literal("pipe")]);
 const labelText = Type.String({ maxLength: limits.labelLength, pattern: PRINTABLE });
-const state = Type.Union([
-	Type.Literal("running"),
-	Type.Literal("exited"),
-	Type.Literal("closed"),
-	Type.Literal("lost"),
-]);
 
 const sizePolicy = Type.Union([
 	Type.Literal("latest"),
@@ -124,7 +119,7 @@ export const session: TUnsafe<SessionMessage> = schemaOf<SessionMessage>()(
 		{
 			id: Type.String(),
 			name: nullable(Type.String()),
-			state,
+			state: sessionState,
 			argv: Type.Array(Type.String()),
 			cwd: Type.String(),
 			mode,
@@ -169,7 +164,7 @@ export type ListQuery = {
 export const listQuery: TUnsafe<ListQuery> = schemaOf<ListQuery>()(
 	Type.Object(
 		{
-			state: Type.Optional(Type.Array(state)),
+			state: Type.Optional(Type.Array(sessionState)),
 			workspace: Type.Optional(Type.String()),
 			task: Type.Optional(Type.String()),
 			name: Type.Optional(Type.String()),

@@ -1,8 +1,9 @@
 /** What a terminal shows, over HTTP. */
 
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import type { ScreenMessage } from "../../../src/protocol/messages.ts";
+import type { ScreenMessage, ScrollbackMessage } from "../../../src/protocol/messages.ts";
 import { eventually } from "../../backends/run.ts";
+import { openBrowser } from "../../helpers/chromium.ts";
 import { principalWith, readAll, startTestServer, type TestServer } from "./test-server.ts";
 
 let server: TestServer;
@@ -83,7 +84,9 @@ describe("a screen", () => {
 
 	it("is none where there is no terminal", async () => {
 		const { id } = await server.create({ command: "true", mode: "pipe" });
-		expect(await ask(id)).toMatchObject({ status: 501, body: { error: { code: "unsupported" } } });
+		for (const query of [{}, { at: "0" }]) {
+			expect(await ask(id, query)).toMatchObject({ status: 501, body: { error: { code: "unsupported" } } });
+		}
 	});
 
 	it("too large to be shown is refused", async () => {
@@ -132,5 +135,175 @@ describe("an earlier screen", () => {
 		expect((await ask(id, { at: new Date(createdAt).toISOString() })).body).toMatchObject({ offset: 0, lines: [] });
 		expect((await ask(id, { at: new Date(Date.now() + 1000).toISOString() })).body.lines).toEqual(["two"]);
 		expect((await ask(id, { at: "2026-99" })).status).toBe(400);
+	});
+});
+
+describe("a screen that is waited for", () => {
+	it("is answered as soon as it looks otherwise", async () => {
+		const { id, draw } = await drawing("a");
+		for (;;) if ((await ask(id)).body.lines?.[0] === "a") break;
+		const { revision } = (await ask(id)).body;
+		const began = performance.now();
+		const waiting = ask(id, { since: String(revision), wait: "20000" });
+		await draw("\\033[1;1Hb");
+		expect((await waiting).body).toMatchObject({ state: "running", changes: [{ row: 0, text: "b" }] });
+		expect(performance.now() - began).toBeLessThan(15_000);
+		const after = (await ask(id)).body.revision;
+		expect((await ask(id, { since: String(after), wait: "50" })).body).toMatchObject({ changes: [] });
+	});
+
+	it("has a text in a row, or an expression that matches in one", async () => {
+		const { id, draw } = await drawing("top\\033[3;1Hready now");
+		for (;;) if ((await ask(id)).body.lines?.length === 3) break;
+		const shows = async (query: Record<string, string>) => (await ask(id, query)).body.met;
+		expect(await shows({ text: "ready" })).toBe(true);
+		expect(await shows({ text: "READY" })).toBe(false);
+		expect(await shows({ text: "READY", ignoreCase: "1" })).toBe(true);
+		expect(await shows({ text: "ready", region: "0-1" })).toBe(false);
+		expect(await shows({ text: "ready", region: "2" })).toBe(true);
+		expect(await shows({ text: "^ready\\s\\w+$", regex: "1" })).toBe(true);
+		expect(await shows({ text: "r.e", regex: "1", region: "0-1" })).toBe(false);
+		expect(await shows({ text: "top.ready", regex: "1" })).toBe(false);
+		const waiting = [ask(id, { text: "done", wait: "20000" }), ask(id, { text: "d[o]ne$", regex: "1", wait: "20000" })];
+		await draw("\\033[5;1Hdone");
+		for (const { body } of await Promise.all(waiting)) {
+			expect(body).toMatchObject({ met: true, lines: ["top", "", "ready now", "", "done"] });
+		}
+	});
+
+	it("is stable when its text stays, whatever is written meanwhile", async () => {
+		const { id } = await server.create({
+			command:
+				"for i in 1 2 3 4; do printf '\\033[H%s' $i; sleep 0.05; done; while :; do printf '\\033[H4'; sleep 0.02; done",
+			cols: 20,
+			rows: 5,
+		});
+		const { body } = await ask(id, { stable: "400", wait: "20000" });
+		expect(body).toMatchObject({ met: true, state: "running", lines: ["4"] });
+		expect((await ask(id, { stable: "400", wait: "10" })).body).toMatchObject({ met: false });
+	});
+
+	it("is not waited for when nothing can change it any more", async () => {
+		const id = await written("echo over");
+		expect((await ask(id, { text: "never", wait: "20000" })).body).toMatchObject({ met: false, state: "closed" });
+		expect((await ask(id, { stable: "20000", wait: "20000" })).body).toMatchObject({ met: true, state: "closed" });
+	});
+
+	it("is refused what makes no sense, and expressions that take too long", async () => {
+		const id = await written("printf 'aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa!'");
+		for (const query of [
+			{ text: "a", stable: "5" },
+			{ text: "(", regex: "1" },
+			{ at: "1", wait: "5" },
+			{ regex: "1" },
+			{ region: "0" },
+			{ text: "a", region: "x" },
+			{ stable: "60001" },
+		] as Record<string, string>[]) {
+			expect(await ask(id, query)).toMatchObject({ status: 400, body: { error: { code: "invalid_argument" } } });
+		}
+		const { id: wide } = await server.create({ command: "printf '%060d!' 0; exec cat", cols: 100, rows: 5 });
+		await ask(wide, { text: "!", wait: "20000" });
+		const refused = await ask(wide, { text: "^(0+)+$", regex: "1" });
+		expect(refused).toMatchObject({ status: 429, body: { error: { code: "limit_exceeded" } } });
+		expect(refused.body.error.message).toMatch(/takes too long/);
+		expect((await ask(wide)).status).toBe(200);
+	});
+});
+
+describe("what is above a screen", () => {
+	const above = async (id: string, query: Record<string, string> = {}) => {
+		const response = await server.request(`/v1/sessions/${id}/scrollback?${new URLSearchParams(query)}`);
+		return (await response.json()) as ScrollbackMessage & Refused;
+	};
+
+	it("is read from the newest row on, page by page", async () => {
+		const id = await written("seq 1 1000");
+		const last = await above(id, { limit: "3" });
+		// Of five rows, the last is empty.
+		expect(last).toMatchObject({ total: 996, lines: ["994", "995", "996"] });
+		const place = { at: String(last.offset) };
+		expect(await above(id, { ...place, limit: "2", skip: "3" })).toMatchObject({ total: 996, lines: ["992", "993"] });
+		expect(await above(id, { ...place, limit: "5", skip: "994" })).toMatchObject({ lines: ["1", "2"] });
+		expect(await above(id, { ...place, skip: "2000" })).toMatchObject({ lines: [] });
+		expect(await above(id, { at: "100", limit: "1" })).toMatchObject({ offset: 100 });
+	});
+
+	it("is bounded, and there is none where nothing has scrolled away", async () => {
+		const id = await written("seq 1 20000; printf '\\033[?1049h\\033[Hin front'");
+		expect(await above(id, { limit: "1" })).toMatchObject({ total: 5000, lines: ["19996"] });
+		expect(await above(await written("echo one"))).toMatchObject({ total: 0, lines: [] });
+		const { id: pipe } = await server.create({ command: "true", mode: "pipe" });
+		expect(await above(pipe)).toMatchObject({ error: { code: "unsupported" } });
+	});
+});
+
+/** Runs in a page: where the pieces of text are that begin with these, in cells. */
+const PLACES = `(texts) => texts.map((text) => {
+	const element = [...document.querySelectorAll("text, span")].find(({ textContent }) => textContent.startsWith(text));
+	const range = document.createRange();
+	range.selectNodeContents(element);
+	const { left, top, bottom } = range.getBoundingClientRect();
+	return [(left - 9) / 9, Math.floor(((top + bottom) / 2 - 9) / 18)];
+})`;
+
+describe("a picture of a screen", () => {
+	const picture = async (id: string, format: "svg" | "html") => {
+		const response = await server.request(`/v1/sessions/${id}/screen?format=${format}`);
+		return { headers: response.headers, text: await response.text() };
+	};
+	const COLORS =
+		"printf 'a<b>&\\042\\033[31mred\\033[0m \\033[48;5;208m \\033[0m\\033[1;38;2;1;2;3mrgb\\033[0m" +
+		"\\n日本|x\\n\\033[7minv\\033[0m\\033[2mdim\\033[0m\\033[3;9mitalic\\033[0m\\033[4:3mcurly\\033[0m\\033[8mhidden\\033[0m\\n" +
+		"\\033]2;</title><script>\\007'";
+
+	it("has its colours and letters, and nothing that acts", async () => {
+		const id = await written(COLORS);
+		for (const format of ["svg", "html"] as const) {
+			const { text, headers } = await picture(id, format);
+			expect(headers.get("content-type")).toMatch(format);
+			expect(headers.get("content-security-policy")).toMatch(/default-src 'none'.*sandbox/);
+			expect(text).toContain("&#60;/title&#62;&#60;script&#62;");
+			expect(text).not.toMatch(/<script|<b>|hidden/);
+			for (const look of ["#cc0000", "#ff8700", "#010203", "font-weight:bold", "font-style:italic", "line-through"]) {
+				expect(text).toContain(look);
+			}
+			expect(text).toContain("text-decoration-style:wavy");
+		}
+	});
+
+	it("is drawn by a browser with every row and column at its place", async () => {
+		const id = await written(`${COLORS}; printf '\\033[4;1H┌──┐→x\\033[5;3H👩‍👧|e\\314\\201|'`);
+		const expected: Record<string, [col: number, row: number]> = {
+			...{
+				"a<b": [0, 0],
+				red: [6, 0],
+				rgb: [11, 0],
+				日: [0, 1],
+				本: [2, 1],
+				"|x": [4, 1],
+				inv: [0, 2],
+				italic: [6, 2],
+			},
+			...{ "┌": [0, 3], "┐": [3, 3], "→": [4, 3], x: [5, 3], "👩‍👧": [2, 4], "e\u0301": [5, 4] },
+		};
+		const page = await (await openBrowser()).newPage();
+		for (const format of ["svg", "html"] as const) {
+			const { text } = await picture(id, format);
+			await page.setContent(format === "svg" ? `<body style="margin:0">${text}` : text);
+			const places = (await page.evaluate(`(${PLACES})(${JSON.stringify(Object.keys(expected))})`)) as number[][];
+			for (const [index, [text, [col, row]]] of Object.entries(expected).entries()) {
+				expect(places[index]?.[0], text).toBeCloseTo(col, 0);
+				expect(places[index]?.[1], text).toBe(row);
+			}
+		}
+	});
+
+	it("too large is refused", async () => {
+		const { id } = await server.create({ command: "true", cols: 500, rows: 500 });
+		expect(await ask(id, { format: "svg" })).toMatchObject({
+			status: 429,
+			body: { error: { code: "limit_exceeded" } },
+		});
 	});
 });

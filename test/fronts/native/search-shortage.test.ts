@@ -27,7 +27,7 @@ async function search(): Promise<string> {
 	try {
 		searching = new SearchProcess({ source: "b", flags: "", limit: 1 });
 		const batch = { bytes: Buffer.from("abc"), marks: [{ at: 0, offset: 0, time: 0 }], isLast: true };
-		const { matches } = await searching.ask(batch, new AbortController().signal);
+		const { matches } = await searching.ask(batch, { signal: new AbortController().signal, where: "it" });
 		return matches.length === 1 ? "found" : "nothing";
 	} catch (error) {
 		const { code, message } = error as { code?: string; message: string };

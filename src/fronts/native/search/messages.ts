@@ -2,9 +2,7 @@
 
 import Type, { type TUnsafe } from "typebox";
 import { limits, type SearchQuery, type SearchResult } from "../../../protocol/messages.ts";
-import { closed, milliseconds, nullable, offset, schemaOf } from "../schemas.ts";
-
-const flag = Type.Union([Type.Literal("0"), Type.Literal("1")]);
+import { closed, flag, milliseconds, nullable, offset, schemaOf } from "../schemas.ts";
 
 export const searchQuery: TUnsafe<SearchQuery> = schemaOf<SearchQuery>()(
 	Type.Object(

@@ -29,6 +29,12 @@ export type Answer = {
 /** What the process says: an answer to each batch, or what went wrong in our own code. */
 export type Said = Answer | { readonly bug: string };
 
+export type AskOptions = {
+	readonly signal: AbortSignal;
+	/** What the caller knows the batch as. */
+	readonly where: string;
+};
+
 /** How long one batch may take: it takes a few milliseconds, unless its expression tries every way to match. */
 const BATCH_MS = 2_000;
 /** What a process may have of memory: some 200 MiB are Node's own and garbage, the rest is for batches and the expression. */
@@ -65,7 +71,7 @@ export class SearchProcess {
 	}
 
 	/** Rejects with `limit_exceeded` when the process has used up its time or its memory. */
-	ask(batch: Batch, signal: AbortSignal): Promise<Answer> {
+	ask(batch: Batch, { signal, where }: AskOptions): Promise<Answer> {
 		const process = this.#process;
 		return new Promise((resolve, reject) => {
 			const settle = (act: () => void) => {
@@ -76,7 +82,7 @@ export class SearchProcess {
 			};
 			const answered = (said: Said) =>
 				settle(() => ("bug" in said ? reject(new Error(`in a search: ${said.bug}`)) : resolve(said)));
-			const gone = (why?: unknown) => settle(() => reject(why ?? tooDear(batch)));
+			const gone = (why?: unknown) => settle(() => reject(why ?? tooDear(where)));
 			const aborted = () => gone(new SessionError("node_unavailable", "the search was broken off"));
 			const timer = setTimeout(gone, BATCH_MS);
 			process.on("message", answered);
@@ -123,10 +129,8 @@ function checkDescriptors(): void {
 	}
 }
 
-function tooDear({ marks }: Batch): SessionError {
-	return new SessionError(
-		"limit_exceeded",
-		`the expression takes too long, or too much memory, in the output from byte ${marks[0]?.offset ?? 0} on`,
-		{ hint: "use one with fewer ways to match, such as a plain text" },
-	);
+function tooDear(where: string): SessionError {
+	return new SessionError("limit_exceeded", `the expression takes too long, or too much memory, in ${where}`, {
+		hint: "use one with fewer ways to match, such as a plain text",
+	});
 }

@@ -31,7 +31,8 @@ export async function search(session: Session, { task, after, signal }: SearchRe
 	try {
 		for await (const batch of oneAhead(batches(session, from, end, signal))) {
 			begin ??= batch.marks[0]?.offset;
-			const answer = await searching.ask(batch, signal);
+			const where = `the output from byte ${batch.marks[0]?.offset ?? 0} on`;
+			const answer = await searching.ask(batch, { signal, where });
 			matches.push(...answer.matches);
 			const isOver = batch.isLast && !answer.isFull;
 			if (!isOver && !answer.isFull && performance.now() < deadline) continue;

@@ -1,0 +1,183 @@
+/** What a session's terminal shows, over HTTP: now, as soon as it shows what is waited for, or at an earlier place. */
+
+import Type from "typebox";
+import { SessionError } from "../../../core/errors.ts";
+import type { Size } from "../../../core/event.ts";
+import type { Screen } from "../../../core/screen.ts";
+import { limits, type ScreenMessage, type ScreenQuery } from "../../../protocol/messages.ts";
+import { bytesOf, crowded } from "../../answer-bytes.ts";
+import { type Hosting, takeReader, whenOver } from "../../front.ts";
+import { patienceOf } from "../../patience.ts";
+import type { NativeApp, NativeOptions } from "../options.ts";
+import { toPlace } from "../place.ts";
+import { Places } from "../places.ts";
+import { findSession, placeOf, principalOf } from "../request.ts";
+import { idParams } from "../session-messages.ts";
+import { ansiLines } from "./ansi.ts";
+import { screenMessage, screenQuery, scrollbackMessage, scrollbackQuery } from "./messages.ts";
+import { htmlOf, svgOf } from "./picture.ts";
+import { withoutEnd } from "./rows.ts";
+import { type Condition, changed, hasExpression, hasText, stable, untilShown } from "./wait.ts";
+
+/** What a cell takes in an answer, in bytes, with colours that differ from those beside it now and then; in a picture, with all that it may have. */
+const CELL_BYTES = 8;
+const PICTURE_CELL_BYTES = 256;
+/** Of a picture: it is made in one go. */
+const MAX_PICTURE_CELLS = 50_000;
+/** How many earlier screens one caller may wait for at a time; how many all may is decided where they are made. */
+const PAST = { each: 1, all: Number.POSITIVE_INFINITY };
+/** How many may wait for an expression at a time: each has a process for as long as it waits. */
+const EXPRESSIONS = { each: 2, all: 4 };
+
+const TEXT = "text/plain; charset=utf-8";
+const PICTURES = {
+	html: { type: "text/html; charset=utf-8", make: htmlOf },
+	svg: { type: "image/svg+xml", make: svgOf },
+} as const;
+/** A picture has styles of its own, and nothing that acts or is loaded. */
+const PICTURE_POLICY = "default-src 'none'; style-src 'unsafe-inline'; sandbox; frame-ancestors 'none'";
+
+export function addScreen(app: NativeApp, { sessions, screens }: NativeOptions, hosting: Hosting): void {
+	const past = new Places(PAST, () => busy("this token waits for an earlier screen already"));
+	const expressions = new Places(EXPRESSIONS, () => busy("too many wait for an expression, of this token or of all"));
+
+	app.get(
+		"/v1/sessions/:id/screen",
+		{
+			config: {
+				policy: "read",
+				operation: "readScreen",
+				summary: "What a session's terminal shows: now, as soon as it shows something, or at an earlier place",
+				answers: { 200: "text/plain, text/html, image/svg+xml" },
+			},
+			schema: {
+				params: idParams,
+				querystring: screenQuery,
+				response: { 200: Type.Unsafe<ScreenMessage | string>(screenMessage) },
+			},
+		},
+		async (request, reply) => {
+			const { query } = request;
+			const { format = "json", since } = query;
+			const session = findSession(sessions, request);
+			const caller = principalOf(request);
+			const at = toPlace("at", query.at);
+			checkWait(query);
+			if (!screens) throw showsNone();
+			whenOver(reply, takeReader(request, placeOf(session), hosting, "read"));
+			const wanted = bytesFor(format, session.state.size);
+			if (bytesOf(caller, reply, hosting)(wanted) < wanted) throw crowded();
+			const earlier = since === undefined || at ? undefined : screens.earlier(session, since);
+			const giveBack = at ? past.take(caller) : query.regex === "1" ? expressions.take(caller) : () => {};
+			const patience = patienceOf(reply, hosting);
+			const { signal } = patience;
+			try {
+				const waitMs = Math.min(query.wait ?? 0, limits.maxWaitMs);
+				const { screen, isMet } = at
+					? { screen: await screens.read(session, { signal, at }), isMet: undefined }
+					: await untilShown(conditionOf(query, earlier), { screens, session, waitMs, signal });
+				if (format === "json") {
+					screens.remember(session, screen);
+					const isAwaited = query.text !== undefined || query.stable !== undefined;
+					const message = toMessage(screen, since, earlier);
+					return {
+						...message,
+						...(isAwaited && isMet !== undefined ? { met: isMet } : {}),
+						state: session.state.status,
+					};
+				}
+				if (format === "text") return await reply.type(TEXT).send(asText(screen.lines));
+				const shown = await screens.cells(session, { signal, at });
+				if (format === "ansi") return await reply.type(TEXT).send(asText(ansiLines(shown.cells)));
+				const { type, make } = PICTURES[format];
+				return await reply.type(type).header("content-security-policy", PICTURE_POLICY).send(make(shown));
+			} finally {
+				patience.end();
+				giveBack();
+			}
+		},
+	);
+
+	app.get(
+		"/v1/sessions/:id/scrollback",
+		{
+			config: { policy: "read", operation: "readScrollback", summary: "The rows above what a terminal shows" },
+			schema: { params: idParams, querystring: scrollbackQuery, response: { 200: scrollbackMessage } },
+		},
+		async (request, reply) => {
+			const { skip = 0, limit = limits.listed } = request.query;
+			const session = findSession(sessions, request);
+			const caller = principalOf(request);
+			const at = toPlace("at", request.query.at);
+			if (!screens) throw showsNone();
+			whenOver(reply, takeReader(request, placeOf(session), hosting, "read"));
+			const wanted = bytesFor("text", { cols: session.state.size.cols, rows: limit });
+			if (bytesOf(caller, reply, hosting)(wanted) < wanted) throw crowded();
+			const giveBack = past.take(caller);
+			const patience = patienceOf(reply, hosting);
+			try {
+				const { offset, lines } = await screens.scrollback(session, { signal: patience.signal, at });
+				const end = Math.max(0, lines.length - skip);
+				return { offset, total: lines.length, lines: lines.slice(Math.max(0, end - limit), end) };
+			} finally {
+				patience.end();
+				giveBack();
+			}
+		},
+	);
+}
+
+/** With all rows, or with those that are not as they were at an earlier revision, if that is known. */
+function toMessage(
+	screen: Screen,
+	since: number | undefined,
+	earlier: Screen | undefined,
+): Omit<ScreenMessage, "met" | "state"> {
+	const { offset, seq, cols, rows, alternate, cursor, title, lines } = screen;
+	const common = { offset, revision: seq, cols, rows, alternate, cursor, title };
+	if (since === undefined) return { ...common, lines: withoutEnd(lines) };
+	const isComparable = earlier?.cols === cols && earlier.rows === rows;
+	if (!isComparable) return { ...common, lines: withoutEnd(lines), reset: true };
+	const changes = lines.flatMap((text, row) => (text === earlier.lines[row] ? [] : [{ row, text }]));
+	return { ...common, changes };
+}
+
+function asText(lines: readonly string[]): string {
+	return `${withoutEnd(lines).join("\n")}\n`;
+}
+
+function conditionOf(query: ScreenQuery, earlier: Screen | undefined): Condition {
+	const { text, stable: stableMs, region } = query;
+	const [first = 0, last = first] = region === undefined ? [0, limits.maxSize] : region.split("-").map(Number);
+	const within = ({ lines }: Screen) => lines.slice(first, last + 1);
+	if (stableMs !== undefined) return stable(stableMs, within);
+	if (text === undefined) return changed(earlier);
+	const ignoreCase = query.ignoreCase === "1";
+	return query.regex === "1" ? hasExpression({ text, ignoreCase }, within) : hasText({ text, ignoreCase }, within);
+}
+
+/** What makes no sense together is not taken for something else. */
+function checkWait({ at, wait, text, stable, regex, ignoreCase, region }: ScreenQuery): void {
+	const refuse = (message: string) => new SessionError("invalid_argument", message);
+	if (text !== undefined && stable !== undefined) throw refuse("wait for one thing: text or stable");
+	if (at !== undefined && (wait ?? text ?? stable) !== undefined) throw refuse("at: what was can't be waited for");
+	if (text === undefined && (regex ?? ignoreCase) !== undefined) throw refuse("regex and ignoreCase belong to text");
+	if (region !== undefined && (text ?? stable) === undefined) throw refuse("region belongs to text or stable");
+}
+
+function bytesFor(format: NonNullable<ScreenQuery["format"]>, { cols, rows }: Size): number {
+	const cells = cols * rows;
+	if (format !== "html" && format !== "svg") return cells * CELL_BYTES;
+	if (cells <= MAX_PICTURE_CELLS) return cells * PICTURE_CELL_BYTES;
+	throw new SessionError("limit_exceeded", `a screen of ${cols} columns and ${rows} rows is too large for a picture`, {
+		hint: "read it as text, or with format=ansi",
+	});
+}
+
+function showsNone(): SessionError {
+	return new SessionError("unsupported", "this server shows no screens");
+}
+
+function busy(why: string): SessionError {
+	return new SessionError("limit_exceeded", why, { hint: "ask for one after the other" });
+}
