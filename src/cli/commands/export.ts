@@ -1,8 +1,5 @@
 /** `hawser export`: a session as a recording that can be played, shown on a page, or kept. */
 
-import { createWriteStream } from "node:fs";
-import { realpath, rename, rm, stat } from "node:fs/promises";
-import { pipeline } from "node:stream/promises";
 import { Command, InvalidArgumentError, Option } from "commander";
 import type { RecordingFormat, RecordingOptions } from "../../client/index.ts";
 import { UsageError } from "../errors.ts";
@@ -10,6 +7,7 @@ import { findServer, type WorkspaceFlags, withWorkspace } from "../find-server.t
 import { findSession } from "../find-session.ts";
 import { print } from "../output.ts";
 import { duration, place } from "../parse.ts";
+import { save } from "../save.ts";
 
 type ExportFlags = WorkspaceFlags & {
 	readonly output?: string;
@@ -58,20 +56,6 @@ export const exportRecording: Command = withWorkspace(new Command("export"))
 		if (output === undefined) for await (const piece of recording) await print(piece);
 		else await save(recording, output);
 	});
-
-/** Whole, or not at all: half a recording would play, and end in the middle. A device or a pipe is written to as it is. */
-async function save(recording: AsyncIterable<Uint8Array>, file: string): Promise<void> {
-	const existing = await stat(file).catch(() => undefined);
-	if (existing && !existing.isFile()) return pipeline(recording, createWriteStream(file));
-	const target = existing ? await realpath(file) : file;
-	const partial = `${target}.${process.pid}.partial`;
-	try {
-		await pipeline(recording, createWriteStream(partial, { flags: "wx" }));
-		await rename(partial, target);
-	} finally {
-		await rm(partial, { force: true });
-	}
-}
 
 function limit(text: string): number {
 	const ms = duration(text);
