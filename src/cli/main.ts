@@ -13,6 +13,7 @@ import { execServer } from "./commands/exec-server.ts";
 import { execd, withGoFlags } from "./commands/execd.ts";
 import { exportRecording } from "./commands/export.ts";
 import { grep } from "./commands/grep.ts";
+import { importRecording } from "./commands/import.ts";
 import { kill } from "./commands/kill.ts";
 import { list } from "./commands/list.ts";
 import { login, logout, remotes } from "./commands/login.ts";
@@ -62,6 +63,7 @@ const commands = [
 	logs,
 	grep,
 	exportRecording,
+	importRecording,
 	send,
 	wait,
 	rename,

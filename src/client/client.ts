@@ -76,6 +76,8 @@ export interface Client {
 		list(filter?: ListFilter, options?: ActOptions): Promise<SessionMessage[]>;
 		/** Throws `session_not_found` when there is none. */
 		get(id: string, options?: ActOptions): Promise<KnownSession>;
+		/** Takes in a recording, an asciicast of version 2 or 3, as a session that has ended. */
+		importRecording(cast: Uint8Array | string, options?: ImportOptions): Promise<KnownSession>;
 		/** The session of this id, without asking whether it exists. */
 		at(id: string): Session;
 	};
@@ -96,6 +98,12 @@ export interface Client {
 		create(options?: ActOptions): Promise<SignInLink>;
 	};
 }
+
+export type ImportOptions = ActOptions & {
+	/** Instead of the title that it has. */
+	readonly name?: string;
+	readonly workspace?: string;
+};
 
 /** Something is over, in any case; and whether it would stay so if the server crashed now. */
 export type Ended = { readonly isDurable: boolean };
@@ -125,6 +133,12 @@ export function connect(options: ConnectOptions): Client {
 		async get(id, options) {
 			const session = new Session(transport, id);
 			return Session.known(transport, await session.info(options));
+		},
+		async importRecording(cast, { signal, name, workspace } = {}) {
+			const bytes = typeof cast === "string" ? new TextEncoder().encode(cast) : cast;
+			const query = { name, workspace };
+			const path = "/v1/recordings";
+			return Session.known(transport, await ask<SessionMessage>({ method: "POST", path, query, bytes, signal }));
 		},
 		at: (id) => new Session(transport, id),
 	};

@@ -40,7 +40,15 @@ export type {
 } from "../protocol/messages.ts";
 export type { LeaseMessage } from "../protocol/socket.ts";
 export type { ActOptions, Attachment, AttachOptions } from "./attachment.ts";
-export { type AuditFilter, type Client, type CreateOptions, connect, type Ended, type ListFilter } from "./client.ts";
+export {
+	type AuditFilter,
+	type Client,
+	type CreateOptions,
+	connect,
+	type Ended,
+	type ImportOptions,
+	type ListFilter,
+} from "./client.ts";
 export type { TakeOptions } from "./control.ts";
 export { HawserError } from "./error.ts";
 export type { AttachmentEvent, ConnectionEvent } from "./event-queue.ts";

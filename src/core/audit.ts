@@ -29,6 +29,8 @@ export type Deed =
 			readonly sandbox: string | null;
 	  }
 	| { readonly action: "open-failed"; readonly code: Code }
+	/** A recording of so many bytes is to be taken in as a session that has ended; it may be `open-failed`, too. */
+	| { readonly action: "import"; readonly bytes: number }
 	/** Somebody follows the output, until they leave; or got one answer of it. */
 	| { readonly action: "attach" }
 	| { readonly action: "detach" }

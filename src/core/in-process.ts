@@ -1,6 +1,7 @@
 /** The home of sessions that need not outlive the server: this very process. */
 
 import type { Clock } from "./clock.ts";
+import { SessionError } from "./errors.ts";
 import { IdleWatch } from "./idle.ts";
 import { LocalSession } from "./local-session.ts";
 import type { Spawn } from "./process.ts";
@@ -14,6 +15,10 @@ export function inProcess(options: {
 	const idle = new IdleWatch(options.clock);
 	return {
 		start: (start) => LocalSession.start(start, { ...options, idle }),
+		// What would be kept of it would end with this process.
+		keep: async () => {
+			throw new SessionError("unsupported", "this server keeps nothing on disk");
+		},
 		forget: async () => {},
 		rename: async () => {},
 		// It keeps nothing but what its sessions have in memory.

@@ -1,6 +1,7 @@
 /** The collection of sessions that fronts work on. */
 
 import { SessionError } from "./errors.ts";
+import type { Fact } from "./event.ts";
 import { Listeners } from "./listeners.ts";
 import type { KillOptions } from "./process.ts";
 import type { Retention, Session, SessionSpec, SessionStart } from "./session.ts";
@@ -10,6 +11,8 @@ import type { WorkspaceRules } from "./workspaces.ts";
 export interface Sessions {
 	/** Starts a program. Rejects with `spawn_failed`, `session_exists`, `limit_exceeded` or `unsupported`, and leaves nothing behind then. */
 	create(start: SessionStart): Promise<Session>;
+	/** Takes in a session that has ended elsewhere, with all that happened in it; the last fact is its end. Rejects with `limit_exceeded`, or `unsupported` where nothing is kept, and leaves nothing behind then. */
+	keep(spec: SessionSpec, facts: AsyncIterable<TimedFact>): Promise<Session>;
 	get(id: string): Session | undefined;
 	/** Newest last. */
 	list(): readonly Session[];
@@ -26,11 +29,16 @@ export interface Sessions {
 	watch(listener: (change: SessionsChange) => void): () => void;
 }
 
+/** A fact, and when it was one, in milliseconds since the epoch. */
+export type TimedFact = Fact & { readonly time: number };
+
 export type SessionsChange = { readonly kind: "created" | "changed" | "removed"; readonly session: Session };
 
 /** Where sessions live: starts them there, and forgets what was kept of them. */
 export interface Home {
 	start(start: SessionStart): Promise<Session>;
+	/** Takes in one that has ended elsewhere. */
+	keep(spec: SessionSpec, facts: AsyncIterable<TimedFact>): Promise<Session>;
 	/** Called once the session has ended, or by force. Nothing of one that was killed may be left; of others, whatever lives on may. */
 	forget(session: Session, how: Forgetting): Promise<void>;
 	/** Remembers another name of it for whoever comes after this process. */
@@ -104,9 +112,14 @@ export class LocalSessions implements Sessions {
 			throw new SessionError("session_exists", `there is a session "${spec.id}" already`);
 		}
 		this.#checkRate(spec.workspace);
-		const starting = this.#start(start).finally(() => this.#starting.delete(spec));
-		this.#starting.set(spec, starting);
-		return starting;
+		return this.#add(spec, async (home) => home.start(await this.#placed(start)));
+	}
+
+	async keep(spec: SessionSpec, facts: AsyncIterable<TimedFact>): Promise<Session> {
+		if (this.#ending !== undefined) throw new SessionError("node_unavailable", "the server is shutting down");
+		this.#checkRetention(spec.retention);
+		this.#checkRate(spec.workspace);
+		return this.#add(spec, (home) => home.keep(spec, facts));
 	}
 
 	get(id: string): Session | undefined {
@@ -159,12 +172,17 @@ export class LocalSessions implements Sessions {
 		return this.#ending;
 	}
 
-	async #start(start: SessionStart): Promise<Session> {
-		const home = this.#homeOf(start.spec.durable);
+	#add(spec: SessionSpec, make: (home: Home) => Promise<Session>): Promise<Session> {
+		const adding = this.#addTo(this.#homeOf(spec.durable), spec, make).finally(() => this.#starting.delete(spec));
+		this.#starting.set(spec, adding);
+		return adding;
+	}
+
+	async #addTo(home: Home, spec: SessionSpec, make: (home: Home) => Promise<Session>): Promise<Session> {
 		await this.#makeRoom(home);
-		await this.#makeRoomInWorkspace(start.spec);
+		await this.#makeRoomInWorkspace(spec);
 		// As late as can be: what is allowed now may lead elsewhere in a moment.
-		const session = await home.start(await this.#placed(start));
+		const session = await make(home);
 		this.adopt(session);
 		this.#watchers.tell({ kind: "created", session });
 		this.#forgetOldest();

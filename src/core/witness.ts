@@ -12,9 +12,10 @@ import {
 	type Receipt,
 	Session,
 	type SessionInfo,
+	type SessionSpec,
 	type SessionStart,
 } from "./session.ts";
-import type { Sessions } from "./sessions.ts";
+import type { Sessions, TimedFact } from "./sessions.ts";
 import type { State } from "./state.ts";
 
 export class Witness {
@@ -55,6 +56,18 @@ export class Witness {
 		);
 		try {
 			return await sessions.create(start);
+		} catch (error) {
+			this.record({ action: "open-failed", code: SessionError.from(error).code }, place);
+			throw error;
+		}
+	}
+
+	/** Takes in a session that has ended elsewhere, of which so many bytes were sent. */
+	async keep(sessions: Sessions, spec: SessionSpec, facts: AsyncIterable<TimedFact>, bytes: number): Promise<Session> {
+		const place = { workspace: spec.workspace, session: spec.id };
+		this.record({ action: "import", bytes }, place);
+		try {
+			return await sessions.keep(spec, facts);
 		} catch (error) {
 			this.record({ action: "open-failed", code: SessionError.from(error).code }, place);
 			throw error;

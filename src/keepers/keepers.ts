@@ -5,13 +5,14 @@ import { constants } from "node:os";
 import { fileURLToPath } from "node:url";
 import { killSurvivors } from "../backends/kill.ts";
 import { SessionError } from "../core/errors.ts";
-import type { Session, SessionStart } from "../core/session.ts";
-import type { Forgetting, Home } from "../core/sessions.ts";
+import type { Session, SessionSpec, SessionStart } from "../core/session.ts";
+import type { Forgetting, Home, TimedFact } from "../core/sessions.ts";
 import { initialState } from "../core/state.ts";
 import { readRecord, removeRecord, writeName } from "../link/record.ts";
 import { signalProcess } from "../native/addon.ts";
 import { adoptAll } from "./adoption.ts";
 import { DiskUse } from "./disk-use.ts";
+import { keepEnded } from "./keep-ended.ts";
 import { type KeeperLink, LinkLost } from "./keeper-link.ts";
 import { KeptSession } from "./kept-session.ts";
 import { proveGone } from "./loss.ts";
@@ -92,6 +93,10 @@ export class Keepers implements Home {
 				this.#spares.refill();
 			}
 		}
+	}
+
+	async keep(spec: SessionSpec, facts: AsyncIterable<TimedFact>): Promise<Session> {
+		return keepEnded(spec, facts, this.#search.directoryOf(spec.id), this.#options);
 	}
 
 	async forget(session: Session, { isKilled, isForced = false }: Forgetting): Promise<void> {

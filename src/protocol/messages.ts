@@ -291,6 +291,9 @@ export type RecordingQuery = {
 	to?: string;
 };
 
+/** How a recording is to be taken in as a session that has ended: its name, if not the title that it has. */
+export type ImportQuery = { name?: string; workspace?: string };
+
 /** Which screen is wanted, and how: as JSON, as text, as text with colours, or as a picture. */
 export type ScreenQuery = {
 	format?: "json" | "text" | "ansi" | "html" | "svg";
@@ -476,6 +479,8 @@ export const limits = {
 	 * to six characters for a byte of it, and what is larger is the kernel's to refuse (E2BIG), not ours.
 	 */
 	startBytes: 16_777_216,
+	/** A recording that is taken in: 32 MiB, which is hours of a busy terminal. */
+	recordingBytes: 33_554_432,
 	/** One answer of output: 1 MiB by default, 4 MiB at most. */
 	outputBytes: 1_048_576,
 	maxOutputBytes: 4_194_304,

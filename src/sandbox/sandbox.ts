@@ -80,6 +80,7 @@ export class Sandbox {
 export function confined(home: Home, sandbox: Sandbox): Home {
 	return {
 		start: async (start) => home.start({ ...start, command: await sandbox.apply(start.command) }),
+		keep: (spec, facts) => home.keep(spec, facts),
 		forget: (session, how) => home.forget(session, how),
 		rename: (session, name) => home.rename(session, name),
 		excessBytes: () => home.excessBytes(),

@@ -1,5 +1,5 @@
 import { execFileSync } from "node:child_process";
-import { lstat, readdir, readFile, rm } from "node:fs/promises";
+import { lstat, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { temporaryDirectory } from "../helpers/temporary.ts";
@@ -52,4 +52,25 @@ it("says what a place is", async () => {
 		code: 1,
 		stderr: expect.stringContaining("2026-01-31T12:00:00Z"),
 	});
+});
+
+it("takes a recording in again, and says what is wrong with one", async () => {
+	const folder = await temporaryDirectory();
+	await hawser.run(["run", "--detach", "--name", "again", "--", "sh", "-c", "echo hello; exit 4"]);
+	await hawser.run(["wait", "again"]);
+	const saved = (await hawser.run(["export", "again", "--format", "asciicast-v3"])).stdout;
+	const file = join(folder, "again.cast");
+	await writeFile(file, saved);
+	const { stdout: id } = await hawser.run(["import", file, "--name", "taken"]);
+	expect((await hawser.run(["screen", "taken"])).stdout).toBe("hello\n");
+	expect((await hawser.run(["grep", "-F", "ell", id.trim()])).stdout).toBe("hello\n");
+	const again = (await hawser.run(["export", "taken", "--format", "asciicast-v3"])).stdout;
+	expect(again).toBe(saved.replace('"title":"again"', '"title":"taken"'));
+	await writeFile(file, `${saved}{`);
+	const lines = saved.trimEnd().split("\n").length;
+	expect(await hawser.run(["import", file])).toMatchObject({
+		code: 1,
+		stderr: expect.stringContaining(`line ${lines + 1} of the recording: is no JSON`),
+	});
+	expect((await hawser.run(["import", join(folder, "none")])).stderr).toContain("ENOENT");
 });

@@ -27,6 +27,7 @@ const methods: Readonly<Record<string, ((client: Client, session: Session) => un
 	readOutput: (_client, session) => session.output,
 	inspectSession: (_client, session) => session.inspect,
 	recordSession: (_client, session) => session.recording,
+	importRecording: ({ sessions }) => sessions.importRecording,
 	readScreen: (_client, session) => session.screen,
 	readScrollback: (_client, session) => session.scrollback,
 	searchOutput: (_client, session) => session.search,

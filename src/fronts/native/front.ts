@@ -19,6 +19,7 @@ import { createTraffic } from "./metrics.ts";
 import { describeRoutes } from "./openapi.ts";
 import type { NativeApp, NativeOptions } from "./options.ts";
 import { addOutput } from "./output.ts";
+import { addImport } from "./recording/import.ts";
 import { addRecording } from "./recording/routes.ts";
 import { addScreen } from "./screen/routes.ts";
 import { addSearch } from "./search/routes.ts";
@@ -58,6 +59,7 @@ export function createNativeFront(options: NativeOptions): Front {
 			addState(typed, options, hosting);
 			addOutput(typed, options, hosting, traffic);
 			addRecording(typed, options, hosting, traffic);
+			addImport(typed, options);
 			addScreen(typed, options, hosting);
 			addSearch(typed, options, hosting);
 			addEvents(typed, feed, hosting, traffic);

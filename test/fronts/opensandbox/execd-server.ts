@@ -154,6 +154,7 @@ export function gatedHome(): { readonly home: Home; readonly open: () => void } 
 				await gate;
 				return home.start(start);
 			},
+			keep: (spec, facts) => home.keep(spec, facts),
 			forget: (session, how) => home.forget(session, how),
 			rename: (session, name) => home.rename(session, name),
 			excessBytes: () => home.excessBytes(),

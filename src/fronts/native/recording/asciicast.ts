@@ -4,6 +4,7 @@ import { constants } from "node:os";
 import type { Exit, Gap, Size, Stream } from "../../../core/event.ts";
 import type { SessionSpec } from "../../../core/session.ts";
 import type { RecordingFormat } from "../../../protocol/messages.ts";
+import { commandLine } from "./command-line.ts";
 
 export type CastHeader = {
 	readonly spec: Pick<SessionSpec, "argv" | "name" | "mode">;
@@ -35,7 +36,7 @@ export class Asciicast {
 			...(this.#isVersion2 ? { version: 2, width: cols, height: rows } : { version: 3, term: { cols, rows } }),
 			timestamp: Math.floor(begin / 1000),
 			...(idleLimitMs === undefined ? {} : { idle_time_limit: idleLimitMs / 1000 }),
-			command: spec.argv.map(quoted).join(" "),
+			command: commandLine(spec.argv),
 			...(spec.name === null ? {} : { title: spec.name }),
 		});
 	}
@@ -94,9 +95,4 @@ function line(value: unknown): string {
 /** As a shell has it, which knows numbers only. */
 function status({ code, signal }: Exit): number {
 	return code ?? 128 + (constants.signals[signal as NodeJS.Signals] ?? 0);
-}
-
-/** For a shell to read, and a person. */
-function quoted(argument: string): string {
-	return /^[\w@%+=:,./-]+$/.test(argument) ? argument : `'${argument.replaceAll("'", "'\\''")}'`;
 }

@@ -1,8 +1,8 @@
-/** How a recording is asked for. */
+/** How a recording is asked for, and how one is taken in. */
 
 import Type, { type TUnsafe } from "typebox";
-import type { RecordingQuery } from "../../../protocol/messages.ts";
-import { closed, place, schemaOf } from "../schemas.ts";
+import type { ImportQuery, RecordingQuery } from "../../../protocol/messages.ts";
+import { closed, displayName, id, place, schemaOf } from "../schemas.ts";
 
 export const recordingQuery: TUnsafe<RecordingQuery> = schemaOf<RecordingQuery>()(
 	Type.Object(
@@ -14,4 +14,8 @@ export const recordingQuery: TUnsafe<RecordingQuery> = schemaOf<RecordingQuery>(
 		},
 		closed,
 	),
+);
+
+export const importQuery: TUnsafe<ImportQuery> = schemaOf<ImportQuery>()(
+	Type.Object({ name: Type.Optional(displayName), workspace: Type.Optional(id) }, closed),
 );

@@ -1,0 +1,25 @@
+/** A command as one line, for a shell to read and a person, and back. */
+
+const PLAIN_WORD = /^[\w@%+=:,./-]+$/;
+const WORD = /(?:[\w@%+=:,./-]|\\'|'[^']*')+/y;
+
+export function commandLine(argv: readonly string[]): string {
+	return argv.map(quoted).join(" ");
+}
+
+/** The words of a line that `commandLine` has made; of any other, the line as one. */
+export function wordsOf(line: string): string[] {
+	const words: string[] = [];
+	for (let at = 0; at < line.length; at++) {
+		WORD.lastIndex = at;
+		const [word] = WORD.exec(line) ?? [];
+		if (word === undefined) return [line];
+		words.push(word.replace(/'([^']*)'|\\'/g, (quote, text) => (quote === "\\'" ? "'" : text)));
+		at += word.length;
+	}
+	return commandLine(words) === line ? words : [line];
+}
+
+function quoted(argument: string): string {
+	return PLAIN_WORD.test(argument) ? argument : `'${argument.replaceAll("'", "'\\''")}'`;
+}
