@@ -107,6 +107,7 @@ function keyOf(entry: AuditEntry): string | undefined {
 			return JSON.stringify([...who, entry.stream]);
 		case "attach":
 		case "detach":
+		case "run":
 		case "resize":
 		case "read":
 		case "eof":

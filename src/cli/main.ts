@@ -6,9 +6,11 @@ import { version } from "../server/version.ts";
 import { appServer } from "./commands/app-server.ts";
 import { attach } from "./commands/attach.ts";
 import { audit } from "./commands/audit.ts";
+import { commands as shellCommands } from "./commands/commands.ts";
 import { completion } from "./commands/completion.ts";
 import { detach } from "./commands/detach.ts";
 import { doctor } from "./commands/doctor.ts";
+import { exec } from "./commands/exec.ts";
 import { execServer } from "./commands/exec-server.ts";
 import { execd, withGoFlags } from "./commands/execd.ts";
 import { exportRecording } from "./commands/export.ts";
@@ -64,6 +66,8 @@ const commands = [
 	grep,
 	exportRecording,
 	importRecording,
+	exec,
+	shellCommands,
 	send,
 	wait,
 	rename,

@@ -13,10 +13,12 @@ export type {
 	AttachedMessage,
 	AuditList,
 	AuditMessage,
+	CommandList,
 	CreateSession,
 	ErrorCode,
 	ExitMessage,
 	FeedEvent,
+	FrontProgram,
 	Health,
 	Info,
 	InputReceipt,
@@ -24,6 +26,7 @@ export type {
 	PutTask,
 	PutWorkspace,
 	RecordingFormat,
+	RunAnswer,
 	SandboxLimits,
 	SandboxMessage,
 	ScreenMessage,
@@ -32,6 +35,7 @@ export type {
 	SessionLease,
 	SessionMessage,
 	SessionState,
+	ShellCommand,
 	SizePolicy,
 	TakeLease,
 	TaskMessage,
@@ -52,6 +56,7 @@ export {
 export type { TakeOptions } from "./control.ts";
 export { HawserError } from "./error.ts";
 export type { AttachmentEvent, ConnectionEvent } from "./event-queue.ts";
+export type { ExecOptions } from "./exec.ts";
 export type { FeedItem, FeedOptions } from "./feed.ts";
 export { type FollowOptions, follow } from "./follow.ts";
 export type { RunOptions, RunRequest, RunResult } from "./run.ts";

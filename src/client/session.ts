@@ -5,6 +5,8 @@
 import {
 	type AttachedList,
 	type AttachedMessage,
+	type CommandList,
+	type CommandsQuery,
 	type Detached,
 	type DetachSession,
 	type ExitMessage,
@@ -16,6 +18,7 @@ import {
 	outputHeaders,
 	type ProgramState,
 	type RecordingFormat,
+	type RunAnswer,
 	type ScreenMessage,
 	type ScrollbackMessage,
 	type SearchMatch,
@@ -30,6 +33,7 @@ import { sessionPath } from "./address.ts";
 import { type ActOptions, Attachment, type AttachOptions } from "./attachment.ts";
 import { checkSignal, checkSize } from "./checks.ts";
 import { HawserError } from "./error.ts";
+import { type ExecOptions, Shell } from "./exec.ts";
 import { newStreamId } from "./outbox.ts";
 import { type ScreenChangesOptions, screenChanges, type WholeScreen, waitForScreen } from "./screen.ts";
 import type { Transport } from "./transport.ts";
@@ -154,10 +158,12 @@ export class Session {
 	#lastWriteAt = 0;
 	#lastWrite: Promise<unknown> = Promise.resolve();
 	#snapshot: SessionMessage | undefined;
+	readonly #shell: Shell;
 
 	constructor(transport: Transport, id: string) {
 		this.#transport = transport;
 		this.id = id;
+		this.#shell = new Shell(transport, this.#path("/run"));
 	}
 
 	static known(transport: Transport, snapshot: SessionMessage): KnownSession {
@@ -329,6 +335,21 @@ export class Session {
 	/** The end of the program's input: a pipe is closed, a terminal gets Ctrl-D. */
 	eof(options: SessionActOptions = {}): Promise<InputReceipt> {
 		return this.#inOrder(() => this.#act("/eof", undefined, options));
+	}
+
+	/**
+	 * Runs a command in the bash, zsh or fish that this session is, and tells what it wrote and how it ended; or goes on
+	 * waiting for the one with this number. It runs once, whatever happens to connections and to the server.
+	 */
+	exec(command: string | number, options: ExecOptions = {}): Promise<RunAnswer> {
+		return this.#shell.exec(command, options);
+	}
+
+	/** What its shell has run: the newest, oldest first. */
+	async commands({ after, limit, signal }: ActOptions & CommandsQuery = {}): Promise<CommandList> {
+		const query = { after, limit };
+		const response = await this.#transport.request({ path: this.#path("/commands"), query, signal });
+		return (await response.json()) as CommandList;
 	}
 
 	/** Ends the whole tree of processes and keeps the session's record. */

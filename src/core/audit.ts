@@ -37,6 +37,8 @@ export type Deed =
 	| { readonly action: "read" }
 	/** So many bytes were accepted; from which position of which stream on, where they had one. */
 	| { readonly action: "input"; readonly bytes: number; readonly stream?: string; readonly position?: number }
+	/** A command of so many bytes was to be run in the session's shell, or to be waited for again. */
+	| { readonly action: "run"; readonly bytes: number }
 	| { readonly action: "eof" }
 	| { readonly action: "resize"; readonly size: Size }
 	| { readonly action: "signal"; readonly signal: string }

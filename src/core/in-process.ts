@@ -5,16 +5,23 @@ import { SessionError } from "./errors.ts";
 import { IdleWatch } from "./idle.ts";
 import { LocalSession } from "./local-session.ts";
 import type { Spawn } from "./process.ts";
+import type { SessionStart } from "./session.ts";
 import type { Home } from "./sessions.ts";
+import type { HookedStart } from "./shell-runner.ts";
 
 export function inProcess(options: {
 	readonly spawn: Spawn;
 	readonly clock: Clock;
+	/** Gives hooks to shells that are to have them; none has, when left out. */
+	readonly hook?: (start: SessionStart) => Promise<HookedStart | undefined>;
 	readonly onFailure?: (error: unknown) => void;
 }): Home {
 	const idle = new IdleWatch(options.clock);
 	return {
-		start: (start) => LocalSession.start(start, { ...options, idle }),
+		async start(asked) {
+			const { start, hooks } = (await options.hook?.(asked)) ?? { start: asked, hooks: undefined };
+			return LocalSession.start(start, { ...options, idle, shellHooks: hooks });
+		},
 		// What would be kept of it would end with this process.
 		keep: async () => {
 			throw new SessionError("unsupported", "this server keeps nothing on disk");

@@ -30,6 +30,7 @@ import {
 	type SessionStart,
 	type SizePolicy,
 } from "./session.ts";
+import { plain, type RunAnswer, type RunRequest, type ShellHooks, ShellRunner } from "./shell-runner.ts";
 import { advance, initialState, isEnded, type State } from "./state.ts";
 
 /** Of a session's first event. */
@@ -38,6 +39,8 @@ const FIRST_SEQ = 1;
 const AWAITED_MS = 1_000;
 /** The input stream of what a session answers itself. */
 const REPLIES_STREAM = "hawser:replies";
+/** ^C. */
+const INTERRUPT: Uint8Array = Uint8Array.of(0x03);
 
 export type LocalSessionOptions = {
 	readonly spawn: Spawn;
@@ -45,6 +48,8 @@ export type LocalSessionOptions = {
 	readonly archive?: Archive | undefined;
 	/** Shared by all sessions of a process; its own, if left out. */
 	readonly idle?: IdleWatch;
+	/** Of a shell that was started with them. */
+	readonly shellHooks?: ShellHooks | undefined;
 	/** Hears of our own bugs, and of a program that can't be ended. */
 	readonly onFailure?: (error: unknown) => void;
 };
@@ -85,6 +90,8 @@ export class LocalSession extends Session {
 		release: async ({ fence }) => this.#lease.release(fence),
 		leaseChange: ({ known }, signal) => this.#lease.differs(known, signal),
 		kill: ({ options }) => this.#kill(options),
+		run: (request, signal) => this.#runInShell(request, signal),
+		commands: async () => ({ commands: this.#shell?.commands ?? [], isProven: this.#isHooked }),
 		inspect: () => this.#inspector.inspect(),
 		untilWaiting: ({ after }, signal) => this.#inspector.untilWaiting(after, signal),
 	};
@@ -95,6 +102,8 @@ export class LocalSession extends Session {
 	/** It has answered nothing yet, since a terminal is about to attach that will. */
 	#isAwaitingTerminal: boolean;
 	#sizePolicy: SizePolicy;
+	readonly #shell: ShellRunner | undefined;
+	readonly #isHooked: boolean;
 	#process: Process | undefined;
 	#isPaused = false;
 	#state: State;
@@ -124,7 +133,11 @@ export class LocalSession extends Session {
 		this.#state = initialState(start.command.size);
 		this.#sizePolicy = start.spec.firstSizePolicy ?? "latest";
 		this.#isAwaitingTerminal = start.spec.awaitsTerminal === true;
-		if (start.spec.mode === "pty") this.#replies = this.#createReplies();
+		this.#isHooked = options.shellHooks !== undefined;
+		if (start.spec.mode === "pty") {
+			this.#replies = this.#createReplies();
+			this.#shell = this.#createShell(options.shellHooks);
+		}
 		this.#lastActivity = options.clock.monotonic();
 		this.#activeAt = options.clock.now();
 		this.#lastOutput = this.#lastActivity;
@@ -187,7 +200,31 @@ export class LocalSession extends Session {
 			terminal: () => (this.#state.status === "running" ? this.#process?.terminal() : undefined),
 			isInputWaiting: () => this.#input.isWaiting,
 			type: (text) => this.#type(text),
+			onMark: (mark) => this.#shell?.takeMark(mark),
 		});
+	}
+
+	#createShell(hooks: ShellHooks | undefined): ShellRunner {
+		return new ShellRunner({
+			hooks,
+			clock: this.#clock,
+			pid: () => this.#process?.pid,
+			end: () => this.log.end.offset,
+			exit: () => (isEnded(this.#state) ? (this.#state.exit ?? { code: null }) : undefined),
+			type: (bytes, options) => this.#accept({ kind: "write", bytes }, options),
+			interrupt: () => void this.#input.accept({ kind: "write", bytes: INTERRUPT }),
+			receipt: (stream) => this.#input.receipt(stream),
+			isInputWaiting: () => this.#input.isWaiting,
+			inspect: () => this.#inspector.inspect(),
+			untilWaiting: (signal) => this.#inspector.untilWaiting(0, signal),
+			onFailure: (error) => this.#onFailure?.(error),
+		});
+	}
+
+	async #runInShell(request: RunRequest, signal: AbortSignal | undefined): Promise<RunAnswer> {
+		if (!this.#shell) throw plain();
+		if (typeof request.command === "string") this.#lease.check(request.options.fence);
+		return this.#shell.run(request, signal);
 	}
 
 	#delegateReplies(isDelegated: boolean): void {
@@ -202,8 +239,12 @@ export class LocalSession extends Session {
 	}
 
 	async #act(act: Act, options: ActOptions): Promise<Receipt> {
-		this.#lease.check(options.fence);
 		if (act.kind === "resize") this.#checkResize(act.size);
+		return this.#accept(act, options);
+	}
+
+	#accept(act: Act, options: ActOptions): Receipt {
+		this.#lease.check(options.fence);
 		const before = this.#input.accepted;
 		const receipt = this.#input.accept(act, options.origin);
 		// Not a repeat, and not a size: clients that nobody sits at tell theirs whenever they come back.
@@ -294,6 +335,7 @@ export class LocalSession extends Session {
 			for (const cancel of this.#deadlines.splice(0)) cancel();
 			this.#inspector.noteActivity();
 		}
+		if (isEnded(this.#state)) this.#shell?.noteEnd();
 		this.#watchers.tell(this.#state);
 	}
 
@@ -303,6 +345,7 @@ export class LocalSession extends Session {
 		if (isTurn(act)) this.#turns++;
 		switch (act.kind) {
 			case "write":
+				this.#shell?.noteInput(act.bytes);
 				return running.write(act.bytes);
 			case "eof":
 				return running.eof();

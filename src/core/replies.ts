@@ -9,7 +9,7 @@
 import type { Clock } from "./clock.ts";
 import type { Size } from "./event.ts";
 import type { TerminalState } from "./process.ts";
-import { KNOWN_MODES, Scan, type TerminalQuery } from "./scan.ts";
+import { KNOWN_MODES, Scan, type ShellMark, type TerminalQuery } from "./scan.ts";
 
 /** How long a program must have been silent after its question: a shell's prompt comes well within it. */
 const QUIET_MS = 10;
@@ -53,6 +53,8 @@ export type RepliesOptions = {
 	/** Whether typed bytes would wait behind others, and so come at any time. */
 	readonly isInputWaiting: () => boolean;
 	readonly type: (text: string) => void;
+	/** Hears of what shells say, which is scanned in one go with what is asked. */
+	readonly onMark: (mark: ShellMark) => void;
 };
 
 /** What was asked in one go, and is answered so, in order. */
@@ -68,7 +70,7 @@ type Batch = {
 };
 
 export class Replies {
-	readonly scan: Scan = new Scan(undefined, (query) => this.#note(query));
+	readonly scan: Scan;
 	/** Whether somebody else answers. */
 	isDelegated: boolean;
 	readonly #options: RepliesOptions;
@@ -79,6 +81,7 @@ export class Replies {
 	constructor(options: RepliesOptions & { readonly isDelegated: boolean }) {
 		this.#options = options;
 		this.isDelegated = options.isDelegated;
+		this.scan = new Scan(undefined, { onQuery: (query) => this.#note(query), onMark: options.onMark });
 	}
 
 	/** The next bytes of the output, which have just come. */

@@ -52,6 +52,12 @@ export type TerminalQuery = {
 	readonly text: string;
 };
 
+/** Hears of each as it comes, with all of its text. */
+export type ScanListener = {
+	readonly onQuery?: (query: TerminalQuery) => void;
+	readonly onMark?: (mark: ShellMark) => void;
+};
+
 /** All places are output offsets, of the byte with which a sequence begins. */
 export type ScanState = {
 	/** How far it has come. */
@@ -164,10 +170,10 @@ export class Scan {
 	readonly #modes: Map<number, boolean>;
 	readonly #marks: ShellMark[];
 	readonly #queries: TerminalQuery[];
-	readonly #onQuery: (query: TerminalQuery) => void;
+	readonly #hears: ScanListener;
 
 	/** Goes on from a state: the bytes from its `ground` on are to be fed next. */
-	constructor(from: ScanState = NOTHING_SCANNED, onQuery: (query: TerminalQuery) => void = () => {}) {
+	constructor(from: ScanState = NOTHING_SCANNED, hears: ScanListener = {}) {
 		this.#offset = from.ground;
 		this.#ground = from.ground;
 		this.#alternate = from.alternate;
@@ -179,7 +185,7 @@ export class Scan {
 		this.#modes = new Map(Object.entries(from.modes).map(([mode, isOn]) => [Number(mode), isOn]));
 		this.#marks = [...from.marks];
 		this.#queries = [...from.queries];
-		this.#onQuery = onQuery;
+		this.#hears = hears;
 	}
 
 	get state(): ScanState {
@@ -365,19 +371,21 @@ export class Scan {
 		const code = Number(number);
 		if (code === 0 || code === 2) this.#title = readable(content);
 		else if (code === 7 || code === 133 || code === 633) {
-			push(this.#marks, MAX_MARKS, {
+			const mark = {
 				offset: this.#ground,
 				end: this.#offset + end,
 				code,
-				text: readable(content),
-			});
+				text: readable(content, SEQUENCE_BYTES),
+			} as const;
+			push(this.#marks, MAX_MARKS, { ...mark, text: readable(content) });
+			this.#hears.onMark?.(mark);
 		}
 	}
 
 	#ask(text: string, end: number): void {
 		const query: TerminalQuery = { offset: this.#ground, end: this.#offset + end, text };
 		push(this.#queries, MAX_QUERIES, { ...query, text: text.slice(0, TEXT_BYTES) });
-		this.#onQuery(query);
+		this.#hears.onQuery?.(query);
 	}
 
 	/** `CSI ? 1 ; 25 h`, without making text of it: programs that draw do this all the time. */
@@ -424,9 +432,14 @@ export class Scan {
 }
 
 /** The state after a log that is complete, as far as it can be read. */
-export async function scanItems(items: AsyncIterable<Item>): Promise<ScanState> {
-	const scan = new Scan();
+export async function scanItems(
+	items: AsyncIterable<Item>,
+	onMark: (mark: ShellMark, at: number) => void = () => {},
+): Promise<ScanState> {
+	let at = 0;
+	const scan = new Scan(undefined, { onMark: (mark) => onMark(mark, at) });
 	for await (const item of items) {
+		if (item.kind !== "gap") at = item.time;
 		if (item.kind === "gap") scan.skipTo(item.to);
 		else if (item.kind === "output") scan.feed(item.bytes);
 	}
@@ -536,8 +549,8 @@ function push<Value>(values: Value[], limit: number, value: Value): void {
 }
 
 /** What a person could read of it, from one character for each byte of UTF-8. */
-function readable(content: string): string {
-	const bytes = Buffer.from(content.slice(0, TEXT_BYTES), "latin1");
+function readable(content: string, maxBytes = TEXT_BYTES): string {
+	const bytes = Buffer.from(content.slice(0, maxBytes), "latin1");
 	// As a stream, so that a character that was cut is left out.
 	return new TextDecoder().decode(bytes, { stream: true });
 }

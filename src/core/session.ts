@@ -4,6 +4,8 @@ import type { Item, Mark, Size, Start } from "./event.ts";
 import type { Inspection } from "./inspection.ts";
 import type { Command, KillOptions, TerminalState } from "./process.ts";
 import type { ScanState } from "./scan.ts";
+import type { ShellCommand } from "./shell-marks.ts";
+import type { RunAnswer, RunRequest } from "./shell-runner.ts";
 import type { State } from "./state.ts";
 
 /** How much of a session's past is kept. */
@@ -46,6 +48,8 @@ export type SessionSpec = {
 	readonly answersQueries?: boolean;
 	/** A terminal is about to attach that answers from the first byte on; it is waited for, but not for long. */
 	readonly awaitsTerminal?: boolean;
+	/** Whether a shell that it starts is made to mark its prompts and commands; not, when left out. */
+	readonly shellHooks?: boolean;
 	/** A terminal with a job of its shell in the foreground is not idle; of no effect on pipes. */
 	readonly idleExemptJobs?: boolean;
 	/** Whether nothing that its program writes is lost before the first reader that holds the log from its start, as if that had been there. */
@@ -156,9 +160,16 @@ export type Operations = {
 	release: { readonly asks: { readonly fence: number }; readonly answer: Lease };
 	leaseChange: { readonly asks: { readonly known: Lease }; readonly answer: Lease };
 	kill: { readonly asks: { readonly options: KillOptions }; readonly answer: null };
+	/** Runs a command in the shell that the session is, or goes on waiting for one; see `shell-runner.ts`. */
+	run: { readonly asks: RunRequest; readonly answer: RunAnswer };
+	/** The newest commands of its shell, as far as the shell marks them. */
+	commands: { readonly asks: unknown; readonly answer: ShellCommands };
 	inspect: { readonly asks: unknown; readonly answer: Inspection };
 	untilWaiting: { readonly asks: { readonly after: number }; readonly answer: Inspection };
 };
+
+/** `isProven` if only our own hooks are believed; else anybody may have printed such marks. */
+export type ShellCommands = { readonly commands: readonly ShellCommand[]; readonly isProven: boolean };
 
 export type Operation = keyof Operations;
 
@@ -262,6 +273,15 @@ export abstract class Session {
 	/** Resolves with the lease once its fence or holder differs from what is given. */
 	leaseChange(known: Lease, signal?: AbortSignal): Promise<Lease> {
 		return this.ask<"leaseChange">({ do: "leaseChange", known }, signal);
+	}
+
+	/** The signal ends the waiting, not the command. */
+	run(request: RunRequest, signal?: AbortSignal): Promise<RunAnswer> {
+		return this.ask<"run">({ do: "run", ...request }, signal);
+	}
+
+	commands(): Promise<ShellCommands> {
+		return this.ask<"commands">({ do: "commands" });
 	}
 
 	/** What its program does now, and what it waits for. */

@@ -126,6 +126,9 @@ class WitnessedSession extends Session {
 		if (asked.do === "kill" && this.state.status === "running") {
 			this.#tell({ action: "kill", signal: asked.options.signal ?? null });
 		}
+		if (asked.do === "run" && typeof asked.command === "string") {
+			this.#tell({ action: "run", bytes: new TextEncoder().encode(asked.command).byteLength });
+		}
 		try {
 			const answer = await this.#session.ask(question, signal);
 			if (asked.do === "act") this.#acted(asked, answer as Receipt);
@@ -134,7 +137,7 @@ class WitnessedSession extends Session {
 			}
 			return answer;
 		} catch (error) {
-			const isAct = asked.do === "act" || asked.do === "acquire" || asked.do === "kill";
+			const isAct = asked.do === "act" || asked.do === "run" || asked.do === "acquire" || asked.do === "kill";
 			const { code } = SessionError.from(error);
 			if (isAct && (code === "not_writable" || code === "permission_denied")) this.#tell({ action: "refused", code });
 			throw error;

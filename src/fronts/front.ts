@@ -180,6 +180,8 @@ export type StartRequest = {
 	readonly answersQueries?: boolean | undefined;
 	/** A terminal is about to attach that does. */
 	readonly awaitsTerminal?: boolean | undefined;
+	/** Whether a shell is made to mark its prompts and commands. */
+	readonly shellHooks?: boolean | undefined;
 	/** How long `closed` may wait for others that hold the terminal or the pipes; null waits for them. */
 	readonly drainMs?: number | null | undefined;
 	/** By what a repeat of this is recognised. */

@@ -67,6 +67,7 @@ export function createPrepare(parts: PrepareParts): Prepare {
 					answersQueries: request.answersQueries,
 					awaitsTerminal: request.awaitsTerminal,
 					holdOutput: request.holdOutput,
+					shellHooks: request.shellHooks,
 				}),
 				createdAt: parts.now(),
 				...given({ request: request.request }),

@@ -10,8 +10,9 @@ import type { Receipt, SessionDetails } from "../core/session.ts";
 import { isEnded, type State } from "../core/state.ts";
 import { Journal } from "../journal/journal.ts";
 import type { Follow, KeeperQuestion, Opening } from "../link/messages.ts";
-import { journalDirectory, type KeeperRecord } from "../link/record.ts";
+import { hooksDirectory, journalDirectory, type KeeperRecord } from "../link/record.ts";
 import { trimMemory } from "../native/addon.ts";
+import { withHooks } from "../shell/hooks.ts";
 import { OwnRecord } from "./own-record.ts";
 import type { ServerLink } from "./server-link.ts";
 import { tidyAfterFloods } from "./tidy.ts";
@@ -151,14 +152,17 @@ export class Host {
 					onError: report,
 				});
 			}
-			session = await LocalSession.start(start, {
+			const hooked = await withHooks(start, hooksDirectory(directory));
+			session = await LocalSession.start(hooked?.start ?? start, {
 				spawn: this.#spawnFor(record),
 				clock,
 				archive: this.#journal,
+				shellHooks: hooked?.hooks,
 				onFailure: report,
 			});
 			const { pid } = await session.info();
-			await record.update({ pid, state: session.state });
+			const shellKey = hooked?.hooks.key;
+			await record.update({ pid, state: session.state, ...(shellKey === undefined ? {} : { shellKey }) });
 			this.#session = session;
 			this.#record = record;
 			session.watch((state) => this.#changed(state));

@@ -18,18 +18,23 @@ import {
 	Session,
 	type SessionDetails,
 	type SessionSpec,
+	type ShellCommands,
 } from "../core/session.ts";
+import { type ShellCommand, ShellMarks } from "../core/shell-marks.ts";
 import type { State } from "../core/state.ts";
 
 export const NO_LEASE: Lease = { fence: 0, holder: null, exclusive: false };
 
+type Scanned = { readonly state: ScanState; readonly commands: readonly ShellCommand[] };
+
 export class ArchivedSession extends Session {
 	readonly state: State;
 	readonly #openLog: () => Promise<Log>;
+	readonly #shellKey: string | undefined;
 	readonly #answers: Answers = {
 		info: () => this.#details(),
 		end: async () => (await this.#opened()).end,
-		scan: () => this.#scanned(),
+		scan: async () => (await this.#scanned()).state,
 		replies: () => Promise.reject(this.over()),
 		reply: async () => false,
 		setSizePolicy: () => Promise.reject(this.over()),
@@ -41,17 +46,27 @@ export class ArchivedSession extends Session {
 		release: async () => NO_LEASE,
 		leaseChange: ({ known }, signal) => aborted(signal).then(() => known),
 		kill: async () => null,
+		run: () => Promise.reject(this.over()),
+		commands: () => this.#commands(),
 		inspect: () => this.#inspect(),
 		untilWaiting: () => this.#inspect(),
 	};
 	#log: Promise<Log> | undefined;
-	#scan: Promise<ScanState> | undefined;
+	#scan: Promise<Scanned> | undefined;
 	#attachments = 0;
 
 	/** The log is opened when somebody wants to read it, so that any number of old sessions costs little. */
-	constructor(spec: SessionSpec, state: State, openLog: () => Promise<Log>) {
+	constructor(
+		{
+			spec,
+			state,
+			shellKey,
+		}: { readonly spec: SessionSpec; readonly state: State; readonly shellKey: string | undefined },
+		openLog: () => Promise<Log>,
+	) {
 		super(spec);
 		this.state = state;
+		this.#shellKey = shellKey;
 		this.#openLog = openLog;
 	}
 
@@ -91,15 +106,25 @@ export class ArchivedSession extends Session {
 	}
 
 	/** Whoever had it is gone, but it comes out of the journal again. */
-	#scanned(): Promise<ScanState> {
+	#scanned(): Promise<Scanned> {
 		if (this.spec.mode !== "pty") return Promise.reject(noTerminal());
-		this.#scan ??= this.#opened()
-			.then((log) => scanItems(follow(log, { seq: 1 })))
-			.catch((error: unknown) => {
-				this.#scan = undefined;
-				throw error;
-			});
+		this.#scan ??= this.#scanLog().catch((error: unknown) => {
+			this.#scan = undefined;
+			throw error;
+		});
 		return this.#scan;
+	}
+
+	async #scanLog(): Promise<Scanned> {
+		const marks = new ShellMarks({ key: this.#shellKey ?? null });
+		const items = follow(await this.#opened(), { seq: 1 });
+		const state = await scanItems(items, (mark, at) => marks.take(mark, at));
+		return { state, commands: marks.commands };
+	}
+
+	async #commands(): Promise<ShellCommands> {
+		if (this.spec.mode !== "pty") return { commands: [], isProven: false };
+		return { commands: (await this.#scanned()).commands, isProven: this.#shellKey !== undefined };
 	}
 
 	async #inspect(): Promise<Inspection> {

@@ -113,12 +113,12 @@ async function endJournal(
 
 /** A session that has ended, with its journal to read. */
 export function archived(
-	{ spec, end: recorded = { seq: 1, offset: 0 } }: SessionRecord,
+	{ spec, shellKey, end: recorded = { seq: 1, offset: 0 } }: SessionRecord,
 	directory: string,
 	state: State,
 	{ clock, seen = recorded }: { readonly clock: Clock; readonly seen?: Mark | undefined },
 ): ArchivedSession {
-	return new ArchivedSession(spec, state, async () => {
+	return new ArchivedSession({ spec, state, shellKey }, async () => {
 		const archive = spec.retention.journalBytes > 0 ? await openForReading(journalDirectory(directory)) : undefined;
 		const isFinished = archive?.isFinished ?? false;
 		const known = seen.seq > recorded.seq ? seen : recorded;

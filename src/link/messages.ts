@@ -59,6 +59,9 @@ export const questions: Readonly<Record<KeeperQuestion["do"], Nature>> = {
 	release: { isLong: false, isRepeatable: true },
 	leaseChange: { isLong: true, isRepeatable: true },
 	kill: { isLong: true, isRepeatable: true },
+	// With an origin, as an act.
+	run: { isLong: true, isRepeatable: true },
+	commands: { isLong: false, isRepeatable: true },
 	inspect: { isLong: false, isRepeatable: true },
 	untilWaiting: { isLong: true, isRepeatable: true },
 	ping: { isLong: false, isRepeatable: true },
@@ -67,7 +70,8 @@ export const questions: Readonly<Record<KeeperQuestion["do"], Nature>> = {
 };
 
 export function isRepeatable(question: KeeperQuestion): boolean {
-	if (question.do === "act" && question.options.origin === undefined) return false;
+	const isAct = question.do === "act" || (question.do === "run" && typeof question.command === "string");
+	if (isAct && question.options.origin === undefined) return false;
 	return questions[question.do].isRepeatable;
 }
 

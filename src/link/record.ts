@@ -36,12 +36,19 @@ export type SessionRecord = {
 	readonly state?: State;
 	/** Where its log ended when that was written; the journal, if there is one, may go further. */
 	readonly end?: Mark;
+	/** By which the marks of its shell are known, if that has hooks. */
+	readonly shellKey?: string;
 	/** How it ended, once it did and all of its log is on disk. */
 	readonly ended: State | null;
 };
 
 export function journalDirectory(sessionDirectory: string): string {
 	return join(sessionDirectory, "journal");
+}
+
+/** What a shell with hooks reads. */
+export function hooksDirectory(sessionDirectory: string): string {
+	return join(sessionDirectory, "shell");
 }
 
 function recordPath(directory: string): string {

@@ -132,6 +132,8 @@ export type CreateSession = {
 	holdOutput?: boolean;
 	retain?: { memoryBytes?: number; journalBytes?: number };
 	stdin?: "open" | "closed";
+	/** Whether bash, zsh or fish is made to mark its prompts and commands, for `run` and `commands`; true when left out. */
+	shellHooks?: boolean;
 	/** What can't be enforced is refused with `unsupported`. Everything that the server's user may, when left out. */
 	sandbox?: SandboxMessage;
 };
@@ -242,6 +244,64 @@ export type SessionLease = { fence: number; holder: string | null; exclusive: bo
 
 /** A name such as `INT` or `SIGTERM`; urgent overtakes input that the program has not read. */
 export type SendSignal = { signal: string; urgent?: boolean };
+
+/** Runs a command in the shell that a session is, or goes on waiting for one: exactly one of `command` and `resume`. */
+export type RunCommand = {
+	command?: string;
+	/** The number of a command. */
+	resume?: number;
+	/** How long it is waited for: 30 s, if left out, and a minute at most. */
+	timeoutMs?: number;
+	/** How much of its output is in the answer, in bytes: its end. */
+	limit?: number;
+};
+
+/** What is in front of a terminal, and what it does. */
+export type FrontProgram = { state: string; kind: string | null; program: string | null; pid: number | null };
+
+export type RunAnswer = {
+	/**
+	 * `ended`; `running` when the time is over, and `waiting` when it wants something typed: it can be waited for again.
+	 * `incomplete` and `rejected`: the shell would not run it. `busy`: something else runs or is being typed, and nothing
+	 * was sent.
+	 */
+	status: "ended" | "running" | "waiting" | "incomplete" | "rejected" | "busy";
+	/** The number of the command; null if none began. */
+	seq: number | null;
+	/** Null unless it has ended, and for a shell that was ended by a signal. */
+	exitCode: number | null;
+	/** The shell's directory after it. */
+	cwd: string | null;
+	/** Where its output is; of what did not run, what the shell said. */
+	output: { from: number; to: number };
+	/** The output as text: UTF-8, newlines as the program wrote them, without the marks of the shell. */
+	text: string;
+	/** How many bytes of the output come before the text. */
+	omitted: number;
+	/** What is in front, unless the command has ended. */
+	front: FrontProgram | null;
+	/** How far the input stream is: where the next command of it begins. */
+	next: number;
+};
+
+/** Of the commands after a number, the newest; `limit` of them. */
+export type CommandsQuery = { after?: number; limit?: number };
+
+export type ShellCommand = {
+	/** Counts the commands of the session from 1. */
+	seq: number;
+	/** Its first 1,000 characters; null if the shell did not tell. */
+	command: string | null;
+	exitCode: number | null;
+	cwd: string | null;
+	/** `to` is null while it runs. */
+	output: { from: number; to: number | null };
+	startedAt: number;
+	endedAt: number | null;
+};
+
+/** Oldest first. Without `proven` anybody who wrote to the terminal may have said this. */
+export type CommandList = { commands: ShellCommand[]; proven: boolean };
 
 /** What `event: output` of the event stream carries. */
 export type OutputEvent = { offset: number; stream: "stdout" | "stderr" | "pty" /** Base64. */; data: string };
@@ -490,6 +550,9 @@ export const limits = {
 	maxTextBytes: 80_000,
 	/** How long one request for output may wait. */
 	maxWaitMs: 60_000,
+	/** How long a command is waited for, if it is not said, and how much of its output is told then. */
+	runMs: 30_000,
+	runOutputBytes: 65_536,
 	nameLength: 64,
 	labels: 32,
 	labelLength: 256,

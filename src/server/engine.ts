@@ -1,6 +1,7 @@
 /** What all fronts stand on: the state directory, the sessions and where they live, and who may do what. */
 
 import { randomBytes } from "node:crypto";
+import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { JwtBearers } from "../access/jwt-bearers.ts";
 import { LocalAccess } from "../access/local-access.ts";
@@ -19,6 +20,7 @@ import { createId, createNodeCode, createPrepare } from "../fronts/prepare.ts";
 import { Keepers } from "../keepers/keepers.ts";
 import { confined } from "../sandbox/sandbox.ts";
 import { SessionScreens } from "../screen/screens.ts";
+import { withHooks } from "../shell/hooks.ts";
 import { StoredWorkspaces } from "../workspaces/stored-workspaces.ts";
 import { type Config, readJwtRules } from "./config.ts";
 import { openAudit, recordEndings } from "./open-audit.ts";
@@ -99,7 +101,14 @@ export async function openEngine(
 	});
 	onClose(() => keepers.close());
 	const sandbox = await openSandbox([state.path, state.sockets], config.cgroup);
-	const local = inProcess({ spawn, clock: systemClock, onFailure: (error) => report(error, "session") });
+	// Whatever is there is of sessions that have ended with the server before.
+	await rm(state.shells, { recursive: true, force: true });
+	const local = inProcess({
+		spawn,
+		clock: systemClock,
+		hook: (start) => withHooks(start, join(state.shells, start.spec.id)),
+		onFailure: (error) => report(error, "session"),
+	});
 	const sessions = new LocalSessions({
 		homes: { durable: confined(keepers, sandbox), transient: confined(local, sandbox) },
 		maxRunning: config.maxSessions,

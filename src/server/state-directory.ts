@@ -16,6 +16,8 @@ const SOCKET_NAME_BYTES = "/0123456789abcdef.sock".length;
 export type StateDirectory = {
 	readonly path: string;
 	readonly sessions: string;
+	/** What shells with hooks read that live in the server's own process. */
+	readonly shells: string;
 	readonly workspaces: string;
 	readonly sockets: string;
 	/** The server's own, for commands of the same account. */
@@ -57,6 +59,7 @@ export async function openStateDirectory(
 	return {
 		path,
 		sessions: join(path, "sessions"),
+		shells: join(path, "shells"),
 		workspaces: join(path, "workspaces"),
 		sockets,
 		socket,

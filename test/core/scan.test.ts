@@ -99,7 +99,7 @@ test.each([
 	["kitty graphics", "\u001b_Gi=31,s=1,v=1,a=q,t=d,f=24;AAAA"],
 ])("a query is told: %s", (_name, query) => {
 	const told: TerminalQuery[] = [];
-	const scan = new Scan(undefined, (query) => told.push(query));
+	const scan = new Scan(undefined, { onQuery: (query) => told.push(query) });
 	const terminator = /^\u001b[\]P_]/.test(query) ? "\u001b\\" : "";
 	scan.feed(Buffer.from(`text${query}${terminator}text`));
 	expect(told).toEqual([{ offset: 4, end: 4 + query.length + terminator.length, text: query }]);

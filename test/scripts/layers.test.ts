@@ -44,6 +44,11 @@ const layers: { file: string; allowed: string[]; refused: string[] }[] = [
 		],
 	},
 	{
+		file: "src/shell/x.ts",
+		allowed: ["./y.ts", "node:fs/promises", "../core/process.ts"],
+		refused: ["../disk/y.ts", "../native/y.ts", "../keeper/y.ts", "../protocol/y.ts"],
+	},
+	{
 		file: "src/audit/x.ts",
 		allowed: ["./y.ts", "node:crypto", "../core/audit.ts", "../disk/y.ts"],
 		refused: ["../access/y.ts", "../fronts/front.ts", "../server/y.ts", "../protocol/y.ts", "fastify"],

@@ -36,6 +36,7 @@ type RunFlags = WorkspaceFlags & {
 	readonly idleExemptJobs?: true;
 	readonly journal?: number;
 	readonly durable: boolean;
+	readonly shellHooks: boolean;
 	readonly sandbox?: SandboxName;
 	readonly sandboxRoot?: readonly string[];
 	readonly network?: true;
@@ -79,6 +80,7 @@ export const run: Command = withWorkspace(new Command("run"), "whose session it 
 		bytes,
 	)
 	.option("--no-durable", "in the server itself: it ends with the server, and nothing of it is on disk")
+	.option("--no-shell-hooks", "leave bash, zsh or fish as it is, without marks of its prompts and commands")
 	.addOption(
 		new Option("--sandbox <policy>", "what the program may write: nothing, its directory, everything").choices(
 			sandboxNames,
@@ -134,6 +136,7 @@ async function start(argv: string[], flags: RunFlags): Promise<void> {
 		...(flags.journal === undefined ? {} : { retain: { journalBytes: flags.journal } }),
 		...(flags.durable ? {} : { durable: false }),
 		...(hasTerminal && !flags.detach && LocalTerminal.isThere ? { awaitsTerminal: true } : {}),
+		...(flags.shellHooks ? {} : { shellHooks: false }),
 		...(flags.size ?? ownSize),
 		...(flags.detach ? {} : { holdOutput: true }),
 		...(flags.sizePolicy === undefined ? {} : { sizePolicy: flags.sizePolicy }),

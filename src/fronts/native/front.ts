@@ -24,6 +24,7 @@ import { addRecording } from "./recording/routes.ts";
 import { addScreen } from "./screen/routes.ts";
 import { addSearch } from "./search/routes.ts";
 import { addSessions } from "./sessions.ts";
+import { addShell } from "./shell.ts";
 import { Attachments } from "./socket/attachments.ts";
 import { addSocket } from "./socket/socket.ts";
 import { addState } from "./state.ts";
@@ -62,6 +63,7 @@ export function createNativeFront(options: NativeOptions): Front {
 			addImport(typed, options);
 			addScreen(typed, options, hosting);
 			addSearch(typed, options, hosting);
+			addShell(typed, options, hosting, traffic);
 			addEvents(typed, feed, hosting, traffic);
 			addAudit(typed, options);
 			addSocket(typed, options, hosting, traffic, attachments);

@@ -103,7 +103,7 @@ async function readPart(session: Session, query: OutputQuery, options: Reading):
 	const max = Math.min(query.limit ?? query.max ?? limits.outputBytes, limits.maxOutputBytes);
 	const waitMs = Math.min(query.wait ?? 0, limits.maxWaitMs);
 	const { signal } = options;
-	if (since < end) return collect(session, { since, max, end }, options);
+	if (since < end) return readRange(session, { since, max, end }, options);
 	if (waitMs === 0) return { offset: since, bytes: Buffer.alloc(0), gap: undefined };
 
 	const controller = new AbortController();
@@ -112,7 +112,7 @@ async function readPart(session: Session, query: OutputQuery, options: Reading):
 	if (signal.aborted) abort();
 	signal.addEventListener("abort", abort, { once: true });
 	try {
-		return await collect(session, { since, max, end: undefined }, { ...options, signal: controller.signal });
+		return await readRange(session, { since, max, end: undefined }, { ...options, signal: controller.signal });
 	} finally {
 		clearTimeout(timer);
 		signal.removeEventListener("abort", abort);
@@ -125,7 +125,8 @@ type Range = {
 	readonly end: number | undefined;
 };
 
-async function collect(session: Session, range: Range, options: Reading): Promise<Part> {
+/** The bytes of a range, in one piece: it ends at a gap, and where the answer may not hold more. */
+export async function readRange(session: Session, range: Range, options: Reading): Promise<Part> {
 	const chunks: Uint8Array[] = [];
 	let gap: Gap | undefined;
 	let { since: position, end } = range;

@@ -74,6 +74,7 @@ export const createSession: TUnsafe<CreateSession> = schemaOf<CreateSession>()(
 				Type.Object({ memoryBytes: Type.Optional(bytes), journalBytes: Type.Optional(bytes) }, closed),
 			),
 			stdin: Type.Optional(Type.Union([Type.Literal("open"), Type.Literal("closed")])),
+			shellHooks: Type.Optional(Type.Boolean()),
 			sandbox: Type.Optional(sandbox),
 		},
 		{

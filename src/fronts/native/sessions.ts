@@ -169,6 +169,7 @@ function toStartRequest(body: CreateSession): StartRequest {
 	}
 	if (argv?.[0] === "") throw new SessionError("invalid_argument", "argv.0: must name a program");
 	return {
+		shellHooks: true,
 		...rest,
 		base: baseEnv,
 		argv: argv ?? ["/bin/sh", "-c", command ?? ""],

@@ -1,0 +1,63 @@
+# What fish reads after its configuration in a session with hooks.
+# The session puts __hawser_key and __hawser_file before this. Nothing of it is exported.
+
+function __hawser_mark
+	printf '\e]133;%s;h=%s\e\\' $argv[1] $__hawser_key
+end
+
+function __hawser_preexec --on-event fish_preexec
+	set -l line (string sub -l 800 -- "$argv[1]" | string replace -a '\\' '\\\\' | string replace -a ';' '\\x3b')
+	printf '\e]633;E;%s;%s\e\\' (string join '\\x0a' -- $line | string replace -ar '[[:cntrl:]]' ' ') $__hawser_key
+	__hawser_mark "C;t=$__hawser_taken"
+end
+
+function __hawser_place
+	printf '\e]7;file://%s%s\e\\' (string escape --style=url -- $hostname) (string replace -a % %25 -- $PWD)
+end
+
+function __hawser_postexec --on-event fish_postexec
+	__hawser_mark "D;$status"
+	__hawser_place
+	set -e __hawser_taken
+end
+
+# The line is replaced by the file's; one that fish would not run is not left in its editor.
+function __hawser_take
+	commandline -r -- (string collect <$__hawser_file)
+	commandline --is-valid
+	switch $status
+		case 0
+			set -g __hawser_taken 1
+			commandline -f execute
+		case 2
+			commandline -r ''
+			__hawser_mark 'D;incomplete'
+			commandline -f repaint
+		case '*'
+			commandline -r ''
+			echo
+			command fish --no-execute $__hawser_file 2>&1
+			__hawser_mark 'D;127'
+			commandline -f repaint
+	end
+end
+
+functions -q fish_prompt; and functions -c fish_prompt __hawser_prompt
+function fish_prompt
+	set -l code $status
+	__hawser_mark A
+	# The prompt may show how the last command ended.
+	functions -q __hawser_prompt; and begin
+		test $code -eq 0; or __hawser_status $code
+		__hawser_prompt
+	end
+	__hawser_mark B
+end
+function __hawser_status
+	return $argv[1]
+end
+
+for map in default insert
+	bind -M $map \e'[7707;1~' __hawser_take
+end
+__hawser_place

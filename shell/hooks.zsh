@@ -1,0 +1,77 @@
+# What zsh reads as .zshenv in a session with hooks. While it starts, ZDOTDIR is ours, and each file of ours reads the
+# user's with the user's ZDOTDIR; the marks come after .zshrc.
+# The session puts __hawser_key, __hawser_file and __hawser_directory before this. Nothing of it is exported.
+
+# The user's own ZDOTDIR, or none; and ours again, for the next file that zsh reads.
+__hawser_out() {
+	if [[ -n ${HAWSER_ZDOTDIR+x} ]]; then export ZDOTDIR=$HAWSER_ZDOTDIR; else unset ZDOTDIR; fi
+	unset HAWSER_ZDOTDIR
+}
+__hawser_in() {
+	[[ -n ${ZDOTDIR+x} ]] && HAWSER_ZDOTDIR=$ZDOTDIR
+	ZDOTDIR=$__hawser_directory
+}
+
+__hawser_mark() { builtin print -rn -- $'\e]133;'"$1;h=$__hawser_key"$'\e\\' }
+
+__hawser_preexec() {
+	local line=${1[1,800]}
+	__hawser_ran=1
+	line=${line//\\/\\\\}
+	line=${line//;/\\x3b}
+	line=${line//$'\n'/\\x0a}
+	builtin print -rn -- $'\e]633;E;'"${line//[[:cntrl:]]/ };$__hawser_key"$'\e\\'
+	__hawser_mark "C;t=${__hawser_taken-}"
+}
+
+# First of all that is done before a prompt. Who has PROMPT_SP was told of the end before, where the output ended.
+__hawser_done() {
+	local code=$?
+	[[ -n ${__hawser_ran-} ]] && __hawser_mark "D;$code"
+	__hawser_ran= __hawser_taken=
+	if [[ -n ${__hawser_expands-} ]]; then
+		setopt banghist
+		__hawser_expands=
+	fi
+	builtin print -rn -- $'\e]7;file://'"${HOST-}${PWD//\%/%25}"$'\e\\'
+	return $code
+}
+
+# Last, because many build their prompts anew each time.
+__hawser_wrap() {
+	local code=$? key=h=$__hawser_key
+	[[ ${PS1-} == *"133;B;$key"* ]] || PS1=$'%{\e]133;A;'$key$'\e\\%}'${PS1-}$'%{\e]133;B;'$key$'\e\\%}'
+	# Those who came later would undo it.
+	precmd_functions=(${precmd_functions:#__hawser_wrap} __hawser_wrap)
+	[[ ${PS2-} == *"$key"* ]] || PS2=$'%{\e]133;P;k=s;'$key$'\e\\%}'${PS2-}
+	return $code
+}
+
+# The line is replaced by the file's.
+__hawser_take() {
+	BUFFER=$(<$__hawser_file)
+	__hawser_taken=1
+	if [[ -o banghist ]]; then
+		unsetopt banghist
+		__hawser_expands=1
+	fi
+	zle .accept-line
+}
+
+__hawser_install() {
+	local map
+	# zsh writes this mark where output ends without a newline, before anything else: there the command has ended.
+	PROMPT_EOL_MARK=$'%{\e]133;D;%?;h='$__hawser_key$'\e\\%}'${PROMPT_EOL_MARK-%B%S%#%s%b}
+	precmd_functions=(__hawser_done $precmd_functions __hawser_wrap)
+	preexec_functions+=(__hawser_preexec)
+	zle -N __hawser_take
+	for map in emacs viins vicmd; do bindkey -M $map '\e[7707;1~' __hawser_take; done
+	# Some systems have it beside the other files.
+	[[ ${HISTFILE-} == $__hawser_directory/* ]] && HISTFILE=${ZDOTDIR-$HOME}/${HISTFILE:t}
+	unfunction __hawser_install __hawser_in __hawser_out
+}
+
+__hawser_out
+[[ -r ${ZDOTDIR-$HOME}/.zshenv ]] && source ${ZDOTDIR-$HOME}/.zshenv
+[[ -o interactive ]] && __hawser_in
+true

@@ -1,0 +1,104 @@
+/** `hawser exec`: runs a command in a shell that lives in a session. */
+
+import { Command } from "commander";
+import type { RunAnswer } from "../../client/index.ts";
+import { limits } from "../../protocol/messages.ts";
+import { endNotAttached, NOT_ATTACHED, orNotAttached, UsageError } from "../errors.ts";
+import { findServer, type WorkspaceFlags, withWorkspace } from "../find-server.ts";
+import { findSession } from "../find-session.ts";
+import { print, remark } from "../output.ts";
+import { duration, patience, wholeNumber } from "../parse.ts";
+import { safeJson, safeText } from "../safe-text.ts";
+
+type ExecFlags = WorkspaceFlags & {
+	readonly timeout?: number;
+	readonly resume?: number;
+	readonly json?: true;
+	readonly patience: number;
+};
+
+/** As `timeout` and others have it. */
+const TIMED_OUT = 124;
+
+export const exec: Command = withWorkspace(new Command("exec"))
+	.summary("run a command in a session's shell")
+	.description(
+		"Runs a command in the bash, zsh or fish that a session is, with its directory, variables and functions, and prints " +
+			"what it wrote. One argument is a line for the shell; several are a program and its arguments.\n\n" +
+			"The exit code is the command's own, 124 when the time was up or the command waits for somebody to type, 255 when " +
+			"it did not run: the shell is busy, or would not run it. It runs once, whatever happens to connections and servers.",
+	)
+	.argument("<session>", "its id, its name, or the beginning of either")
+	.argument("[command...]", "what to run")
+	.option("--timeout <duration>", "wait this long at most, such as 30s; the command runs on", duration)
+	.option("--resume <number>", "go on waiting for the command with this number", wholeNumber)
+	.option("--json", "print all about it as JSON")
+	.addOption(patience())
+	.passThroughOptions()
+	.exitOverride(endNotAttached)
+	.addHelpText(
+		"after",
+		"\nExamples:\n  hawser run --detach --name work -- bash\n  hawser exec work 'cd src && make'\n" +
+			"  hawser exec work -- grep -rn 'a b' .\n  hawser exec work --timeout 1m 'npm test' || hawser exec work --resume 2",
+	)
+	.action((wanted: string, words: string[], flags: ExecFlags) =>
+		orNotAttached(async () => {
+			if ((words.length === 0) === (flags.resume === undefined)) {
+				throw new UsageError("give a command, or --resume and the number of one");
+			}
+			const { client } = await findServer(flags);
+			const { id } = await findSession(client, wanted, flags);
+			const answer = await client.sessions.at(id).exec(flags.resume ?? lineOf(words), {
+				...(flags.timeout === undefined ? {} : { timeoutMs: flags.timeout }),
+				patienceMs: flags.patience,
+				limit: limits.maxOutputBytes,
+			});
+			await show(answer, flags);
+			process.exitCode = codeOf(answer);
+		}),
+	);
+
+async function show(answer: RunAnswer, { json }: ExecFlags): Promise<void> {
+	if (json) return print(`${safeJson(answer)}\n`);
+	if (answer.omitted > 0) {
+		remark(`${answer.omitted} bytes before this are left out: hawser logs --since ${answer.output.from} shows them`);
+	}
+	await print(process.stdout.isTTY ? safeText(answer.text) : answer.text);
+	const sentence = sentenceOf(answer);
+	if (sentence !== undefined) remark(sentence);
+}
+
+function sentenceOf({ status, seq, front }: RunAnswer): string | undefined {
+	const program = safeText(front?.program ?? "something");
+	switch (status) {
+		case "ended":
+			return undefined;
+		case "running":
+			return `it still runs${seq === null ? "" : `: hawser exec --resume ${seq} goes on waiting`}`;
+		case "waiting":
+			return `${program} waits for somebody to type: hawser send answers, hawser exec --resume ${seq} goes on`;
+		case "incomplete":
+			return "the command is not whole, and was given up";
+		case "rejected":
+			return "the shell would not run it";
+		case "busy":
+			return `the shell is busy (${program}), and nothing was sent`;
+	}
+}
+
+function codeOf({ status, exitCode }: RunAnswer): number {
+	if (status === "ended") return exitCode ?? NOT_ATTACHED;
+	return status === "running" || status === "waiting" ? TIMED_OUT : NOT_ATTACHED;
+}
+
+/** One word is a line; of several each stays what it is. */
+function lineOf(words: readonly string[]): string {
+	const [first = ""] = words;
+	return words.length === 1 ? first : words.map(quoted).join(" ");
+}
+
+/** For bash, zsh and fish. */
+function quoted(word: string): string {
+	if (/^[A-Za-z0-9_@%+=:,./-]+$/.test(word)) return word;
+	return `'${word.replaceAll(/['\\]/g, (character) => `'\\${character}'`)}'`;
+}

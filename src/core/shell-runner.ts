@@ -1,0 +1,369 @@
+/**
+ * Runs commands in a living shell that has our hooks: each once, and told exactly, by the shell's own marks.
+ *
+ * Nothing of a command is typed. It is put where the hooks fetch it when a key arrives that no keyboard has; the key
+ * goes through the session's input like any other, so a repeat of it is recognised by its place in its stream.
+ */
+
+import { Change } from "./change.ts";
+import type { Clock } from "./clock.ts";
+import { SessionError } from "./errors.ts";
+import { type Inspection, isWaiting } from "./inspection.ts";
+import type { ShellMark } from "./scan.ts";
+import type { ActOptions, Origin, Receipt, SessionStart } from "./session.ts";
+import {
+	type Reception,
+	type ReceptionDetails,
+	type ShellCommand,
+	ShellMarks,
+	type ShellPhase,
+} from "./shell-marks.ts";
+
+/** `CSI 7707 ; 1 ~`, to which the hooks are bound. */
+export const RUN_KEY: Uint8Array = new TextEncoder().encode("\u001b[7707;1~");
+/** What was sent is remembered for repeats, the newest of it. */
+const MAX_SENT = 500;
+/** Before that a command is not looked at: most are over, and who is about to read is not there yet. */
+const LOOK_AFTER_MS = 30;
+/** A key that was not received by the second prompt after it was eaten by something else. */
+const PROMPTS_UNTIL_LOST = 2;
+
+/** What a session with hooks has besides. */
+export type ShellHooks = {
+	/** Shown by the shell's marks, and by nobody else's. */
+	readonly key: string;
+	/** Puts a command where the shell fetches it. */
+	put(command: string): Promise<void>;
+	/** The shell has fetched what there was; nothing of it need stay. */
+	clear(): Promise<void>;
+	/** The shell has ended. */
+	end(): Promise<void>;
+};
+
+/** A start whose shell has hooks. */
+export type HookedStart = { readonly start: SessionStart; readonly hooks: ShellHooks };
+
+export type RunStatus =
+	/** It has ended. */
+	| "ended"
+	/** It runs, and the time is over. */
+	| "running"
+	/** It wants something typed. */
+	| "waiting"
+	/** It is no whole command; it was given up. */
+	| "incomplete"
+	/** The shell would not run it. */
+	| "rejected"
+	/** Something else runs or is being typed; nothing was sent. */
+	| "busy";
+
+export type RunRequest = {
+	/** What to run; or the number of a command to go on waiting for. */
+	readonly command: string | number;
+	readonly timeoutMs: number;
+	readonly options: ActOptions;
+};
+
+export type RunAnswer = {
+	readonly status: RunStatus;
+	/** The number of the command; null if none began. */
+	readonly seq: number | null;
+	readonly exitCode: number | null;
+	readonly cwd: string | null;
+	/** Where its output is; of what did not run, what the shell said. Up to now, if it runs. */
+	readonly output: { readonly from: number; readonly to: number };
+	/** What is in front, unless the command has ended. */
+	readonly front: Inspection | null;
+	/** How far the input stream is. */
+	readonly next: number;
+};
+
+/** A command on its way to the shell. */
+type Sent = {
+	readonly command: string;
+	readonly origin: Origin | undefined;
+	/** The output's end at that time. */
+	readonly from: number;
+	reception: Reception | undefined;
+	/** How many prompts came since, while it was not received. */
+	prompts: number;
+	seq: number | null;
+	exitCode: number | null;
+	/** Where the output ended when the shell had refused it. */
+	to: number | null;
+};
+
+export type ShellRunnerOptions = {
+	readonly hooks: ShellHooks | undefined;
+	readonly clock: Clock;
+	/** Of the shell. */
+	readonly pid: () => number | undefined;
+	readonly end: () => number;
+	/** How the program ended, once all of its output is there. */
+	readonly exit: () => { readonly code: number | null } | undefined;
+	/** What is typed into the same queue as everybody's input. */
+	readonly type: (bytes: Uint8Array, options: ActOptions) => Receipt;
+	/** Types ^C, whoever has control: it ends what we have begun. */
+	readonly interrupt: () => void;
+	readonly receipt: (stream: string) => Receipt;
+	readonly isInputWaiting: () => boolean;
+	readonly inspect: () => Promise<Inspection>;
+	readonly untilWaiting: (signal: AbortSignal) => Promise<Inspection>;
+	readonly onFailure: (error: unknown) => void;
+};
+
+export class ShellRunner {
+	readonly #options: ShellRunnerOptions;
+	readonly #marks: ShellMarks;
+	readonly #changed = new Change();
+	readonly #sent: Sent[] = [];
+	/** What the shell has not received yet. */
+	#pending: Sent | undefined;
+	/** A command is being put where the shell fetches it. */
+	#isPutting = false;
+	/** Somebody has typed at the prompt, or since the last command. */
+	#isTyped = false;
+
+	constructor(options: ShellRunnerOptions) {
+		this.#options = options;
+		this.#marks = new ShellMarks({
+			key: options.hooks?.key ?? null,
+			onReception: (reception, { isTyped, exitCode, offset }) => {
+				// What somebody typed ahead comes first, and ours is still to come.
+				if (this.#pending && !isTyped) this.#receive(this.#pending, reception, { exitCode, offset });
+			},
+		});
+	}
+
+	get commands(): readonly ShellCommand[] {
+		return this.#marks.commands;
+	}
+
+	/** Where the shell is, as far as it told. */
+	get cwd(): string | null {
+		return this.#marks.cwd;
+	}
+
+	takeMark(mark: ShellMark): void {
+		const { hooks, clock, onFailure } = this.#options;
+		const before = this.#marks.phase;
+		this.#marks.take(mark, clock.now());
+		const { phase } = this.#marks;
+		if (phase !== before) this.#moved(phase);
+		if (phase !== before && (before === "starting" || phase === "running")) hooks?.clear().catch(onFailure);
+		this.#changed.happen();
+	}
+
+	/** The program ended, with all of its output. */
+	noteEnd(): void {
+		this.#options.hooks?.end().catch(this.#options.onFailure);
+		this.#changed.happen();
+	}
+
+	/** Somebody's input was written, which may be a part of a line. Answers of terminals are none. */
+	noteInput(bytes: Uint8Array): void {
+		const { phase } = this.#marks;
+		if ((phase === "prompt" || phase === "ended") && isTyping(bytes)) this.#isTyped = true;
+	}
+
+	async run({ command, timeoutMs, options }: RunRequest, signal?: AbortSignal): Promise<RunAnswer> {
+		const { clock } = this.#options;
+		const deadline = new AbortController();
+		const cancel = clock.after(timeoutMs, () => deadline.abort());
+		const until = signal ? AbortSignal.any([signal, deadline.signal]) : deadline.signal;
+		try {
+			if (typeof command === "number") return await this.#outcome(this.#known(command), until);
+			const sent = this.#repeated(command, options.origin) ?? (await this.#send(command, options, until));
+			return sent ? await this.#outcome(sent, until) : await this.#busy(options.origin);
+		} finally {
+			cancel();
+		}
+	}
+
+	/** What was sent from this place before. */
+	#repeated(command: string, origin: Origin | undefined): Sent | undefined {
+		if (!origin || this.#options.receipt(origin.stream).next <= origin.position) return undefined;
+		const sent = this.#sent.find(
+			(one) => one.origin?.stream === origin.stream && one.origin.position === origin.position,
+		);
+		if (sent?.command === command) return sent;
+		throw new SessionError(
+			"invalid_argument",
+			`position ${origin.position} of input stream "${origin.stream}" was something else than this command`,
+			{ hint: "a new command begins where the stream ends, or in a new stream" },
+		);
+	}
+
+	#known(seq: number): Sent {
+		const found = this.#marks.commands.find((command) => command.seq === seq);
+		if (!found) throw new SessionError("not_found", `there is no command ${seq} in this session any more`);
+		const { from, exitCode } = found;
+		return { command: "", origin: undefined, from, reception: "begun", prompts: 0, seq, exitCode, to: null };
+	}
+
+	/** Undefined if something else runs or is being typed: nothing was sent then. */
+	async #send(command: string, options: ActOptions, until: AbortSignal): Promise<Sent | undefined> {
+		const { hooks, end, type } = this.#options;
+		if (!hooks) throw plain();
+		if (!(await this.#ready(until))) return undefined;
+		this.#isPutting = true;
+		try {
+			await hooks.put(command);
+		} finally {
+			this.#isPutting = false;
+		}
+		// Somebody may have typed meanwhile, or have ended the shell.
+		if (!this.#isFree) return undefined;
+		type(RUN_KEY, options);
+		const sent: Sent = {
+			command,
+			origin: options.origin,
+			from: end(),
+			reception: undefined,
+			prompts: 0,
+			seq: null,
+			exitCode: null,
+			to: null,
+		};
+		this.#pending = sent;
+		this.#sent.push(sent);
+		if (this.#sent.length > MAX_SENT) this.#sent.shift();
+		return sent;
+	}
+
+	get #isFree(): boolean {
+		if (this.#pending || this.#isPutting || this.#isTyped || this.#options.isInputWaiting()) return false;
+		return this.#marks.phase === "prompt";
+	}
+
+	/** Whether the shell takes a command. On its way to a prompt it is waited for: its files may take any time. */
+	async #ready(until: AbortSignal): Promise<boolean> {
+		const isOnItsWay = () => this.#marks.phase === "ended" || this.#marks.phase === "starting";
+		while (isOnItsWay() && !until.aborted && !this.#options.exit()) await this.#changed.next(until);
+		return this.#isFree;
+	}
+
+	#moved(phase: ShellPhase): void {
+		// The shell has the line that was typed; what comes from now on is on the next one.
+		if (phase === "running" || phase === "ended") this.#isTyped = false;
+		if (phase === "prompt" && this.#pending && ++this.#pending.prompts >= PROMPTS_UNTIL_LOST) {
+			this.#receive(this.#pending, "rejected", { exitCode: null, offset: this.#options.end() });
+		}
+	}
+
+	#receive(
+		sent: Sent,
+		reception: Reception,
+		{ exitCode, offset }: Pick<ReceptionDetails, "exitCode" | "offset">,
+	): void {
+		this.#pending = undefined;
+		sent.reception = reception;
+		sent.exitCode = exitCode;
+		sent.to = offset;
+		if (reception === "begun") {
+			this.#marks.name(sent.command);
+			sent.seq = this.#marks.commands.at(-1)?.seq ?? null;
+		}
+		// The rest of it will never come.
+		if (reception === "continued") this.#options.interrupt();
+	}
+
+	async #outcome(sent: Sent, until: AbortSignal): Promise<RunAnswer> {
+		while (!sent.reception && !until.aborted && !this.#options.exit()) await this.#changed.next(until);
+		const watch = this.#watchForWait();
+		try {
+			for (;;) {
+				const settled = this.#settled(sent);
+				if (settled) return settled;
+				if (watch.found) return this.#unsettled("waiting", sent, watch.found);
+				if (until.aborted) return this.#unsettled("running", sent, await this.#options.inspect());
+				await this.#changed.next(until);
+			}
+		} finally {
+			watch.end();
+		}
+	}
+
+	/** Looks whether the command wants something typed, as soon as it has run for a moment. */
+	#watchForWait(): { readonly found: Inspection | undefined; end(): void } {
+		const { clock, untilWaiting, pid, onFailure } = this.#options;
+		const over = new AbortController();
+		let found: Inspection | undefined;
+		const look = async () => {
+			const front = await untilWaiting(over.signal);
+			// At its own prompt the shell has ended the command, and its marks are on their way.
+			if (!isWaiting(front) || (front.state === "prompt" && front.pid === pid())) return;
+			found = front;
+			this.#changed.happen();
+		};
+		const cancel = clock.after(LOOK_AFTER_MS, () => void look().catch(onFailure));
+		return {
+			get found() {
+				return found;
+			},
+			end() {
+				cancel();
+				over.abort();
+			},
+		};
+	}
+
+	#settled(sent: Sent): RunAnswer | undefined {
+		const { exit, end } = this.#options;
+		const { reception } = sent;
+		const next = this.#nextOf(sent.origin);
+		const isGivenUp = reception === "incomplete" || (reception === "continued" && this.#marks.phase !== "continued");
+		if (reception === "rejected" || isGivenUp) {
+			const status = isGivenUp ? "incomplete" : "rejected";
+			const output = { from: sent.from, to: sent.to ?? end() };
+			return { status, seq: null, exitCode: sent.exitCode, cwd: this.cwd, output, front: null, next };
+		}
+		const found = this.#commandOf(sent);
+		const from = found?.from ?? sent.from;
+		// Its directory is told right after its end.
+		const isOver = found !== undefined && (found.cwd !== null || this.#marks.phase !== "ended");
+		if (isOver && found.to !== null) {
+			const { seq, exitCode, cwd, to } = found;
+			return { status: "ended", seq, exitCode, cwd: cwd ?? this.cwd, output: { from, to }, front: null, next };
+		}
+		// It ended the shell.
+		const last = exit();
+		if (!last) return undefined;
+		const output = { from, to: end() };
+		return { status: "ended", seq: sent.seq, exitCode: last.code, cwd: null, output, front: null, next };
+	}
+
+	#unsettled(status: "running" | "waiting", sent: Sent, front: Inspection): RunAnswer {
+		const output = { from: this.#commandOf(sent)?.from ?? sent.from, to: this.#options.end() };
+		const next = this.#nextOf(sent.origin);
+		return { status, seq: sent.seq, exitCode: null, cwd: this.cwd, output, front, next };
+	}
+
+	#commandOf({ seq }: Sent): ShellCommand | undefined {
+		return this.#marks.commands.find((command) => command.seq === seq);
+	}
+
+	async #busy(origin: Origin | undefined): Promise<RunAnswer> {
+		const { end, inspect } = this.#options;
+		const output = { from: end(), to: end() };
+		const next = this.#nextOf(origin);
+		return { status: "busy", seq: null, exitCode: null, cwd: this.cwd, output, front: await inspect(), next };
+	}
+
+	#nextOf(origin: Origin | undefined): number {
+		return origin ? this.#options.receipt(origin.stream).next : 0;
+	}
+}
+
+/** What somebody is told who wants to run a command where its end can't be told. */
+export function plain(): SessionError {
+	return new SessionError("unsupported", "this session is no shell with hooks, so where a command ends is not known", {
+		hint: "start bash, zsh or fish as a session of its own, without shellHooks: false; or type the command, and wait for what it writes",
+	});
+}
+
+/** Text, keys and pastes; but not what a terminal answers or tells, which begins with an escape. */
+function isTyping(bytes: Uint8Array): boolean {
+	if (bytes[0] !== 0x1b) return bytes.byteLength > 0;
+	return new TextDecoder().decode(bytes.subarray(0, 6)) === "\u001b[200~";
+}

@@ -1,0 +1,107 @@
+/** How a command is run in a living shell, and what is told of it and of those before. */
+
+import Type, { type TUnsafe } from "typebox";
+import {
+	type CommandList,
+	type CommandsQuery,
+	type FrontProgram,
+	limits,
+	type RunAnswer,
+	type RunCommand,
+	type ShellCommand,
+} from "../../protocol/messages.ts";
+import { closed, milliseconds, NO_NUL, nullable, offset, schemaOf } from "./schemas.ts";
+
+const seq = Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER });
+
+export const runCommand: TUnsafe<RunCommand> = schemaOf<RunCommand>()(
+	Type.Object(
+		{
+			command: Type.Optional(Type.String({ minLength: 1, pattern: NO_NUL })),
+			resume: Type.Optional(seq),
+			timeoutMs: Type.Optional(milliseconds),
+			limit: Type.Optional(Type.Integer({ minimum: 0, maximum: limits.maxOutputBytes })),
+		},
+		{ ...closed, title: "RunCommand", examples: [{ command: "make test", timeoutMs: 60_000 }] },
+	),
+);
+
+const front: TUnsafe<FrontProgram> = schemaOf<FrontProgram>()(
+	Type.Object(
+		{
+			state: Type.String(),
+			kind: nullable(Type.String()),
+			program: nullable(Type.String()),
+			pid: nullable(Type.Integer()),
+		},
+		{ title: "FrontProgram" },
+	),
+);
+
+export const runAnswer: TUnsafe<RunAnswer> = schemaOf<RunAnswer>()(
+	Type.Object(
+		{
+			status: Type.Union([
+				Type.Literal("ended"),
+				Type.Literal("running"),
+				Type.Literal("waiting"),
+				Type.Literal("incomplete"),
+				Type.Literal("rejected"),
+				Type.Literal("busy"),
+			]),
+			seq: nullable(seq),
+			exitCode: nullable(Type.Integer()),
+			cwd: nullable(Type.String()),
+			output: Type.Object({ from: offset, to: offset }),
+			text: Type.String(),
+			omitted: offset,
+			front: nullable(front),
+			next: offset,
+		},
+		{
+			title: "RunAnswer",
+			examples: [
+				{
+					status: "ended",
+					seq: 3,
+					exitCode: 1,
+					cwd: "/srv/app",
+					output: { from: 1834, to: 1846 },
+					text: "no such file\n",
+					omitted: 0,
+					front: null,
+					next: 27,
+				},
+			],
+		},
+	),
+);
+
+export const commandsQuery: TUnsafe<CommandsQuery> = schemaOf<CommandsQuery>()(
+	Type.Object(
+		{
+			after: Type.Optional(offset),
+			limit: Type.Optional(Type.Integer({ minimum: 1, maximum: limits.maxListed })),
+		},
+		closed,
+	),
+);
+
+const command: TUnsafe<ShellCommand> = schemaOf<ShellCommand>()(
+	Type.Object(
+		{
+			seq,
+			command: nullable(Type.String()),
+			exitCode: nullable(Type.Integer()),
+			cwd: nullable(Type.String()),
+			output: Type.Object({ from: offset, to: nullable(offset) }),
+			startedAt: milliseconds,
+			endedAt: nullable(milliseconds),
+		},
+		{ title: "ShellCommand" },
+	),
+);
+
+export const commandList: TUnsafe<CommandList> = schemaOf<CommandList>()(
+	Type.Object({ commands: Type.Array(command), proven: Type.Boolean() }, { title: "CommandList" }),
+);

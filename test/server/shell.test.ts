@@ -1,0 +1,113 @@
+/** Commands in living shells, as clients of a server have them. */
+
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, onTestFinished, test } from "vitest";
+import { type Client, connect } from "../../src/client/index.ts";
+import { CrashingServer } from "../helpers/crashing-server.ts";
+import { eventually } from "../helpers/reading.ts";
+import { temporaryDirectory } from "../helpers/temporary.ts";
+import { start } from "./start.ts";
+
+/** A server with keepers, in a process of its own. */
+async function served(): Promise<{ server: CrashingServer; client: Client }> {
+	const server = new CrashingServer(await temporaryDirectory());
+	await server.start();
+	onTestFinished(() => server.killAll());
+	const times = { firstRetryMs: 20, lastRetryMs: 100 };
+	return { server, client: connect({ url: server.url, token: await server.token(), times }) };
+}
+
+async function bash(client: Client, options: { durable?: boolean; shellHooks?: boolean } = {}) {
+	const home = await temporaryDirectory();
+	return {
+		home,
+		session: await client.sessions.create({ argv: ["bash"], cwd: home, env: { HOME: home }, ...options }),
+	};
+}
+
+test.each([true, false])(
+	"a command runs in a shell and keeps its directory and variables (durable: %s)",
+	async (durable) => {
+		const { client } = await served();
+		const { session, home } = await bash(client, { durable });
+		expect(await session.exec("X=5; mkdir sub; cd sub")).toMatchObject({
+			status: "ended",
+			exitCode: 0,
+			seq: 1,
+			next: 9,
+		});
+		const answer = await session.exec("echo $X; pwd; exit_code() { return 7; }; exit_code");
+		expect(answer).toMatchObject({
+			status: "ended",
+			exitCode: 7,
+			text: `5\n${home}/sub\n`,
+			cwd: `${home}/sub`,
+			omitted: 0,
+		});
+		const { bytes } = await session.output(answer.output.from, { limit: answer.output.to - answer.output.from });
+		expect(Buffer.from(bytes).toString()).toBe(answer.text.replaceAll("\n", "\r\n"));
+		expect(await session.exec("seq 1 1000", { limit: 10 })).toMatchObject({ text: "99\n1000\n", omitted: 4883 });
+		expect(await session.commands({ limit: 2 })).toMatchObject({
+			proven: true,
+			commands: [
+				{ seq: 2, exitCode: 7, cwd: `${home}/sub`, output: answer.output },
+				{ seq: 3, command: "seq 1 1000", exitCode: 0, endedAt: expect.any(Number) },
+			],
+		});
+	},
+);
+
+test("the commands of a shell that has ended are read from its journal", async () => {
+	const { client } = await served();
+	const { session } = await bash(client);
+	await session.exec("echo one");
+	await session.exec(String.raw`printf '\033]133;C\033\\\033]133;D;9\033\\'`);
+	const before = await session.commands();
+	await session.kill();
+	await eventually("the same list", async () => {
+		const after = await session.commands();
+		// A journal knows when a piece of output came, which the marks in it share.
+		const timeless = ({ commands }: typeof after) => commands.map(({ startedAt: _, endedAt: __, ...rest }) => rest);
+		expect(timeless(after)).toEqual(timeless(before));
+		return after.proven;
+	});
+});
+
+test("a shell that is to have no hooks has none, and says what to do instead", async () => {
+	const { client } = await served();
+	const { session } = await bash(client, { shellHooks: false });
+	await expect(session.exec("echo no")).rejects.toMatchObject({
+		code: "unsupported",
+		hint: expect.stringContaining("bash"),
+	});
+});
+
+test("exactly one of a command and the number of one is wanted, and a number must be known", async () => {
+	const server = await start();
+	const { session } = await bash(connect({ url: server.url, token: server.adminToken }), { durable: false });
+	expect((await server.post(`/v1/sessions/${session.id}/run`, {})).status).toBe(400);
+	expect((await server.post(`/v1/sessions/${session.id}/run`, { command: "true", resume: 1 })).status).toBe(400);
+	await expect(session.exec(99)).rejects.toMatchObject({ code: "not_found" });
+});
+
+test("a command whose server is killed runs once, and its caller gets the answer from the next server", async () => {
+	const { server, client } = await served();
+	const { session, home } = await bash(client);
+	await session.exec("true");
+	const answer = session.exec("echo x >>count; sleep 0.7; echo late; (exit 3)");
+	await eventually("that it runs", () => readCount(home) === "x\n");
+	await server.kill();
+	await server.start();
+	expect(await answer).toMatchObject({ status: "ended", exitCode: 3, text: "late\n" });
+	expect(readCount(home)).toBe("x\n");
+	expect(await session.exec("echo next")).toMatchObject({ status: "ended", text: "next\n" });
+});
+
+function readCount(home: string): string {
+	try {
+		return readFileSync(join(home, "count"), "utf8");
+	} catch {
+		return "";
+	}
+}

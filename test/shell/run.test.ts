@@ -1,0 +1,173 @@
+/** Commands in living shells: what they wrote, how they ended, and that each runs once. */
+
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { eventually, outputUntil, write } from "../helpers/reading.ts";
+import { randomCommands } from "./random-commands.ts";
+import { shells, startShell } from "./shells.ts";
+
+/** Of the thousand that the benchmark runs. */
+const RANDOM_COMMANDS = 60;
+
+describe.each(shells)("%s", (name) => {
+	test.each([false, true])("a command's output and exit code are told exactly (decorated: %s)", async (isDecorated) => {
+		const shell = await startShell(name, { isDecorated });
+		for (const [command, text, exitCode] of [
+			["echo hello", "hello\n", 0],
+			["printf 'no newline'", "no newline", 0],
+			["printf '\\033[31mred\\033[m'", "\u001b[31mred\u001b[m", 0],
+			["true", "", 0],
+			["false", "", 1],
+			["sh -c 'exit 42'", "", 42],
+			["printf 'a\\tb\\n'; echo 'x!y' \"a!b\"", "a\tb\nx!y a!b\n", 0],
+			["echo one\necho two", "one\ntwo\n", 0],
+			["echo 'grüße 日本 🎉'", "grüße 日本 🎉\n", 0],
+			["sleep 0.05; echo done >&2", "done\n", 0],
+		] as const) {
+			const answer = await shell.run(command);
+			expect([command, answer.status, answer.text, answer.exitCode]).toEqual([command, "ended", text, exitCode]);
+		}
+	});
+
+	test(`${RANDOM_COMMANDS} random commands in a decorated shell are all told right`, async () => {
+		const shell = await startShell(name, { isDecorated: true });
+		for (const { command, text, exitCode } of randomCommands(RANDOM_COMMANDS, 17)) {
+			const answer = await shell.run(command);
+			expect({ command, text: answer.text, exitCode: answer.exitCode }).toEqual({ command, text, exitCode });
+		}
+	});
+
+	test("a file of 24 KB with tabs arrives as it is, whatever the line editor does with them", async () => {
+		const shell = await startShell(name, { isDecorated: true });
+		const lines = Array.from({ length: 600 }, (_, index) => `\tline ${index}\t!$ "$(x)" \\ 'y' ${"z".repeat(12)}`);
+		const text = `${lines.join("\n")}\n`;
+		const quoted = `'${text.replaceAll("\\", "'\\\\'").replaceAll(/(?<!\\)'(?!\\)/g, "'\\''")}'`;
+		// fish has no heredocs.
+		const command = name === "fish" ? `printf %s ${quoted} >file` : `cat >file <<'END'\n${text}END`;
+		for (let turn = 0; turn < 3; turn++) {
+			expect(await shell.run(`rm -f file\n${command}`)).toMatchObject({ status: "ended", exitCode: 0 });
+			expect(readFileSync(join(shell.home, "file"), "utf8")).toBe(text);
+		}
+	});
+
+	test("the directory after a command is told, with odd names too", async () => {
+		const shell = await startShell(name);
+		expect(await shell.run("mkdir -p 'a %20 b;c'; cd 'a %20 b;c'")).toMatchObject({
+			exitCode: 0,
+			cwd: join(shell.home, "a %20 b;c"),
+		});
+	});
+
+	test("marks that a program prints are no results", async () => {
+		const shell = await startShell(name);
+		const forged = String.raw`printf '\033]133;D;7\033\\\033]133;D;7;h=000000000000000000000000\033\\\033]133;B\033\\ok\n'; sh -c 'exit 3'`;
+		const answer = await shell.run(forged);
+		expect(answer).toMatchObject({ status: "ended", exitCode: 3 });
+		expect(answer.text).toContain("ok");
+	});
+
+	test("a command that waits for somebody says so, and goes on being waited for", async () => {
+		const shell = await startShell(name);
+		const waiting = await shell.run("sh -c 'printf \"name? \"; read name; echo hello $name; exit 5'");
+		expect(waiting).toMatchObject({ status: "waiting", exitCode: null, front: { state: "waiting", kind: "line" } });
+		expect(await shell.run("echo no")).toMatchObject({ status: "busy", seq: null });
+		await write(shell.session, "you\r");
+		const ended = await shell.session.run({ command: waiting.seq ?? 0, timeoutMs: 5_000, options: {} });
+		expect(ended).toMatchObject({ status: "ended", exitCode: 5, seq: waiting.seq });
+	});
+
+	test("a command that takes longer than the caller waits is running, and can be waited for again", async () => {
+		const shell = await startShell(name);
+		await shell.run("true");
+		const request = { command: "sleep 0.4; echo late", options: { origin: { stream: "s", position: 0 } } };
+		const first = await shell.session.run({ ...request, timeoutMs: 100 });
+		expect(first).toMatchObject({ status: "running", exitCode: null });
+		const again = await shell.session.run({ ...request, timeoutMs: 5_000 });
+		expect(again).toMatchObject({ status: "ended", exitCode: 0, seq: first.seq });
+		expect((await shell.session.commands()).commands.filter(({ command }) => command === request.command)).toHaveLength(
+			1,
+		);
+	});
+
+	test("what the shell will not run is rejected, what is not whole is given up, and the shell is ready again", async () => {
+		const shell = await startShell(name, { isDecorated: true });
+		const rejected = await shell.run(name === "fish" ? "echo (" : "echo )");
+		expect(["rejected", "incomplete"]).toContain(rejected.status);
+		const senseless = await shell.run(name === "fish" ? "end" : "done");
+		expect(senseless.status).toBe("rejected");
+		expect(senseless.text).toMatch(/done|end/);
+		expect(await shell.run(name === "fish" ? "if true" : "if true; then")).toMatchObject({ status: "incomplete" });
+		expect(await shell.run("echo fine")).toMatchObject({ status: "ended", text: "fine\n", exitCode: 0 });
+	});
+
+	test("nothing is run while somebody types", async () => {
+		const shell = await startShell(name);
+		await shell.run("true");
+		await write(shell.session, "echo mi");
+		await outputUntil(shell.session, /mi/);
+		expect(await shell.run("echo no", 200)).toMatchObject({ status: "busy" });
+		await write(shell.session, "ne\r");
+		await eventually("the end of what was typed", async () => {
+			const last = (await shell.session.commands()).commands.at(-1);
+			return last?.endedAt !== null && last?.command === "echo mine";
+		});
+		expect((await shell.session.commands()).commands.at(-1)).toMatchObject({ command: "echo mine", exitCode: 0 });
+		expect(await shell.run("echo yes")).toMatchObject({ status: "ended", text: "yes\n" });
+	});
+
+	test("a command that ends the shell ends with the shell's exit code", async () => {
+		const shell = await startShell(name);
+		expect(await shell.run("echo bye; exit 9")).toMatchObject({ status: "ended", exitCode: 9 });
+	});
+
+	test("the shell has the user's own files and none of ours", async () => {
+		const rc = { bash: ".bashrc", zsh: ".zshrc", fish: ".config/fish/config.fish" }[name];
+		const own = name === "fish" ? "set -g OWN mine" : "OWN=mine";
+		const shell = await startShell(name, { files: { [rc]: own } });
+		expect((await shell.run("echo $OWN")).text).toBe("mine\n");
+		const environment = (await shell.run("env")).text;
+		expect(environment).not.toMatch(/^(HAWSER_(?!SESSION)|ZDOTDIR|__hawser|PROMPT_COMMAND)/m);
+		await eventually("that our files are gone", () => readdirSync(join(shell.home, ".hooks")).length === 0);
+	});
+});
+
+test.each(["bash", "zsh"] as const)("a login shell of %s reads what a login shell reads", async (name) => {
+	const profile = name === "bash" ? ".bash_profile" : ".zprofile";
+	const shell = await startShell(name, { files: { [profile]: "OWN=login" }, arguments: ["-l"] });
+	expect((await shell.run("echo $OWN")).text).toBe("login\n");
+});
+
+test("zsh keeps the user's own ZDOTDIR", async () => {
+	const shell = await startShell("zsh", {
+		files: { ".zshenv": "export ZDOTDIR=$HOME/dots", "dots/.zshrc": "OWN=dots" },
+	});
+	expect((await shell.run("echo $OWN $ZDOTDIR:t")).text).toBe("dots dots\n");
+});
+
+test("a shell within a shell runs until it ends, and its own prompts are none of ours", async () => {
+	const shell = await startShell("bash", { files: { ".bashrc": "export PS1='$ '" } });
+	const inner = await shell.run("bash --norc");
+	expect(inner).toMatchObject({ status: "waiting" });
+	expect(await shell.run("echo no")).toMatchObject({ status: "busy" });
+	await write(shell.session, "exit 4\r");
+	const outer = await shell.session.run({ command: inner.seq ?? 0, timeoutMs: 5_000, options: {} });
+	expect(outer).toMatchObject({ status: "ended", exitCode: 4 });
+});
+
+test("a shell that is told what to do, or has no hooks, runs nothing for us and says so", async () => {
+	const shell = await startShell("bash", { arguments: ["--norc"] });
+	await expect(shell.run("echo no")).rejects.toMatchObject({ code: "unsupported" });
+	expect(existsSync(join(shell.home, ".hooks"))).toBe(false);
+});
+
+test("a repeat that is another command than the first is refused", async () => {
+	const shell = await startShell("bash");
+	const options = { origin: { stream: "s", position: 0 } };
+	expect(await shell.session.run({ command: "echo one", timeoutMs: 5_000, options })).toMatchObject({
+		status: "ended",
+	});
+	await expect(shell.session.run({ command: "echo two", timeoutMs: 5_000, options })).rejects.toMatchObject({
+		code: "invalid_argument",
+	});
+});
