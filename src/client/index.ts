@@ -18,7 +18,6 @@ export type {
 	ErrorCode,
 	ExitMessage,
 	FeedEvent,
-	FrontProgram,
 	Health,
 	Info,
 	InputReceipt,
@@ -32,6 +31,8 @@ export type {
 	ScreenMessage,
 	ScrollbackMessage,
 	SearchMatch,
+	SendAnswer,
+	SendInput,
 	SessionLease,
 	SessionMessage,
 	SessionState,
@@ -56,13 +57,14 @@ export {
 export type { TakeOptions } from "./control.ts";
 export { HawserError } from "./error.ts";
 export type { AttachmentEvent, ConnectionEvent } from "./event-queue.ts";
-export type { ExecOptions } from "./exec.ts";
 export type { FeedItem, FeedOptions } from "./feed.ts";
 export { type FollowOptions, follow } from "./follow.ts";
+export type { LastingOptions } from "./lasting-call.ts";
 export type { RunOptions, RunRequest, RunResult } from "./run.ts";
 export type { ScreenChangesOptions, ScreenCondition, WholeScreen } from "./screen.ts";
 export type {
 	EarlierOptions,
+	ExecOptions,
 	KillOptions,
 	KnownSession,
 	Output,

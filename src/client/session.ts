@@ -19,10 +19,13 @@ import {
 	type ProgramState,
 	type RecordingFormat,
 	type RunAnswer,
+	type RunCommand,
 	type ScreenMessage,
 	type ScrollbackMessage,
 	type SearchMatch,
 	type SearchResult,
+	type SendAnswer,
+	type SendInput,
 	type SessionLease,
 	type SessionMessage,
 	type SessionState,
@@ -33,7 +36,7 @@ import { sessionPath } from "./address.ts";
 import { type ActOptions, Attachment, type AttachOptions } from "./attachment.ts";
 import { checkSignal, checkSize } from "./checks.ts";
 import { HawserError } from "./error.ts";
-import { type ExecOptions, Shell } from "./exec.ts";
+import { LastingCall, type LastingOptions } from "./lasting-call.ts";
 import { newStreamId } from "./outbox.ts";
 import { type ScreenChangesOptions, screenChanges, type WholeScreen, waitForScreen } from "./screen.ts";
 import type { Transport } from "./transport.ts";
@@ -133,6 +136,12 @@ export type WriteOptions = SessionActOptions & {
 	readonly untilWritten?: boolean;
 };
 
+/** Without `timeoutMs` it waits for as long as it takes. */
+export type ExecOptions = LastingOptions & {
+	/** How much of the output the answer has as text, in bytes: its end; 64 KiB by default, 4 MiB at most. */
+	readonly limit?: number;
+};
+
 /** Aborting it ends the waiting, not the killing. */
 export type KillOptions = ActOptions & {
 	/** What is sent first, such as `TERM`. */
@@ -158,12 +167,14 @@ export class Session {
 	#lastWriteAt = 0;
 	#lastWrite: Promise<unknown> = Promise.resolve();
 	#snapshot: SessionMessage | undefined;
-	readonly #shell: Shell;
+	readonly #runs: LastingCall<RunCommand, RunAnswer>;
+	readonly #sends: LastingCall<SendInput, SendAnswer>;
 
 	constructor(transport: Transport, id: string) {
 		this.#transport = transport;
 		this.id = id;
-		this.#shell = new Shell(transport, this.#path("/run"));
+		this.#runs = new LastingCall(transport, this.#path("/run"), ({ status }) => status === "running");
+		this.#sends = new LastingCall(transport, this.#path("/send"), ({ cause }) => cause === "timeout");
 	}
 
 	static known(transport: Transport, snapshot: SessionMessage): KnownSession {
@@ -341,8 +352,20 @@ export class Session {
 	 * Runs a command in the bash, zsh or fish that this session is, and tells what it wrote and how it ended; or goes on
 	 * waiting for the one with this number. It runs once, whatever happens to connections and to the server.
 	 */
-	exec(command: string | number, options: ExecOptions = {}): Promise<RunAnswer> {
-		return this.#shell.exec(command, options);
+	exec(command: string | number, { limit, ...options }: ExecOptions = {}): Promise<RunAnswer> {
+		const request: RunCommand = {
+			...(typeof command === "string" ? { command } : { resume: command }),
+			...(limit === undefined ? {} : { limit }),
+		};
+		return this.#runs.make(request, { timeoutMs: Number.POSITIVE_INFINITY, ...options });
+	}
+
+	/**
+	 * Types text and keys, waits for the first of several causes, and reads what was written since before the first byte
+	 * was typed. It is typed once, whatever happens to connections and to the server.
+	 */
+	send(input: Omit<SendInput, "timeoutMs">, options: LastingOptions = {}): Promise<SendAnswer> {
+		return this.#sends.make(input, { timeoutMs: limits.runMs, ...options });
 	}
 
 	/** What its shell has run: the newest, oldest first. */

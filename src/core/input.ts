@@ -17,6 +17,8 @@ export const INPUT_WINDOW_BYTES: number = 128 * 1024;
 /** What may wait over all streams together, in bytes and in acts; at either bound nothing is accepted until the program reads. */
 const QUEUE_BYTES = 1024 * 1024;
 const QUEUE_ACTS = 10_000;
+/** Of the newest acts of a stream it is known where the output ended before them: of one that is repeated, with all its parts. */
+const REMEMBERED_PLACES = 4;
 /** Writes are handed over in pieces, so that receipts show progress on a large one. */
 const PIECE_BYTES = 16 * 1024;
 
@@ -60,13 +62,14 @@ export class InputQueue {
 		return !this.#isRunning;
 	}
 
-	/** Takes what is new of an act and fits the window; the receipt says how far that was. */
-	accept(act: Act, origin?: Origin): Receipt {
+	/** Takes what is new of an act and fits the window; the receipt says how far that was. `from` is where the output ends now. */
+	accept(act: Act, origin?: Origin, from?: number): Receipt {
 		if (this.#isClosed) throw new SessionError("session_closed", "the program takes no more input");
 		const position = origin?.position ?? 0;
 		if (origin) checkPosition(origin, this.#ledger.find(origin.stream).next);
 		const stream = origin ? this.#ledger.use(origin.stream) : { next: 0, written: 0 };
 
+		const before = stream.next;
 		const isNew = position + unitsOf(act) > stream.next;
 		if (act.kind === "write") {
 			const room = this.#roomFor(stream);
@@ -74,8 +77,12 @@ export class InputQueue {
 		} else if (isNew) {
 			this.#enqueueAct(stream, act);
 		}
+		if (from !== undefined && stream.next > before) {
+			stream.places = [...(stream.places ?? []).slice(1 - REMEMBERED_PLACES), { position, from }];
+		}
 		this.#run();
-		return this.#receiptOf(stream);
+		const place = stream.places?.find((one) => one.position === position) ?? stream.places?.[0];
+		return { ...this.#receiptOf(stream), ...(place ? { from: place.from } : {}) };
 	}
 
 	receipt(name: string): Receipt {

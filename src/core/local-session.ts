@@ -246,7 +246,7 @@ export class LocalSession extends Session {
 	#accept(act: Act, options: ActOptions): Receipt {
 		this.#lease.check(options.fence);
 		const before = this.#input.accepted;
-		const receipt = this.#input.accept(act, options.origin);
+		const receipt = this.#input.accept(act, options.origin, this.log.end.offset);
 		// Not a repeat, and not a size: clients that nobody sits at tell theirs whenever they come back.
 		const accepted = this.#input.accepted - before;
 		if (accepted > 0 && act.kind !== "resize") this.#noteActivity();

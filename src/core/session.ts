@@ -120,6 +120,8 @@ export type Receipt = {
 	readonly room: number;
 	/** In the answer to an act: how many units of that were new and taken. Keepers that are older do not say it. */
 	readonly accepted?: number;
+	/** There too: where the output ended before the act was accepted, also for a repeat of one of the stream's newest. */
+	readonly from?: number;
 };
 
 /** Who may write. The fence grows with each change of hands; an act under an older one is refused. */

@@ -13,7 +13,7 @@ const LIKE_A_PROMPT =
 	/[:?>$#%❯][\s]*$|[[(](y(es)?\/n(o)?|yes\/no[^\])]*)[\])][\s:?]*$|password|passphrase|\bpin\b|press .*\bkey|\(END\)$|--More--/i;
 
 export async function programState(session: Session, signal: AbortSignal): Promise<ProgramState> {
-	return describe(session, await session.inspect(), signal);
+	return describeProgram(session, await session.inspect(), signal);
 }
 
 /** Resolves once the program waits for somebody, in a later episode than `after`, or has ended. */
@@ -23,10 +23,14 @@ export async function nextWait(
 	signal: AbortSignal,
 ): Promise<{ readonly state: ProgramState; readonly episode: number; readonly isWaiting: boolean }> {
 	const found = await session.untilWaiting(after, signal);
-	return { state: await describe(session, found, signal), episode: found.episode, isWaiting: isWaiting(found) };
+	return { state: await describeProgram(session, found, signal), episode: found.episode, isWaiting: isWaiting(found) };
 }
 
-async function describe(session: Session, inspection: Inspection, signal: AbortSignal): Promise<ProgramState> {
+export async function describeProgram(
+	session: Session,
+	inspection: Inspection,
+	signal: AbortSignal,
+): Promise<ProgramState> {
 	const { program, pid, cwd, offset, since } = inspection;
 	const lastLine = await readLastLine(session, offset, session.state.size.rows, { signal });
 	return { ...guessed(inspection, lastLine), program, pid, cwd, lastLine, offset, since };

@@ -245,6 +245,43 @@ export type SessionLease = { fence: number; holder: string | null; exclusive: bo
 /** A name such as `INT` or `SIGTERM`; urgent overtakes input that the program has not read. */
 export type SendSignal = { signal: string; urgent?: boolean };
 
+/** Types something, waits for the first of several causes, and reads what was written since. */
+export type SendInput = {
+	/** Exactly as it is; then the keys, as for `SendKeys`. */
+	text?: string;
+	keys?: string[];
+	/** What ends the wait; that the program has ended always does. */
+	until?: {
+		/** This text is in the new output, as a person sees it. */
+		match?: string;
+		/** Nothing was written for so long. */
+		idleMs?: number;
+		/** The program waits for somebody to type. */
+		input?: boolean;
+		/** The shell is at its prompt. */
+		end?: boolean;
+	};
+	/** 30 s, if left out, and a minute at most; that it is over is no error. */
+	timeoutMs?: number;
+	/** How long the text may be, in bytes. */
+	limit?: number;
+};
+
+export type SendAnswer = {
+	/** What ended the wait. */
+	cause: "match" | "idle" | "input" | "end" | "exit" | "timeout";
+	/** What was written since before the first byte was typed. */
+	output: { from: number; to: number };
+	/** The same as small text, as `?as=text` gives it; and the bytes in the middle that it says nothing of. */
+	text: string;
+	omitted: { from: number; to: number } | null;
+	/** What the program does after the wait. */
+	state: ProgramState;
+	exit: ExitMessage | null;
+	/** How far the input stream is. */
+	next: number;
+};
+
 /** Runs a command in the shell that a session is, or goes on waiting for one: exactly one of `command` and `resume`. */
 export type RunCommand = {
 	command?: string;
@@ -255,9 +292,6 @@ export type RunCommand = {
 	/** How much of its output is in the answer, in bytes: its end. */
 	limit?: number;
 };
-
-/** What is in front of a terminal, and what it does. */
-export type FrontProgram = { state: string; kind: string | null; program: string | null; pid: number | null };
 
 export type RunAnswer = {
 	/**
@@ -279,7 +313,7 @@ export type RunAnswer = {
 	/** How many bytes of the output come before the text. */
 	omitted: number;
 	/** What is in front, unless the command has ended. */
-	front: FrontProgram | null;
+	front: ProgramState | null;
 	/** How far the input stream is: where the next command of it begins. */
 	next: number;
 };

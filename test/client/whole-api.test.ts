@@ -30,6 +30,7 @@ const methods: Readonly<Record<string, ((client: Client, session: Session) => un
 	importRecording: ({ sessions }) => sessions.importRecording,
 	readScreen: (_client, session) => session.screen,
 	readScrollback: (_client, session) => session.scrollback,
+	sendInput: (_client, session) => session.send,
 	runCommand: (_client, session) => session.exec,
 	listCommands: (_client, session) => session.commands,
 	searchOutput: (_client, session) => session.search,

@@ -106,9 +106,18 @@ export class CrashingServer {
 export async function killKeepers(stateDir: string): Promise<void> {
 	await eventually("the keepers' end", () => {
 		const keepers = findByCommand(stateDir);
-		for (const pid of keepers) process.kill(pid, "SIGKILL");
+		for (const pid of keepers) killIfThere(pid);
 		return keepers.length === 0;
 	});
+}
+
+/** A keeper may go by itself meanwhile. */
+function killIfThere(pid: number): void {
+	try {
+		process.kill(pid, "SIGKILL");
+	} catch (error) {
+		if ((error as NodeJS.ErrnoException).code !== "ESRCH") throw error;
+	}
 }
 
 /** The processes whose command line has this in it; a keeper's has the path of its socket. */

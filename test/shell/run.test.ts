@@ -81,7 +81,11 @@ describe.each(shells)("%s", (name) => {
 		const shell = await startShell(name);
 		await shell.run("true");
 		const request = { command: "sleep 0.4; echo late", options: { origin: { stream: "s", position: 0 } } };
-		const first = await shell.session.run({ ...request, timeoutMs: 100 });
+		// Busy, while the shell is on its way to its prompt.
+		const first = await eventually("that it is sent", async () => {
+			const answer = await shell.session.run({ ...request, timeoutMs: 100 });
+			return answer.status !== "busy" && answer;
+		});
 		expect(first).toMatchObject({ status: "running", exitCode: null });
 		const again = await shell.session.run({ ...request, timeoutMs: 5_000 });
 		expect(again).toMatchObject({ status: "ended", exitCode: 0, seq: first.seq });

@@ -2,19 +2,33 @@
 
 import { buffer } from "node:stream/consumers";
 import { Command } from "commander";
+import type { Session } from "../../client/index.ts";
 import { encodeKey } from "../../protocol/keys.ts";
+import { limits } from "../../protocol/messages.ts";
 import { UsageError } from "../errors.ts";
 import { findServer, type WorkspaceFlags, withWorkspace } from "../find-server.ts";
 import { findSession } from "../find-session.ts";
 import { print } from "../output.ts";
-import { collect } from "../parse.ts";
+import { collect, duration } from "../parse.ts";
+import { safeJson, safeText } from "../safe-text.ts";
 
 type SendFlags = WorkspaceFlags & {
 	readonly key?: readonly string[];
 	readonly enter?: true;
 	readonly paste?: true;
 	readonly offset?: true;
+	readonly wait?: true;
+	readonly match?: string;
+	readonly idle?: number;
+	readonly timeout: number;
+	readonly json?: true;
 };
+
+/** What --wait alone takes for a sign that there is something to read, if the program neither ends nor waits. */
+const IDLE_MS = 3_000;
+/** As `hawser wait` ends. */
+const TIMED_OUT = 2;
+const GONE = 3;
 
 /**
  * How long keys wait for the program to show the text. Many take what arrives in one piece for something pasted,
@@ -35,13 +49,26 @@ export const send: Command = withWorkspace(new Command("send"))
 	.option("--enter", "press Enter at the end")
 	.option("--paste", "mark the text as pasted, so that the lines in it are not run one by one")
 	.option("--offset", "print where the output stood before, for hawser wait --since and hawser logs --since")
+	.option(
+		"-w, --wait",
+		"then wait until the program waits for input, the shell is at its prompt, or nothing was written for 3 s, and print " +
+			"what was written since; ends with 2 when the time was up, and with 3 when the program has ended",
+	)
+	.option("--match <text>", "with --wait, until this text was written", String)
+	.option("--idle <duration>", "with --wait, until nothing was written for this long", duration)
+	.option("--timeout <duration>", "with --wait, for this long at most", duration, limits.runMs)
+	.option("--json", "with --wait, print all about it as JSON")
 	.addHelpText(
 		"after",
-		"\nExamples:\n  hawser send build 'make test' --enter\n  hawser send build --key C-c\n" +
+		"\nExamples:\n  hawser send build 'make test' --enter\n  hawser send db 'select 1;' --enter --wait\n  hawser send build --key C-c\n" +
 			"  hawser send k3v9 - < script.sql\n  hawser send agent --paste --enter - < prompt.md",
 	)
 	.action(async (wanted: string, text: string | undefined, flags: SendFlags) => {
-		const keys = Buffer.concat([...(flags.key ?? []), ...(flags.enter ? ["Enter"] : [])].map(bytesOf));
+		const names = [...(flags.key ?? []), ...(flags.enter ? ["Enter"] : [])];
+		const keys = Buffer.concat(names.map(bytesOf));
+		if (!flags.wait && (flags.match !== undefined || flags.idle !== undefined || flags.json)) {
+			throw new UsageError("--match, --idle and --json are for --wait");
+		}
 		if (text === undefined && keys.byteLength === 0) {
 			throw new UsageError("nothing to send: give a text, --key or --enter");
 		}
@@ -49,11 +76,29 @@ export const send: Command = withWorkspace(new Command("send"))
 		const { client } = await findServer(flags);
 		const { id, offsets } = await findSession(client, wanted, flags);
 		const session = client.sessions.at(id);
+		if (flags.wait) {
+			const text = (flags.paste && typed.byteLength > 0 ? pasted(typed) : typed).toString();
+			return sendAndWait(session, { text, keys: names }, flags);
+		}
 		if (typed.byteLength > 0) await session.write(flags.paste ? pasted(typed) : typed);
 		if (typed.byteLength > 0 && keys.byteLength > 0) await session.output(offsets.end, { wait: REACTION_MS, limit: 1 });
 		if (keys.byteLength > 0) await session.write(keys);
 		if (flags.offset) await print(`${offsets.end}\n`);
 	});
+
+async function sendAndWait(
+	session: Session,
+	input: { readonly text: string; readonly keys: string[] },
+	{ match, idle, timeout, json }: SendFlags,
+): Promise<void> {
+	const asked = { ...(match === undefined ? {} : { match }), ...(idle === undefined ? {} : { idleMs: idle }) };
+	const until = Object.keys(asked).length > 0 ? asked : { input: true, end: true, idleMs: IDLE_MS };
+	const answer = await session.send({ ...input, until, limit: limits.maxTextBytes }, { timeoutMs: timeout });
+	if (json) await print(`${safeJson(answer)}\n`);
+	else if (answer.text !== "") await print(`${safeText(answer.text).trimEnd()}\n`);
+	if (answer.cause === "timeout") process.exitCode = TIMED_OUT;
+	if (answer.cause === "exit") process.exitCode = GONE;
+}
 
 /** As a terminal does; what would end the paste early is not part of any text. */
 function pasted(text: Buffer): Buffer {

@@ -28,7 +28,7 @@ export function addActs(app: NativeApp, { sessions }: NativeOptions, hosting: Ho
 		},
 		async (request, reply): Promise<InputReceipt> => {
 			const session = findSession(sessions, request);
-			const bytes = Buffer.concat(request.body.keys.map(encoded));
+			const bytes = encodedKeys(request.body.keys);
 			const origin = parseKey(request.headers[idempotencyKeyHeader]);
 			const fence = await fenceOf(session, request);
 			const patience = patienceOf(reply, hosting);
@@ -77,6 +77,10 @@ export function addActs(app: NativeApp, { sessions }: NativeOptions, hosting: Ho
 	add<unknown>("eof", { operation: "endInput", summary: "End the program's input", schema: {} }, () => ({
 		kind: "eof",
 	}));
+}
+
+export function encodedKeys(keys: readonly string[]): Buffer {
+	return Buffer.concat(keys.map(encoded));
 }
 
 function encoded(key: string, index: number): Uint8Array {

@@ -23,6 +23,7 @@ import { addImport } from "./recording/import.ts";
 import { addRecording } from "./recording/routes.ts";
 import { addScreen } from "./screen/routes.ts";
 import { addSearch } from "./search/routes.ts";
+import { addSend } from "./send.ts";
 import { addSessions } from "./sessions.ts";
 import { addShell } from "./shell.ts";
 import { Attachments } from "./socket/attachments.ts";
@@ -56,6 +57,7 @@ export function createNativeFront(options: NativeOptions): Front {
 			addWorkspaces(typed, options);
 			addInput(typed, options, hosting, traffic);
 			addActs(typed, options, hosting, traffic);
+			addSend(typed, options, hosting, traffic);
 			addLease(typed, options, hosting);
 			addState(typed, options, hosting);
 			addOutput(typed, options, hosting, traffic);

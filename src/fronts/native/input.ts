@@ -95,7 +95,7 @@ async function whole(session: Session, delivery: Delivery, origin: Origin, signa
 	return receipt;
 }
 
-function interrupted(accepted: number, total: number): SessionError {
+export function interrupted(accepted: number, total: number): SessionError {
 	return new SessionError(
 		"node_unavailable",
 		`the server is shutting down; ${accepted} of ${total} bytes were accepted`,

@@ -4,13 +4,13 @@ import Type, { type TUnsafe } from "typebox";
 import {
 	type CommandList,
 	type CommandsQuery,
-	type FrontProgram,
 	limits,
 	type RunAnswer,
 	type RunCommand,
 	type ShellCommand,
 } from "../../protocol/messages.ts";
 import { closed, milliseconds, NO_NUL, nullable, offset, schemaOf } from "./schemas.ts";
+import { programState } from "./state-messages.ts";
 
 const seq = Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER });
 
@@ -23,18 +23,6 @@ export const runCommand: TUnsafe<RunCommand> = schemaOf<RunCommand>()(
 			limit: Type.Optional(Type.Integer({ minimum: 0, maximum: limits.maxOutputBytes })),
 		},
 		{ ...closed, title: "RunCommand", examples: [{ command: "make test", timeoutMs: 60_000 }] },
-	),
-);
-
-const front: TUnsafe<FrontProgram> = schemaOf<FrontProgram>()(
-	Type.Object(
-		{
-			state: Type.String(),
-			kind: nullable(Type.String()),
-			program: nullable(Type.String()),
-			pid: nullable(Type.Integer()),
-		},
-		{ title: "FrontProgram" },
 	),
 );
 
@@ -55,7 +43,7 @@ export const runAnswer: TUnsafe<RunAnswer> = schemaOf<RunAnswer>()(
 			output: Type.Object({ from: offset, to: offset }),
 			text: Type.String(),
 			omitted: offset,
-			front: nullable(front),
+			front: nullable(programState),
 			next: offset,
 		},
 		{

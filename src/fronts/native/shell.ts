@@ -1,12 +1,10 @@
 /** Commands of a living shell over HTTP: run one, and tell of those that were run. */
 
 import { SessionError } from "../../core/errors.ts";
-import type { Inspection } from "../../core/inspection.ts";
 import type * as core from "../../core/shell-marks.ts";
 import { shellText } from "../../core/shell-output.ts";
 import {
 	type CommandList,
-	type FrontProgram,
 	fenceHeader,
 	idempotencyKeyHeader,
 	limits,
@@ -14,13 +12,15 @@ import {
 	type RunCommand,
 	type ShellCommand,
 } from "../../protocol/messages.ts";
+import { bytesOf } from "../answer-bytes.ts";
 import { flowFor, type Hosting, takeReader, whenOver } from "../front.ts";
-import { bytesOf } from "./answer-bytes.ts";
+import { patienceOf } from "../patience.ts";
+import { describeProgram } from "../program-state.ts";
 import { fenceOf, parseKey } from "./input.ts";
 import type { Traffic } from "./metrics.ts";
 import type { NativeApp, NativeOptions } from "./options.ts";
 import { readRange } from "./output.ts";
-import { findSession, patienceOf, placeOf, principalOf } from "./request.ts";
+import { findSession, placeOf, principalOf } from "./request.ts";
 import { idParams } from "./session-messages.ts";
 import { commandList, commandsQuery, runAnswer, runCommand } from "./shell-messages.ts";
 
@@ -64,7 +64,7 @@ export function addShell(app: NativeApp, { sessions }: NativeOptions, hosting: H
 					output: { from, to },
 					text: part ? shellText(part.bytes) : "",
 					omitted: to - from - (part?.bytes.byteLength ?? 0),
-					front: answer.front && frontMessage(answer.front),
+					front: answer.front && (await describeProgram(session, answer.front, patience.signal)),
 					next: answer.next,
 				};
 			} finally {
@@ -94,10 +94,6 @@ function wanted({ command, resume }: RunCommand): string | number {
 	throw new SessionError("invalid_argument", "command, resume: exactly one of the two is required", {
 		hint: "command is what to run, resume the number of a command that runs",
 	});
-}
-
-function frontMessage({ state, kind, program, pid }: Inspection): FrontProgram {
-	return { state, kind, program, pid };
 }
 
 function commandMessage({
