@@ -2,7 +2,7 @@
 
 import { SessionError } from "../../core/errors.ts";
 import { offer } from "../../core/offer.ts";
-import type { Session } from "../../core/session.ts";
+import type { Origin, Session } from "../../core/session.ts";
 import { encodeKey } from "../../protocol/keys.ts";
 import type { Call } from "./call.ts";
 
@@ -14,6 +14,12 @@ const PASTE_END = "\u001b[201~";
 
 export type Typed = { readonly text?: string; readonly keys?: readonly string[]; readonly paste?: boolean };
 
+/**
+ * How long keys wait for the program to show the text. Many take what arrives in one piece for something pasted, and an
+ * Enter in it for a new line rather than for "go".
+ */
+const REACTION_MS = 250;
+
 /** Types the text, then presses the keys. */
 export async function typeInto(
 	session: Session,
@@ -21,22 +27,35 @@ export async function typeInto(
 	call: Call,
 ): Promise<void> {
 	const isPaste = paste && text !== "" && (await takesPastes(session));
-	const typed = isPaste ? PASTE_BEGIN + text.replaceAll(PASTE_END, "") + PASTE_END : text;
-	const bytes = Buffer.concat([Buffer.from(asTyped(typed, session)), ...keys.map(encoded)]);
-	await checkLines(session, bytes);
-	const origin = { stream: call.options.newUuid(), position: 0 };
+	const marked = isPaste ? PASTE_BEGIN + text.replaceAll(PASTE_END, "") + PASTE_END : text;
+	const typed = Buffer.from(asTyped(marked, session));
+	const pressed = Buffer.concat(keys.map(encoded));
+	await checkLines(session, typed);
+	const stream = call.options.newUuid();
 	try {
-		const { next } = await offer(session, { kind: "write", bytes }, { origin, until: "accepted", signal: call.signal });
-		if (next < bytes.byteLength) {
-			throw new SessionError(
-				"node_unavailable",
-				`only ${next} of ${bytes.byteLength} bytes were typed: nobody waited for the rest`,
-			);
-		}
+		const { offset } = await session.end();
+		await write(session, typed, { stream, position: 0 }, call);
+		if (typed.byteLength > 0 && pressed.byteLength > 0) await outputAfter(session, offset, call.signal);
+		await write(session, pressed, { stream, position: typed.byteLength }, call);
 	} finally {
 		// Nobody else knows its name. Should this fail, it is forgotten with time.
-		session.forgetStream(origin.stream).catch(() => {});
+		session.forgetStream(stream).catch(() => {});
 	}
+}
+
+async function write(session: Session, bytes: Uint8Array, origin: Origin, { signal }: Call): Promise<void> {
+	if (bytes.byteLength === 0) return;
+	const { next } = await offer(session, { kind: "write", bytes }, { origin, until: "accepted", signal });
+	const accepted = next - origin.position;
+	if (accepted >= bytes.byteLength) return;
+	const what = `only ${accepted} of ${bytes.byteLength} bytes were typed: nobody waited for the rest`;
+	throw new SessionError("node_unavailable", what);
+}
+
+/** Resolves once there is output from an offset on, or it has taken too long. */
+async function outputAfter(session: Session, offset: number, gone: AbortSignal): Promise<void> {
+	const signal = AbortSignal.any([gone, AbortSignal.timeout(REACTION_MS)]);
+	for await (const item of session.follow({ offset }, { signal, flow: "live" })) if (item.kind === "output") return;
 }
 
 /** Whether the program wants to know what is pasted, so that no line of it is run before the last. */

@@ -1,0 +1,22 @@
+import { execFile } from "node:child_process";
+import { promisify } from "node:util";
+import { expect, it } from "vitest";
+import { main } from "./hawser.ts";
+
+const hawser = async (...args: string[]) => (await promisify(execFile)(process.execPath, [main, ...args])).stdout;
+
+it("tells an agent in 100 lines what it needs, by commands and options that are there", async () => {
+	const guide = await hawser("agent-guide");
+	expect(guide.split("\n").length).toBeLessThanOrEqual(100);
+	const used = [...guide.matchAll(/^ {4}.*hawser ([a-z]+)(.*)$/gm)];
+	expect(used.length).toBeGreaterThan(20);
+	const commands = [...new Set(used.map(([, command = ""]) => command))];
+	const helps = new Map(await Promise.all(commands.map(async (one) => [one, await hawser(one, "--help")] as const)));
+	for (const [, command = "", rest = ""] of used) {
+		expect(helps.get(command)).toContain(`hawser ${command}`);
+		// What comes after -- is the program's own.
+		for (const [option] of (rest.split(" -- ")[0] ?? "").matchAll(/--[a-z-]+/g)) {
+			expect(helps.get(command)).toContain(option);
+		}
+	}
+});
