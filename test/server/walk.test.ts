@@ -58,6 +58,7 @@ describe("every route and every upgrade", () => {
 			"codex-exec",
 			"codex-app",
 			"multica",
+			"mcp",
 		]);
 		const open = routes.filter(({ policy }) => policy === "public");
 		for (const route of open) {

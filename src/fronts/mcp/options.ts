@@ -13,4 +13,6 @@ export type McpOptions = {
 	/** The shell of whoever runs this server. */
 	readonly shell: string;
 	readonly version: string;
+	/** Instead of the usual time, for tests that do not want to wait. */
+	readonly progressMs?: number;
 };

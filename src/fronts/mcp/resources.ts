@@ -2,7 +2,6 @@
 
 import { SessionError } from "../../core/errors.ts";
 import { isEnded } from "../../core/state.ts";
-import { limits } from "../../protocol/messages.ts";
 import { programState } from "../program-state.ts";
 import { endingOf, nameOf, report, wordsOf } from "./answer.ts";
 import type { Call } from "./call.ts";
@@ -48,8 +47,7 @@ export async function readResource(uri: string, call: Call): Promise<string> {
 	call.beginReading(session);
 	switch (view as View) {
 		case "screen":
-			call.reserve(limits.maxTextBytes);
-			return screenText(session, call);
+			return report(session, { text: await screenText(session, call) }, call);
 		case "output": {
 			const { oldest, end } = (await session.info()).offsets;
 			return report(session, { range: { from: oldest, to: end } }, call);

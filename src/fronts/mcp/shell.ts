@@ -1,11 +1,15 @@
 /** The shells in which conversations run commands: made when they are first named, and there for as long as they are used. */
 
+import type { Principal } from "../../core/access.ts";
+import { SessionError } from "../../core/errors.ts";
 import type { Session } from "../../core/session.ts";
 import { isEnded } from "../../core/state.ts";
+import { limits } from "../../protocol/messages.ts";
 import { checkCreation, type StartRequest } from "../front.ts";
+import { PRINTABLE } from "../printable.ts";
 import type { Call } from "./call.ts";
 
-/** The shell of all conversations of which nobody says more. */
+/** The shell of all conversations of the operator's of which nobody says more; those of others bear the token's id. */
 const DEFAULT_NAME = "agent";
 /** A shell of a conversation that nobody came back to: nothing was run there for a day, and nothing runs. */
 const IDLE_MS = 24 * 60 * 60 * 1000;
@@ -17,7 +21,7 @@ const NO_PAGERS = { PAGER: "cat", GIT_PAGER: "cat" };
 /** The shell of this name, or of this conversation; a new one if it does not run. */
 export async function shellOf(name: string | undefined, cwd: string | undefined, call: Call): Promise<Session> {
 	const { surroundings, options } = call;
-	const wanted = name ?? surroundings.shell ?? DEFAULT_NAME;
+	const wanted = name ?? surroundings.shell ?? defaultName(call.principal);
 	const found = call.lookUp(wanted);
 	if (found && !isEnded(found.state)) return call.find(wanted, "operate");
 	return start(
@@ -33,10 +37,15 @@ export async function shellOf(name: string | undefined, cwd: string | undefined,
 	);
 }
 
+function defaultName({ isAdmin, id }: Principal): string {
+	return isAdmin ? DEFAULT_NAME : `${DEFAULT_NAME}-${id}`.slice(0, limits.nameLength);
+}
+
 /** Starts a program where the conversation takes place. */
 export async function start(request: StartRequest, call: Call): Promise<Session> {
 	const { options, surroundings, workspace, witness } = call;
 	call.checkMayStart();
+	checkRequest(request);
 	checkCreation(call.principal.countCreation());
 	const session = await witness.create(
 		options.sessions,
@@ -50,4 +59,20 @@ export async function start(request: StartRequest, call: Call): Promise<Session>
 		}),
 	);
 	return witness.session(session);
+}
+
+/** What the kernel, or whoever reads a list of sessions, could not take. */
+function checkRequest({ argv, cwd, env = {}, name = "" }: StartRequest): void {
+	if (argv[0] === "") throw new SessionError("invalid_argument", "argv.0: must name a program");
+	if (cwd !== undefined && !cwd.startsWith("/")) throw new SessionError("invalid_argument", "cwd: must begin with /");
+	if (!new RegExp(PRINTABLE).test(name)) {
+		throw new SessionError("invalid_argument", "name: must be free of control characters");
+	}
+	if (Object.keys(env).some((variable) => !/^[^=\u0000]+$/.test(variable))) {
+		throw new SessionError("invalid_argument", "env: a variable's name is not empty, and has no = in it");
+	}
+	const texts = [...argv, cwd ?? "", ...Object.values(env)];
+	if (texts.some((text) => text?.includes("\u0000"))) {
+		throw new SessionError("invalid_argument", "no argument, directory or variable can have a NUL in it");
+	}
 }

@@ -22,6 +22,8 @@ const START_WAIT_S = 5;
 /** How many sessions are listed, the newest; and how long one may take to say what it does. */
 const LISTED = 50;
 const LIST_PATIENCE_MS = 500;
+/** More than what says that there are others takes. */
+const MORE_BYTES = 60;
 
 export type Tool = {
 	readonly name: string;
@@ -123,6 +125,7 @@ const startProgram = tool({
 		}
 		const mode = tty ? "pty" : "pipe";
 		const started = await start({ argv: argv ?? ["/bin/sh", "-c", command ?? ""], name, cwd, env, mode }, call);
+		call.beginReading(started);
 		return waited(started, { from: 0, until: { ...DEFAULT_CAUSES, timeout_s: wait } }, call);
 	},
 });
@@ -155,6 +158,7 @@ const send = tool({
 		const found = call.find(wanted, "operate");
 		if (text === undefined && keys === undefined)
 			throw new SessionError("invalid_argument", "text, keys: one is required");
+		call.beginReading(found);
 		const { offset: from } = await found.end();
 		await typeInto(found, { ...(text && { text }), ...(keys && { keys }), ...(paste && { paste }) }, call);
 		return waited(found, { from, until, max }, call);
@@ -200,10 +204,9 @@ const sessions = tool({
 	async call({ all = false }, call) {
 		const known = call.readable().filter(({ state }) => all || !isEnded(state));
 		if (known.length === 0) return all ? "there are no sessions" : "no session is running";
+		call.reserve(limits.textBytes);
 		const lines = await Promise.all(known.slice(-LISTED).map((one) => lineOf(one, call)));
-		const more = known.length > LISTED ? [`[${known.length - LISTED} older ones are not listed]`] : [];
-		call.reserve(limits.maxTextBytes);
-		return [...more, ...lines].join("\n");
+		return newest(lines, known.length);
 	},
 });
 
@@ -245,13 +248,20 @@ type Waited = {
 
 /** Waits, and tells what came meanwhile. */
 async function waited(session: Session, { from, until, max }: Waited, call: Call): Promise<string> {
-	call.beginReading(session);
 	const begun = performance.now();
 	const cause = await waitFor(session, from, until, call);
 	const elapsedMs = performance.now() - begun;
 	const { offset: to } = await session.end();
 	const outcome = cause === "match" ? "matched" : undefined;
 	return report(session, { outcome, elapsedMs, range: { from, to }, max }, call);
+}
+
+/** The last lines that fit an answer, and how many there are besides. */
+function newest(lines: readonly string[], count: number): string {
+	let listed = lines.length;
+	const textOf = () => lines.slice(lines.length - listed).join("\n");
+	while (Buffer.byteLength(textOf()) > limits.textBytes - MORE_BYTES) listed--;
+	return listed === count ? textOf() : `[${count - listed} older ones are not listed]\n${textOf()}`;
 }
 
 async function lineOf(session: Session, call: Call): Promise<string> {

@@ -176,16 +176,16 @@ async function listening(session: Session, forAny: boolean, signal: AbortSignal)
 }
 
 /** Until the returned function is called. */
-function tellProgress(session: Session, timeoutMs: number, { onProgress }: Call): () => void {
+function tellProgress(session: Session, timeoutMs: number, { onProgress, options }: Call): () => void {
 	const start = performance.now();
 	const tell = () => {
-		const progress = Math.round((performance.now() - start) / 1000);
+		const progress = (performance.now() - start) / 1000;
 		onProgress({
 			progress,
 			total: Math.round(timeoutMs / 1000),
 			message: `${session.spec.name ?? session.id} goes on`,
 		});
 	};
-	const timer = setInterval(tell, PROGRESS_MS);
+	const timer = setInterval(tell, options.progressMs ?? PROGRESS_MS);
 	return () => clearInterval(timer);
 }

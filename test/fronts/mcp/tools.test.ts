@@ -103,6 +103,21 @@ describe.each(eras)("a client of %s", (era) => {
 			text: expect.stringMatching(/^\[session_not_found\] there is no session "nobody"/),
 			isError: true,
 		});
+		for (const wrong of [
+			{ argv: ["a\u0000b"] },
+			{ argv: [""] },
+			{ command: "true", cwd: "here" },
+			{ command: "true", name: "a\u001bb" },
+			{},
+		]) {
+			expect(await callTool(client, "start", wrong)).toMatchObject({
+				text: expect.stringMatching(/^\[invalid_argument\]/),
+			});
+		}
+		expect(await callTool(client, "start", { argv: ["/no/such/program"] })).toMatchObject({
+			text: expect.stringMatching(/^\[spawn_failed\]/),
+			isError: true,
+		});
 		await expect(client.callTool({ name: "dance", arguments: {} })).rejects.toThrow("there is no tool");
 	});
 
@@ -115,7 +130,7 @@ describe.each(eras)("a client of %s", (era) => {
 			const [content] = (await client.readResource({ uri })).contents;
 			return content && "text" in content ? content.text : "";
 		};
-		expect(await read(uriOf("screen"))).toMatch(/\nhello$/);
+		expect(await read(uriOf("screen"))).toMatch(/^\[waiting for a line · sh · [\s\S]*\nhello$/);
 		expect(await read(uriOf("output"))).toMatch(/\nhello\n$/);
 		expect(await read(uriOf("state"))).toMatch(/^waiting for a line · sh/);
 		expect(await read("hawser://sessions")).toContain(name);
