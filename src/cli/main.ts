@@ -3,6 +3,7 @@
 
 import { Command } from "commander";
 import { version } from "../server/version.ts";
+import { agentGuide } from "./commands/agent-guide.ts";
 import { appServer } from "./commands/app-server.ts";
 import { attach } from "./commands/attach.ts";
 import { audit } from "./commands/audit.ts";
@@ -86,6 +87,7 @@ const commands = [
 	doctor,
 	completion,
 	mcp,
+	agentGuide,
 	execd,
 	execServer,
 	appServer,
