@@ -4,7 +4,7 @@ import { LineSearch, LONGEST_LINE_BYTES } from "../../../src/fronts/native/searc
 
 /** What is found when the output comes in pieces of these lengths, the piece at offset N at the time N. */
 function search(expression: RegExp, output: Buffer, { lengths = [] as readonly number[], limit = 100 } = {}) {
-	const looked = new LineSearch(expression, limit);
+	const looked = new LineSearch(expression, { limit });
 	let at = 0;
 	for (const length of [...lengths, output.byteLength]) {
 		looked.push([{ offset: at, time: at, bytes: output.subarray(at, at + length) }]);
@@ -69,13 +69,13 @@ it("returns without end are not waited for", () => {
 		0,
 		output.length - 1,
 	]);
-	const looked = new LineSearch(/x/, 1);
+	const looked = new LineSearch(/x/, { limit: 1 });
 	looked.push([{ offset: 0, time: 0, bytes: Buffer.alloc(4 * LONGEST_LINE_BYTES, "\r") }]);
 	expect(looked.resumeAt).toBeGreaterThan(2 * LONGEST_LINE_BYTES);
 });
 
 it("what is missing ends a line", () => {
-	const looked = new LineSearch(/ab/, 10);
+	const looked = new LineSearch(/ab/, { limit: 10 });
 	looked.push([
 		{ offset: 0, time: 1, bytes: Buffer.from("a") },
 		{ offset: 10, time: 1, bytes: Buffer.from("b\nab") },
@@ -105,4 +105,19 @@ it("the same output gives the same matches however it is cut", () => {
 			expect(untimed(output, lengths)).toEqual(untimed(output, []));
 		}),
 	);
+});
+
+it("a text is found in the same places, however many lines it is not in", () => {
+	const text = `${"plain\r\n".repeat(50)}größe one\rtwo ONE\n${"x".repeat(70_000)}one\nlast one`;
+	const found = (isLiteral: boolean) => {
+		const looked = new LineSearch(/one/i, { limit: 10, isLiteral });
+		const bytes = Buffer.from(text);
+		for (let at = 0; at < bytes.byteLength; at += 99) {
+			looked.push([{ offset: at, time: at, bytes: bytes.subarray(at, at + 99) }]);
+		}
+		looked.finish();
+		return { matches: looked.take(), resumeAt: looked.resumeAt };
+	};
+	expect(found(true)).toEqual(found(false));
+	expect(found(true).matches).toHaveLength(4);
 });

@@ -10,9 +10,6 @@ export const LONGEST_LINE_BYTES: number = 64 * 1024;
 export const TOLD_LENGTH = 1024;
 const TOLD_BEFORE = 256;
 
-const NEWLINE = 0x0a;
-const RETURN = 0x0d;
-
 /** Output with the time at which it was written; where `offset` does not follow on the piece before, something is missing. */
 export type Piece = { readonly offset: number; readonly time: number; readonly bytes: Uint8Array };
 
@@ -21,6 +18,7 @@ type Place = { readonly at: number; readonly offset: number; readonly time: numb
 
 export class LineSearch {
 	readonly #expression: RegExp;
+	readonly #isLiteral: boolean;
 	/** How many matches are still wanted. */
 	#wanted: number;
 	readonly #found: SearchMatch[] = [];
@@ -33,8 +31,13 @@ export class LineSearch {
 	#places: Place[] = [];
 	#resumeAt = 0;
 
-	constructor(expression: RegExp, limit: number) {
+	/** `isLiteral`: the expression is nothing but a text, which is in no line if it is not in all of them together. */
+	constructor(
+		expression: RegExp,
+		{ limit, isLiteral = false }: { readonly limit: number; readonly isLiteral?: boolean },
+	) {
 		this.#expression = expression;
+		this.#isLiteral = isLiteral;
 		this.#wanted = limit;
 	}
 
@@ -83,16 +86,19 @@ export class LineSearch {
 
 	#searchLines(): void {
 		const text = Buffer.concat(this.#parts, this.#length);
+		const bytes = text.toString("latin1");
+		const ends = new LineEnds(bytes);
 		// Most text is ASCII: to decode it at once is much cheaper than line by line.
-		const ascii = isAscii(text) ? text.toString("latin1") : undefined;
-		let from = 0;
+		const ascii = isAscii(text) ? bytes : undefined;
+		const mayMatch = !this.#isLiteral || this.#expression.test(ascii ?? text.toString("utf8"));
+		let from = mayMatch ? 0 : ends.last;
 		while (!this.isFull) {
-			const [end, next] = lineIn(text, from) ?? [];
+			const [end, next] = ends.next(from) ?? [];
 			if (end === undefined || next === undefined) break;
-			this.#search(ascii?.slice(from, end) ?? text.toString("utf8", from, end), text, from, end);
+			if (mayMatch) this.#search(ascii?.slice(from, end) ?? text.toString("utf8", from, end), text, from, end);
 			from = next;
-			this.#resumeAt = this.#offsetAfter(from - 1);
 		}
+		if (from > 0) this.#resumeAt = this.#offsetAfter(from - 1);
 		this.#forget(text, from);
 	}
 
@@ -150,25 +156,49 @@ export class LineSearch {
 	}
 }
 
-/**
- * Where the line ends that begins at `from`, and where the next one begins: after a newline, a return, or both; or where
- * it is too long. Undefined while that is not known.
- */
-function lineIn(text: Buffer, from: number): [end: number, next: number] | undefined {
-	const bound = Math.min(text.length, from + LONGEST_LINE_BYTES + 1);
-	for (let at = from; at < bound; at++) {
-		const byte = text[at];
-		if (byte === NEWLINE) return [at, at + 1];
-		if (byte !== RETURN) continue;
-		// A terminal makes a newline of `\n`, which a program may have put a return before: any number of them is one end.
-		let next = at + 1;
-		while (text[next] === RETURN && next - at < LONGEST_LINE_BYTES) next++;
-		if (next === text.length) return undefined;
-		return [at, text[next] === NEWLINE ? next + 1 : next];
+/** Where lines end in a text, one character for each byte; asked for one line after the other. */
+class LineEnds {
+	readonly #text: string;
+	/** The next of each, which is looked for only once it is passed: one that is rare is far away. */
+	#newline = -1;
+	#return = -1;
+
+	constructor(text: string) {
+		this.#text = text;
 	}
-	let cut = from + LONGEST_LINE_BYTES;
-	if (cut >= text.length) return undefined;
-	// Not in the middle of a character, of which at most three bytes come before.
-	for (let back = 0; back < 3 && ((text[cut] ?? 0) & 0xc0) === 0x80; back++) cut--;
-	return [cut, cut];
+
+	/** Where the last newline ends. */
+	get last(): number {
+		return this.#text.lastIndexOf("\n") + 1;
+	}
+
+	/**
+	 * Where the line ends that begins at `from`, and where the next one begins: after a newline, a return, or both; or where
+	 * it is too long. Undefined while that is not known.
+	 */
+	next(from: number): [end: number, next: number] | undefined {
+		if (this.#newline < from) this.#newline = this.#find("\n", from);
+		if (this.#return < from) this.#return = this.#find("\r", from);
+		const end = Math.min(this.#newline, this.#return);
+		if (end > from + LONGEST_LINE_BYTES) return this.#cut(from + LONGEST_LINE_BYTES);
+		if (end === this.#newline) return [end, end + 1];
+		// A terminal makes a newline of `\n`, which a program may have put a return before: any number of them is one end.
+		let next = end + 1;
+		while (this.#text[next] === "\r" && next - end < LONGEST_LINE_BYTES) next++;
+		if (next === this.#text.length) return undefined;
+		return [end, this.#text[next] === "\n" ? next + 1 : next];
+	}
+
+	/** Not in the middle of a character, of which at most three bytes come before. */
+	#cut(at: number): [end: number, next: number] | undefined {
+		if (at >= this.#text.length) return undefined;
+		let cut = at;
+		for (let back = 0; back < 3 && (this.#text.charCodeAt(cut) & 0xc0) === 0x80; back++) cut--;
+		return [cut, cut];
+	}
+
+	#find(what: string, from: number): number {
+		const at = this.#text.indexOf(what, from);
+		return at < 0 ? Number.POSITIVE_INFINITY : at;
+	}
 }

@@ -10,7 +10,13 @@ import { SessionError } from "../../../core/errors.ts";
 import { shortage } from "../../../core/shortage.ts";
 import type { SearchMatch } from "../../../protocol/messages.ts";
 
-export type Task = { readonly source: string; readonly flags: string; readonly limit: number };
+export type Task = {
+	readonly source: string;
+	readonly flags: string;
+	readonly limit: number;
+	/** It is a text, to the letter. */
+	readonly isLiteral: boolean;
+};
 
 /** Output in one piece of memory; and what stands where in it. */
 export type Batch = {

@@ -20,5 +20,5 @@ export function taskOf(name: string, { text, isExpression, ignoreCase, limit }: 
 	} catch (error) {
 		throw new SessionError("invalid_argument", `${name}: ${error instanceof Error ? error.message : "no expression"}`);
 	}
-	return { source, flags, limit };
+	return { source, flags, limit, isLiteral: !isExpression };
 }

@@ -4,8 +4,8 @@ import { LineSearch } from "./line-search.ts";
 import type { Batch, Said, Task } from "./process.ts";
 
 process.on("uncaughtException", (error) => tell({ bug: error.stack ?? error.message }));
-process.once("message", ({ source, flags, limit }: Task) => {
-	const search = new LineSearch(new RegExp(source, flags), limit);
+process.once("message", ({ source, flags, ...how }: Task) => {
+	const search = new LineSearch(new RegExp(source, flags), how);
 	process.on("message", (batch: Batch) => tell(answerTo(search, batch)));
 });
 
