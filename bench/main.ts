@@ -16,6 +16,7 @@ import { openSandboxCase } from "./cases/opensandbox.ts";
 import { restartCase } from "./cases/restart.ts";
 import { sandboxCase } from "./cases/sandbox.ts";
 import { scanCase } from "./cases/scan.ts";
+import { screensCase } from "./cases/screens.ts";
 import { sdkTortureCase } from "./cases/sdk-torture.ts";
 import { searchCase } from "./cases/search.ts";
 import { sessionsCase } from "./cases/sessions.ts";
@@ -82,6 +83,7 @@ const cases: readonly Case[] = [
 	socketReplayCase(isQuick),
 	searchCase(),
 	waitsCase(isQuick),
+	screensCase(isQuick),
 	sessionsCase(isQuick),
 	restartCase(isQuick),
 	floodsCase(isQuick),

@@ -7,7 +7,13 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { readRecord } from "../src/link/record.ts";
-import type { CreateSession, SearchResult, SessionList, SessionMessage } from "../src/protocol/messages.ts";
+import type {
+	CreateSession,
+	ScreenMessage,
+	SearchResult,
+	SessionList,
+	SessionMessage,
+} from "../src/protocol/messages.ts";
 import { type HomeKind, sweep } from "./homes.ts";
 import type { Workshop } from "./workshop.ts";
 import type { Target } from "./ws-client.ts";
@@ -89,6 +95,10 @@ export class Served {
 
 	async search(id: string, query: Readonly<Record<string, string>>): Promise<SearchResult> {
 		return (await this.#ask("GET", `/v1/sessions/${id}/search?${new URLSearchParams(query)}`)) as SearchResult;
+	}
+
+	async screen(id: string, query: Readonly<Record<string, string>>): Promise<ScreenMessage> {
+		return (await this.#ask("GET", `/v1/sessions/${id}/screen?${new URLSearchParams(query)}`)) as ScreenMessage;
 	}
 
 	/** What a server that is not busy says at once. */
