@@ -25,7 +25,7 @@ describe.each(eras)("hawser mcp, for a client of %s", (era) => {
 		expect(client.getNegotiatedProtocolVersion()).toBe(era);
 		expect((await client.listTools()).tools).toHaveLength(6);
 		const text = await told(client, "run", { command: "echo $GREETING from $PWD" });
-		expect(text).toMatch(/^\[ended · \S+ s · agent-[0-9a-f]{4} · bytes /);
+		expect(text).toMatch(/^\[ended · exit 0 · \S+ s · agent-[0-9a-f]{4} · bytes /);
 		expect(text).toContain("hello from /usr");
 		expect((await client.listResources()).resources[0]?.uri).toBe("hawser://sessions");
 	});

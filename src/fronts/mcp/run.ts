@@ -1,26 +1,34 @@
 /** Runs a command in a living shell, and tells what became of it. */
 
+import { SessionError } from "../../core/errors.ts";
 import type { Inspection } from "../../core/inspection.ts";
 import type { Session } from "../../core/session.ts";
+import type { RunAnswer } from "../../core/shell-runner.ts";
 import { isEnded } from "../../core/state.ts";
-import type { Range } from "./answer.ts";
 import type { Call } from "./call.ts";
 import { typeInto } from "./input.ts";
-import { waitFor } from "./wait.ts";
+import { telling, waitFor } from "./wait.ts";
 
-export type Outcome = {
-	/** `busy` if something else is in front: nothing was typed then. */
-	readonly status: "ended" | "running" | "waiting" | "busy";
-	/** Null where the shell does not tell. */
-	readonly exitCode: number | null;
-	readonly output: Range;
-};
+export type Outcome = Pick<RunAnswer, "status" | "exitCode" | "output">;
+
+/** Exactly, in a shell that has our hooks; in others as far as it can be seen. */
+export async function runCommand(session: Session, command: string, waitS: number, call: Call): Promise<Outcome> {
+	const timeoutMs = waitS * 1000;
+	try {
+		const running = session.run({ command, timeoutMs, options: {} }, call.signal);
+		return await telling(session, timeoutMs, running, call);
+	} catch (error) {
+		if (error instanceof SessionError && error.code === "unsupported")
+			return runByTyping(session, command, waitS, call);
+		throw error;
+	}
+}
 
 /**
  * By typing it at the prompt, and by seeing in the kernel when the shell listens again. So it works in any shell; but how
  * a command ended only the shell knows, and its echo and the next prompt are among the output.
  */
-export async function runByTyping(session: Session, command: string, waitS: number, call: Call): Promise<Outcome> {
+async function runByTyping(session: Session, command: string, waitS: number, call: Call): Promise<Outcome> {
 	const deadline = performance.now() + waitS * 1000;
 	const secondsLeft = () => Math.max(0, (deadline - performance.now()) / 1000);
 	await waitFor(session, 0, { input: true, timeout_s: secondsLeft() }, call);

@@ -53,6 +53,7 @@ export async function start(request: StartRequest, call: Call): Promise<Session>
 			base: surroundings.env,
 			size: SIZE,
 			answersQueries: true,
+			shellHooks: true,
 			workspace,
 			...request,
 			cwd: request.cwd ?? surroundings.cwd,

@@ -3,7 +3,8 @@
 import Type, { type TObject } from "typebox";
 import { Compile } from "typebox/compile";
 import { SessionError } from "../../core/errors.ts";
-import type { Session } from "../../core/session.ts";
+import type { Session, ShellCommands } from "../../core/session.ts";
+import type { RunStatus } from "../../core/shell-runner.ts";
 import { parseSignal } from "../../core/signals.ts";
 import { isEnded } from "../../core/state.ts";
 import { limits } from "../../protocol/messages.ts";
@@ -12,7 +13,7 @@ import { problemOf } from "../validation.ts";
 import { endingOf, nameOf, report, shorten, wordsOf } from "./answer.ts";
 import type { Call } from "./call.ts";
 import { typeInto } from "./input.ts";
-import { runByTyping } from "./run.ts";
+import { runCommand } from "./run.ts";
 import { screenText } from "./screen.ts";
 import { shellOf, start } from "./shell.ts";
 import { MAX_WAIT_S, until, waitFor } from "./wait.ts";
@@ -91,16 +92,23 @@ const run = tool({
 		const begun = performance.now();
 		const shell = await shellOf(wanted, cwd, call);
 		call.beginReading(shell);
-		const { status, exitCode, output } = await runByTyping(shell, command, wait, call);
+		const { status, exitCode, output } = await runCommand(shell, command, wait, call);
 		const elapsedMs = performance.now() - begun;
 		if (status === "busy") {
 			const state = wordsOf(await programState(shell, call.signal));
 			return report(shell, { outcome: `busy: nothing was run · ${state}`, max }, call);
 		}
-		const outcome = status === "ended" ? `ended${exitCode === null ? "" : ` · exit ${exitCode}`}` : undefined;
-		return report(shell, { outcome, elapsedMs, range: output, max }, call);
+		return report(shell, { outcome: outcomeOf(status, exitCode), elapsedMs, range: output, max }, call);
 	},
 });
+
+/** Of what runs or waits the session itself says how it is. */
+function outcomeOf(status: RunStatus, exitCode: number | null): string | undefined {
+	if (status === "ended") return `ended${exitCode === null ? "" : ` · exit ${exitCode}`}`;
+	if (status === "incomplete") return "incomplete: nothing was run, for the command has no end";
+	if (status === "rejected") return "rejected: the shell would not run it";
+	return undefined;
+}
 
 const startProgram = tool({
 	name: "start",
@@ -168,12 +176,14 @@ const send = tool({
 const read = tool({
 	name: "read",
 	description:
-		"Read a session. new: waits for output after since (default: now). output: what there is from since on (default: all; the middle of much is left out). screen: what its terminal shows.",
+		"Read a session. new: waits for output after since (default: now). output: what there is from since on (default: all; the middle of much is left out). screen: what its terminal shows. commands: what a shell ran.",
 	annotations: { readOnlyHint: true, openWorldHint: false },
 	inputSchema: Type.Object(
 		{
 			session,
-			what: Type.Optional(Type.Union([Type.Literal("new"), Type.Literal("output"), Type.Literal("screen")])),
+			what: Type.Optional(
+				Type.Union([Type.Literal("new"), Type.Literal("output"), Type.Literal("screen"), Type.Literal("commands")]),
+			),
 			since: Type.Optional(Type.Integer({ minimum: 0, description: "a byte offset, as answers name them" })),
 			limit: Type.Optional(Type.Integer({ minimum: 1, description: "output: bytes from since on" })),
 			until: Type.Optional(until),
@@ -188,6 +198,7 @@ const read = tool({
 			if (until) await waitFor(found, (await found.end()).offset, until, call);
 			return report(found, { text: await screenText(found, call), max }, call);
 		}
+		if (what === "commands") return report(found, { text: await commandsText(found), max }, call);
 		const { oldest, end } = (await found.info()).offsets;
 		const from = Math.min(Math.max(since ?? (what === "new" ? end : oldest), oldest), end);
 		if (what === "new") return waited(found, { from, until, max }, call);
@@ -252,8 +263,36 @@ async function waited(session: Session, { from, until, max }: Waited, call: Call
 	const cause = await waitFor(session, from, until, call);
 	const elapsedMs = performance.now() - begun;
 	const { offset: to } = await session.end();
-	const outcome = cause === "match" ? "matched" : undefined;
+	const outcome = cause === "match" ? "matched" : cause === "end" ? await lastOutcome(session, from) : undefined;
 	return report(session, { outcome, elapsedMs, range: { from, to }, max }, call);
+}
+
+/** How the command ended that was waited for, where the shell told it. */
+async function lastOutcome(session: Session, from: number): Promise<string | undefined> {
+	const { commands, isProven } = await commandsOf(session);
+	const last = commands.at(-1);
+	if (!isProven || !last || last.to === null || last.to <= from) return undefined;
+	return outcomeOf("ended", last.exitCode);
+}
+
+/** The newest first, so that what is cut off is what was long ago. */
+async function commandsText(session: Session): Promise<string> {
+	const { commands } = await commandsOf(session);
+	if (commands.length === 0) return "no command is known";
+	const lines = commands.map(({ command, exitCode, from, to, cwd }) => {
+		const ending = to === null ? "running" : `exit ${exitCode ?? "unknown"}`;
+		return `${shorten(command ?? "?", 120)} · ${ending} · bytes ${from}–${to ?? ""} · ${shorten(cwd ?? "", 80)}`;
+	});
+	return lines.reverse().join("\n");
+}
+
+async function commandsOf(session: Session): Promise<ShellCommands> {
+	try {
+		return await session.commands();
+	} catch (error) {
+		if (error instanceof SessionError && error.code === "unsupported") return { commands: [], isProven: false };
+		throw error;
+	}
 }
 
 /** The last lines that fit an answer, and how many there are besides. */

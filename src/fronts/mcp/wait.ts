@@ -1,12 +1,10 @@
-/** Waiting for what a session does: whichever of several causes comes first, looked for from one place of its output on. */
+/** Waiting for what a session does, as tools ask for it, with news for the client meanwhile. */
 
 import { setTimeout as pause } from "node:timers/promises";
 import Type from "typebox";
 import { SessionError } from "../../core/errors.ts";
-import { isWaiting } from "../../core/inspection.ts";
 import type { Session } from "../../core/session.ts";
-import { isEnded } from "../../core/state.ts";
-import { textOf, VisibleText } from "../../protocol/visible-text.ts";
+import * as shared from "../wait.ts";
 import type { Call } from "./call.ts";
 
 /** Clients give up after a minute, unless they hear of progress, and the most patient after five. */
@@ -54,90 +52,30 @@ export const until: Type.TUnsafe<Until> = Type.Unsafe(
 	),
 );
 
-/** What ended a wait; `cancelled` if nobody waits for it any more. */
-export type Cause = "match" | "idle" | "stable" | "input" | "end" | "exit" | "timeout" | "cancelled";
+/** What ended a wait; a timeout, too, if nobody waits for it any more. */
+export type Cause = shared.Cause | "stable";
 
 export async function waitFor(session: Session, from: number, wanted: Until | undefined, call: Call): Promise<Cause> {
 	const causes = wanted && hasCause(wanted) ? wanted : { ...wanted, input: true, end: true, idle_ms: DEFAULT_IDLE_MS };
+	const { match, idle_ms: idleMs, stable_ms: stableMs, input, end } = causes;
+	const timeoutMs = (causes.timeout_s ?? DEFAULT_WAIT_S) * 1000;
 	const over = new AbortController();
 	const signal = AbortSignal.any([call.signal, over.signal]);
-	const timeoutMs = (causes.timeout_s ?? DEFAULT_WAIT_S) * 1000;
-	const stopTelling = tellProgress(session, timeoutMs, call);
+	const found = shared.waitFor(session, { match, idleMs, input, end }, { from, timeoutMs, signal });
 	try {
-		return await Promise.race([
-			after(timeoutMs, signal, "timeout"),
-			aborted(call.signal),
-			exited(session, signal),
-			...(causes.match !== undefined ? [matched(session, from, causes.match, signal)] : []),
-			...(causes.idle_ms !== undefined ? [idle(session, from, causes.idle_ms, signal)] : []),
-			...(causes.stable_ms !== undefined ? [stable(session, causes.stable_ms, signal, call)] : []),
-			...(causes.input || causes.end ? [listening(session, causes.input === true, signal)] : []),
-		]);
+		return await telling(
+			session,
+			timeoutMs,
+			stableMs === undefined ? found : Promise.race([found, stable(session, stableMs, signal, call)]),
+			call,
+		);
 	} finally {
-		stopTelling();
 		over.abort();
 	}
 }
 
 function hasCause({ timeout_s: _, ...causes }: Until): boolean {
 	return Object.values(causes).some((cause) => cause !== undefined && cause !== false);
-}
-
-/** What is not found before the others are over is never told. */
-const never = (): Promise<never> => new Promise(() => {});
-
-async function after<Told extends Cause>(ms: number, signal: AbortSignal, cause: Told): Promise<Told> {
-	try {
-		await pause(ms, undefined, { signal });
-		return cause;
-	} catch {
-		return never();
-	}
-}
-
-function aborted(signal: AbortSignal): Promise<"cancelled"> {
-	if (signal.aborted) return Promise.resolve("cancelled");
-	return new Promise((resolve) => signal.addEventListener("abort", () => resolve("cancelled"), { once: true }));
-}
-
-function exited(session: Session, signal: AbortSignal): Promise<"exit"> {
-	if (isEnded(session.state)) return Promise.resolve("exit");
-	return new Promise((resolve) => {
-		const stop = session.watch((state) => {
-			if (isEnded(state)) resolve("exit");
-		});
-		signal.addEventListener("abort", stop, { once: true });
-	});
-}
-
-async function matched(session: Session, from: number, wanted: string, signal: AbortSignal): Promise<"match"> {
-	const visible = new VisibleText({ hasReturns: false });
-	// What is looked for may begin in one piece and end in another, and so may a character.
-	let seen: Uint8Array = new Uint8Array();
-	const kept = Buffer.byteLength(wanted);
-	for await (const item of session.follow({ offset: from }, { signal, flow: "live" })) {
-		if (item.kind !== "output") continue;
-		const runs = visible.take(item.offset, item.bytes).map(({ bytes }) => bytes);
-		seen = Buffer.concat([seen, ...runs]);
-		if (textOf(seen).includes(wanted)) return "match";
-		seen = seen.subarray(-kept);
-	}
-	return never();
-}
-
-async function idle(session: Session, from: number, ms: number, signal: AbortSignal): Promise<"idle"> {
-	let resolve = (_cause: "idle") => {};
-	const found = new Promise<"idle">((settle) => {
-		resolve = settle;
-	});
-	const timer = setTimeout(() => resolve("idle"), ms);
-	signal.addEventListener("abort", () => clearTimeout(timer), { once: true });
-	const follow = async () => {
-		for await (const item of session.follow({ offset: from }, { signal, flow: "live" })) {
-			if (item.kind === "output" && !signal.aborted) timer.refresh();
-		}
-	};
-	return Promise.race([found, follow().then(never)]);
 }
 
 async function stable(session: Session, ms: number, signal: AbortSignal, { options }: Call): Promise<"stable"> {
@@ -152,31 +90,19 @@ async function stable(session: Session, ms: number, signal: AbortSignal, { optio
 			before = now;
 		}
 	} catch (error) {
-		if (signal.aborted) return never();
+		// Something else came first, and nobody waits for this any more.
+		if (signal.aborted) return new Promise(() => {});
 		throw error;
 	}
 }
 
-/** Input that was accepted before this is asked has been read when the program is found to wait. */
-async function listening(session: Session, forAny: boolean, signal: AbortSignal): Promise<"input" | "end"> {
-	try {
-		for (let after = 0; ; ) {
-			const found = await session.untilWaiting(after, signal);
-			if (!isWaiting(found)) return await never();
-			if (found.state === "prompt") return "end";
-			if (forAny) return "input";
-			after = found.episode;
-		}
-	} catch (error) {
-		if (signal.aborted) return never();
-		// A keeper of an older version can't tell; the other causes can.
-		if (error instanceof SessionError && error.code === "unsupported") return never();
-		throw error;
-	}
-}
-
-/** Until the returned function is called. */
-function tellProgress(session: Session, timeoutMs: number, { onProgress, options }: Call): () => void {
+/** The client hears that a wait for a session goes on, for as long as it does. */
+export async function telling<Result>(
+	session: Session,
+	timeoutMs: number,
+	waiting: Promise<Result>,
+	{ onProgress, options }: Call,
+): Promise<Result> {
 	const start = performance.now();
 	const tell = () => {
 		const progress = (performance.now() - start) / 1000;
@@ -187,5 +113,9 @@ function tellProgress(session: Session, timeoutMs: number, { onProgress, options
 		});
 	};
 	const timer = setInterval(tell, options.progressMs ?? PROGRESS_MS);
-	return () => clearInterval(timer);
+	try {
+		return await waiting;
+	} finally {
+		clearInterval(timer);
+	}
 }

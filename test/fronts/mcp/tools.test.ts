@@ -35,10 +35,22 @@ describe.each(eras)("a client of %s", (era) => {
 
 	it("runs commands in a shell that stays", async () => {
 		const session = own("shell");
-		expect(await told(client, "run", { session, command: "cd /usr && X=1", cwd: "/tmp" })).toMatch(/^\[ended · /);
+		expect(await told(client, "run", { session, command: "cd /usr && X=1", cwd: "/tmp" })).toMatch(
+			/^\[ended · exit 0 · /,
+		);
 		const text = await told(client, "run", { session, command: "echo $PWD-$((X + 1))" });
-		expect(text).toMatch(new RegExp(`^\\[ended · .*${session} · bytes \\d+–\\d+ of \\d+ · /usr\\]\\n`));
-		expect(text).toContain("/usr-2");
+		const header = `\\[ended · exit 0 · \\S+ s · ${session} · bytes \\d+–\\d+ of \\d+ · /usr\\]`;
+		expect(text).toMatch(new RegExp(`^${header}\\n/usr-2\\n$`));
+		expect(await told(client, "run", { session, command: "(exit 3)" })).toMatch(/^\[ended · exit 3 · [^\n]*\]$/);
+		expect(await told(client, "run", { session, command: "if true" })).toMatch(/^\[incomplete: nothing was run/);
+		expect(await told(client, "run", { session, command: "fi" })).toMatch(/^\[rejected: [\s\S]*syntax error/);
+		const lines = Array.from({ length: 400 }, (_, index) => `\tline ${index} of a file with a!b and "quotes"`).join(
+			"\n",
+		);
+		const command = `cat <<'END' | wc -c\n${lines}\nEND`;
+		expect(await told(client, "run", { session, command })).toMatch(new RegExp(`\\n${lines.length + 1}\\n$`));
+		const [, ...commands] = (await told(client, "read", { session, what: "commands" })).split("\n");
+		expect(commands.at(-1)).toMatch(/^cd \/usr && X=1 · exit 0 · bytes \d+–\d+ · \/usr$/);
 	});
 
 	it("says when a command waits for input, and answers it", async () => {
@@ -48,7 +60,9 @@ describe.each(eras)("a client of %s", (era) => {
 		expect(await told(client, "run", { session, command: "true" })).toMatch(
 			/^\[busy: nothing was run · waiting for a line/,
 		);
-		expect(await told(client, "send", { session, text: "y", keys: ["Enter"] })).toMatch(/^\[at its prompt[\s\S]*got-y/);
+		expect(await told(client, "send", { session, text: "y", keys: ["Enter"] })).toMatch(
+			/^\[ended · exit 0 · [\s\S]*got-y/,
+		);
 	});
 
 	it("gets a running answer at the timeout, and waits on", async () => {
@@ -60,6 +74,7 @@ describe.each(eras)("a client of %s", (era) => {
 		});
 		expect(first).toMatch(/^\[running · sleep/);
 		const since = Number(/bytes (\d+)/.exec(first)?.[1]);
+		expect(await told(client, "read", { session, since, until: { end: true } })).toMatch(/^\[ended · exit 0 · /);
 		expect(await told(client, "read", { session, since, until: { match: "over-42" } })).toMatch(
 			/^\[matched · [\s\S]*over-42/,
 		);
