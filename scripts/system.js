@@ -20,6 +20,8 @@ const testCommands = {
 	less: "less",
 	nano: "nano",
 	vim: "vim",
+	nvim: "neovim",
+	mc: "mc",
 	htop: "htop",
 	tmux: "tmux",
 	gdb: "gdb",
