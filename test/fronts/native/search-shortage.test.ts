@@ -25,7 +25,7 @@ test("without a free descriptor a search is refused as a limit, and works again 
 async function search(): Promise<string> {
 	let searching: SearchProcess | undefined;
 	try {
-		searching = new SearchProcess({ source: "b", flags: "", limit: 1 });
+		searching = new SearchProcess({ source: "b", flags: "", isLiteral: false, limit: 1 });
 		const batch = { bytes: Buffer.from("abc"), marks: [{ at: 0, offset: 0, time: 0 }], isLast: true };
 		const { matches } = await searching.ask(batch, { signal: new AbortController().signal, where: "it" });
 		return matches.length === 1 ? "found" : "nothing";
