@@ -220,7 +220,8 @@ const atServe: readonly Deed[] = [
 	{
 		who: "manager",
 		does: "opens a Multica terminal, has it print without end, types and does not read",
-		connections: 20,
+		// Each is a program that takes a processor to itself, which is its manager's right, and no fault of the server's.
+		connections: 2,
 		isWorst: true,
 		says: ({ token }) => ({
 			first: upgrade(issueTerminal, undefined, `cookie: multica_auth=${token}\r\n`),
