@@ -66,8 +66,6 @@ it("a command line that makes no sense is refused in one sentence, with what wou
 });
 
 it("what the system refuses is a sentence about the file", async () => {
-	const run = await hawser.run(["run", "true"], { env: { HAWSER_STATE_DIR: "/proc/hawser" } });
-	expect(run.stderr).toBe("hawser: /proc/hawser can't be made: no such file or directory\n");
 	expect((await hawser.run(["ls"], { env: { HAWSER_STATE_DIR: "/dev/null/x" } })).stderr).toBe(
 		"hawser: /dev/null/x/server.json can't be opened: not a directory\n",
 	);

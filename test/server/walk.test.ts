@@ -8,6 +8,8 @@ const bodies: Readonly<Record<string, unknown>> = {
 	"POST /v1/sessions/:id/keys": { keys: ["Enter"] },
 	"PATCH /v1/sessions/:id": { name: "another" },
 	"POST /v1/sessions/:id/resize": { cols: 80, rows: 24 },
+	"POST /v1/sessions/:id/run": { command: "true" },
+	"POST /v1/sessions/:id/send": { text: "x" },
 	"POST /v1/sessions/:id/signal": { signal: "TERM" },
 	"PUT /v1/workspaces/:ws": { roots: [] },
 	"PUT /v1/workspaces/:ws/tasks/:task": { workDir: "/" },
