@@ -65,15 +65,16 @@ describe("doctor", () => {
 });
 
 describe("completion", () => {
-	const has = (shell: string) => spawnSync(shell, ["-c", "true"]).status === 0;
-
 	it.each(["bash", "zsh", "fish"])("gives a script that %s understands", async (shell) => {
 		const { code, stdout } = await hawser.run(["completion", shell]);
 		expect(code).toBe(0);
 		for (const word of ["attach", "--detach", "timeout", "hawser ls --all --json"]) {
 			expect(stdout).toContain(shell === "fish" ? word.replace(/^--/, "-l ") : word);
 		}
-		if (has(shell)) expect(spawnSync(shell, ["-n"], { input: stdout }).stderr.toString()).toBe("");
+		// From a file: fish does not read from what Node gives it as input.
+		const file = join(await temporaryDirectory(), "completion");
+		await writeFile(file, stdout);
+		expect(spawnSync(shell, ["-n", file])).toMatchObject({ status: 0, stderr: Buffer.alloc(0) });
 	});
 
 	it("completes commands, flags and sessions in bash", async () => {
