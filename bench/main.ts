@@ -20,6 +20,7 @@ import { screensCase } from "./cases/screens.ts";
 import { sdkTortureCase } from "./cases/sdk-torture.ts";
 import { searchCase } from "./cases/search.ts";
 import { sessionsCase } from "./cases/sessions.ts";
+import { shellCase } from "./cases/shell.ts";
 import { socketEchoCase } from "./cases/socket-echo.ts";
 import { socketReplayCase } from "./cases/socket-replay.ts";
 import { socketThroughputCase } from "./cases/socket-throughput.ts";
@@ -68,6 +69,7 @@ const cases: readonly Case[] = [
 	ptyCase(isQuick),
 	journalCase(isQuick),
 	scanCase(isQuick),
+	shellCase(isQuick),
 	pipeCase(isQuick),
 	echoCase(isQuick),
 	startCase(isQuick),

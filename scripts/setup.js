@@ -24,13 +24,13 @@ export async function setUp(purpose) {
 	compile({ project: "tsconfig.json", root: "src", sources: ["src"], output: "dist", executables: ["cli/main.js"] });
 	if (purpose === "test") ensureCommands();
 	if (purpose === "bench") {
-		// Emitted as dist-bench/src and dist-bench/bench; the link puts the addon where src/native looks for it.
+		// Emitted as dist-bench/src and dist-bench/bench; the links put the addon and the hooks of shells where src looks for them.
 		compile({
 			project: "tsconfig.test.json",
 			root: ".",
 			sources: ["src", "bench", "test", "vitest.config.ts"],
 			output: "dist-bench",
-			links: { native: "../native" },
+			links: { native: "../native", shell: "../shell" },
 		});
 	}
 }

@@ -49,7 +49,7 @@ const programs: Readonly<Record<string, Readonly<Record<string, Example>>>> = {
 		"python3: input in a thread": { argv: python("import threading as t; t.Thread(target=input).start()") },
 		rm: { argv: ["rm", "-i", "/etc/passwd"] },
 		"cat: in a recorder": { argv: ["script", "-qc", "cat", "/dev/null"] },
-		"cat: in tmux": { argv: ["tmux", "-L", "line", "new", "cat"] },
+		"cat: in tmux": { argv: ["tmux", "-L", `line-${process.pid}`, "new", "cat"] },
 		"git: user name": { argv: bash("printf 'protocol=https\\nhost=x.test\\n\\n' | git credential fill") },
 		"ssh-keygen: file": { argv: ["ssh-keygen", "-t", "ed25519"] },
 	},
@@ -143,7 +143,7 @@ const programs: Readonly<Record<string, Readonly<Record<string, Example>>>> = {
 	},
 	"unknown relay": {
 		"tmux: with two windows": {
-			argv: ["tmux", "-L", "relay", "new", "cat", ";", "split-window", "cat"],
+			argv: ["tmux", "-L", `relay-${process.pid}`, "new", "cat", ";", "split-window", "cat"],
 			front: "tmux: client",
 		},
 	},

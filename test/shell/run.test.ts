@@ -4,8 +4,9 @@ import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { eventually, outputUntil, write } from "../helpers/reading.ts";
+import { shells } from "./decorations.ts";
 import { randomCommands } from "./random-commands.ts";
-import { shells, startShell } from "./shells.ts";
+import { startShell } from "./shells.ts";
 
 /** Of the thousand that the benchmark runs. */
 const RANDOM_COMMANDS = 60;

@@ -1,4 +1,4 @@
-/** Living shells for tests: with hooks, and with the user's own files that decorate everything. */
+/** Living shells for tests: with hooks, in a home of their own. */
 
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -12,57 +12,7 @@ import { shellText } from "../../src/core/shell-output.ts";
 import type { RunAnswer } from "../../src/core/shell-runner.ts";
 import { withHooks } from "../../src/shell/hooks.ts";
 import { startOf } from "../helpers/starts.ts";
-
-export const shells = ["bash", "zsh", "fish"] as const;
-export type ShellName = (typeof shells)[number];
-
-/** A prompt that is built anew each time, in several lines and colours, with hooks of its own that look at `$?`. */
-const DECORATED: Readonly<Record<ShellName, Readonly<Record<string, string>>>> = {
-	bash: {
-		".bashrc": String.raw`
-			set -o vi
-			export PS1='\u@\h:\w\$ '
-			trap 'true' DEBUG
-			__own() { local code=$?; PS1="\n\[\e[32m\]$code\[\e[0m\] \w\n> "; history -a; return $code; }
-			PROMPT_COMMAND=__own
-			PS0='\e[1m\e[0m'
-			HISTCONTROL=ignoreboth
-			HISTSIZE=10000
-			alias ls='ls --color=auto'
-		`,
-	},
-	zsh: {
-		".zshrc": String.raw`
-			bindkey -v
-			setopt promptsubst extendedhistory sharehistory
-			HISTFILE=~/.history HISTSIZE=1000 SAVEHIST=1000
-			precmd() { own_code=$? }
-			own_precmd() { PROMPT=$'\n%F{green}'$own_code$'%f %~\n> ' RPROMPT='%T' }
-			own_preexec() { print -n "\e]0;$1\a" }
-			autoload -Uz add-zsh-hook
-			add-zsh-hook precmd own_precmd
-			add-zsh-hook preexec own_preexec
-		`,
-	},
-	fish: {
-		".config/fish/config.fish": `
-			fish_vi_key_bindings
-			set -g fish_greeting hello
-			function fish_prompt
-				set -l code $status
-				echo
-				set_color green
-				echo -n $code (prompt_pwd)
-				set_color normal
-				echo
-				echo -n '> '
-			end
-			function fish_right_prompt
-				date +%T
-			end
-		`,
-	},
-};
+import { decorations, type ShellName } from "./decorations.ts";
 
 export type LivingShell = {
 	readonly session: LocalSession;
@@ -80,7 +30,7 @@ export type ShellOptions = {
 /** Is ended with the test. */
 export async function startShell(name: ShellName, options: ShellOptions = {}): Promise<LivingShell> {
 	const home = mkdtempSync(join(tmpdir(), "hawser-shell-"));
-	const files = { ...(options.isDecorated ? DECORATED[name] : {}), ...options.files };
+	const files = { ...(options.isDecorated ? decorations[name] : {}), ...options.files };
 	if (name === "zsh" && !(".zshrc" in files)) writeFileSync(join(home, ".zshrc"), "");
 	for (const [path, text] of Object.entries(files)) {
 		mkdirSync(dirname(join(home, path)), { recursive: true });

@@ -24,7 +24,7 @@ export const exec: Command = withWorkspace(new Command("exec"))
 	.summary("run a command in a session's shell")
 	.description(
 		"Runs a command in the bash, zsh or fish that a session is, with its directory, variables and functions, and prints " +
-			"what it wrote. One argument is a line for the shell; several are a program and its arguments.\n\n" +
+			"what it wrote. One argument is a line for the shell; several, after --, are a program and its arguments.\n\n" +
 			"The exit code is the command's own, 124 when the time was up or the command waits for somebody to type, 255 when " +
 			"it did not run: the shell is busy, or would not run it. It runs once, whatever happens to connections and servers.",
 	)
@@ -34,7 +34,6 @@ export const exec: Command = withWorkspace(new Command("exec"))
 	.option("--resume <number>", "go on waiting for the command with this number", wholeNumber)
 	.option("--json", "print all about it as JSON")
 	.addOption(patience())
-	.passThroughOptions()
 	.exitOverride(endNotAttached)
 	.addHelpText(
 		"after",
