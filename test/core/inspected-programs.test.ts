@@ -1,5 +1,6 @@
 /** What real programs wait for, each asked twenty times. */
 
+import { spawnSync } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -22,6 +23,12 @@ const settings = ["env", `HOME=${home}`, `TMUX_TMPDIR=${home}`, "TERM=xterm-256c
 const python = (script: string) => ["/usr/bin/python3", "-c", script];
 const bash = (script: string) => ["bash", "-c", script];
 const node = (script: string) => ["node", "-e", script];
+
+/** How many there are in tmux's window. */
+function panes(server: string): number {
+	const env = { ...process.env, TMUX_TMPDIR: home };
+	return spawnSync("tmux", ["-L", server, "list-panes"], { env }).stdout.toString().split("\n").length - 1;
+}
 
 type Example = {
 	readonly argv: readonly string[];
@@ -49,7 +56,7 @@ const programs: Readonly<Record<string, Readonly<Record<string, Example>>>> = {
 		"python3: input in a thread": { argv: python("import threading as t; t.Thread(target=input).start()") },
 		rm: { argv: ["rm", "-i", "/etc/passwd"] },
 		"cat: in a recorder": { argv: ["script", "-qc", "cat", "/dev/null"] },
-		"cat: in tmux": { argv: ["tmux", "-L", `line-${process.pid}`, "new", "cat"] },
+		"cat: in tmux": { argv: ["tmux", "-L", "line", "new", "cat"] },
 		"git: user name": { argv: bash("printf 'protocol=https\\nhost=x.test\\n\\n' | git credential fill") },
 		"ssh-keygen: file": { argv: ["ssh-keygen", "-t", "ed25519"] },
 	},
@@ -143,7 +150,9 @@ const programs: Readonly<Record<string, Readonly<Record<string, Example>>>> = {
 	},
 	"unknown relay": {
 		"tmux: with two windows": {
-			argv: ["tmux", "-L", `relay-${process.pid}`, "new", "cat", ";", "split-window", "cat"],
+			argv: ["tmux", "-L", "relay", "new", "cat", ";", "split-window", "cat"],
+			// With one of them there, that one is in front.
+			act: () => eventually("two windows", () => panes("relay") === 2),
 			front: "tmux: client",
 		},
 	},
