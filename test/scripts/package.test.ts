@@ -1,6 +1,6 @@
 /** The package, made from a fresh checkout and installed elsewhere, does what the README's tour says. */
 
-import { type ChildProcess, spawn } from "node:child_process";
+import { type ChildProcess, execFileSync, spawn } from "node:child_process";
 import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, relative } from "node:path";
@@ -28,11 +28,17 @@ beforeAll(async () => {
 	mkdirSync(join(folder, "home"));
 	// The packages that ours depends on may come from this machine's cache; nothing else of this account is there.
 	const cache = process.env.npm_config_cache ?? join(process.env.HOME ?? "/root", ".npm");
+	// How this machine reaches the registry; with a prefix and a home of its own, npm would not look there.
+	const globalconfig = execFileSync("npm", ["config", "get", "globalconfig"], { encoding: "utf8" }).trim();
+	const { NODE_EXTRA_CA_CERTS } = process.env;
 	env = {
 		PATH: `${join(folder, "prefix", "bin")}:${process.env.PATH}`,
 		HOME: join(folder, "home"),
 		npm_config_cache: cache,
+		npm_config_globalconfig: globalconfig,
+		npm_config_userconfig: process.env.npm_config_userconfig ?? join(process.env.HOME ?? "/root", ".npmrc"),
 		npm_config_update_notifier: "false",
+		...(NODE_EXTRA_CA_CERTS === undefined ? {} : { NODE_EXTRA_CA_CERTS }),
 	};
 	await succeed(run("npm", ["pack", "--pack-destination", folder], clone));
 	const tarball = readdirSync(folder).find((name) => name.endsWith(".tgz"));
