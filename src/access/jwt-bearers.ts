@@ -6,7 +6,7 @@ import { Bucket, type Rate } from "../core/rate.ts";
 import { type Expires, Expiring } from "./expiring.ts";
 import { type JwtClaims, type JwtRules, readJwt, splitJwt } from "./jwt.ts";
 import { createRevocation, unauthenticated } from "./principal.ts";
-import { grants, parseScope, type Scope } from "./scope.ts";
+import { grants, parseScope } from "./scope.ts";
 import { digest } from "./secret.ts";
 
 export type JwtBearersOptions = {
@@ -55,6 +55,7 @@ export class JwtBearers {
 		const { clock, creationRate } = this.#options;
 		const { subject, expiresAt } = claims;
 		const scopes = scopesOf(claims);
+		const granted = scopes.map(parseScope);
 		const revocation = createRevocation();
 		const others = this.#bearers.all.find((other) => other.owner === subject);
 		const creations = others?.creations ?? new Bucket(creationRate, clock);
@@ -65,9 +66,11 @@ export class JwtBearers {
 			user: subject,
 			isAdmin: false,
 			maySeeMetrics: false,
+			scopes,
+			expiresAt,
 			// Asked again and again of an open socket, so the time counts here, too.
 			may: (right, place) =>
-				!revocation.signal.aborted && expiresAt > clock.now() && scopes.some((scope) => grants(scope, right, place)),
+				!revocation.signal.aborted && expiresAt > clock.now() && granted.some((scope) => grants(scope, right, place)),
 			revoked: revocation.signal,
 			countCreation: () => creations.take(),
 		};
@@ -76,12 +79,17 @@ export class JwtBearers {
 }
 
 /** `{"workspaces": {ID: RIGHT}}` as scopes. What is no workspace, or no right, gives nothing. */
-function scopesOf({ workspaces }: JwtClaims): Scope[] {
+function scopesOf({ workspaces }: JwtClaims): string[] {
 	return Object.entries(workspaces).flatMap(([id, right]) => {
-		try {
-			return typeof right === "string" ? [parseScope(`workspace:${id}:${right}`)] : [];
-		} catch {
-			return [];
-		}
+		const scope = `workspace:${id}:${right}`;
+		return typeof right === "string" && isScope(scope) ? [scope] : [];
 	});
+}
+
+function isScope(text: string): boolean {
+	try {
+		return parseScope(text) !== undefined;
+	} catch {
+		return false;
+	}
 }

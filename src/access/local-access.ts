@@ -106,6 +106,8 @@ export class LocalAccess implements Access {
 			name: ADMIN,
 			isAdmin: true,
 			maySeeMetrics: true,
+			scopes: [ADMIN],
+			expiresAt: null,
 			may: () => true,
 			revoked: createRevocation().signal,
 			countCreation: () => creations.take(),

@@ -3,7 +3,7 @@
 import { setMaxListeners } from "node:events";
 import type { Principal, Right } from "../core/access.ts";
 import { SessionError } from "../core/errors.ts";
-import { holds } from "./scope.ts";
+import { holds, sessionScope } from "./scope.ts";
 
 /** For who shows nothing, or nothing that is good. */
 export function unauthenticated(message: string): SessionError {
@@ -32,6 +32,10 @@ export function withRevocation(owner: Principal, revoked: AbortSignal): Principa
 		...(owner.user === undefined ? {} : { user: owner.user }),
 		isAdmin: owner.isAdmin,
 		maySeeMetrics: owner.maySeeMetrics,
+		get scopes() {
+			return owner.scopes;
+		},
+		expiresAt: owner.expiresAt,
 		may: (right, place) => owner.may(right, place),
 		revoked,
 		countCreation: () => owner.countCreation(),
@@ -44,6 +48,7 @@ export function narrowed(owner: Principal, session: string, upTo: Right): Princi
 		...withRevocation(owner, owner.revoked),
 		isAdmin: false,
 		maySeeMetrics: false,
+		scopes: [sessionScope(session, upTo)],
 		may: (right, place) => place.session === session && holds(upTo, right) && owner.may(right, place),
 	};
 }

@@ -29,6 +29,11 @@ export function parseScope(text: string): Scope {
 	});
 }
 
+/** The right to one session, as a scope says it. */
+export function sessionScope(session: string, right: Right): string {
+	return `session:${session}:${right === "read" ? "view" : "control"}`;
+}
+
 export function holds(right: Right, wanted: Right): boolean {
 	return rank[right] >= rank[wanted];
 }

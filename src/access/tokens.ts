@@ -176,6 +176,10 @@ export class Tokens {
 				name: record.name === null ? `token:${record.id}` : `token:${record.id}:${record.name}`,
 				isAdmin: scopes.some(({ kind }) => kind === "admin"),
 				maySeeMetrics: scopes.some(({ kind }) => kind === "admin" || kind === "metrics"),
+				get scopes() {
+					return entry.record.scopes;
+				},
+				expiresAt: record.expiresAt,
 				// Asked again and again of an open socket, so the time counts here, too.
 				may: (right, place) =>
 					!revocation.signal.aborted &&

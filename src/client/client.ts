@@ -16,6 +16,7 @@ import {
 	type Health,
 	type Info,
 	idempotencyKeyHeader,
+	type Me,
 	type SessionList,
 	type SessionMessage,
 	type SessionState,
@@ -58,6 +59,8 @@ export interface Client {
 	events(options?: FeedOptions): AsyncGenerator<FeedItem, void, void>;
 	/** What the server is and can do on its machine. */
 	info(options?: ActOptions): Promise<Info>;
+	/** Who we are and what we may do there. */
+	me(options?: ActOptions): Promise<Me>;
 	health(options?: ActOptions): Promise<Health>;
 	/** Whether it takes requests: not while it shuts down. */
 	isReady(options?: ActOptions): Promise<boolean>;
@@ -146,6 +149,7 @@ export function connect(options: ConnectOptions): Client {
 		run: (request, options) => runOnce(sessions, request, options),
 		events: (options) => followFeed(transport, options),
 		info: ({ signal } = {}) => ask({ path: "/v1/info", signal }),
+		me: ({ signal } = {}) => ask({ path: "/v1/me", signal }),
 		health: ({ signal } = {}) => ask({ path: "/healthz", signal }),
 		async isReady({ signal } = {}) {
 			try {

@@ -21,6 +21,7 @@ export type {
 	Health,
 	Info,
 	InputReceipt,
+	Me,
 	ProgramState,
 	PutTask,
 	PutWorkspace,

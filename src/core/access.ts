@@ -20,6 +20,10 @@ export type Principal = {
 	readonly isAdmin: boolean;
 	/** May see the server's own numbers. */
 	readonly maySeeMetrics: boolean;
+	/** What the credential is good for, as tokens say it; `may` is what decides. */
+	readonly scopes: readonly string[];
+	/** When it ends by itself; null if it does not. */
+	readonly expiresAt: number | null;
 	may(right: Right, place: Place): boolean;
 	/** Aborted when the credential is revoked or over: whatever it opened must end then. */
 	readonly revoked: AbortSignal;

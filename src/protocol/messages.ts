@@ -504,6 +504,36 @@ export type FeedEvent = {
 
 export type Ready = { status: "ready" };
 
+/** Who a caller is and what it may do, and which server this is. */
+export type Me = {
+	/** Of the token; `admin` for the operator, `jwt:USER` for who shows a JWT. */
+	id: string;
+	/** How others hear of it. */
+	name: string;
+	/** May do everything. */
+	admin: boolean;
+	scopes: string[];
+	/** When its credential ends by itself. */
+	expiresAt: number | null;
+	/** Where it may do something, and the most that it may do there; by id. */
+	workspaces: { id: string; right: "read" | "operate" | "manage" }[];
+	/** With whom one session was shared, and nothing else. */
+	guest: { session: string; right: "view" | "control" } | null;
+	/** The name of its machine. */
+	server: { name: string; version: string };
+	limits: ServerLimits;
+};
+
+/** What all sessions may have together, what of it one workspace may, and what one session has unless it asks for something else. */
+export type ServerLimits = {
+	sessions: number;
+	workspaceSessions: number;
+	journalBytes: number;
+	/** Of one caller, in the long run; zero is no limit. */
+	startsPerSecond: number;
+	retain: { memoryBytes: number; journalBytes: number };
+};
+
 /** What the server is, and what it can do on its machine. */
 export type Info = {
 	version: string;

@@ -1,6 +1,7 @@
 /** The composition root: which fronts stand on the engine, where they are served, and nothing else. */
 
 import { randomUUID } from "node:crypto";
+import { hostname } from "node:os";
 import { join } from "node:path";
 import { anybody } from "../access/fixed.ts";
 import { Failures } from "../access/rate.ts";
@@ -136,6 +137,14 @@ function createFronts(
 			audit,
 			metrics,
 			version,
+			name: hostname(),
+			limits: {
+				sessions: config.maxSessions,
+				workspaceSessions: config.maxWorkspaceSessions,
+				journalBytes: config.maxDiskBytes,
+				startsPerSecond: config.createRate,
+				retain: config.retention,
+			},
 		}),
 		createAccessFront({ access, sessions, basePath: config.basePath, publicUrl: home }),
 		...(openSandbox ? [createOpenSandboxFront(openSandbox)] : []),

@@ -52,6 +52,7 @@ const methods: Readonly<Record<string, ((client: Client, session: Session) => un
 	createSignInLink: ({ signInLinks }) => signInLinks.create,
 	signOut: (client) => client.signOut,
 	getInfo: (client) => client.info,
+	getMe: (client) => client.me,
 	getHealth: (client) => client.health,
 	getReadiness: (client) => client.isReady,
 	getMetrics: (client) => client.metrics,

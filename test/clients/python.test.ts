@@ -157,6 +157,8 @@ const methods: Readonly<Record<string, string | null>> = {
 	createTicket: "Client.create_ticket",
 	createSignInLink: "Client.create_sign_in_link",
 	getInfo: "Client.info",
+	/** For pages and those who sit at them. */
+	getMe: null,
 	runCommand: null,
 	listCommands: null,
 	sendInput: null,

@@ -100,6 +100,7 @@ it("makes a client whose types are those of the server's own answers", async () 
 	await answered("createSignInLink", await post("/v1/signin-links"));
 	await answered("proveToken", await post("/v1/proof", { token: "admin", nonce: "0123456789abcdef" }));
 	await answered("getInfo", await server.request("/v1/info"));
+	await answered("getMe", await server.request("/v1/me"));
 	await answered("getHealth", await server.request("/healthz"));
 	await answered("getReadiness", await server.request("/readyz"));
 	const asked = 'export const asked: operations["createSession"]["requestBody"]["content"]["application/json"]';

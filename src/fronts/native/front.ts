@@ -15,6 +15,7 @@ import { addEvents } from "./events.ts";
 import { Feed } from "./feed.ts";
 import { addInput } from "./input.ts";
 import { addLease } from "./lease.ts";
+import { addMe } from "./me.ts";
 import { createTraffic } from "./metrics.ts";
 import { describeRoutes } from "./openapi.ts";
 import type { NativeApp, NativeOptions } from "./options.ts";
@@ -52,6 +53,7 @@ export function createNativeFront(options: NativeOptions): Front {
 				hosting.closing,
 			);
 			addSystem(typed, options, hosting, traffic);
+			addMe(typed, options);
 			const attachments = new Attachments();
 			addSessions(typed, options, attachments);
 			addWorkspaces(typed, options);

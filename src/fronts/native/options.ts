@@ -10,6 +10,7 @@ import type { SandboxSupport } from "../../core/sandbox.ts";
 import type { Screens } from "../../core/screen.ts";
 import type { Sessions } from "../../core/sessions.ts";
 import type { Workspaces } from "../../core/workspaces.ts";
+import type { ServerLimits } from "../../protocol/messages.ts";
 import type { Prepare } from "../front.ts";
 import type { Metric } from "../metric.ts";
 import type { SocketLimits } from "./socket/limits.ts";
@@ -23,6 +24,10 @@ export type NativeOptions = {
 	readonly clock: Clock;
 	/** What `/healthz` says we are. */
 	readonly version: string;
+	/** What people call this server: its machine's name. */
+	readonly name: string;
+	/** What it was told to allow, for who wants to show it. */
+	readonly limits: ServerLimits;
 	/** What programs may be kept from here; nothing, when left out. */
 	readonly sandbox?: SandboxSupport;
 	/** The record of who did what; none is kept, when left out. */
