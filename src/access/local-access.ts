@@ -205,11 +205,20 @@ export class LocalAccess implements Access {
 
 	async signIn(code: string): Promise<SignedIn | undefined> {
 		const owner = this.#codes.redeem(code);
-		if (!owner || !this.#isLive(owner)) return undefined;
+		return owner && this.#isLive(owner) ? this.signInAs(owner) : undefined;
+	}
+
+	async signInAs(by: Principal): Promise<SignedIn> {
+		const owner = this.#owner(by.id) ?? by;
 		const { value, pageKey } = this.#browsers.add(owner);
+		this.#tokens.countOpening(owner.id);
 		await this.#save();
 		const { isSecure } = this.#options;
 		return { cookie: setCookie(value, { maxAgeMs: COOKIE_LIFETIME_MS, isSecure }), pageKey, owner };
+	}
+
+	wasGood(credential: string): boolean {
+		return this.#tokens.wasGood(credential);
 	}
 
 	async signOut(cookies: string | undefined): Promise<SignedOut> {

@@ -29,6 +29,8 @@ const MAX_TOKENS = 10_000;
 const MAX_DESCENDANTS = 100;
 const MAX_SCOPES = 32;
 const ID_BYTES = 6;
+/** How many that have ended are remembered, so that whoever still has one hears why it is no good: the newest. */
+const MAX_ENDED = 1_000;
 /** Compared with when there is nothing to compare with, so that an unknown id takes as long as a known one. */
 const NOBODY = "0".repeat(64);
 
@@ -44,6 +46,8 @@ type Entry = {
 export class Tokens {
 	readonly #options: TokensOptions;
 	readonly #entries = new Map<string, Entry>();
+	/** The digests of those that have ended, by id. */
+	readonly #ended = new Map<string, string>();
 
 	constructor(options: TokensOptions) {
 		this.#options = options;
@@ -51,7 +55,8 @@ export class Tokens {
 
 	/** Takes in what was stored. */
 	restore(records: readonly TokenRecord[]): void {
-		for (const record of records) this.#entries.set(record.id, this.#entry(record));
+		// Older files do not say how often.
+		for (const record of records) this.#entries.set(record.id, this.#entry({ ...record, opened: record.opened ?? 0 }));
 		this.sweep();
 		// Whoever edits the file may leave a token without the one that made it.
 		for (const { record } of this.#entries.values()) {
@@ -65,11 +70,25 @@ export class Tokens {
 
 	/** The caller who shows this; undefined if it is no token of ours, or none any more. */
 	verify(shown: string): Principal | undefined {
-		const [, id = "", secret = ""] = /^hwt_([0-9a-f]{12})_([A-Za-z0-9_-]{43})$/.exec(shown) ?? [];
+		const { id, secret } = parts(shown);
 		const entry = this.#entries.get(id);
 		if (!isDigestOf(entry?.record.hash ?? NOBODY, secret) || !entry || this.#isOver(entry)) return undefined;
 		this.touch(id);
 		return entry.principal;
+	}
+
+	/** Whether this was a token of ours, and has ended. */
+	wasGood(shown: string): boolean {
+		const { id, secret } = parts(shown);
+		const entry = this.#entries.get(id);
+		const hash = entry && this.#isOver(entry) ? entry.record.hash : this.#ended.get(id);
+		return isDigestOf(hash ?? NOBODY, secret) && hash !== undefined;
+	}
+
+	/** Notes that it has signed in one more browser. */
+	countOpening(id: string): void {
+		const entry = this.#entries.get(id);
+		if (entry) entry.record = { ...entry.record, opened: entry.record.opened + 1 };
 	}
 
 	/** Notes that it was used just now, by itself or by a browser that came from it. */
@@ -116,6 +135,7 @@ export class Tokens {
 			expiresAt: earlier(asked, maker?.record.expiresAt ?? null),
 			lastUsedAt: null,
 			parent: maker ? by.id : null,
+			opened: 0,
 		};
 		this.#entries.set(record.id, this.#entry(record));
 		return { secret: `hwt_${record.id}_${secret}`, record };
@@ -132,7 +152,11 @@ export class Tokens {
 		const ids = this.records.flatMap((record) => (this.#lineage(record.id).includes(id) ? [record.id] : []));
 		const entries = ids.flatMap((one) => this.#entries.get(one) ?? []);
 		for (const one of ids) this.#entries.delete(one);
-		for (const { revocation } of entries) revocation.abort();
+		for (const { record, revocation } of entries) {
+			revocation.abort();
+			this.#ended.set(record.id, record.hash);
+		}
+		for (const one of [...this.#ended.keys()].slice(0, -MAX_ENDED)) this.#ended.delete(one);
 		return ids;
 	}
 
@@ -238,6 +262,12 @@ export class Tokens {
 			if (!this.#entries.has(id)) return id;
 		}
 	}
+}
+
+/** Of what is shown as a token; empty for what is none. */
+function parts(shown: string): { readonly id: string; readonly secret: string } {
+	const [, id = "", secret = ""] = /^hwt_([0-9a-f]{12})_([A-Za-z0-9_-]{43})$/.exec(shown) ?? [];
+	return { id, secret };
 }
 
 function earlier(a: number | null, b: number | null): number | null {

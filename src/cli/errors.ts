@@ -13,6 +13,7 @@ export const NOT_ATTACHED = 255;
 export const exitCode: Readonly<Record<ErrorCode, number>> = {
 	invalid_argument: 1,
 	unauthenticated: 1,
+	token_ended: 1,
 	permission_denied: 1,
 	not_found: 3,
 	session_not_found: 3,

@@ -5,7 +5,8 @@ import type {
 	CreatedToken,
 	CreateTicket,
 	CreateToken,
-	NotDurable,
+	SignedIn,
+	SignIn,
 	SignInLink,
 	TokenList,
 	TokenMessage,
@@ -22,8 +23,10 @@ import {
 	type SessionState,
 } from "../protocol/messages.ts";
 import type { ActOptions } from "./attachment.ts";
+import { type Ended, end } from "./ended.ts";
 import { HawserError } from "./error.ts";
 import { type FeedItem, type FeedOptions, followFeed } from "./feed.ts";
+import { forgetPageKey, storePageKey } from "./page-key.ts";
 import { type RunOptions, type RunRequest, type RunResult, runOnce } from "./run.ts";
 import { type KnownSession, Session } from "./session.ts";
 import { type Call, type ConnectOptions, Transport } from "./transport.ts";
@@ -68,6 +71,11 @@ export interface Client {
 	metrics(options?: ActOptions): Promise<string>;
 	/** The API's description. */
 	openApi(options?: ActOptions): Promise<object>;
+	/**
+	 * Signs this browser in, by a token, a guest's key or the code of a sign-in link; pages of the server's origin need
+	 * nothing else from then on. `unauthenticated` for what is not known, `token_ended` for what was good once.
+	 */
+	signIn(request: SignIn, options?: ActOptions): Promise<SignedIn>;
 	/** Ends the sign-in of this browser. */
 	signOut(options?: ActOptions): Promise<Ended>;
 	/** One page of who did what, from the entry after a number on; for the operator. */
@@ -108,18 +116,10 @@ export type ImportOptions = ActOptions & {
 	readonly workspace?: string;
 };
 
-/** Something is over, in any case; and whether it would stay so if the server crashed now. */
-export type Ended = { readonly isDurable: boolean };
-
 /** Makes no request yet: the first one shows whether the server is there. */
 export function connect(options: ConnectOptions): Client {
 	const transport = new Transport(options);
 	const ask = async <Answer>(call: Call): Promise<Answer> => (await (await transport.request(call)).json()) as Answer;
-	const end = async (call: Call): Promise<Ended> => {
-		const response = await transport.request(call);
-		if (response.status === 204) return { isDurable: true };
-		return { isDurable: ((await response.json()) as NotDurable).durable };
-	};
 	const sessions: Client["sessions"] = {
 		async create(request, { signal, idempotencyKey } = {}) {
 			const headers = idempotencyKey === undefined ? {} : { [idempotencyKeyHeader]: idempotencyKey };
@@ -164,12 +164,22 @@ export function connect(options: ConnectOptions): Client {
 		audit: (filter = {}, { signal } = {}) => ask({ path: "/v1/audit", query: filter, signal }),
 		metrics: async ({ signal } = {}) => (await transport.request({ path: "/metrics", signal })).text(),
 		openApi: ({ signal } = {}) => ask({ path: "/openapi.json", signal }),
-		signOut: ({ signal } = {}) => end({ method: "POST", path: "/v1/signout", signal }),
+		async signIn(request, { signal } = {}) {
+			const signedIn = await ask<SignedIn>({ method: "POST", path: "/v1/signin", json: request, signal });
+			storePageKey((await transport.address()).url, signedIn.pageKey);
+			return signedIn;
+		},
+		async signOut({ signal } = {}) {
+			const ended = await end(transport, { method: "POST", path: "/v1/signout", signal });
+			forgetPageKey((await transport.address()).url);
+			return ended;
+		},
 		sessions,
 		tokens: {
 			create: (request, { signal } = {}) => ask({ method: "POST", path: "/v1/tokens", json: request, signal }),
 			list: async ({ signal } = {}) => (await ask<TokenList>({ path: "/v1/tokens", signal })).tokens,
-			revoke: (id, { signal } = {}) => end({ method: "DELETE", path: `/v1/tokens/${encodeURIComponent(id)}`, signal }),
+			revoke: (id, { signal } = {}) =>
+				end(transport, { method: "DELETE", path: `/v1/tokens/${encodeURIComponent(id)}`, signal }),
 		},
 		tickets: {
 			create: (request, { signal } = {}) => ask({ method: "POST", path: "/v1/tickets", json: request, signal }),

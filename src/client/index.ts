@@ -1,10 +1,15 @@
 /** `hawser/client`: the SDK for Node and browsers. */
 
 export type {
+	CreatedLink,
 	CreatedTicket,
 	CreatedToken,
+	CreateLink,
 	CreateTicket,
 	CreateToken,
+	LinkMessage,
+	SignedIn,
+	SignIn,
 	SignInLink,
 	TokenMessage,
 } from "../protocol/access.ts";
@@ -51,11 +56,11 @@ export {
 	type Client,
 	type CreateOptions,
 	connect,
-	type Ended,
 	type ImportOptions,
 	type ListFilter,
 } from "./client.ts";
 export type { TakeOptions } from "./control.ts";
+export type { Ended } from "./ended.ts";
 export { HawserError } from "./error.ts";
 export type { AttachmentEvent, ConnectionEvent } from "./event-queue.ts";
 export type { FeedItem, FeedOptions } from "./feed.ts";

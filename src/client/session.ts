@@ -37,6 +37,7 @@ import { type ActOptions, Attachment, type AttachOptions } from "./attachment.ts
 import { checkSignal, checkSize } from "./checks.ts";
 import { HawserError } from "./error.ts";
 import { LastingCall, type LastingOptions } from "./lasting-call.ts";
+import { type LinksClient, linksAt } from "./links.ts";
 import { newStreamId } from "./outbox.ts";
 import { type ScreenChangesOptions, screenChanges, type WholeScreen, waitForScreen } from "./screen.ts";
 import type { Transport } from "./transport.ts";
@@ -161,6 +162,8 @@ const STREAM_REST_MS = 30 * 60 * 1000;
 
 export class Session {
 	readonly id: string;
+	/** For guests. */
+	readonly links: LinksClient;
 	readonly #transport: Transport;
 	/** Where our own writes go that name no stream. */
 	#own: Origin = { stream: newStreamId(), position: 0 };
@@ -173,6 +176,7 @@ export class Session {
 	constructor(transport: Transport, id: string) {
 		this.#transport = transport;
 		this.id = id;
+		this.links = linksAt(transport, id);
 		this.#runs = new LastingCall(transport, this.#path("/run"), ({ status }) => status === "running");
 		this.#sends = new LastingCall(transport, this.#path("/send"), ({ cause }) => cause === "timeout");
 	}

@@ -68,6 +68,8 @@ export type TokenInfo = {
 	readonly lastUsedAt: number | null;
 	/** The token that made it; null for the operator. */
 	readonly parent: string | null;
+	/** How many browsers it has signed in. */
+	readonly opened: number;
 };
 
 export type TokenRequest = {
@@ -125,6 +127,10 @@ export interface Access {
 	signInOwner(code: string): Pick<Principal, "name"> | undefined;
 	/** What a browser gets for a sign-in code; undefined if that is not good, or not any more. */
 	signIn(code: string): Promise<SignedIn | undefined>;
+	/** The same for somebody who has shown another credential. */
+	signInAs(owner: Principal): Promise<SignedIn>;
+	/** Whether what is not good was a token once, that was revoked or has expired; as far as is remembered. */
+	wasGood(credential: string): boolean;
 	/** Ends the browser of a `Cookie` header. */
 	signOut(cookies: string | undefined): Promise<SignedOut>;
 }

@@ -3,6 +3,7 @@
 export const codes = [
 	"invalid_argument",
 	"unauthenticated",
+	"token_ended",
 	"permission_denied",
 	"not_found",
 	"session_not_found",

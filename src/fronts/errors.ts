@@ -9,6 +9,7 @@ import type { Hosting } from "./front.ts";
 export const httpStatus: Readonly<Record<Code, number>> = {
 	invalid_argument: 400,
 	unauthenticated: 401,
+	token_ended: 401,
 	permission_denied: 403,
 	not_found: 404,
 	session_not_found: 404,

@@ -18,6 +18,8 @@ export type TokenMessage = {
 	readonly lastUsedAt: number | null;
 	/** The token that made it; null for the operator. */
 	readonly parent: string | null;
+	/** How many browsers it has signed in. */
+	readonly opened: number;
 };
 
 /** The only answer that ever has a token's secret in it. */
@@ -33,3 +35,37 @@ export type CreateTicket = { session: string; right?: "read" | "operate" };
 export type CreatedTicket = { readonly ticket: string; readonly expiresAt: number };
 
 export type SignInLink = { readonly url: string; readonly expiresAt: number };
+
+/** What a browser shows to be signed in: exactly one of a token, which may be a guest's key, and the code of a link. */
+export type SignIn = { token?: string; code?: string };
+
+/** The answer, beside the cookie: what pages show with it, and as whom. */
+export type SignedIn = { readonly pageKey: string; readonly name: string };
+
+/** Shares one session with whoever has the link. */
+export type CreateLink = {
+	/** To see it, or to type into it as well; to see it, if left out. */
+	right?: "view" | "control";
+	/** An hour, if left out, and no longer than the token that makes it. */
+	expiresInMs?: number;
+	/** For who makes it, to know it by. */
+	name?: string;
+};
+
+/** A link as it may be shown: the token behind it, which can be revoked as any other. */
+export type LinkMessage = {
+	readonly id: string;
+	readonly name: string | null;
+	readonly right: "view" | "control";
+	readonly createdAt: number;
+	readonly expiresAt: number | null;
+	readonly lastUsedAt: number | null;
+	/** How many browsers it has signed in. */
+	readonly opened: number;
+};
+
+/** The only answer that has the key in it, in the part of the address that browsers do not send. */
+export type CreatedLink = LinkMessage & { readonly url: string };
+
+/** Oldest first. */
+export type LinkList = { readonly links: readonly LinkMessage[] };

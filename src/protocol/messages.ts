@@ -4,6 +4,7 @@
 export type ErrorCode =
 	| "invalid_argument"
 	| "unauthenticated"
+	| "token_ended"
 	| "permission_denied"
 	| "not_found"
 	| "session_not_found"

@@ -19,6 +19,7 @@ describe("a token", () => {
 			expiresAt: null,
 			lastUsedAt: null,
 			parent: null,
+			opened: 0,
 		});
 		const text = await readFile(file, "utf8");
 		expect(text).not.toContain(secret.slice(17));

@@ -159,6 +159,10 @@ const methods: Readonly<Record<string, string | null>> = {
 	getInfo: "Client.info",
 	/** For pages and those who sit at them. */
 	getMe: null,
+	signInBrowser: null,
+	shareSession: null,
+	listLinks: null,
+	revokeLink: null,
 	runCommand: null,
 	listCommands: null,
 	sendInput: null,

@@ -64,7 +64,7 @@ describe("every route and every upgrade", () => {
 		]);
 		const open = routes.filter(({ policy }) => policy === "public");
 		for (const route of open) {
-			const known = ["/healthz", "/readyz", "/openapi.json", "/signin", "/v1/signout", "/v1/proof", "/"];
+			const known = ["/healthz", "/readyz", "/openapi.json", "/signin", "/v1/signin", "/v1/signout", "/v1/proof", "/"];
 			// Asks for a credential itself, in its first frame.
 			expect([...known, "/ws/issues/:issue/terminal"]).toContain(route.url);
 		}

@@ -9,6 +9,7 @@ const rpcCodeOf: Readonly<Record<Code, number>> = {
 	/** Parameters were decoded by then: this is what no program can be started with, such as a NUL in an argument. */
 	invalid_argument: rpcCodes.internal,
 	unauthenticated: rpcCodes.invalidRequest,
+	token_ended: rpcCodes.invalidRequest,
 	permission_denied: rpcCodes.invalidRequest,
 	not_found: rpcCodes.invalidRequest,
 	session_not_found: rpcCodes.invalidRequest,

@@ -31,6 +31,7 @@ export class TerminalError extends Error {
 const codesOf: Readonly<Record<Code, ErrorCode>> = {
 	invalid_argument: "spawn_failed",
 	unauthenticated: "unauthorized",
+	token_ended: "unauthorized",
 	permission_denied: "forbidden",
 	not_found: "task_not_found",
 	session_not_found: "session_not_found",

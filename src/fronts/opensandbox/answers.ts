@@ -46,6 +46,7 @@ export function notServed(what: string): ExecdError {
 const translated: Readonly<Record<Code, readonly [status: number, code: ExecdCode]>> = {
 	invalid_argument: [400, "INVALID_REQUEST_BODY"],
 	unauthenticated: [401, "RUNTIME_ERROR"],
+	token_ended: [401, "RUNTIME_ERROR"],
 	permission_denied: [403, "RUNTIME_ERROR"],
 	not_found: [404, "RUNTIME_ERROR"],
 	session_not_found: [404, "CONTEXT_NOT_FOUND"],

@@ -2,11 +2,16 @@
 
 import Type, { type TUnsafe } from "typebox";
 import type {
+	CreatedLink,
 	CreatedTicket,
 	CreatedToken,
+	CreateLink,
 	CreateTicket,
 	CreateToken,
+	LinkList,
 	NotDurable,
+	SignedIn,
+	SignIn,
 	SignInLink,
 	TokenList,
 } from "../../../protocol/access.ts";
@@ -41,6 +46,7 @@ const tokenFields = {
 	expiresAt: nullable(time),
 	lastUsedAt: nullable(time),
 	parent: nullable(Type.String()),
+	opened: Type.Integer(),
 };
 
 export const createdToken: TUnsafe<CreatedToken> = Type.Unsafe<CreatedToken>(
@@ -71,6 +77,55 @@ export const createdTicket: TUnsafe<CreatedTicket> = Type.Unsafe<CreatedTicket>(
 
 export const signInLink: TUnsafe<SignInLink> = Type.Unsafe<SignInLink>(
 	Type.Object({ url: Type.String(), expiresAt: time }, { title: "SignInLink" }),
+);
+
+/** Longer than any token, JWTs included. */
+const MAX_CREDENTIAL = 8192;
+
+export const signIn: TUnsafe<SignIn> = Type.Unsafe<SignIn>(
+	Type.Object(
+		{
+			token: Type.Optional(Type.String({ minLength: 1, maxLength: MAX_CREDENTIAL })),
+			code: Type.Optional(Type.String({ minLength: 1, maxLength: MAX_CREDENTIAL })),
+		},
+		{ ...closed, minProperties: 1, maxProperties: 1, title: "SignIn" },
+	),
+);
+export const signedIn: TUnsafe<SignedIn> = Type.Unsafe<SignedIn>(
+	Type.Object({ pageKey: Type.String(), name: Type.String() }, { title: "SignedIn" }),
+);
+
+const linkRight = Type.Union([Type.Literal("view"), Type.Literal("control")]);
+const linkFields = {
+	id: Type.String(),
+	name: nullable(Type.String()),
+	right: linkRight,
+	createdAt: time,
+	expiresAt: nullable(time),
+	lastUsedAt: nullable(time),
+	opened: Type.Integer(),
+};
+
+export const createLink: TUnsafe<CreateLink> = Type.Unsafe<CreateLink>(
+	Type.Object(
+		{
+			right: Type.Optional(linkRight),
+			expiresInMs: Type.Optional(Type.Integer({ minimum: 1, maximum: MAX_EXPIRES_MS })),
+			name: Type.Optional(displayName),
+		},
+		{ ...closed, title: "CreateLink" },
+	),
+);
+export const createdLink: TUnsafe<CreatedLink> = Type.Unsafe<CreatedLink>(
+	Type.Object({ ...linkFields, url: Type.String() }, { title: "CreatedLink" }),
+);
+export const linkList: TUnsafe<LinkList> = Type.Unsafe<LinkList>(
+	Type.Object({ links: Type.Array(Type.Object(linkFields, { title: "Link" })) }, { title: "LinkList" }),
+);
+
+export type LinkParams = { id: string; link: string };
+export const linkParams: TUnsafe<LinkParams> = Type.Unsafe<LinkParams>(
+	Type.Object({ id: Type.String(), link: Type.String() }),
 );
 
 /** Anything may stand in a link that was typed or cut off; what is no code is answered like one that is over. */

@@ -1,14 +1,14 @@
 /** Sign-in for browsers: a link that is good once becomes a cookie that no script can read, and a key that only pages of ours can. */
 
-import type { FastifyReply } from "fastify";
-import type { Access } from "../../../core/access.ts";
+import type { FastifyReply, FastifyRequest } from "fastify";
+import type { Access, SignedIn } from "../../../core/access.ts";
+import { SessionError } from "../../../core/errors.ts";
 import { pageKeyItem } from "../../../protocol/page-key.ts";
-import { witnessOf } from "../../front.ts";
-import { localAddressOf } from "../../local-address.ts";
+import { type Hosting, witnessOf } from "../../front.ts";
 import type { NativeApp } from "../options.ts";
 import { principalOf } from "../request.ts";
 import { answerEnded } from "./ended.ts";
-import { notDurable, type SignInQuery, signInLink, signInQuery } from "./messages.ts";
+import { notDurable, type SignInQuery, signedIn, signIn, signInLink, signInQuery } from "./messages.ts";
 import { escaped, pageScript, sendPage } from "./page.ts";
 
 /** Puts the key where no page of another port can read it, though the cookie is sent there as well; then goes to where we are, which may be below a path. */
@@ -21,11 +21,11 @@ export type SignInOptions = {
 	readonly access: Access;
 	/** The path below which browsers find us, without a slash at its end. */
 	readonly basePath: string;
-	/** Where browsers find us, for somebody who came without an address. */
-	readonly publicUrl: () => string;
+	/** Where the caller's browser finds us. */
+	readonly homeOf: (request: FastifyRequest) => string;
 };
 
-export function addSignIn(app: NativeApp, { access, basePath, publicUrl }: SignInOptions): void {
+export function addSignIn(app: NativeApp, { access, basePath, homeOf }: SignInOptions, hosting: Hosting): void {
 	// What a form sends. Everything is in the address already, so there is nothing to read in it.
 	app.addContentTypeParser("application/x-www-form-urlencoded", { parseAs: "string" }, (_request, _body, done) =>
 		done(null, undefined),
@@ -40,10 +40,7 @@ export function addSignIn(app: NativeApp, { access, basePath, publicUrl }: SignI
 		async (request, reply) => {
 			const { code, expiresAt } = access.createSignInCode(principalOf(request));
 			witnessOf(request).record({ action: "sign-in-link" });
-			// The host was checked: it is one of ours, and the one under which a caller from the network knows us.
-			const isLocal = localAddressOf(request.raw.socket) === undefined;
-			const origin = isLocal ? publicUrl() : `${access.isSecure ? "https" : "http"}://${request.headers.host}`;
-			const url = `${origin}${basePath}${signInPath(code)}`;
+			const url = `${homeOf(request)}${signInPath(code)}`;
 			return reply.code(201).header("cache-control", "no-store").send({ url, expiresAt });
 		},
 	);
@@ -87,20 +84,52 @@ export function addSignIn(app: NativeApp, { access, basePath, publicUrl }: SignI
 			schema: { querystring: signInQuery },
 		},
 		async (request, reply) => {
-			const signedIn = await access.signIn(codeOf(request.query));
-			if (signedIn) {
-				witnessOf(request).as(signedIn.owner).record({ action: "sign-in" });
-				return sendPage(reply.header("set-cookie", signedIn.cookie), {
+			const as = await access.signIn(codeOf(request.query));
+			if (as) {
+				witnessOf(request).as(as.owner).record({ action: "sign-in" });
+				return sendPage(reply.header("set-cookie", as.cookie), {
 					title: "Signed in",
 					body: "<noscript>This browser must run scripts to stay signed in.</noscript>",
 					script: STORE_KEY,
-					key: signedIn.pageKey,
+					key: as.pageKey,
 				});
 			}
 			witnessOf(request).record({ action: "refused", code: "unauthenticated", route: "POST /signin" });
 			return sendExpired(reply);
 		},
 	);
+
+	// What a page of ours does that has asked for a token, or was opened by a link with one.
+	app.post(
+		"/v1/signin",
+		{
+			config: { policy: "public", operation: "signInBrowser", summary: "Sign this browser in by a token or a link" },
+			schema: { body: signIn, response: { 200: signedIn } },
+		},
+		async (request, reply) => {
+			const { token, code = "" } = request.body;
+			const as = token === undefined ? await access.signIn(code) : await signInBy(token, request);
+			if (!as) throw new SessionError("token_ended", "the link was used, or is more than five minutes old");
+			witnessOf(request).as(as.owner).record({ action: "sign-in" });
+			return reply
+				.header("cache-control", "no-store")
+				.header("set-cookie", as.cookie)
+				.send({ pageKey: as.pageKey, name: as.owner.name });
+		},
+	);
+
+	/** Judged as at the door, where attempts are counted. */
+	const signInBy = async (token: string, request: FastifyRequest): Promise<SignedIn> => {
+		try {
+			return await access.signInAs(await hosting.identify(request, token));
+		} catch (error) {
+			const isUnknown = error instanceof SessionError && error.code === "unauthenticated";
+			if (!isUnknown || !access.wasGood(token)) throw error;
+			throw new SessionError("token_ended", "the token was revoked or has expired", {
+				hint: "ask whoever gave it to you for a new one",
+			});
+		}
+	};
 
 	app.post(
 		"/v1/signout",
