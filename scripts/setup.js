@@ -11,6 +11,7 @@ import { installPackages } from "./packages.js";
 import { say } from "./run.js";
 import { ensureCommands, ensureCompiler } from "./system.js";
 import { compile } from "./typescript.js";
+import { buildWeb } from "./web.js";
 
 const LOWEST_NODE = 20;
 
@@ -21,16 +22,24 @@ export async function setUp(purpose) {
 	checkNode();
 	installPackages();
 	await buildAddon();
-	compile({ project: "tsconfig.json", root: "src", sources: ["src"], output: "dist", executables: ["cli/main.js"] });
+	compile({
+		project: "tsconfig.json",
+		root: "src",
+		sources: ["src"],
+		output: "dist",
+		executables: ["cli/main.js"],
+		others: ["web"],
+	});
+	await buildWeb();
 	if (purpose === "test") ensureCommands();
 	if (purpose === "bench") {
-		// Emitted as dist-bench/src and dist-bench/bench; the links put the addon and the hooks of shells where src looks for them.
+		// Emitted as dist-bench/src and dist-bench/bench; the links put the addon, the hooks of shells and the web UI where src looks for them.
 		compile({
 			project: "tsconfig.test.json",
 			root: ".",
 			sources: ["src", "bench", "test", "vitest.config.ts"],
 			output: "dist-bench",
-			links: { native: "../native", shell: "../shell" },
+			links: { native: "../native", shell: "../shell", dist: "../dist" },
 		});
 	}
 }

@@ -14,6 +14,7 @@ import { setUp } from "./setup.js";
 const checks = {
 	"types of src": ["node_modules/typescript/bin/tsc", "--noEmit", "-p", "tsconfig.json"],
 	"types of the client, in a browser": ["node_modules/typescript/bin/tsc", "-p", "tsconfig.client.json"],
+	"types of the web UI": ["node_modules/typescript/bin/tsc", "-p", "tsconfig.web.json"],
 	"types of tests": ["node_modules/typescript/bin/tsc", "--noEmit", "-p", "tsconfig.test.json"],
 	"lint and format": ["node_modules/@biomejs/biome/bin/biome", "check", "."],
 };

@@ -1,12 +1,9 @@
 /** Compiles TypeScript when, and only when, what it is made from has changed, and leaves nothing stale behind. */
 
-import { createHash } from "node:crypto";
 import {
 	chmodSync,
 	existsSync,
-	lstatSync,
 	mkdirSync,
-	readdirSync,
 	readFileSync,
 	renameSync,
 	rmSync,
@@ -15,16 +12,17 @@ import {
 } from "node:fs";
 import { dirname, join, relative } from "node:path";
 import { run, say } from "./run.js";
+import { filesIn, hashOf } from "./sources.js";
 
 const COMPILER = "node_modules/typescript/bin/tsc";
 const STAMP = ".hawser-built";
 
 /**
  * Compiles a project. `root` is the folder whose layout the output repeats, `sources` everything the
- * project is made from, `executables` the results that are started by name, and `links` the symbolic
- * links to make in the output.
+ * project is made from, `executables` the results that are started by name, `links` the symbolic
+ * links to make in the output, and `others` the folders in it that somebody else fills.
  */
-export function compile({ project, root, sources, output, executables = [], links = {} }) {
+export function compile({ project, root, sources, output, executables = [], links = {}, others = [] }) {
 	const files = sources.flatMap(filesIn);
 	const results = resultsOf(files, root);
 	const hash = hashOf([...files, "tsconfig.json", project, "node_modules/typescript/package.json"]);
@@ -45,7 +43,8 @@ export function compile({ project, root, sources, output, executables = [], link
 	}
 	for (const file of filesIn(output)) {
 		const name = relative(output, file);
-		if (!results.has(name) && !(name in links) && !name.startsWith(".hawser-")) rmSync(file, { force: true });
+		const isKept = name in links || name.startsWith(".hawser-") || others.some((other) => name.startsWith(`${other}/`));
+		if (!results.has(name) && !isKept) rmSync(file, { force: true });
 	}
 	for (const [name, target] of Object.entries(links)) {
 		if (!existsSync(join(output, name))) symlinkSync(target, join(output, name));
@@ -66,24 +65,4 @@ function resultsOf(files, root) {
 			return name === undefined ? [] : [`${name}.js`, `${name}.d.ts`];
 		}),
 	);
-}
-
-/** Contents and names, so that a change is noticed whatever it does to the times, and a deletion too. */
-function hashOf(files) {
-	const hash = createHash("sha256");
-	for (const file of files) {
-		const content = readFileSync(file);
-		hash.update(`${file}\0${content.length}\0`).update(content);
-	}
-	return hash.digest("hex");
-}
-
-/** Every file below a path, in a fixed order; a path that is not there has none. Links are files. */
-function filesIn(path) {
-	const status = lstatSync(path, { throwIfNoEntry: false });
-	if (!status) return [];
-	if (!status.isDirectory()) return [path];
-	return readdirSync(path)
-		.sort()
-		.flatMap((name) => filesIn(join(path, name)));
 }

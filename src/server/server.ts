@@ -3,6 +3,7 @@
 import { randomUUID } from "node:crypto";
 import { hostname } from "node:os";
 import { join } from "node:path";
+import { fileURLToPath } from "node:url";
 import { anybody } from "../access/fixed.ts";
 import { Failures } from "../access/rate.ts";
 import { systemClock } from "../backends/clock.ts";
@@ -20,6 +21,7 @@ import { signInPath } from "../fronts/native/access/signin.ts";
 import { createNativeFront } from "../fronts/native/front.ts";
 import { createOpenSandboxFront } from "../fronts/opensandbox/front.ts";
 import type { OpenSandboxOptions } from "../fronts/opensandbox/options.ts";
+import { createWebFront } from "../fronts/web/front.ts";
 import { createBudgets } from "./budgets.ts";
 import { codexHost } from "./codex-host.ts";
 import { type Config, readTls } from "./config.ts";
@@ -28,6 +30,9 @@ import { type Listener, type ListenOptions, listen, type Route } from "./listen.
 import { openLocalSocket } from "./local-socket.ts";
 import { auditMetrics, keeperMetrics } from "./metrics.ts";
 import { version } from "./version.ts";
+
+/** The same from our sources and from what was made of them. */
+const WEB_DIRECTORY = fileURLToPath(new URL("../../dist/web", import.meta.url));
 
 export type ServerOptions = Omit<EngineOptions, "isSecure"> & {
 	/** Hears of every route there is, so that a test can try them all. */
@@ -178,6 +183,7 @@ function createFronts(
 			idleMs: config.multicaIdleMs,
 		}),
 		createMcpFront({ sessions, screens, prepare, newUuid: randomUUID, shell: loginShell(), version }),
+		createWebFront({ directory: WEB_DIRECTORY }),
 	];
 }
 

@@ -64,7 +64,6 @@ const methods: Readonly<Record<string, ((client: Client, session: Session) => un
 	/** The SDK asks for it by itself, with `mustProve`. */
 	proveToken: null,
 	/** Pages for people. */
-	showHome: null,
 	showSignIn: null,
 	signIn: null,
 };

@@ -187,7 +187,6 @@ const methods: Readonly<Record<string, string | null>> = {
 	getMetrics: null,
 	getOpenApi: null,
 	proveToken: null,
-	showHome: null,
 	showSignIn: null,
 	signIn: null,
 	signOut: null,

@@ -148,6 +148,21 @@ const layers: { file: string; allowed: string[]; refused: string[] }[] = [
 		refused: ["../../core/errors.ts", "../../backends/y.ts"],
 	},
 	{
+		file: "web/state/x.ts",
+		allowed: ["./y.ts", "hawser/client", "@preact/signals-core"],
+		refused: ["../views/y.ts", "../terminal/y.ts", "../router.ts", "../../src/client/y.ts", "lit-html", "@xterm/xterm"],
+	},
+	{
+		file: "web/terminal/x.ts",
+		allowed: ["./y.ts", "../state/y.ts", "@xterm/xterm", "@xterm/addon-fit", "lit-html", "hawser/client"],
+		refused: ["../views/y.ts", "../router.ts", "../../src/client/y.ts", "node:fs"],
+	},
+	{
+		file: "web/views/x.ts",
+		allowed: ["./y.ts", "../state/y.ts", "../terminal/y.ts", "../router.ts", "lit-html", "lit-html/directive.js"],
+		refused: ["@xterm/xterm", "../main.ts", "../../src/client/y.ts", "node:fs"],
+	},
+	{
 		file: "src/server/x.ts",
 		allowed: ["../keepers/y.ts", "../fronts/front.ts", "../fronts/prepare.ts", "fastify"],
 		refused: ["../cli/y.ts", "../fronts/native/y.ts", "../fronts/native/access/y.ts"],
@@ -184,6 +199,8 @@ beforeAll(() => {
 		for (const [index, module] of refused.entries()) write(name(index, "refused"), `export * from "${module}";\n`);
 	}
 	for (const [rule, code] of offences) write(`src/server/${rule}/bad.ts`, code);
+	write("web/state/document.ts", "export const title: string = document.title;\n");
+	write("web/state/fetch.ts", 'export const asked: Promise<Response> = fetch("/");\n');
 	write("src/server/noImportCycles/other.ts", 'import { a } from "./bad.ts";\nexport const b: number = a;\n');
 	const biome = join(root, "node_modules/@biomejs/biome/bin/biome");
 	const args = [biome, "lint", "--reporter=github", "--max-diagnostics=none", "."];
@@ -208,4 +225,8 @@ describe.each(layers)("$file", ({ file, allowed, refused }) => {
 
 it.each(offences)("%s is an error", (rule) => {
 	expect(reported(`src/server/${rule}/bad.ts`)).toContain(rule);
+});
+
+it.each(["document", "fetch"])("the state of the web UI may not use %s", (name) => {
+	expect(reported(`web/state/${name}.ts`)).toContain("noRestrictedGlobals");
 });

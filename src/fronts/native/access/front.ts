@@ -9,7 +9,6 @@ import { localAddressOf } from "../../local-address.ts";
 import { compileValidator } from "../../validation.ts";
 import { describeRoutes } from "../openapi.ts";
 import type { NativeApp } from "../options.ts";
-import { addHome } from "./home.ts";
 import { addLinks } from "./links.ts";
 import { addProof } from "./proof.ts";
 import { addSignIn, type SignInOptions } from "./signin.ts";
@@ -43,7 +42,6 @@ export function createAccessFront({ access, sessions, basePath, publicUrl }: Acc
 			addProof(typed, access);
 			addSignIn(typed, { access, basePath, homeOf }, hosting);
 			addLinks(typed, { access, sessions, homeOf });
-			addHome(typed, basePath);
 		},
 	};
 }

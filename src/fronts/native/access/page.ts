@@ -14,11 +14,11 @@ button{font:inherit;padding:.5rem 1rem;border:0;border-radius:.5rem;background:#
 button:focus-visible{outline:3px solid #7cacf8;outline-offset:2px}`;
 const STYLE_SOURCE = sourceOf(STYLE);
 
-/** A script and what it may reach: nothing, or this server. */
-export type PageScript = { readonly text: string; readonly source: string; readonly mayConnect: boolean };
+/** A script, which may reach nothing. */
+export type PageScript = { readonly text: string; readonly source: string };
 
-export function pageScript(text: string, { mayConnect }: Pick<PageScript, "mayConnect">): PageScript {
-	return { text, source: sourceOf(text), mayConnect };
+export function pageScript(text: string): PageScript {
+	return { text, source: sourceOf(text) };
 }
 
 export type Page = {
@@ -35,7 +35,6 @@ export function sendPage(reply: FastifyReply, { title, body, script, key }: Page
 		"default-src 'none'",
 		`style-src ${STYLE_SOURCE}`,
 		...(script ? [`script-src ${script.source}`] : []),
-		...(script?.mayConnect ? ["connect-src 'self'"] : []),
 		"base-uri 'none'",
 		"form-action 'self'",
 		"frame-ancestors 'none'",

@@ -14,7 +14,6 @@ import { escaped, pageScript, sendPage } from "./page.ts";
 /** Puts the key where no page of another port can read it, though the cookie is sent there as well; then goes to where we are, which may be below a path. */
 const STORE_KEY = pageScript(
 	`localStorage.setItem("${pageKeyItem}",document.querySelector("main").dataset.key);location.replace("./")`,
-	{ mayConnect: false },
 );
 
 export type SignInOptions = {

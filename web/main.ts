@@ -1,0 +1,18 @@
+/** The page itself: makes everything once, and draws it from then on. */
+
+import { connect } from "hawser/client";
+import { keepDrawn } from "./draw.ts";
+import { base, startRouter } from "./router.ts";
+import { createApp } from "./state/app.ts";
+import { keepTheme } from "./theme.ts";
+import { shell } from "./views/shell.ts";
+
+const root = document.getElementById("app");
+if (!root) throw new Error("invariant: the page has no place to draw in");
+
+const app = createApp(connect({ url: base.href.replace(/\/$/, "") }), localStorage);
+keepTheme(app.settings);
+addEventListener("storage", () => app.settings.reread());
+startRouter();
+keepDrawn(() => shell(app), root);
+await app.auth.check();

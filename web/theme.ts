@@ -1,0 +1,14 @@
+/** Puts the chosen theme on the page, and follows the system where that was chosen. */
+
+import { effect } from "@preact/signals-core";
+import type { SettingsStore } from "./state/settings.ts";
+
+export function keepTheme(settings: SettingsStore): void {
+	const light = matchMedia("(prefers-color-scheme: light)");
+	const apply = () => {
+		const { theme } = settings.current.value;
+		document.documentElement.dataset.theme = theme === "system" ? (light.matches ? "light" : "dark") : theme;
+	};
+	effect(apply);
+	light.addEventListener("change", apply);
+}

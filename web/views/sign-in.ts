@@ -1,0 +1,52 @@
+/** The page for a browser that is not signed in: a token can be pasted. It stands in the place of whatever was asked for. */
+
+import { signal } from "@preact/signals-core";
+import { html, nothing, type TemplateResult } from "lit-html";
+import type { App } from "../state/app.ts";
+import type { SignInProblem } from "../state/auth.ts";
+import { mark } from "./glyph.ts";
+import { words } from "./words.ts";
+
+const attempt = signal<"none" | "busy" | SignInProblem>("none");
+
+export function signInPage(app: App, { wasIn }: { readonly wasIn: boolean }): TemplateResult {
+	const said = attempt.value;
+	const problem = said === "none" || said === "busy" ? undefined : words.signIn[said];
+	return html`<main class="center" id="content">
+		<form class="card" @submit=${(event: SubmitEvent) => submit(app, event)}>
+			<div class="brand large">${mark(26)}hawser</div>
+			<h1>${words.signIn.title(location.host)}</h1>
+			${wasIn ? html`<p class="dim" role="status">${words.signedOut.join(" ")}</p>` : nothing}
+			<p class="dim">${words.signIn.how}</p>
+			<label class="lab"
+				>Token
+				<span class="field tall"
+					><input
+						class="mono"
+						name="token"
+						type="password"
+						autocomplete="off"
+						spellcheck="false"
+						placeholder="hwt_…"
+						required
+						aria-describedby="sign-in-problem"
+						aria-invalid=${problem === undefined ? "false" : "true"}
+				/></span>
+			</label>
+			<p class="problem" id="sign-in-problem" role="alert">${problem ?? nothing}</p>
+			<button class="btn primary wide" type="submit" ?disabled=${said === "busy"}>Sign in</button>
+			<p class="faint small aside">${words.signIn.noLink}</p>
+			<div class="code"><span><span class="faint">$</span> ${words.signIn.command}</span></div>
+		</form>
+	</main>`;
+}
+
+async function submit(app: App, event: SubmitEvent): Promise<void> {
+	event.preventDefault();
+	const form = event.currentTarget as HTMLFormElement;
+	const token = String(new FormData(form).get("token") ?? "").trim();
+	if (token === "") return;
+	attempt.value = "busy";
+	attempt.value = (await app.auth.signIn({ token })) ?? "none";
+	if (attempt.value !== "none") form.querySelector("input")?.focus();
+}
