@@ -11,6 +11,7 @@ import type { Session, SessionStart } from "../src/core/session.ts";
 import { Journal } from "../src/journal/journal.ts";
 import { Keepers } from "../src/keepers/keepers.ts";
 import { readRecord } from "../src/link/record.ts";
+import { skim } from "../src/native/addon.ts";
 import { type StartOptions, startOf } from "../test/helpers/starts.ts";
 
 /** Any time will do: that there is a timer is what counts. */
@@ -93,7 +94,7 @@ export class BenchHome {
 			archive = await Journal.open({ directory, clock: systemClock, onError: fail });
 			this.#journals.push(archive);
 		}
-		return LocalSession.start(start, { spawn, clock: systemClock, archive, onFailure: fail });
+		return LocalSession.start(start, { spawn, clock: systemClock, skim, archive, onFailure: fail });
 	}
 }
 

@@ -13,6 +13,7 @@ NAPI_MODULE_INIT() {
 	add_system(env, exports);
 	add_pump(env, exports);
 	add_crc(env, exports);
+	add_skim(env, exports);
 	add_inspect(env, exports);
 	return exports;
 }

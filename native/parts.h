@@ -41,6 +41,7 @@ static inline int start_thread(pthread_t *thread, void *(*run)(void *), void *ar
 
 void add_pump(napi_env env, napi_value exports);
 void add_crc(napi_env env, napi_value exports);
+void add_skim(napi_env env, napi_value exports);
 void add_spawn(napi_env env, napi_value exports);
 void add_poller(napi_env env, napi_value exports);
 void add_terminal(napi_env env, napi_value exports);

@@ -10,7 +10,8 @@ import { isMainThread, Worker, workerData } from "node:worker_threads";
 const dist = isMainThread ? process.argv[2] : workerData;
 const load = (path) => import(pathToFileURL(join(dist, path)).href);
 const { spawn } = await load("backends/spawn.js");
-const { crc32c, crc32cByTable } = await load("native/addon.js");
+const { crc32c, crc32cByTable, skim: nativeSkim } = await load("native/addon.js");
+const { skim } = await load("core/skim.js");
 
 /** Starts a program; resolves with what it wrote and how it ended. */
 async function run(script, { mode, act = () => {} }) {
@@ -112,6 +113,17 @@ for (const mode of ["pty", "pipe"]) {
 
 const bytes = Buffer.from(Array.from({ length: 100_003 }, (_, i) => i % 251));
 for (const from of [0, 1, 7]) expect(crc32c(bytes.subarray(from)) === crc32cByTable(bytes.subarray(from)), "checksums");
+
+// Each in memory of its own, so that a look beyond its end is one at what is nobody's.
+const output = Buffer.from(
+	"plain \u001b[1;38;5;244mcolours\u001b[0m \u00e4\u0085 \u001b[12;3H\u001b[?25h\u0007 more of it".repeat(3),
+);
+for (let from = 0; from < output.byteLength; from++) {
+	const piece = Uint8Array.from(output.subarray(from));
+	expect(nativeSkim(piece, 0) === skim(piece, 0), `what is plain from ${from} on`);
+	const begun = Uint8Array.from(output.subarray(0, from));
+	for (let at = 0; at <= from; at += 5) expect(nativeSkim(begun, at) === skim(begun, at), `what is plain to ${from}`);
+}
 
 // Threads that end while their pumps run, unless we are to be the only one.
 if (isMainThread) {

@@ -2,6 +2,7 @@
 
 import { setTimeout as sleep } from "node:timers/promises";
 import { Scan } from "../../src/core/scan.ts";
+import { skim } from "../../src/native/addon.ts";
 import { BenchHome } from "../homes.ts";
 import { cpuSeconds } from "../processes.ts";
 import { finish, readInput } from "./input.ts";
@@ -45,7 +46,7 @@ async function flood(): Promise<{ readonly pieces: readonly Uint8Array[]; readon
 }
 
 function scanAlone(pieces: readonly Uint8Array[]): number {
-	const scan = new Scan();
+	const scan = new Scan(undefined, { skim });
 	const before = cpuSeconds("self");
 	for (const piece of pieces) scan.feed(piece);
 	return cpuSeconds("self") - before;

@@ -8,10 +8,12 @@ import type { Spawn } from "./process.ts";
 import type { SessionStart } from "./session.ts";
 import type { Home } from "./sessions.ts";
 import type { HookedStart } from "./shell-runner.ts";
+import type { Skim } from "./skim.ts";
 
 export function inProcess(options: {
 	readonly spawn: Spawn;
 	readonly clock: Clock;
+	readonly skim?: Skim;
 	/** Gives hooks to shells that are to have them; none has, when left out. */
 	readonly hook?: (start: SessionStart) => Promise<HookedStart | undefined>;
 	readonly onFailure?: (error: unknown) => void;

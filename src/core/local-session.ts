@@ -31,6 +31,7 @@ import {
 	type SizePolicy,
 } from "./session.ts";
 import { plain, type RunAnswer, type RunRequest, type ShellHooks, ShellRunner } from "./shell-runner.ts";
+import type { Skim } from "./skim.ts";
 import { advance, initialState, isEnded, type State } from "./state.ts";
 
 /** Of a session's first event. */
@@ -45,6 +46,8 @@ const INTERRUPT: Uint8Array = Uint8Array.of(0x03);
 export type LocalSessionOptions = {
 	readonly spawn: Spawn;
 	readonly clock: Clock;
+	/** For terminals with much output; the plain one, if left out. */
+	readonly skim?: Skim | undefined;
 	readonly archive?: Archive | undefined;
 	/** Shared by all sessions of a process; its own, if left out. */
 	readonly idle?: IdleWatch;
@@ -135,7 +138,7 @@ export class LocalSession extends Session {
 		this.#isAwaitingTerminal = start.spec.awaitsTerminal === true;
 		this.#isHooked = options.shellHooks !== undefined;
 		if (start.spec.mode === "pty") {
-			this.#replies = this.#createReplies();
+			this.#replies = this.#createReplies(options.skim);
 			this.#shell = this.#createShell(options.shellHooks);
 		}
 		this.#lastActivity = options.clock.monotonic();
@@ -192,7 +195,7 @@ export class LocalSession extends Session {
 		this.#delegateReplies(false);
 	}
 
-	#createReplies(): Replies {
+	#createReplies(skim: Skim | undefined): Replies {
 		return new Replies({
 			clock: this.#clock,
 			isDelegated: this.spec.answersQueries !== true || this.#isAwaitingTerminal,
@@ -201,6 +204,7 @@ export class LocalSession extends Session {
 			isInputWaiting: () => this.#input.isWaiting,
 			type: (text) => this.#type(text),
 			onMark: (mark) => this.#shell?.takeMark(mark),
+			skim,
 		});
 	}
 

@@ -10,6 +10,7 @@ import type { Clock } from "./clock.ts";
 import type { Size } from "./event.ts";
 import type { TerminalState } from "./process.ts";
 import { KNOWN_MODES, Scan, type ShellMark, type TerminalQuery } from "./scan.ts";
+import type { Skim } from "./skim.ts";
 
 /** How long a program must have been silent after its question: a shell's prompt comes well within it. */
 const QUIET_MS = 10;
@@ -55,6 +56,7 @@ export type RepliesOptions = {
 	readonly type: (text: string) => void;
 	/** Hears of what shells say, which is scanned in one go with what is asked. */
 	readonly onMark: (mark: ShellMark) => void;
+	readonly skim?: Skim | undefined;
 };
 
 /** What was asked in one go, and is answered so, in order. */
@@ -81,7 +83,8 @@ export class Replies {
 	constructor(options: RepliesOptions & { readonly isDelegated: boolean }) {
 		this.#options = options;
 		this.isDelegated = options.isDelegated;
-		this.scan = new Scan(undefined, { onQuery: (query) => this.#note(query), onMark: options.onMark });
+		const { onMark, skim } = options;
+		this.scan = new Scan(undefined, { onQuery: (query) => this.#note(query), onMark, skim });
 	}
 
 	/** The next bytes of the output, which have just come. */

@@ -11,7 +11,7 @@ import { isEnded, type State } from "../core/state.ts";
 import { Journal } from "../journal/journal.ts";
 import type { Follow, KeeperQuestion, Opening } from "../link/messages.ts";
 import { hooksDirectory, journalDirectory, type KeeperRecord } from "../link/record.ts";
-import { trimMemory } from "../native/addon.ts";
+import { skim, trimMemory } from "../native/addon.ts";
 import { withHooks } from "../shell/hooks.ts";
 import { OwnRecord } from "./own-record.ts";
 import type { ServerLink } from "./server-link.ts";
@@ -156,6 +156,7 @@ export class Host {
 			session = await LocalSession.start(hooked?.start ?? start, {
 				spawn: this.#spawnFor(record),
 				clock,
+				skim,
 				archive: this.#journal,
 				shellHooks: hooked?.hooks,
 				onFailure: report,

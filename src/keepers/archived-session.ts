@@ -22,6 +22,7 @@ import {
 } from "../core/session.ts";
 import { type ShellCommand, ShellMarks } from "../core/shell-marks.ts";
 import type { State } from "../core/state.ts";
+import { skim } from "../native/addon.ts";
 
 export const NO_LEASE: Lease = { fence: 0, holder: null, exclusive: false };
 
@@ -118,7 +119,7 @@ export class ArchivedSession extends Session {
 	async #scanLog(): Promise<Scanned> {
 		const marks = new ShellMarks({ key: this.#shellKey ?? null });
 		const items = follow(await this.#opened(), { seq: 1 });
-		const state = await scanItems(items, (mark, at) => marks.take(mark, at));
+		const state = await scanItems(items, { skim, onMark: (mark, at) => marks.take(mark, at) });
 		return { state, commands: marks.commands };
 	}
 

@@ -112,6 +112,7 @@ type Addon = {
 	growSendBuffer(fd: number, bytes: number): void;
 	trimMemory(): void;
 	crc32c(bytes: Uint8Array, seed?: number, byTable?: boolean): number;
+	skim(bytes: Uint8Array, from: number): number;
 	openPump(fd: number, wake: number, onReady: () => void): Pump;
 	takePump(pump: Pump, bytes: Uint8Array): number;
 	drainPump(pump: Pump, bytes: Uint8Array): number;
@@ -375,4 +376,9 @@ export function crc32c(bytes: Uint8Array, seed = 0): number {
 /** The same without the processor's help, as machines that lack it compute it. */
 export function crc32cByTable(bytes: Uint8Array, seed = 0): number {
 	return addon().crc32c(bytes, seed, true);
+}
+
+/** Passes over the plain parts of a terminal's output, as `skim` in core/skim.ts says, and some twenty times as fast. */
+export function skim(bytes: Uint8Array, from: number): number {
+	return addon().skim(bytes, from);
 }

@@ -18,6 +18,7 @@ import { defaultWorkspace, type Workspaces } from "../core/workspaces.ts";
 import type { Prepare } from "../fronts/front.ts";
 import { createId, createNodeCode, createPrepare } from "../fronts/prepare.ts";
 import { Keepers } from "../keepers/keepers.ts";
+import { skim } from "../native/addon.ts";
 import { confined } from "../sandbox/sandbox.ts";
 import { SessionScreens } from "../screen/screens.ts";
 import { withHooks } from "../shell/hooks.ts";
@@ -106,6 +107,7 @@ export async function openEngine(
 	const local = inProcess({
 		spawn,
 		clock: systemClock,
+		skim,
 		hook: (start) => withHooks(start, join(state.shells, start.spec.id)),
 		onFailure: (error) => report(error, "session"),
 	});

@@ -11,6 +11,7 @@ import { LocalSessions, type Sessions } from "../core/sessions.ts";
 import { defaultWorkspace } from "../core/workspaces.ts";
 import type { Hosting, Prepare } from "../fronts/front.ts";
 import { createId, createPrepare } from "../fronts/prepare.ts";
+import { skim } from "../native/addon.ts";
 import { confined } from "../sandbox/sandbox.ts";
 import { openSandbox } from "./open-sandbox.ts";
 
@@ -33,7 +34,7 @@ export type Transient = {
 
 /** `hidden` is not there for programs in a sandbox. */
 export async function openTransient(report: Hosting["report"], hidden: readonly string[] = []): Promise<Transient> {
-	const local = inProcess({ spawn, clock: systemClock, onFailure: (error) => report(error, "session") });
+	const local = inProcess({ spawn, clock: systemClock, skim, onFailure: (error) => report(error, "session") });
 	// None of its clients can ask for limits.
 	const sandbox = await openSandbox(hidden, null);
 	const home = confined(local, sandbox);

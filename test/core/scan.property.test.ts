@@ -1,6 +1,8 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { Scan, type ScanState } from "../../src/core/scan.ts";
+import { skim } from "../../src/core/skim.ts";
+import { skim as nativeSkim } from "../../src/native/addon.ts";
 
 /** Pieces of what terminals get, whole and broken, so that random output has sequences that mean something. */
 const fragment = fc.oneof(
@@ -18,6 +20,10 @@ const fragment = fc.oneof(
 			"\u001b[22;0t",
 			"\u001b[23t",
 			"\u001bc",
+			"\u001b[1;38;5;244m",
+			"\u001b[?4m",
+			"\u001b[12;40H",
+			`\u001b[${"1;".repeat(40)}m`,
 			"x".repeat(300),
 		)
 		.map((text) => Buffer.from(text)),
@@ -91,5 +97,29 @@ test("no output makes it grow", () => {
 			expect(state.queries.length).toBeLessThanOrEqual(16);
 		}),
 		{ numRuns: 30 },
+	);
+});
+
+test("the addon passes over the same parts of any output, from any place", () => {
+	fc.assert(
+		fc.property(output, fc.nat(), fc.nat(), (bytes, start, length) => {
+			const begin = start % (bytes.byteLength + 1);
+			const piece = bytes.subarray(begin, begin + (length % (bytes.byteLength - begin + 1)));
+			for (let from = 0; from <= piece.byteLength; from += 1 + (from >> 4)) {
+				expect(nativeSkim(piece, from)).toBe(skim(piece, from));
+			}
+		}),
+		{ numRuns: 2000 },
+	);
+});
+
+test("the state is the same with the addon's way to pass over text", () => {
+	fc.assert(
+		fc.property(output, fc.array(fc.nat(), { maxLength: 5 }), (bytes, places) => {
+			const scan = new Scan(undefined, { skim: nativeSkim });
+			for (const piece of cut(bytes, places)) scan.feed(piece);
+			expect(scan.state).toEqual(stateAfter([bytes]));
+		}),
+		{ numRuns: 1000 },
 	);
 });
