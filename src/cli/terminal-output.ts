@@ -1,6 +1,7 @@
 /** A program's output on its way to our own terminal: shown as it is, noted, and without what it may not do there. */
 
 import { isUtf8 } from "node:buffer";
+import { isQuery } from "../core/terminal-queries.ts";
 import { cutOff, LongString, mayHaveSequences, sequencesIn, type Token } from "./escape-sequences.ts";
 import { TerminalModes } from "./terminal-modes.ts";
 
@@ -15,26 +16,6 @@ export type Manner =
 
 /** Longer than any sequence whose end decides what becomes of it. Of a longer one, its beginning does. */
 const MAX_SEQUENCE = 4096;
-
-/** Sequences to which a terminal types an answer. */
-const QUESTIONS: readonly RegExp[] = [
-	/^\u0005$/,
-	/^\u001bZ$/,
-	// Device status, cursor position; device attributes; version; keyboard flags; modes; sizes; rectangles.
-	/^\u001b\[\??[\d;]*n$/,
-	/^\u001b\[[>=]?[\d;]*c$/,
-	/^\u001b\[>[\d;]*q$/,
-	/^\u001b\[\?u$/,
-	/^\u001b\[\?[\d;]*m$/,
-	/^\u001b\[\??[\d;]*\$p$/,
-	/^\u001b\[(?:1[1-9]|2[01])(?:;[\d;]*)?t$/,
-	/^\u001b\[[01]?x$/,
-	/^\u001b\[[\d;]*(?:\*y|\$w)$/,
-	// Colours and the clipboard; settings and capabilities; graphics.
-	/^\u001b\][\d;]*[^\u0007\u001b]*;\?(?:;|\u0007|\u001b|$)/,
-	/^\u001bP[$+]q/,
-	/^\u001b_G[^;]*a=q/,
-];
 
 /** Sequences that do something beyond the screen. */
 const EFFECTS: readonly RegExp[] = [
@@ -127,7 +108,7 @@ export class TerminalOutput {
 
 	#isKept(sequence: string, manner: Manner): boolean {
 		if (manner === "live") return true;
-		if (QUESTIONS.some((question) => question.test(sequence))) return false;
+		if (isQuery(sequence)) return false;
 		if (manner === "unanswered") return true;
 		const wasPrinting = this.#isPrinting;
 		if (PRINTING.test(sequence)) this.#isPrinting = PRINTER_ON.test(sequence);

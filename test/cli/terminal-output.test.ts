@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { type Manner, TerminalOutput } from "../../src/cli/terminal-output.ts";
+import { EVERY_QUERY } from "../helpers/terminal-queries.ts";
 
 function shown(pieces: readonly string[], manner: Manner): string {
 	const output = new TerminalOutput();
@@ -14,23 +15,19 @@ function resetAfter(text: string): string {
 }
 
 const questions = [
-	"\u001b[6n",
-	"\u001b[?6n",
-	"\u001b[c",
-	"\u001b[>c",
-	"\u001b[>0q",
-	"\u001b[?u",
-	"\u001b[?2026$p",
-	"\u001b[18t",
+	...EVERY_QUERY.map(({ sequence }) => sequence),
 	"\u001b]11;?\u0007",
-	"\u001b]4;1;?\u001b\\",
 	"\u001b]52;c;?\u0007",
-	"\u001bP+q544e\u001b\\",
-	"\u001bP$qm\u001b\\",
-	"\u001bZ",
 	"\u0005",
 ];
-const statements = ["\u001b[31m", "\u001b[2J", "\u001b]0;title\u0007", "\u001b[?1049h", "\u001b[22;2t"];
+const statements = [
+	"\u001b[31m",
+	"\u001b[2J",
+	"\u001b]0;title\u0007",
+	"\u001b]2;what;?\u0007",
+	"\u001b[?1049h",
+	"\u001b[22;2t",
+];
 const effects = [
 	"\u0007",
 	"\u001b]52;c;aGk=\u0007",

@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import { Scan, type ScanState, type TerminalQuery } from "../../src/core/scan.ts";
+import { EVERY_QUERY } from "../helpers/terminal-queries.ts";
 
 function scanned(...pieces: string[]): ScanState {
 	const scan = new Scan();
@@ -74,35 +75,11 @@ test("the newest marks are kept", () => {
 	expect(marks.at(-1)?.end).toBe(8000);
 });
 
-test.each([
-	["DA1", "\u001b[c"],
-	["DA1 with a zero", "\u001b[0c"],
-	["DA2", "\u001b[>c"],
-	["DA3", "\u001b[=c"],
-	["DECID", "\u001bZ"],
-	["status", "\u001b[5n"],
-	["cursor", "\u001b[6n"],
-	["extended cursor", "\u001b[?6n"],
-	["light or dark", "\u001b[?996n"],
-	["version", "\u001b[>0q"],
-	["keyboard", "\u001b[?u"],
-	["keyboard of xterm", "\u001b[?4m"],
-	["mode", "\u001b[?2026$p"],
-	["ANSI mode", "\u001b[4$p"],
-	["size", "\u001b[18t"],
-	["graphics", "\u001b[?2;1;0S"],
-	["settings", "\u001bP$qm"],
-	["capabilities", "\u001bP+q544e"],
-	["colour", "\u001b]11;?"],
-	["palette", "\u001b]4;1;?"],
-	["clipboard", "\u001b]52;c;?"],
-	["kitty graphics", "\u001b_Gi=31,s=1,v=1,a=q,t=d,f=24;AAAA"],
-])("a query is told: %s", (_name, query) => {
+test.each(EVERY_QUERY)("a query is told: $name", ({ text, sequence }) => {
 	const told: TerminalQuery[] = [];
 	const scan = new Scan(undefined, { onQuery: (query) => told.push(query) });
-	const terminator = /^\u001b[\]P_]/.test(query) ? "\u001b\\" : "";
-	scan.feed(Buffer.from(`text${query}${terminator}text`));
-	expect(told).toEqual([{ offset: 4, end: 4 + query.length + terminator.length, text: query }]);
+	scan.feed(Buffer.from(`text${sequence}text`));
+	expect(told).toEqual([{ offset: 4, end: 4 + sequence.length, text }]);
 	expect(scan.state.queries).toEqual(told);
 });
 

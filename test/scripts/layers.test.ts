@@ -139,7 +139,14 @@ const layers: { file: string; allowed: string[]; refused: string[] }[] = [
 	},
 	{
 		file: "src/cli/x.ts",
-		allowed: ["../client/y.ts", "../local/y.ts", "../server/y.ts", "../protocol/y.ts", "commander"],
+		allowed: [
+			"../client/y.ts",
+			"../local/y.ts",
+			"../server/y.ts",
+			"../protocol/y.ts",
+			"../core/terminal-queries.ts",
+			"commander",
+		],
 		refused: ["../core/errors.ts", "../keeper/y.ts"],
 	},
 	{
