@@ -75,8 +75,9 @@ export class LocalSession extends Session {
 		},
 		replies: async ({ by }) => {
 			const from = by === "terminal" && this.#isAwaitingTerminal ? 0 : this.log.end.offset;
+			const ownFrom = this.#ownRepliesFrom;
 			this.#delegateReplies(by === "terminal");
-			return { from };
+			return by === "terminal" && ownFrom !== undefined ? { from, ownFrom } : { from };
 		},
 		reply: async ({ end, text }) => this.#replies?.supply(end, text) ?? false,
 		setSizePolicy: async ({ policy }) => {
@@ -104,6 +105,8 @@ export class LocalSession extends Session {
 	#firstReader: Hold | undefined;
 	/** It has answered nothing yet, since a terminal is about to attach that will. */
 	#isAwaitingTerminal: boolean;
+	/** Where it began to answer because whoever had a terminal do so was lost. */
+	#ownRepliesFrom: number | undefined;
 	#sizePolicy: SizePolicy;
 	readonly #shell: ShellRunner | undefined;
 	readonly #isHooked: boolean;
@@ -192,7 +195,15 @@ export class LocalSession extends Session {
 	/** Whoever held control, or answered for its terminal, can't be reached any more. */
 	abandon(): void {
 		this.#lease.abandon();
+		this.abandonReplies();
+	}
+
+	/** Whoever answered for its terminal can't be reached, or must say again that it does. */
+	abandonReplies(): void {
+		const wasDelegated = this.#replies?.isDelegated === true;
+		const ownFrom = wasDelegated ? this.log.end.offset : this.#ownRepliesFrom;
 		this.#delegateReplies(false);
+		this.#ownRepliesFrom = ownFrom;
 	}
 
 	#createReplies(skim: Skim | undefined): Replies {
@@ -233,6 +244,7 @@ export class LocalSession extends Session {
 
 	#delegateReplies(isDelegated: boolean): void {
 		this.#isAwaitingTerminal = false;
+		this.#ownRepliesFrom = undefined;
 		if (this.#replies && this.spec.answersQueries === true) this.#replies.isDelegated = isDelegated;
 	}
 

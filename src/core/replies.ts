@@ -17,7 +17,7 @@ const QUIET_MS = 10;
 /** How long somebody who knows where the cursor is may take to tell it. */
 const CURSOR_MS = 300;
 /** An answer that comes later is dropped: its program may have given up. */
-const LATE_MS = 1_000;
+export const LATE_MS = 1_000;
 /** Programs ask ten things at a time; more are printed, not asked. */
 const MAX_ASKED = 32;
 

@@ -146,7 +146,11 @@ export type Operations = {
 	/** What the output of a terminal says about it, up to now; `unsupported` on pipes, and by keepers that are older. */
 	scan: { readonly asks: unknown; readonly answer: ScanState };
 	/** Who answers what the program asks its terminal from now on, that is in output that ends after `from`. */
-	replies: { readonly asks: { readonly by: "session" | "terminal" }; readonly answer: { readonly from: number } };
+	replies: {
+		readonly asks: { readonly by: Replier };
+		/** `ownFrom` is where the session began to answer because whoever had a terminal do so was lost; older keepers do not say it. */
+		readonly answer: { readonly from: number; readonly ownFrom?: number };
+	};
 	/** The answer to one query, by somebody who knows the screen; false if it is not waited for. */
 	reply: { readonly asks: { readonly end: number; readonly text: string }; readonly answer: boolean };
 	setSizePolicy: { readonly asks: { readonly policy: SizePolicy }; readonly answer: null };
@@ -169,6 +173,12 @@ export type Operations = {
 	inspect: { readonly asks: unknown; readonly answer: Inspection };
 	untilWaiting: { readonly asks: { readonly after: number }; readonly answer: Inspection };
 };
+
+/** Who answers what a program asks its terminal. */
+export type Replier = "session" | "terminal";
+
+/** A part of the output in which the session itself has answered, though a terminal was to: it could not be reached. */
+export type OwnReplies = { readonly from: number; readonly to: number };
 
 /** `isProven` if only our own hooks are believed; else anybody may have printed such marks. */
 export type ShellCommands = { readonly commands: readonly ShellCommand[]; readonly isProven: boolean };
@@ -246,6 +256,14 @@ export abstract class Session {
 
 	scan(): Promise<ScanState> {
 		return this.ask<"scan">({ do: "scan" });
+	}
+
+	/**
+	 * Has somebody else answer what the program asks its terminal, from the place on with which it resolves. While a
+	 * terminal is to, `onOwn` hears of each part in which the session has done so, before anybody can follow what is in it.
+	 */
+	async handReplies(by: Replier, _onOwn: (part: OwnReplies) => void): Promise<number> {
+		return (await this.ask<"replies">({ do: "replies", by })).from;
 	}
 
 	/** Accepts what fits the stream's window, in order; `next` says how far. Resolves on acceptance, not on writing. */

@@ -8,8 +8,10 @@ import {
 	type FollowOptions,
 	type Operation,
 	type Operations,
+	type OwnReplies,
 	type Question,
 	type Receipt,
+	type Replier,
 	Session,
 	type SessionInfo,
 	type SessionSpec,
@@ -115,6 +117,10 @@ class WitnessedSession extends Session {
 
 	override info(patienceMs?: number): Promise<SessionInfo> {
 		return this.#session.info(patienceMs);
+	}
+
+	override handReplies(by: Replier, onOwn: (part: OwnReplies) => void): Promise<number> {
+		return this.#session.handReplies(by, onOwn);
 	}
 
 	async ask<Name extends Operation>(

@@ -68,8 +68,7 @@ export class Host {
 	attach(server: ServerLink): void {
 		this.#server?.supersede();
 		this.#server = server;
-		// Whoever is attached to it says so again.
-		void this.#session?.ask<"replies">({ do: "replies", by: "session" });
+		this.#session?.abandonReplies();
 	}
 
 	/** A server is gone. Its session goes on; a spare has nothing to wait for. */

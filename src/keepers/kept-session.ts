@@ -8,12 +8,15 @@ import { SessionError } from "../core/errors.ts";
 import { type Item, isFinal, type Mark, type Start } from "../core/event.ts";
 import { INPUT_WINDOW_BYTES } from "../core/input.ts";
 import { Listeners } from "../core/listeners.ts";
+import { LATE_MS } from "../core/replies.ts";
 import {
 	type FollowOptions,
 	type Operation,
 	type Operations,
+	type OwnReplies,
 	type Question,
 	type Receipt,
+	type Replier,
 	Session,
 	type SessionDetails,
 	type SessionInfo,
@@ -57,6 +60,10 @@ export class KeptSession extends Session {
 	readonly #mirror = new SharedMirror();
 	#attachments = 0;
 	#details: SessionDetails | undefined;
+	/** When the last link broke, by the monotonic clock. */
+	#lostAt = 0;
+	/** A terminal answers what the program asks, and this hears where it does not. */
+	#onOwnReplies: ((part: OwnReplies) => void) | undefined;
 	#asking: { readonly answer: Promise<SessionDetails>; readonly since: number } | undefined;
 
 	constructor(spec: SessionSpec, state: State, finder: Finder) {
@@ -174,6 +181,12 @@ export class KeptSession extends Session {
 		const answer = await this.#ask(withinWindow(question), signal);
 		if (question.do === "act") this.#finder.passed("input.accepted");
 		return answer;
+	}
+
+	override async handReplies(by: Replier, onOwn: (part: OwnReplies) => void): Promise<number> {
+		const from = await super.handReplies(by, onOwn);
+		this.#onOwnReplies = by === "terminal" ? onOwn : undefined;
+		return from;
 	}
 
 	follow(start: Start, options: FollowOptions = {}): AsyncGenerator<Item, void, void> {
@@ -304,15 +317,36 @@ export class KeptSession extends Session {
 
 	#disconnected(refusal: SessionError | undefined): void {
 		this.#home = undefined;
+		this.#lostAt = performance.now();
 		this.#refusal ??= refusal;
 		// Its error is for whoever asks.
 		if (!this.#refusal) this.recover().catch(() => {});
 	}
 
+	/**
+	 * A keeper whose link broke has answered itself from then on, and does so until it is told otherwise. Before anybody
+	 * follows what comes over the new link: whoever has a terminal must know which questions in it were answered.
+	 */
+	async #handRepliesAgain(link: KeeperLink): Promise<void> {
+		const tell = this.#onOwnReplies;
+		if (!tell) return;
+		try {
+			const { from: to, ownFrom = 0 } = await link.ask<"replies">({ do: "replies", by: "terminal" });
+			// What was asked before the link broke, and was not heard of, is the terminal's, unless it is too late for that.
+			tell({ from: performance.now() - this.#lostAt > LATE_MS ? 0 : ownFrom, to });
+		} catch (error) {
+			// If the link is lost there will be another one.
+			if (!(error instanceof LinkLost)) tell({ from: 0, to: Number.MAX_SAFE_INTEGER });
+		}
+	}
+
 	async #find(): Promise<void> {
 		try {
 			const found = await this.#finder.find(this);
-			if (isLink(found)) return this.connected(found);
+			if (isLink(found)) {
+				await this.#handRepliesAgain(found);
+				return this.connected(found);
+			}
 			this.#home = found;
 			this.#setState(found.state);
 		} catch (error) {

@@ -7,7 +7,7 @@
  */
 
 import { SessionError } from "../../../core/errors.ts";
-import type { Session } from "../../../core/session.ts";
+import type { OwnReplies, Replier, Session } from "../../../core/session.ts";
 import type { RepliesMessage } from "../../../protocol/socket.ts";
 
 export interface Answerer {
@@ -67,9 +67,18 @@ export class Answerers {
 		return best;
 	}
 
-	async #hand(by: "terminal" | "session"): Promise<number> {
+	/** The session has answered some of it: what was sent was the terminal's all the same, and what comes next is its again. */
+	#leaveOut({ from, to }: OwnReplies): void {
+		this.#from = Math.max(this.#from, to);
+		const terminal = this.#chosen;
+		if (!terminal || to <= terminal.sent) return;
+		terminal.tell({ mine: false, from: Math.max(from, terminal.sent) });
+		terminal.tell({ mine: true, from: to });
+	}
+
+	async #hand(by: Replier): Promise<number> {
 		try {
-			return (await this.#session.ask<"replies">({ do: "replies", by })).from;
+			return await this.#session.handReplies(by, (part) => this.#leaveOut(part));
 		} catch (error) {
 			// An older keeper never answers, and what was asked before now is too late for anybody.
 			if (SessionError.from(error).code === "unsupported")
