@@ -211,6 +211,7 @@ export class LocalSession extends Session {
 			clock: this.#clock,
 			isDelegated: this.spec.answersQueries !== true || this.#isAwaitingTerminal,
 			size: () => this.#state.size,
+			colors: this.spec.colors,
 			terminal: () => (this.#state.status === "running" ? this.#process?.terminal() : undefined),
 			isInputWaiting: () => this.#input.isWaiting,
 			type: (text) => this.#type(text),

@@ -10,6 +10,7 @@ import type { Clock } from "./clock.ts";
 import type { Size } from "./event.ts";
 import type { TerminalState } from "./process.ts";
 import { KNOWN_MODES, Scan, type ShellMark, type TerminalQuery } from "./scan.ts";
+import type { TerminalColors } from "./session.ts";
 import type { Skim } from "./skim.ts";
 
 /** How long a program must have been silent after its question: a shell's prompt comes well within it. */
@@ -23,15 +24,18 @@ const MAX_ASKED = 32;
 
 const DEVICE_ATTRIBUTES = "\u001b[?62;22c";
 /** Light on dark. */
-const FOREGROUND = "rgb:d0d0/d0d0/d0d0";
-const BACKGROUND = "rgb:0000/0000/0000";
+const FOREGROUND = "#d0d0d0";
+const BACKGROUND = "#000000";
+/** From there on, of 255, a background is a light one: as much as the eye sees of red, green and blue. */
+const LIGHT = 128;
+const LUMA: readonly number[] = [0.299, 0.587, 0.114];
 /** Modes that a terminal has on without being told: wrapping at the edge, the cursor. */
 const USUALLY_ON: ReadonlySet<number> = new Set([7, 25]);
 const CURSOR_QUERY = /^\u001b\[(\??)6n$/;
 const MODE_QUERY = /^\u001b\[(\??)(\d*)\$p$/;
 
-/** Those to which there is one answer. */
-const FIXED: ReadonlyMap<string, string> = new Map([
+/** Those to which there is always the same answer. */
+const FIXED: readonly (readonly [query: string, reply: string])[] = [
 	["\u001b[c", DEVICE_ATTRIBUTES],
 	["\u001b[0c", DEVICE_ATTRIBUTES],
 	["\u001bZ", DEVICE_ATTRIBUTES],
@@ -41,15 +45,12 @@ const FIXED: ReadonlyMap<string, string> = new Map([
 	["\u001b[>q", "\u001bP>|hawser\u001b\\"],
 	["\u001b[>0q", "\u001bP>|hawser\u001b\\"],
 	["\u001b[?u", "\u001b[?0u"],
-	["\u001b[?996n", "\u001b[?997;1n"],
-	["\u001b]10;?", `\u001b]10;${FOREGROUND}\u001b\\`],
-	["\u001b]11;?", `\u001b]11;${BACKGROUND}\u001b\\`],
-	["\u001b]12;?", `\u001b]12;${FOREGROUND}\u001b\\`],
-]);
+];
 
 export type RepliesOptions = {
 	readonly clock: Clock;
 	readonly size: () => Size;
+	readonly colors?: TerminalColors | undefined;
 	readonly terminal: () => TerminalState | undefined;
 	/** Whether typed bytes would wait behind others, and so come at any time. */
 	readonly isInputWaiting: () => boolean;
@@ -76,12 +77,14 @@ export class Replies {
 	/** Whether somebody else answers. */
 	isDelegated: boolean;
 	readonly #options: RepliesOptions;
+	readonly #fixed: ReadonlyMap<string, string>;
 	/** In the piece of output that is being scanned. */
 	#asked: TerminalQuery[] = [];
 	#batch: Batch | undefined;
 
 	constructor(options: RepliesOptions & { readonly isDelegated: boolean }) {
 		this.#options = options;
+		this.#fixed = new Map([...FIXED, ...colorReplies(options.colors)]);
 		this.isDelegated = options.isDelegated;
 		const { onMark, skim } = options;
 		this.scan = new Scan(undefined, { onQuery: (query) => this.#note(query), onMark, skim });
@@ -161,7 +164,7 @@ export class Replies {
 
 	/** Empty where a terminal that does not know the query would be silent, too. */
 	#replyTo(query: string): string {
-		const fixed = FIXED.get(query);
+		const fixed = this.#fixed.get(query);
 		if (fixed !== undefined) return fixed;
 		const { cols, rows } = this.#options.size();
 		if (query === "\u001b[18t") return `\u001b[8;${rows};${cols}t`;
@@ -186,4 +189,24 @@ export class Replies {
 /** Lines that are typed are shown: nobody here reads answers. */
 function isAtPrompt({ canonical, echo }: TerminalState): boolean {
 	return canonical && echo;
+}
+
+/** The colour of text, of what is behind it, and of the cursor; and whether all this is dark (1) or light (2). */
+function colorReplies({ foreground = FOREGROUND, background = BACKGROUND }: TerminalColors = {}): [string, string][] {
+	const told = (code: number, color: string): [string, string] => {
+		const parts = channels(color).map((channel) => channel.toString(16).padStart(2, "0").repeat(2));
+		return [`\u001b]${code};?`, `\u001b]${code};rgb:${parts.join("/")}\u001b\\`];
+	};
+	const brightness = channels(background).reduce((sum, channel, index) => sum + channel * (LUMA[index] ?? 0), 0);
+	return [
+		told(10, foreground),
+		told(11, background),
+		told(12, foreground),
+		["\u001b[?996n", `\u001b[?997;${brightness < LIGHT ? 1 : 2}n`],
+	];
+}
+
+/** Red, green and blue of `#rrggbb`. */
+function channels(color: string): readonly number[] {
+	return [1, 3, 5].map((at) => Number.parseInt(color.slice(at, at + 2), 16));
 }

@@ -21,6 +21,9 @@ export type Retention = {
  */
 export type SizePolicy = "latest" | "smallest" | "fixed" | "manual";
 
+/** `#rrggbb` each. */
+export type TerminalColors = { readonly foreground?: string; readonly background?: string };
+
 /** What was asked for when the session was created. Nothing of it changes but its name. */
 export type SessionSpec = {
 	readonly id: string;
@@ -46,6 +49,8 @@ export type SessionSpec = {
 	readonly idleTimeoutMs: number;
 	/** Whether it answers what its program asks the terminal, while no attached terminal does; not, when left out. */
 	readonly answersQueries?: boolean;
+	/** What it says then of the terminal's colours; light on dark, when left out. */
+	readonly colors?: TerminalColors;
 	/** A terminal is about to attach that answers from the first byte on; it is waited for, but not for long. */
 	readonly awaitsTerminal?: boolean;
 	/** Whether a shell that it starts is made to mark its prompts and commands; not, when left out. */

@@ -5,7 +5,15 @@ import type { Place, Principal, Right } from "../core/access.ts";
 import { invariant, SessionError } from "../core/errors.ts";
 import type { Size } from "../core/event.ts";
 import type { SandboxPolicy } from "../core/sandbox.ts";
-import type { FollowOptions, Retention, Session, SessionSpec, SessionStart, SizePolicy } from "../core/session.ts";
+import type {
+	FollowOptions,
+	Retention,
+	Session,
+	SessionSpec,
+	SessionStart,
+	SizePolicy,
+	TerminalColors,
+} from "../core/session.ts";
 import type { Witness } from "../core/witness.ts";
 import { ticketPrefix } from "../protocol/socket.ts";
 import type { Backlog } from "./backlog.ts";
@@ -178,6 +186,8 @@ export type StartRequest = {
 	readonly holdOutput?: boolean | undefined;
 	/** Whether the session answers what its program asks the terminal, while no attached terminal says that it does. */
 	readonly answersQueries?: boolean | undefined;
+	/** What it says then of its colours. */
+	readonly colors?: TerminalColors | undefined;
 	/** A terminal is about to attach that does. */
 	readonly awaitsTerminal?: boolean | undefined;
 	/** Whether a shell is made to mark its prompts and commands. */

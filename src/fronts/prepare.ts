@@ -65,6 +65,7 @@ export function createPrepare(parts: PrepareParts): Prepare {
 				...given({
 					firstSizePolicy: request.sizePolicy,
 					answersQueries: request.answersQueries,
+					colors: request.colors,
 					awaitsTerminal: request.awaitsTerminal,
 					holdOutput: request.holdOutput,
 					shellHooks: request.shellHooks,

@@ -111,6 +111,8 @@ export type CreateSession = {
 	cols?: number;
 	rows?: number;
 	sizePolicy?: SizePolicy;
+	/** What the program is told of the terminal's colours while no attached terminal answers, `#rrggbb` each; light on dark. */
+	colors?: { foreground?: string; background?: string };
 	/** Whether the caller attaches a terminal at once that answers what the program asks; it is waited for for a second. */
 	awaitsTerminal?: boolean;
 	name?: string;

@@ -51,6 +51,20 @@ test.each([
 	expect(await answerTo(question, last)).toBe(answer);
 });
 
+test("the colours that a program is told are those that the session was given", async () => {
+	const question = "\\033]10;?\\007\\033]11;?\\007\\033[?996n";
+	const start = shell(`${asker(question, "6e")}; exec sleep 1000`, {
+		answersQueries: true,
+		colors: { foreground: "#102030", background: "#FFfff0" },
+	});
+	const session = await LocalSession.start(start, { spawn, clock: systemClock });
+	const output = await outputUntil(session, /\[[0-9a-f]*\]$/);
+	await session.kill({ signal: "SIGKILL" });
+	expect(Buffer.from(/\[([0-9a-f]*)\]$/.exec(output)?.[1] ?? "", "hex").toString("latin1")).toBe(
+		"\u001b]10;rgb:1010/2020/3030\u001b\\\u001b]11;rgb:ffff/ffff/f0f0\u001b\\\u001b[?997;2n",
+	);
+});
+
 test("somebody who knows the screen tells where the cursor is", async () => {
 	const session = await start(`${asker("text\\033[6n", "52")}; exec sleep 1000`);
 	await outputUntil(session, /6n$/);

@@ -36,6 +36,7 @@ const variableName = Type.String({ pattern: "^[^=\\u0000]+$" });
 const mode = Type.Union([Type.Literal("pty"), Type.Literal("pipe")]);
 const labelText = Type.String({ maxLength: limits.labelLength, pattern: PRINTABLE });
 
+const color = Type.String({ pattern: "^#[0-9A-Fa-f]{6}$" });
 const sizePolicy = Type.Union([
 	Type.Literal("latest"),
 	Type.Literal("smallest"),
@@ -55,6 +56,9 @@ export const createSession: TUnsafe<CreateSession> = schemaOf<CreateSession>()(
 			cols: Type.Optional(size),
 			rows: Type.Optional(size),
 			sizePolicy: Type.Optional(sizePolicy),
+			colors: Type.Optional(
+				Type.Object({ foreground: Type.Optional(color), background: Type.Optional(color) }, closed),
+			),
 			awaitsTerminal: Type.Optional(Type.Boolean()),
 			name: Type.Optional(displayName),
 			labels: Type.Optional(
