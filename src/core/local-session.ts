@@ -79,6 +79,7 @@ export class LocalSession extends Session {
 			this.#delegateReplies(by === "terminal");
 			return by === "terminal" && ownFrom !== undefined ? { from, ownFrom } : { from };
 		},
+		untilCursorAsked: async ({ after }, signal) => this.#replies?.untilCursorAsked(after, signal) ?? null,
 		reply: async ({ end, text }) => this.#replies?.supply(end, text) ?? false,
 		setSizePolicy: async ({ policy }) => {
 			this.#sizePolicy = policy;

@@ -6,11 +6,12 @@
  * a file full of questions that is printed at a prompt is none of this, for a shell writes its prompt after it.
  */
 
+import { Change } from "./change.ts";
 import type { Clock } from "./clock.ts";
 import type { Size } from "./event.ts";
 import type { TerminalState } from "./process.ts";
 import { KNOWN_MODES, Scan, type ShellMark, type TerminalQuery } from "./scan.ts";
-import type { TerminalColors } from "./session.ts";
+import type { CursorQuery, TerminalColors } from "./session.ts";
 import type { Skim } from "./skim.ts";
 
 /** How long a program must have been silent after its question: a shell's prompt comes well within it. */
@@ -81,6 +82,7 @@ export class Replies {
 	/** In the piece of output that is being scanned. */
 	#asked: TerminalQuery[] = [];
 	#batch: Batch | undefined;
+	readonly #batched = new Change();
 
 	constructor(options: RepliesOptions & { readonly isDelegated: boolean }) {
 		this.#options = options;
@@ -117,10 +119,22 @@ export class Replies {
 		};
 		if (batch.queries.length > MAX_ASKED) return;
 		this.#batch = batch;
+		this.#batched.happen();
 		batch.cancel = clock.after(QUIET_MS, () => {
 			batch.isQuiet = true;
 			this.#answer(batch);
 		});
+	}
+
+	/** Resolves when the last thing that was asked, after `after`, is where the cursor is; with null if the signal ends the wait. */
+	async untilCursorAsked(after: number, signal?: AbortSignal): Promise<CursorQuery | null> {
+		while (!signal?.aborted) {
+			const { text, end } = this.#batch?.queries.at(-1) ?? { text: "", end: 0 };
+			const [, isExtended] = CURSOR_QUERY.exec(text) ?? [];
+			if (isExtended !== undefined && end > after) return { end, isExtended: isExtended !== "" };
+			await this.#batched.next(signal);
+		}
+		return null;
 	}
 
 	/** Somebody who knows the screen gives the answer to the query that ends there. False if nobody waits for it. */

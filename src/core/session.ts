@@ -156,6 +156,11 @@ export type Operations = {
 		/** `ownFrom` is where the session began to answer because whoever had a terminal do so was lost; older keepers do not say it. */
 		readonly answer: { readonly from: number; readonly ownFrom?: number };
 	};
+	/**
+	 * Resolves when the program asks where its cursor is, in output after `after`, and a `reply` would be typed; with null
+	 * when nobody waits for that any more. Keepers that are older do not know it.
+	 */
+	untilCursorAsked: { readonly asks: { readonly after: number }; readonly answer: CursorQuery | null };
 	/** The answer to one query, by somebody who knows the screen; false if it is not waited for. */
 	reply: { readonly asks: { readonly end: number; readonly text: string }; readonly answer: boolean };
 	setSizePolicy: { readonly asks: { readonly policy: SizePolicy }; readonly answer: null };
@@ -181,6 +186,9 @@ export type Operations = {
 
 /** Who answers what a program asks its terminal. */
 export type Replier = "session" | "terminal";
+
+/** Where it ends, and whether it is `CSI ? 6 n`, which is answered with a question mark as well. */
+export type CursorQuery = { readonly end: number; readonly isExtended: boolean };
 
 /** A part of the output in which the session itself has answered, though a terminal was to: it could not be reached. */
 export type OwnReplies = { readonly from: number; readonly to: number };

@@ -37,6 +37,7 @@ export class ArchivedSession extends Session {
 		end: async () => (await this.#opened()).end,
 		scan: async () => (await this.#scanned()).state,
 		replies: () => Promise.reject(this.over()),
+		untilCursorAsked: async () => null,
 		reply: async () => false,
 		setSizePolicy: () => Promise.reject(this.over()),
 		act: () => Promise.reject(this.over()),

@@ -48,6 +48,7 @@ export const questions: Readonly<Record<KeeperQuestion["do"], Nature>> = {
 	end: { isLong: false, isRepeatable: true },
 	scan: { isLong: false, isRepeatable: true },
 	replies: { isLong: false, isRepeatable: true },
+	untilCursorAsked: { isLong: true, isRepeatable: true },
 	// Of an answer that was given nothing waits any more.
 	reply: { isLong: false, isRepeatable: true },
 	setSizePolicy: { isLong: false, isRepeatable: true },

@@ -20,6 +20,7 @@ import { createId, createNodeCode, createPrepare } from "../fronts/prepare.ts";
 import { Keepers } from "../keepers/keepers.ts";
 import { skim } from "../native/addon.ts";
 import { confined } from "../sandbox/sandbox.ts";
+import { CursorReplies } from "../screen/cursor-replies.ts";
 import { SessionScreens } from "../screen/screens.ts";
 import { withHooks } from "../shell/hooks.ts";
 import { StoredWorkspaces } from "../workspaces/stored-workspaces.ts";
@@ -134,6 +135,8 @@ export async function openEngine(
 	onClose(() => screens.close());
 	const adopted = await keepers.open();
 	for (const session of adopted) sessions.adopt(session);
+	const cursors = new CursorReplies({ sessions, screens, report: (problem) => report(problem, "screens") });
+	onClose(async () => cursors.close());
 	if (audit) recordEndings(sessions, audit, { startedAt, lastTime });
 	const adminToken = await state.adminToken(() => randomBytes(32).toString("base64url"));
 	const creationRate = { perSecond: config.createRate, burst: config.createRate * CREATE_BURST_S };

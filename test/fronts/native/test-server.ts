@@ -17,6 +17,7 @@ import type { Front } from "../../../src/fronts/front.ts";
 import { createNativeFront } from "../../../src/fronts/native/front.ts";
 import type { SocketLimits } from "../../../src/fronts/native/socket/limits.ts";
 import { createId, createPrepare } from "../../../src/fronts/prepare.ts";
+import { CursorReplies } from "../../../src/screen/cursor-replies.ts";
 import { SessionScreens } from "../../../src/screen/screens.ts";
 import { listen, type Route } from "../../../src/server/listen.ts";
 import { StoredWorkspaces } from "../../../src/workspaces/stored-workspaces.ts";
@@ -95,6 +96,7 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
 		checkpointFile: () => undefined,
 		report: (problem) => problems.push(problem),
 	});
+	const cursors = new CursorReplies({ sessions, screens, report: (problem) => problems.push(problem) });
 	const operator = adminOnly(TOKEN);
 	const listener = await listen({
 		host: "127.0.0.1",
@@ -143,6 +145,7 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
 		},
 		async close() {
 			await listener.close();
+			cursors.close();
 			await screens.close();
 			await Promise.all(sessions.list().map(({ id }) => sessions.remove(id)));
 			await rm(directory, { recursive: true, force: true });
