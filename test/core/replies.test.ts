@@ -1,5 +1,7 @@
 /** What a session answers to a program's questions to its terminal, and to which it must not. */
 
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
 import { expect, test } from "vitest";
 import { systemClock } from "../../src/backends/clock.ts";
 import { spawn } from "../../src/backends/spawn.ts";
@@ -8,6 +10,8 @@ import type { Session } from "../../src/core/session.ts";
 import { FakeClock } from "../helpers/fake-clock.ts";
 import { eventually, outputUntil, write } from "../helpers/reading.ts";
 import { shell, startOf } from "../helpers/starts.ts";
+import { temporaryDirectory } from "../helpers/temporary.ts";
+import { EVERY_QUERY } from "../helpers/terminal-queries.ts";
 
 /** Asks in raw mode, and prints what it gets in hexadecimal, until `until` or `!` was read. */
 function asker(question: string, until: string): string {
@@ -83,20 +87,24 @@ test("the answers are typed as a stream of their own, also while somebody else h
 	await session.kill({ signal: "SIGKILL" });
 });
 
-/** What a file full of questions is, once printed. */
-const EVIL = "\\033[c\\033[>c\\033[5n\\033[6n\\033]11;?\\007\\033[?u";
+/** The shells here, and what gives each a prompt that is not in what was typed for it. */
+const SHELLS: readonly (readonly [name: string, argv: readonly string[], prompt: string])[] = [
+	["bash", ["bash", "--norc", "--noprofile", "-i"], "PS1='<pro''mpt>'"],
+	["zsh", ["zsh", "-f", "-i"], "PS1='<pro''mpt>'"],
+	["fish", ["fish", "--no-config", "--private", "-i"], "function fish_prompt; printf '<pro''mpt>'; end"],
+	["dash", ["dash", "-i"], "PS1='<pro''mpt>'"],
+];
 
-test.each([
-	["edits lines", ["bash", "--norc", "--noprofile", "-i"]],
-	["does not", ["sh", "-i"]],
-])("printing questions at the prompt of a shell that %s types nothing", async (_name, argv) => {
+test.each(SHELLS)("cat of a file with every query at the prompt of %s types nothing", async (_name, argv, prompt) => {
+	const file = join(await temporaryDirectory(), "queries");
+	await writeFile(file, `x${EVERY_QUERY.map(({ sequence }) => sequence).join("")}\u001b[?u`);
 	const clock = new FakeClock();
 	const session = await LocalSession.start(startOf(argv, { answersQueries: true }), { spawn, clock });
-	await write(session, "PS1='<pro''mpt>'\n");
+	await write(session, `${prompt}\r`);
 	await outputUntil(session, /<prompt>/);
-	for (let round = 0; round < 20; round++) {
+	for (let round = 0; round < 10; round++) {
 		const { offset } = await session.end();
-		await write(session, `printf 'x${EVIL}'\n`);
+		await write(session, `cat '${file}'\r`);
 		// The prompt is back, and with it a terminal that echoes nothing: what was asked looks as if it were waited for.
 		await outputUntil(session, /\u001b\[\?u.*<prompt>/s, { offset });
 		clock.advance(2_000);

@@ -1,0 +1,113 @@
+/**
+ * Acceptance test 7: terminal queries are answered with nobody attached, and junk is never typed.
+ *
+ * Programs as people use them, started at the prompt of a shell. That a file full of queries types nothing at any
+ * prompt is in `core/replies.test.ts`, where the clock can be moved on.
+ */
+
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import type { Session } from "../../../src/core/session.ts";
+import { outputUntil, write } from "../../helpers/reading.ts";
+import { temporaryDirectory } from "../../helpers/temporary.ts";
+import { startTestServer, type TestServer } from "./test-server.ts";
+import { TestSocket } from "./test-socket.ts";
+
+let server: TestServer;
+beforeAll(async () => {
+	server = await startTestServer();
+});
+afterAll(async () => {
+	await server.close();
+	expect(server.problems).toEqual([]);
+});
+
+/** Programs that wait for an answer in vain do so for 2 s (crossterm) to 10 s (fish). */
+const PROMPT_MS = 2_000;
+const PROMPT = "<prompt>";
+
+/** bash at its prompt, on which nobody looks. */
+async function shell(): Promise<Session> {
+	const { id } = await server.create({ argv: ["bash", "--norc", "--noprofile", "-i"], shellHooks: false });
+	const session = server.sessions.get(id);
+	if (!session) throw new Error("it has just been made");
+	await write(session, "PS1='<pro''mpt>'\n");
+	await outputUntil(session, /<prompt>/);
+	return session;
+}
+
+/** Types something, and resolves with what comes up to a text that it is waited for. */
+async function typed(session: Session, keys: string, until: RegExp): Promise<string> {
+	const { offset } = await session.end();
+	await write(session, keys);
+	return outputUntil(session, until, { offset });
+}
+
+const answered = async (session: Session) => (await session.receipt("hawser:replies")).next;
+
+/** Asks five times where the cursor is, as crossterm does, and gives up after two seconds; then prints what it was told. */
+const CURSOR_LOOP = `
+import os, select, termios, tty
+before = termios.tcgetattr(0)
+tty.setraw(0)
+told = []
+for i in range(5):
+    os.write(1, b"\\x1b[%d;%dHx\\x1b[6n" % (3 + i, 5 + i))
+    got = b""
+    while not got.endswith(b"R") and select.select([0], [], [], 2)[0]:
+        got += os.read(0, 1)
+    told.append(got[1:].decode())
+termios.tcsetattr(0, termios.TCSADRAIN, before)
+print("told", *told)
+`;
+
+describe("acceptance test 7: answers terminal queries with nobody attached, and never types junk", () => {
+	it.each([
+		["vim", "vim -u NONE -i NONE -n", /~/, ":q!\r"],
+		["nvim", "nvim --clean -n", /~/, ":q!\r"],
+		["tmux", `tmux -L hawser-test-${process.pid} -f /dev/null new`, /\[0\] 0:/, "exit\r"],
+		["fish", "fish --no-config --private", /[>#] /, "exit\r"],
+		["zsh", "zsh -f", /[#%$] /, "exit\r"],
+	])("%s starts soon, and leaves nothing typed at the prompt of its shell", async (_name, command, isReady, leave) => {
+		const session = await shell();
+		const began = performance.now();
+		await typed(session, `clear; ${command}\r`, isReady);
+		expect(performance.now() - began).toBeLessThan(PROMPT_MS);
+		await typed(session, leave, /<prompt>$/);
+		const before = await answered(session);
+		expect(await typed(session, "echo do''ne\r", /done\r\n.*<prompt>$/s)).toMatch(
+			/^echo do''ne\r\n(?:\u001b\[\?2004l\r)?done\r\n(?:\u001b\[\?2004h)?<prompt>$/,
+		);
+		expect(await answered(session)).toBe(before);
+		await session.kill({ signal: "SIGKILL" });
+	});
+
+	it("a program that asks where its cursor is, as crossterm does, is told exactly, each time", async () => {
+		const session = await shell();
+		const file = join(await temporaryDirectory(), "cursor.py");
+		await writeFile(file, CURSOR_LOOP);
+		const output = await typed(session, `python3 '${file}'\r`, /told.*<prompt>$/s);
+		expect(output).toContain("told [3;6R [4;7R [5;8R [6;9R [7;10R\r\n");
+		expect(output.endsWith(PROMPT)).toBe(true);
+		await session.kill({ signal: "SIGKILL" });
+	});
+
+	it("with two viewers that could, exactly one is to answer", async () => {
+		const session = await shell();
+		const attach = (stream: string) => TestSocket.open(server.url, session.id, { stream, replies: true });
+		const viewers = [await attach("one"), await attach("two")];
+		await viewers[0]?.message("replies");
+		const { offset } = await session.end();
+		await typed(session, "stty raw -echo; printf 'ask\\033[c'; sleep 1000\r", /ask\u001b\[c/);
+		const { offset: end } = await session.end();
+		expect(end).toBeGreaterThan(offset);
+		await Promise.all(viewers.map((viewer) => viewer.text((text) => text.endsWith("\u001b[c"))));
+		const turns = viewers.map(({ messages }) =>
+			messages.flatMap((one) => (one.type === "replies" && one.from < end ? [one.mine] : [])).at(-1),
+		);
+		expect(turns.filter((mine) => mine === true)).toHaveLength(1);
+		expect(await answered(session)).toBe(0);
+		await session.kill({ signal: "SIGKILL" });
+	});
+});
