@@ -20,27 +20,38 @@ from ._events import (
     Resized,
 )
 from ._messages import (
+    Attached,
+    CommandList,
     Exit,
     Lease,
     NewToken,
+    ProgramState,
     Receipt,
     Retain,
+    RunAnswer,
+    Screen,
+    Scrollback,
+    SearchMatch,
+    SendAnswer,
     ServerInfo,
     SessionInfo,
     SessionState,
+    ShellCommand,
     SignInLink,
     Ticket,
     TokenInfo,
 )
-from ._session import OutputPart, Session
+from ._session import OutputPart, OutputText, Session
 from ._times import Times
 from ._wait import WaitResult
 from .client import Client, FeedEvent, RunResult, connect, locate
 
 __all__ = [
+    "Attached",
     "Attachment",
     "Client",
     "Closed",
+    "CommandList",
     "Connected",
     "ConnectionEvent",
     "Disconnected",
@@ -56,15 +67,23 @@ __all__ = [
     "NewToken",
     "Output",
     "OutputPart",
+    "OutputText",
+    "ProgramState",
     "Receipt",
     "Refused",
     "Resized",
     "Retain",
+    "RunAnswer",
     "RunResult",
+    "Screen",
+    "Scrollback",
+    "SearchMatch",
+    "SendAnswer",
     "ServerInfo",
     "Session",
     "SessionInfo",
     "SessionState",
+    "ShellCommand",
     "SignInLink",
     "Ticket",
     "Times",

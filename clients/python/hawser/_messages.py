@@ -74,6 +74,123 @@ class Receipt(TypedDict):
     written: int
 
 
+Span = TypedDict("Span", {"from": int, "to": int})
+Running = TypedDict("Running", {"from": int, "to": int | None})
+
+
+class Attached(TypedDict):
+    """A connection that is attached: whose it is, and since when, in milliseconds since the epoch."""
+
+    name: str
+    since: int
+
+
+class Cursor(TypedDict):
+    """From zero."""
+
+    row: int
+    col: int
+    visible: bool
+
+
+class ScreenChange(TypedDict):
+    row: int
+    text: str
+
+
+class Screen(TypedDict):
+    """What a terminal shows. There is either `lines` or, for one that was asked for `since`, `changes`."""
+
+    offset: int
+    revision: int
+    cols: int
+    rows: int
+    alternate: bool
+    cursor: Cursor
+    title: str
+    lines: NotRequired[list[str]]
+    changes: NotRequired[list[ScreenChange]]
+    reset: NotRequired[bool]
+    met: NotRequired[bool]
+    state: SessionState
+
+
+class Scrollback(TypedDict):
+    """Rows that were scrolled away, the oldest first; `total` is how many there are, as far as it was looked."""
+
+    offset: int
+    total: int
+    lines: list[str]
+
+
+class SearchMatch(TypedDict):
+    """A line in which something was found: where, when, and what of the `text` it is, in UTF-16 units."""
+
+    offset: int
+    end: int
+    time: int
+    line: int
+    text: str
+    at: list[int]
+
+
+class ProgramState(TypedDict):
+    """What a program does, and what it waits for."""
+
+    state: str
+    kind: str | None
+    confidence: Literal["sure", "likely", "guess"]
+    program: str | None
+    pid: int | None
+    cwd: str | None
+    lastLine: str
+    offset: int
+    since: int
+
+
+class RunAnswer(TypedDict):
+    """What became of a command in a living shell."""
+
+    status: Literal["ended", "running", "waiting", "incomplete", "rejected", "busy"]
+    seq: int | None
+    exitCode: int | None
+    cwd: str | None
+    output: Span
+    text: str
+    omitted: int
+    front: ProgramState | None
+    next: int
+
+
+class SendAnswer(TypedDict):
+    """What ended the wait after something was typed, and what was written since."""
+
+    cause: Literal["match", "idle", "input", "end", "exit", "timeout"]
+    output: Span
+    text: str
+    omitted: Span | None
+    state: ProgramState
+    exit: Exit | None
+    next: int
+
+
+class ShellCommand(TypedDict):
+    seq: int
+    command: str | None
+    exitCode: int | None
+    cwd: str | None
+    output: Running
+    startedAt: int
+    endedAt: int | None
+
+
+class CommandList(TypedDict):
+    """Oldest first. Without `proven` anybody who wrote to the terminal may have said this."""
+
+    commands: list[ShellCommand]
+    proven: bool
+
+
 class TokenInfo(TypedDict):
     id: str
     name: str | None

@@ -5,23 +5,42 @@ from __future__ import annotations
 import asyncio
 import json as json_
 import re
-import secrets
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeVar, cast
+from datetime import datetime
+from typing import Any, Literal, TypeVar, cast
 from weakref import WeakSet
 
 from ._attachment import Attachment, Flow, Role
 from ._errors import HawserError
 from ._events import ConnectionEvent, Gap
-from ._http import Answer, Transport, session_path
-from ._messages import Exit, Lease, Receipt, SessionInfo, SessionState
+from ._http import Answer, Query, Transport, session_path
+from ._lasting import LastingCall, new_stream
+from ._messages import (
+    Attached,
+    CommandList,
+    Exit,
+    Lease,
+    ProgramState,
+    Receipt,
+    RunAnswer,
+    Screen,
+    Scrollback,
+    SearchMatch,
+    SendAnswer,
+    SessionInfo,
+    SessionState,
+    Span,
+)
 from ._protocol import check_size, full_signal
 from ._reader import Since
+from ._screen import screen_changes
 from ._times import Backoff, milliseconds
 from ._wait import WaitResult, wait_for
 
 T = TypeVar("T")
+#: An offset of the output, or a moment.
+LogPlace = int | datetime
 
 #: How much input goes into one request: half of a server's limit.
 _PIECE_BYTES = 512 * 1024
@@ -29,6 +48,10 @@ _PIECE_BYTES = 512 * 1024
 _STREAM_REST_S = 30 * 60.0
 #: How long, in seconds, a server may be away while something is asked of it that is safe to repeat.
 _PATIENCE_S = 10.0
+#: How long it may be away while something is done that lasts.
+_LASTING_PATIENCE_S = 60.0
+#: How long is waited, in seconds, for what follows something that was typed.
+_SEND_S = 30.0
 #: How long one request waits for output, in seconds: half of what a server allows.
 _POLL_S = 30.0
 
@@ -53,6 +76,20 @@ class OutputPart:
         return self.state in ("closed", "lost") and self.next >= self.end
 
 
+@dataclass(frozen=True)
+class OutputText:
+    """Output from an offset on as text, and how the session stood after it."""
+
+    offset: int
+    text: str
+    #: Where to go on reading, and how many bytes there have been.
+    next: int
+    end: int
+    state: SessionState
+    #: Bytes that the text says nothing of.
+    omitted: Span | None
+
+
 class Session:
     """One session on a server. It is remembered by its id alone, so it can be had again at any time."""
 
@@ -62,10 +99,16 @@ class Session:
         #: Where whoever made us finds what it has to detach at the end.
         self._attachments = attachments
         #: Where our own writes go: a stream and the next position in it; and when the last one was.
-        self._stream = _new_stream()
+        self._stream = new_stream()
         self._position = 0
         self._written_at = 0.0
         self._turn = asyncio.Lock()
+        self._runs = LastingCall(
+            transport, session_path(session_id, "/run"), lambda answer: bool(answer["status"] == "running")
+        )
+        self._sends = LastingCall(
+            transport, session_path(session_id, "/send"), lambda answer: bool(answer["cause"] == "timeout")
+        )
 
     def attach(
         self,
@@ -165,6 +208,165 @@ class Session:
             if part.next >= part.end:
                 return b"".join(parts)
 
+    async def text(self, since: int = 0, *, wait: float = 0.0, max: int | None = None) -> OutputText:
+        """The same as text for reading by the token, within `max` bytes: 9,600 by default, and 80,000 at most.
+
+        It is without escape sequences, drawn over and repeated lines, and says where something is left out.
+        """
+        query = {"as": "text", "since": since, "wait": milliseconds(wait), "max": max}
+        answer = await self._get("/output", query, patience=wait)
+        headers = answer.headers
+        omitted = re.search(r"from=(\d+), to=(\d+)", headers.get("hawser-omitted", ""))
+        return OutputText(
+            offset=int(headers["hawser-offset"]),
+            text=answer.body.decode(),
+            next=int(headers["hawser-next"]),
+            end=int(headers["hawser-end"]),
+            state=cast(SessionState, headers["hawser-state"]),
+            omitted=None if omitted is None else {"from": int(omitted[1]), "to": int(omitted[2])},
+        )
+
+    async def search(
+        self, wanted: str | re.Pattern[str], *, ignore_case: bool = False, since: int = 0
+    ) -> AsyncIterator[SearchMatch]:
+        """The lines in which something is, of everything that was written by now and is kept, oldest first.
+
+        Text is looked for to the letter, an expression by the rules of JavaScript, of whose flags only
+        `re.IGNORECASE` counts. Escape sequences are not in the way.
+        """
+        after: int | None = since
+        while after is not None:
+            page = (await self._get("/search", {"q": _words(wanted), **_how(wanted, ignore_case), "after": after})).json()
+            for match in page["matches"]:
+                yield match
+            after = page["next"]
+
+    async def screen(
+        self,
+        *,
+        since: int | None = None,
+        at: LogPlace | None = None,
+        wait: float = 0.0,
+        text: str | re.Pattern[str] | None = None,
+        ignore_case: bool = False,
+        stable: float | None = None,
+        region: tuple[int, int] | None = None,
+    ) -> Screen:
+        """What its terminal shows: the text of its rows, the cursor, the title; or how it was `at` a place.
+
+        With `wait` it is waited so many seconds, a minute at most, until it has a `text` in one of its rows or
+        its text was `stable` for so long, which `met` tells; without these, until it has changed `since` a
+        `revision`. `region` are the first and the last row that count, from zero on.
+        """
+        query = {
+            "since": since,
+            "at": _place(at),
+            "wait": milliseconds(wait),
+            "text": None if text is None else _words(text),
+            **({} if text is None else _how(text, ignore_case)),
+            "stable": milliseconds(stable),
+            "region": None if region is None else f"{region[0]}-{region[1]}",
+        }
+        return cast(Screen, (await self._get("/screen", query, patience=wait)).json())
+
+    async def screen_text(self, *, at: LogPlace | None = None, colors: bool = False) -> str:
+        """The same as text, with colours if they are wanted, as any terminal prints it."""
+        query = {"format": "ansi" if colors else "text", "at": _place(at)}
+        return (await self._get("/screen", query)).body.decode()
+
+    async def screen_picture(self, format: Literal["svg", "html"] = "svg", *, at: LogPlace | None = None) -> str:
+        """The same as a picture that needs nothing but itself."""
+        return (await self._get("/screen", {"format": format, "at": _place(at)})).body.decode()
+
+    def screen_changes(self, *, patience: float = _PATIENCE_S) -> AsyncIterator[Screen]:
+        """What it shows now, with all rows, and again whenever that looks otherwise, until the session has ended."""
+
+        async def read(since: int | None, wait: float) -> Screen:
+            wait = 0.0 if since is None else wait
+            return await self._patiently(lambda: self.screen(since=since, wait=wait), patience)
+
+        return screen_changes(read)
+
+    async def scrollback(self, *, at: LogPlace | None = None, skip: int = 0, limit: int | None = None) -> Scrollback:
+        """The rows above what it shows: `limit` of them, 100 by default, above `skip` others."""
+        query = {"at": _place(at), "skip": skip, "limit": limit}
+        return cast(Scrollback, (await self._get("/scrollback", query)).json())
+
+    async def recording(
+        self,
+        *,
+        format: Literal["asciicast-v2", "asciicast-v3"] | None = None,
+        idle_limit: float | None = None,
+        start: LogPlace | None = None,
+        end: LogPlace | None = None,
+    ) -> bytes:
+        """What was shown by now, and when, as a file for players of terminals, who shorten pauses to `idle_limit`."""
+        query = {
+            "format": format,
+            "idleLimitMs": milliseconds(idle_limit),
+            "from": _place(start),
+            "to": _place(end),
+        }
+        return (await self._get("/recording", query, patience=None)).body
+
+    async def inspect(self) -> ProgramState:
+        """What its program does now, and what it waits for."""
+        return cast(ProgramState, (await self._get("/state")).json())
+
+    async def commands(self, *, after: int | None = None, limit: int | None = None) -> CommandList:
+        """What its shell has run: the newest, oldest first."""
+        return cast(CommandList, (await self._get("/commands", {"after": after, "limit": limit})).json())
+
+    async def attached(self) -> list[Attached]:
+        """Who is attached to it by WebSocket, those who came first first."""
+        return cast(list[Attached], (await self._get("/attachments")).json()["attached"])
+
+    async def exec(
+        self,
+        command: str | int,
+        *,
+        timeout: float | None = None,
+        limit: int | None = None,
+        patience: float = _LASTING_PATIENCE_S,
+        fence: int | None = None,
+    ) -> RunAnswer:
+        """Runs a command in the bash, zsh or fish that this session is, and tells what it wrote and how it ended.
+
+        With the number of a command it goes on waiting for that one. It runs once, whatever happens to
+        connections and to the server, which may be away for `patience` seconds. `limit` is how much of the
+        output is told as text, in bytes: its end; 64 KiB by default.
+        """
+        body = {"command" if isinstance(command, str) else "resume": command}
+        if limit is not None:
+            body["limit"] = limit
+        answer = await self._runs.make(body, timeout=timeout, patience=patience, fence=fence)
+        return cast(RunAnswer, answer)
+
+    async def send(
+        self,
+        text: str | None = None,
+        *,
+        keys: Sequence[str] = (),
+        match: str | None = None,
+        idle: float | None = None,
+        input: bool | None = None,
+        end: bool | None = None,
+        timeout: float = _SEND_S,
+        limit: int | None = None,
+        patience: float = _LASTING_PATIENCE_S,
+        fence: int | None = None,
+    ) -> SendAnswer:
+        """Types text and then keys, waits for the first of several causes, and reads what was written since.
+
+        What ends the wait: a `match` in what is new, that nothing was written for `idle` seconds, that the
+        program waits for `input`, that its shell is at its prompt again (`end`); its end, in any case. It is
+        typed once, whatever happens to connections and to the server.
+        """
+        until = {"match": match, "idleMs": milliseconds(idle), "input": input, "end": end}
+        wanted = {"text": text, "keys": list(keys) or None, "until": _given(until) or None, "limit": limit}
+        answer = await self._sends.make(_given(wanted), timeout=timeout, patience=patience, fence=fence)
+        return cast(SendAnswer, answer)
+
     async def write(
         self,
         data: bytes | bytearray | memoryview | str,
@@ -203,7 +405,7 @@ class Session:
         body = {"signal": full_signal(name), "urgent": urgent}
         if urgent:
             # In a stream of its own, in which nothing stands before it.
-            return await self._post("/signal", f"{_new_stream()}:0", fence, json=body)
+            return await self._post("/signal", f"{new_stream()}:0", fence, json=body)
         async with self._turn:
             return await self._act("/signal", fence, json=body)
 
@@ -268,9 +470,9 @@ class Session:
         now = asyncio.get_running_loop().time()
         stream, position = self._stream, self._position
         if now - self._written_at > _STREAM_REST_S:
-            stream, position = _new_stream(), 0
+            stream, position = new_stream(), 0
         # Until it is known to have arrived, what follows must not count on it: a failure starts a new stream.
-        self._stream, self._position = _new_stream(), 0
+        self._stream, self._position = new_stream(), 0
         receipt = await self._post(path, f"{stream}:{position}", fence, **request)
         self._stream, self._position = stream, receipt["next"]
         self._written_at = now
@@ -284,6 +486,9 @@ class Session:
             return self._transport.request("POST", target, headers=headers, patience=None, **request)
 
         return cast(Receipt, (await self._patiently(send, _PATIENCE_S)).json())
+
+    async def _get(self, path: str, query: Query = {}, *, patience: float | None = 0.0) -> Answer:
+        return await self._transport.request("GET", session_path(self.id, path), query=query, patience=patience)
 
     async def _patiently(self, ask: Callable[[], Awaitable[T]], patience: float) -> T:
         """Asks again while the server is away, for at most so many seconds."""
@@ -300,5 +505,19 @@ class Session:
             await asyncio.sleep(backoff.next())
 
 
-def _new_stream() -> str:
-    return secrets.token_hex(16)
+def _given(fields: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in fields.items() if value is not None}
+
+
+def _place(place: LogPlace | None) -> str | int | None:
+    return place.astimezone().isoformat() if isinstance(place, datetime) else place
+
+
+def _words(wanted: str | re.Pattern[str]) -> str:
+    return wanted if isinstance(wanted, str) else wanted.pattern
+
+
+def _how(wanted: str | re.Pattern[str], ignore_case: bool) -> dict[str, int | None]:
+    is_expression = isinstance(wanted, re.Pattern)
+    is_any_case = ignore_case or (isinstance(wanted, re.Pattern) and bool(wanted.flags & re.IGNORECASE))
+    return {"regex": 1 if is_expression else None, "ignoreCase": 1 if is_any_case else None}

@@ -11,6 +11,7 @@ import unittest
 from base64 import b64encode
 from collections.abc import AsyncIterator, Awaitable
 from contextlib import asynccontextmanager, suppress
+from datetime import datetime, timedelta, timezone
 from hashlib import sha1
 from pathlib import Path
 from typing import Any
@@ -323,6 +324,71 @@ class Waits(Case):
         self.assertEqual(await session.wait(match=re.compile("never")), expected)
 
 
+class Terminals(Case):
+    async def test_show_a_screen_that_is_read_waited_for_and_followed(self) -> None:
+        command = 'stty -echo; printf ready; while read -r line; do printf "$line"; done'
+        session = await self.start(command=command, cols=20, rows=5)
+        screen = await session.screen(wait=20, text=re.compile("READ.", re.IGNORECASE))
+        self.assertEqual((screen.get("met"), screen.get("lines")), (True, ["ready"]))
+        self.assertFalse((await session.screen(wait=0.01, text="never", region=(1, 2))).get("met"))
+        self.assertTrue((await session.screen(wait=20, stable=0.05)).get("met"))
+        seen: list[list[str]] = []
+        async for shown in session.screen_changes():
+            seen.append(shown["lines"])
+            if len(seen) == 1:
+                await session.write("\\033[3;1Hthird\n")
+            elif shown["lines"][-1] == "third":
+                await session.eof()
+        self.assertEqual((seen[0], seen[-1]), (["ready"], ["ready", "", "third"]))
+        self.assertEqual((await session.screen(at=5)).get("lines"), ["ready"])
+        self.assertEqual(await session.screen_text(), "ready\n\nthird\n")
+        self.assertIn("<svg", await session.screen_picture())
+        self.assertEqual((await session.scrollback())["lines"], [])
+
+    async def test_are_read_as_text_searched_and_recorded(self) -> None:
+        session = await self.start(command="for i in 1 2 3; do printf '\\033[1mline\\033[0m %s\\n' $i; done")
+        await session.wait()
+        text = await session.text()
+        self.assertEqual((text.text, text.next, text.omitted), ("line 1\nline 2\nline 3\n", text.end, None))
+        self.assertEqual([match["text"] async for match in session.search("LINE 2", ignore_case=True)], ["line 2"])
+        found = [match["text"] async for match in session.search(re.compile("e [23]"))]
+        self.assertEqual(found, ["line 2", "line 3"])
+        self.assertEqual([match async for match in session.search("nowhere")], [])
+        header, *events = (await session.recording(format="asciicast-v3")).decode().splitlines()
+        self.assertEqual(json.loads(header)["version"], 3)
+        self.assertIn("line", "".join(events))
+        later = datetime.now(timezone.utc) + timedelta(hours=1)
+        self.assertEqual(len((await session.recording(start=later)).splitlines()), 1)
+
+    async def test_run_commands_in_a_living_shell(self) -> None:
+        shell = await self.start(["bash", "--norc", "--noprofile", "-i"])
+        answer = await shell.exec("echo out; (exit 3)", timeout=30)
+        self.assertEqual((answer["status"], answer["exitCode"], answer["text"]), ("ended", 3, "out\n"))
+        running = await shell.exec("read -r line; echo got $line", timeout=10)
+        self.assertEqual(running["status"], "waiting")
+        sent = await shell.send("typed\n", end=True)
+        self.assertEqual((sent["cause"], "got typed" in sent["text"]), ("end", True))
+        assert running["seq"] is not None
+        self.assertEqual((await shell.exec(running["seq"], timeout=10))["status"], "ended")
+        commands = await shell.commands()
+        self.assertTrue(commands["proven"])
+        self.assertEqual([one["exitCode"] for one in commands["commands"]], [3, 0])
+        self.assertEqual((await shell.inspect())["state"], "prompt")
+        self.assertEqual((await shell.send("echo here", keys=["Enter"], match="here", timeout=10))["cause"], "match")
+        async with shell.attach() as attachment:
+            await anext(attachment)
+            self.assertEqual(len(await shell.attached()), 1)
+
+    async def test_run_a_command_once_though_its_answers_are_lost(self) -> None:
+        shell = await self.start(["bash", "--norc", "--noprofile", "-i"])
+        await shell.exec("count=0", timeout=30)
+        async with relay(cut_answers=2) as url:
+            async with hawser.connect(url, admin_token(), times=hawser.Times(first_retry=0.01)) as client:
+                answer = await client.at(shell.id).exec("echo $((count += 1))", timeout=30)
+        self.assertEqual(answer["text"], "1\n")
+        self.assertEqual((await shell.exec("echo $count", timeout=30))["text"], "1\n")
+
+
 class Requests(Case):
     async def test_write_in_their_order_and_press_keys(self) -> None:
         session = await self.start(command="stty -echo; printf READY; cat")
@@ -406,6 +472,7 @@ class Synchronous(unittest.TestCase):
                 self.assertEqual(b"".join(attachment.chunks()), b"abc")
                 self.assertEqual(attachment.offset, 9)
             self.assertEqual([part.data for part in client.get(session.id).follow(6)], [b"abc"])
+            self.assertEqual([match["text"] for match in session.search("ready")], ["ready"])
             feed = client.events()
             self.assertEqual(next(feed).type, "ready")
             session.remove()
