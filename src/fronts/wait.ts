@@ -2,7 +2,7 @@
 
 import { SessionError } from "../core/errors.ts";
 import { isWaiting } from "../core/inspection.ts";
-import type { Session } from "../core/session.ts";
+import type { FollowOptions, Session } from "../core/session.ts";
 import { isEnded } from "../core/state.ts";
 import { textOf, VisibleText } from "../protocol/visible-text.ts";
 
@@ -26,9 +26,11 @@ export type WaitOptions = {
 	readonly timeoutMs: number;
 	/** Nobody waits any more, which ends as a timeout does. */
 	readonly signal: AbortSignal;
+	/** As `flowFor` says: without loss, a match can't be written faster than it is looked for. */
+	readonly flow?: FollowOptions["flow"] | undefined;
 };
 
-type Wait = { readonly session: Session; readonly causes: Causes; readonly from: number; readonly signal: AbortSignal };
+type Wait = { readonly session: Session; readonly causes: Causes } & Omit<WaitOptions, "timeoutMs">;
 
 /** How each of them is found; undefined if it is not asked for. What is not found before the others is never told. */
 const finders: readonly ((wait: Wait) => Promise<Cause> | undefined)[] = [
@@ -39,7 +41,7 @@ const finders: readonly ((wait: Wait) => Promise<Cause> | undefined)[] = [
 ];
 
 export async function waitFor(session: Session, causes: Causes, options: WaitOptions): Promise<Cause> {
-	const { from, timeoutMs } = options;
+	const { timeoutMs } = options;
 	const over = new AbortController();
 	const signal = AbortSignal.any([options.signal, over.signal]);
 	let timer: NodeJS.Timeout | undefined;
@@ -49,7 +51,7 @@ export async function waitFor(session: Session, causes: Causes, options: WaitOpt
 		if (options.signal.aborted) resolve("timeout");
 	});
 	try {
-		const found = finders.flatMap((find) => find({ session, causes, from, signal }) ?? []);
+		const found = finders.flatMap((find) => find({ ...options, session, causes, signal }) ?? []);
 		return await Promise.race([...found, timeout]);
 	} finally {
 		clearTimeout(timer);
@@ -69,12 +71,16 @@ function exited({ session, signal }: Pick<Wait, "session" | "signal">): Promise<
 	});
 }
 
-async function matched(wanted: string, { session, from, signal }: Omit<Wait, "causes">): Promise<"match"> {
-	const visible = new VisibleText({ hasReturns: false });
+async function matched(wanted: string, { session, from, signal, flow }: Omit<Wait, "causes">): Promise<"match"> {
+	let visible = new VisibleText({ hasReturns: false });
 	// What is looked for may begin in one piece and end in another, and so may a character.
 	let seen: Uint8Array = new Uint8Array();
 	const kept = Buffer.byteLength(wanted);
-	for await (const item of session.follow({ offset: from }, { signal, flow: "live" })) {
+	for await (const item of session.follow({ offset: from }, { signal, ...(flow ? { flow } : {}) })) {
+		if (item.kind === "gap") {
+			visible = new VisibleText({ hasReturns: false });
+			seen = new Uint8Array();
+		}
 		if (item.kind !== "output") continue;
 		seen = Buffer.concat([seen, ...visible.take(item.offset, item.bytes).map(({ bytes }) => bytes)]);
 		if (textOf(seen).includes(wanted)) return "match";

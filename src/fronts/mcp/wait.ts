@@ -4,6 +4,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import Type from "typebox";
 import { SessionError } from "../../core/errors.ts";
 import type { Session } from "../../core/session.ts";
+import { flowFor } from "../front.ts";
 import * as shared from "../wait.ts";
 import type { Call } from "./call.ts";
 
@@ -61,7 +62,8 @@ export async function waitFor(session: Session, from: number, wanted: Until | un
 	const timeoutMs = (causes.timeout_s ?? DEFAULT_WAIT_S) * 1000;
 	const over = new AbortController();
 	const signal = AbortSignal.any([call.signal, over.signal]);
-	const found = shared.waitFor(session, { match, idleMs, input, end }, { from, timeoutMs, signal });
+	const options = { from, timeoutMs, signal, ...flowFor(call.principal, session, "lossless") };
+	const found = shared.waitFor(session, { match, idleMs, input, end }, options);
 	try {
 		return await telling(
 			session,

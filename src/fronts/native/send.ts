@@ -52,10 +52,12 @@ export function addSend(app: NativeApp, { sessions }: NativeOptions, hosting: Ho
 			try {
 				const { from, next } = await typed(session, parts, { origin, fence, signal });
 				traffic.bytesIn += next - origin.position;
-				const cause = await waitFor(session, until, { from, timeoutMs: Math.min(timeoutMs, limits.maxWaitMs), signal });
+				const reading = flowFor(caller, session, "lossless");
+				const waitMs = Math.min(timeoutMs, limits.maxWaitMs);
+				const cause = await waitFor(session, until, { from, timeoutMs: waitMs, signal, ...reading });
 				const { offset: to } = await session.end();
 				const range = { from, to, max: limit, rows: session.state.size.rows };
-				const told = await readText(session, range, { ...flowFor(caller, session, "lossless"), signal });
+				const told = await readText(session, range, { ...reading, signal });
 				traffic.bytesOut += Buffer.byteLength(told.text);
 				return {
 					cause,
