@@ -92,7 +92,7 @@ export type Inspection = Verdict & {
 /** A program whose output we read may be blocked in a write for moments; after this long it is not for moments. */
 const FLOW_STOPPED_MS = 100;
 
-const SHELLS: ReadonlySet<string> = new Set(
+export const SHELLS: ReadonlySet<string> = new Set(
 	"bash zsh fish dash sh ash ksh ksh93 mksh tcsh csh nu elvish xonsh pwsh".split(" "),
 );
 

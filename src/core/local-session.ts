@@ -12,6 +12,7 @@ import { Inspector } from "./inspector.ts";
 import { WriterLease } from "./lease.ts";
 import { Listeners } from "./listeners.ts";
 import { Log } from "./log.ts";
+import { noShell } from "./plain-shell.ts";
 import { checkSize, type KillOptions, type Process, type Spawn } from "./process.ts";
 import { Replies } from "./replies.ts";
 import { noTerminal } from "./scan.ts";
@@ -30,7 +31,7 @@ import {
 	type SessionStart,
 	type SizePolicy,
 } from "./session.ts";
-import { plain, type RunAnswer, type RunRequest, type ShellHooks, ShellRunner } from "./shell-runner.ts";
+import { type RunAnswer, type RunRequest, type ShellHooks, ShellRunner } from "./shell-runner.ts";
 import type { Skim } from "./skim.ts";
 import { advance, initialState, isEnded, type State } from "./state.ts";
 
@@ -40,6 +41,10 @@ const FIRST_SEQ = 1;
 const AWAITED_MS = 1_000;
 /** The input stream of what a session answers itself. */
 const REPLIES_STREAM = "hawser:replies";
+/** Enough for how a prompt ends. */
+const TAIL_BYTES = 4;
+/** The mode in which a terminal marks what is pasted. */
+const BRACKETED_PASTES = "2004";
 /** ^C. */
 const INTERRUPT: Uint8Array = Uint8Array.of(0x03);
 
@@ -225,23 +230,37 @@ export class LocalSession extends Session {
 		return new ShellRunner({
 			hooks,
 			clock: this.#clock,
+			argv: this.spec.argv,
 			pid: () => this.#process?.pid,
 			end: () => this.log.end.offset,
+			tail: () => this.#tail(),
+			takesPastes: () => this.#replies?.scan.state.modes[BRACKETED_PASTES] === true,
+			isLineMode: () => this.#process?.terminal()?.canonical === true,
 			exit: () => (isEnded(this.#state) ? (this.#state.exit ?? { code: null }) : undefined),
 			type: (bytes, options) => this.#accept({ kind: "write", bytes }, options),
 			interrupt: () => void this.#input.accept({ kind: "write", bytes: INTERRUPT }),
 			receipt: (stream) => this.#input.receipt(stream),
 			isInputWaiting: () => this.#input.isWaiting,
 			inspect: () => this.#inspector.inspect(),
-			untilWaiting: (signal) => this.#inspector.untilWaiting(0, signal),
+			untilWaiting: (after, signal) => this.#inspector.untilWaiting(after, signal),
 			onFailure: (error) => this.#onFailure?.(error),
 		});
 	}
 
 	async #runInShell(request: RunRequest, signal: AbortSignal | undefined): Promise<RunAnswer> {
-		if (!this.#shell) throw plain();
+		if (!this.#shell) throw noShell();
 		if (typeof request.command === "string") this.#lease.check(request.options.fence);
 		return this.#shell.run(request, signal);
+	}
+
+	/** The last characters of the output, one for each byte. */
+	#tail(): string {
+		const { offset } = this.log.end;
+		// All of them: the first may be long, and the others have no more bytes than are wanted.
+		const events = this.log.peek(this.log.seqAt(Math.max(0, offset - TAIL_BYTES)), Number.POSITIVE_INFINITY);
+		const decoder = new TextDecoder("latin1");
+		const text = events.map((event) => (event.kind === "output" ? decoder.decode(event.bytes) : "")).join("");
+		return text.slice(-TAIL_BYTES);
 	}
 
 	#delegateReplies(isDelegated: boolean): void {

@@ -1,16 +1,19 @@
 /**
- * Runs commands in a living shell that has our hooks: each once, and told exactly, by the shell's own marks.
+ * Runs commands in a living shell: each once, and, where it has our hooks, told exactly by the shell's own marks. Where
+ * it has none, `plain-shell.ts` does what can be done.
  *
- * Nothing of a command is typed. It is put where the hooks fetch it when a key arrives that no keyboard has; the key
- * goes through the session's input like any other, so a repeat of it is recognised by its place in its stream.
+ * With hooks, nothing of a command is typed. It is put where they fetch it when a key arrives that no keyboard has; the
+ * key goes through the session's input like any other, so a repeat of it is recognised by its place in its stream.
  */
 
 import { Change } from "./change.ts";
 import type { Clock } from "./clock.ts";
 import { SessionError } from "./errors.ts";
 import { type Inspection, isWaiting } from "./inspection.ts";
+import { PlainShell, type PlainShellOptions } from "./plain-shell.ts";
 import type { ShellMark } from "./scan.ts";
-import type { ActOptions, Origin, Receipt, SessionStart } from "./session.ts";
+import { type SentCommand, SentCommands } from "./sent-commands.ts";
+import type { ActOptions, Origin, SessionStart } from "./session.ts";
 import {
 	type Reception,
 	type ReceptionDetails,
@@ -21,10 +24,12 @@ import {
 
 /** `CSI 7707 ; 1 ~`, to which the hooks are bound. */
 export const RUN_KEY: Uint8Array = new TextEncoder().encode("\u001b[7707;1~");
-/** What was sent is remembered for repeats, the newest of it. */
-const MAX_SENT = 500;
 /** Before that a command is not looked at: most are over, and who is about to read is not there yet. */
 const LOOK_AFTER_MS = 30;
+/** A shell that is at a prompt without a mark so long after its start was kept from reading our files. */
+const HOOKS_MS = 3_000;
+/** How often it is looked whether it is, from then on. */
+const HOOKS_LOOK_MS = 250;
 /** A key that was not received by the second prompt after it was eaten by something else. */
 const PROMPTS_UNTIL_LOST = 2;
 
@@ -66,6 +71,8 @@ export type RunRequest = {
 
 export type RunAnswer = {
 	readonly status: RunStatus;
+	/** The shell told all of this itself; else it is what was seen from outside, with no exit code. */
+	readonly exact: boolean;
 	/** The number of the command; null if none began. */
 	readonly seq: number | null;
 	readonly exitCode: number | null;
@@ -79,9 +86,7 @@ export type RunAnswer = {
 };
 
 /** A command on its way to the shell. */
-type Sent = {
-	readonly command: string;
-	readonly origin: Origin | undefined;
+type Sent = SentCommand & {
 	/** The output's end at that time. */
 	readonly from: number;
 	reception: Reception | undefined;
@@ -93,30 +98,21 @@ type Sent = {
 	to: number | null;
 };
 
-export type ShellRunnerOptions = {
+export type ShellRunnerOptions = PlainShellOptions & {
 	readonly hooks: ShellHooks | undefined;
 	readonly clock: Clock;
-	/** Of the shell. */
-	readonly pid: () => number | undefined;
-	readonly end: () => number;
-	/** How the program ended, once all of its output is there. */
-	readonly exit: () => { readonly code: number | null } | undefined;
-	/** What is typed into the same queue as everybody's input. */
-	readonly type: (bytes: Uint8Array, options: ActOptions) => Receipt;
 	/** Types ^C, whoever has control: it ends what we have begun. */
 	readonly interrupt: () => void;
-	readonly receipt: (stream: string) => Receipt;
-	readonly isInputWaiting: () => boolean;
-	readonly inspect: () => Promise<Inspection>;
-	readonly untilWaiting: (signal: AbortSignal) => Promise<Inspection>;
 	readonly onFailure: (error: unknown) => void;
 };
 
 export class ShellRunner {
 	readonly #options: ShellRunnerOptions;
 	readonly #marks: ShellMarks;
+	readonly #plain: PlainShell;
+	readonly #startedAt: number;
 	readonly #changed = new Change();
-	readonly #sent: Sent[] = [];
+	readonly #sent: SentCommands<Sent>;
 	/** What the shell has not received yet. */
 	#pending: Sent | undefined;
 	/** A command is being put where the shell fetches it. */
@@ -126,6 +122,9 @@ export class ShellRunner {
 
 	constructor(options: ShellRunnerOptions) {
 		this.#options = options;
+		this.#plain = new PlainShell(options);
+		this.#sent = new SentCommands(options.receipt);
+		this.#startedAt = options.clock.monotonic();
 		this.#marks = new ShellMarks({
 			key: options.hooks?.key ?? null,
 			onReception: (reception, { isTyped, exitCode, offset }) => {
@@ -163,7 +162,9 @@ export class ShellRunner {
 	/** Somebody's input was written, which may be a part of a line. Answers of terminals are none. */
 	noteInput(bytes: Uint8Array): void {
 		const { phase } = this.#marks;
-		if ((phase === "prompt" || phase === "ended") && isTyping(bytes)) this.#isTyped = true;
+		if (!isTyping(bytes)) return;
+		if (phase === "prompt" || phase === "ended") this.#isTyped = true;
+		this.#plain.noteInput(bytes);
 	}
 
 	async run({ command, timeoutMs, options }: RunRequest, signal?: AbortSignal): Promise<RunAnswer> {
@@ -173,25 +174,26 @@ export class ShellRunner {
 		const until = signal ? AbortSignal.any([signal, deadline.signal]) : deadline.signal;
 		try {
 			if (typeof command === "number") return await this.#outcome(this.#known(command), until);
-			const sent = this.#repeated(command, options.origin) ?? (await this.#send(command, options, until));
+			if (await this.#isPlain(options.origin, until)) return await this.#plain.run(command, options, until);
+			const sent = this.#sent.repeated(command, options.origin) ?? (await this.#send(command, options, until));
 			return sent ? await this.#outcome(sent, until) : await this.#busy(options.origin);
 		} finally {
 			cancel();
 		}
 	}
 
-	/** What was sent from this place before. */
-	#repeated(command: string, origin: Origin | undefined): Sent | undefined {
-		if (!origin || this.#options.receipt(origin.stream).next <= origin.position) return undefined;
-		const sent = this.#sent.find(
-			(one) => one.origin?.stream === origin.stream && one.origin.position === origin.position,
-		);
-		if (sent?.command === command) return sent;
-		throw new SessionError(
-			"invalid_argument",
-			`position ${origin.position} of input stream "${origin.stream}" was something else than this command`,
-			{ hint: "a new command begins where the stream ends, or in a new stream" },
-		);
+	/** Whether there is nothing but the kernel that tells what the shell does. */
+	async #isPlain(origin: Origin | undefined, until: AbortSignal): Promise<boolean> {
+		const { hooks, clock, exit, inspect } = this.#options;
+		if (!hooks || this.#plain.has(origin)) return true;
+		while (this.#marks.phase === "starting" && !until.aborted && !exit()) {
+			const leftMs = this.#startedAt + HOOKS_MS - clock.monotonic();
+			if (leftMs <= 0 && this.#plain.isAtPrompt(await inspect())) return true;
+			const cancel = clock.after(Math.max(leftMs, HOOKS_LOOK_MS), () => this.#changed.happen());
+			await this.#changed.next(until);
+			cancel();
+		}
+		return false;
 	}
 
 	#known(seq: number): Sent {
@@ -204,8 +206,7 @@ export class ShellRunner {
 	/** Undefined if something else runs or is being typed: nothing was sent then. */
 	async #send(command: string, options: ActOptions, until: AbortSignal): Promise<Sent | undefined> {
 		const { hooks, end, type } = this.#options;
-		if (!hooks) throw plain();
-		if (!(await this.#ready(until))) return undefined;
+		if (!hooks || !(await this.#ready(until))) return undefined;
 		this.#isPutting = true;
 		try {
 			await hooks.put(command);
@@ -226,8 +227,7 @@ export class ShellRunner {
 			to: null,
 		};
 		this.#pending = sent;
-		this.#sent.push(sent);
-		if (this.#sent.length > MAX_SENT) this.#sent.shift();
+		this.#sent.add(sent);
 		return sent;
 	}
 
@@ -236,7 +236,7 @@ export class ShellRunner {
 		return this.#marks.phase === "prompt";
 	}
 
-	/** Whether the shell takes a command. On its way to a prompt it is waited for: its files may take any time. */
+	/** Whether the shell takes a command. On its way to a prompt it is waited for: what is done before one may take any time. */
 	async #ready(until: AbortSignal): Promise<boolean> {
 		const isOnItsWay = () => this.#marks.phase === "ended" || this.#marks.phase === "starting";
 		while (isOnItsWay() && !until.aborted && !this.#options.exit()) await this.#changed.next(until);
@@ -290,7 +290,7 @@ export class ShellRunner {
 		const over = new AbortController();
 		let found: Inspection | undefined;
 		const look = async () => {
-			const front = await untilWaiting(over.signal);
+			const front = await untilWaiting(0, over.signal);
 			// At its own prompt the shell has ended the command, and its marks are on their way.
 			if (!isWaiting(front) || (front.state === "prompt" && front.pid === pid())) return;
 			found = front;
@@ -316,7 +316,7 @@ export class ShellRunner {
 		if (reception === "rejected" || isGivenUp) {
 			const status = isGivenUp ? "incomplete" : "rejected";
 			const output = { from: sent.from, to: sent.to ?? end() };
-			return { status, seq: null, exitCode: sent.exitCode, cwd: this.cwd, output, front: null, next };
+			return { status, exact: true, seq: null, exitCode: sent.exitCode, cwd: this.cwd, output, front: null, next };
 		}
 		const found = this.#commandOf(sent);
 		const from = found?.from ?? sent.from;
@@ -324,19 +324,21 @@ export class ShellRunner {
 		const isOver = found !== undefined && (found.cwd !== null || this.#marks.phase !== "ended");
 		if (isOver && found.to !== null) {
 			const { seq, exitCode, cwd, to } = found;
-			return { status: "ended", seq, exitCode, cwd: cwd ?? this.cwd, output: { from, to }, front: null, next };
+			const output = { from, to };
+			return { status: "ended", exact: true, seq, exitCode, cwd: cwd ?? this.cwd, output, front: null, next };
 		}
 		// It ended the shell.
 		const last = exit();
 		if (!last) return undefined;
 		const output = { from, to: end() };
-		return { status: "ended", seq: sent.seq, exitCode: last.code, cwd: null, output, front: null, next };
+		const { seq } = sent;
+		return { status: "ended", exact: true, seq, exitCode: last.code, cwd: null, output, front: null, next };
 	}
 
 	#unsettled(status: "running" | "waiting", sent: Sent, front: Inspection): RunAnswer {
 		const output = { from: this.#commandOf(sent)?.from ?? sent.from, to: this.#options.end() };
 		const next = this.#nextOf(sent.origin);
-		return { status, seq: sent.seq, exitCode: null, cwd: this.cwd, output, front, next };
+		return { status, exact: true, seq: sent.seq, exitCode: null, cwd: this.cwd, output, front, next };
 	}
 
 	#commandOf({ seq }: Sent): ShellCommand | undefined {
@@ -345,21 +347,15 @@ export class ShellRunner {
 
 	async #busy(origin: Origin | undefined): Promise<RunAnswer> {
 		const { end, inspect } = this.#options;
+		const front = await inspect();
 		const output = { from: end(), to: end() };
 		const next = this.#nextOf(origin);
-		return { status: "busy", seq: null, exitCode: null, cwd: this.cwd, output, front: await inspect(), next };
+		return { status: "busy", exact: true, seq: null, exitCode: null, cwd: this.cwd, output, front, next };
 	}
 
 	#nextOf(origin: Origin | undefined): number {
 		return origin ? this.#options.receipt(origin.stream).next : 0;
 	}
-}
-
-/** What somebody is told who wants to run a command where its end can't be told. */
-export function plain(): SessionError {
-	return new SessionError("unsupported", "this session is no shell with hooks, so where a command ends is not known", {
-		hint: "start bash, zsh or fish as a session of its own, without shellHooks: false; or type the command, and wait for what it writes",
-	});
 }
 
 /** Text, keys and pastes; but not what a terminal answers or tells, which begins with an escape. */

@@ -303,9 +303,14 @@ export type RunAnswer = {
 	 * was sent.
 	 */
 	status: "ended" | "running" | "waiting" | "incomplete" | "rejected" | "busy";
-	/** The number of the command; null if none began. */
+	/**
+	 * The shell told all of this itself. Else it has no hooks: the command was typed, its echo and the next prompt are in the
+	 * output, and its exit code is not known.
+	 */
+	exact: boolean;
+	/** The number of the command; null if none began, and for one that was typed. */
 	seq: number | null;
-	/** Null unless it has ended, and for a shell that was ended by a signal. */
+	/** Null unless it has ended, for a shell that was ended by a signal, and for a command that was typed. */
 	exitCode: number | null;
 	/** The shell's directory after it. */
 	cwd: string | null;

@@ -74,10 +74,18 @@ test("the commands of a shell that has ended are read from its journal", async (
 	});
 });
 
-test("a shell that is to have no hooks has none, and says what to do instead", async () => {
-	const { client } = await served();
-	const { session } = await bash(client, { shellHooks: false });
-	await expect(session.exec("echo no")).rejects.toMatchObject({
+test("a shell that is to have no hooks has none: a command is typed, once, and how it ended is not known", async () => {
+	const { server, client } = await served();
+	const { session, home } = await bash(client, { shellHooks: false });
+	expect(await session.exec("true")).toMatchObject({ status: "ended", exact: false, exitCode: null, seq: null });
+	const answer = session.exec("echo x >>count; sleep 0.7; printf 'la%s\\n' te");
+	await eventually("that it runs", () => readCount(home) === "x\n");
+	await server.kill();
+	await server.start();
+	expect(await answer).toMatchObject({ status: "ended", exact: false, text: expect.stringContaining("late\n") });
+	expect(readCount(home)).toBe("x\n");
+	const program = await client.sessions.create({ argv: ["cat"], cwd: home });
+	await expect(program.exec("echo no")).rejects.toMatchObject({
 		code: "unsupported",
 		hint: expect.stringContaining("bash"),
 	});

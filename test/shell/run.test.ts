@@ -1,6 +1,6 @@
 /** Commands in living shells: what they wrote, how they ended, and that each runs once. */
 
-import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { eventually, outputUntil, write } from "../helpers/reading.ts";
@@ -158,12 +158,6 @@ test("a shell within a shell runs until it ends, and its own prompts are none of
 	await write(shell.session, "exit 4\r");
 	const outer = await shell.session.run({ command: inner.seq ?? 0, timeoutMs: 5_000, options: {} });
 	expect(outer).toMatchObject({ status: "ended", exitCode: 4 });
-});
-
-test("a shell that is told what to do, or has no hooks, runs nothing for us and says so", async () => {
-	const shell = await startShell("bash", { arguments: ["--norc"] });
-	await expect(shell.run("echo no")).rejects.toMatchObject({ code: "unsupported" });
-	expect(existsSync(join(shell.home, ".hooks"))).toBe(false);
 });
 
 test("a repeat that is another command than the first is refused", async () => {

@@ -19,6 +19,8 @@ type ExecFlags = WorkspaceFlags & {
 
 /** As `timeout` and others have it. */
 const TIMED_OUT = 124;
+/** It has ended, and nobody can tell how. */
+const UNKNOWN = 125;
 
 export const exec: Command = withWorkspace(new Command("exec"))
 	.summary("run a command in a session's shell")
@@ -26,7 +28,8 @@ export const exec: Command = withWorkspace(new Command("exec"))
 		"Runs a command in the bash, zsh or fish that a session is, with its directory, variables and functions, and prints " +
 			"what it wrote. One argument is a line for the shell; several, after --, are a program and its arguments.\n\n" +
 			"The exit code is the command's own, 124 when the time was up or the command waits for somebody to type, 255 when " +
-			"it did not run: the shell is busy, or would not run it. It runs once, whatever happens to connections and servers.",
+			"it did not run: the shell is busy, or would not run it. In other shells, and without hooks, the command is typed: " +
+			"how it ended is not known then (125). It runs once, whatever happens to connections and servers.",
 	)
 	.argument("<session>", "its id, its name, or the beginning of either")
 	.argument("[command...]", "what to run")
@@ -67,15 +70,16 @@ async function show(answer: RunAnswer, { json }: ExecFlags): Promise<void> {
 	if (sentence !== undefined) remark(sentence);
 }
 
-function sentenceOf({ status, seq, front }: RunAnswer): string | undefined {
+function sentenceOf({ status, seq, front, exact, exitCode }: RunAnswer): string | undefined {
 	const program = safeText(front?.program ?? "something");
+	const goOn = seq === null ? "" : `, hawser exec --resume ${seq} goes on`;
 	switch (status) {
 		case "ended":
-			return undefined;
+			return exact || exitCode !== null ? undefined : "it has ended; how is not known, for this shell has no hooks";
 		case "running":
 			return `it still runs${seq === null ? "" : `: hawser exec --resume ${seq} goes on waiting`}`;
 		case "waiting":
-			return `${program} waits for somebody to type: hawser send answers, hawser exec --resume ${seq} goes on`;
+			return `${program} waits for somebody to type: hawser send answers${goOn}`;
 		case "incomplete":
 			return "the command is not whole, and was given up";
 		case "rejected":
@@ -85,8 +89,8 @@ function sentenceOf({ status, seq, front }: RunAnswer): string | undefined {
 	}
 }
 
-function codeOf({ status, exitCode }: RunAnswer): number {
-	if (status === "ended") return exitCode ?? NOT_ATTACHED;
+function codeOf({ status, exitCode, exact }: RunAnswer): number {
+	if (status === "ended") return exitCode ?? (exact ? NOT_ATTACHED : UNKNOWN);
 	return status === "running" || status === "waiting" ? TIMED_OUT : NOT_ATTACHED;
 }
 

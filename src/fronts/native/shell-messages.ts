@@ -37,6 +37,7 @@ export const runAnswer: TUnsafe<RunAnswer> = schemaOf<RunAnswer>()(
 				Type.Literal("rejected"),
 				Type.Literal("busy"),
 			]),
+			exact: Type.Boolean(),
 			seq: nullable(seq),
 			exitCode: nullable(Type.Integer()),
 			cwd: nullable(Type.String()),
@@ -51,6 +52,7 @@ export const runAnswer: TUnsafe<RunAnswer> = schemaOf<RunAnswer>()(
 			examples: [
 				{
 					status: "ended",
+					exact: true,
 					seq: 3,
 					exitCode: 1,
 					cwd: "/srv/app",

@@ -58,6 +58,8 @@ export function addShell(app: NativeApp, { sessions }: NativeOptions, hosting: H
 				traffic.bytesOut += part?.bytes.byteLength ?? 0;
 				return {
 					status: answer.status,
+					// Keepers that are older run nothing otherwise, and do not say it.
+					exact: answer.exact ?? true,
 					seq: answer.seq,
 					exitCode: answer.exitCode,
 					cwd: answer.cwd,

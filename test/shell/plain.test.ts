@@ -1,0 +1,139 @@
+/** Commands in shells that have no hooks: typed at their prompts, and what can be seen of them told, and no more. */
+
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { systemClock } from "../../src/backends/clock.ts";
+import { spawn } from "../../src/backends/spawn.ts";
+import { LocalSession } from "../../src/core/local-session.ts";
+import { withHooks } from "../../src/shell/hooks.ts";
+import { eventually, outputUntil, write } from "../helpers/reading.ts";
+import { startOf } from "../helpers/starts.ts";
+import { temporaryDirectory } from "../helpers/temporary.ts";
+import { textOf } from "./shells.ts";
+
+const PLAIN = [
+	["dash", []],
+	["bash", ["--norc"]],
+	["zsh", ["-f"]],
+	["fish", ["--no-config"]],
+] as const;
+
+async function start(argv: readonly string[], env: Readonly<Record<string, string>> = {}) {
+	const home = await temporaryDirectory();
+	const { spec, command } = startOf(argv, { cwd: home, answersQueries: true });
+	const variables = { ...command.env, HOME: home, TERM: "xterm-256color", PS1: "$ ", ...env };
+	const asked = { spec, command: { ...command, env: variables } };
+	const session = await LocalSession.start(asked, { spawn, clock: systemClock });
+	onTestFinished(() => session.kill({ graceMs: 0 }));
+	return { session, home, run: runner(session) };
+}
+
+function runner(session: LocalSession) {
+	return async (command: string, { stream = "", timeoutMs = 10_000 } = {}) => {
+		const options = stream === "" ? {} : { origin: { stream, position: 0 } };
+		const answer = await session.run({ command, timeoutMs, options });
+		return { ...answer, text: await textOf(session, answer.output) };
+	};
+}
+
+describe.each(PLAIN)("%s without hooks", (name, rest) => {
+	test("types a command at its prompt, and says that its exit code is not known", async () => {
+		const { run, home } = await start([name, ...rest]);
+		const answer = await run("mkdir sub; cd sub; echo a-1-c | tr c b");
+		expect(answer).toMatchObject({ status: "ended", exact: false, exitCode: null, seq: null, front: null });
+		expect(answer.text).toContain("a-1-b\n");
+		expect(answer.cwd).toBe(join(home, "sub"));
+		const late = await run("sleep 0.2; printf 'la%s\\n' te");
+		expect(late).toMatchObject({ status: "ended", text: expect.stringContaining("late\n") });
+	});
+
+	test("tells a command that wants something typed from its prompt", async () => {
+		const { session, run } = await start([name, ...rest]);
+		const command = `sh -c 'printf "name? "; read name; echo hello $name'`;
+		const asked = await run(command, { stream: "s" });
+		expect(asked).toMatchObject({ status: "waiting", exact: false, front: { state: "waiting", kind: "line" } });
+		expect(await run("echo no")).toMatchObject({ status: "busy", exact: false });
+		await write(session, "you\r");
+		const ended = await eventually("the end", async () => {
+			const answer = await run(command, { stream: "s" });
+			return answer.status === "ended" && answer;
+		});
+		expect(ended.text).toMatch(/hello you\n/);
+	});
+
+	test("types a command once that is asked for again from the same place", async () => {
+		const { run, home } = await start([name, ...rest]);
+		const command = "echo x >>count; sleep 0.3; printf 'ov%s\\n' er";
+		expect(await run(command, { stream: "s", timeoutMs: 100 })).toMatchObject({ status: "running", exact: false });
+		expect(await run(command, { stream: "s" })).toMatchObject({
+			status: "ended",
+			text: expect.stringContaining("over"),
+		});
+		expect(readFileSync(join(home, "count"), "utf8")).toBe("x\n");
+		await expect(run("echo other", { stream: "s" })).rejects.toMatchObject({ code: "invalid_argument" });
+	});
+
+	test("types nothing while somebody is in the middle of a line, or another command runs", async () => {
+		const { session, run } = await start([name, ...rest]);
+		await run("true");
+		await write(session, "sleep 100");
+		await outputUntil(session, /sleep 100/);
+		expect(await run("echo no", { timeoutMs: 300 })).toMatchObject({ status: "busy" });
+		await write(session, "\r");
+		expect(await run("echo no", { timeoutMs: 300 })).toMatchObject({ status: "busy", front: { program: "sleep" } });
+		const { offset } = await session.end();
+		expect(await textOf(session, { from: 0, to: offset })).not.toContain("no");
+	});
+});
+
+test("a line that the terminal would cut off is refused, and so is what would be taken for a key", async () => {
+	const { session, run } = await start(["dash"]);
+	await run("true");
+	const { offset } = await session.end();
+	const refusal = { code: "invalid_argument", message: expect.stringContaining("nothing was typed") };
+	await expect(run(`echo ${"x".repeat(4_095)}`)).rejects.toMatchObject(refusal);
+	await expect(run("echo \u0003")).rejects.toMatchObject(refusal);
+	expect(await session.end()).toMatchObject({ offset });
+	const longest = `echo ${"x".repeat(4_090)}`;
+	expect((await run(longest)).text).toContain(`${"x".repeat(4_090)}\n`);
+});
+
+test("a line that dash reads for a command is no prompt", async () => {
+	const { session, run } = await start(["dash"]);
+	expect(await run("read line; echo got $line", { stream: "s" })).toMatchObject({ status: "waiting" });
+	expect(await run("echo no")).toMatchObject({ status: "busy" });
+	await write(session, "it\r");
+	await outputUntil(session, /got it/);
+	expect(await run("echo yes")).toMatchObject({ status: "ended", text: expect.stringContaining("yes\n") });
+});
+
+test("what is no shell, or one that was told what to do, runs nothing", async () => {
+	for (const argv of [["cat"], ["sh", "-c", "while read line; do echo $line; done"]]) {
+		const { session, run } = await start(argv);
+		await expect(run("echo no")).rejects.toMatchObject({ code: "unsupported" });
+		expect(await session.end()).toMatchObject({ offset: 0 });
+	}
+});
+
+test("a shell that never read our hooks is a plain one", async () => {
+	const home = await temporaryDirectory();
+	writeFileSync(join(home, ".bashrc"), "PS1='$ ' exec bash --norc");
+	mkdirSync(join(home, ".hooks"));
+	const asked = startOf(["bash"], { cwd: home, shellHooks: true });
+	const env = { ...asked.command.env, HOME: home, TERM: "xterm-256color" };
+	const hooked = await withHooks({ ...asked, command: { ...asked.command, env } }, join(home, ".hooks"));
+	if (!hooked) throw new Error("no hooks for bash");
+	let skippedMs = 0;
+	const clock = { ...systemClock, monotonic: () => systemClock.monotonic() + skippedMs };
+	const session = await LocalSession.start(hooked.start, { spawn, clock, shellHooks: hooked.hooks });
+	onTestFinished(() => session.kill({ graceMs: 0 }));
+	await outputUntil(session, /\$ /);
+	// As long as a shell may take for its files.
+	skippedMs = 3_000;
+	expect(await runner(session)("echo a-$((1 + 1))")).toMatchObject({
+		status: "ended",
+		exact: false,
+		text: expect.stringContaining("a-2\n"),
+	});
+});
