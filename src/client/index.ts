@@ -68,6 +68,7 @@ export { type FollowOptions, follow } from "./follow.ts";
 export type { LastingOptions } from "./lasting-call.ts";
 export type { RunOptions, RunRequest, RunResult } from "./run.ts";
 export type { ScreenChangesOptions, ScreenCondition, WholeScreen } from "./screen.ts";
+export type { SendRequest } from "./send-request.ts";
 export type {
 	EarlierOptions,
 	ExecOptions,

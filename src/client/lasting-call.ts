@@ -6,7 +6,7 @@
 import { fenceHeader, idempotencyKeyHeader, limits } from "../protocol/messages.ts";
 import { HawserError } from "./error.ts";
 import { newStreamId } from "./outbox.ts";
-import { Backoff, pause } from "./times.ts";
+import { Backoff, pause, type Times } from "./times.ts";
 import type { Transport } from "./transport.ts";
 
 export type LastingOptions = {
@@ -20,7 +20,17 @@ export type LastingOptions = {
 	readonly signal?: AbortSignal;
 };
 
-type Origin = { readonly stream: string; readonly position: number };
+export type Origin = { readonly stream: string; readonly position: number };
+
+/** Asks once, from a place of an input stream; rejects with a temporary error if it may be asked again. */
+export type Ask<Answer> = (request: object, origin: Origin, options: LastingOptions) => Promise<Answer>;
+
+export type LastingCallOptions<Answer> = {
+	readonly ask: Ask<Answer>;
+	/** Whether the answer says no more than that the time was over. */
+	readonly isTimeout: (answer: Answer) => boolean;
+	readonly times: Times;
+};
 
 const PATIENCE_MS = 60_000;
 /** After a rest as long as this a new stream is begun: the server may forget an old one after an hour. */
@@ -28,18 +38,13 @@ const STREAM_REST_MS = 30 * 60 * 1000;
 
 /** One kind of such requests to one session, in an input stream of their own. */
 export class LastingCall<Request extends object, Answer extends { readonly next: number }> {
-	readonly #transport: Transport;
-	readonly #path: string;
-	/** Whether the answer says no more than that the time was over. */
-	readonly #isTimeout: (answer: Answer) => boolean;
+	readonly #options: LastingCallOptions<Answer>;
 	/** Where the next request goes; undefined while one is on its way there. */
 	#origin: Origin | undefined = { stream: newStreamId(), position: 0 };
 	#lastUseAt = performance.now();
 
-	constructor(transport: Transport, path: string, isTimeout: (answer: Answer) => boolean) {
-		this.#transport = transport;
-		this.#path = path;
-		this.#isTimeout = isTimeout;
+	constructor(options: LastingCallOptions<Answer>) {
+		this.#options = options;
 	}
 
 	async make(request: Request, options: LastingOptions & { readonly timeoutMs: number }): Promise<Answer> {
@@ -63,15 +68,16 @@ export class LastingCall<Request extends object, Answer extends { readonly next:
 		options: LastingOptions & { readonly timeoutMs: number },
 	): Promise<Answer> {
 		const { timeoutMs, patienceMs = PATIENCE_MS, signal } = options;
+		const { ask, isTimeout, times } = this.#options;
 		const begin = performance.now();
-		const backoff = new Backoff(this.#transport.times);
+		const backoff = new Backoff(times);
 		let lostAt: number | undefined;
 		for (;;) {
 			const leftMs = Math.max(0, timeoutMs - (performance.now() - begin));
 			const waitMs = Math.ceil(Math.min(leftMs, limits.maxWaitMs));
 			try {
-				const answer = await this.#ask({ ...request, timeoutMs: waitMs }, origin, options);
-				if (!this.#isTimeout(answer) || leftMs <= limits.maxWaitMs) return answer;
+				const answer = await ask({ ...request, timeoutMs: waitMs }, origin, options);
+				if (!isTimeout(answer) || leftMs <= limits.maxWaitMs) return answer;
 				lostAt = undefined;
 				backoff.reset();
 			} catch (error) {
@@ -82,19 +88,14 @@ export class LastingCall<Request extends object, Answer extends { readonly next:
 			}
 		}
 	}
+}
 
-	async #ask(json: object, { stream, position }: Origin, { fence, signal }: LastingOptions): Promise<Answer> {
-		const response = await this.#transport.request({
-			method: "POST",
-			path: this.#path,
-			json,
-			headers: {
-				[idempotencyKeyHeader]: `${stream}:${position}`,
-				...(fence === undefined ? {} : { [fenceHeader]: String(fence) }),
-			},
-			signal,
-		});
-		const body = await this.#transport.body(response, signal);
+export function askOverHttp<Answer>(transport: Transport, path: string): Ask<Answer> {
+	return async (json, { stream, position }, { fence, signal }) => {
+		const key = { [idempotencyKeyHeader]: `${stream}:${position}` };
+		const headers = fence === undefined ? key : { ...key, [fenceHeader]: String(fence) };
+		const response = await transport.request({ method: "POST", path, json, headers, signal });
+		const body = await transport.body(response, signal);
 		return JSON.parse(new TextDecoder().decode(body)) as Answer;
-	}
+	};
 }

@@ -36,10 +36,11 @@ import { sessionPath } from "./address.ts";
 import { type ActOptions, Attachment, type AttachOptions } from "./attachment.ts";
 import { checkSignal, checkSize } from "./checks.ts";
 import { HawserError } from "./error.ts";
-import { LastingCall, type LastingOptions } from "./lasting-call.ts";
+import { askOverHttp, LastingCall, type LastingOptions } from "./lasting-call.ts";
 import { type LinksClient, linksAt } from "./links.ts";
 import { newStreamId } from "./outbox.ts";
 import { type ScreenChangesOptions, screenChanges, type WholeScreen, waitForScreen } from "./screen.ts";
+import { type SendRequest, toSendInput } from "./send-request.ts";
 import type { Transport } from "./transport.ts";
 import { type WaitCondition, type WaitOptions, type WaitResult, waitFor } from "./wait.ts";
 
@@ -177,8 +178,17 @@ export class Session {
 		this.#transport = transport;
 		this.id = id;
 		this.links = linksAt(transport, id);
-		this.#runs = new LastingCall(transport, this.#path("/run"), ({ status }) => status === "running");
-		this.#sends = new LastingCall(transport, this.#path("/send"), ({ cause }) => cause === "timeout");
+		const { times } = transport;
+		this.#runs = new LastingCall({
+			times,
+			ask: askOverHttp<RunAnswer>(transport, this.#path("/run")),
+			isTimeout: ({ status }) => status === "running",
+		});
+		this.#sends = new LastingCall({
+			times,
+			ask: askOverHttp<SendAnswer>(transport, this.#path("/send")),
+			isTimeout: ({ cause }) => cause === "timeout",
+		});
 	}
 
 	static known(transport: Transport, snapshot: SessionMessage): KnownSession {
@@ -368,8 +378,8 @@ export class Session {
 	 * Types text and keys, waits for the first of several causes, and reads what was written since before the first byte
 	 * was typed. It is typed once, whatever happens to connections and to the server.
 	 */
-	send(input: Omit<SendInput, "timeoutMs">, options: LastingOptions = {}): Promise<SendAnswer> {
-		return this.#sends.make(input, { timeoutMs: limits.runMs, ...options });
+	send(request: SendRequest, options: LastingOptions = {}): Promise<SendAnswer> {
+		return this.#sends.make(toSendInput(request), { timeoutMs: limits.runMs, ...options });
 	}
 
 	/** What its shell has run: the newest, oldest first. */

@@ -97,7 +97,12 @@ export function checkCreation(waitMs: number): void {
 }
 
 /** A place among those who follow a session, or who read what there is of it; the returned function gives it back. */
-export function takeReader(asking: Asking, place: ReadPlace, { readers }: Hosting, how: "attach" | "read"): () => void {
+export function takeReader(
+	asking: Asking,
+	place: ReadPlace,
+	{ readers }: Pick<Hosting, "readers">,
+	how: "attach" | "read",
+): () => void {
 	const { principal } = asking;
 	if (!principal) throw new SessionError("unauthenticated", "a token is required");
 	const leave = readers.take(principal, place);

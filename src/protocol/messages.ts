@@ -255,10 +255,14 @@ export type SendInput = {
 	keys?: string[];
 	/** What ends the wait; that the program has ended always does. */
 	until?: {
-		/** This text is in the new output, as a person sees it. */
+		/** This text is in the new output, as a person sees it; with `regex` an expression, which matches within a line. */
 		match?: string;
+		regex?: boolean;
+		ignoreCase?: boolean;
 		/** Nothing was written for so long. */
 		idleMs?: number;
+		/** What the terminal shows is the same for so long. */
+		stableMs?: number;
 		/** The program waits for somebody to type. */
 		input?: boolean;
 		/** The shell is at its prompt. */
@@ -272,7 +276,7 @@ export type SendInput = {
 
 export type SendAnswer = {
 	/** What ended the wait. */
-	cause: "match" | "idle" | "input" | "end" | "exit" | "timeout";
+	cause: "match" | "idle" | "stable" | "input" | "end" | "exit" | "timeout";
 	/** What was written since before the first byte was typed. */
 	output: { from: number; to: number };
 	/** The same as small text, as `?as=text` gives it; and the bytes in the middle that it says nothing of. */

@@ -5,14 +5,14 @@ import { join } from "node:path";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { expect, test } from "vitest";
 import type { Session } from "../../src/core/session.ts";
-import { type Causes, waitFor } from "../../src/fronts/wait.ts";
+import { type Causes, TextMatcher, waitFor } from "../../src/fronts/wait.ts";
 import { KeeperSite } from "../helpers/keepers.ts";
 import { outputUntil, write } from "../helpers/reading.ts";
 import { shell } from "../helpers/starts.ts";
 import { temporaryDirectory } from "../helpers/temporary.ts";
 
 /** Some megabytes in a moment. */
-const FLOOD = "yes bbbbbbbb | head -c 3000000";
+const flood = (letter: string) => `head -c 3000000 /dev/zero | tr '\\0' ${letter}`;
 
 async function flooding(script: string): Promise<{ session: Session; isOver: () => boolean }> {
 	const home = await temporaryDirectory();
@@ -32,8 +32,8 @@ function standStill(isOver: () => boolean): void {
 }
 
 test("who may operate a session misses no match, however much is written around it", async () => {
-	const { session, isOver } = await flooding(`${FLOOD}; echo needle; ${FLOOD}`);
-	const found = wait(session, { match: "needle" }, "lossless");
+	const { session, isOver } = await flooding(`${flood("x")}; echo needle; ${flood("y")}`);
+	const found = wait(session, { match: new TextMatcher("needle") }, "lossless");
 	await outputUntil(session, /a/);
 	await write(session, "\n");
 	// What was typed is on its way.
@@ -43,14 +43,14 @@ test("who may operate a session misses no match, however much is written around 
 });
 
 test("text before and after a gap is not taken for one", async () => {
-	const { session, isOver } = await flooding(`printf c; ${FLOOD}`);
-	const found = wait(session, { match: "ab" }, "live");
+	const { session, isOver } = await flooding(`${flood("x")}; printf -- -; ${flood("y")}; echo`);
+	const found = wait(session, { match: new TextMatcher("xy") }, "live");
 	await outputUntil(session, /a/);
 	await write(session, "\n");
 	await nextTurn();
 	standStill(isOver);
 	// Until all that there is was looked at.
-	await outputUntil(session, /b{8}\n$/);
+	await outputUntil(session, /y\n$/);
 	await session.kill({ graceMs: 0 });
 	expect(await found).toBe("exit");
 });

@@ -50,6 +50,46 @@ test("what ends the wait is told: silence, a question, the end of the program, o
 	});
 });
 
+test("an expression is found within a line, also in one that goes on, and one that never ends is given up", async () => {
+	const session = await answering('echo "got $line"; printf "go on? "');
+	const first = await session.send({ text: "12", keys: ["Enter"], until: { match: /^GOT \d+$/i } });
+	expect(first).toMatchObject({ cause: "match", text: expect.stringContaining("got 12") });
+	const asked = await session.send({ text: "13", keys: ["Enter"], until: { match: /^go on\? $/ } });
+	expect(asked).toMatchObject({ cause: "match", text: expect.stringMatching(/go on\?\s*$/) });
+	expect(await session.send({ text: "x", keys: ["Enter"], until: { match: "GOT X", ignoreCase: true } })).toMatchObject(
+		{
+			cause: "match",
+		},
+	);
+	const slow = session.send({ text: `${"a".repeat(40)}!`, keys: ["Enter"], until: { match: /^got (a+)+$/ } });
+	await expect(slow).rejects.toMatchObject({ code: "limit_exceeded" });
+});
+
+test("a screen that changes is waited for until it stays", async () => {
+	const session = await answering('for n in 1 2 3 4 5; do printf "\\r$n"; sleep 0.1; done; printf "\\rover"');
+	const answer = await session.send({ text: "go", keys: ["Enter"], until: { stableMs: 300 } });
+	expect(answer).toMatchObject({ cause: "stable", text: expect.stringContaining("over") });
+});
+
+test("the last words of a program are looked at before it has ended", async () => {
+	const session = await answering('echo "bye $line"; exit 3');
+	expect(await session.send({ text: "now", keys: ["Enter"], until: { match: "bye now" } })).toMatchObject({
+		cause: "match",
+	});
+	expect(await session.send({ until: { match: "never" } })).toMatchObject({ cause: "exit", exit: { code: 3 } });
+});
+
+test("a line that the terminal would cut off is refused, and nothing of it is typed", async () => {
+	const session = await answering('echo "got $(printf %s $line | wc -c)"');
+	const refused = session.send({ text: "x".repeat(4_096), keys: ["Enter"] });
+	await expect(refused).rejects.toMatchObject({
+		code: "invalid_argument",
+		message: expect.stringContaining("nothing was typed"),
+	});
+	const whole = await session.send({ text: "x".repeat(4_095), keys: ["Enter"], until: { match: /^got \d+$/ } });
+	expect(whole).toMatchObject({ cause: "match", text: expect.stringContaining("got 4095") });
+});
+
 test("a shell is back at its prompt", async () => {
 	const session = await client.sessions.create({ argv: ["bash", "--norc"], env: { PS1: "$ " } });
 	await session.send({ until: { end: true } });

@@ -19,7 +19,9 @@ type SendFlags = WorkspaceFlags & {
 	readonly offset?: true;
 	readonly wait?: true;
 	readonly match?: string;
+	readonly regex?: true;
 	readonly idle?: number;
+	readonly stable?: number;
 	readonly timeout: number;
 	readonly json?: true;
 };
@@ -55,7 +57,9 @@ export const send: Command = withWorkspace(new Command("send"))
 			"what was written since; ends with 2 when the time was up, and with 3 when the program has ended",
 	)
 	.option("--match <text>", "with --wait, until this text was written", String)
+	.option("--regex", "--match is a JavaScript regular expression, which matches within a line")
 	.option("--idle <duration>", "with --wait, until nothing was written for this long", duration)
+	.option("--stable <duration>", "with --wait, until the screen is the same for this long", duration)
 	.option("--timeout <duration>", "with --wait, for this long at most", duration, limits.runMs)
 	.option("--json", "with --wait, print all about it as JSON")
 	.addHelpText(
@@ -66,9 +70,10 @@ export const send: Command = withWorkspace(new Command("send"))
 	.action(async (wanted: string, text: string | undefined, flags: SendFlags) => {
 		const names = [...(flags.key ?? []), ...(flags.enter ? ["Enter"] : [])];
 		const keys = Buffer.concat(names.map(bytesOf));
-		if (!flags.wait && (flags.match !== undefined || flags.idle !== undefined || flags.json)) {
-			throw new UsageError("--match, --idle and --json are for --wait");
+		if (!flags.wait && (flags.match ?? flags.idle ?? flags.stable ?? flags.json) !== undefined) {
+			throw new UsageError("--match, --idle, --stable and --json are for --wait");
 		}
+		if (flags.regex && flags.match === undefined) throw new UsageError("--regex is for --match");
 		if (text === undefined && keys.byteLength === 0) {
 			throw new UsageError("nothing to send: give a text, --key or --enter");
 		}
@@ -89,15 +94,27 @@ export const send: Command = withWorkspace(new Command("send"))
 async function sendAndWait(
 	session: Session,
 	input: { readonly text: string; readonly keys: string[] },
-	{ match, idle, timeout, json }: SendFlags,
+	{ match, regex, idle, stable, timeout, json }: SendFlags,
 ): Promise<void> {
-	const asked = { ...(match === undefined ? {} : { match }), ...(idle === undefined ? {} : { idleMs: idle }) };
+	const asked = {
+		...(match === undefined ? {} : { match: regex ? expressionOf(match) : match }),
+		...(idle === undefined ? {} : { idleMs: idle }),
+		...(stable === undefined ? {} : { stableMs: stable }),
+	};
 	const until = Object.keys(asked).length > 0 ? asked : { input: true, end: true, idleMs: IDLE_MS };
 	const answer = await session.send({ ...input, until, limit: limits.maxTextBytes }, { timeoutMs: timeout });
 	if (json) await print(`${safeJson(answer)}\n`);
 	else if (answer.text !== "") await print(`${safeText(answer.text).trimEnd()}\n`);
 	if (answer.cause === "timeout") process.exitCode = TIMED_OUT;
 	if (answer.cause === "exit") process.exitCode = GONE;
+}
+
+function expressionOf(text: string): RegExp {
+	try {
+		return new RegExp(text);
+	} catch (error) {
+		throw new UsageError(error instanceof Error ? error.message : String(error));
+	}
 }
 
 /** As a terminal does; what would end the paste early is not part of any text. */

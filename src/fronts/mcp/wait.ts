@@ -1,8 +1,6 @@
 /** Waiting for what a session does, as tools ask for it, with news for the client meanwhile. */
 
-import { setTimeout as pause } from "node:timers/promises";
 import Type from "typebox";
-import { SessionError } from "../../core/errors.ts";
 import type { Session } from "../../core/session.ts";
 import { flowFor } from "../front.ts";
 import * as shared from "../wait.ts";
@@ -53,49 +51,24 @@ export const until: Type.TUnsafe<Until> = Type.Unsafe(
 	),
 );
 
-/** What ended a wait; a timeout, too, if nobody waits for it any more. */
-export type Cause = shared.Cause | "stable";
-
-export async function waitFor(session: Session, from: number, wanted: Until | undefined, call: Call): Promise<Cause> {
+export async function waitFor(
+	session: Session,
+	from: number,
+	wanted: Until | undefined,
+	call: Call,
+): Promise<shared.Cause> {
 	const causes = wanted && hasCause(wanted) ? wanted : { ...wanted, input: true, end: true, idle_ms: DEFAULT_IDLE_MS };
-	const { match, idle_ms: idleMs, stable_ms: stableMs, input, end } = causes;
+	const { idle_ms: idleMs, stable_ms: stableMs, input, end } = causes;
+	const match = causes.match === undefined ? undefined : new shared.TextMatcher(causes.match);
 	const timeoutMs = (causes.timeout_s ?? DEFAULT_WAIT_S) * 1000;
-	const over = new AbortController();
-	const signal = AbortSignal.any([call.signal, over.signal]);
-	const options = { from, timeoutMs, signal, ...flowFor(call.principal, session, "lossless") };
-	const found = shared.waitFor(session, { match, idleMs, input, end }, options);
-	try {
-		return await telling(
-			session,
-			timeoutMs,
-			stableMs === undefined ? found : Promise.race([found, stable(session, stableMs, signal, call)]),
-			call,
-		);
-	} finally {
-		over.abort();
-	}
+	const reading = { screens: call.options.screens, ...flowFor(call.principal, session, "lossless") };
+	const options = { from, timeoutMs, signal: call.signal, ...reading };
+	const waiting = shared.waitFor(session, { match, idleMs, stableMs, input, end }, options);
+	return telling(session, timeoutMs, waiting, call);
 }
 
 function hasCause({ timeout_s: _, ...causes }: Until): boolean {
 	return Object.values(causes).some((cause) => cause !== undefined && cause !== false);
-}
-
-async function stable(session: Session, ms: number, signal: AbortSignal, { options }: Call): Promise<"stable"> {
-	const { screens } = options;
-	if (!screens) throw new SessionError("unsupported", "this server shows no screens");
-	const shown = async () => (await screens.read(session, { signal })).lines.join("\n");
-	try {
-		for (let before = await shown(); ; ) {
-			await pause(ms, undefined, { signal });
-			const now = await shown();
-			if (now === before) return "stable";
-			before = now;
-		}
-	} catch (error) {
-		// Something else came first, and nobody waits for this any more.
-		if (signal.aborted) return new Promise(() => {});
-		throw error;
-	}
 }
 
 /** The client hears that a wait for a session goes on, for as long as it does. */

@@ -9,6 +9,7 @@ import type { Origin, Receipt, Session } from "../../core/session.ts";
 import { fenceHeader, type InputReceipt, idempotencyKeyHeader } from "../../protocol/messages.ts";
 import type { Hosting } from "../front.ts";
 import { patienceOf } from "../patience.ts";
+import { interrupted } from "../typing.ts";
 import { inputQuery, inputReceipt } from "./act-messages.ts";
 import type { Traffic } from "./metrics.ts";
 import type { NativeApp, NativeOptions } from "./options.ts";
@@ -93,16 +94,6 @@ async function whole(session: Session, delivery: Delivery, origin: Origin, signa
 	if ((isWaiting ? receipt.written : receipt.next) < end)
 		throw interrupted(receipt.next - origin.position, bytes.byteLength);
 	return receipt;
-}
-
-export function interrupted(accepted: number, total: number): SessionError {
-	return new SessionError(
-		"node_unavailable",
-		`the server is shutting down; ${accepted} of ${total} bytes were accepted`,
-		{
-			hint: "with an Idempotency-Key the same request can be sent again",
-		},
-	);
 }
 
 function bytesOf(body: unknown): Uint8Array {

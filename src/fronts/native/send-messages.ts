@@ -16,7 +16,10 @@ export const sendInput: TUnsafe<SendInput> = schemaOf<SendInput>()(
 				Type.Object(
 					{
 						match: Type.Optional(Type.String({ minLength: 1, maxLength: limits.patternLength })),
+						regex: Type.Optional(Type.Boolean()),
+						ignoreCase: Type.Optional(Type.Boolean()),
 						idleMs: Type.Optional(Type.Integer({ minimum: 1, maximum: limits.maxWaitMs })),
+						stableMs: Type.Optional(Type.Integer({ minimum: 1, maximum: limits.maxWaitMs })),
 						input: Type.Optional(Type.Boolean()),
 						end: Type.Optional(Type.Boolean()),
 					},
@@ -40,6 +43,7 @@ export const sendAnswer: TUnsafe<SendAnswer> = schemaOf<SendAnswer>()(
 			cause: Type.Union([
 				Type.Literal("match"),
 				Type.Literal("idle"),
+				Type.Literal("stable"),
 				Type.Literal("input"),
 				Type.Literal("end"),
 				Type.Literal("exit"),

@@ -8,16 +8,17 @@ import { limits, type ScreenMessage, type ScreenQuery } from "../../../protocol/
 import { bytesOf, crowded } from "../../answer-bytes.ts";
 import { type Hosting, takeReader, whenOver } from "../../front.ts";
 import { patienceOf } from "../../patience.ts";
+import { type Condition, changed, hasText, stable, untilShown } from "../../screen-wait.ts";
 import type { NativeApp, NativeOptions } from "../options.ts";
 import { toPlace } from "../place.ts";
 import { Places } from "../places.ts";
 import { findSession, placeOf, principalOf } from "../request.ts";
+import { hasExpression } from "../search/awaited.ts";
 import { idParams } from "../session-messages.ts";
 import { ansiLines } from "./ansi.ts";
 import { screenMessage, screenQuery, scrollbackMessage, scrollbackQuery } from "./messages.ts";
 import { htmlOf, svgOf } from "./picture.ts";
 import { withoutEnd } from "./rows.ts";
-import { type Condition, changed, hasExpression, hasText, stable, untilShown } from "./wait.ts";
 
 /** What a cell takes in an answer, in bytes, with colours that differ from those beside it now and then; in a picture, with all that it may have. */
 const CELL_BYTES = 8;
@@ -26,8 +27,6 @@ const PICTURE_CELL_BYTES = 256;
 const MAX_PICTURE_CELLS = 50_000;
 /** How many earlier screens one caller may wait for at a time; how many all may is decided where they are made. */
 const PAST = { each: 1, all: Number.POSITIVE_INFINITY };
-/** How many may wait for an expression at a time: each has a process for as long as it waits. */
-const EXPRESSIONS = { each: 2, all: 4 };
 
 const TEXT = "text/plain; charset=utf-8";
 const PICTURES = {
@@ -37,9 +36,13 @@ const PICTURES = {
 /** A picture has styles of its own, and nothing that acts or is loaded. */
 const PICTURE_POLICY = "default-src 'none'; style-src 'unsafe-inline'; sandbox; frame-ancestors 'none'";
 
-export function addScreen(app: NativeApp, { sessions, screens }: NativeOptions, hosting: Hosting): void {
-	const past = new Places(PAST, () => busy("this token waits for an earlier screen already"));
-	const expressions = new Places(EXPRESSIONS, () => busy("too many wait for an expression, of this token or of all"));
+export function addScreen(
+	app: NativeApp,
+	{ sessions, screens }: NativeOptions,
+	hosting: Hosting,
+	expressions: Places,
+): void {
+	const past = new Places(PAST, busy);
 
 	app.get(
 		"/v1/sessions/:id/screen",
@@ -178,6 +181,8 @@ function showsNone(): SessionError {
 	return new SessionError("unsupported", "this server shows no screens");
 }
 
-function busy(why: string): SessionError {
-	return new SessionError("limit_exceeded", why, { hint: "ask for one after the other" });
+function busy(): SessionError {
+	return new SessionError("limit_exceeded", "this token waits for an earlier screen already", {
+		hint: "ask for one after the other",
+	});
 }

@@ -1,6 +1,6 @@
 /** Looks for an expression in one text after the other, such as what a screen shows, in the process of one search. */
 
-import { SearchProcess, type Task } from "./process.ts";
+import { type AskOptions, SearchProcess, type Task } from "./process.ts";
 
 export class TextSearch {
 	readonly #process: SearchProcess;
@@ -12,11 +12,11 @@ export class TextSearch {
 	}
 
 	/** Whether as many as the task wants were found by now. */
-	async isIn(lines: readonly string[], signal: AbortSignal): Promise<boolean> {
+	async isIn(lines: readonly string[], { signal, where }: AskOptions): Promise<boolean> {
 		const bytes = Buffer.from(lines.map((line) => `${line}\n`).join(""));
 		const batch = { bytes, marks: [{ at: 0, offset: this.#offset, time: 0 }], isLast: false };
 		this.#offset += bytes.byteLength;
-		return (await this.#process.ask(batch, { signal, where: "a screen" })).isFull;
+		return (await this.#process.ask(batch, { signal, where })).isFull;
 	}
 
 	end(): void {

@@ -1,11 +1,9 @@
 /** Waits for something to be true of what a terminal shows: that it changed, that it has a text, or that it stays. */
 
 import { setTimeout as pause } from "node:timers/promises";
-import type { Screen, Screens } from "../../../core/screen.ts";
-import type { Session } from "../../../core/session.ts";
-import { isEnded } from "../../../core/state.ts";
-import { taskOf } from "../search/task.ts";
-import { TextSearch } from "../search/text-search.ts";
+import type { Screen, Screens } from "../core/screen.ts";
+import type { Session } from "../core/session.ts";
+import { isEnded } from "../core/state.ts";
 
 /** How often it is looked at, in milliseconds, while it changes all the time: more than people see is of no use. */
 const LOOK_MS = 40;
@@ -20,7 +18,7 @@ export type Condition = {
 	end?(): void;
 };
 
-export type WaitOptions = {
+export type ShownOptions = {
 	readonly screens: Screens;
 	readonly session: Session;
 	readonly waitMs: number;
@@ -30,7 +28,7 @@ export type WaitOptions = {
 /** Reads it once in any case, and after that until the condition holds, nothing can change any more, or the time is over. */
 export async function untilShown(
 	condition: Condition,
-	{ screens, session, waitMs, signal }: WaitOptions,
+	{ screens, session, waitMs, signal }: ShownOptions,
 ): Promise<{ readonly screen: Screen; readonly isMet: boolean }> {
 	const deadline = performance.now() + waitMs;
 	try {
@@ -60,21 +58,17 @@ export function changed(earlier: Screen | undefined): Condition {
 	return { check: (screen) => earlier === undefined || looksOf(screen) !== looksOf(earlier) };
 }
 
-type Wanted = { readonly text: string; readonly ignoreCase: boolean };
 /** The rows that count. */
-type LinesOf = (screen: Screen) => readonly string[];
+export type LinesOf = (screen: Screen) => readonly string[];
 
 /** It has a text in one of its rows, to the letter. */
-export function hasText({ text, ignoreCase }: Wanted, linesOf: LinesOf): Condition {
+export function hasText(
+	{ text, ignoreCase }: { readonly text: string; readonly ignoreCase: boolean },
+	linesOf: LinesOf,
+): Condition {
 	const told = (line: string) => (ignoreCase ? line.toLowerCase() : line);
 	const wanted = told(text);
 	return { check: (screen) => linesOf(screen).some((line) => told(line).includes(wanted)) };
-}
-
-/** An expression matches in one of its rows: tried where the caller's expressions are, in a process that can be killed. */
-export function hasExpression(wanted: Wanted, linesOf: LinesOf): Condition {
-	const search = new TextSearch(taskOf("text", { ...wanted, isExpression: true, limit: 1 }));
-	return { check: (screen, signal) => search.isIn(linesOf(screen), signal), end: () => search.end() };
 }
 
 /** Its text has been the same for so long, as far as it was looked at. */

@@ -1,0 +1,80 @@
+/** Typing into a session for who waits for what comes of it: whole and in order, or not at all. */
+
+import { SessionError } from "../core/errors.ts";
+import { INPUT_WINDOW_BYTES } from "../core/input.ts";
+import { LONGEST_LINE_BYTES, longestLine } from "../core/line-mode.ts";
+import { offer } from "../core/offer.ts";
+import type { ActOptions, Origin, Session } from "../core/session.ts";
+
+/**
+ * How long the second part waits for the program to show the first. Many take what arrives in one piece for something
+ * pasted, and an Enter in it for a new line rather than for "go".
+ */
+const REACTION_MS = 250;
+
+export type Typing = {
+	/** Where it begins; a repeat from there types nothing again. */
+	readonly origin: Origin;
+	/** The lease under which it is typed. */
+	readonly fence?: number | undefined;
+	readonly signal: AbortSignal;
+};
+
+export type Typed = {
+	/** Where the output ended before any of it, however often it is repeated. */
+	readonly from: number;
+	/** How far the input stream is. */
+	readonly next: number;
+};
+
+/** Types one part after the other, such as text and the keys after it. */
+export async function typeParts(session: Session, parts: readonly Uint8Array[], typing: Typing): Promise<Typed> {
+	const { origin, fence, signal } = typing;
+	const { stream } = origin;
+	const { offset: end } = await session.end();
+	await checkLines(session, Buffer.concat(parts), origin);
+	let { position } = origin;
+	let from: number | undefined;
+	for (const bytes of parts.filter(({ byteLength }) => byteLength > 0)) {
+		if (from !== undefined) await outputAfter(session, from, signal);
+		const options: ActOptions = { origin: { stream, position }, ...(fence === undefined ? {} : { fence }) };
+		const first = await session.act({ kind: "write", bytes: bytes.subarray(0, INPUT_WINDOW_BYTES) }, options);
+		// Keepers that are older do not say it.
+		from ??= first.from ?? end;
+		const offered = { origin: { stream, position }, fence, until: "accepted", signal } as const;
+		const { next } = await offer(session, { kind: "write", bytes }, offered);
+		if (next < position + bytes.byteLength) throw interrupted(next - position, bytes.byteLength);
+		position += bytes.byteLength;
+	}
+	return { from: from ?? end, next: position };
+}
+
+/** Refuses a line that the terminal would cut off, before anything is typed. What was typed before is not judged again. */
+async function checkLines(session: Session, bytes: Uint8Array, { stream, position }: Origin): Promise<void> {
+	const longest = longestLine(bytes);
+	if (longest <= LONGEST_LINE_BYTES || session.spec.mode !== "pty") return;
+	const { terminal } = await session.info();
+	if (!terminal?.canonical || (await session.receipt(stream)).next > position) return;
+	const limit = LONGEST_LINE_BYTES.toLocaleString("en");
+	const what = `a line of ${longest.toLocaleString("en")} bytes is more than this terminal takes: ${limit}`;
+	throw new SessionError("invalid_argument", `${what}; nothing was typed`, {
+		hint: "write it into a file, and let the program read that",
+	});
+}
+
+/** Resolves when the program has shown something of what was typed, or did not for a while. */
+async function outputAfter(session: Session, offset: number, gone: AbortSignal): Promise<void> {
+	const signal = AbortSignal.any([gone, AbortSignal.timeout(REACTION_MS)]);
+	for await (const item of session.follow({ offset }, { signal, flow: "live" })) if (item.kind === "output") return;
+}
+
+/** Nobody waits for the rest. */
+export function interrupted(accepted: number, total: number): SessionError {
+	return new SessionError(
+		"node_unavailable",
+		`the server is shutting down; ${accepted} of ${total} bytes were accepted`,
+		{
+			hint: "with an Idempotency-Key the same request can be sent again",
+		},
+	);
+}
