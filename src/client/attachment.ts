@@ -7,14 +7,17 @@
 
 /// <reference lib="esnext.disposable" preserve="true" />
 
-import { closeCodes, type LeaseMessage } from "../protocol/socket.ts";
+import { limits, type SendAnswer, type SendInput } from "../protocol/messages.ts";
+import { closeCodes, type LeaseMessage, type SendMessage } from "../protocol/socket.ts";
 import { checkSignal, checkSize } from "./checks.ts";
 import { Control, type TakeOptions } from "./control.ts";
 import { HawserError } from "./error.ts";
 import type { AttachmentEvent, ConnectionEvent } from "./event-queue.ts";
+import { LastingCall, type LastingOptions } from "./lasting-call.ts";
 import { Link, type LinkOptions } from "./link.ts";
 import { type Act, type Input, newStreamId, Outbox } from "./outbox.ts";
 import { Reader } from "./reader.ts";
+import { type SendRequest, toSendInput } from "./send-request.ts";
 import type { Transport } from "./transport.ts";
 import type { Ticket } from "./web-socket.ts";
 
@@ -61,6 +64,7 @@ export class Attachment implements AsyncIterableIterator<AttachmentEvent, undefi
 	readonly #hello: LinkOptions["hello"];
 	readonly #signal: AbortSignal | undefined;
 	readonly #onAbort = () => this.#finish(this.#signal?.reason);
+	readonly #sends: LastingCall<SendInput, SendAnswer>;
 	#bytes: ReadableStream<Uint8Array> | undefined;
 	/** Why nothing can be written any more. */
 	#over: { readonly error: unknown } | undefined;
@@ -87,6 +91,11 @@ export class Attachment implements AsyncIterableIterator<AttachmentEvent, undefi
 			patienceMs: patienceMs ?? Number.POSITIVE_INFINITY,
 			onConnection: options.onConnection ?? (() => {}),
 			onInputOver: (error) => this.#endInput(error),
+		});
+		this.#sends = new LastingCall({
+			times: transport.times,
+			ask: (input, origin, { signal }) => this.#send({ type: "send", ...origin, input }, signal),
+			isTimeout: ({ cause }) => cause === "timeout",
 		});
 		if (signal?.aborted) this.#onAbort();
 		signal?.addEventListener("abort", this.#onAbort, { once: true });
@@ -159,6 +168,14 @@ export class Attachment implements AsyncIterableIterator<AttachmentEvent, undefi
 		return this.#add({ type: "eof" }, options);
 	}
 
+	/**
+	 * Types text and keys in order with what was written before, waits for the first of several causes, and reads what was
+	 * written since before the first byte was typed. It is typed once, whatever happens to connections and to the server.
+	 */
+	send(request: SendRequest, options: Omit<LastingOptions, "fence"> = {}): Promise<SendAnswer> {
+		return this.#sends.make(toSendInput(request), { timeoutMs: limits.runMs, ...options });
+	}
+
 	/** Gets control; rejects with `not_writable` when somebody has it exclusively and `force` is not given. */
 	take({ exclusive = true, force = false }: TakeOptions = {}): Promise<LeaseMessage> {
 		return this.#demand({ type: "take", exclusive, force });
@@ -227,6 +244,17 @@ export class Attachment implements AsyncIterableIterator<AttachmentEvent, undefi
 			this.#outbox.add(input, settle);
 			this.#link.pump();
 		});
+	}
+
+	async #send(message: Omit<SendMessage, "id">, signal: AbortSignal | undefined): Promise<SendAnswer> {
+		const obstacle = this.#obstacle();
+		if (obstacle) throw obstacle.error;
+		try {
+			return await this.#link.send(message, signal);
+		} catch (error) {
+			// There will be no other connection to ask on.
+			throw this.#over ? this.#over.error : error;
+		}
 	}
 
 	#demand(demand: Parameters<Control["demand"]>[0]): Promise<LeaseMessage> {

@@ -1,7 +1,15 @@
 /** What keeps an attachment connected: one connection after the other, until it is stopped or nothing can follow. */
 
 import type { ServerFrame } from "../protocol/frames.ts";
-import { type ClientMessage, closeCodes, type Hello, type ServerMessage } from "../protocol/socket.ts";
+import type { SendAnswer } from "../protocol/messages.ts";
+import {
+	type ClientMessage,
+	closeCodes,
+	type Hello,
+	type SendMessage,
+	type ServerMessage,
+} from "../protocol/socket.ts";
+import { Asked } from "./asked.ts";
 import { Connection, type Ending } from "./connection.ts";
 import type { Control } from "./control.ts";
 import { HawserError } from "./error.ts";
@@ -36,6 +44,7 @@ export class Link {
 	readonly #options: LinkOptions;
 	readonly #stopped = new AbortController();
 	readonly #input: InputFlow;
+	readonly #sends = new Asked<SendAnswer>();
 	#connection: Connection | undefined;
 	/** Asked for until a server has welcomed us, or is too old to know it. */
 	#screen: Pick<Hello, "from" | "scrollback"> | undefined;
@@ -92,6 +101,14 @@ export class Link {
 		if (this.#input.isOpen) this.#connection?.send(message);
 	}
 
+	/** Types, waits and reads in one call, on this connection; rejects with a temporary error when that is lost. */
+	send(message: Omit<SendMessage, "id">, signal?: AbortSignal): Promise<SendAnswer> {
+		return this.#sends.ask((id) => {
+			if (this.#input.isOpen) this.#connection?.send({ ...message, id });
+			return this.#input.isOpen;
+		}, signal);
+	}
+
 	/** Sends what waits and may be sent. */
 	pump(): void {
 		this.#input.pump();
@@ -121,6 +138,7 @@ export class Link {
 		} finally {
 			this.#connection = undefined;
 			this.#input.close();
+			this.#sends.lose();
 			reader.close();
 		}
 	}
@@ -155,6 +173,9 @@ export class Link {
 			case "replies":
 				reader.push({ kind: "replies", from: received.from, mine: received.mine });
 				break;
+			case "sent":
+				this.#sends.answered(received.id, received.answer);
+				break;
 			case "error":
 				this.#refused(received);
 				break;
@@ -183,10 +204,11 @@ export class Link {
 		this.#input.open(input, (message) => connection.send(message));
 	}
 
-	#refused({ code, message, hint, position }: Extract<ServerMessage, { type: "error" }>): void {
+	#refused({ code, message, hint, position, id }: Extract<ServerMessage, { type: "error" }>): void {
 		const { reader, control } = this.#options;
 		const error = new HawserError(code, message, hint === undefined ? {} : { hint });
-		if (position !== undefined) this.#input.refused(error, position);
+		if (id !== undefined) this.#sends.refused(id, error);
+		else if (position !== undefined) this.#input.refused(error, position);
 		else if (!control.refused(error)) reader.push({ kind: "refused", code, message });
 	}
 

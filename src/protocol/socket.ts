@@ -1,6 +1,6 @@
 /** The JSON messages of the WebSocket `hawser.v1`, and the codes it closes with. */
 
-import type { ErrorCode, ExitMessage, SessionMessage } from "./messages.ts";
+import type { ErrorCode, ExitMessage, SendAnswer, SendInput, SessionMessage } from "./messages.ts";
 
 export const subprotocol = "hawser.v1";
 /** Offered beside `hawser.v1` by a browser, which can't set headers: `ticket.` and the ticket. Never answered. */
@@ -19,6 +19,10 @@ export const socketLimits = {
 	/** Of a screen with what was scrolled away; one that is larger comes without that, or not at all. */
 	screenBytes: 524_288,
 	scrollback: 200,
+	/** `send`s that are under way on one connection: each is a reader of the session. */
+	sends: 8,
+	/** What a client calls one of them. */
+	idLength: 64,
 	pingMs: 15_000,
 	/** Without any byte for this long after a ping, the other side is gone. */
 	deadMs: 10_000,
@@ -49,6 +53,9 @@ export type Hello = {
 	scrollback?: number;
 };
 
+/** Types, waits and reads in one call; a repeat from the same place of a stream of its own types nothing again. */
+export type SendMessage = { type: "send"; id: string; stream: string; position: number; input: SendInput };
+
 /** In the order of their positions in the client's input stream, of which each takes one unit. */
 export type ClientMessage =
 	| Hello
@@ -61,6 +68,7 @@ export type ClientMessage =
 	/** Demands control: exclusive, or shared again; with `force` from whoever has it. */
 	| { type: "take"; exclusive: boolean; force: boolean }
 	| { type: "release" }
+	| SendMessage
 	| { type: "ping"; nonce?: string };
 
 export type LeaseMessage = {
@@ -92,8 +100,10 @@ export type ServerMessage =
 	| { type: "lease"; lease: LeaseMessage }
 	/** For those who said `replies` only. Until the first, somebody else answers. */
 	| ({ type: "replies" } & RepliesMessage)
-	/** A request that was refused; the connection stays. `position` names the act, or is where input must go on. */
-	| { type: "error"; code: ErrorCode; message: string; hint?: string; position?: number }
+	/** What came of a `send`. */
+	| { type: "sent"; id: string; answer: SendAnswer }
+	/** A request that was refused; the connection stays. `position` names the act, or is where input must go on; `id` a `send`. */
+	| { type: "error"; code: ErrorCode; message: string; hint?: string; position?: number; id?: string }
 	| { type: "pong"; nonce?: string };
 
 /** Why a server closes. `docs/protocol.md` says after which of them a client comes back. */

@@ -74,7 +74,7 @@ export function createNativeFront(options: NativeOptions): Front {
 			addShell(typed, options, hosting, traffic);
 			addEvents(typed, feed, hosting, traffic);
 			addAudit(typed, options);
-			addSocket(typed, options, hosting, traffic, attachments);
+			addSocket(typed, options, hosting, traffic, attachments, sends);
 		},
 	};
 }

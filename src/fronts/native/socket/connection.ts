@@ -24,8 +24,9 @@ import { parseSignal } from "../../../core/signals.ts";
 import type { Witness } from "../../../core/witness.ts";
 import { decodeClientFrame, encodeServerFrame, FrameError } from "../../../protocol/frames.ts";
 import { type ClientMessage, closeCodes, type Hello } from "../../../protocol/socket.ts";
-import { flowFor, lacksRight } from "../../front.ts";
+import { flowFor, type Hosting, lacksRight } from "../../front.ts";
 import type { Traffic } from "../metrics.ts";
+import type { Sends } from "../sending.ts";
 import { sessionMessage } from "../sessions.ts";
 import type { Answerer } from "./answerers.ts";
 import type { Attached } from "./attachments.ts";
@@ -34,6 +35,7 @@ import { SocketInput } from "./input.ts";
 import type { SocketLimits } from "./limits.ts";
 import { MessageError, parseClientMessage } from "./messages.ts";
 import { SocketOutput } from "./output.ts";
+import { SocketSends } from "./sends.ts";
 import type { Sizer } from "./sizes.ts";
 import type { Wire } from "./wire.ts";
 
@@ -49,13 +51,20 @@ export type ConnectionOptions = {
 	readonly attached: Attached;
 	readonly limits: SocketLimits;
 	readonly traffic: Traffic;
+	readonly hosting: Pick<Hosting, "readers" | "answers">;
+	readonly sends: Sends;
 	/** Hears of everything that is done to the session, before it is. */
 	readonly acts: (how: { readonly isTyped: boolean }) => void;
 	/** Hears of our own faults. */
 	readonly report: (problem: unknown) => void;
 };
 
-type Parts = { readonly output: SocketOutput; readonly input: SocketInput; readonly control: SocketControl };
+type Parts = {
+	readonly output: SocketOutput;
+	readonly input: SocketInput;
+	readonly control: SocketControl;
+	readonly sends: SocketSends;
+};
 type Received = { readonly data: Buffer; readonly isBinary: boolean };
 
 export class Connection {
@@ -138,7 +147,8 @@ export class Connection {
 			...(screen ? { screen: { cols: screen.cols, rows: screen.rows, bytes: screen.bytes.byteLength } } : {}),
 		});
 		if (screen) sendScreen(wire, screen, limits.frameBytes);
-		this.#parts = { output, input, control };
+		const sends = new SocketSends(session, { ...this.#options, input, control, fail });
+		this.#parts = { output, input, control, sends };
 		if (!refusal) inBackground(input.watch());
 		if (hello.stream === undefined) {
 			// Nobody can come back to a stream without a name.
@@ -221,7 +231,7 @@ export class Connection {
 		} else if (!parts.output.consumed(frame.offset)) throw new FrameError(`offset ${frame.offset} was not sent yet`);
 	}
 
-	#obey(message: ClientMessage, { input, control }: Parts): void {
+	#obey(message: ClientMessage, { input, control, sends }: Parts): void {
 		switch (message.type) {
 			case "hello":
 				throw new MessageError("hello is said once");
@@ -244,6 +254,9 @@ export class Connection {
 				break;
 			case "release":
 				input.control(() => control.release());
+				break;
+			case "send":
+				sends.add(message);
 				break;
 			case "ping": {
 				const nonce = message.nonce === undefined ? {} : { nonce: message.nonce };

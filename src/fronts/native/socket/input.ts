@@ -68,6 +68,15 @@ export class SocketInput {
 		}
 	}
 
+	/** Types something else in its turn, of about so many bytes; why it may not, if so. What comes after it waits for it. */
+	inTurn(bytes: number, run: () => Promise<void>): SessionError | undefined {
+		const refusal = this.#options.refusal ?? this.#crowded(bytes);
+		if (refusal) return refusal;
+		this.#options.acts({ isTyped: true });
+		this.#enqueue(bytes, run);
+		return undefined;
+	}
+
 	/** Sends a receipt whenever the kernel took more, until nothing can be written any more. */
 	async watch(): Promise<void> {
 		const { stream, wire } = this.#options;

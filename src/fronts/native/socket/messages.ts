@@ -6,10 +6,12 @@ import { limits } from "../../../protocol/messages.ts";
 import { type ClientMessage, socketLimits } from "../../../protocol/socket.ts";
 import { problemOf } from "../../validation.ts";
 import { closed, schemaOf } from "../schemas.ts";
+import { sendInput } from "../send-messages.ts";
 
 type MessageOf<T extends ClientMessage["type"]> = Extract<ClientMessage, { type: T }>;
 
 const position = Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER });
+const stream = Type.String({ pattern: "^[\\x21-\\x7e]{1,128}$", description: "1 to 128 visible ASCII characters" });
 const size = Type.Integer({ minimum: 1, maximum: limits.maxSize });
 
 /** Total by type: a new message does not compile until it has a schema. */
@@ -20,9 +22,7 @@ export const clientMessages: { readonly [T in ClientMessage["type"]]: TUnsafe<Me
 				type: Type.Literal("hello"),
 				since: Type.Union([position, Type.Literal("end")]),
 				role: Type.Union([Type.Literal("writer"), Type.Literal("viewer")]),
-				stream: Type.Optional(
-					Type.String({ pattern: "^[\\x21-\\x7e]{1,128}$", description: "1 to 128 visible ASCII characters" }),
-				),
+				stream: Type.Optional(stream),
 				flow: Type.Union([Type.Literal("lossless"), Type.Literal("live")]),
 				replies: Type.Optional(Type.Boolean()),
 				size: Type.Optional(Type.Object({ cols: size, rows: size }, closed)),
@@ -53,6 +53,18 @@ export const clientMessages: { readonly [T in ClientMessage["type"]]: TUnsafe<Me
 		Type.Object({ type: Type.Literal("take"), exclusive: Type.Boolean(), force: Type.Boolean() }, closed),
 	),
 	release: schemaOf<MessageOf<"release">>()(Type.Object({ type: Type.Literal("release") }, closed)),
+	send: schemaOf<MessageOf<"send">>()(
+		Type.Object(
+			{
+				type: Type.Literal("send"),
+				id: Type.String({ minLength: 1, maxLength: socketLimits.idLength }),
+				stream,
+				position,
+				input: sendInput,
+			},
+			closed,
+		),
+	),
 	ping: schemaOf<MessageOf<"ping">>()(
 		Type.Object({ type: Type.Literal("ping"), nonce: Type.Optional(Type.String({ maxLength: 256 })) }, closed),
 	),

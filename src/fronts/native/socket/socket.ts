@@ -13,6 +13,7 @@ import { createAcceptor, handshakeFault } from "../../upgrade.ts";
 import type { Traffic } from "../metrics.ts";
 import type { NativeApp, NativeOptions } from "../options.ts";
 import { findSession, placeOf, principalOf } from "../request.ts";
+import type { Sends } from "../sending.ts";
 import { attachedList, detached, detachSession, idParams } from "../session-messages.ts";
 import type { Attachments } from "./attachments.ts";
 import { Connection } from "./connection.ts";
@@ -27,6 +28,7 @@ export function addSocket(
 	hosting: Hosting,
 	traffic: Traffic,
 	attachments: Attachments,
+	sends: Sends,
 ): void {
 	const limits = { ...defaultSocketLimits, ...options.socketLimits };
 	const { textsPerSecond } = limits;
@@ -54,7 +56,7 @@ export function addSocket(
 			const socket = accept(request, reply);
 			if (!socket) return leave();
 			socket.once("close", leave);
-			attach(socket, session, request, { options, limits, hosting, traffic, attachments });
+			attach(socket, session, request, { options, limits, hosting, traffic, attachments, sends });
 		},
 	);
 
@@ -98,10 +100,11 @@ type Scope = {
 	readonly hosting: Hosting;
 	readonly traffic: Traffic;
 	readonly attachments: Attachments;
+	readonly sends: Sends;
 };
 
 function attach(socket: WebSocket, session: Session, request: Attach, scope: Scope): void {
-	const { options, limits, hosting, traffic, attachments } = scope;
+	const { options, limits, hosting, traffic, attachments, sends } = scope;
 	const principal = principalOf(request);
 	const wire = new WebSocketWire(socket, limits);
 	closeInOurWords(socket, wire);
@@ -133,6 +136,8 @@ function attach(socket: WebSocket, session: Session, request: Attach, scope: Sco
 		attached,
 		limits,
 		traffic,
+		hosting,
+		sends,
 		acts,
 		report,
 	});
