@@ -41,6 +41,8 @@ export type Surroundings = {
 	/** The program has the whole screen, as editors do; a shell has marked that it takes a command now. */
 	readonly isFullScreen: boolean;
 	readonly isAtPrompt: boolean;
+	/** The last that was written asks the terminal something, and nothing was typed since. */
+	readonly isAsking: boolean;
 	/** How long no output came. */
 	readonly quietMs: number;
 };
@@ -51,7 +53,7 @@ export type Activity =
 	| "running"
 	/** It can't write: `key` (somebody pressed ^S), or `reader` (we do not read, because somebody else does not). */
 	| "flow-stopped"
-	/** It wants something typed: a `line`, a `secret` or a `key`. */
+	/** It wants something typed: a `line`, a `secret` or a `key`; or a `reply` of its terminal, which nobody types. */
 	| "waiting"
 	/** A shell is ready for a command. */
 	| "prompt"
@@ -92,6 +94,9 @@ export type Inspection = Verdict & {
 /** A program whose output we read may be blocked in a write for moments; after this long it is not for moments. */
 const FLOW_STOPPED_MS = 100;
 
+/** Programs that ask their terminal give up after a time; fish, the most patient, after this long. */
+const REPLY_MS = 10_000;
+
 export const SHELLS: ReadonlySet<string> = new Set(
 	"bash zsh fish dash sh ash ksh ksh93 mksh tcsh csh nu elvish xonsh pwsh".split(" "),
 );
@@ -103,7 +108,7 @@ const RELAYS: ReadonlySet<string> = new Set(
 
 /** The first row that fits. */
 export function decide(sight: Sight, surroundings: Surroundings): Verdict {
-	const { hasQueuedInput, isPaused, isFullScreen, isAtPrompt, quietMs } = surroundings;
+	const { hasQueuedInput, isPaused, isFullScreen, isAtPrompt, isAsking, quietMs } = surroundings;
 	const program = sight.program ?? "";
 	const isRaw = sight.hasTerminal && !sight.canonical;
 	const isSecret = sight.hasTerminal && sight.canonical && !sight.echo;
@@ -118,6 +123,10 @@ export function decide(sight: Sight, surroundings: Surroundings): Verdict {
 	if (sight.writes) return quietMs < FLOW_STOPPED_MS ? verdict("running") : verdict("flow-stopped", "key");
 	if (sight.reads && isSecret) return verdict("waiting", "secret");
 	if (sight.reads && !isRaw) return verdict("waiting", "line");
+	// Before all who take keys: of these, one that has asked takes the answer. Editors ask in passing, and who has typed
+	// lines shown would show the answer, too.
+	const awaitsReply = isAsking && !isFullScreen && !(sight.canonical && sight.echo) && quietMs < REPLY_MS;
+	if (awaitsReply) return verdict("waiting", "reply");
 	if (isRelay) return verdict("unknown", "relay");
 	const isShell = SHELLS.has(program);
 	if (isShell && isAtPrompt && (sight.reads || sight.listens)) return verdict("prompt");
@@ -133,11 +142,20 @@ export function decide(sight: Sight, surroundings: Surroundings): Verdict {
 }
 
 /** What the output has said about the stage that a program is on. */
-export function stageOf({ alternate, marks }: ScanState): Pick<Surroundings, "isFullScreen" | "isAtPrompt"> {
+export function stageOf({ alternate, marks, queries, offset }: ScanState): Stage {
 	// A prompt has ended (B), and no command has begun (C) since; a directory (OSC 7) is told in between.
 	const last = marks.findLast(({ code }) => code !== 7);
-	return { isFullScreen: alternate.isOn, isAtPrompt: last !== undefined && /^B(;|$)/.test(last.text) };
+	return {
+		isFullScreen: alternate.isOn,
+		isAtPrompt: last !== undefined && /^B(;|$)/.test(last.text),
+		isAsking: queries.at(-1)?.end === offset,
+	};
 }
+
+type Stage = Pick<Surroundings, "isFullScreen" | "isAtPrompt" | "isAsking">;
+
+/** Of what has no terminal. */
+export const NO_STAGE: Stage = { isFullScreen: false, isAtPrompt: false, isAsking: false };
 
 export const ENDED: Verdict = verdict("ended");
 export const TOO_SLOW: Verdict = verdict("unknown", "slow");
@@ -147,6 +165,6 @@ function verdict(state: Activity, kind: string | null = null, confidence: Verdic
 }
 
 /** Whether it goes on only, or best, when somebody types. */
-export function isWaiting({ state }: Verdict): boolean {
-	return state === "waiting" || state === "prompt" || state === "tui";
+export function isWaiting({ state, kind }: Pick<Verdict, "state" | "kind">): boolean {
+	return (state === "waiting" && kind !== "reply") || state === "prompt" || state === "tui";
 }

@@ -7,7 +7,7 @@ import { SessionError } from "./errors.ts";
 import type { Fact, Size, Start } from "./event.ts";
 import { IdleWatch } from "./idle.ts";
 import { InputQueue } from "./input.ts";
-import { stageOf } from "./inspection.ts";
+import { NO_STAGE, stageOf } from "./inspection.ts";
 import { Inspector } from "./inspector.ts";
 import { WriterLease } from "./lease.ts";
 import { Listeners } from "./listeners.ts";
@@ -273,6 +273,7 @@ export class LocalSession extends Session {
 	#type(text: string): void {
 		const { next: position } = this.#input.receipt(REPLIES_STREAM);
 		this.#input.accept({ kind: "write", bytes: new TextEncoder().encode(text) }, { stream: REPLIES_STREAM, position });
+		this.#noteActivity();
 	}
 
 	async #act(act: Act, options: ActOptions): Promise<Receipt> {
@@ -299,12 +300,16 @@ export class LocalSession extends Session {
 	#createInspector(): Inspector {
 		const program = {
 			look: async () => this.#process?.look(),
-			surroundings: () => ({
-				hasQueuedInput: !this.#input.isIdle,
-				isPaused: this.#isPaused,
-				...(this.#replies ? stageOf(this.#replies.scan.state) : { isFullScreen: false, isAtPrompt: false }),
-				quietMs: this.#clock.monotonic() - this.#lastOutput,
-			}),
+			surroundings: () => {
+				const stage = this.#replies ? stageOf(this.#replies.scan.state) : NO_STAGE;
+				return {
+					...stage,
+					hasQueuedInput: !this.#input.isIdle,
+					isPaused: this.#isPaused,
+					isAsking: stage.isAsking && this.#lastActivity === this.#lastOutput,
+					quietMs: this.#clock.monotonic() - this.#lastOutput,
+				};
+			},
 			lastActivity: () => this.#lastActivity,
 			turns: () => this.#turns,
 			isEnded: () => this.#state.status !== "running",

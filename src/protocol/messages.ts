@@ -465,7 +465,7 @@ export type Activity =
 	| "running"
 	/** It can't write: `key` (somebody pressed ^S), or `reader` (its output is not read). */
 	| "flow-stopped"
-	/** It wants something typed: a `line`, a `secret` or a `key`. */
+	/** It wants something typed: a `line`, a `secret` or a `key`; or a `reply` of its terminal, which nobody types. */
 	| "waiting"
 	/** A shell is ready for a command. */
 	| "prompt"

@@ -9,7 +9,9 @@ beforeAll(async () => {
 afterAll(() => hawser.remove());
 
 const start = (name: string, program: string) =>
-	hawser.run(["run", "--detach", "--name", name, "--cwd", "/usr", "--", "bash", "-c", program]);
+	hawser.run(["run", "--detach", "--name", name, "--cwd", "/usr", "--", "bash", "-c", program], {
+		env: { TMUX_TMPDIR: hawser.stateDir },
+	});
 
 const says = (name: string, pattern: RegExp) =>
 	eventually(String(pattern), async () => {
@@ -30,6 +32,64 @@ it("says in a line what a session in a keeper waits for", async () => {
 		...{ state: "waiting", kind: "secret", confidence: "sure", lastLine: "Password:" },
 	});
 });
+
+type Stuck = {
+	readonly program: string;
+	/** Pressed once it runs. */
+	readonly key?: string;
+	readonly line: RegExp;
+	readonly fields: object;
+};
+
+/** By what keeps each from going on. */
+const stuck: Readonly<Record<string, Stuck>> = {
+	"flow-stopped": {
+		program: "while :; do echo y; done",
+		key: "C-s",
+		line: /can't write: Ctrl-S was pressed, and Ctrl-Q lets it go on · bash \(\d+\)/,
+		fields: { state: "flow-stopped", kind: "key", confidence: "sure" },
+	},
+	disk: {
+		// A process whose child borrows its memory is not to be woken either, and that is what the kernel calls the disk.
+		program: "exec /usr/bin/python3 -c 'import ctypes, time; ctypes.CDLL(None).vfork(); time.sleep(1000)'",
+		line: /waits for the disk · python3 \(\d+\)/,
+		fields: { state: "disk", confidence: "sure", program: "python3" },
+	},
+	"stopped job": {
+		program: "kill -STOP $$",
+		line: /is stopped; SIGCONT lets it go on · bash \(\d+\)/,
+		fields: { state: "stopped", confidence: "sure" },
+	},
+	relay: {
+		program: "exec tmux new cat ';' split-window cat",
+		line: /shows what runs elsewhere, where nobody can look · tmux: client \(\d+\)/,
+		fields: { state: "unknown", kind: "relay" },
+	},
+	"terminal reply": {
+		// A question that no answer is known to.
+		program: `exec /usr/bin/python3 -c 'import os, tty; tty.setraw(0); os.write(1, b"\\033]4;1;?\\007"); os.read(0, 1)'`,
+		line: /has asked its terminal something, and waits for the reply · python3 \(\d+\)/,
+		fields: { state: "waiting", kind: "reply", confidence: "sure" },
+	},
+	"unread input": {
+		program: "sleep 1000",
+		key: "Enter",
+		line: /has input that it has not read yet · sleep \(\d+\)/,
+		fields: { state: "busy", confidence: "sure", program: "sleep" },
+	},
+};
+
+it.each(Object.entries(stuck))(
+	"state: why is it stuck, in one line for people and fields for programs: %s",
+	async (what, { program, key, line, fields }) => {
+		const name = what.replace(" ", "-");
+		await start(name, program);
+		if (key !== undefined) await hawser.run(["send", name, "--key", key]);
+		expect(await says(name, line)).toMatch(/^[^\n]{10,200}\n$/);
+		expect(JSON.parse((await hawser.run(["why", name, "--json"])).stdout)).toMatchObject(fields);
+		await hawser.run(["kill", "--signal", "KILL", name]);
+	},
+);
 
 it("says how a session ended", async () => {
 	await start("over", "exit 3");

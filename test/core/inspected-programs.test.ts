@@ -32,6 +32,8 @@ function panes(server: string): number {
 	return spawnSync("tmux", ["-L", server, "list-panes"], { env }).stdout.toString().split("\n").length - 1;
 }
 
+const RAW_MODE = "import sys, tty; tty.setraw(0)";
+
 type Example = {
 	readonly argv: readonly string[];
 	/** What brings it there. */
@@ -89,9 +91,18 @@ const programs: Readonly<Record<string, Readonly<Record<string, Example>>>> = {
 		},
 		zsh: { argv: ["zsh", "-f"] },
 	},
+	"waiting reply": {
+		"python3: where the cursor is": {
+			argv: python(`${RAW_MODE}; print(end='\\033[6n', flush=True); sys.stdin.read(1)`),
+		},
+		"python3: among other things": {
+			argv: python(`${RAW_MODE}; print(end='\\033[c', flush=True); import select; select.select([0], [], [])`),
+		},
+	},
 	tui: {
 		vim: { argv: ["vim", "-u", "NONE"] },
 		htop: { argv: ["htop"] },
+		nvim: { argv: ["nvim", "--clean"] },
 	},
 	prompt: {
 		bash: { argv: ["bash", "--norc"] },
@@ -158,6 +169,10 @@ const programs: Readonly<Record<string, Readonly<Record<string, Example>>>> = {
 			front: "tmux: client",
 		},
 	},
+	disk: {
+		// A process whose child borrows its memory is not to be woken either, and that is what the kernel calls the disk.
+		python3: { argv: python("import ctypes, time; ctypes.CDLL(None).vfork(); time.sleep(1000)") },
+	},
 	stopped: {
 		bash: { argv: bash("kill -STOP $$") },
 	},
@@ -176,7 +191,7 @@ const examples = Object.entries(programs).flatMap(([expected, some]) =>
 	Object.entries(some).map(([name, example]) => ({ expected, name, ...example })),
 );
 
-describe.concurrent("a program is told to be", () => {
+describe.concurrent("Waits-for-input from the kernel: a program is told to be", () => {
 	test.each(examples)(
 		"$expected, 20 times of 20: $name",
 		async ({ expected, name, argv, act, mode = "pty", front = name.replace(/:.*/, "") }) => {

@@ -26,6 +26,7 @@ const quiet: Surroundings = {
 	isPaused: false,
 	isFullScreen: false,
 	isAtPrompt: false,
+	isAsking: false,
 	quietMs: 10_000,
 };
 const raw = { canonical: false, echo: false };
@@ -55,6 +56,23 @@ const rows: readonly [string, Partial<Sight>, Partial<Surroundings>, string][] =
 	["a multiplexer says what it is", { ...raw, program: "tmux: client" }, {}, "unknown relay sure"],
 	["we saw through it", { reads: true, isInner: true, ...raw, program: "ssh" }, {}, "waiting key sure"],
 	["there are several terminals further in", { listens: true, isSplit: true, ...raw }, {}, "unknown relay sure"],
+	["it has asked its terminal", { reads: true, ...raw }, { isAsking: true, quietMs: 9_999 }, "waiting reply sure"],
+	[
+		"a shell has asked",
+		{ listens: true, ...raw, program: "fish" },
+		{ isAsking: true, quietMs: 5 },
+		"waiting reply sure",
+	],
+	["it asks without looking", { ...raw }, { isAsking: true, quietMs: 5 }, "waiting reply sure"],
+	["it has asked long ago", { reads: true, ...raw }, { isAsking: true }, "waiting key sure"],
+	["it has asked, and reads a line", { reads: true }, { isAsking: true, quietMs: 5 }, "waiting line sure"],
+	["a question was printed", {}, { isAsking: true, quietMs: 5 }, "sleeping sleep sure"],
+	[
+		"an editor has asked in passing",
+		{ listens: true, ...raw },
+		{ isAsking: true, isFullScreen: true, quietMs: 5 },
+		"tui null likely",
+	],
 	["we may not look, and there is no echo", { isDenied: true, echo: false }, {}, "waiting secret likely"],
 	["we may not look", { isDenied: true }, {}, "unknown denied sure"],
 	["the disk has it", { isOnDisk: true }, {}, "disk null sure"],
@@ -68,6 +86,6 @@ test.each(rows)("when %s", (_, sight, surroundings, expected) => {
 
 test("only what goes on when somebody types is waiting", () => {
 	const states = ["waiting", "prompt", "tui", "listening", "busy", "sleeping", "unknown", "ended"] as const;
-	const waiting = states.filter((state) => isWaiting({ state, kind: null, confidence: "sure" }));
-	expect(waiting).toEqual(["waiting", "prompt", "tui"]);
+	expect(states.filter((state) => isWaiting({ state, kind: null }))).toEqual(["waiting", "prompt", "tui"]);
+	expect(isWaiting({ state: "waiting", kind: "reply" })).toBe(false);
 });

@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
-import type { Sight } from "../../src/core/inspection.ts";
+import { NO_STAGE, type Sight } from "../../src/core/inspection.ts";
 import { type Inspected, Inspector } from "../../src/core/inspector.ts";
 import { FakeClock } from "../helpers/fake-clock.ts";
 
@@ -28,7 +28,7 @@ class Program implements Inspected {
 	}
 	surroundings() {
 		const quietMs = this.clock.monotonic() - this.lastByte;
-		return { hasQueuedInput: false, isPaused: false, isFullScreen: false, isAtPrompt: false, quietMs };
+		return { hasQueuedInput: false, isPaused: false, ...NO_STAGE, quietMs };
 	}
 	lastActivity = () => this.lastByte;
 	turns = () => this.line;

@@ -45,7 +45,7 @@ function sentenceOf({ state, kind }: ProgramState): string {
 		case "flow-stopped":
 			return kind === "key" ? "can't write: Ctrl-S was pressed, and Ctrl-Q lets it go on" : "can't write: nobody reads";
 		case "waiting":
-			return kind === "secret" ? "waits for a secret, which it will not show" : `waits for a ${kind}`;
+			return WAITS[kind ?? ""] ?? `waits for a ${kind}`;
 		case "prompt":
 			return "is ready for a command";
 		case "tui":
@@ -66,6 +66,11 @@ function sentenceOf({ state, kind }: ProgramState): string {
 			return state;
 	}
 }
+
+const WAITS: Readonly<Record<string, string>> = {
+	secret: "waits for a secret, which it will not show",
+	reply: "has asked its terminal something, and waits for the reply",
+};
 
 const SLEEPS: Readonly<Record<string, string>> = {
 	sleep: "sleeps for a time",

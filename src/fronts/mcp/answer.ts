@@ -85,6 +85,7 @@ export function wordsOf(state: ProgramState): string {
 function doingOf({ state, kind, confidence }: ProgramState): string {
 	switch (state) {
 		case "waiting":
+			if (kind === "reply") return "waiting for its terminal's reply";
 			return `waiting for a ${kind}${confidence === "guess" ? ", by the look of it" : ""}`;
 		case "prompt":
 			return "at its prompt";
