@@ -2,10 +2,13 @@
  * A part of a session's output as small, honest text, for who reads it by the token: what a person would have seen,
  * without what was drawn over, repeated or left out; and what is left out says where it can be read.
  *
- * Of a long part the middle is not even read: a log of any size costs the same time and memory.
+ * Of a long part the middle is not even read: a log of any size costs the same time and memory. What a program drew on
+ * the whole screen is no text; of one that still does it, the screen is told as it is now.
  */
 
 import { setImmediate as nextTurn } from "node:timers/promises";
+import { SessionError } from "../core/errors.ts";
+import type { Screens } from "../core/screen.ts";
 import type { FollowOptions, Session } from "../core/session.ts";
 import { type Line, TextScreen } from "./text-screen.ts";
 
@@ -20,6 +23,8 @@ const ERROR_SHARE = 0.2;
 const MOST_ERRORS = 20;
 /** In UTF-16 units. */
 const ERROR_LENGTH = 200;
+/** What of the budget the screen may take with which a part ends. */
+const SCREEN_SHARE = 0.5;
 /** What one line may take of the budget. */
 const LINE_SHARE = 0.2;
 /** More than what says that something was left out takes, in bytes. */
@@ -45,16 +50,52 @@ export type OutputText = {
 	readonly omitted: { readonly from: number; readonly to: number } | null;
 };
 
-export async function readText(session: Session, range: TextRange, options: FollowOptions): Promise<OutputText> {
+export type TextOptions = FollowOptions & {
+	readonly signal: AbortSignal;
+	/** If the range ends on a full screen that is still there, what this shows now is told. */
+	readonly screens?: Screens | undefined;
+};
+
+export async function readText(session: Session, range: TextRange, options: TextOptions): Promise<OutputText> {
 	const { from, to, max, rows } = range;
+	const { screens, ...following } = options;
 	const digest = new Digest(max);
 	const isShort = to - from <= HEAD_READ_BYTES + TAIL_READ_BYTES;
-	await fold(session, { from, to: isShort ? to : from + HEAD_READ_BYTES, rows }, options, digest);
+	const since = screens && (await fullScreenSince(session, to));
+	const head = { from, to: isShort ? to : from + HEAD_READ_BYTES, rows, since };
+	let isFullScreen = await fold(session, head, following, digest);
 	if (!isShort) {
 		digest.skip(from + HEAD_READ_BYTES);
-		await fold(session, { from: to - TAIL_READ_BYTES, to, rows }, options, digest);
+		isFullScreen = await fold(session, { from: to - TAIL_READ_BYTES, to, rows, since }, following, digest);
 	}
-	return digest.finish(to);
+	const isStillThere = screens && since !== undefined && isFullScreen;
+	return digest.finish(to, isStillThere ? await shownNow(session, screens, options.signal) : []);
+}
+
+/** From which byte on, before this one, the program has the screen to itself until now; undefined if it has not. */
+async function fullScreenSince(session: Session, before: number): Promise<number | undefined> {
+	try {
+		const { alternate } = await session.scan();
+		return alternate.isOn && alternate.since < before ? alternate.since : undefined;
+	} catch (error) {
+		return given(error, undefined);
+	}
+}
+
+/** The rows of a session's screen; none if they can't be had. */
+async function shownNow(session: Session, screens: Screens, signal: AbortSignal): Promise<readonly string[]> {
+	try {
+		const { lines } = await screens.read(session, { signal });
+		return lines.slice(0, lines.findLastIndex((line) => line !== "") + 1);
+	} catch (error) {
+		return given(error, []);
+	}
+}
+
+/** Instead of what can't be had: a text without it is still true. */
+function given<Value>(error: unknown, value: Value): Value {
+	if (error instanceof SessionError) return value;
+	throw error;
 }
 
 /** The line that the cursor is in, of the output up to `to`, for who wants to know what was asked. */
@@ -96,15 +137,16 @@ async function* pieces(
 	}
 }
 
-async function fold(
-	session: Session,
-	range: Omit<TextRange, "max">,
-	options: FollowOptions,
-	digest: Digest,
-): Promise<void> {
+type Part = Omit<TextRange, "max"> & {
+	/** From where on all is on a full screen, if that is known. */
+	readonly since: number | undefined;
+};
+
+/** Whether it ends on a full screen. */
+async function fold(session: Session, range: Part, options: FollowOptions, digest: Digest): Promise<boolean> {
 	const repeats = new Repeats((line) => digest.add(line));
-	let fullScreenSince: number | undefined;
-	let hasSwitched = false;
+	let hasSwitched = range.since !== undefined && range.since < range.from;
+	let fullScreenSince = hasSwitched ? range.from : undefined;
 	const onLine = (line: Line) => {
 		if (fullScreenSince === undefined) repeats.add(line);
 	};
@@ -130,6 +172,7 @@ async function fold(
 		repeats.add({ text: `[full screen, ${size} so far]`, offset: fullScreenSince });
 	}
 	repeats.end();
+	return fullScreenSince !== undefined;
 }
 
 /** Counts equal lines that follow each other. */
@@ -216,19 +259,24 @@ class Digest {
 		this.#errors.length = 0;
 	}
 
-	finish(end: number): OutputText {
+	/** With the rows of a screen at the end. */
+	finish(end: number, rows: readonly string[] = []): OutputText {
+		const screen = screenOf(rows, this.#max * SCREEN_SHARE);
+		const screenBytes = Buffer.byteLength(screen);
+		if (this.#headBytes + this.#tailBytes + screenBytes > this.#max)
+			this.#dropTo(this.#max - this.#headBytes - screenBytes);
 		if (this.#omittedFrom === undefined) {
-			return { text: textOf([...this.#head, ...this.#tail]), omitted: null };
+			return { text: textOf([...this.#head, ...this.#tail]) + screen, omitted: null };
 		}
 		const errors = this.#fittingErrors();
 		const errorBytes = errors.reduce((bytes, text) => bytes + Buffer.byteLength(text) + 1, 0);
-		this.#dropTo(this.#max - this.#headBytes - errorBytes - MARK_BYTES);
+		this.#dropTo(this.#max - this.#headBytes - errorBytes - screenBytes - MARK_BYTES);
 		const from = this.#omittedFrom;
 		const to = this.#tail[0]?.offset ?? end;
 		const where = `${(to - from).toLocaleString("en")} bytes left out: since=${from} limit=${to - from}`;
 		const mark = `[… ${where}${errors.length > 0 ? "; errors in there:" : ""}]\n`;
 		const middle = errors.map((text) => `${text}\n`).join("");
-		return { text: textOf(this.#head) + mark + middle + textOf(this.#tail), omitted: { from, to } };
+		return { text: textOf(this.#head) + mark + middle + textOf(this.#tail) + screen, omitted: { from, to } };
 	}
 
 	#dropTo(bytes: number): void {
@@ -255,6 +303,17 @@ class Digest {
 		}
 		return this.#errors.slice(first);
 	}
+}
+
+/** As many rows as fit, from the top. */
+function screenOf(rows: readonly string[], bytes: number): string {
+	let text = rows.length > 0 ? "[it shows now:]\n" : "";
+	for (const [index, row] of rows.entries()) {
+		const more = `${row}\n`;
+		if (Buffer.byteLength(text + more) > bytes - MARK_BYTES) return `${text}[… ${rows.length - index} more rows]\n`;
+		text += more;
+	}
+	return text;
 }
 
 function textOf(entries: readonly Entry[]): string {

@@ -20,6 +20,32 @@ async function written(script: string): Promise<Session> {
 	return session;
 }
 
+/** What installers write while they draw how far they are. */
+const installers: Readonly<Record<string, string>> = {
+	npm: `
+import sys
+spinner = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
+for i in range(4000):
+    sys.stdout.write("\\x1b[1G\\x1b[0K" + spinner[i % 10] + " reify:package-" + str(i % 90) + ": timing reifyNode Completed in " + str(i) + "ms")
+    if i % 80 == 79: print("\\x1b[1G\\x1b[0K\\x1b[33mnpm warn deprecated\\x1b[0m package-" + str(i) + "@1.0.0: it is old")
+print("\\x1b[1G\\x1b[0K\\nadded 300 packages in 4s")`,
+	pip: `
+import sys
+for name in ("numpy", "scipy", "pandas", "torch", "jax", "flax", "optax", "chex", "dask", "numba"):
+    print("Collecting " + name + "\\n  Downloading " + name + "-1.0-cp311-manylinux_2_17_x86_64.whl (17.3 MB)")
+    for i in range(200):
+        done = "━" * (i // 5)
+        sys.stdout.write("\\r\\x1b[2K     \\x1b[38;5;197m" + done + "\\x1b[0m\\x1b[38;5;237m╺" + "━" * (39 - i // 5) + "\\x1b[0m \\x1b[32m" + str(i / 10) + "/17.3 MB\\x1b[0m")
+    print()
+print("Successfully installed")`,
+	cargo: `
+import sys
+for i in range(600):
+    if i % 5 == 0: sys.stdout.write("\\x1b[K\\x1b[0m\\x1b[0m\\x1b[1m\\x1b[32m   Compiling\\x1b[0m crate-" + str(i) + " v1.0." + str(i) + "\\r\\n")
+    for _ in range(3): sys.stdout.write("\\x1b[K\\x1b[0m\\x1b[0m\\x1b[1m\\x1b[36m    Building\\x1b[0m [" + "=" * (i // 25) + "> ] " + str(i) + "/600: crate-" + str(i) + "\\r")
+sys.stdout.write("\\x1b[K\\x1b[1m\\x1b[32m    Finished\\x1b[0m dev in 3.2s\\r\\n")`,
+};
+
 /** Every omission is marked, and the bytes that it names are the missing ones. */
 async function expectHonest(session: Session, { text, omitted, next, end }: OutputText): Promise<void> {
 	const [, from, length] = /left out: since=(\d+) limit=(\d+)/.exec(text) ?? [];
@@ -70,6 +96,23 @@ sys.stdout.write("\\x1b[K    Finished dev in 3.2s\\n")`);
 		expect(Buffer.byteLength(text)).toBeLessThan(end / 10);
 	});
 
+	test.each(Object.entries(installers))("Text that is small and honest: %s", async (_, script) => {
+		const session = await written(script);
+		const { text, omitted, end } = await session.text(0, { max: 80_000 });
+		expect(omitted).toBeNull();
+		expect(Buffer.byteLength(text)).toBeLessThanOrEqual(end / 10);
+		for (const max of [500, 1_000, 2_000]) {
+			const part = await session.text(0, { max });
+			expect(Buffer.byteLength(part.text)).toBeLessThanOrEqual(max);
+			if (!part.omitted) throw new Error("nothing is left out");
+			const { from, to } = part.omitted;
+			const [head = "", tail = ""] = part.text.split(/\[… [\d,]+ bytes left out: .*\]\n/);
+			expect(part.text).toContain(`since=${from} limit=${to - from}`);
+			const missing = await session.text(from, { limit: to - from, max: 80_000 });
+			expect(head + missing.text + tail).toBe(text);
+		}
+	});
+
 	test("counts lines that repeat", async () => {
 		const session = await written(
 			"print('start'); [print('retrying') for _ in range(240)]; print('a'); print('a'); print('end')",
@@ -77,17 +120,32 @@ sys.stdout.write("\\x1b[K    Finished dev in 3.2s\\n")`);
 		expect((await session.text()).text).toBe("start\nretrying\n[… the same line 239× more]\na\na\nend\n");
 	});
 
-	test("says how much was shown on a full screen", async () => {
+	test("says how much was shown on a full screen, and what it shows if it is still there", async () => {
 		const session = await written(`
 print("$ vim")
 print("\\x1b[?1049h" + "\\x1b[Hline\\r\\n" * 1000 + "\\x1b[?1049l$ ls")
 print("file")
-print("\\x1b[?1049hmore", end="")`);
+print("\\x1b[?1049h\\x1b[Hdraft\\x1b[3;2Hmore\\x1b[H\\x1b[Kfinal", end="")`);
+		const shown = "[it shows now:]\nfinal\n\n more\n";
 		expect((await session.text()).text).toBe(
-			"$ vim\n[full screen, 10 KB]\n$ ls\nfile\n[full screen, 4 bytes so far]\n",
+			`$ vim\n[full screen, 10 KB]\n$ ls\nfile\n[full screen, 29 bytes so far]\n${shown}`,
 		);
-		const from = 2_000;
-		expect((await session.text(from)).text).toMatch(/^\[full screen, \d+ KB\]\n\$ ls\nfile\n/);
+		expect((await session.text(2_000)).text).toMatch(/^\[full screen, \d+ KB\]\n\$ ls\nfile\n/);
+		// A part of what was drawn is no text by itself.
+		const { end } = await session.text();
+		expect((await session.text(end - 5)).text).toBe(`[full screen, 5 bytes so far]\n${shown}`);
+	});
+
+	test("shows of a large screen what its budget allows", async () => {
+		const session = await written(`
+print("\\n".join("before " + str(i) for i in range(300)))
+print("\\x1b[?1049h" + "".join("\\x1b[" + str(i) + ";1Hrow " + str(i) + "x" * 60 for i in range(1, 25)), end="")`);
+		for (const max of [500, 1_000, 9_600]) {
+			const { text } = await session.text(0, { max });
+			expect(Buffer.byteLength(text)).toBeLessThanOrEqual(max);
+			expect(text).toMatch(/\n\[full screen, \d KB so far\]\n\[it shows now:\]\nrow 1x+\n/);
+			expect(text).toMatch(max === 9_600 ? /\nrow 24x+\n$/ : /\n\[… \d+ more rows\]\n$/);
+		}
 	});
 
 	test("keeps the beginning, the end and errors in between within its budget, and says what is left out", async () => {

@@ -51,9 +51,11 @@ export async function report(
 	return body === "" ? head : `${head}\n${body}`;
 }
 
-async function outputText(session: Session, range: Range | undefined, max: number, { signal }: Call): Promise<string> {
+async function outputText(session: Session, range: Range | undefined, max: number, call: Call): Promise<string> {
 	if (!range || range.to <= range.from) return "";
-	const { text } = await readText(session, { ...range, max, rows: session.state.size.rows }, { signal });
+	const { signal, options } = call;
+	const rows = session.state.size.rows;
+	const { text } = await readText(session, { ...range, max, rows }, { signal, screens: options.screens });
 	return cut(text, max);
 }
 

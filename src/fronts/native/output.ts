@@ -7,7 +7,7 @@ import { formerStateHeader, limits, outputHeaders } from "../../protocol/message
 import { bytesOf, crowded, type HoldBytes } from "../answer-bytes.ts";
 import { flowFor, type Hosting, takeReader, whenOver } from "../front.ts";
 import { patienceOf } from "../patience.ts";
-import { readText } from "../text.ts";
+import { readText, type TextOptions } from "../text.ts";
 import { lastEventId, sendEvents } from "./event-stream.ts";
 import type { Traffic } from "./metrics.ts";
 import type { NativeApp, NativeOptions } from "./options.ts";
@@ -16,7 +16,12 @@ import { outputEvents, parseEventId } from "./output-stream.ts";
 import { findSession, placeOf, principalOf } from "./request.ts";
 import { idParams } from "./session-messages.ts";
 
-export function addOutput(app: NativeApp, { sessions }: NativeOptions, hosting: Hosting, traffic: Traffic): void {
+export function addOutput(
+	app: NativeApp,
+	{ sessions, screens }: NativeOptions,
+	hosting: Hosting,
+	traffic: Traffic,
+): void {
 	app.get(
 		"/v1/sessions/:id/output",
 		{
@@ -50,7 +55,7 @@ export function addOutput(app: NativeApp, { sessions }: NativeOptions, hosting: 
 				const flow = flowFor(caller, session, "lossless");
 				const options = { ...flow, signal: patience.signal, hold: bytesOf(caller, reply, hosting) };
 				if (request.query.as === "text") {
-					const { text, headers } = await readAsText(session, request.query, options);
+					const { text, headers } = await readAsText(session, request.query, { ...options, screens });
 					traffic.bytesOut += text.byteLength;
 					return reply
 						.headers(headers)
@@ -157,7 +162,7 @@ export async function readRange(session: Session, range: Range, options: Reading
 type Text = { readonly text: Buffer; readonly headers: Record<string, string> };
 
 /** The same as text: all from `since` on, or `limit` bytes of it, within `max` bytes of text. */
-async function readAsText(session: Session, query: OutputQuery, options: Reading): Promise<Text> {
+async function readAsText(session: Session, query: OutputQuery, options: Reading & TextOptions): Promise<Text> {
 	const { since = 0, wait = 0 } = query;
 	const first = await readPart(session, { since, wait, limit: 1 }, options);
 	const { offsets, size } = await session.info();

@@ -57,7 +57,8 @@ export class Sends {
 			const waiting = { from, timeoutMs: Math.min(timeoutMs, limits.maxWaitMs), screens, ...reading };
 			const cause = await waitFor(session, causes, waiting);
 			const { offset: to } = await session.end();
-			const told = await readText(session, { from, to, max: limit, rows: session.state.size.rows }, reading);
+			const range = { from, to, max: limit, rows: session.state.size.rows };
+			const told = await readText(session, range, { ...reading, screens });
 			traffic.bytesOut += Buffer.byteLength(told.text);
 			const state = await programState(session, signal);
 			return { cause, output: { from, to }, ...told, state, exit: session.state.exit, next };
