@@ -185,6 +185,14 @@ export class Attachment implements AsyncIterableIterator<AttachmentEvent, undefi
 		return this.#demand({ type: "release" });
 	}
 
+	/**
+	 * Connects anew at once: for somebody who does not want to wait for the next attempt, and with `from` for a terminal
+	 * that is to begin again with what the session's shows, such as after a gap. What was typed is still sent once.
+	 */
+	reconnect({ from, scrollback = 0 }: Pick<AttachOptions, "from" | "scrollback"> = {}): void {
+		this.#link.renew(from && { from, scrollback });
+	}
+
 	/** Leaves; the program runs on. What the kernel has not taken of our input may or may not arrive. */
 	async detach(): Promise<void> {
 		this.#finish(new HawserError("session_closed", "detached before the program's side took it"));

@@ -94,6 +94,11 @@ export class EventQueue {
 		this.#serve();
 	}
 
+	/** What changes a terminal need not be read: a screen follows. */
+	supersede(): void {
+		this.#events = this.#events.filter(({ kind }) => !["screen", "output", "gap", "resized"].includes(kind));
+	}
+
 	/** Nobody wants the rest. */
 	clear(): void {
 		this.#events = [];

@@ -50,6 +50,10 @@ export class Link {
 	#screen: Pick<Hello, "from" | "scrollback"> | undefined;
 	/** The session had ended when this connection began. */
 	#isAfterEnd = false;
+	/** Another connection is wanted at once, instead of the one that there is. */
+	#isRenewed = false;
+	/** Ends the pause before the next attempt. */
+	#wake: () => void = () => {};
 
 	constructor(options: LinkOptions) {
 		this.#options = options;
@@ -66,6 +70,10 @@ export class Link {
 		while (!signal.aborted) {
 			const ending = await this.#connect();
 			if (signal.aborted || reader.isComplete) return;
+			if (this.#isRenewed) {
+				this.#isRenewed = false;
+				continue;
+			}
 			if (this.#screen && ending.code === closeCodes.protocolError) {
 				this.#screen = undefined;
 				continue;
@@ -86,8 +94,17 @@ export class Link {
 			if (performance.now() - awaySince >= patienceMs) throw error;
 			const retryMs = backoff.next();
 			this.#report({ kind: "connection", state: "disconnected", error, retryMs });
-			await pause(retryMs, signal);
+			await this.#rest(retryMs);
 		}
+	}
+
+	/** Connects anew at once, whether there is a connection or a pause; with a screen, that comes first again. */
+	renew(screen: Pick<Hello, "from" | "scrollback"> | undefined): void {
+		if (screen) this.#screen = screen;
+		this.#wake();
+		if (!this.#connection) return;
+		this.#isRenewed = true;
+		this.#connection.cut("another connection is wanted");
 	}
 
 	/** No further connection; the one there is ends with this code. */
@@ -215,6 +232,16 @@ export class Link {
 	#report(event: ConnectionEvent): void {
 		this.#options.reader.push(event);
 		this.#options.onConnection(event);
+	}
+
+	/** A pause that ends when we are stopped, or when somebody can't wait. */
+	async #rest(ms: number): Promise<void> {
+		const { signal } = this.#stopped;
+		const rest = new AbortController();
+		this.#wake = () => rest.abort();
+		signal.addEventListener("abort", this.#wake, { once: true });
+		await pause(signal.aborted ? 0 : ms, rest.signal);
+		signal.removeEventListener("abort", this.#wake);
 	}
 
 	/** Gives a signal that is aborted when we are stopped, or when it takes longer than a connection may. */

@@ -59,6 +59,8 @@ export class Reader {
 	): void {
 		this.#screen = screen && { ...screen, isFirst: true };
 		if (screen) {
+			// It shows what was not read yet, too.
+			this.#queue.supersede();
 			this.#inbox.begin(from);
 			this.#since = from;
 		}

@@ -70,6 +70,31 @@ describe("reading", () => {
 		await session.kill();
 	});
 
+	it("begins with the screen again when asked to, leaves out what that shows, and types once what was typed", async () => {
+		const session = await client.sessions.create({
+			command: 'stty -echo; printf shown; while read -r x; do printf "<$x>"; done',
+		});
+		await session.wait({ match: /shown/ });
+		const states: string[] = [];
+		const attachment = session.attach({ from: "screen", onConnection: ({ state }) => states.push(state) });
+		await kindOf(attachment, "screen");
+		await attachment.write("one\n");
+		await session.wait({ match: /<one>/ });
+		const writing = attachment.write("two\n");
+		attachment.reconnect({ from: "screen" });
+		await writing;
+		const { offset, bytes, isFirst } = await kindOf(attachment, "screen");
+		expect(isFirst).toBe(true);
+		expect(decode(bytes)).toContain("shown<one>");
+		const rest = offset === 10 ? await readUntil(attachment, "<two>") : decode(bytes);
+		expect(rest.match(/<two>/g)).toHaveLength(1);
+		await attachment.write("three\n");
+		expect(await readUntil(attachment, "<three>")).toBe("<three>");
+		// It was wanted, so it was no loss.
+		expect(states).toEqual(["connected", "connected"]);
+		await session.kill();
+	});
+
 	it("begins with the output where there is no screen, or the server is too old to know of it", async () => {
 		const pipes = await client.sessions.create({ command: "printf abc", mode: "pipe" });
 		expect((await kindOf(pipes.attach({ from: "screen" }), "output")).offset).toBe(0);

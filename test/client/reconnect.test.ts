@@ -165,3 +165,16 @@ it("a server that shuts down is waited for", async () => {
 	]);
 	await attachment.detach();
 });
+
+it("who does not want to wait for the next attempt makes it at once", async () => {
+	const { id } = await server.create({ argv: ["cat"], mode: "pipe" });
+	plans = [{ fault: "cut", direction: "up", afterBytes: 0 }];
+	const patient = { ...times, firstRetryMs: 600_000, lastRetryMs: 600_000 };
+	const attachment = connect({ url: proxy.url, token: TOKEN, times: patient }).sessions.at(id).attach();
+	const { value } = await attachment.next();
+	expect(value).toMatchObject({ kind: "connection", state: "disconnected" });
+	attachment.reconnect();
+	await attachment.write("here\n");
+	expect(await readUntil(attachment, "here\n")).toBe("here\n");
+	await attachment.detach();
+});
