@@ -14,6 +14,9 @@ import { writeAtomically } from "../disk/write-atomically.ts";
 /** How many are kept on disk, and in memory for a session that has no journal. */
 const KEPT_ON_DISK = 64;
 const KEPT_IN_MEMORY = 8;
+/** How many of those on disk may be close to each other, and how far apart the others are, in bytes of output. */
+const KEPT_DENSE = 16;
+const SPARSE_BYTES = 1024 * 1024;
 /** How many more may be in the file before it is written anew. */
 const SLACK = 64;
 /** Of one file, in bytes: 128 of usual ones take 2 MiB. What is larger is not read. */
@@ -40,7 +43,7 @@ export class MemoryCheckpoints implements Checkpoints {
 	}
 
 	async nearest(place: LogPlace, end: Mark): Promise<Checkpoint | undefined> {
-		return nearest(this.#kept, place, end);
+		return nearestFirst(this.#kept, place, end)[0];
 	}
 }
 
@@ -58,12 +61,12 @@ export class FileCheckpoints implements Checkpoints {
 	/** Rejects when it can't be written, which is no harm. */
 	add(checkpoint: Checkpoint): Promise<void> {
 		return this.#next(async () => {
-			const kept = this.#lines === undefined ? await this.#read() : [];
-			this.#lines ??= kept.length;
+			this.#lines ??= (await this.#read()).length;
 			if (this.#lines >= KEPT_ON_DISK + SLACK) {
-				const newest = [...(await this.#read()), checkpoint].slice(-KEPT_ON_DISK);
-				await writeAtomically(this.#path, newest.map(toLine).join(""));
-				this.#lines = newest.length;
+				const whole = (await this.#read()).flatMap((line) => fromLine(line) ?? []);
+				const kept = thinned([...whole, checkpoint]);
+				await writeAtomically(this.#path, kept.map(toLine).join(""));
+				this.#lines = kept.length;
 				return;
 			}
 			// On a line of its own, whatever a crash has left of the last one.
@@ -72,8 +75,19 @@ export class FileCheckpoints implements Checkpoints {
 		});
 	}
 
+	/** Only those that may be it are unpacked: that costs more than all the rest. */
 	nearest(place: LogPlace, end: Mark): Promise<Checkpoint | undefined> {
-		return this.#next(async () => nearest(await this.#read(), place, end));
+		return this.#next(async () => {
+			const lines = (await this.#read()).flatMap((line) => {
+				const [, seq, offset, time] = HEADER.exec(line) ?? [];
+				return seq === undefined ? [] : [{ seq: Number(seq), offset: Number(offset), time: Number(time), line }];
+			});
+			for (const { line } of nearestFirst(lines, place, end)) {
+				const checkpoint = fromLine(line);
+				if (checkpoint) return checkpoint;
+			}
+			return undefined;
+		});
 	}
 
 	#next<Value>(act: () => Promise<Value>): Promise<Value> {
@@ -82,22 +96,35 @@ export class FileCheckpoints implements Checkpoints {
 		return done;
 	}
 
-	async #read(): Promise<Checkpoint[]> {
+	async #read(): Promise<string[]> {
 		const text = await readFile(this.#path, "latin1").catch(() => "");
-		if (text.length > MAX_FILE_BYTES) return [];
-		return text.split("\n").flatMap((line) => fromLine(line) ?? []);
+		return text.length > MAX_FILE_BYTES ? [] : text.split("\n").filter((line) => line !== "");
 	}
 }
 
-function nearest(checkpoints: readonly Checkpoint[], place: LogPlace, end: Mark): Checkpoint | undefined {
-	const isBefore = (at: Checkpoint) =>
+type Place = Mark & { readonly time: number };
+
+function nearestFirst<One extends Place>(all: readonly One[], place: LogPlace, end: Mark): One[] {
+	const isBefore = (at: One) =>
 		at.seq <= end.seq &&
 		at.offset <= end.offset &&
 		("offset" in place ? at.offset <= place.offset : at.time <= place.time);
-	return checkpoints.filter(isBefore).reduce<Checkpoint | undefined>((best, one) => {
-		return best === undefined || one.seq > best.seq ? one : best;
-	}, undefined);
+	return all.filter(isBefore).sort((a, b) => b.seq - a.seq);
 }
+
+/** The newest, and of those before one for each so many bytes: the past is looked at more rarely, and may take longer. */
+function thinned(all: readonly Checkpoint[]): Checkpoint[] {
+	const kept: Checkpoint[] = [];
+	for (const one of all.toReversed()) {
+		const distance = (kept.at(-1)?.offset ?? Number.POSITIVE_INFINITY) - one.offset;
+		if (kept.length < KEPT_DENSE || distance >= SPARSE_BYTES) kept.push(one);
+		if (kept.length === KEPT_ON_DISK) break;
+	}
+	return kept.reverse();
+}
+
+/** How a line begins. */
+const HEADER = /^\{"seq":(\d+),"offset":(\d+),"time":(\d+(?:\.\d+)?),/;
 
 type Line = Omit<Checkpoint, "snapshot"> & { readonly snapshot: string; readonly digest: string };
 
@@ -107,7 +134,6 @@ function toLine({ seq, offset, time, cols, rows, snapshot }: Checkpoint): string
 }
 
 function fromLine(line: string): Checkpoint | undefined {
-	if (line === "") return undefined;
 	try {
 		const { digest, ...content } = JSON.parse(line) as Line;
 		if (digest !== digestOf(content)) return undefined;

@@ -1,20 +1,16 @@
 /** One model in the thread, and how far in a session's log it is: events go in, one after the other. */
 
-import { SessionError } from "../core/errors.ts";
 import type { Event, Item, Mark, Size } from "../core/event.ts";
 import type { Screen, ScreenRow, Snapshot } from "../core/screen.ts";
 import type { Session } from "../core/session.ts";
 import type { Checkpoint } from "./checkpoints.ts";
-import { type FeederStart, sizeOf } from "./start.ts";
+import { shownSize, sizeOf } from "./size.ts";
+import type { FeederStart } from "./start.ts";
 import type { ScreenThread } from "./thread.ts";
 import { SCROLLBACK_ROWS } from "./xterm-model.ts";
 
 /** How much goes to the thread at a time, in bytes, and is on its way or waits for that at most twice. */
 const FEED_BYTES = 64 * 1024;
-/** Of one screen; xterm has 12 bytes for each, and twice as many with what is behind it. */
-const MAX_CELLS = 500_000;
-/** What emulators can be. */
-const MIN_COLS = 2;
 
 export type FeederOptions = {
 	readonly session: Session;
@@ -149,7 +145,7 @@ export class Feeder {
 	}
 
 	async #open(size: Size, position: Mark, snapshot?: Uint8Array): Promise<void> {
-		this.#size = shown(size);
+		this.#size = shownSize(size);
 		this.#failure = undefined;
 		this.#gathered = [];
 		this.#gatheredBytes = 0;
@@ -162,7 +158,7 @@ export class Feeder {
 	}
 
 	async #resize(size: Size): Promise<void> {
-		this.#size = shown(size);
+		this.#size = shownSize(size);
 		await this.#thread.ask(this.#model, "resize", { size: this.#size });
 	}
 
@@ -206,13 +202,6 @@ export class Feeder {
 		if (isDrawn) this.#drawn = position;
 		this.#options.onProgress?.();
 	}
-}
-
-function shown({ cols, rows }: Size): Size {
-	if (cols * rows <= MAX_CELLS) return { cols: Math.max(cols, MIN_COLS), rows };
-	throw new SessionError("limit_exceeded", `a screen of ${cols} columns and ${rows} rows is too large to be shown`, {
-		hint: "make it smaller, or read its output",
-	});
 }
 
 /** In memory of its own, because it is given away. */

@@ -13,7 +13,7 @@ import type { Screen } from "../core/screen.ts";
 import type { Session } from "../core/session.ts";
 import type { Checkpoints } from "./checkpoints.ts";
 import { Feeder } from "./feeder.ts";
-import { type FeederStart, startOf } from "./start.ts";
+import { type FeederStart, startOfNow } from "./start.ts";
 import { type ScreenThread, ThreadLost } from "./thread.ts";
 import { SCROLLBACK_ROWS } from "./xterm-model.ts";
 
@@ -146,7 +146,7 @@ export class Follower {
 		while (!this.#closed.signal.aborted) {
 			this.#round = new AbortController();
 			try {
-				await this.#feeder.open(after ?? (await startOf(this.#session, this.#options.checkpoints)));
+				await this.#feeder.open(after ?? (await startOfNow(this.#session, this.#options, this.#closed.signal)));
 				this.#isOpen = true;
 				this.#checkpointAt = this.#feeder.position.offset;
 				this.#change.happen();

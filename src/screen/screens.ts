@@ -2,14 +2,16 @@
 
 import type { Clock } from "../core/clock.ts";
 import { SessionError } from "../core/errors.ts";
-import type { Item, LogPlace, Mark } from "../core/event.ts";
+import type { LogPlace, Mark } from "../core/event.ts";
 import type { Screen, ScreenOptions, ScreenRow, Screens, Snapshot } from "../core/screen.ts";
 import type { Session } from "../core/session.ts";
 import type { Sessions } from "../core/sessions.ts";
 import { type Checkpoints, FileCheckpoints, MemoryCheckpoints } from "./checkpoints.ts";
 import { Feeder } from "./feeder.ts";
 import { Follower } from "./follower.ts";
-import { sizeOf, startOf } from "./start.ts";
+import { itemsBetween } from "./reading.ts";
+import { sizeOf } from "./size.ts";
+import { startBefore } from "./start.ts";
 import { ScreenThread, ThreadLost } from "./thread.ts";
 
 /** How long a model is kept that nobody asks, and how often that is looked at, in milliseconds. */
@@ -138,9 +140,9 @@ export class SessionScreens implements Screens {
 		const over = AbortSignal.any([signal, AbortSignal.timeout(PAST_MS)]);
 		const feeder = new Feeder(this.#thread, { session, ...(scrollback === undefined ? {} : { scrollback }) });
 		try {
-			const start = await startOf(session, this.#checkpointsOf(session), from);
+			const start = await startBefore(session, this.#checkpointsOf(session), from);
 			await feeder.open(start);
-			for await (const item of before(session, start.seq, at, over)) await feeder.take(item);
+			for await (const item of itemsBetween(session, start, at, over)) await feeder.take(item);
 			if (over.aborted) throw tooFar(signal);
 			await feeder.drain();
 			return await act(feeder);
@@ -193,28 +195,6 @@ async function settled(follower: Follower, signal: AbortSignal): Promise<Screen>
 		const left = deadline - performance.now();
 		if (!screen.isSynchronizing || left <= 0 || signal.aborted) return screen;
 		await follower.progress(left, signal);
-	}
-}
-
-/** Everything from an event on that is not after a place, and of the output nothing beyond it. */
-async function* before(
-	session: Session,
-	from: number,
-	at: LogPlace,
-	signal: AbortSignal,
-): AsyncGenerator<Item, void, void> {
-	const { seq: end } = await session.end();
-	if (from >= end) return;
-	for await (const item of session.follow({ seq: from }, { signal, isOwn: true })) {
-		if (item.kind === "gap") {
-			yield item;
-			if (item.nextSeq >= end) return;
-			continue;
-		}
-		if ("time" in at ? item.time > at.time : item.offset >= at.offset && item.offset > 0) return;
-		if (item.kind !== "output" || "time" in at) yield item;
-		else yield { ...item, bytes: item.bytes.subarray(0, at.offset - item.offset) };
-		if (item.seq + 1 >= end) return;
 	}
 }
 

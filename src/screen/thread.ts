@@ -3,6 +3,7 @@
 import { Worker } from "node:worker_threads";
 import type { Size } from "../core/event.ts";
 import type { ScreenRow, ScreenView } from "../core/screen.ts";
+import type { Newest } from "./newest.ts";
 
 /** Everything that is asked of a model, with what it answers. */
 type Questions = {
@@ -18,6 +19,8 @@ type Questions = {
 	scrollback: { readonly asks: unknown; readonly answer: string[] };
 	snapshot: { readonly asks: { readonly scrollback: number }; readonly answer: Uint8Array<ArrayBuffer> };
 	close: { readonly asks: unknown; readonly answer: null };
+	/** Of no model: null if more has to be known. */
+	newest: { readonly asks: Newest; readonly answer: Uint8Array<ArrayBuffer> | null };
 };
 type Name = keyof Questions;
 

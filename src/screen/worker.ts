@@ -1,6 +1,7 @@
 /** The thread in which the models of all screens are: it does one thing after the other, and may be ended at any time. */
 
 import { parentPort } from "node:worker_threads";
+import { drawnByNewest } from "./newest.ts";
 import type { Answer, Question } from "./thread.ts";
 import { XtermModel } from "./xterm-model.ts";
 
@@ -8,12 +9,15 @@ const models = new Map<number, XtermModel>();
 
 parentPort?.on("message", (question: Question) => {
 	const { id } = question;
+	if (question.do === "newest") return say({ id, value: (drawnByNewest(question) ?? null) as Answer["value"] });
 	if (question.do === "open") open(question);
 	const model = models.get(question.model);
-	const value = model ? answer(model, question) : null;
-	const answered: Answer = { id, value, ...(model ? {} : { isMissing: true }) };
-	parentPort?.postMessage(answered, value instanceof Uint8Array ? [value.buffer] : []);
+	say(model ? { id, value: answer(model, question) } : { id, value: null, isMissing: true });
 });
+
+function say(answer: Answer): void {
+	parentPort?.postMessage(answer, answer.value instanceof Uint8Array ? [answer.value.buffer] : []);
+}
 
 function open({ model: id, size, scrollback, snapshot }: Extract<Question, { do: "open" }>): void {
 	models.get(id)?.dispose();
@@ -22,7 +26,7 @@ function open({ model: id, size, scrollback, snapshot }: Extract<Question, { do:
 	if (snapshot) model.feed(snapshot);
 }
 
-function answer(model: XtermModel, question: Question): Answer["value"] {
+function answer(model: XtermModel, question: Exclude<Question, { do: "newest" }>): Answer["value"] {
 	switch (question.do) {
 		case "open":
 			return null;

@@ -4,54 +4,17 @@ import { appendFile, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
 import { systemClock } from "../../src/backends/clock.ts";
-import { spawn } from "../../src/backends/spawn.ts";
-import { inProcess } from "../../src/core/in-process.ts";
 import type { Session } from "../../src/core/session.ts";
-import { LocalSessions } from "../../src/core/sessions.ts";
 import { MemoryCheckpoints } from "../../src/screen/checkpoints.ts";
 import { SessionScreens } from "../../src/screen/screens.ts";
-import { startOf } from "../../src/screen/start.ts";
-import { ScreenThread } from "../../src/screen/thread.ts";
+import { startOfNow } from "../../src/screen/start.ts";
 import { eventually } from "../backends/run.ts";
-import { shell } from "../helpers/starts.ts";
+import { FakeClock } from "../helpers/fake-clock.ts";
 import { temporaryDirectory } from "../helpers/temporary.ts";
-
-const { signal } = new AbortController();
-
-async function setUp(file?: string) {
-	const home = inProcess({ spawn, clock: systemClock });
-	const sessions = new LocalSessions({ homes: { durable: home, transient: home }, maxRunning: 10, maxEnded: 10 });
-	const problems: unknown[] = [];
-	const thread = new ScreenThread((problem) => problems.push(problem));
-	const screens = new SessionScreens({
-		sessions,
-		clock: systemClock,
-		checkpointFile: () => file,
-		report: (problem) => problems.push(problem),
-		thread,
-	});
-	onTestFinished(async () => {
-		await screens.close();
-		await Promise.all(sessions.list().map(({ id }) => sessions.remove(id)));
-		expect(problems).toEqual([]);
-	});
-	const start = (script: string) =>
-		sessions.create(shell(script, { retention: { memoryBytes: 64 * 1024 * 1024, journalBytes: 0 } }));
-	return { sessions, screens, thread, start };
-}
-
-async function lines(screens: SessionScreens, session: Session): Promise<readonly string[]> {
-	return (await screens.read(session, { signal })).lines.filter((line) => line !== "");
-}
-
-async function shows(screens: SessionScreens, session: Session, text: string): Promise<void> {
-	await eventually(async () => (await lines(screens, session)).includes(text), 20_000);
-}
-
-const type = (session: Session, text: string) => session.act({ kind: "write", bytes: Buffer.from(text) });
+import { lines, localScreens, shows, signal, type } from "./local-screens.ts";
 
 it("is the same after the thread has ended, and for those who waited for it", async () => {
-	const { screens, thread, start } = await setUp();
+	const { screens, thread, start } = await localScreens();
 	const session = await start("printf '\\033[?1049hpicture'; read -r x");
 	await shows(screens, session, "picture");
 	await thread.close();
@@ -62,7 +25,7 @@ it("is the same after the thread has ended, and for those who waited for it", as
 });
 
 it("is told neither slower nor otherwise by output that would keep an emulator busy for ever", async () => {
-	const { screens, start } = await setUp();
+	const { screens, start } = await localScreens();
 	const session = await start(
 		"printf '\\033[2147483647S\\033[2147483647T\\033[2147483647L\\033[2147483647M\\033[99999999I'; printf 'x\\033[2147483647b'; printf '\\033[24;80H\\033[1Jdone'; read -r x",
 	);
@@ -71,7 +34,7 @@ it("is told neither slower nor otherwise by output that would keep an emulator b
 
 it("leaves a checkpoint before a resize, of which nothing but whole ones of ours count", async () => {
 	const file = join(await temporaryDirectory(), "screens");
-	const first = await setUp(file);
+	const first = await localScreens({ file });
 	const session = await first.start("stty -echo; printf 'one'; read -r x; read -r x; printf ' two'; read -r x");
 	await shows(first.screens, session, "one");
 	await session.act({ kind: "resize", size: { cols: 60, rows: 10 } });
@@ -95,7 +58,7 @@ it("leaves a checkpoint before a resize, of which nothing but whole ones of ours
 });
 
 it("of a long history that nobody has looked at begins with its newest output, on either screen", async () => {
-	const { screens, start } = await setUp();
+	const { screens, thread, start } = await localScreens();
 	const flood = "yes 'a line of some length, as logs have them' | head -c 20000000; echo";
 	const normal = await start(`printf '\\033]2;title\\007\\033[?2004h'; ${flood}; printf 'last\\007\\n'; read -r x`);
 	const alternate = await start(
@@ -106,7 +69,7 @@ it("of a long history that nobody has looked at begins with its newest output, o
 	await eventually(async () => (await normal.scan()).bells === 1);
 	await eventually(async () => (await alternate.scan()).alternate.isOn);
 	for (const session of [normal, alternate]) {
-		const { offset } = await startOf(session, new MemoryCheckpoints());
+		const { offset } = await startOfNow(session, { thread, checkpoints: new MemoryCheckpoints() }, signal);
 		expect(offset).toBeGreaterThan(20_000_000 - 512 * 1024);
 	}
 	expect((await lines(screens, normal)).at(-1)).toBe("last");
@@ -120,8 +83,50 @@ it("of a long history that nobody has looked at begins with its newest output, o
 	expect(await lines(screens, alternate)).toHaveLength(23);
 });
 
+it("of a full-screen program that draws everything again and again needs no more than its newest output", async () => {
+	const { screens, thread, start } = await localScreens();
+	const drawing = `awk 'BEGIN { printf "behind\\n\\033[?1049h"; for (frame = 1; frame <= 20000; frame++) for (row = 1; row <= 24; row++) printf "\\033[%d;1H\\033[3%dmframe %d\\033[m\\033[K", row, row % 8, frame }'`;
+	const session = await start(
+		`stty -echo; ${drawing}; read -r x; printf '\\033[2;1Hmore '; read -r x; printf '\\033[?1049l'; read -r x`,
+	);
+	await eventually(
+		async () => (await session.info()).terminal !== null && (await session.end()).offset > 10_000_000,
+		20_000,
+	);
+	await shows(screens, session, "frame 20000");
+	const { offset, snapshot } = await startOfNow(session, { thread, checkpoints: new MemoryCheckpoints() }, signal);
+	expect(offset).toBe((await session.end()).offset);
+	expect(snapshot?.byteLength).toBeGreaterThan(0);
+	expect(await lines(screens, session)).toEqual(Array(24).fill("frame 20000"));
+	const { cells } = await screens.cells(session, { signal });
+	expect(cells[2]?.[0]).toMatchObject({ text: "frame 20000", style: { fg: 3 } });
+	await type(session, "\n");
+	await eventually(async () => (await lines(screens, session))[1] === "more  20000");
+	await type(session, "\n");
+	await eventually(async () => (await lines(screens, session)).at(-1) === "behind");
+});
+
+it("is dropped when nobody has asked for a minute, and is the same when somebody asks again", async () => {
+	const clock = new FakeClock();
+	const { screens, start } = await localScreens({ clock });
+	const session = await start("printf '\\033[?1049hpicture'; read -r x");
+	await shows(screens, session, "picture");
+	const screen = await screens.read(session, { signal });
+	const isKept = () => screens.earlier(session, screen.seq) !== undefined;
+	screens.remember(session, screen);
+	clock.advance(59_000);
+	expect(isKept()).toBe(true);
+	// Whoever asks makes it stay for another minute.
+	await screens.read(session, { signal });
+	clock.advance(59_000);
+	expect(isKept()).toBe(true);
+	clock.advance(11_000);
+	expect(isKept()).toBe(false);
+	expect(await lines(screens, session)).toEqual(["picture"]);
+});
+
 it("does not count as somebody who is attached", async () => {
-	const { screens, start } = await setUp();
+	const { screens, start } = await localScreens();
 	const session = await start("printf here; read -r x");
 	await shows(screens, session, "here");
 	expect((await session.info()).attachments).toBe(0);
