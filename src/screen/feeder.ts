@@ -23,7 +23,7 @@ export type FeederOptions = {
 export class Feeder {
 	readonly #thread: ScreenThread;
 	readonly #model: number;
-	#size: Size = { cols: 80, rows: 24 };
+	#size: Size;
 	#position: Mark = { seq: 1, offset: 0 };
 	/** After the last event that drew something: what only ends the program changes no screen, and is told after it. */
 	#drawn: Mark = this.#position;
@@ -43,6 +43,7 @@ export class Feeder {
 		this.#thread = thread;
 		this.#model = thread.newModel();
 		this.#options = options;
+		this.#size = sizeOf(options.session);
 	}
 
 	/** After which event and byte the model is. */

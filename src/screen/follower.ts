@@ -79,6 +79,11 @@ export class Follower {
 		return this.#failure !== undefined;
 	}
 
+	/** Its output has ended the thread too often, and is not to do so again. */
+	get isUnshowable(): boolean {
+		return this.#deaths >= MAX_DEATHS;
+	}
+
 	/**
 	 * Asks the model once it has everything that the log has now. If the thread ends meanwhile, it is asked once more when
 	 * there is a new one.

@@ -109,7 +109,7 @@ export class SessionScreens implements Screens {
 
 	#follower({ id }: Session): Follower {
 		const known = this.#followers.get(id);
-		if (known && !known.hasFailed) {
+		if (known && (!known.hasFailed || known.isUnshowable)) {
 			// The newest are last.
 			this.#followers.delete(id);
 			this.#followers.set(id, known);
@@ -167,7 +167,7 @@ export class SessionScreens implements Screens {
 		let cells = [...this.#followers.values()].reduce((sum, follower) => sum + follower.cells, 0);
 		for (const [id, follower] of [...this.#followers].slice(0, -1)) {
 			if (cells <= MAX_CELLS) return;
-			if (follower.unusedMs === 0) continue;
+			if (follower.unusedMs === 0 || follower.isUnshowable) continue;
 			cells -= follower.cells;
 			this.#drop(id);
 		}
@@ -176,7 +176,10 @@ export class SessionScreens implements Screens {
 	#look(): void {
 		this.#cancelLook ??= this.#options.clock.after(LOOK_MS, () => {
 			this.#cancelLook = undefined;
-			for (const [id, follower] of this.#followers) if (follower.unusedMs >= UNUSED_MS) this.#drop(id);
+			for (const [id, { unusedMs, isUnshowable }] of this.#followers) {
+				if (unusedMs >= UNUSED_MS && !isUnshowable) this.#drop(id);
+			}
+			this.#makeRoom();
 			if (this.#followers.size > 0) this.#look();
 		});
 	}

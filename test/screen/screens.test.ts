@@ -125,6 +125,46 @@ it("is dropped when nobody has asked for a minute, and is the same when somebody
 	expect(await lines(screens, session)).toEqual(["picture"]);
 });
 
+it("is given up when its output has ended the thread three times, and others are shown all the same", async () => {
+	const { screens, thread, start } = await localScreens();
+	const [flood, other] = [await start("exec yes"), await start("printf other; read -r x")];
+	const asked = new AbortController();
+	onTestFinished(() => asked.abort());
+	const refused = (async () => {
+		while (!asked.signal.aborted) await screens.read(flood, { signal: asked.signal });
+	})().catch((error: unknown) => error);
+	const end = async () => {
+		// It has its output under way all the time, and nobody else asks anything.
+		const { offset } = await flood.end();
+		await eventually(async () => (await flood.end()).offset > offset + 1_000_000);
+		await thread.close();
+	};
+	while ((await Promise.race([refused, end().then(() => "not yet")])) === "not yet");
+	expect(await refused).toMatchObject({ code: "limit_exceeded" });
+	await expect(screens.read(flood, { signal })).rejects.toMatchObject({ code: "limit_exceeded" });
+	expect(await lines(screens, other)).toEqual(["other"]);
+});
+
+it("makes room for others when all of them together have too many cells", async () => {
+	const { screens, start } = await localScreens();
+	const shown: { readonly session: Session; readonly seq: number }[] = [];
+	// 3 million cells each, with those above and behind: the seventh is beyond the 20 million.
+	for (let count = 0; count < 7; count++) {
+		const session = await start(`printf 'screen %d' ${count}; read -r x`);
+		await session.act({ kind: "resize", size: { cols: 10_000, rows: 50 } });
+		await shows(screens, session, `screen ${count}`);
+		const screen = await screens.read(session, { signal });
+		screens.remember(session, screen);
+		shown.push({ session, seq: screen.seq });
+	}
+	expect(shown.map(({ session, seq }) => screens.earlier(session, seq) !== undefined)).toEqual([
+		false,
+		...Array(6).fill(true),
+	]);
+	for (const [count, { session }] of shown.entries())
+		expect(await lines(screens, session)).toEqual([`screen ${count}`]);
+});
+
 it("does not count as somebody who is attached", async () => {
 	const { screens, start } = await localScreens();
 	const session = await start("printf here; read -r x");
