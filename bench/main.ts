@@ -9,6 +9,7 @@ import { codexAppCase } from "./cases/codex-app.ts";
 import { codexExecCase } from "./cases/codex-exec.ts";
 import { drainCase } from "./cases/drain.ts";
 import { echoCase } from "./cases/echo.ts";
+import { firstScreenCase } from "./cases/first-screen.ts";
 import { floodsCase } from "./cases/floods.ts";
 import { journalCase } from "./cases/journal.ts";
 import { keeperMemoryCase, memoryCase } from "./cases/memory.ts";
@@ -85,6 +86,7 @@ const cases: readonly Case[] = [
 	socketReplayCase(isQuick),
 	searchCase(),
 	waitsCase(isQuick),
+	firstScreenCase(isQuick),
 	screensCase(isQuick),
 	sessionsCase(isQuick),
 	restartCase(isQuick),
