@@ -1,10 +1,10 @@
 /** Real programs: a terminal that comes back at any moment is the terminal that never left. */
 
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { type OpenedTerminal, openTerminal } from "../../src/screen/inside.ts";
 import { startTestServer, type TestServer } from "../fronts/native/test-server.ts";
 import { TestSocket } from "../fronts/native/test-socket.ts";
-import { COLS, play, programs, ROWS } from "./programs.ts";
+import { play, programs } from "./programs.ts";
+import { terminalOf } from "./received.ts";
 import { stateOf } from "./terminal-state.ts";
 
 let server: TestServer;
@@ -30,28 +30,7 @@ it.each(programs)("$name", { timeout: 60_000 }, async (program) => {
 	);
 });
 
-/** What a terminal shows at the end that was given everything that this client was. */
+/** What a terminal shows at the end; how much was scrolled away before a client came is its own business. */
 function shownTo({ received }: TestSocket) {
-	const terminal = openTerminal({ cols: COLS, rows: ROWS, scrollback: 200 });
-	// As one: a character that is cut in two is another matter.
-	let waiting: Uint8Array[] = [];
-	const flush = () => {
-		if (waiting.length > 0) terminal.inside.writeSync(Buffer.concat(waiting));
-		waiting = [];
-	};
-	for (const one of received) {
-		if ("kind" in one) {
-			if (one.kind !== "receipt") waiting.push(one.bytes);
-		} else if (one.type === "resized" || (one.type === "welcome" && one.screen)) {
-			flush();
-			resizeTo(terminal, one.type === "resized" ? one : one.screen);
-		}
-	}
-	flush();
-	// How much was scrolled away before a client came is its own business.
-	return stateOf(terminal, { hasScrollback: false });
-}
-
-function resizeTo({ terminal }: OpenedTerminal, size: { cols: number; rows: number } | undefined): void {
-	if (size) terminal.resize(size.cols, size.rows);
+	return stateOf(terminalOf(received), { hasScrollback: false });
 }

@@ -15,6 +15,9 @@ export const ROWS = 24;
 type Step = readonly [input: string | { cols: number; rows: number } | "killed", shown: string];
 export type Program = { readonly name: string; readonly argv: readonly string[]; readonly steps: readonly Step[] };
 
+/** What runs them. */
+export type ProgramServer = Pick<TestServer, "create" | "request">;
+
 const ESC = "\x1b";
 const TEXT = `${Array.from({ length: 200 }, (_, line) => `line ${line} 日本語 e\u0301 👩‍👩‍👧 ${"x".repeat(line)}`).join("\n")}\n`;
 
@@ -211,7 +214,7 @@ export const programs: readonly Program[] = [
  * the session's id as soon as the last step is made.
  */
 export async function play(
-	server: TestServer,
+	server: ProgramServer,
 	{ argv, steps }: Program,
 	look: (id: string) => Promise<void> = async () => {},
 ): Promise<string> {
@@ -233,7 +236,7 @@ export async function play(
 	return id;
 }
 
-async function type(server: TestServer, id: string, text: string): Promise<void> {
+async function type(server: ProgramServer, id: string, text: string): Promise<void> {
 	await server.request(`/v1/sessions/${id}/input`, {
 		method: "POST",
 		headers: { "content-type": "application/octet-stream" },
@@ -241,7 +244,7 @@ async function type(server: TestServer, id: string, text: string): Promise<void>
 	});
 }
 
-async function resize(server: TestServer, id: string, size: { cols: number; rows: number }): Promise<void> {
+async function resize(server: ProgramServer, id: string, size: { cols: number; rows: number }): Promise<void> {
 	await server.request(`/v1/sessions/${id}/resize`, {
 		method: "POST",
 		headers: { "content-type": "application/json" },
@@ -249,7 +252,7 @@ async function resize(server: TestServer, id: string, size: { cols: number; rows
 	});
 }
 
-async function screenOf(server: TestServer, id: string): Promise<string> {
+async function screenOf(server: ProgramServer, id: string): Promise<string> {
 	const response = await server.request(`/v1/sessions/${id}/screen`);
 	return ((await response.json()) as ScreenMessage).lines?.join("\n") ?? "";
 }
