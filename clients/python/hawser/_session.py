@@ -213,7 +213,7 @@ class Session:
 
         It is without escape sequences, drawn over and repeated lines, and says where something is left out.
         """
-        query = {"as": "text", "since": since, "wait": milliseconds(wait), "max": max}
+        query: Query = {"as": "text", "since": since, "wait": milliseconds(wait), "max": max}
         answer = await self._get("/output", query, patience=wait)
         headers = answer.headers
         omitted = re.search(r"from=(\d+), to=(\d+)", headers.get("hawser-omitted", ""))
@@ -234,9 +234,11 @@ class Session:
         Text is looked for to the letter, an expression by the rules of JavaScript, of whose flags only
         `re.IGNORECASE` counts. Escape sequences are not in the way.
         """
+        query = _wanted("q", wanted, ignore_case)
         after: int | None = since
         while after is not None:
-            page = (await self._get("/search", {"q": _words(wanted), **_how(wanted, ignore_case), "after": after})).json()
+            query["after"] = after
+            page = (await self._get("/search", query)).json()
             for match in page["matches"]:
                 yield match
             after = page["next"]
@@ -261,9 +263,8 @@ class Session:
         query = {
             "since": since,
             "at": _place(at),
-            "wait": milliseconds(wait),
-            "text": None if text is None else _words(text),
-            **({} if text is None else _how(text, ignore_case)),
+            "wait": milliseconds(wait or None),
+            **_wanted("text", text, ignore_case),
             "stable": milliseconds(stable),
             "region": None if region is None else f"{region[0]}-{region[1]}",
         }
@@ -513,11 +514,11 @@ def _place(place: LogPlace | None) -> str | int | None:
     return place.astimezone().isoformat() if isinstance(place, datetime) else place
 
 
-def _words(wanted: str | re.Pattern[str]) -> str:
-    return wanted if isinstance(wanted, str) else wanted.pattern
-
-
-def _how(wanted: str | re.Pattern[str], ignore_case: bool) -> dict[str, int | None]:
-    is_expression = isinstance(wanted, re.Pattern)
-    is_any_case = ignore_case or (isinstance(wanted, re.Pattern) and bool(wanted.flags & re.IGNORECASE))
-    return {"regex": 1 if is_expression else None, "ignoreCase": 1 if is_any_case else None}
+def _wanted(name: str, wanted: str | re.Pattern[str] | None, ignore_case: bool) -> dict[str, str | int | None]:
+    """What is looked for, to the letter or as an expression, as the fields of a query."""
+    if wanted is None:
+        return {}
+    if isinstance(wanted, str):
+        return {name: wanted, "ignoreCase": 1 if ignore_case else None}
+    is_any_case = ignore_case or bool(wanted.flags & re.IGNORECASE)
+    return {name: wanted.pattern, "regex": 1, "ignoreCase": 1 if is_any_case else None}

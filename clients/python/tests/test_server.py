@@ -361,7 +361,7 @@ class Terminals(Case):
         self.assertEqual(len((await session.recording(start=later)).splitlines()), 1)
 
     async def test_run_commands_in_a_living_shell(self) -> None:
-        shell = await self.start(["bash", "--norc", "--noprofile", "-i"])
+        shell = await self.start(["bash"])
         answer = await shell.exec("echo out; (exit 3)", timeout=30)
         self.assertEqual((answer["status"], answer["exitCode"], answer["text"]), ("ended", 3, "out\n"))
         running = await shell.exec("read -r line; echo got $line", timeout=10)
@@ -380,7 +380,7 @@ class Terminals(Case):
             self.assertEqual(len(await shell.attached()), 1)
 
     async def test_run_a_command_once_though_its_answers_are_lost(self) -> None:
-        shell = await self.start(["bash", "--norc", "--noprofile", "-i"])
+        shell = await self.start(["bash"])
         await shell.exec("count=0", timeout=30)
         async with relay(cut_answers=2) as url:
             async with hawser.connect(url, admin_token(), times=hawser.Times(first_retry=0.01)) as client:
