@@ -8,10 +8,13 @@ import type { Workshop } from "../workshop.ts";
 const TURN_MEGABYTES = { full: 60, quick: 20 };
 const TURNS = { full: { turns: 5, warmUpTurns: 3 }, quick: { turns: 3, warmUpTurns: 2 } };
 const TEXT = "text";
+const COLOURS = "colours";
 const MAX_SHARE = 3;
-/** Four sequences in a line: more than compilers, tests and listings write. */
+/** Five sequences in a line: more than compilers, tests and listings write. */
 const COLOURED_LINE =
 	"\u001b[1;32m  ok\u001b[0m a test that passes, with its name in full \u001b[2m(\u001b[38;5;244m12 ms)\u001b[0m\n";
+/** As `ls --hyperlink` writes it. */
+const LINKED_LINE = "\u001b]8;;file://host/srv/app/source.ts\u0007source.ts\u001b]8;;\u0007  ".repeat(3).concat("\n");
 
 export function scanCase(isQuick: boolean): Case {
 	const size = isQuick ? "quick" : "full";
@@ -29,30 +32,29 @@ export function scanCase(isQuick: boolean): Case {
 			{ key: "scan", title: "of the scan", digits: 3 },
 			{ key: "share", title: "share %", digits: 1 },
 		],
-		bars: [
-			{
-				title: "scan of text, % of a flood's CPU",
-				value: (round) => round(TEXT, "share"),
-				digits: 1,
-				atMost: MAX_SHARE,
-			},
-		],
+		bars: [TEXT, COLOURS].map((name) => ({
+			title: `scan of ${name}, % of a flood's CPU`,
+			value: (round) => round(name, "share"),
+			digits: 1,
+			atMost: MAX_SHARE,
+		})),
 		variants: [
 			variant(TEXT, (workshop) => {
 				const { path, ttyBytes } = workshop.payload("scan", TURN_MEGABYTES[size]);
 				return { file: path, bytes: ttyBytes };
 			}),
-			variant("colours", (workshop) => coloured(workshop, TURN_MEGABYTES[size])),
+			variant(COLOURS, (workshop) => repeated(workshop, COLOURS, COLOURED_LINE, TURN_MEGABYTES[size])),
+			variant("links", (workshop) => repeated(workshop, "links", LINKED_LINE, TURN_MEGABYTES[size])),
 		],
 	};
 }
 
 type Payload = { readonly file: string; readonly bytes: number };
 
-function coloured(workshop: Workshop, megabytes: number): Payload {
-	const lines = Math.floor((megabytes * 1e6) / COLOURED_LINE.length);
-	const file = join(workshop.directory, "coloured.txt");
-	writeFileSync(file, COLOURED_LINE.repeat(lines));
+function repeated(workshop: Workshop, name: string, line: string, megabytes: number): Payload {
+	const lines = Math.floor((megabytes * 1e6) / line.length);
+	const file = join(workshop.directory, `${name}.txt`);
+	writeFileSync(file, line.repeat(lines));
 	// A terminal makes two bytes of each newline.
-	return { file, bytes: lines * (COLOURED_LINE.length + 1) };
+	return { file, bytes: lines * (line.length + 1) };
 }

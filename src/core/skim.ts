@@ -1,6 +1,7 @@
 /**
  * The parts of a terminal's output that say nothing about the terminal, which are nearly all of it: text, and complete
- * CSI that only draw, such as colours. `skim` says what they are; for floods the addon has one that is faster.
+ * sequences that only draw, such as colours and links. `skim` says what they are; for floods the addon has one that is
+ * faster.
  */
 
 /** Gives the first place at or after `from`, which is between sequences, that needs a closer look; or the end. */
@@ -8,54 +9,83 @@ export type Skim = (bytes: Uint8Array, from: number) => number;
 
 const BEL = 0x07;
 const ESC = 0x1b;
-const DEL = 0x7f;
 const LEFT_BRACKET = 0x5b;
+const RIGHT_BRACKET = 0x5d;
+const BACKSLASH = 0x5c;
 const QUESTION_MARK = 0x3f;
+const SEMICOLON = 0x3b;
+const DIGIT_EIGHT = 0x38;
 const SMALL_M = 0x6d;
 /** In UTF-8, the first byte of C1: its second one is the letter after an escape and 64 more. */
 export const C1_LEAD = 0xc2;
-/** Finals of CSI that say something, as far as their parameters may. */
-const TELLING_FINALS = "JSchlnpqtuwxy";
 
 const IS_CONTROL: Uint8Array = table((byte) => byte === ESC || byte === BEL || byte === C1_LEAD);
-const IS_PLAIN_FINAL: Uint8Array = table(
-	(byte) => byte >= 0x40 && byte < DEL && !TELLING_FINALS.includes(String.fromCharCode(byte)),
-);
+/** All but the finals of CSI that say something, as far as their parameters may. */
+const IS_PLAIN_FINAL: Uint8Array = allBut("JSchlnpqtuwxy", 0x40);
+/** All but those that begin a longer sequence after an escape, and those that reset the terminal or ask what it is. */
+const IS_PLAIN_SHORT: Uint8Array = allBut("[]PX^_cZ", 0x30);
 
 /** Goes no further than `to`, but for the rest of a sequence. */
 export function skim(bytes: Uint8Array, from: number, to: number = bytes.byteLength): number {
 	let at = from;
 	while (at < to) {
-		const byte = bytes[at] ?? 0;
-		if (IS_CONTROL[byte] === 0) at++;
-		else if (byte === ESC) {
-			const after = afterPlainCsi(bytes, at);
+		if (IS_CONTROL[bytes[at] ?? 0] === 0) at++;
+		else {
+			const after = afterControl(bytes, at);
 			if (after === undefined) break;
 			at = after;
-		} else if (byte === C1_LEAD && at + 1 < bytes.byteLength && !isC1(bytes[at + 1] ?? 0)) at++;
-		else break;
+		}
 	}
 	return at;
 }
 
-/** Where the output goes on after the CSI that begins at `at`; undefined if it says something, is not complete, or is none. */
-function afterPlainCsi(bytes: Uint8Array, at: number): number | undefined {
-	if (bytes[at + 1] !== LEFT_BRACKET) return undefined;
-	for (let final = at + 2; final < bytes.byteLength; final++) {
-		const byte = bytes[final] ?? 0;
-		if (byte < 0x20 || byte > 0x3f) return isPlainCsi(byte, bytes[at + 2] ?? 0) ? final + 1 : undefined;
-	}
-	return undefined;
+/** Where the output goes on after what begins at `at`; undefined if it says something, is not complete, or is none. So do those below. */
+function afterControl(bytes: Uint8Array, at: number): number | undefined {
+	if (bytes[at] === BEL || at + 1 >= bytes.byteLength) return undefined;
+	const next = bytes[at + 1] ?? 0;
+	if (bytes[at] === C1_LEAD) return isC1(next) ? undefined : at + 1;
+	if (next === LEFT_BRACKET) return afterCsi(bytes, at);
+	return next === RIGHT_BRACKET ? afterLink(bytes, at) : afterShort(bytes, at);
 }
 
-/** By its last byte, and the first one after its bracket: `m` is for colours, unless it asks for something. */
-function isPlainCsi(final: number, first: number): boolean {
-	return IS_PLAIN_FINAL[final] === 1 && (final !== SMALL_M || first !== QUESTION_MARK);
+/** `m` is for colours, unless it asks for something. */
+function afterCsi(bytes: Uint8Array, at: number): number | undefined {
+	let final = at + 2;
+	while (isBetween(bytes[final], 0x20, 0x3f)) final++;
+	const byte = bytes[final] ?? 0;
+	if (IS_PLAIN_FINAL[byte] === 0 || (byte === SMALL_M && bytes[at + 2] === QUESTION_MARK)) return undefined;
+	return final + 1;
+}
+
+/** `OSC 8` with text in ASCII, which is what addresses are. */
+function afterLink(bytes: Uint8Array, at: number): number | undefined {
+	if (bytes[at + 2] !== DIGIT_EIGHT || bytes[at + 3] !== SEMICOLON) return undefined;
+	let last = at + 4;
+	while (isBetween(bytes[last], 0x20, 0x7e)) last++;
+	if (bytes[last] === BEL) return last + 1;
+	return bytes[last] === ESC && bytes[last + 1] === BACKSLASH ? last + 2 : undefined;
+}
+
+/** An escape, perhaps some bytes in between, and a last one. */
+function afterShort(bytes: Uint8Array, at: number): number | undefined {
+	let last = at + 1;
+	while (isBetween(bytes[last], 0x20, 0x2f)) last++;
+	const isPlain = last > at + 1 ? isBetween(bytes[last], 0x30, 0x7e) : IS_PLAIN_SHORT[bytes[last] ?? 0] === 1;
+	return isPlain ? last + 1 : undefined;
 }
 
 /** Whether a byte is the second one of C1, if it comes after `C1_LEAD`. */
 export function isC1(byte: number): boolean {
 	return byte >= 0x80 && byte <= 0x9f;
+}
+
+function isBetween(byte: number | undefined, first: number, last: number): boolean {
+	return byte !== undefined && byte >= first && byte <= last;
+}
+
+/** Printable ASCII from a byte on, but for these. */
+function allBut(letters: string, first: number): Uint8Array {
+	return table((byte) => isBetween(byte, first, 0x7e) && !letters.includes(String.fromCharCode(byte)));
 }
 
 /** Has a one where it is so. */

@@ -23,6 +23,11 @@ const fragment = fc.oneof(
 			"\u001b[1;38;5;244m",
 			"\u001b[?4m",
 			"\u001b[12;40H",
+			"\u001b(B",
+			"\u001b7",
+			"\u001bZ",
+			"\u001b]8;;http://host/path?\u0007",
+			"\u001b]8;;\u001b\\",
 			`\u001b[${"1;".repeat(40)}m`,
 			"x".repeat(300),
 		)
