@@ -22,6 +22,7 @@ import {
 	type Answers,
 	answer,
 	type FollowOptions,
+	type Lease,
 	type Operation,
 	type Operations,
 	type Question,
@@ -34,6 +35,7 @@ import {
 import { type RunAnswer, type RunRequest, type ShellHooks, ShellRunner } from "./shell-runner.ts";
 import type { Skim } from "./skim.ts";
 import { advance, initialState, isEnded, type State } from "./state.ts";
+import { Takeovers } from "./takeovers.ts";
 
 /** Of a session's first event. */
 const FIRST_SEQ = 1;
@@ -66,6 +68,11 @@ export class LocalSession extends Session {
 	readonly log: Log;
 	readonly #clock: Clock;
 	readonly #lease = new WriterLease();
+	readonly #takeovers = new Takeovers({
+		end: () => this.log.end.offset,
+		commandsIn: (from, to) =>
+			this.#shell?.commands.filter((command) => command.from >= from && command.from < to).length ?? 0,
+	});
 	readonly #input: InputQueue;
 	readonly #watchers = new Listeners<State>();
 	readonly #idle: IdleWatch;
@@ -96,8 +103,12 @@ export class LocalSession extends Session {
 			this.#input.forget(stream);
 			return null;
 		},
-		acquire: async ({ holder, exclusive, take }) => this.#lease.acquire(holder, { exclusive, take }),
-		release: async ({ fence }) => this.#lease.release(fence),
+		acquire: async ({ holder, exclusive, take }) => this.#noted(this.#lease.acquire(holder, { exclusive, take })),
+		release: async ({ fence }) => this.#noted(this.#lease.release(fence)),
+		controlSince: async ({ caller, call }) => ({
+			fence: this.#lease.current.fence,
+			takeovers: this.#takeovers.tell(caller, call),
+		}),
 		leaseChange: ({ known }, signal) => this.#lease.differs(known, signal),
 		kill: ({ options }) => this.#kill(options),
 		run: (request, signal) => this.#runInShell(request, signal),
@@ -201,6 +212,7 @@ export class LocalSession extends Session {
 	/** Whoever held control, or answered for its terminal, can't be reached any more. */
 	abandon(): void {
 		this.#lease.abandon();
+		this.#takeovers.note(this.#lease.current);
 		this.abandonReplies();
 	}
 
@@ -210,6 +222,11 @@ export class LocalSession extends Session {
 		const ownFrom = wasDelegated ? this.log.end.offset : this.#ownRepliesFrom;
 		this.#delegateReplies(false);
 		this.#ownRepliesFrom = ownFrom;
+	}
+
+	#noted(lease: Lease): Lease {
+		this.#takeovers.note(lease);
+		return lease;
 	}
 
 	#createReplies(skim: Skim | undefined): Replies {

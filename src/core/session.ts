@@ -7,6 +7,7 @@ import type { ScanState } from "./scan.ts";
 import type { ShellCommand } from "./shell-marks.ts";
 import type { RunAnswer, RunRequest } from "./shell-runner.ts";
 import type { State } from "./state.ts";
+import type { ControlSince } from "./takeovers.ts";
 
 /** How much of a session's past is kept. */
 export type Retention = {
@@ -175,6 +176,8 @@ export type Operations = {
 	};
 	release: { readonly asks: { readonly fence: number }; readonly answer: Lease };
 	leaseChange: { readonly asks: { readonly known: Lease }; readonly answer: Lease };
+	/** What others had of control since the caller's last call; a repeat of a call is told the same. */
+	controlSince: { readonly asks: { readonly caller: string; readonly call: string }; readonly answer: ControlSince };
 	kill: { readonly asks: { readonly options: KillOptions }; readonly answer: null };
 	/** Runs a command in the shell that the session is, or goes on waiting for one; see `shell-runner.ts`. */
 	run: { readonly asks: RunRequest; readonly answer: RunAnswer };
@@ -306,6 +309,10 @@ export abstract class Session {
 	/** Resolves with the lease once its fence or holder differs from what is given. */
 	leaseChange(known: Lease, signal?: AbortSignal): Promise<Lease> {
 		return this.ask<"leaseChange">({ do: "leaseChange", known }, signal);
+	}
+
+	controlSince(caller: string, call: string): Promise<ControlSince> {
+		return this.ask<"controlSince">({ do: "controlSince", caller, call });
 	}
 
 	/** The signal ends the waiting, not the command. */

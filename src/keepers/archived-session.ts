@@ -47,6 +47,7 @@ export class ArchivedSession extends Session {
 		acquire: () => Promise.reject(this.over()),
 		release: async () => NO_LEASE,
 		leaseChange: ({ known }, signal) => aborted(signal).then(() => known),
+		controlSince: async () => ({ fence: NO_LEASE.fence, takeovers: [] }),
 		kill: async () => null,
 		run: () => Promise.reject(this.over()),
 		commands: () => this.#commands(),

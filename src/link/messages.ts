@@ -59,6 +59,7 @@ export const questions: Readonly<Record<KeeperQuestion["do"], Nature>> = {
 	acquire: { isLong: false, isRepeatable: false },
 	release: { isLong: false, isRepeatable: true },
 	leaseChange: { isLong: true, isRepeatable: true },
+	controlSince: { isLong: false, isRepeatable: true },
 	kill: { isLong: true, isRepeatable: true },
 	// With an origin, as an act.
 	run: { isLong: true, isRepeatable: true },

@@ -248,6 +248,17 @@ export type SessionLease = { fence: number; holder: string | null; exclusive: bo
 /** A name such as `INT` or `SIGTERM`; urgent overtakes input that the program has not read. */
 export type SendSignal = { signal: string; urgent?: boolean };
 
+/** What somebody did who had control exclusively: the output of that time, and how many commands the shell began. */
+export type TakeoverMessage = { holder: string; from: number; to: number; commands: number };
+
+/** In what a session answers to whoever works with it. */
+export type ControlMessage = {
+	/** Who had control since the last call of this caller, oldest first. */
+	takeovers: TakeoverMessage[];
+	/** Of the lease now. A call that shows it is refused once control has changed hands. */
+	fence: number;
+};
+
 /** Types something, waits for the first of several causes, and reads what was written since. */
 export type SendInput = {
 	/** Exactly as it is; then the keys, as for `SendKeys`. */
@@ -274,7 +285,7 @@ export type SendInput = {
 	limit?: number;
 };
 
-export type SendAnswer = {
+export type SendAnswer = ControlMessage & {
 	/** What ended the wait. */
 	cause: "match" | "idle" | "stable" | "input" | "end" | "exit" | "timeout";
 	/** What was written since before the first byte was typed. */
@@ -300,7 +311,7 @@ export type RunCommand = {
 	limit?: number;
 };
 
-export type RunAnswer = {
+export type RunAnswer = ControlMessage & {
 	/**
 	 * `ended`; `running` when the time is over, and `waiting` when it wants something typed: it can be waited for again.
 	 * `incomplete` and `rejected`: the shell would not run it. `busy`: something else runs or is being typed, and nothing

@@ -9,6 +9,7 @@ import {
 	type SendSignal,
 	type SessionLease,
 	type TakeLease,
+	type TakeoverMessage,
 } from "../../protocol/messages.ts";
 import { closed, nullable, offset, schemaOf, size } from "./schemas.ts";
 
@@ -61,6 +62,10 @@ export const sessionLease: TUnsafe<SessionLease> = schemaOf<SessionLease>()(
 		{ fence: Type.Integer(), holder: nullable(Type.String()), exclusive: Type.Boolean() },
 		{ title: "Lease" },
 	),
+);
+
+export const takeover: TUnsafe<TakeoverMessage> = schemaOf<TakeoverMessage>()(
+	Type.Object({ holder: Type.String(), from: offset, to: offset, commands: offset }, { title: "Takeover" }),
 );
 
 export type ReleaseQuery = { fence?: number };

@@ -103,7 +103,10 @@ function bytesOf(body: unknown): Uint8Array {
 	throw new SessionError("invalid_argument", "the body must be sent as application/octet-stream");
 }
 
-/** The lease under which something is to be written. Everybody sees its fence, but it is its holder's alone. */
+/**
+ * The lease under which something is to be written. While control is exclusive it is its holder's alone; while it is not,
+ * anybody may show the fence that they know, so as to be refused once control has changed hands.
+ */
 export async function fenceOf(session: Session, request: FastifyRequest): Promise<number | undefined> {
 	const header = request.headers[fenceHeader];
 	if (header === undefined) return undefined;
@@ -111,7 +114,7 @@ export async function fenceOf(session: Session, request: FastifyRequest): Promis
 		throw new SessionError("invalid_argument", `${fenceHeader}: must be the fence of a lease`);
 	}
 	const { lease } = await session.info();
-	if (lease.holder === principalOf(request).name) return Number(header);
+	if (!lease.exclusive || lease.holder === principalOf(request).name) return Number(header);
 	throw new SessionError("not_writable", `${lease.holder ?? "nobody"} has control of the session, not this token`, {
 		hint: "take control first, at …/lease",
 	});

@@ -2,6 +2,7 @@
 
 import Type, { type TUnsafe } from "typebox";
 import { limits, type SendAnswer, type SendInput } from "../../protocol/messages.ts";
+import { takeover } from "./act-messages.ts";
 import { closed, exit, milliseconds, nullable, offset, schemaOf } from "./schemas.ts";
 import { programState } from "./state-messages.ts";
 
@@ -55,6 +56,8 @@ export const sendAnswer: TUnsafe<SendAnswer> = schemaOf<SendAnswer>()(
 			state: programState,
 			exit: nullable(exit),
 			next: offset,
+			takeovers: Type.Array(takeover),
+			fence: offset,
 		},
 		{ title: "SendAnswer" },
 	),

@@ -8,6 +8,7 @@ import type { Origin, Session } from "../../core/session.ts";
 import { limits, type SendAnswer, type SendInput } from "../../protocol/messages.ts";
 import { flowFor } from "../front.ts";
 import { programState } from "../program-state.ts";
+import { controlSince } from "../takeover.ts";
 import { readText } from "../text.ts";
 import { typeParts } from "../typing.ts";
 import { type Causes, TextMatcher, waitFor } from "../wait.ts";
@@ -21,6 +22,8 @@ export type SendRequest = {
 	readonly caller: Principal;
 	/** Where its input begins, by which a repeat is recognised. */
 	readonly key: Origin | undefined;
+	/** As whom it is told who had control meanwhile, if not by the caller's name. */
+	readonly holder?: string;
 	/** Of the lease under which it is typed. */
 	readonly fence: number | undefined;
 	/** Nobody waits any more; what was typed stays typed. */
@@ -43,7 +46,8 @@ export class Sends {
 		this.#options = options;
 	}
 
-	async make(session: Session, { input, caller, key, fence, signal, onTyped }: SendRequest): Promise<SendAnswer> {
+	async make(session: Session, request: SendRequest): Promise<SendAnswer> {
+		const { input, caller, key, fence, signal, onTyped, holder = caller.name } = request;
 		const { screens, traffic } = this.#options;
 		const { text = "", keys = [], timeoutMs = limits.runMs, limit = limits.textBytes } = input;
 		const parts = [Buffer.from(text), encodedKeys(keys)];
@@ -61,7 +65,9 @@ export class Sends {
 			const told = await readText(session, range, { ...reading, screens });
 			traffic.bytesOut += Buffer.byteLength(told.text);
 			const state = await programState(session, signal);
-			return { cause, output: { from, to }, ...told, state, exit: session.state.exit, next };
+			const { takeovers, fence: now } = await controlSince(session, holder, `${origin.stream}:${origin.position}`);
+			const { exit } = session.state;
+			return { cause, output: { from, to }, ...told, state, exit, next, takeovers: [...takeovers], fence: now };
 		} finally {
 			end();
 			// Nobody else knows its name. Should this fail, it is forgotten with time.

@@ -9,6 +9,7 @@ import {
 	type RunCommand,
 	type ShellCommand,
 } from "../../protocol/messages.ts";
+import { takeover } from "./act-messages.ts";
 import { closed, milliseconds, NO_NUL, nullable, offset, schemaOf } from "./schemas.ts";
 import { programState } from "./state-messages.ts";
 
@@ -46,6 +47,8 @@ export const runAnswer: TUnsafe<RunAnswer> = schemaOf<RunAnswer>()(
 			omitted: offset,
 			front: nullable(programState),
 			next: offset,
+			takeovers: Type.Array(takeover),
+			fence: offset,
 		},
 		{
 			title: "RunAnswer",
@@ -61,6 +64,8 @@ export const runAnswer: TUnsafe<RunAnswer> = schemaOf<RunAnswer>()(
 					omitted: 0,
 					front: null,
 					next: 27,
+					takeovers: [],
+					fence: 0,
 				},
 			],
 		},

@@ -1,5 +1,6 @@
 /** Commands of a living shell over HTTP: run one, and tell of those that were run. */
 
+import { randomUUID } from "node:crypto";
 import { SessionError } from "../../core/errors.ts";
 import type * as core from "../../core/shell-marks.ts";
 import { shellText } from "../../core/shell-output.ts";
@@ -16,6 +17,7 @@ import { bytesOf } from "../answer-bytes.ts";
 import { flowFor, type Hosting, takeReader, whenOver } from "../front.ts";
 import { patienceOf } from "../patience.ts";
 import { describeProgram } from "../program-state.ts";
+import { controlSince } from "../takeover.ts";
 import { fenceOf, parseKey } from "./input.ts";
 import type { Traffic } from "./metrics.ts";
 import type { NativeApp, NativeOptions } from "./options.ts";
@@ -56,6 +58,8 @@ export function addShell(app: NativeApp, { sessions }: NativeOptions, hosting: H
 				const reading = { ...flowFor(caller, session, "lossless"), signal: patience.signal, hold };
 				const part = since < to ? await readRange(session, { since, max: to - since, end: to }, reading) : undefined;
 				traffic.bytesOut += part?.bytes.byteLength ?? 0;
+				const call = origin ? `${origin.stream}:${origin.position}` : randomUUID();
+				const { takeovers, fence: now } = await controlSince(session, caller.name, call);
 				return {
 					status: answer.status,
 					// Keepers that are older run nothing otherwise, and do not say it.
@@ -68,6 +72,8 @@ export function addShell(app: NativeApp, { sessions }: NativeOptions, hosting: H
 					omitted: to - from - (part?.bytes.byteLength ?? 0),
 					front: answer.front && (await describeProgram(session, answer.front, patience.signal)),
 					next: answer.next,
+					takeovers: [...takeovers],
+					fence: now,
 				};
 			} finally {
 				patience.end();

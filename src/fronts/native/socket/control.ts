@@ -29,6 +29,11 @@ export class SocketControl {
 		return this.#lease.exclusive ? this.#fence : undefined;
 	}
 
+	/** Who this connection is when it has control. */
+	get holder(): string {
+		return this.#holder;
+	}
+
 	get message(): LeaseMessage {
 		const { fence, holder, exclusive } = this.#lease;
 		return { fence, holder, exclusive, mine: this.#fence === fence && holder !== null };

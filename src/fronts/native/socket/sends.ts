@@ -76,7 +76,8 @@ export class SocketSends {
 			if (held < limit) throw crowded();
 			// One of its own: a connection has any number of them, one after the other.
 			const signal = AbortSignal.any([wire.ended]);
-			const request = { input, caller, key: { stream, position }, fence: control.fence, signal, onTyped };
+			const { fence, holder } = control;
+			const request = { input, caller, key: { stream, position }, fence, holder, signal, onTyped };
 			wire.say({ type: "sent", id, answer: await sends.make(this.#session, request) });
 		} catch (error) {
 			this.#refuse(id, error);
