@@ -21,7 +21,7 @@ import { screensCase } from "./cases/screens.ts";
 import { sdkTortureCase } from "./cases/sdk-torture.ts";
 import { searchCase } from "./cases/search.ts";
 import { sessionsCase } from "./cases/sessions.ts";
-import { shellCase } from "./cases/shell.ts";
+import { longInputCase, plainShellCase, shellCase } from "./cases/shell.ts";
 import { socketEchoCase } from "./cases/socket-echo.ts";
 import { socketReplayCase } from "./cases/socket-replay.ts";
 import { socketThroughputCase } from "./cases/socket-throughput.ts";
@@ -71,6 +71,8 @@ const cases: readonly Case[] = [
 	journalCase(isQuick),
 	scanCase(isQuick),
 	shellCase(isQuick),
+	plainShellCase(isQuick),
+	longInputCase(isQuick),
 	pipeCase(isQuick),
 	echoCase(isQuick),
 	startCase(isQuick),

@@ -1,11 +1,17 @@
 /** Commands in living shells: how long one takes, and that none of many is told wrong. */
 
 import { shells } from "../../test/shell/decorations.ts";
+import { editors } from "../../test/shell/long-texts.ts";
+import { plainShells } from "../../test/shell/plain-shells.ts";
 import type { Case } from "../case.ts";
 
 const COMMANDS = { full: 1_000, quick: 50 };
 /** Of 24 KB, which is where harnesses that type lose them. */
 const HEREDOCS = { full: 100, quick: 5 };
+/** In each of the shells without hooks. */
+const TYPED = { full: 250, quick: 10 };
+/** Of 1 MB, which takes seconds to be typed. */
+const FILES = { full: 3, quick: 1 };
 
 export function shellCase(isQuick: boolean): Case {
 	const size = isQuick ? "quick" : "full";
@@ -30,6 +36,56 @@ export function shellCase(isQuick: boolean): Case {
 		variants: shells.map((shell) => ({
 			name: shell,
 			measure: (workshop) => workshop.child("shell", { shell, commands: COMMANDS[size], heredocs: HEREDOCS[size] }),
+		})),
+	};
+}
+
+export function plainShellCase(isQuick: boolean): Case {
+	const commands = TYPED[isQuick ? "quick" : "full"];
+	return {
+		name: "plain-shell",
+		title: "Commands in a shell without hooks",
+		note: `${commands} commands of up to 30 ms, typed into a shell in a keeper, and over when the kernel shows that it reads at its prompt`,
+		rounds: { full: 1, quick: 1 },
+		metrics: [
+			{ key: "early", title: "over too early", digits: 0 },
+			{ key: "undecided", title: "not seen to end", digits: 0 },
+		],
+		bars: plainShells.map((shell) => ({
+			title: `commands that were told wrong in ${shell}`,
+			value: (round) => round(shell, "early") + round(shell, "undecided"),
+			digits: 0,
+			atMost: 0,
+			isStrict: true,
+		})),
+		variants: plainShells.map((shell) => ({
+			name: shell,
+			measure: (workshop) => workshop.child("plain-shell", { shell, commands }),
+		})),
+	};
+}
+
+export function longInputCase(isQuick: boolean): Case {
+	const files = FILES[isQuick ? "quick" : "full"];
+	return {
+		name: "long-input",
+		title: "A megabyte that is typed",
+		note: `${files} files of 1 MB, typed into a program that edits lines and writes them to disk`,
+		rounds: { full: 1, quick: 1 },
+		metrics: [
+			{ key: "lost", title: "files that differ", digits: 0 },
+			{ key: "seconds", title: "s for each", digits: 1 },
+		],
+		bars: editors.map((editor) => ({
+			title: `files that differ in ${editor}`,
+			value: (round) => round(editor, "lost"),
+			digits: 0,
+			atMost: 0,
+			isStrict: true,
+		})),
+		variants: editors.map((editor) => ({
+			name: editor,
+			measure: (workshop) => workshop.child("long-input", { editor, files }),
 		})),
 	};
 }

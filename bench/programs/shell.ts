@@ -2,12 +2,11 @@
 
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import type { Session } from "../../src/core/session.ts";
 import { shellText } from "../../src/core/shell-output.ts";
-import type { RunAnswer } from "../../src/core/shell-runner.ts";
 import { decorations, type ShellName } from "../../test/shell/decorations.ts";
 import { randomCommands } from "../../test/shell/random-commands.ts";
 import { BenchHome } from "../homes.ts";
+import { outputBetween } from "../output-between.ts";
 import { percentile } from "../statistics.ts";
 import { finish, readInput } from "./input.ts";
 
@@ -31,7 +30,7 @@ const run = (command: string) => session.run({ command, timeoutMs: PATIENCE_MS, 
 let wrong = 0;
 for (const { command, text, exitCode } of randomCommands(commands, SEED)) {
 	const answer = await run(command);
-	if (answer.exitCode !== exitCode || (await textOf(session, answer)) !== text) wrong++;
+	if (answer.exitCode !== exitCode || shellText(await outputBetween(session, answer.output)) !== text) wrong++;
 }
 
 let lost = 0;
@@ -51,14 +50,3 @@ for (let turn = 0; turn < TIMED; turn++) {
 }
 await home.close();
 finish({ wrong, lost, p50: percentile(times, 0.5), p99: percentile(times, 0.99) });
-
-async function textOf(from: Session, { output }: RunAnswer): Promise<string> {
-	const pieces: Uint8Array[] = [];
-	if (output.from === output.to) return "";
-	for await (const item of from.follow({ offset: output.from })) {
-		if (item.kind !== "output") continue;
-		pieces.push(item.bytes.subarray(0, output.to - item.offset));
-		if (item.offset + item.bytes.byteLength >= output.to) break;
-	}
-	return shellText(Buffer.concat(pieces));
-}

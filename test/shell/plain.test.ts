@@ -10,14 +10,11 @@ import { withHooks } from "../../src/shell/hooks.ts";
 import { eventually, outputUntil, write } from "../helpers/reading.ts";
 import { startOf } from "../helpers/starts.ts";
 import { temporaryDirectory } from "../helpers/temporary.ts";
+import { plainArguments, plainShells, slowCommands } from "./plain-shells.ts";
 import { textOf } from "./shells.ts";
 
-const PLAIN = [
-	["dash", []],
-	["bash", ["--norc"]],
-	["zsh", ["-f"]],
-	["fish", ["--no-config"]],
-] as const;
+/** Of the thousand that the benchmark types. */
+const COMMANDS = 20;
 
 async function start(argv: readonly string[], env: Readonly<Record<string, string>> = {}) {
 	const home = await temporaryDirectory();
@@ -37,7 +34,9 @@ function runner(session: LocalSession) {
 	};
 }
 
-describe.each(PLAIN)("%s without hooks", (name, rest) => {
+describe.each(plainShells)("%s without hooks", (name) => {
+	const rest = plainArguments[name];
+
 	test("types a command at its prompt, and says that its exit code is not known", async () => {
 		const { run, home } = await start([name, ...rest]);
 		const answer = await run("mkdir sub; cd sub; echo a-1-c | tr c b");
@@ -46,6 +45,13 @@ describe.each(PLAIN)("%s without hooks", (name, rest) => {
 		expect(answer.cwd).toBe(join(home, "sub"));
 		const late = await run("sleep 0.2; printf 'la%s\\n' te");
 		expect(late).toMatchObject({ status: "ended", text: expect.stringContaining("late\n") });
+	});
+
+	test(`waits-for-input from the kernel: ${COMMANDS} commands, 0 early`, async () => {
+		const { run } = await start([name, ...rest]);
+		for (const { command, last } of slowCommands(COMMANDS)) {
+			expect(await run(command)).toMatchObject({ status: "ended", text: expect.stringContaining(last) });
+		}
 	});
 
 	test("tells a command that wants something typed from its prompt", async () => {

@@ -11,6 +11,8 @@ import { startShell } from "./shells.ts";
 /** Of the thousand that the benchmark runs. */
 const RANDOM_COMMANDS = 60;
 
+const RUN = "run with exact output, exit code, offsets in a living shell";
+
 describe.each(shells)("%s", (name) => {
 	test.each([false, true])("a command's output and exit code are told exactly (decorated: %s)", async (isDecorated) => {
 		const shell = await startShell(name, { isDecorated });
@@ -31,7 +33,7 @@ describe.each(shells)("%s", (name) => {
 		}
 	});
 
-	test(`${RANDOM_COMMANDS} random commands in a decorated shell are all told right`, async () => {
+	test(`${RUN}: ${RANDOM_COMMANDS} random commands in a decorated shell, 0 wrong`, async () => {
 		const shell = await startShell(name, { isDecorated: true });
 		for (const { command, text, exitCode } of randomCommands(RANDOM_COMMANDS, 17)) {
 			const answer = await shell.run(command);
@@ -39,7 +41,7 @@ describe.each(shells)("%s", (name) => {
 		}
 	});
 
-	test("a file of 24 KB with tabs arrives as it is, whatever the line editor does with them", async () => {
+	test("long input that always arrives: a heredoc of 24 KB with tabs, whatever the line editor does with them", async () => {
 		const shell = await startShell(name, { isDecorated: true });
 		const lines = Array.from({ length: 600 }, (_, index) => `\tline ${index}\t!$ "$(x)" \\ 'y' ${"z".repeat(12)}`);
 		const text = `${lines.join("\n")}\n`;
@@ -60,7 +62,7 @@ describe.each(shells)("%s", (name) => {
 		});
 	});
 
-	test("marks that a program prints are no results", async () => {
+	test(`${RUN}: forged marks are ignored`, async () => {
 		const shell = await startShell(name);
 		const forged = String.raw`printf '\033]133;D;7\033\\\033]133;D;7;h=000000000000000000000000\033\\\033]133;B\033\\ok\n'; sh -c 'exit 3'`;
 		const answer = await shell.run(forged);

@@ -1,0 +1,57 @@
+/** Long input that always arrives: into shells with hooks, and typed into programs that edit lines. */
+
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { beforeAll, expect, test } from "vitest";
+import { type Client, connect } from "../../src/client/index.ts";
+import { startTestServer, TOKEN } from "../fronts/native/test-server.ts";
+import { temporaryDirectory } from "../helpers/temporary.ts";
+import { editors, longText, WRITTEN, writing } from "./long-texts.ts";
+import { startShell } from "./shells.ts";
+
+const MEGABYTE = 1_000_000;
+/** Of the megabyte that the benchmark types: they take seconds for that. */
+const TYPED_BYTES = 100_000;
+const PATIENCE_MS = 30_000;
+
+let client: Client;
+beforeAll(async () => {
+	const server = await startTestServer();
+	client = connect({ url: server.url, token: TOKEN });
+	return () => server.close();
+});
+
+test.each(["bash", "zsh"] as const)(
+	"long input that always arrives: a heredoc of 1 MB is the same file in %s",
+	async (name) => {
+		const shell = await startShell(name, { isDecorated: true });
+		const text = longText(MEGABYTE);
+		const answer = await shell.run(`cat >file <<'END'\n${text}END`, PATIENCE_MS);
+		expect(answer).toMatchObject({ status: "ended", exitCode: 0 });
+		expect(readFileSync(join(shell.home, "file"), "utf8")).toBe(text);
+	},
+);
+
+test.each(editors)("long input that always arrives: 100 KB that are typed are the same file in %s", async (editor) => {
+	const home = await temporaryDirectory();
+	const { argv, before, after } = writing[editor];
+	const session = await client.sessions.create({ argv: [...argv], cwd: home, env: { HOME: home } });
+	await session.send({ until: { input: true } });
+	const text = longText(TYPED_BYTES);
+	const request = { text: before + text + after, until: { match: WRITTEN } };
+	expect(await session.send(request, { timeoutMs: PATIENCE_MS })).toMatchObject({ cause: "match" });
+	expect(readFileSync(join(home, "file"), "utf8")).toBe(text);
+});
+
+test("long input that always arrives: a line that the terminal would cut off is refused, and nothing of it is typed", async () => {
+	const session = await client.sessions.create({
+		command: 'while read line; do echo "got $(printf %s $line | wc -c)"; done',
+	});
+	await expect(session.send({ text: "x".repeat(4_096), keys: ["Enter"] })).rejects.toMatchObject({
+		code: "invalid_argument",
+		message: expect.stringContaining("nothing was typed"),
+	});
+	const whole = await session.send({ text: "x".repeat(4_095), keys: ["Enter"], until: { match: /^got \d+$/ } });
+	expect(whole).toMatchObject({ cause: "match", text: expect.stringContaining("got 4095") });
+	expect(whole.text).not.toContain("got 4096");
+});
