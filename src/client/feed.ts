@@ -15,7 +15,7 @@ export type FeedOptions = {
 export type FeedItem =
 	| { readonly kind: "event"; readonly cursor: string; readonly event: FeedEvent }
 	/** The first item without `since`: everything after its cursor will be told. */
-	| { readonly kind: "ready"; readonly cursor: string }
+	| { readonly kind: "begin"; readonly cursor: string }
 	/** Something was missed, because it is forgotten or the server is another one: list the sessions anew. */
 	| { readonly kind: "gap"; readonly cursor: string };
 
@@ -98,7 +98,6 @@ function parse(block: string): FeedItem | undefined {
 	const cursor = field("id");
 	if (kind === undefined || cursor === undefined) return undefined;
 	const event = JSON.parse(field("data") ?? "{}") as FeedEvent;
-	// Of a session, `ready` says that its shell is; of the stream, where it begins.
-	if (kind === "gap" || (kind === "ready" && event.session === undefined)) return { kind, cursor };
+	if (kind === "gap" || kind === "begin") return { kind, cursor };
 	return { kind: "event", cursor, event };
 }

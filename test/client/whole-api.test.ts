@@ -145,7 +145,7 @@ it("what happens to all sessions is followed, and gone on with", async () => {
 	onTestFinished(() => controller.abort());
 	const events = client.events({ signal: controller.signal });
 	const first = (await events.next()).value as FeedItem;
-	expect(first.kind).toBe("ready");
+	expect(first.kind).toBe("begin");
 	const session = await client.sessions.create({ argv: ["true"], durable: false });
 	const told: string[] = [];
 	for await (const item of events) {

@@ -53,7 +53,7 @@ class RunResult:
 class FeedEvent:
     """What happened to a session; `cursor` is where to go on.
 
-    ``ready`` says that everything from here on will be told, ``gap`` that something was missed and the
+    ``begin`` says that everything from here on will be told, ``gap`` that something was missed and the
     sessions must be listed anew; both have no session.
     """
 
@@ -245,7 +245,7 @@ class Client:
             await (await starting).remove()
 
     async def events(self, since: str | None = None) -> AsyncIterator[FeedEvent]:
-        """What happens to all sessions that we may read, from a cursor on, or from now on with ``ready`` first.
+        """What happens to all sessions that we may read, from a cursor on, or from now on with ``begin`` first.
 
         It goes on across lost connections, for as long as it is read.
         """

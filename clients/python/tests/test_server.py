@@ -129,8 +129,8 @@ class Sessions(Case):
 
     async def test_are_told_of_in_the_feed_which_can_be_gone_on_with(self) -> None:
         feed = self.client.events()
-        ready = await anext(feed)
-        self.assertEqual(ready.type, "ready")
+        begin = await anext(feed)
+        self.assertEqual(begin.type, "begin")
         session = await self.start(["true"])
         told = [await anext(feed) for _ in range(3)]
         self.assertEqual([event.type for event in told], ["created", "exited", "closed"])
@@ -474,7 +474,7 @@ class Synchronous(unittest.TestCase):
             self.assertEqual([part.data for part in client.get(session.id).follow(6)], [b"abc"])
             self.assertEqual([match["text"] for match in session.search("ready")], ["ready"])
             feed = client.events()
-            self.assertEqual(next(feed).type, "ready")
+            self.assertEqual(next(feed).type, "begin")
             session.remove()
             self.assertEqual(next(feed).type, "removed")
             with self.assertRaises(HawserError) as caught:

@@ -43,7 +43,7 @@ async function* visible(feed: Feed, { since, principal, signal }: Viewer): Async
 	const mayRead = ({ session }: FeedEvent) =>
 		principal?.may("read", { workspace: session.workspace, session: session.id }) === true;
 	// Tells where the caller stands before anything has happened, so that it can come back to exactly here.
-	if (since === undefined) yield { event: "ready", id: feed.end, data: {} };
+	if (since === undefined) yield { event: "begin", id: feed.end, data: {} };
 	for await (const { cursor, event } of feed.follow(since ?? feed.end, signal)) {
 		if (!event) yield { event: "gap", id: cursor, data: {} };
 		else if (mayRead(event)) yield { event: event.type, id: cursor, data: event };

@@ -36,7 +36,7 @@ const nothing = Type.Object({}, { title: "NothingMore" });
 
 /** The same for the feed of all sessions. */
 export const feedEventSchemas: Readonly<Record<string, TSchema>> = {
-	ready: Type.Union([nothing, feedEvent]),
+	begin: nothing,
 	gap: nothing,
 	created: feedEvent,
 	exited: feedEvent,
@@ -44,4 +44,5 @@ export const feedEventSchemas: Readonly<Record<string, TSchema>> = {
 	lost: feedEvent,
 	removed: feedEvent,
 	waiting: feedEvent,
+	ready: feedEvent,
 };

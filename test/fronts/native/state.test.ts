@@ -78,7 +78,7 @@ describe("the feed", () => {
 		const following = (async () => {
 			for await (const item of client.events({ signal: controller.signal })) items.push(item);
 		})();
-		await eventually("the feed", () => items.some(({ kind }) => kind === "ready"));
+		await eventually("the feed", () => items.some(({ kind }) => kind === "begin"));
 		const { id } = await server.create({ argv: ["bash", "--norc"], env: { PS1: "here> " } });
 		const told = (): string[] =>
 			items.flatMap((item) => {
