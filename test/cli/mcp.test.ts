@@ -1,6 +1,13 @@
-import type { Client } from "@modelcontextprotocol/client";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
-import { connectOverStdio, type Era, eras, told } from "../fronts/mcp/mcp-client.ts";
+import {
+	connectOverStdio,
+	type Era,
+	eras,
+	type McpClient,
+	newerOverStdio,
+	type Process,
+	told,
+} from "../fronts/mcp/mcp-client.ts";
 import { Installation, main } from "./hawser.ts";
 
 let hawser: Installation;
@@ -9,12 +16,13 @@ beforeAll(async () => {
 });
 afterAll(() => hawser.remove());
 
-async function connect(era: Era, ...args: string[]): Promise<Client> {
+function command(...args: string[]): Process {
 	const env = { PATH: process.env.PATH ?? "", HOME: "/tmp", HAWSER_STATE_DIR: hawser.stateDir, GREETING: "hello" };
-	const client = await connectOverStdio(
-		{ command: process.execPath, args: [main, "mcp", ...args], env, cwd: "/usr" },
-		era,
-	);
+	return { command: process.execPath, args: [main, "mcp", ...args], env, cwd: "/usr" };
+}
+
+async function connect(era: Era, ...args: string[]): Promise<McpClient> {
+	const client = await connectOverStdio(command(...args), era);
 	onTestFinished(() => client.close());
 	return client;
 }
@@ -22,7 +30,7 @@ async function connect(era: Era, ...args: string[]): Promise<Client> {
 describe.each(eras)("hawser mcp, for a client of %s", (era) => {
 	it("runs commands where it was started, with its environment", async () => {
 		const client = await connect(era);
-		expect(client.getNegotiatedProtocolVersion()).toBe(era);
+		expect(client.version).toBe(era);
 		expect((await client.listTools()).tools).toHaveLength(6);
 		const text = await told(client, "run", { command: "echo $GREETING from $PWD" });
 		expect(text).toMatch(/^\[ended · exit 0 · \S+ s · agent-[0-9a-f]{4} · bytes /);
@@ -51,6 +59,21 @@ describe.each(eras)("hawser mcp, for a client of %s", (era) => {
 		const second = await connect(era, "--shell", name);
 		expect(await told(second, "run", { command: "echo it is $X" })).toContain("it is kept");
 	});
+});
+
+it("passes on that a resource has changed", async () => {
+	const client = await connect("2026-07-28");
+	await told(client, "start", { command: "read x; echo got-$x", name: "watched" });
+	const { resources } = await client.listResources();
+	const uri = resources.find(({ name }) => name === "watched: output")?.uri ?? "";
+	const listener = await newerOverStdio(command());
+	onTestFinished(() => listener.close());
+	const changed = new Promise<string>((resolve) => {
+		listener.setNotificationHandler("notifications/resources/updated", ({ params }) => resolve(params.uri));
+	});
+	await listener.listen({ resourceSubscriptions: [uri] });
+	await told(client, "send", { session: "watched", text: "it", keys: ["Enter"] });
+	expect(await changed).toBe(uri);
 });
 
 it("starts the server again when that was killed, and programs were never gone", async () => {

@@ -55,6 +55,8 @@ export class Call {
 	readonly #parts: CallParts;
 	readonly surroundings: Surroundings;
 	readonly #hold: (wanted: number) => number;
+	/** The sessions that are read, and how each is left. */
+	readonly #reading = new Map<string, () => void>();
 
 	constructor(parts: CallParts) {
 		this.#parts = parts;
@@ -89,11 +91,20 @@ export class Call {
 
 	/** Oldest first. */
 	readable(): readonly Session[] {
-		const { options, principal, workspace } = this.#parts;
-		return options.sessions
-			.list()
-			.filter(({ spec }) => workspace === undefined || spec.workspace === workspace)
-			.filter(({ id, spec }) => principal.may("read", { workspace: spec.workspace, session: id }));
+		return this.#parts.options.sessions.list().filter((session) => this.#mayRead(session));
+	}
+
+	#mayRead({ id, spec }: Session): boolean {
+		const { principal, workspace } = this.#parts;
+		if (workspace !== undefined && spec.workspace !== workspace) return false;
+		return principal.may("read", { workspace: spec.workspace, session: id });
+	}
+
+	/** Calls back when one of them comes, changes its state or goes, until the returned function is called. */
+	watch(listener: () => void): () => void {
+		return this.#parts.options.sessions.watch(({ session }) => {
+			if (this.#mayRead(session)) listener();
+		});
 	}
 
 	/** By its id or its name; the one that runs of several, else the newest. What may not be seen is not there. */
@@ -118,10 +129,19 @@ export class Call {
 		checkRight(this.#parts.reply.request, "manage", { workspace: this.workspace });
 	}
 
-	/** Takes a place among those who read a session, until the answer is sent. */
+	/** Takes a place among those who read a session, until the answer is sent; one, however often it is asked for. */
 	beginReading({ id, spec }: Session): void {
+		if (this.#reading.has(id)) return;
 		const { reply, hosting } = this.#parts;
-		whenOver(reply, takeReader(reply.request, { workspace: spec.workspace, session: id }, hosting, "read"));
+		// All are left by one listener, for there may be many.
+		if (this.#reading.size === 0) whenOver(reply, () => this.#endReading());
+		this.#reading.set(id, takeReader(reply.request, { workspace: spec.workspace, session: id }, hosting, "read"));
+		if (reply.raw.destroyed) this.#endReading();
+	}
+
+	#endReading(): void {
+		for (const leave of this.#reading.values()) leave();
+		this.#reading.clear();
 	}
 
 	/** Makes room for what the answer will hold. */

@@ -1,6 +1,7 @@
 /** Sessions as resources: what each shows, wrote and does now, under an address. */
 
 import { SessionError } from "../../core/errors.ts";
+import type { Session } from "../../core/session.ts";
 import { isEnded } from "../../core/state.ts";
 import { programState } from "../program-state.ts";
 import { endingOf, nameOf, report, wordsOf } from "./answer.ts";
@@ -8,12 +9,13 @@ import type { Call } from "./call.ts";
 import { screenText } from "./screen.ts";
 import { tools } from "./tools.ts";
 
-const LIST = "hawser://sessions";
+/** All of them, a line each. */
+export const LIST = "hawser://sessions";
 const VIEWS = ["screen", "output", "state"] as const;
 /** How many sessions are listed, the newest. */
 const LISTED = 50;
 
-type View = (typeof VIEWS)[number];
+export type View = (typeof VIEWS)[number];
 
 export type Resource = { readonly uri: string; readonly name: string; readonly mimeType: "text/plain" };
 
@@ -37,15 +39,29 @@ export const resourceTemplates: readonly (Omit<Resource, "uri"> & { readonly uri
 	}),
 );
 
+/** The session that an address is of, and what of it. Throws `not_found` for what is none. */
+export function viewOf(uri: string, call: Call): { readonly session: Session; readonly view: View } {
+	const [, encoded = "", name] = /^hawser:\/\/sessions\/([^/]+)\/(\w+)$/.exec(uri) ?? [];
+	const view = VIEWS.find((one) => one === name);
+	const wanted = decoded(encoded);
+	if (wanted !== undefined && view) return { session: call.find(wanted, "read"), view };
+	throw new SessionError("not_found", `there is no resource ${JSON.stringify(uri.slice(0, 100))}`);
+}
+
+function decoded(text: string): string | undefined {
+	try {
+		return decodeURIComponent(text);
+	} catch {
+		return undefined;
+	}
+}
+
 /** Rejects with `not_found` for what is none. */
 export async function readResource(uri: string, call: Call): Promise<string> {
 	if (uri === LIST) return (await tools.find(({ name }) => name === "sessions")?.call({}, call)) ?? "";
-	const [, id, view] = /^hawser:\/\/sessions\/([^/]+)\/(screen|output|state)$/.exec(uri) ?? [];
-	if (id === undefined)
-		throw new SessionError("not_found", `there is no resource ${JSON.stringify(uri.slice(0, 100))}`);
-	const session = call.find(decodeURIComponent(id), "read");
+	const { session, view } = viewOf(uri, call);
 	call.beginReading(session);
-	switch (view as View) {
+	switch (view) {
 		case "screen":
 			return report(session, { text: await screenText(session, call) }, call);
 		case "output": {

@@ -10,6 +10,7 @@ import {
 import { SessionError } from "../../core/errors.ts";
 import { Call, type CallParts } from "./call.ts";
 import { listResources, readResource, resourceTemplates } from "./resources.ts";
+import { ResourceChanges, type Wanted, wantedBy } from "./subscription.ts";
 import { tools } from "./tools.ts";
 
 export type Exchange = Omit<CallParts, "meta" | "onProgress">;
@@ -21,19 +22,37 @@ const INSTRUCTIONS =
 
 /** The message is parsed by then, and its sender is known. */
 export async function exchange(request: Request, message: unknown, parts: Exchange): Promise<Response> {
-	const handler = createMcpHandler(() => createServer(parts), {
-		// No change is told: whoever wants to know waits with read, or reads again.
-		maxSubscriptions: 0,
-	});
-	parts.signal.addEventListener("abort", () => void handler.close(), { once: true });
+	const wanted = wantedBy(message);
+	const close = () => void handler.close();
+	const listen = (wanted: Wanted) => {
+		const call = new Call({ ...parts, meta: {}, onProgress: () => {} });
+		// Whoever listens hears that this is over, and listens again.
+		return new ResourceChanges(wanted, call, (error) => {
+			explained(error, "mcp subscription", parts);
+			close();
+		});
+	};
+	const handler = createMcpHandler(({ era }) => createServer(parts, era), wanted ? { bus: listen(wanted) } : {});
+	parts.signal.addEventListener("abort", close, { once: true });
 	return handler.fetch(request, message === undefined ? {} : { parsedBody: message });
 }
 
-function createServer(parts: Exchange): Server {
-	const { options, hosting } = parts;
+/** What callers can't have is theirs to know; our own bugs are not. */
+function explained(thrown: unknown, where: string, { hosting }: Exchange): SessionError {
+	const error = SessionError.from(thrown);
+	if (error.code === "internal") hosting.report(error.cause ?? thrown, where);
+	return error;
+}
+
+function createServer(parts: Exchange, era: "legacy" | "modern"): Server {
+	const { options } = parts;
 	const server = new Server(
 		{ name: "hawser", version: options.version },
-		{ capabilities: { tools: {}, resources: {} }, instructions: INSTRUCTIONS },
+		{
+			// Clients of the older era hear of changes over a stream of their own, which goes with a session of the protocol.
+			capabilities: { tools: {}, resources: era === "modern" ? { subscribe: true, listChanged: true } : {} },
+			instructions: INSTRUCTIONS,
+		},
 	);
 	const callOf = ({ mcpReq }: ServerContext) => {
 		const { progressToken, ...meta } = mcpReq._meta ?? {};
@@ -48,12 +67,6 @@ function createServer(parts: Exchange): Server {
 				mcpReq.notify({ method: "notifications/progress", params }).catch(() => {});
 			},
 		});
-	};
-	/** What callers can't have is theirs to know; our own bugs are not. */
-	const explained = (thrown: unknown, where: string): SessionError => {
-		const error = SessionError.from(thrown);
-		if (error.code === "internal") hosting.report(error.cause ?? thrown, where);
-		return error;
 	};
 
 	server.setRequestHandler("tools/list", () => ({
@@ -71,7 +84,7 @@ function createServer(parts: Exchange): Server {
 		try {
 			return { content: [{ type: "text", text: await wanted.call(params.arguments ?? {}, callOf(context)) }] };
 		} catch (thrown) {
-			const { code, message, hint } = explained(thrown, `mcp ${wanted.name}`);
+			const { code, message, hint } = explained(thrown, `mcp ${wanted.name}`, parts);
 			const text = `[${code}] ${message}${hint === undefined ? "" : `; ${hint}`}`;
 			return { content: [{ type: "text", text }], isError: true };
 		}
@@ -83,7 +96,7 @@ function createServer(parts: Exchange): Server {
 		try {
 			return { contents: [{ uri, mimeType: "text/plain", text: await readResource(uri, callOf(context)) }] };
 		} catch (thrown) {
-			const { code, message } = explained(thrown, "mcp resource");
+			const { code, message } = explained(thrown, "mcp resource", parts);
 			const isUnknown = code === "not_found" || code === "session_not_found";
 			throw new ProtocolError(isUnknown ? ProtocolErrorCode.InvalidParams : ProtocolErrorCode.InternalError, message);
 		}

@@ -77,24 +77,23 @@ describe("/mcp", () => {
 		await Promise.all([admin, viewer, stranger, own].map((client) => client.close()));
 	});
 
-	it("ends a wait with its connection, and not the program", async () => {
-		const admin = await connectOverHttp(place, "2026-07-28");
-		await told(admin, "start", { command: "read x; echo got-$x; sleep 1000", name: "cut" });
+	it.each(eras)("ends a wait of %s with its connection, and never the program", async (era) => {
+		const session = `cut-${era.slice(0, 4)}`;
+		const admin = await connectOverHttp(place, era);
+		await told(admin, "start", { command: "read x; echo got-$x; sleep 1000", name: session });
 		const readers = async () => {
-			const { body } = await ask("GET", "/v1/sessions?name=cut");
+			const { body } = await ask("GET", `/v1/sessions?name=${session}`);
 			return (body.sessions as { attachments: number }[])[0]?.attachments;
 		};
-		const args = { session: "cut", until: { match: "never", timeout_s: 200 } };
-		const message = { jsonrpc: "2.0", id: 1, method: "tools/call", params: { name: "read", arguments: args } };
-		const gone = new AbortController();
-		const init = { method: "POST", headers: usualHeaders(), body: JSON.stringify(message), signal: gone.signal };
 		const before = await readers();
-		const waiting = fetch(`${place.url}/mcp`, init);
+		const client = await connectOverHttp(place, era);
+		const wanted = { session, until: { match: "never", timeout_s: 200 } };
+		const waiting = client.callTool({ name: "read", arguments: wanted });
 		waiting.catch(() => {});
 		await eventually("one reader more", async () => (await readers()) !== before);
-		gone.abort();
+		await client.close();
 		await eventually("that it has gone", async () => (await readers()) === before);
-		const sent = { session: "cut", text: "on", keys: ["Enter"], until: { match: "got-on" } };
+		const sent = { session, text: "on", keys: ["Enter"], until: { match: "got-on" } };
 		expect(await told(admin, "send", sent)).toMatch(/^\[matched/);
 		await admin.close();
 	});

@@ -1,11 +1,12 @@
 import { randomBytes, randomUUID } from "node:crypto";
+import type { Client } from "@modelcontextprotocol/client";
 import { expect, it, onTestFinished } from "vitest";
 import { childEnvironment } from "../../../src/backends/environment.ts";
 import { createMcpFront } from "../../../src/fronts/mcp/front.ts";
 import { createId, createPrepare } from "../../../src/fronts/prepare.ts";
 import { eventually } from "../../helpers/reading.ts";
 import { startTestServer, TOKEN } from "../native/test-server.ts";
-import { connectOverHttp, type Era, eras, told } from "./mcp-client.ts";
+import { connectOverHttp, type Era, eras, newerOverHttp, type Progress, told } from "./mcp-client.ts";
 
 const prepare = createPrepare({
 	defaults: {
@@ -25,17 +26,18 @@ async function connect(era: Era) {
 	const options = { prepare, newUuid: randomUUID, shell: "/bin/sh", version: "0", progressMs: 20 };
 	const server = await startTestServer({ fronts: (sessions) => [createMcpFront({ sessions, ...options })] });
 	onTestFinished(() => server.close());
-	const client = await connectOverHttp({ url: server.url, token: TOKEN }, era);
+	const place = { url: server.url, token: TOKEN };
+	const client = await connectOverHttp(place, era);
 	onTestFinished(() => client.close());
-	return { server, client };
+	return { server, client, place };
 }
 
 it.each(eras)("tells a client of %s that a long wait goes on", async (era) => {
 	const { server, client } = await connect(era);
 	await told(client, "start", { command: "read x; echo got-$x; sleep 1000", name: "slow" });
-	const heard: { progress: number; total?: number | undefined; message?: string | undefined }[] = [];
+	const heard: Progress[] = [];
 	const third = new Promise<void>((resolve) => {
-		const onprogress = (progress: (typeof heard)[number]) => {
+		const onprogress = (progress: Progress) => {
 			if (heard.push(progress) === 3) resolve();
 		};
 		const args = { session: "slow", until: { match: "got-it", timeout_s: 100 } };
@@ -70,4 +72,56 @@ it("lists as many sessions as an answer holds, the newest", async () => {
 	const [more, ...lines] = text.split("\n");
 	expect(more).toBe(`[${60 - lines.length} older ones are not listed]`);
 	expect(lines.map((line) => line.split(" · ")[0])).toEqual(names.slice(-lines.length));
+});
+
+/** What a client that listens for some resources hears. */
+async function listen(client: Client, uris: readonly string[]) {
+	const heard: string[] = [];
+	client.setNotificationHandler("notifications/resources/updated", ({ params }) => void heard.push(params.uri));
+	client.setNotificationHandler("notifications/resources/list_changed", () => void heard.push("list"));
+	const subscription = await client.listen({ resourceSubscriptions: [...uris], resourcesListChanged: true });
+	return { heard, subscription };
+}
+
+it("tells who listens that a resource has changed, and nobody else", async () => {
+	const { server, client, place } = await connect("2026-07-28");
+	await told(client, "start", { command: "read x; echo got-$x; read y", name: "asks" });
+	await told(client, "start", { command: "read x; echo got-$x", name: "other" });
+	const [asks, other] = server.sessions.list().map(({ id }) => `hawser://sessions/${id}`);
+	const listener = await newerOverHttp(place);
+	onTestFinished(() => listener.close());
+	const { heard, subscription } = await listen(listener, [`${asks}/output`, `${asks}/state`, `${other}/screen`]);
+	expect(heard).toEqual([]);
+	await told(client, "send", { session: "asks", text: "it", keys: ["Enter"], until: { match: "got-it" } });
+	await eventually("the output and the next wait", () => heard.length >= 2);
+	expect(new Set(heard)).toEqual(new Set([`${asks}/output`, `${asks}/state`]));
+	await told(client, "stop", { session: "other" });
+	await eventually("the end", () => heard.includes(`${other}/screen`) && heard.includes("list"));
+	await subscription.close();
+	const before = heard.length;
+	await told(client, "send", { session: "asks", text: "end", keys: ["Enter"], until: { exit: true } });
+	expect(heard).toHaveLength(before);
+	expect(server.problems).toEqual([]);
+});
+
+it("tells of a flood no more often than it can be read", async () => {
+	const { server, client, place } = await connect("2026-07-28");
+	await told(client, "start", { command: "yes", name: "flood", wait: 0 });
+	const listener = await newerOverHttp(place);
+	onTestFinished(() => listener.close());
+	const uri = `hawser://sessions/${server.sessions.list()[0]?.id}/output`;
+	const began = performance.now();
+	const { heard } = await listen(listener, [uri]);
+	await eventually("three changes", () => heard.length >= 3);
+	expect(performance.now() - began).toBeGreaterThan(1_900);
+	await told(client, "stop", { session: "flood" });
+});
+
+it("refuses to tell of what is not there, or of too much", async () => {
+	const { place } = await connect("2026-07-28");
+	const listener = await newerOverHttp(place);
+	onTestFinished(() => listener.close());
+	await expect(listener.listen({ resourceSubscriptions: ["hawser://sessions/nobody/output"] })).rejects.toThrow();
+	const many = Array.from({ length: 65 }, (_, index) => `hawser://sessions/${index}/output`);
+	await expect(listener.listen({ resourceSubscriptions: many })).rejects.toThrow();
 });

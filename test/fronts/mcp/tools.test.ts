@@ -1,8 +1,7 @@
-import type { Client } from "@modelcontextprotocol/client";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { Installation } from "../../cli/hawser.ts";
 import { eventually } from "../../helpers/reading.ts";
-import { callTool, connectOverHttp, eras, placeOf, told } from "./mcp-client.ts";
+import { callTool, connectOverHttp, eras, type McpClient, placeOf, told } from "./mcp-client.ts";
 
 let hawser: Installation;
 beforeAll(async () => {
@@ -10,8 +9,8 @@ beforeAll(async () => {
 });
 afterAll(() => hawser.remove());
 
-describe.each(eras)("a client of %s", (era) => {
-	let client: Client;
+describe.each(eras)("MCP, six tools, both eras, text results with a budget: a client of %s", (era) => {
+	let client: McpClient;
 	/** Each era has sessions of its own. */
 	const own = (name: string) => `${name}-${era.slice(0, 4)}`;
 	beforeAll(async () => {
@@ -20,7 +19,7 @@ describe.each(eras)("a client of %s", (era) => {
 	afterAll(() => client.close());
 
 	it("finds six tools whose descriptions are short", async () => {
-		expect(client.getNegotiatedProtocolVersion()).toBe(era);
+		expect(client.version).toBe(era);
 		const { tools } = await client.listTools();
 		expect(tools.map(({ name }) => name)).toEqual(["run", "start", "send", "read", "sessions", "stop"]);
 		expect(tools.filter(({ outputSchema }) => outputSchema)).toEqual([]);
@@ -143,7 +142,7 @@ describe.each(eras)("a client of %s", (era) => {
 		const uriOf = (view: string) => resources.find((one) => one.name === `${name}: ${view}`)?.uri ?? "";
 		const read = async (uri: string) => {
 			const [content] = (await client.readResource({ uri })).contents;
-			return content && "text" in content ? content.text : "";
+			return content && "text" in content ? String(content.text) : "";
 		};
 		expect(await read(uriOf("screen"))).toMatch(/^\[waiting for a line · sh · [\s\S]*\nhello$/);
 		expect(await read(uriOf("output"))).toMatch(/\nhello\n$/);
