@@ -45,6 +45,17 @@ export type ScreenView = Size & {
 /** A view and where it stands in the log: after every event before `seq`, and every byte before `offset`. */
 export type Screen = Mark & ScreenView;
 
+/** Empty rows at the end say nothing. */
+export function withoutEnd(lines: readonly string[]): string[] {
+	return lines.slice(0, lines.findLastIndex((line) => line !== "") + 1);
+}
+
+/** The rows that are not as they were earlier; undefined where that can't be compared. */
+export function changedRows(screen: Screen, earlier: Screen | undefined): { row: number; text: string }[] | undefined {
+	if (earlier?.cols !== screen.cols || earlier.rows !== screen.rows) return undefined;
+	return screen.lines.flatMap((text, row) => (text === earlier.lines[row] ? [] : [{ row, text }]));
+}
+
 /** A screen as escape sequences, which make a terminal of its size show it. */
 export type Snapshot = Mark & Size & { readonly bytes: Uint8Array };
 

@@ -8,7 +8,7 @@
 
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { SessionError } from "../core/errors.ts";
-import type { Screens } from "../core/screen.ts";
+import { type Screens, withoutEnd } from "../core/screen.ts";
 import type { FollowOptions, Session } from "../core/session.ts";
 import { type Line, TextScreen } from "./text-screen.ts";
 
@@ -85,8 +85,7 @@ async function fullScreenSince(session: Session, before: number): Promise<number
 /** The rows of a session's screen; none if they can't be had. */
 async function shownNow(session: Session, screens: Screens, signal: AbortSignal): Promise<readonly string[]> {
 	try {
-		const { lines } = await screens.read(session, { signal });
-		return lines.slice(0, lines.findLastIndex((line) => line !== "") + 1);
+		return withoutEnd((await screens.read(session, { signal })).lines);
 	} catch (error) {
 		return given(error, []);
 	}

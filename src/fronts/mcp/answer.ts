@@ -40,6 +40,8 @@ export async function report(
 	const state = isEnded(session.state) ? undefined : await programState(session, call.signal);
 	const facts = [
 		outcome ?? (state ? wordsOf(state) : endingOf(session)),
+		// What an agent types, its model has seen.
+		state?.kind === "secret" ? `a person can type it: hawser attach ${nameOf(session)}` : undefined,
 		elapsedMs === undefined ? undefined : `${(elapsedMs / 1000).toFixed(1)} s`,
 		nameOf(session),
 		range ? `bytes ${range.from}–${range.to} of ${end}` : undefined,

@@ -11,6 +11,7 @@ import { defaultWorkspace } from "../../core/workspaces.ts";
 import { surroundingsKey } from "../../protocol/mcp.ts";
 import { bytesOf, crowded } from "../answer-bytes.ts";
 import { checkRight, type Hosting, takeReader, whenOver, witnessOf } from "../front.ts";
+import type { Places } from "../places.ts";
 import { problemOf } from "../validation.ts";
 import type { McpOptions } from "./options.ts";
 
@@ -37,6 +38,7 @@ export type CallParts = {
 	readonly principal: Principal;
 	readonly hosting: Hosting;
 	readonly options: McpOptions;
+	readonly past: Places;
 	/** Whose sessions are meant; those of all, and new ones in the default one, if left out. */
 	readonly workspace: string | undefined;
 	/** What came with the call besides its arguments. */
@@ -142,6 +144,12 @@ export class Call {
 	#endReading(): void {
 		for (const leave of this.#reading.values()) leave();
 		this.#reading.clear();
+	}
+
+	/** Takes a place among those who look at an earlier screen; it is to be given back. */
+	beginLookingBack(): () => void {
+		const { past, principal } = this.#parts;
+		return past.take(principal);
 	}
 
 	/** Makes room for what the answer will hold. */

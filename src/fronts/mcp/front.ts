@@ -9,10 +9,13 @@ import { mcpPath } from "../../protocol/mcp.ts";
 import { answerErrors } from "../errors.ts";
 import { bearer, type Front, type Hosting } from "../front.ts";
 import { patienceOf } from "../patience.ts";
+import { Places } from "../places.ts";
 import type { McpOptions } from "./options.ts";
 
 /** Of one message: more than any program can be started with. */
 const MAX_MESSAGE_BYTES = 4 * 1024 * 1024;
+/** How many earlier screens one caller may wait for at a time; how many all may is decided where they are made. */
+const PAST = { each: 1, all: Number.POSITIVE_INFINITY };
 
 export function createMcpFront(options: McpOptions): Front {
 	return {
@@ -20,6 +23,7 @@ export function createMcpFront(options: McpOptions): Front {
 		credential: bearer,
 		register(app: FastifyInstance, hosting: Hosting): void {
 			answerErrors(app, hosting);
+			const past = new Places(PAST, lookingBack);
 			app.route({
 				// Clients of the older era try the others, and must hear that there is nothing.
 				method: ["POST", "GET", "DELETE"],
@@ -27,22 +31,32 @@ export function createMcpFront(options: McpOptions): Front {
 				bodyLimit: MAX_MESSAGE_BYTES,
 				// What a tool does asks for more where it does it.
 				config: { policy: "read" },
-				handler: (request, reply) => serve(request, reply, { options, hosting }),
+				handler: (request, reply) => serve(request, reply, { options, hosting, past }),
 			});
 		},
 	};
 }
 
-type Parts = { readonly options: McpOptions; readonly hosting: Hosting };
+type Parts = { readonly options: McpOptions; readonly hosting: Hosting; readonly past: Places };
 
-async function serve(request: FastifyRequest, reply: FastifyReply, { options, hosting }: Parts): Promise<FastifyReply> {
+function lookingBack(): SessionError {
+	return new SessionError("limit_exceeded", "this token waits for an earlier screen already", {
+		hint: "ask for one after the other",
+	});
+}
+
+async function serve(
+	request: FastifyRequest,
+	reply: FastifyReply,
+	{ options, hosting, past }: Parts,
+): Promise<FastifyReply> {
 	const { principal } = request;
 	if (!principal) throw new SessionError("unauthenticated", "a token is required");
 	const workspace = workspaceOf(request);
 	const patience = patienceOf(reply, hosting);
 	// The SDK takes its time to load, and most servers never need it.
 	const { exchange } = await import("./server.ts");
-	const parts = { reply, principal, hosting, options, workspace, signal: patience.signal };
+	const parts = { reply, principal, hosting, options, past, workspace, signal: patience.signal };
 	const { status, headers, body } = await exchange(asWebRequest(request, patience.signal), request.body, parts);
 	reply.code(status).header("cache-control", "no-store");
 	for (const [name, value] of headers) reply.header(name, value);

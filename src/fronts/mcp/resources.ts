@@ -63,7 +63,7 @@ export async function readResource(uri: string, call: Call): Promise<string> {
 	call.beginReading(session);
 	switch (view) {
 		case "screen":
-			return report(session, { text: await screenText(session, call) }, call);
+			return report(session, { text: await screenText(session, {}, call) }, call);
 		case "output": {
 			const { oldest, end } = (await session.info()).offsets;
 			return report(session, { range: { from: oldest, to: end } }, call);

@@ -184,22 +184,29 @@ const read = tool({
 			what: Type.Optional(
 				Type.Union([Type.Literal("new"), Type.Literal("output"), Type.Literal("screen"), Type.Literal("commands")]),
 			),
-			since: Type.Optional(Type.Integer({ minimum: 0, description: "a byte offset, as answers name them" })),
+			since: Type.Optional(
+				Type.Integer({
+					minimum: 0,
+					description: "a byte offset, as answers name them; screen: a revision, to get what changed",
+				}),
+			),
+			at: Type.Optional(Type.Integer({ minimum: 0, description: "screen, commands: as of this byte offset" })),
 			limit: Type.Optional(Type.Integer({ minimum: 1, description: "output: bytes from since on" })),
 			until: Type.Optional(until),
 			max,
 		},
 		strict,
 	),
-	async call({ session: wanted, what = "new", since, limit, until, max }, call) {
+	async call({ session: wanted, what = "new", since, at: past, limit, until, max }, call) {
 		const found = call.find(wanted, "read");
 		call.beginReading(found);
-		if (what === "screen") {
-			if (until) await waitFor(found, (await found.end()).offset, until, call);
-			return report(found, { text: await screenText(found, call), max }, call);
-		}
-		if (what === "commands") return report(found, { text: await commandsText(found), max }, call);
 		const { oldest, end } = (await found.info()).offsets;
+		const at = past === undefined ? undefined : Math.min(past, end);
+		if (what === "screen") {
+			if (until) await waitFor(found, end, until, call);
+			return report(found, { text: await screenText(found, { at, since }, call), max }, call);
+		}
+		if (what === "commands") return report(found, { text: await commandsText(found, at), max }, call);
 		const from = Math.min(Math.max(since ?? (what === "new" ? end : oldest), oldest), end);
 		if (what === "new") return waited(found, { from, until, max }, call);
 		const to = Math.min(end, from + (limit ?? Number.MAX_SAFE_INTEGER));
@@ -275,13 +282,14 @@ async function lastOutcome(session: Session, from: number): Promise<string | und
 	return outcomeOf("ended", last.exitCode);
 }
 
-/** The newest first, so that what is cut off is what was long ago. */
-async function commandsText(session: Session): Promise<string> {
-	const { commands } = await commandsOf(session);
-	if (commands.length === 0) return "no command is known";
-	const lines = commands.map(({ command, exitCode, from, to, cwd }) => {
-		const ending = to === null ? "running" : `exit ${exitCode ?? "unknown"}`;
-		return `${shorten(command ?? "?", 120)} · ${ending} · bytes ${from}–${to ?? ""} · ${shorten(cwd ?? "", 80)}`;
+/** The newest first, so that what is cut off is what was long ago; as they were when the output ended at an offset. */
+async function commandsText(session: Session, at = Number.POSITIVE_INFINITY): Promise<string> {
+	const known = (await commandsOf(session)).commands.filter(({ from }) => from <= at);
+	if (known.length === 0) return "no command is known";
+	const lines = known.map(({ command, exitCode, from, to, cwd }) => {
+		const isOver = to !== null && to <= at;
+		const ending = isOver ? `exit ${exitCode ?? "unknown"}` : "running";
+		return `${shorten(command ?? "?", 120)} · ${ending} · bytes ${from}–${isOver ? to : ""} · ${shorten(cwd ?? "", 80)}`;
 	});
 	return lines.reverse().join("\n");
 }

@@ -7,6 +7,7 @@ import type { Screens } from "../../core/screen.ts";
 import type { Origin, Session } from "../../core/session.ts";
 import { limits, type SendAnswer, type SendInput } from "../../protocol/messages.ts";
 import { flowFor } from "../front.ts";
+import type { Places } from "../places.ts";
 import { programState } from "../program-state.ts";
 import { controlSince } from "../takeover.ts";
 import { readText } from "../text.ts";
@@ -14,7 +15,6 @@ import { typeParts } from "../typing.ts";
 import { type Causes, TextMatcher, waitFor } from "../wait.ts";
 import { encodedKeys } from "./acts.ts";
 import type { Traffic } from "./metrics.ts";
-import type { Places } from "./places.ts";
 import { ExpressionMatcher } from "./search/awaited.ts";
 
 export type SendRequest = {

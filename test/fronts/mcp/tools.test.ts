@@ -64,6 +64,14 @@ describe.each(eras)("MCP, six tools, both eras, text results with a budget: a cl
 		);
 	});
 
+	it("says when a person is needed to type a secret", async () => {
+		const session = own("secret");
+		expect(await told(client, "start", { command: "printf 'Password: '; stty -echo; read x", name: session })).toMatch(
+			new RegExp(`^\\[waiting for a secret · sh · "Password:" · a person can type it: hawser attach ${session} · `),
+		);
+		await told(client, "stop", { session });
+	});
+
 	it("gets a running answer at the timeout, and waits on", async () => {
 		const session = own("slow");
 		const first = await told(client, "run", {
@@ -84,12 +92,53 @@ describe.each(eras)("MCP, six tools, both eras, text results with a budget: a cl
 		const argv = ["sh", "-c", "printf '\\033[?1049h\\033[2J\\033[3;5Hmenu'; stty raw; head -c 1; sleep 1000"];
 		expect(await told(client, "start", { argv, name })).toMatch(/^\[waiting for a key · head · /);
 		const screen = await told(client, "read", { session: name, what: "screen" });
-		expect(screen).toContain("\n[120×40, full screen · cursor at row 3, column 9]\n\n\n    menu");
+		expect(screen).toMatch(/\n\[120×40, full screen · cursor at row 3, column 9 · revision \d+\]\n\n\n {4}menu/);
 		expect(await told(client, "sessions", {})).toContain(`${name} · waiting for a key · head · `);
 		expect(await told(client, "stop", { session: name })).toBe(`[exited · signal SIGHUP (killed) · ${name}]`);
 		expect(await told(client, "sessions", {})).not.toContain(name);
 		expect(await told(client, "stop", { session: name, forget: true })).toBe(`[forgotten · ${name}]`);
 		expect(await callTool(client, "read", { session: name })).toMatchObject({ isError: true });
+	});
+
+	it("Screen reads: rendered, with the alternate screen, and what changed since", async () => {
+		const session = own("vim");
+		const started = await told(client, "start", { argv: ["vim", "-u", "NONE", "-n"], name: session });
+		// What was drawn says nothing, so the answer is the screen.
+		expect(started).toMatch(
+			/^\[full screen, waiting for keys · vim · [\s\S]*\n\[it shows now:\]\n[\s\S]*VIM - Vi IMproved/,
+		);
+		const typed = await told(client, "send", { session, text: "ihello\nworld", keys: ["Escape"] });
+		expect(typed).toMatch(/\n\[it shows now:\]\nhello\nworld\n~\n/);
+		const screen = await told(client, "read", { session, what: "screen", until: { stable_ms: 200 } });
+		const [, facts, ...rows] = screen.split("\n");
+		expect(facts).toMatch(/^\[120×40, full screen · cursor at row 2, column 5 · (title .* · )?revision \d+\]$/);
+		expect(rows.slice(0, 3)).toEqual(["hello", "world", "~"]);
+		const since = Number(/revision (\d+)/.exec(screen)?.[1]);
+		const idle = await told(client, "read", { session, what: "screen", since });
+		expect(idle).toMatch(/\nno row has changed$/);
+		expect(Buffer.byteLength(idle)).toBeLessThanOrEqual(200);
+		await told(client, "send", { session, text: "x" });
+		const changed = await told(client, "read", { session, what: "screen", since, until: { stable_ms: 200 } });
+		expect(changed.split("\n").slice(2)[0]).toBe("row 2: worl");
+		expect(changed).not.toContain("hello");
+		await told(client, "stop", { session });
+	});
+
+	it("Screen and commands at any past offset, live", async () => {
+		const session = own("past");
+		const first = await told(client, "run", { session, command: "clear; echo one" });
+		const [, from, to] = /bytes (\d+)–(\d+) of/.exec(first) ?? [];
+		await told(client, "run", { session, command: "clear; echo two" });
+		const now = await told(client, "read", { session, what: "screen" });
+		expect(now).toMatch(/^two$/m);
+		const then = await told(client, "read", { session, what: "screen", at: Number(to) });
+		expect(then).toMatch(new RegExp(` · as of byte ${to}\\]\\none$`));
+		const commands = async (at: number) =>
+			(await told(client, "read", { session, what: "commands", at })).split("\n").slice(1);
+		expect(await commands(Number(to))).toEqual([expect.stringMatching(/^clear; echo one · exit 0 · /)]);
+		expect(await commands(Number(from) + 1)).toEqual([expect.stringMatching(/^clear; echo one · running · /)]);
+		expect(await commands(0)).toEqual(["no command is known"]);
+		expect(await commands(1e9)).toHaveLength(2);
 	});
 
 	it("gets no more than it asked for, and learns where the rest is", async () => {

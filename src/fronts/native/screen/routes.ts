@@ -3,22 +3,21 @@
 import Type from "typebox";
 import { SessionError } from "../../../core/errors.ts";
 import type { Size } from "../../../core/event.ts";
-import type { Screen } from "../../../core/screen.ts";
+import { changedRows, type Screen, withoutEnd } from "../../../core/screen.ts";
 import { limits, type ScreenMessage, type ScreenQuery } from "../../../protocol/messages.ts";
 import { bytesOf, crowded } from "../../answer-bytes.ts";
 import { type Hosting, takeReader, whenOver } from "../../front.ts";
 import { patienceOf } from "../../patience.ts";
+import { Places } from "../../places.ts";
 import { type Condition, changed, hasText, stable, untilShown } from "../../screen-wait.ts";
 import type { NativeApp, NativeOptions } from "../options.ts";
 import { toPlace } from "../place.ts";
-import { Places } from "../places.ts";
 import { findSession, placeOf, principalOf } from "../request.ts";
 import { hasExpression } from "../search/awaited.ts";
 import { idParams } from "../session-messages.ts";
 import { ansiLines } from "./ansi.ts";
 import { screenMessage, screenQuery, scrollbackMessage, scrollbackQuery } from "./messages.ts";
 import { htmlOf, svgOf } from "./picture.ts";
-import { withoutEnd } from "./rows.ts";
 
 /** What a cell takes in an answer, in bytes, with colours that differ from those beside it now and then; in a picture, with all that it may have. */
 const CELL_BYTES = 8;
@@ -139,10 +138,8 @@ function toMessage(
 	const { offset, seq, cols, rows, alternate, cursor, title, lines } = screen;
 	const common = { offset, revision: seq, cols, rows, alternate, cursor, title };
 	if (since === undefined) return { ...common, lines: withoutEnd(lines) };
-	const isComparable = earlier?.cols === cols && earlier.rows === rows;
-	if (!isComparable) return { ...common, lines: withoutEnd(lines), reset: true };
-	const changes = lines.flatMap((text, row) => (text === earlier.lines[row] ? [] : [{ row, text }]));
-	return { ...common, changes };
+	const changes = changedRows(screen, earlier);
+	return changes ? { ...common, changes } : { ...common, lines: withoutEnd(lines), reset: true };
 }
 
 function asText(lines: readonly string[]): string {

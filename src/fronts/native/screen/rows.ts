@@ -1,13 +1,8 @@
-/** What rows of a screen are without what is not seen of them. */
+/** What a row of a screen is without what is not seen of it. */
 
 import type { ScreenRow, ScreenStyle } from "../../../core/screen.ts";
 
-/** Empty rows at the end say nothing. */
-export function withoutEnd(lines: readonly string[]): string[] {
-	return lines.slice(0, lines.findLastIndex((line) => line !== "") + 1);
-}
-
-/** Nor do blanks at the end of a row, unless they have a colour. */
+/** Blanks at the end of a row say nothing, unless they have a colour. */
 export function withoutBlanks(row: ScreenRow): ScreenRow {
 	const end = row.findLastIndex(({ text, style }) => text.trimEnd() !== "" || !isPlain(style));
 	return row.slice(0, end + 1).map((run, index) => {

@@ -1,9 +1,9 @@
 /** Expressions that somebody waits for, on a screen or in output: tried in a process that can be killed, line by line. */
 
 import { SessionError } from "../../../core/errors.ts";
+import { Places } from "../../places.ts";
 import type { Condition, LinesOf } from "../../screen-wait.ts";
 import type { Matcher } from "../../wait.ts";
-import { Places } from "../places.ts";
 import { LONGEST_LINE_BYTES } from "./line-search.ts";
 import { taskOf } from "./task.ts";
 import { TextSearch } from "./text-search.ts";

@@ -1,7 +1,7 @@
 /** How many pieces of work of one kind may be under way at a time: of one caller, and of all. */
 
-import type { Principal } from "../../core/access.ts";
-import type { SessionError } from "../../core/errors.ts";
+import type { Principal } from "../core/access.ts";
+import type { SessionError } from "../core/errors.ts";
 
 export type PlaceLimits = { readonly each: number; readonly all: number };
 
