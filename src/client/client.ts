@@ -41,6 +41,8 @@ export type ListFilter = {
 	readonly label?: readonly string[];
 	/** Which come first; the oldest, if left out. */
 	readonly order?: "oldest" | "newest";
+	/** Whether each is told with how it looks now: its last line, its activity, what it waits for. */
+	readonly overview?: boolean;
 };
 
 export type CreateOptions = ActOptions & {
@@ -201,7 +203,7 @@ async function listAll(
 	do {
 		const response = await transport.request({
 			path: "/v1/sessions",
-			query: { ...filter, after, limit: 1000 },
+			query: { ...filter, overview: filter.overview ? "1" : undefined, after, limit: 1000 },
 			signal,
 		});
 		const page = (await response.json()) as SessionList;

@@ -9,6 +9,8 @@ import type { Transport } from "./transport.ts";
 export type FeedOptions = {
 	/** The cursor of the last item that was seen; what comes from now on, if left out. */
 	readonly since?: string;
+	/** Whether `changed` is told: how each session looks in a list, whenever that is otherwise, once a second at most. */
+	readonly overview?: boolean;
 	readonly signal?: AbortSignal;
 };
 
@@ -25,13 +27,13 @@ const SILENCE_MS = 3 * limits.heartbeatMs;
 /** Ends without an error when the signal is aborted. */
 export async function* followFeed(
 	transport: Transport,
-	{ since, signal }: FeedOptions = {},
+	{ since, overview, signal }: FeedOptions = {},
 ): AsyncGenerator<FeedItem, void, void> {
 	const backoff = new Backoff(transport.times);
 	let cursor = since;
 	while (!signal?.aborted) {
 		try {
-			for await (const item of connection(transport, cursor, signal)) {
+			for await (const item of connection(transport, { since: cursor, overview: overview ? "1" : undefined }, signal)) {
 				backoff.reset();
 				cursor = item.cursor;
 				yield item;
@@ -46,7 +48,7 @@ export async function* followFeed(
 
 async function* connection(
 	transport: Transport,
-	since: string | undefined,
+	query: { readonly since: string | undefined; readonly overview: "1" | undefined },
 	signal: AbortSignal | undefined,
 ): AsyncGenerator<FeedItem, void, void> {
 	const silence = new AbortController();
@@ -60,7 +62,7 @@ async function* connection(
 	try {
 		heard();
 		const headers = { accept: "text/event-stream" };
-		const response = await transport.request({ path: "/v1/events", query: { since }, headers, signal: silence.signal });
+		const response = await transport.request({ path: "/v1/events", query, headers, signal: silence.signal });
 		const reader = response.body?.getReader();
 		const decoder = new TextDecoder();
 		let text = "";

@@ -27,6 +27,7 @@ export type {
 	Info,
 	InputReceipt,
 	Me,
+	Overview,
 	ProgramState,
 	PutTask,
 	PutWorkspace,
@@ -46,6 +47,7 @@ export type {
 	SizePolicy,
 	TakeLease,
 	TaskMessage,
+	Waiting,
 	WorkspaceLimits,
 	WorkspaceMessage,
 } from "../protocol/messages.ts";

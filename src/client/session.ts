@@ -213,8 +213,10 @@ export class Session {
 		return waitFor((attach) => this.attach(attach), condition, options);
 	}
 
-	async info({ signal }: ActOptions = {}): Promise<SessionMessage> {
-		return this.#learn(await this.#transport.request({ path: this.#path(), signal }));
+	/** With `overview`, also how it looks now: its last line, its activity, what it waits for. */
+	async info({ overview, signal }: ActOptions & { readonly overview?: boolean } = {}): Promise<SessionMessage> {
+		const query = overview ? { overview: "1" } : {};
+		return this.#learn(await this.#transport.request({ path: this.#path(), query, signal }));
 	}
 
 	/** What there is from `since` on. Without `wait` it answers at once, perhaps with nothing. */

@@ -14,6 +14,7 @@ import { Listeners } from "./listeners.ts";
 import { Log } from "./log.ts";
 import { noShell } from "./plain-shell.ts";
 import { checkSize, type KillOptions, type Process, type Spawn } from "./process.ts";
+import { type Pulse, PulseFold } from "./pulse.ts";
 import { Replies } from "./replies.ts";
 import { noTerminal } from "./scan.ts";
 import {
@@ -35,6 +36,7 @@ import {
 import { type RunAnswer, type RunRequest, type ShellHooks, ShellRunner } from "./shell-runner.ts";
 import type { Skim } from "./skim.ts";
 import { advance, initialState, isEnded, type State } from "./state.ts";
+import { readTail } from "./tail.ts";
 import { Takeovers } from "./takeovers.ts";
 
 /** Of a session's first event. */
@@ -43,8 +45,6 @@ const FIRST_SEQ = 1;
 const AWAITED_MS = 1_000;
 /** The input stream of what a session answers itself. */
 const REPLIES_STREAM = "hawser:replies";
-/** Enough for how a prompt ends. */
-const TAIL_BYTES = 4;
 /** The mode in which a terminal marks what is pasted. */
 const BRACKETED_PASTES = "2004";
 /** ^C. */
@@ -77,6 +77,7 @@ export class LocalSession extends Session {
 	readonly #watchers = new Listeners<State>();
 	readonly #idle: IdleWatch;
 	readonly #inspector: Inspector;
+	readonly #pulse: PulseFold;
 	readonly #onFailure: ((error: unknown) => void) | undefined;
 	readonly #answers: Answers = {
 		info: async () => this.#details(),
@@ -113,6 +114,7 @@ export class LocalSession extends Session {
 		kill: ({ options }) => this.#kill(options),
 		run: (request, signal) => this.#runInShell(request, signal),
 		commands: async () => ({ commands: this.#shell?.commands ?? [], isProven: this.#isHooked }),
+		pulse: ({ after }, signal) => this.#readPulse(after, signal),
 		inspect: () => this.#inspector.inspect(),
 		untilWaiting: ({ after }, signal) => this.#inspector.untilWaiting(after, signal),
 	};
@@ -165,6 +167,7 @@ export class LocalSession extends Session {
 		this.#activeAt = options.clock.now();
 		this.#lastOutput = this.#lastActivity;
 		this.#inspector = this.#createInspector();
+		this.#pulse = new PulseFold(options.clock);
 		this.#input = new InputQueue({
 			perform: (act) => this.#perform(act),
 			clock: options.clock,
@@ -250,7 +253,7 @@ export class LocalSession extends Session {
 			argv: this.spec.argv,
 			pid: () => this.#process?.pid,
 			end: () => this.log.end.offset,
-			tail: () => this.#tail(),
+			tail: () => readTail(this.log),
 			takesPastes: () => this.#replies?.scan.state.modes[BRACKETED_PASTES] === true,
 			isLineMode: () => this.#process?.terminal()?.canonical === true,
 			exit: () => (isEnded(this.#state) ? (this.#state.exit ?? { code: null }) : undefined),
@@ -268,16 +271,6 @@ export class LocalSession extends Session {
 		if (!this.#shell) throw noShell();
 		if (typeof request.command === "string") this.#lease.check(request.options.fence);
 		return this.#shell.run(request, signal);
-	}
-
-	/** The last characters of the output, one for each byte. */
-	#tail(): string {
-		const { offset } = this.log.end;
-		// All of them: the first may be long, and the others have no more bytes than are wanted.
-		const events = this.log.peek(this.log.seqAt(Math.max(0, offset - TAIL_BYTES)), Number.POSITIVE_INFINITY);
-		const decoder = new TextDecoder("latin1");
-		const text = events.map((event) => (event.kind === "output" ? decoder.decode(event.bytes) : "")).join("");
-		return text.slice(-TAIL_BYTES);
 	}
 
 	#delegateReplies(isDelegated: boolean): void {
@@ -311,6 +304,7 @@ export class LocalSession extends Session {
 	#noteActivity(): void {
 		this.#lastActivity = this.#clock.monotonic();
 		this.#activeAt = this.#clock.now();
+		this.#pulse.touch();
 		this.#inspector.noteActivity();
 	}
 
@@ -333,6 +327,16 @@ export class LocalSession extends Session {
 			place: () => ({ offset: this.log.end.offset, since: this.#state.endedAt ?? this.#activeAt }),
 		};
 		return new Inspector(program, this.#clock);
+	}
+
+	async #readPulse(after: number | null, signal: AbortSignal | undefined): Promise<Pulse> {
+		while (this.#pulse.count === after && !isEnded(this.#state) && !signal?.aborted) await this.#pulse.changed(signal);
+		const isFullScreen = this.#replies?.scan.state.alternate.isOn === true;
+		return {
+			...this.#pulse.read(),
+			offset: this.log.end.offset,
+			tail: isFullScreen ? null : readTail(this.log),
+		};
 	}
 
 	#details(): SessionDetails {
@@ -385,6 +389,7 @@ export class LocalSession extends Session {
 		if (fact.kind === "output") {
 			this.#noteActivity();
 			this.#lastOutput = this.#lastActivity;
+			this.#pulse.note(fact.bytes.byteLength, this.#lastActivity, this.#activeAt);
 			this.#replies?.feed(fact.bytes);
 			return;
 		}
@@ -394,7 +399,10 @@ export class LocalSession extends Session {
 			for (const cancel of this.#deadlines.splice(0)) cancel();
 			this.#inspector.noteActivity();
 		}
-		if (isEnded(this.#state)) this.#shell?.noteEnd();
+		if (isEnded(this.#state)) {
+			this.#shell?.noteEnd();
+			this.#pulse.touch();
+		}
 		this.#watchers.tell(this.#state);
 	}
 

@@ -3,6 +3,7 @@
 import type { Item, Mark, Size, Start } from "./event.ts";
 import type { Inspection } from "./inspection.ts";
 import type { Command, KillOptions, TerminalState } from "./process.ts";
+import type { Pulse } from "./pulse.ts";
 import type { ScanState } from "./scan.ts";
 import type { ShellCommand } from "./shell-marks.ts";
 import type { RunAnswer, RunRequest } from "./shell-runner.ts";
@@ -183,6 +184,8 @@ export type Operations = {
 	run: { readonly asks: RunRequest; readonly answer: RunAnswer };
 	/** The newest commands of its shell, as far as the shell marks them. */
 	commands: { readonly asks: unknown; readonly answer: ShellCommands };
+	/** How its output has come lately, once something came or went after that count; at once, without one. */
+	pulse: { readonly asks: { readonly after: number | null }; readonly answer: Pulse };
 	inspect: { readonly asks: unknown; readonly answer: Inspection };
 	untilWaiting: { readonly asks: { readonly after: number }; readonly answer: Inspection };
 };
@@ -322,6 +325,11 @@ export abstract class Session {
 
 	commands(): Promise<ShellCommands> {
 		return this.ask<"commands">({ do: "commands" });
+	}
+
+	/** How its output has come lately: now, or as soon as something came or went after what `count` of an earlier one says, or it has ended. */
+	pulse(after: number | null = null, signal?: AbortSignal): Promise<Pulse> {
+		return this.ask<"pulse">({ do: "pulse", after }, signal);
 	}
 
 	/** What its program does now, and what it waits for. */

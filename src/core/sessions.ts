@@ -25,7 +25,7 @@ export interface Sessions {
 	forget(id: string): Promise<void>;
 	/** Gives a session another name, or none. Rejects with `session_exists` when a running one of its workspace has it. */
 	rename(id: string, name: string | null): Promise<void>;
-	/** Calls back in the same turn as a session is created, changes its state or is removed, until the returned function is called. */
+	/** Calls back in the same turn as a session is created, changes its state or its name, or is removed, until the returned function is called. */
 	watch(listener: (change: SessionsChange) => void): () => void;
 }
 
@@ -156,6 +156,7 @@ export class LocalSessions implements Sessions {
 			session.rename(former);
 			throw error;
 		}
+		this.#watchers.tell({ kind: "changed", session });
 	}
 
 	watch(listener: (change: SessionsChange) => void): () => void {

@@ -105,8 +105,15 @@ export async function readLastLine(
 	options: FollowOptions,
 ): Promise<string> {
 	const from = Math.max(0, to - LAST_LINE_BYTES);
-	const screen = new TextScreen(from, { rows, onLine: () => {}, onFullScreen: () => {} });
-	for await (const { bytes } of pieces(session, { from, to }, options)) screen.take(bytes);
+	const read: Uint8Array[] = [];
+	for await (const { bytes } of pieces(session, { from, to }, options)) read.push(bytes);
+	return lastLineIn(Buffer.concat(read), rows);
+}
+
+/** The same of output that is there. */
+export function lastLineIn(bytes: Uint8Array, rows: number): string {
+	const screen = new TextScreen(0, { rows, onLine: () => {}, onFullScreen: () => {} });
+	screen.take(bytes);
 	return screen.lastLine().slice(-LAST_LINE_LENGTH);
 }
 

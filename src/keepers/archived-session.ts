@@ -5,6 +5,7 @@ import { SessionError } from "../core/errors.ts";
 import type { Item, Start } from "../core/event.ts";
 import { ENDED, type Inspection } from "../core/inspection.ts";
 import type { Log } from "../core/log.ts";
+import { NO_ACTIVITY, type Pulse } from "../core/pulse.ts";
 import { noTerminal, type ScanState, scanItems } from "../core/scan.ts";
 import {
 	type Answers,
@@ -22,6 +23,7 @@ import {
 } from "../core/session.ts";
 import { type ShellCommand, ShellMarks } from "../core/shell-marks.ts";
 import type { State } from "../core/state.ts";
+import { TAIL_BYTES, tailOf } from "../core/tail.ts";
 import { skim } from "../native/addon.ts";
 
 export const NO_LEASE: Lease = { fence: 0, holder: null, exclusive: false };
@@ -51,11 +53,13 @@ export class ArchivedSession extends Session {
 		kill: async () => null,
 		run: () => Promise.reject(this.over()),
 		commands: () => this.#commands(),
+		pulse: () => this.#readPulse(),
 		inspect: () => this.#inspect(),
 		untilWaiting: () => this.#inspect(),
 	};
 	#log: Promise<Log> | undefined;
 	#scan: Promise<Scanned> | undefined;
+	#pulse: Promise<Pulse> | undefined;
 	#attachments = 0;
 
 	/** The log is opened when somebody wants to read it, so that any number of old sessions costs little. */
@@ -130,6 +134,17 @@ export class ArchivedSession extends Session {
 		return { commands: (await this.#scanned()).commands, isProven: this.#shellKey !== undefined };
 	}
 
+	/** Nothing comes any more: it is read once. */
+	#readPulse(): Promise<Pulse> {
+		this.#pulse ??= this.#opened()
+			.then((log) => lastPulse(log))
+			.catch((error: unknown) => {
+				this.#pulse = undefined;
+				throw error;
+			});
+		return this.#pulse;
+	}
+
 	async #inspect(): Promise<Inspection> {
 		const { offset } = (await this.#opened()).end;
 		const since = this.state.endedAt ?? this.spec.createdAt;
@@ -149,6 +164,19 @@ export class ArchivedSession extends Session {
 	over(): SessionError {
 		return new SessionError("session_closed", `session "${this.id}" has ended (${this.state.status})`);
 	}
+}
+
+async function lastPulse(log: Log): Promise<Pulse> {
+	const { offset } = log.end;
+	const pieces: Uint8Array[] = [];
+	let lastOutputAt: number | null = null;
+	for await (const item of follow(log, { offset: Math.max(0, offset - TAIL_BYTES) })) {
+		if (item.kind !== "output") continue;
+		pieces.push(item.bytes.slice(-TAIL_BYTES));
+		lastOutputAt = item.time;
+	}
+	const tail = tailOf(pieces);
+	return { count: 0, offset, lastOutputAt, activity: NO_ACTIVITY, usualIntervalMs: null, tail };
 }
 
 function aborted(signal: AbortSignal | undefined): Promise<void> {

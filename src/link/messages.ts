@@ -64,6 +64,7 @@ export const questions: Readonly<Record<KeeperQuestion["do"], Nature>> = {
 	// With an origin, as an act.
 	run: { isLong: true, isRepeatable: true },
 	commands: { isLong: false, isRepeatable: true },
+	pulse: { isLong: true, isRepeatable: true },
 	inspect: { isLong: false, isRepeatable: true },
 	untilWaiting: { isLong: true, isRepeatable: true },
 	ping: { isLong: false, isRepeatable: true },

@@ -66,6 +66,38 @@ export type SessionMessage = {
 	timeoutMs: number;
 	idleTimeoutMs: number;
 	idleExemptJobs: boolean;
+	/** Only if it was asked for. */
+	overview?: Overview;
+};
+
+/** How a session looks in a list, besides what it is. */
+export type Overview = {
+	/** The line in which the cursor is, or the last that is not empty, as text; null while a program has the whole screen. */
+	lastLine: string | null;
+	lastOutputAt: number | null;
+	/** Bytes of output in each of the last 30 intervals of 10 s, oldest first; the last one is under way. */
+	activity: number[];
+	/** How long it is quiet between one output and the next, as a rule; null while that is not known. */
+	usualIntervalMs: number | null;
+	/** How many are attached by WebSocket. */
+	watchers: number;
+	/** What its program waits for, null if it does not; left out while nobody follows the events with overviews. */
+	waiting?: Waiting | null;
+};
+
+/** A program that waits for somebody to type. */
+export type Waiting = {
+	/** `prompt` is a shell that takes a command, `tui` a program that has the screen to itself. */
+	kind: "line" | "secret" | "key" | "tui" | "prompt";
+	/** The text before the cursor. */
+	prompt: string;
+	/** The answers that it names, such as `y` and `N`. */
+	choices?: string[];
+	/** When the byte came or went after which it waits. */
+	since: number;
+	/** Where the output ended: what an answer is for. */
+	offset: number;
+	program: string | null;
 };
 
 /** What each process in a sandbox may use; `processes`, and where control groups limit it `memoryBytes`, is for all of them together. */
@@ -513,7 +545,7 @@ export type ProgramState = {
 /** What the feed says of a session; `event:` is the same as `type`. */
 export type FeedEvent = {
 	/** `waiting` and `ready` (a shell's prompt) are told when a program begins to wait for somebody. */
-	type: "created" | "exited" | "closed" | "lost" | "removed" | "waiting" | "ready";
+	type: "created" | "exited" | "closed" | "lost" | "removed" | "waiting" | "ready" | "changed";
 	time: number;
 	session: { id: string; name: string | null; workspace: string };
 	/** With `exited`. */
@@ -523,6 +555,8 @@ export type FeedEvent = {
 	kind?: string;
 	prompt?: string;
 	program?: string;
+	/** With `changed`, which is told to who asks for it. */
+	overview?: Overview;
 };
 
 export type Ready = { status: "ready" };

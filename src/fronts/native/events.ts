@@ -5,7 +5,7 @@ import type { FeedEvent } from "../../protocol/messages.ts";
 import type { Hosting } from "../front.ts";
 import { patienceOf } from "../patience.ts";
 import { lastEventId, type StreamEvent, sendEvents } from "./event-stream.ts";
-import type { Feed } from "./feed.ts";
+import type { Feed, FeedFollowing } from "./feed.ts";
 import { eventsQuery, feedEventSchemas } from "./feed-messages.ts";
 import type { Traffic } from "./metrics.ts";
 import type { NativeApp } from "./options.ts";
@@ -27,7 +27,8 @@ export function addEvents(app: NativeApp, feed: Feed, hosting: Hosting, traffic:
 		(request, reply) => {
 			const patience = patienceOf(reply, hosting);
 			const since = lastEventId(reply) ?? request.query.since;
-			const events = visible(feed, { since, principal: request.principal, signal: patience.signal });
+			const withOverviews = request.query.overview === "1";
+			const events = visible(feed, { since, principal: request.principal, signal: patience.signal, withOverviews });
 			return sendEvents(reply, events, { patience, traffic });
 		},
 	);
@@ -36,15 +37,14 @@ export function addEvents(app: NativeApp, feed: Feed, hosting: Hosting, traffic:
 type Viewer = {
 	readonly since: string | undefined;
 	readonly principal: Principal | null;
-	readonly signal: AbortSignal;
-};
+} & FeedFollowing;
 
-async function* visible(feed: Feed, { since, principal, signal }: Viewer): AsyncGenerator<StreamEvent, void, void> {
+async function* visible(feed: Feed, { since, principal, ...how }: Viewer): AsyncGenerator<StreamEvent, void, void> {
 	const mayRead = ({ session }: FeedEvent) =>
 		principal?.may("read", { workspace: session.workspace, session: session.id }) === true;
 	// Tells where the caller stands before anything has happened, so that it can come back to exactly here.
 	if (since === undefined) yield { event: "begin", id: feed.end, data: {} };
-	for await (const { cursor, event } of feed.follow(since ?? feed.end, signal)) {
+	for await (const { cursor, event } of feed.follow(since ?? feed.end, how)) {
 		if (!event) yield { event: "gap", id: cursor, data: {} };
 		else if (mayRead(event)) yield { event: event.type, id: cursor, data: event };
 	}

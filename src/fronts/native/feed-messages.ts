@@ -2,11 +2,12 @@
 
 import Type, { type TSchema, type TUnsafe } from "typebox";
 import type { FeedEvent } from "../../protocol/messages.ts";
-import { closed, exit, milliseconds, nullable, offset, schemaOf } from "./schemas.ts";
+import { overview } from "./overview-messages.ts";
+import { closed, exit, flag, milliseconds, nullable, offset, schemaOf } from "./schemas.ts";
 
-export type EventsQuery = { since?: string };
+export type EventsQuery = { since?: string; overview?: "0" | "1" };
 export const eventsQuery: TUnsafe<EventsQuery> = schemaOf<EventsQuery>()(
-	Type.Object({ since: Type.Optional(Type.String({ maxLength: 64 })) }, closed),
+	Type.Object({ since: Type.Optional(Type.String({ maxLength: 64 })), overview: Type.Optional(flag) }, closed),
 );
 
 const feedEvent: TUnsafe<FeedEvent> = schemaOf<FeedEvent>()(
@@ -20,6 +21,7 @@ const feedEvent: TUnsafe<FeedEvent> = schemaOf<FeedEvent>()(
 				Type.Literal("removed"),
 				Type.Literal("waiting"),
 				Type.Literal("ready"),
+				Type.Literal("changed"),
 			]),
 			time: milliseconds,
 			session: Type.Object({ id: Type.String(), name: nullable(Type.String()), workspace: Type.String() }),
@@ -28,6 +30,7 @@ const feedEvent: TUnsafe<FeedEvent> = schemaOf<FeedEvent>()(
 			kind: Type.Optional(Type.String()),
 			prompt: Type.Optional(Type.String()),
 			program: Type.Optional(Type.String()),
+			overview: Type.Optional(overview),
 		},
 		{ title: "Event" },
 	),
@@ -45,4 +48,5 @@ export const feedEventSchemas: Readonly<Record<string, TSchema>> = {
 	removed: feedEvent,
 	waiting: feedEvent,
 	ready: feedEvent,
+	changed: feedEvent,
 };

@@ -1,23 +1,25 @@
-/** What happens to all sessions, as one bounded sequence that a client can come back to. */
+/**
+ * What happens to all sessions, as one bounded sequence that a client can come back to. Of what changes all the time,
+ * which is how a session looks in a list, only the latest of each session is in it.
+ */
 
-import { setTimeout } from "node:timers/promises";
 import { Change } from "../../core/change.ts";
-import { SessionError } from "../../core/errors.ts";
 import type { Session } from "../../core/session.ts";
 import type { Sessions } from "../../core/sessions.ts";
 import { isEnded } from "../../core/state.ts";
 import { type FeedEvent, limits, type ProgramState } from "../../protocol/messages.ts";
 import { nextWait } from "../program-state.ts";
+import { Interest } from "./interest.ts";
+import { Overviews } from "./overviews.ts";
+import { pause } from "./pause.ts";
+import { persist } from "./persist.ts";
+import type { Attachments } from "./socket/attachments.ts";
 
 /** Between the beginnings of two watches when somebody comes, so that hundreds of keepers do not want their turn at once. */
 const BEGIN_MS = 5;
-/** Before one that can't be asked now is asked again. */
-const AWAY_MS = 1_000;
-/** What is said by one that can never be asked: its keeper is older, or it is gone. */
-const hopeless: ReadonlySet<SessionError["code"]> = new Set(["unsupported", "session_not_found", "session_closed"]);
 
-/** `episode` is that of the last wait. */
-type Told = { exited: boolean; ended: boolean; episode: number };
+/** `episode` is that of the last wait, `change` the number of the latest change that is told. */
+type Told = { exited: boolean; ended: boolean; episode: number; change: number };
 
 export type FeedItem = { readonly cursor: string; readonly event: FeedEvent | undefined };
 
@@ -29,42 +31,63 @@ export type FeedOptions = {
 	readonly now: () => number;
 	/** Hears of our own bugs. */
 	readonly report: (problem: unknown) => void;
+	/** Who is attached to sessions. */
+	readonly attachments: Attachments;
 	readonly size?: number;
+};
+
+export type FeedFollowing = {
+	readonly signal: AbortSignal;
+	/** Whether it is told how sessions look in a list, whenever that changes. */
+	readonly withOverviews: boolean;
 };
 
 export class Feed {
 	readonly #options: FeedOptions;
 	readonly #change = new Change();
-	/** The newest events; their numbers are dense. */
+	/** By their numbers, oldest first: the newest few, and the latest change of each session. */
 	readonly #events: Numbered[] = [];
 	#next = 1;
+	/** The newest that was forgotten because there were too many. */
+	#forgotten = 0;
+	/** How many of the events are no changes. */
+	#remembered = 0;
 	/** What was said of each session so far. */
 	readonly #told = new Map<Session, Told>();
-	readonly #closing: AbortSignal;
-	/** Who follows now; while somebody does, programs are watched. */
-	#followers = 0;
-	#unlistened = new AbortController();
+	/** Those who follow: programs are watched for waits, and sessions for how they look. */
+	readonly #waits = new Interest();
+	readonly #looks = new Interest();
+	readonly overviews: Overviews;
 
 	/** Listens until the signal aborts. What is there already is not news. */
 	constructor(sessions: Sessions, options: FeedOptions, signal: AbortSignal) {
 		this.#options = options;
-		this.#closing = signal;
+		const { attachments, report } = options;
+		this.overviews = new Overviews({
+			watchersOf: (id) => attachments.get(id)?.all.size ?? 0,
+			onChange: (session, overview) => this.#addChange(session, { overview }),
+			report,
+		});
 		for (const session of sessions.list()) this.#know(session);
 		const unwatch = sessions.watch(({ kind, session }) => {
 			if (kind === "created") {
-				this.#told.set(session, { exited: false, ended: false, episode: 0 });
+				this.#told.set(session, { exited: false, ended: false, episode: 0, change: 0 });
 				this.#add("created", session);
 			}
 			this.#look(session);
-			if (kind === "created" && this.#followers > 0) void this.#watch(session);
-			if (kind === "removed") {
-				this.#told.delete(session);
-				this.#add("removed", session);
-			}
+			if (kind === "created") this.#begin(session);
+			if (kind === "removed") this.#remove(session);
+			else this.overviews.touch(session, this.#looks.signal);
+		});
+		const unwatchAttachments = attachments.watch((id) => {
+			const session = sessions.get(id);
+			if (session) this.overviews.touch(session, this.#looks.signal);
 		});
 		const stop = () => {
 			unwatch();
-			this.#unlistened.abort();
+			unwatchAttachments();
+			this.#waits.end();
+			this.#looks.end();
 			this.#change.happen();
 		};
 		signal.addEventListener("abort", stop, { once: true });
@@ -76,33 +99,51 @@ export class Feed {
 	}
 
 	/** Events after a cursor, then those to come, until the signal aborts. `missed` stands for those that are forgotten. */
-	async *follow(since: string | undefined, signal: AbortSignal): AsyncGenerator<FeedItem, void, void> {
+	async *follow(since: string | undefined, how: FeedFollowing): AsyncGenerator<FeedItem, void, void> {
 		const first = since === undefined ? this.#next : this.#after(since);
-		this.#join();
+		const running = () => [...this.#told].filter(([, { exited }]) => !exited).map(([session]) => session);
+		if (this.#waits.join()) this.#beginAll(running(), this.#waits.signal, (...one) => this.#watch(...one));
+		if (how.withOverviews && this.#looks.join()) {
+			this.#beginAll(running(), this.#looks.signal, (...one) => this.overviews.follow(...one));
+		}
 		try {
-			yield* this.#from(first, signal);
+			yield* this.#from(first, how);
 		} finally {
-			this.#leave();
+			this.#waits.leave();
+			if (how.withOverviews) this.#looks.leave();
 		}
 	}
 
-	async *#from(first: number, signal: AbortSignal): AsyncGenerator<FeedItem, void, void> {
+	async *#from(first: number, { signal, withOverviews }: FeedFollowing): AsyncGenerator<FeedItem, void, void> {
 		let number = first;
 		while (!signal.aborted) {
-			const oldest = this.#events[0]?.number ?? this.#next;
-			if (number < oldest) {
-				number = oldest;
-				yield { cursor: this.#cursor(oldest - 1), event: undefined };
+			if (number <= this.#forgotten) {
+				number = this.#forgotten + 1;
+				yield { cursor: this.#cursor(this.#forgotten), event: undefined };
 				continue;
 			}
-			const found = this.#events[number - oldest];
+			const found = this.#events[this.#indexOf(number)];
 			if (!found) {
 				await this.#change.next(signal);
 				continue;
 			}
-			number++;
-			yield { cursor: this.#cursor(found.number), event: found.event };
+			number = found.number + 1;
+			if (withOverviews || found.event.type !== "changed") {
+				yield { cursor: this.#cursor(found.number), event: found.event };
+			}
 		}
+	}
+
+	/** Of the first event that has this number or a later one. */
+	#indexOf(number: number): number {
+		let low = 0;
+		let high = this.#events.length;
+		while (low < high) {
+			const middle = (low + high) >> 1;
+			if ((this.#events[middle]?.number ?? 0) < number) low = middle + 1;
+			else high = middle;
+		}
+		return low;
 	}
 
 	/** The number that follows a cursor; zero, which is always forgotten, for one that is not ours. */
@@ -118,8 +159,8 @@ export class Feed {
 
 	#know(session: Session): void {
 		const { state } = session;
-		this.#told.set(session, { exited: state.exit !== null, ended: isEnded(state), episode: 0 });
-		if (this.#followers > 0) void this.#watch(session);
+		this.#told.set(session, { exited: state.exit !== null, ended: isEnded(state), episode: 0, change: 0 });
+		this.#begin(session);
 	}
 
 	#look(session: Session): void {
@@ -138,50 +179,76 @@ export class Feed {
 		}
 	}
 
-	#join(): void {
-		if (++this.#followers > 1 || this.#closing.aborted) return;
-		this.#unlistened = new AbortController();
-		const running = [...this.#told].filter(([, { exited }]) => !exited);
-		for (const [index, [session]] of running.entries()) void this.#watch(session, index * BEGIN_MS);
+	#remove(session: Session): void {
+		this.#forgetChange(session);
+		this.#told.delete(session);
+		this.#add("removed", session);
 	}
 
-	#leave(): void {
-		if (--this.#followers === 0) this.#unlistened.abort();
+	#begin(session: Session): void {
+		if (this.#waits.isThere) void this.#watch(session, this.#waits.signal);
+		if (this.#looks.isThere) void this.overviews.follow(session, this.#looks.signal);
 	}
 
-	/** Tells of each time its program begins to wait, for as long as somebody listens. */
-	async #watch(session: Session, pauseMs = 0): Promise<void> {
-		const { signal } = this.#unlistened;
-		await pause(pauseMs, signal);
-		for (let told = this.#told.get(session); told && !told.exited && !signal.aborted; ) {
-			try {
-				const { state, episode, isWaiting } = await nextWait(session, told.episode, signal);
-				if (signal.aborted || !isWaiting) return;
-				told.episode = episode;
-				this.#addWait(session, state);
-			} catch (error) {
-				if (!(error instanceof SessionError)) return this.#options.report(error);
-				if (hopeless.has(error.code)) return;
-				await pause(AWAY_MS, signal);
-			}
+	#beginAll(
+		sessions: readonly Session[],
+		signal: AbortSignal,
+		begin: (session: Session, signal: AbortSignal) => Promise<void>,
+	): void {
+		for (const [index, session] of sessions.entries()) {
+			void pause(index * BEGIN_MS, signal).then(() => begin(session, signal));
 		}
 	}
 
-	#addWait(session: Session, { state, kind, offset, lastLine: prompt, program }: ProgramState): void {
-		const what = { offset, prompt, ...(program === null ? {} : { program }) };
+	/** Tells of each time its program begins to wait, for as long as somebody listens. */
+	async #watch(session: Session, signal: AbortSignal): Promise<void> {
+		const told = this.#told.get(session);
+		if (!told) return;
+		await persist(signal, this.#options.report, async () => {
+			if (told.exited) return true;
+			const { state, episode, isWaiting } = await nextWait(session, told.episode, signal);
+			if (signal.aborted || !isWaiting) return true;
+			told.episode = episode;
+			this.#addWait(session, state);
+			return false;
+		});
+	}
+
+	#addWait(session: Session, program: ProgramState): void {
+		const { state, kind, offset, lastLine: prompt } = program;
+		const what = { offset, prompt, ...(program.program === null ? {} : { program: program.program }) };
 		if (state === "prompt") this.#add("ready", session, what);
 		else this.#add("waiting", session, { ...what, kind: kind ?? state });
+		void this.overviews.noteWait(session, program, this.#looks.signal);
 	}
 
-	#add(type: FeedEvent["type"], { id, spec }: Session, rest: Partial<FeedEvent> = {}): void {
+	#add(type: FeedEvent["type"], session: Session, rest: Partial<FeedEvent> = {}): void {
+		this.#push(type, session, rest);
+		if (++this.#remembered <= (this.#options.size ?? limits.feedEvents)) return;
+		const oldest = this.#events.findIndex(({ event }) => event.type !== "changed");
+		const [gone] = this.#events.splice(oldest, 1);
+		this.#forgotten = gone?.number ?? this.#forgotten;
+		this.#remembered--;
+	}
+
+	/** In the place of the one before it. */
+	#addChange(session: Session, rest: Partial<FeedEvent>): void {
+		const told = this.#told.get(session);
+		if (!told) return;
+		this.#forgetChange(session);
+		told.change = this.#next;
+		this.#push("changed", session, rest);
+	}
+
+	#forgetChange(session: Session): void {
+		const number = this.#told.get(session)?.change ?? 0;
+		const index = this.#indexOf(number);
+		if (number > 0 && this.#events[index]?.number === number) this.#events.splice(index, 1);
+	}
+
+	#push(type: FeedEvent["type"], { id, spec }: Session, rest: Partial<FeedEvent>): void {
 		const session = { id, name: spec.name, workspace: spec.workspace };
 		this.#events.push({ number: this.#next++, event: { type, time: this.#options.now(), session, ...rest } });
-		if (this.#events.length > (this.#options.size ?? limits.feedEvents)) this.#events.shift();
 		this.#change.happen();
 	}
-}
-
-/** Ends early, without an error, when the signal aborts. */
-async function pause(ms: number, signal: AbortSignal): Promise<void> {
-	if (ms > 0) await setTimeout(ms, undefined, { signal }).catch(() => {});
 }

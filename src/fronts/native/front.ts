@@ -49,15 +49,13 @@ export function createNativeFront(options: NativeOptions): Front {
 			app.setSerializerCompiler(() => (value) => JSON.stringify(value));
 			const typed: NativeApp = app.withTypeProvider<TypeBoxTypeProvider>();
 			const epoch = randomBytes(4).toString("hex");
-			const feed = new Feed(
-				options.sessions,
-				{ epoch, now: () => options.clock.now(), report: (problem) => hosting.report(problem, "feed") },
-				hosting.closing,
-			);
+			const attachments = new Attachments();
+			const report = (problem: unknown) => hosting.report(problem, "feed");
+			const now = () => options.clock.now();
+			const feed = new Feed(options.sessions, { epoch, now, report, attachments }, hosting.closing);
 			addSystem(typed, options, hosting, traffic);
 			addMe(typed, options);
-			const attachments = new Attachments();
-			addSessions(typed, options, attachments);
+			addSessions(typed, options, attachments, feed.overviews);
 			addWorkspaces(typed, options);
 			addInput(typed, options, hosting, traffic);
 			addActs(typed, options, hosting, traffic);

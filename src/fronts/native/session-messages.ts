@@ -14,12 +14,14 @@ import {
 } from "../../protocol/messages.ts";
 import { PRINTABLE } from "../printable.ts";
 import { sessionLease } from "./act-messages.ts";
+import { overview } from "./overview-messages.ts";
 import { sandbox } from "./sandbox-message.ts";
 import {
 	bytes,
 	closed,
 	displayName,
 	exit,
+	flag,
 	id,
 	milliseconds,
 	NO_NUL,
@@ -147,6 +149,7 @@ export const session: TUnsafe<SessionMessage> = schemaOf<SessionMessage>()(
 			timeoutMs: milliseconds,
 			idleTimeoutMs: milliseconds,
 			idleExemptJobs: Type.Boolean(),
+			overview: Type.Optional(overview),
 		},
 		{ title: "Session", examples: [exampleSession] },
 	),
@@ -165,6 +168,7 @@ export type ListQuery = {
 	order?: "oldest" | "newest";
 	after?: string;
 	limit?: number;
+	overview?: "0" | "1";
 };
 export const listQuery: TUnsafe<ListQuery> = schemaOf<ListQuery>()(
 	Type.Object(
@@ -177,6 +181,7 @@ export const listQuery: TUnsafe<ListQuery> = schemaOf<ListQuery>()(
 			order: Type.Optional(Type.Union([Type.Literal("oldest"), Type.Literal("newest")])),
 			after: Type.Optional(Type.String()),
 			limit: Type.Optional(Type.Integer({ minimum: 1, maximum: limits.maxListed })),
+			overview: Type.Optional(flag),
 		},
 		closed,
 	),
@@ -223,6 +228,11 @@ export const deleteQuery: TUnsafe<DeleteQuery> = schemaOf<DeleteQuery>()(
 		},
 		closed,
 	),
+);
+
+export type SessionQuery = { overview?: "0" | "1" };
+export const sessionQuery: TUnsafe<SessionQuery> = schemaOf<SessionQuery>()(
+	Type.Object({ overview: Type.Optional(flag) }, closed),
 );
 
 export type IdParams = { id: string };

@@ -16,6 +16,7 @@ import {
 } from "../../protocol/messages.ts";
 import { checkRight, type StartRequest, witnessOf } from "../front.ts";
 import type { NativeApp, NativeOptions } from "./options.ts";
+import type { Overviews } from "./overviews.ts";
 import { markOf, Repeats } from "./repeats.ts";
 import { findSession, principalOf } from "./request.ts";
 import {
@@ -27,6 +28,7 @@ import {
 	listQuery,
 	session,
 	sessionList,
+	sessionQuery,
 	updateSession,
 } from "./session-messages.ts";
 import type { Attachments } from "./socket/attachments.ts";
@@ -34,11 +36,14 @@ import type { Attachments } from "./socket/attachments.ts";
 /** How long keepers may hold up a list of sessions, and how many of them are asked at the same time. */
 const LIST_PATIENCE_MS = 40;
 const ASKED_AT_A_TIME = 32;
+/** How long one keeper may take to tell how its session looks. */
+const OVERVIEW_PATIENCE_MS = 500;
 
 export function addSessions(
 	app: NativeApp,
 	{ sessions, prepare, clock }: NativeOptions,
 	attachments: Attachments,
+	overviews: Overviews,
 ): void {
 	const repeats = new Repeats(
 		clock,
@@ -83,16 +88,21 @@ export function addSessions(
 			config: { policy: "read", operation: "listSessions", summary: "List sessions" },
 			schema: { querystring: listQuery, response: { 200: sessionList } },
 		},
-		(request) => page(sessions, request.query, request.principal),
+		(request) => page(sessions, request.query, request.principal, overviews),
 	);
 
 	app.get(
 		"/v1/sessions/:id",
 		{
 			config: { policy: "read", operation: "getSession", summary: "Look at a session" },
-			schema: { params: idParams, response: { 200: session } },
+			schema: { params: idParams, querystring: sessionQuery, response: { 200: session } },
 		},
-		async (request) => sessionMessage(await findSession(sessions, request).info()),
+		async (request) => {
+			const found = findSession(sessions, request);
+			const message = sessionMessage(await found.info());
+			if (request.query.overview !== "1") return message;
+			return { ...message, overview: await overviews.read(found, OVERVIEW_PATIENCE_MS) };
+		},
 	);
 
 	app.patch(
@@ -180,7 +190,12 @@ function toStartRequest(body: CreateSession): StartRequest {
 	};
 }
 
-async function page(sessions: Sessions, query: ListQuery, principal: Principal | null): Promise<SessionList> {
+async function page(
+	sessions: Sessions,
+	query: ListQuery,
+	principal: Principal | null,
+	overviews: Overviews,
+): Promise<SessionList> {
 	const mayRead = ({ id, spec }: Session) =>
 		principal?.may("read", { workspace: spec.workspace, session: id }) === true;
 	const known = sessions.list().filter(mayRead);
@@ -189,10 +204,10 @@ async function page(sessions: Sessions, query: ListQuery, principal: Principal |
 	const from = query.after === undefined ? 0 : indexAfter(matching, visible, query.after);
 	const limit = query.limit ?? limits.listed;
 	const listed = matching.slice(from, from + limit);
-	const infos = await askAll(listed);
+	const messages = await askAll(listed, query.overview === "1" ? overviews : undefined);
 	const isLast = from + limit >= matching.length;
 	return {
-		sessions: infos.flatMap((info) => (info ? [sessionMessage(info)] : [])),
+		sessions: messages.filter((message) => message !== undefined),
 		next: isLast ? null : (listed.at(-1)?.id ?? null),
 	};
 }
@@ -201,20 +216,30 @@ async function page(sessions: Sessions, query: ListQuery, principal: Principal |
  * A list is of what is known, and says of which sessions that is old: none is waited for for long. Whoever is asked is
  * a process that wants its turn, so that hundreds of them at once would be what the list waits for.
  */
-async function askAll(listed: readonly Session[]): Promise<(SessionInfo | undefined)[]> {
-	const infos: (SessionInfo | undefined)[] = [];
+async function askAll(
+	listed: readonly Session[],
+	overviews: Overviews | undefined,
+): Promise<(SessionMessage | undefined)[]> {
+	const messages: (SessionMessage | undefined)[] = [];
 	const deadline = performance.now() + LIST_PATIENCE_MS;
 	// From another place each time, so that those who are asked too late are not always the same.
 	const first = Math.floor(Math.random() * listed.length);
 	let asked = 0;
+	const ask = async (one: Session): Promise<SessionMessage | undefined> => {
+		const [info, overview] = await Promise.all([
+			one.info(deadline - performance.now()).catch(unlessGone),
+			overviews?.read(one, deadline - performance.now()),
+		]);
+		return info && { ...sessionMessage(info), ...(overview ? { overview } : {}) };
+	};
 	const askOn = async (): Promise<void> => {
 		while (asked < listed.length) {
 			const index = (first + asked++) % listed.length;
-			infos[index] = await listed[index]?.info(deadline - performance.now()).catch(unlessGone);
+			messages[index] = listed[index] && (await ask(listed[index]));
 		}
 	};
 	await Promise.all(Array.from({ length: ASKED_AT_A_TIME }, askOn));
-	return infos;
+	return messages;
 }
 
 /** One that is being removed is on the list for a moment more. */

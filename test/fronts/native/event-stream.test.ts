@@ -2,6 +2,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import type { SessionsChange } from "../../../src/core/sessions.ts";
 import { withPauses } from "../../../src/fronts/native/event-stream.ts";
 import { Feed } from "../../../src/fronts/native/feed.ts";
+import { Attachments } from "../../../src/fronts/native/socket/attachments.ts";
 import { principalWith, startTestServer, type TestServer } from "./test-server.ts";
 
 let server: TestServer;
@@ -239,12 +240,18 @@ describe("the feed", () => {
 		const controller = new AbortController();
 		const feed = new Feed(
 			sessions as unknown as typeof server.sessions,
-			{ epoch: "e", now: () => 0, size: 10, report: (problem) => expect(problem).toBeUndefined() },
+			{
+				epoch: "e",
+				now: () => 0,
+				size: 10,
+				report: (problem) => expect(problem).toBeUndefined(),
+				attachments: new Attachments(),
+			},
 			controller.signal,
 		);
 		for (let count = 0; count < 25; count++) tell({ kind: "removed", session });
 		const seen: string[] = [];
-		for await (const { cursor, event } of feed.follow("e-3", controller.signal)) {
+		for await (const { cursor, event } of feed.follow("e-3", { signal: controller.signal, withOverviews: false })) {
 			seen.push(event ? cursor : `gap ${cursor}`);
 			if (cursor === "e-25") break;
 		}

@@ -1,5 +1,6 @@
 /** Everybody who is attached to a session by a WebSocket, and what they decide together. */
 
+import { Listeners } from "../../../core/listeners.ts";
 import type { Session } from "../../../core/session.ts";
 import type { AttachedMessage } from "../../../protocol/messages.ts";
 import { Answerers } from "./answerers.ts";
@@ -16,9 +17,15 @@ export type Attached = {
 
 export class Attachments {
 	readonly #sessions = new Map<string, Attached>();
+	readonly #watchers = new Listeners<string>();
 
 	get(id: string): Attached | undefined {
 		return this.#sessions.get(id);
+	}
+
+	/** Calls back with the id of a session when somebody comes to it or leaves, until the returned function is called. */
+	watch(listener: (id: string) => void): () => void {
+		return this.#watchers.add(listener);
 	}
 
 	/** Adds one, until the returned function is called. */
@@ -39,7 +46,9 @@ export class Attachments {
 			attached.all.delete(wire);
 			if (attached.writer === wire) attached.writer = undefined;
 			if (attached.all.size === 0) this.#sessions.delete(session.id);
+			this.#watchers.tell(session.id);
 		};
+		this.#watchers.tell(session.id);
 		return { attached, leave };
 	}
 }

@@ -1,0 +1,160 @@
+/**
+ * What a list shows of each session besides what it is: its last line, how its output comes, what it waits for, and how
+ * many watch. Kept up while somebody follows that, by one question for each session that is answered when something
+ * came or went, and asked again a second later: who floods is asked no more often than who prints a line.
+ */
+
+import { isWaiting } from "../../core/inspection.ts";
+import { NO_ACTIVITY, type Pulse } from "../../core/pulse.ts";
+import type { Session } from "../../core/session.ts";
+import { isEnded } from "../../core/state.ts";
+import type { Overview, ProgramState, Waiting } from "../../protocol/messages.ts";
+import { choicesOf } from "../choices.ts";
+import { lastLineIn } from "../text.ts";
+import { pause } from "./pause.ts";
+import { persist } from "./persist.ts";
+
+/** Between two changes of one session that are told: people read no faster. */
+const CHANGE_MS = 1_000;
+
+type Known = {
+	pulse: Pulse | undefined;
+	lastLine: string | null;
+	waiting: Waiting | null;
+	toldAt: number;
+	isToBeTold: boolean;
+};
+
+export type OverviewsOptions = {
+	/** How many are attached to a session now. */
+	readonly watchersOf: (id: string) => number;
+	/** Hears of a session of which something changed: at most once a second. */
+	readonly onChange: (session: Session, overview: Overview) => void;
+	/** Hears of our own bugs. */
+	readonly report: (problem: unknown) => void;
+};
+
+export class Overviews {
+	readonly #options: OverviewsOptions;
+	/** Of the sessions that are followed now. */
+	readonly #known = new Map<string, Known>();
+
+	constructor(options: OverviewsOptions) {
+		this.#options = options;
+	}
+
+	/** Keeps up with a session until it has ended or the signal aborts. */
+	async follow(session: Session, signal: AbortSignal): Promise<void> {
+		if (signal.aborted) return;
+		const known: Known = { pulse: undefined, lastLine: null, waiting: null, toldAt: 0, isToBeTold: false };
+		this.#known.set(session.id, known);
+		await persist(signal, this.#options.report, async () => {
+			// Asked before: what is told after the end is the last.
+			const isLast = isEnded(session.state);
+			const pulse = await session.pulse(known.pulse?.count, signal);
+			if (signal.aborted) return true;
+			learn(known, session, pulse);
+			if (known.waiting) known.waiting = await stillWaiting(session, known.waiting, known);
+			this.#changed(session, known, signal);
+			if (isLast) return true;
+			await pause(CHANGE_MS, signal);
+			return false;
+		});
+		// What nobody keeps up with any more is not told as if it were new.
+		if (this.#known.get(session.id) === known) this.#known.delete(session.id);
+	}
+
+	/** Its program has begun to wait for somebody: what it wrote before that is told together with it. */
+	async noteWait(session: Session, state: ProgramState, signal: AbortSignal): Promise<void> {
+		const known = this.#known.get(session.id);
+		if (!known) return;
+		known.waiting = waitingOf(state);
+		// If it can't be asked now, it is when the next byte comes or goes.
+		const pulse = await session.pulse().catch(() => undefined);
+		if (pulse) learn(known, session, pulse);
+		this.#changed(session, known, signal);
+	}
+
+	/** Something else that is told of it has changed. */
+	touch(session: Session, signal: AbortSignal): void {
+		const known = this.#known.get(session.id);
+		if (known) this.#changed(session, known, signal);
+	}
+
+	/** As it is kept up with, or else as it is told within so many milliseconds. */
+	async read(session: Session, patienceMs: number): Promise<Overview> {
+		const known = this.#known.get(session.id);
+		if (known?.pulse) return this.#overview(session, known);
+		const late = pause(patienceMs).then(() => undefined);
+		const pulse = await Promise.race([late, session.pulse().catch(() => undefined)]);
+		return overviewOf(pulse, {
+			lastLine: pulse ? lastLineOf(session, pulse) : null,
+			watchers: this.#watchers(session),
+		});
+	}
+
+	#overview(session: Session, { pulse, lastLine, waiting }: Known): Overview {
+		const isRunning = session.state.status === "running";
+		const others = { lastLine, watchers: this.#watchers(session), waiting: isRunning ? waiting : null };
+		return overviewOf(pulse, others);
+	}
+
+	#watchers({ id }: Session): number {
+		return this.#options.watchersOf(id);
+	}
+
+	#changed(session: Session, known: Known, signal: AbortSignal): void {
+		if (known.isToBeTold) return;
+		known.isToBeTold = true;
+		const dueMs = known.toldAt + CHANGE_MS - performance.now();
+		void pause(dueMs, signal).then(() => {
+			known.isToBeTold = false;
+			if (signal.aborted || !known.pulse) return;
+			known.toldAt = performance.now();
+			this.#options.onChange(session, this.#overview(session, known));
+		});
+	}
+}
+
+function learn(known: Known, session: Session, pulse: Pulse): void {
+	known.pulse = pulse;
+	known.lastLine = lastLineOf(session, pulse);
+}
+
+function overviewOf(
+	pulse: Pulse | undefined,
+	others: Pick<Overview, "lastLine" | "watchers"> & { readonly waiting?: Waiting | null },
+): Overview {
+	const { lastOutputAt = null, activity = NO_ACTIVITY, usualIntervalMs = null } = pulse ?? {};
+	return { lastOutputAt, activity: [...activity], usualIntervalMs, ...others };
+}
+
+function lastLineOf({ state }: Session, { tail }: Pulse): string | null {
+	return tail === null ? null : lastLineIn(Buffer.from(tail, "latin1"), state.size.rows);
+}
+
+export function waitingOf({ state, kind, lastLine, offset, since, program }: ProgramState): Waiting {
+	return { kind: kindOf(state, kind), ...questionOf(lastLine), since, offset, program };
+}
+
+/** A shell that is ready and a program that has the screen are no kinds of waiting for the kernel. */
+function kindOf(state: string, kind: string | null): Waiting["kind"] {
+	if (state === "prompt" || state === "tui") return state;
+	return kind === "secret" || kind === "key" ? kind : "line";
+}
+
+function questionOf(prompt: string): Pick<Waiting, "prompt" | "choices"> {
+	const choices = choicesOf(prompt);
+	return { prompt, ...(choices ? { choices } : {}) };
+}
+
+/**
+ * A wait after something came or went: over; or the same, up to where the output is now. If more has come since what is
+ * known of it, that is told the next time.
+ */
+async function stillWaiting(session: Session, waiting: Waiting, { pulse, lastLine }: Known): Promise<Waiting | null> {
+	const found = await session.inspect();
+	if (!isWaiting(found)) return null;
+	if (found.offset !== pulse?.offset) return waiting;
+	return { ...waiting, ...questionOf(lastLine ?? waiting.prompt), offset: found.offset };
+}

@@ -1,0 +1,195 @@
+import { describe, expect, it, onTestFinished } from "vitest";
+import { type Client, connect, type FeedEvent, type Overview } from "../../../src/client/index.ts";
+import { NO_ACTIVITY } from "../../../src/core/pulse.ts";
+import { KeeperSite, only } from "../../helpers/keepers.ts";
+import { eventually, itemsUntil } from "../../helpers/reading.ts";
+import { startOf } from "../../helpers/starts.ts";
+import { principalWith, startTestServer, TOKEN } from "./test-server.ts";
+
+/** A client of a server whose durable sessions live in keepers, as in production. */
+async function start(): Promise<Client> {
+	return (await startWithStranger()).client;
+}
+
+/** And one of somebody who may see another workspace. */
+async function startWithStranger(): Promise<{ readonly client: Client; readonly stranger: Client }> {
+	const site = await KeeperSite.create();
+	const { keepers } = await site.open();
+	const stranger = principalWith(["read"], { may: (_right, { workspace }) => workspace === "blue" });
+	const server = await startTestServer({ durable: keepers, principals: { stranger } });
+	onTestFinished(async () => {
+		await server.close();
+		expect(server.problems).toEqual([]);
+	});
+	const connectAs = (token: string) => connect({ url: server.url, token });
+	return { client: connectAs(TOKEN), stranger: connectAs("stranger") };
+}
+
+const retain = { journalBytes: 1024 * 1024 };
+
+/** Follows the feed, and knows of each session how it looks by what was told. */
+async function follow(client: Client, options: { readonly overview?: boolean } = { overview: true }) {
+	const controller = new AbortController();
+	onTestFinished(() => controller.abort());
+	const events: FeedEvent[] = [];
+	let isReady = false;
+	void (async () => {
+		for await (const item of client.events({ ...options, signal: controller.signal })) {
+			if (item.kind === "ready") isReady = true;
+			if (item.kind === "event") events.push(item.event);
+		}
+	})();
+	await eventually("the feed", () => isReady);
+	const changes = (id: string) => events.filter(({ type, session }) => type === "changed" && session.id === id);
+	return {
+		events,
+		changes,
+		until: (id: string, what: string, isIt: (overview: Overview) => boolean) =>
+			eventually(what, () => {
+				const { overview } = changes(id).at(-1) ?? {};
+				return overview && isIt(overview) ? overview : undefined;
+			}),
+		leave: () => controller.abort(),
+	};
+}
+
+describe.each([
+	["in this process", false],
+	["in a keeper", true],
+])("how a session %s looks", (_where, durable) => {
+	it("is told by the list to who asks for it: its last line, when it came, and how much there was", async () => {
+		const client = await start();
+		const command = "echo first; printf '\\033[31msecond\\033[0m line\\n'; exec cat";
+		const { id } = await client.sessions.create({ command, durable, retain });
+		const before = Date.now() - 60_000;
+		const overview = await eventually("the last line", async () => {
+			const [listed] = await client.sessions.list({ overview: true });
+			return listed?.overview?.lastLine === "second line" ? listed.overview : undefined;
+		});
+		expect(overview.activity).toHaveLength(30);
+		expect(overview.activity.reduce((sum, bytes) => sum + bytes, 0)).toBe(29);
+		expect(overview.lastOutputAt).toBeGreaterThan(before);
+		expect(overview).toMatchObject({ usualIntervalMs: null, watchers: 0 });
+		expect(overview).not.toHaveProperty("waiting");
+		expect((await client.sessions.at(id).info({ overview: true })).overview).toEqual(overview);
+		expect((await client.sessions.list())[0]).not.toHaveProperty("overview");
+	});
+
+	it("is told by the feed when it changes: a question, what is typed, and that it was answered", async () => {
+		const client = await start();
+		const feed = await follow(client);
+		const command = "printf 'Push 3 commits? [y/N] '; read a; echo got $a; sleep 60";
+		const session = await client.sessions.create({ argv: ["bash", "-c", command], durable, retain });
+		const asked = await feed.until(session.id, "the question", ({ waiting }) => waiting?.kind === "line");
+		expect(asked).toMatchObject({
+			lastLine: "Push 3 commits? [y/N]",
+			waiting: { kind: "line", prompt: "Push 3 commits? [y/N]", choices: ["y", "N"], offset: 22, program: "bash" },
+		});
+		expect((await client.sessions.list({ overview: true }))[0]?.overview?.waiting).toEqual(asked.waiting);
+		await session.write("y");
+		const typed = await feed.until(session.id, "what was typed", ({ waiting }) => waiting?.offset === 23);
+		expect(typed.waiting).toMatchObject({ prompt: "Push 3 commits? [y/N] y", since: asked.waiting?.since });
+		await session.write("\n");
+		expect(await feed.until(session.id, "the end of it", ({ waiting }) => waiting === null)).toMatchObject({
+			lastLine: "got y",
+		});
+	});
+
+	it("says that a secret was answered though nothing was shown", async () => {
+		const client = await start();
+		const feed = await follow(client);
+		const session = await client.sessions.create({ argv: ["bash", "-c", "read -s x; sleep 60"], durable, retain });
+		await feed.until(session.id, "the secret", ({ waiting }) => waiting?.kind === "secret");
+		await session.write("hidden\n");
+		const after = await feed.until(session.id, "the end of it", ({ waiting }) => waiting === null);
+		expect(JSON.stringify(after)).not.toContain("hidden");
+	});
+
+	it("is told once a second of a flood, and its end is the last", async () => {
+		const client = await start();
+		const feed = await follow(client);
+		const command = "timeout 2.5 yes; echo; echo finished";
+		const { id } = await client.sessions.create({ command, durable, retain });
+		await feed.until(id, "the last line", ({ lastLine }) => lastLine === "finished");
+		const times = feed.changes(id).map(({ time }) => time);
+		expect(times.length).toBeGreaterThan(1);
+		expect(times.length).toBeLessThanOrEqual(6);
+		for (const [index, time] of times.slice(1).entries()) {
+			// Timers may be a little early.
+			expect(time - (times[index] ?? 0)).toBeGreaterThanOrEqual(980);
+		}
+		const activity = feed.changes(id).flatMap(({ overview }) => overview?.activity ?? []);
+		expect(Math.max(...activity)).toBeGreaterThan(100_000);
+	});
+});
+
+it("a session that has ended has its last line in the journal, for the next server", async () => {
+	const site = await KeeperSite.create();
+	const { keepers } = await site.open();
+	const started = await keepers.start(startOf(["sh", "-c", "echo one; echo the last; exit 3"], { mode: "pipe" }));
+	await itemsUntil(started, { seq: 1 }, ({ kind }) => kind === "closed");
+	await keepers.close();
+	const { adopted } = await site.open();
+	const session = only(adopted);
+	await eventually("the end of the keeper", async () => (await session.pulse()).count === 0);
+	expect(await session.pulse()).toEqual({
+		...{ count: 0, offset: 13, tail: "one\nthe last\n" },
+		...{ activity: NO_ACTIVITY, usualIntervalMs: null, lastOutputAt: expect.any(Number) },
+	});
+});
+
+it("a program that has the whole screen has no last line", async () => {
+	const client = await start();
+	const command = "printf 'before\\n\\033[?1049h\\033[5;5Hdrawn'; exec sleep 60";
+	const { id } = await client.sessions.create({ command, durable: false });
+	await eventually("the screen", async () => {
+		const { overview } = await client.sessions.at(id).info({ overview: true });
+		return (overview?.activity.at(-1) ?? 0) > 20 && overview?.lastLine === null;
+	});
+});
+
+it("who comes and goes, and another name, are told", async () => {
+	const client = await start();
+	const feed = await follow(client);
+	const session = await client.sessions.create({ argv: ["cat"], name: "one", durable: false });
+	const attachment = session.attach({ role: "viewer" });
+	await feed.until(session.id, "the watcher", ({ watchers }) => watchers === 1);
+	await session.rename("two");
+	await eventually("the name", () => feed.changes(session.id).at(-1)?.session.name === "two");
+	await attachment.detach();
+	await feed.until(session.id, "nobody", ({ watchers }) => watchers === 0);
+});
+
+it("it is told to who asks for it only, and only what they may see", async () => {
+	const { client, stranger: other } = await startWithStranger();
+	const plain = await follow(client, {});
+	const stranger = await follow(other);
+	const feed = await follow(client);
+	const { id } = await client.sessions.create({ command: "echo hello; exec cat", durable: false, workspace: "red" });
+	await feed.until(id, "the line", ({ lastLine }) => lastLine === "hello");
+	expect(plain.events.map(({ type }) => type)).not.toContain("changed");
+	expect(stranger.events).toEqual([]);
+});
+
+it("who comes back is told the latest change of each session, and no older one", async () => {
+	const client = await start();
+	const feed = await follow(client);
+	const { value: first } = await client.events({ overview: true }).next();
+	if (!first) throw new Error("no cursor");
+	const session = await client.sessions.create({ argv: ["cat"], durable: false });
+	for (const line of ["one", "two", "three"]) {
+		await session.write(`${line}\n`);
+		await feed.until(session.id, line, ({ lastLine }) => lastLine === line);
+	}
+	const told: (string | null | undefined)[] = [];
+	for await (const item of client.events({
+		since: first.cursor,
+		overview: true,
+		signal: AbortSignal.timeout(10_000),
+	})) {
+		if (item.kind !== "event" || item.event.type !== "changed") continue;
+		told.push(item.event.overview?.lastLine);
+		break;
+	}
+	expect(told).toEqual(["three"]);
+});
