@@ -50,6 +50,8 @@ export class Link {
 	#screen: Pick<Hello, "from" | "scrollback"> | undefined;
 	/** The session had ended when this connection began. */
 	#isAfterEnd = false;
+	/** The size that this connection has been told. */
+	#toldSize: Hello["size"];
 	/** Another connection is wanted at once, instead of the one that there is. */
 	#isRenewed = false;
 	/** Ends the pause before the next attempt. */
@@ -138,6 +140,7 @@ export class Link {
 		try {
 			const socket = await this.#dial();
 			if (!socket) return { ...none, reason: "no answer" };
+			this.#toldSize = hello.size;
 			const connection = new Connection(socket, {
 				hello: { type: "hello", since: reader.ask(), ...hello, ...this.#screen },
 				times: transport.times,
@@ -216,6 +219,8 @@ export class Link {
 		this.#isAfterEnd = isOver;
 		this.#report({ kind: "connection", state: "connected", session });
 		if (hello.role === "viewer") return;
+		// It has changed since the hello, and could not be said before the welcome.
+		if (hello.size && hello.size !== this.#toldSize) connection.send({ type: "size", ...hello.size });
 		// Before the input that is to be sent under it.
 		for (const demand of control.open(lease)) connection.send(demand);
 		this.#input.open(input, (message) => connection.send(message));

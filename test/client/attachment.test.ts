@@ -4,6 +4,7 @@ import { once } from "node:events";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { WebSocket } from "ws";
 import { type Attachment, type AttachmentEvent, type Client, connect } from "../../src/client/index.ts";
 import { startTestServer, type TestServer, TOKEN } from "../fronts/native/test-server.ts";
 
@@ -92,6 +93,21 @@ describe("reading", () => {
 		expect(await readUntil(attachment, "<three>")).toBe("<three>");
 		// It was wanted, so it was no loss.
 		expect(states).toEqual(["connected", "connected"]);
+		await session.kill();
+	});
+
+	it("tells a size that its terminal got while it was connecting", async () => {
+		const session = await client.sessions.create({ argv: ["cat"], cols: 80, rows: 24 });
+		let attachment: Attachment | undefined;
+		class Eager extends WebSocket {
+			override send(data: string): void {
+				super.send(data);
+				if (data.includes('"hello"')) attachment?.setSize({ cols: 101, rows: 31 });
+			}
+		}
+		const eager = connect({ url: server.url, token: TOKEN, WebSocket: Eager as never });
+		attachment = eager.sessions.at(session.id).attach();
+		expect(await kindOf(attachment, "resized")).toMatchObject({ cols: 101, rows: 31 });
 		await session.kill();
 	});
 
