@@ -1,0 +1,109 @@
+/** The time line of a playback, without a clock. */
+
+import { describe, expect, it } from "vitest";
+import {
+	AT_THE_BEGINNING,
+	advance,
+	clockOf,
+	neighbour,
+	parsePlace,
+	seek,
+	withSpeed,
+} from "../../web/terminal/player.ts";
+import {
+	activityOf,
+	idleStretches,
+	momentOfOffset,
+	type RecordedEvent,
+	RecordingParser,
+} from "../../web/terminal/recording.ts";
+
+const output = (at: number, text = "x"): RecordedEvent => ({ at, kind: "output", text });
+const playing = { ...AT_THE_BEGINNING, isPlaying: true };
+
+describe("a playback", () => {
+	it("moves with the time that passes, at its speed, and stops at the end", () => {
+		const real = { ...playing, skipsIdle: false };
+		expect(advance(real, 500, 10_000, []).position).toBe(500);
+		expect(advance({ ...real, speed: 4 }, 500, 10_000, []).position).toBe(2_000);
+		expect(advance(real, 99_000, 10_000, [])).toMatchObject({ position: 10_000, isPlaying: false });
+		expect(advance({ ...real, isPlaying: false }, 500, 10_000, []).position).toBe(0);
+	});
+
+	it("jumps over idle stretches, and leaves the time line as it is", () => {
+		const idle = idleStretches([output(1_000), output(60_000), output(60_100)], 60_100);
+		expect(idle).toEqual([{ from: 1_000, to: 60_000 }]);
+		const at = (elapsed: number) => advance(playing, elapsed, 60_100, idle).position;
+		expect(at(900)).toBe(900);
+		expect(at(1_300)).toBe(1_300);
+		expect(at(1_400)).toBe(59_800);
+		expect(at(1_700)).toBe(60_100);
+		// Whoever goes into the middle of one is not kept there.
+		expect(advance({ ...playing, position: 30_000 }, 100, 60_100, idle).position).toBe(59_800);
+		expect(advance({ ...playing, skipsIdle: false }, 1_400, 60_100, idle).position).toBe(1_400);
+	});
+
+	it("comes to the same place in many small steps as in a large one", () => {
+		const idle = [
+			{ from: 1_000, to: 5_000 },
+			{ from: 6_000, to: 20_000 },
+		];
+		let small = playing;
+		for (let step = 0; step < 200; step++) small = advance(small, 16, 30_000, idle);
+		expect(small.position).toBeCloseTo(advance(playing, 3_200, 30_000, idle).position, 6);
+	});
+
+	it("goes to places within its bounds, to commands, and to other speeds", () => {
+		expect([seek(playing, -5, 100).position, seek(playing, 500, 100).position]).toEqual([0, 100]);
+		const commands = [1_000, 5_000, 9_000];
+		expect([neighbour(commands, 5_100, -1), neighbour(commands, 5_000, 1), neighbour(commands, 9_500, 1)]).toEqual([
+			1_000,
+			9_000,
+			undefined,
+		]);
+		expect([withSpeed(playing, 1).speed, withSpeed({ ...playing, speed: 4 }, 1).speed]).toEqual([2, 4]);
+	});
+});
+
+it("a link to a moment is told from one to an offset", () => {
+	expect(parsePlace("2026-11-16T13:54:11.500Z")).toEqual({ time: Date.UTC(2026, 10, 16, 13, 54, 11, 500) });
+	expect(parsePlace("1834")).toEqual({ offset: 1834 });
+	expect([parsePlace("soon"), parsePlace("")]).toEqual([undefined, undefined]);
+	expect([clockOf(129_400), clockOf(3_729_000)]).toEqual(["2:09", "1:02:09"]);
+});
+
+describe("a recording", () => {
+	const cast = [
+		'{"version":2,"width":80,"height":24}',
+		'[0.5,"o","gr\u00fc\u00dfe"]',
+		'[1.25,"r","100x30"]',
+		'[2,"m","bytes 7 to 1000 are gone"]',
+		'[3,"o","end"]',
+		'[4,"x","0"]',
+		"",
+	].join("\n");
+	const events: RecordedEvent[] = [
+		output(500, "grüße"),
+		{ at: 1_250, kind: "resized", cols: 100, rows: 30 },
+		{ at: 2_000, kind: "marker", text: "bytes 7 to 1000 are gone" },
+		output(3_000, "end"),
+	];
+
+	it("is read the same wherever its bytes are cut", () => {
+		const bytes = new TextEncoder().encode(cast);
+		for (const size of [1, 7, bytes.length]) {
+			const parser = new RecordingParser();
+			const read: RecordedEvent[] = [];
+			for (let at = 0; at < bytes.length; at += size) read.push(...parser.add(bytes.subarray(at, at + size)));
+			expect(parser.header).toEqual({ cols: 80, rows: 24 });
+			expect(read).toEqual(events);
+		}
+	});
+
+	it("tells when which byte was written, and how much when", () => {
+		expect([momentOfOffset(events, 0), momentOfOffset(events, 6), momentOfOffset(events, 1_001)]).toEqual([
+			500, 500, 3_000,
+		]);
+		expect(activityOf(events, 4_000, 4)).toEqual([5, 0, 0, 3]);
+	});
+});
