@@ -1,9 +1,247 @@
-/** What a session has written, played again. */
+/** A session's past: played with its real timing, from any moment on, while it still runs or after. */
 
-import { html, type TemplateResult } from "lit-html";
+import { signal } from "@preact/signals-core";
+import type { CommandList, KnownSession, ShellCommand } from "hawser/client";
+import { html, nothing, svg, type TemplateResult } from "lit-html";
+import { base, go, href } from "../router.ts";
 import type { App } from "../state/app.ts";
-import type { Route } from "../state/route.ts";
+import { isSignedOut } from "../state/auth.ts";
+import { addressOf, everything, type Route } from "../state/route.ts";
+import type { Playback, PlaybackState } from "../terminal/playback.ts";
+import { clockOf, neighbour, parsePlace, SPEEDS, withSpeed } from "../terminal/player.ts";
+import { activityOf } from "../terminal/recording.ts";
+import { icon } from "./glyph.ts";
+import { mounted } from "./mounted.ts";
+import { sessionTitle } from "./session-title.ts";
+import { clockTime, exactSpan, nameOf, size } from "./words.ts";
 
-export function playbackPage(_app: App, _route: Extract<Route, { view: "playback" }>): TemplateResult {
-	return html`<main class="main" id="content"><h1>What a session has written, played again</h1></main>`;
+/** The one that is shown, while it is. */
+let current: PlaybackPage | undefined;
+
+export function playbackPage(app: App, { id, at }: Extract<Route, { view: "playback" }>): TemplateResult {
+	if (current?.id !== id || current.at !== at || current.isOver) current = new PlaybackPage(app, id, at);
+	const page = current;
+	return html`<main class="main" id="content" ${mounted(() => page.open(), page)}>${page.template()}</main>`;
+}
+
+/** The picture of what was written when has so many bars. */
+const BARS = 200;
+const TICKS = 8;
+/** How far the arrow keys go, in milliseconds. */
+const STEP_MS = 5_000;
+/** The picture's own units; it is stretched to its place. */
+const WIDTH = 1000;
+
+class PlaybackPage {
+	readonly id: string;
+	readonly at: string | undefined;
+	readonly #app: App;
+	readonly #pane = document.createElement("div");
+	readonly #session = signal<KnownSession | undefined>(undefined);
+	readonly #opened = signal<Playback | undefined>(undefined);
+	readonly #problem = signal<string | undefined>(undefined);
+	readonly #commands = signal<CommandList>({ commands: [], proven: false });
+	readonly #isCopied = signal(false);
+	#isOver = false;
+
+	constructor(app: App, id: string, at: string | undefined) {
+		this.#app = app;
+		this.id = id;
+		this.at = at;
+		this.#pane.className = "pane";
+	}
+
+	get isOver(): boolean {
+		return this.#isOver;
+	}
+
+	/** Once its place is in the page; gives what ends it. */
+	open(): () => void {
+		void this.#load();
+		return () => {
+			this.#isOver = true;
+			this.#opened.peek()?.dispose();
+		};
+	}
+
+	template(): TemplateResult {
+		const session = this.#session.value;
+		const playback = this.#opened.value;
+		const problem = this.#problem.value;
+		if (problem !== undefined) {
+			const list = href({ view: "list", filter: everything });
+			return html`<div class="empty"><h1>This session can't be shown</h1><p class="dim">${problem}</p><p><a class="btn" href=${list}>All sessions</a></p></div>`;
+		}
+		return html`
+			<header class="thead">${session ? this.#header(session) : nothing}</header>
+			<div class="play" @keydown=${(event: KeyboardEvent) => this.#pressed(event)}>
+				<div class="main">
+					<div class="tbody">${this.#pane}</div>
+					${session && playback ? html`<div class="trans">${this.#scrubber(playback, playback.state.value)}${this.#controls(session, playback, playback.state.value)}</div>` : nothing}
+				</div>
+				<aside class="side" aria-label="Commands">
+					${playback ? this.#commandList(playback, playback.state.value) : nothing}
+					<p class="note">
+						${session?.snapshot.state === "running" ? "It still runs. " : nothing}Playing back changes nothing for it or for those who
+						watch.${playback?.state.value.isCut ? ` Only the newest ${size(16 * 1024 * 1024)} are here.` : nothing}
+					</p>
+				</aside>
+			</div>
+		`;
+	}
+
+	async #load(): Promise<void> {
+		try {
+			// The terminal's code comes beside the answer.
+			const [session, { Playback }] = await Promise.all([
+				this.#app.client.sessions.get(this.id),
+				import("../terminal/playback.ts"),
+			]);
+			if (this.#isOver) return;
+			this.#session.value = session;
+			const { fontSize } = this.#app.settings.current.peek();
+			const place = this.at === undefined ? undefined : parsePlace(this.at);
+			this.#opened.value = new Playback(this.#pane, { session, fontSize, place });
+			// A session without a shell has none.
+			this.#commands.value = await session.commands({ limit: 500 }).catch(() => this.#commands.peek());
+		} catch (error) {
+			if (isSignedOut(error)) this.#app.auth.wasRefused();
+			else this.#problem.value = error instanceof Error ? error.message : String(error);
+		}
+	}
+
+	#header({ snapshot }: KnownSession): TemplateResult {
+		const terminal = href({ view: "session", id: this.id, at: undefined });
+		return html`<a class="btn quiet icon back" aria-label="Back to the terminal" href=${terminal}>${icon("back")}</a>
+			${sessionTitle(snapshot)}
+			<span class="tag can-type">${icon("rewind", 13)}Playing back</span>`;
+	}
+
+	#scrubber(playback: Playback, { position, durationMs, events, idle }: PlaybackState): TemplateResult {
+		const x = (moment: number) => (durationMs === 0 ? 0 : (moment / durationMs) * WIDTH);
+		const parts = activityOf(events, durationMs, BARS);
+		const most = Math.log1p(Math.max(1, ...parts));
+		const move = (event: PointerEvent) => {
+			const { left, width } = (event.currentTarget as HTMLElement).getBoundingClientRect();
+			playback.goTo(((event.clientX - left) / width) * durationMs);
+		};
+		const hold = (event: PointerEvent) => {
+			(event.currentTarget as HTMLElement).setPointerCapture(event.pointerId);
+			move(event);
+		};
+		const drag = (event: PointerEvent) => {
+			if (event.buttons === 1) move(event);
+		};
+		return html`<div class="scrub" role="slider" tabindex="0" aria-label="Moment" aria-valuemin="0" aria-valuemax=${Math.round(durationMs / 1000)} aria-valuenow=${Math.round(position / 1000)} aria-valuetext="${exactSpan(position)} of ${exactSpan(durationMs)}" @pointerdown=${hold} @pointermove=${drag}>
+			<svg viewBox="0 0 ${WIDTH} 52" preserveAspectRatio="none" aria-hidden="true">
+				<path class="base" d="M0 50.5h${WIDTH}" />
+				${idle.map(({ from, to }) => svg`<rect class="idle" x=${x(from)} y="48" width=${x(to) - x(from)} height="2" />`)}
+				${parts.map((amount, index) => {
+					const height = (Math.log1p(amount) / most) * 34;
+					const at = (index / BARS) * WIDTH;
+					return amount === 0
+						? nothing
+						: svg`<rect class=${at < x(position) ? "past" : "future"} x=${at} y=${50 - height} width=${(WIDTH / BARS) * 0.75} height=${height} />`;
+				})}
+				${this.#commands.value.commands.map((command) => svg`<path class="mark ${outcomeOf(command)}" d="M${x(this.#momentOf(command))} 6v44" />`)}
+				<path class="head" d="M${x(position)} 0v52" />
+			</svg>
+			<div class="ticks" aria-hidden="true">${Array.from({ length: TICKS + 1 }, (_, index) => html`<span>${clockOf((durationMs * index) / TICKS)}</span>`)}</div>
+		</div>`;
+	}
+
+	#controls(session: KnownSession, playback: Playback, state: PlaybackState): TemplateResult {
+		const { position, durationMs, isPlaying, skipsIdle, speed, isLoaded } = state;
+		return html`<div class="ctl">
+			<button class="btn quiet icon" aria-label="Previous command" @click=${() => this.#goToCommand(playback, -1)}>${icon("prev", 14)}</button>
+			<button class="big" aria-label=${isPlaying ? "Pause" : "Play"} ?disabled=${!isLoaded} @click=${() => playback.toggle()}>${icon(isPlaying ? "pause" : "play")}</button>
+			<button class="btn quiet icon" aria-label="Next command" @click=${() => this.#goToCommand(playback, 1)}>${icon("next", 14)}</button>
+			<span class="time">${clockOf(position)} <span class="faint">/ ${clockOf(durationMs)}</span></span>
+			<span class="faint num">${clockTime(session.snapshot.createdAt + position, { seconds: true })}</span>
+			<span class="grow"></span>
+			<button class="btn quiet ${skipsIdle ? "on" : ""}" aria-pressed=${skipsIdle} @click=${() => playback.change({ skipsIdle: !skipsIdle })}>Skip idle</button>
+			<span class="seg" role="group" aria-label="Speed">${SPEEDS.map((one) => html`<button class=${one === speed ? "on" : ""} aria-pressed=${one === speed} @click=${() => playback.change({ speed: one })}>${one === 0.5 ? "½" : one}×</button>`)}</span>
+			<button class="btn" @click=${() => void this.#copyLink(session, position)}>${icon("copy")}${this.#isCopied.value ? "Copied" : `Link to ${clockOf(position)}`}</button>
+			<button class="btn" @click=${() => void this.#download(session)}>${icon("file")}.cast</button>
+			<a class="btn" href=${href({ view: "session", id: this.id, at: undefined })}><span class="dot"></span>Live</a>
+		</div>`;
+	}
+
+	#commandList(playback: Playback, { position }: PlaybackState): TemplateResult {
+		const { commands } = this.#commands.value;
+		const current = commands.findLast((command) => this.#momentOf(command) <= position);
+		return html`<h2>Commands <span class="faint">${commands.length}</span></h2>
+			${commands.length === 0 ? html`<p class="note">No shell has told of any.</p>` : nothing}
+			<ol class="commands">${commands.map(
+				(
+					command,
+				) => html`<li><button class="cm ${command === current ? "on" : ""}" aria-current=${command === current} @click=${() => playback.goTo(this.#momentOf(command))}>
+					<span class="outcome ${outcomeOf(command)}" aria-hidden="true"></span>
+					<span class="c mono ell">${command.command ?? "a command"}</span>
+					<span class="t">${clockOf(this.#momentOf(command))}</span>
+					<span class="m">${command.endedAt === null ? "running" : `exit ${command.exitCode ?? "unknown"} · ${shortDuration(command.endedAt - command.startedAt)}`}</span>
+				</button></li>`,
+			)}</ol>`;
+	}
+
+	#momentOf({ startedAt }: ShellCommand): number {
+		return Math.max(0, startedAt - (this.#session.value?.snapshot.createdAt ?? startedAt));
+	}
+
+	#goToCommand(playback: Playback, direction: -1 | 1): void {
+		const moments = this.#commands.value.commands.map((command) => this.#momentOf(command));
+		const { position, durationMs } = playback.state.value;
+		playback.goTo(neighbour(moments, position, direction) ?? (direction < 0 ? 0 : durationMs));
+	}
+
+	#pressed(event: KeyboardEvent): void {
+		const playback = this.#opened.peek();
+		if (!playback || event.ctrlKey || event.metaKey || event.altKey) return;
+		const { position, durationMs } = playback.state.value;
+		// A button that has the focus is pressed by the space bar itself.
+		if (event.key === " " && (event.target as HTMLElement).tagName === "BUTTON") return;
+		const acts: Record<string, () => void> = {
+			" ": () => playback.toggle(),
+			ArrowLeft: () => playback.goTo(position - STEP_MS),
+			ArrowRight: () => playback.goTo(position + STEP_MS),
+			"[": () => this.#goToCommand(playback, -1),
+			"]": () => this.#goToCommand(playback, 1),
+			"<": () => playback.change(withSpeed(playback.state.value, -1)),
+			">": () => playback.change(withSpeed(playback.state.value, 1)),
+			End: () => go({ view: "session", id: this.id, at: undefined }),
+		};
+		const act =
+			acts[event.key] ??
+			(/^\d$/.test(event.key) ? () => playback.goTo((Number(event.key) / 10) * durationMs) : undefined);
+		if (!act) return;
+		event.preventDefault();
+		act();
+	}
+
+	async #copyLink(session: KnownSession, position: number): Promise<void> {
+		const at = new Date(session.snapshot.createdAt + position).toISOString();
+		await navigator.clipboard.writeText(new URL(addressOf({ view: "session", id: this.id, at }), base).href);
+		this.#isCopied.value = true;
+	}
+
+	/** As it is now, for any player. */
+	async #download(session: KnownSession): Promise<void> {
+		const parts: BlobPart[] = [];
+		for await (const bytes of session.recording()) parts.push(bytes as Uint8Array<ArrayBuffer>);
+		const link = document.createElement("a");
+		link.href = URL.createObjectURL(new Blob(parts, { type: "application/x-asciicast" }));
+		link.download = `${nameOf(session.snapshot)}.cast`;
+		link.click();
+		URL.revokeObjectURL(link.href);
+	}
+}
+
+function outcomeOf({ endedAt, exitCode }: ShellCommand): "ok" | "failed" | "running" {
+	if (endedAt === null) return "running";
+	return exitCode === 0 ? "ok" : "failed";
+}
+
+function shortDuration(milliseconds: number): string {
+	if (milliseconds < 1_000) return `${Math.round(milliseconds)} ms`;
+	return milliseconds < 60_000 ? `${(milliseconds / 1000).toFixed(1)} s` : exactSpan(milliseconds);
 }

@@ -1,9 +1,432 @@
-/** The terminal of one session. */
+/** One session in its terminal: the header above it, banners and the status line below. */
 
-import { html, type TemplateResult } from "lit-html";
+import { effect, signal } from "@preact/signals-core";
+import type { HawserError, KnownSession, Me, SessionMessage } from "hawser/client";
+import { html, nothing, type TemplateResult } from "lit-html";
+import { go, href } from "../router.ts";
 import type { App } from "../state/app.ts";
-import type { Route } from "../state/route.ts";
+import { isSignedOut } from "../state/auth.ts";
+import { type Rights, rightsIn } from "../state/rights.ts";
+import { everything, type Route } from "../state/route.ts";
+import type { Settings } from "../state/settings.ts";
+import type { OwnKey } from "../terminal/keys.ts";
+import type { OpenedTerminal } from "../terminal/open.ts";
+import { lineCount } from "../terminal/paste.ts";
+import type { SessionTerminal, TerminalState } from "../terminal/terminal.ts";
+import { glyph, icon } from "./glyph.ts";
+import { mounted } from "./mounted.ts";
+import { playbackPage } from "./playback.ts";
+import { SearchPanel } from "./search-panel.ts";
+import { sessionGlyph, sessionTitle } from "./session-title.ts";
+import {
+	backText,
+	callerName,
+	clipboardText,
+	gapText,
+	pasteText,
+	type Sentence,
+	tookOverText,
+} from "./session-words.ts";
+import { SharePanel } from "./share.ts";
+import { clockTime, longEnd, nameOf, size, words } from "./words.ts";
 
-export function terminalPage(_app: App, _route: Extract<Route, { view: "session" }>): TemplateResult {
-	return html`<main class="main" id="content"><h1>The terminal of one session</h1></main>`;
+/** The one that is shown, while it is. */
+let current: TerminalPage | undefined;
+
+export function terminalPage(app: App, { id, at }: Extract<Route, { view: "session" }>): TemplateResult {
+	if (at !== undefined) return playbackPage(app, { view: "playback", id, at });
+	if (current?.id !== id || current.isOver) current = new TerminalPage(app, id);
+	const page = current;
+	return html`<main class="main" id="content" ${mounted(() => page.open(), page)}>${page.template()}</main>`;
+}
+
+/** A cut that lasts longer is told in a banner; until then, in the status line alone. */
+const SHORT_CUT_MS = 10_000;
+/** How long it is said that the connection is back. */
+const BACK_MS = 8_000;
+/** What is said in seconds changes once a second. */
+const TICK_MS = 1_000;
+/** Phones: there is no other keyboard than the one that hides half of the page. */
+const isTouched = () => matchMedia("(pointer: coarse)").matches;
+
+class TerminalPage {
+	readonly id: string;
+	readonly #app: App;
+	readonly #pane = document.createElement("div");
+	readonly #session = signal<KnownSession | undefined>(undefined);
+	readonly #opened = signal<OpenedTerminal | undefined>(undefined);
+	readonly #problem = signal<string | undefined>(undefined);
+	readonly #tick = signal(0);
+	readonly #panel = signal<"search" | "share" | "menu" | undefined>(undefined);
+	/** Until somebody has read it: why nothing happens when a key is pressed. */
+	readonly #isHintDismissed = signal(false);
+	readonly #attachedAt = Date.now();
+	readonly #search = new SearchPanel(() => this.#close());
+	#me: Me | undefined;
+	#share: SharePanel | undefined;
+	#isOver = false;
+
+	constructor(app: App, id: string) {
+		this.#app = app;
+		this.id = id;
+		this.#pane.className = "pane";
+	}
+
+	get isOver(): boolean {
+		return this.#isOver;
+	}
+
+	/** Once its place is in the page; gives what ends it. */
+	open(): () => void {
+		const timer = setInterval(() => this.#tick.value++, TICK_MS);
+		const stopStyling = effect(() => this.#restyle(this.#app.settings.current.value));
+		void this.#load();
+		return () => {
+			this.#isOver = true;
+			clearInterval(timer);
+			stopStyling();
+			void this.#opened.peek()?.terminal.dispose();
+		};
+	}
+
+	template(): TemplateResult {
+		const session = this.#session.value;
+		const opened = this.#opened.value;
+		const problem = this.#problem.value;
+		if (problem !== undefined) {
+			const list = href({ view: "list", filter: everything });
+			return html`<div class="empty"><h1>This session can't be shown</h1><p class="dim">${problem}</p><p><a class="btn" href=${list}>All sessions</a></p></div>`;
+		}
+		void this.#tick.value;
+		return html`
+			${session ? this.#header(opened?.terminal.state.value.session ?? session.snapshot, opened) : html`<header class="thead"></header>`}
+			<div class="tbody" @keydown=${(event: KeyboardEvent) => this.#keyInPanel(event)}>
+				${this.#pane}
+				${opened ? this.#openPanel(opened) : nothing}
+			</div>
+			${opened ? this.#below(opened) : nothing}
+		`;
+	}
+
+	async #load(): Promise<void> {
+		try {
+			// The terminal's code comes beside the answer.
+			const [session, me, { openTerminal }] = await Promise.all([
+				this.#app.client.sessions.get(this.id),
+				this.#app.client.me(),
+				import("../terminal/open.ts"),
+			]);
+			if (this.#isOver) return;
+			this.#me = me;
+			this.#session.value = session;
+			this.#opened.value = this.#attach(session, openTerminal);
+		} catch (error) {
+			if (isSignedOut(error)) this.#app.auth.wasRefused();
+			else this.#problem.value = error instanceof Error ? error.message : String(error);
+		}
+	}
+
+	#attach(session: KnownSession, openTerminal: typeof import("../terminal/open.ts").openTerminal): OpenedTerminal {
+		const { fontSize, readsAloud, clipboardSessions } = this.#app.settings.current.peek();
+		const { mayType } = this.#rights(session.snapshot);
+		this.#share = new SharePanel(session, () => this.#close());
+		const opened = openTerminal(this.#pane, {
+			session,
+			canType: mayType,
+			fontSize,
+			isForReaders: readsAloud,
+			mayUseClipboard: clipboardSessions.includes(session.id),
+			describeGap: (gap) => gapText(gap, session.snapshot),
+			onKey: (key) => this.#pressed(key),
+			hasKeyBar: isTouched() && mayType && session.snapshot.mode === "pty",
+		});
+		// On a phone the keyboard rises by a tap alone.
+		if (!isTouched()) opened.terminal.focus();
+		return opened;
+	}
+
+	#rights(session: SessionMessage): Rights {
+		return rightsIn(this.#me, session);
+	}
+
+	#restyle({ fontSize }: Settings): void {
+		this.#opened.peek()?.terminal.restyle(fontSize);
+	}
+
+	#pressed(key: OwnKey): void {
+		if (key === "search") this.#toggle("search");
+		else if (key === "leave") this.#pane.closest("main")?.querySelector<HTMLElement>("h1")?.focus();
+		else if (key === "go-to") this.#pane.dispatchEvent(new CustomEvent("hawser-go-to", { bubbles: true }));
+	}
+
+	#toggle(panel: "search" | "share" | "menu"): void {
+		this.#panel.value = this.#panel.peek() === panel ? undefined : panel;
+		if (this.#panel.peek() === "share") void this.#share?.load();
+	}
+
+	#close(): void {
+		this.#panel.value = undefined;
+		this.#opened.peek()?.terminal.focus();
+	}
+
+	#openPanel({ terminal, search }: OpenedTerminal): unknown {
+		switch (this.#panel.value) {
+			case "search":
+				return this.#search.template(search, terminal.state.value.offset);
+			case "share":
+				return this.#share?.template();
+			case "menu":
+				return this.#menu(terminal, terminal.state.value);
+			case undefined:
+				return nothing;
+		}
+	}
+
+	#below({ terminal, keyBar }: OpenedTerminal): TemplateResult {
+		const state = terminal.state.value;
+		const { session } = state;
+		const takesLines = session.mode === "pipe" && session.state === "running" && this.#rights(session).mayType;
+		return html`
+			${this.#banners(terminal, state)}
+			${takesLines ? pipeInput(terminal) : nothing}
+			${keyBar ?? nothing}
+			${this.#statusLine(terminal, state)}
+		`;
+	}
+
+	#header(session: SessionMessage, opened: OpenedTerminal | undefined): TemplateResult {
+		const { isGuest } = this.#rights(session);
+		const back = html`<a class="btn quiet icon back" aria-label="Back to all sessions" href=${href({ view: "list", filter: everything })}>${icon("back")}</a>`;
+		return html`<header class="thead">
+			${isGuest ? nothing : back}${sessionTitle(session)}
+			${opened ? this.#tools(opened.terminal, opened.terminal.state.value) : nothing}
+		</header>`;
+	}
+
+	#tools(terminal: SessionTerminal, state: TerminalState): TemplateResult {
+		const { session } = state;
+		const { attachments: watching } = session;
+		const tool = (panel: "search" | "share", name: string) => html`<button
+			class="btn quiet ${this.#panel.value === panel ? "on" : ""}"
+			aria-label=${name}
+			aria-expanded=${this.#panel.value === panel}
+			@click=${() => this.#toggle(panel)}
+		>${icon(panel, 15)}<span class="label">${name}</span></button>`;
+		return html`
+			${watching > 1 ? html`<span class="tag watching">${icon("eye", 13)}${watching} watching</span>` : nothing}
+			${controlTag(terminal, state)}
+			<span class="sep"></span>
+			${tool("search", "Search")}
+			<a class="btn quiet" aria-label="Playback" href=${href({ view: "playback", id: session.id, at: undefined })}>${icon("rewind", 15)}<span class="label">Playback</span></a>
+			${this.#rights(session).mayShare ? tool("share", "Share") : nothing}
+			<button class="btn quiet icon" aria-label="More" aria-expanded=${this.#panel.value === "menu"} @click=${() => this.#toggle("menu")}>${icon("more")}</button>
+		`;
+	}
+
+	#banners(terminal: SessionTerminal, state: TerminalState): TemplateResult {
+		const { connection, session, control, refusedKeys, paste, clipboard } = state;
+		const now = performance.now();
+		return html`
+			${
+				connection.kind === "away" && now - connection.since >= SHORT_CUT_MS
+					? banner(
+							glyph("quiet"),
+							words.away(secondsUntil(connection.retryAt, now)),
+							html`<button class="btn primary" @click=${() => terminal.tryNow()}>Try now</button>`,
+						)
+					: nothing
+			}
+			${connection.kind === "over" ? this.#refusal(connection.error) : nothing}
+			${
+				control.kind === "theirs" && control.takenAt !== undefined
+					? banner(
+							icon("eye"),
+							["You watch.", tookOverText(control.holder, now - control.takenAt, refusedKeys)],
+							html`<button class="btn" @click=${() => void terminal.takeOver()}>Take back</button>`,
+						)
+					: nothing
+			}
+			${this.#watchHint(terminal, state)}
+			${paste === undefined ? nothing : pasteBanner(terminal, paste)}
+			${clipboard === undefined ? nothing : this.#clipboardBanner(terminal, session, clipboard)}
+			${session.state === "running" ? nothing : this.#endBanner(session)}
+		`;
+	}
+
+	/** On a key press, once: why it does nothing. */
+	#watchHint(
+		terminal: SessionTerminal,
+		{ control, refusedKeys, session }: TerminalState,
+	): TemplateResult | typeof nothing {
+		if (refusedKeys === 0 || this.#isHintDismissed.value || session.state !== "running") return nothing;
+		const dismiss = html`<button class="btn quiet" @click=${() => (this.#isHintDismissed.value = true)}>Dismiss</button>`;
+		if (control.kind === "watching") return banner(icon("eye"), ["You watch.", ""], dismiss);
+		if (control.kind !== "theirs" || control.takenAt !== undefined) return nothing;
+		const take = html`<button class="btn" @click=${() => void terminal.takeOver()}>Take over</button>${dismiss}`;
+		return banner(icon("eye"), [`You watch; ${callerName(control.holder)} types.`, ""], take);
+	}
+
+	#refusal({ code, message }: HawserError): TemplateResult {
+		const isSignedOut = code === "unauthenticated" || code === "token_ended";
+		if (!isSignedOut) return banner(icon("lock"), ["This page is not attached any more.", message], nothing);
+		if (this.#me?.guest) return banner(icon("lock"), words.guestEnded, nothing);
+		const signIn = () => this.#app.auth.wasRefused();
+		return banner(icon("lock"), words.signedOut, html`<button class="btn primary" @click=${signIn}>Sign in</button>`);
+	}
+
+	#endBanner(session: SessionMessage): TemplateResult {
+		const isFailure = session.exit?.code !== 0;
+		const again = html`<button class="btn ${isFailure ? "primary" : ""}" @click=${() => void this.#runAgain(session)}>Run again</button>`;
+		return banner(
+			sessionGlyph(session),
+			longEnd(session),
+			html`<a class="btn" href=${href({ view: "playback", id: session.id, at: undefined })}>Playback</a>
+				${this.#rights(session).mayStart ? again : nothing}`,
+		);
+	}
+
+	#clipboardBanner(terminal: SessionTerminal, session: SessionMessage, text: string): TemplateResult {
+		const allow = () => {
+			terminal.confirmClipboard(true);
+			const { settings } = this.#app;
+			settings.change({ clipboardSessions: [...settings.current.peek().clipboardSessions, session.id] });
+		};
+		return banner(
+			icon("copy"),
+			clipboardText(nameOf(session), text),
+			html`<button class="btn" @click=${allow}>Allow for this session</button>
+				<button class="btn" @click=${() => terminal.confirmClipboard(false)}>No</button>`,
+		);
+	}
+
+	#menu(terminal: SessionTerminal, { size: shown, room, session }: TerminalState): TemplateResult {
+		const item = (name: string, act: () => void) =>
+			html`<button class="item" role="menuitem" @click=${() => {
+				this.#close();
+				act();
+			}}>${name}</button>`;
+		const isOther = room !== undefined && (room.cols !== shown.cols || room.rows !== shown.rows);
+		const { mayType } = this.#rights(session);
+		return html`<div class="pop menu" role="menu" aria-label="More">
+			${isOther && mayType && session.sizePolicy !== "fixed" && session.mode === "pty" ? item("Use my size", () => terminal.useOwnSize()) : nothing}
+			${item("Copy all text", () => void navigator.clipboard.writeText(terminal.text))}
+			${item("Copy the id", () => void navigator.clipboard.writeText(session.id))}
+			${item("Copy the attach command", () => void navigator.clipboard.writeText(`hawser attach ${session.name ?? session.id}`))}
+			${
+				mayType && session.mode === "pty" && session.state === "running"
+					? html`${item("Send Ctrl-W", () => terminal.type("\u0017"))}${item("Send Ctrl-T", () => terminal.type("\u0014"))}${item("Send Ctrl-N", () => terminal.type("\u000e"))}`
+					: nothing
+			}
+		</div>`;
+	}
+
+	#statusLine(terminal: SessionTerminal, state: TerminalState): TemplateResult {
+		const { connection, size: shown, room, session, offset, missedBytes, latencyMs, isScrolledBack } = state;
+		const now = performance.now();
+		const isOther = room !== undefined && (room.cols !== shown.cols || room.rows !== shown.rows);
+		return html`<footer class="status">
+			${connectionTemplate(connection, now, latencyMs)}
+			${
+				connection.kind === "live" && connection.isBack && now - connection.isBack.at < BACK_MS
+					? html`<span>${backText(connection.isBack.afterMs, missedBytes - connection.isBack.missedBytes)}</span>`
+					: nothing
+			}
+			<span class="grow"></span>
+			${isScrolledBack ? html`<button class="btn quiet small" @click=${() => terminal.scrollToEnd()}>Go to the end</button>` : nothing}
+			<span class="wide">${missedBytes === 0 ? `Nothing missed since ${clockTime(this.#attachedAt)}` : `${size(missedBytes)} missed`}</span>
+			${
+				session.mode === "pipe"
+					? html`<span class="wide">stderr is <i class="stderr">red and slanted</i></span>`
+					: html`<span>${shown.cols} × ${shown.rows}<span class="wide">${isOther ? ", another than this window\u2019s" : ", set by whoever types"}</span></span>`
+			}
+			<span class="wide">${size(offset)}</span>
+		</footer>`;
+	}
+
+	#keyInPanel(event: KeyboardEvent): void {
+		if (event.key !== "Escape" || this.#panel.value === undefined) return;
+		if ((event.target as HTMLElement).closest(".pop") === null) return;
+		event.stopPropagation();
+		this.#close();
+	}
+
+	async #runAgain({ argv, cwd, mode, size, labels, workspace, name }: SessionMessage): Promise<void> {
+		const again = await this.#app.client.sessions.create({
+			argv,
+			cwd,
+			mode,
+			...(mode === "pty" ? size : {}),
+			labels,
+			workspace,
+			...(name === null ? {} : { name }),
+		});
+		go({ view: "session", id: again.id, at: undefined });
+	}
+}
+
+function banner(sign: unknown, [lead, rest]: Sentence, actions: unknown): TemplateResult {
+	return html`<div class="banner" role="status">${sign}<span class="grow"><b>${lead}</b> <span class="dim">${rest}</span></span>${actions}</div>`;
+}
+
+function pasteBanner(terminal: SessionTerminal, text: string): TemplateResult {
+	return banner(
+		icon("copy"),
+		pasteText(lineCount(text)),
+		html`<button class="btn" @click=${() => terminal.confirmPaste("not")}>Cancel</button>
+			<button class="btn" @click=${() => terminal.confirmPaste("as-one-line")}>Paste as one line</button>
+			<button class="btn primary" @click=${() => terminal.confirmPaste("as-it-is")}>Paste</button>`,
+	);
+}
+
+function connectionTemplate(
+	connection: TerminalState["connection"],
+	now: number,
+	latencyMs: number | undefined,
+): TemplateResult {
+	switch (connection.kind) {
+		case "connecting":
+			return html`<span class="row"><span class="dot off"></span>Connecting…</span>`;
+		case "away":
+			return html`<span class="row wait"><span class="dot off"></span>${words.reconnecting(Math.floor((now - connection.since) / 1000))}</span><span class="wide">${words.programGoesOn}</span>`;
+		case "over":
+			return html`<span class="row"><span class="dot off"></span>Not attached</span>`;
+		case "live":
+			return html`<span class="row"><span class="dot"></span>Live${latencyMs === undefined ? "" : ` · ${Math.max(1, Math.round(latencyMs))} ms`}</span>`;
+	}
+}
+
+/** A program on pipes gets lines. */
+function pipeInput(terminal: SessionTerminal): TemplateResult {
+	const send = (event: SubmitEvent) => {
+		event.preventDefault();
+		const input = (event.currentTarget as HTMLFormElement).elements.namedItem("line") as HTMLInputElement;
+		terminal.type(`${input.value}\n`);
+		input.value = "";
+	};
+	return html`<form class="pipe-input" @submit=${send}>
+		<label class="field grow mono"><span class="vh">A line for its input</span><input name="line" autocomplete="off" placeholder="A line for its input" /><kbd>Enter</kbd></label>
+		<button type="button" class="btn" @click=${() => terminal.endInput()}>End its input</button>
+	</form>`;
+}
+
+function secondsUntil(moment: number, now: number): number {
+	return Math.max(0, Math.ceil((moment - now) / 1000));
+}
+
+function controlTag(terminal: SessionTerminal, { control, session }: TerminalState): TemplateResult | typeof nothing {
+	if (session.state !== "running") return nothing;
+	const canType = html`<span class="dot"></span>`;
+	const watch = html`<span class="tag">${icon("eye", 13)}You watch</span>`;
+	switch (control.kind) {
+		case "shared":
+			return html`<span class="tag can-type">${canType}You can type</span>`;
+		case "mine":
+			return html`<span class="tag can-type">${canType}Only you can type</span>
+				<button class="btn" @click=${() => void terminal.handBack()}>Hand back</button>`;
+		case "watching":
+			return watch;
+		case "theirs":
+			return html`${watch}<span class="who dim">${callerName(control.holder)} types</span>
+				<button class="btn" @click=${() => void terminal.takeOver()}>Take over</button>`;
+	}
 }

@@ -1,0 +1,134 @@
+/** The web UI of a real server in a real browser: signed in, watched for complaints, its terminals read as people read them. */
+
+import type { BrowserContext, Locator, Page } from "playwright-core";
+import { chromium } from "playwright-core";
+import { onTestFinished } from "vitest";
+import { eventually } from "../helpers/reading.ts";
+import { temporaryDirectory } from "../helpers/temporary.ts";
+
+/** As much of a page as the code that runs in one needs. */
+declare const localStorage: { setItem(key: string, value: string): void };
+declare const navigator: {
+	readonly clipboard: { readText(): Promise<string>; writeText(text: string): Promise<void> };
+};
+
+export type Viewport = { readonly width: number; readonly height: number };
+
+export type BrowserOptions = {
+	readonly viewport?: Viewport;
+	/** A finger instead of a mouse. */
+	readonly isTouched?: boolean;
+	/** Whether terminals are drawn by WebGL, and their text so can't be read in the page. */
+	readonly hasWebGl?: boolean;
+};
+
+export type Opened = {
+	readonly context: BrowserContext;
+	readonly page: Page;
+	/** What the browser complained of: errors on its console, exceptions, violations of the page's policy. */
+	readonly problems: string[];
+};
+
+/** It talks to nobody but the pages of the test; and the sandbox would need rights that a container does not have. */
+const FLAGS = [
+	"--no-sandbox",
+	"--disable-quic",
+	"--no-first-run",
+	"--disable-background-networking",
+	"--disable-component-update",
+	"--disable-sync",
+];
+
+/** A browser of its own, with nothing in it. */
+export async function openBrowser(options: BrowserOptions = {}): Promise<Opened> {
+	const { viewport = { width: 1280, height: 800 }, isTouched = false, hasWebGl = false } = options;
+	const context = await chromium.launchPersistentContext(await temporaryDirectory(), {
+		executablePath: "/usr/bin/chromium",
+		headless: true,
+		viewport,
+		hasTouch: isTouched,
+		isMobile: isTouched,
+		args: [...FLAGS, ...(hasWebGl ? [] : ["--disable-3d-apis"])],
+	});
+	onTestFinished(() => context.close());
+	const page = await context.newPage();
+	// Less than a test may take, so that it says what it waited for.
+	page.setDefaultTimeout(15_000);
+	const problems: string[] = [];
+	page.on("pageerror", ({ message }) => problems.push(message));
+	page.on("console", (said) => {
+		// That nobody is signed in yet is a 401, which browsers write down by themselves; so is a server that is away.
+		const isExpected = /status of 401|ERR_CONNECTION_REFUSED|ERR_INTERNET_DISCONNECTED|WebSocket connection/.test(
+			said.text(),
+		);
+		if (said.type() === "error" && !isExpected) problems.push(said.text());
+	});
+	await page.addInitScript(() => {
+		const root = globalThis as unknown as {
+			document: { addEventListener(kind: string, listener: (event: { violatedDirective: string }) => void): void };
+			console: { error(text: string): void };
+		};
+		root.document.addEventListener("securitypolicyviolation", ({ violatedDirective }) => {
+			root.console.error(`violates ${violatedDirective}`);
+		});
+	});
+	return { context, page, problems };
+}
+
+/** As whoever has this token. */
+export async function signIn({ page, context }: Opened, url: string, token: string): Promise<void> {
+	await context.grantPermissions(["clipboard-read", "clipboard-write"], { origin: url });
+	await page.goto(url);
+	await page.evaluate(async (shown) => {
+		const headers = { "content-type": "application/json" };
+		const answer = await fetch("/v1/signin", { method: "POST", headers, body: JSON.stringify({ token: shown }) });
+		localStorage.setItem("hawser-key", ((await answer.json()) as { pageKey: string }).pageKey);
+	}, token);
+}
+
+/** A browser that is signed in and shows a session. */
+export async function openSession(
+	{ url, adminToken }: { readonly url: string; readonly adminToken: string },
+	id: string,
+	{
+		token = adminToken,
+		path = "",
+		...options
+	}: BrowserOptions & { readonly token?: string; readonly path?: string } = {},
+): Promise<Opened> {
+	const opened = await openBrowser(options);
+	await signIn(opened, url, token);
+	await opened.page.goto(`${url}/s/${id}${path}`);
+	return opened;
+}
+
+/** The rows that a terminal shows, as they are drawn, without blanks at their end. */
+export async function shownRows(page: Page | Locator): Promise<string[]> {
+	const rows = await page.locator(".xterm-rows > div").allTextContents();
+	return rows.map((row) => row.replace(/\u00a0/g, " ").trimEnd());
+}
+
+/** Waits until a terminal shows something. */
+export async function untilShown(page: Page, wanted: string | RegExp): Promise<string[]> {
+	let seen: string[] = [];
+	try {
+		return await eventually(`a terminal that shows ${wanted}`, async () => {
+			seen = await shownRows(page);
+			const text = seen.join("\n");
+			return (typeof wanted === "string" ? text.includes(wanted) : wanted.test(text)) && seen;
+		});
+	} catch (error) {
+		throw new Error(`${(error as Error).message}; it shows:\n${seen.join("\n")}`);
+	}
+}
+
+/** All that a terminal has loaded, as its menu copies it. */
+export async function allText(page: Page): Promise<string> {
+	await page.evaluate(() => navigator.clipboard.writeText(""));
+	await page.getByRole("button", { name: "More" }).click();
+	await page.getByRole("menuitem", { name: "Copy all text" }).click();
+	return eventually("the text of the terminal", async () => {
+		const text = await page.evaluate(() => navigator.clipboard.readText());
+		return text !== "" && text;
+	});
+}

@@ -1,0 +1,469 @@
+/**
+ * A session in a terminal of the page: what its program writes is shown, what is typed goes to it.
+ *
+ * It begins with what the session's terminal shows. Looking changes nothing: the session is told our size, and reports of
+ * focus and mouse are sent, from the first key on.
+ */
+
+import { type ReadonlySignal, signal } from "@preact/signals-core";
+import type { Attachment, AttachmentEvent, ConnectionEvent, Session, SessionMessage } from "hawser/client";
+import { HawserError } from "hawser/client";
+import { clipboardText } from "./clipboard.ts";
+import { Emulator, type Size } from "./emulator.ts";
+import { type Gap, replay } from "./history.ts";
+import { isReport, type OwnKey, ownKey } from "./keys.ts";
+import { asOneLine, isRisky, pasted } from "./paste.ts";
+
+export type Connection =
+	| { readonly kind: "connecting" }
+	| { readonly kind: "live"; readonly isBack: Back | undefined }
+	/** By the monotonic clock: since when, and when the next attempt is made. */
+	| { readonly kind: "away"; readonly since: number; readonly retryAt: number }
+	/** For good. */
+	| { readonly kind: "over"; readonly error: HawserError };
+
+/** After how long, and when by the monotonic clock. */
+export type Back = { readonly afterMs: number; readonly at: number; readonly missedBytes: number };
+
+/** Who may type: all who may write, we alone, somebody else alone, or not we. */
+export type Control =
+	| { readonly kind: "shared" | "mine" | "watching" }
+	| { readonly kind: "theirs"; readonly holder: string | null; readonly takenAt: number | undefined };
+
+export type TerminalState = {
+	readonly connection: Connection;
+	/** As it was told last. */
+	readonly session: SessionMessage;
+	readonly size: Size;
+	/** How large it could be here. */
+	readonly room: Size | undefined;
+	readonly control: Control;
+	/** How many keys were not sent since somebody else has control. */
+	readonly refusedKeys: number;
+	/** How long the program's side took to accept what was typed last. */
+	readonly latencyMs: number | undefined;
+	readonly title: string;
+	/** Bytes of the output, up to what is shown. */
+	readonly offset: number;
+	/** What was not shown of the output since this page is attached. */
+	readonly missedBytes: number;
+	readonly isScrolledBack: boolean;
+	readonly isEnded: boolean;
+	/** Text that awaits a yes: to be pasted, or to be put on the clipboard. */
+	readonly paste: string | undefined;
+	readonly clipboard: string | undefined;
+};
+
+export type TerminalOptions = {
+	/** Of which the server has told. */
+	readonly session: Session & { readonly snapshot: SessionMessage };
+	readonly canType: boolean;
+	readonly fontSize: number;
+	readonly isForReaders: boolean;
+	readonly mayUseClipboard: boolean;
+	/** The line that stands for bytes that are missing. */
+	readonly describeGap: (gap: Gap) => string;
+	/** One of our own keys was pressed that is not the terminal's to deal with. */
+	readonly onKey: (key: OwnKey) => void;
+};
+
+/** How many rows of what was scrolled away come with the screen: as many as a server gives. */
+const SCROLLBACK_ROWS = 200;
+/** Of a program on pipes, which has no screen: so much of its output is read at first. */
+const PIPE_BYTES = 256 * 1024;
+/** How long to wait after a piece of output was skipped before the screen is drawn anew: a flood skips more. */
+const REDRAW_MS = 500;
+/** How long the window must have its size before it counts: a keyboard slides in, and windows are dragged. */
+const FIT_MS = 120;
+
+export class SessionTerminal {
+	readonly emulator: Emulator;
+	/** Changes what is typed, such as by keys that are held on the screen. */
+	modify: (typed: string) => string = (typed) => typed;
+	readonly #options: TerminalOptions;
+	readonly #attachment: Attachment;
+	readonly #state;
+	readonly #observer: ResizeObserver;
+	/** Whatever changes the terminal is done one after the other. */
+	#turn: Promise<void> = Promise.resolve();
+	/** Where the output that it has begins; unknown while it began with the screen. */
+	#loadedFrom: number | undefined;
+	#isEngaged = false;
+	#mayUseClipboard: boolean;
+	#toldSize: Size | undefined;
+	#redrawTimer: ReturnType<typeof setTimeout> | undefined;
+	#fitTimer: ReturnType<typeof setTimeout> | undefined;
+
+	constructor(parent: HTMLElement, options: TerminalOptions) {
+		const { session, canType } = options;
+		const { snapshot } = session;
+		this.#options = options;
+		this.#mayUseClipboard = options.mayUseClipboard;
+		this.emulator = new Emulator(parent, {
+			size: snapshot.size,
+			fontSize: options.fontSize,
+			isForReaders: options.isForReaders,
+			hasBareNewlines: snapshot.mode === "pipe",
+		});
+		this.#state = signal<TerminalState>({
+			connection: { kind: "connecting" },
+			session: snapshot,
+			size: snapshot.size,
+			room: this.emulator.room,
+			control: controlOf(snapshot, canType),
+			refusedKeys: 0,
+			latencyMs: undefined,
+			title: "",
+			offset: snapshot.offsets.end,
+			missedBytes: 0,
+			isScrolledBack: false,
+			isEnded: false,
+			paste: undefined,
+			clipboard: undefined,
+		});
+		this.#attachment = session.attach({
+			from: "screen",
+			scrollback: SCROLLBACK_ROWS,
+			since: Math.max(snapshot.offsets.oldest, snapshot.offsets.end - PIPE_BYTES),
+			role: canType ? "writer" : "viewer",
+			// A page in the background must not slow a program down; what it skips is drawn anew.
+			flow: "live",
+			onConnection: (event) => this.#connectionChanged(event),
+		});
+		this.#listen(parent);
+		this.#observer = new ResizeObserver(() => {
+			clearTimeout(this.#fitTimer);
+			this.#fitTimer = setTimeout(() => this.#fit(), FIT_MS);
+		});
+		this.#observer.observe(parent);
+		void this.#show();
+	}
+
+	get state(): ReadonlySignal<TerminalState> {
+		return this.#state;
+	}
+
+	/** As if it were typed. */
+	type(text: string | Uint8Array): void {
+		if (!this.#options.canType) {
+			this.#refused();
+			return;
+		}
+		this.#engage();
+		const began = performance.now();
+		this.#attachment.write(text).then(
+			() => this.#change({ latencyMs: performance.now() - began }),
+			() => this.#refused(),
+		);
+	}
+
+	/** The program's input is at its end. */
+	endInput(): void {
+		this.#attachment.eof().catch(() => this.#refused());
+	}
+
+	/** From the clipboard: asks first where each line would be taken by itself. */
+	paste(text: string): void {
+		if (text === "") return;
+		const { bracketedPasteMode } = this.emulator.xterm.modes;
+		if (isRisky(text, bracketedPasteMode)) this.#change({ paste: text });
+		else this.type(pasted(text, bracketedPasteMode));
+	}
+
+	/** What becomes of the text that awaits a yes. */
+	confirmPaste(how: "as-it-is" | "as-one-line" | "not"): void {
+		const { paste = "" } = this.#state.value;
+		this.#change({ paste: undefined });
+		if (how !== "not") this.type(pasted(how === "as-one-line" ? asOneLine(paste) : paste, false));
+		this.emulator.xterm.focus();
+	}
+
+	/** Lets the program put text on the clipboard, now and later; or not. */
+	confirmClipboard(isAllowed: boolean): void {
+		const { clipboard } = this.#state.value;
+		this.#change({ clipboard: undefined });
+		this.#mayUseClipboard = isAllowed;
+		if (isAllowed && clipboard !== undefined) void navigator.clipboard.writeText(clipboard).catch(() => {});
+	}
+
+	async takeOver(): Promise<void> {
+		await this.#attachment.take({ exclusive: true, force: true });
+		this.#engage();
+	}
+
+	async handBack(): Promise<void> {
+		await this.#attachment.release();
+	}
+
+	/** Makes the session as large as our window, whoever types. */
+	useOwnSize(): void {
+		this.#engage();
+		const { room, session } = this.#state.value;
+		if (room && session.sizePolicy === "manual") this.#attachment.resize(room).catch(() => {});
+	}
+
+	focus(): void {
+		this.emulator.xterm.focus();
+	}
+
+	scrollToEnd(): void {
+		this.emulator.xterm.scrollToBottom();
+		this.focus();
+	}
+
+	/** All that is loaded. */
+	get text(): string {
+		return this.emulator.text;
+	}
+
+	tryNow(): void {
+		this.#attachment.reconnect();
+	}
+
+	restyle(fontSize: number): void {
+		this.emulator.restyle(fontSize);
+		this.#fit();
+	}
+
+	/** Shows the output from an earlier byte on; from as early as there is, and not too much of it, if none is given. */
+	showFrom(offset?: number): Promise<void> {
+		return this.#inTurn(() => this.#replay(offset));
+	}
+
+	async dispose(): Promise<void> {
+		clearTimeout(this.#redrawTimer);
+		clearTimeout(this.#fitTimer);
+		this.#observer.disconnect();
+		await this.#attachment.detach();
+		this.emulator.dispose();
+	}
+
+	#listen(parent: HTMLElement): void {
+		const { xterm } = this.emulator;
+		xterm.options.disableStdin = !this.#options.canType || this.#options.session.snapshot.mode === "pipe";
+		xterm.onData((data) => {
+			if (isReport(data) && !this.#isEngaged) return;
+			this.type(this.modify(data));
+		});
+		xterm.onBinary((data) => this.type(Uint8Array.from(data, (character) => character.charCodeAt(0))));
+		xterm.onTitleChange((title) => this.#change({ title }));
+		xterm.onScroll(() => this.#scrolled());
+		xterm.attachCustomKeyEventHandler((event) => this.#keyPressed(event));
+		xterm.attachCustomWheelEventHandler(({ deltaY }) => {
+			if (deltaY < 0) this.#scrolled();
+			return true;
+		});
+		xterm.parser.registerOscHandler(52, (data) => {
+			this.#clipboardWanted(data);
+			return true;
+		});
+		// Before xterm's own, which would neither ask nor leave out control characters.
+		parent.addEventListener(
+			"paste",
+			(event) => {
+				event.preventDefault();
+				event.stopPropagation();
+				this.paste(event.clipboardData?.getData("text/plain") ?? "");
+			},
+			{ capture: true },
+		);
+	}
+
+	#keyPressed(event: KeyboardEvent): boolean {
+		const key = ownKey(event, /Mac|iPhone|iPad/.test(navigator.platform));
+		if (key === undefined) {
+			// A terminal that takes no input says nothing of keys: who watches should learn why nothing happens.
+			if (event.type === "keydown" && event.key.length === 1 && !this.#options.canType) this.#refused();
+			return true;
+		}
+		if (event.type !== "keydown") return false;
+		// The browser's own "paste" is wanted: it needs no permission, and ends up in our listener.
+		if (key === "paste") return false;
+		event.preventDefault();
+		if (key === "copy") void navigator.clipboard.writeText(this.emulator.xterm.getSelection()).catch(() => {});
+		else if (key === "previous-command") this.emulator.marks.go("previous");
+		else if (key === "next-command") this.emulator.marks.go("next");
+		else this.#options.onKey(key);
+		return false;
+	}
+
+	async #show(): Promise<void> {
+		try {
+			for await (const event of this.#attachment) await this.#inTurn(() => this.#handle(event));
+		} catch (error) {
+			const known = error instanceof HawserError ? error : new HawserError("internal", String(error));
+			this.#change({ connection: { kind: "over", error: known } });
+		}
+	}
+
+	async #handle(event: AttachmentEvent): Promise<void> {
+		switch (event.kind) {
+			case "screen":
+				if (event.isFirst) {
+					this.#loadedFrom = undefined;
+					await this.#resize(event);
+				}
+				await this.emulator.write(event.bytes);
+				return;
+			case "output":
+				this.#loadedFrom ??= this.#options.session.snapshot.mode === "pipe" ? event.offset : undefined;
+				await this.emulator.write(event.stream === "stderr" ? asError(event.bytes) : event.bytes);
+				this.#change({ offset: event.offset + event.bytes.byteLength });
+				return;
+			case "gap":
+				await this.#skipped(event);
+				return;
+			case "resized":
+				await this.#resize(event);
+				return;
+			case "lease":
+				this.#leaseChanged(event.lease);
+				return;
+			case "exited":
+			case "closed":
+			case "lost":
+				await this.emulator.settled();
+				// When it ended, the server knows best.
+				this.#change({ isEnded: true, session: await this.#ended(event) });
+				return;
+			case "replies":
+			case "refused":
+			case "connection":
+		}
+	}
+
+	async #ended(event: Extract<AttachmentEvent, { kind: "exited" | "closed" | "lost" }>): Promise<SessionMessage> {
+		const { session } = this.#state.value;
+		const known = { ...session, state: event.kind, ...(event.kind === "exited" ? { exit: event.exit } : {}) };
+		return this.#options.session.info().catch(() => known);
+	}
+
+	#connectionChanged(event: ConnectionEvent): void {
+		const { connection, missedBytes } = this.#state.value;
+		const now = performance.now();
+		if (event.state === "disconnected") {
+			const since = connection.kind === "away" ? connection.since : now;
+			this.#change({ connection: { kind: "away", since, retryAt: now + event.retryMs } });
+			return;
+		}
+		const isBack = connection.kind === "away" ? { afterMs: now - connection.since, at: now, missedBytes } : undefined;
+		const { session } = event;
+		const control =
+			this.#state.value.control.kind === "mine" ? {} : { control: controlOf(session, this.#options.canType) };
+		this.#change({ connection: { kind: "live", isBack }, session, ...control });
+	}
+
+	#leaseChanged({ mine, exclusive, holder }: { mine: boolean; exclusive: boolean; holder: string | null }): void {
+		const was = this.#state.value.control;
+		if (!this.#options.canType) return;
+		if (!exclusive) this.#change({ control: { kind: "shared" }, refusedKeys: 0 });
+		else if (mine) this.#change({ control: { kind: "mine" }, refusedKeys: 0 });
+		else {
+			const takenAt = was.kind === "mine" || (was.kind === "shared" && this.#isEngaged) ? performance.now() : undefined;
+			this.#change({ control: { kind: "theirs", holder, takenAt }, refusedKeys: 0 });
+		}
+	}
+
+	async #skipped(gap: Gap): Promise<void> {
+		const { missedBytes } = this.#state.value;
+		this.#change({ missedBytes: missedBytes + gap.to - gap.from, offset: gap.to });
+		await this.emulator.settled();
+		if (this.emulator.xterm.buffer.active.type === "normal") await this.emulator.write(this.#gapLine(gap));
+		if (gap.reason !== "live") return;
+		clearTimeout(this.#redrawTimer);
+		this.#redrawTimer = setTimeout(
+			() => this.#attachment.reconnect({ from: "screen", scrollback: SCROLLBACK_ROWS }),
+			REDRAW_MS,
+		);
+	}
+
+	#gapLine(gap: Gap): string {
+		return `\r\n\u001b[0;2m\u2504\u2504\u2504 ${this.#options.describeGap(gap)} \u2504\u2504\u2504\u001b[0m\r\n`;
+	}
+
+	async #resize({ cols, rows }: Size): Promise<void> {
+		await this.emulator.resize({ cols, rows });
+		this.#change({ size: { cols, rows }, room: this.emulator.room });
+	}
+
+	#fit(): void {
+		this.#change({ room: this.emulator.room });
+		if (this.#isEngaged) this.#tellSize();
+	}
+
+	/** Somebody means this session: from now on it may follow our size. */
+	#engage(): void {
+		this.#isEngaged = true;
+		this.#tellSize();
+	}
+
+	#tellSize(): void {
+		const { room } = this.#state.value;
+		if (!room || this.#options.session.snapshot.mode === "pipe" || isSame(room, this.#toldSize)) return;
+		this.#toldSize = room;
+		this.#attachment.setSize(room);
+	}
+
+	#refused(): void {
+		this.#change({ refusedKeys: this.#state.value.refusedKeys + 1 });
+	}
+
+	#scrolled(): void {
+		const { viewportY, baseY } = this.emulator.xterm.buffer.active;
+		const isScrolledBack = viewportY < baseY;
+		if (isScrolledBack !== this.#state.value.isScrolledBack) this.#change({ isScrolledBack });
+		if (viewportY === 0 && isScrolledBack) void this.showFrom();
+	}
+
+	#clipboardWanted(data: string): void {
+		const text = clipboardText(data);
+		if (text === undefined || text === "") return;
+		this.#change({ clipboard: text });
+		if (this.#mayUseClipboard) this.confirmClipboard(true);
+	}
+
+	async #replay(wanted: number | undefined): Promise<void> {
+		const { session } = this.#options;
+		const { oldest } = this.#state.value.session.offsets;
+		const to = this.#attachment.offset;
+		if (to === undefined || (this.#loadedFrom ?? to) <= oldest || this.#state.value.connection.kind !== "live") return;
+		this.#loadedFrom = await replay(this.emulator, session, {
+			wanted,
+			loadedFrom: this.#loadedFrom,
+			oldest,
+			to,
+			gapLine: (gap) => this.#gapLine(gap),
+		});
+		this.#change({ size: { cols: this.emulator.xterm.cols, rows: this.emulator.xterm.rows } });
+	}
+
+	#inTurn(work: () => Promise<void>): Promise<void> {
+		const done = this.#turn.then(work);
+		this.#turn = done.catch(() => {});
+		return done;
+	}
+
+	#change(change: Partial<TerminalState>): void {
+		this.#state.value = { ...this.#state.value, ...change };
+	}
+}
+
+function controlOf({ lease }: SessionMessage, canType: boolean): Control {
+	if (!canType) return { kind: "watching" };
+	return lease.exclusive ? { kind: "theirs", holder: lease.holder, takenAt: undefined } : { kind: "shared" };
+}
+
+function isSame(a: Size, b: Size | undefined): boolean {
+	return a.cols === b?.cols && a.rows === b.rows;
+}
+
+/** In red, and slanted for those who do not see red. */
+function asError(bytes: Uint8Array): Uint8Array {
+	const before = new TextEncoder().encode("\u001b[31;3m");
+	const after = new TextEncoder().encode("\u001b[39;23m");
+	const all = new Uint8Array(before.length + bytes.length + after.length);
+	all.set(before);
+	all.set(bytes, before.length);
+	all.set(after, before.length + bytes.length);
+	return all;
+}
