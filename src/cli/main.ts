@@ -3,6 +3,7 @@
 
 import { Command } from "commander";
 import { version } from "../server/version.ts";
+import { acp } from "./commands/acp.ts";
 import { agentGuide } from "./commands/agent-guide.ts";
 import { appServer } from "./commands/app-server.ts";
 import { attach } from "./commands/attach.ts";
@@ -87,6 +88,7 @@ const commands = [
 	doctor,
 	completion,
 	mcp,
+	acp,
 	agentGuide,
 	execd,
 	execServer,
