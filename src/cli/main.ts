@@ -1,6 +1,7 @@
 #!/usr/bin/env node
 /** The `hawser` command. */
 
+import { basename } from "node:path";
 import { Command } from "commander";
 import { version } from "../server/version.ts";
 import { acp } from "./commands/acp.ts";
@@ -36,6 +37,7 @@ import { signal } from "./commands/signal.ts";
 import { signInLink } from "./commands/signin-link.ts";
 import { stop } from "./commands/stop.ts";
 import { task } from "./commands/task.ts";
+import { tmux } from "./commands/tmux.ts";
 import { token } from "./commands/token.ts";
 import { wait } from "./commands/wait.ts";
 import { why } from "./commands/why.ts";
@@ -89,6 +91,7 @@ const commands = [
 	completion,
 	mcp,
 	acp,
+	tmux,
 	agentGuide,
 	execd,
 	execServer,
@@ -103,9 +106,14 @@ function sayInOneLine(command: Command, typed: string): void {
 	for (const part of command.commands) sayInOneLine(part, `${typed} ${part.name()}`);
 }
 
+/** By a link with that name it is tmux that was called. */
+function withTmux([node = "", script = "", ...args]: readonly string[]): string[] {
+	return [node, script, ...(basename(script) === "tmux" ? ["tmux"] : []), ...args];
+}
+
 endOnClosedPipe();
 try {
-	await program.parseAsync(withGoFlags(process.argv));
+	await program.parseAsync(withGoFlags(withTmux(process.argv)));
 } catch (error) {
 	const explained = explain(error);
 	// A bug of ours is the one thing that deserves its stack.

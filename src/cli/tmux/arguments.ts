@@ -1,0 +1,55 @@
+/** What is typed after `tmux`: the flags of its own, the commands of one line, and the flags of each, as tmux reads them. */
+
+import { UsageError } from "../errors.ts";
+
+/** Flags by their letter: those with a value have all that were given, the others as many empty ones. */
+export type Flags = ReadonlyMap<string, readonly string[]>;
+
+export type Parsed = { readonly flags: Flags; readonly rest: readonly string[] };
+
+/** `letters` as for getopt: a colon follows those that have a value. The first word that is no flag ends them. */
+export function parseFlags(args: readonly string[], letters: string, command: string): Parsed {
+	const flags = new Map<string, string[]>();
+	let index = 0;
+	for (; index < args.length; index++) {
+		const arg = args[index] ?? "";
+		if (!arg.startsWith("-") || arg === "-") break;
+		if (arg === "--") {
+			index++;
+			break;
+		}
+		for (let at = 1; at < arg.length; at++) {
+			const letter = arg.charAt(at);
+			const place = letters.indexOf(letter);
+			if (letter === ":" || place < 0) throw new UsageError(`${command}: unknown flag -${letter}`);
+			let value = "";
+			if (letters[place + 1] === ":") {
+				value = arg.slice(at + 1) || (args[++index] ?? "");
+				if (index >= args.length) throw new UsageError(`${command}: -${letter} expects an argument`);
+				at = arg.length;
+			}
+			flags.set(letter, [...(flags.get(letter) ?? []), value]);
+		}
+	}
+	return { flags, rest: args.slice(index) };
+}
+
+/** The last value of a flag counts. */
+export function lastOf(flags: Flags, letter: string): string | undefined {
+	return flags.get(letter)?.at(-1);
+}
+
+/** A `;` of its own or at the end of a word ends a command; `\;` is a `;`. */
+export function splitCommands(words: readonly string[]): string[][] {
+	const commands: string[][] = [[]];
+	for (const word of words) {
+		const current = commands.at(-1) ?? [];
+		if (!word.endsWith(";")) current.push(word);
+		else if (word.endsWith("\\;")) current.push(`${word.slice(0, -2)};`);
+		else {
+			if (word !== ";") current.push(word.slice(0, -1));
+			commands.push([]);
+		}
+	}
+	return commands.filter((command) => command.length > 0);
+}
