@@ -70,6 +70,8 @@ export type Output = {
 export type TextOptions = OutputOptions & {
 	/** How long the text may be, in bytes. */
 	readonly max?: number;
+	/** Without keys and tokens, as far as they are known by their form: for an agent. */
+	readonly redact?: boolean;
 };
 
 /** Output as text. */
@@ -234,8 +236,8 @@ export class Session {
 	 * What there is from `since` on as text for reading by the token: without escape sequences, drawn over or repeated
 	 * lines, and within `max` bytes, where what is left out says so.
 	 */
-	async text(since = 0, { wait, limit, max, signal }: TextOptions = {}): Promise<OutputText> {
-		const query = { as: "text", since, wait, limit, max };
+	async text(since = 0, { wait, limit, max, redact, signal }: TextOptions = {}): Promise<OutputText> {
+		const query = { as: "text", since, wait, limit, max, redact: redact ? "1" : undefined };
 		const response = await this.#transport.request({ path: this.#path("/output"), query, signal });
 		const bytes = await this.#transport.body(response, signal);
 		const { bytes: _, ...place } = toOutput(response.headers, bytes);

@@ -9,7 +9,7 @@
 import { joined, SEQUENCE, textOf, UNFINISHED } from "../protocol/visible-text.ts";
 
 /** Longer lines, in UTF-16 units, are given out in pieces, so that a file of one line takes little memory, and time. */
-const LONGEST_LINE = 4 * 1024;
+export const LONGEST_LINE: number = 4 * 1024;
 /** Rows that can still be changed; no terminal that people look at has more. */
 const MOST_ROWS = 200;
 /** What is kept of a sequence that is not complete, in UTF-16 units; longer ones are text. */

@@ -10,7 +10,9 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 import { SessionError } from "../core/errors.ts";
 import { type Screens, withoutEnd } from "../core/screen.ts";
 import type { FollowOptions, Session } from "../core/session.ts";
-import { type Line, TextScreen } from "./text-screen.ts";
+import { textOf as decoded, joined, VisibleText } from "../protocol/visible-text.ts";
+import { Redaction, redactedRows } from "./redaction.ts";
+import { type Line, LONGEST_LINE, TextScreen } from "./text-screen.ts";
 
 /** What is read of the output at most, at its beginning and at its end: enough for any budget, but for a few progress bars. */
 const HEAD_READ_BYTES = 512 * 1024;
@@ -42,6 +44,8 @@ export type TextRange = {
 	readonly max: number;
 	/** Of the terminal. */
 	readonly rows: number;
+	/** Whether it is for an agent, from which keys and tokens are kept. */
+	readonly isRedacted?: boolean | undefined;
 };
 
 export type OutputText = {
@@ -57,19 +61,23 @@ export type TextOptions = FollowOptions & {
 };
 
 export async function readText(session: Session, range: TextRange, options: TextOptions): Promise<OutputText> {
-	const { from, to, max, rows } = range;
+	const { from, to, max, rows, isRedacted } = range;
 	const { screens, ...following } = options;
 	const digest = new Digest(max);
 	const isShort = to - from <= HEAD_READ_BYTES + TAIL_READ_BYTES;
 	const since = screens && (await fullScreenSince(session, to));
-	const head = { from, to: isShort ? to : from + HEAD_READ_BYTES, rows, since };
+	const head = { from, to: isShort ? to : from + HEAD_READ_BYTES, rows, since, isRedacted };
 	let isFullScreen = await fold(session, head, following, digest);
 	if (!isShort) {
 		digest.skip(from + HEAD_READ_BYTES);
-		isFullScreen = await fold(session, { from: to - TAIL_READ_BYTES, to, rows, since }, following, digest);
+		const tail = { ...head, from: to - TAIL_READ_BYTES, to };
+		isFullScreen = await fold(session, tail, following, digest);
 	}
 	const isStillThere = screens && since !== undefined && isFullScreen;
-	return digest.finish(to, isStillThere ? await shownNow(session, screens, options.signal) : []);
+	return digest.finish(
+		to,
+		isStillThere ? await shownNow(session, screens, { isRedacted, signal: options.signal }) : [],
+	);
 }
 
 /** From which byte on, before this one, the program has the screen to itself until now; undefined if it has not. */
@@ -83,9 +91,15 @@ async function fullScreenSince(session: Session, before: number): Promise<number
 }
 
 /** The rows of a session's screen; none if they can't be had. */
-async function shownNow(session: Session, screens: Screens, signal: AbortSignal): Promise<readonly string[]> {
+async function shownNow(
+	session: Session,
+	screens: Screens,
+	{ isRedacted, signal }: { readonly isRedacted: boolean | undefined; readonly signal: AbortSignal },
+): Promise<readonly string[]> {
 	try {
-		return withoutEnd((await screens.read(session, { signal })).lines);
+		const { lines, cols } = await screens.read(session, { signal });
+		const shown = withoutEnd(lines);
+		return isRedacted ? redactedRows(shown, cols) : shown;
 	} catch (error) {
 		return given(error, []);
 	}
@@ -153,8 +167,10 @@ async function fold(session: Session, range: Part, options: FollowOptions, diges
 	const repeats = new Repeats((line) => digest.add(line));
 	let hasSwitched = range.since !== undefined && range.since < range.from;
 	let fullScreenSince = hasSwitched ? range.from : undefined;
-	const onLine = (line: Line) => {
-		if (fullScreenSince === undefined) repeats.add(line);
+	const redaction = range.isRedacted ? new Redaction(await textBefore(session, range.from, options)) : undefined;
+	const onLine = ({ text, offset }: Line) => {
+		const told = redaction ? redaction.line(text, text.length >= LONGEST_LINE) : text;
+		if (fullScreenSince === undefined && told !== undefined) repeats.add({ text: told, offset });
 	};
 	const onFullScreen = (isOn: boolean, offset: number) => {
 		// What is left first was entered before the part began.
@@ -179,6 +195,18 @@ async function fold(session: Session, range: Part, options: FollowOptions, diges
 	}
 	repeats.end();
 	return fullScreenSince !== undefined;
+}
+
+/** More than a private key has. */
+const BEFORE_BYTES = 8 * 1024;
+
+/** What was written just before a place: something that should not be told may have begun there. */
+async function textBefore(session: Session, to: number, options: FollowOptions): Promise<string> {
+	const seen = new VisibleText({ hasReturns: false });
+	const parts: Uint8Array[] = [];
+	for await (const { offset, bytes } of pieces(session, { from: Math.max(0, to - BEFORE_BYTES), to }, options))
+		parts.push(...seen.take(offset, bytes).map((run) => run.bytes));
+	return decoded(joined(parts));
 }
 
 /** Counts equal lines that follow each other. */

@@ -208,12 +208,15 @@ class Session:
             if part.next >= part.end:
                 return b"".join(parts)
 
-    async def text(self, since: int = 0, *, wait: float = 0.0, max: int | None = None) -> OutputText:
+    async def text(
+        self, since: int = 0, *, wait: float = 0.0, max: int | None = None, redact: bool = False
+    ) -> OutputText:
         """The same as text for reading by the token, within `max` bytes: 9,600 by default, and 80,000 at most.
 
-        It is without escape sequences, drawn over and repeated lines, and says where something is left out.
+        It is without escape sequences, drawn over and repeated lines, and says where something is left out; with
+        `redact` without keys and tokens, too, as far as they are known by their form.
         """
-        query: Query = {"as": "text", "since": since, "wait": milliseconds(wait), "max": max}
+        query: Query = {"as": "text", "since": since, "wait": milliseconds(wait), "max": max, "redact": "1" if redact else None}
         answer = await self._get("/output", query, patience=wait)
         headers = answer.headers
         omitted = re.search(r"from=(\d+), to=(\d+)", headers.get("hawser-omitted", ""))

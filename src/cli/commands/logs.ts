@@ -16,6 +16,7 @@ type LogsFlags = WorkspaceFlags & {
 	readonly raw?: true;
 	readonly text?: true;
 	readonly max?: number;
+	readonly redact?: true;
 };
 
 export const logs: Command = withWorkspace(new Command("logs"))
@@ -31,6 +32,7 @@ export const logs: Command = withWorkspace(new Command("logs"))
 	.option("--raw", "the exact bytes on a terminal, too")
 	.option("--text", "as small text: drawn over and repeated lines once, and the middle of much left out")
 	.option("--max <bytes>", "with --text: how long it may be (default: 9600, at most 80000)", wholeNumber)
+	.option("--redact", "with --text: without keys and tokens, as far as they are known by their form")
 	.addHelpText(
 		"after",
 		"\nExamples:\n  hawser logs\n  hawser logs -f build\n  hawser logs -n 20 build\n  hawser logs --since 4096 k3v9 > rest.log\n  hawser logs --text --max 2000 build",
@@ -39,13 +41,17 @@ export const logs: Command = withWorkspace(new Command("logs"))
 		if (flags.lines !== undefined && flags.since !== undefined)
 			throw new UsageError("--lines and --since exclude each other");
 		if (flags.text && (flags.follow || flags.raw)) throw new UsageError("--text goes with neither --follow nor --raw");
-		if (flags.max !== undefined && !flags.text) throw new UsageError("--max needs --text");
+		if ((flags.max !== undefined || flags.redact) && !flags.text)
+			throw new UsageError("--max and --redact need --text");
 		const { client } = await findServer(flags);
 		const { id, offsets } = await findSession(client, wanted, flags);
 		const session = client.sessions.at(id);
 		const since = flags.lines === undefined ? (flags.since ?? 0) : await lastLines(session, offsets, flags.lines);
 		if (flags.text) {
-			const { text, gap } = await session.text(since, flags.max === undefined ? {} : { max: flags.max });
+			const { text, gap } = await session.text(since, {
+				...(flags.max === undefined ? {} : { max: flags.max }),
+				redact: flags.redact === true,
+			});
 			if (gap) remark(`bytes ${gap.from} to ${gap.to} are gone (${gap.reason})`);
 			return print(process.stdout.isTTY ? safeText(text) : text);
 		}

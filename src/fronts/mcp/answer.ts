@@ -57,7 +57,11 @@ async function outputText(session: Session, range: Range | undefined, max: numbe
 	if (!range || range.to <= range.from) return "";
 	const { signal, options } = call;
 	const rows = session.state.size.rows;
-	const { text } = await readText(session, { ...range, max, rows }, { signal, screens: options.screens });
+	const { text } = await readText(
+		session,
+		{ ...range, max, rows, isRedacted: true },
+		{ signal, screens: options.screens },
+	);
 	return cut(text, max);
 }
 

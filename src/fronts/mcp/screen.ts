@@ -3,6 +3,7 @@
 import { SessionError } from "../../core/errors.ts";
 import { changedRows, type Screen, withoutEnd } from "../../core/screen.ts";
 import type { Session } from "../../core/session.ts";
+import { redactedRows } from "../redaction.ts";
 import type { Call } from "./call.ts";
 
 export type Wanted = {
@@ -20,10 +21,11 @@ export async function screenText(session: Session, { at, since }: Wanted, call: 
 	const giveBack = isNow ? () => {} : call.beginLookingBack();
 	try {
 		const screen = await screens.read(session, { signal: call.signal, at: isNow ? undefined : { offset: at } });
-		if (!isNow) return [factsOf(screen, `as of byte ${screen.offset}`), ...withoutEnd(screen.lines)].join("\n");
+		const lines = redactedRows(screen.lines, screen.cols);
+		if (!isNow) return [factsOf(screen, `as of byte ${screen.offset}`), ...withoutEnd(lines)].join("\n");
 		screens.remember(session, screen);
 		const facts = factsOf(screen, `revision ${screen.seq}`);
-		const changes = changedRows(screen, earlier)?.map(({ row, text }) => `row ${row + 1}: ${text}`);
+		const changes = changedRows(screen, earlier)?.map(({ row }) => `row ${row + 1}: ${lines[row]}`);
 		if (changes?.length === 0) return `${facts}\nno row has changed`;
 		return [facts, ...(changes ?? withoutEnd(screen.lines))].join("\n");
 	} finally {

@@ -8,6 +8,7 @@ import {
 	type ServerContext,
 } from "@modelcontextprotocol/server";
 import { SessionError } from "../../core/errors.ts";
+import { redacted } from "../redaction.ts";
 import { Call, type CallParts } from "./call.ts";
 import { listResources, readResource, resourceTemplates } from "./resources.ts";
 import { ResourceChanges, type Wanted, wantedBy } from "./subscription.ts";
@@ -82,7 +83,8 @@ function createServer(parts: Exchange, era: "legacy" | "modern"): Server {
 		if (!wanted)
 			throw new ProtocolError(ProtocolErrorCode.InvalidParams, `there is no tool ${JSON.stringify(params.name)}`);
 		try {
-			return { content: [{ type: "text", text: await wanted.call(params.arguments ?? {}, callOf(context)) }] };
+			const text = redacted(await wanted.call(params.arguments ?? {}, callOf(context)));
+			return { content: [{ type: "text", text }] };
 		} catch (thrown) {
 			const { code, message, hint } = explained(thrown, `mcp ${wanted.name}`, parts);
 			const text = `[${code}] ${message}${hint === undefined ? "" : `; ${hint}`}`;
@@ -94,7 +96,7 @@ function createServer(parts: Exchange, era: "legacy" | "modern"): Server {
 	server.setRequestHandler("resources/read", async ({ params }, context) => {
 		const { uri } = params;
 		try {
-			return { contents: [{ uri, mimeType: "text/plain", text: await readResource(uri, callOf(context)) }] };
+			return { contents: [{ uri, mimeType: "text/plain", text: redacted(await readResource(uri, callOf(context))) }] };
 		} catch (thrown) {
 			const { code, message } = explained(thrown, "mcp resource", parts);
 			const isUnknown = code === "not_found" || code === "session_not_found";

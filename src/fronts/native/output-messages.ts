@@ -2,10 +2,17 @@
 
 import Type, { type TSchema, type TUnsafe } from "typebox";
 import type { OutputEvent } from "../../protocol/messages.ts";
-import { closed, exit, milliseconds, offset, schemaOf, size } from "./schemas.ts";
+import { closed, exit, flag, milliseconds, offset, schemaOf, size } from "./schemas.ts";
 
 /** How long a text may be is `max`, which is also what `limit` was called before. */
-export type OutputQuery = { since?: number; limit?: number; as?: "text"; max?: number; wait?: number };
+export type OutputQuery = {
+	since?: number;
+	limit?: number;
+	as?: "text";
+	max?: number;
+	redact?: "0" | "1";
+	wait?: number;
+};
 export const outputQuery: TUnsafe<OutputQuery> = schemaOf<OutputQuery>()(
 	Type.Object(
 		{
@@ -13,6 +20,7 @@ export const outputQuery: TUnsafe<OutputQuery> = schemaOf<OutputQuery>()(
 			limit: Type.Optional(Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER })),
 			as: Type.Optional(Type.Literal("text")),
 			max: Type.Optional(Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER })),
+			redact: Type.Optional(flag),
 			wait: Type.Optional(milliseconds),
 		},
 		closed,

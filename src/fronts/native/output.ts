@@ -170,7 +170,8 @@ async function readAsText(session: Session, query: OutputQuery, options: Reading
 	const to = Math.min(offsets.end, from + (query.limit ?? Number.MAX_SAFE_INTEGER));
 	const max = Math.min(Math.max(query.max ?? limits.textBytes, limits.minTextBytes), limits.maxTextBytes);
 	if (options.hold(max) < max) throw crowded();
-	const { text, omitted } = await readText(session, { from, to, max, rows: size.rows }, options);
+	const range = { from, to, max, rows: size.rows, isRedacted: query.redact === "1" };
+	const { text, omitted } = await readText(session, range, options);
 	const { gap } = first;
 	const headers = headersOf({ offset: from, next: to, gap }, await session.info());
 	const left = omitted ? { [outputHeaders.omitted]: `from=${omitted.from}, to=${omitted.to}` } : {};

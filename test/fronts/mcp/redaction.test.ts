@@ -1,0 +1,62 @@
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import type { Client } from "@modelcontextprotocol/client";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { Installation } from "../../cli/hawser.ts";
+import { temporaryDirectory } from "../../helpers/temporary.ts";
+import { connectOverHttp, placeOf, told } from "./mcp-client.ts";
+
+/** Put together here, so that nobody takes this file for a leak. */
+const SECRET = `ghp_${"a1B2".repeat(9)}`;
+const MARK = "[redacted: github token]";
+
+let hawser: Installation;
+let client: Client;
+beforeAll(async () => {
+	hawser = await Installation.create();
+	client = await connectOverHttp(await placeOf(hawser.stateDir), "2026-07-28");
+});
+afterAll(async () => {
+	await client.close();
+	await hawser.remove();
+});
+
+it("an agent sees a mark in output, screen, question, commands and lists, and people see what is there", async () => {
+	const session = "tokens";
+	const file = join(await temporaryDirectory(), "token");
+	await writeFile(file, SECRET);
+	expect(await told(client, "run", { session, command: `echo "it is $(cat ${file})."` })).toContain(`it is ${MARK}.\n`);
+	const asked = await told(client, "run", { session, command: `read -p "replace $(cat ${file})? " x # ${SECRET}` });
+	expect(asked).toMatch(/^\[waiting for a line/);
+	const seen = [
+		asked,
+		await told(client, "read", { session, what: "screen" }),
+		await told(client, "read", { session, what: "output" }),
+		await told(client, "sessions", {}),
+		await told(client, "send", { session, keys: ["Enter"] }),
+		await told(client, "read", { session, what: "commands" }),
+	];
+	for (const text of seen.slice(0, 4)) expect(text).toContain(MARK);
+	expect(seen.at(-1)).toContain(MARK);
+	expect(seen.join("\n")).not.toContain(SECRET.slice(0, 12));
+	expect((await hawser.run(["logs", session])).stdout).toContain(`it is ${SECRET}.`);
+	const text = (await hawser.run(["logs", "--text", "--redact", session])).stdout;
+	expect(text).toContain(`it is ${MARK}.`);
+	expect((await hawser.run(["logs", "--text", session])).stdout).toContain(SECRET);
+});
+
+it("an agent that reads from the middle of a secret, or up to there, sees nothing of it that tells it apart", async () => {
+	const session = "middle";
+	await told(client, "start", {
+		argv: ["/bin/sh", "-c", `printf 'see \\033[1m${SECRET}\\033[m.'; cat`],
+		name: session,
+	});
+	const begin = 4 + "\u001b[1m".length;
+	for (let cut = 5; cut < SECRET.length; cut += 5) {
+		const since = begin + cut;
+		const after = await told(client, "read", { session, what: "output", since });
+		expect(after.split("\n")[1]).toBe(`${MARK}.`);
+		const before = await told(client, "read", { session, what: "output", since: 0, limit: since });
+		expect(before.split("\n")[1]).toBe(`see ${MARK}`);
+	}
+});
