@@ -1,17 +1,16 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import type { Client } from "@modelcontextprotocol/client";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { Installation } from "../../cli/hawser.ts";
 import { temporaryDirectory } from "../../helpers/temporary.ts";
-import { connectOverHttp, placeOf, told } from "./mcp-client.ts";
+import { connectOverHttp, type McpClient, placeOf, told } from "./mcp-client.ts";
 
 /** Put together here, so that nobody takes this file for a leak. */
 const SECRET = `ghp_${"a1B2".repeat(9)}`;
 const MARK = "[redacted: github token]";
 
 let hawser: Installation;
-let client: Client;
+let client: McpClient;
 beforeAll(async () => {
 	hawser = await Installation.create();
 	client = await connectOverHttp(await placeOf(hawser.stateDir), "2026-07-28");

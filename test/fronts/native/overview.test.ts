@@ -32,14 +32,14 @@ async function follow(client: Client, options: { readonly overview?: boolean } =
 	const controller = new AbortController();
 	onTestFinished(() => controller.abort());
 	const events: FeedEvent[] = [];
-	let isReady = false;
+	let hasBegun = false;
 	void (async () => {
 		for await (const item of client.events({ ...options, signal: controller.signal })) {
-			if (item.kind === "ready") isReady = true;
+			if (item.kind === "begin") hasBegun = true;
 			if (item.kind === "event") events.push(item.event);
 		}
 	})();
-	await eventually("the feed", () => isReady);
+	await eventually("the feed", () => hasBegun);
 	const changes = (id: string) => events.filter(({ type, session }) => type === "changed" && session.id === id);
 	return {
 		events,
