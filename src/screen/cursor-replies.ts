@@ -4,6 +4,7 @@ import { SessionError } from "../core/errors.ts";
 import type { Screens } from "../core/screen.ts";
 import type { Session } from "../core/session.ts";
 import type { Sessions } from "../core/sessions.ts";
+import { RunningTerminals } from "./running-terminals.ts";
 
 export type CursorRepliesOptions = {
 	readonly sessions: Sessions;
@@ -14,42 +15,20 @@ export type CursorRepliesOptions = {
 
 export class CursorReplies {
 	readonly #options: CursorRepliesOptions;
-	/** Of each session that may ask. */
-	readonly #waits = new Map<string, AbortController>();
-	readonly #unwatch: () => void;
+	readonly #terminals: RunningTerminals;
 
 	constructor(options: CursorRepliesOptions) {
 		this.#options = options;
-		this.#unwatch = options.sessions.watch(({ kind, session }) => {
-			if (kind === "removed" || session.state.status !== "running") this.#leave(session.id);
-			else this.#join(session);
-		});
-		for (const session of options.sessions.list()) this.#join(session);
+		const { sessions, report } = options;
+		this.#terminals = new RunningTerminals({ sessions, report, attend: (...given) => this.#answer(...given) });
 	}
 
 	close(): void {
-		this.#unwatch();
-		for (const id of [...this.#waits.keys()]) this.#leave(id);
-	}
-
-	#join(session: Session): void {
-		const { spec, state } = session;
-		const mayAsk = spec.mode === "pty" && spec.answersQueries === true && state.status === "running";
-		if (!mayAsk || this.#waits.has(session.id)) return;
-		const wait = new AbortController();
-		this.#waits.set(session.id, wait);
-		this.#answer(session, wait.signal).catch((error: unknown) => {
-			// It has ended, is not to be had, or is kept by somebody who is older and can't be asked for this.
-			if (!(error instanceof SessionError)) this.#options.report(error);
-		});
-	}
-
-	#leave(id: string): void {
-		this.#waits.get(id)?.abort();
-		this.#waits.delete(id);
+		this.#terminals.close();
 	}
 
 	async #answer(session: Session, signal: AbortSignal): Promise<void> {
+		if (session.spec.answersQueries !== true) return;
 		for (let after = 0; ; ) {
 			const query = await session.ask<"untilCursorAsked">({ do: "untilCursorAsked", after }, signal);
 			if (!query || signal.aborted) return;
