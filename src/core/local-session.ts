@@ -38,6 +38,7 @@ import type { Skim } from "./skim.ts";
 import { advance, initialState, isEnded, type State } from "./state.ts";
 import { readTail } from "./tail.ts";
 import { Takeovers } from "./takeovers.ts";
+import { Undrawn } from "./undrawn.ts";
 
 /** Of a session's first event. */
 const FIRST_SEQ = 1;
@@ -94,6 +95,10 @@ export class LocalSession extends Session {
 		},
 		untilCursorAsked: async ({ after }, signal) => this.#replies?.untilCursorAsked(after, signal) ?? null,
 		reply: async ({ end, text }) => this.#replies?.supply(end, text) ?? false,
+		untilMuchDrawn: async ({ after }, signal) => {
+			if (!this.#undrawn) throw noTerminal();
+			return this.#undrawn.untilMuch(after, signal);
+		},
 		setSizePolicy: async ({ policy }) => {
 			this.#sizePolicy = policy;
 			return null;
@@ -120,6 +125,7 @@ export class LocalSession extends Session {
 	};
 	/** Of a terminal only. */
 	readonly #replies: Replies | undefined;
+	readonly #undrawn: Undrawn | undefined;
 	/** Stands for the first reader until it is there, or was waited for in vain. */
 	#firstReader: Hold | undefined;
 	/** It has answered nothing yet, since a terminal is about to attach that will. */
@@ -161,6 +167,7 @@ export class LocalSession extends Session {
 		this.#isHooked = options.shellHooks !== undefined;
 		if (start.spec.mode === "pty") {
 			this.#replies = this.#createReplies(options.skim);
+			this.#undrawn = this.#createUndrawn(this.#replies);
 			this.#shell = this.#createShell(options.shellHooks);
 		}
 		this.#lastActivity = options.clock.monotonic();
@@ -243,6 +250,14 @@ export class LocalSession extends Session {
 			type: (text) => this.#type(text),
 			onMark: (mark) => this.#shell?.takeMark(mark),
 			skim,
+		});
+	}
+
+	#createUndrawn({ scan }: Replies): Undrawn {
+		return new Undrawn({
+			end: () => this.log.end.offset,
+			alternate: () => scan.alternate,
+			isEnded: () => isEnded(this.#state),
 		});
 	}
 
@@ -391,6 +406,7 @@ export class LocalSession extends Session {
 			this.#lastOutput = this.#lastActivity;
 			this.#pulse.note(fact.bytes.byteLength, this.#lastActivity, this.#activeAt);
 			this.#replies?.feed(fact.bytes);
+			this.#undrawn?.note();
 			return;
 		}
 		this.#state = advance(this.#state, event);
@@ -402,6 +418,7 @@ export class LocalSession extends Session {
 		if (isEnded(this.#state)) {
 			this.#shell?.noteEnd();
 			this.#pulse.touch();
+			this.#undrawn?.note();
 		}
 		this.#watchers.tell(this.#state);
 	}

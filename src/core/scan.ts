@@ -161,6 +161,10 @@ export class Scan {
 		return this.#sequences.offset;
 	}
 
+	get alternate(): ScanState["alternate"] {
+		return this.#alternate;
+	}
+
 	/** As programs have left it; undefined if none has touched it. */
 	mode(number: number): boolean | undefined {
 		return this.#modes.get(number);

@@ -165,6 +165,8 @@ export type Operations = {
 	untilCursorAsked: { readonly asks: { readonly after: number }; readonly answer: CursorQuery | null };
 	/** The answer to one query, by somebody who knows the screen; false if it is not waited for. */
 	reply: { readonly asks: { readonly end: number; readonly text: string }; readonly answer: boolean };
+	/** Resolves when a full-screen program has drawn much after `after`, with false when it will not; `unsupported` on pipes, and by keepers that are older. */
+	untilMuchDrawn: { readonly asks: { readonly after: number }; readonly answer: boolean };
 	setSizePolicy: { readonly asks: { readonly policy: SizePolicy }; readonly answer: null };
 	act: { readonly asks: { readonly act: Act; readonly options: ActOptions }; readonly answer: Receipt };
 	/** How far an input stream is now. */
@@ -283,6 +285,11 @@ export abstract class Session {
 	 */
 	async handReplies(by: Replier, _onOwn: (part: OwnReplies) => void): Promise<number> {
 		return (await this.ask<"replies">({ do: "replies", by })).from;
+	}
+
+	/** The signal ends the wait, with false. */
+	untilMuchDrawn(after: number, signal?: AbortSignal): Promise<boolean> {
+		return this.ask<"untilMuchDrawn">({ do: "untilMuchDrawn", after }, signal);
 	}
 
 	/** Accepts what fits the stream's window, in order; `next` says how far. Resolves on acceptance, not on writing. */

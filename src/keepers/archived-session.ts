@@ -41,6 +41,7 @@ export class ArchivedSession extends Session {
 		replies: () => Promise.reject(this.over()),
 		untilCursorAsked: async () => null,
 		reply: async () => false,
+		untilMuchDrawn: async () => false,
 		setSizePolicy: () => Promise.reject(this.over()),
 		act: () => Promise.reject(this.over()),
 		// What was accepted of a stream is not known any more.

@@ -51,6 +51,7 @@ export const questions: Readonly<Record<KeeperQuestion["do"], Nature>> = {
 	untilCursorAsked: { isLong: true, isRepeatable: true },
 	// Of an answer that was given nothing waits any more.
 	reply: { isLong: false, isRepeatable: true },
+	untilMuchDrawn: { isLong: true, isRepeatable: true },
 	setSizePolicy: { isLong: false, isRepeatable: true },
 	// With an origin: then the session recognises what it has.
 	act: { isLong: false, isRepeatable: true },

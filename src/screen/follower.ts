@@ -23,7 +23,7 @@ const IDLE_MS = 1_000;
 /** So far behind, in bytes, a flood has left it that it is better to look for another place to begin. */
 const FAR_BYTES = 2 * 1024 * 1024;
 /** A checkpoint is taken after this much output, in bytes, or after this long without any. */
-const CHECKPOINT_BYTES = 1024 * 1024;
+export const CHECKPOINT_BYTES: number = 1024 * 1024;
 const QUIET_MS = 2_000;
 /** How often output may end the thread before its session has no screen any more. */
 const MAX_DEATHS = 3;
@@ -224,7 +224,8 @@ function brokenOff(): SessionError {
 	);
 }
 
-function unshowable(): SessionError {
+/** What is said of a session whose output ends the thread. */
+export function unshowable(): SessionError {
 	return new SessionError(
 		"limit_exceeded",
 		"what this program writes takes too long, or too much memory, to be shown",

@@ -6,13 +6,15 @@ import type { LogPlace, Mark } from "../core/event.ts";
 import type { Screen, ScreenOptions, ScreenRow, Screens, Snapshot } from "../core/screen.ts";
 import type { Session } from "../core/session.ts";
 import type { Sessions } from "../core/sessions.ts";
+import type { DrawnScreens, DrawOptions } from "./background-drawing.ts";
 import { type Checkpoints, FileCheckpoints, MemoryCheckpoints } from "./checkpoints.ts";
 import { Feeder } from "./feeder.ts";
-import { Follower } from "./follower.ts";
+import { CHECKPOINT_BYTES, Follower, unshowable } from "./follower.ts";
 import { itemsBetween } from "./reading.ts";
 import { sizeOf } from "./size.ts";
-import { startBefore } from "./start.ts";
+import { startBefore, startOfNow } from "./start.ts";
 import { ScreenThread, ThreadLost } from "./thread.ts";
+import { SCROLLBACK_ROWS } from "./xterm-model.ts";
 
 /** How long a model is kept that nobody asks, and how often that is looked at, in milliseconds. */
 const UNUSED_MS = 60_000;
@@ -39,7 +41,7 @@ export type SessionScreensOptions = {
 	readonly thread?: ScreenThread;
 };
 
-export class SessionScreens implements Screens {
+export class SessionScreens implements Screens, DrawnScreens {
 	readonly #options: SessionScreensOptions;
 	readonly #thread: ScreenThread;
 	readonly #followers = new Map<string, Follower>();
@@ -90,6 +92,38 @@ export class SessionScreens implements Screens {
 		const to = at ?? { offset: end.offset };
 		const from = "offset" in to ? { offset: Math.max(0, to.offset - HISTORY_BYTES) } : to;
 		return this.#readAt(session, to, signal, (feeder) => feeder.scrollback(), { from, scrollback: HISTORY_ROWS });
+	}
+
+	async draw(session: Session, { signal, rest }: DrawOptions): Promise<number | undefined> {
+		// It leaves checkpoints as it comes along.
+		if (this.#followers.has(session.id)) return undefined;
+		const checkpoints = this.#checkpointsOf(session);
+		const feeder = new Feeder(this.#thread, { session });
+		const remember = async () => {
+			// Without one, there is more to be read later.
+			await checkpoints.add(await feeder.checkpoint(SCROLLBACK_ROWS)).catch(() => {});
+			await rest();
+		};
+		try {
+			const start = await startOfNow(session, { thread: this.#thread, checkpoints }, signal);
+			await feeder.open(start);
+			let drawnTo = start.offset;
+			for await (const item of itemsBetween(session, start, await session.end(), signal)) {
+				await feeder.take(item);
+				if (feeder.taken.offset - drawnTo < CHECKPOINT_BYTES) continue;
+				await feeder.drain();
+				drawnTo = feeder.position.offset;
+				await remember();
+			}
+			await feeder.drain();
+			await remember();
+			return feeder.position.offset;
+		} catch (error) {
+			if (!(error instanceof ThreadLost)) throw error;
+			throw error.isCulprit ? unshowable() : lost();
+		} finally {
+			feeder.close();
+		}
 	}
 
 	remember(session: Session, screen: Screen): void {

@@ -20,6 +20,7 @@ import { createId, createNodeCode, createPrepare } from "../fronts/prepare.ts";
 import { Keepers } from "../keepers/keepers.ts";
 import { skim } from "../native/addon.ts";
 import { confined } from "../sandbox/sandbox.ts";
+import { BackgroundDrawing } from "../screen/background-drawing.ts";
 import { CursorReplies } from "../screen/cursor-replies.ts";
 import { SessionScreens } from "../screen/screens.ts";
 import { withHooks } from "../shell/hooks.ts";
@@ -137,6 +138,13 @@ export async function openEngine(
 	for (const session of adopted) sessions.adopt(session);
 	const cursors = new CursorReplies({ sessions, screens, report: (problem) => report(problem, "screens") });
 	onClose(async () => cursors.close());
+	const drawing = new BackgroundDrawing({
+		sessions,
+		screens,
+		clock: systemClock,
+		report: (problem) => report(problem, "screens"),
+	});
+	onClose(async () => drawing.close());
 	if (audit) recordEndings(sessions, audit, { startedAt, lastTime });
 	const adminToken = await state.adminToken(() => randomBytes(32).toString("base64url"));
 	const creationRate = { perSecond: config.createRate, burst: config.createRate * CREATE_BURST_S };

@@ -231,6 +231,20 @@ export function sessionContract(where: string, open: () => Promise<(start: Sessi
 		test("on pipes has no terminal of which its output could say anything", async () => {
 			const session = await start(startOf(["/bin/true"], { mode: "pipe" }));
 			await expect(session.scan()).rejects.toMatchObject({ code: "unsupported" });
+			await expect(session.untilMuchDrawn(0)).rejects.toMatchObject({ code: "unsupported" });
+		});
+
+		test("tells when its program has drawn much on the alternate screen, and that it will not after its end", async () => {
+			const session = await start(
+				shell("yes | head -c 300000; printf '\\033[?1049h'; yes | head -c 300000; printf end; read -r x"),
+			);
+			expect(await session.untilMuchDrawn(0)).toBe(true);
+			await outputUntil(session, /end$/);
+			const { offset } = await session.end();
+			expect(await session.untilMuchDrawn(offset - 256 * 1024)).toBe(true);
+			const next = session.untilMuchDrawn(offset);
+			await write(session, "\n");
+			expect(await next).toBe(false);
 		});
 
 		test("whose output is held for its first reader loses none of it, though it floods before anybody is there", async () => {

@@ -67,6 +67,7 @@ test("a keeper of the version before serves today's server", async () => {
 	await expect(session.inspect()).rejects.toMatchObject({ code: "unsupported" });
 	await expect(session.commands()).rejects.toMatchObject({ code: "unsupported" });
 	await expect(session.untilWaiting(0)).rejects.toMatchObject({ code: "unsupported" });
+	await expect(session.untilMuchDrawn(0)).rejects.toMatchObject({ code: "unsupported" });
 	const live = itemsUntil(session, "end", (_, text) => text.includes("!"));
 	const lossless = session.follow("end", { flow: "lossless" })[Symbol.asyncIterator]();
 	const next = lossless.next();

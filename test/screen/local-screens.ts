@@ -7,6 +7,7 @@ import type { Clock } from "../../src/core/clock.ts";
 import { inProcess } from "../../src/core/in-process.ts";
 import type { Session } from "../../src/core/session.ts";
 import { LocalSessions } from "../../src/core/sessions.ts";
+import { BackgroundDrawing } from "../../src/screen/background-drawing.ts";
 import { SessionScreens } from "../../src/screen/screens.ts";
 import { ScreenThread } from "../../src/screen/thread.ts";
 import { eventually } from "../backends/run.ts";
@@ -27,23 +28,27 @@ export type LocalScreensOptions = {
 	readonly file?: string;
 	/** Of the screens, not of the sessions. */
 	readonly clock?: Clock;
+	/** Whether full-screen programs are drawn while nobody looks. */
+	readonly isDrawnUnseen?: boolean;
 };
 
 export async function localScreens(options: LocalScreensOptions = {}): Promise<LocalScreens> {
-	const { file, clock = systemClock } = options;
+	const { file, clock = systemClock, isDrawnUnseen = false } = options;
 	const home = inProcess({ spawn, clock: systemClock });
 	const sessions = new LocalSessions({ homes: { durable: home, transient: home }, maxRunning: 10, maxEnded: 10 });
 	const problems: unknown[] = [];
 	const report = (problem: unknown) => problems.push(problem);
 	const thread = new ScreenThread(report);
 	const screens = new SessionScreens({ sessions, clock, checkpointFile: () => file, report, thread });
+	const drawing = isDrawnUnseen ? new BackgroundDrawing({ sessions, screens, clock, report }) : undefined;
 	onTestFinished(async () => {
+		drawing?.close();
 		await screens.close();
 		await Promise.all(sessions.list().map(({ id }) => sessions.remove(id)));
 		expect(problems).toEqual([]);
 	});
 	const retention = { memoryBytes: 64 * 1024 * 1024, journalBytes: 0 };
-	const start = (script: string) => sessions.create(shell(script, { retention, answersQueries: true }));
+	const start = (script: string) => sessions.create(shell(script, { retention }));
 	return { sessions, screens, thread, start };
 }
 
