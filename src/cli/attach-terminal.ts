@@ -165,6 +165,9 @@ class TerminalSession {
 				this.#onResized(event);
 				return undefined;
 			case "refused":
+			case "waiting":
+			case "ready":
+			case "command":
 				return undefined;
 		}
 	}

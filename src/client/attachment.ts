@@ -39,6 +39,8 @@ export type AttachOptions = {
 	readonly replies?: boolean;
 	/** Of the terminal behind this: the session's size follows it as the session's policy says. */
 	readonly size?: { readonly cols: number; readonly rows: number };
+	/** Whether `waiting`, `ready` and `command` events are wanted, too; a server that is older ends the attachment. */
+	readonly activity?: boolean;
 	/** Demands that nobody else may write, on every connection, but not by force. */
 	readonly exclusive?: boolean;
 	/** Detaches. */
@@ -76,6 +78,7 @@ export class Attachment implements AsyncIterableIterator<AttachmentEvent, undefi
 		this.#signal = signal;
 		this.#hello = role === "writer" ? { role, flow, stream: newStreamId() } : { role, flow };
 		if (options.replies) this.#hello.replies = true;
+		if (options.activity) this.#hello.activity = true;
 		if (options.size) this.#hello.size = { ...options.size };
 		this.#reader = new Reader(since);
 		this.#control = new Control(exclusive);

@@ -1,6 +1,6 @@
 /** What has arrived and was not asked for yet. The server's window bounds it: it sends no more than that ahead. */
 
-import type { ErrorCode, ExitMessage, SessionMessage } from "../protocol/messages.ts";
+import type { ErrorCode, ExitMessage, SessionMessage, ShellCommand } from "../protocol/messages.ts";
 import type { LeaseMessage } from "../protocol/socket.ts";
 import type { HawserError } from "./error.ts";
 
@@ -46,6 +46,18 @@ export type AttachmentEvent =
 	| { readonly kind: "lease"; readonly lease: LeaseMessage }
 	/** Whether our terminal, or somebody else, answers what the program asks in output from this offset on. */
 	| { readonly kind: "replies"; readonly from: number; readonly mine: boolean }
+	/** With `activity`: the program has begun to wait for somebody, for a `line`, a `secret`, a `key` or as a `tui`. */
+	| {
+			readonly kind: "waiting";
+			readonly offset: number;
+			readonly prompt: string;
+			readonly program: string | null;
+			readonly awaited: string;
+	  }
+	/** With `activity`: a shell takes a command. */
+	| { readonly kind: "ready"; readonly offset: number; readonly prompt: string; readonly program: string | null }
+	/** With `activity`: a command of the shell has begun, or ended. */
+	| { readonly kind: "command"; readonly phase: "begin" | "end"; readonly command: ShellCommand }
 	/** A demand of ours was refused, such as for control on a new connection. */
 	| { readonly kind: "refused"; readonly code: ErrorCode; readonly message: string }
 	| ConnectionEvent;

@@ -26,7 +26,7 @@ export type LinkOptions = {
 	readonly transport: Transport;
 	/** The session's. */
 	readonly id: string;
-	readonly hello: Pick<Hello, "role" | "flow" | "stream" | "replies" | "size">;
+	readonly hello: Pick<Hello, "role" | "flow" | "stream" | "replies" | "size" | "activity">;
 	/** What the first connection begins with, instead of output. */
 	readonly screen: Pick<Hello, "from" | "scrollback"> | undefined;
 	readonly reader: Reader;
@@ -192,6 +192,19 @@ export class Link {
 				break;
 			case "replies":
 				reader.push({ kind: "replies", from: received.from, mine: received.mine });
+				break;
+			case "waiting": {
+				const { offset, prompt, program, awaited } = received;
+				reader.push({ kind: "waiting", offset, prompt, program, awaited });
+				break;
+			}
+			case "ready": {
+				const { offset, prompt, program } = received;
+				reader.push({ kind: "ready", offset, prompt, program });
+				break;
+			}
+			case "command":
+				reader.push({ kind: "command", phase: received.phase, command: received.command });
 				break;
 			case "sent":
 				this.#sends.answered(received.id, received.answer);

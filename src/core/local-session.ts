@@ -120,6 +120,10 @@ export class LocalSession extends Session {
 		run: (request, signal) => this.#runInShell(request, signal),
 		commands: async () => ({ commands: this.#shell?.commands ?? [], isProven: this.#isHooked }),
 		pulse: ({ after }, signal) => this.#readPulse(after, signal),
+		commandNews: async ({ known }, signal) => {
+			if (!this.#shell) throw noTerminal();
+			return this.#shell.events.after(known, signal);
+		},
 		inspect: () => this.#inspector.inspect(),
 		untilWaiting: ({ after }, signal) => this.#inspector.untilWaiting(after, signal),
 	};

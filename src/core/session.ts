@@ -1,5 +1,6 @@
 /** What fronts see of a session, wherever it lives: in this process, in a keeper, or on another node. */
 
+import type { CommandNews } from "./command-events.ts";
 import type { Item, Mark, Size, Start } from "./event.ts";
 import type { Inspection } from "./inspection.ts";
 import type { Command, KillOptions, TerminalState } from "./process.ts";
@@ -188,6 +189,8 @@ export type Operations = {
 	commands: { readonly asks: unknown; readonly answer: ShellCommands };
 	/** How its output has come lately, once something came or went after that count; at once, without one. */
 	pulse: { readonly asks: { readonly after: number | null }; readonly answer: Pulse };
+	/** Commands that begin and end from now on, if none are known, or after so many. */
+	commandNews: { readonly asks: { readonly known: number | null }; readonly answer: CommandNews };
 	inspect: { readonly asks: unknown; readonly answer: Inspection };
 	untilWaiting: { readonly asks: { readonly after: number }; readonly answer: Inspection };
 };
@@ -337,6 +340,11 @@ export abstract class Session {
 	/** How its output has come lately: now, or as soon as something came or went after what `count` of an earlier one says, or it has ended. */
 	pulse(after: number | null = null, signal?: AbortSignal): Promise<Pulse> {
 		return this.ask<"pulse">({ do: "pulse", after }, signal);
+	}
+
+	/** Resolves when a command of its shell has begun or ended after those that are known; at once if none are. */
+	commandNews(known: number | null, signal?: AbortSignal): Promise<CommandNews> {
+		return this.ask<"commandNews">({ do: "commandNews", known }, signal);
 	}
 
 	/** What its program does now, and what it waits for. */

@@ -8,6 +8,7 @@
 
 import { Change } from "./change.ts";
 import type { Clock } from "./clock.ts";
+import { CommandEvents } from "./command-events.ts";
 import { SessionError } from "./errors.ts";
 import { type Inspection, isWaiting } from "./inspection.ts";
 import { PlainShell, type PlainShellOptions } from "./plain-shell.ts";
@@ -112,6 +113,10 @@ export class ShellRunner {
 	readonly #plain: PlainShell;
 	readonly #startedAt: number;
 	readonly #changed = new Change();
+	readonly events: CommandEvents = new CommandEvents();
+	/** The command that was told of last, and whether its end was. */
+	#running = 0;
+	#hasEnded = true;
 	readonly #sent: SentCommands<Sent>;
 	/** What the shell has not received yet. */
 	#pending: Sent | undefined;
@@ -149,12 +154,14 @@ export class ShellRunner {
 		this.#marks.take(mark, clock.now());
 		const { phase } = this.#marks;
 		if (phase !== before) this.#moved(phase);
+		this.#tellCommands();
 		if (phase !== before && (before === "starting" || phase === "running")) hooks?.clear().catch(onFailure);
 		this.#changed.happen();
 	}
 
 	/** The program ended, with all of its output. */
 	noteEnd(): void {
+		this.#tellCommands();
 		this.#options.hooks?.end().catch(this.#options.onFailure);
 		this.#changed.happen();
 	}
@@ -241,6 +248,21 @@ export class ShellRunner {
 		const isOnItsWay = () => this.#marks.phase === "ended" || this.#marks.phase === "starting";
 		while (isOnItsWay() && !until.aborted && !this.#options.exit()) await this.#changed.next(until);
 		return this.#isFree;
+	}
+
+	/** A command is told of when it begins, and again when all is known of its end: at the next prompt, or with the shell. */
+	#tellCommands(): void {
+		const last = this.#marks.commands.at(-1);
+		if (!last) return;
+		if (last.seq !== this.#running) {
+			this.#running = last.seq;
+			this.#hasEnded = false;
+			this.events.add("begin", last);
+		}
+		const isOver = (last.to !== null && this.#marks.phase === "prompt") || this.#options.exit() !== undefined;
+		if (!isOver || this.#hasEnded) return;
+		this.#hasEnded = true;
+		this.events.add("end", last);
 	}
 
 	#moved(phase: ShellPhase): void {

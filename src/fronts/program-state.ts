@@ -2,7 +2,7 @@
 
 import { type Inspection, isWaiting } from "../core/inspection.ts";
 import type { Session } from "../core/session.ts";
-import type { ProgramState } from "../protocol/messages.ts";
+import type { ProgramState, WaitMessage } from "../protocol/messages.ts";
 import { readLastLine } from "./text.ts";
 
 /** Where the kernel does not tell, a program that was quiet for so long below something like a prompt waits for a line. */
@@ -24,6 +24,12 @@ export async function nextWait(
 ): Promise<{ readonly state: ProgramState; readonly episode: number; readonly isWaiting: boolean }> {
 	const found = await session.untilWaiting(after, signal);
 	return { state: await describeProgram(session, found, signal), episode: found.episode, isWaiting: isWaiting(found) };
+}
+
+/** How it is told that a program waits: `ready` for a shell that takes a command. */
+export function waitMessage({ state, kind, offset, lastLine: prompt, program }: ProgramState): WaitMessage {
+	const what = { offset, prompt, ...(program === null ? {} : { program }) };
+	return state === "prompt" ? { type: "ready", ...what } : { type: "waiting", ...what, kind: kind ?? state };
 }
 
 export async function describeProgram(

@@ -55,6 +55,7 @@ export class ArchivedSession extends Session {
 		run: () => Promise.reject(this.over()),
 		commands: () => this.#commands(),
 		pulse: () => this.#readPulse(),
+		commandNews: () => Promise.reject(this.over()),
 		inspect: () => this.#inspect(),
 		untilWaiting: () => this.#inspect(),
 	};

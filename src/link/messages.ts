@@ -66,6 +66,7 @@ export const questions: Readonly<Record<KeeperQuestion["do"], Nature>> = {
 	run: { isLong: true, isRepeatable: true },
 	commands: { isLong: false, isRepeatable: true },
 	pulse: { isLong: true, isRepeatable: true },
+	commandNews: { isLong: true, isRepeatable: true },
 	inspect: { isLong: false, isRepeatable: true },
 	untilWaiting: { isLong: true, isRepeatable: true },
 	ping: { isLong: false, isRepeatable: true },

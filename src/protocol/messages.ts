@@ -542,6 +542,19 @@ export type ProgramState = {
 	since: number;
 };
 
+/** A program has begun to wait for somebody; `ready` is a shell that takes a command. */
+export type WaitMessage = {
+	type: "waiting" | "ready";
+	/** Where the output ended. */
+	offset: number;
+	/** The line before the cursor. */
+	prompt: string;
+	/** Who waits. */
+	program?: string;
+	/** With `waiting`: for what (`line`, `secret`, `key`, `tui`). */
+	kind?: string;
+};
+
 /** What the feed says of a session; `event:` is the same as `type`. */
 export type FeedEvent = {
 	/** `waiting` and `ready` (a shell's prompt) are told when a program begins to wait for somebody. */

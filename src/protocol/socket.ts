@@ -1,6 +1,6 @@
 /** The JSON messages of the WebSocket `hawser.v1`, and the codes it closes with. */
 
-import type { ErrorCode, ExitMessage, SendAnswer, SendInput, SessionMessage } from "./messages.ts";
+import type { ErrorCode, ExitMessage, SendAnswer, SendInput, SessionMessage, ShellCommand } from "./messages.ts";
 
 export const subprotocol = "hawser.v1";
 /** Offered beside `hawser.v1` by a browser, which can't set headers: `ticket.` and the ticket. Never answered. */
@@ -51,6 +51,8 @@ export type Hello = {
 	from?: "screen";
 	/** With it: how many rows of what was scrolled away come before the screen. */
 	scrollback?: number;
+	/** Whether it is to be told when the program begins to wait for somebody, and what its shell runs. */
+	activity?: boolean;
 };
 
 /** Types, waits and reads in one call; a repeat from the same place of a stream of its own types nothing again. */
@@ -100,6 +102,10 @@ export type ServerMessage =
 	| { type: "lease"; lease: LeaseMessage }
 	/** For those who said `replies` only. Until the first, somebody else answers. */
 	| ({ type: "replies" } & RepliesMessage)
+	/** For those who said `activity` only: `ready` is a shell that takes a command, `awaited` what else is. */
+	| { type: "waiting"; offset: number; prompt: string; program: string | null; awaited: string }
+	| { type: "ready"; offset: number; prompt: string; program: string | null }
+	| { type: "command"; phase: "begin" | "end"; command: ShellCommand }
 	/** What came of a `send`. */
 	| { type: "sent"; id: string; answer: SendAnswer }
 	/** A request that was refused; the connection stays. `position` names the act, or is where input must go on; `id` a `send`. */

@@ -8,7 +8,7 @@ import type { Session } from "../../core/session.ts";
 import type { Sessions } from "../../core/sessions.ts";
 import { isEnded } from "../../core/state.ts";
 import { type FeedEvent, limits, type ProgramState } from "../../protocol/messages.ts";
-import { nextWait } from "../program-state.ts";
+import { nextWait, waitMessage } from "../program-state.ts";
 import { Interest } from "./interest.ts";
 import { Overviews } from "./overviews.ts";
 import { pause } from "./pause.ts";
@@ -215,10 +215,8 @@ export class Feed {
 	}
 
 	#addWait(session: Session, program: ProgramState): void {
-		const { state, kind, offset, lastLine: prompt } = program;
-		const what = { offset, prompt, ...(program.program === null ? {} : { program: program.program }) };
-		if (state === "prompt") this.#add("ready", session, what);
-		else this.#add("waiting", session, { ...what, kind: kind ?? state });
+		const { type, ...what } = waitMessage(program);
+		this.#add(type, session, what);
 		void this.overviews.noteWait(session, program, this.#looks.signal);
 	}
 

@@ -104,7 +104,7 @@ function wanted({ command, resume }: RunCommand): string | number {
 	});
 }
 
-function commandMessage({
+export function commandMessage({
 	seq,
 	command,
 	exitCode,

@@ -28,6 +28,7 @@ import { flowFor, type Hosting, lacksRight } from "../../front.ts";
 import type { Traffic } from "../metrics.ts";
 import type { Sends } from "../sending.ts";
 import { sessionMessage } from "../sessions.ts";
+import { tellActivity } from "./activity.ts";
 import type { Answerer } from "./answerers.ts";
 import type { Attached } from "./attachments.ts";
 import { SocketControl } from "./control.ts";
@@ -155,6 +156,7 @@ export class Connection {
 			wire.ended.addEventListener("abort", () => inBackground(session.forgetStream(stream)), { once: true });
 		}
 		inBackground(control.watch());
+		if (hello.activity) inBackground(tellActivity(session, wire, this.#options.report));
 		for (const received of this.#early.splice(0)) this.receive(received.data, received.isBinary);
 		if (hello.size && !refusal) this.#takeSize(hello.size, control);
 		if (hello.replies && !refusal && session.state.status === "running") await this.#answer(output, control);

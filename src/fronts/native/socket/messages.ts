@@ -28,6 +28,7 @@ export const clientMessages: { readonly [T in ClientMessage["type"]]: TUnsafe<Me
 				size: Type.Optional(Type.Object({ cols: size, rows: size }, closed)),
 				epoch: Type.Optional(Type.String({ maxLength: 128 })),
 				from: Type.Optional(Type.Literal("screen")),
+				activity: Type.Optional(Type.Boolean()),
 				scrollback: Type.Optional(Type.Integer({ minimum: 0, maximum: socketLimits.scrollback })),
 			},
 			closed,
