@@ -4,6 +4,7 @@ import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import type { Case } from "./case.ts";
+import { answersCase } from "./cases/answers.ts";
 import { budgetCases } from "./cases/budget.ts";
 import { codexAppCase } from "./cases/codex-app.ts";
 import { codexExecCase } from "./cases/codex-exec.ts";
@@ -89,6 +90,7 @@ const cases: readonly Case[] = [
 	searchCase(),
 	waitsCase(isQuick),
 	firstScreenCase(isQuick),
+	answersCase(),
 	screensCase(isQuick),
 	sessionsCase(isQuick),
 	restartCase(isQuick),
