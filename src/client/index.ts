@@ -72,6 +72,7 @@ export type { RunOptions, RunRequest, RunResult } from "./run.ts";
 export type { ScreenChangesOptions, ScreenCondition, WholeScreen } from "./screen.ts";
 export type { SendRequest } from "./send-request.ts";
 export type {
+	AnswerOptions,
 	EarlierOptions,
 	ExecOptions,
 	KillOptions,

@@ -132,7 +132,16 @@ export type SessionActOptions = ActOptions & {
 	readonly fence?: number;
 };
 
-export type WriteOptions = SessionActOptions & {
+/** For what may be the answer to a question. */
+export type AnswerOptions = SessionActOptions & {
+	/**
+	 * The `offset` of what the program waits for: it is typed only if it still waits there, whole or not at all;
+	 * `not_waiting` if it does not.
+	 */
+	readonly ifWaiting?: number;
+};
+
+export type WriteOptions = AnswerOptions & {
 	/** The name of the input stream, and the position of the first byte in it; both or neither. */
 	readonly stream?: string;
 	readonly position?: number;
@@ -342,8 +351,9 @@ export class Session {
 	}
 
 	/** Presses keys by name (`Enter`, `C-c`, `Up`) and types text (`text:ls -l`), in the order of the calls. */
-	keys(keys: readonly string[], options: SessionActOptions = {}): Promise<InputReceipt> {
-		return this.#inOrder(() => this.#act("/keys", { keys }, options));
+	keys(keys: readonly string[], options: AnswerOptions = {}): Promise<InputReceipt> {
+		const { ifWaiting } = options;
+		return this.#inOrder(() => this.#act("/keys", { keys }, { ...options, query: { ifWaiting } }));
 	}
 
 	resize(
@@ -474,9 +484,17 @@ export class Session {
 		return done;
 	}
 
-	async #act(path: string, json: unknown, { signal, fence }: SessionActOptions): Promise<InputReceipt> {
-		const headers = fenceOf(fence);
-		const response = await this.#transport.request({ method: "POST", path: this.#path(path), json, headers, signal });
+	async #act(
+		path: string,
+		json: unknown,
+		{
+			signal,
+			fence,
+			query = {},
+		}: SessionActOptions & { readonly query?: Readonly<Record<string, number | undefined>> },
+	): Promise<InputReceipt> {
+		const call = { path: this.#path(path), json, query, headers: fenceOf(fence), signal };
+		const response = await this.#transport.request({ method: "POST", ...call });
 		return (await response.json()) as InputReceipt;
 	}
 
@@ -501,7 +519,7 @@ export class Session {
 			const response = await this.#transport.request({
 				method: "POST",
 				path: this.#path("/input"),
-				query: { wait: options.untilWritten ? "written" : undefined },
+				query: { wait: options.untilWritten ? "written" : undefined, ifWaiting: options.ifWaiting },
 				headers: { [idempotencyKeyHeader]: `${stream}:${position + from}`, ...fenceOf(options.fence) },
 				bytes: piece,
 				signal: options.signal,

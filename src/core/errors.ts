@@ -11,6 +11,7 @@ export const codes = [
 	"session_exists",
 	"session_closed",
 	"not_writable",
+	"not_waiting",
 	"limit_exceeded",
 	"spawn_failed",
 	"unsupported",

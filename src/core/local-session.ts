@@ -6,8 +6,8 @@ import { type Cursor, follow, type Hold } from "./cursor.ts";
 import { SessionError } from "./errors.ts";
 import type { Fact, Size, Start } from "./event.ts";
 import { IdleWatch } from "./idle.ts";
-import { InputQueue } from "./input.ts";
-import { NO_STAGE, stageOf } from "./inspection.ts";
+import { InputQueue, unitsOf } from "./input.ts";
+import { isWaiting, NO_STAGE, stageOf } from "./inspection.ts";
 import { Inspector } from "./inspector.ts";
 import { WriterLease } from "./lease.ts";
 import { Listeners } from "./listeners.ts";
@@ -26,6 +26,7 @@ import {
 	type Lease,
 	type Operation,
 	type Operations,
+	type Origin,
 	type Question,
 	type Receipt,
 	Session,
@@ -104,6 +105,7 @@ export class LocalSession extends Session {
 			return null;
 		},
 		act: ({ act, options }) => this.#act(act, options),
+		actIfWaiting: ({ act, at, options }) => this.#actIfWaiting(act, at, options),
 		receipt: async ({ stream }) => this.#input.receipt(stream),
 		forgetStream: async ({ stream }) => {
 			this.#input.forget(stream);
@@ -308,6 +310,25 @@ export class LocalSession extends Session {
 	async #act(act: Act, options: ActOptions): Promise<Receipt> {
 		if (act.kind === "resize") this.#checkResize(act.size);
 		return this.#accept(act, options);
+	}
+
+	/**
+	 * The program is looked at, and what it wrote before is in the log then; from there to the write nothing is awaited.
+	 * What was accepted meanwhile, by whomever, may have been the answer, and is what the program reads next.
+	 */
+	async #actIfWaiting(act: Act, at: number, options: ActOptions): Promise<Receipt> {
+		if (this.#isRepeat(act, options.origin)) return this.#accept(act, options);
+		const before = this.#input.accepted;
+		const found = await this.#inspector.inspect();
+		const isSame = isWaiting(found) && found.offset === at && this.log.end.offset === at;
+		if (isSame && this.#input.accepted === before) return this.#act(act, options);
+		throw new SessionError("not_waiting", "the program does not wait for this answer any more", {
+			hint: "look at what it asks now",
+		});
+	}
+
+	#isRepeat(act: Act, origin: Origin | undefined): boolean {
+		return origin !== undefined && origin.position + unitsOf(act) <= this.#input.receipt(origin.stream).next;
 	}
 
 	#accept(act: Act, options: ActOptions): Receipt {

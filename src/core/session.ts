@@ -170,6 +170,11 @@ export type Operations = {
 	untilMuchDrawn: { readonly asks: { readonly after: number }; readonly answer: boolean };
 	setSizePolicy: { readonly asks: { readonly policy: SizePolicy }; readonly answer: null };
 	act: { readonly asks: { readonly act: Act; readonly options: ActOptions }; readonly answer: Receipt };
+	/** The same, if the program waits for it where the output ends at `at`; `not_waiting` else, and nothing was done. */
+	actIfWaiting: {
+		readonly asks: { readonly act: Act; readonly at: number; readonly options: ActOptions };
+		readonly answer: Receipt;
+	};
 	/** How far an input stream is now. */
 	receipt: { readonly asks: { readonly stream: string }; readonly answer: Receipt };
 	/** Nobody will come back to this stream, so that no repeat of it need be recognised. */
@@ -298,6 +303,11 @@ export abstract class Session {
 	/** Accepts what fits the stream's window, in order; `next` says how far. Resolves on acceptance, not on writing. */
 	act(act: Act, options: ActOptions = {}): Promise<Receipt> {
 		return this.ask<"act">({ do: "act", act, options });
+	}
+
+	/** An answer to what the program asked up to that place of the output: it asks nothing else, and nobody else has answered. */
+	actIfWaiting(act: Act, at: number, options: ActOptions = {}): Promise<Receipt> {
+		return this.ask<"actIfWaiting">({ do: "actIfWaiting", act, at, options });
 	}
 
 	receipt(stream: string): Promise<Receipt> {

@@ -20,6 +20,9 @@ import {
 import type { Sessions, TimedFact } from "./sessions.ts";
 import type { State } from "./state.ts";
 
+/** What is refused to who may not write, or may not do this. */
+const acting: ReadonlySet<Operation> = new Set<Operation>(["act", "actIfWaiting", "run", "acquire", "kill"]);
+
 export class Witness {
 	readonly #audit: Audit;
 	readonly #by: Actor;
@@ -137,21 +140,21 @@ class WitnessedSession extends Session {
 		}
 		try {
 			const answer = await this.#session.ask(question, signal);
-			if (asked.do === "act") this.#acted(asked, answer as Receipt);
+			if (asked.do === "act" || asked.do === "actIfWaiting") this.#acted(asked, answer as Receipt);
 			if (asked.do === "acquire") {
 				this.#tell({ action: asked.take ? "take-over" : "control", exclusive: asked.exclusive });
 			}
 			return answer;
 		} catch (error) {
-			const isAct = asked.do === "act" || asked.do === "run" || asked.do === "acquire" || asked.do === "kill";
 			const { code } = SessionError.from(error);
-			if (isAct && (code === "not_writable" || code === "permission_denied")) this.#tell({ action: "refused", code });
+			if (acting.has(asked.do) && (code === "not_writable" || code === "permission_denied"))
+				this.#tell({ action: "refused", code });
 			throw error;
 		}
 	}
 
 	/** A repeat is nothing that was done. */
-	#acted({ act, options: { origin } }: Question<"act">, { next, accepted }: Receipt): void {
+	#acted({ act, options: { origin } }: Question<"act" | "actIfWaiting">, { next, accepted }: Receipt): void {
 		const position = origin?.position ?? 0;
 		const units = accepted ?? Math.min(next - position, unitsOf(act));
 		if (units <= 0) return;

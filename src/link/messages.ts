@@ -55,6 +55,7 @@ export const questions: Readonly<Record<KeeperQuestion["do"], Nature>> = {
 	setSizePolicy: { isLong: false, isRepeatable: true },
 	// With an origin: then the session recognises what it has.
 	act: { isLong: false, isRepeatable: true },
+	actIfWaiting: { isLong: false, isRepeatable: true },
 	receipt: { isLong: false, isRepeatable: true },
 	forgetStream: { isLong: false, isRepeatable: true },
 	acquire: { isLong: false, isRepeatable: false },
@@ -74,9 +75,13 @@ export const questions: Readonly<Record<KeeperQuestion["do"], Nature>> = {
 	quit: { isLong: true, isRepeatable: true },
 };
 
+function isActing(question: KeeperQuestion): question is Question<"act" | "actIfWaiting"> {
+	return question.do === "act" || question.do === "actIfWaiting";
+}
+
 export function isRepeatable(question: KeeperQuestion): boolean {
-	const isAct = question.do === "act" || (question.do === "run" && typeof question.command === "string");
-	if (isAct && question.options.origin === undefined) return false;
+	const isCommand = question.do === "run" && typeof question.command === "string";
+	if ((isActing(question) || isCommand) && question.options.origin === undefined) return false;
 	return questions[question.do].isRepeatable;
 }
 
@@ -180,13 +185,13 @@ export function unknownCall(name: string): SessionError {
 
 /** A write's bytes travel as the frame's body. */
 export function toWireQuestion(question: KeeperQuestion): { call: KeeperQuestion; body?: Uint8Array } {
-	if (question.do !== "act" || question.act.kind !== "write") return { call: question };
+	if (!isActing(question) || question.act.kind !== "write") return { call: question };
 	const { bytes, ...act } = question.act;
 	return { call: { ...question, act: act as Act }, body: bytes };
 }
 
 export function fromWireQuestion(call: KeeperQuestion, body: Uint8Array): KeeperQuestion {
-	if (call.do !== "act" || call.act.kind !== "write") return call;
+	if (!isActing(call) || call.act.kind !== "write") return call;
 	return { ...call, act: { kind: "write", bytes: body } };
 }
 

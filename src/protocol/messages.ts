@@ -12,6 +12,7 @@ export type ErrorCode =
 	| "session_exists"
 	| "session_closed"
 	| "not_writable"
+	| "not_waiting"
 	| "limit_exceeded"
 	| "spawn_failed"
 	| "unsupported"

@@ -17,6 +17,7 @@ const rpcCodeOf: Readonly<Record<Code, number>> = {
 	session_exists: rpcCodes.invalidRequest,
 	session_closed: rpcCodes.invalidRequest,
 	not_writable: rpcCodes.invalidRequest,
+	not_waiting: rpcCodes.invalidRequest,
 	limit_exceeded: rpcCodes.internal,
 	spawn_failed: rpcCodes.internal,
 	unsupported: rpcCodes.internal,

@@ -17,10 +17,18 @@ export const inputReceipt: TUnsafe<InputReceipt> = schemaOf<InputReceipt>()(
 	Type.Object({ next: offset, written: offset }, { title: "InputReceipt" }),
 );
 
-export type InputQuery = { wait?: "accepted" | "written" };
+const ifWaiting = Type.Optional(offset);
+
+export type InputQuery = { wait?: "accepted" | "written"; ifWaiting?: number };
 export const inputQuery: TUnsafe<InputQuery> = schemaOf<InputQuery>()(
-	Type.Object({ wait: Type.Optional(Type.Union([Type.Literal("accepted"), Type.Literal("written")])) }, closed),
+	Type.Object(
+		{ wait: Type.Optional(Type.Union([Type.Literal("accepted"), Type.Literal("written")])), ifWaiting },
+		closed,
+	),
 );
+
+export type KeysQuery = { ifWaiting?: number };
+export const keysQuery: TUnsafe<KeysQuery> = schemaOf<KeysQuery>()(Type.Object({ ifWaiting }, closed));
 
 export const sendKeys: TUnsafe<SendKeys> = schemaOf<SendKeys>()(
 	Type.Object(

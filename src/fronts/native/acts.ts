@@ -7,7 +7,7 @@ import { encodeKey } from "../../protocol/keys.ts";
 import { fenceHeader, type InputReceipt, idempotencyKeyHeader } from "../../protocol/messages.ts";
 import type { Hosting } from "../front.ts";
 import { patienceOf } from "../patience.ts";
-import { inputReceipt, resize, sendKeys, sendSignal } from "./act-messages.ts";
+import { inputReceipt, keysQuery, resize, sendKeys, sendSignal } from "./act-messages.ts";
 import { deliver, fenceOf, parseKey, toMessage } from "./input.ts";
 import type { Traffic } from "./metrics.ts";
 import type { NativeApp, NativeOptions } from "./options.ts";
@@ -24,7 +24,7 @@ export function addActs(app: NativeApp, { sessions }: NativeOptions, hosting: Ho
 		"/v1/sessions/:id/keys",
 		{
 			config: { ...config, operation: "pressKeys", summary: "Press keys, or type text" },
-			schema: { params: idParams, body: sendKeys, response },
+			schema: { params: idParams, querystring: keysQuery, body: sendKeys, response },
 		},
 		async (request, reply): Promise<InputReceipt> => {
 			const session = findSession(sessions, request);
@@ -33,7 +33,9 @@ export function addActs(app: NativeApp, { sessions }: NativeOptions, hosting: Ho
 			const fence = await fenceOf(session, request);
 			const patience = patienceOf(reply, hosting);
 			try {
-				const receipt = await deliver(session, { bytes, origin, fence, isWaiting: false }, patience.signal);
+				const { ifWaiting } = request.query;
+				const delivery = { bytes, origin, fence, isWaiting: false, ifWaiting };
+				const receipt = await deliver(session, delivery, patience.signal);
 				traffic.bytesIn += bytes.byteLength;
 				return receipt;
 			} finally {

@@ -40,8 +40,9 @@ export function addInput(app: NativeApp, { sessions }: NativeOptions, hosting: H
 			const fence = await fenceOf(session, request);
 			const patience = patienceOf(reply, hosting);
 			try {
-				const isWaiting = request.query.wait === "written";
-				const receipt = await deliver(session, { bytes, origin, fence, isWaiting }, patience.signal);
+				const { wait, ifWaiting } = request.query;
+				const delivery = { bytes, origin, fence, isWaiting: wait === "written", ifWaiting };
+				const receipt = await deliver(session, delivery, patience.signal);
 				traffic.bytesIn += bytes.byteLength;
 				return receipt;
 			} finally {
@@ -57,11 +58,14 @@ export type Delivery = {
 	/** Of the lease under which it is written. */
 	readonly fence?: number | undefined;
 	readonly isWaiting: boolean;
+	/** The place of the output up to which the program asked what this is the answer to; anything else is not answered. */
+	readonly ifWaiting?: number | undefined;
 };
 
 /** Offers the bytes until all are accepted or, when asked to, written. */
 export async function deliver(session: Session, delivery: Delivery, signal: AbortSignal): Promise<InputReceipt> {
-	const { bytes, origin, fence, isWaiting } = delivery;
+	const { bytes, origin, fence, isWaiting, ifWaiting } = delivery;
+	if (ifWaiting !== undefined) return answer(session, delivery, ifWaiting, signal);
 	if (origin) return toMessage(await whole(session, delivery, origin, signal));
 	let first: InputReceipt = { next: 0, written: 0 };
 	if (!isWaiting) {
@@ -79,6 +83,23 @@ export async function deliver(session: Session, delivery: Delivery, signal: Abor
 	} finally {
 		// Nobody else knows its name. Should this fail, it is forgotten with time.
 		session.forgetStream(stream).catch(() => {});
+	}
+}
+
+/** Whole or not at all, if the program still asks what this is for. */
+async function answer(session: Session, delivery: Delivery, at: number, signal: AbortSignal): Promise<InputReceipt> {
+	const { bytes, fence, isWaiting } = delivery;
+	if (bytes.byteLength > INPUT_WINDOW_BYTES) {
+		throw new SessionError("invalid_argument", `an answer has ${INPUT_WINDOW_BYTES} bytes at most`);
+	}
+	const origin = delivery.origin ?? { stream: randomUUID(), position: 0 };
+	try {
+		const options = { origin, ...(fence === undefined ? {} : { fence }) };
+		const receipt = await session.actIfWaiting({ kind: "write", bytes }, at, options);
+		// A repeat by now, which is only waited for.
+		return toMessage(isWaiting ? await whole(session, delivery, origin, signal) : receipt);
+	} finally {
+		if (!delivery.origin) session.forgetStream(origin.stream).catch(() => {});
 	}
 }
 

@@ -193,3 +193,23 @@ it("who comes back is told the latest change of each session, and no older one",
 	}
 	expect(told).toEqual(["three"]);
 });
+
+it("an answer goes to the question that was told, and to no other", async () => {
+	const client = await start();
+	const feed = await follow(client);
+	const command = "read -p 'first? ' a; read -p 'second? ' b; echo $a $b; sleep 60";
+	const session = await client.sessions.create({ argv: ["bash", "-c", command], durable: true, retain });
+	const { waiting: first } = await feed.until(session.id, "a question", ({ waiting }) => waiting?.prompt === "first?");
+	await session.keys(["y", "Enter"], { ifWaiting: first?.offset ?? 0 });
+	const { waiting: second } = await feed.until(session.id, "one more", ({ waiting }) => waiting?.prompt === "second?");
+	const late = { code: "not_waiting", status: 409 };
+	await expect(session.keys(["y", "Enter"], { ifWaiting: first?.offset ?? 0 })).rejects.toMatchObject(late);
+	await expect(session.write("late\n", { ifWaiting: first?.offset ?? 0 })).rejects.toMatchObject(late);
+	const tooLong = "x".repeat(131_073);
+	await expect(session.write(tooLong, { ifWaiting: second?.offset ?? 0 })).rejects.toMatchObject({ status: 400 });
+	expect(await session.write("n\n", { ifWaiting: second?.offset ?? 0, untilWritten: true })).toEqual({
+		next: 2,
+		written: 2,
+	});
+	await feed.until(session.id, "both", ({ lastLine }) => lastLine === "y n");
+});

@@ -1,0 +1,147 @@
+/** An answer reaches the question that it was meant for, or nobody. */
+
+import { randomInt } from "node:crypto";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { systemClock } from "../../src/backends/clock.ts";
+import { spawn } from "../../src/backends/spawn.ts";
+import { SessionError } from "../../src/core/errors.ts";
+import { isWaiting } from "../../src/core/inspection.ts";
+import { LocalSession } from "../../src/core/local-session.ts";
+import type { ActOptions, Session } from "../../src/core/session.ts";
+import { KeeperSite } from "../helpers/keepers.ts";
+import { eventually, outputUntil } from "../helpers/reading.ts";
+import { startOf } from "../helpers/starts.ts";
+
+async function local(argv: readonly string[]): Promise<Session> {
+	const session = await LocalSession.start(startOf(argv), { spawn, clock: systemClock });
+	onTestFinished(() => session.kill({ graceMs: 0 }));
+	return session;
+}
+
+async function kept(argv: readonly string[]): Promise<Session> {
+	const site = await KeeperSite.create();
+	const { keepers } = await site.open();
+	return keepers.start(startOf(argv));
+}
+
+const bytes = (text: string) => new TextEncoder().encode(text);
+const type = (session: Session, text: string) => session.act({ kind: "write", bytes: bytes(text) });
+const answer = (session: Session, text: string, at: number, options?: ActOptions) =>
+	session.actIfWaiting({ kind: "write", bytes: bytes(text) }, at, options);
+/** The code with which it was refused, or how many bytes were taken. */
+const outcome = (session: Session, text: string, at: number) =>
+	answer(session, text, at).then(
+		({ accepted }) => accepted,
+		(error: unknown) => SessionError.from(error).code,
+	);
+
+const waits = (session: Session) =>
+	eventually("a wait", async () => {
+		const found = await session.inspect();
+		return isWaiting(found) && found.offset > 0 ? found : undefined;
+	});
+
+/** Asks so many questions, and tells what it heard for each. */
+const quiz = (count: number) => [
+	"bash",
+	"-c",
+	`for i in $(seq ${count}); do read -p "Q$i? " a; echo "heard<$i:$a>"; done; echo over`,
+];
+
+describe.each([
+	["in this process", local],
+	["in a keeper", kept],
+])("a session %s", (_where, start) => {
+	it("takes an answer where it asks, and none for what it asked before", async () => {
+		const session = await start(quiz(2));
+		const first = await waits(session);
+		expect(await outcome(session, "wrong\n", first.offset - 1)).toBe("not_waiting");
+		expect(await outcome(session, "one\n", first.offset)).toBe(4);
+		await outputUntil(session, /Q2\? /);
+		expect(await outcome(session, "late\n", first.offset)).toBe("not_waiting");
+		const second = await waits(session);
+		expect(await outcome(session, "two\n", second.offset)).toBe(4);
+		expect(await outputUntil(session, /over/)).toMatch(/heard<1:one>[\s\S]*heard<2:two>/);
+		expect(await outcome(session, "x\n", second.offset)).not.toBe(2);
+	});
+
+	it("acknowledges a repeat of an answer that it took, whatever it asks by then", async () => {
+		const session = await start(quiz(2));
+		const { offset } = await waits(session);
+		const origin = { stream: "s", position: 0 };
+		expect(await answer(session, "one\n", offset, { origin })).toMatchObject({ next: 4, accepted: 4 });
+		await outputUntil(session, /Q2\? /);
+		expect(await answer(session, "one\n", offset, { origin })).toMatchObject({ next: 4, accepted: 0 });
+		await type(session, "two\n");
+		expect(await outputUntil(session, /over/)).toMatch(/heard<1:one>[\s\S]*heard<2:two>/);
+	});
+
+	it("takes one of several answers that come at once, though nothing of it is shown", async () => {
+		const rounds = 25;
+		const script = `stty -echo; for i in $(seq ${rounds}); do read a; echo "heard<$a>"; done; read a; echo "then<$a>"`;
+		const session = await start(["bash", "-c", script]);
+		const taken: string[] = [];
+		for (let round = 0; round < rounds; round++) {
+			const { offset } = await eventually("a secret", async () => {
+				const found = await session.inspect();
+				return found.kind === "secret" && taken.length === round ? found : undefined;
+			});
+			const texts = ["one", "two", "three", "four"].map((name) => `${round}-${name}`);
+			const outcomes = await Promise.all(texts.map((text) => outcome(session, `${text}\n`, offset)));
+			taken.push(...texts.filter((_, index) => outcomes[index] !== "not_waiting"));
+			expect(taken).toHaveLength(round + 1);
+			await outputUntil(session, new RegExp(`heard<${taken.at(-1)}>`));
+		}
+		await type(session, "last\n");
+		const heard = [...(await outputUntil(session, /then<\w+>/)).matchAll(/<([^>]*)>/g)].map(([, text]) => text);
+		expect(heard).toEqual([...taken, "last"]);
+	});
+
+	it("takes none while it does not wait", async () => {
+		const session = await start(["bash", "-c", "echo busy; sleep 60"]);
+		await outputUntil(session, /busy/);
+		expect(await outcome(session, "x\n", 6)).toBe("not_waiting");
+	});
+});
+
+it("whoever answers when, and whatever is typed besides, no answer reaches another question", async () => {
+	const count = 40;
+	const session = await local(quiz(count));
+	const asked = { taken: 0, refused: 0 };
+	const isOver = () => session.state.status !== "running";
+	let text = "";
+	const reading = (async () => {
+		for await (const item of session.follow({ offset: 0 })) {
+			if (item.kind === "output") text += Buffer.from(item.bytes).toString("latin1");
+		}
+	})();
+	/** Answers the last question that it saw, some time after it saw it. */
+	const person = async (name: string) => {
+		while (!isOver()) {
+			const offset = text.length;
+			const question = [...text.matchAll(/Q(\d+)\? /g)].at(-1)?.[1];
+			for (let turns = randomInt(40); turns > 0; turns--) await new Promise(setImmediate);
+			const result = await outcome(session, `${question}-${name}\n`, offset);
+			if (typeof result === "number") asked.taken++;
+			else asked.refused++;
+		}
+	};
+	/** Presses Enter at some of the questions, which answers whatever is asked by then with nothing. */
+	const cat = async () => {
+		for await (const item of session.follow({ offset: 0 })) {
+			if (item.kind !== "output" || randomInt(3) > 0) continue;
+			for (let turns = randomInt(1_000); turns > 0; turns--) await new Promise(setImmediate);
+			await type(session, "\n").catch(() => {});
+		}
+	};
+	await Promise.all([person("ann"), person("bob"), person("eve"), cat()]);
+	await reading;
+	const heard = [...text.matchAll(/heard<(\d+):([^>]*)>/g)];
+	expect(heard).toHaveLength(count);
+	for (const [, question, answer] of heard) {
+		if (answer !== "") expect(answer).toMatch(new RegExp(`^${question}-(ann|bob|eve)$`));
+	}
+	const answered = heard.filter(([, , text]) => text !== "").length;
+	expect(answered).toBeGreaterThan(0);
+	expect(asked.taken).toBe(answered);
+});
