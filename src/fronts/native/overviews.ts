@@ -4,12 +4,14 @@
  * came or went, and asked again a second later: who floods is asked no more often than who prints a line.
  */
 
+import { SessionError } from "../../core/errors.ts";
 import { isWaiting } from "../../core/inspection.ts";
 import { NO_ACTIVITY, type Pulse } from "../../core/pulse.ts";
 import type { Session } from "../../core/session.ts";
 import { isEnded } from "../../core/state.ts";
 import type { Overview, ProgramState, Waiting } from "../../protocol/messages.ts";
 import { choicesOf } from "../choices.ts";
+import { describeProgram } from "../program-state.ts";
 import { lastLineIn } from "../text.ts";
 import { pause } from "./pause.ts";
 import { persist } from "./persist.ts";
@@ -51,10 +53,13 @@ export class Overviews {
 		await persist(signal, this.#options.report, async () => {
 			// Asked before: what is told after the end is the last.
 			const isLast = isEnded(session.state);
+			const isFirst = known.pulse === undefined;
 			const pulse = await session.pulse(known.pulse?.count, signal);
 			if (signal.aborted) return true;
 			learn(known, session, pulse);
 			if (known.waiting) known.waiting = await stillWaiting(session, known.waiting, known);
+			// It may wait since before anybody followed, which is no news any more.
+			else if (isFirst && !isLast) known.waiting = await waitingNow(session, signal);
 			this.#changed(session, known, signal);
 			if (isLast) return true;
 			await pause(CHANGE_MS, signal);
@@ -146,6 +151,17 @@ function kindOf(state: string, kind: string | null): Waiting["kind"] {
 function questionOf(prompt: string): Pick<Waiting, "prompt" | "choices"> {
 	const choices = choicesOf(prompt);
 	return { prompt, ...(choices ? { choices } : {}) };
+}
+
+/** Null also of one that can't be asked, because its keeper is older. */
+async function waitingNow(session: Session, signal: AbortSignal): Promise<Waiting | null> {
+	try {
+		const found = await session.inspect();
+		return isWaiting(found) ? waitingOf(await describeProgram(session, found, signal)) : null;
+	} catch (error) {
+		if (error instanceof SessionError && error.code === "unsupported") return null;
+		throw error;
+	}
 }
 
 /**

@@ -95,6 +95,21 @@ describe.each([
 		});
 	});
 
+	it("tells a question that was asked before to who follows anew", async () => {
+		const client = await start();
+		const { id } = await client.sessions.create({ command: "printf 'Go on? [y/N] '; read a", durable, retain });
+		for (const _ of ["the first", "the next, after nobody was there"]) {
+			const feed = await follow(client);
+			const { waiting } = await feed.until(id, "the question", (overview) => Boolean(overview.waiting));
+			expect(waiting).toMatchObject({ kind: "line", prompt: "Go on? [y/N]", choices: ["y", "N"] });
+			feed.leave();
+			await eventually("that nobody follows", async () => {
+				const { overview } = await client.sessions.at(id).info({ overview: true });
+				return overview && !("waiting" in overview);
+			});
+		}
+	});
+
 	it("says that a secret was answered though nothing was shown", async () => {
 		const client = await start();
 		const feed = await follow(client);
