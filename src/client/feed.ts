@@ -11,8 +11,15 @@ export type FeedOptions = {
 	readonly since?: string;
 	/** Whether `changed` is told: how each session looks in a list, whenever that is otherwise, once a second at most. */
 	readonly overview?: boolean;
+	/** Hears whether the server is there, for those who show it to people. */
+	readonly onConnection?: (connection: FeedConnection) => void;
 	readonly signal?: AbortSignal;
 };
+
+export type FeedConnection =
+	| { readonly state: "connected" }
+	/** Why, and when it is tried again. */
+	| { readonly state: "disconnected"; readonly error: HawserError; readonly retryMs: number };
 
 export type FeedItem =
 	| { readonly kind: "event"; readonly cursor: string; readonly event: FeedEvent }
@@ -27,29 +34,35 @@ const SILENCE_MS = 3 * limits.heartbeatMs;
 /** Ends without an error when the signal is aborted. */
 export async function* followFeed(
 	transport: Transport,
-	{ since, overview, signal }: FeedOptions = {},
+	{ since, overview, onConnection, signal }: FeedOptions = {},
 ): AsyncGenerator<FeedItem, void, void> {
 	const backoff = new Backoff(transport.times);
 	let cursor = since;
 	while (!signal?.aborted) {
+		let error = new HawserError("node_unavailable", "the events ended");
 		try {
-			for await (const item of connection(transport, { since: cursor, overview: overview ? "1" : undefined }, signal)) {
+			const query = { since: cursor, overview: overview ? ("1" as const) : undefined };
+			const connected = () => onConnection?.({ state: "connected" });
+			for await (const item of connection(transport, query, { connected, signal })) {
 				backoff.reset();
 				cursor = item.cursor;
 				yield item;
 			}
-		} catch (error) {
+		} catch (caught) {
 			if (signal?.aborted) return;
-			if (!(error instanceof HawserError) || !isPassing(error)) throw error;
+			if (!(caught instanceof HawserError) || !isPassing(caught)) throw caught;
+			error = caught;
 		}
-		await pause(backoff.next(), signal);
+		const retryMs = backoff.next();
+		onConnection?.({ state: "disconnected", error, retryMs });
+		await pause(retryMs, signal);
 	}
 }
 
 async function* connection(
 	transport: Transport,
 	query: { readonly since: string | undefined; readonly overview: "1" | undefined },
-	signal: AbortSignal | undefined,
+	{ connected, signal }: { readonly connected: () => void; readonly signal: AbortSignal | undefined },
 ): AsyncGenerator<FeedItem, void, void> {
 	const silence = new AbortController();
 	let timer: ReturnType<typeof setTimeout> | undefined;
@@ -63,6 +76,7 @@ async function* connection(
 		heard();
 		const headers = { accept: "text/event-stream" };
 		const response = await transport.request({ path: "/v1/events", query, headers, signal: silence.signal });
+		connected();
 		const reader = response.body?.getReader();
 		const decoder = new TextDecoder();
 		let text = "";

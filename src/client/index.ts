@@ -65,7 +65,7 @@ export type { TakeOptions } from "./control.ts";
 export type { Ended } from "./ended.ts";
 export { HawserError } from "./error.ts";
 export type { AttachmentEvent, ConnectionEvent } from "./event-queue.ts";
-export type { FeedItem, FeedOptions } from "./feed.ts";
+export type { FeedConnection, FeedItem, FeedOptions } from "./feed.ts";
 export { type FollowOptions, follow } from "./follow.ts";
 export type { LastingOptions } from "./lasting-call.ts";
 export type { RunOptions, RunRequest, RunResult } from "./run.ts";
