@@ -1,8 +1,11 @@
 /** The page itself: makes everything once, and draws it from then on. */
 
 import { connect } from "hawser/client";
+import { keepAnnouncing } from "./announce.ts";
 import { keepDrawn } from "./draw.ts";
-import { base, startRouter } from "./router.ts";
+import { listenToKeys } from "./keys.ts";
+import { keepNotifying, registerWorker } from "./notify.ts";
+import { base, startRouter, takeGuestKey } from "./router.ts";
 import { createApp } from "./state/app.ts";
 import { keepTheme } from "./theme.ts";
 import { shell } from "./views/shell.ts";
@@ -14,5 +17,9 @@ const app = createApp(connect({ url: base.href.replace(/\/$/, "") }), localStora
 keepTheme(app.settings);
 addEventListener("storage", () => app.settings.reread());
 startRouter();
+listenToKeys(app);
+keepNotifying(app);
+keepAnnouncing(app);
 keepDrawn(() => shell(app), root);
-await app.auth.check();
+void registerWorker();
+await app.auth.begin(takeGuestKey());

@@ -35,6 +35,14 @@ export function startRouter(): void {
 	});
 }
 
+/** What stands after the `#` of a guest's link; it is taken out of the address bar, where others could read it. */
+export function takeGuestKey(): { readonly key: string } | undefined {
+	const key = location.hash.slice(1);
+	if (route.peek().view !== "session" || !key.startsWith("hwt_")) return undefined;
+	history.replaceState(null, "", location.pathname + location.search);
+	return { key };
+}
+
 function arrive(): void {
 	current.value = here();
 }

@@ -1,17 +1,72 @@
 /** Everything that the pages show and do, put together once. */
 
+import { computed, effect, type ReadonlySignal, type Signal, signal } from "@preact/signals-core";
 import type { Client } from "hawser/client";
+import { Announcer } from "./announcer.ts";
+import { Answers } from "./answers.ts";
+import { dismissalOf, type Needing } from "./attention.ts";
 import { Auth } from "./auth.ts";
 import { Clock } from "./clock.ts";
+import { Dialogs } from "./dialogs.ts";
+import { grouped } from "./filter.ts";
+import type { Listed } from "./listed.ts";
+import { everything } from "./route.ts";
+import { SessionList } from "./sessions.ts";
 import { SettingsStore, type Storage } from "./settings.ts";
+import { WorkspacePage } from "./workspace.ts";
 
 export type App = {
 	readonly client: Client;
 	readonly auth: Auth;
 	readonly settings: SettingsStore;
 	readonly clock: Clock;
+	readonly sessions: SessionList;
+	readonly answers: Answers;
+	readonly dialogs: Dialogs;
+	readonly announcer: Announcer;
+	readonly workspace: WorkspacePage;
+	/** Those that need somebody, of all sessions; whatever filter there is. */
+	readonly needing: ReadonlySignal<readonly Needing[]>;
+	/** What was seen of ends and silences. */
+	readonly dismissed: ReadonlySignal<ReadonlySet<string>>;
+	/** The row that keys act on. */
+	readonly selected: Signal<string | undefined>;
+	/** Somebody has seen what a session needs: it does not need them for that any more. */
+	dismiss(session: Listed): void;
 };
 
 export function createApp(client: Client, storage: Storage): App {
-	return { client, auth: new Auth(client), settings: new SettingsStore(storage), clock: new Clock() };
+	const auth = new Auth(client);
+	const settings = new SettingsStore(storage);
+	const clock = new Clock();
+	const sessions = new SessionList(client, () => auth.wasRefused());
+	const answers = new Answers(client, (id) => sessions.answered(id));
+	const dismissed = computed(() => new Set(settings.current.value.dismissed));
+	const needing = computed(() => {
+		const circumstances = { now: clock.now.value, dismissed: dismissed.value };
+		return grouped(sessions.all.value.values(), everything, circumstances).needing;
+	});
+	// Only who is signed in has sessions to follow.
+	effect(() => {
+		if (auth.state.value.kind === "in") sessions.follow();
+		else sessions.stop();
+	});
+	effect(() => clock.hurry(sessions.connection.value.kind === "cut"));
+	return {
+		client,
+		auth,
+		settings,
+		clock,
+		sessions,
+		answers,
+		dialogs: new Dialogs(),
+		announcer: new Announcer(),
+		workspace: new WorkspacePage(client, () => auth.isAdmin),
+		needing,
+		dismissed,
+		selected: signal<string | undefined>(undefined),
+		dismiss(session) {
+			settings.change({ dismissed: [...settings.current.peek().dismissed, dismissalOf(session)] });
+		},
+	};
 }

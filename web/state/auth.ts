@@ -1,19 +1,26 @@
 /** Whether this browser is signed in, as whom, and where. */
 
 import { type ReadonlySignal, signal } from "@preact/signals-core";
-import { type Client, HawserError } from "hawser/client";
+import { type Client, HawserError, type Me } from "hawser/client";
 
 export type AuthState =
 	/** The server was not asked yet. */
 	| { readonly kind: "unknown" }
-	| { readonly kind: "in" }
-	/** `was` says that it was signed in when this page was opened. */
-	| { readonly kind: "out"; readonly was: boolean }
+	| { readonly kind: "in"; readonly me: Me }
+	/** Who was here before, and is not any more. */
+	| { readonly kind: "out"; readonly was: "nobody" | "guest" | "somebody" }
 	/** It can't be reached. */
 	| { readonly kind: "away" };
 
 /** Why a token did not sign in. */
 export type SignInProblem = "unknown" | "ended" | "away";
+
+/** Each has those before it. */
+const rights = ["read", "operate", "manage"] as const;
+export type Right = (typeof rights)[number];
+
+/** Before a server that is away is asked again. */
+const AGAIN_MS = 2_000;
 
 export class Auth {
 	readonly #client: Client;
@@ -27,25 +34,60 @@ export class Auth {
 		return this.#state;
 	}
 
-	/** Asks the server who we are. */
-	async check(): Promise<void> {
+	/** Finds out who we are. A guest's key is for one session, and not used by who is more than a guest already. */
+	async begin(guest: { readonly key: string } | undefined): Promise<void> {
+		let found = await this.#ask();
+		for (; found.kind === "away"; found = await this.#ask()) {
+			this.#state.value = found;
+			await new Promise((resolve) => setTimeout(resolve, AGAIN_MS));
+		}
+		if (guest && (found.kind === "out" || (found.kind === "in" && found.me.guest))) {
+			if ((await this.signIn({ token: guest.key })) === undefined) return;
+			found = { kind: "out", was: "guest" };
+		}
+		this.#state.value = found;
+	}
+
+	get isAdmin(): boolean {
+		const state = this.#state.value;
+		return state.kind === "in" && state.me.admin;
+	}
+
+	/** Whether the caller has a right in a workspace; the server decides, and what it would refuse need not be offered. */
+	may(right: Right, workspace: string): boolean {
+		const state = this.#state.value;
+		if (state.kind !== "in") return false;
+		const { admin, guest, workspaces } = state.me;
+		if (admin) return true;
+		if (guest) return right === "read" || (right === "operate" && guest.right === "control");
+		const found = workspaces.find(({ id }) => id === workspace);
+		return found !== undefined && rights.indexOf(found.right) >= rights.indexOf(right);
+	}
+
+	async #ask(): Promise<AuthState> {
 		try {
-			await this.#client.info();
-			this.#state.value = { kind: "in" };
+			return { kind: "in", me: await this.#client.me() };
 		} catch (error) {
-			this.#state.value = isSignedOut(error) ? this.#out() : { kind: "away" };
+			return isSignedOut(error) ? this.#out() : { kind: "away" };
 		}
 	}
 
 	/** Undefined when it did. */
-	async signIn(_credential: { readonly token: string }): Promise<SignInProblem | undefined> {
-		// The server signs in by links only, as yet.
-		return "unknown";
+	async signIn(credential: { readonly token: string }): Promise<SignInProblem | undefined> {
+		try {
+			await this.#client.signIn(credential);
+		} catch (error) {
+			if (!(error instanceof HawserError)) throw error;
+			if (error.code === "token_ended") return "ended";
+			return error.code === "node_unavailable" ? "away" : "unknown";
+		}
+		this.#state.value = await this.#ask();
+		return undefined;
 	}
 
 	async signOut(): Promise<void> {
 		await this.#client.signOut();
-		this.#state.value = { kind: "out", was: false };
+		this.#state.value = { kind: "out", was: "nobody" };
 	}
 
 	/** Something that we asked for was refused because nobody is signed in any more. */
@@ -54,10 +96,12 @@ export class Auth {
 	}
 
 	#out(): AuthState {
-		return { kind: "out", was: this.#state.peek().kind === "in" };
+		const before = this.#state.peek();
+		if (before.kind !== "in") return { kind: "out", was: before.kind === "out" ? before.was : "nobody" };
+		return { kind: "out", was: before.me.guest ? "guest" : "somebody" };
 	}
 }
 
-export function isSignedOut(error: unknown): boolean {
-	return error instanceof HawserError && error.code === "unauthenticated";
+function isSignedOut(error: unknown): boolean {
+	return error instanceof HawserError && (error.code === "unauthenticated" || error.code === "token_ended");
 }

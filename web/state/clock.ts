@@ -2,14 +2,17 @@
 
 import { type ReadonlySignal, signal } from "@preact/signals-core";
 
-const TICK_MS = 10_000;
+const CALM_MS = 10_000;
+/** While something is counted in seconds. */
+const QUICK_MS = 1_000;
 
 export class Clock {
-	readonly #now;
+	readonly #now = signal(Date.now());
+	#timer: ReturnType<typeof setInterval>;
+	#isQuick = false;
 
 	constructor() {
-		this.#now = signal(Date.now());
-		setInterval(() => this.tick(), TICK_MS);
+		this.#timer = setInterval(() => this.tick(), CALM_MS);
 	}
 
 	/** Milliseconds since the epoch. */
@@ -20,5 +23,14 @@ export class Clock {
 	/** At once, as when something has just happened whose age is shown. */
 	tick(): void {
 		this.#now.value = Date.now();
+	}
+
+	/** Whether somebody counts seconds. */
+	hurry(isQuick: boolean): void {
+		if (isQuick === this.#isQuick) return;
+		this.#isQuick = isQuick;
+		clearInterval(this.#timer);
+		this.#timer = setInterval(() => this.tick(), isQuick ? QUICK_MS : CALM_MS);
+		this.tick();
 	}
 }

@@ -9,14 +9,15 @@ import { words } from "./words.ts";
 
 const attempt = signal<"none" | "busy" | SignInProblem>("none");
 
-export function signInPage(app: App, { wasIn }: { readonly wasIn: boolean }): TemplateResult {
+export function signInPage(app: App, was: "nobody" | "guest" | "somebody"): TemplateResult {
+	if (was === "guest") return guestEnded();
 	const said = attempt.value;
 	const problem = said === "none" || said === "busy" ? undefined : words.signIn[said];
 	return html`<main class="center" id="content">
 		<form class="card" @submit=${(event: SubmitEvent) => submit(app, event)}>
 			<div class="brand large">${mark(26)}hawser</div>
 			<h1>${words.signIn.title(location.host)}</h1>
-			${wasIn ? html`<p class="dim" role="status">${words.signedOut.join(" ")}</p>` : nothing}
+			${was === "somebody" ? html`<p class="notice" role="status">${words.signedOut.join(" ")}</p>` : nothing}
 			<p class="dim">${words.signIn.how}</p>
 			<label class="lab"
 				>Token
@@ -38,6 +39,18 @@ export function signInPage(app: App, { wasIn }: { readonly wasIn: boolean }): Te
 			<p class="faint small aside">${words.signIn.noLink}</p>
 			<div class="code"><span><span class="faint">$</span> ${words.signIn.command}</span></div>
 		</form>
+	</main>`;
+}
+
+/** Whose link is over has no token to paste. */
+function guestEnded(): TemplateResult {
+	const [what, more] = words.guestEnded;
+	return html`<main class="center" id="content">
+		<div class="card">
+			<div class="brand large">${mark(26)}hawser</div>
+			<h1>${what}</h1>
+			<p class="dim">${more}</p>
+		</div>
 	</main>`;
 }
 

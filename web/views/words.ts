@@ -48,6 +48,17 @@ export const words = {
 	},
 	startFailed: (reason: string) => `It could not be started: ${reason}`,
 	goesOn: "It goes on when you close this page.",
+	theServer: "the server",
+	notifications: {
+		needsHttps: "Notifications need HTTPS, or a server on this machine.",
+		denied: "This browser was told to show none of this page; its own settings undo that.",
+	},
+	clipboard: {
+		none: "No program may put text on your clipboard. One that wants to is asked about when it does.",
+		some: "Programs in these sessions may put text on your clipboard.",
+	},
+	needing: (count: number, name: string, word: string) =>
+		count === 1 ? `${name} needs you: ${word}.` : `${count} sessions need you; ${name}: ${word}.`,
 } as const;
 
 /** A length of time in its largest unit: "4 min". */

@@ -1,0 +1,99 @@
+/** The shortcuts outside of terminals: letters count only where nothing is typed. */
+
+import { go, route } from "./router.ts";
+import type { App } from "./state/app.ts";
+import { emptyForm } from "./state/start.ts";
+import { end, open } from "./views/act.ts";
+import { mayStart } from "./views/list.ts";
+
+export function listenToKeys(app: App): void {
+	addEventListener("keydown", (event) => {
+		const target = event.target instanceof HTMLElement ? event.target : document.body;
+		// In a terminal every key belongs to the program; what is ours there, terminals say themselves.
+		if (event.defaultPrevented || target.closest(".xterm") || app.auth.state.peek().kind !== "in") return;
+		const isTyping = target.closest("input, textarea, select, [contenteditable]") !== null;
+		if ((event.ctrlKey || event.metaKey) && !event.altKey && event.key.toLowerCase() === "k") {
+			event.preventDefault();
+			app.dialogs.open({ kind: "palette" });
+			return;
+		}
+		if (app.dialogs.current.peek() || event.ctrlKey || event.metaKey || event.altKey) return;
+		if (event.key === "Escape" && isTyping) {
+			target.closest<HTMLElement>("[data-row]")?.focus();
+			return;
+		}
+		if (isTyping) return;
+		const isLetter = event.key.length === 1;
+		if (isLetter && !app.settings.current.peek().hasLetterKeys) return;
+		if (act(app, event.key)) event.preventDefault();
+	});
+}
+
+/** Whether the key means something here. */
+function act(app: App, key: string): boolean {
+	const selected = app.sessions.all.peek().get(app.selected.peek() ?? "");
+	const isAtList = route.peek().view === "list";
+	switch (key) {
+		case "j":
+		case "J":
+			return nextNeeding(app);
+		case "?":
+			app.dialogs.open({ kind: "keys" });
+			return true;
+		case "n":
+		case "N":
+			if (mayStart(app)) app.dialogs.open({ kind: "start", form: emptyForm });
+			return true;
+		case "/":
+			return focusOn("[data-filter]");
+		case "a":
+		case "A":
+			return isAtList && focusOn(`[data-row="${CSS.escape(selected?.id ?? "")}"] [data-answer]`, "[data-answer]");
+		case "r":
+		case "R":
+			if (isAtList && selected) app.dialogs.open({ kind: "rename", id: selected.id });
+			return isAtList;
+		case "Delete":
+			if (isAtList && selected) end(app, selected);
+			return isAtList;
+		case "Enter":
+			if (!isAtList || !selected || document.activeElement?.matches("a, button")) return false;
+			open(app, selected);
+			return true;
+		case "ArrowDown":
+			return isAtList && move(1);
+		case "ArrowUp":
+			return isAtList && move(-1);
+		default:
+			return false;
+	}
+}
+
+/** In the list the next row, elsewhere the next session. */
+function nextNeeding(app: App): boolean {
+	const ids = app.needing.peek().map(({ session }) => session.id);
+	if (ids.length === 0) return true;
+	const current = route.peek();
+	const here = current.view === "session" ? current.id : app.selected.peek();
+	const next = ids[(ids.indexOf(here ?? "") + 1) % ids.length] ?? "";
+	if (current.view === "list") focusOn(`[data-row="${CSS.escape(next)}"]`);
+	else go({ view: "session", id: next, at: undefined });
+	return true;
+}
+
+function move(step: number): boolean {
+	const rows = [...document.querySelectorAll<HTMLElement>("[data-row]")];
+	const here = rows.findIndex((row) => row.contains(document.activeElement));
+	const next = here < 0 ? (rows.find(({ tabIndex }) => tabIndex === 0) ?? rows[0]) : rows[here + step];
+	next?.focus();
+	return true;
+}
+
+function focusOn(...selectors: readonly string[]): boolean {
+	for (const selector of selectors) {
+		const found = document.querySelector<HTMLElement>(selector);
+		found?.focus();
+		if (found) return true;
+	}
+	return true;
+}

@@ -1,0 +1,81 @@
+/** Answers to what programs ask, given from a list: each is sent once, and only if the program still asks the same. */
+
+import { type ReadonlySignal, signal } from "@preact/signals-core";
+import { type Client, HawserError, type Waiting } from "hawser/client";
+import type { Listed } from "./listed.ts";
+
+export type Answer =
+	| { readonly kind: "sending" }
+	/** `text` is undefined for a secret. */
+	| { readonly kind: "taken"; readonly text: string | undefined; readonly at: number; readonly session: Listed }
+	/** It asked something else by then, and got nothing. */
+	| { readonly kind: "late" }
+	| { readonly kind: "failed"; readonly message: string };
+
+/** How long a row says what became of its answer. */
+const SHOWN_MS = 4_000;
+
+export class Answers {
+	readonly #client: Client;
+	readonly #taken: (id: string) => void;
+	readonly #all = signal<ReadonlyMap<string, Answer>>(new Map());
+
+	/** `taken` hears whose question is answered. */
+	constructor(client: Client, taken: (id: string) => void) {
+		this.#client = client;
+		this.#taken = taken;
+	}
+
+	/** By session. */
+	get all(): ReadonlySignal<ReadonlyMap<string, Answer>> {
+		return this.#all;
+	}
+
+	/** Nothing, if one is on its way: two clicks are one answer. */
+	async give(session: Listed, text: string): Promise<void> {
+		const { id, overview } = session;
+		const waiting = overview?.waiting;
+		if (!waiting || this.#all.peek().get(id)?.kind === "sending") return;
+		this.#set(id, { kind: "sending" });
+		try {
+			const isTaken = await sendIfAsked(this.#client, session, waiting, typed(text, session, waiting));
+			if (!isTaken) return this.#show(id, { kind: "late" });
+			const shown = waiting.kind === "secret" ? undefined : text;
+			this.#show(id, { kind: "taken", text: shown, at: Date.now(), session });
+			this.#taken(id);
+		} catch (error) {
+			if (!(error instanceof HawserError)) throw error;
+			this.#show(id, { kind: "failed", message: error.message });
+		}
+	}
+
+	#show(id: string, answer: Answer): void {
+		this.#set(id, answer);
+		setTimeout(() => {
+			if (this.#all.peek().get(id) === answer) this.#set(id, undefined);
+		}, SHOWN_MS);
+	}
+
+	#set(id: string, answer: Answer | undefined): void {
+		const all = new Map(this.#all.peek());
+		if (answer) all.set(id, answer);
+		else all.delete(id);
+		this.#all.value = all;
+	}
+}
+
+/** A key is pressed as it is; a line is ended as its terminal, or its pipe, has it. */
+export function typed(text: string, { mode }: Pick<Listed, "mode">, { kind }: Pick<Waiting, "kind">): string {
+	if (kind === "key" || kind === "tui") return text;
+	return `${text}${mode === "pty" ? "\r" : "\n"}`;
+}
+
+/** Whether it was sent: not when the program has asked something else since. */
+async function sendIfAsked(client: Client, { id }: Listed, waiting: Waiting, input: string): Promise<boolean> {
+	const session = client.sessions.at(id);
+	// The one place that decides; between the look and the write a program can still ask something else.
+	const { state, offset } = await session.inspect();
+	const isSame = (state === "waiting" || state === "tui") && offset === waiting.offset;
+	if (isSame) await session.write(input, { untilWritten: true });
+	return isSame;
+}

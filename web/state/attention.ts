@@ -1,0 +1,86 @@
+/** Who needs somebody, and why: pure, from what is known of a session and the time. */
+
+import type { Waiting } from "hawser/client";
+import { isEnded, type Listed } from "./listed.ts";
+
+export type Need = {
+	readonly kind: "asks" | "secret" | "failed" | "quiet";
+	/** Since when. */
+	readonly since: number;
+	/** In the program's own words. */
+	readonly question: string;
+	/** Answers that it offers. */
+	readonly choices: readonly string[];
+};
+
+/** Silence is unusual when it is so many times as long as between two pieces of output, and as long as this. */
+const QUIET_TIMES = 20;
+const QUIET_MS = 10 * 60_000;
+/** Output so recent is now. */
+const ACTIVE_MS = 5_000;
+
+/** How questions end, blanks aside; a line that does not is a prompt for commands, or nothing. */
+const QUESTION =
+	/[?:]\s*$|[[(][^\])]{1,40}[\])]\s*[:?>]?\s*$|\bpress\b.*\b(key|enter|return)\b|\b(password|passphrase|pin)\b/i;
+
+export function needOf(session: Listed, { now, dismissed }: Circumstances): Need | undefined {
+	if (isEnded(session)) return failure(session, dismissed);
+	return wait(session.overview?.waiting) ?? silence(session, now, dismissed);
+}
+
+export type Circumstances = { readonly now: number; readonly dismissed: ReadonlySet<string> };
+
+/** What is remembered when somebody has seen what a session needs: the same silence or end is not told again. */
+export function dismissalOf(session: Listed): string {
+	return isEnded(session) ? session.id : `${session.id}@${session.overview?.lastOutputAt ?? 0}`;
+}
+
+function wait(waiting: Waiting | null | undefined): Need | undefined {
+	if (!waiting || waiting.kind === "prompt") return undefined;
+	const { kind, prompt, since, choices = [] } = waiting;
+	const question = prompt.trim();
+	if (kind === "secret") return { kind: "secret", since, question, choices: [] };
+	// What has the screen to itself waits for keys all the time.
+	const isAsked = kind === "tui" ? choices.length > 0 : QUESTION.test(question);
+	return isAsked ? { kind: "asks", since, question, choices } : undefined;
+}
+
+function failure(session: Listed, dismissed: ReadonlySet<string>): Need | undefined {
+	const { exit, endedAt, createdAt, overview } = session;
+	if (!exit || !isFailure(session) || dismissed.has(dismissalOf(session))) return undefined;
+	return { kind: "failed", since: endedAt ?? createdAt, question: (overview?.lastLine ?? "").trim(), choices: [] };
+}
+
+/** By itself, and not well: what somebody killed or gave a time to ended as it was meant to. */
+export function isFailure({ exit }: Pick<Listed, "exit">): boolean {
+	if (!exit) return false;
+	return exit.reason === "oom" || (exit.reason === undefined && (exit.code ?? 1) !== 0);
+}
+
+function silence(session: Listed, now: number, dismissed: ReadonlySet<string>): Need | undefined {
+	const { lastOutputAt, usualIntervalMs, waiting, lastLine } = session.overview ?? {};
+	// Whoever waits for somebody, as a shell at its prompt does, has a reason to be silent.
+	if (waiting || !lastOutputAt || !usualIntervalMs) return undefined;
+	const quietMs = now - lastOutputAt;
+	if (quietMs < Math.max(QUIET_MS, QUIET_TIMES * usualIntervalMs)) return undefined;
+	if (dismissed.has(dismissalOf(session))) return undefined;
+	return { kind: "quiet", since: lastOutputAt, question: (lastLine ?? "").trim(), choices: [] };
+}
+
+const order: Readonly<Record<Need["kind"], number>> = { asks: 0, secret: 1, failed: 2, quiet: 3 };
+
+export type Needing = { readonly session: Listed; readonly need: Need };
+
+/** Questions first, then failures; of each kind whoever waits longest. */
+export function byUrgency(a: Needing, b: Needing): number {
+	return order[a.need.kind] - order[b.need.kind] || a.need.since - b.need.since;
+}
+
+/** Whether it has just written something. */
+export function isActive(session: Listed, now: number): boolean {
+	return !isEnded(session) && now - lastActive(session) < ACTIVE_MS;
+}
+
+export function lastActive({ overview, activeAt, createdAt }: Listed): number {
+	return overview?.lastOutputAt ?? activeAt ?? createdAt;
+}

@@ -1,0 +1,29 @@
+/** What stands before the page: one dialog at a time. */
+
+import { type ReadonlySignal, signal } from "@preact/signals-core";
+import type { StartForm } from "./start.ts";
+
+export type Dialog =
+	| { readonly kind: "start"; readonly form: StartForm }
+	| { readonly kind: "kill"; readonly id: string }
+	| { readonly kind: "rename"; readonly id: string }
+	/** What can be done with a session, beside what was pressed. */
+	| { readonly kind: "menu"; readonly id: string; readonly at: { readonly x: number; readonly y: number } }
+	| { readonly kind: "palette" }
+	| { readonly kind: "keys" };
+
+export class Dialogs {
+	readonly #open = signal<Dialog | undefined>(undefined);
+
+	get current(): ReadonlySignal<Dialog | undefined> {
+		return this.#open;
+	}
+
+	open(dialog: Dialog): void {
+		this.#open.value = dialog;
+	}
+
+	close(): void {
+		this.#open.value = undefined;
+	}
+}

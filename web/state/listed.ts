@@ -1,0 +1,20 @@
+/** A session as lists show it, and what news of it change. */
+
+import type { FeedEvent, SessionMessage } from "hawser/client";
+
+/** With how it looks, as soon as that is known. */
+export type Listed = SessionMessage;
+
+export function isEnded({ state }: Pick<SessionMessage, "state">): boolean {
+	return state !== "running";
+}
+
+/** What the news say by themselves: how it looks, and its name. */
+export function withNews(session: Listed, { overview, session: { name } }: FeedEvent): Listed {
+	return overview ? { ...session, name, overview } : session;
+}
+
+/** Whether the session must be asked for again: it has begun, or has ended. */
+export function isStale({ type }: FeedEvent): boolean {
+	return type === "created" || type === "exited" || type === "closed" || type === "lost";
+}

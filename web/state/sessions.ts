@@ -1,0 +1,199 @@
+/** All sessions, kept as they are by the feed: listed once, and nothing is asked for again but what has changed. */
+
+import { batch, type ReadonlySignal, signal } from "@preact/signals-core";
+import { type Client, type FeedEvent, HawserError } from "hawser/client";
+import { isStale, type Listed, withNews } from "./listed.ts";
+
+export type Connection =
+	/** The first list has not come yet. */
+	| { readonly kind: "loading" }
+	/** `answerMs` is how long the server took for the last list. */
+	| { readonly kind: "live"; readonly answerMs: number }
+	| { readonly kind: "cut"; readonly since: number; readonly retryAt: number };
+
+/** What happened to a session just now, for those who tell people. */
+export type News = { readonly kind: "waits" | "ended"; readonly session: Listed };
+
+/** When so many have changed at once, one list costs less than asking for each. */
+const MANY = 10;
+/** What changes within this time is asked for together. */
+const GATHER_MS = 30;
+/** Before everything is asked for anew. */
+const AGAIN_MS = 1_000;
+
+export class SessionList {
+	readonly #client: Client;
+	readonly #onSignedOut: () => void;
+	readonly #all = signal<ReadonlyMap<string, Listed>>(new Map());
+	readonly #connection = signal<Connection>({ kind: "loading" });
+	readonly #listeners = new Set<(news: News) => void>();
+	readonly #stale = new Set<string>();
+	#following: AbortController | undefined;
+	#cursor: string | undefined;
+	#gathering: ReturnType<typeof setTimeout> | undefined;
+
+	constructor(client: Client, onSignedOut: () => void) {
+		this.#client = client;
+		this.#onSignedOut = onSignedOut;
+	}
+
+	get all(): ReadonlySignal<ReadonlyMap<string, Listed>> {
+		return this.#all;
+	}
+
+	get connection(): ReadonlySignal<Connection> {
+		return this.#connection;
+	}
+
+	/** Until the returned function is called. */
+	onNews(listener: (news: News) => void): () => void {
+		this.#listeners.add(listener);
+		return () => this.#listeners.delete(listener);
+	}
+
+	/** Follows from now on; when it does already, it tries at once, which is what somebody wants who can't wait. */
+	follow(): void {
+		this.#following?.abort();
+		const following = new AbortController();
+		this.#following = following;
+		void this.#run(following.signal);
+	}
+
+	stop(): void {
+		this.#following?.abort();
+		this.#following = undefined;
+		this.#cursor = undefined;
+		clearTimeout(this.#gathering);
+		this.#stale.clear();
+		batch(() => {
+			this.#all.value = new Map();
+			this.#connection.value = { kind: "loading" };
+		});
+	}
+
+	/** Somebody here has answered it, before the feed tells that it waits no more. */
+	answered(id: string): void {
+		const session = this.#all.peek().get(id);
+		if (session?.overview) this.#put({ ...session, overview: { ...session.overview, waiting: null } });
+	}
+
+	/** A session that was just started, or was asked for by itself. */
+	know(session: Listed): void {
+		this.#put(session);
+	}
+
+	async #run(signal: AbortSignal): Promise<void> {
+		while (!signal.aborted) {
+			try {
+				await this.#followOnce(signal);
+			} catch (error) {
+				if (signal.aborted) return;
+				if (!(error instanceof HawserError)) throw error;
+				if (error.status === 401) return this.#onSignedOut();
+				// It went away between telling us of the list and giving it: as if we had never been there.
+				this.#cursor = undefined;
+				this.#cut(AGAIN_MS);
+				await new Promise((resolve) => setTimeout(resolve, AGAIN_MS));
+			}
+		}
+	}
+
+	async #followOnce(signal: AbortSignal): Promise<void> {
+		const since = this.#cursor;
+		const events = this.#client.events({
+			...(since === undefined ? {} : { since }),
+			overview: true,
+			signal,
+			onConnection: (connection) => {
+				if (signal.aborted) return;
+				if (connection.state === "disconnected") this.#cut(connection.retryMs);
+				// Without a cursor the list comes first, and says how long it took.
+				else if (this.#cursor !== undefined) this.#live(undefined);
+			},
+		});
+		for await (const item of events) {
+			if (item.kind === "event") this.#hear(item.event);
+			// The feed waits meanwhile, so that what it tells is younger than the list.
+			else await this.#list(signal);
+			this.#cursor = item.cursor;
+		}
+	}
+
+	async #list(signal: AbortSignal): Promise<void> {
+		const begun = performance.now();
+		const sessions: Listed[] = await this.#client.sessions.list({ overview: true }, { signal });
+		batch(() => {
+			this.#all.value = new Map(sessions.map((session) => [session.id, session]));
+			this.#live(performance.now() - begun);
+		});
+	}
+
+	#hear(event: FeedEvent): void {
+		const { id } = event.session;
+		if (event.type === "removed") {
+			const rest = new Map(this.#all.peek());
+			rest.delete(id);
+			this.#all.value = rest;
+			return;
+		}
+		const known = this.#all.peek().get(id);
+		if (isStale(event)) this.#askFor(id);
+		else if (known) this.#put(withNews(known, event));
+	}
+
+	#askFor(id: string): void {
+		this.#stale.add(id);
+		this.#gathering ??= setTimeout(() => void this.#refresh(), GATHER_MS);
+	}
+
+	async #refresh(): Promise<void> {
+		const ids = [...this.#stale];
+		this.#stale.clear();
+		this.#gathering = undefined;
+		if (ids.length > MANY) {
+			const all = await ifThere(this.#client.sessions.list({ overview: true }));
+			batch(() => all?.forEach((session) => void this.#put(session)));
+			return;
+		}
+		for (const id of ids) {
+			void ifThere(this.#client.sessions.at(id).info({ overview: true })).then(
+				(session) => session && this.#put(session),
+			);
+		}
+	}
+
+	#put(session: Listed): void {
+		const before = this.#all.peek().get(session.id);
+		const after = { ...before, ...session };
+		this.#all.value = new Map(this.#all.peek()).set(session.id, after);
+		const waiting = after.overview?.waiting;
+		if (waiting && waiting.offset !== before?.overview?.waiting?.offset) this.#tell({ kind: "waits", session: after });
+		if (before?.state === "running" && after.state !== "running") this.#tell({ kind: "ended", session: after });
+	}
+
+	#tell(news: News): void {
+		for (const listener of this.#listeners) listener(news);
+	}
+
+	#live(answerMs: number | undefined): void {
+		const before = this.#connection.peek();
+		const known = before.kind === "live" ? before.answerMs : 0;
+		this.#connection.value = { kind: "live", answerMs: answerMs ?? known };
+	}
+
+	#cut(retryMs: number): void {
+		const before = this.#connection.peek();
+		const since = before.kind === "cut" ? before.since : Date.now();
+		this.#connection.value = { kind: "cut", since, retryAt: Date.now() + retryMs };
+	}
+}
+
+/** Undefined for what was removed meanwhile, of which the feed tells, and while we are cut off, after which there is a new list. */
+async function ifThere<Value>(asked: Promise<Value>): Promise<Value | undefined> {
+	try {
+		return await asked;
+	} catch (error) {
+		if (error instanceof HawserError) return undefined;
+		throw error;
+	}
+}

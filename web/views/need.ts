@@ -1,0 +1,129 @@
+/** A row of a session that needs somebody: what it wants, in its own words, and how to give it that here. */
+
+import { html, type TemplateResult } from "lit-html";
+import { href } from "../router.ts";
+import type { Answer } from "../state/answers.ts";
+import type { App } from "../state/app.ts";
+import type { Needing } from "../state/attention.ts";
+import type { Listed } from "../state/listed.ts";
+import { open, runAgain, spoken } from "./act.ts";
+import { describe } from "./describe.ts";
+import { glyph, icon } from "./glyph.ts";
+import { clockTime, commandLine, nameOf, span, words } from "./words.ts";
+
+export function needRow(app: App, { session, need }: Needing, isFirst: boolean): TemplateResult {
+	const now = app.clock.now.value;
+	const state = describe(session, need, now);
+	const answer = app.answers.all.value.get(session.id);
+	const isAsking = need.kind === "asks" || need.kind === "secret";
+	const since = span(now - need.since);
+	const isSelected = app.selected.value === session.id || (isFirst && app.selected.value === undefined);
+	return html`<li
+		class="need ${isAsking ? "asks" : ""} ${need.kind}"
+		data-row=${session.id}
+		tabindex=${isSelected ? 0 : -1}
+		aria-label="${spoken(session, state.word, need.question)}, ${isAsking ? `waits ${since}` : since}"
+		@focusin=${() => {
+			app.selected.value = session.id;
+		}}
+	>
+		${glyph(state.glyph)}
+		<div class="who">
+			<a class="name ell" tabindex="-1" href=${href({ view: "session", id: session.id, at: undefined })}>${nameOf(session)}</a>
+			<div class="cmd ell">${commandLine(session.argv)}</div>
+		</div>
+		<div class="what">
+			<div class="why"><b class=${state.tone}>${capital(state.word)}</b>${why(session, need.kind, since)}</div>
+			<div class="q ell">${need.question}</div>
+		</div>
+		<div class="act">${answer ? outcome(answer) : actions(app, session, need)}</div>
+	</li>`;
+}
+
+function why(session: Listed, kind: Needing["need"]["kind"], since: string): string {
+	if (kind === "failed") return ` · ${since} ago`;
+	if (kind === "quiet") return `, it used to print every ${span(session.overview?.usualIntervalMs ?? 0)}`;
+	return ` · waits ${since}`;
+}
+
+function actions(app: App, session: Listed, need: Needing["need"]): unknown {
+	const { workspace } = session;
+	if (need.kind === "asks" || need.kind === "secret") {
+		if (!app.auth.may("operate", workspace)) return openButton(app, session);
+		return need.kind === "secret" ? secretField(app, session) : answerField(app, session, need.choices);
+	}
+	return html`${openButton(app, session)}
+		${
+			need.kind === "failed"
+				? app.auth.may("manage", workspace) &&
+					html`<button class="btn" @click=${() => runAgain(app, session)}>Run again</button>`
+				: app.auth.may("operate", workspace) &&
+					html`<button class="btn" @click=${() => app.client.sessions.at(session.id).keys(["C-c"])}>Send Ctrl-C</button>`
+		}
+		<button class="btn quiet" @click=${() => app.dismiss(session)}>Dismiss</button>`;
+}
+
+function openButton(app: App, session: Listed): TemplateResult {
+	return html`<button class="btn" @click=${() => open(app, session)}>Open</button>`;
+}
+
+function answerField(app: App, session: Listed, choices: readonly string[]): TemplateResult {
+	return html`${choices.map(
+		(choice) =>
+			html`<button class="key" aria-label="Answer ${choice}" @click=${() => app.answers.give(session, choice)}>
+				${choice}
+			</button>`,
+	)}
+		<form class="field" @submit=${(event: SubmitEvent) => give(app, session, event)}>
+			<input
+				name="answer"
+				autocomplete="off"
+				spellcheck="false"
+				placeholder="Type an answer"
+				aria-label="Answer to ${nameOf(session)}"
+				data-answer
+			/><kbd>Enter</kbd>
+		</form>`;
+}
+
+function secretField(app: App, session: Listed): TemplateResult {
+	return html`<form class="field secret" @submit=${(event: SubmitEvent) => give(app, session, event)}>
+		${icon("lock", 14)}<input
+			name="answer"
+			type="password"
+			autocomplete="off"
+			placeholder="Only the program sees it"
+			aria-label="Secret for ${nameOf(session)}. ${words.answer.secret}"
+			data-answer
+		/><kbd>Enter</kbd>
+	</form>`;
+}
+
+function give(app: App, session: Listed, event: SubmitEvent): void {
+	event.preventDefault();
+	const form = event.currentTarget as HTMLFormElement;
+	const text = String(new FormData(form).get("answer") ?? "");
+	form.reset();
+	void app.answers.give(session, text);
+}
+
+function outcome(answer: Answer): TemplateResult {
+	switch (answer.kind) {
+		case "sending":
+			return html`<span class="outcome" role="status">Sending…</span>`;
+		case "taken": {
+			const time = clockTime(answer.at);
+			const sentence =
+				answer.text === undefined ? words.answer.secretTaken(time) : words.answer.taken(answer.text, time);
+			return html`<span class="outcome" role="status">${glyph("ok")}${sentence}</span>`;
+		}
+		case "late":
+			return html`<span class="outcome bad" role="status">${words.answer.late}</span>`;
+		case "failed":
+			return html`<span class="outcome bad" role="status">${answer.message}</span>`;
+	}
+}
+
+function capital(word: string): string {
+	return word.charAt(0).toUpperCase() + word.slice(1);
+}

@@ -1,0 +1,151 @@
+/** Go to a session or do something, by a few letters of its name. */
+
+import { signal } from "@preact/signals-core";
+import { html, nothing, type TemplateResult } from "lit-html";
+import { go } from "../router.ts";
+import type { App } from "../state/app.ts";
+import { needOf } from "../state/attention.ts";
+import { grouped, wordsOf } from "../state/filter.ts";
+import type { Listed } from "../state/listed.ts";
+import { everything } from "../state/route.ts";
+import { themes } from "../state/settings.ts";
+import { emptyForm } from "../state/start.ts";
+import { open } from "./act.ts";
+import { describe } from "./describe.ts";
+import { modal } from "./dialog.ts";
+import { glyph, icon } from "./glyph.ts";
+import { mayStart } from "./list.ts";
+import { themeNames } from "./settings.ts";
+import { commandLine, nameOf } from "./words.ts";
+
+/** More are found by typing on. */
+const MOST_SESSIONS = 8;
+
+const query = signal("");
+const chosen = signal(0);
+
+type Entry = { readonly group: string; readonly look: TemplateResult; readonly id: string; act(): unknown };
+
+export function palette(app: App): TemplateResult {
+	const entries = entriesOf(app, query.value);
+	const index = Math.min(chosen.value, Math.max(0, entries.length - 1));
+	const close = () => {
+		query.value = "";
+		chosen.value = 0;
+		app.dialogs.close();
+	};
+	const choose = (entry: Entry | undefined) => {
+		if (!entry) return;
+		close();
+		void entry.act();
+	};
+	const press = (event: KeyboardEvent) => {
+		const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+		if (step === undefined && event.key !== "Enter") return;
+		event.preventDefault();
+		if (step === undefined) choose(entries[index]);
+		else chosen.value = (index + step + entries.length) % Math.max(1, entries.length);
+	};
+	return modal({
+		title: "Go to",
+		look: "plain",
+		close,
+		body: html`<div class="pal">
+			<label class="q"
+				>${icon("search", 18)}<input
+					role="combobox"
+					aria-label="Go to a session or command"
+					aria-expanded="true"
+					aria-controls="palette-list"
+					aria-activedescendant=${entries[index]?.id ?? nothing}
+					autocomplete="off"
+					spellcheck="false"
+					data-focus
+					placeholder="Go to a session or command"
+					.value=${query.value}
+					@input=${(event: InputEvent) => {
+						query.value = (event.currentTarget as HTMLInputElement).value;
+						chosen.value = 0;
+					}}
+					@keydown=${press}
+			/></label>
+			<div id="palette-list" role="listbox" aria-label="Sessions and commands">
+				${[...new Set(entries.map(({ group }) => group))].map(
+					(group) => html`<div role="group" aria-label=${group}>
+						<h3 aria-hidden="true">${group}</h3>
+						${entries.map((entry, at) =>
+							entry.group === group
+								? html`<div
+										class="it"
+										role="option"
+										id=${entry.id}
+										aria-selected=${at === index ? "true" : "false"}
+										@click=${() => choose(entry)}
+									>
+										${entry.look}${at === index ? html`<kbd>Enter</kbd>` : nothing}
+									</div>`
+								: nothing,
+						)}
+					</div>`,
+				)}
+				${entries.length === 0 ? html`<p class="faint">Nothing is called that.</p>` : nothing}
+			</div>
+		</div>`,
+	});
+}
+
+function entriesOf(app: App, text: string): Entry[] {
+	const now = app.clock.now.value;
+	const dismissed = app.dismissed.value;
+	const { needing, running, ended } = grouped(
+		app.sessions.all.value.values(),
+		{ ...everything, q: text },
+		{ now, dismissed },
+	);
+	const sessions = [...needing.map(({ session }) => session), ...running, ...ended].slice(0, MOST_SESSIONS);
+	const sought = wordsOf(text);
+	const commands = commandsOf(app).filter(({ name }) => sought.every((word) => name.toLowerCase().includes(word)));
+	const look = (session: Listed) => {
+		const state = describe(session, needOf(session, { now, dismissed }), now);
+		return html`${glyph(state.glyph)}<b>${nameOf(session)}</b
+			><span class="faint mono ell grow">${commandLine(session.argv)}</span
+			><span class="st ${state.tone}">${state.word}</span>`;
+	};
+	return [
+		...sessions.map((session) => ({
+			group: "Sessions",
+			id: `go-${session.id}`,
+			look: look(session),
+			act: () => open(app, session),
+		})),
+		...commands.map(({ name, key, act }, index) => ({
+			group: "Commands",
+			id: `do-${index}`,
+			look: html`<span class="grow">${name}</span>${key === undefined ? nothing : html`<kbd>${key}</kbd>`}`,
+			act,
+		})),
+	];
+}
+
+type Command = { readonly name: string; readonly key?: string; act(): unknown };
+
+function commandsOf(app: App): Command[] {
+	const starting: Command = {
+		name: "Start a session…",
+		key: "N",
+		act: () => app.dialogs.open({ kind: "start", form: emptyForm }),
+	};
+	return [
+		...(mayStart(app) ? [starting] : []),
+		{ name: "Needs you", act: () => go({ view: "list", filter: { ...everything, isNeeding: true } }) },
+		{ name: "All sessions", act: () => go({ view: "list", filter: everything }) },
+		{ name: "Grid", act: () => go({ view: "grid", filter: everything }) },
+		...themes.map((theme) => ({
+			name: `Theme: ${themeNames[theme]}`,
+			act: () => app.settings.change({ theme }),
+		})),
+		{ name: "Settings", act: () => go({ view: "settings" }) },
+		{ name: "Shortcuts", key: "?", act: () => app.dialogs.open({ kind: "keys" }) },
+		{ name: "Sign out", act: () => app.auth.signOut() },
+	];
+}

@@ -1,0 +1,144 @@
+/** One workspace: its members, limits, shared links, and who did what, where the caller may know that. */
+
+import type { AuditMessage, TokenMessage } from "hawser/client";
+import { html, nothing, type TemplateResult } from "lit-html";
+import type { App } from "../state/app.ts";
+import { isEnded } from "../state/listed.ts";
+import type { WorkspaceFacts } from "../state/workspace.ts";
+import { banner } from "./banner.ts";
+import { mounted } from "./mounted.ts";
+import { clockTime, nameOf, size, span, words } from "./words.ts";
+
+export function workspacePage(app: App, workspace: string): TemplateResult {
+	const state = app.workspace.state.value;
+	const load = () => {
+		void app.workspace.load(workspace);
+		return () => {};
+	};
+	return html`<main class="main" id="content" ${mounted(load, workspace)}>
+		<header class="bar"><h1>${workspace}</h1></header>
+		${banner(app)}
+		<div class="scroll page">
+			${
+				state.kind === "here"
+					? sections(app, state.facts)
+					: html`<p class="dim" role="status">${state.kind === "failed" ? state.message : "Loading…"}</p>`
+			}
+		</div>
+	</main>`;
+}
+
+function sections(app: App, facts: WorkspaceFacts): TemplateResult {
+	return html`${limitsOf(app, facts)}
+		${tokens(app, facts, "Members", facts.members, "Nobody has a token for this workspace alone.")}
+		${tokens(app, facts, "Shared links", linksHere(app, facts), "No session of it is shared.")}
+		${facts.audit && auditOf(app, facts.audit)}`;
+}
+
+/** Of sessions that we know to be in it. */
+function linksHere(app: App, { id, links }: WorkspaceFacts): TokenMessage[] {
+	const sessions = app.sessions.all.value;
+	return links.filter(({ scopes }) =>
+		scopes.some((scope) => sessions.get(scope.split(":")[1] ?? "")?.workspace === id),
+	);
+}
+
+function limitsOf(app: App, { id, declared }: WorkspaceFacts): TemplateResult {
+	const state = app.auth.state.value;
+	const usual = state.kind === "in" ? state.me.limits : undefined;
+	const running = [...app.sessions.all.value.values()].filter((one) => one.workspace === id && !isEnded(one)).length;
+	const most = declared?.limits.sessions ?? usual?.workspaceSessions;
+	const bytes = declared?.limits.journalBytes ?? usual?.journalBytes;
+	const starts = declared?.limits.startsPerSecond ?? usual?.startsPerSecond;
+	const rows: (readonly [string, string])[] = [
+		["Sessions that run", most === undefined ? String(running) : `${running} of ${most}`],
+		["Output kept on disk", bytes === undefined ? "as the server's" : `up to ${size(bytes)}`],
+		["Starts in a second", starts ? String(starts) : "no limit"],
+		["Directories", declared && declared.roots.length > 0 ? declared.roots.join(", ") : "anywhere"],
+	];
+	return html`<section>
+		<h2>Limits</h2>
+		<dl class="facts">${rows.map(([name, value]) => html`<div><dt>${name}</dt><dd class="num">${value}</dd></div>`)}</dl>
+	</section>`;
+}
+
+function tokens(
+	app: App,
+	facts: WorkspaceFacts,
+	title: string,
+	all: readonly TokenMessage[],
+	none: string,
+): TemplateResult {
+	const now = app.clock.now.value;
+	return html`<section>
+		<h2>${title} <span class="n">${all.length === 0 ? nothing : all.length}</span></h2>
+		${all.length === 0 ? html`<p class="faint">${none}</p>` : nothing}
+		<ul class="lines">
+			${all.map(
+				({ id, name, scopes, expiresAt, lastUsedAt }) =>
+					html`<li>
+						<span class="name ell">${name ?? id}</span>
+						<span class="dim grow ell">${scopes.map((scope) => rightOf(app, scope)).join(", ")}</span>
+						<span class="faint small"
+							>${expiresAt === null ? "no end" : `ends in ${span(expiresAt - now)}`} ·
+							${lastUsedAt === null ? "not used yet" : `used ${span(now - lastUsedAt)} ago`}</span
+						>
+						<button class="btn quiet danger" aria-label="Revoke ${name ?? id}" @click=${() => app.workspace.revoke(id, facts.id)}>
+							Revoke
+						</button>
+					</li>`,
+			)}
+		</ul>
+	</section>`;
+}
+
+/** A scope in words: "may manage", "can watch web-dev". */
+function rightOf(app: App, scope: string): string {
+	const [kind, place = "", right = ""] = scope.split(":");
+	if (kind === "workspace") return `may ${right}`;
+	if (kind !== "session") return scope;
+	const session = app.sessions.all.value.get(place);
+	return `${right === "control" ? "can type in" : "can watch"} ${session ? nameOf(session) : place}`;
+}
+
+function auditOf(app: App, entries: readonly AuditMessage[]): TemplateResult {
+	const sessions = app.sessions.all.value;
+	return html`<section>
+		<div class="row">
+			<h2>Audit <span class="n">${entries.length}</span></h2>
+			<span class="grow"></span>
+			<button class="btn" @click=${() => save(entries)}>Export</button>
+		</div>
+		<table class="audit">
+			<thead>
+				<tr>
+					<th>When</th>
+					<th>Who</th>
+					<th>What</th>
+					<th>Session</th>
+				</tr>
+			</thead>
+			<tbody>
+				${entries.map(({ time, by, action, session }) => {
+					const known = session === undefined ? undefined : sessions.get(session);
+					return html`<tr>
+						<td class="num">${clockTime(time, { seconds: true })}</td>
+						<td>${by?.name ?? words.theServer}</td>
+						<td>${action}</td>
+						<td>${known ? nameOf(known) : (session ?? "")}</td>
+					</tr>`;
+				})}
+			</tbody>
+		</table>
+	</section>`;
+}
+
+/** As the audit itself is: one entry to a line. */
+function save(entries: readonly AuditMessage[]): void {
+	const lines = entries.map((entry) => `${JSON.stringify(entry)}\n`).reverse();
+	const link = document.createElement("a");
+	link.href = URL.createObjectURL(new Blob(lines, { type: "application/x-ndjson" }));
+	link.download = "audit.jsonl";
+	link.click();
+	URL.revokeObjectURL(link.href);
+}
