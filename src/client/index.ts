@@ -75,6 +75,7 @@ export type {
 	AnswerOptions,
 	EarlierOptions,
 	ExecOptions,
+	ExecOutput,
 	KillOptions,
 	KnownSession,
 	Output,

@@ -25,6 +25,11 @@ export type Origin = { readonly stream: string; readonly position: number };
 /** Asks once, from a place of an input stream; rejects with a temporary error if it may be asked again. */
 export type Ask<Answer> = (request: object, origin: Origin, options: LastingOptions) => Promise<Answer>;
 
+export type Meanwhile<Request, Answer> = {
+	readonly everyMs: number;
+	next(answer: Answer): Promise<Request>;
+};
+
 export type LastingCallOptions<Answer> = {
 	readonly ask: Ask<Answer>;
 	/** Whether the answer says no more than that the time was over. */
@@ -47,12 +52,17 @@ export class LastingCall<Request extends object, Answer extends { readonly next:
 		this.#options = options;
 	}
 
-	async make(request: Request, options: LastingOptions & { readonly timeoutMs: number }): Promise<Answer> {
+	/** With `meanwhile` it is told what there is so often, and what to ask for next. */
+	async make(
+		request: Request,
+		options: LastingOptions & { readonly timeoutMs: number },
+		meanwhile?: Meanwhile<Request, Answer>,
+	): Promise<Answer> {
 		const isRested = performance.now() - this.#lastUseAt > STREAM_REST_MS;
 		const origin = (!isRested && this.#origin) || { stream: newStreamId(), position: 0 };
 		this.#origin = undefined;
 		try {
-			const answer = await this.#outcome(request, origin, options);
+			const answer = await this.#outcome(request, origin, options, meanwhile);
 			this.#origin ??= { stream: origin.stream, position: answer.next };
 			return answer;
 		} finally {
@@ -63,21 +73,24 @@ export class LastingCall<Request extends object, Answer extends { readonly next:
 	}
 
 	async #outcome(
-		request: Request,
+		first: Request,
 		origin: Origin,
 		options: LastingOptions & { readonly timeoutMs: number },
+		meanwhile: Meanwhile<Request, Answer> | undefined,
 	): Promise<Answer> {
 		const { timeoutMs, patienceMs = PATIENCE_MS, signal } = options;
 		const { ask, isTimeout, times } = this.#options;
 		const begin = performance.now();
 		const backoff = new Backoff(times);
+		let request = first;
 		let lostAt: number | undefined;
 		for (;;) {
 			const leftMs = Math.max(0, timeoutMs - (performance.now() - begin));
-			const waitMs = Math.ceil(Math.min(leftMs, limits.maxWaitMs));
+			const waitMs = Math.ceil(Math.min(leftMs, meanwhile?.everyMs ?? limits.maxWaitMs));
 			try {
 				const answer = await ask({ ...request, timeoutMs: waitMs }, origin, options);
-				if (!isTimeout(answer) || leftMs <= limits.maxWaitMs) return answer;
+				if (!isTimeout(answer) || leftMs <= waitMs) return answer;
+				if (meanwhile) request = await meanwhile.next(answer);
 				lostAt = undefined;
 				backoff.reset();
 			} catch (error) {

@@ -153,7 +153,12 @@ export type WriteOptions = AnswerOptions & {
 export type ExecOptions = LastingOptions & {
 	/** How much of the output the answer has as text, in bytes: its end; 64 KiB by default, 4 MiB at most. */
 	readonly limit?: number;
+	/** Told what the command writes as it comes, to the last part; the answer's own text is that last part then. */
+	readonly onOutput?: (part: ExecOutput) => void | Promise<void>;
 };
+
+/** What a command wrote from an offset on, and how many bytes from there on are left out before the text. */
+export type ExecOutput = { readonly offset: number; readonly text: string; readonly omitted: number };
 
 /** Aborting it ends the waiting, not the killing. */
 export type KillOptions = ActOptions & {
@@ -169,6 +174,8 @@ type Origin = { readonly stream: string; readonly position: number };
 
 /** How much input goes into one request: less than a server's limit. */
 const PIECE_BYTES = limits.bodyBytes / 2;
+/** How often it is asked what a command has written, for who wants to hear of it as it comes. */
+const OUTPUT_MS = 250;
 /** After a rest as long as this our writes begin a new stream: the server may forget an old one after an hour. */
 const STREAM_REST_MS = 30 * 60 * 1000;
 
@@ -380,12 +387,22 @@ export class Session {
 	 * Runs a command in the bash, zsh or fish that this session is, and tells what it wrote and how it ended; or goes on
 	 * waiting for the one with this number. It runs once, whatever happens to connections and to the server.
 	 */
-	exec(command: string | number, { limit, ...options }: ExecOptions = {}): Promise<RunAnswer> {
+	async exec(command: string | number, { limit, onOutput, ...given }: ExecOptions = {}): Promise<RunAnswer> {
 		const request: RunCommand = {
 			...(typeof command === "string" ? { command } : { resume: command }),
 			...(limit === undefined ? {} : { limit }),
 		};
-		return this.#runs.make(request, { timeoutMs: Number.POSITIVE_INFINITY, ...options });
+		const options = { timeoutMs: Number.POSITIVE_INFINITY, ...given };
+		if (!onOutput) return this.#runs.make(request, options);
+		let offset: number | undefined;
+		const tell = async ({ output, text, omitted }: RunAnswer) => {
+			await onOutput({ offset: offset ?? output.from, text, omitted });
+			offset = output.to;
+			return { ...request, since: output.to };
+		};
+		const answer = await this.#runs.make(request, options, { everyMs: OUTPUT_MS, next: tell });
+		await tell(answer);
+		return answer;
 	}
 
 	/**

@@ -7,6 +7,26 @@ const OWN_MARKS =
 const PROLOGUE =
 	/^\u001b\[\?2004l(?:\u001b\[>4;0m|\u001b>)*(?:\u001b\][02];[^\u0007\u001b]*\u0007)?(?:\u001b\[30m\u001b\(B\u001b\[m)?\r?/;
 
+/** What may belong to what comes next, at the end of output: a return, an escape sequence or a character that is not whole. */
+const UNFINISHED = /(?:\r|\u001b(?:\[[0-?]{0,64}[ -/]{0,8}|[\]PX^_][^\u0007\u001b]{0,4096}\u001b?|[ -/]{0,8})?)$/;
+/** As many bytes as the text of that may have. */
+const UNFINISHED_BYTES = 4200;
+
+/** How many bytes at the end of output that goes on are better told with what follows. */
+export function unfinishedBytes(bytes: Uint8Array): number {
+	const tail = new TextDecoder("latin1").decode(bytes.subarray(-UNFINISHED_BYTES));
+	return UNFINISHED.exec(tail)?.[0].length ?? unfinishedCharacter(bytes);
+}
+
+function unfinishedCharacter(bytes: Uint8Array): number {
+	for (let back = 1; back <= 3 && back <= bytes.byteLength; back++) {
+		const byte = bytes.at(-back) ?? 0;
+		if (byte < 0x80) return 0;
+		if (byte >= 0xc0) return back < (byte >= 0xf0 ? 4 : byte >= 0xe0 ? 3 : 2) ? back : 0;
+	}
+	return 0;
+}
+
 export function shellText(bytes: Uint8Array): string {
 	const text = new TextDecoder().decode(bytes);
 	return text.replace(OWN_MARKS, "").replace(PROLOGUE, "").replaceAll("\r\n", "\n");

@@ -342,6 +342,8 @@ export type RunCommand = {
 	timeoutMs?: number;
 	/** How much of its output is in the answer, in bytes: its end. */
 	limit?: number;
+	/** Of the output before this offset nothing is in the answer: it was told already. */
+	since?: number;
 };
 
 export type RunAnswer = ControlMessage & {
@@ -362,11 +364,11 @@ export type RunAnswer = ControlMessage & {
 	exitCode: number | null;
 	/** The shell's directory after it. */
 	cwd: string | null;
-	/** Where its output is; of what did not run, what the shell said. */
+	/** Where its output is; of what did not run, what the shell said. While it runs, up to the last whole character. */
 	output: { from: number; to: number };
 	/** The output as text: UTF-8, newlines as the program wrote them, without the marks of the shell. */
 	text: string;
-	/** How many bytes of the output come before the text. */
+	/** How many bytes of the output come before the text, and were not told already. */
 	omitted: number;
 	/** What is in front, unless the command has ended. */
 	front: ProgramState | null;

@@ -1,6 +1,11 @@
 /** `hawser exec`, `hawser commands` and `hawser send --wait`, as people have them. */
 
+import { once } from "node:events";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
+import { eventually } from "../helpers/reading.ts";
+import { temporaryDirectory } from "../helpers/temporary.ts";
 import { Installation } from "./hawser.ts";
 
 let hawser: Installation;
@@ -18,6 +23,30 @@ it("exec ends with the command's exit code and prints what it wrote, in the shel
 		stdout: "a  b|it's|\\|$X|",
 		stderr: "",
 	});
+});
+
+it("exec prints what a command writes while it runs, each byte once, and characters whole", async () => {
+	const go = join(await temporaryDirectory(), "go");
+	const wait = `while [ ! -e ${go} ]; do sleep 0.02; done`;
+	// The first half of a character, and the rest of it later.
+	const child = hawser.start(["exec", "work", `echo first; printf 'gr\\303'; ${wait}; printf '\\274n\\n'; (exit 3)`]);
+	child.stdin?.end();
+	let early = "";
+	child.stdout?.on("data", (chunk: Buffer) => {
+		early += chunk.toString();
+	});
+	const exited = once(child, "exit");
+	await eventually("what it wrote first", () => early === "first\ngr");
+	writeFileSync(go, "");
+	expect(await exited).toEqual([3, null]);
+	expect(early).toBe("first\ngrün\n");
+});
+
+it("exec in a shell without hooks prints what is seen, and does not pretend to know how it ended", async () => {
+	await hawser.run(["run", "--detach", "--name", "plain", "--", "dash"]);
+	const answer = await hawser.run(["exec", "plain", "printf 'a-%s\\n' b; false"]);
+	expect(answer).toMatchObject({ code: 125, stdout: expect.stringContaining("a-b\n") });
+	expect(answer.stderr).toMatch(/has ended; how is not known/);
 });
 
 it("exec says when a command runs on, waits for somebody, or makes no sense", async () => {

@@ -1,7 +1,7 @@
 /** `hawser exec`: runs a command in a shell that lives in a session. */
 
 import { Command } from "commander";
-import type { RunAnswer } from "../../client/index.ts";
+import type { ExecOutput, RunAnswer, Session } from "../../client/index.ts";
 import { limits } from "../../protocol/messages.ts";
 import { endNotAttached, NOT_ATTACHED, orNotAttached, UsageError } from "../errors.ts";
 import { findServer, type WorkspaceFlags, withWorkspace } from "../find-server.ts";
@@ -50,24 +50,29 @@ export const exec: Command = withWorkspace(new Command("exec"))
 			}
 			const { client } = await findServer(flags);
 			const { id } = await findSession(client, wanted, flags);
-			const answer = await client.sessions.at(id).exec(flags.resume ?? lineOf(words), {
-				...(flags.timeout === undefined ? {} : { timeoutMs: flags.timeout }),
-				patienceMs: flags.patience,
-				limit: limits.maxOutputBytes,
-			});
-			await show(answer, flags);
+			const answer = await show(client.sessions.at(id), flags.resume ?? lineOf(words), flags);
 			process.exitCode = codeOf(answer);
 		}),
 	);
 
-async function show(answer: RunAnswer, { json }: ExecFlags): Promise<void> {
-	if (json) return print(`${safeJson(answer)}\n`);
-	if (answer.omitted > 0) {
-		remark(`${answer.omitted} bytes before this are left out: hawser logs --since ${answer.output.from} shows them`);
-	}
-	await print(process.stdout.isTTY ? safeText(answer.text) : answer.text);
-	const sentence = sentenceOf(answer);
+/** Prints what the command writes as it comes, or all about it at its end. */
+async function show(session: Session, command: string | number, flags: ExecFlags): Promise<RunAnswer> {
+	const { timeout, json, patience: patienceMs } = flags;
+	const answer = await session.exec(command, {
+		...(timeout === undefined ? {} : { timeoutMs: timeout }),
+		patienceMs,
+		limit: limits.maxOutputBytes,
+		...(json ? {} : { onOutput: printPart }),
+	});
+	if (json) await print(`${safeJson(answer)}\n`);
+	const sentence = json ? undefined : sentenceOf(answer);
 	if (sentence !== undefined) remark(sentence);
+	return answer;
+}
+
+async function printPart({ offset, text, omitted }: ExecOutput): Promise<void> {
+	if (omitted > 0) remark(`${omitted} bytes before this are left out: hawser logs --since ${offset} shows them`);
+	await print(process.stdout.isTTY ? safeText(text) : text);
 }
 
 function sentenceOf({ status, seq, front, exact, exitCode }: RunAnswer): string | undefined {

@@ -22,6 +22,7 @@ export const runCommand: TUnsafe<RunCommand> = schemaOf<RunCommand>()(
 			resume: Type.Optional(seq),
 			timeoutMs: Type.Optional(milliseconds),
 			limit: Type.Optional(Type.Integer({ minimum: 0, maximum: limits.maxOutputBytes })),
+			since: Type.Optional(offset),
 		},
 		{ ...closed, title: "RunCommand", examples: [{ command: "make test", timeoutMs: 60_000 }] },
 	),

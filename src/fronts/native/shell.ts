@@ -2,8 +2,10 @@
 
 import { randomUUID } from "node:crypto";
 import { SessionError } from "../../core/errors.ts";
-import type * as core from "../../core/shell-marks.ts";
-import { shellText } from "../../core/shell-output.ts";
+import type { Session } from "../../core/session.ts";
+import type * as marks from "../../core/shell-marks.ts";
+import { shellText, unfinishedBytes } from "../../core/shell-output.ts";
+import type * as core from "../../core/shell-runner.ts";
 import {
 	type CommandList,
 	fenceHeader,
@@ -41,7 +43,7 @@ export function addShell(app: NativeApp, { sessions }: NativeOptions, hosting: H
 		async (request, reply): Promise<RunAnswer> => {
 			const session = findSession(sessions, request);
 			const caller = principalOf(request);
-			const { timeoutMs = limits.runMs, limit = limits.runOutputBytes } = request.body;
+			const { timeoutMs = limits.runMs, limit = limits.runOutputBytes, since = 0 } = request.body;
 			const command = wanted(request.body);
 			const origin = parseKey(request.headers[idempotencyKeyHeader]);
 			const fence = await fenceOf(session, request);
@@ -52,12 +54,10 @@ export function addShell(app: NativeApp, { sessions }: NativeOptions, hosting: H
 				const waitMs = Math.min(timeoutMs, limits.maxWaitMs);
 				const answer = await session.run({ command, timeoutMs: waitMs, options }, patience.signal);
 				if (typeof command === "string") traffic.bytesIn += Buffer.byteLength(command);
-				const { from, to } = answer.output;
-				const since = Math.max(from, to - limit);
 				const hold = bytesOf(caller, reply, hosting);
 				const reading = { ...flowFor(caller, session, "lossless"), signal: patience.signal, hold };
-				const part = since < to ? await readRange(session, { since, max: to - since, end: to }, reading) : undefined;
-				traffic.bytesOut += part?.bytes.byteLength ?? 0;
+				const { bytes, ...told } = await readEnd(session, answer, { since, limit }, reading);
+				traffic.bytesOut += bytes.byteLength;
 				const call = origin ? `${origin.stream}:${origin.position}` : randomUUID();
 				const { takeovers, fence: now } = await controlSince(session, caller.name, call);
 				return {
@@ -67,9 +67,7 @@ export function addShell(app: NativeApp, { sessions }: NativeOptions, hosting: H
 					seq: answer.seq,
 					exitCode: answer.exitCode,
 					cwd: answer.cwd,
-					output: { from, to },
-					text: part ? shellText(part.bytes) : "",
-					omitted: to - from - (part?.bytes.byteLength ?? 0),
+					...told,
 					front: answer.front && (await describeProgram(session, answer.front, patience.signal)),
 					next: answer.next,
 					takeovers: [...takeovers],
@@ -96,6 +94,23 @@ export function addShell(app: NativeApp, { sessions }: NativeOptions, hosting: H
 	);
 }
 
+/** The last bytes of what a command wrote; what goes on is told to the last character that is whole. */
+async function readEnd(
+	session: Session,
+	{ output: { from, to: end }, status }: core.RunAnswer,
+	{ since, limit }: { readonly since: number; readonly limit: number },
+	reading: Parameters<typeof readRange>[2],
+): Promise<Pick<RunAnswer, "output" | "text" | "omitted"> & { readonly bytes: Uint8Array }> {
+	const begin = Math.min(Math.max(from, since, end - limit), end);
+	const part = begin < end ? await readRange(session, { since: begin, max: end - begin, end }, reading) : undefined;
+	const read = part?.bytes ?? new Uint8Array();
+	const isGoingOn = status === "running" || status === "waiting";
+	const bytes = isGoingOn ? read.subarray(0, read.byteLength - unfinishedBytes(read)) : read;
+	const to = end - (read.byteLength - bytes.byteLength);
+	const omitted = Math.max(0, to - Math.max(from, since) - bytes.byteLength);
+	return { output: { from, to }, text: shellText(bytes), omitted, bytes };
+}
+
 function wanted({ command, resume }: RunCommand): string | number {
 	const [one, other] = [command, resume].filter((each) => each !== undefined);
 	if (one !== undefined && other === undefined) return one;
@@ -113,6 +128,6 @@ export function commandMessage({
 	to,
 	startedAt,
 	endedAt,
-}: core.ShellCommand): ShellCommand {
+}: marks.ShellCommand): ShellCommand {
 	return { seq, command, exitCode, cwd, output: { from, to }, startedAt, endedAt };
 }
