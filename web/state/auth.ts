@@ -102,6 +102,6 @@ export class Auth {
 	}
 }
 
-function isSignedOut(error: unknown): boolean {
+export function isSignedOut(error: unknown): boolean {
 	return error instanceof HawserError && (error.code === "unauthenticated" || error.code === "token_ended");
 }
