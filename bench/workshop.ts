@@ -58,6 +58,19 @@ export class Workshop {
 		return payload;
 	}
 
+	/** The same line again and again. */
+	repeated(line: string, megabytes: number): Payload {
+		const name = `repeated-${megabytes}-${line}`;
+		const known = this.#payloads.get(name);
+		if (known) return known;
+		const lines = Math.floor((megabytes * 1e6) / line.length);
+		const path = join(this.directory, `repeated-${this.#payloads.size}.txt`);
+		writeFileSync(path, line.repeat(lines));
+		const payload = { path, bytes: lines * line.length, ttyBytes: lines * (line.length + 1) };
+		this.#payloads.set(name, payload);
+		return payload;
+	}
+
 	/** Runs the bare C program (limit.c) and returns what it measured. */
 	async limit(...parameters: (string | number)[]): Promise<Record<string, number>> {
 		const { stdout } = await promisify(execFile)(this.compiled("limit.c"), parameters.map(String), {

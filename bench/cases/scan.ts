@@ -1,26 +1,22 @@
 /** What it costs to know what a terminal's output says about the terminal. */
 
-import { writeFileSync } from "node:fs";
-import { join } from "node:path";
 import type { Case, Variant } from "../case.ts";
-import type { Workshop } from "../workshop.ts";
+import { COLOURED_LINE, LINKED_LINE } from "../lines.ts";
+import type { Payload, Workshop } from "../workshop.ts";
 
 const TURN_MEGABYTES = { full: 60, quick: 20 };
 const TURNS = { full: { turns: 5, warmUpTurns: 3 }, quick: { turns: 3, warmUpTurns: 2 } };
 const TEXT = "text";
 const COLOURS = "colours";
 const MAX_SHARE = 3;
-/** Five sequences in a line: more than compilers, tests and listings write. */
-const COLOURED_LINE =
-	"\u001b[1;32m  ok\u001b[0m a test that passes, with its name in full \u001b[2m(\u001b[38;5;244m12 ms)\u001b[0m\n";
-/** As `ls --hyperlink` writes it. */
-const LINKED_LINE = "\u001b]8;;file://host/srv/app/source.ts\u0007source.ts\u001b]8;;\u0007  ".repeat(3).concat("\n");
-
 export function scanCase(isQuick: boolean): Case {
 	const size = isQuick ? "quick" : "full";
 	const variant = (name: string, payload: (workshop: Workshop) => Payload): Variant => ({
 		name,
-		measure: (workshop) => workshop.child("scan", { ...payload(workshop), ...TURNS[size] }),
+		measure: (workshop) => {
+			const { path: file, ttyBytes: bytes } = payload(workshop);
+			return workshop.child("scan", { file, bytes, ...TURNS[size] });
+		},
 	});
 	return {
 		name: "scan",
@@ -39,22 +35,9 @@ export function scanCase(isQuick: boolean): Case {
 			atMost: MAX_SHARE,
 		})),
 		variants: [
-			variant(TEXT, (workshop) => {
-				const { path, ttyBytes } = workshop.payload("scan", TURN_MEGABYTES[size]);
-				return { file: path, bytes: ttyBytes };
-			}),
-			variant(COLOURS, (workshop) => repeated(workshop, COLOURS, COLOURED_LINE, TURN_MEGABYTES[size])),
-			variant("links", (workshop) => repeated(workshop, "links", LINKED_LINE, TURN_MEGABYTES[size])),
+			variant(TEXT, (workshop) => workshop.payload("scan", TURN_MEGABYTES[size])),
+			variant(COLOURS, (workshop) => workshop.repeated(COLOURED_LINE, TURN_MEGABYTES[size])),
+			variant("links", (workshop) => workshop.repeated(LINKED_LINE, TURN_MEGABYTES[size])),
 		],
 	};
-}
-
-type Payload = { readonly file: string; readonly bytes: number };
-
-function repeated(workshop: Workshop, name: string, line: string, megabytes: number): Payload {
-	const lines = Math.floor((megabytes * 1e6) / line.length);
-	const file = join(workshop.directory, `${name}.txt`);
-	writeFileSync(file, line.repeat(lines));
-	// A terminal makes two bytes of each newline.
-	return { file, bytes: lines * (line.length + 1) };
 }

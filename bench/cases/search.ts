@@ -2,6 +2,7 @@
 
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Case, Sample, Variant } from "../case.ts";
+import { COLOURED_LINE } from "../lines.ts";
 import { type Served, serving } from "../served.ts";
 import type { Workshop } from "../workshop.ts";
 
@@ -10,17 +11,20 @@ const WRITTEN_MEGABYTES = 66.3;
 const RETAIN = { journalBytes: 256 * 1024 * 1024 };
 const SECONDS = 2;
 
-/** None of them is there, so that everything is looked at; the payload is Base64. */
-const queries = {
-	text: { q: "not-in-base64" },
-	"text in any case": { q: "not-in-base64", ignoreCase: "1" },
-	expression: { q: "(error|warning): \\S+ at \\d+", regex: "1" },
-} as const;
+type Look = { readonly query: Readonly<Record<string, string>>; readonly isColoured?: true };
+
+/** None of them is there, so that everything is looked at; the payload is Base64, or the same line in colours. */
+const looks: Readonly<Record<string, Look>> = {
+	text: { query: { q: "not-in-base64" } },
+	"text in any case": { query: { q: "not-in-base64", ignoreCase: "1" } },
+	expression: { query: { q: "(error|warning): \\S+ at \\d+", regex: "1" } },
+	"text in colours": { query: { q: "not-in-colours" }, isColoured: true },
+};
 
 export function searchCase(): Case {
-	const variant = ([name, query]: [string, Readonly<Record<string, string>>]): Variant => ({
+	const variant = ([name, look]: [string, Look]): Variant => ({
 		name,
-		measure: (workshop) => measure(workshop, query),
+		measure: (workshop) => measure(workshop, look),
 	});
 	return {
 		name: "search",
@@ -32,19 +36,21 @@ export function searchCase(): Case {
 			{ key: "rate", title: "MiB/s", digits: 0 },
 			{ key: "slowest", title: "slowest other answer ms", digits: 1 },
 		],
-		bars: Object.keys(queries).map((name) => ({
+		bars: Object.keys(looks).map((name) => ({
 			title: `${name}, seconds`,
 			value: (round) => round(name, "seconds"),
 			digits: 2,
 			atMost: SECONDS,
 		})),
-		variants: Object.entries(queries).map(variant),
+		variants: Object.entries(looks).map(variant),
 	};
 }
 
-function measure(workshop: Workshop, query: Readonly<Record<string, string>>): Promise<Sample> {
+function measure(workshop: Workshop, { query, isColoured }: Look): Promise<Sample> {
 	return serving(workshop, async (server) => {
-		const { path, ttyBytes } = workshop.payload("search", WRITTEN_MEGABYTES);
+		const { path, ttyBytes } = isColoured
+			? workshop.repeated(COLOURED_LINE, WRITTEN_MEGABYTES)
+			: workshop.payload("search", WRITTEN_MEGABYTES);
 		const argv = ["/bin/sh", "-c", 'cat "$0"; exec sleep 1000', path];
 		const { id } = await server.create("keeper", { argv, retain: RETAIN });
 		while ((await server.look(id)).offsets.end < ttyBytes) await sleep(20);

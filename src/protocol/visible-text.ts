@@ -17,16 +17,16 @@ const ESCAPE = 0x1b;
 const BELL = 0x07;
 const RETURN = 0x0d;
 
-/** What nobody sees, what may turn out to be that with the next piece, and one of which bytes it has. */
+/** What nobody sees, what may turn out to be that with the next piece, and with one of which bytes it begins. */
 type Unseen = { readonly whole: RegExp; readonly begun: RegExp; readonly bytes: readonly number[] };
 
 const ANYTHING_UNSEEN: Unseen = {
-	whole: new RegExp(`${SEQUENCE.source}|\\u0007`, "g"),
+	whole: new RegExp(`${SEQUENCE.source}|\\u0007`, "y"),
 	begun: UNFINISHED,
 	bytes: [ESCAPE, BELL],
 };
 const WITH_RETURNS: Unseen = {
-	whole: new RegExp(`${SEQUENCE.source}|\\u0007|\\r(?=\\n)`, "g"),
+	whole: new RegExp(`${SEQUENCE.source}|\\u0007|\\r(?=\\n)`, "y"),
 	begun: new RegExp(`(?:${UNFINISHED.source})|\\r$`),
 	bytes: [ESCAPE, BELL, RETURN],
 };
@@ -35,6 +35,9 @@ const LONGEST_UNFINISHED = 2 * LONGEST + 8;
 
 /** Text that is seen, from one place of the output on. */
 export type Run = { readonly offset: number; readonly bytes: Uint8Array };
+
+/** Hears of `bytes` between two places, which stand from `offset` on in the output; they are good for the moment. */
+export type TellText = (offset: number, bytes: Uint8Array, from: number, to: number) => void;
 
 export class VisibleText {
 	readonly #unseen: Unseen;
@@ -53,30 +56,39 @@ export class VisibleText {
 
 	/** The text in the next piece of the output, in copies of its bytes. What has no end yet is kept for the piece after. */
 	take(offset: number, bytes: Uint8Array): Run[] {
+		const runs: Run[] = [];
+		this.read(offset, bytes, (place, all, from, to) => runs.push({ offset: place, bytes: all.slice(from, to) }));
+		return runs;
+	}
+
+	/** The same without copies, for output that is full of sequences. */
+	read(offset: number, bytes: Uint8Array, tell: TellText): void {
 		const kept = this.#undecided.bytes;
 		const { whole, begun, bytes: parts } = this.#unseen;
 		if (kept.byteLength === 0 && !parts.some((byte) => bytes.includes(byte))) {
 			this.#undecided = { offset: offset + bytes.byteLength, bytes: kept };
-			return bytes.byteLength > 0 ? [{ offset, bytes: bytes.slice() }] : [];
+			if (bytes.byteLength > 0) tell(offset, bytes, 0, bytes.byteLength);
+			return;
 		}
 		const begin = offset - kept.byteLength;
 		const all = kept.byteLength > 0 ? joined([kept, bytes]) : bytes;
 		// One character for each byte: what is looked for here is ASCII.
 		const text = new TextDecoder("latin1").decode(all);
 		const tail = begun.exec(text.slice(-LONGEST_UNFINISHED))?.[0].length ?? 0;
-		const end = text.length - tail;
-		const runs: Run[] = [];
-		const keep = (from: number, to: number) => {
-			if (from < to) runs.push({ offset: begin + from, bytes: all.slice(from, to) });
-		};
+		const decided = text.slice(0, text.length - tail);
 		let from = 0;
-		for (const { index, 0: unseen } of text.slice(0, end).matchAll(whole)) {
-			keep(from, index);
-			from = index + unseen.length;
+		// Tried where it may begin, which is found byte by byte: a search for it by the expression makes something of each.
+		for (let at = 0; at < decided.length; at++) {
+			const byte = all[at];
+			if (byte !== ESCAPE && byte !== BELL && byte !== RETURN) continue;
+			whole.lastIndex = at;
+			if (!whole.test(decided)) continue;
+			if (from < at) tell(begin + from, all, from, at);
+			from = whole.lastIndex;
+			at = from - 1;
 		}
-		keep(from, end);
-		this.#undecided = { offset: begin + end, bytes: all.slice(end) };
-		return runs;
+		if (from < decided.length) tell(begin + from, all, from, decided.length);
+		this.#undecided = { offset: begin + decided.length, bytes: all.slice(decided.length) };
 	}
 }
 

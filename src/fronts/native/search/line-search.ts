@@ -3,18 +3,19 @@
 import { isAscii } from "node:buffer";
 import type { SearchMatch } from "../../../protocol/messages.ts";
 import { byteAt, VisibleText } from "../../../protocol/visible-text.ts";
+import { TextPlaces } from "./text-places.ts";
 
 /** A line longer than this is searched as several, each this long, so that none is waited for without a bound. */
 export const LONGEST_LINE_BYTES: number = 64 * 1024;
 /** How much of a line is told, in UTF-16 units; and how much of that comes before the match, where it must be cut. */
 export const TOLD_LENGTH = 1024;
 const TOLD_BEFORE = 256;
+/** Up to here, in bytes, a copy byte by byte costs less than the call of a copy. */
+const SHORT_BYTES = 128;
+const LINE_END = Buffer.from("\n");
 
 /** Output with the time at which it was written; where `offset` does not follow on the piece before, something is missing. */
 export type Piece = { readonly offset: number; readonly time: number; readonly bytes: Uint8Array };
-
-/** From which place of the text on the bytes are those from an offset on, and of one time. */
-type Place = { readonly at: number; readonly offset: number; readonly time: number };
 
 export class LineSearch {
 	readonly #expression: RegExp;
@@ -25,10 +26,10 @@ export class LineSearch {
 	#visible = new VisibleText({ hasReturns: true });
 	/** Where the next piece must begin if nothing is missing. */
 	#next: number | undefined;
-	/** The text from the beginning of the current line on, in parts, and where it was. */
-	#parts: Uint8Array[] = [];
+	/** The text from the beginning of the current line on, which is so much of this, and where it was. */
+	#text = Buffer.alloc(LONGEST_LINE_BYTES);
 	#length = 0;
-	#places: Place[] = [];
+	readonly #places = new TextPlaces();
 	#resumeAt = 0;
 
 	/** `isLiteral`: the expression is nothing but a text, which is in no line if it is not in all of them together. */
@@ -55,7 +56,7 @@ export class LineSearch {
 		for (const { offset, time, bytes } of pieces) {
 			if (this.#next !== undefined && offset !== this.#next) this.finish();
 			// What began in the piece before may only now be known to be text: it gets the later time.
-			for (const run of this.#visible.take(offset, bytes)) this.#add(run.offset, time, run.bytes);
+			this.#visible.read(offset, bytes, (place, all, from, to) => this.#add(place, time, all, from, to));
 			this.#next = offset + bytes.byteLength;
 		}
 		this.#searchLines();
@@ -66,7 +67,7 @@ export class LineSearch {
 	/** Nothing follows: what has no end is a line, too. */
 	finish(): void {
 		// As if the end were the end of a line; that adds none after a last line that has one.
-		if (this.#length > 0) this.#add(this.#visible.offset, 0, Buffer.from("\n"));
+		if (this.#length > 0) this.#add(this.#visible.offset, 0, LINE_END, 0, LINE_END.byteLength);
 		this.#searchLines();
 		if (this.isFull) return;
 		this.#resumeAt = this.#next ?? 0;
@@ -78,14 +79,26 @@ export class LineSearch {
 		return this.#found.splice(0);
 	}
 
-	#add(offset: number, time: number, bytes: Uint8Array): void {
-		this.#places.push({ at: this.#length, offset, time });
-		this.#parts.push(bytes);
-		this.#length += bytes.byteLength;
+	#add(offset: number, time: number, bytes: Uint8Array, from: number, to: number): void {
+		this.#places.add(this.#length, offset, time);
+		const text = this.#roomFor(to - from);
+		let end = this.#length;
+		if (to - from > SHORT_BYTES) text.set(bytes.subarray(from, to), end);
+		else for (let at = from; at < to; at++) text[end++] = bytes[at] ?? 0;
+		this.#length += to - from;
+	}
+
+	#roomFor(bytes: number): Buffer {
+		if (this.#length + bytes > this.#text.byteLength) {
+			const larger = Buffer.alloc(2 * (this.#length + bytes));
+			larger.set(this.#text.subarray(0, this.#length));
+			this.#text = larger;
+		}
+		return this.#text;
 	}
 
 	#searchLines(): void {
-		const text = Buffer.concat(this.#parts, this.#length);
+		const text = this.#text.subarray(0, this.#length);
 		const bytes = text.toString("latin1");
 		const ends = new LineEnds(bytes);
 		// Most text is ASCII: to decode it at once is much cheaper than line by line.
@@ -99,7 +112,7 @@ export class LineSearch {
 			from = next;
 		}
 		if (from > 0) this.#resumeAt = this.#offsetAfter(from - 1);
-		this.#forget(text, from);
+		this.#forget(from);
 	}
 
 	#search(line: string, text: Buffer, from: number, end: number): void {
@@ -111,48 +124,26 @@ export class LineSearch {
 		const cut = line.length > TOLD_LENGTH ? Math.max(0, match.index - TOLD_BEFORE) : 0;
 		const told = line.slice(cut, cut + TOLD_LENGTH);
 		this.#found.push({
-			offset: this.#offsetOf(begin),
-			end: over > begin ? this.#offsetAfter(over - 1) : this.#offsetOf(begin),
-			time: this.#placeOf(begin).time,
-			line: this.#offsetOf(from),
+			offset: this.#places.offsetOf(begin),
+			end: over > begin ? this.#offsetAfter(over - 1) : this.#places.offsetOf(begin),
+			time: this.#places.timeOf(begin),
+			line: this.#places.offsetOf(from),
 			text: told,
 			at: [match.index - cut, Math.min(match.index - cut + match[0].length, told.length)],
 		});
 		this.#wanted--;
 	}
 
-	#forget(text: Buffer, count: number): void {
-		const index = this.#placeIndex(count);
-		this.#places = this.#places.slice(index).map((place) => ({ ...place, at: place.at - count }));
-		this.#length = text.length - count;
-		this.#parts = this.#length > 0 ? [text.subarray(count)] : [];
-		if (this.#length === 0) this.#places = [];
-	}
-
-	#offsetOf(at: number): number {
-		const place = this.#placeOf(at);
-		return place.offset + at - place.at;
+	#forget(count: number): void {
+		this.#text.copyWithin(0, count, this.#length);
+		this.#length -= count;
+		if (this.#length > 0) this.#places.forget(count);
+		else this.#places.clear();
 	}
 
 	/** Of what follows on a byte of the text, which may be something that is not seen. */
 	#offsetAfter(at: number): number {
-		return this.#offsetOf(at) + 1;
-	}
-
-	#placeOf(at: number): Place {
-		return this.#places[this.#placeIndex(at)] as Place;
-	}
-
-	/** The last place that is not after a position, which is the first if there is none. */
-	#placeIndex(at: number): number {
-		let low = 0;
-		let high = this.#places.length - 1;
-		while (low < high) {
-			const middle = (low + high + 1) >>> 1;
-			if ((this.#places[middle] as Place).at <= at) low = middle;
-			else high = middle - 1;
-		}
-		return low;
+		return this.#places.offsetOf(at) + 1;
 	}
 }
 
