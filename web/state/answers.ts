@@ -70,12 +70,13 @@ export function typed(text: string, { mode }: Pick<Listed, "mode">, { kind }: Pi
 	return `${text}${mode === "pty" ? "\r" : "\n"}`;
 }
 
-/** Whether it was sent: not when the program has asked something else since. */
-async function sendIfAsked(client: Client, { id }: Listed, waiting: Waiting, input: string): Promise<boolean> {
-	const session = client.sessions.at(id);
-	// The one place that decides; between the look and the write a program can still ask something else.
-	const { state, offset } = await session.inspect();
-	const isSame = (state === "waiting" || state === "tui") && offset === waiting.offset;
-	if (isSame) await session.write(input, { untilWritten: true });
-	return isSame;
+/** Whether it was sent: the server does that only if the program still asks the same. */
+async function sendIfAsked(client: Client, { id }: Listed, { offset }: Waiting, input: string): Promise<boolean> {
+	try {
+		await client.sessions.at(id).write(input, { ifWaiting: offset, untilWritten: true });
+		return true;
+	} catch (error) {
+		if (error instanceof HawserError && error.code === "not_waiting") return false;
+		throw error;
+	}
 }

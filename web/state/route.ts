@@ -78,7 +78,8 @@ function filterQuery({ q, workspace, labels, isNeeding }: Filter): Pair[] {
 }
 
 function withQuery(path: string, pairs: readonly Pair[]): string {
-	const query = new URLSearchParams(pairs.flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])));
+	const query = new URLSearchParams();
+	for (const [name, value] of pairs) if (value !== undefined) query.append(name, value);
 	return query.size === 0 ? path : `${path}?${query}`;
 }
 

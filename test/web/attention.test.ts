@@ -1,0 +1,106 @@
+import { describe, expect, it } from "vitest";
+import { byUrgency, dismissalOf, isActive, needOf } from "../../web/state/attention.ts";
+import { asking, listed, MINUTE, NOW } from "./listed.ts";
+
+const none = { now: NOW, dismissed: new Set<string>() };
+
+describe("a program that waits", () => {
+	it("asks, if what it wrote is a question; it says so in its own words", () => {
+		expect(needOf(asking("Push 3 commits? [y/N] ", { choices: ["y", "N"] }), none)).toEqual({
+			kind: "asks",
+			since: NOW - 4 * MINUTE,
+			question: "Push 3 commits? [y/N]",
+			choices: ["y", "N"],
+		});
+	});
+
+	it.each([
+		"Name:",
+		"Continue?",
+		"Overwrite (yes/no)",
+		"Proceed [Y/n] ",
+		"Press any key to continue . . .",
+		"> Go on? ",
+	])("asks by %j", (prompt) => {
+		expect(needOf(asking(prompt), none)?.kind).toBe("asks");
+	});
+
+	it.each([">>> ", "", "ledger=> ", "(gdb) x", "mysql> "])("does not ask by %j, which takes commands", (prompt) => {
+		expect(needOf(asking(prompt), none)).toBeUndefined();
+	});
+
+	it("wants a secret, whatever it wrote", () => {
+		expect(needOf(asking("", { kind: "secret" }), none)).toMatchObject({ kind: "secret", question: "" });
+	});
+
+	it("is left alone as a shell at its prompt, and as one that has the screen to itself, unless that offers a choice", () => {
+		expect(needOf(asking("Really?", { kind: "prompt" }), none)).toBeUndefined();
+		expect(needOf(asking("file: ", { kind: "tui" }), none)).toBeUndefined();
+		expect(needOf(asking("Allow? (y/n)", { kind: "tui", choices: ["y", "n"] }), none)?.kind).toBe("asks");
+	});
+});
+
+describe("a program that has ended", () => {
+	const ended = (exit: NonNullable<ReturnType<typeof listed>["exit"]>) =>
+		listed({ state: "closed", exit, endedAt: NOW - MINUTE, overview: { lastLine: "npm error 403" } });
+
+	it("needs somebody if that was not well, until it was seen", () => {
+		const failed = ended({ code: 1, signal: null });
+		expect(needOf(failed, none)).toMatchObject({ kind: "failed", since: NOW - MINUTE, question: "npm error 403" });
+		expect(needOf(failed, { now: NOW, dismissed: new Set([dismissalOf(failed)]) })).toBeUndefined();
+		expect(needOf(ended({ code: null, signal: "SIGSEGV" }), none)?.kind).toBe("failed");
+		expect(needOf(ended({ code: null, signal: "SIGKILL", reason: "oom" }), none)?.kind).toBe("failed");
+	});
+
+	it("does not if it was, or ended as somebody wanted", () => {
+		expect(needOf(ended({ code: 0, signal: null }), none)).toBeUndefined();
+		expect(needOf(ended({ code: null, signal: "SIGTERM", reason: "killed", by: "ci" }), none)).toBeUndefined();
+		expect(needOf(ended({ code: null, signal: "SIGTERM", reason: "timeout" }), none)).toBeUndefined();
+		expect(needOf(listed({ state: "lost" }), none)).toBeUndefined();
+	});
+});
+
+describe("a program that is silent", () => {
+	const silent = (minutes: number, usualIntervalMs: number | null) =>
+		listed({ overview: { lastOutputAt: NOW - minutes * MINUTE, usualIntervalMs } });
+
+	it("needs somebody when it is so for twenty times as long as usual, and for ten minutes", () => {
+		expect(needOf(silent(47, 2_000), none)).toMatchObject({ kind: "quiet", since: NOW - 47 * MINUTE });
+		expect(needOf(silent(9, 2_000), none)).toBeUndefined();
+		expect(needOf(silent(47, 3 * MINUTE), none)).toBeUndefined();
+		expect(needOf(silent(61, 3 * MINUTE), none)?.kind).toBe("quiet");
+	});
+
+	it("does not when what is usual is not known, when it waits for somebody, and once that was seen", () => {
+		expect(needOf(silent(600, null), none)).toBeUndefined();
+		const waiting = { kind: "prompt" as const, prompt: "$ ", since: 0, offset: 0, program: null };
+		expect(needOf(listed({ overview: { ...silent(600, 1_000).overview, waiting } }), none)).toBeUndefined();
+		const dismissed = new Set([dismissalOf(silent(47, 2_000))]);
+		expect(needOf(silent(47, 2_000), { now: NOW, dismissed })).toBeUndefined();
+		// It spoke again, and fell silent again.
+		expect(needOf(silent(46, 2_000), { now: NOW, dismissed })?.kind).toBe("quiet");
+	});
+});
+
+it("questions come first, and of each kind whoever waits longest", () => {
+	const need = (kind: "asks" | "secret" | "failed" | "quiet", since: number) => ({
+		session: listed(),
+		need: { kind, since, question: "", choices: [] },
+	});
+	const sorted = [need("quiet", 1), need("failed", 2), need("asks", 9), need("secret", 3), need("asks", 5)].sort(
+		byUrgency,
+	);
+	expect(sorted.map(({ need: { kind, since } }) => `${kind} ${since}`)).toEqual([
+		"asks 5",
+		"asks 9",
+		"secret 3",
+		"failed 2",
+		"quiet 1",
+	]);
+});
+
+it("it is active for five seconds after it wrote, and not once it has ended", () => {
+	expect(isActive(listed({ overview: { lastOutputAt: NOW - 4_999 } }), NOW)).toBe(true);
+	expect(isActive(listed({ overview: { lastOutputAt: NOW - 5_000 } }), NOW)).toBe(false);
+	expect(isActive(listed({ state: "closed" }), NOW)).toBe(false);
+});

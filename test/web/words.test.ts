@@ -1,0 +1,61 @@
+import { expect, it } from "vitest";
+import { commandLine, exactSpan, longEnd, nameOf, shortEnd, size, span } from "../../web/views/words.ts";
+import { listed } from "./listed.ts";
+
+it.each([
+	[0, "0 s", "0 s"],
+	[59_999, "59 s", "59 s"],
+	[252_000, "4 min", "4 min 12 s"],
+	[3_600_000, "1 h", "1 h"],
+	[90_061_000, "1 d", "1 d 1 h"],
+	[-5, "0 s", "0 s"],
+])("%d ms are told in one unit, or in two", (ms, short, exact) => {
+	expect([span(ms), exactSpan(ms)]).toEqual([short, exact]);
+});
+
+it.each([
+	[999, "999 B"],
+	[2_100_000, "2.10 MB"],
+	[34_400_000_000, "34.4 GB"],
+	[512_000, "512 kB"],
+])("%d bytes are told in the largest unit", (bytes, text) => {
+	expect(size(bytes)).toBe(text);
+});
+
+it("an end is told for a row, and for people", () => {
+	const at = new Date(2026, 0, 5, 13, 31, 7).getTime();
+	const ended = (exit: NonNullable<ReturnType<typeof listed>["exit"]>) =>
+		listed({
+			state: "closed",
+			exit,
+			createdAt: at - 252_000,
+			endedAt: at,
+			timeoutMs: 1_800_000,
+			idleTimeoutMs: 3_600_000,
+		});
+	const told = (exit: NonNullable<ReturnType<typeof listed>["exit"]>) => [
+		shortEnd(ended(exit)),
+		longEnd(ended(exit)).join(" "),
+	];
+	expect(told({ code: 1, signal: null })).toEqual(["exit 1", "Ended with exit code 1 after 4 min 12 s, at 13:31"]);
+	expect(told({ code: null, signal: "SIGKILL" })).toEqual(["SIGKILL", "Ended by SIGKILL after 4 min 12 s, at 13:31"]);
+	expect(told({ code: null, signal: "SIGTERM", reason: "killed", by: "ci" })).toEqual([
+		"killed",
+		"Killed by ci with everything it had started, at 13:31",
+	]);
+	expect(told({ code: null, signal: "SIGTERM", reason: "timeout" })[1]).toMatch(/^Timed out after 30 min /);
+	expect(told({ code: null, signal: "SIGTERM", reason: "idle" })[1]).toMatch(
+		/^Ended after 1 h without input or output /,
+	);
+	expect(told({ code: null, signal: "SIGKILL", reason: "oom" })[0]).toBe("out of memory");
+	expect(longEnd(listed({ state: "lost", endedAt: at })).join(" ")).toBe(
+		"Lost. The machine stopped while it ran; how it ended is not known. Its output up to 13:31:07 is here.",
+	);
+});
+
+it("a session is called by its name, or by its program; a command is as it was typed", () => {
+	expect(nameOf({ name: null, argv: ["/usr/bin/python3", "-i"] })).toBe("python3");
+	expect(nameOf({ name: "repl", argv: ["python3"] })).toBe("repl");
+	expect(commandLine(["agent", "fix it", "--now"])).toBe('agent "fix it" --now');
+	expect(commandLine(["/bin/sh", "-c", "a | b"])).toBe("a | b");
+});
