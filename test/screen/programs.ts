@@ -40,7 +40,6 @@ def main(screen):
         height, width = screen.getmaxyx()
         screen.erase()
         screen.box()
-        screen.addstr(0, 2, f" {width}x{height} drawn {drawn} ", curses.A_REVERSE | curses.A_BOLD)
         screen.noutrefresh()
         window = curses.newwin(height - 4, width // 2 - 2, 2, 1)
         window.scrollok(True)
@@ -52,6 +51,9 @@ def main(screen):
         window.border()
         window.noutrefresh()
         pad.noutrefresh(drawn, 0, 2, width // 2, height - 3, width - 2)
+        # Last of all: a size that changes while it draws would be too much for it.
+        screen.addstr(0, 2, f" {width}x{height} drawn {drawn} ", curses.A_REVERSE | curses.A_BOLD)
+        screen.noutrefresh()
         curses.doupdate()
         drawn += 1
         if screen.getch() == ord("q"):
