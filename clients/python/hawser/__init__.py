@@ -38,6 +38,7 @@ from ._messages import (
     SessionState,
     ShellCommand,
     SignInLink,
+    Takeover,
     Ticket,
     TokenInfo,
 )
@@ -85,6 +86,7 @@ __all__ = [
     "SessionState",
     "ShellCommand",
     "SignInLink",
+    "Takeover",
     "Ticket",
     "Times",
     "TokenInfo",

@@ -76,6 +76,8 @@ class Receipt(TypedDict):
 
 Span = TypedDict("Span", {"from": int, "to": int})
 Running = TypedDict("Running", {"from": int, "to": int | None})
+#: What somebody did who had control: the output of that time, and how many commands the shell began.
+Takeover = TypedDict("Takeover", {"holder": str, "from": int, "to": int, "commands": int})
 
 
 class Attached(TypedDict):
@@ -149,9 +151,14 @@ class ProgramState(TypedDict):
 
 
 class RunAnswer(TypedDict):
-    """What became of a command in a living shell."""
+    """What became of a command in a living shell.
+
+    It is not `exact` where the shell has no hooks: the command was typed, its echo and the next prompt are in
+    the output, and its exit code is not known. `takeovers` tells who had control since the last call.
+    """
 
     status: Literal["ended", "running", "waiting", "incomplete", "rejected", "busy"]
+    exact: bool
     seq: int | None
     exitCode: int | None
     cwd: str | None
@@ -160,18 +167,22 @@ class RunAnswer(TypedDict):
     omitted: int
     front: ProgramState | None
     next: int
+    takeovers: list[Takeover]
+    fence: int
 
 
 class SendAnswer(TypedDict):
     """What ended the wait after something was typed, and what was written since."""
 
-    cause: Literal["match", "idle", "input", "end", "exit", "timeout"]
+    cause: Literal["match", "idle", "stable", "input", "end", "exit", "timeout"]
     output: Span
     text: str
     omitted: Span | None
     state: ProgramState
     exit: Exit | None
     next: int
+    takeovers: list[Takeover]
+    fence: int
 
 
 class ShellCommand(TypedDict):

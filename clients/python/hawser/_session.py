@@ -351,8 +351,9 @@ class Session:
         text: str | None = None,
         *,
         keys: Sequence[str] = (),
-        match: str | None = None,
+        match: str | re.Pattern[str] | None = None,
         idle: float | None = None,
+        stable: float | None = None,
         input: bool | None = None,
         end: bool | None = None,
         timeout: float = _SEND_S,
@@ -362,11 +363,16 @@ class Session:
     ) -> SendAnswer:
         """Types text and then keys, waits for the first of several causes, and reads what was written since.
 
-        What ends the wait: a `match` in what is new, that nothing was written for `idle` seconds, that the
-        program waits for `input`, that its shell is at its prompt again (`end`); its end, in any case. It is
-        typed once, whatever happens to connections and to the server.
+        What ends the wait: a `match` in what is new (a text, or an expression within a line), that nothing was
+        written for `idle` seconds, that the screen is the same for `stable` seconds, that the program waits for
+        `input`, that its shell is at its prompt again (`end`); its end, in any case. It is typed once, whatever
+        happens to connections and to the server.
         """
-        until = {"match": match, "idleMs": milliseconds(idle), "input": input, "end": end}
+        until: dict[str, Any] = {"idleMs": milliseconds(idle), "stableMs": milliseconds(stable)}
+        until.update(input=input, end=end, match=match if isinstance(match, str) else None)
+        if isinstance(match, re.Pattern):
+            is_any_case = bool(match.flags & re.IGNORECASE)
+            until.update(match=match.pattern, regex=True, ignoreCase=is_any_case)
         wanted = {"text": text, "keys": list(keys) or None, "until": _given(until) or None, "limit": limit}
         answer = await self._sends.make(_given(wanted), timeout=timeout, patience=patience, fence=fence)
         return cast(SendAnswer, answer)

@@ -375,6 +375,9 @@ class Terminals(Case):
         self.assertEqual([one["exitCode"] for one in commands["commands"]], [3, 0])
         self.assertEqual((await shell.inspect())["state"], "prompt")
         self.assertEqual((await shell.send("echo here", keys=["Enter"], match="here", timeout=10))["cause"], "match")
+        found = await shell.send("echo a-$((1+1))", keys=["Enter"], match=re.compile(r"^A-\d$", re.IGNORECASE), timeout=10)
+        self.assertEqual((found["cause"], found["takeovers"]), ("match", []))
+        self.assertEqual((await shell.send(stable=0.3, timeout=10))["cause"], "stable")
         async with shell.attach() as attachment:
             await anext(attachment)
             self.assertEqual(len(await shell.attached()), 1)
