@@ -7,6 +7,7 @@
 #define _GNU_SOURCE
 #define NAPI_VERSION 8
 #include <fcntl.h>
+#include <stddef.h>
 #include <unistd.h>
 #include "look.h"
 #include "parts.h"
@@ -41,6 +42,22 @@ static napi_value text(napi_env env, const char *value) {
 	return result;
 }
 
+// What is true or not of a sight, by the names that `Sight` in core/inspection.ts has for it.
+static const struct { const char *name; size_t place; } FLAGS[] = {
+	{"hasTerminal", offsetof(struct sight, has_terminal)},
+	{"isInner", offsetof(struct sight, is_inner)},
+	{"isSplit", offsetof(struct sight, is_split)},
+	{"canonical", offsetof(struct sight, canonical)},
+	{"echo", offsetof(struct sight, echo)},
+	{"runs", offsetof(struct sight, runs)},
+	{"reads", offsetof(struct sight, reads)},
+	{"writes", offsetof(struct sight, writes)},
+	{"listens", offsetof(struct sight, listens)},
+	{"isOnDisk", offsetof(struct sight, on_disk)},
+	{"isStopped", offsetof(struct sight, stopped)},
+	{"isDenied", offsetof(struct sight, denied)},
+};
+
 static void hand_over(napi_env env, napi_value callback, void *context, void *argument) {
 	(void)context;
 	struct inspection *inspection = argument;
@@ -49,19 +66,9 @@ static void hand_over(napi_env env, napi_value callback, void *context, void *ar
 		napi_value receiver, result;
 		napi_get_undefined(env, &receiver);
 		napi_create_object(env, &result);
-		set(env, result, "hasTerminal", boolean(env, sight->has_terminal));
-		set(env, result, "isInner", boolean(env, sight->is_inner));
-		set(env, result, "isSplit", boolean(env, sight->is_split));
-		set(env, result, "canonical", boolean(env, sight->canonical));
-		set(env, result, "echo", boolean(env, sight->echo));
+		for (size_t i = 0; i < sizeof FLAGS / sizeof *FLAGS; i++)
+			set(env, result, FLAGS[i].name, boolean(env, *(const bool *)((const char *)sight + FLAGS[i].place)));
 		set(env, result, "unread", number(env, sight->unread));
-		set(env, result, "runs", boolean(env, sight->runs));
-		set(env, result, "reads", boolean(env, sight->reads));
-		set(env, result, "writes", boolean(env, sight->writes));
-		set(env, result, "listens", boolean(env, sight->listens));
-		set(env, result, "isOnDisk", boolean(env, sight->on_disk));
-		set(env, result, "isStopped", boolean(env, sight->stopped));
-		set(env, result, "isDenied", boolean(env, sight->denied));
 		set(env, result, "pid", sight->pid == 0 ? null(env) : number(env, sight->pid));
 		set(env, result, "program", text(env, sight->name));
 		set(env, result, "cwd", text(env, sight->cwd));

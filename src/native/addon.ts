@@ -8,6 +8,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { buildFolder, platform } from "../../native/platform.js";
 import { SessionError } from "../core/errors.ts";
+import type { Sight } from "../core/inspection.ts";
 
 /** What is to be started, and on what; see `minder.ts`. */
 export type NativeOrder = {
@@ -64,27 +65,6 @@ export type NativeTerminal = {
 	readonly eof: number;
 };
 
-/** What the program in front is doing; see native/look.h. */
-export type NativeSight = {
-	readonly hasTerminal: boolean;
-	readonly isInner: boolean;
-	readonly isSplit: boolean;
-	readonly canonical: boolean;
-	readonly echo: boolean;
-	readonly unread: number;
-	readonly runs: boolean;
-	readonly reads: boolean;
-	readonly writes: boolean;
-	readonly listens: boolean;
-	readonly isOnDisk: boolean;
-	readonly isStopped: boolean;
-	readonly isDenied: boolean;
-	readonly pid: number | null;
-	readonly program: string | null;
-	readonly cwd: string | null;
-	readonly call: string | null;
-};
-
 /** A failed system call: `step` says what was being done, `code` is the errno's name. */
 export type NativeError = Error & { readonly step: string; readonly errno: number; readonly code: string };
 
@@ -118,7 +98,7 @@ type Addon = {
 	drainPump(pump: Pump, bytes: Uint8Array): number;
 	pausePump(pump: Pump, isPaused: boolean): void;
 	closePump(pump: Pump): void;
-	inspect(fd: number, root: number, done: (sight: NativeSight) => void): void;
+	inspect(fd: number, root: number, done: (sight: Sight) => void): void;
 };
 
 /** A thread that reads one terminal, and what it has read; of no use after `closePump`. */
@@ -324,7 +304,7 @@ export function signalProcess(pid: number, startTime: number, signo: number): bo
  * Looks, in a thread of its own, at what the processes below `root` do that have their input from our end `fd` of a
  * terminal or a pipe, or have none (-1). Rejects with a `NativeError`. May take any time; keeps no process alive.
  */
-export function inspect(fd: number, root: number): Promise<NativeSight> {
+export function inspect(fd: number, root: number): Promise<Sight> {
 	return new Promise((resolve) => named(() => addon().inspect(fd, root, resolve)));
 }
 
