@@ -71,14 +71,17 @@ export function hasText(
 	return { check: (screen) => linesOf(screen).some((line) => told(line).includes(wanted)) };
 }
 
-/** Its text has been the same for so long, as far as it was looked at. */
+/** What programs turn to show that they work: dots of Braille, lines, quarters and halves of circles, stars. */
+const SPINNER = /[\u2800-\u28ff|/\\\-\u25d0-\u25d3\u25dc-\u25e1\u25f4-\u25f7·∗✢✳✶✻✽]/g;
+
+/** Its text has been the same for so long, as far as it was looked at; whatever a spinner shows is the same. */
 export function stable(ms: number, linesOf: LinesOf): Condition {
 	let text: string | undefined;
 	let since = 0;
 	return {
 		check(screen) {
 			const now = performance.now();
-			const shown = linesOf(screen).join("\n");
+			const shown = linesOf(screen).join("\n").replace(SPINNER, "-");
 			if (shown !== text) since = now;
 			text = shown;
 			return now - since >= ms || since + ms - now;

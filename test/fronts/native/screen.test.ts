@@ -183,6 +183,18 @@ describe("a screen that is waited for", () => {
 		expect((await ask(id, { stable: "400", wait: "10" })).body).toMatchObject({ met: false });
 	});
 
+	it("Screen reads: a spinner is ignored by who waits for it to be stable, and a number is not", async () => {
+		const turning = (signs: string) =>
+			`while :; do for i in ${signs}; do printf "\\r$i working"; sleep 0.05; done; done`;
+		for (const signs of ["⠋ ⠙ ⠹ ⠸", "'|' / - '\\'", "◐ ◓ ◑ ◒"]) {
+			const { id } = await server.create({ command: turning(signs), cols: 20, rows: 5 });
+			await ask(id, { text: "working", wait: "20000" });
+			expect((await ask(id, { stable: "300", wait: "20000" })).body).toMatchObject({ met: true, state: "running" });
+		}
+		const { id } = await server.create({ command: turning("1 2 3"), cols: 20, rows: 5 });
+		expect((await ask(id, { stable: "300", wait: "700" })).body).toMatchObject({ met: false, state: "running" });
+	});
+
 	it("is not waited for when nothing can change it any more", async () => {
 		const id = await written("echo over");
 		expect((await ask(id, { text: "never", wait: "20000" })).body).toMatchObject({ met: false, state: "closed" });
