@@ -5,11 +5,14 @@ import type { Session } from "../../core/session.ts";
 import { isEnded } from "../../core/state.ts";
 import { limits, type ProgramState } from "../../protocol/messages.ts";
 import { programState } from "../program-state.ts";
+import { controlSince, takeoverLine } from "../takeover.ts";
 import { readText } from "../text.ts";
 import type { Call } from "./call.ts";
 
 /** What of the budget the line about the session may take, in bytes. */
-const HEAD_BYTES = 400;
+const HEAD_BYTES = 300;
+/** Of those who had control meanwhile, the last are told, in some 60 bytes each. */
+const MOST_TAKEOVERS = 2;
 /** A question is repeated up to here, a name or a directory up to there; in UTF-16 units. */
 const QUESTION_LENGTH = 120;
 const NAME_LENGTH = 80;
@@ -48,9 +51,16 @@ export async function report(
 		state?.cwd ? shorten(state.cwd, NAME_LENGTH) : undefined,
 	];
 	const head = cut(`[${facts.filter((fact) => fact !== undefined).join(" · ")}]`, HEAD_BYTES);
-	const left = budget - Buffer.byteLength(head) - 1;
+	const intro = [head, ...(await takeoverLines(session, call))].join("\n");
+	const left = budget - Buffer.byteLength(intro) - 1;
 	const body = text === undefined ? await outputText(session, range, left, call) : cut(text, left);
-	return body === "" ? head : `${head}\n${body}`;
+	return body === "" ? intro : `${intro}\n${body}`;
+}
+
+/** What people did with the session since the last call of this conversation. */
+async function takeoverLines(session: Session, { options, conversation }: Call): Promise<string[]> {
+	const { takeovers } = await controlSince(session, conversation, options.newUuid());
+	return takeovers.slice(-MOST_TAKEOVERS).map(takeoverLine);
 }
 
 async function outputText(session: Session, range: Range | undefined, max: number, call: Call): Promise<string> {

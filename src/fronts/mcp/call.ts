@@ -82,6 +82,11 @@ export class Call {
 		return this.#parts.onProgress;
 	}
 
+	/** By which its calls are known to sessions; the operator's conversations over HTTP are one. */
+	get conversation(): string {
+		return `mcp ${this.principal.id} ${this.surroundings.shell ?? ""}`;
+	}
+
 	/** Where new sessions belong. */
 	get workspace(): string {
 		return this.#parts.workspace ?? defaultWorkspace;
