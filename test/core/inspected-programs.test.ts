@@ -14,7 +14,7 @@ import { startOf } from "../helpers/starts.ts";
 
 const SAMPLES = 20;
 /** So often in a row, before it is asked for good. */
-const SETTLED = 3;
+const SETTLED = 20;
 /** Between two samples, so that they are of different moments. */
 const SAMPLE_MS = 5;
 
