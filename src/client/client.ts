@@ -28,6 +28,7 @@ import { HawserError } from "./error.ts";
 import { type FeedItem, type FeedOptions, followFeed } from "./feed.ts";
 import { forgetPageKey, storePageKey } from "./page-key.ts";
 import { type RunOptions, type RunRequest, type RunResult, runOnce } from "./run.ts";
+import { Screens, type ScreensOptions } from "./screens.ts";
 import { type KnownSession, Session } from "./session.ts";
 import { type Call, type ConnectOptions, Transport } from "./transport.ts";
 import { type WorkspacesClient, workspacesAt } from "./workspaces.ts";
@@ -62,6 +63,8 @@ export interface Client {
 	run(request: RunRequest, options?: RunOptions): Promise<RunResult>;
 	/** What happens to all sessions, across lost connections, until the loop is left or the signal aborted. */
 	events(options?: FeedOptions): AsyncGenerator<FeedItem, void, void>;
+	/** What the terminals of several sessions show, for small pictures of them, over one connection. */
+	screens(options?: ScreensOptions): Screens;
 	/** What the server is and can do on its machine. */
 	info(options?: ActOptions): Promise<Info>;
 	/** Who we are and what we may do there. */
@@ -150,6 +153,7 @@ export function connect(options: ConnectOptions): Client {
 	return {
 		run: (request, options) => runOnce(sessions, request, options),
 		events: (options) => followFeed(transport, options),
+		screens: (options) => new Screens(transport, options),
 		info: ({ signal } = {}) => ask({ path: "/v1/info", signal }),
 		me: ({ signal } = {}) => ask({ path: "/v1/me", signal }),
 		health: ({ signal } = {}) => ask({ path: "/healthz", signal }),

@@ -36,6 +36,8 @@ export type {
 	SandboxLimits,
 	SandboxMessage,
 	ScreenMessage,
+	ScreenRunMessage,
+	ScreenStyleMessage,
 	ScrollbackMessage,
 	SearchMatch,
 	SendAnswer,
@@ -70,6 +72,7 @@ export { type FollowOptions, follow } from "./follow.ts";
 export type { LastingOptions } from "./lasting-call.ts";
 export type { RunOptions, RunRequest, RunResult } from "./run.ts";
 export type { ScreenChangesOptions, ScreenCondition, WholeScreen } from "./screen.ts";
+export type { Screens, ScreensItem, ScreensOptions, TileScreen } from "./screens.ts";
 export type { SendRequest } from "./send-request.ts";
 export type {
 	AnswerOptions,

@@ -43,7 +43,7 @@ export async function untilShown(
 			if (left <= 0 || signal.aborted) return { screen, isMet: false };
 			const lookAgainMs = verdict === false ? left : Math.min(left, verdict);
 			await Promise.all([
-				next(session, screen.seq, signal, lookAgainMs),
+				untilMore(session, screen.seq, signal, lookAgainMs),
 				// Aborted, it is looked at once more, which ends it.
 				pause(Math.min(LOOK_MS, left), undefined, { signal }).catch(() => {}),
 			]);
@@ -95,7 +95,7 @@ function looksOf({ cols, rows, alternate, cursor, title, lines }: Screen): strin
 }
 
 /** Resolves when there is more than a screen shows, when there never will be, or after so long. */
-async function next(session: Session, seq: number, signal: AbortSignal, ms: number): Promise<void> {
+export async function untilMore(session: Session, seq: number, signal: AbortSignal, ms: number): Promise<void> {
 	const over = AbortSignal.any([signal, AbortSignal.timeout(Math.ceil(ms))]);
 	for await (const _ of session.follow({ seq }, { signal: over, isOwn: true })) return;
 }

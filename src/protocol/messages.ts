@@ -395,6 +395,54 @@ export type ShellCommand = {
 /** Oldest first. Without `proven` anybody who wrote to the terminal may have said this. */
 export type CommandList = { commands: ShellCommand[]; proven: boolean };
 
+/** A number of the palette, or `#rrggbb`. */
+export type ScreenColorMessage = number | string;
+
+export type ScreenStyleMessage = {
+	readonly fg?: ScreenColorMessage;
+	readonly bg?: ScreenColorMessage;
+	readonly bold?: true;
+	readonly dim?: true;
+	readonly italic?: true;
+	/** Single, double, curly, dotted, dashed. */
+	readonly underline?: 1 | 2 | 3 | 4 | 5;
+	readonly blink?: true;
+	readonly inverse?: true;
+	readonly invisible?: true;
+	readonly strikethrough?: true;
+	readonly overline?: true;
+};
+
+/** Text of one style, and how many columns it takes: one for each UTF-16 unit, unless it is a single character, which may be wide. */
+export type ScreenRunMessage = { readonly text: string; readonly cols: number; readonly style?: ScreenStyleMessage };
+
+/** What is otherwise on a session's screen than it was told before. */
+export type ScreenUpdate = {
+	session: string;
+	offset: number;
+	/** Grows with everything that can change it. */
+	revision: number;
+	cols: number;
+	rows: number;
+	alternate: boolean;
+	cursor: { row: number; col: number; visible: boolean };
+	title: string;
+	state: SessionState;
+	/** Nothing that was told before counts: rows that are not among the changes are empty. */
+	reset?: true;
+	/** Rows from zero on, whole, without blanks at their end. */
+	changes: { row: number; runs: ScreenRunMessage[] }[];
+};
+
+/** The first that a stream of screens says: its name, and how many sessions it may be about. */
+export type ScreensBegin = { stream: string; most: number };
+
+/** A session whose screen can't be had; it is not tried again. */
+export type ScreensError = { session: string; code: ErrorCode; message: string };
+
+/** The sessions that a stream of screens is about from now on. */
+export type ShowScreens = { sessions: string[] };
+
 /** What `event: output` of the event stream carries. */
 export type OutputEvent = { offset: number; stream: "stdout" | "stderr" | "pty" /** Base64. */; data: string };
 
@@ -715,6 +763,9 @@ export const limits = {
 	/** How long the key of a request that made a session is remembered, and how many of them: the oldest go first. */
 	idempotencyMs: 86_400_000,
 	idempotencyKeys: 10_000,
+	/** How many screens one stream may be about, and how many cells each may have. */
+	tiles: 32,
+	tileCells: 20_000,
 	/** How many events the feed remembers. */
 	feedEvents: 1000,
 } as const;

@@ -160,6 +160,8 @@ const methods: Readonly<Record<string, string | null>> = {
 	/** For pages and those who sit at them. */
 	getMe: null,
 	signInBrowser: null,
+	followScreens: null,
+	showScreens: null,
 	shareSession: null,
 	listLinks: null,
 	revokeLink: null,

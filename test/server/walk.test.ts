@@ -15,6 +15,7 @@ const bodies: Readonly<Record<string, unknown>> = {
 	"PUT /v1/workspaces/:ws/tasks/:task": { workDir: "/" },
 	"POST /v1/tokens": { scopes: ["admin"] },
 	"POST /v1/tickets": { session: ":id" },
+	"PUT /v1/screens/:stream": { sessions: [] },
 };
 
 const queries: Readonly<Record<string, string>> = { "GET /v1/sessions/:id/search": "?q=x" };

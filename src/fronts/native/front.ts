@@ -23,6 +23,7 @@ import { addOutput } from "./output.ts";
 import { addImport } from "./recording/import.ts";
 import { addRecording } from "./recording/routes.ts";
 import { addScreen } from "./screen/routes.ts";
+import { addScreens } from "./screens/routes.ts";
 import { awaitedExpressions } from "./search/awaited.ts";
 import { addSearch } from "./search/routes.ts";
 import { addSend } from "./send.ts";
@@ -68,6 +69,7 @@ export function createNativeFront(options: NativeOptions): Front {
 			addRecording(typed, options, hosting, traffic);
 			addImport(typed, options);
 			addScreen(typed, options, hosting, expressions);
+			addScreens(typed, options, hosting, traffic);
 			addSearch(typed, options, hosting);
 			addShell(typed, options, hosting, traffic);
 			addEvents(typed, feed, hosting, traffic);
