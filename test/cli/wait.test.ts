@@ -75,9 +75,20 @@ it("waits for quiet", async () => {
 	expect(await hawser.run(["wait", id, "--idle", "20s", "--timeout", "50ms"])).toMatchObject({ code: 2 });
 });
 
+/** A command that waits is there. */
+async function untilAttached(id: string): Promise<void> {
+	await eventually("the wait", async () => {
+		const [{ attachments }] = JSON.parse((await hawser.run(["ls", "--json"])).stdout).filter(
+			(one: { id: string }) => one.id === id,
+		);
+		return attachments === 1;
+	});
+}
+
 it("says 3 when the session is gone, and 255 when waiting could not begin, which no program is mistaken for", async () => {
 	const id = await session("read -r x");
 	const waiting = result(hawser.start(["wait", id, "--match", "never"]));
+	await untilAttached(id);
 	await hawser.run(["rm", "--force", id]);
 	expect(await waiting).toMatchObject({ code: 3 });
 	expect(await hawser.run(["wait", "nosuch"])).toMatchObject({
@@ -99,12 +110,7 @@ it("says 254 when the way to the session is lost", async () => {
 	const { stdout, stderr } = await hawser.run(["token", "create"]);
 	const [, token = ""] = /token (\w+) may/.exec(stderr) ?? [];
 	const waiting = result(hawser.start(["wait", id, "--match", "never"], { HAWSER_TOKEN: stdout.trim() }));
-	await eventually("the wait", async () => {
-		const [{ attachments }] = JSON.parse((await hawser.run(["ls", "--json"])).stdout).filter(
-			(one: { id: string }) => one.id === id,
-		);
-		return attachments === 1;
-	});
+	await untilAttached(id);
 	await hawser.run(["token", "revoke", token]);
 	expect(await waiting).toMatchObject({ code: 254, stderr: expect.stringContaining("token") });
 });

@@ -172,7 +172,8 @@ async function answerTo({ route, path, body }: Probe, token: string): Promise<{ 
 /** What differs between any two answers: the time, what is drawn at random, and the name that was asked for. */
 function comparable({ status, text }: { status: number; text: string }, of: Names): string {
 	const plain = Object.entries(of).reduce((rest, [kind, name]) => rest.replaceAll(name, `<${kind}>`), text);
-	const drawn = /"(date|Date|set-cookie)","[^"]*"|"(proof|ticket|token|url|id|lastUsedAt|expiresAt)":("[^"]*"|\d+)/g;
+	const drawn =
+		/"(date|Date|set-cookie)","[^"]*"|"(proof|ticket|token|url|id|stream|lastUsedAt|expiresAt)":("[^"]*"|\d+)/g;
 	return `${status} ${plain.replace(drawn, "").replace(/id: \S+/g, "")}`;
 }
 
@@ -276,10 +277,13 @@ it("opens no session of another workspace with a ticket for its own", async () =
 	expect(await attach(own, await ticketFor())).toBe(101);
 });
 
-/** Whether a route names something, or is one of a protocol that has all it has in the workspace `default`. */
+/** Whether a route names something, and is no page, which is the same whatever it is of; or is one of a protocol that has all it has in the workspace `default`. */
 function isAboutSomething({ front, url }: Route): boolean {
 	const isSaidToAll = url.endsWith("/ping") || url.endsWith("/v1/isolated/capabilities");
-	return url.includes(":") || (["opensandbox", "codex-exec", "codex-app"].includes(front) && !isSaidToAll);
+	return (
+		(url.includes(":") && front !== "web") ||
+		(["opensandbox", "codex-exec", "codex-app"].includes(front) && !isSaidToAll)
+	);
 }
 
 function routeOf(url: string): Route {

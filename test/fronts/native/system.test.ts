@@ -63,7 +63,7 @@ describe("the description of the API", () => {
 			expect(Object.keys(operation.responses)).toContain("default");
 		}
 		const output = paths["/v1/sessions/{id}/output"]?.get?.parameters.map(({ name }) => name);
-		expect(output).toEqual(["id", "since", "limit", "as", "max", "wait", "Last-Event-ID"]);
+		expect(output).toEqual(["id", "since", "limit", "as", "max", "redact", "wait", "Last-Event-ID"]);
 		expect(JSON.stringify(paths)).not.toContain("~");
 	});
 
