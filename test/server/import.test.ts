@@ -81,6 +81,14 @@ describe("a recording that was taken in", () => {
 		expect([...server.problems, ...later.problems]).toEqual([]);
 	});
 
+	it("whose times go back stands still meanwhile", async () => {
+		const server = await start();
+		const { body } = await take(server, textOf([V2[0], [2, "o", "two "], [1, "o", "one "], [3, "o", "three"]]));
+		const recorded = await (await server.request(`/v1/sessions/${body.id}/recording`)).text();
+		expect(recorded).toBe(textOf([V2[0], [2, "o", "two "], [2, "o", "one "], [3, "o", "three"]]));
+		expect(body).toMatchObject({ endedAt: BEGIN + 3_000 });
+	});
+
 	it("may be long", async () => {
 		const server = await start();
 		const lines = Array.from({ length: 60_000 }, (_, index) => [

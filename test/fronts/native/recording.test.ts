@@ -87,15 +87,39 @@ describe("a recording", () => {
 		const from = bytes.indexOf("40 100");
 		const to = bytes.indexOf("\r\n", from);
 		const part = await recording(id, { from: String(from), to: String(to) });
-		expect(shown(part)).toBe("40 100");
-		expect(part.header).toMatchObject({ width: 100, height: 40 });
-		expect(part.events[0]?.[0]).toBe(0);
+		// What was shown there, which was resized before the first byte that is asked for.
+		const [screen, resize, ...rest] = part.events;
+		expect(part.header).toMatchObject({ width: 90, height: 30 });
+		expect(screen).toEqual([0, "o", expect.stringContaining("size? ")]);
+		expect(resize).toEqual([0, "r", "100x40"]);
+		expect(shown({ ...part, events: rest })).toBe("40 100");
 		const later = await recording(id, { from: new Date(Date.now() + 60_000).toISOString() });
 		expect(later).toMatchObject({ header: { width: 100 }, events: [] });
 		const before = await recording(id, { to: "2020-01-01T00:00:00Z" });
 		expect(before).toMatchObject({ header: { width: 90 }, events: [] });
 		const refused = await server.request(`/v1/sessions/${id}/recording?from=yesterday`);
 		expect(refused.status).toBe(400);
+	});
+
+	it("that begins in the middle of a full-screen program begins with its screen", async () => {
+		const draw =
+			"printf '\\033[?1049h\\033[2J\\033[3;5Hdrawn before'; read line; printf '\\033[5;1Hdrawn after'; read line";
+		const { id } = await server.create({ command: `stty -echo; printf 'the prompt'; ${draw}`, cols: 40, rows: 6 });
+		const said = async () => (await server.request(`/v1/sessions/${id}/output`)).text();
+		await expect.poll(said).toContain("before");
+		const place = Buffer.byteLength(await said());
+		const moment = new Date().toISOString();
+		await act(id, "keys", { keys: ["Enter"] });
+		await expect.poll(said).toContain("after");
+		for (const from of [String(place), moment]) {
+			const cast = await recording(id, { from });
+			const argv = ["sh", "-c", 'stty raw; printf %s "$0"', shown(cast)];
+			const taken = await server.create({ argv, cols: 40, rows: 6 });
+			await readAll(server, taken.id);
+			const screenOf = async (one: string) => (await server.request(`/v1/sessions/${one}/screen?format=text`)).text();
+			expect(await screenOf(taken.id)).toBe(await screenOf(id));
+			expect(await screenOf(taken.id)).toBe("\n\n    drawn before\n\ndrawn after\n");
+		}
 	});
 
 	it("of a running program ends with what it has said so far", async () => {

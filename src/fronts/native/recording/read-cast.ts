@@ -69,7 +69,8 @@ export async function* readEvents(
 		}
 		if (number === 1 || text === "" || (version === 3 && text.startsWith("#"))) continue;
 		const [time, code, data] = eventOf(text, number);
-		at = version === 2 ? time * 1000 : at + time * 1000;
+		// In version 2 they are not intervals, and may be wrong; nothing that happened later was earlier.
+		at = version === 2 ? Math.max(at, time * 1000) : at + time * 1000;
 		if (!isMoment(begin + at)) throw damaged(number, "the time is too far away");
 		const fact = factOf(code, data, number);
 		if (!fact || (fact.kind === "exited" && hasExited)) continue;

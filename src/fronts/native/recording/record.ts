@@ -1,7 +1,11 @@
-/** Reads a session's log as a recording: what was shown, and when, between two places. */
+/**
+ * Reads a session's log as a recording: what was shown, and when, between two places. One that does not begin with the
+ * session begins with the screen of its first moment: what follows draws on that.
+ */
 
 import type { LogPlace } from "../../../core/event.ts";
 import { byteLength, type Event, type Exit, type Item } from "../../../core/event.ts";
+import type { Snapshot } from "../../../core/screen.ts";
 import type { Session } from "../../../core/session.ts";
 import type { RecordingFormat } from "../../../protocol/messages.ts";
 import { Asciicast } from "./asciicast.ts";
@@ -15,6 +19,8 @@ export type RecordingOptions = {
 	readonly to: LogPlace | undefined;
 	readonly idleLimitMs: number | undefined;
 	readonly signal: AbortSignal;
+	/** What was shown at a place, if that can be had. */
+	readonly screenAt: (place: LogPlace) => Promise<Snapshot | undefined>;
 };
 
 /** All that there is by now. It is read from its beginning in any case, because the size at a later place is known only by that. */
@@ -24,12 +30,17 @@ export async function* record(session: Session, options: RecordingOptions): Asyn
 	let size = session.spec.firstSize ?? session.state.size;
 	let exited: { readonly time: number; readonly exit: Exit } | undefined;
 	let text = "";
-	const begin = (time: number) => {
+	const begin = (time: number, screen?: Snapshot) => {
 		const { format, idleLimitMs } = options;
-		const begun = new Asciicast(format, { spec: session.spec, size, begin: time, idleLimitMs });
+		const first = screen ? { cols: screen.cols, rows: screen.rows } : size;
+		const begun = new Asciicast(format, { spec: session.spec, size: first, begin: time, idleLimitMs });
 		text += begun.begin();
+		if (screen) text += begun.output(time, "pty", screen.bytes);
+		// Changed at that very place.
+		if (first.cols !== size.cols || first.rows !== size.rows) text += begun.resized(time, size);
 		return begun;
 	};
+	const screen = from && (await options.screenAt(from));
 	let cast = from ? undefined : begin(session.spec.createdAt);
 	for await (const item of itemsBefore(end, session, options.signal)) {
 		if (item.kind === "gap") {
@@ -37,11 +48,13 @@ export async function* record(session: Session, options: RecordingOptions): Asyn
 			continue;
 		}
 		if (to && isAfter(item, to)) break;
-		if (from && !cast && isBefore(item, from)) {
+		// What happened at that very moment is on the screen of it.
+		const isShown = screen !== undefined && from !== undefined && "time" in from && item.seq < screen.seq;
+		if (from && !cast && (isShown || isBefore(item, from))) {
 			if (item.kind === "resized") size = item.size;
 			continue;
 		}
-		cast ??= begin(from && "time" in from ? from.time : item.time);
+		cast ??= begin(from && "time" in from ? from.time : item.time, screen);
 		if (item.kind === "output") text += cast.output(item.time, item.stream, between(item, from, to));
 		else if (item.kind === "resized") text += cast.resized(item.time, item.size);
 		else if (item.kind === "exited") exited = item;

@@ -2,6 +2,9 @@
 
 import { Readable } from "node:stream";
 import { SessionError } from "../../../core/errors.ts";
+import type { LogPlace } from "../../../core/event.ts";
+import type { ScreenOptions, Screens, Snapshot } from "../../../core/screen.ts";
+import type { Session } from "../../../core/session.ts";
 import { type Hosting, takeReader, whenOver } from "../../front.ts";
 import { patienceOf } from "../../patience.ts";
 import type { Traffic } from "../metrics.ts";
@@ -12,7 +15,12 @@ import { idParams } from "../session-messages.ts";
 import { recordingQuery } from "./messages.ts";
 import { type RecordingOptions, record } from "./record.ts";
 
-export function addRecording(app: NativeApp, { sessions }: NativeOptions, hosting: Hosting, traffic: Traffic): void {
+export function addRecording(
+	app: NativeApp,
+	{ sessions, screens }: NativeOptions,
+	hosting: Hosting,
+	traffic: Traffic,
+): void {
 	app.get(
 		"/v1/sessions/:id/recording",
 		{
@@ -30,7 +38,9 @@ export function addRecording(app: NativeApp, { sessions }: NativeOptions, hostin
 			const places = { from: toPlace("from", from), to: toPlace("to", to) };
 			whenOver(reply, takeReader(request, placeOf(session), hosting, "read"));
 			const patience = patienceOf(reply, hosting);
-			const options: RecordingOptions = { format, idleLimitMs, ...places, signal: patience.signal };
+			const { signal } = patience;
+			const screenAt = (at: LogPlace) => shownAt(screens, session, { at, signal });
+			const options: RecordingOptions = { format, idleLimitMs, ...places, signal, screenAt };
 			async function* counted(): AsyncGenerator<Buffer, void, void> {
 				try {
 					for await (const text of record(session, options)) {
@@ -53,4 +63,18 @@ export function addRecording(app: NativeApp, { sessions }: NativeOptions, hostin
 			);
 		},
 	);
+}
+
+/** Nothing where it can't be had: on pipes, and where too much would have to be gone through for it. */
+async function shownAt(
+	screens: Screens | undefined,
+	session: Session,
+	options: ScreenOptions,
+): Promise<Snapshot | undefined> {
+	try {
+		return await screens?.snapshot(session, { ...options, scrollback: 0 });
+	} catch (error) {
+		if (error instanceof SessionError) return undefined;
+		throw error;
+	}
 }
