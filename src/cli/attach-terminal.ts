@@ -2,13 +2,19 @@
 
 import { setTimeout as pause } from "node:timers/promises";
 import { isatty } from "node:tty";
-import type { Attachment, AttachmentEvent, ExitMessage, Session, SessionMessage } from "../client/index.ts";
+import {
+	type Attachment,
+	type AttachmentEvent,
+	type ExitMessage,
+	ReplyTurns,
+	type Session,
+	type SessionMessage,
+} from "../client/index.ts";
 import { cutBy, type Ending } from "./ending.ts";
 import { explain, reasonOf } from "./errors.ts";
 import { type Escape, EscapeKeys, escapeHelp, escapeHint, pairs, type Wish } from "./escape-keys.ts";
 import { LocalTerminal, type Size } from "./local-terminal.ts";
 import { print, remark } from "./output.ts";
-import { ReplyTurns } from "./reply-turns.ts";
 import { TerminalOutput } from "./terminal-output.ts";
 
 export type AttachOptions = {

@@ -70,6 +70,7 @@ export type { AttachmentEvent, ConnectionEvent } from "./event-queue.ts";
 export type { FeedConnection, FeedItem, FeedOptions } from "./feed.ts";
 export { type FollowOptions, follow } from "./follow.ts";
 export type { LastingOptions } from "./lasting-call.ts";
+export { ReplyTurns } from "./reply-turns.ts";
 export type { RunOptions, RunRequest, RunResult } from "./run.ts";
 export type { ScreenChangesOptions, ScreenCondition, WholeScreen } from "./screen.ts";
 export type { Screens, ScreensItem, ScreensOptions, TileScreen } from "./screens.ts";

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { ReplyTurns } from "../../src/cli/reply-turns.ts";
+import { ReplyTurns } from "../../src/client/reply-turns.ts";
 
 function shown(turns: ReplyTurns, offset: number, text: string): [string, boolean][] {
 	return turns.split(offset, Buffer.from(text)).map(({ bytes, mine }) => [Buffer.from(bytes).toString(), mine]);
