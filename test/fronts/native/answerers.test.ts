@@ -57,11 +57,15 @@ class TestTerminal implements Answerer {
 	}
 }
 
-/** Whenever it is told to go on: asks, reads one answer, and prints it with E for escape; at last, whatever came besides. */
+/**
+ * Whenever it is told to go on: asks, again after 2 s without an answer, and prints the one that it gets with E for
+ * escape; at last, whatever came besides.
+ */
 function asker(directory: string, rounds: number): string {
-	const round =
-		"read -r go <go; printf '<\\033[c'; dd bs=1 count=9 2>/dev/null | tr '\\033' E; printf '>'; : >answered$i";
-	return `cd '${directory}'; mkfifo go; stty raw -echo; i=0; while [ $i -lt ${rounds} ]; do ${round}; i=$((i+1)); done; stty min 0 time 3; printf '('; cat; printf ')'`;
+	const ask = "printf '<\\033[c'; got=$(dd bs=1 count=9 2>/dev/null | tr '\\033' E)";
+	const round = `read -r go <go; got=; while [ -z "$got" ]; do ${ask}; done; printf '%s>' "$got"; : >answered$i`;
+	const every = `i=0; while [ $i -lt ${rounds} ]; do ${round}; i=$((i+1)); done`;
+	return `cd '${directory}'; mkfifo go; stty raw -echo min 0 time 20; ${every}; stty time 3; printf '('; cat; printf ')'`;
 }
 
 async function start(rounds: number) {
@@ -96,6 +100,11 @@ async function start(rounds: number) {
 const BY_TERMINAL = `<${QUESTION}${TERMINAL_ANSWER.replace("\u001b", "E")}>`;
 const BY_SESSION = `<${QUESTION}E[?62;22c>`;
 
+/** On a busy machine an answer may be too late, and is not given. */
+function askedOnce(text: string): string {
+	return text.replaceAll(/(?:<\u001b\[c)+/g, `<${QUESTION}`);
+}
+
 test("what is asked while the link is broken is answered by the session alone, and by the terminal again afterwards", async () => {
 	const { terminal, proxy, link, following, go, noticed, answered } = await start(3);
 	await go();
@@ -109,7 +118,7 @@ test("what is asked while the link is broken is answered by the session alone, a
 	await eventually("the output of meanwhile", () => terminal.text.includes(BY_SESSION));
 	await go();
 	await following;
-	expect(terminal.text).toBe(`${BY_TERMINAL}${BY_SESSION}${BY_TERMINAL}()`);
+	expect(askedOnce(terminal.text)).toBe(`${BY_TERMINAL}${BY_SESSION}${BY_TERMINAL}()`);
 });
 
 test("a question is answered once, whenever the link breaks", async () => {
@@ -122,7 +131,7 @@ test("a question is answered once, whenever the link breaks", async () => {
 		await answered(round);
 	}
 	await following;
-	const answers = terminal.text.split(/(?<=>)/);
+	const answers = askedOnce(terminal.text).split(/(?<=>)/);
 	expect(answers.pop()).toBe("()");
 	expect(answers).toHaveLength(rounds);
 	for (const answer of answers) expect([BY_TERMINAL, BY_SESSION]).toContain(answer);

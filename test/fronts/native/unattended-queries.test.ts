@@ -46,18 +46,24 @@ async function typed(session: Session, keys: string, until: RegExp): Promise<str
 
 const answered = async (session: Session) => (await session.receipt("hawser:replies")).next;
 
-/** Asks five times where the cursor is, as crossterm does, and gives up after two seconds; then prints what it was told. */
+/**
+ * Asks where the cursor is, as crossterm does, at five places, and gives up after two seconds. Where it is told the last
+ * row, as it is when nobody knew the screen in time, it asks again. It prints what it was told.
+ */
 const CURSOR_LOOP = `
 import os, select, termios, tty
 before = termios.tcgetattr(0)
 tty.setraw(0)
-told = []
-for i in range(5):
-    os.write(1, b"\\x1b[%d;%dHx\\x1b[6n" % (3 + i, 5 + i))
+def ask(row, col):
+    os.write(1, b"\\x1b[%d;%dHx\\x1b[6n" % (row, col))
     got = b""
     while not got.endswith(b"R") and select.select([0], [], [], 2)[0]:
         got += os.read(0, 1)
-    told.append(got[1:].decode())
+    return got[1:].decode()
+told = []
+for i in range(5):
+    answers = (ask(3 + i, 5 + i) for _ in range(20))
+    told.append(next((answer for answer in answers if answer != "[24;1R"), "nothing"))
 termios.tcsetattr(0, termios.TCSADRAIN, before)
 print("told", *told)
 `;
