@@ -10,7 +10,7 @@ import { temporaryDirectory } from "../helpers/temporary.ts";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
 /** In the order of the examples. */
-const outputs = ["hello 2\n", "line 1\nline 2\nline 3\nexit code 3\n", "two\n", "42\n"];
+const outputs = ["hello 2\n", "line 1\nline 2\nline 3\nexit code 3\n", "two\n", "42\n", "your choice?\n"];
 
 test("every example runs against a real server and prints what it says", async () => {
 	const server = new CrashingServer(await temporaryDirectory());
