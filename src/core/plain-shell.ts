@@ -42,7 +42,7 @@ export type PlainShellOptions = {
 	readonly isInputWaiting: () => boolean;
 	readonly inspect: () => Promise<Inspection>;
 	/** Resolves once the program waits in a later episode, has ended, or the signal aborts. */
-	readonly untilWaiting: (after: number, signal: AbortSignal) => Promise<Inspection>;
+	readonly untilWaiting: (after: number, signal?: AbortSignal) => Promise<Inspection>;
 };
 
 /** A command that was typed, and where the output ended before. */

@@ -33,6 +33,8 @@ const HOOKS_MS = 3_000;
 const HOOKS_LOOK_MS = 250;
 /** A key that was not received by the second prompt after it was eaten by something else. */
 const PROMPTS_UNTIL_LOST = 2;
+/** How often a line that is not whole is tried to be ended: a shell that has not heeded so many heeds none. */
+const MOST_INTERRUPTS = 3;
 
 /** What a session with hooks has besides. */
 export type ShellHooks = {
@@ -287,7 +289,21 @@ export class ShellRunner {
 			sent.seq = this.#marks.commands.at(-1)?.seq ?? null;
 		}
 		// The rest of it will never come.
-		if (reception === "continued") this.#options.interrupt();
+		if (reception === "continued") this.#giveUp().catch(this.#options.onFailure);
+	}
+
+	/**
+	 * Ends a line that is not whole. Shells take ^C for that only while they read: one that comes when the prompt for the
+	 * rest was just written may end nothing.
+	 */
+	async #giveUp(): Promise<void> {
+		const { untilWaiting, interrupt, exit } = this.#options;
+		let after = 0;
+		for (let turn = 0; turn < MOST_INTERRUPTS && this.#marks.phase === "continued" && !exit(); turn++) {
+			const front = await untilWaiting(after);
+			after = front.episode;
+			if (this.#marks.phase === "continued" && !exit()) interrupt();
+		}
 	}
 
 	async #outcome(sent: Sent, until: AbortSignal): Promise<RunAnswer> {
@@ -297,7 +313,8 @@ export class ShellRunner {
 			for (;;) {
 				const settled = this.#settled(sent);
 				if (settled) return settled;
-				if (watch.found) return this.#unsettled("waiting", sent, watch.found);
+				// A shell that reads the rest of what is given up is no command that asks.
+				if (watch.found && sent.reception === "begun") return this.#unsettled("waiting", sent, watch.found);
 				if (until.aborted) return this.#unsettled("running", sent, await this.#options.inspect());
 				await this.#changed.next(until);
 			}

@@ -11,6 +11,9 @@ import { startShell } from "./shells.ts";
 /** Of the thousand that the benchmark runs. */
 const RANDOM_COMMANDS = 60;
 
+/** One in a hundred was not given up on a busy machine. */
+const UNFINISHED_COMMANDS = 30;
+
 const RUN = "run with exact output, exit code, offsets in a living shell";
 
 describe.each(shells)("%s", (name) => {
@@ -105,6 +108,13 @@ describe.each(shells)("%s", (name) => {
 		expect(senseless.status).toBe("rejected");
 		expect(senseless.text).toMatch(/done|end/);
 		expect(await shell.run(name === "fish" ? "if true" : "if true; then")).toMatchObject({ status: "incomplete" });
+		expect(await shell.run("echo fine")).toMatchObject({ status: "ended", text: "fine\n", exitCode: 0 });
+	});
+
+	test("what is not whole is given up, time after time", async () => {
+		const shell = await startShell(name);
+		for (let turn = 0; turn < UNFINISHED_COMMANDS; turn++)
+			expect(await shell.run(name === "fish" ? "if true" : "if true; then")).toMatchObject({ status: "incomplete" });
 		expect(await shell.run("echo fine")).toMatchObject({ status: "ended", text: "fine\n", exitCode: 0 });
 	});
 
