@@ -15,6 +15,7 @@ export type {
 } from "../protocol/access.ts";
 export type {
 	Activity,
+	ActivityMessage,
 	AttachedMessage,
 	AuditList,
 	AuditMessage,
@@ -76,6 +77,7 @@ export type { ScreenChangesOptions, ScreenCondition, WholeScreen } from "./scree
 export type { Screens, ScreensItem, ScreensOptions, TileScreen } from "./screens.ts";
 export type { SendRequest } from "./send-request.ts";
 export type {
+	ActivityOptions,
 	AnswerOptions,
 	EarlierOptions,
 	ExecOptions,

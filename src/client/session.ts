@@ -3,6 +3,7 @@
 /// <reference lib="esnext.disposable" preserve="true" />
 
 import {
+	type ActivityMessage,
 	type AttachedList,
 	type AttachedMessage,
 	type CommandList,
@@ -96,6 +97,15 @@ export type RecordingOptions = {
 	/** An offset, or a moment. */
 	readonly from?: number | Date;
 	readonly to?: number | Date;
+	readonly signal?: AbortSignal;
+};
+
+export type ActivityOptions = {
+	/** From when, and up to when; its whole life by default. */
+	readonly from?: Date | number;
+	readonly to?: Date | number;
+	/** In how many parts; 100 by default, 2000 at most. */
+	readonly buckets?: number;
 	readonly signal?: AbortSignal;
 };
 
@@ -343,6 +353,13 @@ export class Session {
 		const query = { format, idleLimitMs, from: placeOf(from), to: placeOf(to) };
 		const response = await this.#transport.request({ path: this.#path("/recording"), query, signal });
 		yield* this.#transport.chunks(response, signal);
+	}
+
+	/** How much it wrote when, over all that is kept of it: in so many parts of a time, oldest first. */
+	async activity({ from, to, buckets, signal }: ActivityOptions = {}): Promise<ActivityMessage> {
+		const query = { from: from?.valueOf(), to: to?.valueOf(), buckets };
+		const response = await this.#transport.request({ path: this.#path("/activity"), query, signal });
+		return (await response.json()) as ActivityMessage;
 	}
 
 	/**

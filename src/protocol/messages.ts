@@ -491,6 +491,18 @@ export type RecordingQuery = {
 	to?: string;
 };
 
+/** Of which time the activity is wanted, in milliseconds since the epoch, and in how many parts. */
+export type ActivityQuery = { from?: number; to?: number; buckets?: number };
+
+/** How much a session wrote in each part of a time, oldest first. */
+export type ActivityMessage = {
+	from: number;
+	to: number;
+	bytes: number[];
+	/** Up to when it was gone through, if that was not all; null if it was. */
+	until: number | null;
+};
+
 /** How a recording is to be taken in as a session that has ended: its name, if not the title that it has. */
 export type ImportQuery = { name?: string; workspace?: string };
 

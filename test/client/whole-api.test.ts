@@ -26,6 +26,7 @@ const methods: Readonly<Record<string, ((client: Client, session: Session) => un
 	releaseLease: (_client, session) => session.releaseLease,
 	readOutput: (_client, session) => session.output,
 	inspectSession: (_client, session) => session.inspect,
+	readActivity: (_client, session) => session.activity,
 	recordSession: (_client, session) => session.recording,
 	importRecording: ({ sessions }) => sessions.importRecording,
 	readScreen: (_client, session) => session.screen,

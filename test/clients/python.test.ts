@@ -161,6 +161,7 @@ const methods: Readonly<Record<string, string | null>> = {
 	getMe: null,
 	signInBrowser: null,
 	followScreens: null,
+	readActivity: null,
 	showScreens: null,
 	shareSession: null,
 	listLinks: null,

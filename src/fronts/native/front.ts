@@ -20,6 +20,7 @@ import { createTraffic } from "./metrics.ts";
 import { describeRoutes } from "./openapi.ts";
 import type { NativeApp, NativeOptions } from "./options.ts";
 import { addOutput } from "./output.ts";
+import { addActivity } from "./recording/activity.ts";
 import { addImport } from "./recording/import.ts";
 import { addRecording } from "./recording/routes.ts";
 import { addScreen } from "./screen/routes.ts";
@@ -68,6 +69,7 @@ export function createNativeFront(options: NativeOptions): Front {
 			addOutput(typed, options, hosting, traffic);
 			addRecording(typed, options, hosting, traffic);
 			addImport(typed, options);
+			addActivity(typed, options, hosting);
 			addScreen(typed, options, hosting, expressions);
 			addScreens(typed, options, hosting, traffic);
 			addSearch(typed, options, hosting);

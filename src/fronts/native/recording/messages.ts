@@ -1,8 +1,8 @@
 /** How a recording is asked for, and how one is taken in. */
 
 import Type, { type TUnsafe } from "typebox";
-import type { ImportQuery, RecordingQuery } from "../../../protocol/messages.ts";
-import { closed, displayName, id, place, schemaOf } from "../schemas.ts";
+import type { ActivityMessage, ActivityQuery, ImportQuery, RecordingQuery } from "../../../protocol/messages.ts";
+import { closed, displayName, id, milliseconds, nullable, place, schemaOf } from "../schemas.ts";
 
 export const recordingQuery: TUnsafe<RecordingQuery> = schemaOf<RecordingQuery>()(
 	Type.Object(
@@ -18,4 +18,24 @@ export const recordingQuery: TUnsafe<RecordingQuery> = schemaOf<RecordingQuery>(
 
 export const importQuery: TUnsafe<ImportQuery> = schemaOf<ImportQuery>()(
 	Type.Object({ name: Type.Optional(displayName), workspace: Type.Optional(id) }, closed),
+);
+
+/** More parts than pixels that anybody draws them on. */
+const MAX_BUCKETS = 2_000;
+
+export const activityQuery: TUnsafe<ActivityQuery> = schemaOf<ActivityQuery>()(
+	Type.Object(
+		{
+			from: Type.Optional(milliseconds),
+			to: Type.Optional(milliseconds),
+			buckets: Type.Optional(Type.Integer({ minimum: 1, maximum: MAX_BUCKETS })),
+		},
+		closed,
+	),
+);
+export const activityMessage: TUnsafe<ActivityMessage> = schemaOf<ActivityMessage>()(
+	Type.Object(
+		{ from: milliseconds, to: milliseconds, bytes: Type.Array(Type.Integer()), until: nullable(milliseconds) },
+		{ title: "Activity" },
+	),
 );

@@ -67,7 +67,11 @@ export async function* record(session: Session, options: RecordingOptions): Asyn
 }
 
 /** What has happened before the event of that number, without a wait for more. */
-async function* itemsBefore(end: number, session: Session, signal: AbortSignal): AsyncGenerator<Item, void, void> {
+export async function* itemsBefore(
+	end: number,
+	session: Session,
+	signal: AbortSignal,
+): AsyncGenerator<Item, void, void> {
 	if (end <= 1) return;
 	for await (const item of session.follow({ seq: 1 }, { signal })) {
 		const next = item.kind === "gap" ? item.nextSeq : item.seq + 1;
