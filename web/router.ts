@@ -23,6 +23,8 @@ export function go(target: Route, { replace = false }: { readonly replace?: bool
 
 /** From now on links of ours are followed here, and the browser's own buttons are heard. */
 export function startRouter(): void {
+	// The page's own addresses are relative to the one that it was loaded from, and browsers look at an icon's again.
+	for (const link of document.head.querySelectorAll("link")) link.setAttribute("href", link.href);
 	addEventListener("popstate", arrive);
 	document.addEventListener("click", (event) => {
 		const isPlain = event.button === 0 && !(event.ctrlKey || event.metaKey || event.shiftKey || event.altKey);

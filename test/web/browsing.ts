@@ -61,7 +61,7 @@ export async function openBrowser(options: BrowserOptions = {}): Promise<Opened>
 		const isExpected = /status of 401|ERR_CONNECTION_REFUSED|ERR_INTERNET_DISCONNECTED|WebSocket connection/.test(
 			said.text(),
 		);
-		if (said.type() === "error" && !isExpected) problems.push(said.text());
+		if (said.type() === "error" && !isExpected) problems.push(`${said.text()} ${said.location().url}`);
 	});
 	await page.addInitScript(() => {
 		const root = globalThis as unknown as {
@@ -124,11 +124,13 @@ export async function untilShown(page: Page, wanted: string | RegExp): Promise<s
 
 /** All that a terminal has loaded, as its menu copies it. */
 export async function allText(page: Page): Promise<string> {
-	await page.evaluate(() => navigator.clipboard.writeText(""));
+	const nothing = "nothing was copied yet";
+	await page.evaluate((text) => navigator.clipboard.writeText(text), nothing);
 	await page.getByRole("button", { name: "More" }).click();
 	await page.getByRole("menuitem", { name: "Copy all text" }).click();
-	return eventually("the text of the terminal", async () => {
+	const { text: copied } = await eventually("the text of the terminal", async () => {
 		const text = await page.evaluate(() => navigator.clipboard.readText());
-		return text !== "" && text;
+		return text !== nothing && { text };
 	});
+	return copied;
 }

@@ -1,0 +1,76 @@
+/** Playing a session back in a real browser. */
+
+import { readFile } from "node:fs/promises";
+import { expect, it } from "vitest";
+import { start } from "../server/start.ts";
+import { openSession, shownRows, untilShown } from "./browsing.ts";
+import { create } from "./sessions.ts";
+
+/** Writes at three moments, with colours, a full-screen part and a last screen of its own. */
+const SHOW =
+	"printf '\\033[32mfirst\\033[0m\\r\\n'; sleep 0.3; printf '\\033[?1049h\\033[2J\\033[5;5Hwhole screen'; sleep 0.3;" +
+	" printf '\\033[?1049l'; for i in 1 2 3; do echo line $i; done; printf '\\033[7mlast\\033[0m'";
+
+it("reaches the same screen as the terminal, and shows what was there at a moment in between", async () => {
+	const server = await start();
+	const session = await create(server, { command: SHOW, cols: 60, rows: 12 });
+	await session.wait({ exit: true });
+	const opened = await openSession(server, session.id);
+	const { page, problems } = opened;
+	const terminal = await untilShown(page, "last");
+	await page.getByRole("link", { name: "Playback" }).first().click();
+	await page.getByRole("button", { name: "Pause" }).waitFor();
+	await untilShown(page, "last");
+	expect(await shownRows(page)).toEqual(terminal);
+	await page.getByRole("button", { name: "Play" }).waitFor();
+	// The middle of it, by a link.
+	const { createdAt } = await session.info();
+	let middle = createdAt + 450;
+	await page.goto(`${server.url}/s/${session.id}?at=${new Date(middle).toISOString()}`);
+	await expect
+		.poll(async () => {
+			if ((await shownRows(page))[4]?.includes("whole screen")) return "whole screen";
+			// It began later than it was made: a busy machine takes its time.
+			middle += 25;
+			await page.goto(`${server.url}/s/${session.id}?at=${new Date(middle).toISOString()}`);
+			await page.getByRole("button", { name: "Play" }).waitFor();
+			return "another moment";
+		})
+		.toBe("whole screen");
+	expect(await page.getByRole("slider", { name: "Moment" }).getAttribute("aria-valuetext")).toMatch(/s of \d+ s$/);
+	expect(problems).toEqual([]);
+});
+
+it("is driven by keys, gives the recording as a file, and leads back to the terminal", async () => {
+	const server = await start();
+	const session = await create(server, { command: "echo one; sleep 0.2; echo two; cat" });
+	await session.wait({ match: /two/ });
+	const { page } = await openSession(server, session.id, { path: "/play?at=0" });
+	await page.getByText("It still runs.").waitFor();
+	await page.getByRole("slider", { name: "Moment" }).focus();
+	await page.keyboard.press("9");
+	await untilShown(page, "two");
+	await page.keyboard.press("0");
+	await expect.poll(() => shownRows(page)).not.toContain("two");
+	await page.keyboard.press(">");
+	expect(await page.getByRole("button", { name: "2×" }).getAttribute("aria-pressed")).toBe("true");
+	const [download] = await Promise.all([
+		page.waitForEvent("download"),
+		page.getByRole("button", { name: ".cast" }).click(),
+	]);
+	const [header, ...lines] = (await readFile(await download.path(), "utf8")).split("\n");
+	expect(JSON.parse(header ?? "")).toMatchObject({ version: 2 });
+	expect(lines.join("\n")).toContain("two");
+	await page.getByRole("slider", { name: "Moment" }).focus();
+	await page.keyboard.press("End");
+	await page.getByText("You can type").waitFor();
+});
+
+it("a guest who may only watch plays it back as well", async () => {
+	const server = await start();
+	const session = await create(server, { command: "echo shown; cat" });
+	await session.wait({ match: /shown/ });
+	const token = await server.token(`session:${session.id}:view`);
+	const { page } = await openSession(server, session.id, { token, path: "/play" });
+	await untilShown(page, "shown");
+});
