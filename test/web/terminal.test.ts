@@ -1,25 +1,21 @@
 /** A session's terminal in a real browser, against the server as `hawser serve` starts it. */
 
 import { expect, it } from "vitest";
-import { type CreateSession, connect, type KnownSession } from "../../src/client/index.ts";
 import { eventually } from "../helpers/reading.ts";
-import { type Started, start } from "../server/start.ts";
+import { start } from "../server/start.ts";
 import { allText, openSession, shownRows, untilShown } from "./browsing.ts";
+import { clientOf, create, journalOf, REPEATER } from "./sessions.ts";
 
-/** A session in the server's own process. */
-function create({ url, adminToken: token }: Started, request: CreateSession): Promise<KnownSession> {
-	return connect({ url, token }).sessions.create({ durable: false, ...request });
-}
+declare const navigator: {
+	readonly clipboard: { readText(): Promise<string>; writeText(text: string): Promise<void> };
+};
 
 it("shows at once what the session's terminal shows, sends what is typed, and complains of nothing", async () => {
 	const server = await start();
-	const session = await create(server, {
-		command: "printf 'first line\\n'; stty -echo; while read -r line; do echo \"<$line>\"; done",
-		name: "<b>bold</b>",
-	});
-	await session.wait({ match: /first line/ });
+	const session = await create(server, { command: REPEATER, name: "<b>bold</b>" });
+	await session.wait({ match: /ready/ });
 	const { page, problems } = await openSession(server, session.id);
-	await untilShown(page, "first line");
+	await untilShown(page, "ready");
 	expect(await page.getByRole("heading", { level: 1 }).textContent()).toBe("<b>bold</b>");
 	await page.getByText("You can type").waitFor();
 	await page.keyboard.type("hello there\n");
@@ -28,11 +24,21 @@ it("shows at once what the session's terminal shows, sends what is typed, and co
 	expect(problems).toEqual([]);
 });
 
+it("is drawn by WebGL where there is one, and complains of nothing either", async () => {
+	const server = await start();
+	const session = await create(server, { command: REPEATER });
+	const { page, problems } = await openSession(server, session.id, { hasWebGl: true });
+	await page.locator(".xterm-screen canvas").first().waitFor();
+	await page.keyboard.type("hello\n");
+	await eventually("the answer", async () => (await allText(page)).includes("<hello>"));
+	expect(problems).toEqual([]);
+});
+
 it("opening changes nothing; the first key makes the session as large as the window", async () => {
 	const server = await start();
 	const session = await create(server, { argv: ["cat"], cols: 60, rows: 10 });
 	const { page } = await openSession(server, session.id);
-	await page.getByText("60 × 10").waitFor();
+	await page.getByText("60 × 10, another than this window").waitFor();
 	expect((await session.info()).size).toEqual({ cols: 60, rows: 10 });
 	await page.keyboard.type("x");
 	await page.getByText(/1\d\d × \d\d/).waitFor();
@@ -41,6 +47,25 @@ it("opening changes nothing; the first key makes the session as large as the win
 	expect(await page.locator(".xterm-rows > div").count()).toBe(size.rows);
 	await page.setViewportSize({ width: 900, height: 600 });
 	await expect.poll(async () => (await session.info()).size.cols).toBeLessThan(size.cols);
+});
+
+it("a session has one size: that of whoever typed last, and the other page shows it as it is", async () => {
+	const server = await start();
+	const session = await create(server, { command: REPEATER });
+	const large = await openSession(server, session.id, { viewport: { width: 1400, height: 900 } });
+	const small = await openSession(server, session.id, { viewport: { width: 900, height: 500 } });
+	await untilShown(large.page, "ready");
+	await untilShown(small.page, "ready");
+	const sizeOf = async () => (await session.info()).size;
+	await large.page.keyboard.type("large\n");
+	await untilShown(small.page, "<large>");
+	const first = await sizeOf();
+	await small.page.getByText(`${first.cols} × ${first.rows}, another than this window`).waitFor();
+	await small.page.keyboard.type("small\n");
+	await untilShown(large.page, "<small>");
+	const second = await sizeOf();
+	expect(second.cols).toBeLessThan(first.cols);
+	await large.page.getByText(`${second.cols} × ${second.rows}, another than this window`).waitFor();
 });
 
 it("what is scrolled away is loaded when somebody scrolls up to it", async () => {
@@ -58,4 +83,80 @@ it("what is scrolled away is loaded when somebody scrolls up to it", async () =>
 	await page.keyboard.type("typed\n");
 	await untilShown(page, "typed");
 	expect((await shownRows(page)).join("\n")).toContain("2000");
+});
+
+it("a page that is opened in the middle of a flood shows in the end what was written, and nothing else", async () => {
+	const server = await start();
+	const session = await create(server, { command: "read -r go; seq 1 400000; echo finished; cat" });
+	const { page } = await openSession(server, session.id);
+	await page.getByText("You can type").waitFor();
+	await page.keyboard.type("\n");
+	await untilShown(page, /\d{4}/);
+	await page.reload();
+	await untilShown(page, "finished");
+	const written = (await journalOf(session)).trimEnd().split("\r\n");
+	await eventually("an exact terminal", async () => {
+		const lines = (await allText(page)).split("\n");
+		return lines.length > 100 && lines.join("\n") === written.slice(-lines.length).join("\n");
+	});
+});
+
+it("looks for text in all that was written, and loads what is found", async () => {
+	const server = await start();
+	const session = await create(server, {
+		command: "echo needle in the beginning; seq 1 3000; echo a last needle; cat",
+	});
+	await session.wait({ match: /a last needle/ });
+	const { page } = await openSession(server, session.id);
+	await untilShown(page, "a last needle");
+	await page.keyboard.press("Control+Shift+F");
+	await page.getByPlaceholder("Search all output").fill("needle");
+	await page.getByText("2 of 2").waitFor();
+	await page.keyboard.press("Enter");
+	await untilShown(page, "needle in the beginning");
+	await page.getByText("1 of 2").waitFor();
+	await page.keyboard.press("Escape");
+	await page.keyboard.type("typed\n");
+	await untilShown(page, "typed");
+});
+
+it("asks before it pastes several lines, unless the program takes them in one piece", async () => {
+	const server = await start();
+	const session = await create(server, { command: REPEATER });
+	const { page } = await openSession(server, session.id);
+	await untilShown(page, "ready");
+	const paste = async (text: string) => {
+		await page.evaluate((copied) => navigator.clipboard.writeText(copied), text);
+		await page.keyboard.press("Control+Shift+V");
+	};
+	await paste("one\ntwo\n");
+	await page.getByText("Paste 2 lines?").waitFor();
+	await page.getByRole("button", { name: "Paste as one line" }).click();
+	await page.keyboard.type("\n");
+	await untilShown(page, "<one two>");
+	await paste("\u001b]0;x\u0007three\nfour\n");
+	await page.getByRole("button", { name: "Paste", exact: true }).click();
+	await untilShown(page, /<\]0;xthree>\n<four>/);
+});
+
+it("a program on pipes gets lines, its stderr is told apart, and its end is said with a way to run it again", async () => {
+	const server = await start();
+	const session = await create(server, {
+		command: 'read -r line; echo "out $line"; echo "err $line" >&2; exit 3',
+		mode: "pipe",
+		name: "pipes",
+	});
+	const { page, problems } = await openSession(server, session.id);
+	await page.getByPlaceholder("A line for its input").fill("this");
+	await page.keyboard.press("Enter");
+	await untilShown(page, /out this\nerr this/);
+	const slanted = await page.locator(".xterm-rows span.xterm-italic").allTextContents();
+	expect(slanted.join("")).toBe("err this");
+	await page.getByText(/^Ended with exit code 3$/).waitFor();
+	await page.getByText(/^after \d+ s, at \d\d:\d\d$/).waitFor();
+	await page.getByRole("button", { name: "Run again" }).click();
+	await page.getByPlaceholder("A line for its input").waitFor();
+	const running = await clientOf(server).sessions.list({ state: ["running"] });
+	expect(running.map(({ name }) => name)).toEqual(["pipes"]);
+	expect(problems).toEqual([]);
 });

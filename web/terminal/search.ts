@@ -69,12 +69,12 @@ export class HistorySearch {
 	async previous(): Promise<void> {
 		const addon = await this.#searching();
 		const { query } = this.#state.value;
-		const earlier = this.#matches[this.#matches.length - this.#loaded.count - 1];
-		if (this.#loaded.index <= 0 && earlier) {
-			await this.#terminal.showFrom(earlier.line);
-			this.#terminal.emulator.xterm.clearSelection();
-		}
-		addon.findPrevious(query, this.#looks());
+		const { index, count } = this.#loaded;
+		const earlier = this.#matches[this.#matches.length - count - 1];
+		const mustLoad = index <= 0 && earlier !== undefined;
+		if (mustLoad) await this.#terminal.showFrom(earlier.line);
+		// What is drawn again is searched from its end: those that were there before are passed over.
+		for (let step = mustLoad ? count : 0; step >= 0; step--) addon.findPrevious(query, this.#looks());
 	}
 
 	async close(): Promise<void> {

@@ -58,6 +58,8 @@ export type TerminalOptions = {
 	/** Of which the server has told. */
 	readonly session: Session & { readonly snapshot: SessionMessage };
 	readonly canType: boolean;
+	/** Whether the session never gets our size, such as in a tile. */
+	readonly keepsSize?: boolean;
 	readonly fontSize: number;
 	readonly isForReaders: boolean;
 	readonly mayUseClipboard: boolean;
@@ -187,11 +189,13 @@ export class SessionTerminal {
 	}
 
 	async takeOver(): Promise<void> {
+		this.focus();
 		await this.#attachment.take({ exclusive: true, force: true });
 		this.#engage();
 	}
 
 	async handBack(): Promise<void> {
+		this.focus();
 		await this.#attachment.release();
 	}
 
@@ -246,6 +250,7 @@ export class SessionTerminal {
 			this.type(this.modify(data));
 		});
 		xterm.onBinary((data) => this.type(Uint8Array.from(data, (character) => character.charCodeAt(0))));
+		xterm.onCursorMove(() => this.#followCursor(parent));
 		xterm.onTitleChange((title) => this.#change({ title }));
 		xterm.onScroll(() => this.#scrolled());
 		xterm.attachCustomKeyEventHandler((event) => this.#keyPressed(event));
@@ -399,9 +404,18 @@ export class SessionTerminal {
 
 	#tellSize(): void {
 		const { room } = this.#state.value;
-		if (!room || this.#options.session.snapshot.mode === "pipe" || isSame(room, this.#toldSize)) return;
+		const { keepsSize, session } = this.#options;
+		if (!room || keepsSize || session.snapshot.mode === "pipe" || isSame(room, this.#toldSize)) return;
 		this.#toldSize = room;
 		this.#attachment.setSize(room);
+	}
+
+	/** A session that is larger than its place is seen where its cursor is. */
+	#followCursor(parent: HTMLElement): void {
+		const { xterm } = this.emulator;
+		if (parent.scrollHeight <= parent.clientHeight || this.#state.value.isScrolledBack) return;
+		const rowHeight = (xterm.element?.querySelector(".xterm-screen")?.clientHeight ?? 0) / xterm.rows;
+		parent.scrollTop = (xterm.buffer.active.cursorY + 2) * rowHeight - parent.clientHeight;
 	}
 
 	#refused(): void {

@@ -5,7 +5,6 @@ import type { CommandList, KnownSession, ShellCommand } from "hawser/client";
 import { html, nothing, svg, type TemplateResult } from "lit-html";
 import { base, go, href } from "../router.ts";
 import type { App } from "../state/app.ts";
-import { isSignedOut } from "../state/auth.ts";
 import { addressOf, everything, type Route } from "../state/route.ts";
 import type { Playback, PlaybackState } from "../terminal/playback.ts";
 import { clockOf, neighbour, parsePlace, SPEEDS, withSpeed } from "../terminal/player.ts";
@@ -105,15 +104,14 @@ class PlaybackPage {
 			// A session without a shell has none.
 			this.#commands.value = await session.commands({ limit: 500 }).catch(() => this.#commands.peek());
 		} catch (error) {
-			if (isSignedOut(error)) this.#app.auth.wasRefused();
-			else this.#problem.value = error instanceof Error ? error.message : String(error);
+			this.#problem.value = error instanceof Error ? error.message : String(error);
 		}
 	}
 
 	#header({ snapshot }: KnownSession): TemplateResult {
 		const terminal = href({ view: "session", id: this.id, at: undefined });
 		return html`<a class="btn quiet icon back" aria-label="Back to the terminal" href=${terminal}>${icon("back")}</a>
-			${sessionTitle(snapshot)}
+			${sessionTitle(this.#app, snapshot)}
 			<span class="tag can-type">${icon("rewind", 13)}Playing back</span>`;
 	}
 

@@ -1,18 +1,19 @@
 /** One session in its terminal: the header above it, banners and the status line below. */
 
 import { effect, signal } from "@preact/signals-core";
-import type { HawserError, KnownSession, Me, SessionMessage } from "hawser/client";
+import { HawserError, type KnownSession, type SessionMessage } from "hawser/client";
 import { html, nothing, type TemplateResult } from "lit-html";
 import { go, href } from "../router.ts";
 import type { App } from "../state/app.ts";
-import { isSignedOut } from "../state/auth.ts";
-import { type Rights, rightsIn } from "../state/rights.ts";
+import { type Need, needOf } from "../state/attention.ts";
+import { isSignedOut, type Right } from "../state/auth.ts";
 import { everything, type Route } from "../state/route.ts";
 import type { Settings } from "../state/settings.ts";
 import type { OwnKey } from "../terminal/keys.ts";
 import type { OpenedTerminal } from "../terminal/open.ts";
 import { lineCount } from "../terminal/paste.ts";
 import type { SessionTerminal, TerminalState } from "../terminal/terminal.ts";
+import { runAgain } from "./act.ts";
 import { glyph, icon } from "./glyph.ts";
 import { mounted } from "./mounted.ts";
 import { playbackPage } from "./playback.ts";
@@ -28,7 +29,7 @@ import {
 	tookOverText,
 } from "./session-words.ts";
 import { SharePanel } from "./share.ts";
-import { clockTime, longEnd, nameOf, size, words } from "./words.ts";
+import { clockTime, longEnd, nameOf, size, span, words } from "./words.ts";
 
 /** The one that is shown, while it is. */
 let current: TerminalPage | undefined;
@@ -62,7 +63,6 @@ class TerminalPage {
 	readonly #isHintDismissed = signal(false);
 	readonly #attachedAt = Date.now();
 	readonly #search = new SearchPanel(() => this.#close());
-	#me: Me | undefined;
 	#share: SharePanel | undefined;
 	#isOver = false;
 
@@ -111,24 +111,23 @@ class TerminalPage {
 	async #load(): Promise<void> {
 		try {
 			// The terminal's code comes beside the answer.
-			const [session, me, { openTerminal }] = await Promise.all([
+			const [session, { openTerminal }] = await Promise.all([
 				this.#app.client.sessions.get(this.id),
-				this.#app.client.me(),
 				import("../terminal/open.ts"),
 			]);
 			if (this.#isOver) return;
-			this.#me = me;
 			this.#session.value = session;
 			this.#opened.value = this.#attach(session, openTerminal);
 		} catch (error) {
-			if (isSignedOut(error)) this.#app.auth.wasRefused();
-			else this.#problem.value = error instanceof Error ? error.message : String(error);
+			const known = error instanceof HawserError ? error : new HawserError("internal", String(error));
+			if (isSignedOut(known)) this.#app.auth.wasRefused();
+			else this.#problem.value = known.message;
 		}
 	}
 
 	#attach(session: KnownSession, openTerminal: typeof import("../terminal/open.ts").openTerminal): OpenedTerminal {
 		const { fontSize, readsAloud, clipboardSessions } = this.#app.settings.current.peek();
-		const { mayType } = this.#rights(session.snapshot);
+		const mayType = this.#may("operate", session.snapshot);
 		this.#share = new SharePanel(session, () => this.#close());
 		const opened = openTerminal(this.#pane, {
 			session,
@@ -145,8 +144,20 @@ class TerminalPage {
 		return opened;
 	}
 
-	#rights(session: SessionMessage): Rights {
-		return rightsIn(this.#me, session);
+	/** What somebody may do with it: type, share it by links, and start programs where it is. */
+	#may(right: Right, { workspace }: SessionMessage): boolean {
+		return this.#app.auth.may(right, workspace);
+	}
+
+	get #isGuest(): boolean {
+		const auth = this.#app.auth.state.value;
+		return auth.kind === "in" && auth.me.guest !== null;
+	}
+
+	/** What it needs, if it does. */
+	#need(): Need | undefined {
+		const session = this.#app.sessions.all.value.get(this.id);
+		return session && needOf(session, { now: this.#app.clock.now.value, dismissed: this.#app.dismissed.value });
 	}
 
 	#restyle({ fontSize }: Settings): void {
@@ -156,7 +167,15 @@ class TerminalPage {
 	#pressed(key: OwnKey): void {
 		if (key === "search") this.#toggle("search");
 		else if (key === "leave") this.#pane.closest("main")?.querySelector<HTMLElement>("h1")?.focus();
-		else if (key === "go-to") this.#pane.dispatchEvent(new CustomEvent("hawser-go-to", { bubbles: true }));
+		else if (key === "go-to") this.#app.dialogs.open({ kind: "palette" });
+		else if (key === "next-need") this.#goToNeeding();
+	}
+
+	/** The next that needs somebody, or nowhere. */
+	#goToNeeding(): void {
+		const ids = this.#app.needing.peek().map(({ session }) => session.id);
+		const id = ids[(ids.indexOf(this.id) + 1) % ids.length];
+		if (id !== undefined && id !== this.id) go({ view: "session", id, at: undefined });
 	}
 
 	#toggle(panel: "search" | "share" | "menu"): void {
@@ -185,7 +204,7 @@ class TerminalPage {
 	#below({ terminal, keyBar }: OpenedTerminal): TemplateResult {
 		const state = terminal.state.value;
 		const { session } = state;
-		const takesLines = session.mode === "pipe" && session.state === "running" && this.#rights(session).mayType;
+		const takesLines = session.mode === "pipe" && session.state === "running" && this.#may("operate", session);
 		return html`
 			${this.#banners(terminal, state)}
 			${takesLines ? pipeInput(terminal) : nothing}
@@ -195,10 +214,10 @@ class TerminalPage {
 	}
 
 	#header(session: SessionMessage, opened: OpenedTerminal | undefined): TemplateResult {
-		const { isGuest } = this.#rights(session);
+		const isGuest = this.#isGuest;
 		const back = html`<a class="btn quiet icon back" aria-label="Back to all sessions" href=${href({ view: "list", filter: everything })}>${icon("back")}</a>`;
 		return html`<header class="thead">
-			${isGuest ? nothing : back}${sessionTitle(session)}
+			${isGuest ? nothing : back}${sessionTitle(this.#app, session, opened?.terminal.state.value.title)}
 			${opened ? this.#tools(opened.terminal, opened.terminal.state.value) : nothing}
 		</header>`;
 	}
@@ -218,7 +237,7 @@ class TerminalPage {
 			<span class="sep"></span>
 			${tool("search", "Search")}
 			<a class="btn quiet" aria-label="Playback" href=${href({ view: "playback", id: session.id, at: undefined })}>${icon("rewind", 15)}<span class="label">Playback</span></a>
-			${this.#rights(session).mayShare ? tool("share", "Share") : nothing}
+			${this.#may("read", session) && !this.#isGuest ? tool("share", "Share") : nothing}
 			<button class="btn quiet icon" aria-label="More" aria-expanded=${this.#panel.value === "menu"} @click=${() => this.#toggle("menu")}>${icon("more")}</button>
 		`;
 	}
@@ -266,22 +285,22 @@ class TerminalPage {
 		return banner(icon("eye"), [`You watch; ${callerName(control.holder)} types.`, ""], take);
 	}
 
-	#refusal({ code, message }: HawserError): TemplateResult {
-		const isSignedOut = code === "unauthenticated" || code === "token_ended";
-		if (!isSignedOut) return banner(icon("lock"), ["This page is not attached any more.", message], nothing);
-		if (this.#me?.guest) return banner(icon("lock"), words.guestEnded, nothing);
+	#refusal(error: HawserError): TemplateResult {
+		if (!isSignedOut(error))
+			return banner(icon("lock"), ["This page is not attached any more.", error.message], nothing);
+		if (this.#isGuest) return banner(icon("lock"), words.guestEnded, nothing);
 		const signIn = () => this.#app.auth.wasRefused();
 		return banner(icon("lock"), words.signedOut, html`<button class="btn primary" @click=${signIn}>Sign in</button>`);
 	}
 
 	#endBanner(session: SessionMessage): TemplateResult {
 		const isFailure = session.exit?.code !== 0;
-		const again = html`<button class="btn ${isFailure ? "primary" : ""}" @click=${() => void this.#runAgain(session)}>Run again</button>`;
+		const again = html`<button class="btn ${isFailure ? "primary" : ""}" @click=${() => void runAgain(this.#app, session)}>Run again</button>`;
 		return banner(
-			sessionGlyph(session),
+			sessionGlyph(this.#app, session),
 			longEnd(session),
 			html`<a class="btn" href=${href({ view: "playback", id: session.id, at: undefined })}>Playback</a>
-				${this.#rights(session).mayStart ? again : nothing}`,
+				${this.#may("manage", session) && !this.#isGuest ? again : nothing}`,
 		);
 	}
 
@@ -299,16 +318,18 @@ class TerminalPage {
 		);
 	}
 
-	#menu(terminal: SessionTerminal, { size: shown, room, session }: TerminalState): TemplateResult {
+	#menu(terminal: SessionTerminal, { size: shown, room, session, control }: TerminalState): TemplateResult {
 		const item = (name: string, act: () => void) =>
 			html`<button class="item" role="menuitem" @click=${() => {
 				this.#close();
 				act();
 			}}>${name}</button>`;
 		const isOther = room !== undefined && (room.cols !== shown.cols || room.rows !== shown.rows);
-		const { mayType } = this.#rights(session);
+		const mayType = this.#may("operate", session);
+		const isShared = control.kind === "shared" && session.state === "running";
 		return html`<div class="pop menu" role="menu" aria-label="More">
 			${isOther && mayType && session.sizePolicy !== "fixed" && session.mode === "pty" ? item("Use my size", () => terminal.useOwnSize()) : nothing}
+			${isShared && mayType ? item("Let only me type", () => void terminal.takeOver()) : nothing}
 			${item("Copy all text", () => void navigator.clipboard.writeText(terminal.text))}
 			${item("Copy the id", () => void navigator.clipboard.writeText(session.id))}
 			${item("Copy the attach command", () => void navigator.clipboard.writeText(`hawser attach ${session.name ?? session.id}`))}
@@ -321,6 +342,7 @@ class TerminalPage {
 	}
 
 	#statusLine(terminal: SessionTerminal, state: TerminalState): TemplateResult {
+		const need = state.session.state === "running" ? this.#need() : undefined;
 		const { connection, size: shown, room, session, offset, missedBytes, latencyMs, isScrolledBack } = state;
 		const now = performance.now();
 		const isOther = room !== undefined && (room.cols !== shown.cols || room.rows !== shown.rows);
@@ -331,6 +353,7 @@ class TerminalPage {
 					? html`<span>${backText(connection.isBack.afterMs, missedBytes - connection.isBack.missedBytes)}</span>`
 					: nothing
 			}
+			${need ? html`<span class="wait">${waitText(need, this.#app.clock.now.value)}</span>` : nothing}
 			<span class="grow"></span>
 			${isScrolledBack ? html`<button class="btn quiet small" @click=${() => terminal.scrollToEnd()}>Go to the end</button>` : nothing}
 			<span class="wide">${missedBytes === 0 ? `Nothing missed since ${clockTime(this.#attachedAt)}` : `${size(missedBytes)} missed`}</span>
@@ -348,19 +371,6 @@ class TerminalPage {
 		if ((event.target as HTMLElement).closest(".pop") === null) return;
 		event.stopPropagation();
 		this.#close();
-	}
-
-	async #runAgain({ argv, cwd, mode, size, labels, workspace, name }: SessionMessage): Promise<void> {
-		const again = await this.#app.client.sessions.create({
-			argv,
-			cwd,
-			mode,
-			...(mode === "pty" ? size : {}),
-			labels,
-			workspace,
-			...(name === null ? {} : { name }),
-		});
-		go({ view: "session", id: again.id, at: undefined });
 	}
 }
 
@@ -429,4 +439,10 @@ function controlTag(terminal: SessionTerminal, { control, session }: TerminalSta
 			return html`${watch}<span class="who dim">${callerName(control.holder)} types</span>
 				<button class="btn" @click=${() => void terminal.takeOver()}>Take over</button>`;
 	}
+}
+
+function waitText({ kind, since }: Need, now: number): string {
+	const long = span(now - since);
+	if (kind === "secret") return `Waits for a secret · ${long}`;
+	return kind === "asks" ? `Waits for an answer · ${long}` : `Quiet for ${long}`;
 }

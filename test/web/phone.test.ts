@@ -1,0 +1,81 @@
+/** A terminal on a phone: 390 px, a finger, and keys that its keyboard lacks. */
+
+import type { Page } from "playwright-core";
+import { expect, it } from "vitest";
+import { start } from "../server/start.ts";
+import { openSession, untilShown } from "./browsing.ts";
+import { create, REPEATER } from "./sessions.ts";
+
+declare const document: { readonly activeElement: { readonly className: string; readonly tagName: string } | null };
+
+const PHONE = { viewport: { width: 390, height: 844 }, isTouched: true } as const;
+
+const focused = (page: Page) => page.evaluate(() => document.activeElement?.tagName ?? "");
+
+it("the keyboard rises by a tap on the text alone, and the key bar leaves it as it is", async () => {
+	const server = await start();
+	const session = await create(server, { command: REPEATER, cols: 80, rows: 24 });
+	const { page, problems } = await openSession(server, session.id, PHONE);
+	await untilShown(page, "ready");
+	const bar = page.getByRole("toolbar", { name: "Keys" });
+	expect(await focused(page)).toBe("BODY");
+	await bar.getByRole("button", { name: "Slash" }).tap();
+	expect(await focused(page)).toBe("BODY");
+	await page.locator(".xterm-screen").tap();
+	expect(await focused(page)).toBe("TEXTAREA");
+	await bar.getByRole("button", { name: "Hyphen" }).tap();
+	expect(await focused(page)).toBe("TEXTAREA");
+	await page.keyboard.type("x\n");
+	await untilShown(page, "</-x>");
+	await bar.getByRole("button", { name: "Hide the keyboard" }).tap();
+	expect(await focused(page)).toBe("BODY");
+	const { width } = (await page.locator("main").boundingBox()) ?? { width: 0 };
+	expect(width).toBeLessThanOrEqual(390);
+	expect(problems).toEqual([]);
+});
+
+it("its keys follow the mode of cursor keys, and its modifiers are for the next key", async () => {
+	const server = await start();
+	const session = await create(server, {
+		command: "stty raw -echo; printf 'ready\\r\\n'; head -c 3 | cat -v; printf '\\033[?1h'; exec cat -v",
+		cols: 50,
+		rows: 20,
+	});
+	const { page } = await openSession(server, session.id, PHONE);
+	await untilShown(page, "ready");
+	const tap = (name: string) =>
+		page.getByRole("toolbar", { name: "Keys" }).getByRole("button", { name, exact: true }).tap();
+	await tap("Up");
+	await untilShown(page, "^[[A");
+	// From here on in application mode.
+	await tap("Up");
+	await untilShown(page, "^[[A^[OA");
+	await tap("Control");
+	await tap("Right");
+	await untilShown(page, "^[OA^[[1;5C");
+	await tap("Control C");
+	await tap("Shift Tab");
+	await untilShown(page, "[1;5C^C^[[Z");
+	await tap("Control");
+	await page.locator(".xterm-screen").tap();
+	await page.keyboard.type("aa");
+	await untilShown(page, "^[[Z^Aa");
+	await tap("Alt");
+	await tap("Alt");
+	await page.keyboard.type("xy");
+	await untilShown(page, "^Aa^[x^[y");
+});
+
+it("looking in from a phone leaves the session as large as it was", async () => {
+	const server = await start();
+	const session = await create(server, { command: REPEATER, cols: 142, rows: 41 });
+	const { page } = await openSession(server, session.id, PHONE);
+	await untilShown(page, "ready");
+	await page.locator(".xterm-screen").tap();
+	await session.write("seen\n");
+	await untilShown(page, "<seen>");
+	expect((await session.info()).size).toEqual({ cols: 142, rows: 41 });
+	await page.getByRole("button", { name: "More" }).tap();
+	await page.getByRole("menuitem", { name: "Use my size" }).tap();
+	await expect.poll(async () => (await session.info()).size.cols).toBeLessThan(60);
+});

@@ -1,0 +1,59 @@
+/** Sharing one session by links, with guests who have nothing but the link. */
+
+import { expect, it } from "vitest";
+import { start } from "../server/start.ts";
+import { openBrowser, openSession, untilShown } from "./browsing.ts";
+import { clientOf, create, REPEATER } from "./sessions.ts";
+
+it("a guest with a link sees this session and nothing else, and is cut off when it is revoked", async () => {
+	const server = await start();
+	const session = await create(server, { command: REPEATER, name: "shared" });
+	const other = await create(server, { argv: ["cat"], name: "private" });
+	const owner = await openSession(server, session.id);
+	await untilShown(owner.page, "ready");
+	await owner.page.getByRole("button", { name: "Share" }).click();
+	await owner.page.getByRole("button", { name: "Make a link" }).click();
+	const link = await owner.page.getByRole("textbox", { name: "The link" }).inputValue();
+	expect(link).toContain(`/s/${session.id}#`);
+	await owner.page.getByText("ends in 1 h · not opened yet").waitFor();
+
+	const guest = await openBrowser();
+	await guest.page.goto(link);
+	await untilShown(guest.page, "ready");
+	await guest.page.getByText("You watch", { exact: true }).waitFor();
+	expect(guest.page.url()).not.toContain("#");
+	expect(await guest.page.getByRole("button", { name: "Share" }).count()).toBe(0);
+	await guest.page.locator(".xterm-screen").click();
+	await guest.page.keyboard.type("never\n");
+	await session.write("seen\n");
+	await untilShown(guest.page, "<seen>");
+	expect(await guest.page.locator(".xterm-rows").textContent()).not.toContain("never");
+	const guests = await guest.context.newPage();
+	await guests.goto(`${server.url}/s/${other.id}`);
+	await guests.getByText("This session can't be shown").waitFor();
+	await guests.close();
+
+	// It says how things were when it was opened.
+	await owner.page.getByRole("button", { name: "Share" }).click();
+	await owner.page.getByRole("button", { name: "Share" }).click();
+	await owner.page.getByText("opened once").waitFor();
+	await owner.page.getByRole("button", { name: "Revoke" }).click();
+	await guest.page.getByText("This link has ended.").waitFor();
+	await guest.page.getByText("Ask whoever gave it to you for a new one.").waitFor();
+	expect(owner.problems).toEqual([]);
+	expect(guest.problems).toEqual([]);
+});
+
+it("a guest who can type does, until the link ends by itself", async () => {
+	const server = await start();
+	const session = await create(server, { command: REPEATER });
+	const links = clientOf(server).sessions.at(session.id).links;
+	const { url } = await links.create({ right: "control", expiresInMs: 8_000 });
+	const guest = await openBrowser();
+	await guest.page.goto(url);
+	await untilShown(guest.page, "ready");
+	await guest.page.getByText("You can type").waitFor();
+	await guest.page.keyboard.type("guest\n");
+	await untilShown(guest.page, "<guest>");
+	await guest.page.getByText("This link has ended.").waitFor();
+});
