@@ -29,6 +29,7 @@ import { rename } from "./commands/rename.ts";
 import { resize } from "./commands/resize.ts";
 import { run } from "./commands/run.ts";
 import { screen } from "./commands/screen.ts";
+import { secret } from "./commands/secret.ts";
 import { send } from "./commands/send.ts";
 import { serve } from "./commands/serve.ts";
 import { service } from "./commands/service.ts";
@@ -73,6 +74,7 @@ const commands = [
 	exec,
 	shellCommands,
 	send,
+	secret,
 	wait,
 	rename,
 	resize,

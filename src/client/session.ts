@@ -380,6 +380,19 @@ export class Session {
 		return this.#inOrder(() => this.#act("/keys", { keys }, { ...options, query: { ifWaiting } }));
 	}
 
+	/**
+	 * Types a line that nobody may see, such as a password, and Enter: only while the program reads one without showing it,
+	 * else it is refused with `not_waiting`. `ifWaiting` is the `offset` of the question, as `inspect` tells it.
+	 */
+	async secret(secret: Uint8Array | string, { ifWaiting, fence, signal }: AnswerOptions = {}): Promise<InputReceipt> {
+		const bytes = typeof secret === "string" ? new TextEncoder().encode(secret) : secret;
+		const path = this.#path("/secret");
+		const headers = { [idempotencyKeyHeader]: `${newStreamId()}:0`, ...fenceOf(fence) };
+		const query = { ifWaiting };
+		const response = await this.#transport.request({ method: "POST", path, query, headers, bytes, signal });
+		return (await response.json()) as InputReceipt;
+	}
+
 	resize(
 		size: { readonly cols: number; readonly rows: number },
 		options: SessionActOptions = {},

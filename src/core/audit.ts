@@ -39,6 +39,8 @@ export type Deed =
 	| { readonly action: "input"; readonly bytes: number; readonly stream?: string; readonly position?: number }
 	/** A command of so many bytes was to be run in the session's shell, or to be waited for again. */
 	| { readonly action: "run"; readonly bytes: number }
+	/** A line was typed that is nobody's to see; not even its length is told. */
+	| { readonly action: "secret" }
 	| { readonly action: "eof" }
 	| { readonly action: "resize"; readonly size: Size }
 	| { readonly action: "signal"; readonly signal: string }

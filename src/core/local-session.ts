@@ -12,6 +12,7 @@ import { Inspector } from "./inspector.ts";
 import { WriterLease } from "./lease.ts";
 import { Listeners } from "./listeners.ts";
 import { Log } from "./log.ts";
+import { Masks } from "./masks.ts";
 import { noShell } from "./plain-shell.ts";
 import { checkSize, type KillOptions, type Process, type Spawn } from "./process.ts";
 import { type Pulse, PulseFold } from "./pulse.ts";
@@ -49,6 +50,12 @@ const AWAITED_MS = 1_000;
 const REPLIES_STREAM = "hawser:replies";
 /** The mode in which a terminal marks what is pasted. */
 const BRACKETED_PASTES = "2004";
+/** How long output may wait that could be the beginning of a secret: nobody notices, and a program writes the rest at once. */
+const HELD_MS = 50;
+/** What the kernel takes of a line; it drops the rest. */
+const LONGEST_LINE_BYTES = 4095;
+const ENTER = 0x0d;
+const NEWLINE = 0x0a;
 /** ^C. */
 const INTERRUPT: Uint8Array = Uint8Array.of(0x03);
 
@@ -77,6 +84,8 @@ export class LocalSession extends Session {
 	});
 	readonly #input: InputQueue;
 	readonly #watchers = new Listeners<State>();
+	readonly #masks = new Masks();
+	#cancelRelease: (() => void) | undefined;
 	readonly #idle: IdleWatch;
 	readonly #inspector: Inspector;
 	readonly #pulse: PulseFold;
@@ -106,6 +115,7 @@ export class LocalSession extends Session {
 		},
 		act: ({ act, options }) => this.#act(act, options),
 		actIfWaiting: ({ act, at, options }) => this.#actIfWaiting(act, at, options),
+		secret: ({ bytes, at, options }) => this.#typeSecret(bytes, at, options),
 		receipt: async ({ stream }) => this.#input.receipt(stream),
 		forgetStream: async ({ stream }) => {
 			this.#input.forget(stream);
@@ -312,16 +322,41 @@ export class LocalSession extends Session {
 		return this.#accept(act, options);
 	}
 
+	async #actIfWaiting(act: Act, at: number, options: ActOptions): Promise<Receipt> {
+		if (this.#isRepeat(act, options.origin)) return this.#accept(act, options);
+		await this.#checkWaiting(at);
+		return this.#act(act, options);
+	}
+
+	/**
+	 * That the terminal shows nothing is asked in the very turn in which the kernel takes the bytes: nothing else may wait
+	 * to be typed before. Afterwards they are nowhere but among what is masked.
+	 */
+	async #typeSecret(value: Uint8Array, at: number | undefined, options: ActOptions): Promise<Receipt> {
+		checkSecret(value);
+		const act = { kind: "write", bytes: Uint8Array.of(...value, ENTER) } as const;
+		try {
+			if (this.#isRepeat(act, options.origin)) return this.#accept(act, options);
+			if (at !== undefined) await this.#checkWaiting(at);
+			const terminal = this.#process?.terminal();
+			if (!terminal?.canonical || terminal.echo || this.#input.isWaiting) throw wouldShow();
+			this.#masks.add(value);
+			return this.#accept(act, options);
+		} finally {
+			value.fill(0);
+			if (!this.#input.isWaiting) act.bytes.fill(0);
+		}
+	}
+
 	/**
 	 * The program is looked at, and what it wrote before is in the log then; from there to the write nothing is awaited.
 	 * What was accepted meanwhile, by whomever, may have been the answer, and is what the program reads next.
 	 */
-	async #actIfWaiting(act: Act, at: number, options: ActOptions): Promise<Receipt> {
-		if (this.#isRepeat(act, options.origin)) return this.#accept(act, options);
+	async #checkWaiting(at: number): Promise<void> {
 		const before = this.#input.accepted;
 		const found = await this.#inspector.inspect();
 		const isSame = isWaiting(found) && found.offset === at && this.log.end.offset === at;
-		if (isSame && this.#input.accepted === before) return this.#act(act, options);
+		if (isSame && this.#input.accepted === before) return;
 		throw new SessionError("not_waiting", "the program does not wait for this answer any more", {
 			hint: "look at what it asks now",
 		});
@@ -424,7 +459,27 @@ export class LocalSession extends Session {
 		});
 	}
 
+	/** What happens to the program; what a terminal shows as far as it may be seen. */
 	#report(fact: Fact): void {
+		if (fact.kind === "output" && fact.stream === "pty") {
+			this.#show(this.#masks.take(fact.bytes));
+			return;
+		}
+		this.#showHeld();
+		this.#append(fact);
+	}
+
+	#show(bytes: Uint8Array): void {
+		if (bytes.byteLength > 0) this.#append({ kind: "output", stream: "pty", bytes });
+		this.#cancelRelease?.();
+		this.#cancelRelease = this.#masks.isHolding ? this.#clock.after(HELD_MS, () => this.#showHeld()) : undefined;
+	}
+
+	#showHeld(): void {
+		if (this.#masks.isHolding) this.#show(this.#masks.release());
+	}
+
+	#append(fact: Fact): void {
 		const event = this.log.append(fact);
 		if (fact.kind === "output") {
 			this.#noteActivity();
@@ -498,4 +553,17 @@ function isTurn(act: Act): boolean {
 function isBeginning(start: Start): boolean {
 	if (start === "end") return false;
 	return "seq" in start ? start.seq <= FIRST_SEQ : start.offset === 0;
+}
+
+/** What ends a line would end it in the middle, and what follows be read by somebody else. */
+function checkSecret(value: Uint8Array): void {
+	const hasEnd = value.some((byte) => byte === ENTER || byte === NEWLINE);
+	if (!hasEnd && value.byteLength > 0 && value.byteLength < LONGEST_LINE_BYTES) return;
+	throw new SessionError("invalid_argument", `a secret is one line, of 1 to ${LONGEST_LINE_BYTES - 1} bytes`);
+}
+
+function wouldShow(): SessionError {
+	return new SessionError("not_waiting", "the program does not read a secret now: its terminal would show it", {
+		hint: "wait until it asks for one",
+	});
 }

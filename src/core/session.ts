@@ -175,6 +175,14 @@ export type Operations = {
 		readonly asks: { readonly act: Act; readonly at: number; readonly options: ActOptions };
 		readonly answer: Receipt;
 	};
+	/**
+	 * Types a line that nobody may see, while the program reads one without showing it; `not_waiting` else, and nothing
+	 * was typed. From then on it is masked in the output. `at` is where the output ended that asks for it.
+	 */
+	secret: {
+		readonly asks: { readonly bytes: Uint8Array; readonly at?: number; readonly options: ActOptions };
+		readonly answer: Receipt;
+	};
 	/** How far an input stream is now. */
 	receipt: { readonly asks: { readonly stream: string }; readonly answer: Receipt };
 	/** Nobody will come back to this stream, so that no repeat of it need be recognised. */
@@ -308,6 +316,11 @@ export abstract class Session {
 	/** An answer to what the program asked up to that place of the output: it asks nothing else, and nobody else has answered. */
 	actIfWaiting(act: Act, at: number, options: ActOptions = {}): Promise<Receipt> {
 		return this.ask<"actIfWaiting">({ do: "actIfWaiting", act, at, options });
+	}
+
+	/** The line without its end; see `Operations`. Whoever has these bytes should forget them then. */
+	secret(bytes: Uint8Array, at: number | undefined, options: ActOptions = {}): Promise<Receipt> {
+		return this.ask<"secret">({ do: "secret", bytes, ...(at === undefined ? {} : { at }), options });
 	}
 
 	receipt(stream: string): Promise<Receipt> {

@@ -21,7 +21,7 @@ import type { Sessions, TimedFact } from "./sessions.ts";
 import type { State } from "./state.ts";
 
 /** What is refused to who may not write, or may not do this. */
-const acting: ReadonlySet<Operation> = new Set<Operation>(["act", "actIfWaiting", "run", "acquire", "kill"]);
+const acting: ReadonlySet<Operation> = new Set<Operation>(["act", "actIfWaiting", "secret", "run", "acquire", "kill"]);
 
 export class Witness {
 	readonly #audit: Audit;
@@ -141,6 +141,7 @@ class WitnessedSession extends Session {
 		try {
 			const answer = await this.#session.ask(question, signal);
 			if (asked.do === "act" || asked.do === "actIfWaiting") this.#acted(asked, answer as Receipt);
+			if (asked.do === "secret" && (answer as Receipt).accepted !== 0) this.#tell({ action: "secret" });
 			if (asked.do === "acquire") {
 				this.#tell({ action: asked.take ? "take-over" : "control", exclusive: asked.exclusive });
 			}

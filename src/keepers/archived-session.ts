@@ -45,6 +45,7 @@ export class ArchivedSession extends Session {
 		setSizePolicy: () => Promise.reject(this.over()),
 		act: () => Promise.reject(this.over()),
 		actIfWaiting: () => Promise.reject(this.over()),
+		secret: () => Promise.reject(this.over()),
 		// What was accepted of a stream is not known any more.
 		receipt: async () => ({ next: 0, written: 0, room: 0 }),
 		forgetStream: async () => null,

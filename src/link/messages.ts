@@ -56,6 +56,7 @@ export const questions: Readonly<Record<KeeperQuestion["do"], Nature>> = {
 	// With an origin: then the session recognises what it has.
 	act: { isLong: false, isRepeatable: true },
 	actIfWaiting: { isLong: false, isRepeatable: true },
+	secret: { isLong: false, isRepeatable: true },
 	receipt: { isLong: false, isRepeatable: true },
 	forgetStream: { isLong: false, isRepeatable: true },
 	acquire: { isLong: false, isRepeatable: false },
@@ -81,7 +82,8 @@ function isActing(question: KeeperQuestion): question is Question<"act" | "actIf
 
 export function isRepeatable(question: KeeperQuestion): boolean {
 	const isCommand = question.do === "run" && typeof question.command === "string";
-	if ((isActing(question) || isCommand) && question.options.origin === undefined) return false;
+	const isInput = isActing(question) || question.do === "secret";
+	if ((isInput || isCommand) && question.options.origin === undefined) return false;
 	return questions[question.do].isRepeatable;
 }
 
@@ -183,14 +185,19 @@ export function unknownCall(name: string): SessionError {
 	});
 }
 
-/** A write's bytes travel as the frame's body. */
+/** The bytes of a write, or of a secret, travel as the frame's body. */
 export function toWireQuestion(question: KeeperQuestion): { call: KeeperQuestion; body?: Uint8Array } {
+	if (question.do === "secret") {
+		const { bytes, ...call } = question;
+		return { call: call as KeeperQuestion, body: bytes };
+	}
 	if (!isActing(question) || question.act.kind !== "write") return { call: question };
 	const { bytes, ...act } = question.act;
 	return { call: { ...question, act: act as Act }, body: bytes };
 }
 
 export function fromWireQuestion(call: KeeperQuestion, body: Uint8Array): KeeperQuestion {
+	if (call.do === "secret") return { ...call, bytes: body };
 	if (!isActing(call) || call.act.kind !== "write") return call;
 	return { ...call, act: { kind: "write", bytes: body } };
 }

@@ -19,6 +19,7 @@ const methods: Readonly<Record<string, ((client: Client, session: Session) => un
 	killSession: (_client, session) => session.kill,
 	writeInput: (_client, session) => session.write,
 	pressKeys: (_client, session) => session.keys,
+	typeSecret: (_client, session) => session.secret,
 	resizeTerminal: (_client, session) => session.resize,
 	signalProgram: (_client, session) => session.signal,
 	endInput: (_client, session) => session.eof,

@@ -143,6 +143,7 @@ const methods: Readonly<Record<string, string | null>> = {
 	killSession: "Session.kill",
 	writeInput: "Session.write",
 	pressKeys: "Session.keys",
+	typeSecret: "Session.secret",
 	resizeTerminal: "Session.resize",
 	signalProgram: "Session.signal",
 	endInput: "Session.eof",

@@ -37,3 +37,26 @@ test("a program whose output is held for a reader that never comes goes on when 
 	clock.advance(1);
 	expect((await itemsUntil(session, { offset: 0 })).at(0)).toMatchObject({ kind: "gap", from: 0 });
 });
+
+test("a secret that a program writes in parts is masked as one, and what only begins like it is shown after a moment", async () => {
+	const clock = new FakeClock();
+	const halves = [`read it; printf '<%.4s' "$it"`, `read go; printf '%s>%.3s' "$(echo "$it" | cut -c5-)" "$it"`];
+	const script = `stty -echo; echo ready; ${halves.join("; ")}; exec cat`;
+	const session = await LocalSession.start(startOf(["bash", "--norc", "-c", script]), { spawn, clock });
+	const shown = async (text: string) =>
+		itemsUntil(session, { offset: 0 }, (_, seen) => seen.replaceAll("\r\n", " ") === text);
+	await shown("ready ");
+	const secret = Buffer.from("password");
+	await session.secret(secret, undefined);
+	expect(secret.equals(Buffer.alloc(8))).toBe(true);
+	await shown("ready <");
+	// It has come in one piece: the beginning of the secret waits for the rest, and time stands still.
+	expect(session.log.end.offset).toBe("ready\r\n<".length);
+	await write(session, "\n");
+	await shown("ready <********>");
+	clock.advance(49);
+	expect(session.log.end.offset).toBe("ready\r\n<********>".length);
+	clock.advance(1);
+	await shown("ready <********>pas");
+	await session.kill();
+});

@@ -405,6 +405,18 @@ class Session:
         async with self._turn:
             return await self._act("/keys", fence, json={"keys": list(keys)})
 
+    async def secret(
+        self, secret: bytes | str, *, if_waiting: int | None = None, fence: int | None = None
+    ) -> Receipt:
+        """Types a line that nobody may see, such as a password, and Enter.
+
+        Only while the program reads one without showing it, else it is refused with ``not_waiting``. `if_waiting` is
+        the offset of the question, as `inspect` tells it.
+        """
+        data = secret.encode() if isinstance(secret, str) else bytes(secret)
+        query = {"ifWaiting": if_waiting}
+        return await self._post("/secret", f"{new_stream()}:0", fence, query=query, data=data)
+
     async def resize(self, cols: int, rows: int, *, fence: int | None = None) -> Receipt:
         check_size(cols, rows)
         async with self._turn:

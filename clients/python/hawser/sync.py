@@ -190,6 +190,7 @@ class Session(_Blocking[AsyncSession]):
     send = _blocking(AsyncSession.send)
     write = _blocking(AsyncSession.write)
     keys = _blocking(AsyncSession.keys)
+    secret = _blocking(AsyncSession.secret)
     resize = _blocking(AsyncSession.resize)
     signal = _blocking(AsyncSession.signal)
     eof = _blocking(AsyncSession.eof)

@@ -1,11 +1,10 @@
 /** `hawser login`, `logout` and `remotes`: servers on other machines, by names of your own. */
 
-import { createInterface } from "node:readline/promises";
-import { Writable } from "node:stream";
 import { text } from "node:stream/consumers";
 import { Command } from "commander";
 import { connect } from "../../client/index.ts";
 import { parseUrl } from "../../local/locate.ts";
+import { askHidden } from "../ask-hidden.ts";
 import { UsageError } from "../errors.ts";
 import { print, remark, table } from "../output.ts";
 import { findRemote, readRemotes, setRemote } from "../remotes.ts";
@@ -30,7 +29,7 @@ export const login: Command = new Command("login")
 		const url = parseUrl(address);
 		if (url.startsWith("http:") && !/^http:\/\/(localhost|127\.|\[::1\])/.test(url))
 			remark("this address is not https: whoever is on the way can read the token");
-		const token = (process.stdin.isTTY ? await askForToken() : await text(process.stdin)).trim();
+		const token = (process.stdin.isTTY ? await askHidden("Token: ") : await text(process.stdin)).trim();
 		if (token === "") throw new UsageError("no token was given; hawser token create makes one, where the server is");
 		const { version } = await connect({ ...watched({ url, token, mustProve: false }) }).info();
 		await setRemote(name, { url, token });
@@ -67,18 +66,3 @@ export const remotes: Command = new Command("remotes")
 			),
 		);
 	});
-
-/** As for a password: what is typed is not shown. */
-async function askForToken(): Promise<string> {
-	const nowhere = new Writable({ write: (_chunk, _encoding, done) => done() });
-	const lines = createInterface({ input: process.stdin, output: nowhere, terminal: true });
-	lines.on("SIGINT", () => process.exit(130));
-	// Only now, when the terminal does not echo any more.
-	process.stderr.write("Token: ");
-	try {
-		return await lines.question("");
-	} finally {
-		lines.close();
-		process.stderr.write("\n");
-	}
-}

@@ -47,6 +47,9 @@ export async function report(
 		state?.kind === "secret" ? `a person can type it: hawser attach ${nameOf(session)}` : undefined,
 		elapsedMs === undefined ? undefined : `${(elapsedMs / 1000).toFixed(1)} s`,
 		nameOf(session),
+		outcome === undefined && state?.state === "waiting" && state.kind === "secret"
+			? `a person can enter it: hawser secret ${nameOf(session)}`
+			: undefined,
 		range ? `bytes ${range.from}–${range.to} of ${end}` : undefined,
 		state?.cwd ? shorten(state.cwd, NAME_LENGTH) : undefined,
 	];

@@ -27,6 +27,7 @@ import { addScreen } from "./screen/routes.ts";
 import { addScreens } from "./screens/routes.ts";
 import { awaitedExpressions } from "./search/awaited.ts";
 import { addSearch } from "./search/routes.ts";
+import { addSecret } from "./secret.ts";
 import { addSend } from "./send.ts";
 import { Sends } from "./sending.ts";
 import { addSessions } from "./sessions.ts";
@@ -61,6 +62,7 @@ export function createNativeFront(options: NativeOptions): Front {
 			addWorkspaces(typed, options);
 			addInput(typed, options, hosting, traffic);
 			addActs(typed, options, hosting, traffic);
+			addSecret(typed, options, hosting);
 			const expressions = awaitedExpressions();
 			const sends = new Sends({ screens: options.screens, expressions, traffic });
 			addSend(typed, options, hosting, sends);

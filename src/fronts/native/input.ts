@@ -117,7 +117,7 @@ async function whole(session: Session, delivery: Delivery, origin: Origin, signa
 	return receipt;
 }
 
-function bytesOf(body: unknown): Uint8Array {
+export function bytesOf(body: unknown): Uint8Array {
 	if (body instanceof Uint8Array) return body;
 	// No content type and no body is a request to write nothing.
 	if (body === undefined || body === null) return new Uint8Array();

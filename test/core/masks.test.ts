@@ -1,0 +1,83 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { Masks } from "../../src/core/masks.ts";
+
+const SECRET = "Tr0ub4dor & 'three'";
+
+/** What is seen of output that comes in these pieces. */
+function seen(pieces: readonly Uint8Array[], ...secrets: string[]): string {
+	const masks = new Masks();
+	for (const secret of secrets) masks.add(Buffer.from(secret));
+	const parts = pieces.map((piece) => masks.take(piece));
+	return Buffer.concat([...parts, masks.release()]).toString();
+}
+
+function forms(secret: string): string[] {
+	const base64 = (before: string) => Buffer.from(`${before}${secret}#end`).toString("base64");
+	return [
+		secret,
+		encodeURIComponent(secret),
+		JSON.stringify(secret).slice(1, -1),
+		Buffer.from(secret).toString("hex"),
+		secret.replaceAll("'", "'\\''"),
+		...["", "a", "ab", "abc"].map(base64),
+	];
+}
+
+describe("a value that must not be in the output", () => {
+	it.each(forms(SECRET))("is overwritten, and nothing else, where it is written as %s", (form) => {
+		const text = seen([Buffer.from(`before ${form} after`)], SECRET);
+		expect(text).toHaveLength(`before ${form} after`.length);
+		expect(text).toMatch(/^before .*\*{6}.* after$/);
+		expect(text).not.toContain(SECRET.slice(0, 6));
+		// Of base64 what depends on its neighbours may stay: three letters at each end.
+		expect(text.replaceAll(/[^*]/g, "").length).toBeGreaterThanOrEqual(form.length - 14);
+	});
+
+	it("is found however the output is cut, and nothing of it gets out before that is known", () => {
+		const text = `$ cat file\r\n${forms(SECRET).join("\r\n")}\r\n${SECRET}${SECRET}\r\n$ `;
+		const whole = seen([Buffer.from(text)], SECRET);
+		fc.assert(
+			fc.property(fc.array(fc.integer({ min: 1, max: 30 })), (lengths) => {
+				const bytes = Buffer.from(text);
+				const pieces: Buffer[] = [];
+				let from = 0;
+				for (const length of lengths) {
+					pieces.push(bytes.subarray(from, from + length));
+					from += length;
+				}
+				expect(seen([...pieces, bytes.subarray(from)], SECRET)).toBe(whole);
+			}),
+		);
+	});
+
+	it("stays if it is too short to be told from other text", () => {
+		expect(seen([Buffer.from("a PIN of 12345")], "12345")).toBe("a PIN of 12345");
+	});
+
+	it("does not hide another one that it is a part of", () => {
+		for (const pieces of [["secret-word secret secret-"], [..."secret-word secret secret-"]]) {
+			const bytes = pieces.map((piece) => Buffer.from(piece));
+			expect(seen(bytes, "secret", "secret-word", "t-x-y-z")).toBe("*********** ****** ******-");
+		}
+	});
+
+	it("is refused when there are too many, and counts once", () => {
+		const masks = new Masks();
+		for (let count = 0; count < 64; count++) masks.add(Buffer.from(`password-${count}`));
+		masks.add(Buffer.from("password-7"));
+		expect(() => masks.add(Buffer.from("password-64"))).toThrow("64 secrets");
+	});
+});
+
+it("what could be the beginning of one is held until it is known, and let go unchanged", () => {
+	const masks = new Masks();
+	expect(masks.take(Buffer.from("x")).byteLength).toBe(1);
+	masks.add(Buffer.from("password"));
+	expect(Buffer.from(masks.take(Buffer.from("my pass"))).toString()).toBe("my ");
+	expect(masks.isHolding).toBe(true);
+	expect(Buffer.from(masks.take(Buffer.from("port"))).toString()).toBe("passport");
+	expect(Buffer.from(masks.take(Buffer.from("passw"))).toString()).toBe("");
+	expect(Buffer.from(masks.release()).toString()).toBe("passw");
+	expect(masks.isHolding).toBe(false);
+});
