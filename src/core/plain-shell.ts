@@ -119,7 +119,7 @@ export class PlainShell {
 		for (;;) {
 			const turn = this.#turn;
 			const front = this.#isShell ? await untilWaiting(0, until) : await inspect();
-			if (turn === this.#turn || until.aborted) return front;
+			if (turn === this.#turn) return front;
 		}
 	}
 
