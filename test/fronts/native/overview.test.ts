@@ -90,9 +90,7 @@ describe.each([
 		const typed = await feed.until(session.id, "what was typed", ({ waiting }) => waiting?.offset === 23);
 		expect(typed.waiting).toMatchObject({ prompt: "Push 3 commits? [y/N] y", since: asked.waiting?.since });
 		await session.write("\n");
-		expect(await feed.until(session.id, "the end of it", ({ waiting }) => waiting === null)).toMatchObject({
-			lastLine: "got y",
-		});
+		await feed.until(session.id, "the end of it", ({ waiting, lastLine }) => waiting === null && lastLine === "got y");
 	});
 
 	it("tells a question that was asked before to who follows anew", async () => {
