@@ -13,7 +13,7 @@ const LOOKS_FOR_EACH = 5;
 
 const crashed = programs.filter(({ name }) => ["vim", "a shell with a coloured prompt"].includes(name));
 
-it.each(crashed)("$name", { timeout: 60_000 }, async (program) => {
+it.each(crashed)("$name", { timeout: 90_000 }, async (program) => {
 	const server = new CrashingServer(await temporaryDirectory());
 	onTestFinished(() => server.killAll());
 	await server.start();
