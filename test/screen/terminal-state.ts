@@ -2,14 +2,20 @@
 
 import type { Attributes, OpenedTerminal, ScreenBuffer } from "../../src/screen/inside.ts";
 
-export function stateOf(opened: OpenedTerminal, { hasScrollback = true } = {}) {
-	const { rows } = opened.terminal;
+export type StateOptions = {
+	/** Whether what scrolled away counts, too. */
+	readonly hasScrollback?: boolean;
+	/** Whether it was resized: xterm moves the row of a saved cursor then by more than the text, also where nobody sees it. */
+	readonly isResized?: boolean;
+};
+
+export function stateOf(opened: OpenedTerminal, options: StateOptions = {}) {
 	const { inside, terminal: xterm } = opened;
 	const { normal, alt, active } = inside.buffers;
 	const { coreService, coreMouseService, _charsetService, _inputHandler } = inside;
 	return {
-		screen: screenOf(opened, active, rows, hasScrollback),
-		behind: active === alt ? screenOf(opened, normal, rows, hasScrollback) : null,
+		screen: screenOf(opened, active, options),
+		behind: active === alt ? screenOf(opened, normal, options) : null,
 		isAlternate: active === alt,
 		cursor: [active.x, active.y],
 		pen: look(opened, _inputHandler._curAttrData),
@@ -26,8 +32,8 @@ export function stateOf(opened: OpenedTerminal, { hasScrollback = true } = {}) {
 	};
 }
 
-function screenOf(opened: OpenedTerminal, buffer: ScreenBuffer, rows: number, hasScrollback: boolean) {
-	const { cols } = opened.terminal;
+function screenOf(opened: OpenedTerminal, buffer: ScreenBuffer, { hasScrollback = true, isResized }: StateOptions) {
+	const { cols, rows } = opened.terminal;
 	const first = hasScrollback ? 0 : buffer.ybase;
 	return {
 		lines: Array.from({ length: buffer.ybase + rows - first }, (_, row) => {
@@ -47,7 +53,7 @@ function screenOf(opened: OpenedTerminal, buffer: ScreenBuffer, rows: number, ha
 		tabs: Array.from({ length: cols }, (_, col) => (buffer.tabs[col] ? "T" : ".")).join(""),
 		saved: [
 			Math.min(buffer.savedX, cols - 1),
-			Math.min(Math.max(buffer.savedY - buffer.ybase, 0), rows - 1),
+			isResized ? null : Math.min(Math.max(buffer.savedY - buffer.ybase, 0), rows - 1),
 			bits(buffer.savedCurAttrData.fg),
 			bits(buffer.savedCurAttrData.bg & ~HAS_EXTENDED),
 			keys(buffer.savedCharset),
@@ -66,6 +72,7 @@ export function isSound({ inside, terminal: { cols } }: OpenedTerminal): boolean
 	if (x === cols && isEmpty(cols - 1) && !Array.from({ length: cols }, (_, col) => col).every(isEmpty)) return false;
 	for (let index = 0; index < lines.length; index++) {
 		const line = lines.get(index);
+		if (line?.getWidth(cols - 1) === 2) return false;
 		for (let col = 0; line && col < cols; col++) {
 			const isHalf = line.getWidth(col) === 0 && line.getString(col) === "";
 			const isAfterWide = col > 0 && line.getWidth(col - 1) === 2;
