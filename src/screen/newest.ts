@@ -17,7 +17,8 @@ export type Newest = {
 	readonly newest: Uint8Array;
 };
 
-const PLAIN = "\x1b[m";
+/** As most programs leave them, and as a resize does: no margins, and a plain pen. */
+const PLAIN = "\x1b[r\x1b[m";
 /** A colour that every cell has then until something is written there, or it is erased. */
 const OTHER_CELLS = "\x1b[45m\x1b[2J";
 
@@ -38,11 +39,15 @@ const OTHERWISE: readonly (readonly [isSet: RegExp, otherwise: string])[] = [
 	[/\x1b\[\?6[hl]/, "\x1b[?6h"],
 ];
 
+/** A program that changes the shape of its cursor does so rarely: it is unknown also if only its beginning did. */
+const CURSOR_SHAPE = /\x1b\[\d* q/;
+const OTHER_SHAPE = "\x1b[3 q";
+
 /** As a snapshot; undefined if what was before may be seen. */
 export function drawnByNewest({ size, scrollback, before, newest }: Newest): Uint8Array | undefined {
 	const models = [new XtermModel(size, scrollback), new XtermModel(size, scrollback)] as const;
 	// Not at an edge, for what is left of a line there would go on in the next row.
-	const begins = [`${PLAIN}\x1b[H`, `${otherwise(newest)}\x1b[${Math.ceil(size.rows / 2)};3H`];
+	const begins = [`${PLAIN}\x1b[H`, `${otherwise(before, newest)}\x1b[${Math.ceil(size.rows / 2)};3H`];
 	const [one, other] = models.map((model, index) => {
 		model.feed(before);
 		model.feed(ascii(begins[index] ?? ""));
@@ -54,10 +59,15 @@ export function drawnByNewest({ size, scrollback, before, newest }: Newest): Uin
 	return one && other && Buffer.compare(one, other) === 0 ? one : undefined;
 }
 
-function otherwise(newest: Uint8Array): string {
-	const text = Buffer.from(newest.buffer, newest.byteOffset, newest.byteLength).toString("latin1");
+function otherwise(before: Uint8Array, newest: Uint8Array): string {
+	const text = latin1(newest);
 	const others = OTHERWISE.filter(([isSet]) => isSet.test(text)).map(([, sequence]) => sequence);
-	return `${OTHER_CELLS}${PLAIN}${others.join("")}`;
+	const shape = CURSOR_SHAPE.test(`${latin1(before)}${text}`) ? OTHER_SHAPE : "";
+	return `${OTHER_CELLS}${PLAIN}${shape}${others.join("")}`;
+}
+
+function latin1(bytes: Uint8Array): string {
+	return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString("latin1");
 }
 
 function ascii(text: string): Uint8Array {

@@ -5,10 +5,14 @@ import { join } from "node:path";
 import { afterAll, beforeAll, expect, it, onTestFinished } from "vitest";
 import { systemClock } from "../../src/backends/clock.ts";
 import type { Event, Size } from "../../src/core/event.ts";
+import { Scan } from "../../src/core/scan.ts";
 import type { Session } from "../../src/core/session.ts";
 import { FileCheckpoints } from "../../src/screen/checkpoints.ts";
 import { type OpenedTerminal, openTerminal } from "../../src/screen/inside.ts";
+import { drawnByNewest } from "../../src/screen/newest.ts";
 import { SessionScreens } from "../../src/screen/screens.ts";
+import { told } from "../../src/screen/start.ts";
+import { XtermModel } from "../../src/screen/xterm-model.ts";
 import { startTestServer, type TestServer } from "../fronts/native/test-server.ts";
 import { itemsUntil } from "../helpers/reading.ts";
 import { temporaryDirectory } from "../helpers/temporary.ts";
@@ -22,8 +26,14 @@ const SCROLLBACK = 200;
 /** The share of places at which half of a wide character is left, or the cursor stands beyond an edge that was erased. */
 const MAX_DIFFERENT = 0.01;
 
+/** Looks at a full-screen program by so many bytes of its newest output, and so many of its first. */
+const NEWEST_PLACES = 100;
+const NEWEST_BYTES = 4 * 1024;
+const BEGIN_BYTES = 1024;
+
 const { signal } = new AbortController();
 const unreachable: string[] = [];
+let toldByNewest = 0;
 
 let server: TestServer;
 beforeAll(async () => {
@@ -60,9 +70,61 @@ it.each(programs)("$name", { timeout: 60_000 }, async (program) => {
 	}
 });
 
+it.each(programs.filter(({ name }) => ["vim", "less"].includes(name)))(
+	"$name, by its newest output alone, is told rightly or not at all",
+	{ timeout: 60_000 },
+	async (program) => {
+		const session = server.sessions.get(await play(server, program));
+		if (!session) throw new Error("the session is gone");
+		const events = (await itemsUntil(session, { offset: 0 })).filter((item): item is Event => item.kind !== "gap");
+		const length = events.at(-1)?.offset ?? 0;
+		for (let places = 0; places < NEWEST_PLACES; places++) {
+			const offset = randomInt(length + 1);
+			const drawn = drawnAt(events, offset);
+			if (!drawn) continue;
+			toldByNewest++;
+			const restored = new XtermModel(drawn.size);
+			restored.feed(drawn.snapshot);
+			const whole = shown(events, { from: 0, to: offset });
+			if (!isSound(whole)) continue;
+			const where = `${program.name}, at byte ${offset} of ${length}`;
+			expect(visible(restored.opened), where).toEqual(visible(whole));
+		}
+	},
+);
+
+it("is told by the newest output alone often enough that it matters whether it is right", () => {
+	expect(toldByNewest).toBeGreaterThan(NEWEST_PLACES / 20);
+});
+
 it("differs at hardly any place, and only where no sequence leads to what xterm shows", () => {
 	expect(unreachable.length, unreachable.join("; ")).toBeLessThanOrEqual(MAX_DIFFERENT * PLACES * programs.length);
 });
+
+/** What a full-screen program shows at a place, by a part of its output; undefined if there was no such program, or it is not known. */
+function drawnAt(events: readonly Event[], offset: number): { snapshot: Uint8Array; size: Size } | undefined {
+	const before = events.filter((event) => event.offset < offset);
+	const output = Buffer.concat(before.flatMap((event) => (event.kind === "output" ? [event.bytes] : []))).subarray(
+		0,
+		offset,
+	);
+	const scan = new Scan();
+	scan.feed(output);
+	const { isOn, since } = scan.state.alternate;
+	const resized = before.findLast((event) => event.kind === "resized");
+	const from = Math.max(offset - NEWEST_BYTES, resized?.offset ?? 0);
+	if (!isOn || from < since + BEGIN_BYTES) return undefined;
+	const begin = Buffer.concat([output.subarray(0, since + BEGIN_BYTES), Buffer.from("\x18"), told(scan.state)]);
+	const size = resized?.kind === "resized" ? resized.size : { cols: COLS, rows: ROWS };
+	const snapshot = drawnByNewest({ size, scrollback: SCROLLBACK, before: begin, newest: output.subarray(from) });
+	return snapshot && { snapshot, size };
+}
+
+/** Without what a resize alone could bring to light, and what is behind the program. */
+function visible(opened: OpenedTerminal) {
+	const { screen, behind: _, titles: __, ...rest } = stateOf(opened, { hasScrollback: false, isResized: true });
+	return { ...rest, screen: { ...screen, saved: null, lines: screen.lines.map((line) => line?.replace("↪", "|")) } };
+}
 
 /** Screens that no model is there for: they have a few checkpoints, at random places, and the log. */
 async function screensWithCheckpoints(session: Session, events: readonly Event[]): Promise<SessionScreens> {
