@@ -114,6 +114,7 @@ function pathsOf({ url }: Route, of: Names): string[] {
 			.replace("*", id),
 	);
 	const queries = ["", `?workspace=${of.workspace}`, `?task=${of.task}`, `?after=${of.session}`, `?id=${of.command}`];
+	if (url === "/v1/screens") queries.push(`?session=${of.session}`);
 	if (url.endsWith("/search")) return named.map((path) => `${path}?q=.&regex=1`);
 	return [...new Set(url.includes(":") ? named : queries.map((query) => url.replace("*", "x") + query))];
 }
@@ -140,6 +141,8 @@ function bodiesOf({ method, url }: Route, of: Names): (object | undefined)[] {
 			{ scopes: [`session:${of.session}:view`] },
 			{ scopes: ["admin"] },
 		],
+		"POST /v1/sessions/:id/links": [{}, { right: "control" }],
+		"PUT /v1/screens/:stream": [{ sessions: [of.session] }],
 		"POST /v1/tickets": [{ session: of.session }, { session: of.session, right: "operate" }],
 		"POST /v1/proof": [{ token: of.token, nonce: "n".repeat(32) }],
 		"POST /opensandbox/command": [{ command: "true" }],
@@ -277,13 +280,12 @@ it("opens no session of another workspace with a ticket for its own", async () =
 	expect(await attach(own, await ticketFor())).toBe(101);
 });
 
-/** Whether a route names something, and is no page, which is the same whatever it is of; or is one of a protocol that has all it has in the workspace `default`. */
+/** Whether a route names something, or is one of a protocol that has all it has in the workspace `default`. */
 function isAboutSomething({ front, url }: Route): boolean {
 	const isSaidToAll = url.endsWith("/ping") || url.endsWith("/v1/isolated/capabilities");
-	return (
-		(url.includes(":") && front !== "web") ||
-		(["opensandbox", "codex-exec", "codex-app"].includes(front) && !isSaidToAll)
-	);
+	// The page for any address is the same; what it shows it asks for itself.
+	if (front === "web") return false;
+	return url.includes(":") || (["opensandbox", "codex-exec", "codex-app"].includes(front) && !isSaidToAll);
 }
 
 function routeOf(url: string): Route {
