@@ -176,3 +176,27 @@ describe("a link for guests", () => {
 		expect(JSON.stringify(told)).not.toContain(keyOf(url).slice(17));
 	});
 });
+
+it("to look at a list with the last lines is recorded, as every other reading of output is", async () => {
+	const server = await start();
+	const id = await server.session();
+	const { token, id: reader } = (await server.post("/v1/tokens", { scopes: [`session:${id}:view`] })).body;
+	const client = connect({ url: server.url, token: String(token) });
+	await client.sessions.list();
+	const reads = async () => {
+		const { entries } = await connect({ url: server.url, token: server.adminToken }).audit({ action: "read" });
+		const own = entries.filter(({ by, session }) => by?.id === reader && session === id);
+		return own.reduce((sum, { count = 1 }) => sum + Number(count), 0);
+	};
+	await client.sessions.list({ overview: true });
+	const events = client.events({ overview: true });
+	await events.next();
+	await server.request(`/v1/sessions/${id}/input`, {
+		method: "POST",
+		headers: { authorization: `Bearer ${server.adminToken}`, "content-type": "application/octet-stream" },
+		body: "x\n",
+	});
+	await events.next();
+	await events.return();
+	await expect.poll(reads).toBe(2);
+});

@@ -1,8 +1,9 @@
 /** The feed of all sessions over HTTP, each caller seeing what it may read. */
 
+import type { FastifyRequest } from "fastify";
 import type { Principal } from "../../core/access.ts";
 import type { FeedEvent } from "../../protocol/messages.ts";
-import type { Hosting } from "../front.ts";
+import { type Hosting, witnessOf } from "../front.ts";
 import { patienceOf } from "../patience.ts";
 import { lastEventId, type StreamEvent, sendEvents } from "./event-stream.ts";
 import type { Feed, FeedFollowing } from "./feed.ts";
@@ -28,7 +29,9 @@ export function addEvents(app: NativeApp, feed: Feed, hosting: Hosting, traffic:
 			const patience = patienceOf(reply, hosting);
 			const since = lastEventId(reply) ?? request.query.since;
 			const withOverviews = request.query.overview === "1";
-			const events = visible(feed, { since, principal: request.principal, signal: patience.signal, withOverviews });
+			const onRead = readOnce(request);
+			const { signal } = patience;
+			const events = visible(feed, { since, principal: request.principal, signal, withOverviews, onRead });
 			return sendEvents(reply, events, { patience, traffic });
 		},
 	);
@@ -37,15 +40,33 @@ export function addEvents(app: NativeApp, feed: Feed, hosting: Hosting, traffic:
 type Viewer = {
 	readonly since: string | undefined;
 	readonly principal: Principal | null;
+	/** Hears of each session of whose output something is told. */
+	readonly onRead: (session: FeedEvent["session"]) => void;
 } & FeedFollowing;
 
-async function* visible(feed: Feed, { since, principal, ...how }: Viewer): AsyncGenerator<StreamEvent, void, void> {
+/** Records that a session was read, when the first line of it is told. */
+function readOnce(request: FastifyRequest): Viewer["onRead"] {
+	const told = new Set<string>();
+	return ({ id, workspace }) => {
+		if (told.has(id)) return;
+		told.add(id);
+		witnessOf(request).record({ action: "read" }, { workspace, session: id });
+	};
+}
+
+async function* visible(
+	feed: Feed,
+	{ since, principal, onRead, ...how }: Viewer,
+): AsyncGenerator<StreamEvent, void, void> {
 	const mayRead = ({ session }: FeedEvent) =>
 		principal?.may("read", { workspace: session.workspace, session: session.id }) === true;
 	// Tells where the caller stands before anything has happened, so that it can come back to exactly here.
 	if (since === undefined) yield { event: "begin", id: feed.end, data: {} };
 	for await (const { cursor, event } of feed.follow(since ?? feed.end, how)) {
 		if (!event) yield { event: "gap", id: cursor, data: {} };
-		else if (mayRead(event)) yield { event: event.type, id: cursor, data: event };
+		else if (mayRead(event)) {
+			if (event.overview) onRead(event.session);
+			yield { event: event.type, id: cursor, data: event };
+		}
 	}
 }

@@ -1,5 +1,6 @@
 /** Sessions over HTTP: create, list, look at, end. */
 
+import type { FastifyRequest } from "fastify";
 import Type from "typebox";
 import type { Principal } from "../../core/access.ts";
 import { SessionError } from "../../core/errors.ts";
@@ -11,6 +12,7 @@ import {
 	idempotencyKeyHeader,
 	type KillSession,
 	limits,
+	type Overview,
 	type SessionList,
 	type SessionMessage,
 } from "../../protocol/messages.ts";
@@ -18,7 +20,7 @@ import { checkRight, type StartRequest, witnessOf } from "../front.ts";
 import type { NativeApp, NativeOptions } from "./options.ts";
 import type { Overviews } from "./overviews.ts";
 import { markOf, Repeats } from "./repeats.ts";
-import { findSession, principalOf } from "./request.ts";
+import { findSession, placeOf, principalOf } from "./request.ts";
 import {
 	createSession,
 	deleteQuery,
@@ -88,7 +90,10 @@ export function addSessions(
 			config: { policy: "read", operation: "listSessions", summary: "List sessions" },
 			schema: { querystring: listQuery, response: { 200: sessionList } },
 		},
-		(request) => page(sessions, request.query, request.principal, overviews),
+		(request) => {
+			const look = request.query.overview === "1" ? lookBy(request, overviews) : undefined;
+			return page(sessions, request.query, request.principal, look);
+		},
 	);
 
 	app.get(
@@ -101,7 +106,7 @@ export function addSessions(
 			const found = findSession(sessions, request);
 			const message = sessionMessage(await found.info());
 			if (request.query.overview !== "1") return message;
-			return { ...message, overview: await overviews.read(found, OVERVIEW_PATIENCE_MS) };
+			return { ...message, overview: await lookBy(request, overviews)(found, OVERVIEW_PATIENCE_MS) };
 		},
 	);
 
@@ -190,11 +195,22 @@ function toStartRequest(body: CreateSession): StartRequest {
 	};
 }
 
+/** Tells how a session looks, within so many milliseconds. */
+type Look = (session: Session, patienceMs: number) => Promise<Overview>;
+
+/** A line of its output is told with it, so that it is recorded as every other reading of that. */
+function lookBy(request: FastifyRequest, overviews: Overviews): Look {
+	return (session, patienceMs) => {
+		witnessOf(request).record({ action: "read" }, placeOf(session));
+		return overviews.read(session, patienceMs);
+	};
+}
+
 async function page(
 	sessions: Sessions,
 	query: ListQuery,
 	principal: Principal | null,
-	overviews: Overviews,
+	look: Look | undefined,
 ): Promise<SessionList> {
 	const mayRead = ({ id, spec }: Session) =>
 		principal?.may("read", { workspace: spec.workspace, session: id }) === true;
@@ -204,7 +220,7 @@ async function page(
 	const from = query.after === undefined ? 0 : indexAfter(matching, visible, query.after);
 	const limit = query.limit ?? limits.listed;
 	const listed = matching.slice(from, from + limit);
-	const messages = await askAll(listed, query.overview === "1" ? overviews : undefined);
+	const messages = await askAll(listed, look);
 	const isLast = from + limit >= matching.length;
 	return {
 		sessions: messages.filter((message) => message !== undefined),
@@ -216,10 +232,7 @@ async function page(
  * A list is of what is known, and says of which sessions that is old: none is waited for for long. Whoever is asked is
  * a process that wants its turn, so that hundreds of them at once would be what the list waits for.
  */
-async function askAll(
-	listed: readonly Session[],
-	overviews: Overviews | undefined,
-): Promise<(SessionMessage | undefined)[]> {
+async function askAll(listed: readonly Session[], look: Look | undefined): Promise<(SessionMessage | undefined)[]> {
 	const messages: (SessionMessage | undefined)[] = [];
 	const deadline = performance.now() + LIST_PATIENCE_MS;
 	// From another place each time, so that those who are asked too late are not always the same.
@@ -228,7 +241,7 @@ async function askAll(
 	const ask = async (one: Session): Promise<SessionMessage | undefined> => {
 		const [info, overview] = await Promise.all([
 			one.info(deadline - performance.now()).catch(unlessGone),
-			overviews?.read(one, deadline - performance.now()),
+			look?.(one, deadline - performance.now()),
 		]);
 		return info && { ...sessionMessage(info), ...(overview ? { overview } : {}) };
 	};
