@@ -24,7 +24,7 @@ export type Pulse = {
 	readonly activity: readonly number[];
 	/** How long it is quiet between one output and the next, as a rule; null while that is not known. */
 	readonly usualIntervalMs: number | null;
-	/** The newest output, one character for each byte; null while a program has the whole screen. */
+	/** The newest lines of output, one character for each byte; null while a program has the whole screen. */
 	readonly tail: string | null;
 };
 

@@ -5,6 +5,9 @@ import type { Log } from "./log.ts";
 /** Enough for a line with its colours; more than people read of one. */
 export const TAIL_BYTES = 2048;
 
+/** Programs that draw over what they wrote go up a few lines; of a flood of short ones more would only cost time. */
+const TAIL_LINES = 20;
+
 /** As far as memory has them; one character for each byte, so that they can stand in a message. */
 export function readTail(log: Log): string {
 	const { offset } = log.end;
@@ -16,5 +19,14 @@ export function readTail(log: Log): string {
 export function tailOf(pieces: readonly Uint8Array[]): string {
 	let tail = "";
 	for (const bytes of pieces) tail += String.fromCharCode(...bytes);
-	return tail.slice(-TAIL_BYTES);
+	return newestLines(tail.slice(-TAIL_BYTES));
+}
+
+function newestLines(text: string): string {
+	let from = text.length;
+	for (let lines = 0; lines <= TAIL_LINES; lines++) {
+		from = from === 0 ? -1 : text.lastIndexOf("\n", from - 1);
+		if (from < 0) return text;
+	}
+	return text.slice(from + 1);
 }

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { NO_ACTIVITY, PulseFold } from "../../src/core/pulse.ts";
+import { tailOf } from "../../src/core/tail.ts";
 import { FakeClock } from "../helpers/fake-clock.ts";
 
 function folding() {
@@ -45,6 +46,18 @@ describe("the activity of a session", () => {
 		clock.jump(7_200_000);
 		write(7);
 		expect(fold.read().activity).toEqual([...NO_ACTIVITY.slice(1), 18]);
+	});
+});
+
+describe("the tail of the output", () => {
+	const bytesOf = (text: string) => new TextEncoder().encode(text);
+
+	it("is its newest lines, however it was cut, and no more than a few of them", () => {
+		expect(tailOf([])).toBe("");
+		expect(tailOf([bytesOf("one\nt"), bytesOf("wo")])).toBe("one\ntwo");
+		expect(tailOf([bytesOf("y\n".repeat(1_000))])).toBe("y\n".repeat(20));
+		expect(tailOf([bytesOf("\n".repeat(3))])).toBe("\n\n\n");
+		expect(tailOf([bytesOf("x".repeat(3_000)), bytesOf("\nend")])).toBe(`${"x".repeat(2_044)}\nend`);
 	});
 });
 
