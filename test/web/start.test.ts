@@ -54,6 +54,7 @@ it("the same again is the same program, in the same place and of the same size",
 		labels: { kind: "dev" },
 		workspace: "default",
 		task: "t1",
+		durable: true,
 		timeoutMs: 1000,
 	});
 });

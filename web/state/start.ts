@@ -82,13 +82,14 @@ function pairs(texts: readonly string[]): Record<string, string> | undefined {
 
 /** The same program in the same place; its variables are the server's, for it does not tell what they were. */
 export function sameAgain(session: Listed): CreateSession {
-	const { argv, cwd, mode, name, labels, workspace, task, size, timeoutMs, idleTimeoutMs } = session;
+	const { argv, cwd, mode, name, labels, workspace, task, size, durable, timeoutMs, idleTimeoutMs } = session;
 	return {
 		argv,
 		cwd,
 		mode,
 		labels,
 		workspace,
+		durable,
 		...size,
 		...(name === null ? {} : { name }),
 		...(task === null ? {} : { task }),
