@@ -174,7 +174,7 @@ class PlaybackPage {
 				(
 					command,
 				) => html`<li><button class="cm ${command === current ? "on" : ""}" aria-current=${command === current} @click=${() => playback.goTo(this.#momentOf(command))}>
-					<span class="outcome ${outcomeOf(command)}" aria-hidden="true"></span>
+					<span class="command-outcome ${outcomeOf(command)}" aria-hidden="true"></span>
 					<span class="c mono ell">${command.command ?? "a command"}</span>
 					<span class="t">${clockOf(this.#momentOf(command))}</span>
 					<span class="m">${command.endedAt === null ? "running" : `exit ${command.exitCode ?? "unknown"} · ${shortDuration(command.endedAt - command.startedAt)}`}</span>

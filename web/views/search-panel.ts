@@ -1,7 +1,7 @@
 /** The field that looks for text in all of a session's output. */
 
 import { html, type TemplateResult } from "lit-html";
-import type { HistorySearch } from "../terminal/search.ts";
+import { type HistorySearch, MAX_FOUND } from "../terminal/search.ts";
 import { icon } from "./glyph.ts";
 import { mounted } from "./mounted.ts";
 import { size } from "./words.ts";
@@ -19,7 +19,7 @@ export class SearchPanel {
 
 	template(search: HistorySearch, bytes: number): TemplateResult {
 		const { query, position, total, isSearching } = search.state.value;
-		const found = query === "" ? "" : isSearching ? "…" : total === 0 ? "none" : `${position} of ${total}`;
+		const found = query === "" ? "" : isSearching ? "…" : foundText(position, total);
 		return html`<div class="pop search-panel" role="search" aria-label="Search in the output">
 			<label class="field">
 				${icon("search")}<span class="vh">Text</span>
@@ -55,4 +55,9 @@ export class SearchPanel {
 function focused(input: HTMLElement): () => void {
 	input.focus();
 	return () => {};
+}
+
+function foundText(position: number, total: number): string {
+	if (total === 0) return "none";
+	return total >= MAX_FOUND ? `${MAX_FOUND} or more` : `${position} of ${total}`;
 }

@@ -8,7 +8,7 @@ import type { App } from "../state/app.ts";
 import { type Need, needOf } from "../state/attention.ts";
 import { isSignedOut, type Right } from "../state/auth.ts";
 import { everything, type Route } from "../state/route.ts";
-import type { Settings } from "../state/settings.ts";
+import { fontSizes, type Settings } from "../state/settings.ts";
 import type { OwnKey } from "../terminal/keys.ts";
 import type { OpenedTerminal } from "../terminal/open.ts";
 import { lineCount } from "../terminal/paste.ts";
@@ -47,8 +47,11 @@ const SHORT_CUT_MS = 10_000;
 const BACK_MS = 8_000;
 /** What is said in seconds changes once a second. */
 const TICK_MS = 1_000;
+/** On a phone, unless somebody has chosen another, in CSS pixels. */
+const PHONE_FONT_PX = 12;
 /** Phones: there is no other keyboard than the one that hides half of the page. */
 const isTouched = () => matchMedia("(pointer: coarse)").matches;
+const shownSize = (fontSize: number) => (isTouched() && fontSize === fontSizes.usual ? PHONE_FONT_PX : fontSize);
 
 class TerminalPage {
 	readonly id: string;
@@ -132,7 +135,7 @@ class TerminalPage {
 		const opened = openTerminal(this.#pane, {
 			session,
 			canType: mayType,
-			fontSize,
+			fontSize: shownSize(fontSize),
 			isForReaders: readsAloud,
 			mayUseClipboard: clipboardSessions.includes(session.id),
 			describeGap: (gap) => gapText(gap, session.snapshot),
@@ -161,7 +164,7 @@ class TerminalPage {
 	}
 
 	#restyle({ fontSize }: Settings): void {
-		this.#opened.peek()?.terminal.restyle(fontSize);
+		this.#opened.peek()?.terminal.restyle(shownSize(fontSize));
 	}
 
 	#pressed(key: OwnKey): void {
@@ -207,6 +210,7 @@ class TerminalPage {
 		const takesLines = session.mode === "pipe" && session.state === "running" && this.#may("operate", session);
 		return html`
 			${this.#banners(terminal, state)}
+			${this.#question(terminal, state)}
 			${takesLines ? pipeInput(terminal) : nothing}
 			${keyBar ?? nothing}
 			${this.#statusLine(terminal, state)}
@@ -226,7 +230,7 @@ class TerminalPage {
 		const { session } = state;
 		const { attachments: watching } = session;
 		const tool = (panel: "search" | "share", name: string) => html`<button
-			class="btn quiet ${this.#panel.value === panel ? "on" : ""}"
+			class="btn quiet tool ${this.#panel.value === panel ? "on" : ""}"
 			aria-label=${name}
 			aria-expanded=${this.#panel.value === panel}
 			@click=${() => this.#toggle(panel)}
@@ -236,7 +240,7 @@ class TerminalPage {
 			${controlTag(terminal, state)}
 			<span class="sep"></span>
 			${tool("search", "Search")}
-			<a class="btn quiet" aria-label="Playback" href=${href({ view: "playback", id: session.id, at: undefined })}>${icon("rewind", 15)}<span class="label">Playback</span></a>
+			<a class="btn quiet tool" aria-label="Playback" href=${href({ view: "playback", id: session.id, at: undefined })}>${icon("rewind", 15)}<span class="label">Playback</span></a>
 			${this.#may("read", session) && !this.#isGuest ? tool("share", "Share") : nothing}
 			<button class="btn quiet icon" aria-label="More" aria-expanded=${this.#panel.value === "menu"} @click=${() => this.#toggle("menu")}>${icon("more")}</button>
 		`;
@@ -270,6 +274,20 @@ class TerminalPage {
 			${clipboard === undefined ? nothing : this.#clipboardBanner(terminal, session, clipboard)}
 			${session.state === "running" ? nothing : this.#endBanner(session)}
 		`;
+	}
+
+	/** Where what it asks is out of view, or a phone has no room to type: it is said here, and can be answered. */
+	#question(terminal: SessionTerminal, { session, isScrolledBack }: TerminalState): TemplateResult | typeof nothing {
+		const need = this.#need();
+		const listed = this.#app.sessions.all.value.get(this.id);
+		const isOutOfView = isScrolledBack || isTouched();
+		if (!listed || need?.kind !== "asks" || !isOutOfView || !this.#may("operate", session)) return nothing;
+		return html`<div class="banner askbar">
+			${glyph("wait")}<b>Asks</b><span class="dim">· waits ${span(this.#app.clock.now.value - need.since)}</span>
+			<span class="mono grow ell">${need.question}</span>
+			${need.choices.map((choice) => html`<button class="key" aria-label="Answer ${choice}" @click=${() => void this.#app.answers.give(listed, choice)}>${choice}</button>`)}
+			${isScrolledBack ? html`<button class="btn quiet" @click=${() => terminal.scrollToEnd()}>Go there</button>` : nothing}
+		</div>`;
 	}
 
 	/** On a key press, once: why it does nothing. */
@@ -318,17 +336,23 @@ class TerminalPage {
 		);
 	}
 
-	#menu(terminal: SessionTerminal, { size: shown, room, session, control }: TerminalState): TemplateResult {
-		const item = (name: string, act: () => void) =>
-			html`<button class="item" role="menuitem" @click=${() => {
+	#menu(terminal: SessionTerminal, state: TerminalState): TemplateResult {
+		const { session, control } = state;
+		const item = (name: string, act: () => void, where = "") => html`<button
+			class="item ${where}"
+			role="menuitem"
+			@click=${() => {
 				this.#close();
 				act();
-			}}>${name}</button>`;
-		const isOther = room !== undefined && (room.cols !== shown.cols || room.rows !== shown.rows);
+			}}
+		>${name}</button>`;
 		const mayType = this.#may("operate", session);
 		const isShared = control.kind === "shared" && session.state === "running";
-		return html`<div class="pop menu" role="menu" aria-label="More">
-			${isOther && mayType && session.sizePolicy !== "fixed" && session.mode === "pty" ? item("Use my size", () => terminal.useOwnSize()) : nothing}
+		return html`<div class="pop more-menu" role="menu" aria-label="More">
+			${item("Search", () => this.#toggle("search"), "phone-only")}
+			${item("Playback", () => go({ view: "playback", id: session.id, at: undefined }), "phone-only")}
+			${this.#may("read", session) && !this.#isGuest ? item("Share", () => this.#toggle("share"), "phone-only") : nothing}
+			${isOtherSize(state) && mayType && session.sizePolicy !== "fixed" ? item("Use my size", () => terminal.useOwnSize()) : nothing}
 			${isShared && mayType ? item("Let only me type", () => void terminal.takeOver()) : nothing}
 			${item("Copy all text", () => void navigator.clipboard.writeText(terminal.text))}
 			${item("Copy the id", () => void navigator.clipboard.writeText(session.id))}
@@ -343,9 +367,10 @@ class TerminalPage {
 
 	#statusLine(terminal: SessionTerminal, state: TerminalState): TemplateResult {
 		const need = state.session.state === "running" ? this.#need() : undefined;
-		const { connection, size: shown, room, session, offset, missedBytes, latencyMs, isScrolledBack } = state;
+		const { connection, size: shown, session, offset, missedBytes, latencyMs, isScrolledBack } = state;
 		const now = performance.now();
-		const isOther = room !== undefined && (room.cols !== shown.cols || room.rows !== shown.rows);
+		const isOther = isOtherSize(state);
+		this.#pane.classList.toggle("framed", isOther);
 		return html`<footer class="status">
 			${connectionTemplate(connection, now, latencyMs)}
 			${
@@ -445,4 +470,8 @@ function waitText({ kind, since }: Need, now: number): string {
 	const long = span(now - since);
 	if (kind === "secret") return `Waits for a secret · ${long}`;
 	return kind === "asks" ? `Waits for an answer · ${long}` : `Quiet for ${long}`;
+}
+
+function isOtherSize({ size: shown, room, session }: TerminalState): boolean {
+	return session.mode === "pty" && room !== undefined && (room.cols !== shown.cols || room.rows !== shown.rows);
 }
