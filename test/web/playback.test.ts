@@ -47,6 +47,8 @@ it("is driven by keys, gives the recording as a file, and leads back to the term
 	await session.wait({ match: /two/ });
 	const { page } = await openSession(server, session.id, { path: "/play?at=0" });
 	await page.getByText("It still runs.").waitFor();
+	// It can be played when it is loaded.
+	await page.locator("button.big:enabled").waitFor();
 	await page.getByRole("slider", { name: "Moment" }).focus();
 	await page.keyboard.press("9");
 	await untilShown(page, "two");
