@@ -28,6 +28,25 @@ const python = existsSync("/usr/bin/python3") ? "/usr/bin/python3" : "python3";
 const DRAWING = `
 import curses
 
+def draw(screen, pad, drawn):
+    height, width = screen.getmaxyx()
+    screen.erase()
+    screen.box()
+    screen.noutrefresh()
+    window = curses.newwin(height - 4, width // 2 - 2, 2, 1)
+    window.scrollok(True)
+    window.idlok(True)
+    window.setscrreg(1, height - 6)
+    for line in range(height * 2):
+        window.addstr(f"line {line} 界\\n", curses.color_pair(line % 8))
+        window.refresh()
+    window.border()
+    window.noutrefresh()
+    pad.noutrefresh(drawn, 0, 2, width // 2, height - 3, width - 2)
+    screen.addstr(0, 2, f" {width}x{height} drawn {drawn} ", curses.A_REVERSE | curses.A_BOLD)
+    screen.noutrefresh()
+    curses.doupdate()
+
 def main(screen):
     curses.use_default_colors()
     for pair in range(1, 8):
@@ -37,24 +56,11 @@ def main(screen):
         pad.addstr(row, row % 20, f"pad {row} 日本語 e\\u0301", curses.color_pair(row % 8) | curses.A_UNDERLINE)
     drawn = 0
     while True:
-        height, width = screen.getmaxyx()
-        screen.erase()
-        screen.box()
-        screen.noutrefresh()
-        window = curses.newwin(height - 4, width // 2 - 2, 2, 1)
-        window.scrollok(True)
-        window.idlok(True)
-        window.setscrreg(1, height - 6)
-        for line in range(height * 2):
-            window.addstr(f"line {line} 界\\n", curses.color_pair(line % 8))
-            window.refresh()
-        window.border()
-        window.noutrefresh()
-        pad.noutrefresh(drawn, 0, 2, width // 2, height - 3, width - 2)
-        # Last of all: a size that changes while it draws would be too much for it.
-        screen.addstr(0, 2, f" {width}x{height} drawn {drawn} ", curses.A_REVERSE | curses.A_BOLD)
-        screen.noutrefresh()
-        curses.doupdate()
+        try:
+            draw(screen, pad, drawn)
+        except curses.error:
+            # It has got another size in the middle of drawing.
+            continue
         drawn += 1
         if screen.getch() == ord("q"):
             return
