@@ -25,7 +25,10 @@ it("after a cut network nothing is missed, and what was typed meanwhile is sent 
 	await untilShown(page, "<before>");
 	isCut = true;
 	proxy.cutAll();
-	await page.getByText(/^Reconnecting… \d+ s$/).waitFor();
+	await page
+		.locator(".status")
+		.getByText(/^Reconnecting… \d+ s$/)
+		.waitFor();
 	await page.getByText("The program goes on. What you type is kept and sent once.").waitFor();
 	await page.keyboard.type("meanwhile\n");
 	await session.write("elsewhere\n");
@@ -48,7 +51,10 @@ it("a page survives the death of its server, and goes on where it was with the n
 	await page.keyboard.type("one\n");
 	await untilShown(page, "<one>");
 	await server.kill();
-	await page.getByText(/^Reconnecting… \d+ s$/).waitFor();
+	await page
+		.locator(".status")
+		.getByText(/^Reconnecting… \d+ s$/)
+		.waitFor();
 	await page.keyboard.type("two\n");
 	await server.start();
 	await untilShown(page, "<two>");
