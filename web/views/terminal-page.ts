@@ -1,6 +1,6 @@
 /** One session in its terminal: the header above it, banners and the status line below. */
 
-import { effect, signal } from "@preact/signals-core";
+import { effect, signal, untracked } from "@preact/signals-core";
 import { HawserError, type KnownSession, type SessionMessage } from "hawser/client";
 import { html, nothing, type TemplateResult } from "lit-html";
 import { go, href } from "../router.ts";
@@ -82,7 +82,11 @@ class TerminalPage {
 	/** Once its place is in the page; gives what ends it. */
 	open(): () => void {
 		const timer = setInterval(() => this.#tick.value++, TICK_MS);
-		const stopStyling = effect(() => this.#restyle(this.#app.settings.current.value));
+		const stopStyling = effect(() => {
+			const settings = this.#app.settings.current.value;
+			// It changes the terminal's state, which this must not depend on.
+			untracked(() => this.#restyle(settings));
+		});
 		void this.#load();
 		return () => {
 			this.#isOver = true;
