@@ -25,9 +25,12 @@ describe("a program that waits", () => {
 		expect(needOf(asking(prompt), none)?.kind).toBe("asks");
 	});
 
-	it.each([">>> ", "", "ledger=> ", "(gdb) x", "mysql> "])("does not ask by %j, which takes commands", (prompt) => {
-		expect(needOf(asking(prompt), none)).toBeUndefined();
-	});
+	it.each([">>> ", "", "alert(1)>", "done [5]", "ledger=> ", "(gdb) x", "mysql> "])(
+		"does not ask by %j, which takes commands",
+		(prompt) => {
+			expect(needOf(asking(prompt), none)).toBeUndefined();
+		},
+	);
 
 	it("wants a secret, whatever it wrote", () => {
 		expect(needOf(asking("", { kind: "secret" }), none)).toMatchObject({ kind: "secret", question: "" });

@@ -21,7 +21,7 @@ const ACTIVE_MS = 5_000;
 
 /** How questions end, blanks aside; a line that does not is a prompt for commands, or nothing. */
 const QUESTION =
-	/[?:]\s*$|[[(][^\])]{1,40}[\])]\s*[:?>]?\s*$|\bpress\b.*\b(key|enter|return)\b|\b(password|passphrase|pin)\b/i;
+	/[?:]\s*$|[[(][^\])]*[/|][^\])]*[\])]\s*[:?>]?\s*$|\bpress\b.*\b(key|enter|return)\b|\b(password|passphrase|pin)\b/i;
 
 export function needOf(session: Listed, { now, dismissed }: Circumstances): Need | undefined {
 	if (isEnded(session)) return failure(session, dismissed);

@@ -160,14 +160,14 @@ function rail(app: App, current: Route): TemplateResult {
 		<div class="top">
 			<a class="brand" href=${href({ view: "list", filter: everything })}>${mark(20)}<span class="wide">hawser</span></a>
 		</div>
-		<button class="field go" aria-label="Go to a session or command" @click=${() => app.dialogs.open({ kind: "palette" })}>
-			${icon("search", 14)}<span class="grow wide">Go to…</span><kbd class="wide">Ctrl K</kbd>
+		<button class="field go" @click=${() => app.dialogs.open({ kind: "palette" })}>
+			${icon("search", 14)}<span class="grow label">Go to…</span><kbd class="wide">Ctrl K</kbd>
 		</button>
 		<nav class="nav" aria-label="Views">
 			${places(app, current).map(
 				({ name, sign, target, isHere, count }, index) =>
-					html`<a href=${href(target)} aria-current=${isHere ? "page" : nothing} aria-label=${count > 0 ? `${name}, ${count}` : name}
-						>${sign}<span class="grow ell wide">${name}</span>${
+					html`<a href=${href(target)} aria-current=${isHere ? "page" : nothing}
+						>${sign}<span class="grow ell label">${name}</span>${
 							count > 0 ? html`<span class=${index === 0 ? "pill wait" : "n wide"}>${count}</span>` : nothing
 						}</a
 					>`,
