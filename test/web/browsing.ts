@@ -58,9 +58,10 @@ export async function openBrowser(options: BrowserOptions = {}): Promise<Opened>
 	page.on("pageerror", ({ message }) => problems.push(message));
 	page.on("console", (said) => {
 		// That nobody is signed in yet is a 401, which browsers write down by themselves; so is a server that is away.
-		const isExpected = /status of 401|ERR_CONNECTION_REFUSED|ERR_INTERNET_DISCONNECTED|WebSocket connection/.test(
-			said.text(),
-		);
+		const isExpected =
+			/status of 401|ERR_CONNECTION_RE|ERR_INTERNET_DISCONNECTED|ERR_INCOMPLETE_CHUNKED|WebSocket connection/.test(
+				said.text(),
+			);
 		if (said.type() === "error" && !isExpected) problems.push(`${said.text()} ${said.location().url}`);
 	});
 	await page.addInitScript(() => {

@@ -1,0 +1,229 @@
+/** The list of sessions in a real browser: it shows what is, and what is done in it happens. */
+
+import { expect, it, onTestFinished } from "vitest";
+import { connect } from "../../src/client/index.ts";
+import { words } from "../../web/views/words.ts";
+import { CrashingServer } from "../helpers/crashing-server.ts";
+import { prefixProxy } from "../helpers/prefix-proxy.ts";
+import { eventually } from "../helpers/reading.ts";
+import { temporaryDirectory } from "../helpers/temporary.ts";
+import { start } from "../server/start.ts";
+import { type At, openPage, openSignedIn, pasteToken } from "./page.ts";
+
+/** A server of its own process, which can have durable sessions, and be killed. */
+async function serve(): Promise<At & { readonly process: CrashingServer }> {
+	const process = new CrashingServer(await temporaryDirectory());
+	onTestFinished(() => process.kill());
+	await process.start();
+	return { process, url: process.url, adminToken: await process.token() };
+}
+
+it("teaches the first command while nothing runs, starts a shell, and shows what others start as they do", async () => {
+	const server = await serve();
+	const { sessions } = connect({ url: server.url, token: server.adminToken });
+	const { page, problems } = await openSignedIn(server);
+	await page.getByRole("heading", { name: words.empty.title }).waitFor();
+	await page.getByText(words.empty.commands[0]).waitFor();
+	await page.getByRole("button", { name: "Start a command…" }).click();
+	const dialog = page.getByRole("dialog", { name: "Start a session" });
+	await dialog.getByLabel("Command").fill("nmp test");
+	await dialog.getByRole("button", { name: "Start" }).click();
+	await dialog.getByRole("alert").filter({ hasText: "It could not be started:" }).waitFor();
+	expect(await dialog.getByRole("alert").textContent()).toContain("nmp");
+	// Which browsers write down by themselves.
+	expect(problems.splice(0)).toEqual([expect.stringContaining("422")]);
+	await dialog.getByLabel("Command").fill("bash --norc");
+	await dialog.getByLabel("Name, if you like").fill("mine");
+	await dialog.getByRole("button", { name: "Start" }).click();
+	await page.waitForURL(/\/s\/\w+$/);
+	const [shell] = await sessions.list();
+	onTestFinished(() => sessions.at(shell?.id ?? "").remove());
+	expect(shell).toMatchObject({ name: "mine", argv: ["bash", "--norc"], mode: "pty" });
+	expect(page.url()).toBe(`${server.url}/s/${shell?.id}`);
+
+	await page.goBack();
+	await page.getByRole("row", { name: /^mine, / }).waitFor();
+	const other = await sessions.create({
+		command: "echo '<img src=x onerror=alert(1)>'; exec cat",
+		name: "<b>bold</b>",
+	});
+	const row = page.getByRole("row", { name: "<b>bold</b>" });
+	await row.getByText("<img src=x onerror=alert(1)>").waitFor();
+	await row.getByRole("link", { name: "<b>bold</b>", exact: true }).waitFor();
+	await other.rename("plain");
+	await page.getByRole("row", { name: /^plain, / }).waitFor();
+	await other.remove();
+	await page.getByRole("row", { name: /^plain, / }).waitFor({ state: "detached" });
+	expect(problems).toEqual([]);
+});
+
+it("has what needs somebody first, and is answered there: a key, a line, a secret", async () => {
+	const server = await start();
+	const { sessions } = connect({ url: server.url, token: server.adminToken });
+	const make = (name: string, command: string) => sessions.create({ name, command, durable: false });
+	const asks = await make("asks", "printf 'Push 3 commits? [y/N] '; read a; echo got:$a; exec cat");
+	const named = await make("named", "printf 'Your name: '; read a; echo hello:$a; exec cat");
+	const secret = await make(
+		"secret",
+		"printf 'Password: '; stty -echo; read a; stty echo; echo; echo secret:$a; exec cat",
+	);
+	await make("failed", "echo no such thing; exit 3");
+	await make("fine", "exec cat");
+	const { page, problems } = await openSignedIn(server);
+	const needing = page.getByRole("region", { name: "Needs you" }).getByRole("listitem");
+	await expect.poll(() => needing.count()).toBe(4);
+	const one = (name: string) => needing.filter({ has: page.getByRole("link", { name, exact: true }) });
+	expect(await page.title()).toBe("(4) Hawser");
+
+	await one("asks").getByText("Push 3 commits? [y/N]", { exact: true }).waitFor();
+	await one("asks").getByRole("button", { name: "Answer y" }).click();
+	await one("asks")
+		.getByText(/y sent \d\d:\d\d, the program took it/)
+		.waitFor();
+	await eventually("the answer", async () => (await asks.text()).text.includes("got:y"));
+
+	await one("named").getByLabel("Answer to named").fill("Ada");
+	await page.keyboard.press("Enter");
+	await eventually("the answer", async () => (await named.text()).text.includes("hello:Ada"));
+
+	await one("secret").getByLabel("Secret for secret").fill("hunter2");
+	await page.keyboard.press("Enter");
+	await eventually("the answer", async () => (await secret.text()).text.includes("secret:hunter2"));
+	expect(await one("secret").textContent()).not.toContain("hunter2");
+
+	await one("failed").getByText("Ended with 3").waitFor();
+	await one("failed").getByRole("button", { name: "Dismiss" }).click();
+	await expect.poll(() => needing.count()).toBe(0);
+	await page.reload();
+	await page
+		.getByRole("grid", { name: "Ended" })
+		.getByRole("row", { name: /^failed, exit 3/ })
+		.waitFor();
+	expect(await needing.count()).toBe(0);
+	expect(problems).toEqual([]);
+});
+
+it("does not send an answer to a question that is not asked any more", async () => {
+	const server = await start();
+	const { sessions } = connect({ url: server.url, token: server.adminToken });
+	const session = await sessions.create({
+		command: "printf 'Delete it? [y/N] '; read a; printf '\\nDelete everything? [y/N] '; read b; echo $a,$b; exec cat",
+		durable: false,
+		name: "careful",
+	});
+	const { page } = await openSignedIn(server);
+	const button = page.getByRole("button", { name: "Answer y" });
+	await button.waitFor();
+	// The page hears of what happens next only when it is told.
+	await page.route("**/v1/sessions/*/input*", async (route) => {
+		await session.write("n\r");
+		await session.wait({ match: /everything\?/ });
+		await route.continue();
+	});
+	await button.click();
+	await page.getByText(words.answer.late).waitFor();
+	expect((await session.text()).text).not.toContain(",y");
+});
+
+it("is used by keys alone: moves, filters, renames, kills after asking, and opens", async () => {
+	const server = await start();
+	const { sessions } = connect({ url: server.url, token: server.adminToken });
+	const make = (name: string) => sessions.create({ name, argv: ["cat"], durable: false });
+	const [first] = [await make("first"), await make("second"), await make("third")];
+	const { page, problems } = await openSignedIn(server);
+	await page.getByRole("row", { name: /^first, / }).waitFor();
+	const focused = () => page.locator(":focus").getAttribute("aria-label");
+
+	await page.keyboard.press("ArrowDown");
+	expect(await focused()).toMatch(/^third, /);
+	await page.keyboard.press("ArrowDown");
+	await page.keyboard.press("ArrowDown");
+	expect(await focused()).toMatch(/^first, /);
+
+	await page.keyboard.press("r");
+	await page.getByRole("dialog", { name: "Rename first" }).getByLabel("Name").fill("renamed");
+	await page.keyboard.press("Enter");
+	await page.getByRole("row", { name: /^renamed, / }).waitFor();
+	expect((await first?.info())?.name).toBe("renamed");
+
+	await page.keyboard.press("Delete");
+	const kill = page.getByRole("dialog", { name: words.kill.title("renamed") });
+	await kill.waitFor();
+	await page.keyboard.press("Enter");
+	await kill.waitFor({ state: "detached" });
+	expect((await first?.info())?.state).toBe("running");
+	await page.keyboard.press("Delete");
+	await kill.getByRole("button", { name: "Kill it" }).click();
+	await page
+		.getByRole("grid", { name: "Ended" })
+		.getByRole("row", { name: /^renamed, killed/ })
+		.waitFor();
+
+	await page.keyboard.press("/");
+	await page.keyboard.type("sec");
+	await page.getByRole("row", { name: /^third, / }).waitFor({ state: "detached" });
+	expect(page.url()).toBe(`${server.url}/?q=sec`);
+	await page.keyboard.type("ond thing");
+	await page.getByText(words.noMatch("second thing")).waitFor();
+	await page.getByRole("link", { name: "Clear" }).click();
+	await page.getByRole("row", { name: /^third, / }).waitFor();
+
+	await page.keyboard.press("?");
+	await page.getByRole("dialog", { name: "Shortcuts" }).waitFor();
+	await page.keyboard.press("Escape");
+	await page.keyboard.press("Control+k");
+	await page.getByRole("combobox", { name: "Go to a session or command" }).fill("thi");
+	await page.keyboard.press("Enter");
+	await page.waitForURL(/\/s\/\w+$/);
+	expect(problems).toEqual([]);
+});
+
+it("stays readable while the server is killed, says so, and is live again by itself", async () => {
+	const server = await serve();
+	const { sessions } = connect({ url: server.url, token: server.adminToken });
+	const kept = await sessions.create({ argv: ["cat"], name: "kept" });
+	onTestFinished(() => kept.remove());
+	const { page, problems } = await openSignedIn(server);
+	await page.getByRole("row", { name: /^kept, / }).waitFor();
+	await server.process.kill();
+	await page.getByText(/^Reconnecting… \d+ s$/).waitFor();
+	await page.getByRole("row", { name: /^kept, / }).waitFor();
+	await server.process.start();
+	await page.getByText(words.connected).waitFor();
+	await kept.rename("still there");
+	await page.getByRole("row", { name: /^still there, / }).waitFor();
+	expect(problems).toEqual([]);
+});
+
+it("keeps two hundred and fifty rows without having them all in the page", async () => {
+	const server = await start({ createRate: "0" });
+	const { sessions } = connect({ url: server.url, token: server.adminToken });
+	const cast = '{"version": 2, "width": 80, "height": 24}\n[0.1, "o", "hello"]\n';
+	for (let index = 0; index < 250; index++) await sessions.importRecording(cast, { name: `number-${index}` });
+	const { page, problems } = await openSignedIn(server);
+	const ended = page.getByRole("grid", { name: "Ended" });
+	await ended.waitFor();
+	expect(await ended.getAttribute("aria-rowcount")).toBe("251");
+	await expect.poll(() => ended.locator("[data-row]").count()).toBeLessThan(120);
+	const names = new Set<string>();
+	const scroller = page.locator(".scroll");
+	for (let top = 0; top < 250 * 34; top += 500) {
+		await scroller.evaluate((element, to) => element.scrollTo(0, to), top);
+		await expect.poll(() => ended.locator("[data-row]").count()).toBeGreaterThan(10);
+		for (const text of await ended.locator("[data-row] .name").allTextContents()) names.add(text.trim());
+	}
+	expect(names.size).toBe(250);
+	expect(problems).toEqual([]);
+});
+
+it("works below a path that a proxy has put before it", async () => {
+	const server = await start();
+	const url = await prefixProxy(server.url);
+	const { page, problems } = await openPage(`${url}/settings`);
+	await pasteToken(page, server.adminToken);
+	await page.getByRole("heading", { name: "Settings" }).waitFor();
+	await page.getByRole("link", { name: "All sessions" }).click();
+	await page.getByRole("heading", { name: words.empty.title }).waitFor();
+	expect(page.url()).toBe(`${url}/`);
+	expect(problems).toEqual([]);
+});
