@@ -104,6 +104,22 @@ export class EventStream {
 		}, pingMs);
 	}
 
+	/**
+	 * Makes something of so many bytes for this client when it is its turn: an event of a megabyte takes a while to
+	 * write, and where many clients have one, everybody's keys would wait for all of them.
+	 */
+	inTurn<T>(bytes: number, make: () => T): Promise<T> {
+		return new Promise((resolve, reject) => {
+			this.#hosting.share.take(this, bytes, () => {
+				try {
+					resolve(make());
+				} catch (error) {
+					reject(error);
+				}
+			});
+		});
+	}
+
 	/** Resolves when the client has taken enough to be given more, or is gone. */
 	async write(text: string): Promise<void> {
 		if (this.#isOver || text === "" || this.#response.write(text)) return;

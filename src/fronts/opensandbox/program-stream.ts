@@ -41,9 +41,9 @@ export type Followed =
 /** Sends what the program prints. Loses nothing: a client that is slow makes the program wait, for as long as the core lets it. */
 export async function sendOutput({ session, stream, rule, drainMs, onLines }: Following): Promise<Followed> {
 	const channels = { stdout: new Lines(rule), stderr: new Lines(rule) };
-	const send = (type: "stdout" | "stderr", lines: readonly string[], time: number) => {
+	const textOf = (type: "stdout" | "stderr", lines: readonly string[], time: number) => {
 		if (lines.length > 0) onLines?.(lines);
-		return stream.write(encodeLines(type, lines, time));
+		return encodeLines(type, lines, time);
 	};
 	let exit: Exit | null = null;
 	let endedAt = Date.now();
@@ -51,7 +51,9 @@ export async function sendOutput({ session, stream, rule, drainMs, onLines }: Fo
 		for await (const item of untilDrained(session, drainMs, stream.gone)) {
 			if (item.kind === "output") {
 				const type = item.stream === "stderr" ? "stderr" : "stdout";
-				await send(type, channels[type].push(item.bytes), item.time);
+				const { bytes, time } = item;
+				const text = await stream.inTurn(bytes.byteLength, () => textOf(type, channels[type].push(bytes), time));
+				await stream.write(text);
 			}
 			if (item.kind === "exited") exit = item.exit;
 			if (item.kind === "exited" || item.kind === "lost") endedAt = item.time;
@@ -61,7 +63,9 @@ export async function sendOutput({ session, stream, rule, drainMs, onLines }: Fo
 		return { kind: "stalled", message: error.message };
 	}
 	if (stream.gone.aborted) return { kind: "left" };
-	for (const type of ["stdout", "stderr"] as const) await send(type, channels[type].finish(), endedAt);
+	for (const type of ["stdout", "stderr"] as const) {
+		await stream.write(textOf(type, channels[type].finish(), endedAt));
+	}
 	return { kind: "ended", exit, ms: endedAt - session.spec.createdAt };
 }
 
