@@ -48,7 +48,7 @@ it("teaches the first command while nothing runs, starts a shell, and shows what
 		name: "<b>bold</b>",
 	});
 	const row = page.getByRole("row", { name: "<b>bold</b>" });
-	await row.getByText("<img src=x onerror=alert(1)>").waitFor();
+	await row.getByText("<img src=x onerror=alert(1)>", { exact: true }).waitFor();
 	await row.getByRole("link", { name: "<b>bold</b>", exact: true }).waitFor();
 	await other.rename("plain");
 	await page.getByRole("row", { name: /^plain, / }).waitFor();
