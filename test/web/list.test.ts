@@ -52,9 +52,9 @@ it("teaches the first command while nothing runs, starts a shell, and shows what
 	await row.getByRole("link", { name: "<b>bold</b>", exact: true }).waitFor();
 	await other.rename("plain");
 	await page.getByRole("row", { name: /^plain, / }).waitFor();
+	expect(problems).toEqual([]);
 	await other.remove();
 	await page.getByRole("row", { name: /^plain, / }).waitFor({ state: "detached" });
-	expect(problems).toEqual([]);
 });
 
 it("has what needs somebody first, and is answered there: a key, a line, a secret", async () => {

@@ -64,6 +64,7 @@ export class SessionList {
 		this.#following = undefined;
 		this.#cursor = undefined;
 		clearTimeout(this.#gathering);
+		this.#gathering = undefined;
 		this.#stale.clear();
 		batch(() => {
 			this.#all.value = new Map();
@@ -131,6 +132,7 @@ export class SessionList {
 	#hear(event: FeedEvent): void {
 		const { id } = event.session;
 		if (event.type === "removed") {
+			this.#stale.delete(id);
 			const rest = new Map(this.#all.peek());
 			rest.delete(id);
 			this.#all.value = rest;
