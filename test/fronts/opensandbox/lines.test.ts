@@ -2,7 +2,14 @@
 
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { commandLines, type LineRule, Lines, sessionLines } from "../../../src/fronts/opensandbox/lines.ts";
+import { encodeLines } from "../../../src/fronts/opensandbox/event-stream.ts";
+import {
+	commandLines,
+	type LineRule,
+	Lines,
+	LONGEST_LINE,
+	sessionLines,
+} from "../../../src/fronts/opensandbox/lines.ts";
 
 function linesOf(rule: LineRule, pieces: readonly Uint8Array[], longest?: number): string[] {
 	const lines = new Lines(rule, longest);
@@ -75,10 +82,15 @@ describe("characters", () => {
 
 describe("long lines (I-20)", () => {
 	test("one of 256 KiB, and one as long as may be, are one; a longer one is cut", () => {
-		for (const length of [256 * 1024, 1024 * 1024])
+		for (const length of [256 * 1024, LONGEST_LINE])
 			expect(linesOf(commandLines, [Buffer.from(`${"x".repeat(length)}\n`)])).toEqual(["x".repeat(length)]);
-		const lines = linesOf(commandLines, [Buffer.from("x".repeat(2 * 1024 * 1024 + 1)), Buffer.from("\n\nend")]);
-		expect(lines.map(({ length }) => length)).toEqual([1024 * 1024, 1024 * 1024, 1, 1, 3]);
+		const lines = linesOf(commandLines, [Buffer.from("x".repeat(2 * LONGEST_LINE + 1)), Buffer.from("\n\nend")]);
+		expect(lines.map(({ length }) => length)).toEqual([LONGEST_LINE, LONGEST_LINE, 1, 1, 3]);
+	});
+
+	test("as an event, one is within what clients take, whatever it is of", () => {
+		const [line = ""] = linesOf(commandLines, [Buffer.alloc(LONGEST_LINE + 1)]);
+		expect(Buffer.byteLength(encodeLines("stdout", [line], 0))).toBeLessThan(4 * 1024 * 1024);
 	});
 
 	test("not between the halves of one character", () => {
