@@ -11,7 +11,7 @@ type McpFlags = WorkspaceFlags & { readonly shell?: string };
 
 export const mcp: Command = withWorkspace(
 	new Command("mcp"),
-	"whose sessions are meant (default: all; new ones in default)",
+	"whose sessions are meant (default: all; names and new ones in default)",
 )
 	.summary("terminals as tools for an agent, over MCP")
 	.description(

@@ -44,11 +44,11 @@ export async function report(
 	const facts = [
 		outcome ?? (state ? wordsOf(state) : endingOf(session)),
 		// What an agent types, its model has seen.
-		state?.kind === "secret" ? `a person can type it: hawser attach ${nameOf(session)}` : undefined,
+		state?.kind === "secret" ? `a person can type it: hawser attach ${nameOf(session, call)}` : undefined,
 		elapsedMs === undefined ? undefined : `${(elapsedMs / 1000).toFixed(1)} s`,
-		nameOf(session),
+		nameOf(session, call),
 		outcome === undefined && state?.state === "waiting" && state.kind === "secret"
-			? `a person can enter it: hawser secret ${nameOf(session)}`
+			? `a person can enter it: hawser secret ${nameOf(session, call)}`
 			: undefined,
 		range ? `bytes ${range.from}–${range.to} of ${end}` : undefined,
 		state?.cwd ? shorten(state.cwd, NAME_LENGTH) : undefined,
@@ -79,8 +79,16 @@ async function outputText(session: Session, range: Range | undefined, max: numbe
 }
 
 /** A session, as a call names it. */
-export function nameOf({ id, spec }: Session): string {
-	return shorten(spec.name ?? id, NAME_LENGTH);
+export function nameOf(session: Session, call: Call): string {
+	const { id, spec } = session;
+	return shorten((call.isOwn(session) ? spec.name : undefined) ?? id, NAME_LENGTH);
+}
+
+/** The same for a list, in which those of other workspaces have a name, too. */
+export function titleOf(session: Session, call: Call): string {
+	const { name, workspace } = session.spec;
+	if (call.isOwn(session)) return nameOf(session, call);
+	return `${session.id} (${shorten(name ?? "no name", NAME_LENGTH)}, in ${workspace})`;
 }
 
 /** How a session that is over has ended. */

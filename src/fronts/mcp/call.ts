@@ -39,7 +39,7 @@ export type CallParts = {
 	readonly hosting: Hosting;
 	readonly options: McpOptions;
 	readonly past: Places;
-	/** Whose sessions are meant; those of all, and new ones in the default one, if left out. */
+	/** Whose sessions are meant; those of all, and names and new ones in the default one, if left out. */
 	readonly workspace: string | undefined;
 	/** What came with the call besides its arguments. */
 	readonly meta: Readonly<Record<string, unknown>>;
@@ -87,7 +87,7 @@ export class Call {
 		return `mcp ${this.principal.id} ${this.surroundings.shell ?? ""}`;
 	}
 
-	/** Where new sessions belong. */
+	/** Where new sessions belong, and where names are looked for. */
 	get workspace(): string {
 		return this.#parts.workspace ?? defaultWorkspace;
 	}
@@ -114,10 +114,21 @@ export class Call {
 		});
 	}
 
-	/** By its id or its name; the one that runs of several, else the newest. What may not be seen is not there. */
+	/**
+	 * By its id, wherever it is, or by its name in the workspace of the call: in another anybody may have used the same
+	 * name, and would get what is meant for ours. Of several the one that runs, else the newest. What may not be seen is
+	 * not there.
+	 */
 	lookUp(wanted: string): Session | undefined {
-		const candidates = this.readable().filter(({ id, spec }) => id === wanted || spec.name === wanted);
-		return candidates.findLast(({ state }) => !isEnded(state)) ?? candidates.at(-1);
+		const known = this.readable();
+		const named = known.filter((session) => this.isOwn(session) && session.spec.name === wanted);
+		const meant = named.findLast(({ state }) => !isEnded(state)) ?? named.at(-1);
+		return known.find(({ id }) => id === wanted) ?? meant;
+	}
+
+	/** Whether it can be called by its name. */
+	isOwn({ spec }: Session): boolean {
+		return spec.workspace === this.workspace;
 	}
 
 	/** The same as this caller has it, for something that takes a right. */

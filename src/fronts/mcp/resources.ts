@@ -4,7 +4,7 @@ import { SessionError } from "../../core/errors.ts";
 import type { Session } from "../../core/session.ts";
 import { isEnded } from "../../core/state.ts";
 import { programState } from "../program-state.ts";
-import { endingOf, nameOf, report, wordsOf } from "./answer.ts";
+import { endingOf, report, titleOf, wordsOf } from "./answer.ts";
 import type { Call } from "./call.ts";
 import { screenText } from "./screen.ts";
 import { tools } from "./tools.ts";
@@ -24,7 +24,7 @@ export function listResources(call: Call): Resource[] {
 	const views = running.slice(-LISTED).flatMap((session) =>
 		VIEWS.map((view) => ({
 			uri: `${LIST}/${session.id}/${view}`,
-			name: `${nameOf(session)}: ${view}`,
+			name: `${titleOf(session, call)}: ${view}`,
 			mimeType: "text/plain" as const,
 		})),
 	);

@@ -10,7 +10,7 @@ import { isEnded } from "../../core/state.ts";
 import { limits } from "../../protocol/messages.ts";
 import { programState } from "../program-state.ts";
 import { problemOf } from "../validation.ts";
-import { endingOf, nameOf, report, shorten, wordsOf } from "./answer.ts";
+import { endingOf, nameOf, report, shorten, titleOf, wordsOf } from "./answer.ts";
 import type { Call } from "./call.ts";
 import { typeInto } from "./input.ts";
 import { runCommand } from "./run.ts";
@@ -249,7 +249,7 @@ const stop = tool({
 		const by = call.principal.name;
 		if (forget) {
 			await call.witness.remove(call.options.sessions, found, { by });
-			return `[forgotten · ${nameOf(found)}]`;
+			return `[forgotten · ${nameOf(found, call)}]`;
 		}
 		if (!isEnded(found.state)) await found.kill({ reason: "killed", by });
 		return report(found, {}, call);
@@ -312,13 +312,13 @@ function newest(lines: readonly string[], count: number): string {
 }
 
 async function lineOf(session: Session, call: Call): Promise<string> {
-	if (isEnded(session.state)) return `${nameOf(session)} · ${endingOf(session)}`;
+	if (isEnded(session.state)) return `${titleOf(session, call)} · ${endingOf(session)}`;
 	const patience = AbortSignal.any([call.signal, AbortSignal.timeout(LIST_PATIENCE_MS)]);
 	try {
 		const state = await programState(session, patience);
 		const where = state.cwd === null ? "" : ` · ${shorten(state.cwd, 80)}`;
-		return `${nameOf(session)} · ${wordsOf(state)}${where}`;
+		return `${titleOf(session, call)} · ${wordsOf(state)}${where}`;
 	} catch {
-		return `${nameOf(session)} · running, and does not say what it does`;
+		return `${titleOf(session, call)} · running, and does not say what it does`;
 	}
 }

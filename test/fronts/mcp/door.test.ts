@@ -73,8 +73,27 @@ describe("/mcp", () => {
 		expect(await callTool(stranger, "read", { session })).toMatchObject({ isError: true });
 		const own = await connectOverHttp({ ...place, token, query: "?workspace=other" }, era);
 		expect(await told(own, "run", { session: "theirs", command: "echo he''re" })).toContain("here");
-		expect(await told(stranger, "sessions", {})).toContain("theirs · at its prompt");
+		expect(await told(stranger, "sessions", {})).toContain("(theirs, in other) · at its prompt");
 		await Promise.all([admin, viewer, stranger, own].map((client) => client.close()));
+	});
+
+	it("runs nothing in a session of another workspace that bears the name of its shell", async () => {
+		const { token } = await tokenWith("workspace:evil:manage");
+		const evil = await connectOverHttp({ ...place, token, query: "?workspace=evil" }, "2026-07-28");
+		const admin = await connectOverHttp(place, "2026-07-28");
+		for (const session of ["agent", "build"]) await told(evil, "run", { session, command: "X=captured" });
+		expect(await told(admin, "run", { command: "echo it is $X." })).toContain("\nit is .\n");
+		expect(await told(admin, "run", { session: "build", command: "echo it is $X." })).toContain("\nit is .\n");
+		await told(admin, "stop", { session: "build", forget: true });
+		for (const tool of ["send", "read", "stop"]) {
+			expect(await callTool(admin, tool, { session: "build", ...(tool === "send" && { text: "x" }) })).toMatchObject({
+				text: expect.stringMatching(/^\[session_not_found\]/),
+			});
+		}
+		const [, id = ""] = /^(\w+) \(build, in evil\) · at its prompt/m.exec(await told(admin, "sessions", {})) ?? [];
+		const seen = await told(admin, "run", { session: id, command: "echo it is $X." });
+		expect(seen).toMatch(new RegExp(`^\\[ended · exit 0 · \\S+ s · ${id} · [^]*\\nit is captured\\.\\n`));
+		await Promise.all([evil, admin].map((client) => client.close()));
 	});
 
 	it.each(eras)("ends a wait of %s with its connection, and never the program", async (era) => {
