@@ -27,7 +27,7 @@ export async function screenText(session: Session, { at, since }: Wanted, call: 
 		const facts = factsOf(screen, `revision ${screen.seq}`);
 		const changes = changedRows(screen, earlier)?.map(({ row }) => `row ${row + 1}: ${lines[row]}`);
 		if (changes?.length === 0) return `${facts}\nno row has changed`;
-		return [facts, ...(changes ?? withoutEnd(screen.lines))].join("\n");
+		return [facts, ...(changes ?? withoutEnd(lines))].join("\n");
 	} finally {
 		giveBack();
 	}

@@ -44,6 +44,22 @@ it("an agent sees a mark in output, screen, question, commands and lists, and pe
 	expect((await hawser.run(["logs", "--text", session])).stdout).toContain(SECRET);
 });
 
+it("an agent sees nothing of a secret that goes over the end of a row", async () => {
+	const session = "wrapped";
+	const file = join(await temporaryDirectory(), "token");
+	await writeFile(file, SECRET);
+	// 20 columns of the row are left for it.
+	await told(client, "run", { session, command: `printf '%099d %s\\n' 0 "$(cat ${file})"` });
+	const uri = (await client.listResources()).resources.find(({ name }) => name === `${session}: screen`)?.uri ?? "";
+	for (const seen of [
+		await told(client, "read", { session, what: "screen" }),
+		JSON.stringify((await client.readResource({ uri })).contents),
+	]) {
+		expect(seen).toContain(`0 ${MARK}`);
+		expect(seen).not.toContain(SECRET.slice(-12));
+	}
+});
+
 it("an agent that reads from the middle of a secret, or up to there, sees nothing of it that tells it apart", async () => {
 	const session = "middle";
 	await told(client, "start", {
