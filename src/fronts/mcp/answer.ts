@@ -5,12 +5,15 @@ import type { Session } from "../../core/session.ts";
 import { isEnded } from "../../core/state.ts";
 import { limits, type ProgramState } from "../../protocol/messages.ts";
 import { programState } from "../program-state.ts";
+import { redacted } from "../redaction.ts";
 import { controlSince, takeoverLine } from "../takeover.ts";
 import { readText } from "../text.ts";
 import type { Call } from "./call.ts";
 
 /** What of the budget the line about the session may take, in bytes. */
 const HEAD_BYTES = 300;
+/** More than what says that there are more lines takes. */
+export const MORE_BYTES = 60;
 /** Of those who had control meanwhile, the last are told, in some 60 bytes each. */
 const MOST_TAKEOVERS = 2;
 /** A question is repeated up to here, a name or a directory up to there; in UTF-16 units. */
@@ -25,7 +28,7 @@ export type Report = {
 	readonly elapsedMs?: number | undefined;
 	/** Of the output, to be shown. */
 	readonly range?: Range | undefined;
-	/** Instead of output. */
+	/** Instead of output; its first lines are told if all of it is too long. */
 	readonly text?: string | undefined;
 	/** In bytes, of all of it. */
 	readonly max?: number | undefined;
@@ -53,10 +56,11 @@ export async function report(
 		range ? `bytes ${range.from}–${range.to} of ${end}` : undefined,
 		state?.cwd ? shorten(state.cwd, NAME_LENGTH) : undefined,
 	];
-	const head = cut(`[${facts.filter((fact) => fact !== undefined).join(" · ")}]`, HEAD_BYTES);
+	// Keys and tokens are taken out first: what stands for them may be longer, and half of one is not known for what it is.
+	const head = cut(redacted(`[${facts.filter((fact) => fact !== undefined).join(" · ")}]`), HEAD_BYTES);
 	const intro = [head, ...(await takeoverLines(session, call))].join("\n");
 	const left = budget - Buffer.byteLength(intro) - 1;
-	const body = text === undefined ? await outputText(session, range, left, call) : cut(text, left);
+	const body = text === undefined ? await outputText(session, range, left, call) : firstLines(redacted(text), left);
 	return body === "" ? intro : `${intro}\n${body}`;
 }
 
@@ -143,6 +147,19 @@ function doingOf({ state, kind, confidence }: ProgramState): string {
 export function shorten(text: string, length: number): string {
 	const line = text.replace(/[\u0000-\u001f\u007f-\u009f]+/g, " ");
 	return line.length <= length ? line : `${line.slice(0, length - 1)}…`;
+}
+
+/** As many lines as fit, and how many there are besides. */
+function firstLines(text: string, bytes: number): string {
+	if (Buffer.byteLength(text) <= bytes) return text;
+	const lines = text.split("\n");
+	let room = bytes - MORE_BYTES;
+	const firstLeftOut = lines.findIndex((line) => {
+		room -= Buffer.byteLength(line) + 1;
+		return room < 0;
+	});
+	const more = `[… ${lines.length - firstLeftOut} more lines, with a larger max]`;
+	return [...lines.slice(0, firstLeftOut), more].join("\n");
 }
 
 /** The first so many bytes of a text, of whole characters. */

@@ -9,8 +9,9 @@ import { parseSignal } from "../../core/signals.ts";
 import { isEnded } from "../../core/state.ts";
 import { limits } from "../../protocol/messages.ts";
 import { programState } from "../program-state.ts";
+import { redacted } from "../redaction.ts";
 import { problemOf } from "../validation.ts";
-import { endingOf, nameOf, report, shorten, titleOf, wordsOf } from "./answer.ts";
+import { endingOf, MORE_BYTES, nameOf, report, shorten, titleOf, wordsOf } from "./answer.ts";
 import type { Call } from "./call.ts";
 import { typeInto } from "./input.ts";
 import { runCommand } from "./run.ts";
@@ -23,8 +24,6 @@ const START_WAIT_S = 5;
 /** How many sessions are listed, the newest; and how long one may take to say what it does. */
 const LISTED = 50;
 const LIST_PATIENCE_MS = 500;
-/** More than what says that there are others takes. */
-const MORE_BYTES = 60;
 
 export type Tool = {
 	readonly name: string;
@@ -224,7 +223,7 @@ const sessions = tool({
 		if (known.length === 0) return all ? "there are no sessions" : "no session is running";
 		call.reserve(limits.textBytes);
 		const lines = await Promise.all(known.slice(-LISTED).map((one) => lineOf(one, call)));
-		return newest(lines, known.length);
+		return newest(lines.map(redacted), known.length);
 	},
 });
 

@@ -75,3 +75,19 @@ it("an agent that reads from the middle of a secret, or up to there, sees nothin
 		expect(before.split("\n")[1]).toBe(`see ${MARK}`);
 	}
 });
+
+it("an answer is within its budget however many marks are in it, and says how many lines it leaves out", async () => {
+	const session = "budget";
+	const marks = "a://b:c@ ".repeat(12);
+	for (let index = 0; index < 30; index++) await told(client, "run", { session, command: `echo '${marks}'` });
+	for (const [what, max] of [
+		["commands", 9600],
+		["commands", 1000],
+		["screen", 1000],
+	] as const) {
+		const text = await told(client, "read", { session, what, max });
+		expect(Buffer.byteLength(text)).toBeLessThanOrEqual(max);
+		expect(text).toContain("a://b:[redacted: password]@");
+		expect(text).toMatch(/\n\[… \d+ more lines, with a larger max\]$/);
+	}
+});
