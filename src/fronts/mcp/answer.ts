@@ -47,12 +47,9 @@ export async function report(
 	const facts = [
 		outcome ?? (state ? wordsOf(state) : endingOf(session)),
 		// What an agent types, its model has seen.
-		state?.kind === "secret" ? `a person can type it: hawser attach ${nameOf(session, call)}` : undefined,
+		state?.kind === "secret" ? `a person can enter it: hawser secret ${nameOf(session, call)}` : undefined,
 		elapsedMs === undefined ? undefined : `${(elapsedMs / 1000).toFixed(1)} s`,
 		nameOf(session, call),
-		outcome === undefined && state?.state === "waiting" && state.kind === "secret"
-			? `a person can enter it: hawser secret ${nameOf(session, call)}`
-			: undefined,
 		range ? `bytes ${range.from}–${range.to} of ${end}` : undefined,
 		state?.cwd ? shorten(state.cwd, NAME_LENGTH) : undefined,
 	];

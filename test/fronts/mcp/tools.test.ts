@@ -66,9 +66,11 @@ describe.each(eras)("MCP, six tools, both eras, text results with a budget: a cl
 
 	it("says when a person is needed to type a secret", async () => {
 		const session = own("secret");
-		expect(await told(client, "start", { command: "printf 'Password: '; stty -echo; read x", name: session })).toMatch(
-			new RegExp(`^\\[waiting for a secret · sh · "Password:" · a person can type it: hawser attach ${session} · `),
+		const asked = await told(client, "start", { command: "printf 'Password: '; stty -echo; read x", name: session });
+		expect(asked).toMatch(
+			new RegExp(`^\\[waiting for a secret · sh · "Password:" · a person can enter it: hawser secret ${session} · `),
 		);
+		expect(asked.match(/a person can/g)).toHaveLength(1);
 		await told(client, "stop", { session });
 	});
 
