@@ -7,6 +7,7 @@ import { isEnded } from "../../core/state.ts";
 import { limits } from "../../protocol/messages.ts";
 import { checkCreation, type StartRequest } from "../front.ts";
 import { PRINTABLE } from "../printable.ts";
+import { programState } from "../program-state.ts";
 import type { Call } from "./call.ts";
 
 /** The shell of all conversations of the operator's of which nobody says more; those of others bear the token's id. */
@@ -18,12 +19,16 @@ const SIZE = { cols: 120, rows: 40 };
 /** Nobody turns pages here. */
 const NO_PAGERS = { PAGER: "cat", GIT_PAGER: "cat" };
 
-/** The shell of this name, or of this conversation; a new one if it does not run. */
+/** The shell of this name, or of this conversation; a new one, in a directory, if it does not run. */
 export async function shellOf(name: string | undefined, cwd: string | undefined, call: Call): Promise<Session> {
 	const { surroundings, options } = call;
 	const wanted = name ?? surroundings.shell ?? defaultName(call.principal);
 	const found = call.lookUp(wanted);
-	if (found && !isEnded(found.state)) return call.find(wanted, "operate");
+	if (found && !isEnded(found.state)) {
+		const running = call.find(wanted, "operate");
+		if (cwd !== undefined) await checkIsIn(running, cwd, call);
+		return running;
+	}
 	return start(
 		{
 			argv: [surroundings.env?.SHELL || options.shell],
@@ -35,6 +40,16 @@ export async function shellOf(name: string | undefined, cwd: string | undefined,
 		},
 		call,
 	);
+}
+
+/** A shell stays where its commands have taken it. */
+async function checkIsIn(shell: Session, cwd: string, { signal }: Call): Promise<void> {
+	const { cwd: now } = await programState(shell, signal);
+	if (now === cwd) return;
+	const where = now === null ? "" : `, in ${now}`;
+	throw new SessionError("invalid_argument", `cwd: nothing was run, for this shell is there already${where}`, {
+		hint: "cd in the command, or name another session, which starts there",
+	});
 }
 
 function defaultName({ isAdmin, id }: Principal): string {

@@ -81,7 +81,7 @@ const run = tool({
 		{
 			command: text("for the shell; several lines are fine"),
 			session: Type.Optional(name("the shell's name; made on first use, default: one for this conversation")),
-			cwd: Type.Optional(text("where a new shell starts")),
+			cwd: Type.Optional(text("of a new shell only")),
 			wait: seconds(RUN_WAIT_S),
 			max,
 		},

@@ -40,6 +40,11 @@ describe.each(eras)("MCP, six tools, both eras, text results with a budget: a cl
 		const text = await told(client, "run", { session, command: "echo $PWD-$((X + 1))" });
 		const header = `\\[ended · exit 0 · \\S+ s · ${session} · bytes \\d+–\\d+ of \\d+ · /usr\\]`;
 		expect(text).toMatch(new RegExp(`^${header}\\n/usr-2\\n$`));
+		expect(await told(client, "run", { session, command: "pwd", cwd: "/usr" })).toMatch(/\n\/usr\n$/);
+		expect(await callTool(client, "run", { session, command: "pwd", cwd: "/tmp" })).toEqual({
+			text: "[invalid_argument] cwd: nothing was run, for this shell is there already, in /usr; cd in the command, or name another session, which starts there",
+			isError: true,
+		});
 		expect(await told(client, "run", { session, command: "(exit 3)" })).toMatch(/^\[ended · exit 3 · [^\n]*\]$/);
 		expect(await told(client, "run", { session, command: "if true" })).toMatch(/^\[incomplete: nothing was run/);
 		expect(await told(client, "run", { session, command: "fi" })).toMatch(/^\[rejected: [\s\S]*syntax error/);
