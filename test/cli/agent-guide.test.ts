@@ -10,6 +10,12 @@ it("tells an agent in 100 lines what it needs, by commands and options that are 
 	expect(guide.split("\n").length).toBeLessThanOrEqual(100);
 	const used = [...guide.matchAll(/^ {4}.*hawser ([a-z]+)(.*)$/gm)];
 	expect(used.length).toBeGreaterThan(20);
+	// What answers by itself comes before what has to be put together.
+	const firstOf = (wanted: RegExp) => used.findIndex(([line]) => wanted.test(line));
+	for (const direct of [/hawser exec /, /hawser commands /, /hawser send .* --wait/]) {
+		expect(firstOf(direct)).toBeGreaterThan(0);
+		expect(firstOf(direct)).toBeLessThan(firstOf(/--offset|hawser wait/));
+	}
 	const commands = [...new Set(used.map(([, command = ""]) => command))];
 	const helps = new Map(await Promise.all(commands.map(async (one) => [one, await hawser(one, "--help")] as const)));
 	for (const [, command = "", rest = ""] of used) {
