@@ -13,6 +13,8 @@ const MAX_UNDER_WAY = 100;
 /** What JSON-RPC has for "it is our side that fails". */
 const INTERNAL_ERROR = -32603;
 const PARSE_ERROR = -32700;
+/** The request whose answer has no end. */
+const LISTEN = "subscriptions/listen";
 
 /** Of the newer era: which it is, and what of the body a header repeats. */
 const VERSION_KEY = "io.modelcontextprotocol/protocolVersion";
@@ -35,7 +37,10 @@ type Message = {
 	readonly result?: { readonly protocolVersion?: unknown };
 };
 
-/** Resolves when the input has ended, by which its client says that it has gone. */
+/**
+ * Resolves when the input has ended and what was asked is answered: a client that has gone no longer asks, but one that
+ * writes all it wants at once still reads. No tool takes longer than its own time limit.
+ */
 export async function bridge(options: BridgeOptions): Promise<void> {
 	const over = new AbortController();
 	const underWay = new Set<Promise<void>>();
@@ -73,12 +78,13 @@ class Exchanges {
 		if (message.method === "notifications/cancelled")
 			return this.#waiting.get(message.params?.requestId as Id)?.abort();
 		const gone = new AbortController();
+		const signal = message.method === LISTEN ? AbortSignal.any([gone.signal, this.#over]) : gone.signal;
 		const { id } = message;
 		if (id !== undefined && id !== null) this.#waiting.set(id, gone);
 		try {
-			await this.#exchange(message, AbortSignal.any([gone.signal, this.#over]));
+			await this.#exchange(message, signal);
 		} catch (error) {
-			if (gone.signal.aborted || this.#over.aborted || id === undefined) return;
+			if (signal.aborted || id === undefined) return;
 			const reason = error instanceof Error ? error.message : String(error);
 			await this.#fail(id, INTERNAL_ERROR, `the way to the server is lost, and programs go on: ${reason}`);
 		} finally {

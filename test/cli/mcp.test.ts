@@ -10,6 +10,8 @@ import {
 } from "../fronts/mcp/mcp-client.ts";
 import { Installation, main } from "./hawser.ts";
 
+const OLDER = { protocolVersion: "2025-11-25", clientInfo: { name: "test", version: "1" } };
+
 let hawser: Installation;
 beforeAll(async () => {
 	hawser = await Installation.create();
@@ -83,6 +85,19 @@ it("starts the server again when that was killed, and programs were never gone",
 	expect(await told(client, "run", { command: "echo it $X", session: "lasting" })).toContain("it survived");
 	await hawser.run(["stop"]);
 	await hawser.startServer();
+});
+
+it("answers what was asked before its input ended", async () => {
+	const asked = [
+		{ jsonrpc: "2.0", id: 1, method: "initialize", params: { ...OLDER, capabilities: {} } },
+		{ jsonrpc: "2.0", id: 2, method: "tools/call", params: { name: "run", arguments: { command: "echo fo''und" } } },
+	];
+	const input = asked.map((message) => `${JSON.stringify(message)}\n`).join("");
+	const { stdout, code } = await hawser.run(["mcp"], { input });
+	const answers = stdout.trimEnd().split("\n");
+	expect(new Set(answers.map((line) => (JSON.parse(line) as { id: number }).id))).toEqual(new Set([1, 2]));
+	expect(stdout).toContain("found");
+	expect(code).toBe(0);
 });
 
 it("says in words that the server refuses its token", async () => {
