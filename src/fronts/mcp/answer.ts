@@ -25,6 +25,8 @@ export type Range = { readonly from: number; readonly to: number };
 export type Report = {
 	/** Comes before what the session itself has to say. */
 	readonly outcome?: string | undefined;
+	/** Whatever else is to be known of the session. */
+	readonly news?: string | undefined;
 	readonly elapsedMs?: number | undefined;
 	/** Of the output, to be shown. */
 	readonly range?: Range | undefined;
@@ -37,15 +39,19 @@ export type Report = {
 /** All of it is within the budget, whatever the session wrote. */
 export async function report(
 	session: Session,
-	{ outcome, elapsedMs, range, text, max }: Report,
+	{ outcome, news, elapsedMs, range, text, max }: Report,
 	call: Call,
 ): Promise<string> {
 	const budget = Math.max(limits.minTextBytes, Math.min(max ?? limits.textBytes, limits.maxTextBytes));
 	call.reserve(budget);
 	const { end } = (await session.info()).offsets;
 	const state = isEnded(session.state) ? undefined : await programState(session, call.signal);
+	// The end of its output may still be to come.
+	const isOver = state === undefined || state.state === "ended";
 	const facts = [
 		outcome ?? (state ? wordsOf(state) : endingOf(session)),
+		outcome !== undefined && isOver ? `the session is over: ${endingOf(session)}` : undefined,
+		news,
 		// What an agent types, its model has seen.
 		state?.kind === "secret" ? `a person can enter it: hawser secret ${nameOf(session, call)}` : undefined,
 		elapsedMs === undefined ? undefined : `${(elapsedMs / 1000).toFixed(1)} s`,

@@ -19,17 +19,26 @@ const SIZE = { cols: 120, rows: 40 };
 /** Nobody turns pages here. */
 const NO_PAGERS = { PAGER: "cat", GIT_PAGER: "cat" };
 
+export type Shell = {
+	readonly session: Session;
+	/** The one that has ended, and that was known by the same name before. */
+	readonly replaces: Session | undefined;
+};
+
 /** The shell of this name, or of this conversation; a new one, in a directory, if it does not run. */
-export async function shellOf(name: string | undefined, cwd: string | undefined, call: Call): Promise<Session> {
+export async function shellOf(name: string | undefined, cwd: string | undefined, call: Call): Promise<Shell> {
 	const { surroundings, options } = call;
 	const wanted = name ?? surroundings.shell ?? defaultName(call.principal);
 	const found = call.lookUp(wanted);
 	if (found && !isEnded(found.state)) {
 		const running = call.find(wanted, "operate");
 		if (cwd !== undefined) await checkIsIn(running, cwd, call);
-		return running;
+		return { session: running, replaces: undefined };
 	}
-	return start(
+	if (found?.id === wanted) {
+		throw new SessionError("session_closed", "the session of this id has ended", { hint: "a name gets a new shell" });
+	}
+	const session = await start(
 		{
 			argv: [surroundings.env?.SHELL || options.shell],
 			name: wanted,
@@ -40,6 +49,7 @@ export async function shellOf(name: string | undefined, cwd: string | undefined,
 		},
 		call,
 	);
+	return { session, replaces: found };
 }
 
 /** A shell stays where its commands have taken it. */

@@ -89,15 +89,16 @@ const run = tool({
 	),
 	async call({ command, session: wanted, cwd, wait = RUN_WAIT_S, max }, call) {
 		const begun = performance.now();
-		const shell = await shellOf(wanted, cwd, call);
+		const { session: shell, replaces } = await shellOf(wanted, cwd, call);
+		const news = replaces && "a new shell: directory, variables and jobs of the last one are gone";
 		call.beginReading(shell);
 		const { status, exitCode, output } = await runCommand(shell, command, wait, call);
 		const elapsedMs = performance.now() - begun;
 		if (status === "busy") {
 			const state = wordsOf(await programState(shell, call.signal));
-			return report(shell, { outcome: `busy: nothing was run · ${state}`, max }, call);
+			return report(shell, { outcome: `busy: nothing was run · ${state}`, news, max }, call);
 		}
-		return report(shell, { outcome: outcomeOf(status, exitCode), elapsedMs, range: output, max }, call);
+		return report(shell, { outcome: outcomeOf(status, exitCode), news, elapsedMs, range: output, max }, call);
 	},
 });
 

@@ -57,6 +57,18 @@ describe.each(eras)("MCP, six tools, both eras, text results with a budget: a cl
 		expect(commands.at(-1)).toMatch(/^cd \/usr && X=1 · exit 0 · bytes \d+–\d+ · \/usr$/);
 	});
 
+	it("says that a command has ended the shell, and that the next one is in a new shell", async () => {
+		const session = own("killed");
+		expect(await told(client, "run", { session, command: "cd /usr" })).not.toContain("new shell");
+		expect(await told(client, "run", { session, command: "kill -9 $$" })).toMatch(
+			/^\[ended · the session is over: exited · signal SIGKILL · /,
+		);
+		expect(await told(client, "run", { session, command: "true" })).toMatch(
+			/^\[ended · exit 0 · a new shell: directory, variables and jobs of the last one are gone · /,
+		);
+		expect(await told(client, "run", { session, command: "true" })).not.toContain("new shell");
+	});
+
 	it("says when a command waits for input, and answers it", async () => {
 		const session = own("question");
 		const asked = await told(client, "run", { session, command: "read -p 'Sure? [y/N] ' answer; echo got-$answer" });
