@@ -98,8 +98,7 @@ async function shownNow(
 ): Promise<readonly string[]> {
 	try {
 		const { lines, cols } = await screens.read(session, { signal });
-		const shown = withoutEnd(lines);
-		return isRedacted ? redactedRows(shown, cols) : shown;
+		return counted(withoutEnd(isRedacted ? redactedRows(lines, cols) : lines));
 	} catch (error) {
 		return given(error, []);
 	}
@@ -238,6 +237,15 @@ class Repeats {
 		this.#count = 0;
 		this.#last = undefined;
 	}
+}
+
+/** Some rows with equal ones that follow each other counted, such as those below the text in an editor. */
+export function counted(rows: readonly string[]): string[] {
+	const told: string[] = [];
+	const repeats = new Repeats(({ text }) => told.push(text));
+	for (const text of rows) repeats.add({ text, offset: 0 });
+	repeats.end();
+	return told;
 }
 
 type Entry = Line & { readonly bytes: number };

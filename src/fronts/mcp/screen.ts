@@ -4,6 +4,7 @@ import { SessionError } from "../../core/errors.ts";
 import { changedRows, type Screen, withoutEnd } from "../../core/screen.ts";
 import type { Session } from "../../core/session.ts";
 import { redactedRows } from "../redaction.ts";
+import { counted } from "../text.ts";
 import type { Call } from "./call.ts";
 
 export type Wanted = {
@@ -22,12 +23,12 @@ export async function screenText(session: Session, { at, since }: Wanted, call: 
 	try {
 		const screen = await screens.read(session, { signal: call.signal, at: isNow ? undefined : { offset: at } });
 		const lines = redactedRows(screen.lines, screen.cols);
-		if (!isNow) return [factsOf(screen, `as of byte ${screen.offset}`), ...withoutEnd(lines)].join("\n");
+		if (!isNow) return [factsOf(screen, `as of byte ${screen.offset}`), ...counted(withoutEnd(lines))].join("\n");
 		screens.remember(session, screen);
 		const facts = factsOf(screen, `revision ${screen.seq}`);
 		const changes = changedRows(screen, earlier)?.map(({ row }) => `row ${row + 1}: ${lines[row]}`);
 		if (changes?.length === 0) return `${facts}\nno row has changed`;
-		return [facts, ...(changes ?? withoutEnd(lines))].join("\n");
+		return [facts, ...(changes ?? counted(withoutEnd(lines)))].join("\n");
 	} finally {
 		giveBack();
 	}
