@@ -131,9 +131,24 @@ export class Call {
 		return spec.workspace === this.workspace;
 	}
 
-	/** The same as this caller has it, for something that takes a right. */
+	/** The only one of the call's own workspace whose id or name begins so, as the command line has it. */
+	#lookUpBeginning(wanted: string): Session | undefined {
+		const own = this.readable().filter((session) => this.isOwn(session));
+		const beginning = own.flatMap((session) => {
+			if (session.id.startsWith(wanted)) return session;
+			return (session.spec.name?.startsWith(wanted) && this.lookUp(session.spec.name)) || [];
+		});
+		const [first, ...others] = new Set(beginning);
+		if (others.length === 0) return first;
+		const which = `whose id or name begins with ${JSON.stringify(wanted.slice(0, 64))}`;
+		throw new SessionError("invalid_argument", `session: there are ${others.length + 1} ${which}`, {
+			hint: "the tool sessions lists them",
+		});
+	}
+
+	/** The same as this caller has it, or by its beginning, for something that takes a right. */
 	find(wanted: string, right: Right): Session {
-		const session = this.lookUp(wanted);
+		const session = this.lookUp(wanted) ?? this.#lookUpBeginning(wanted);
 		if (!session) {
 			throw new SessionError("session_not_found", `there is no session ${JSON.stringify(wanted.slice(0, 64))}`, {
 				hint: "the tool sessions lists those there are",

@@ -176,6 +176,17 @@ describe.each(eras)("MCP, six tools, both eras, text results with a budget: a cl
 		}
 	});
 
+	it("finds a session by how its name or id begins, if no other begins so", async () => {
+		const names = [`${era}-one`, `${era}-two`];
+		for (const name of names) await told(client, "start", { command: `echo ${name}; read x`, name });
+		expect(await told(client, "read", { session: `${era}-o`, what: "output" })).toContain(`\n${era}-one\n`);
+		expect(await callTool(client, "read", { session: era })).toMatchObject({
+			text: expect.stringContaining(`session: there are 2 whose id or name begins with "${era}"`),
+			isError: true,
+		});
+		for (const session of names) await told(client, "stop", { session });
+	});
+
 	it("hears in words what it can't have", async () => {
 		expect(await callTool(client, "run", { command: 7 })).toEqual({
 			text: "[invalid_argument] command: must be a string, not 7",
