@@ -1,7 +1,11 @@
 /** What a session's terminal shows, as fronts see it. */
 
+import { SessionError } from "./errors.ts";
 import type { LogPlace, Mark, Size } from "./event.ts";
 import type { Session } from "./session.ts";
+
+/** Of a screen that is told cell by cell, which is done in one go: with more, everybody else's would wait for that. */
+const MAX_STYLED_CELLS = 50_000;
 
 /** A number of the palette, or `#rrggbb`. */
 export type ScreenColor = number | string;
@@ -56,6 +60,16 @@ export function changedRows(screen: Screen, earlier: Screen | undefined): { row:
 	return screen.lines.flatMap((text, row) => (text === earlier.lines[row] ? [] : [{ row, text }]));
 }
 
+/** Refuses a screen that is too large to be told cell by cell. */
+export function checkStyled({ cols, rows }: Size): void {
+	if (cols * rows <= MAX_STYLED_CELLS) return;
+	throw new SessionError(
+		"limit_exceeded",
+		`a screen of ${cols} columns and ${rows} rows is too large to be shown in colours`,
+		{ hint: "read it as text" },
+	);
+}
+
 /** A screen as escape sequences, which make a terminal of its size show it. */
 export type Snapshot = Mark & Size & { readonly bytes: Uint8Array };
 
@@ -70,6 +84,7 @@ export type ScreenOptions = {
 export interface Screens {
 	/** What is shown; never in the middle of what a program says it is drawing, unless that takes too long. */
 	read(session: Session, options: ScreenOptions): Promise<Screen>;
+	/** As `checkStyled` allows. */
 	cells(session: Session, options: ScreenOptions): Promise<Screen & { readonly cells: readonly ScreenRow[] }>;
 	/** With so many rows of what was scrolled away, at most. */
 	snapshot(session: Session, options: ScreenOptions & { readonly scrollback: number }): Promise<Snapshot>;

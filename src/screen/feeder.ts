@@ -1,7 +1,7 @@
 /** One model in the thread, and how far in a session's log it is: events go in, one after the other. */
 
 import type { Event, Item, Mark, Size } from "../core/event.ts";
-import type { Screen, ScreenRow, Snapshot } from "../core/screen.ts";
+import { checkStyled, type Screen, type ScreenRow, type Snapshot } from "../core/screen.ts";
 import type { Session } from "../core/session.ts";
 import type { Checkpoint } from "./checkpoints.ts";
 import { shownSize, sizeOf } from "./size.ts";
@@ -102,6 +102,7 @@ export class Feeder {
 
 	cells(): Promise<Screen & { readonly cells: readonly ScreenRow[] }> {
 		return this.#between(async () => {
+			checkStyled(this.#size);
 			const position = this.#position;
 			const asked = [this.#thread.ask(this.#model, "view", {}), this.#thread.ask(this.#model, "cells", {})] as const;
 			const [view, cells] = await Promise.all(asked);

@@ -311,11 +311,19 @@ describe("a picture of a screen", () => {
 		}
 	});
 
-	it("too large is refused", async () => {
-		const { id } = await server.create({ command: "true", cols: 500, rows: 500 });
-		expect(await ask(id, { format: "svg" })).toMatchObject({
-			status: 429,
-			body: { error: { code: "limit_exceeded" } },
+	it.each(["svg", "html", "ansi"])("too large is refused as %s, now and at a moment when it was", async (format) => {
+		const refused = { status: 429, body: { error: { code: "limit_exceeded" } } };
+		const { id } = await server.create({ command: "printf before; read line; printf after", cols: 500, rows: 500 });
+		await eventually(async () => (await ask(id)).body.lines?.[0] === "before");
+		expect(await ask(id, { format })).toMatchObject(refused);
+		await server.request(`/v1/sessions/${id}/resize`, {
+			method: "POST",
+			headers: { "content-type": "application/json" },
+			body: JSON.stringify({ cols: 20, rows: 5 }),
 		});
+		await eventually(async () => (await ask(id)).body.cols === 20);
+		expect((await server.request(`/v1/sessions/${id}/screen?format=${format}`)).status).toBe(200);
+		expect(await ask(id, { format, at: "6" })).toMatchObject(refused);
+		expect((await ask(id, { at: "6" })).body).toMatchObject({ cols: 500, lines: ["before"] });
 	});
 });

@@ -3,9 +3,9 @@
 import Type from "typebox";
 import { SessionError } from "../../../core/errors.ts";
 import type { Size } from "../../../core/event.ts";
-import { changedRows, type Screen, withoutEnd } from "../../../core/screen.ts";
+import { changedRows, checkStyled, type Screen, withoutEnd } from "../../../core/screen.ts";
 import { limits, type ScreenMessage, type ScreenQuery } from "../../../protocol/messages.ts";
-import { bytesOf, crowded } from "../../answer-bytes.ts";
+import { bytesOf, crowded, type HoldBytes } from "../../answer-bytes.ts";
 import { type Hosting, takeReader, whenOver } from "../../front.ts";
 import { patienceOf } from "../../patience.ts";
 import { Places } from "../../places.ts";
@@ -22,10 +22,10 @@ import { htmlOf, svgOf } from "./picture.ts";
 /** What a cell takes in an answer, in bytes, with colours that differ from those beside it now and then; in a picture, with all that it may have. */
 const CELL_BYTES = 8;
 const PICTURE_CELL_BYTES = 256;
-/** Of a picture: it is made in one go. */
-const MAX_PICTURE_CELLS = 50_000;
 /** How many earlier screens one caller may wait for at a time; how many all may is decided where they are made. */
 const PAST = { each: 1, all: Number.POSITIVE_INFINITY };
+
+type Format = NonNullable<ScreenQuery["format"]>;
 
 const TEXT = "text/plain; charset=utf-8";
 const PICTURES = {
@@ -67,8 +67,8 @@ export function addScreen(
 			checkWait(query);
 			if (!screens) throw showsNone();
 			whenOver(reply, takeReader(request, placeOf(session), hosting, "read"));
-			const wanted = bytesFor(format, session.state.size);
-			if (bytesOf(caller, reply, hosting)(wanted) < wanted) throw crowded();
+			const holdFor = holdingFor(format, bytesOf(caller, reply, hosting));
+			if (!at) holdFor(session.state.size);
 			const earlier = since === undefined || at ? undefined : screens.earlier(session, since);
 			const giveBack = at ? past.take(caller) : query.regex === "1" ? expressions.take(caller) : () => {};
 			const patience = patienceOf(reply, hosting);
@@ -78,6 +78,8 @@ export function addScreen(
 				const { screen, isMet } = at
 					? { screen: await screens.read(session, { signal, at }), isMet: undefined }
 					: await untilShown(conditionOf(query, earlier), { screens, session, waitMs, signal });
+				// It may have had another size at that moment, or have got one meanwhile.
+				holdFor(screen);
 				if (format === "json") {
 					screens.remember(session, screen);
 					const isAwaited = query.text !== undefined || query.stable !== undefined;
@@ -113,14 +115,16 @@ export function addScreen(
 			const at = toPlace("at", request.query.at);
 			if (!screens) throw showsNone();
 			whenOver(reply, takeReader(request, placeOf(session), hosting, "read"));
-			const wanted = bytesFor("text", { cols: session.state.size.cols, rows: limit });
-			if (bytesOf(caller, reply, hosting)(wanted) < wanted) throw crowded();
+			const holdFor = holdingFor("text", bytesOf(caller, reply, hosting));
 			const giveBack = past.take(caller);
 			const patience = patienceOf(reply, hosting);
 			try {
 				const { offset, lines } = await screens.scrollback(session, { signal: patience.signal, at });
 				const end = Math.max(0, lines.length - skip);
-				return { offset, total: lines.length, lines: lines.slice(Math.max(0, end - limit), end) };
+				const listed = lines.slice(Math.max(0, end - limit), end);
+				// Not as wide as the terminal is now, but as it was.
+				holdFor({ cols: Math.max(0, ...listed.map(({ length }) => length)), rows: listed.length });
+				return { offset, total: lines.length, lines: listed };
 			} finally {
 				patience.end();
 				giveBack();
@@ -165,13 +169,19 @@ function checkWait({ at, wait, text, stable, regex, ignoreCase, region }: Screen
 	if (region !== undefined && (text ?? stable) === undefined) throw refuse("region belongs to text or stable");
 }
 
-function bytesFor(format: NonNullable<ScreenQuery["format"]>, { cols, rows }: Size): number {
-	const cells = cols * rows;
-	if (format !== "html" && format !== "svg") return cells * CELL_BYTES;
-	if (cells <= MAX_PICTURE_CELLS) return cells * PICTURE_CELL_BYTES;
-	throw new SessionError("limit_exceeded", `a screen of ${cols} columns and ${rows} rows is too large for a picture`, {
-		hint: "read it as text, or with format=ansi",
-	});
+/** Holds what a screen of this size takes; of a larger one afterwards, what it takes more. */
+function holdingFor(format: Format, hold: HoldBytes): (size: Size) => void {
+	let held = 0;
+	return (size) => {
+		const more = Math.max(0, bytesFor(format, size) - held);
+		held += more;
+		if (hold(more) < more) throw crowded();
+	};
+}
+
+function bytesFor(format: Format, size: Size): number {
+	if (format !== "json" && format !== "text") checkStyled(size);
+	return size.cols * size.rows * (format === "html" || format === "svg" ? PICTURE_CELL_BYTES : CELL_BYTES);
 }
 
 function showsNone(): SessionError {
