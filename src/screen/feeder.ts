@@ -28,7 +28,8 @@ export class Feeder {
 	/** After the last event that drew something: what only ends the program changes no screen, and is told after it. */
 	#drawn: Mark = this.#position;
 	#time = 0;
-	/** What goes to the thread next, and where that ends. */
+	/** What goes to the thread next, at which size if that is another, and where it ends. */
+	#nextSize: Size | undefined;
 	#gathered: Uint8Array[] = [];
 	#gatheredBytes = 0;
 	#gatheredTo: Mark = this.#position;
@@ -56,8 +57,9 @@ export class Feeder {
 		return this.#gatheredTo;
 	}
 
+	/** The same. */
 	get size(): Size {
-		return this.#size;
+		return this.#nextSize ?? this.#size;
 	}
 
 	/** Begins at a place with what was shown there, as far as that is known. */
@@ -79,12 +81,10 @@ export class Feeder {
 		}
 		this.#time = item.time;
 		if (item.kind === "output") return this.#gather(item);
+		if (item.kind === "resized") return this.#resize(item);
 		await this.drain();
 		this.#gatheredTo = { seq: item.seq + 1, offset: item.offset };
-		// The model does one after the other: whoever asks from now on asks after it.
-		const resized = item.kind === "resized" ? this.#resize(item.size) : undefined;
-		this.#reach(this.#gatheredTo, resized !== undefined);
-		await resized;
+		this.#reach(this.#gatheredTo, false);
 	}
 
 	/** Resolves when the model has everything that was taken. */
@@ -149,8 +149,7 @@ export class Feeder {
 	async #open(size: Size, position: Mark, snapshot?: Uint8Array): Promise<void> {
 		this.#size = shownSize(size);
 		this.#failure = undefined;
-		this.#gathered = [];
-		this.#gatheredBytes = 0;
+		this.#forgetGathered();
 		const { scrollback = SCROLLBACK_ROWS } = this.#options;
 		const opening = { size: this.#size, scrollback, ...(snapshot ? { snapshot } : {}) };
 		const opened = this.#thread.ask(this.#model, "open", opening);
@@ -159,9 +158,14 @@ export class Feeder {
 		await opened;
 	}
 
-	async #resize(size: Size): Promise<void> {
-		this.#size = shownSize(size);
-		await this.#thread.ask(this.#model, "resize", { size: this.#size });
+	/** Of those that come while the thread is busy, only the last counts: nothing was drawn in between. */
+	async #resize({ seq, offset, size }: Extract<Event, { kind: "resized" }>): Promise<void> {
+		// What was written before it is drawn before it.
+		if (this.#gatheredBytes > 0) await this.drain();
+		this.#nextSize = shownSize(size);
+		this.#gatheredTo = { seq: seq + 1, offset };
+		this.#feeding ??= this.#feed();
+		if (this.#failure) throw this.#failure;
 	}
 
 	async #gather({ seq, offset, bytes }: Extract<Event, { kind: "output" }>): Promise<void> {
@@ -176,7 +180,7 @@ export class Feeder {
 	/** Until nothing is left, which is found and said in one turn, so that nothing is gathered that nobody sends. */
 	async #feed(): Promise<void> {
 		try {
-			while (this.#gatheredBytes > 0) await this.#feedGathered();
+			while (this.#gatheredBytes > 0 || this.#nextSize) await this.#feedGathered();
 		} catch (error) {
 			this.#failure = error;
 		}
@@ -188,15 +192,25 @@ export class Feeder {
 	async #feedGathered(): Promise<void> {
 		const to = this.#gatheredTo;
 		const whole = joined(this.#gathered, this.#gatheredBytes);
-		this.#gathered = [];
-		this.#gatheredBytes = 0;
+		const size = this.#nextSize;
+		this.#forgetGathered();
 		const pieces = Array.from({ length: Math.ceil(whole.byteLength / FEED_BYTES) }, (_, index) =>
 			whole.slice(index * FEED_BYTES, (index + 1) * FEED_BYTES),
 		);
+		if (size) {
+			this.#size = size;
+			await this.#thread.ask(this.#model, "resize", { size });
+		}
 		// One after the other: a thread that is at one session's output for long is at nobody else's.
 		for (const bytes of pieces) await this.#thread.ask(this.#model, "feed", { bytes }, [bytes.buffer]);
 		this.#reach(to);
 		await Promise.all(this.#asking.splice(0).map((ask) => ask()));
+	}
+
+	#forgetGathered(): void {
+		this.#gathered = [];
+		this.#gatheredBytes = 0;
+		this.#nextSize = undefined;
 	}
 
 	#reach(position: Mark, isDrawn = true): void {

@@ -203,6 +203,8 @@ export class Follower {
 	}
 
 	async #takeCheckpoint(): Promise<void> {
+		// Nothing is waited for then: many resizes may come in a row.
+		if (this.#feeder.taken.offset === this.#checkpointAt) return;
 		await this.#feeder.drain();
 		const { offset } = this.#feeder.position;
 		if (offset === this.#checkpointAt || !this.#isOpen) return;

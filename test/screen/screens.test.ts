@@ -2,7 +2,7 @@
 
 import { appendFile, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { expect, it, onTestFinished } from "vitest";
+import { expect, it, onTestFinished, vi } from "vitest";
 import { systemClock } from "../../src/backends/clock.ts";
 import type { Session } from "../../src/core/session.ts";
 import { MemoryCheckpoints } from "../../src/screen/checkpoints.ts";
@@ -55,6 +55,17 @@ it("leaves a checkpoint before a resize, of which nothing but whole ones of ours
 	await writeFile(file, `garbage\n${whole}`);
 	await appendFile(file, `\n${line.replace('"offset":3', '"offset":2')}\n{"seq":1}\n${whole.slice(0, 40)}`);
 	expect(await lines(others, session)).toEqual(["one two"]);
+});
+
+it("of a terminal that was resized again and again is drawn without all the sizes that nothing was drawn at", async () => {
+	const { screens, thread, start } = await localScreens();
+	const session = await start("printf one; read -r x");
+	await eventually(async () => (await session.end()).offset === 3);
+	for (let cols = 100; cols < 1_100; cols++) await session.act({ kind: "resize", size: { cols, rows: 24 } });
+	const asked = vi.spyOn(thread, "ask");
+	expect(await screens.read(session, { signal })).toMatchObject({ cols: 1_099, rows: 24 });
+	expect(await lines(screens, session)).toEqual(["one"]);
+	expect(asked.mock.calls.filter(([, name]) => name === "resize").length).toBeLessThan(100);
 });
 
 it("of a long history that nobody has looked at begins with its newest output, on either screen", async () => {

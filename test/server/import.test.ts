@@ -136,6 +136,7 @@ describe("a recording that is refused", () => {
 			[textOf([V2[0], [1e300, "o", "x"]]), /line 2 .*time/],
 			[textOf([V3[0], [1, "x", "-"]]), /line 2 .*exit/],
 			[`${textOf([V2[0]])}${"x".repeat(5 * 1024 * 1024)}`, /line 2 .*longer/],
+			[`${textOf([V2[0]])}${"\n".repeat(500_001)}`, /line 500001 .*more than 500000/],
 		];
 		for (const [cast, message] of bad) {
 			const { status, body } = await take(server, cast);

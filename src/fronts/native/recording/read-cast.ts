@@ -17,6 +17,8 @@ export type CastHead = {
 
 /** A line is one event, so this is far more than terminals show at a time; in bytes. */
 const LONGEST_LINE = 4 * 1024 * 1024;
+/** Each event is one of a log, which is read one by one: this is hours of a busy terminal. */
+const MAX_LINES = 500_000;
 /** How much is read before others have their turn, in bytes. */
 const TURN_BYTES = 256 * 1024;
 /** The latest moment that a date can have, in milliseconds. */
@@ -67,6 +69,7 @@ export async function* readEvents(
 			read = 0;
 			await nextTurn();
 		}
+		if (number > MAX_LINES) throw damaged(number, `there are more than ${MAX_LINES}, the most that are taken in`);
 		if (number === 1 || text === "" || (version === 3 && text.startsWith("#"))) continue;
 		const [time, code, data] = eventOf(text, number);
 		// In version 2 they are not intervals, and may be wrong; nothing that happened later was earlier.
