@@ -102,6 +102,16 @@ describe("a recording that was taken in", () => {
 		expect(await response.text()).toBe(textOf([V2[0], ...lines]));
 	});
 
+	it("has a command that can be listed, however long and whatever it was", async () => {
+		const server = await start();
+		const command = `a\0b\ud800 ${"x".repeat(1024 * 1024)}`;
+		const { body } = await take(server, textOf([{ ...Object(V2[0]), command, title: "half \ud800" }, V2[1]]));
+		expect(body.argv).toEqual([`a\ufffdb\ufffd ${"x".repeat(4096 - 5)}`]);
+		expect(body.name).toBe("half \ufffd");
+		const { sessions } = await get<{ sessions: SessionMessage[] }>(server, "/v1/sessions");
+		expect(sessions).toMatchObject([{ argv: body.argv }]);
+	});
+
 	it("made by asciinema has what that has recorded", async () => {
 		const server = await start();
 		const { stateDir } = server;
@@ -145,6 +155,15 @@ describe("a recording that is refused", () => {
 		expect((await take(server, textOf([{ version: 1 }]))).status).toBe(501);
 		expect((await take(server, " ".repeat(33 * 1024 * 1024))).status).toBe(413);
 		expect(await readdir(join(server.stateDir, "sessions"))).toEqual([]);
+	});
+
+	it("comes too soon after others", async () => {
+		const server = await start({ createRate: "1" });
+		const maker = await server.token("workspace:default:manage");
+		const statuses: number[] = [];
+		for (let count = 0; count < 20; count++) statuses.push((await take(server, textOf(V2), "", maker)).status);
+		expect(statuses).toContain(201);
+		expect(statuses).toContain(429);
 	});
 
 	it("comes from somebody who may not start programs there", async () => {

@@ -27,6 +27,7 @@ export function addImport(app: NativeApp, { sessions, prepare, clock }: NativeOp
 			bodyLimit: limits.recordingBytes,
 			config: {
 				policy: "manage",
+				makes: true,
 				operation: "importRecording",
 				summary: "Take in an asciicast as a session that has ended",
 				takes: "application/x-asciicast",

@@ -17,6 +17,8 @@ export type CastHead = {
 
 /** A line is one event, so this is far more than terminals show at a time; in bytes. */
 const LONGEST_LINE = 4 * 1024 * 1024;
+/** Of its command and its title, which lists of sessions tell, in UTF-16 units: what is after it is left out. */
+const TEXT_LENGTH = 4096;
 /** Each event is one of a log, which is read one by one: this is hours of a busy terminal. */
 const MAX_LINES = 500_000;
 /** How much is read before others have their turn, in bytes. */
@@ -49,8 +51,8 @@ export function readHead(cast: Uint8Array): CastHead {
 		version,
 		size,
 		begin: typeof timestamp === "number" && isMoment(timestamp * 1000) ? timestamp * 1000 : undefined,
-		command: typeof command === "string" ? command : undefined,
-		title: typeof title === "string" ? title : undefined,
+		command: textOf(command),
+		title: textOf(title),
 	};
 }
 
@@ -132,6 +134,12 @@ function* linesOf(cast: Uint8Array): Generator<[Line], void, void> {
 		yield [{ text: decoder.decode(cast.subarray(from, end)).trim(), number, bytes: end - from }];
 		from = end + 1;
 	}
+}
+
+/** As text that is everywhere the same: neither NUL nor half a character is. */
+function textOf(value: unknown): string | undefined {
+	if (typeof value !== "string") return undefined;
+	return Buffer.from(value.slice(0, TEXT_LENGTH)).toString().replaceAll("\0", "\ufffd");
 }
 
 function sizeOf(cols: number, rows: number): Size | undefined {
