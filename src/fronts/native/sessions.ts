@@ -38,6 +38,8 @@ import type { Attachments } from "./socket/attachments.ts";
 /** How long keepers may hold up a list of sessions, and how many of them are asked at the same time. */
 const LIST_PATIENCE_MS = 40;
 const ASKED_AT_A_TIME = 32;
+/** What the commands on one page may have together, in UTF-16 units: of a session, only that may be long. */
+const PAGE_LENGTH = 8 * 1024 * 1024;
 /** How long one keeper may take to tell how its session looks. */
 const OVERVIEW_PATIENCE_MS = 500;
 
@@ -219,13 +221,23 @@ async function page(
 	const matching = visible.filter((candidate) => matches(candidate, query));
 	const from = query.after === undefined ? 0 : indexAfter(matching, visible, query.after);
 	const limit = query.limit ?? limits.listed;
-	const listed = matching.slice(from, from + limit);
+	const listed = fitting(matching.slice(from, from + limit));
 	const messages = await askAll(listed, look);
-	const isLast = from + limit >= matching.length;
+	const isLast = from + listed.length >= matching.length;
 	return {
 		sessions: messages.filter((message) => message !== undefined),
 		next: isLast ? null : (listed.at(-1)?.id ?? null),
 	};
+}
+
+/** The first of them that fit on a page; one in any case. */
+function fitting(wanted: readonly Session[]): readonly Session[] {
+	let length = 0;
+	const end = wanted.findIndex(({ spec }) => {
+		length += spec.argv.reduce((sum, argument) => sum + argument.length, 0);
+		return length > PAGE_LENGTH;
+	});
+	return end < 0 ? wanted : wanted.slice(0, Math.max(1, end));
 }
 
 /**

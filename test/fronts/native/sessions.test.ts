@@ -79,6 +79,19 @@ describe("POST /v1/sessions", () => {
 });
 
 describe("GET /v1/sessions", () => {
+	it("has shorter pages where commands are long", async () => {
+		const argv = ["true", ...Array<string>(16).fill("x".repeat(120_000))];
+		const ids: string[] = [];
+		for (let count = 0; count < 5; count++) ids.push((await server.create({ argv, workspace: "long" })).id);
+		const list = async (after: string) => {
+			const response = await server.request(`/v1/sessions?workspace=long${after}`);
+			const { sessions, next } = (await response.json()) as { sessions: { id: string }[]; next: string | null };
+			return { ids: sessions.map(({ id }) => id), next };
+		};
+		expect(await list("")).toEqual({ ids: ids.slice(0, 4), next: ids[3] });
+		expect(await list(`&after=${ids[3]}`)).toEqual({ ids: ids.slice(4), next: null });
+	});
+
 	it("filters by state, workspace, name and label, and pages by id, from either end", async () => {
 		const ids: string[] = [];
 		for (const number of [1, 2, 3]) {
