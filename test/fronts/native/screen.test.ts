@@ -210,6 +210,7 @@ describe("a screen that is waited for", () => {
 			{ regex: "1" },
 			{ region: "0" },
 			{ text: "a", region: "x" },
+			{ text: "a", region: "5-2" },
 			{ stable: "60001" },
 		] as Record<string, string>[]) {
 			expect(await ask(id, query)).toMatchObject({ status: 400, body: { error: { code: "invalid_argument" } } });

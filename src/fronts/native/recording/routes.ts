@@ -36,6 +36,7 @@ export function addRecording(
 			const session = findSession(sessions, request);
 			const { format = "asciicast-v2", idleLimitMs, from, to } = request.query;
 			const places = { from: toPlace("from", from), to: toPlace("to", to) };
+			if (isTurned(places)) throw new SessionError("invalid_argument", "to: must not be before from");
 			whenOver(reply, takeReader(request, placeOf(session), hosting, "read"));
 			const patience = patienceOf(reply, hosting);
 			const { signal } = patience;
@@ -63,6 +64,13 @@ export function addRecording(
 			);
 		},
 	);
+}
+
+/** An offset and a time can't be compared. */
+function isTurned({ from, to }: Pick<RecordingOptions, "from" | "to">): boolean {
+	if (!from || !to) return false;
+	if ("time" in from) return "time" in to && to.time < from.time;
+	return "offset" in to && to.offset < from.offset;
 }
 
 /** Nothing where it can't be had: on pipes, and where too much would have to be gone through for it. */

@@ -152,7 +152,7 @@ function asText(lines: readonly string[]): string {
 
 function conditionOf(query: ScreenQuery, earlier: Screen | undefined): Condition {
 	const { text, stable: stableMs, region } = query;
-	const [first = 0, last = first] = region === undefined ? [0, limits.maxSize] : region.split("-").map(Number);
+	const [first, last] = region === undefined ? [0, limits.maxSize] : rowsOf(region);
 	const within = ({ lines }: Screen) => lines.slice(first, last + 1);
 	if (stableMs !== undefined) return stable(stableMs, within);
 	if (text === undefined) return changed(earlier);
@@ -166,7 +166,15 @@ function checkWait({ at, wait, text, stable, regex, ignoreCase, region }: Screen
 	if (text !== undefined && stable !== undefined) throw refuse("wait for one thing: text or stable");
 	if (at !== undefined && (wait ?? text ?? stable) !== undefined) throw refuse("at: what was can't be waited for");
 	if (text === undefined && (regex ?? ignoreCase) !== undefined) throw refuse("regex and ignoreCase belong to text");
-	if (region !== undefined && (text ?? stable) === undefined) throw refuse("region belongs to text or stable");
+	if (region === undefined) return;
+	if ((text ?? stable) === undefined) throw refuse("region belongs to text or stable");
+	const [first, last] = rowsOf(region);
+	if (last < first) throw refuse("region: its last row is before its first");
+}
+
+function rowsOf(region: string): [first: number, last: number] {
+	const [first = 0, last = first] = region.split("-").map(Number);
+	return [first, last];
 }
 
 /** Holds what a screen of this size takes; of a larger one afterwards, what it takes more. */
