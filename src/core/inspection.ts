@@ -128,7 +128,8 @@ export function decide(sight: Sight, surroundings: Surroundings): Verdict {
 	const awaitsReply = isAsking && !isFullScreen && !(sight.canonical && sight.echo) && quietMs < REPLY_MS;
 	if (awaitsReply) return verdict("waiting", "reply");
 	if (isRelay) return verdict("unknown", "relay");
-	const isShell = SHELLS.has(program);
+	// A shell inside of what has the whole screen, as of a file manager, is not who takes the keys.
+	const isShell = SHELLS.has(program) && !(sight.isInner && isFullScreen);
 	if (isShell && isAtPrompt && (sight.reads || sight.listens)) return verdict("prompt");
 	if (sight.reads) return verdict("waiting", "key");
 	if (sight.listens && isRaw && isShell) return verdict("prompt", null, "likely");

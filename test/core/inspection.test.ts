@@ -45,6 +45,18 @@ const rows: readonly [string, Partial<Sight>, Partial<Surroundings>, string][] =
 	["it reads a pipe", { reads: true, hasTerminal: false, ...raw }, {}, "waiting line sure"],
 	["it reads keys", { reads: true, ...raw }, {}, "waiting key sure"],
 	["a shell listens for keys", { listens: true, ...raw, program: "bash" }, {}, "prompt null likely"],
+	[
+		"a shell listens inside of what has the whole screen",
+		{ listens: true, isInner: true, ...raw, program: "bash" },
+		{ isFullScreen: true, isAtPrompt: true },
+		"tui null likely",
+	],
+	[
+		"a program has left a shell with the whole screen",
+		{ listens: true, ...raw, program: "bash" },
+		{ isFullScreen: true },
+		"prompt null likely",
+	],
 	["a shell reads keys at its mark", { reads: true, ...raw, program: "zsh" }, { isAtPrompt: true }, "prompt null sure"],
 	["a program of it reads keys", { reads: true, ...raw, program: "less" }, { isAtPrompt: true }, "waiting key sure"],
 	["an editor listens for keys", { listens: true, ...raw }, { isFullScreen: true }, "tui null likely"],
