@@ -13,6 +13,10 @@ export async function save(content: AsyncIterable<Uint8Array> | Iterable<string>
 	try {
 		await pipeline(content, createWriteStream(partial, { flags: "wx" }));
 		await rename(partial, target);
+	} catch (error) {
+		// Of another name nobody knows.
+		const isOurs = error instanceof Error && "path" in error && error.path === partial;
+		throw isOurs ? Object.assign(error, { path: file }) : error;
 	} finally {
 		await rm(partial, { force: true });
 	}

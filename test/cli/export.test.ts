@@ -43,7 +43,12 @@ it("saves a durable session whose server was killed, whole or not at all", async
 	expect(read).toBe(saved);
 	expect((await lstat(pipe)).isFIFO()).toBe(true);
 	await rm(pipe);
-	expect(await hawser.run([...args, "-o", join(folder, "no", "x.cast")])).toMatchObject({ code: 1, stdout: "" });
+	const nowhere = join(folder, "no", "x.cast");
+	expect(await hawser.run([...args, "-o", nowhere])).toEqual({
+		code: 1,
+		stdout: "",
+		stderr: `hawser: ${nowhere} can't be opened: no such file or directory\n`,
+	});
 	expect(await readdir(folder)).toEqual(["demo.cast"]);
 });
 
@@ -70,7 +75,7 @@ it("takes a recording in again, and says what is wrong with one", async () => {
 	const lines = saved.trimEnd().split("\n").length;
 	expect(await hawser.run(["import", file])).toMatchObject({
 		code: 1,
-		stderr: expect.stringContaining(`line ${lines + 1} of the recording: is no JSON`),
+		stderr: `hawser: line ${lines + 1} of ${file}: is no JSON\n`,
 	});
 	expect((await hawser.run(["import", join(folder, "none")])).stderr).toContain("ENOENT");
 });

@@ -52,6 +52,7 @@ it("a command line that makes no sense is refused in one sentence, with what wou
 		["send", "--frobnicate"],
 		["logs", "--since", "bogus"],
 		["run", "--timeout", "bogus", "true"],
+		["wait", "--match", "("],
 		["attach"],
 	];
 	const said = await Promise.all(lines.map((args) => hawser.run(args, { env: { HAWSER_ESCAPE: "ab" } })));
@@ -61,6 +62,7 @@ it("a command line that makes no sense is refused in one sentence, with what wou
 		"hawser: unknown option '--frobnicate' (see hawser send --help)\n",
 		'hawser: --since <offset>: expected a whole number from 0 on, not "bogus"\n',
 		'hawser: --timeout <duration>: expected a duration such as 500ms, 10s, 5m or 1h30m, not "bogus"\n',
+		'hawser: --match <regexp>: expected a regular expression (Unterminated group), not "("\n',
 		'hawser: HAWSER_ESCAPE: expected a character such as ~, a control key such as ^] or C-a, or none, not "ab"\n',
 	]);
 });

@@ -4,9 +4,9 @@ import { Command } from "commander";
 import type { ShellCommand } from "../../client/index.ts";
 import { findServer, type WorkspaceFlags, withWorkspace } from "../find-server.ts";
 import { findSession } from "../find-session.ts";
-import { print, remark } from "../output.ts";
+import { print, remark, table } from "../output.ts";
 import { wholeNumber } from "../parse.ts";
-import { safeJson, safeText } from "../safe-text.ts";
+import { safeJson } from "../safe-text.ts";
 
 type CommandsFlags = WorkspaceFlags & { readonly lines?: number; readonly json?: true };
 
@@ -26,13 +26,12 @@ export const commands: Command = withWorkspace(new Command("commands"))
 		const { id } = await findSession(client, wanted, flags);
 		const list = await client.sessions.at(id).commands(flags.lines === undefined ? {} : { limit: flags.lines });
 		if (flags.json) return print(`${safeJson(list)}\n`);
-		if (list.commands.length === 0) remark("no commands are known of this session");
-		for (const command of list.commands) await print(`${lineOf(command)}\n`);
+		if (list.commands.length === 0) return remark("no commands are known of this session");
+		return print(table(["NUMBER", "EXIT", "TOOK", "OFFSET", "COMMAND"], list.commands.map(toRow)));
 	});
 
-function lineOf({ seq, command, exitCode, output, startedAt, endedAt }: ShellCommand): string {
+function toRow({ seq, command, exitCode, output, startedAt, endedAt }: ShellCommand): string[] {
 	const took = endedAt === null ? "" : `${((endedAt - startedAt) / 1000).toFixed(1)}s`;
-	const text = command === null ? "?" : safeText(command.replaceAll(/\s*\n\s*/g, " ↵ "));
-	const columns = [String(seq).padStart(4), String(exitCode ?? "…").padStart(3), took.padStart(7)];
-	return `${columns.join(" ")} ${String(output.from).padStart(9)}  ${text}`;
+	const text = command === null ? "?" : command.replaceAll(/\s*\n\s*/g, " ↵ ");
+	return [String(seq), String(exitCode ?? "…"), took, String(output.from), text];
 }

@@ -2,6 +2,7 @@
 
 import { readFile, stat } from "node:fs/promises";
 import { Command } from "commander";
+import { HawserError } from "../../client/index.ts";
 import { limits } from "../../protocol/messages.ts";
 import { UsageError } from "../errors.ts";
 import { findServer, type WorkspaceFlags, withWorkspace } from "../find-server.ts";
@@ -28,7 +29,7 @@ export const importRecording: Command = withWorkspace(new Command("import"), "wh
 			throw new UsageError(`${file} is larger than ${limits.recordingBytes} bytes, which is the most that is taken in`);
 		}
 		const options = { ...(name === undefined ? {} : { name }), ...(workspace === undefined ? {} : { workspace }) };
-		const session = await client.sessions.importRecording(await contentOf(file), options);
+		const session = await client.sessions.importRecording(await contentOf(file), options).catch(damaged(file));
 		await print(`${session.id}\n`);
 	});
 
@@ -38,6 +39,14 @@ async function size(file: string): Promise<number> {
 
 function contentOf(file: string): Promise<Uint8Array> {
 	return readFile(file).catch(unreadable(file));
+}
+
+/** Says of which file a line is damaged. */
+function damaged(file: string): (error: unknown) => never {
+	return (error) => {
+		if (!(error instanceof HawserError) || error.code !== "invalid_argument") throw error;
+		throw new UsageError(error.message.replace(/^(line \d+ of) the recording/, (_, line) => `${line} ${file}`));
+	};
 }
 
 function unreadable(file: string): (error: NodeJS.ErrnoException) => never {

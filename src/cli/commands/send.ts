@@ -5,10 +5,11 @@ import { Command } from "commander";
 import type { Session } from "../../client/index.ts";
 import { encodeKey } from "../../protocol/keys.ts";
 import { limits } from "../../protocol/messages.ts";
+import { formatDuration } from "../../protocol/units.ts";
 import { UsageError } from "../errors.ts";
 import { findServer, type WorkspaceFlags, withWorkspace } from "../find-server.ts";
 import { findSession } from "../find-session.ts";
-import { print } from "../output.ts";
+import { print, remark } from "../output.ts";
 import { collect, duration } from "../parse.ts";
 import { safeJson, safeText } from "../safe-text.ts";
 
@@ -105,7 +106,10 @@ async function sendAndWait(
 	const answer = await session.send({ ...input, until, limit: limits.maxTextBytes }, { timeoutMs: timeout });
 	if (json) await print(`${safeJson(answer)}\n`);
 	else if (answer.text !== "") await print(`${safeText(answer.text).trimEnd()}\n`);
-	if (answer.cause === "timeout") process.exitCode = TIMED_OUT;
+	if (answer.cause === "timeout") {
+		remark(`the time was up: in ${formatDuration(timeout)} it did not come to what was waited for`);
+		process.exitCode = TIMED_OUT;
+	}
 	if (answer.cause === "exit") process.exitCode = GONE;
 }
 

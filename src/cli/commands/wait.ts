@@ -196,10 +196,15 @@ function region(text: string): readonly [number, number] {
 	throw new InvalidArgumentError("expected a row from 0 on, or the first and the last, such as 0-3");
 }
 
+/** Without the expression, which is told anyway. */
+function faultOf(error: unknown): string | undefined {
+	return String(error).split(": ").at(-1);
+}
+
 function expression(source: string): RegExp {
 	try {
 		return new RegExp(source, "m");
 	} catch (error) {
-		throw new InvalidArgumentError(error instanceof Error ? error.message : String(error));
+		throw new InvalidArgumentError(`expected a regular expression (${faultOf(error)})`);
 	}
 }
