@@ -29,10 +29,8 @@ __hawser_done() {
 	local code=$?
 	[[ -n ${__hawser_ran-} ]] && __hawser_mark "D;$code"
 	__hawser_ran= __hawser_taken=
-	if [[ -n ${__hawser_expands-} ]]; then
-		setopt banghist
-		__hawser_expands=
-	fi
+	[[ -n ${__hawser_histchars-} && -z $histchars ]] && histchars=$__hawser_histchars
+	__hawser_histchars=
 	builtin print -rn -- $'\e]7;file://'"${HOST-}${PWD//\%/%25}"$'\e\\'
 	return $code
 }
@@ -47,14 +45,13 @@ __hawser_wrap() {
 	return $code
 }
 
-# The line is replaced by the file's.
+# The line is replaced by the file's, and nothing in it stands for an older one. Without BANG_HIST only lines that begin
+# later would be spared, but the characters count as they are read; the third is that of comments.
 __hawser_take() {
 	BUFFER=$(<$__hawser_file)
 	__hawser_taken=1
-	if [[ -o banghist ]]; then
-		unsetopt banghist
-		__hawser_expands=1
-	fi
+	__hawser_histchars=$histchars
+	histchars=$'\0\0'${histchars:2:1}
 	zle .accept-line
 }
 

@@ -6,7 +6,7 @@ import { describe, expect, test } from "vitest";
 import { eventually, outputUntil, write } from "../helpers/reading.ts";
 import { shells } from "./decorations.ts";
 import { randomCommands } from "./random-commands.ts";
-import { startShell } from "./shells.ts";
+import { startShell, textOf } from "./shells.ts";
 
 /** Of the thousand that the benchmark runs. */
 const RANDOM_COMMANDS = 60;
@@ -55,6 +55,28 @@ describe.each(shells)("%s", (name) => {
 			expect(await shell.run(`rm -f file\n${command}`)).toMatchObject({ status: "ended", exitCode: 0 });
 			expect(readFileSync(join(shell.home, "file"), "utf8")).toBe(text);
 		}
+	});
+
+	test("no command stands for one of the history, not even a fresh shell's first, and a typed line may", async () => {
+		const files = {
+			bash: { ".bash_history": "echo SECRET-FROM-HISTORY\n" },
+			zsh: { ".zshrc": "HISTFILE=~/history HISTSIZE=9 SAVEHIST=9\n", history: "echo SECRET-FROM-HISTORY\n" },
+			fish: { ".local/share/fish/fish_history": "- cmd: echo SECRET-FROM-HISTORY\n  when: 1700000000\n" },
+		}[name];
+		const shell = await startShell(name, { files });
+		const command = 'echo "a!! b!e" !!\necho !!';
+		const ended = { status: "ended", text: "a!! b!e !!\n!!\n", exitCode: 0 };
+		expect(await shell.run(command)).toMatchObject(ended);
+		expect(await shell.run(command)).toMatchObject(ended);
+		// fish has none.
+		const typed = name === "fish" ? "echo SECRET-FROM-HISTORY again" : "echo !?SECRET?:1 again";
+		await write(shell.session, `${typed}\r`);
+		const output = await eventually("the end of what was typed", async () => {
+			const { seq, from, to = null } = (await shell.session.commands()).commands.at(-1) ?? {};
+			return seq === 3 && from !== undefined && to !== null && { from, to };
+		});
+		expect(await textOf(shell.session, output)).toBe("SECRET-FROM-HISTORY again\n");
+		expect(await shell.run(command)).toMatchObject(ended);
 	});
 
 	test("the directory after a command is told, with odd names too", async () => {
