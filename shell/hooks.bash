@@ -13,10 +13,15 @@ elif [ -r ~/.bashrc ]; then
 fi
 unset __hawser_login
 
+# To the terminal, even after an `exec >file`.
+__hawser_tell() {
+	if [[ -t 1 ]]; then builtin printf "$@"; else builtin printf "$@" >/dev/tty; fi
+}
+
 # First of all that is done before a prompt: what came before it is output, and $? is the command's.
 __hawser_done() {
 	local code=$? line number
-	builtin printf '\e]133;D;%s;h=%s\e\\\e]7;file://%s%s\e\\' "$code" "$__hawser_key" "${HOSTNAME-}" "${PWD//%/%25}"
+	__hawser_tell '\e]133;D;%s;h=%s\e\\\e]7;file://%s%s\e\\' "$code" "$__hawser_key" "${HOSTNAME-}" "${PWD//%/%25}"
 	if [[ -n ${__hawser_expands-} ]]; then
 		set -H
 		__hawser_expands=
@@ -38,7 +43,7 @@ __hawser_done() {
 		line=${line//\\/\\\\}
 		line=${line//;/\\x3b}
 		line=${line//$'\n'/\\x0a}
-		builtin printf '\e]633;E;%s;%s\e\\' "${line//[[:cntrl:]]/ }" "$__hawser_key"
+		__hawser_tell '\e]633;E;%s;%s\e\\' "${line//[[:cntrl:]]/ }" "$__hawser_key"
 	fi
 	return "$code"
 }

@@ -12,7 +12,12 @@ __hawser_in() {
 	ZDOTDIR=$__hawser_directory
 }
 
-__hawser_mark() { builtin print -rn -- $'\e]133;'"$1;h=$__hawser_key"$'\e\\' }
+# To the terminal, even after an `exec >file`.
+__hawser_tell() {
+	if [[ -t 1 ]]; then builtin print -rn -- "$1"; else builtin print -rn -- "$1" >/dev/tty; fi
+}
+
+__hawser_mark() { __hawser_tell $'\e]133;'"$1;h=$__hawser_key"$'\e\\' }
 
 __hawser_preexec() {
 	local line=${1[1,800]}
@@ -20,7 +25,7 @@ __hawser_preexec() {
 	line=${line//\\/\\\\}
 	line=${line//;/\\x3b}
 	line=${line//$'\n'/\\x0a}
-	builtin print -rn -- $'\e]633;E;'"${line//[[:cntrl:]]/ };$__hawser_key"$'\e\\'
+	__hawser_tell $'\e]633;E;'"${line//[[:cntrl:]]/ };$__hawser_key"$'\e\\'
 	__hawser_mark "C;t=${__hawser_taken-}"
 }
 
@@ -31,7 +36,7 @@ __hawser_done() {
 	__hawser_ran= __hawser_taken=
 	[[ -n ${__hawser_histchars-} && -z $histchars ]] && histchars=$__hawser_histchars
 	__hawser_histchars=
-	builtin print -rn -- $'\e]7;file://'"${HOST-}${PWD//\%/%25}"$'\e\\'
+	__hawser_tell $'\e]7;file://'"${HOST-}${PWD//\%/%25}"$'\e\\'
 	return $code
 }
 

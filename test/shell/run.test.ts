@@ -171,6 +171,21 @@ describe.each(shells)("%s", (name) => {
 	});
 });
 
+test.each(["bash", "zsh"] as const)("%s tells of its commands when its own output goes elsewhere", async (name) => {
+	const shell = await startShell(name);
+	expect(await shell.run("exec >elsewhere")).toMatchObject({ status: "ended", exitCode: 0 });
+	expect(await shell.run("mkdir in; cd in; echo seen >&2; echo unseen")).toMatchObject({
+		status: "ended",
+		text: "seen\n",
+		exitCode: 0,
+		cwd: join(shell.home, "in"),
+	});
+	expect(await shell.run("false")).toMatchObject({ status: "ended", exitCode: 1 });
+	const elsewhere = readFileSync(join(shell.home, "elsewhere"), "utf8");
+	expect(elsewhere).toContain("unseen\n");
+	expect(elsewhere).not.toMatch(/\](?:133|633);|\]7;/);
+});
+
 test.each(["bash", "zsh"] as const)("a login shell of %s reads what a login shell reads", async (name) => {
 	const profile = name === "bash" ? ".bash_profile" : ".zprofile";
 	const shell = await startShell(name, { files: { [profile]: "OWN=login" }, arguments: ["-l"] });
