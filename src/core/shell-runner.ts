@@ -80,7 +80,7 @@ export type RunAnswer = {
 	readonly seq: number | null;
 	readonly exitCode: number | null;
 	readonly cwd: string | null;
-	/** Where its output is; of what did not run, what the shell said. Up to now, if it runs. */
+	/** Where its output is: up to now, if it runs; what the shell said, if it was rejected; else empty, if it did not begin. */
 	readonly output: { readonly from: number; readonly to: number };
 	/** What is in front, unless the command has ended. */
 	readonly front: Inspection | null;
@@ -354,7 +354,8 @@ export class ShellRunner {
 		const isGivenUp = reception === "incomplete" || (reception === "continued" && this.#marks.phase !== "continued");
 		if (reception === "rejected" || isGivenUp) {
 			const status = isGivenUp ? "incomplete" : "rejected";
-			const output = { from: sent.from, to: sent.to ?? end() };
+			// Of what was given up there is only what the line editor drew.
+			const output = { from: sent.from, to: isGivenUp ? sent.from : (sent.to ?? end()) };
 			return { status, exact: true, seq: null, exitCode: sent.exitCode, cwd: this.cwd, output, front: null, next };
 		}
 		const found = this.#commandOf(sent);
@@ -375,7 +376,8 @@ export class ShellRunner {
 	}
 
 	#unsettled(status: "running" | "waiting", sent: Sent, front: Inspection): RunAnswer {
-		const output = { from: this.#commandOf(sent)?.from ?? sent.from, to: this.#options.end() };
+		const { from } = this.#commandOf(sent) ?? sent;
+		const output = { from, to: sent.reception === "begun" ? this.#options.end() : from };
 		const next = this.#nextOf(sent.origin);
 		return { status, exact: true, seq: sent.seq, exitCode: null, cwd: this.cwd, output, front, next };
 	}

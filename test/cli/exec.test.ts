@@ -62,6 +62,11 @@ it("exec says when a command runs on, waits for somebody, or makes no sense", as
 		code: 255,
 		stderr: expect.stringContaining("would not run"),
 	});
+	expect(await hawser.run(["exec", "work", "if true"])).toMatchObject({
+		code: 255,
+		stdout: "",
+		stderr: expect.stringContaining("not whole"),
+	});
 });
 
 it("commands lists what the shell has run", async () => {
