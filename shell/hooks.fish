@@ -21,7 +21,8 @@ function __hawser_postexec --on-event fish_postexec
 	set -e __hawser_taken
 end
 
-# The line is replaced by the file's; one that fish would not run is not left in its editor.
+# The line is replaced by the file's; one that fish would not run is not left in its editor. Why is told without our
+# file's name, which is of no use to anybody.
 function __hawser_take
 	commandline -r -- (string collect <$__hawser_file)
 	commandline --is-valid
@@ -36,7 +37,7 @@ function __hawser_take
 		case '*'
 			commandline -r ''
 			echo
-			command fish --no-execute $__hawser_file 2>&1
+			command fish --no-execute <$__hawser_file 2>&1
 			__hawser_mark 'D;127'
 			commandline -f repaint
 	end
