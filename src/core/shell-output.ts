@@ -1,4 +1,7 @@
-/** What a command wrote, as text: without the marks of our hooks, and without what its terminal made of newlines. */
+/**
+ * What a shell wrote, for others. A command's text is without the marks of our hooks, and without what its terminal made
+ * of newlines; a recording has the marks, but not the key by which the session knows them.
+ */
 
 /** How each mark of our hooks ends. */
 const KEY = String.raw`[0-9a-f]{24}\u001b\\`;
@@ -11,6 +14,11 @@ const OWN_MARKS = new RegExp(
 		String.raw`|\u001b\](?:133;[A-Z](?:;[^\u001b;]{0,16})?;h=|633;E;[^\u001b]{0,4096};)${KEY}`,
 	"gs",
 );
+/** All but its end, and first what stays of it. */
+const KEYED_MARK =
+	/(\u001b\](?:133;[A-Z](?:;[^\u001b;]{0,16})?|633;E;[^\u001b]{0,4096}));(?:h=)?[0-9a-f]{24}(?=\u001b\\)/g;
+/** What may be the beginning of one, at the end of a part; longer ones are none of ours. */
+const UNFINISHED_MARK = /\u001b(?:\][136]{0,3}(?:;[^\u0007\u001b]{0,4200}\u001b?)?)?$/;
 /** What fish says to its terminal before it lets a command write: no pastes in brackets any more, a title, no colours. */
 const PROLOGUE =
 	/^\u001b\[\?2004l(?:\u001b\[>4;0m|\u001b>)*(?:\u001b\][02];[^\u0007\u001b]*\u0007)?(?:\u001b\[30m\u001b\(B\u001b\[m)?\r?/;
@@ -38,4 +46,22 @@ function unfinishedCharacter(bytes: Uint8Array): number {
 export function shellText(bytes: Uint8Array): string {
 	const text = new TextDecoder().decode(bytes);
 	return text.replace(OWN_MARKS, "").replace(PROLOGUE, "").replaceAll("\r\n", "\n");
+}
+
+/** Takes the key out of marks; the text may come in parts, and a mark that is not whole is held back until it is. */
+export class KeyRemover {
+	#held = "";
+
+	take(text: string): string {
+		const all = this.#held + text;
+		this.#held = UNFINISHED_MARK.exec(all)?.[0] ?? "";
+		return all.slice(0, all.length - this.#held.length).replace(KEYED_MARK, "$1");
+	}
+
+	/** What was held back: nothing follows it. */
+	end(): string {
+		const held = this.#held;
+		this.#held = "";
+		return held;
+	}
 }

@@ -3,6 +3,7 @@
 import { constants } from "node:os";
 import type { Exit, Gap, Size, Stream } from "../../../core/event.ts";
 import type { SessionSpec } from "../../../core/session.ts";
+import { KeyRemover } from "../../../core/shell-output.ts";
 import type { RecordingFormat } from "../../../protocol/messages.ts";
 import { commandLine } from "./command-line.ts";
 
@@ -21,6 +22,8 @@ export class Asciicast {
 	readonly #header: CastHeader;
 	/** A character may be cut by the end of an event; it then belongs to the one that has its last byte. */
 	readonly #decoders = { pty: newDecoder(), stdout: newDecoder(), stderr: newDecoder() };
+	/** A recording is shown to others, who must not be able to pass for the shell. */
+	readonly #keys = new KeyRemover();
 	/** Of the line before, in milliseconds after the beginning. */
 	#last = 0;
 
@@ -42,7 +45,7 @@ export class Asciicast {
 	}
 
 	output(time: number, stream: Stream, bytes: Uint8Array): string {
-		return this.#text(time, this.#decoders[stream].decode(bytes, { stream: true }));
+		return this.#text(time, this.#keys.take(this.#decoders[stream].decode(bytes, { stream: true })));
 	}
 
 	resized(time: number, { cols, rows }: Size): string {
@@ -61,12 +64,12 @@ export class Asciicast {
 		return exited && !this.#isVersion2 ? `${cut}${this.#event(exited.time, "x", String(status(exited.exit)))}` : cut;
 	}
 
-	/** Characters whose rest will not come. */
+	/** Characters and marks whose rest will not come. */
 	#cutOff(): string {
 		const rest = Object.values(this.#decoders)
 			.map((decoder) => decoder.decode())
 			.join("");
-		return this.#text(0, rest);
+		return this.#text(0, this.#keys.take(rest) + this.#keys.end());
 	}
 
 	#text(time: number, text: string): string {
