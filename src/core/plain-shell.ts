@@ -4,6 +4,7 @@
  * knows, and its echo and the next prompt are among the output; `exact` is false.
  */
 
+import { Change } from "./change.ts";
 import { SessionError } from "./errors.ts";
 import { type Inspection, isWaiting, SHELLS } from "./inspection.ts";
 import { LONGEST_LINE_BYTES, longestLine } from "./line-mode.ts";
@@ -59,6 +60,7 @@ export class PlainShell {
 	#turn = 0;
 	/** Somebody is in the middle of a line. */
 	#isHalfTyped = false;
+	readonly #ended = new Change();
 
 	constructor(options: PlainShellOptions) {
 		this.#options = options;
@@ -69,6 +71,11 @@ export class PlainShell {
 	noteInput(bytes: Uint8Array): void {
 		this.#turn++;
 		this.#isHalfTyped = !LINE_ENDS.has(bytes.at(-1));
+	}
+
+	/** The program ended, with all of its output. */
+	noteEnd(): void {
+		this.#ended.happen();
 	}
 
 	/** Whether a command was typed from this place. */
@@ -146,6 +153,8 @@ export class PlainShell {
 		const { untilWaiting, exit, end } = this.#options;
 		for (let after = typed.episode; ; ) {
 			const front = await untilWaiting(after, until);
+			// Who has ended is not waited for any more, and its last output may still be on its way.
+			while (front.state === "ended" && !exit() && !until.aborted) await this.#ended.next(until);
 			if (exit()) return this.#answer("ended", typed, front);
 			// Even of a command that writes nothing there is the next prompt.
 			if (isWaiting(front) && front.episode > after && end() > typed.from) {

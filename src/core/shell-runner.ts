@@ -165,6 +165,7 @@ export class ShellRunner {
 	noteEnd(): void {
 		this.#tellCommands();
 		this.#options.hooks?.end().catch(this.#options.onFailure);
+		this.#plain.noteEnd();
 		this.#changed.happen();
 	}
 

@@ -80,6 +80,11 @@ describe.each(plainShells)("%s without hooks", (name) => {
 		await expect(run("echo other", { stream: "s" })).rejects.toMatchObject({ code: "invalid_argument" });
 	});
 
+	test("a command that ends the shell ends with the shell's exit code", async () => {
+		const { run } = await start([name, ...rest]);
+		expect(await run("exit 7")).toMatchObject({ status: "ended", exitCode: 7, front: null });
+	});
+
 	test("types nothing while somebody is in the middle of a line, or another command runs", async () => {
 		const { session, run } = await start([name, ...rest]);
 		await run("true");
