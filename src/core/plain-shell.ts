@@ -16,6 +16,10 @@ import type { RunAnswer, RunStatus } from "./shell-runner.ts";
 const MAX_COMMAND_BYTES = 64 * 1024;
 /** How shells' prompts end, where nothing better is known: `$`, `#`, `%`, `>`, and a blank. */
 const LIKE_A_PROMPT = /[$#%>] ?$/;
+/** How they ask for the rest of a command: `> `, in zsh after what is open. */
+const LIKE_A_CONTINUATION = /^([a-z]+ )*[a-z]*> ?$/;
+/** What line editors write around a prompt. */
+const EDITORS_ESCAPES = /\u001b(\[[0-?]*[ -/]*[@-~]|[=>])/g;
 /** Options of shells that are followed by a value, and still leave them to read commands. */
 const TAKES_ANOTHER = /^([-+][oO]|--(rcfile|init-file|init-command)|-C)$/;
 /** The keys that end a line, or throw it away: Enter, ^C, ^D, ^U. */
@@ -39,6 +43,8 @@ export type PlainShellOptions = {
 	/** How the program ended, once all of its output is there. */
 	readonly exit: () => { readonly code: number | null } | undefined;
 	readonly type: (bytes: Uint8Array, options: ActOptions) => Receipt;
+	/** Types ^C, whoever has control: it ends what we have begun. */
+	readonly interrupt: () => void;
 	readonly receipt: (stream: string) => Receipt;
 	readonly isInputWaiting: () => boolean;
 	readonly inspect: () => Promise<Inspection>;
@@ -51,6 +57,9 @@ type Typed = SentCommand & {
 	readonly from: number;
 	/** That of the prompt at which it was typed. */
 	readonly episode: number;
+	readonly prompt: string;
+	/** The shell wanted the rest of it, which will never come. */
+	isGivenUp: boolean;
 };
 
 export class PlainShell {
@@ -93,7 +102,9 @@ export class PlainShell {
 		}
 		const bytes = this.#bytesOf(command);
 		const { end, type } = this.#options;
-		const typed: Typed = { command, origin: options.origin, from: end(), episode: front.episode };
+		const { origin } = options;
+		const prompt = this.#lastLine();
+		const typed: Typed = { command, origin, from: end(), episode: front.episode, prompt, isGivenUp: false };
 		type(bytes, options);
 		this.#turn++;
 		this.#typed.add(typed);
@@ -150,7 +161,7 @@ export class PlainShell {
 	}
 
 	async #outcome(typed: Typed, until: AbortSignal): Promise<RunAnswer> {
-		const { untilWaiting, exit, end } = this.#options;
+		const { untilWaiting, exit, end, interrupt } = this.#options;
 		for (let after = typed.episode; ; ) {
 			const front = await untilWaiting(after, until);
 			// Who has ended is not waited for any more, and its last output may still be on its way.
@@ -158,25 +169,42 @@ export class PlainShell {
 			if (exit()) return this.#answer("ended", typed, front);
 			// Even of a command that writes nothing there is the next prompt.
 			if (isWaiting(front) && front.episode > after && end() > typed.from) {
-				return this.#answer(this.isAtPrompt(front) ? "ended" : "waiting", typed, front);
+				const isAtPrompt = this.isAtPrompt(front);
+				if (typed.isGivenUp) return this.#answer("incomplete", typed, front);
+				if (!isAtPrompt || !this.#isContinued(typed, front)) {
+					return this.#answer(isAtPrompt ? "ended" : "waiting", typed, front);
+				}
+				typed.isGivenUp = true;
+				interrupt();
 			}
 			if (until.aborted) return this.#answer("running", typed, front);
 			after = Math.max(after, front.episode);
 		}
 	}
 
+	/** Whether the shell wants the rest of a command, as far as that is told by its prompt, which is another than before. */
+	#isContinued({ prompt }: Typed, { pid }: Inspection): boolean {
+		const line = this.#lastLine();
+		return pid === this.#options.pid() && line !== prompt && LIKE_A_CONTINUATION.test(line);
+	}
+
+	#lastLine(): string {
+		const text = this.#options.tail().replaceAll(EDITORS_ESCAPES, "");
+		return text.slice(Math.max(text.lastIndexOf("\n"), text.lastIndexOf("\r")) + 1);
+	}
+
 	#answer(status: RunStatus, { from, origin }: Pick<Typed, "from" | "origin">, front: Inspection): RunAnswer {
 		const { end, exit, receipt } = this.#options;
-		const isEnded = status === "ended";
+		const isOver = status === "ended" || status === "incomplete";
 		return {
 			status,
 			exact: false,
 			seq: null,
 			// The shell's own, which is known, if the command has ended it.
-			exitCode: isEnded ? (exit()?.code ?? null) : null,
-			cwd: isEnded ? front.cwd : null,
+			exitCode: isOver ? (exit()?.code ?? null) : null,
+			cwd: isOver ? front.cwd : null,
 			output: { from, to: end() },
-			front: isEnded ? null : front,
+			front: isOver ? null : front,
 			next: origin ? receipt(origin.stream).next : 0,
 		};
 	}

@@ -104,8 +104,6 @@ type Sent = SentCommand & {
 export type ShellRunnerOptions = PlainShellOptions & {
 	readonly hooks: ShellHooks | undefined;
 	readonly clock: Clock;
-	/** Types ^C, whoever has control: it ends what we have begun. */
-	readonly interrupt: () => void;
 	readonly onFailure: (error: unknown) => void;
 };
 
