@@ -93,15 +93,19 @@ export class PlainShell {
 	}
 
 	async run(command: string, options: ActOptions, until: AbortSignal): Promise<RunAnswer> {
+		const { inspect, untilWaiting, end, type } = this.#options;
+		const turn = this.#turn;
 		const known = this.#typed.repeated(command, options.origin);
 		if (known) return this.#outcome(known, until);
-		const front = await this.#front(until);
+		// What is in front once it waits for somebody, unless the session is no shell: then it is what is there now.
+		const front = this.#isShell ? await untilWaiting(0, until) : await inspect();
+		// Somebody has typed meanwhile, and it may have been this; from here to the typing nothing is awaited.
+		if (turn !== this.#turn) return this.run(command, options, until);
 		if (!this.#isFree(front)) {
 			if (!this.#isShell && front.state !== "prompt") throw noShell();
 			return this.#answer("busy", { from: this.#options.end(), origin: options.origin }, front);
 		}
 		const bytes = this.#bytesOf(command);
-		const { end, type } = this.#options;
 		const { origin } = options;
 		const prompt = this.#lastLine();
 		const typed: Typed = { command, origin, from: end(), episode: front.episode, prompt, isGivenUp: false };
@@ -129,16 +133,6 @@ export class PlainShell {
 
 	#isFree(front: Inspection): boolean {
 		return this.isAtPrompt(front) && !this.#isHalfTyped && !this.#options.isInputWaiting();
-	}
-
-	/** What is in front once it waits for somebody, unless the session is no shell: then it is what is there now. */
-	async #front(until: AbortSignal): Promise<Inspection> {
-		const { inspect, untilWaiting } = this.#options;
-		for (;;) {
-			const turn = this.#turn;
-			const front = this.#isShell ? await untilWaiting(0, until) : await inspect();
-			if (turn === this.#turn) return front;
-		}
 	}
 
 	/** Refuses what would not arrive as it is. */

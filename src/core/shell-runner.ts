@@ -213,13 +213,21 @@ export class ShellRunner {
 
 	/** Undefined if something else runs or is being typed: nothing was sent then. */
 	async #send(command: string, options: ActOptions, until: AbortSignal): Promise<Sent | undefined> {
-		const { hooks, end, type } = this.#options;
-		if (!hooks || !(await this.#ready(until))) return undefined;
+		const { hooks, end, type, exit } = this.#options;
+		// What a shell does before its prompt may take any time. A command that is just being put is waited for at any rate:
+		// it may be this one. Of those who wait the first goes on to put its own before another is woken.
+		const isOnItsWay = () => this.#marks.phase === "ended" || this.#marks.phase === "starting";
+		while (this.#isPutting || (isOnItsWay() && !until.aborted && !exit())) {
+			await this.#changed.next(this.#isPutting ? undefined : until);
+		}
+		const known = this.#sent.repeated(command, options.origin);
+		if (known || !hooks || !this.#isFree) return known;
 		this.#isPutting = true;
 		try {
 			await hooks.put(command);
 		} finally {
 			this.#isPutting = false;
+			this.#changed.happen();
 		}
 		// Somebody may have typed meanwhile, or have ended the shell.
 		if (!this.#isFree) return undefined;
@@ -242,13 +250,6 @@ export class ShellRunner {
 	get #isFree(): boolean {
 		if (this.#pending || this.#isPutting || this.#isTyped || this.#options.isInputWaiting()) return false;
 		return this.#marks.phase === "prompt";
-	}
-
-	/** Whether the shell takes a command. On its way to a prompt it is waited for: what is done before one may take any time. */
-	async #ready(until: AbortSignal): Promise<boolean> {
-		const isOnItsWay = () => this.#marks.phase === "ended" || this.#marks.phase === "starting";
-		while (isOnItsWay() && !until.aborted && !this.#options.exit()) await this.#changed.next(until);
-		return this.#isFree;
 	}
 
 	/** A command is told of when it begins, and again when all is known of its end: at the next prompt, or with the shell. */

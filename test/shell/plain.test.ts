@@ -85,6 +85,15 @@ describe.each(plainShells)("%s without hooks", (name) => {
 		expect(await run("exit 7")).toMatchObject({ status: "ended", exitCode: 7, front: null });
 	});
 
+	test("of two that ask for the same command at the same time, one types it, and both hear how it ends", async () => {
+		const { run, home } = await start([name, ...rest]);
+		const command = "echo x >>count; printf 'ov%s\\n' er";
+		const answers = await Promise.all([run(command, { stream: "s" }), run(command, { stream: "s" })]);
+		for (const answer of answers)
+			expect(answer).toMatchObject({ status: "ended", text: expect.stringContaining("over\n") });
+		expect(readFileSync(join(home, "count"), "utf8")).toBe("x\n");
+	});
+
 	test("types nothing while somebody is in the middle of a line, or another command runs", async () => {
 		const { session, run } = await start([name, ...rest]);
 		await run("true");

@@ -122,6 +122,23 @@ describe.each(shells)("%s", (name) => {
 		);
 	});
 
+	test("of two that ask for the same command at the same time, one sends it, and both hear how it ends", async () => {
+		const shell = await startShell(name);
+		const request = { command: "echo x >>count", timeoutMs: 5_000, options: { origin: { stream: "s", position: 0 } } };
+		const both = () => Promise.all([shell.session.run(request), shell.session.run(request)]);
+		const first = await both();
+		for (const answer of first) expect(answer).toMatchObject({ status: "ended", exitCode: 0, seq: first[0].seq });
+		expect(readFileSync(join(shell.home, "count"), "utf8")).toBe("x\n");
+	});
+
+	test("of two commands that are sent at the same time, each runs as itself or not at all", async () => {
+		const shell = await startShell(name);
+		const texts = ["echo one", "echo two"];
+		const answers = await Promise.all(texts.map((command) => shell.run(command)));
+		expect(answers.map(({ status }) => status)).toEqual(["ended", "busy"]);
+		expect(answers[0]?.text).toBe("one\n");
+	});
+
 	test("what the shell will not run is rejected, what is not whole is given up, and the shell is ready again", async () => {
 		const shell = await startShell(name, { isDecorated: true });
 		const rejected = await shell.run(name === "fish" ? "echo (" : "echo )");
