@@ -51,13 +51,17 @@ it("exec in a shell without hooks prints what is seen, and does not pretend to k
 
 it("exec says when a command runs on, waits for somebody, or makes no sense", async () => {
 	const late = await hawser.run(["exec", "--timeout", "300ms", "work", "sleep 1.5; echo late"]);
-	expect(late).toMatchObject({ code: 124, stderr: expect.stringMatching(/--resume \d+/) });
+	expect(late).toMatchObject({ code: 124, stderr: expect.stringMatching(/: hawser exec work --resume \d+\n$/) });
 	expect(await hawser.run(["exec", "work", "echo no"])).toMatchObject({
 		code: 255,
 		stderr: expect.stringMatching(/busy \(sleep\)/),
 	});
 	const [, seq = ""] = /--resume (\d+)/.exec(late.stderr) ?? [];
 	expect(await hawser.run(["exec", "work", "--resume", seq])).toMatchObject({ code: 0, stdout: "late\n" });
+	const asked = await hawser.run(["exec", "work", "sh -c 'read line'"]);
+	expect(asked).toMatchObject({ code: 124, stderr: expect.stringMatching(/: hawser exec work --resume \d+\n$/) });
+	expect(asked.stderr).toContain("to answer: hawser send work TEXT --enter");
+	await hawser.run(["send", "work", "--enter", "yes", "--wait"]);
 	expect(await hawser.run(["exec", "work", "echo )"])).toMatchObject({
 		code: 255,
 		stderr: expect.stringContaining("would not run"),

@@ -17,6 +17,13 @@ type ExecFlags = WorkspaceFlags & {
 	readonly patience: number;
 };
 
+type Asked = {
+	readonly command: string | number;
+	/** The session, as it can be named in another command. */
+	readonly called: string;
+	readonly flags: ExecFlags;
+};
+
 /** As `timeout` and others have it. */
 const TIMED_OUT = 124;
 /** It has ended, and nobody can tell how. */
@@ -50,41 +57,43 @@ export const exec: Command = withWorkspace(new Command("exec"))
 			}
 			const { client } = await findServer(flags);
 			const { id } = await findSession(client, wanted, flags);
-			const answer = await show(client.sessions.at(id), flags.resume ?? lineOf(words), flags);
+			// What is proposed can be pasted: an id needs no workspace.
+			const called = flags.workspace === undefined ? quoted(wanted) : id;
+			const answer = await show(client.sessions.at(id), { command: flags.resume ?? lineOf(words), called, flags });
 			process.exitCode = codeOf(answer);
 		}),
 	);
 
 /** Prints what the command writes as it comes, or all about it at its end. */
-async function show(session: Session, command: string | number, flags: ExecFlags): Promise<RunAnswer> {
+async function show(session: Session, { command, called, flags }: Asked): Promise<RunAnswer> {
 	const { timeout, json, patience: patienceMs } = flags;
 	const answer = await session.exec(command, {
 		...(timeout === undefined ? {} : { timeoutMs: timeout }),
 		patienceMs,
 		limit: limits.maxOutputBytes,
-		...(json ? {} : { onOutput: printPart }),
+		...(json ? {} : { onOutput: (part: ExecOutput) => printPart(part, called) }),
 	});
 	if (json) await print(`${safeJson(answer)}\n`);
-	const sentence = json ? undefined : sentenceOf(answer);
+	const sentence = json ? undefined : sentenceOf(answer, called);
 	if (sentence !== undefined) remark(sentence);
 	return answer;
 }
 
-async function printPart({ offset, text, omitted }: ExecOutput): Promise<void> {
-	if (omitted > 0) remark(`${omitted} bytes before this are left out: hawser logs --since ${offset} shows them`);
+async function printPart({ offset, text, omitted }: ExecOutput, called: string): Promise<void> {
+	if (omitted > 0) remark(`${omitted} bytes before this are left out: hawser logs ${called} --since ${offset} shows them`);
 	await print(process.stdout.isTTY ? safeText(text) : text);
 }
 
-function sentenceOf({ status, seq, front, exact, exitCode }: RunAnswer): string | undefined {
+function sentenceOf({ status, seq, front, exact, exitCode }: RunAnswer, called: string): string | undefined {
 	const program = safeText(front?.program ?? "something");
-	const goOn = seq === null ? "" : `, hawser exec --resume ${seq} goes on`;
+	const goOn = seq === null ? "" : `; to go on waiting: hawser exec ${called} --resume ${seq}`;
 	switch (status) {
 		case "ended":
 			return exact || exitCode !== null ? undefined : "it has ended; how is not known, for this shell has no hooks";
 		case "running":
-			return `it still runs${seq === null ? "" : `: hawser exec --resume ${seq} goes on waiting`}`;
+			return `it still runs${goOn}`;
 		case "waiting":
-			return `${program} waits for somebody to type: hawser send answers${goOn}`;
+			return `${program} waits for somebody to type; to answer: hawser send ${called} TEXT --enter${goOn}`;
 		case "incomplete":
 			return "the command is not whole, and was given up";
 		case "rejected":
