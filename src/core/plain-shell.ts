@@ -101,6 +101,7 @@ export class PlainShell {
 		const front = this.#isShell ? await untilWaiting(0, until) : await inspect();
 		// Somebody has typed meanwhile, and it may have been this; from here to the typing nothing is awaited.
 		if (turn !== this.#turn) return this.run(command, options, until);
+		if (front.state === "ended") throw shellEnded();
 		if (!this.#isFree(front)) {
 			if (!this.#isShell && front.state !== "prompt") throw noShell();
 			return this.#answer("busy", { from: this.#options.end(), origin: options.origin }, front);
@@ -215,4 +216,9 @@ export function noShell(): SessionError {
 	return new SessionError("unsupported", "this session is no shell that takes commands", {
 		hint: "start bash, zsh, fish or sh as a session of its own; or type, and wait for what the program writes",
 	});
+}
+
+/** What somebody is told who wants to run a command in a shell that is gone. */
+export function shellEnded(): SessionError {
+	return new SessionError("session_closed", "the shell has ended; nothing was sent");
 }

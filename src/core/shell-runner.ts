@@ -11,7 +11,7 @@ import type { Clock } from "./clock.ts";
 import { CommandEvents } from "./command-events.ts";
 import { SessionError } from "./errors.ts";
 import { type Inspection, isWaiting } from "./inspection.ts";
-import { PlainShell, type PlainShellOptions } from "./plain-shell.ts";
+import { PlainShell, type PlainShellOptions, shellEnded } from "./plain-shell.ts";
 import type { ShellMark } from "./scan.ts";
 import { type SentCommand, SentCommands } from "./sent-commands.ts";
 import type { ActOptions, Origin, SessionStart } from "./session.ts";
@@ -389,6 +389,7 @@ export class ShellRunner {
 	async #busy(origin: Origin | undefined): Promise<RunAnswer> {
 		const { end, inspect } = this.#options;
 		const front = await inspect();
+		if (front.state === "ended") throw shellEnded();
 		const output = { from: end(), to: end() };
 		const next = this.#nextOf(origin);
 		return { status: "busy", exact: true, seq: null, exitCode: null, cwd: this.cwd, output, front, next };

@@ -83,6 +83,7 @@ describe.each(plainShells)("%s without hooks", (name) => {
 	test("a command that ends the shell ends with the shell's exit code", async () => {
 		const { run } = await start([name, ...rest]);
 		expect(await run("exit 7")).toMatchObject({ status: "ended", exitCode: 7, front: null });
+		await expect(run("echo no")).rejects.toMatchObject({ code: "session_closed" });
 	});
 
 	test("of two that ask for the same command at the same time, one types it, and both hear how it ends", async () => {

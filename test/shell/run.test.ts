@@ -179,6 +179,7 @@ describe.each(shells)("%s", (name) => {
 	test("a command that ends the shell ends with the shell's exit code", async () => {
 		const shell = await startShell(name);
 		expect(await shell.run("echo bye; exit 9")).toMatchObject({ status: "ended", exitCode: 9 });
+		await expect(shell.run("echo no")).rejects.toMatchObject({ code: "session_closed" });
 	});
 
 	test("the shell has the user's own files and none of ours", async () => {
