@@ -129,13 +129,16 @@ test("a line that dash reads for a command is no prompt", async () => {
 	expect(await run("echo yes")).toMatchObject({ status: "ended", text: expect.stringContaining("yes\n") });
 });
 
-test.each(["dash", "bash", "zsh"] as const)("what %s wants the rest of is given up, and it is ready again", async (name) => {
-	const { run, home } = await start([name, ...plainArguments[name]]);
-	for (const command of ["echo 'not closed", "if true; then", "cat <<END"])
-		expect(await run(command)).toMatchObject({ status: "incomplete", exact: false, front: null });
-	expect(await run("echo a-$((1 + 1))")).toMatchObject({ status: "ended", text: expect.stringContaining("a-2\n") });
-	expect((await run("pwd")).cwd).toBe(home);
-});
+test.each(["dash", "bash", "zsh"] as const)(
+	"what %s wants the rest of is given up, and it is ready again",
+	async (name) => {
+		const { run, home } = await start([name, ...plainArguments[name]]);
+		for (const command of ["echo 'not closed", "if true; then", "cat <<END"])
+			expect(await run(command)).toMatchObject({ status: "incomplete", exact: false, front: null });
+		expect(await run("echo a-$((1 + 1))")).toMatchObject({ status: "ended", text: expect.stringContaining("a-2\n") });
+		expect((await run("pwd")).cwd).toBe(home);
+	},
+);
 
 test("a prompt that looks as if the rest was wanted is a prompt", async () => {
 	const { run } = await start(["dash"], { PS1: "> " });

@@ -80,7 +80,8 @@ async function show(session: Session, { command, called, flags }: Asked): Promis
 }
 
 async function printPart({ offset, text, omitted }: ExecOutput, called: string): Promise<void> {
-	if (omitted > 0) remark(`${omitted} bytes before this are left out: hawser logs ${called} --since ${offset} shows them`);
+	if (omitted > 0)
+		remark(`${omitted} bytes before this are left out: hawser logs ${called} --since ${offset} shows them`);
 	await print(process.stdout.isTTY ? safeText(text) : text);
 }
 
