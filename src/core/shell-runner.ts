@@ -27,10 +27,15 @@ import {
 export const RUN_KEY: Uint8Array = new TextEncoder().encode("\u001b[7707;1~");
 /** Before that a command is not looked at: most are over, and who is about to read is not there yet. */
 const LOOK_AFTER_MS = 30;
-/** A shell that is at a prompt without a mark so long after its start was kept from reading our files. */
+/**
+ * A shell that is at a prompt so long after its start, or its last mark, without having marked that, does not mark any
+ * more: it was kept from reading our files, or its output leads elsewhere.
+ */
 const HOOKS_MS = 3_000;
 /** How often it is looked whether it is, from then on. */
 const HOOKS_LOOK_MS = 250;
+/** Marks are there before the shell reads; who reads so long without is a command that has a line edited, or marks are lost. */
+const MARKS_MS = 1_000;
 /** A key that was not received by the second prompt after it was eaten by something else. */
 const PROMPTS_UNTIL_LOST = 2;
 /** How often a line that is not whole is tried to be ended: a shell that has not heeded so many heeds none. */
@@ -111,7 +116,8 @@ export class ShellRunner {
 	readonly #options: ShellRunnerOptions;
 	readonly #marks: ShellMarks;
 	readonly #plain: PlainShell;
-	readonly #startedAt: number;
+	/** When its phase began. */
+	#movedAt: number;
 	readonly #changed = new Change();
 	readonly events: CommandEvents = new CommandEvents();
 	/** The command that was told of last, and whether its end was. */
@@ -129,7 +135,7 @@ export class ShellRunner {
 		this.#options = options;
 		this.#plain = new PlainShell(options);
 		this.#sent = new SentCommands(options.receipt);
-		this.#startedAt = options.clock.monotonic();
+		this.#movedAt = options.clock.monotonic();
 		this.#marks = new ShellMarks({
 			key: options.hooks?.key ?? null,
 			onReception: (reception, { isTyped, exitCode, offset }) => {
@@ -194,14 +200,31 @@ export class ShellRunner {
 	async #isPlain(origin: Origin | undefined, until: AbortSignal): Promise<boolean> {
 		const { hooks, clock, exit, inspect } = this.#options;
 		if (!hooks || this.#plain.has(origin)) return true;
-		while (this.#marks.phase === "starting" && !until.aborted && !exit()) {
-			const leftMs = this.#startedAt + HOOKS_MS - clock.monotonic();
-			if (leftMs <= 0 && this.#plain.isAtPrompt(await inspect())) return true;
+		if (this.#sent.has(origin)) return false;
+		while (this.#marks.phase !== "prompt" && !until.aborted && !exit()) {
+			const leftMs = this.#movedAt + HOOKS_MS - clock.monotonic();
+			if (leftMs <= 0 && this.#isUnmarked(await inspect())) return true;
+			if (!this.#isOnItsWay) return false;
 			const cancel = clock.after(Math.max(leftMs, HOOKS_LOOK_MS), () => this.#changed.happen());
 			await this.#changed.next(until);
 			cancel();
 		}
 		return false;
+	}
+
+	/** Whether the shell takes a command, and its marks do not say so. */
+	#isUnmarked(front: Inspection): boolean {
+		return this.#isOnItsWay ? this.#plain.isAtPrompt(front) : this.#isOwnPrompt(front) && front.confidence === "sure";
+	}
+
+	/** Sure if its prompt was marked last; else a command that it runs itself may have a line edited. */
+	#isOwnPrompt({ state, pid }: Inspection): boolean {
+		return state === "prompt" && pid === this.#options.pid();
+	}
+
+	/** What a shell does before its prompt may take any time. */
+	get #isOnItsWay(): boolean {
+		return this.#marks.phase === "ended" || this.#marks.phase === "starting";
 	}
 
 	#known(seq: number): Sent {
@@ -214,10 +237,9 @@ export class ShellRunner {
 	/** Undefined if something else runs or is being typed: nothing was sent then. */
 	async #send(command: string, options: ActOptions, until: AbortSignal): Promise<Sent | undefined> {
 		const { hooks, end, type, exit } = this.#options;
-		// What a shell does before its prompt may take any time. A command that is just being put is waited for at any rate:
-		// it may be this one. Of those who wait the first goes on to put its own before another is woken.
-		const isOnItsWay = () => this.#marks.phase === "ended" || this.#marks.phase === "starting";
-		while (this.#isPutting || (isOnItsWay() && !until.aborted && !exit())) {
+		// A command that is just being put is waited for at any rate: it may be this one. Of those who wait the first goes on
+		// to put its own before another is woken.
+		while (this.#isPutting || (this.#isOnItsWay && !until.aborted && !exit())) {
 			await this.#changed.next(this.#isPutting ? undefined : until);
 		}
 		const known = this.#sent.repeated(command, options.origin);
@@ -268,6 +290,7 @@ export class ShellRunner {
 	}
 
 	#moved(phase: ShellPhase): void {
+		this.#movedAt = this.#options.clock.monotonic();
 		// The shell has the line that was typed; what comes from now on is on the next one.
 		if (phase === "running" || phase === "ended") this.#isTyped = false;
 		if (phase === "prompt" && this.#pending && ++this.#pending.prompts >= PROMPTS_UNTIL_LOST) {
@@ -314,7 +337,7 @@ export class ShellRunner {
 				const settled = this.#settled(sent);
 				if (settled) return settled;
 				// A shell that reads the rest of what is given up is no command that asks.
-				if (watch.found && sent.reception === "begun") return this.#unsettled("waiting", sent, watch.found);
+				if (watch.found && sent.reception === "begun") return this.#seen(sent, watch.found);
 				if (until.aborted) return this.#unsettled("running", sent, await this.#options.inspect());
 				await this.#changed.next(until);
 			}
@@ -325,13 +348,16 @@ export class ShellRunner {
 
 	/** Looks whether the command wants something typed, as soon as it has run for a moment. */
 	#watchForWait(): { readonly found: Inspection | undefined; end(): void } {
-		const { clock, untilWaiting, pid, onFailure } = this.#options;
+		const { clock, untilWaiting, onFailure } = this.#options;
 		const over = new AbortController();
 		let found: Inspection | undefined;
 		const look = async () => {
-			const front = await untilWaiting(0, over.signal);
-			// At its own prompt the shell has ended the command, and its marks are on their way.
-			if (!isWaiting(front) || (front.state === "prompt" && front.pid === pid())) return;
+			let front = await untilWaiting(0, over.signal);
+			if (this.#isOwnPrompt(front)) {
+				await new Promise<void>((resolve) => clock.after(MARKS_MS, resolve));
+				front = await untilWaiting(0, over.signal);
+			}
+			if (!isWaiting(front) || over.signal.aborted) return;
 			found = front;
 			this.#changed.happen();
 		};
@@ -380,6 +406,12 @@ export class ShellRunner {
 		const output = { from, to: sent.reception === "begun" ? this.#options.end() : from };
 		const next = this.#nextOf(sent.origin);
 		return { status, exact: true, seq: sent.seq, exitCode: null, cwd: this.cwd, output, front, next };
+	}
+
+	/** What is in front waits: the command, or, if its end was not marked, the shell. */
+	#seen(sent: Sent, front: Inspection): RunAnswer {
+		const answer = this.#unsettled("waiting", sent, front);
+		return this.#isUnmarked(front) ? { ...answer, status: "ended", exact: false, cwd: front.cwd, front: null } : answer;
 	}
 
 	#commandOf({ seq }: Sent): ShellCommand | undefined {

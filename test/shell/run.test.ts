@@ -3,6 +3,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
+import { systemClock } from "../../src/backends/clock.ts";
 import { eventually, outputUntil, write } from "../helpers/reading.ts";
 import { shells } from "./decorations.ts";
 import { randomCommands } from "./random-commands.ts";
@@ -240,4 +241,31 @@ test("a repeat that is another command than the first is refused", async () => {
 	await expect(shell.session.run({ command: "echo two", timeoutMs: 5_000, options })).rejects.toMatchObject({
 		code: "invalid_argument",
 	});
+});
+
+/** As long as a shell may take for its files. */
+const HOOKS_MS = 3_000;
+
+describe.each(["exec 2>/dev/null", "exec >/dev/null", "unset PROMPT_COMMAND PS0"])("bash after `%s`", (deed) => {
+	test("is a plain shell, for its marks do not come any more", async () => {
+		let skippedMs = 0;
+		const clock = { ...systemClock, monotonic: () => systemClock.monotonic() + skippedMs };
+		const shell = await startShell("bash", { clock });
+		expect(await shell.run(deed)).toMatchObject({ status: "ended" });
+		skippedMs = HOOKS_MS;
+		for (const name of ["one", "two"])
+			expect(await shell.run(`echo x >${name}`)).toMatchObject({ status: "ended", exact: false, exitCode: null });
+		expect(readFileSync(join(shell.home, "two"), "utf8")).toBe("x\n");
+		expect(await shell.run("sleep 10", 100)).toMatchObject({ status: "running", exact: false });
+	});
+});
+
+test("a command of the shell's own that has a line edited waits for somebody", async () => {
+	const shell = await startShell("bash");
+	const asked = await shell.run("read -e line; echo got $line");
+	expect(asked).toMatchObject({ status: "waiting", exact: true });
+	await write(shell.session, "it\r");
+	const ended = await shell.session.run({ command: asked.seq ?? 0, timeoutMs: 5_000, options: {} });
+	expect(ended).toMatchObject({ status: "ended", exitCode: 0 });
+	expect(await shell.run("echo fine")).toMatchObject({ status: "ended", text: "fine\n" });
 });

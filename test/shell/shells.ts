@@ -6,6 +6,7 @@ import { dirname, join } from "node:path";
 import { onTestFinished } from "vitest";
 import { systemClock } from "../../src/backends/clock.ts";
 import { spawn } from "../../src/backends/spawn.ts";
+import type { Clock } from "../../src/core/clock.ts";
 import { LocalSession } from "../../src/core/local-session.ts";
 import type { Session } from "../../src/core/session.ts";
 import { shellText } from "../../src/core/shell-output.ts";
@@ -25,6 +26,7 @@ export type ShellOptions = {
 	readonly files?: Readonly<Record<string, string>>;
 	readonly arguments?: readonly string[];
 	readonly env?: Readonly<Record<string, string>>;
+	readonly clock?: Clock;
 };
 
 /** Is ended with the test. */
@@ -42,7 +44,7 @@ export async function startShell(name: ShellName, options: ShellOptions = {}): P
 	const hooked = await withHooks(asked, join(home, ".hooks"));
 	const session = await LocalSession.start(hooked?.start ?? asked, {
 		spawn,
-		clock: systemClock,
+		clock: options.clock ?? systemClock,
 		shellHooks: hooked?.hooks,
 	});
 	onTestFinished(async () => {
