@@ -104,6 +104,14 @@ test("one keeper that does not answer costs nobody else anything, is told of, an
 		[stopped, true],
 		[healthy, undefined],
 	]);
+	const listed = await site.request("/mcp", {
+		method: "POST",
+		headers: { "content-type": "application/json", accept: "application/json, text/event-stream" },
+		body: JSON.stringify({ jsonrpc: "2.0", id: 1, method: "tools/call", params: { name: "sessions", arguments: {} } }),
+		// Less than a link is waited for.
+		signal: AbortSignal.timeout(5_000),
+	});
+	expect(await listed.text()).toContain("running, and does not say what it does");
 	// What was known of it is still told.
 	expect(after[0]?.pid).toBe(before[0]?.pid);
 	expect(await site.look(stopped)).toMatchObject({ unreachable: true });

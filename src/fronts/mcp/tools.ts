@@ -315,10 +315,15 @@ async function lineOf(session: Session, call: Call): Promise<string> {
 	if (isEnded(session.state)) return `${titleOf(session, call)} · ${endingOf(session)}`;
 	const patience = AbortSignal.any([call.signal, AbortSignal.timeout(LIST_PATIENCE_MS)]);
 	try {
-		const state = await programState(session, patience);
+		// Whoever keeps it may not answer at all, and then the signal does not reach it either.
+		const state = await Promise.race([programState(session, patience), rejected(patience)]);
 		const where = state.cwd === null ? "" : ` · ${shorten(state.cwd, 80)}`;
 		return `${titleOf(session, call)} · ${wordsOf(state)}${where}`;
 	} catch {
 		return `${titleOf(session, call)} · running, and does not say what it does`;
 	}
+}
+
+function rejected(signal: AbortSignal): Promise<never> {
+	return new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason), { once: true }));
 }
