@@ -70,6 +70,7 @@ describe.each(plainShells)("%s without hooks", (name) => {
 
 	test("types a command once that is asked for again from the same place", async () => {
 		const { run, home } = await start([name, ...rest]);
+		await run("true");
 		const command = "echo x >>count; sleep 0.3; printf 'ov%s\\n' er";
 		expect(await run(command, { stream: "s", timeoutMs: 100 })).toMatchObject({ status: "running", exact: false });
 		expect(await run(command, { stream: "s" })).toMatchObject({
@@ -118,6 +119,12 @@ test("a line that the terminal would cut off is refused, and so is what would be
 	expect(await session.end()).toMatchObject({ offset });
 	const longest = `echo ${"x".repeat(4_090)}`;
 	expect((await run(longest)).text).toContain(`${"x".repeat(4_090)}\n`);
+});
+
+test("a command that ends the shell has ended once the last of what it began has, too", async () => {
+	const { run } = await start(["dash"]);
+	const answer = await run("(trap '' HUP; exec sleep 0.3) & exit 7");
+	expect(answer).toMatchObject({ status: "ended", exitCode: 7 });
 });
 
 test("a line that dash reads for a command is no prompt", async () => {
