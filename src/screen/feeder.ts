@@ -12,6 +12,9 @@ import { SCROLLBACK_ROWS } from "./xterm-model.ts";
 /** How much goes to the thread at a time, in bytes, and is on its way or waits for that at most twice. */
 const FEED_BYTES = 64 * 1024;
 
+/** How many sizes wait for the thread: more than a program lets pass before it draws again. */
+const MAX_SIZES = 16;
+
 export type FeederOptions = {
 	readonly session: Session;
 	/** How many rows of what scrolls away are kept, if that should be other than usual. */
@@ -28,8 +31,8 @@ export class Feeder {
 	/** After the last event that drew something: what only ends the program changes no screen, and is told after it. */
 	#drawn: Mark = this.#position;
 	#time = 0;
-	/** What goes to the thread next, at which size if that is another, and where it ends. */
-	#nextSize: Size | undefined;
+	/** What goes to the thread next, after which other sizes, and where it ends. */
+	#sizes: Size[] = [];
 	#gathered: Uint8Array[] = [];
 	#gatheredBytes = 0;
 	#gatheredTo: Mark = this.#position;
@@ -59,7 +62,7 @@ export class Feeder {
 
 	/** The same. */
 	get size(): Size {
-		return this.#nextSize ?? this.#size;
+		return this.#sizes.at(-1) ?? this.#size;
 	}
 
 	/** Begins at a place with what was shown there, as far as that is known. */
@@ -158,11 +161,13 @@ export class Feeder {
 		await opened;
 	}
 
-	/** Of those that come while the thread is busy, only the last counts: nothing was drawn in between. */
+	/** Of many with nothing drawn in between, the first few count, which may have cut off something, and the last. */
 	async #resize({ seq, offset, size }: Extract<Event, { kind: "resized" }>): Promise<void> {
 		// What was written before it is drawn before it.
 		if (this.#gatheredBytes > 0) await this.drain();
-		this.#nextSize = shownSize(size);
+		const shown = shownSize(size);
+		if (this.#sizes.length === MAX_SIZES) this.#sizes.pop();
+		this.#sizes.push(shown);
 		this.#gatheredTo = { seq: seq + 1, offset };
 		this.#feeding ??= this.#feed();
 		if (this.#failure) throw this.#failure;
@@ -180,7 +185,7 @@ export class Feeder {
 	/** Until nothing is left, which is found and said in one turn, so that nothing is gathered that nobody sends. */
 	async #feed(): Promise<void> {
 		try {
-			while (this.#gatheredBytes > 0 || this.#nextSize) await this.#feedGathered();
+			while (this.#gatheredBytes > 0 || this.#sizes.length > 0) await this.#feedGathered();
 		} catch (error) {
 			this.#failure = error;
 		}
@@ -192,12 +197,12 @@ export class Feeder {
 	async #feedGathered(): Promise<void> {
 		const to = this.#gatheredTo;
 		const whole = joined(this.#gathered, this.#gatheredBytes);
-		const size = this.#nextSize;
+		const sizes = this.#sizes;
 		this.#forgetGathered();
 		const pieces = Array.from({ length: Math.ceil(whole.byteLength / FEED_BYTES) }, (_, index) =>
 			whole.slice(index * FEED_BYTES, (index + 1) * FEED_BYTES),
 		);
-		if (size) {
+		for (const size of sizes) {
 			this.#size = size;
 			await this.#thread.ask(this.#model, "resize", { size });
 		}
@@ -210,7 +215,7 @@ export class Feeder {
 	#forgetGathered(): void {
 		this.#gathered = [];
 		this.#gatheredBytes = 0;
-		this.#nextSize = undefined;
+		this.#sizes = [];
 	}
 
 	#reach(position: Mark, isDrawn = true): void {
