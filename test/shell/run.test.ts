@@ -246,7 +246,7 @@ test("a repeat that is another command than the first is refused", async () => {
 /** As long as a shell may take for its files. */
 const HOOKS_MS = 3_000;
 
-describe.each(["exec 2>/dev/null", "exec >/dev/null", "unset PROMPT_COMMAND PS0"])("bash after `%s`", (deed) => {
+describe.each(["exec 2>/dev/null", "unset PROMPT_COMMAND PS0"])("bash after `%s`", (deed) => {
 	test("is a plain shell, for its marks do not come any more", async () => {
 		let skippedMs = 0;
 		const clock = { ...systemClock, monotonic: () => systemClock.monotonic() + skippedMs };
@@ -258,6 +258,13 @@ describe.each(["exec 2>/dev/null", "exec >/dev/null", "unset PROMPT_COMMAND PS0"
 		expect(readFileSync(join(shell.home, "two"), "utf8")).toBe("x\n");
 		expect(await shell.run("sleep 10", 100)).toMatchObject({ status: "running", exact: false });
 	});
+});
+
+test("bash runs commands after `exec >/dev/null`", async () => {
+	const shell = await startShell("bash");
+	expect(await shell.run("exec >/dev/null")).toMatchObject({ status: "ended" });
+	for (const name of ["one", "two"]) expect(await shell.run(`echo x >${name}`)).toMatchObject({ status: "ended" });
+	expect(readFileSync(join(shell.home, "two"), "utf8")).toBe("x\n");
 });
 
 test("a command of the shell's own that has a line edited waits for somebody", async () => {
