@@ -1,5 +1,6 @@
 /** `hawser exec`, `hawser commands` and `hawser send --wait`, as people have them. */
 
+import { execFileSync } from "node:child_process";
 import { once } from "node:events";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -50,12 +51,15 @@ it("exec in a shell without hooks prints what is seen, and does not pretend to k
 });
 
 it("exec says when a command runs on, waits for somebody, or makes no sense", async () => {
-	const late = await hawser.run(["exec", "--timeout", "300ms", "work", "sleep 1.5; echo late"]);
+	const gate = join(await temporaryDirectory(), "gate");
+	execFileSync("mkfifo", [gate]);
+	const late = await hawser.run(["exec", "--timeout", "300ms", "work", `cat ${gate}; echo late`]);
 	expect(late).toMatchObject({ code: 124, stderr: expect.stringMatching(/: hawser exec work --resume \d+\n$/) });
 	expect(await hawser.run(["exec", "work", "echo no"])).toMatchObject({
 		code: 255,
-		stderr: expect.stringMatching(/busy \(sleep\)/),
+		stderr: expect.stringMatching(/busy \(cat\)/),
 	});
+	writeFileSync(gate, "");
 	const [, seq = ""] = /--resume (\d+)/.exec(late.stderr) ?? [];
 	expect(await hawser.run(["exec", "work", "--resume", seq])).toMatchObject({ code: 0, stdout: "late\n" });
 	const asked = await hawser.run(["exec", "work", "sh -c 'read line'"]);

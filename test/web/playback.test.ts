@@ -55,7 +55,8 @@ it("is driven by keys, gives the recording as a file, and leads back to the term
 	await page.keyboard.press("0");
 	await expect.poll(() => shownRows(page)).not.toContain("two");
 	await page.keyboard.press(">");
-	expect(await page.getByRole("button", { name: "2×" }).getAttribute("aria-pressed")).toBe("true");
+	const faster = page.getByRole("button", { name: "2×" });
+	await expect.poll(() => faster.getAttribute("aria-pressed")).toBe("true");
 	const [download] = await Promise.all([
 		page.waitForEvent("download"),
 		page.getByRole("button", { name: ".cast" }).click(),

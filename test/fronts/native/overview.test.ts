@@ -80,7 +80,8 @@ describe.each([
 		const feed = await follow(client);
 		const command = "printf 'Push 3 commits? [y/N] '; read a; echo got $a; sleep 60";
 		const session = await client.sessions.create({ argv: ["bash", "-c", command], durable, retain });
-		const asked = await feed.until(session.id, "the question", ({ waiting }) => waiting?.kind === "line");
+		const isAsked = ({ waiting, lastLine }: Overview) => waiting?.kind === "line" && lastLine !== "";
+		const asked = await feed.until(session.id, "the question", isAsked);
 		expect(asked).toMatchObject({
 			lastLine: "Push 3 commits? [y/N]",
 			waiting: { kind: "line", prompt: "Push 3 commits? [y/N]", choices: ["y", "N"], offset: 22, program: "bash" },
