@@ -41,10 +41,13 @@ export async function typeParts(session: Session, parts: readonly Uint8Array[], 
 		const first = await session.act({ kind: "write", bytes: bytes.subarray(0, INPUT_WINDOW_BYTES) }, options);
 		// Keepers that are older do not say it.
 		from ??= first.from ?? end;
-		const offered = { origin: { stream, position }, fence, until: "accepted", signal } as const;
-		const { next } = await offer(session, { kind: "write", bytes }, offered);
-		if (next < position + bytes.byteLength) throw interrupted(next - position, bytes.byteLength);
+		const begun = position;
 		position += bytes.byteLength;
+		// Not offered again if all of it was taken: that may have ended the program, which takes no more.
+		if (first.next >= position) continue;
+		const offered = { origin: { stream, position: begun }, fence, until: "accepted", signal } as const;
+		const { next } = await offer(session, { kind: "write", bytes }, offered);
+		if (next < position) throw interrupted(next - begun, bytes.byteLength);
 	}
 	return { from: from ?? end, next: position };
 }

@@ -80,7 +80,7 @@ it("the page at the server's address asks who is not signed in to do so, and sig
 	await page.getByRole("heading", { name: `Sign in to ${new URL(server.url).host}` }).waitFor();
 	await signIn(page, server);
 	await page.getByRole("heading", { name: "All sessions" }).waitFor();
-	await page.getByRole("button", { name: "Settings" }).click();
+	await page.getByRole("link", { name: "Settings" }).click();
 	await page.getByRole("button", { name: "Sign out" }).click();
 	await page.getByRole("heading", { name: "Sign in to" }).waitFor();
 	expect(problems).toEqual([]);

@@ -36,6 +36,14 @@ test.each([
 	},
 );
 
+test("what ends the program is typed and told, whether the program is over before that is known or not", async () => {
+	for (let turn = 0; turn < 20; turn++) {
+		const session = await client.sessions.create({ command: "read line; exit 7" });
+		const answer = await session.send({ text: "x", keys: ["Enter"], until: { match: "never" } });
+		expect(answer).toMatchObject({ cause: "exit", exit: { code: 7 } });
+	}
+});
+
 test(`${ONE_CALL}: what ends the wait is told: silence, a question, the end of the program, or that the time is over`, async () => {
 	const session = await answering('case $line in ask) printf "sure? "; read y;; end) exit 7;; *) echo "$line" ;; esac');
 	expect(await session.send({ text: "a", keys: ["Enter"], until: { idleMs: 50 } })).toMatchObject({ cause: "idle" });

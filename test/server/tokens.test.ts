@@ -34,6 +34,7 @@ describe("tokens over HTTP", () => {
 				expiresAt: Number(body.createdAt) + 60_000,
 				lastUsedAt: null,
 				parent: null,
+				opened: 0,
 			},
 		]);
 		expect((await server.post("/v1/sessions", { argv: ["true"], workspace: "ci", durable: false }, token)).status).toBe(
