@@ -51,7 +51,9 @@ describe("a session in a keeper", () => {
 		const site = await KeeperSite.create();
 		const first = await site.open();
 		const gone = join(site.directory, "gone");
-		const ask = "printf 'ask\\033[c'; dd bs=1 count=9 2>/dev/null | tr '\\033' E";
+		// Until it is answered: what is asked in the moment of the server's end is nobody's, since a terminal may have heard it.
+		const asked = "printf 'ask\\033[c' >/dev/tty; dd bs=1 count=9 2>/dev/null | tr '\\033' E";
+		const ask = `stty min 0 time 5; until r=$(${asked}) && [ -n "$r" ]; do :; done; stty min 1 time 0; printf %s "$r"`;
 		const session = await first.keepers.start(
 			shell(
 				`stty raw -echo; printf one; while [ ! -e '${gone}' ]; do :; done; ${ask}; printf two; read -r go; ${ask}`,
@@ -65,7 +67,7 @@ describe("a session in a keeper", () => {
 		await first.keepers.close();
 		await writeFile(gone, "");
 		const again = only((await site.open()).adopted);
-		expect(await outputUntil(again, /two/)).toBe("oneask\u001b[cE[?62;22ctwo");
+		expect((await outputUntil(again, /two/)).replace(/(ask\u001b\[c)+/, "asked ")).toBe("oneasked E[?62;22ctwo");
 		await write(again, "\n");
 		await outputUntil(again, /two.*c.*22c$/);
 	});
