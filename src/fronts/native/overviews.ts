@@ -73,7 +73,7 @@ export class Overviews {
 	async noteWait(session: Session, state: ProgramState, signal: AbortSignal): Promise<void> {
 		const known = this.#known.get(session.id);
 		if (!known) return;
-		known.waiting = waitingOf(state);
+		known.waiting = continued(known.waiting, waitingOf(state));
 		// If it can't be asked now, it is when the next byte comes or goes.
 		const pulse = await session.pulse().catch(() => undefined);
 		if (pulse) learn(known, session, pulse);
@@ -162,6 +162,13 @@ async function waitingNow(session: Session, signal: AbortSignal): Promise<Waitin
 		if (error instanceof SessionError && error.code === "unsupported") return null;
 		throw error;
 	}
+}
+
+/** What is typed into an answer is no other wait: nothing has come but what stands behind the question. */
+function continued(before: Waiting | null, now: Waiting): Waiting {
+	const typed = Buffer.byteLength(now.prompt) - Buffer.byteLength(before?.prompt ?? "");
+	const isSame = before && now.prompt.startsWith(before.prompt) && now.offset - before.offset <= typed;
+	return isSame ? { ...now, since: before.since } : now;
 }
 
 /**
