@@ -7,7 +7,7 @@ import { CrashingServer } from "../helpers/crashing-server.ts";
 import { EchoStream, randomOf } from "../helpers/echo-stream.ts";
 import { temporaryDirectory } from "../helpers/temporary.ts";
 
-const KILLS = 50;
+const KILLS = 30;
 /** Every one is crashed at; the rest of the kills come at random moments. */
 const POINTS = ["input.received", "input.accepted", "output.delivered", "adopt.connected"];
 
