@@ -1,8 +1,11 @@
 /** How many want something to go on, and the signal that ends it when none does any more. */
+
+import { setMaxListeners } from "node:events";
+
 export class Interest {
 	#count = 0;
 	#isEnded = false;
-	#over = new AbortController();
+	#over = createEnd();
 
 	/** Aborted when the last of those who are there now leaves. */
 	get signal(): AbortSignal {
@@ -16,7 +19,7 @@ export class Interest {
 	/** True for the first one, who has it begun. */
 	join(): boolean {
 		if (++this.#count > 1 || this.#isEnded) return false;
-		this.#over = new AbortController();
+		this.#over = createEnd();
 		return true;
 	}
 
@@ -29,4 +32,11 @@ export class Interest {
 		this.#isEnded = true;
 		this.#over.abort();
 	}
+}
+
+/** Every session is kept up with until then, so that many listeners are no sign of a leak. */
+function createEnd(): AbortController {
+	const end = new AbortController();
+	setMaxListeners(0, end.signal);
+	return end;
 }

@@ -152,6 +152,20 @@ it("a session that has ended has its last line in the journal, for the next serv
 	});
 });
 
+it("many sessions are followed without a warning of a leak", async () => {
+	const warnings: string[] = [];
+	const note = ({ message }: Error) => warnings.push(message);
+	process.on("warning", note);
+	onTestFinished(() => void process.off("warning", note));
+	const client = await start();
+	const feed = await follow(client);
+	const sessions = await Promise.all(
+		Array.from({ length: 12 }, () => client.sessions.create({ command: "echo here; exec cat", durable: false })),
+	);
+	for (const { id } of sessions) await feed.until(id, "the last line", ({ lastLine }) => lastLine === "here");
+	expect(warnings).toEqual([]);
+});
+
 it("a program that has the whole screen has no last line", async () => {
 	const client = await start();
 	const command = "printf 'before\\n\\033[?1049h\\033[5;5Hdrawn'; exec sleep 60";
