@@ -28,7 +28,7 @@ it.each(themes.filter((theme) => theme !== "system"))(
 		await expectAccessible(page, "settings");
 
 		await page.getByRole("link", { name: "All sessions" }).click();
-		await page.getByText("Wants a secret").waitFor();
+		await page.getByText("Wants a secret", { exact: true }).waitFor();
 		await expectAccessible(page, "list");
 		await page.getByRole("row", { name: /^goes-on, / }).click({ button: "right" });
 		await page.getByRole("menuitem", { name: /Kill/ }).waitFor();
@@ -54,7 +54,7 @@ it.each(themes.filter((theme) => theme !== "system"))(
 
 		await page.setViewportSize({ width: 390, height: 844 });
 		await page.goto(`${server.url}/?show=needs-you`);
-		await page.getByText("Wants a secret").waitFor();
+		await page.getByText("Wants a secret", { exact: true }).waitFor();
 		await expectAccessible(page, "list on a phone");
 		const isCut = await page.evaluate("document.documentElement.scrollWidth > innerWidth");
 		expect(isCut).toBe(false);
