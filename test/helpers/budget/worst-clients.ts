@@ -333,6 +333,13 @@ const execdDeeds = (who: Who): readonly Deed[] => [
 		who,
 		does: "runs commands whose output it does not read",
 		connections: 20,
+		// Five times what fits on the way. Without an end, twenty would try the machine's processors once they may go on.
+		says: ({ token }) => ({ first: whole("/command", token, { command: "head -c 8M /dev/zero; exec sleep 60" }) }),
+	},
+	{
+		who,
+		does: "runs commands that print without end, and does not read",
+		connections: 2,
 		says: ({ token }) => ({ first: whole("/command", token, { command: "exec cat /dev/zero" }) }),
 	},
 ];
