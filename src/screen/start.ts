@@ -18,8 +18,8 @@ export type StartOptions = { readonly thread: ScreenThread; readonly checkpoints
 const NEAR_BYTES = 256 * 1024;
 /** What is read of the newest output, or of that before a full-screen program, in bytes: some pages. */
 const RECENT_BYTES = 64 * 1024;
-/** In how much of its newest output, in bytes, a full-screen program may have drawn everything. */
-const NEWEST_BYTES: readonly number[] = [64 * 1024, NEAR_BYTES];
+/** In how much of its newest output, in bytes, a full-screen program may have drawn everything: the first is some pictures of a common size. */
+const NEWEST_BYTES: readonly number[] = [16 * 1024, 64 * 1024, NEAR_BYTES];
 /** What is read besides of the output before such a program, and of its first, in bytes: a page, and how it begins. */
 const BEGIN_BYTES = 16 * 1024;
 /** Modes that say nothing without what was written under them, or that switch screens. */
