@@ -21,7 +21,7 @@ export function scanCase(isQuick: boolean): Case {
 	return {
 		name: "scan",
 		title: "The scan of a terminal's output",
-		note: `\`cat\` by turns of ${TURN_MEGABYTES[size]} MB to a session in process; after each, its pieces are scanned once more alone; CPU of the process`,
+		note: `\`cat\` by turns of ${TURN_MEGABYTES[size]} MB to a session in process; each piece is scanned once more as it comes, and that is timed; CPU of the process without it`,
 		rounds: { full: 3, quick: 1 },
 		metrics: [
 			{ key: "flood", title: "CPU s/GB of the flood", digits: 2 },
