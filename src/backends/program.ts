@@ -76,6 +76,8 @@ export class Program implements Process {
 	#isClosed = false;
 	#isPaused = false;
 	#cancelDrain: (() => void) | undefined;
+	/** The drain time was over before the output was. */
+	#isCutShort = false;
 	#killing: Killing | undefined;
 	#isKilled = false;
 	/** The end of what was left of a program whose minder was killed. */
@@ -207,7 +209,10 @@ export class Program implements Process {
 	#limitDrain(): void {
 		const { drainMs } = this.#command;
 		if (this.#isClosed || this.#isPaused || drainMs === null) return;
-		this.#cancelDrain ??= this.#clock.after(drainMs, () => this.#finish());
+		this.#cancelDrain ??= this.#clock.after(drainMs, () => {
+			this.#isCutShort = true;
+			this.#finish();
+		});
 	}
 
 	#finish(): void {
@@ -215,7 +220,8 @@ export class Program implements Process {
 	}
 
 	#closeIfOver(): void {
-		if (this.#hasExited && this.#readers.every((reader) => reader.isEnded)) this.#close({ kind: "closed" });
+		if (this.#hasExited && this.#readers.every((reader) => reader.isEnded))
+			this.#close(this.#isCutShort ? { kind: "closed", isCutShort: true } : { kind: "closed" });
 	}
 
 	#close(last: Fact): void {

@@ -22,8 +22,11 @@ export type Fact =
 	| { readonly kind: "resized"; readonly size: Size }
 	/** The program was reaped; what it left in the terminal or the pipes may still follow. */
 	| { readonly kind: "exited"; readonly exit: Exit }
-	/** No more output will come. Always the last event, and never before `exited`. */
-	| { readonly kind: "closed" }
+	/**
+	 * No more output will come; `isCutShort` if somebody else still held it when the drain time was over. Always the last
+	 * event, and never before `exited`.
+	 */
+	| { readonly kind: "closed"; readonly isCutShort?: true }
 	/** Whoever held the process is gone and its fate is unknown. Always the last event. */
 	| { readonly kind: "lost"; readonly message: string };
 

@@ -165,7 +165,7 @@ function encodeBody(event: Event): Uint8Array {
 		case "exited":
 			return Buffer.from(JSON.stringify(event.exit));
 		case "closed":
-			return Buffer.alloc(0);
+			return Buffer.alloc(event.isCutShort ? 1 : 0);
 		case "lost":
 			return Buffer.from(event.message);
 	}
@@ -188,7 +188,7 @@ function decodeBody(kind: Event["kind"], stream: Stream | undefined, body: Buffe
 		case "exited":
 			return { kind, exit: JSON.parse(body.toString()) as Exit, ...place };
 		case "closed":
-			return { kind, ...place };
+			return { kind, ...(body.length > 0 ? { isCutShort: true } : {}), ...place };
 		case "lost":
 			return { kind, message: body.toString(), ...place };
 	}

@@ -126,6 +126,7 @@ export function testBackend(mode: "pty" | "pipe"): void {
 			run.process.resume();
 			await run.closed();
 			expect(run.text()).toContain("the end");
+			expect(run.facts.at(-1)).toEqual({ kind: "closed" });
 		});
 
 		test("that was killed while paused still gives what the kernel held", async () => {
@@ -138,9 +139,10 @@ export function testBackend(mode: "pty" | "pipe"): void {
 			expect(run.text()).toContain("last words");
 		});
 
-		test("ends though a background process holds its output", async () => {
+		test("ends though a background process holds its output, and says that it was not waited for", async () => {
 			const run = await start("trap '' HUP; sleep 1000 & echo here; exit 0", { drainMs: 100 });
 			await run.closed();
+			expect(run.facts.at(-1)).toEqual({ kind: "closed", isCutShort: true });
 			expect(run.text()).toBe(`here${newline}`);
 			expect(survivors(run)).not.toEqual([]);
 			await run.process.kill({ graceMs: 0 });

@@ -47,6 +47,11 @@ const records: readonly { readonly event: Event; readonly salt: number; readonly
 		bytes: "00000000 CRC 04 00 0500000000000000 0100000002000000 000000000000f83f",
 	},
 	{
+		event: { kind: "closed", isCutShort: true, ...place },
+		salt: 7,
+		bytes: "01000000 CRC 04 00 0500000000000000 0100000002000000 000000000000f83f 00",
+	},
+	{
 		event: { kind: "lost", message: "gone ✗", ...place },
 		salt: 7,
 		bytes: `08000000 CRC 05 00 0500000000000000 0100000002000000 000000000000f83f ${hex("gone ✗")}`,

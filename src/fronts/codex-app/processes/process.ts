@@ -54,9 +54,7 @@ export class AppProcess {
 	readonly #input: Input;
 	readonly #cap: OutputCap;
 	#isStdinClosed = false;
-	/** By the monotonic clock. */
-	#exitedAt = 0;
-	#drainedMs = 0;
+	#isCutShort = false;
 
 	constructor(options: ProcessOptions) {
 		const { session, isOverdue } = options;
@@ -117,11 +115,7 @@ export class AppProcess {
 	}
 
 	#note(): void {
-		const { status } = this.#options.session.state;
-		if (status === "running") return;
-		if (status === "exited") this.#exitedAt = performance.now();
-		else if (this.#exitedAt > 0) this.#drainedMs = performance.now() - this.#exitedAt;
-		this.#input.close(this.#over());
+		if (this.#options.session.state.status !== "running") this.#input.close(this.#over());
 	}
 
 	async #read(): Promise<Ending> {
@@ -130,6 +124,7 @@ export class AppProcess {
 			for await (const item of session.follow({ seq: 1 }, { flow: "lossless", signal })) {
 				if (item.kind === "gap")
 					report(new Error(`invariant: ${item.to - item.from} bytes lost before they were read`));
+				if (item.kind === "closed") this.#isCutShort = item.isCutShort ?? false;
 				if (item.kind !== "output") continue;
 				// After the cap it is read and thrown away, so that the program neither waits nor ends for it.
 				const capped = this.#cap.take(item.stream, item.bytes);
@@ -147,10 +142,10 @@ export class AppProcess {
 	}
 
 	#ending(): Ending {
-		const { session, isOverdue, sink, limits } = this.#options;
+		const { session, isOverdue, sink } = this.#options;
 		return {
 			exitCode: isOverdue ? TIMED_OUT : exitCode(session.state.exit),
-			outputDrainTimedOut: this.#drainedMs >= limits.drainMs,
+			outputDrainTimedOut: this.#isCutShort,
 			stdout: sink.text("stdout"),
 			stdoutCapReached: this.#cap.hasReached("stdout") || this.#cap.hasReached("pty"),
 			stderr: sink.text("stderr"),
