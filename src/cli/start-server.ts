@@ -6,10 +6,11 @@
  */
 
 import { type ChildProcess, spawn } from "node:child_process";
-import { closeSync, mkdirSync, openSync } from "node:fs";
+import { closeSync, openSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
+import { makeTree } from "../server/make-tree.ts";
 import { UsageError } from "./errors.ts";
 import { remark } from "./output.ts";
 
@@ -32,7 +33,7 @@ type Answering = { readonly pid: number; readonly url: string };
 
 /** Resolves once a server answers, ours or somebody else's. */
 export async function startInBackground({ stateDir, look }: Background): Promise<void> {
-	mkdirSync(stateDir, { recursive: true, mode: 0o700 });
+	await makeTree(stateDir);
 	const logFile = join(stateDir, "server.log");
 	const deadline = performance.now() + START_MS;
 	// The usual port, so that its address can be remembered; any other where that is taken, unless a port was asked for.

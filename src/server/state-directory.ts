@@ -1,11 +1,12 @@
 /** The server's place on disk: one server at a time, with a number that grows at every start. */
 
 import { closeSync } from "node:fs";
-import { chmod, mkdir, readFile, rm, stat } from "node:fs/promises";
-import { dirname, join } from "node:path";
+import { chmod, readFile, rm, stat } from "node:fs/promises";
+import { join } from "node:path";
 import { SessionError } from "../core/errors.ts";
 import { Reserve } from "../disk/reserve.ts";
 import { lockFile } from "../native/addon.ts";
+import { makeTree } from "./make-tree.ts";
 import { checkTrusted } from "./trusted-path.ts";
 
 /** What the kernel allows for the path of a Unix socket, its final NUL not counted. */
@@ -109,22 +110,6 @@ async function makePrivate(path: string): Promise<void> {
 			hint: "choose another one with --state-dir",
 			cause: error,
 		});
-	}
-}
-
-/** Like mkdir with `recursive`, which in Node 20 never returns below /proc. */
-async function makeTree(path: string): Promise<void> {
-	try {
-		await mkdir(path, { mode: 0o700 });
-	} catch (error) {
-		const { code } = error as NodeJS.ErrnoException;
-		if (code === "EEXIST") return;
-		const parent = dirname(path);
-		const isParentMissing =
-			code === "ENOENT" && parent !== path && (await stat(parent).catch(() => undefined)) === undefined;
-		if (!isParentMissing) throw error;
-		await makeTree(parent);
-		await mkdir(path, { mode: 0o700 });
 	}
 }
 

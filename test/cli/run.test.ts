@@ -177,6 +177,14 @@ describe("run without a server", () => {
 		expect((await hawser.run(["ls", "--all", "--json"], { env })).stdout.match(/"id"/g)).toHaveLength(3);
 	});
 
+	it("says where its directory can't be made, even below /proc", async () => {
+		const env = { HAWSER_STATE_DIR: "/proc/hawser/state", HAWSER_PORT: "0" };
+		expect(await hawser.run(["run", "true"], { env })).toMatchObject({
+			code: 255,
+			stderr: "hawser: /proc/hawser can't be made: no such file or directory\n",
+		});
+	});
+
 	it("says where to look when that fails, and starts none when an address was given", async () => {
 		const env = { HAWSER_STATE_DIR: "/dev/null/x", HAWSER_PORT: "0" };
 		expect(await hawser.run(["run", "true"], { env })).toMatchObject({ code: 255 });

@@ -1,8 +1,9 @@
 /** tmux's paste buffers: files in a private directory, so that one command can load what a later one pastes. */
 
 import { createHash } from "node:crypto";
-import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
+import { readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { makeTree } from "../../server/make-tree.ts";
 import { UsageError } from "../errors.ts";
 
 /** The buffer that is meant when none is named: the latest of such. */
@@ -16,7 +17,7 @@ export class Buffers {
 	}
 
 	async set(name: string = UNNAMED, data: Uint8Array): Promise<void> {
-		await mkdir(this.#folder, { recursive: true, mode: 0o700 });
+		await makeTree(this.#folder);
 		await writeFile(this.#path(name), data, { mode: 0o600 });
 	}
 

@@ -8,9 +8,10 @@
  */
 
 import { createHash, randomBytes } from "node:crypto";
-import { mkdir, readdir, unlink, writeFile } from "node:fs/promises";
+import { readdir, unlink, writeFile } from "node:fs/promises";
 import { createConnection, createServer } from "node:net";
 import { join } from "node:path";
+import { makeTree } from "../../server/make-tree.ts";
 
 /** Of the name's digest: enough to keep channels apart, and short, for the path of a socket may have 107 bytes. */
 const DIGEST_CHARACTERS = 16;
@@ -26,7 +27,7 @@ export class Channel {
 
 	/** Resolves once there is a signal for us. */
 	async wait(): Promise<void> {
-		await this.#makeFolder();
+		await makeTree(this.#folder);
 		const server = createServer();
 		const woken = new Promise<void>((resolve, reject) => {
 			server.on("error", reject);
@@ -46,7 +47,7 @@ export class Channel {
 	}
 
 	async signal(): Promise<void> {
-		await this.#makeFolder();
+		await makeTree(this.#folder);
 		await writeFile(this.#kept, "", { mode: 0o600 });
 		const files = (await readdir(this.#folder)).filter((file) => file.startsWith(`${this.#prefix}.`));
 		const waiters = files.map((file) => join(this.#folder, file)).filter((path) => path !== this.#kept);
@@ -56,10 +57,6 @@ export class Channel {
 
 	get #kept(): string {
 		return join(this.#folder, `${this.#prefix}.kept`);
-	}
-
-	async #makeFolder(): Promise<void> {
-		await mkdir(this.#folder, { recursive: true, mode: 0o700 });
 	}
 }
 
