@@ -33,6 +33,8 @@ export type FeedOptions = {
 	readonly report: (problem: unknown) => void;
 	/** Who is attached to sessions. */
 	readonly attachments: Attachments;
+	/** Between two changes of how a session looks that are told; a second, when left out. */
+	readonly changeMs?: number | undefined;
 	readonly size?: number;
 };
 
@@ -62,9 +64,10 @@ export class Feed {
 	/** Listens until the signal aborts. What is there already is not news. */
 	constructor(sessions: Sessions, options: FeedOptions, signal: AbortSignal) {
 		this.#options = options;
-		const { attachments, report } = options;
+		const { attachments, changeMs, report } = options;
 		this.overviews = new Overviews({
 			watchersOf: (id) => attachments.get(id)?.all.size ?? 0,
+			changeMs,
 			onChange: (session, overview) => this.#addChange(session, { overview }),
 			report,
 		});

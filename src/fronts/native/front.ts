@@ -55,7 +55,8 @@ export function createNativeFront(options: NativeOptions): Front {
 			const attachments = new Attachments();
 			const report = (problem: unknown) => hosting.report(problem, "feed");
 			const now = () => options.clock.now();
-			const feed = new Feed(options.sessions, { epoch, now, report, attachments }, hosting.closing);
+			const { sessions, changeMs } = options;
+			const feed = new Feed(sessions, { epoch, now, report, attachments, changeMs }, hosting.closing);
 			addSystem(typed, options, hosting, traffic);
 			addMe(typed, options);
 			addSessions(typed, options, attachments, feed.overviews);

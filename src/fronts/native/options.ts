@@ -36,6 +36,8 @@ export type NativeOptions = {
 	readonly screens?: Screens;
 	/** Instead of the usual ones, for tests that do not want to wait. */
 	readonly socketLimits?: Partial<SocketLimits>;
+	/** Between two changes of how a session looks that are told; a second, when left out. */
+	readonly changeMs?: number | undefined;
 	/** Numbers of other parts of the server, for `/metrics`. */
 	readonly metrics?: () => Promise<readonly Metric[]>;
 };

@@ -16,8 +16,8 @@ import { lastLineIn } from "../text.ts";
 import { pause } from "./pause.ts";
 import { persist } from "./persist.ts";
 
-/** Between two changes of one session that are told: people read no faster. */
-const CHANGE_MS = 1_000;
+/** People read no faster. */
+const DEFAULT_CHANGE_MS = 1_000;
 
 type Known = {
 	pulse: Pulse | undefined;
@@ -30,7 +30,9 @@ type Known = {
 export type OverviewsOptions = {
 	/** How many are attached to a session now. */
 	readonly watchersOf: (id: string) => number;
-	/** Hears of a session of which something changed: at most once a second. */
+	/** Between two changes of one session that are told; a second, when left out. */
+	readonly changeMs?: number | undefined;
+	/** Hears of a session of which something changed, no more often than that. */
 	readonly onChange: (session: Session, overview: Overview) => void;
 	/** Hears of our own bugs. */
 	readonly report: (problem: unknown) => void;
@@ -38,11 +40,13 @@ export type OverviewsOptions = {
 
 export class Overviews {
 	readonly #options: OverviewsOptions;
+	readonly #changeMs: number;
 	/** Of the sessions that are followed now. */
 	readonly #known = new Map<string, Known>();
 
 	constructor(options: OverviewsOptions) {
 		this.#options = options;
+		this.#changeMs = options.changeMs ?? DEFAULT_CHANGE_MS;
 	}
 
 	/** Keeps up with a session until it has ended or the signal aborts. */
@@ -62,7 +66,7 @@ export class Overviews {
 			else if (isFirst && !isLast) known.waiting = await waitingNow(session, signal);
 			this.#changed(session, known, signal);
 			if (isLast) return true;
-			await pause(CHANGE_MS, signal);
+			await pause(this.#changeMs, signal);
 			return false;
 		});
 		// What nobody keeps up with any more is not told as if it were new.
@@ -111,7 +115,7 @@ export class Overviews {
 	#changed(session: Session, known: Known, signal: AbortSignal): void {
 		if (known.isToBeTold) return;
 		known.isToBeTold = true;
-		const dueMs = known.toldAt + CHANGE_MS - performance.now();
+		const dueMs = known.toldAt + this.#changeMs - performance.now();
 		void pause(dueMs, signal).then(() => {
 			known.isToBeTold = false;
 			if (signal.aborted || !known.pulse) return;

@@ -4,19 +4,24 @@ import { NO_ACTIVITY } from "../../../src/core/pulse.ts";
 import { KeeperSite, only } from "../../helpers/keepers.ts";
 import { eventually, itemsUntil } from "../../helpers/reading.ts";
 import { startOf } from "../../helpers/starts.ts";
-import { principalWith, startTestServer, TOKEN } from "./test-server.ts";
+import { principalWith, startTestServer, type TestServerOptions, TOKEN } from "./test-server.ts";
+
+/** More often than usual, where it does not matter how often. */
+const SOON = { changeMs: 50 };
 
 /** A client of a server whose durable sessions live in keepers, as in production. */
-async function start(): Promise<Client> {
-	return (await startWithStranger()).client;
+async function start(pace: Pick<TestServerOptions, "changeMs"> = SOON): Promise<Client> {
+	return (await startWithStranger(pace)).client;
 }
 
 /** And one of somebody who may see another workspace. */
-async function startWithStranger(): Promise<{ readonly client: Client; readonly stranger: Client }> {
+async function startWithStranger(
+	pace: Pick<TestServerOptions, "changeMs"> = SOON,
+): Promise<{ readonly client: Client; readonly stranger: Client }> {
 	const site = await KeeperSite.create();
 	const { keepers } = await site.open();
 	const stranger = principalWith(["read"], { may: (_right, { workspace }) => workspace === "blue" });
-	const server = await startTestServer({ durable: keepers, principals: { stranger } });
+	const server = await startTestServer({ durable: keepers, principals: { stranger }, ...pace });
 	onTestFinished(async () => {
 		await server.close();
 		expect(server.problems).toEqual([]);
@@ -120,7 +125,7 @@ describe.each([
 	});
 
 	it("is told once a second of a flood, and its end is the last", async () => {
-		const client = await start();
+		const client = await start({});
 		const feed = await follow(client);
 		const command = "timeout 2.5 yes; echo; echo finished";
 		const { id } = await client.sessions.create({ command, durable, retain });

@@ -42,6 +42,7 @@ export type TestServerOptions = {
 	readonly maxRunning?: number;
 	readonly memoryBytes?: number;
 	readonly socketLimits?: Partial<SocketLimits>;
+	readonly changeMs?: number | undefined;
 	/** Callers besides the operator, by their tokens. */
 	readonly principals?: Readonly<Record<string, Principal>>;
 	/** Fronts besides the native one. */
@@ -118,6 +119,7 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
 					retain: { memoryBytes: options.memoryBytes ?? 1024 * 1024, journalBytes: 0 },
 				},
 				socketLimits: options.socketLimits ?? {},
+				changeMs: options.changeMs,
 			}),
 			...(options.fronts?.(sessions) ?? []),
 		],
