@@ -11,6 +11,7 @@ import { BackgroundDrawing } from "../../src/screen/background-drawing.ts";
 import { SessionScreens } from "../../src/screen/screens.ts";
 import { ScreenThread } from "../../src/screen/thread.ts";
 import { eventually } from "../backends/run.ts";
+import { endAll } from "../helpers/end-all.ts";
 import { shell } from "../helpers/starts.ts";
 
 export const { signal } = new AbortController();
@@ -44,7 +45,7 @@ export async function localScreens(options: LocalScreensOptions = {}): Promise<L
 	onTestFinished(async () => {
 		drawing?.close();
 		await screens.close();
-		await Promise.all(sessions.list().map(({ id }) => sessions.remove(id)));
+		await endAll(sessions);
 		expect(problems).toEqual([]);
 	});
 	const retention = { memoryBytes: 64 * 1024 * 1024, journalBytes: 0 };

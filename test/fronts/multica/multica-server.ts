@@ -21,6 +21,7 @@ import { createId, createPrepare } from "../../../src/fronts/prepare.ts";
 import { listen } from "../../../src/server/listen.ts";
 import { StoredWorkspaces } from "../../../src/workspaces/stored-workspaces.ts";
 import { AUDIENCE, hmacSigner, ISSUER } from "../../access/jwt-signer.ts";
+import { endAll } from "../../helpers/end-all.ts";
 import { temporaryDirectory } from "../../helpers/temporary.ts";
 
 export const WORKSPACE = "11111111-2222-4333-8444-555555555555";
@@ -133,7 +134,7 @@ export async function startMultica(options: MulticaServerOptions = {}): Promise<
 	const close = async () => {
 		await listener.close();
 		const mine = sessions.list().filter(({ spec }) => !(spec.durable && options.durable));
-		await Promise.all(mine.map(({ id }) => sessions.remove(id)));
+		await endAll(sessions, mine);
 		jwts.close();
 		await access.close();
 	};

@@ -21,6 +21,7 @@ import { CursorReplies } from "../../../src/screen/cursor-replies.ts";
 import { SessionScreens } from "../../../src/screen/screens.ts";
 import { listen, type Route } from "../../../src/server/listen.ts";
 import { StoredWorkspaces } from "../../../src/workspaces/stored-workspaces.ts";
+import { endAll } from "../../helpers/end-all.ts";
 
 export const TOKEN = "test-token";
 
@@ -149,7 +150,7 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
 			await listener.close();
 			cursors.close();
 			await screens.close();
-			await Promise.all(sessions.list().map(({ id }) => sessions.remove(id)));
+			await endAll(sessions);
 			await rm(directory, { recursive: true, force: true });
 		},
 	};

@@ -17,6 +17,7 @@ import type { OpenSandboxOptions, RecordFile } from "../../../src/fronts/opensan
 import { createId, createPrepare } from "../../../src/fronts/prepare.ts";
 import { createBudgets } from "../../../src/server/budgets.ts";
 import { listen } from "../../../src/server/listen.ts";
+import { endAll } from "../../helpers/end-all.ts";
 import { KeeperSite } from "../../helpers/keepers.ts";
 import { temporaryDirectory } from "../../helpers/temporary.ts";
 
@@ -108,7 +109,7 @@ export async function startExecd(options: ExecdServerOptions = {}): Promise<Exec
 	const close = async () => {
 		await listener.close();
 		const mine = sessions.list().filter(({ spec }) => !(spec.durable && options.areKept));
-		await Promise.all(mine.map(({ id }) => sessions.remove(id)));
+		await endAll(sessions, mine);
 	};
 	onTestFinished(close);
 	return {
