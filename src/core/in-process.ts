@@ -14,6 +14,7 @@ export function inProcess(options: {
 	readonly spawn: Spawn;
 	readonly clock: Clock;
 	readonly skim?: Skim;
+	readonly stallMs?: number;
 	/** Gives hooks to shells that are to have them; none has, when left out. */
 	readonly hook?: (start: SessionStart) => Promise<HookedStart | undefined>;
 	readonly onFailure?: (error: unknown) => void;

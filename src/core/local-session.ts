@@ -65,6 +65,8 @@ export type LocalSessionOptions = {
 	/** For terminals with much output; the plain one, if left out. */
 	readonly skim?: Skim | undefined;
 	readonly archive?: Archive | undefined;
+	/** How long a reader may stand still that its program waits for; as the log says, if left out. */
+	readonly stallMs?: number | undefined;
 	/** Shared by all sessions of a process; its own, if left out. */
 	readonly idle?: IdleWatch;
 	/** Of a shell that was started with them. */
@@ -200,6 +202,7 @@ export class LocalSession extends Session {
 			clock: options.clock,
 			memoryBytes: start.spec.retention.memoryBytes,
 			archive: options.archive,
+			stallMs: options.stallMs,
 			onPressure: (isFull) => this.#setPaused(isFull),
 		});
 		if (start.spec.holdOutput) this.#firstReader = this.log.hold(FIRST_SEQ);

@@ -27,7 +27,7 @@ export type LogOptions = {
 	readonly clock: Clock;
 	readonly memoryBytes?: number;
 	readonly memoryEvents?: number;
-	readonly stallMs?: number;
+	readonly stallMs?: number | undefined;
 	readonly archive?: Archive | undefined;
 	/** For a log whose beginning is elsewhere, or gone: where it goes on, and whether it does at all. */
 	readonly restored?: { readonly end: Mark; readonly isFinished: boolean };

@@ -3,11 +3,14 @@
 import { once } from "node:events";
 import { connect } from "node:net";
 import { expect, onTestFinished, test } from "vitest";
+import { systemClock } from "../../../src/backends/clock.ts";
+import { spawn } from "../../../src/backends/spawn.ts";
+import { inProcess } from "../../../src/core/in-process.ts";
 import { eventually } from "../../helpers/reading.ts";
 import { startExecd } from "./execd-server.ts";
 
 test("I-24: after the stall limit the command goes on; the stream ends with an error, not as if all were well", async () => {
-	const server = await startExecd();
+	const server = await startExecd({ transient: inProcess({ spawn, clock: systemClock, stallMs: 1_000 }) });
 	const { port } = new URL(server.url);
 	const socket = connect(Number(port), "127.0.0.1");
 	onTestFinished(() => void socket.destroy());
@@ -32,7 +35,7 @@ test("I-24: after the stall limit the command goes on; the stream ends with an e
 	await once(socket, "end");
 	const events = tail.split("\n\n").filter((piece) => piece.includes('"type"'));
 	expect(events.at(-1)).toContain('"type":"error"');
-	expect(events.at(-1)).toContain("did not move for");
+	expect(events.at(-1)).toContain("did not move for 1000 ms");
 	expect(tail).not.toContain("execution_complete");
 	expect(server.problems).toEqual([]);
 });
