@@ -253,7 +253,10 @@ export function sessionContract(where: string, open: () => Promise<(start: Sessi
 			await eventually("a full log", async () => (await session.info()).offsets.end >= retention.memoryBytes);
 			// Who does not hold the log, or does not begin at its beginning, is not the one that it waits for.
 			for (const [place, flow] of [[{ offset: 0 }, "live"] as const, ["end", "lossless"] as const]) {
-				await session.follow(place, { flow })[Symbol.asyncIterator]().return?.();
+				const left = new AbortController();
+				const items = session.follow(place, { flow, signal: left.signal })[Symbol.asyncIterator]();
+				left.abort();
+				await items.next();
 			}
 			const items: Item[] = [];
 			for await (const item of session.follow({ offset: 0 }, { flow: "lossless" })) items.push(item);
