@@ -85,11 +85,10 @@ describe("several terminals on one session", () => {
 	});
 
 	it("keeps a fixed size, whoever attaches", async () => {
-		const id = await hawser.detached(
-			"stty -echo; echo ready; while read -r line; do stty size; done",
-			"--size",
-			"70x22",
-		);
+		const id = await hawser.detached("stty -echo; echo ready; while read -r line; do stty size; done", {
+			cols: 70,
+			rows: 22,
+		});
 		const first = await Terminal.start(hawser, ["attach", id, "--size-policy", "fixed"]);
 		await first.attached();
 		await first.type("\r");

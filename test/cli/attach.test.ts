@@ -294,7 +294,7 @@ describe("attach to a program on pipes", () => {
 	const LINES = "trap 'echo int' INT; echo one; echo two; while read -r line; do echo \"[$line]\"; done; echo over";
 
 	it("ends lines properly, hands on what is typed by lines, and leaves by ~.", async () => {
-		const id = await hawser.detached(LINES, "--pipe");
+		const id = await hawser.detached(LINES, { mode: "pipe" });
 		const terminal = await Terminal.start(hawser, ["attach", id]);
 		await terminal.shows("one\r\ntwo\r\n");
 		await terminal.type("hello\n");
@@ -307,7 +307,7 @@ describe("attach to a program on pipes", () => {
 	it("gives it Ctrl-C as a signal and Ctrl-D as the end of its input", async () => {
 		const id = await hawser.detached(
 			"trap 'echo int' INT; echo one; while :; do cat; [ $? -gt 128 ] || break; done; echo over",
-			"--pipe",
+			{ mode: "pipe" },
 		);
 		const terminal = await Terminal.start(hawser, ["attach", id], { before: "trap : INT" });
 		await terminal.shows("one\r\n");

@@ -2,12 +2,14 @@
 
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtemp, rm } from "node:fs/promises";
+import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { text } from "node:stream/consumers";
 import { fileURLToPath } from "node:url";
+import { type Client, type CreateSession, connect } from "../../src/client/index.ts";
+import { killKeepers } from "../helpers/crashing-server.ts";
 
 export const main: string = fileURLToPath(new URL("../../dist/cli/main.js", import.meta.url));
 
@@ -45,10 +47,19 @@ export class Installation {
 		return result(child);
 	}
 
-	/** A script in a session of its own, on a terminal; the session's id. */
-	async detached(script: string, ...options: string[]): Promise<string> {
-		const { stdout } = await this.run(["run", "--detach", ...options, "--", "bash", "--norc", "-c", script]);
-		return stdout.trim();
+	/** What the server is asked for that is no command's business. */
+	async client(): Promise<Client> {
+		const [announced, token] = await Promise.all(
+			["server.json", "admin-token"].map((name) => readFile(join(this.stateDir, name), "utf8")),
+		);
+		const { url } = JSON.parse(announced ?? "") as { url: string };
+		return connect({ url, token: (token ?? "").trim() });
+	}
+
+	/** A script in a session of its own, on a terminal unless asked otherwise; the session's id. */
+	async detached(script: string, options: CreateSession = {}): Promise<string> {
+		const argv = ["bash", "--norc", "-c", script];
+		return (await (await this.client()).sessions.create({ argv, mode: "pty", cwd: "/tmp", ...options })).id;
 	}
 
 	async startServer(options: readonly string[] = []): Promise<string> {
@@ -76,11 +87,10 @@ export class Installation {
 		return server.exitCode;
 	}
 
+	/** Leaves no process and no file behind: with a keeper goes all that its program has started, and a server that a command started is found as keepers are. */
 	async remove(): Promise<void> {
-		const { stdout } = await this.run(["ls", "--all", "--json"]);
-		const ids = (JSON.parse(stdout || "[]") as { id: string }[]).map(({ id }) => id);
-		if (ids.length > 0) await this.run(["rm", "--force", ...ids]);
-		await this.stopServer("SIGTERM");
+		await this.stopServer("SIGKILL");
+		await killKeepers(this.stateDir);
 		await rm(this.stateDir, { recursive: true, force: true });
 	}
 }

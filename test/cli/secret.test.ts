@@ -59,7 +59,7 @@ describe("a password that a person types", () => {
 	it("is nowhere afterwards: not in output, screen, search, recording, files, audit, an agent's answers or the server's memory", async () => {
 		const password = Buffer.from([..."hunter-two/"].reverse().join("") + process.pid);
 		const session = "careless";
-		await hawser.detached(CARELESS, "--name", session);
+		await hawser.detached(CARELESS, { name: session });
 		await asks(session);
 		const agent = await connectOverHttp(await placeOf(hawser.stateDir), "2026-07-28");
 		try {

@@ -4,14 +4,14 @@ import { mkdtemp, readFile, rm, stat, truncate, writeFile } from "node:fs/promis
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { Installation, result } from "./hawser.ts";
 
 let hawser: Installation;
-beforeEach(async () => {
+beforeAll(async () => {
 	hawser = await Installation.create();
 });
-afterEach(() => hawser.remove());
+afterAll(() => hawser.remove());
 
 describe("serve", () => {
 	it("says where it listens, ends cleanly, and leaves durable sessions to the next server", async () => {
@@ -36,6 +36,7 @@ describe("serve", () => {
 		await once(early.stdout, "data");
 		early.kill("SIGTERM");
 		expect(await once(early, "exit")).toEqual([0, null]);
+		await hawser.startServer();
 	});
 
 	it.each([

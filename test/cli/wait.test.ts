@@ -8,8 +8,8 @@ beforeAll(async () => {
 });
 afterAll(() => hawser.remove());
 
-async function session(script: string): Promise<string> {
-	return (await hawser.run(["run", "--detach", "--", "sh", "-c", script])).stdout.trim();
+function session(script: string): Promise<string> {
+	return hawser.detached(script);
 }
 
 it("waits for the end, by default and of the most recent session", async () => {
