@@ -64,6 +64,11 @@ const layers: { file: string; allowed: string[]; refused: string[] }[] = [
 		refused: ["../access/y.ts", "../fronts/front.ts", "../server/y.ts", "../protocol/y.ts", "fastify"],
 	},
 	{
+		file: "src/webhooks/x.ts",
+		allowed: ["./y.ts", "node:https", "../core/errors.ts", "../disk/y.ts"],
+		refused: ["../access/y.ts", "../fronts/front.ts", "../server/y.ts", "../protocol/y.ts", "fastify"],
+	},
+	{
 		file: "src/sandbox/x.ts",
 		allowed: ["./y.ts", "node:fs/promises", "../core/process.ts", "../native/addon.ts"],
 		refused: ["../backends/y.ts", "../fronts/front.ts", "../disk/y.ts", "../server/y.ts", "fastify"],
