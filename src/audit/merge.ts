@@ -123,6 +123,10 @@ function keyOf(entry: AuditEntry): string | undefined {
 		case "task-set":
 		case "task-removed":
 			return JSON.stringify([...who, entry.task]);
+		case "webhook-tested":
+			return JSON.stringify([...who, entry.webhook]);
+		case "webhook-retried":
+			return JSON.stringify([...who, entry.webhook, entry.retried]);
 		case "files":
 			return JSON.stringify([...who, entry.method]);
 		case "proxy":

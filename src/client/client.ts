@@ -31,6 +31,7 @@ import { type RunOptions, type RunRequest, type RunResult, runOnce } from "./run
 import { Screens, type ScreensOptions } from "./screens.ts";
 import { type KnownSession, Session } from "./session.ts";
 import { type Call, type ConnectOptions, Transport } from "./transport.ts";
+import { type WebhooksClient, webhooksAt } from "./webhooks.ts";
 import { type WorkspacesClient, workspacesAt } from "./workspaces.ts";
 
 export type ListFilter = {
@@ -98,6 +99,7 @@ export interface Client {
 		at(id: string): Session;
 	};
 	readonly workspaces: WorkspacesClient;
+	readonly webhooks: WebhooksClient;
 	readonly tokens: {
 		/** Makes one that may do no more and live no longer than ours; its secret is told only now. */
 		create(request: CreateToken, options?: ActOptions): Promise<CreatedToken>;
@@ -194,6 +196,7 @@ export function connect(options: ConnectOptions): Client {
 			create: ({ signal } = {}) => ask({ method: "POST", path: "/v1/signin-links", signal }),
 		},
 		workspaces: workspacesAt(transport),
+		webhooks: webhooksAt(transport),
 	};
 }
 

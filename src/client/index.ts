@@ -55,6 +55,17 @@ export type {
 	WorkspaceMessage,
 } from "../protocol/messages.ts";
 export type { LeaseMessage } from "../protocol/socket.ts";
+export type {
+	CreatedWebhook,
+	CreateWebhook,
+	FailedList,
+	FailedNotice,
+	RetriedWebhook,
+	WebhookEvent,
+	WebhookMessage,
+	WebhookNotice,
+	WebhookTest,
+} from "../protocol/webhooks.ts";
 export type { ActOptions, Attachment, AttachOptions } from "./attachment.ts";
 export {
 	type AuditFilter,
@@ -101,4 +112,5 @@ export type { Times } from "./times.ts";
 export type { Address, ConnectOptions } from "./transport.ts";
 export type { WaitCondition, WaitOptions, WaitResult } from "./wait.ts";
 export type { Ticket, WebSocketConstructor, WebSocketLike } from "./web-socket.ts";
+export type { WebhooksClient } from "./webhooks.ts";
 export type { TasksClient, WorkspacesClient } from "./workspaces.ts";

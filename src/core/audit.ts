@@ -62,6 +62,11 @@ export type Deed =
 	| { readonly action: "workspace-removed" }
 	| { readonly action: "task-set"; readonly task: string }
 	| { readonly action: "task-removed"; readonly task: string }
+	/** Somebody outside is told what happens to sessions, at this host; or is not any more; or was sent something again. */
+	| { readonly action: "webhook-added"; readonly webhook: string; readonly host: string }
+	| { readonly action: "webhook-removed"; readonly webhook: string }
+	| { readonly action: "webhook-tested"; readonly webhook: string }
+	| { readonly action: "webhook-retried"; readonly webhook: string; readonly retried: number }
 	/** Files of the machine were asked for, or were to be changed, by this method of a protocol. */
 	| { readonly action: "files"; readonly method: string }
 	/** A port of the machine was to be reached. */

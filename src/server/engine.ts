@@ -24,6 +24,8 @@ import { BackgroundDrawing } from "../screen/background-drawing.ts";
 import { CursorReplies } from "../screen/cursor-replies.ts";
 import { SessionScreens } from "../screen/screens.ts";
 import { withHooks } from "../shell/hooks.ts";
+import type { DeliveryTimes } from "../webhooks/courier.ts";
+import { StoredWebhooks } from "../webhooks/stored-webhooks.ts";
 import { StoredWorkspaces } from "../workspaces/stored-workspaces.ts";
 import { type Config, readJwtRules } from "./config.ts";
 import { openAudit, recordEndings } from "./open-audit.ts";
@@ -47,6 +49,8 @@ export type EngineOptions = {
 	readonly isSecure: boolean;
 	/** Is asked about credentials that are neither tokens of this server nor JWTs by its settings. */
 	readonly verify?: Verify;
+	/** When webhooks are told again, instead of the usual times, for tests that do not want to wait. */
+	readonly webhookTimes?: Partial<DeliveryTimes>;
 };
 
 export type Engine = {
@@ -56,6 +60,8 @@ export type Engine = {
 	/** What their terminals show. */
 	readonly screens: SessionScreens;
 	readonly workspaces: Workspaces;
+	/** Who is told what happens. */
+	readonly webhooks: StoredWebhooks;
 	/** What programs may be kept from here. */
 	readonly sandbox: SandboxSupport;
 	readonly access: LocalAccess;
@@ -70,7 +76,7 @@ export type Engine = {
 /** Whatever is opened is to be closed again by `onClose`, the last first, also when something later fails. */
 export async function openEngine(
 	config: Config,
-	{ report, passed, isSecure, verify }: EngineOptions,
+	{ report, passed, isSecure, verify, webhookTimes }: EngineOptions,
 	onClose: (close: () => Promise<unknown>) => void,
 ): Promise<Engine> {
 	const jwtRules = config.jwt ? readJwtRules(config.jwt) : undefined;
@@ -145,6 +151,15 @@ export async function openEngine(
 		report: (problem) => report(problem, "screens"),
 	});
 	onClose(async () => drawing.close());
+	const webhooks = await StoredWebhooks.open({
+		directory: state.webhooks,
+		write: state.write,
+		clock: systemClock,
+		randomBytes,
+		report: (problem) => report(problem, "webhooks"),
+		times: webhookTimes,
+	});
+	onClose(() => webhooks.close());
 	if (audit) recordEndings(sessions, audit, { startedAt, lastTime });
 	const adminToken = await state.adminToken(() => randomBytes(32).toString("base64url"));
 	const creationRate = { perSecond: config.createRate, burst: config.createRate * CREATE_BURST_S };
@@ -183,6 +198,7 @@ export async function openEngine(
 		sessions,
 		screens,
 		workspaces,
+		webhooks,
 		sandbox: sandbox.describe(),
 		access,
 		audit,

@@ -1,6 +1,7 @@
-/** What `/metrics` says of keepers, journals and the audit, which fronts know nothing about. */
+/** What `/metrics` says of keepers, journals, the audit and webhooks, which fronts know nothing about. */
 
 import type { AuditStatus } from "../core/audit.ts";
+import type { WebhookFigures } from "../core/webhooks.ts";
 import type { Metric } from "../fronts/metric.ts";
 import type { Keepers } from "../keepers/keepers.ts";
 
@@ -53,6 +54,32 @@ export function auditMetrics({ isHealthy, written, lost }: AuditStatus): Metric[
 			help: "Whether the audit is being written.",
 			type: "gauge",
 			values: [{ value: isHealthy ? 1 : 0 }],
+		},
+	];
+}
+
+export function webhookMetrics({ delivered, refused, givenUp, waiting }: WebhookFigures): Metric[] {
+	return [
+		{
+			name: "hawser_webhook_notices_total",
+			help: "Notices that receivers of webhooks took, or that were given up.",
+			type: "counter",
+			values: [
+				{ labels: { result: "delivered" }, value: delivered },
+				{ labels: { result: "failed" }, value: givenUp },
+			],
+		},
+		{
+			name: "hawser_webhook_attempts_failed_total",
+			help: "Attempts to tell a webhook something that failed.",
+			type: "counter",
+			values: [{ value: refused }],
+		},
+		{
+			name: "hawser_webhook_waiting",
+			help: "Notices that wait to be taken by receivers of webhooks.",
+			type: "gauge",
+			values: [{ value: waiting }],
 		},
 	];
 }

@@ -28,7 +28,7 @@ import { type Config, readTls } from "./config.ts";
 import { type Engine, type EngineOptions, openEngine } from "./engine.ts";
 import { type Listener, type ListenOptions, listen, type Route } from "./listen.ts";
 import { openLocalSocket } from "./local-socket.ts";
-import { auditMetrics, keeperMetrics } from "./metrics.ts";
+import { auditMetrics, keeperMetrics, webhookMetrics } from "./metrics.ts";
 import { version } from "./version.ts";
 
 /** The same from our sources and from what was made of them. */
@@ -128,13 +128,20 @@ function createFronts(
 	home: () => string,
 	openSandbox: OpenSandboxOptions | undefined,
 ): Front[] {
-	const { sessions, screens, workspaces, prepare, sandbox, access, keepers, audit } = engine;
-	const metrics = async () => [...(await keeperMetrics(keepers)), ...(audit ? auditMetrics(audit.status) : [])];
+	const { sessions, screens, workspaces, webhooks, prepare, sandbox, access, keepers, audit } = engine;
+	const metrics = async () => [
+		...(await keeperMetrics(keepers)),
+		...(audit ? auditMetrics(audit.status) : []),
+		...webhookMetrics(webhooks.figures),
+	];
+	const hasPublicName = config.allowedHosts.length > 0;
 	return [
 		createNativeFront({
 			sessions,
 			screens,
 			workspaces,
+			webhooks,
+			pageOf: (id) => (hasPublicName ? `${home()}${config.basePath}/s/${id}` : undefined),
 			access,
 			prepare,
 			clock: systemClock,

@@ -20,6 +20,7 @@ export type StateDirectory = {
 	/** What shells with hooks read that live in the server's own process. */
 	readonly shells: string;
 	readonly workspaces: string;
+	readonly webhooks: string;
 	readonly sockets: string;
 	/** The server's own, for commands of the same account. */
 	readonly socket: string;
@@ -62,6 +63,7 @@ export async function openStateDirectory(
 		sessions: join(path, "sessions"),
 		shells: join(path, "shells"),
 		workspaces: join(path, "workspaces"),
+		webhooks: join(path, "webhooks"),
 		sockets,
 		socket,
 		keeperLog: join(path, "keepers.log"),

@@ -8,6 +8,7 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import type { Config } from "../../src/server/config.ts";
+import type { ServerOptions } from "../../src/server/server.ts";
 import { eventually } from "./reading.ts";
 
 const program = fileURLToPath(new URL("../fixtures/crashing-server.js", import.meta.url));
@@ -21,10 +22,13 @@ export class CrashingServer {
 	#url = "";
 
 	readonly #settings: Partial<Config>;
+	/** As JSON can have them. */
+	readonly #options: Partial<ServerOptions>;
 
-	constructor(stateDir: string, settings: Partial<Config> = {}) {
+	constructor(stateDir: string, settings: Partial<Config> = {}, options: Partial<ServerOptions> = {}) {
 		this.#stateDir = stateDir;
 		this.#settings = settings;
+		this.#options = options;
 	}
 
 	get url(): string {
@@ -64,7 +68,7 @@ export class CrashingServer {
 			behindProxy: false,
 			...this.#settings,
 		};
-		const child = spawn(process.execPath, [program, JSON.stringify({ config, ...crash })], {
+		const child = spawn(process.execPath, [program, JSON.stringify({ config, options: this.#options, ...crash })], {
 			stdio: ["ignore", "pipe", "inherit"],
 		});
 		this.#child = child;

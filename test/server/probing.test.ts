@@ -24,6 +24,7 @@ type Names = {
 	readonly workspace: string;
 	readonly task: string;
 	readonly token: string;
+	readonly webhook: string;
 	readonly pty: string;
 	readonly command: string;
 	readonly bash: string;
@@ -67,12 +68,19 @@ beforeEach(async () => {
 	});
 	expect(made.status).toBe(201);
 	const token = await call(server, "POST", "/v1/tokens", { name: SECRET, scopes: [`workspace:${WORKSPACE}:manage`] });
+	const address = `https://127.0.0.1/${SECRET}`;
+	const webhook = await call(server, "POST", "/v1/webhooks", {
+		url: address,
+		workspace: WORKSPACE,
+		events: ["removed"],
+	});
 	names = {
 		session: String(made.body.id),
 		name: NAME,
 		workspace: WORKSPACE,
 		task: TASK,
 		token: String(token.body.id),
+		webhook: String(webhook.body.id),
 		...(await openSandbox()),
 	};
 	strangers = {
@@ -110,6 +118,7 @@ function pathsOf({ url }: Route, of: Names): string[] {
 		url
 			.replace(/:ws\b/, of.workspace)
 			.replace(/:task\b/, of.task)
+			.replace(/:webhook\b/, of.webhook)
 			.replace(/:\w+/g, id)
 			.replace("*", id),
 	);
@@ -136,6 +145,8 @@ function bodiesOf({ method, url }: Route, of: Names): (object | undefined)[] {
 		"POST /v1/sessions/:id/signal": [{ signal: "TERM" }],
 		"PUT /v1/workspaces/:ws": [{ roots: [] }],
 		"PUT /v1/workspaces/:ws/tasks/:task": [{ workDir: "/" }],
+		"POST /v1/webhooks": [{ url: "https://127.0.0.1/", workspace: of.workspace }, { url: "https://127.0.0.1/" }],
+		"POST /v1/webhooks/:webhook/failed/retry": [{}],
 		"POST /v1/tokens": [
 			{ scopes: [`workspace:${of.workspace}:read`] },
 			{ scopes: [`session:${of.session}:view`] },
@@ -235,6 +246,7 @@ it("asks for what is really there: whoever may read it finds it by the same rout
 		"/v1/sessions/:id/search",
 		"/v1/sessions/:id/state",
 		"/v1/tokens",
+		"/v1/webhooks",
 		"/v1/workspaces",
 		"/v1/workspaces/:ws",
 		"/v1/workspaces/:ws/tasks",

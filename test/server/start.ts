@@ -4,7 +4,7 @@ import { request as httpRequest } from "node:http";
 import { onTestFinished } from "vitest";
 import { type Flags, loadConfig } from "../../src/server/config.ts";
 import type { Route } from "../../src/server/listen.ts";
-import { type Server, startServer } from "../../src/server/server.ts";
+import { type Server, type ServerOptions, startServer } from "../../src/server/server.ts";
 import { temporaryDirectory } from "../helpers/temporary.ts";
 
 export type Started = Server & {
@@ -22,13 +22,14 @@ export type Started = Server & {
 	token(...scopes: string[]): Promise<string>;
 };
 
-export async function start(flags: Flags = {}): Promise<Started> {
+export async function start(flags: Flags = {}, options: Partial<ServerOptions> = {}): Promise<Started> {
 	const stateDir = await temporaryDirectory();
 	const routes: Route[] = [];
 	const problems: unknown[] = [];
 	const server = await startServer(loadConfig({ port: "0", spares: "0", stateDir, ...flags }, {}), {
 		report: (problem) => problems.push(problem),
 		onRoute: (route) => routes.push(route),
+		...options,
 	});
 	onTestFinished(() => server.close());
 	const request = (path: string, init: RequestInit = {}) =>

@@ -13,6 +13,8 @@ const bodies: Readonly<Record<string, unknown>> = {
 	"POST /v1/sessions/:id/signal": { signal: "TERM" },
 	"PUT /v1/workspaces/:ws": { roots: [] },
 	"PUT /v1/workspaces/:ws/tasks/:task": { workDir: "/" },
+	"POST /v1/webhooks": { url: "https://127.0.0.1/" },
+	"POST /v1/webhooks/:webhook/failed/retry": {},
 	"POST /v1/tokens": { scopes: ["admin"] },
 	"POST /v1/tickets": { session: ":id" },
 	"PUT /v1/screens/:stream": { sessions: [] },
@@ -46,7 +48,8 @@ async function statuses(server: Started, routes: readonly Route[], call: Omit<Ca
 }
 
 const nameOf = ({ front, method, url, isSocket }: Route) => `${front}: ${isSocket ? "upgrade" : method} ${url}`;
-const isOfTasks = ({ url }: Route) => url.startsWith("/v1/workspaces/:ws/tasks");
+/** What belongs to a workspace, and is not there for who knows none. */
+const isOfWorkspaces = ({ url }: Route) => /^\/v1\/(workspaces\/:ws\/tasks|webhooks\/:webhook)/.test(url);
 const all = (routes: readonly Route[], status: number) =>
 	Object.fromEntries(routes.map((route) => [nameOf(route), status]));
 
@@ -90,9 +93,10 @@ describe("every route and every upgrade", () => {
 		const native = acting.filter(({ front }) => front === "native");
 		expect(native.length).toBeGreaterThan(2);
 		// Who was shown one session knows of no workspace.
-		const [tasks, others] = [native.filter(isOfTasks), native.filter((route) => !isOfTasks(route))];
+		const isOther = (route: Route) => !isOfWorkspaces(route);
+		const [unknown, others] = [native.filter(isOfWorkspaces), native.filter(isOther)];
 		expect(await statuses(server, others, { id, token: viewer })).toEqual(all(others, 403));
-		expect(await statuses(server, tasks, { id, token: viewer })).toEqual(all(tasks, 404));
+		expect(await statuses(server, unknown, { id, token: viewer })).toEqual(all(unknown, 404));
 	});
 
 	it("does not know a session of somebody else's workspace", async () => {

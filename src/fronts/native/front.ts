@@ -36,6 +36,8 @@ import { Attachments } from "./socket/attachments.ts";
 import { addSocket } from "./socket/socket.ts";
 import { addState } from "./state.ts";
 import { addSystem } from "./system.ts";
+import { FeedNotices } from "./webhooks/notices.ts";
+import { addWebhooks } from "./webhooks/routes.ts";
 import { addWorkspaces } from "./workspaces.ts";
 
 export function createNativeFront(options: NativeOptions): Front {
@@ -78,6 +80,9 @@ export function createNativeFront(options: NativeOptions): Front {
 			addSearch(typed, options, hosting);
 			addShell(typed, options, hosting, traffic);
 			addEvents(typed, feed, hosting, traffic);
+			addWebhooks(typed, options.webhooks);
+			const sessionOf = (id: string) => options.sessions.get(id);
+			options.webhooks?.serve(new FeedNotices({ feed, sessionOf, pageOf: options.pageOf ?? (() => undefined), now }));
 			addAudit(typed, options);
 			addSocket(typed, options, hosting, traffic, attachments, sends);
 		},

@@ -93,6 +93,7 @@ const tagWords: Readonly<Record<string, string>> = {
 	sessions: "Programs, and what is done with them",
 	events: "What happens to all sessions",
 	audit: "Who did what",
+	webhooks: "Addresses that are told what happens",
 	workspaces: "What separates those who share a server, and their tasks",
 	access: "Tokens, tickets and sign-in",
 	server: "The server itself",

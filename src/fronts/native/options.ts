@@ -9,6 +9,7 @@ import type { Clock } from "../../core/clock.ts";
 import type { SandboxSupport } from "../../core/sandbox.ts";
 import type { Screens } from "../../core/screen.ts";
 import type { Sessions } from "../../core/sessions.ts";
+import type { Webhooks } from "../../core/webhooks.ts";
 import type { Workspaces } from "../../core/workspaces.ts";
 import type { ServerLimits } from "../../protocol/messages.ts";
 import type { Prepare } from "../front.ts";
@@ -34,6 +35,10 @@ export type NativeOptions = {
 	readonly audit?: AuditTrail | undefined;
 	/** What terminals show; nobody is told, when left out. */
 	readonly screens?: Screens;
+	/** Who is told what happens; nobody can be, when left out. */
+	readonly webhooks?: Webhooks;
+	/** Where browsers find the page of a session; undefined where nobody has said by what name they reach us. */
+	readonly pageOf?: (session: string) => string | undefined;
 	/** Instead of the usual ones, for tests that do not want to wait. */
 	readonly socketLimits?: Partial<SocketLimits>;
 	/** Between two changes of how a session looks that are told; a second, when left out. */

@@ -17,6 +17,7 @@ import {
 	type SessionMessage,
 } from "../../protocol/messages.ts";
 import { checkRight, type StartRequest, witnessOf } from "../front.ts";
+import { hasLabels } from "./labels.ts";
 import type { NativeApp, NativeOptions } from "./options.ts";
 import type { Overviews } from "./overviews.ts";
 import { markOf, Repeats } from "./repeats.ts";
@@ -277,12 +278,7 @@ function matches({ spec, state: { status } }: Session, { workspace, task, name, 
 	if (workspace !== undefined && spec.workspace !== workspace) return false;
 	if (task !== undefined && spec.task !== task) return false;
 	if (name !== undefined && spec.name !== name) return false;
-	return (label ?? []).every((wanted) => {
-		const split = wanted.indexOf("=");
-		if (split < 0) return Object.hasOwn(spec.labels, wanted);
-		const key = wanted.slice(0, split);
-		return Object.hasOwn(spec.labels, key) && spec.labels[key] === wanted.slice(split + 1);
-	});
+	return hasLabels(spec.labels, label ?? []);
 }
 
 /** `visible` are all that the caller may see: what it may not is as unknown as what was never there. */

@@ -21,7 +21,7 @@ import {
 	workspaceParams,
 } from "./workspace-messages.ts";
 
-export function addWorkspaces(app: NativeApp, { workspaces, sessions, access }: NativeOptions): void {
+export function addWorkspaces(app: NativeApp, { workspaces, sessions, access, webhooks }: NativeOptions): void {
 	app.get(
 		"/v1/workspaces",
 		{
@@ -69,7 +69,7 @@ export function addWorkspaces(app: NativeApp, { workspaces, sessions, access }: 
 			config: {
 				policy: "admin",
 				operation: "deleteWorkspace",
-				summary: "Forget a workspace, its tasks and its sessions",
+				summary: "Forget a workspace, its tasks, its sessions and its webhooks",
 				answers: { 204: "" },
 			},
 			schema: { params: workspaceParams, querystring: removeWorkspaceQuery },
@@ -81,6 +81,9 @@ export function addWorkspaces(app: NativeApp, { workspaces, sessions, access }: 
 			// Before its limits and roots are gone, without which tokens for it must not be good.
 			const ended = (await access?.leaveWorkspace(principalOf(request), id)) ?? [];
 			for (const token of ended) witnessOf(request).record({ action: "token-revoked", token });
+			const silenced = (await webhooks?.leaveWorkspace(id)) ?? [];
+			for (const webhook of silenced)
+				witnessOf(request).record({ action: "webhook-removed", webhook }, { workspace: id });
 			await workspaces.remove(id);
 			witnessOf(request).record({ action: "workspace-removed" }, { workspace: id });
 			return reply.code(204).send();

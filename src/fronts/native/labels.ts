@@ -1,0 +1,11 @@
+/** Conditions on labels, as people write them. */
+
+/** Whether all hold; each is `key` or `key=value`. */
+export function hasLabels(labels: Readonly<Record<string, string>>, wanted: readonly string[]): boolean {
+	return wanted.every((one) => {
+		const split = one.indexOf("=");
+		if (split < 0) return Object.hasOwn(labels, one);
+		const key = one.slice(0, split);
+		return Object.hasOwn(labels, key) && labels[key] === one.slice(split + 1);
+	});
+}

@@ -1,0 +1,102 @@
+/** What webhooks are told: the feed of all sessions, as each of them wants it, in words for whoever gets them. */
+
+import type { Session } from "../../../core/session.ts";
+import type { Notice, Notices, Webhook } from "../../../core/webhooks.ts";
+import type { FeedEvent } from "../../../protocol/messages.ts";
+import type { WebhookEvent, WebhookNotice } from "../../../protocol/webhooks.ts";
+import { choicesOf } from "../../choices.ts";
+import { redacted } from "../../redaction.ts";
+import type { Feed } from "../feed.ts";
+import { hasLabels } from "../labels.ts";
+
+export type FeedNoticesOptions = {
+	readonly feed: Feed;
+	/** The session of an id, as long as it is there. */
+	readonly sessionOf: (id: string) => Session | undefined;
+	/** Where browsers find the page of a session; undefined where that is not known. */
+	readonly pageOf: (id: string) => string | undefined;
+	readonly now: () => number;
+};
+
+export class FeedNotices implements Notices {
+	readonly #options: FeedNoticesOptions;
+
+	constructor(options: FeedNoticesOptions) {
+		this.#options = options;
+	}
+
+	get end(): string {
+		return this.#options.feed.end;
+	}
+
+	async *follow(
+		webhook: Webhook,
+		since: string,
+		signal: AbortSignal,
+	): AsyncGenerator<{ readonly cursor: string; readonly notice: Notice | undefined }, void, void> {
+		for await (const { cursor, event } of this.#options.feed.follow(since, { signal, withOverviews: false })) {
+			yield { cursor, notice: event ? this.#about(webhook, event) : this.#aboutNone(webhook, "missed") };
+		}
+	}
+
+	test(webhook: Webhook): Notice {
+		return this.#aboutNone(webhook, "test");
+	}
+
+	/** Undefined for what the webhook does not want to be told. */
+	#about(webhook: Webhook, event: FeedEvent): Notice | undefined {
+		const { id, name, workspace } = event.session;
+		const type = namesOf(event).find((one) => webhook.events.includes(one));
+		if (type === undefined || (webhook.workspace !== null && webhook.workspace !== workspace)) return undefined;
+		// Of one that was removed since, labels are not known any more.
+		const labels = { ...this.#options.sessionOf(id)?.spec.labels };
+		if (!hasLabels(labels, webhook.labels)) return undefined;
+		const url = this.#options.pageOf(id);
+		return noticeOf({
+			type,
+			time: event.time,
+			webhook: webhook.id,
+			session: { id, name, workspace, labels, ...(url === undefined ? {} : { url }) },
+			...questionOf(event),
+			...(event.exit ? { exit: event.exit } : {}),
+		});
+	}
+
+	#aboutNone({ id }: Webhook, type: "test" | "missed"): Notice {
+		return noticeOf({ type, time: this.#options.now(), webhook: id });
+	}
+}
+
+function noticeOf(notice: WebhookNotice): Notice {
+	return { session: notice.session?.id ?? null, body: JSON.stringify(notice) };
+}
+
+/** What an event is told as, the narrower name first. */
+function namesOf({ type, kind, exit }: FeedEvent): WebhookEvent[] {
+	switch (type) {
+		case "waiting":
+			return kind === "secret" ? ["secret", type] : [type];
+		case "exited":
+			return exit?.code === 0 ? [type] : ["failed", type];
+		case "lost":
+			return ["failed", type];
+		case "changed":
+			return [];
+		default:
+			return [type];
+	}
+}
+
+function questionOf({ type, kind, prompt, program }: FeedEvent): Pick<WebhookNotice, "question"> {
+	if (prompt === undefined) return {};
+	const told = redacted(prompt);
+	const choices = choicesOf(told);
+	return {
+		question: {
+			kind: kind ?? (type === "ready" ? "prompt" : "line"),
+			prompt: told,
+			...(choices ? { choices } : {}),
+			...(program === undefined ? {} : { program }),
+		},
+	};
+}
