@@ -41,6 +41,7 @@ import { task } from "./commands/task.ts";
 import { tmux } from "./commands/tmux.ts";
 import { token } from "./commands/token.ts";
 import { wait } from "./commands/wait.ts";
+import { webhook } from "./commands/webhook.ts";
 import { why } from "./commands/why.ts";
 import { workspace } from "./commands/workspace.ts";
 import { explain } from "./errors.ts";
@@ -88,6 +89,7 @@ const commands = [
 	signInLink,
 	workspace,
 	task,
+	webhook,
 	audit,
 	doctor,
 	completion,

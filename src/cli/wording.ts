@@ -14,6 +14,7 @@ const hintMeanings: readonly (readonly [says: RegExp, means: string])[] = [
 	[/Authorization: Bearer/, SHOW_TOKEN],
 	[/force=1/, "end them first, or use --force, which ends them"],
 	[/PUT \/v1\/workspaces/, "the operator declares it with hawser workspace set"],
+	[/allowHttp/, "use https, or --allow-http if nobody on the way may be a stranger"],
 	[/choose another name, or end that session/, "choose another name, or hawser kill that session"],
 	[/retain\.journalBytes/, "ask for a smaller --journal, or for --no-durable, or end some that run"],
 	[
@@ -34,6 +35,7 @@ const fields: readonly (readonly [field: RegExp, words: string])[] = [
 	[/^(?:ws|workspace): /, "the workspace's id: "],
 	[/^task: /, "the task's id: "],
 	[/^name: /, "the name: "],
+	[/^url: /, "the address: "],
 	[/^cwd: /, "--cwd: "],
 	[/^(?:cols|rows): /, "the size: "],
 	[/^timeoutMs: /, "--timeout: "],
