@@ -93,6 +93,7 @@ type Addon = {
 	trimMemory(): void;
 	crc32c(bytes: Uint8Array, seed?: number, byTable?: boolean): number;
 	skim(bytes: Uint8Array, from: number): number;
+	skimAnywhere(bytes: Uint8Array, from: number): number;
 	openPump(fd: number, wake: number, onReady: () => void): Pump;
 	takePump(pump: Pump, bytes: Uint8Array): number;
 	drainPump(pump: Pump, bytes: Uint8Array): number;
@@ -361,4 +362,9 @@ export function crc32cByTable(bytes: Uint8Array, seed = 0): number {
 /** Passes over the plain parts of a terminal's output, as `skim` in core/skim.ts says, and some twenty times as fast. */
 export function skim(bytes: Uint8Array, from: number): number {
 	return addon().skim(bytes, from);
+}
+
+/** The same as processors do it that can look at fewer bytes together. */
+export function skimAnywhere(bytes: Uint8Array, from: number): number {
+	return addon().skimAnywhere(bytes, from);
 }

@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import { Scan, type ScanState } from "../../src/core/scan.ts";
 import { skim } from "../../src/core/skim.ts";
-import { skim as nativeSkim } from "../../src/native/addon.ts";
+import { skim as nativeSkim, skimAnywhere } from "../../src/native/addon.ts";
 
 /** Pieces of what terminals get, whole and broken, so that random output has sequences that mean something. */
 const fragment = fc.oneof(
@@ -112,6 +112,50 @@ test("the addon passes over the same parts of any output, from any place", () =>
 			const piece = bytes.subarray(begin, begin + (length % (bytes.byteLength - begin + 1)));
 			for (let from = 0; from <= piece.byteLength; from += 1 + (from >> 4)) {
 				expect(nativeSkim(piece, from)).toBe(skim(piece, from));
+				expect(skimAnywhere(piece, from)).toBe(skim(piece, from));
+			}
+		}),
+		{ numRuns: 2000 },
+	);
+});
+
+/** Colours and moves, now and then with something else in between, so that whole blocks have nothing but these. */
+const coloured = fc
+	.array(
+		fc.oneof(
+			{
+				weight: 8,
+				arbitrary: fc.constantFrom("\u001b[m", "\u001b[1;32m", "\u001b[38:5:244m", "\u001b[2K", "\u001b[12;40H"),
+			},
+			{ weight: 8, arbitrary: fc.stringMatching(/^[ -~]{0,30}$/) },
+			{
+				weight: 1,
+				arbitrary: fc.constantFrom(
+					"\u001b[?4m",
+					"\u001b[>1m",
+					"\u001b[1 q",
+					"\u001b[6n",
+					"\u001b[2J",
+					"\u001b7",
+					"\u001b",
+					"\u001b[",
+					"\u001b[1;",
+					"\u0007",
+					"\u00b7",
+				),
+			},
+			{ weight: 1, arbitrary: fc.nat({ max: 200 }).map((digits) => `\u001b[${"1".repeat(digits)}m`) },
+		),
+		{ minLength: 1, maxLength: 60 },
+	)
+	.map((parts) => Buffer.from(parts.join("")));
+
+test("the addon passes over the same colours, wherever a sequence is cut by 64 bytes", () => {
+	fc.assert(
+		fc.property(coloured, (bytes) => {
+			for (let from = 0; from <= bytes.byteLength; from += 1 + (from >> 5)) {
+				expect(nativeSkim(bytes, from)).toBe(skim(bytes, from));
+				expect(skimAnywhere(bytes, from)).toBe(skim(bytes, from));
 			}
 		}),
 		{ numRuns: 2000 },
