@@ -4,7 +4,8 @@
  */
 
 import { type FileHandle, mkdir, open, unlink } from "node:fs/promises";
-import { type AuditFile, fileIn, listFiles, readLines } from "./files.ts";
+import { type LineFile, readLines } from "../disk/line-files.ts";
+import { fileIn, listFiles } from "./files.ts";
 import { breakBetween, decodeLine, encodeLine, GENESIS, type Link } from "./line.ts";
 
 /** How many files make up the record: the oldest is dropped for one more. */
@@ -27,7 +28,7 @@ export type Content = { readonly time: number; readonly action: string; readonly
 export class AuditFiles {
 	readonly #options: AuditFilesOptions;
 	readonly #fileBytes: number;
-	#file: AuditFile;
+	#file: LineFile;
 	#handle: FileHandle;
 	#size: number;
 	#head: Link;
@@ -66,7 +67,7 @@ export class AuditFiles {
 
 	private constructor(
 		options: AuditFilesOptions,
-		opened: { file: AuditFile; handle: FileHandle; end: End; found: Content[] },
+		opened: { file: LineFile; handle: FileHandle; end: End; found: Content[] },
 	) {
 		this.#options = options;
 		this.#fileBytes = Math.max(MIN_FILE_BYTES, Math.floor(options.maxBytes / MAX_FILES));
@@ -143,7 +144,7 @@ export class AuditFiles {
 		this.#found.push({ time: now(), action: "broken", message: `${path} was removed` });
 	}
 
-	async #open(file: AuditFile): Promise<void> {
+	async #open(file: LineFile): Promise<void> {
 		const handle = await open(file.path, "a", 0o600);
 		await this.#handle.close();
 		this.#file = file;
@@ -176,7 +177,7 @@ type End = {
 	readonly fault?: string;
 };
 
-async function endOf(files: readonly AuditFile[]): Promise<End> {
+async function endOf(files: readonly LineFile[]): Promise<End> {
 	const newest = files.at(-1);
 	if (!newest) return { link: GENESIS, bytes: 0, time: undefined };
 	let end: End | undefined;
@@ -194,7 +195,7 @@ async function endOf(files: readonly AuditFile[]): Promise<End> {
 }
 
 /** The line before a file's first. */
-async function beforeFirst({ path }: AuditFile): Promise<Link | undefined> {
+async function beforeFirst({ path }: LineFile): Promise<Link | undefined> {
 	for await (const { bytes } of readLines(path)) {
 		const line = decodeLine(bytes);
 		return typeof line === "string" ? undefined : { seq: line.seq - 1, hash: line.prev };

@@ -1,54 +1,14 @@
-/** The files of a record: numbered, each going on where the one before ends. */
+/** The files of a record. */
 
-import { createReadStream } from "node:fs";
-import { readdir } from "node:fs/promises";
-import { join } from "node:path";
+import { type LineFile, lineFileIn, listLineFiles } from "../disk/line-files.ts";
 
-const LINE_FEED = 0x0a;
-const NAME = /^audit-(\d{6,})\.jsonl$/;
+const NAME = "audit";
 
-export type AuditFile = { readonly number: number; readonly path: string };
-
-export function fileIn(directory: string, number: number): AuditFile {
-	return { number, path: join(directory, `audit-${String(number).padStart(6, "0")}.jsonl`) };
+export function fileIn(directory: string, number: number): LineFile {
+	return lineFileIn(directory, NAME, number);
 }
 
 /** Oldest first; none in a directory that is not there. */
-export async function listFiles(directory: string): Promise<AuditFile[]> {
-	const names = await readdir(directory).catch((error: NodeJS.ErrnoException) => {
-		if (error.code === "ENOENT") return [];
-		throw error;
-	});
-	return names
-		.flatMap((name) => NAME.exec(name)?.[1] ?? [])
-		.map((digits) => fileIn(directory, Number(digits)))
-		.sort((a, b) => a.number - b.number);
-}
-
-export type RawLine = {
-	/** Without its line feed. */
-	readonly bytes: Buffer;
-	/** Whether it had one. Only the last of a file can be without. */
-	readonly isWhole: boolean;
-	/** Where the next begins. */
-	readonly end: number;
-};
-
-export async function* readLines(path: string): AsyncGenerator<RawLine, void, void> {
-	/** Of a line whose end is still to come. Put together once, so that a long one takes no longer than many short ones. */
-	let parts: Buffer[] = [];
-	let end = 0;
-	for await (const chunk of createReadStream(path) as AsyncIterable<Buffer>) {
-		let from = 0;
-		for (let at = chunk.indexOf(LINE_FEED); at >= 0; at = chunk.indexOf(LINE_FEED, from)) {
-			const bytes = Buffer.concat([...parts, chunk.subarray(from, at)]);
-			parts = [];
-			from = at + 1;
-			end += bytes.byteLength + 1;
-			yield { bytes, isWhole: true, end };
-		}
-		if (from < chunk.byteLength) parts.push(chunk.subarray(from));
-	}
-	const bytes = Buffer.concat(parts);
-	if (bytes.byteLength > 0) yield { bytes, isWhole: false, end: end + bytes.byteLength };
+export function listFiles(directory: string): Promise<LineFile[]> {
+	return listLineFiles(directory, NAME);
 }

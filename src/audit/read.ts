@@ -1,7 +1,8 @@
 /** Reads a record by pages, for whoever may. */
 
 import type { AuditLine, AuditPage, AuditQuery } from "../core/audit.ts";
-import { type AuditFile, listFiles, readLines } from "./files.ts";
+import { type LineFile, readLines } from "../disk/line-files.ts";
+import { listFiles } from "./files.ts";
 import { decodeLine } from "./line.ts";
 
 /** What is read for one page at most, however few lines match; the next page goes on from there. */
@@ -26,7 +27,7 @@ export async function readPage(directory: string, query: AuditQuery, head: Audit
 }
 
 /** What is no line of ours is passed over: to find that is for whoever verifies. */
-async function* linesOf({ path }: AuditFile): AsyncGenerator<AuditLine, void, void> {
+async function* linesOf({ path }: LineFile): AsyncGenerator<AuditLine, void, void> {
 	try {
 		for await (const { bytes, isWhole } of readLines(path)) {
 			const line = isWhole ? decodeLine(bytes) : "";
@@ -39,7 +40,7 @@ async function* linesOf({ path }: AuditFile): AsyncGenerator<AuditLine, void, vo
 }
 
 /** From the one on that has the line after this number. */
-async function filesAfter(files: readonly AuditFile[], after: number): Promise<readonly AuditFile[]> {
+async function filesAfter(files: readonly LineFile[], after: number): Promise<readonly LineFile[]> {
 	for (let index = files.length - 1; index > 0; index--) {
 		const file = files[index];
 		if (!file) continue;

@@ -1,7 +1,7 @@
 /** Whether a record is as it was written: every line where it was, and none changed, added or taken away. */
 
 import type { AuditLine } from "../core/audit.ts";
-import { type AuditFile, readLines } from "./files.ts";
+import { type LineFile, readLines } from "../disk/line-files.ts";
 import { breakBetween, decodeLine, GENESIS, type Link } from "./line.ts";
 
 /** `line` is undefined for what is wrong with the whole. */
@@ -29,7 +29,7 @@ export type VerifyOptions = {
 	readonly head?: string | undefined;
 };
 
-export async function verify(files: readonly AuditFile[], options: VerifyOptions = {}): Promise<Verdict> {
+export async function verify(files: readonly LineFile[], options: VerifyOptions = {}): Promise<Verdict> {
 	let head: Link = GENESIS;
 	let base: Link | undefined;
 	const noted = options.head === GENESIS.hash ? undefined : options.head;
