@@ -24,6 +24,7 @@ export type {
 	ErrorCode,
 	ExitMessage,
 	FeedEvent,
+	FeedType,
 	Health,
 	Info,
 	InputReceipt,

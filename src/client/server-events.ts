@@ -4,7 +4,12 @@ import { limits } from "../protocol/messages.ts";
 import { HawserError } from "./error.ts";
 import type { Call, Transport } from "./transport.ts";
 
-export type ServerEvent = { readonly event: string; readonly id: string | undefined; readonly data: string };
+/** Without a name it only says where to go on. */
+export type ServerEvent = {
+	readonly event: string | undefined;
+	readonly id: string | undefined;
+	readonly data: string;
+};
 
 export type ServerEventsOptions = Pick<Call, "path" | "query" | "signal"> & {
 	/** The server has answered. */
@@ -59,7 +64,7 @@ export async function* serverEvents(
 	}
 }
 
-/** One event; undefined for a comment. */
+/** One event, or an id alone; undefined for a comment. */
 function parse(block: string): ServerEvent | undefined {
 	const field = (name: string) =>
 		block
@@ -67,5 +72,6 @@ function parse(block: string): ServerEvent | undefined {
 			.find((line) => line.startsWith(`${name}: `))
 			?.slice(name.length + 2);
 	const event = field("event");
-	return event === undefined ? undefined : { event, id: field("id"), data: field("data") ?? "{}" };
+	const id = field("id");
+	return event === undefined && id === undefined ? undefined : { event, id, data: field("data") ?? "{}" };
 }

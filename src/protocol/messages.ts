@@ -620,20 +620,31 @@ export type WaitMessage = {
 
 /** What the feed says of a session; `event:` is the same as `type`. */
 export type FeedEvent = {
-	/** `waiting` and `ready` (a shell's prompt) are told when a program begins to wait for somebody. */
-	type: "created" | "exited" | "closed" | "lost" | "removed" | "waiting" | "ready" | "changed";
+	/**
+	 * `waiting` and `ready` (a shell's prompt) are told when a program begins to wait for somebody, `command` when a shell
+	 * has ended one, `quiet` and `changed` to who asks for them.
+	 */
+	type: "created" | "exited" | "closed" | "lost" | "removed" | "waiting" | "ready" | "command" | "quiet" | "changed";
 	time: number;
-	session: { id: string; name: string | null; workspace: string };
+	/** Its labels are left out if it has none. */
+	session: { id: string; name: string | null; workspace: string; task?: string; labels?: Record<string, string> };
 	/** With `exited`. */
 	exit?: ExitMessage;
-	/** With `waiting` and `ready`: where the output ended, what is awaited (`line`, `secret`, `key`, `tui`), the line before the cursor, and who waits. */
+	/** With `waiting`, `ready` and `quiet`: where the output ended. With the first two, what is awaited (`line`, `secret`, `key`, `tui`), the line before the cursor, and who waits. */
 	offset?: number;
 	kind?: string;
 	prompt?: string;
 	program?: string;
-	/** With `changed`, which is told to who asks for it. */
+	/** With `command`. */
+	command?: ShellCommand;
+	/** With `quiet`: nothing was written for so long. */
+	quietMs?: number;
+	/** With `changed`. */
 	overview?: Overview;
 };
+
+/** What events may be asked for by; `failed` is an `exited` with another code than zero or by a signal, and `lost`. */
+export type FeedType = FeedEvent["type"] | "failed";
 
 export type Ready = { status: "ready" };
 
@@ -778,6 +789,10 @@ export const limits = {
 	/** How many screens one stream may be about, and how many cells each may have. */
 	tiles: 32,
 	tileCells: 20_000,
-	/** How many events the feed remembers. */
-	feedEvents: 1000,
+	/** How many events the feed remembers: a night of fifty agents that ask something every three minutes. */
+	feedEvents: 10_000,
+	/** How long a program must be silent to be called quiet: at least, if it is not said, and at most. */
+	minQuietMs: 1_000,
+	quietMs: 60_000,
+	maxQuietMs: 86_400_000,
 } as const;

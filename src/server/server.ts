@@ -10,6 +10,7 @@ import { systemClock } from "../backends/clock.ts";
 import { inheritedFrom } from "../backends/environment.ts";
 import { noAudit } from "../core/audit.ts";
 import { JsonFile } from "../disk/json-file.ts";
+import { LineHistory } from "../disk/line-history.ts";
 import { createCodexAppFront } from "../fronts/codex-app/front.ts";
 import { createCodexExecFront } from "../fronts/codex-exec/front.ts";
 import { loginShell } from "../fronts/find-shell.ts";
@@ -18,6 +19,7 @@ import { createMcpFront } from "../fronts/mcp/front.ts";
 import { createMulticaFront } from "../fronts/multica/front.ts";
 import { createAccessFront } from "../fronts/native/access/front.ts";
 import { signInPath } from "../fronts/native/access/signin.ts";
+import { FeedLog } from "../fronts/native/feed-log.ts";
 import { createNativeFront } from "../fronts/native/front.ts";
 import { createOpenSandboxFront } from "../fronts/opensandbox/front.ts";
 import type { OpenSandboxOptions } from "../fronts/opensandbox/options.ts";
@@ -33,6 +35,9 @@ import { version } from "./version.ts";
 
 /** The same from our sources and from what was made of them. */
 const WEB_DIRECTORY = fileURLToPath(new URL("../../dist/web", import.meta.url));
+
+/** What the events of all sessions take on disk: as many as the feed remembers, of which most have less than 500 bytes. */
+const FEED_BYTES = 8 * 1024 ** 2;
 
 export type ServerOptions = Omit<EngineOptions, "isSecure"> & {
 	/** Hears of every route there is, so that a test can try them all. */
@@ -76,6 +81,8 @@ export async function startServer(config: Config, options: ServerOptions): Promi
 		const tls = config.tls ? readTls(config.tls) : undefined;
 		const engine = await openEngine(config, { ...options, isSecure: tls !== undefined || config.behindProxy }, onClose);
 		const { access, adminToken, adopted, state } = engine;
+		const feedLog = await openFeedLog(state.path, (problem) => options.report(problem, "feed"));
+		onClose(() => feedLog.close());
 		const parts = frontParts(config, engine);
 		const { maxAttachments, maxConnections } = config;
 		const { audit = noAudit } = engine;
@@ -87,7 +94,7 @@ export async function startServer(config: Config, options: ServerOptions): Promi
 			...common,
 			host: config.host,
 			port: config.port,
-			fronts: createFronts(config, engine, home, options.dropIn ? undefined : parts.openSandbox),
+			fronts: createFronts(config, { engine, feedLog, home }, options.dropIn ? undefined : parts.openSandbox),
 			allowedHosts: config.allowedHosts,
 			allowedOrigins: config.allowedOrigins,
 			tls,
@@ -124,8 +131,7 @@ export async function startServer(config: Config, options: ServerOptions): Promi
 /** `openSandbox` is left out where it has a port of its own. */
 function createFronts(
 	config: Config,
-	engine: Engine,
-	home: () => string,
+	{ engine, feedLog, home }: { readonly engine: Engine; readonly feedLog: FeedLog; readonly home: () => string },
 	openSandbox: OpenSandboxOptions | undefined,
 ): Front[] {
 	const { sessions, screens, workspaces, webhooks, prepare, sandbox, access, keepers, audit } = engine;
@@ -147,6 +153,7 @@ function createFronts(
 			clock: systemClock,
 			sandbox,
 			audit,
+			feedLog,
 			metrics,
 			version,
 			name: hostname(),
@@ -192,6 +199,12 @@ function createFronts(
 		createMcpFront({ sessions, screens, prepare, newUuid: randomUUID, shell: loginShell(), version }),
 		createWebFront({ directory: WEB_DIRECTORY }),
 	];
+}
+
+async function openFeedLog(stateDir: string, report: (problem: unknown) => void): Promise<FeedLog> {
+	const directory = join(stateDir, "events");
+	const history = await LineHistory.open({ directory, name: "events", maxBytes: FEED_BYTES, report });
+	return FeedLog.open({ history, report });
 }
 
 function frontParts(config: Config, { sessions, prepare, state }: Engine): FrontParts {

@@ -84,19 +84,28 @@ export class CrashingServer {
 	}
 
 	/** Kills the server, unless it has killed itself, and waits until it is gone. */
-	async kill(): Promise<void> {
-		const child = this.#child;
-		if (!child) return;
-		if (child.exitCode !== null || child.signalCode !== null) return;
-		const ended = once(child, "exit");
-		child.kill("SIGKILL");
-		await ended;
+	kill(): Promise<void> {
+		return this.#end("SIGKILL");
+	}
+
+	/** Asks it to end, and waits until it has. */
+	stop(): Promise<void> {
+		return this.#end("SIGTERM");
 	}
 
 	/** Kills the server and all its keepers, and waits until none can write to its directory any more. */
 	async killAll(): Promise<void> {
 		await this.kill();
 		await killKeepers(this.#stateDir);
+	}
+
+	async #end(signal: NodeJS.Signals): Promise<void> {
+		const child = this.#child;
+		if (!child) return;
+		if (child.exitCode !== null || child.signalCode !== null) return;
+		const ended = once(child, "exit");
+		child.kill(signal);
+		await ended;
 	}
 
 	/** Resolves when the server is dead, whoever killed it. */

@@ -13,7 +13,13 @@ export type StreamEvent = {
 	readonly id?: string;
 };
 
-export type StreamOptions = { readonly patience: Patience; readonly traffic: Traffic; readonly heartbeatMs?: number };
+export type StreamOptions = {
+	readonly patience: Patience;
+	readonly traffic: Traffic;
+	readonly heartbeatMs?: number;
+	/** Where the client would go on now, if that is further than the last event that it was told. */
+	readonly place?: () => string | undefined;
+};
 
 /** Answers with the events; ends with them, or with the caller's patience. The stream pulls, so nothing piles up here. */
 export function sendEvents(
@@ -21,13 +27,13 @@ export function sendEvents(
 	events: AsyncIterable<StreamEvent>,
 	options: StreamOptions,
 ): FastifyReply {
-	const { patience, traffic, heartbeatMs = limits.heartbeatMs } = options;
+	const { patience, traffic, heartbeatMs = limits.heartbeatMs, place = () => undefined } = options;
 	async function* written(): AsyncGenerator<string, void, void> {
 		traffic.streams++;
 		try {
 			// Says at once that somebody answers; without it the headers would wait for the first event.
 			yield ":\n\n";
-			for await (const event of withPauses(events, heartbeatMs)) yield event ? encode(event) : ":\n\n";
+			for await (const event of withPauses(events, heartbeatMs)) yield event ? encode(event) : pulse(place());
 		} finally {
 			traffic.streams--;
 			patience.end();
@@ -48,6 +54,11 @@ export function lastEventId(reply: FastifyReply): string | undefined {
 function encode({ event, data, id }: StreamEvent): string {
 	// JSON has no line breaks, so one `data:` line holds it.
 	return `${id === undefined ? "" : `id: ${id}\n`}event: ${event}\ndata: ${JSON.stringify(data)}\n\n`;
+}
+
+/** An id alone is no event, and is what a client comes back with all the same. */
+function pulse(id: string | undefined): string {
+	return id === undefined ? ":\n\n" : `:\nid: ${id}\n\n`;
 }
 
 /** Yields undefined whenever nothing happened for a while. */

@@ -2,11 +2,12 @@
 
 import type { FastifyRequest } from "fastify";
 import type { Principal } from "../../core/access.ts";
-import type { FeedEvent } from "../../protocol/messages.ts";
+import { type FeedEvent, limits } from "../../protocol/messages.ts";
 import { type Hosting, witnessOf } from "../front.ts";
 import { patienceOf } from "../patience.ts";
 import { lastEventId, type StreamEvent, sendEvents } from "./event-stream.ts";
 import type { Feed, FeedFollowing } from "./feed.ts";
+import { type FeedFilter, isWanted } from "./feed-filter.ts";
 import { eventsQuery, feedEventSchemas } from "./feed-messages.ts";
 import type { Traffic } from "./metrics.ts";
 import type { NativeApp } from "./options.ts";
@@ -28,11 +29,19 @@ export function addEvents(app: NativeApp, feed: Feed, hosting: Hosting, traffic:
 		(request, reply) => {
 			const patience = patienceOf(reply, hosting);
 			const since = lastEventId(reply) ?? request.query.since;
-			const withOverviews = request.query.overview === "1";
-			const onRead = readOnce(request);
+			const {
+				overview,
+				type,
+				quietMs = type?.includes("quiet") ? limits.quietMs : undefined,
+				...filter
+			} = request.query;
+			if (quietMs !== undefined) feed.checkQuiet(quietMs);
+			const { principal } = request;
 			const { signal } = patience;
-			const events = visible(feed, { since, principal: request.principal, signal, withOverviews, onRead });
-			return sendEvents(reply, events, { patience, traffic });
+			const how = { signal, withOverviews: overview === "1", quietMs };
+			const passed = { cursor: since };
+			const viewer = { since, principal, filter: { ...filter, type }, onRead: readOnce(request), passed };
+			return sendEvents(reply, visible(feed, viewer, how), { patience, traffic, place: () => passed.cursor });
 		},
 	);
 }
@@ -40,9 +49,12 @@ export function addEvents(app: NativeApp, feed: Feed, hosting: Hosting, traffic:
 type Viewer = {
 	readonly since: string | undefined;
 	readonly principal: Principal | null;
+	readonly filter: FeedFilter;
 	/** Hears of each session of whose output something is told. */
 	readonly onRead: (session: FeedEvent["session"]) => void;
-} & FeedFollowing;
+	/** How far it is, over what it was not told, too. */
+	readonly passed: { cursor: string | undefined };
+};
 
 /** Records that a session was read, when the first line of it is told. */
 function readOnce(request: FastifyRequest): Viewer["onRead"] {
@@ -56,15 +68,18 @@ function readOnce(request: FastifyRequest): Viewer["onRead"] {
 
 async function* visible(
 	feed: Feed,
-	{ since, principal, onRead, ...how }: Viewer,
+	{ since, principal, filter, onRead, passed }: Viewer,
+	how: FeedFollowing,
 ): AsyncGenerator<StreamEvent, void, void> {
 	const mayRead = ({ session }: FeedEvent) =>
 		principal?.may("read", { workspace: session.workspace, session: session.id }) === true;
+	const begin = feed.end;
 	// Tells where the caller stands before anything has happened, so that it can come back to exactly here.
-	if (since === undefined) yield { event: "begin", id: feed.end, data: {} };
-	for await (const { cursor, event } of feed.follow(since ?? feed.end, how)) {
+	if (since === undefined) yield { event: "begin", id: begin, data: {} };
+	for await (const { cursor, event } of feed.follow(since ?? begin, how)) {
+		passed.cursor = cursor;
 		if (!event) yield { event: "gap", id: cursor, data: {} };
-		else if (mayRead(event)) {
+		else if (mayRead(event) && isWanted(event, filter)) {
 			if (event.overview) onRead(event.session);
 			yield { event: event.type, id: cursor, data: event };
 		}

@@ -1,35 +1,69 @@
 /** How the feed of all sessions is asked for, and what it says. */
 
 import Type, { type TSchema, type TUnsafe } from "typebox";
-import type { FeedEvent } from "../../protocol/messages.ts";
+import { type FeedEvent, type FeedType, limits } from "../../protocol/messages.ts";
 import { overview } from "./overview-messages.ts";
 import { closed, exit, flag, milliseconds, nullable, offset, schemaOf } from "./schemas.ts";
+import { shellCommand } from "./shell-messages.ts";
 
-export type EventsQuery = { since?: string; overview?: "0" | "1" };
+const feedType = Type.Union([
+	Type.Literal("created"),
+	Type.Literal("exited"),
+	Type.Literal("closed"),
+	Type.Literal("lost"),
+	Type.Literal("removed"),
+	Type.Literal("waiting"),
+	Type.Literal("ready"),
+	Type.Literal("command"),
+	Type.Literal("quiet"),
+	Type.Literal("changed"),
+]);
+
+export type EventsQuery = {
+	since?: string;
+	overview?: "0" | "1";
+	type?: FeedType[];
+	quietMs?: number;
+	workspace?: string;
+	task?: string;
+	name?: string;
+	label?: string[];
+};
 export const eventsQuery: TUnsafe<EventsQuery> = schemaOf<EventsQuery>()(
-	Type.Object({ since: Type.Optional(Type.String({ maxLength: 64 })), overview: Type.Optional(flag) }, closed),
+	Type.Object(
+		{
+			since: Type.Optional(Type.String({ maxLength: 64 })),
+			overview: Type.Optional(flag),
+			type: Type.Optional(Type.Array(Type.Union([...feedType.anyOf, Type.Literal("failed")]))),
+			quietMs: Type.Optional(Type.Integer({ minimum: limits.minQuietMs, maximum: limits.maxQuietMs })),
+			workspace: Type.Optional(Type.String()),
+			task: Type.Optional(Type.String()),
+			name: Type.Optional(Type.String()),
+			label: Type.Optional(Type.Array(Type.String())),
+		},
+		closed,
+	),
 );
 
 const feedEvent: TUnsafe<FeedEvent> = schemaOf<FeedEvent>()(
 	Type.Object(
 		{
-			type: Type.Union([
-				Type.Literal("created"),
-				Type.Literal("exited"),
-				Type.Literal("closed"),
-				Type.Literal("lost"),
-				Type.Literal("removed"),
-				Type.Literal("waiting"),
-				Type.Literal("ready"),
-				Type.Literal("changed"),
-			]),
+			type: feedType,
 			time: milliseconds,
-			session: Type.Object({ id: Type.String(), name: nullable(Type.String()), workspace: Type.String() }),
+			session: Type.Object({
+				id: Type.String(),
+				name: nullable(Type.String()),
+				workspace: Type.String(),
+				task: Type.Optional(Type.String()),
+				labels: Type.Optional(Type.Record(Type.String(), Type.String())),
+			}),
 			exit: Type.Optional(exit),
 			offset: Type.Optional(offset),
 			kind: Type.Optional(Type.String()),
 			prompt: Type.Optional(Type.String()),
 			program: Type.Optional(Type.String()),
+			command: Type.Optional(shellCommand),
+			quietMs: Type.Optional(Type.Integer()),
 			overview: Type.Optional(overview),
 		},
 		{ title: "Event" },
@@ -41,12 +75,5 @@ const nothing = Type.Object({}, { title: "NothingMore" });
 export const feedEventSchemas: Readonly<Record<string, TSchema>> = {
 	begin: nothing,
 	gap: nothing,
-	created: feedEvent,
-	exited: feedEvent,
-	closed: feedEvent,
-	lost: feedEvent,
-	removed: feedEvent,
-	waiting: feedEvent,
-	ready: feedEvent,
-	changed: feedEvent,
+	...Object.fromEntries(feedType.anyOf.map(({ const: type }) => [type, feedEvent])),
 };

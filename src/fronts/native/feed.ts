@@ -1,33 +1,41 @@
 /**
- * What happens to all sessions, as one bounded sequence that a client can come back to. Of what changes all the time,
- * which is how a session looks in a list, only the latest of each session is in it.
+ * What happens to all sessions, told in one sequence that a client can come back to, also to another server: what was
+ * told of each session is kept with the events, so that the next server tells what has happened meanwhile, once.
  */
 
-import { Change } from "../../core/change.ts";
+import { SessionError } from "../../core/errors.ts";
 import type { Session } from "../../core/session.ts";
 import type { Sessions } from "../../core/sessions.ts";
+import type { ShellCommand } from "../../core/shell-marks.ts";
 import { isEnded } from "../../core/state.ts";
-import { type FeedEvent, limits, type ProgramState } from "../../protocol/messages.ts";
+import type { FeedEvent, ProgramState } from "../../protocol/messages.ts";
 import { nextWait, waitMessage } from "../program-state.ts";
+import type { FeedItem, FeedLog, Told } from "./feed-log.ts";
 import { Interest } from "./interest.ts";
 import { Overviews } from "./overviews.ts";
 import { pause } from "./pause.ts";
 import { persist } from "./persist.ts";
+import { commandMessage } from "./shell.ts";
+import { endedCommands, endedSince, mayMark } from "./shell-news.ts";
+import { nextSilence } from "./silence.ts";
 import type { Attachments } from "./socket/attachments.ts";
 
 /** Between the beginnings of two watches when somebody comes, so that hundreds of keepers do not want their turn at once. */
 const BEGIN_MS = 5;
 
-/** `episode` is that of the last wait, `change` the number of the latest change that is told. */
-type Told = { exited: boolean; ended: boolean; episode: number; change: number };
+/** How long commands that ended just before their shell are waited for, so that they are told before its end. */
+const LAST_COMMANDS_MS = 2_000;
+/** How many kinds of silence are remembered of a session, and listened for at a time. */
+const MAX_QUIETS = 8;
 
-export type FeedItem = { readonly cursor: string; readonly event: FeedEvent | undefined };
+/** A session, and what was told of it so far. */
+type Known = { readonly session: Session; told: Told; isEnding?: boolean; isRemoved?: boolean };
 
-type Numbered = { readonly number: number; readonly event: FeedEvent };
+const NOTHING_TOLD = { episode: 0, command: 0, quiet: [] } as const;
 
 export type FeedOptions = {
-	/** Tells this feed's numbers from those of the server before it. */
-	readonly epoch: string;
+	/** Where the events are, with those of the servers before this one. */
+	readonly log: FeedLog;
 	readonly now: () => number;
 	/** Hears of our own bugs. */
 	readonly report: (problem: unknown) => void;
@@ -35,33 +43,27 @@ export type FeedOptions = {
 	readonly attachments: Attachments;
 	/** Between two changes of how a session looks that are told; a second, when left out. */
 	readonly changeMs?: number | undefined;
-	readonly size?: number;
 };
 
 export type FeedFollowing = {
 	readonly signal: AbortSignal;
 	/** Whether it is told how sessions look in a list, whenever that changes. */
 	readonly withOverviews: boolean;
+	/** It is told of each program that has written nothing for so long; of none, when left out. */
+	readonly quietMs?: number | undefined;
 };
 
 export class Feed {
 	readonly #options: FeedOptions;
-	readonly #change = new Change();
-	/** By their numbers, oldest first: the newest few, and the latest change of each session. */
-	readonly #events: Numbered[] = [];
-	#next = 1;
-	/** The newest that was forgotten because there were too many. */
-	#forgotten = 0;
-	/** How many of the events are no changes. */
-	#remembered = 0;
-	/** What was said of each session so far. */
-	readonly #told = new Map<Session, Told>();
+	readonly #known = new Map<string, Known>();
 	/** Those who follow: programs are watched for waits, and sessions for how they look. */
 	readonly #waits = new Interest();
 	readonly #looks = new Interest();
+	/** By how long a silence is. */
+	readonly #silences = new Map<number, Interest>();
 	readonly overviews: Overviews;
 
-	/** Listens until the signal aborts. What is there already is not news. */
+	/** Listens until the signal aborts, and tells what has happened since the server before; without one, what is there already is not news. */
 	constructor(sessions: Sessions, options: FeedOptions, signal: AbortSignal) {
 		this.#options = options;
 		const { attachments, changeMs, report } = options;
@@ -71,15 +73,12 @@ export class Feed {
 			onChange: (session, overview) => this.#addChange(session, { overview }),
 			report,
 		});
-		for (const session of sessions.list()) this.#know(session);
+		this.#goOn(sessions);
 		const unwatch = sessions.watch(({ kind, session }) => {
-			if (kind === "created") {
-				this.#told.set(session, { exited: false, ended: false, episode: 0, change: 0 });
-				this.#add("created", session);
-			}
-			this.#look(session);
-			if (kind === "created") this.#begin(session);
-			if (kind === "removed") this.#remove(session);
+			const known = kind === "created" ? this.#create(session) : this.#knownOf(session);
+			this.#look(known);
+			if (kind === "created") this.#begin(known);
+			if (kind === "removed") this.#remove(known);
 			else this.overviews.touch(session, this.#looks.signal);
 		});
 		const unwatchAttachments = attachments.watch((id) => {
@@ -91,165 +90,249 @@ export class Feed {
 			unwatchAttachments();
 			this.#waits.end();
 			this.#looks.end();
-			this.#change.happen();
+			for (const interest of this.#silences.values()) interest.end();
 		};
 		signal.addEventListener("abort", stop, { once: true });
 	}
 
 	/** The place after everything so far. */
 	get end(): string {
-		return this.#cursor(this.#next - 1);
+		return this.#options.log.end;
 	}
 
-	/** Events after a cursor, then those to come, until the signal aborts. `missed` stands for those that are forgotten. */
+	/** Refuses one more kind of silence than are listened for. */
+	checkQuiet(quietMs: number): void {
+		if (this.#silences.has(quietMs) || this.#silences.size < MAX_QUIETS) return;
+		throw new SessionError("limit_exceeded", `${MAX_QUIETS} kinds of silence are listened for already`, {
+			hint: `ask for one of ${[...this.#silences.keys()].join(", ")} ms`,
+		});
+	}
+
+	/** Events after a cursor, then those to come, until the signal aborts; an item without an event stands for those that are forgotten. */
 	async *follow(since: string | undefined, how: FeedFollowing): AsyncGenerator<FeedItem, void, void> {
-		const first = since === undefined ? this.#next : this.#after(since);
-		const running = () => [...this.#told].filter(([, { exited }]) => !exited).map(([session]) => session);
-		if (this.#waits.join()) this.#beginAll(running(), this.#waits.signal, (...one) => this.#watch(...one));
-		if (how.withOverviews && this.#looks.join()) {
-			this.#beginAll(running(), this.#looks.signal, (...one) => this.overviews.follow(...one));
-		}
+		const { log } = this.#options;
+		const items = log.follow(since ?? log.end, how);
+		const leave = [
+			this.#join(this.#waits, (known, signal) => this.#watch(known, signal)),
+			...(how.withOverviews
+				? [this.#join(this.#looks, ({ session }, signal) => this.overviews.follow(session, signal))]
+				: []),
+			...(how.quietMs === undefined ? [] : [this.#listen(how.quietMs)]),
+		];
 		try {
-			yield* this.#from(first, how);
+			for await (const item of items) {
+				if (item.event?.type !== "quiet" || item.event.quietMs === how.quietMs) yield item;
+			}
 		} finally {
-			this.#waits.leave();
-			if (how.withOverviews) this.#looks.leave();
+			for (const one of leave) one();
 		}
 	}
 
-	async *#from(first: number, { signal, withOverviews }: FeedFollowing): AsyncGenerator<FeedItem, void, void> {
-		let number = first;
-		while (!signal.aborted) {
-			if (number <= this.#forgotten) {
-				number = this.#forgotten + 1;
-				yield { cursor: this.#cursor(this.#forgotten), event: undefined };
-				continue;
-			}
-			const found = this.#events[this.#indexOf(number)];
-			if (!found) {
-				await this.#change.next(signal);
-				continue;
-			}
-			number = found.number + 1;
-			if (withOverviews || found.event.type !== "changed") {
-				yield { cursor: this.#cursor(found.number), event: found.event };
-			}
+	/** For the first who comes all that runs is looked at; the returned function leaves. */
+	#join(interest: Interest, begin: (known: Known, signal: AbortSignal) => Promise<void>): () => void {
+		const running = [...this.#known.values()].filter(({ told }) => !told.exited);
+		if (interest.join()) this.#beginAll(running, interest.signal, begin);
+		return () => interest.leave();
+	}
+
+	#listen(quietMs: number): () => void {
+		const interest = this.#silences.get(quietMs) ?? new Interest();
+		this.#silences.set(quietMs, interest);
+		const leave = this.#join(interest, (known, signal) => this.#watchSilence(known, quietMs, signal));
+		return () => {
+			leave();
+			if (!interest.isThere) this.#silences.delete(quietMs);
+		};
+	}
+
+	/** What the server before has told is compared with what is. */
+	#goOn(sessions: Sessions): void {
+		const { log } = this.#options;
+		for (const session of sessions.list()) {
+			const told = log.before?.get(session.id);
+			if (told) this.#known.set(session.id, { session, told });
+			// That server has made it, and did not come to tell it.
+			else if (log.before) this.#create(session);
+			else this.#know(session);
 		}
+		if (!log.before && this.#known.size > 0) log.note([...this.#known.values()].map(({ told }) => told));
+		for (const known of this.#known.values()) this.#look(known);
+		for (const [id, told] of log.before ?? []) if (!this.#known.has(id)) this.#tellGone(told);
 	}
 
-	/** Of the first event that has this number or a later one. */
-	#indexOf(number: number): number {
-		let low = 0;
-		let high = this.#events.length;
-		while (low < high) {
-			const middle = (low + high) >> 1;
-			if ((this.#events[middle]?.number ?? 0) < number) low = middle + 1;
-			else high = middle;
-		}
-		return low;
+	/** It has ended with the server that it lived in, or that server had just removed it. */
+	#tellGone(told: Told): void {
+		const { log, now } = this.#options;
+		const { session } = told;
+		if (!told.ended) log.add({ type: "lost", time: now(), session }, { ...told, ended: true });
+		log.add({ type: "removed", time: now(), session }, told);
 	}
 
-	/** The number that follows a cursor; zero, which is always forgotten, for one that is not ours. */
-	#after(cursor: string): number {
-		const [, epoch, digits] = /^([0-9a-z]+)-(\d{1,15})$/.exec(cursor) ?? [];
-		const number = Number(digits) + 1;
-		return epoch === this.#options.epoch && number <= this.#next ? number : 0;
+	#create(session: Session): Known {
+		const told = { session: describe(session), exited: false, ended: false, ...NOTHING_TOLD };
+		const known: Known = { session, told };
+		this.#known.set(session.id, known);
+		this.#add("created", known, { time: session.spec.createdAt });
+		return known;
 	}
 
-	#cursor(number: number): string {
-		return `${this.#options.epoch}-${number}`;
-	}
-
-	#know(session: Session): void {
+	/** How it came to be is not news. */
+	#know(session: Session): Known {
 		const { state } = session;
-		this.#told.set(session, { exited: state.exit !== null, ended: isEnded(state), episode: 0, change: 0 });
-		this.#begin(session);
+		const told = { session: describe(session), exited: state.exit !== null, ended: isEnded(state), ...NOTHING_TOLD };
+		const known: Known = { session, told };
+		this.#known.set(session.id, known);
+		return known;
 	}
 
-	#look(session: Session): void {
-		const told = this.#told.get(session);
-		// One that was adopted after us; how it came to be is not news.
-		if (!told) this.#know(session);
-		if (!told || told.ended) return;
-		const { state } = session;
-		if (state.exit !== null && !told.exited) {
-			told.exited = true;
-			this.#add("exited", session, { exit: state.exit });
+	#knownOf(session: Session): Known {
+		const known = this.#known.get(session.id);
+		if (known) return known;
+		// One that was adopted after us.
+		const adopted = this.#know(session);
+		this.#begin(adopted);
+		return adopted;
+	}
+
+	/** Tells how it is, if that is news; the end of a shell after the commands that it still ran. */
+	#look(known: Known): void {
+		const { spec, state } = known.session;
+		if (known.told.ended || known.isEnding) return;
+		const isOver = state.exit !== null || isEnded(state);
+		if (!isOver || known.told.exited || !mayMark(spec)) {
+			this.#tellEnd(known);
+			return;
+		}
+		known.isEnding = true;
+		void this.#tellLastCommands(known).then(() => {
+			known.isEnding = false;
+			this.#tellEnd(known);
+			if (known.isRemoved) this.#add("removed", known);
+		});
+	}
+
+	/** Those of one that can't be asked in time are not told. */
+	async #tellLastCommands(known: Known): Promise<void> {
+		const over = new AbortController();
+		const late = pause(LAST_COMMANDS_MS, over.signal).then(() => []);
+		const ended = endedCommands(known.session).catch(() => []);
+		this.#addCommands(known, (await Promise.race([ended, late])) ?? []);
+		over.abort();
+	}
+
+	#tellEnd(known: Known): void {
+		const { state } = known.session;
+		const when = state.endedAt === null ? {} : { time: state.endedAt };
+		if (state.exit !== null && !known.told.exited) {
+			known.told = { ...known.told, exited: true };
+			this.#add("exited", known, { exit: state.exit, ...when });
 		}
 		if (isEnded(state)) {
-			told.ended = true;
-			this.#add(state.status === "lost" ? "lost" : "closed", session);
+			known.told = { ...known.told, ended: true };
+			if (state.status === "lost") this.#add("lost", known, when);
+			else this.#add("closed", known);
 		}
 	}
 
-	#remove(session: Session): void {
-		this.#forgetChange(session);
-		this.#told.delete(session);
-		this.#add("removed", session);
+	#remove(known: Known): void {
+		this.#options.log.forgetChange(known.session.id);
+		this.#known.delete(known.session.id);
+		if (known.isEnding) known.isRemoved = true;
+		else this.#add("removed", known);
 	}
 
-	#begin(session: Session): void {
-		if (this.#waits.isThere) void this.#watch(session, this.#waits.signal);
-		if (this.#looks.isThere) void this.overviews.follow(session, this.#looks.signal);
+	#begin(known: Known): void {
+		if (this.#waits.isThere) void this.#watch(known, this.#waits.signal);
+		if (this.#looks.isThere) void this.overviews.follow(known.session, this.#looks.signal);
+		for (const [quietMs, { signal }] of this.#silences) void this.#watchSilence(known, quietMs, signal);
 	}
 
 	#beginAll(
-		sessions: readonly Session[],
+		all: readonly Known[],
 		signal: AbortSignal,
-		begin: (session: Session, signal: AbortSignal) => Promise<void>,
+		begin: (known: Known, signal: AbortSignal) => Promise<void>,
 	): void {
-		for (const [index, session] of sessions.entries()) {
-			void pause(index * BEGIN_MS, signal).then(() => begin(session, signal));
+		for (const [index, known] of all.entries()) {
+			void pause(index * BEGIN_MS, signal).then(() => begin(known, signal));
 		}
 	}
 
-	/** Tells of each time its program begins to wait, for as long as somebody listens. */
-	async #watch(session: Session, signal: AbortSignal): Promise<void> {
-		const told = this.#told.get(session);
-		if (!told) return;
+	/** Tells what its program and its shell do, for as long as somebody listens. */
+	async #watch(known: Known, signal: AbortSignal): Promise<void> {
+		await Promise.all([this.#watchWaits(known, signal), this.#watchCommands(known, signal)]);
+	}
+
+	async #watchCommands(known: Known, signal: AbortSignal): Promise<void> {
+		const { session } = known;
+		if (!mayMark(session.spec)) return;
+		let count: number | null = null;
 		await persist(signal, this.#options.report, async () => {
-			if (told.exited) return true;
-			const { state, episode, isWaiting } = await nextWait(session, told.episode, signal);
-			if (signal.aborted || !isWaiting) return true;
-			told.episode = episode;
-			this.#addWait(session, state);
+			const news = await session.commandNews(count, signal);
+			const ended = await endedSince(session, count, news);
+			if (signal.aborted || !ended) return true;
+			count = news.count;
+			this.#addCommands(known, ended);
 			return false;
 		});
 	}
 
-	#addWait(session: Session, program: ProgramState): void {
+	async #watchSilence(known: Known, quietMs: number, signal: AbortSignal): Promise<void> {
+		await persist(signal, this.#options.report, async () => {
+			const [, place] = known.told.quiet.find(([ms]) => ms === quietMs) ?? [];
+			const offset = await nextSilence(known.session, quietMs, place, signal);
+			if (offset === undefined || known.told.exited) return true;
+			const others = known.told.quiet.filter(([ms]) => ms !== quietMs).slice(1 - MAX_QUIETS);
+			known.told = { ...known.told, quiet: [...others, [quietMs, offset]] };
+			this.#add("quiet", known, { quietMs, offset });
+			return false;
+		});
+	}
+
+	/** Tells of each time its program begins to wait. */
+	async #watchWaits(known: Known, signal: AbortSignal): Promise<void> {
+		const { session } = known;
+		await persist(signal, this.#options.report, async () => {
+			if (known.told.exited) return true;
+			const { state, episode, isWaiting } = await nextWait(session, known.told.episode, signal);
+			if (signal.aborted || !isWaiting || known.told.exited) return true;
+			known.told = { ...known.told, episode };
+			this.#addWait(known, state);
+			return false;
+		});
+	}
+
+	#addWait(known: Known, program: ProgramState): void {
 		const { type, ...what } = waitMessage(program);
-		this.#add(type, session, what);
-		void this.overviews.noteWait(session, program, this.#looks.signal);
+		this.#add(type, known, what);
+		void this.overviews.noteWait(known.session, program, this.#looks.signal);
 	}
 
-	#add(type: FeedEvent["type"], session: Session, rest: Partial<FeedEvent> = {}): void {
-		this.#push(type, session, rest);
-		if (++this.#remembered <= (this.#options.size ?? limits.feedEvents)) return;
-		const oldest = this.#events.findIndex(({ event }) => event.type !== "changed");
-		const [gone] = this.#events.splice(oldest, 1);
-		this.#forgotten = gone?.number ?? this.#forgotten;
-		this.#remembered--;
+	#addCommands(known: Known, commands: readonly ShellCommand[]): void {
+		for (const command of commands) {
+			if (command.seq <= known.told.command) continue;
+			known.told = { ...known.told, command: command.seq };
+			this.#add("command", known, { time: command.endedAt ?? this.#options.now(), command: commandMessage(command) });
+		}
 	}
 
-	/** In the place of the one before it. */
+	#add(type: FeedEvent["type"], known: Known, rest: Partial<FeedEvent> = {}): void {
+		const { log, now } = this.#options;
+		const { spec } = known.session;
+		const session = describe(known.session);
+		known.told = { ...known.told, session };
+		// Of one that keeps nothing on disk, nothing that it wrote is kept there.
+		const isPrivate = !spec.durable || spec.retention.journalBytes === 0;
+		log.add({ type, time: now(), session, ...rest }, known.told, { isPrivate });
+	}
+
 	#addChange(session: Session, rest: Partial<FeedEvent>): void {
-		const told = this.#told.get(session);
-		if (!told) return;
-		this.#forgetChange(session);
-		told.change = this.#next;
-		this.#push("changed", session, rest);
+		const { log, now } = this.#options;
+		if (!this.#known.has(session.id)) return;
+		log.addChange({ type: "changed", time: now(), session: describe(session), ...rest });
 	}
+}
 
-	#forgetChange(session: Session): void {
-		const number = this.#told.get(session)?.change ?? 0;
-		const index = this.#indexOf(number);
-		if (number > 0 && this.#events[index]?.number === number) this.#events.splice(index, 1);
-	}
-
-	#push(type: FeedEvent["type"], { id, spec }: Session, rest: Partial<FeedEvent>): void {
-		const session = { id, name: spec.name, workspace: spec.workspace };
-		this.#events.push({ number: this.#next++, event: { type, time: this.#options.now(), session, ...rest } });
-		this.#change.happen();
-	}
+function describe({ id, spec: { name, workspace, task, labels } }: Session): FeedEvent["session"] {
+	const hasLabels = Object.keys(labels).length > 0;
+	return { id, name, workspace, ...(task === undefined ? {} : { task }), ...(hasLabels ? { labels } : {}) };
 }

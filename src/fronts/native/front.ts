@@ -1,6 +1,5 @@
 /** The native HTTP API under `/v1`; `docs/protocol.md` says what it promises. */
 
-import { randomBytes } from "node:crypto";
 import type { TypeBoxTypeProvider } from "@fastify/type-provider-typebox";
 import type { FastifyInstance } from "fastify";
 import { SessionError } from "../../core/errors.ts";
@@ -13,6 +12,7 @@ import { addActs } from "./acts.ts";
 import { addAudit } from "./audit.ts";
 import { addEvents } from "./events.ts";
 import { Feed } from "./feed.ts";
+import { FeedLog } from "./feed-log.ts";
 import { addInput } from "./input.ts";
 import { addLease } from "./lease.ts";
 import { addMe } from "./me.ts";
@@ -53,12 +53,11 @@ export function createNativeFront(options: NativeOptions): Front {
 			// The schemas describe answers; shaping them is the job of the code that the compiler checks.
 			app.setSerializerCompiler(() => (value) => JSON.stringify(value));
 			const typed: NativeApp = app.withTypeProvider<TypeBoxTypeProvider>();
-			const epoch = randomBytes(4).toString("hex");
 			const attachments = new Attachments();
 			const report = (problem: unknown) => hosting.report(problem, "feed");
 			const now = () => options.clock.now();
-			const { sessions, changeMs } = options;
-			const feed = new Feed(sessions, { epoch, now, report, attachments, changeMs }, hosting.closing);
+			const { sessions, changeMs, feedLog: log = new FeedLog({ report }) } = options;
+			const feed = new Feed(sessions, { log, now, report, attachments, changeMs }, hosting.closing);
 			addSystem(typed, options, hosting, traffic);
 			addMe(typed, options);
 			addSessions(typed, options, attachments, feed.overviews);
@@ -81,8 +80,7 @@ export function createNativeFront(options: NativeOptions): Front {
 			addShell(typed, options, hosting, traffic);
 			addEvents(typed, feed, hosting, traffic);
 			addWebhooks(typed, options.webhooks);
-			const sessionOf = (id: string) => options.sessions.get(id);
-			options.webhooks?.serve(new FeedNotices({ feed, sessionOf, pageOf: options.pageOf ?? (() => undefined), now }));
+			options.webhooks?.serve(new FeedNotices({ feed, pageOf: options.pageOf ?? (() => undefined), now }));
 			addAudit(typed, options);
 			addSocket(typed, options, hosting, traffic, attachments, sends);
 		},

@@ -14,6 +14,7 @@ import type { Workspaces } from "../../core/workspaces.ts";
 import type { ServerLimits } from "../../protocol/messages.ts";
 import type { Prepare } from "../front.ts";
 import type { Metric } from "../metric.ts";
+import type { FeedLog } from "./feed-log.ts";
 import type { SocketLimits } from "./socket/limits.ts";
 
 export type NativeOptions = {
@@ -43,6 +44,8 @@ export type NativeOptions = {
 	readonly socketLimits?: Partial<SocketLimits>;
 	/** Between two changes of how a session looks that are told; a second, when left out. */
 	readonly changeMs?: number | undefined;
+	/** The events of all sessions, with those of the servers before; there are none from before, when left out. */
+	readonly feedLog?: FeedLog;
 	/** Numbers of other parts of the server, for `/metrics`. */
 	readonly metrics?: () => Promise<readonly Metric[]>;
 };

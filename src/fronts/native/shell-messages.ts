@@ -83,7 +83,7 @@ export const commandsQuery: TUnsafe<CommandsQuery> = schemaOf<CommandsQuery>()(
 	),
 );
 
-const command: TUnsafe<ShellCommand> = schemaOf<ShellCommand>()(
+export const shellCommand: TUnsafe<ShellCommand> = schemaOf<ShellCommand>()(
 	Type.Object(
 		{
 			seq,
@@ -99,5 +99,5 @@ const command: TUnsafe<ShellCommand> = schemaOf<ShellCommand>()(
 );
 
 export const commandList: TUnsafe<CommandList> = schemaOf<CommandList>()(
-	Type.Object({ commands: Type.Array(command), proven: Type.Boolean() }, { title: "CommandList" }),
+	Type.Object({ commands: Type.Array(shellCommand), proven: Type.Boolean() }, { title: "CommandList" }),
 );

@@ -2,6 +2,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import type { SessionsChange } from "../../../src/core/sessions.ts";
 import { withPauses } from "../../../src/fronts/native/event-stream.ts";
 import { Feed } from "../../../src/fronts/native/feed.ts";
+import { FeedLog } from "../../../src/fronts/native/feed-log.ts";
 import { Attachments } from "../../../src/fronts/native/socket/attachments.ts";
 import { principalWith, startTestServer, type TestServer } from "./test-server.ts";
 
@@ -238,13 +239,13 @@ describe("the feed", () => {
 		const [session] = server.sessions.list();
 		if (!session) throw new Error("no session");
 		const controller = new AbortController();
+		const report = (problem: unknown) => expect(problem).toBeUndefined();
 		const feed = new Feed(
 			sessions as unknown as typeof server.sessions,
 			{
-				epoch: "e",
+				log: new FeedLog({ newEpoch: () => "e", size: 10, report }),
 				now: () => 0,
-				size: 10,
-				report: (problem) => expect(problem).toBeUndefined(),
+				report,
 				attachments: new Attachments(),
 			},
 			controller.signal,

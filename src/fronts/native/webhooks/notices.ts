@@ -1,8 +1,7 @@
 /** What webhooks are told: the feed of all sessions, as each of them wants it, in words for whoever gets them. */
 
-import type { Session } from "../../../core/session.ts";
 import type { Notice, Notices, Webhook } from "../../../core/webhooks.ts";
-import type { FeedEvent } from "../../../protocol/messages.ts";
+import { type FeedEvent, limits } from "../../../protocol/messages.ts";
 import type { WebhookEvent, WebhookNotice } from "../../../protocol/webhooks.ts";
 import { choicesOf } from "../../choices.ts";
 import { redacted } from "../../redaction.ts";
@@ -11,8 +10,6 @@ import { hasLabels } from "../labels.ts";
 
 export type FeedNoticesOptions = {
 	readonly feed: Feed;
-	/** The session of an id, as long as it is there. */
-	readonly sessionOf: (id: string) => Session | undefined;
 	/** Where browsers find the page of a session; undefined where that is not known. */
 	readonly pageOf: (id: string) => string | undefined;
 	readonly now: () => number;
@@ -34,7 +31,8 @@ export class FeedNotices implements Notices {
 		since: string,
 		signal: AbortSignal,
 	): AsyncGenerator<{ readonly cursor: string; readonly notice: Notice | undefined }, void, void> {
-		for await (const { cursor, event } of this.#options.feed.follow(since, { signal, withOverviews: false })) {
+		const quietMs = webhook.events.includes("quiet") ? limits.quietMs : undefined;
+		for await (const { cursor, event } of this.#options.feed.follow(since, { signal, withOverviews: false, quietMs })) {
 			yield { cursor, notice: event ? this.#about(webhook, event) : this.#aboutNone(webhook, "missed") };
 		}
 	}
@@ -45,11 +43,9 @@ export class FeedNotices implements Notices {
 
 	/** Undefined for what the webhook does not want to be told. */
 	#about(webhook: Webhook, event: FeedEvent): Notice | undefined {
-		const { id, name, workspace } = event.session;
+		const { id, name, workspace, labels = {} } = event.session;
 		const type = namesOf(event).find((one) => webhook.events.includes(one));
 		if (type === undefined || (webhook.workspace !== null && webhook.workspace !== workspace)) return undefined;
-		// Of one that was removed since, labels are not known any more.
-		const labels = { ...this.#options.sessionOf(id)?.spec.labels };
 		if (!hasLabels(labels, webhook.labels)) return undefined;
 		const url = this.#options.pageOf(id);
 		return noticeOf({
@@ -80,6 +76,7 @@ function namesOf({ type, kind, exit }: FeedEvent): WebhookEvent[] {
 			return exit?.code === 0 ? [type] : ["failed", type];
 		case "lost":
 			return ["failed", type];
+		case "command":
 		case "changed":
 			return [];
 		default:

@@ -1,0 +1,27 @@
+/** Which events of the feed somebody asks for. */
+
+import type { FeedEvent, FeedType } from "../../protocol/messages.ts";
+import { hasLabels } from "./labels.ts";
+
+export type FeedFilter = {
+	readonly type?: readonly FeedType[] | undefined;
+	readonly workspace?: string | undefined;
+	readonly task?: string | undefined;
+	readonly name?: string | undefined;
+	/** Each is `key` or `key=value`, and all must hold. */
+	readonly label?: readonly string[] | undefined;
+};
+
+export function isWanted(event: FeedEvent, { type, workspace, task, name, label }: FeedFilter): boolean {
+	const { session } = event;
+	if (workspace !== undefined && session.workspace !== workspace) return false;
+	if (task !== undefined && session.task !== task) return false;
+	if (name !== undefined && session.name !== name) return false;
+	if (label && !hasLabels(session.labels ?? {}, label)) return false;
+	return !type || type.includes(event.type) || (type.includes("failed") && isFailure(event));
+}
+
+/** Its program ended with another code than zero or by a signal, or nobody knows how. */
+function isFailure({ type, exit }: FeedEvent): boolean {
+	return type === "lost" || (type === "exited" && exit?.code !== 0);
+}

@@ -1,0 +1,137 @@
+/** The events of the feed over several servers, on real files; a server that is killed just leaves them. */
+
+import { readFile, rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { expect, onTestFinished, test } from "vitest";
+import { LineHistory } from "../../../src/disk/line-history.ts";
+import { FeedLog, type Told } from "../../../src/fronts/native/feed-log.ts";
+import type { FeedEvent } from "../../../src/protocol/messages.ts";
+import { eventually } from "../../helpers/reading.ts";
+import { fill, withSmallDisk } from "../../helpers/small-disk.ts";
+import { temporaryDirectory } from "../../helpers/temporary.ts";
+
+type Opened = { log: FeedLog; problems: Error[]; add: (...names: string[]) => Promise<void> };
+
+async function open(directory: string, options: { size?: number; maxBytes?: number } = {}): Promise<Opened> {
+	const problems: Error[] = [];
+	const report = (problem: unknown) => problems.push(problem as Error);
+	const { maxBytes = 1024 * 1024, ...others } = options;
+	const history = await LineHistory.open({ directory, name: "events", maxBytes, report });
+	const log = await FeedLog.open({ history, report, ...others });
+	onTestFinished(() => log.close());
+	const add = async (...names: string[]) => {
+		for (const name of names) log.add(event(name), toldOf(name));
+		const last = names.at(-1);
+		await eventually(`event ${last}`, async () => (await read(log, undefined)).includes(last ?? ""));
+	};
+	return { log, problems, add };
+}
+
+function event(name: string, type: FeedEvent["type"] = "created"): FeedEvent {
+	return { type, time: 0, session: { id: name, name: null, workspace: "default" } };
+}
+
+function toldOf(id: string): Told {
+	const { session } = event(id);
+	return { session, exited: false, ended: false, episode: 0, command: 0, quiet: [] };
+}
+
+/** What there is after a cursor, or at all. */
+async function read(log: FeedLog, since: string | undefined): Promise<string[]> {
+	const seen: string[] = [];
+	const over = new AbortController();
+	const end = log.end;
+	// An unknown cursor is told all there is, after a gap.
+	for await (const { cursor, event: told } of log.follow(since ?? "none-0", {
+		signal: over.signal,
+		withOverviews: false,
+	})) {
+		seen.push(told?.session.id ?? "gap");
+		if (cursor === end) break;
+	}
+	return seen;
+}
+
+test("a reader goes on with its cursor from one server to the next, and to the one after", async () => {
+	const directory = await temporaryDirectory();
+	const first = await open(directory);
+	expect(first.log.before).toBeUndefined();
+	const begin = first.log.end;
+	const second = await open(directory);
+	expect(second.log.before).toEqual(new Map());
+	await second.add("a", "b");
+	const middle = second.log.end;
+	const third = await open(directory);
+	expect(third.log.end).toBe(middle);
+	expect([...(third.log.before?.keys() ?? [])]).toEqual(["a", "b"]);
+	await third.add("c");
+	const last = await open(directory);
+	expect(await read(last.log, begin)).toEqual(["a", "b", "c"]);
+	expect(await read(last.log, middle)).toEqual(["c"]);
+});
+
+test("who has seen what a power cut took hears that something was missed, and nothing else is taken for it", async () => {
+	const directory = await temporaryDirectory();
+	const { log, add } = await open(directory);
+	await add("a");
+	const kept = log.end;
+	await add("b");
+	const gone = log.end;
+	const file = join(directory, "events-000001.jsonl");
+	const lines = (await readFile(file, "utf8")).split("\n");
+	await writeFile(file, `${lines.slice(0, -2).join("\n")}\n{"num`);
+	const next = await open(directory);
+	await next.add("c", "d");
+	expect(await read(next.log, gone)).toEqual(["gap", "a", "c", "d"]);
+	expect(await read(next.log, kept)).toEqual(["c", "d"]);
+});
+
+test("what was told of sessions outlives the events that told it", async () => {
+	const directory = await temporaryDirectory();
+	const { log, add } = await open(directory, { size: 10, maxBytes: 8 * 1024 });
+	await add("old");
+	const begin = log.end;
+	for (let count = 0; count < 300; count++) {
+		log.add(event(`s${count}`), toldOf(`s${count}`));
+		log.add(event(`s${count}`, "removed"), toldOf(`s${count}`));
+	}
+	await add("new");
+	const next = await open(directory, { size: 10, maxBytes: 8 * 1024 });
+	expect([...(next.log.before?.keys() ?? [])]).toEqual(["old", "new"]);
+	expect((await read(next.log, begin)).slice(0, 2)).toEqual(["gap", "s295"]);
+});
+
+test("a full disk keeps nobody from hearing of events; they are kept later, or missed by who comes back", async () => {
+	await withSmallDisk(256 * 1024, async (directory) => {
+		const { log, problems, add } = await open(directory);
+		await add("a");
+		const filler = await fill(directory);
+		const long = Array.from({ length: 30 }, (_, index) => `${index}`.padEnd(1024, "x"));
+		await add(...long);
+		expect(problems.map(({ message }) => message)).toEqual([expect.stringContaining("events can't be kept")]);
+		const inMemory = log.end;
+		// A server that is killed now.
+		const killed = await open(directory);
+		expect((await read(killed.log, inMemory))[0]).toBe("gap");
+		await rm(filler);
+		await eventually("the disk to take them", () => problems.length > 1);
+		await add("b");
+		const next = await open(directory);
+		expect(await read(next.log, inMemory)).toEqual(["b"]);
+		for (const one of [log, killed.log, next.log]) await one.close();
+	});
+});
+
+test("what a session wrote that keeps nothing on disk is told, and not kept there", async () => {
+	const directory = await temporaryDirectory();
+	const { log } = await open(directory);
+	const begin = log.end;
+	const asked = { ...event("a", "waiting"), prompt: "the word?" };
+	log.add(asked, toldOf("a"), { isPrivate: true });
+	const over = AbortSignal.timeout(10_000);
+	for await (const item of log.follow(begin, { signal: over, withOverviews: false })) {
+		expect(item.event).toEqual(asked);
+		break;
+	}
+	expect(await readFile(join(directory, "events-000001.jsonl"), "utf8")).not.toContain("the word?");
+});

@@ -1,0 +1,166 @@
+/**
+ * Many sessions that ask, are answered and end, also while no server runs, and one reader of the feed: what that is told
+ * is compared with what happened.
+ */
+
+import { execFile } from "node:child_process";
+import { open, stat } from "node:fs/promises";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { type Client, connect, type FeedEvent, type FeedItem } from "../../src/client/index.ts";
+
+const PATIENCE_MS = 30_000;
+const EXIT_CODE = 3;
+
+/** A server that goes and comes back at the same address. */
+export type Restarted = {
+	readonly url: string;
+	token(): Promise<string>;
+	start(): Promise<void>;
+	kill(): Promise<void>;
+	stop(): Promise<void>;
+};
+
+/** Asks, and on an answer with `hold` goes on when the gate is opened; ends on one with `exit`. */
+const PROGRAM = `n=0
+while printf 'q%s? ' $n; read -r answer; do
+	n=$((n + 1))
+	case $answer in *hold*) : <"$2/gate"; : >"$2/$1.$n" ;; esac
+	case $answer in *exit*) exit ${EXIT_CODE} ;; esac
+done`;
+
+type Asking = { readonly id: string; readonly name: string; waits: number; isEnded: boolean };
+
+export type FeedTortureOptions = {
+	readonly server: Restarted;
+	/** For the gate, and what programs leave to be found. */
+	readonly directory: string;
+	readonly sessions: number;
+	readonly random: (below: number) => number;
+};
+
+export class FeedTorture {
+	readonly #options: FeedTortureOptions;
+	readonly #client: Client;
+	readonly #all: Asking[] = [];
+	readonly #items: FeedItem[] = [];
+	readonly #over = new AbortController();
+	readonly #reading: Promise<void>;
+
+	/** The server runs, and nothing is in it. */
+	static async begin(options: FeedTortureOptions): Promise<FeedTorture> {
+		await promisify(execFile)("mkfifo", [join(options.directory, "gate")]);
+		const token = await options.server.token();
+		const times = { firstRetryMs: 20, lastRetryMs: 200 };
+		const torture = new FeedTorture(options, connect({ url: options.server.url, token, times }));
+		await torture.#until("the beginning", () => torture.#items.length > 0);
+		return torture;
+	}
+
+	private constructor(options: FeedTortureOptions, client: Client) {
+		this.#options = options;
+		this.#client = client;
+		this.#reading = this.#read();
+	}
+
+	/** How many events were told. */
+	get told(): number {
+		return this.#items.length;
+	}
+
+	/** Answers most of those that wait, takes the server away, lets others go on meanwhile, and gives it back. */
+	async round(how: "kill" | "stop"): Promise<void> {
+		const { server, directory, random } = this.#options;
+		await this.#fill();
+		await this.#allAsk();
+		const held: string[] = [];
+		const answers = this.#running.flatMap((asking) => {
+			const answer = ["go", "go", "go", "hold", "hold", "hold", "hold exit", "exit", undefined][random(9)];
+			if (answer === undefined) return [];
+			if (answer.includes("exit")) asking.isEnded = true;
+			if (answer.includes("hold")) held.push(join(directory, `${asking.name}.${asking.waits}`));
+			if (!asking.isEnded) asking.waits++;
+			return [this.#client.sessions.at(asking.id).write(`${answer}\n`)];
+		});
+		await Promise.all(answers);
+		await (how === "kill" ? server.kill() : server.stop());
+		if (held.length > 0) {
+			const gate = await open(join(directory, "gate"), "w");
+			await this.#until("what was held", async () => (await Promise.all(held.map(isThere))).every(Boolean));
+			await gate.close();
+		}
+		await server.start();
+	}
+
+	/** Ends everything; throws if something was told twice, or not at all, or in another order. */
+	async finish(): Promise<void> {
+		await this.#allAsk();
+		for (const asking of this.#running) {
+			asking.isEnded = true;
+			await this.#client.sessions.at(asking.id).write("exit\n");
+		}
+		await this.#until("the end of all", () => this.#all.every(({ id }) => this.#typesOf(id).includes("closed")));
+		for (const { id } of this.#all) await this.#client.sessions.at(id).remove();
+		await this.#until("their removal", () => this.#all.every(({ id }) => this.#typesOf(id).includes("removed")));
+		this.#over.abort();
+		await this.#reading;
+		for (const { id, name, waits } of this.#all) {
+			const asked = Array.from({ length: waits }, () => "waiting");
+			const expected = ["created", ...asked, "exited", "closed", "removed"].join(" ");
+			const told = this.#typesOf(id).join(" ");
+			if (told !== expected) throw new Error(`of ${name} was told: ${told}; and not: ${expected}`);
+			const prompts = this.#eventsOf(id).flatMap(({ prompt }) => prompt ?? []);
+			if (prompts.some((prompt, index) => prompt.trim() !== `q${index}?`)) throw new Error(`${name} asked ${prompts}`);
+		}
+		if (this.#items.some(({ kind }) => kind === "gap")) throw new Error("something was missed");
+		if (new Set(this.#items.map(({ cursor }) => cursor)).size !== this.#items.length)
+			throw new Error("a cursor came twice");
+	}
+
+	get #running(): readonly Asking[] {
+		return this.#all.filter(({ isEnded }) => !isEnded);
+	}
+
+	async #read(): Promise<void> {
+		for await (const item of this.#client.events({ signal: this.#over.signal })) this.#items.push(item);
+	}
+
+	async #fill(): Promise<void> {
+		const { sessions, directory } = this.#options;
+		while (this.#running.length < sessions) {
+			const name = `asking-${this.#all.length}`;
+			const argv = ["/bin/sh", "-c", PROGRAM, "sh", name, directory];
+			const { id } = await this.#client.sessions.create({ argv, name, durable: true });
+			this.#all.push({ id, name, waits: 1, isEnded: false });
+		}
+	}
+
+	/** Each has been told to wait as often as it asked. */
+	async #allAsk(): Promise<void> {
+		const waitsOf = (id: string) => this.#typesOf(id).filter((type) => type === "waiting").length;
+		await this.#until("all questions", () => this.#running.every(({ id, waits }) => waitsOf(id) >= waits));
+	}
+
+	#typesOf(id: string): string[] {
+		return this.#eventsOf(id).map(({ type }) => type);
+	}
+
+	#eventsOf(id: string): FeedEvent[] {
+		return this.#items.flatMap((item) => (item.kind === "event" && item.event.session.id === id ? [item.event] : []));
+	}
+
+	async #until(what: string, look: () => boolean | Promise<boolean>): Promise<void> {
+		const deadline = performance.now() + PATIENCE_MS;
+		while (!(await look())) {
+			if (performance.now() > deadline) throw new Error(`waited ${PATIENCE_MS} ms for ${what}`);
+			await Promise.race([this.#reading, new Promise((resolve) => setTimeout(resolve, 10))]);
+		}
+	}
+}
+
+function isThere(path: string): Promise<boolean> {
+	return stat(path).then(
+		() => true,
+		() => false,
+	);
+}
