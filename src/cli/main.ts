@@ -13,6 +13,7 @@ import { commands as shellCommands } from "./commands/commands.ts";
 import { completion } from "./commands/completion.ts";
 import { detach } from "./commands/detach.ts";
 import { doctor } from "./commands/doctor.ts";
+import { events } from "./commands/events.ts";
 import { exec } from "./commands/exec.ts";
 import { execServer } from "./commands/exec-server.ts";
 import { execd, withGoFlags } from "./commands/execd.ts";
@@ -69,6 +70,7 @@ const commands = [
 	screen,
 	why,
 	logs,
+	events,
 	grep,
 	exportRecording,
 	importRecording,
