@@ -10,6 +10,7 @@ import { codexAppCase } from "./cases/codex-app.ts";
 import { codexExecCase } from "./cases/codex-exec.ts";
 import { drainCase } from "./cases/drain.ts";
 import { echoCase } from "./cases/echo.ts";
+import { feedCase } from "./cases/feed.ts";
 import { firstScreenCase } from "./cases/first-screen.ts";
 import { floodsCase } from "./cases/floods.ts";
 import { journalCase } from "./cases/journal.ts";
@@ -101,6 +102,7 @@ const cases: readonly Case[] = [
 	...budgetCases(isQuick),
 	tortureCase(isQuick),
 	sdkTortureCase(isQuick),
+	feedCase(isQuick),
 ];
 
 if (options.help) process.stdout.write(USAGE);

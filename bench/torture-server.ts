@@ -45,6 +45,12 @@ export class TortureServer {
 		await this.dead();
 	}
 
+	/** Asks it to end, and waits until it has. */
+	async stop(): Promise<void> {
+		this.#child?.kill("SIGTERM");
+		await this.dead();
+	}
+
 	get isDead(): boolean {
 		const child = this.#child;
 		return child === undefined || child.exitCode !== null || child.signalCode !== null;

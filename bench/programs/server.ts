@@ -19,4 +19,5 @@ const server = await startServer(loadConfig({ port: String(port), stateDir: dire
 		if (point === crashAt && ++passes >= crashAfter) process.kill(process.pid, "SIGKILL");
 	},
 });
+process.once("SIGTERM", () => server.close().then(() => process.exit(0)));
 say(server.url);
