@@ -244,15 +244,26 @@ class Client:
         finally:
             await (await starting).remove()
 
-    async def events(self, since: str | None = None) -> AsyncIterator[FeedEvent]:
+    async def events(
+        self,
+        since: str | None = None,
+        *,
+        types: Sequence[str] | None = None,
+        workspace: str | None = None,
+        labels: Sequence[str] | None = None,
+        quiet: float | None = None,
+    ) -> AsyncIterator[FeedEvent]:
         """What happens to all sessions that we may read, from a cursor on, or from now on with ``begin`` first.
 
-        It goes on across lost connections, for as long as it is read.
+        `types` are those to be told, where ``failed`` is an ``exited`` with another code than 0 and ``lost``; each of
+        `labels` is ``key`` or ``key=value``. `quiet`, in seconds, asks for programs that have written nothing for so
+        long. It goes on across lost connections and restarts of the server, for as long as it is read.
         """
         backoff = Backoff(self._transport.times)
+        wanted: Query = {"type": types, "workspace": workspace, "label": labels, "quietMs": milliseconds(quiet)}
         while True:
             try:
-                query = {"since": since}
+                query: Query = {**wanted, "since": since}
                 async for cursor, kind, data in self._transport.events("/v1/events", query=query):
                     backoff.reset()
                     since = cursor or since
