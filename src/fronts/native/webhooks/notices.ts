@@ -2,7 +2,7 @@
 
 import type { Notice, Notices, Webhook } from "../../../core/webhooks.ts";
 import { type FeedEvent, limits } from "../../../protocol/messages.ts";
-import type { WebhookEvent, WebhookNotice } from "../../../protocol/webhooks.ts";
+import { type WebhookEvent, type WebhookNotice, webhookEvents } from "../../../protocol/webhooks.ts";
 import { choicesOf } from "../../choices.ts";
 import { redacted } from "../../redaction.ts";
 import type { Feed } from "../feed.ts";
@@ -76,11 +76,9 @@ function namesOf({ type, kind, exit }: FeedEvent): WebhookEvent[] {
 			return exit?.code === 0 ? [type] : ["failed", type];
 		case "lost":
 			return ["failed", type];
-		case "command":
-		case "changed":
-			return [];
 		default:
-			return [type];
+			// What webhooks have no name for they are not told.
+			return webhookEvents.filter((name) => name === type);
 	}
 }
 
