@@ -153,7 +153,6 @@ export async function openEngine(
 	onClose(async () => drawing.close());
 	const webhooks = await StoredWebhooks.open({
 		directory: state.webhooks,
-		write: state.write,
 		clock: systemClock,
 		randomBytes,
 		report: (problem) => report(problem, "webhooks"),

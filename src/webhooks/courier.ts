@@ -117,14 +117,17 @@ export class Courier {
 		return { retried: taken.length, left: wanted.length - taken.length };
 	}
 
-	/** Until we are stopped, over whatever goes wrong: that is told, and tried again a little later. */
+	/** Until we are stopped, over whatever goes wrong: that is told once, and tried again a little later. */
 	async #persist(step: () => Promise<void>): Promise<void> {
+		let isTold = false;
 		while (!this.#over.signal.aborted) {
 			try {
 				await step();
+				isTold = false;
 			} catch (error) {
 				if (this.#over.signal.aborted) return;
-				this.#options.report(error);
+				if (!isTold) this.#options.report(error);
+				isTold = true;
 				await this.#pause(TROUBLE_MS);
 			}
 		}

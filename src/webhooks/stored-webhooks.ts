@@ -32,8 +32,6 @@ const ENDING = ".json";
 export type StoredWebhooksOptions = {
 	/** Nothing else is in it. */
 	readonly directory: string;
-	/** Replaces a file, whole or not at all, for its owner alone. */
-	readonly write: (path: string, text: string) => Promise<void>;
 	readonly clock: Clock;
 	readonly randomBytes: (count: number) => Uint8Array;
 	/** Hears of failing disks and our own bugs. */
@@ -111,7 +109,9 @@ export class StoredWebhooks implements Webhooks {
 			await file.write(toRecord(kept));
 		} catch (error) {
 			this.#entries.delete(webhook.id);
-			throw error;
+			throw new SessionError("limit_exceeded", "the webhook can't be kept: the disk does not take it", {
+				cause: error,
+			});
 		}
 		courier.start(notices);
 		return { webhook: courier.status, secret };
@@ -188,7 +188,7 @@ export class StoredWebhooks implements Webhooks {
 	}
 
 	#file(id: string): JsonFile {
-		const { directory, write } = this.#options;
-		return new JsonFile(join(directory, `${id}${ENDING}`), write);
+		// Not with the room that is kept for what must be written on a full disk: notices can wait.
+		return new JsonFile(join(this.#options.directory, `${id}${ENDING}`));
 	}
 }

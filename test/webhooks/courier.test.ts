@@ -136,7 +136,9 @@ it("sends nothing that is not on disk, and goes on when the disk takes it again"
 	start(receiver.url, new Numbered(1), usualTimes, { clock, save, report: (problem) => problems.push(problem) });
 	// Once for what came in, once for what was to be sent.
 	await eventually("both to be told of", () => problems.length === 2 && clock.pending === 2);
-	expect(receiver.received).toEqual([]);
+	clock.advance(5_000);
+	await eventually("the next try", () => clock.pending > 0);
+	expect({ received: receiver.received, problems: problems.length }).toEqual({ received: [], problems: 2 });
 	isFull = false;
 	clock.advance(5_000);
 	expect(await receiver.until("the notice", () => true)).toMatchObject({ attempt: 1 });
