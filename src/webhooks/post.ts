@@ -52,9 +52,9 @@ export async function post({ id, timestamp, attempt, body }: Message, posting: P
 		rejectUnauthorized: true,
 		signal: AbortSignal.any([signal, late]),
 	};
-	const request = url.startsWith("https:") ? requestHttps(url, options) : requestHttp(url, options);
-	request.end(body);
 	try {
+		const request = url.startsWith("https:") ? requestHttps(url, options) : requestHttp(url, options);
+		request.end(body);
 		return judged(await statusOf(request));
 	} catch (error) {
 		return { isTaken: false, status: null, reason: late.aborted ? tooLate(timeoutMs) : sentence(error) };
