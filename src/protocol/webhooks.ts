@@ -106,6 +106,8 @@ export type WebhookNotice = {
 	};
 	/** How its program ended. */
 	exit?: ExitMessage;
+	/** With `quiet`: nothing was written for so long. */
+	quietMs?: number;
 };
 
 /** A notice that was given up. */

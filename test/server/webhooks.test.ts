@@ -8,6 +8,7 @@ import { describe, expect, it, onTestFinished } from "vitest";
 import { type Client, type CreatedWebhook, connect } from "../../src/client/index.ts";
 import { call, refusalOf } from "../helpers/calling.ts";
 import { CrashingServer } from "../helpers/crashing-server.ts";
+import { randomOf } from "../helpers/echo-stream.ts";
 import { eventually } from "../helpers/reading.ts";
 import { temporaryDirectory } from "../helpers/temporary.ts";
 import { type Received, refused, silent, taken, WebhookReceiver } from "../helpers/webhook-receiver.ts";
@@ -290,6 +291,50 @@ it("a server that is killed while it tells something tells it again as a repeat,
 	expect((await stat(file)).mode & 0o777).toBe(0o600);
 	expect(await readFile(file, "utf8")).toContain(secret);
 	expect(JSON.stringify(await client.webhooks.list())).not.toContain(secret);
+});
+
+it("what happens while the server dies and the receiver fails is told once, or as a repeat", {
+	timeout: 60_000,
+}, async () => {
+	const server = new CrashingServer(
+		await temporaryDirectory(),
+		{},
+		{
+			// Nothing is given up here.
+			webhookTimes: { backoffMs: Array.from({ length: 100 }, () => 20), timeoutMs: 100 },
+		},
+	);
+	onTestFinished(() => server.killAll());
+	await server.start();
+	const receiver = await WebhookReceiver.start();
+	const random = randomOf(19);
+	receiver.answer = (...received) => ([refused, silent, taken][random(3)] ?? taken)(...received);
+	const token = await server.token();
+	const { id } = await connect({ url: server.url, token }).webhooks.create({ url: receiver.url, events: ["failed"] });
+	const sessions: string[] = [];
+	for (let round = 0; round < 3; round++) {
+		const { sessions: here } = connect({ url: server.url, token });
+		// Some end before the server does, and some while there is none.
+		const scripts = ["exit 1", "sleep 0.05; exit 1", "sleep 0.2; exit 1"];
+		const made = await Promise.all(scripts.map((command) => here.create({ command, mode: "pipe" })));
+		sessions.push(...made.map((session) => session.id));
+		await server.kill();
+		await server.start();
+	}
+	await eventually("all to be taken", async () => {
+		const told = new Set(receiver.received.map(({ notice }) => notice.session?.id));
+		const [webhook] = await connect({ url: server.url, token }).webhooks.list();
+		return told.size === sessions.length && webhook?.waiting === 0;
+	});
+	expect((await connect({ url: server.url, token }).webhooks.failed(id)).failed).toEqual([]);
+	const ids = [...new Set(receiver.received.map((received) => received.id))];
+	const byNotice = ids.map((one) => receiver.received.filter((received) => received.id === one));
+	// Each has one notice, and all but the first that came of it say that they are repeats.
+	expect(byNotice.map(([first]) => first?.notice.session?.id).toSorted()).toEqual(sessions.toSorted());
+	for (const received of byNotice) {
+		const attempts = received.map(({ attempt }) => attempt);
+		expect(attempts).toEqual([...new Set(attempts)].toSorted((a, b) => a - b));
+	}
 });
 
 it("a server that is stopped does not wait for a receiver, and the next one goes on", async () => {

@@ -22,6 +22,6 @@ export function isWanted(event: FeedEvent, { type, workspace, task, name, label 
 }
 
 /** Its program ended with another code than zero or by a signal, or nobody knows how. */
-function isFailure({ type, exit }: FeedEvent): boolean {
+export function isFailure({ type, exit }: FeedEvent): boolean {
 	return type === "lost" || (type === "exited" && exit?.code !== 0);
 }

@@ -99,6 +99,7 @@ const notice: TUnsafe<WebhookNotice> = schemaOf<WebhookNotice>()(
 				}),
 			),
 			exit: Type.Optional(exit),
+			quietMs: Type.Optional(milliseconds),
 		},
 		{ title: "WebhookNotice" },
 	),

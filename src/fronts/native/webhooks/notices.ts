@@ -6,6 +6,7 @@ import { type WebhookEvent, type WebhookNotice, webhookEvents } from "../../../p
 import { choicesOf } from "../../choices.ts";
 import { redacted } from "../../redaction.ts";
 import type { Feed } from "../feed.ts";
+import { isFailure } from "../feed-filter.ts";
 import { hasLabels } from "../labels.ts";
 
 export type FeedNoticesOptions = {
@@ -32,7 +33,8 @@ export class FeedNotices implements Notices {
 		signal: AbortSignal,
 	): AsyncGenerator<{ readonly cursor: string; readonly notice: Notice | undefined }, void, void> {
 		const quietMs = webhook.events.includes("quiet") ? limits.quietMs : undefined;
-		for await (const { cursor, event } of this.#options.feed.follow(since, { signal, withOverviews: false, quietMs })) {
+		const how = { signal, withOverviews: false, quietMs };
+		for await (const { cursor, event } of this.#options.feed.follow(since, how)) {
 			yield { cursor, notice: event ? this.#about(webhook, event) : this.#aboutNone(webhook, "missed") };
 		}
 	}
@@ -55,6 +57,7 @@ export class FeedNotices implements Notices {
 			session: { id, name, workspace, labels, ...(url === undefined ? {} : { url }) },
 			...questionOf(event),
 			...(event.exit ? { exit: event.exit } : {}),
+			...(event.quietMs === undefined ? {} : { quietMs: event.quietMs }),
 		});
 	}
 
@@ -68,18 +71,12 @@ function noticeOf(notice: WebhookNotice): Notice {
 }
 
 /** What an event is told as, the narrower name first. */
-function namesOf({ type, kind, exit }: FeedEvent): WebhookEvent[] {
-	switch (type) {
-		case "waiting":
-			return kind === "secret" ? ["secret", type] : [type];
-		case "exited":
-			return exit?.code === 0 ? [type] : ["failed", type];
-		case "lost":
-			return ["failed", type];
-		default:
-			// What webhooks have no name for they are not told.
-			return webhookEvents.filter((name) => name === type);
-	}
+function namesOf(event: FeedEvent): WebhookEvent[] {
+	const { type, kind } = event;
+	// What webhooks have no name for they are not told.
+	const own = webhookEvents.filter((name) => name === type);
+	if (isFailure(event)) return ["failed", ...own];
+	return type === "waiting" && kind === "secret" ? ["secret", ...own] : own;
 }
 
 function questionOf({ type, kind, prompt, program }: FeedEvent): Pick<WebhookNotice, "question"> {
