@@ -1,6 +1,7 @@
 /** Tokens and browsers on disk: one file, written whole, without a secret in it. */
 
 import { readFile } from "node:fs/promises";
+import { type SecretRight, secretRights } from "../core/access.ts";
 import { SessionError } from "../core/errors.ts";
 import type { BrowserRecord } from "./browsers.ts";
 import { parseScope } from "./scope.ts";
@@ -87,10 +88,14 @@ const isTime = (value: unknown): boolean => Number.isSafeInteger(value);
 
 function isToken(value: unknown): value is TokenRecord {
 	if (typeof value !== "object" || value === null) return false;
-	const { id, name, scopes, hash, createdAt, expiresAt, lastUsedAt, parent } = value as Record<string, unknown>;
+	const { id, name, scopes, hash, createdAt, expiresAt, lastUsedAt, parent, secrets } = value as Record<
+		string,
+		unknown
+	>;
 	if (!isText(id) || !/^[0-9a-f]{12}$/.test(id) || !isHash(hash) || !isTime(createdAt)) return false;
 	if (!(name === null || isText(name)) || !(parent === null || isText(parent))) return false;
 	if (!(expiresAt === null || isTime(expiresAt)) || !(lastUsedAt === null || isTime(lastUsedAt))) return false;
+	if (secrets !== undefined && !secretRights.includes(secrets as SecretRight)) return false;
 	return Array.isArray(scopes) && scopes.every(isScope);
 }
 

@@ -66,6 +66,8 @@ export class JwtBearers {
 			user: subject,
 			isAdmin: false,
 			maySeeMetrics: false,
+			secrets: "type",
+			makers: [],
 			scopes,
 			expiresAt,
 			// Asked again and again of an open socket, so the time counts here, too.

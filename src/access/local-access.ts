@@ -106,6 +106,8 @@ export class LocalAccess implements Access {
 			name: ADMIN,
 			isAdmin: true,
 			maySeeMetrics: true,
+			secrets: "type",
+			makers: [],
 			scopes: [ADMIN],
 			expiresAt: null,
 			may: () => true,

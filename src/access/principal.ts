@@ -32,6 +32,8 @@ export function withRevocation(owner: Principal, revoked: AbortSignal): Principa
 		...(owner.user === undefined ? {} : { user: owner.user }),
 		isAdmin: owner.isAdmin,
 		maySeeMetrics: owner.maySeeMetrics,
+		secrets: owner.secrets,
+		makers: owner.makers,
 		get scopes() {
 			return owner.scopes;
 		},

@@ -1,6 +1,6 @@
 /** The tokens there are: made, found by what is shown, revoked and forgotten when they are over. */
 
-import type { Principal, TokenInfo, TokenRequest } from "../core/access.ts";
+import { type Principal, type SecretRight, secretRights, type TokenInfo, type TokenRequest } from "../core/access.ts";
 import type { Clock } from "../core/clock.ts";
 import { SessionError } from "../core/errors.ts";
 import { Bucket, type Rate } from "../core/rate.ts";
@@ -33,6 +33,8 @@ const ID_BYTES = 6;
 const MAX_ENDED = 1_000;
 /** Compared with when there is nothing to compare with, so that an unknown id takes as long as a known one. */
 const NOBODY = "0".repeat(64);
+/** What older files do not say. */
+const unsaid = { opened: 0, secrets: "type" } as const;
 
 type Entry = {
 	record: TokenRecord;
@@ -55,8 +57,7 @@ export class Tokens {
 
 	/** Takes in what was stored. */
 	restore(records: readonly TokenRecord[]): void {
-		// Older files do not say how often.
-		for (const record of records) this.#entries.set(record.id, this.#entry({ ...record, opened: record.opened ?? 0 }));
+		for (const record of records) this.#entries.set(record.id, this.#entry({ ...unsaid, ...record }));
 		this.sweep();
 		// Whoever edits the file may leave a token without the one that made it.
 		for (const { record } of this.#entries.values()) {
@@ -122,6 +123,7 @@ export class Tokens {
 		}
 		const maker = this.#entries.get(by.id);
 		this.#checkNarrower(by, maker, scopes);
+		checkSecrets(by, request.secrets);
 		this.#checkRoom(maker);
 		const now = clock.now();
 		const asked = request.expiresInMs === undefined ? null : now + request.expiresInMs;
@@ -136,6 +138,7 @@ export class Tokens {
 			lastUsedAt: null,
 			parent: maker ? by.id : null,
 			opened: 0,
+			secrets: request.secrets ?? by.secrets,
 		};
 		this.#entries.set(record.id, this.#entry(record));
 		return { secret: `hwt_${record.id}_${secret}`, record };
@@ -200,6 +203,8 @@ export class Tokens {
 				name: record.name === null ? `token:${record.id}` : `token:${record.id}:${record.name}`,
 				isAdmin: scopes.some(({ kind }) => kind === "admin"),
 				maySeeMetrics: scopes.some(({ kind }) => kind === "admin" || kind === "metrics"),
+				secrets: record.secrets,
+				makers: maker ? [maker.record.id, ...maker.principal.makers] : [],
 				get scopes() {
 					return entry.record.scopes;
 				},
@@ -268,6 +273,17 @@ export class Tokens {
 function parts(shown: string): { readonly id: string; readonly secret: string } {
 	const [, id = "", secret = ""] = /^hwt_([0-9a-f]{12})_([A-Za-z0-9_-]{43})$/.exec(shown) ?? [];
 	return { id, secret };
+}
+
+function checkSecrets(by: Principal, wanted: SecretRight = by.secrets): void {
+	if (secretRights.indexOf(wanted) <= secretRights.indexOf(by.secrets)) return;
+	throw new SessionError(
+		"permission_denied",
+		`this token may not give secrets: ${wanted}, because its own is ${by.secrets}`,
+		{
+			hint: "a token makes only tokens that may do no more than itself",
+		},
+	);
 }
 
 function earlier(a: number | null, b: number | null): number | null {

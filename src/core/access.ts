@@ -3,6 +3,14 @@
 /** What somebody may do with sessions: look at them, act on them, or make and end them. */
 export type Right = "read" | "operate" | "manage";
 
+/**
+ * What somebody who may operate a session may do when its program reads a secret: type it, only ask for it to be typed
+ * by somebody else, or neither. It is about the secret lane alone; see `docs/security.md`.
+ */
+export type SecretRight = (typeof secretRights)[number];
+/** Each holds those before it. */
+export const secretRights = ["none", "request", "type"] as const;
+
 /** What a right is about: a workspace, or one session in it. */
 export type Place = { readonly workspace: string; readonly session?: string };
 
@@ -20,6 +28,9 @@ export type Principal = {
 	readonly isAdmin: boolean;
 	/** May see the server's own numbers. */
 	readonly maySeeMetrics: boolean;
+	readonly secrets: SecretRight;
+	/** The tokens that it came from, its maker first. */
+	readonly makers: readonly string[];
 	/** What the credential is good for, as tokens say it; `may` is what decides. */
 	readonly scopes: readonly string[];
 	/** When it ends by itself; null if it does not. */
@@ -70,12 +81,15 @@ export type TokenInfo = {
 	readonly parent: string | null;
 	/** How many browsers it has signed in. */
 	readonly opened: number;
+	readonly secrets: SecretRight;
 };
 
 export type TokenRequest = {
 	readonly name?: string | undefined;
 	readonly scopes: readonly string[];
 	readonly expiresInMs?: number | undefined;
+	/** As its maker, if left out. */
+	readonly secrets?: SecretRight | undefined;
 };
 
 /** The cookie of a signed-in browser. With TLS its name makes browsers refuse one that another host or a plain connection has set. */

@@ -6,7 +6,12 @@ export type CreateToken = {
 	name?: string;
 	/** For ever, if left out, or as long as the token that makes it. */
 	expiresInMs?: number;
+	/** What it may do when a program reads a secret; as the token that makes it, if left out. */
+	secrets?: SecretRight;
 };
+
+/** To type one, only to ask for it to be typed by somebody else, or neither. */
+export type SecretRight = "type" | "request" | "none";
 
 /** A token as it may be shown. Times are milliseconds since the epoch. */
 export type TokenMessage = {
@@ -20,6 +25,7 @@ export type TokenMessage = {
 	readonly parent: string | null;
 	/** How many browsers it has signed in. */
 	readonly opened: number;
+	readonly secrets: SecretRight;
 };
 
 /** The only answer that ever has a token's secret in it. */

@@ -20,6 +20,7 @@ describe("a token", () => {
 			lastUsedAt: null,
 			parent: null,
 			opened: 0,
+			secrets: "type",
 		});
 		const text = await readFile(file, "utf8");
 		expect(text).not.toContain(secret.slice(17));
@@ -161,6 +162,24 @@ describe("a token makes tokens", () => {
 				message: expect.stringContaining(scope),
 			});
 		}
+	});
+
+	it("that may do no more with secrets than itself, also after a restart, and everything where an older file does not say", async () => {
+		const { access, options, file } = await openAccess();
+		const scopes = ["workspace:red:operate"];
+		const maker = await access.createToken(access.admin, { scopes, secrets: "request" });
+		const by = access.authorize(bearer(maker.secret));
+		await expect(access.createToken(by, { scopes, secrets: "type" })).rejects.toMatchObject({
+			code: "permission_denied",
+		});
+		const made = await access.createToken(by, { scopes });
+		const none = await access.createToken(by, { scopes, secrets: "none" });
+		const again = await reopen(options);
+		const rights = [maker, made, none].map(({ secret }) => again.authorize(bearer(secret)).secrets);
+		expect(rights).toEqual(["request", "request", "none"]);
+		expect(again.authorize(bearer(made.secret)).makers).toEqual([maker.token.id]);
+		await writeFile(file, (await readFile(file, "utf8")).replaceAll(/,\s*"secrets": "[a-z]+"/g, ""));
+		expect((await reopen(options)).authorize(bearer(none.secret)).secrets).toBe("type");
 	});
 
 	it("that live no longer than itself", async () => {

@@ -35,6 +35,7 @@ describe("tokens over HTTP", () => {
 				lastUsedAt: null,
 				parent: null,
 				opened: 0,
+				secrets: "type",
 			},
 		]);
 		expect((await server.post("/v1/sessions", { argv: ["true"], workspace: "ci", durable: false }, token)).status).toBe(

@@ -1,8 +1,8 @@
 /** `hawser token`: makes, lists and revokes tokens. */
 
-import { Command } from "commander";
+import { Command, Option } from "commander";
 import { HawserError } from "../../client/index.ts";
-import type { TokenMessage } from "../../protocol/access.ts";
+import type { SecretRight, TokenMessage } from "../../protocol/access.ts";
 import { formatDuration } from "../../protocol/units.ts";
 import { findServer, type ServerFlags, withServer } from "../find-server.ts";
 import { scopeById } from "../find-session.ts";
@@ -25,22 +25,30 @@ const create = withServer(new Command("create"))
 	.option("--name <name>", "what to call it")
 	.option("--scope <scope>", `what it may do; may be given several times (default ${DEFAULT_SCOPE})`, collect)
 	.option("--expires <duration>", "how long it is good, such as 12h or 30d; 0 is for ever (default 30d)", duration)
+	.addOption(
+		new Option("--secrets <right>", "where a program reads a secret: type it, or only ask for it, as agents should")
+			.choices(["type", "request", "none"])
+			.default(undefined, "as the token that makes it"),
+	)
 	.addHelpText(
 		"after",
 		"\nExamples:\n  hawser token create --name ci --scope workspace:ci:manage --expires 90d\n" +
-			"  hawser token create --scope session:build:view --expires 1h",
+			"  hawser token create --name agent --secrets request\n  hawser token create --scope session:build:view --expires 1h",
 	)
-	.action(async (options: ServerFlags & { name?: string; scope?: string[]; expires?: number }) => {
-		const { name, scope = [DEFAULT_SCOPE], expires = DEFAULT_EXPIRES_MS, ...flags } = options;
-		const { client } = await findServer(flags);
-		const { token, ...made } = await client.tokens.create({
-			scopes: await Promise.all(scope.map((one) => scopeById(client, one))),
-			...(name === undefined ? {} : { name }),
-			...(expires === 0 ? {} : { expiresInMs: expires }),
-		});
-		await print(`${token}\n`);
-		remark(`token ${made.id} may do ${made.scopes.join(", ")}, ${untilWhen(made)}; it is not shown again`);
-	});
+	.action(
+		async (options: ServerFlags & { name?: string; scope?: string[]; expires?: number; secrets?: SecretRight }) => {
+			const { name, scope = [DEFAULT_SCOPE], expires = DEFAULT_EXPIRES_MS, secrets, ...flags } = options;
+			const { client } = await findServer(flags);
+			const { token, ...made } = await client.tokens.create({
+				scopes: await Promise.all(scope.map((one) => scopeById(client, one))),
+				...(name === undefined ? {} : { name }),
+				...(expires === 0 ? {} : { expiresInMs: expires }),
+				...(secrets === undefined ? {} : { secrets }),
+			});
+			await print(`${token}\n`);
+			remark(`token ${made.id} may do ${made.scopes.join(", ")}, ${untilWhen(made)}; it is not shown again`);
+		},
+	);
 
 const list = withServer(new Command("ls"))
 	.alias("list")

@@ -61,6 +61,8 @@ export function principalWith(rights: readonly Right[], options: Partial<Princip
 		name: rights.join("+"),
 		isAdmin: false,
 		maySeeMetrics: false,
+		secrets: "type",
+		makers: [],
 		scopes: [],
 		expiresAt: null,
 		may: (right) => rights.includes(right),

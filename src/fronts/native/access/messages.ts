@@ -22,6 +22,7 @@ import { closed, displayName, nullable } from "../schemas.ts";
 const MAX_EXPIRES_MS = 3_153_600_000_000;
 
 const time = Type.Integer({ minimum: 0 });
+const secrets = Type.Union([Type.Literal("type"), Type.Literal("request"), Type.Literal("none")]);
 
 export const createToken: TUnsafe<CreateToken> = Type.Unsafe<CreateToken>(
 	Type.Object(
@@ -29,6 +30,7 @@ export const createToken: TUnsafe<CreateToken> = Type.Unsafe<CreateToken>(
 			scopes: Type.Array(Type.String({ maxLength: 160 }), { minItems: 1, maxItems: 32 }),
 			name: Type.Optional(displayName),
 			expiresInMs: Type.Optional(Type.Integer({ minimum: 1, maximum: MAX_EXPIRES_MS })),
+			secrets: Type.Optional(secrets),
 		},
 		{
 			...closed,
@@ -47,6 +49,7 @@ const tokenFields = {
 	lastUsedAt: nullable(time),
 	parent: nullable(Type.String()),
 	opened: Type.Integer(),
+	secrets,
 };
 
 export const createdToken: TUnsafe<CreatedToken> = Type.Unsafe<CreatedToken>(
