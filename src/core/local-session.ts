@@ -13,6 +13,7 @@ import { WriterLease } from "./lease.ts";
 import { Listeners } from "./listeners.ts";
 import { Log } from "./log.ts";
 import { Masks } from "./masks.ts";
+import { outsideHeap } from "./outside-heap.ts";
 import { noShell } from "./plain-shell.ts";
 import { checkSize, type KillOptions, type Process, type Spawn } from "./process.ts";
 import { type Pulse, PulseFold } from "./pulse.ts";
@@ -337,7 +338,10 @@ export class LocalSession extends Session {
 	 */
 	async #typeSecret(value: Uint8Array, at: number | undefined, options: ActOptions): Promise<Receipt> {
 		checkSecret(value);
-		const act = { kind: "write", bytes: Uint8Array.of(...value, ENTER) } as const;
+		const bytes = outsideHeap(value.byteLength + 1);
+		bytes.set(value);
+		bytes[value.byteLength] = ENTER;
+		const act = { kind: "write", bytes } as const;
 		try {
 			if (this.#isRepeat(act, options.origin)) return this.#accept(act, options);
 			if (at !== undefined) await this.#checkWaiting(at);

@@ -4,9 +4,13 @@
  * before, so that every place in it stays the same, and nobody ever has the value.
  *
  * A value may come in parts. What could be the beginning of one is held back for a moment, until it is known.
+ *
+ * What is looked for has to be known for as long as the session lives. It is kept veiled, and seen only while output is
+ * looked at; strings, which nobody can overwrite, are never made of it.
  */
 
 import { SessionError } from "./errors.ts";
+import { outsideHeap } from "./outside-heap.ts";
 
 /** A shorter one would be found in what has nothing to do with it. */
 const SHORTEST_BYTES = 6;
@@ -18,7 +22,7 @@ const NOTHING = Buffer.alloc(0);
 
 export class Masks {
 	/** What is looked for: each value in all its forms. */
-	#forms: Buffer[] = [];
+	#forms: Veiled[] = [];
 	#values = 0;
 	/** The end of what came last, which may be the beginning of one: as it was written, and as it may be seen. */
 	#held: Buffer = NOTHING;
@@ -29,41 +33,83 @@ export class Masks {
 	}
 
 	add(value: Uint8Array): void {
-		const isKnown = (form: Buffer) => this.#forms.some((known) => known.equals(form));
-		const forms = formsOf(Buffer.from(value)).filter((form) => form.byteLength >= SHORTEST_BYTES && !isKnown(form));
-		if (forms.length === 0) return;
-		if (this.#values >= MOST_VALUES) {
-			throw new SessionError("limit_exceeded", `${MOST_VALUES} secrets were typed into this session already`, {
-				hint: "start a new session",
-			});
+		const forms = formsOf(value);
+		try {
+			const isKnown = (form: Buffer) => this.#forms.some((known) => known.use((bytes) => bytes.equals(form)));
+			const added = forms.filter((form) => form.byteLength >= SHORTEST_BYTES && !isKnown(form));
+			if (added.length === 0) return;
+			if (this.#values >= MOST_VALUES) {
+				throw new SessionError("limit_exceeded", `${MOST_VALUES} secrets were typed into this session already`, {
+					hint: "start a new session",
+				});
+			}
+			this.#values++;
+			this.#forms.push(...added.map((form) => new Veiled(form)));
+		} finally {
+			for (const form of forms) form.fill(0);
 		}
-		this.#values++;
-		this.#forms.push(...forms);
 	}
 
-	/** What may be seen of the output so far; the end of it may have to wait for what comes next. */
+	/** What may be seen of the output so far; the end of it may have to wait for what comes next. What was given is overwritten where it was a value. */
 	take(bytes: Uint8Array): Uint8Array {
 		if (this.#forms.length === 0) return bytes;
 		const all = Buffer.concat([this.#held, bytes]);
-		const found = this.#forms.flatMap((form) => placesOf(all, form));
+		const places: Place[] = [];
+		let begun = 0;
+		for (const form of this.#forms) {
+			form.use((value) => {
+				places.push(...placesOf(all, value));
+				begun = Math.max(begun, begunAtEnd(all, value));
+			});
+		}
+		let known = all.byteLength - begun;
 		const seen = Buffer.from(all);
-		for (const { from, to } of found) seen.fill(STAR, from, to);
-		let known = all.byteLength - Math.max(...this.#forms.map((form) => begunAtEnd(all, form)));
+		for (const { from, to } of places) seen.fill(STAR, from, to);
 		// One of them may go on in another: what is held is held from its beginning on.
-		for (const { from, to } of found.sort((one, other) => other.to - one.to))
+		for (const { from, to } of places.sort((one, other) => other.to - one.to))
 			if (from < known && known < to) known = from;
-		this.#held = all.subarray(known);
+		const before = this.#held;
+		this.#held = Buffer.from(all.subarray(known));
 		this.#seen = seen.subarray(known);
+		// What was written may have a value in it, and nobody needs it any more.
+		for (const written of [before, all, bytes]) if (begun > 0 || places.length > 0) written.fill(0);
 		return seen.subarray(0, known);
 	}
 
 	/** What was held back: nothing follows, or not soon enough. */
 	release(): Uint8Array {
 		const seen = this.#seen;
+		this.#held.fill(0);
 		this.#held = NOTHING;
 		this.#seen = NOTHING;
 		return seen;
 	}
+}
+
+/** Bytes that are as they are only while they are used: else as many random ones lie over them. */
+class Veiled {
+	readonly #veil: Buffer;
+	readonly #bytes: Buffer;
+
+	constructor(bytes: Uint8Array) {
+		this.#veil = crypto.getRandomValues(outsideHeap(bytes.byteLength));
+		this.#bytes = over(this.#veil, bytes);
+	}
+
+	use<Answer>(act: (bytes: Buffer) => Answer): Answer {
+		const bytes = over(this.#veil, this.#bytes);
+		try {
+			return act(bytes);
+		} finally {
+			bytes.fill(0);
+		}
+	}
+}
+
+function over(veil: Uint8Array, bytes: Uint8Array): Buffer {
+	const result = outsideHeap(bytes.byteLength);
+	for (const [index, byte] of bytes.entries()) result[index] = byte ^ (veil[index] ?? 0);
+	return result;
 }
 
 type Place = { readonly from: number; readonly to: number };
@@ -87,28 +133,66 @@ function begunAtEnd(all: Buffer, form: Buffer): number {
 }
 
 /** As it is, and as programs write it: in base64 wherever it begins, in hexadecimals, in an address, in JSON, in a shell. */
-function formsOf(value: Buffer): Buffer[] {
-	const text = value.toString();
-	const base64 = [0, 1, 2].map((shift) => inBase64(value, shift));
-	const address = encodeURIComponent(text);
-	const texts = [
+function formsOf(value: Uint8Array): Buffer[] {
+	const base64 = [0, 1, 2].flatMap((shift) => [inBase64(value, shift, "+/"), inBase64(value, shift, "-_")]);
+	return [
+		joined(value, (byte) => [byte]),
 		...base64,
-		...base64.map((form) => form.replaceAll("+", "-").replaceAll("/", "_")),
-		value.toString("hex"),
-		value.toString("hex").toUpperCase(),
-		address,
-		address.replaceAll(/%[0-9A-F]{2}/g, (code) => code.toLowerCase()),
-		JSON.stringify(text).slice(1, -1),
-		text.replaceAll("'", "'\\''"),
-		text.replaceAll(/[^A-Za-z0-9_./:=@%+,-]/g, "\\$&"),
+		joined(value, (byte) => hex(byte, LOWER)),
+		joined(value, (byte) => hex(byte, UPPER)),
+		joined(value, (byte) => (isOneOf(byte, UNRESERVED) ? [byte] : [PERCENT, ...hex(byte, UPPER)])),
+		joined(value, (byte) => (isOneOf(byte, UNRESERVED) ? [byte] : [PERCENT, ...hex(byte, LOWER)])),
+		joined(value, inJson),
+		joined(value, (byte) => (byte === QUOTE ? [QUOTE, BACKSLASH, QUOTE, QUOTE] : [byte])),
+		// The bytes of a character that follow its first one stay with it.
+		joined(value, (byte) => (isOneOf(byte, SHELL_PLAIN) || (byte & 0xc0) === 0x80 ? [byte] : [BACKSLASH, byte])),
 	];
-	const distinct = new Set([value.toString("latin1"), ...texts.map((form) => Buffer.from(form).toString("latin1"))]);
-	return Array.from(distinct, (form) => Buffer.from(form, "latin1"));
+}
+
+const LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
+const LOWER = "0123456789abcdef";
+const UPPER = "0123456789ABCDEF";
+/** What `encodeURIComponent` leaves as it is, and what needs no quotes in a shell. */
+const UNRESERVED = `${LETTERS}-_.!~*'()`;
+const SHELL_PLAIN = `${LETTERS}_./:=@%+,-`;
+const PERCENT = 0x25;
+const QUOTE = 0x27;
+const DOUBLE_QUOTE = 0x22;
+const BACKSLASH = 0x5c;
+const SPACE = 0x20;
+/** How JSON writes those that have a letter of their own. */
+const JSON_LETTERS = new Map([..."btnfr"].map((letter, index) => [[8, 9, 10, 12, 13][index], letter.charCodeAt(0)]));
+
+function joined(value: Uint8Array, written: (byte: number) => readonly number[]): Buffer {
+	return Buffer.concat(Array.from(value, (byte) => Uint8Array.from(written(byte))));
+}
+
+function isOneOf(byte: number, characters: string): boolean {
+	return byte < 0x80 && characters.includes(String.fromCharCode(byte));
+}
+
+function hex(byte: number, digits: string): number[] {
+	return [digits.charCodeAt(byte >> 4), digits.charCodeAt(byte & 15)];
+}
+
+function inJson(byte: number): readonly number[] {
+	const letter = JSON_LETTERS.get(byte);
+	if (letter !== undefined) return [BACKSLASH, letter];
+	if (byte < SPACE) return [BACKSLASH, ...Buffer.from("u00"), ...hex(byte, LOWER)];
+	return byte === DOUBLE_QUOTE || byte === BACKSLASH ? [BACKSLASH, byte] : [byte];
 }
 
 /** What of it is the same whatever stands around it, if it begins so many bytes after a group of three. */
-function inBase64(value: Buffer, shift: number): string {
-	const shifted = Buffer.concat([Buffer.alloc(shift), value]);
-	const whole = shifted.subarray(0, shifted.byteLength - (shifted.byteLength % 3));
-	return whole.toString("base64").slice([0, 2, 3][shift]);
+function inBase64(value: Uint8Array, shift: number, last: string): Buffer {
+	const alphabet = `${LETTERS}${last}`;
+	const at = (index: number) => value[index - shift] ?? 0;
+	const groups = Math.floor((shift + value.byteLength) / 3);
+	const written = outsideHeap(groups * 4);
+	for (let group = 0; group < groups; group++) {
+		const bits = (at(group * 3) << 16) | (at(group * 3 + 1) << 8) | at(group * 3 + 2);
+		for (let digit = 0; digit < 4; digit++) {
+			written[group * 4 + digit] = alphabet.charCodeAt((bits >> (18 - digit * 6)) & 63);
+		}
+	}
+	return written.subarray([0, 2, 3][shift]);
 }

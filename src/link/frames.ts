@@ -73,6 +73,7 @@ export class FrameDecoder {
 	/** So many bytes were read to there: the frames that are complete by that. */
 	*fill(bytes: number): Generator<Frame<unknown>> {
 		this.#filled += bytes;
+		const end = this.#filled;
 		const large = this.#large;
 		if (large) {
 			if (this.#filled < large.byteLength) return;
@@ -90,6 +91,8 @@ export class FrameDecoder {
 		if (length !== undefined && length > COMMON_BYTES) this.#large = Buffer.allocUnsafeSlow(length);
 		this.#common.copy(this.#large ?? this.#common, 0, at, this.#filled);
 		this.#filled -= at;
+		// What was handed out may be a secret, which whoever has it overwrites.
+		this.#common.fill(0, this.#large ? 0 : this.#filled, end);
 	}
 
 	/** The same for bytes that were read elsewhere. */
