@@ -16,8 +16,11 @@ import {
 	type CreateSession,
 	type Health,
 	type Info,
+	type InputReceipt,
 	idempotencyKeyHeader,
 	type Me,
+	type SecretRequestList,
+	type SecretRequestMessage,
 	type SessionList,
 	type SessionMessage,
 	type SessionState,
@@ -100,6 +103,14 @@ export interface Client {
 	};
 	readonly workspaces: WorkspacesClient;
 	readonly webhooks: WebhooksClient;
+	/** Secrets that somebody asked for who may not type them, such as an agent. */
+	readonly secretRequests: {
+		/** Those of sessions that we may read, oldest first. */
+		list(options?: ActOptions): Promise<readonly SecretRequestMessage[]>;
+		/** Types it, and Enter, if the program still asks the same; `not_waiting` else, and nothing was typed. */
+		give(id: string, secret: Uint8Array | string, options?: ActOptions): Promise<InputReceipt>;
+		refuse(id: string, options?: ActOptions): Promise<void>;
+	};
 	readonly tokens: {
 		/** Makes one that may do no more and live no longer than ours; its secret is told only now. */
 		create(request: CreateToken, options?: ActOptions): Promise<CreatedToken>;
@@ -183,6 +194,16 @@ export function connect(options: ConnectOptions): Client {
 			return ended;
 		},
 		sessions,
+		secretRequests: {
+			list: async ({ signal } = {}) => (await ask<SecretRequestList>({ path: "/v1/secret-requests", signal })).requests,
+			give(id, secret, { signal } = {}) {
+				const bytes = typeof secret === "string" ? new TextEncoder().encode(secret) : secret;
+				return ask({ method: "POST", path: `/v1/secret-requests/${encodeURIComponent(id)}`, bytes, signal });
+			},
+			async refuse(id, { signal } = {}) {
+				await transport.request({ method: "DELETE", path: `/v1/secret-requests/${encodeURIComponent(id)}`, signal });
+			},
+		},
 		tokens: {
 			create: (request, { signal } = {}) => ask({ method: "POST", path: "/v1/tokens", json: request, signal }),
 			list: async ({ signal } = {}) => (await ask<TokenList>({ path: "/v1/tokens", signal })).tokens,

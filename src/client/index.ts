@@ -8,6 +8,7 @@ export type {
 	CreateTicket,
 	CreateToken,
 	LinkMessage,
+	SecretRight,
 	SignedIn,
 	SignIn,
 	SignInLink,
@@ -16,6 +17,7 @@ export type {
 export type {
 	Activity,
 	ActivityMessage,
+	AskSecret,
 	AttachedMessage,
 	AuditList,
 	AuditMessage,
@@ -42,6 +44,7 @@ export type {
 	ScreenStyleMessage,
 	ScrollbackMessage,
 	SearchMatch,
+	SecretRequestMessage,
 	SendAnswer,
 	SendInput,
 	SessionLease,

@@ -4,6 +4,7 @@
 
 import {
 	type ActivityMessage,
+	type AskSecret,
 	type AttachedList,
 	type AttachedMessage,
 	type CommandList,
@@ -25,6 +26,7 @@ import {
 	type ScrollbackMessage,
 	type SearchMatch,
 	type SearchResult,
+	type SecretRequestMessage,
 	type SendAnswer,
 	type SendInput,
 	type SessionLease,
@@ -391,6 +393,13 @@ export class Session {
 		const query = { ifWaiting };
 		const response = await this.#transport.request({ method: "POST", path, query, headers, bytes, signal });
 		return (await response.json()) as InputReceipt;
+	}
+
+	/** Asks for the secret that the program reads now to be typed by somebody who may; `not_waiting` if it reads none. */
+	async requestSecret(request: AskSecret = {}, { signal }: ActOptions = {}): Promise<SecretRequestMessage> {
+		const path = this.#path("/secret-requests");
+		const response = await this.#transport.request({ method: "POST", path, json: request, signal });
+		return (await response.json()) as SecretRequestMessage;
 	}
 
 	resize(

@@ -41,6 +41,12 @@ export type Deed =
 	| { readonly action: "run"; readonly bytes: number }
 	/** A line was typed that is nobody's to see; not even its length is told. */
 	| { readonly action: "secret" }
+	/** Somebody asked for one to be typed, or this became of it. */
+	| {
+			readonly action: "secret-request";
+			readonly request: string;
+			readonly status: "asked" | "given" | "refused" | "expired";
+	  }
 	| { readonly action: "eof" }
 	| { readonly action: "resize"; readonly size: Size }
 	| { readonly action: "signal"; readonly signal: string }

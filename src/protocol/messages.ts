@@ -624,7 +624,7 @@ export type FeedEvent = {
 	 * `waiting` and `ready` (a shell's prompt) are told when a program begins to wait for somebody, `command` when a shell
 	 * has ended one, `quiet` and `changed` to who asks for them.
 	 */
-	type: "created" | "exited" | "closed" | "lost" | "removed" | "waiting" | "ready" | "command" | "quiet" | "changed";
+	type: "created" | "exited" | "closed" | "lost" | "removed" | "waiting" | "ready" | "command" | "quiet" | "changed" | "secret";
 	time: number;
 	/** Its labels are left out if it has none. */
 	session: { id: string; name: string | null; workspace: string; task?: string; labels?: Record<string, string> };
@@ -641,10 +641,39 @@ export type FeedEvent = {
 	quietMs?: number;
 	/** With `changed`. */
 	overview?: Overview;
+	/** With `secret`, beside what the program asks: what became of which request, and who did it, if anybody. */
+	secret?: { id: string; status: "asked" | "given" | "refused" | "expired"; name: string | null; by: string | null };
 };
 
 /** What events may be asked for by; `failed` is an `exited` with another code than zero or by a signal, and `lost`. */
 export type FeedType = FeedEvent["type"] | "failed";
+
+/** Asks for a secret to be typed by somebody who may. */
+export type AskSecret = {
+	/** What to call it. */
+	name?: string;
+	/** What it is for, in a sentence. */
+	reason?: string;
+};
+
+/** A secret that is asked for. It is for the question that the program asks at `offset`, and for no other. */
+export type SecretRequestMessage = {
+	id: string;
+	session: { id: string; name: string | null; workspace: string };
+	name: string | null;
+	reason: string | null;
+	/** The line before the cursor. */
+	prompt: string;
+	program: string | null;
+	offset: number;
+	/** The name of who asked. */
+	askedBy: string;
+	createdAt: number;
+	expiresAt: number;
+};
+
+/** Oldest first. */
+export type SecretRequestList = { requests: SecretRequestMessage[] };
 
 export type Ready = { status: "ready" };
 

@@ -23,6 +23,7 @@ import { FeedLog } from "../fronts/native/feed-log.ts";
 import { createNativeFront } from "../fronts/native/front.ts";
 import { createOpenSandboxFront } from "../fronts/opensandbox/front.ts";
 import type { OpenSandboxOptions } from "../fronts/opensandbox/options.ts";
+import { SecretRequests } from "../fronts/secret-requests.ts";
 import { createWebFront } from "../fronts/web/front.ts";
 import { createBudgets } from "./budgets.ts";
 import { codexHost } from "./codex-host.ts";
@@ -141,6 +142,7 @@ function createFronts(
 		...webhookMetrics(webhooks.figures),
 	];
 	const hasPublicName = config.allowedHosts.length > 0;
+	const secretRequests = new SecretRequests({ sessions, clock: systemClock, audit: audit ?? noAudit });
 	return [
 		createNativeFront({
 			sessions,
@@ -148,6 +150,7 @@ function createFronts(
 			workspaces,
 			webhooks,
 			pageOf: (id) => (hasPublicName ? `${home()}${config.basePath}/s/${id}` : undefined),
+			secretRequests,
 			access,
 			prepare,
 			clock: systemClock,
@@ -196,7 +199,16 @@ function createFronts(
 			graceMs: config.multicaGraceMs,
 			idleMs: config.multicaIdleMs,
 		}),
-		createMcpFront({ sessions, screens, prepare, newUuid: randomUUID, shell: loginShell(), version }),
+		createMcpFront({
+			sessions,
+			screens,
+			prepare,
+			secretRequests,
+			secretUrl: (request) => `${home()}${config.basePath}/secret/${request}`,
+			newUuid: randomUUID,
+			shell: loginShell(),
+			version,
+		}),
 		createWebFront({ directory: WEB_DIRECTORY }),
 	];
 }

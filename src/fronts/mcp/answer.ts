@@ -9,6 +9,7 @@ import { redacted } from "../redaction.ts";
 import { controlSince, takeoverLine } from "../takeover.ts";
 import { readText } from "../text.ts";
 import type { Call } from "./call.ts";
+import { askForSecret } from "./secret.ts";
 
 /** What of the budget the line about the session may take, in bytes. */
 const HEAD_BYTES = 300;
@@ -34,12 +35,14 @@ export type Report = {
 	readonly text?: string | undefined;
 	/** In bytes, of all of it. */
 	readonly max?: number | undefined;
+	/** Whether a person is asked for a secret that the program reads. */
+	readonly isAsking?: boolean;
 };
 
 /** All of it is within the budget, whatever the session wrote. */
 export async function report(
 	session: Session,
-	{ outcome, news, elapsedMs, range, text, max }: Report,
+	{ outcome, news, elapsedMs, range, text, max, isAsking = false }: Report,
 	call: Call,
 ): Promise<string> {
 	const budget = Math.max(limits.minTextBytes, Math.min(max ?? limits.textBytes, limits.maxTextBytes));
@@ -48,12 +51,15 @@ export async function report(
 	const state = isEnded(session.state) ? undefined : await programState(session, call.signal);
 	// The end of its output may still be to come.
 	const isOver = state === undefined || state.state === "ended";
+	// What an agent types, its model has seen.
+	const isSecret = state?.state === "waiting" && state.kind === "secret";
+	const url = isSecret && isAsking ? await askForSecret(session, range?.from ?? end, call) : undefined;
+	const command = `hawser secret ${nameOf(session, call)}`;
 	const facts = [
 		outcome ?? (state ? wordsOf(state) : endingOf(session)),
 		outcome !== undefined && isOver ? `the session is over: ${endingOf(session)}` : undefined,
 		news,
-		// What an agent types, its model has seen.
-		state?.kind === "secret" ? `a person can enter it: hawser secret ${nameOf(session, call)}` : undefined,
+		isSecret ? `a person can enter it: ${[command, ...(url ? [url] : [])].join(", or at ")}` : undefined,
 		elapsedMs === undefined ? undefined : `${(elapsedMs / 1000).toFixed(1)} s`,
 		nameOf(session, call),
 		range ? `bytes ${range.from}–${range.to} of ${end}` : undefined,

@@ -33,6 +33,14 @@ const surroundings: Type.TUnsafe<Surroundings> = Type.Unsafe(
 
 const surroundingsValidator = Compile(surroundings);
 
+/** What a call was about when it asked for a secret: nothing that its caller could not name in a call of its own, so that it is not signed. */
+export type Asked = {
+	readonly request: { readonly id: string };
+	readonly session: string;
+	/** Where the output begins that the call was to tell. */
+	readonly from: number;
+};
+
 export type CallParts = {
 	readonly reply: FastifyReply;
 	readonly principal: Principal;
@@ -56,6 +64,8 @@ export type CallParts = {
 export class Call {
 	readonly #parts: CallParts;
 	readonly surroundings: Surroundings;
+	/** The secret that a person was asked for by what this call told. */
+	asked: Asked | undefined;
 	readonly #hold: (wanted: number) => number;
 	/** The sessions that are read, and how each is left. */
 	readonly #reading = new Map<string, () => void>();

@@ -11,8 +11,9 @@ import { SessionError } from "../../core/errors.ts";
 import { redacted } from "../redaction.ts";
 import { Call, type CallParts } from "./call.ts";
 import { listResources, readResource, resourceTemplates } from "./resources.ts";
+import { elicitation, repeated, withdraw } from "./secret.ts";
 import { ResourceChanges, type Wanted, wantedBy } from "./subscription.ts";
-import { tools } from "./tools.ts";
+import { goOn, tools } from "./tools.ts";
 
 export type Exchange = Omit<CallParts, "meta" | "onProgress">;
 
@@ -83,8 +84,14 @@ function createServer(parts: Exchange, era: "legacy" | "modern"): Server {
 		if (!wanted)
 			throw new ProtocolError(ProtocolErrorCode.InvalidParams, `there is no tool ${JSON.stringify(params.name)}`);
 		try {
-			const text = redacted(await wanted.call(params.arguments ?? {}, callOf(context)));
-			return { content: [{ type: "text", text }] };
+			const call = callOf(context);
+			const given = params.arguments ?? {};
+			const before = repeated(context);
+			if (before?.isDeclined) withdraw(before, call);
+			const text = redacted(await (before ? goOn(before, given, call) : wanted.call(given, call)));
+			const isElicited = !before && call.asked && era === "modern" && takesAddresses(server);
+			const elicited = isElicited && call.asked ? elicitation(call.asked, call) : undefined;
+			return elicited ?? { content: [{ type: "text", text }] };
 		} catch (thrown) {
 			const { code, message, hint } = explained(thrown, `mcp ${wanted.name}`, parts);
 			const text = `[${code}] ${message}${hint === undefined ? "" : `; ${hint}`}`;
@@ -104,6 +111,11 @@ function createServer(parts: Exchange, era: "legacy" | "modern"): Server {
 		}
 	});
 	return server;
+}
+
+/** Whether a client shows an address to its person when it is asked to. */
+function takesAddresses(server: Server): boolean {
+	return server.getClientCapabilities()?.elicitation?.url !== undefined;
 }
 
 /** A schema as JSON, without what TypeBox keeps on it besides. */

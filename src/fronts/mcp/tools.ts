@@ -12,7 +12,7 @@ import { programState } from "../program-state.ts";
 import { redacted } from "../redaction.ts";
 import { problemOf } from "../validation.ts";
 import { endingOf, MORE_BYTES, nameOf, report, shorten, titleOf, wordsOf } from "./answer.ts";
-import type { Call } from "./call.ts";
+import type { Asked, Call } from "./call.ts";
 import { typeInto } from "./input.ts";
 import { runCommand } from "./run.ts";
 import { screenText } from "./screen.ts";
@@ -98,7 +98,8 @@ const run = tool({
 			const state = wordsOf(await programState(shell, call.signal));
 			return report(shell, { outcome: `busy: nothing was run · ${state}`, news, max }, call);
 		}
-		return report(shell, { outcome: outcomeOf(status, exitCode), news, elapsedMs, range: output, max }, call);
+		const outcome = outcomeOf(status, exitCode);
+		return report(shell, { outcome, news, elapsedMs, range: output, max, isAsking: true }, call);
 	},
 });
 
@@ -271,7 +272,21 @@ async function waited(session: Session, { from, until, max }: Waited, call: Call
 	const elapsedMs = performance.now() - begun;
 	const { offset: to } = await session.end();
 	const outcome = cause === "match" ? "matched" : cause === "end" ? await lastOutcome(session, from) : undefined;
-	return report(session, { outcome, elapsedMs, range: { from, to }, max }, call);
+	return report(session, { outcome, elapsedMs, range: { from, to }, max, isAsking: true }, call);
+}
+
+/** What a call was to tell that asked for a secret, once that was given; or that it won't be. */
+export async function goOn(
+	{ session: wanted, from, isDeclined }: Asked & { readonly isDeclined: boolean },
+	{ max }: { readonly max?: unknown },
+	call: Call,
+): Promise<string> {
+	const session = call.find(wanted, "read");
+	call.beginReading(session);
+	const budget = typeof max === "number" ? max : undefined;
+	if (!isDeclined) return waited(session, { from, max: budget }, call);
+	const { offset: to } = await session.end();
+	return report(session, { news: "the person would not enter it", range: { from, to }, max: budget }, call);
 }
 
 /** How the command ended that was waited for, where the shell told it. */

@@ -5,6 +5,7 @@ import type { Session } from "../../core/session.ts";
 import { flowFor } from "../front.ts";
 import * as shared from "../wait.ts";
 import type { Call } from "./call.ts";
+import { untilGiven } from "./secret.ts";
 
 /** Clients give up after a minute, unless they hear of progress, and the most patient after five. */
 const DEFAULT_WAIT_S = 50;
@@ -57,14 +58,20 @@ export async function waitFor(
 	wanted: Until | undefined,
 	call: Call,
 ): Promise<shared.Cause> {
-	const causes = wanted && hasCause(wanted) ? wanted : { ...wanted, input: true, end: true, idle_ms: DEFAULT_IDLE_MS };
+	const isDefault = !wanted || !hasCause(wanted);
+	const causes = isDefault ? { ...wanted, input: true, end: true, idle_ms: DEFAULT_IDLE_MS } : wanted;
 	const { idle_ms: idleMs, stable_ms: stableMs, input, end } = causes;
 	const match = causes.match === undefined ? undefined : new shared.TextMatcher(causes.match);
 	const timeoutMs = (causes.timeout_s ?? DEFAULT_WAIT_S) * 1000;
 	const reading = { screens: call.options.screens, ...flowFor(call.principal, session, "lossless") };
-	const options = { from, timeoutMs, signal: call.signal, ...reading };
-	const waiting = shared.waitFor(session, { match, idleMs, stableMs, input, end }, options);
-	return telling(session, timeoutMs, waiting, call);
+	// Whoever was told that a person is asked for a secret does not want to hear again that the program waits for it.
+	const isPatient = isDefault || (input === true && idleMs === undefined && stableMs === undefined);
+	const wait = async () => {
+		const leftMs = isPatient ? await untilGiven(session, timeoutMs, call) : timeoutMs;
+		const options = { from, timeoutMs: leftMs, signal: call.signal, ...reading };
+		return shared.waitFor(session, { match, idleMs, stableMs, input, end }, options);
+	};
+	return telling(session, timeoutMs, wait(), call);
 }
 
 function hasCause({ timeout_s: _, ...causes }: Until): boolean {

@@ -17,6 +17,7 @@ const feedType = Type.Union([
 	Type.Literal("command"),
 	Type.Literal("quiet"),
 	Type.Literal("changed"),
+	Type.Literal("secret"),
 ]);
 
 export type EventsQuery = {
@@ -65,6 +66,19 @@ const feedEvent: TUnsafe<FeedEvent> = schemaOf<FeedEvent>()(
 			command: Type.Optional(shellCommand),
 			quietMs: Type.Optional(Type.Integer()),
 			overview: Type.Optional(overview),
+			secret: Type.Optional(
+				Type.Object({
+					id: Type.String(),
+					status: Type.Union([
+						Type.Literal("asked"),
+						Type.Literal("given"),
+						Type.Literal("refused"),
+						Type.Literal("expired"),
+					]),
+					name: nullable(Type.String()),
+					by: nullable(Type.String()),
+				}),
+			),
 		},
 		{ title: "Event" },
 	),

@@ -95,6 +95,11 @@ export class Feed {
 		signal.addEventListener("abort", stop, { once: true });
 	}
 
+	/** Tells of something that others know of a session. */
+	announce(type: FeedEvent["type"], session: Session, rest: Partial<FeedEvent>): void {
+		this.#add(type, session, rest);
+	}
+
 	/** The place after everything so far. */
 	get end(): string {
 		return this.#options.log.end;

@@ -28,6 +28,7 @@ import { addScreens } from "./screens/routes.ts";
 import { awaitedExpressions } from "./search/awaited.ts";
 import { addSearch } from "./search/routes.ts";
 import { addSecret } from "./secret.ts";
+import { addSecretRequests, messageOf } from "./secret-requests.ts";
 import { addSend } from "./send.ts";
 import { Sends } from "./sending.ts";
 import { addSessions } from "./sessions.ts";
@@ -65,6 +66,12 @@ export function createNativeFront(options: NativeOptions): Front {
 			addInput(typed, options, hosting, traffic);
 			addActs(typed, options, hosting, traffic);
 			addSecret(typed, options, hosting);
+			addSecretRequests(typed, options, hosting);
+			options.secretRequests.watch(({ request, status, by }) => {
+				const { id, name, offset, prompt, program } = messageOf(request);
+				const question = { offset, prompt, ...(program === null ? {} : { program }) };
+				feed.announce("secret", request.session, { ...question, secret: { id, status, name, by } });
+			});
 			const expressions = awaitedExpressions();
 			const sends = new Sends({ screens: options.screens, expressions, traffic });
 			addSend(typed, options, hosting, sends);

@@ -14,12 +14,14 @@ import type { Workspaces } from "../../core/workspaces.ts";
 import type { ServerLimits } from "../../protocol/messages.ts";
 import type { Prepare } from "../front.ts";
 import type { Metric } from "../metric.ts";
+import type { SecretRequests } from "../secret-requests.ts";
 import type { FeedLog } from "./feed-log.ts";
 import type { SocketLimits } from "./socket/limits.ts";
 
 export type NativeOptions = {
 	readonly sessions: Sessions;
 	readonly workspaces: Workspaces;
+	readonly secretRequests: SecretRequests;
 	/** Whose tokens may be for workspaces; nobody's, when left out. */
 	readonly access?: Pick<Access, "leaveWorkspace">;
 	readonly prepare: Prepare;

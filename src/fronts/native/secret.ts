@@ -1,18 +1,54 @@
 /** A secret that a person types over HTTP: into a program that reads one without showing it, and nowhere else. */
 
-import type { FastifyRequest } from "fastify";
+import type { FastifyRequest, preParsingHookHandler } from "fastify";
+import { SessionError } from "../../core/errors.ts";
+import type { Session } from "../../core/session.ts";
 import { fenceHeader, type InputReceipt, idempotencyKeyHeader } from "../../protocol/messages.ts";
-import type { Hosting } from "../front.ts";
+import { type Hosting, witnessOf } from "../front.ts";
+import { checkMayGive, checkMayType } from "../secret-requests.ts";
 import { inputReceipt, keysQuery } from "./act-messages.ts";
 import { forgetRequests } from "./forget-requests.ts";
 import { bytesOf, fenceOf, parseKey, toMessage } from "./input.ts";
 import type { NativeApp, NativeOptions } from "./options.ts";
-import { findSession } from "./request.ts";
+import { findSession, principalOf } from "./request.ts";
+import { requestParams } from "./secret-messages.ts";
+import { findSecretRequest } from "./secret-requests.ts";
 import { idParams } from "./session-messages.ts";
 
-export function addSecret(app: NativeApp, { sessions }: NativeOptions, hosting: Hosting): void {
+export function addSecret(app: NativeApp, { sessions, secretRequests }: NativeOptions, hosting: Hosting): void {
 	/** The pieces in which a body came: the whole is a copy of them. */
 	const pieces = new WeakMap<FastifyRequest, Uint8Array[]>();
+	const preParsing: preParsingHookHandler = (request, _reply, body, done) => {
+		const own: Uint8Array[] = [];
+		pieces.set(request, own);
+		body.on("data", (piece: Uint8Array) => own.push(piece));
+		done(null, body);
+	};
+
+	/** Whatever becomes of it, nothing of the body is left afterwards. */
+	async function taken<Answer>(request: FastifyRequest, use: (secret: Uint8Array) => Promise<Answer>): Promise<Answer> {
+		const secret = bytesOf(request.body);
+		try {
+			return await use(secret);
+		} finally {
+			for (const bytes of [secret, ...(pieces.get(request) ?? [])]) bytes.fill(0);
+			// It was typed, or not, whatever becomes of this.
+			await forgetRequests().catch((error: unknown) => hosting.report(error, "a secret is not forgotten yet"));
+		}
+	}
+
+	async function type(
+		request: FastifyRequest,
+		session: Session,
+		secret: Uint8Array,
+		at: number | undefined,
+	): Promise<InputReceipt> {
+		const origin = parseKey(request.headers[idempotencyKeyHeader]);
+		const fence = await fenceOf(session, request);
+		const options = { ...(origin ? { origin } : {}), ...(fence === undefined ? {} : { fence }) };
+		const by = { principal: principalOf(request), witness: witnessOf(request) };
+		return toMessage(await secretRequests.typed(session, by, session.secret(secret, at, options)));
+	}
 
 	app.post(
 		"/v1/sessions/:id/secret",
@@ -25,26 +61,40 @@ export function addSecret(app: NativeApp, { sessions }: NativeOptions, hosting: 
 				takes: "application/octet-stream",
 			},
 			schema: { params: idParams, querystring: keysQuery, response: { 200: inputReceipt } },
-			preParsing(request, _reply, body, done) {
-				const own: Uint8Array[] = [];
-				pieces.set(request as FastifyRequest, own);
-				body.on("data", (piece: Uint8Array) => own.push(piece));
-				done(null, body);
-			},
+			preParsing,
 		},
-		async (request): Promise<InputReceipt> => {
-			const secret = bytesOf(request.body);
-			try {
+		(request): Promise<InputReceipt> =>
+			taken(request as FastifyRequest, async (secret) => {
 				const session = findSession(sessions, request);
-				const origin = parseKey(request.headers[idempotencyKeyHeader]);
-				const fence = await fenceOf(session, request);
-				const options = { ...(origin ? { origin } : {}), ...(fence === undefined ? {} : { fence }) };
-				return toMessage(await session.secret(secret, request.query.ifWaiting, options));
-			} finally {
-				for (const bytes of [secret, ...(pieces.get(request as FastifyRequest) ?? [])]) bytes.fill(0);
-				// It was typed, or not, whatever becomes of this.
-				await forgetRequests().catch((error: unknown) => hosting.report(error, "a secret is not forgotten yet"));
-			}
+				checkMayType(principalOf(request));
+				return type(request as FastifyRequest, session, secret, request.query.ifWaiting);
+			}),
+	);
+
+	app.post(
+		"/v1/secret-requests/:id",
+		{
+			config: {
+				policy: "operate",
+				headers: [fenceHeader],
+				operation: "giveSecret",
+				summary: "Type a secret that was asked for, if its program still asks the same",
+				takes: "application/octet-stream",
+			},
+			schema: { params: requestParams, response: { 200: inputReceipt } },
+			preParsing,
 		},
+		(request): Promise<InputReceipt> =>
+			taken(request as FastifyRequest, async (secret) => {
+				const wanted = findSecretRequest(secretRequests, request);
+				checkMayGive(principalOf(request), wanted);
+				const session = witnessOf(request).session(wanted.session);
+				try {
+					return await type(request as FastifyRequest, session, secret, wanted.offset);
+				} catch (error) {
+					if (error instanceof SessionError && error.code === "not_waiting") secretRequests.expire(wanted);
+					throw error;
+				}
+			}),
 	);
 }

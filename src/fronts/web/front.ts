@@ -12,7 +12,7 @@ export type WebFrontOptions = {
 };
 
 /** All of them are one page, which looks at its address; `/signin` is the server's own. */
-export const pages = ["/", "/grid", "/settings", "/s/:id", "/s/:id/play", "/w/:workspace"] as const;
+export const pages = ["/", "/grid", "/settings", "/s/:id", "/s/:id/play", "/w/:workspace", "/secret/:id"] as const;
 
 /** Scripts, styles and connections from here and nowhere else; markup from text is lit-html's alone, and the worker's address ours. */
 const POLICY = [

@@ -23,8 +23,11 @@ const prepare = createPrepare({
 
 /** To a server without screens, whose sessions live in this process. */
 async function connect(era: Era) {
-	const options = { prepare, newUuid: randomUUID, shell: "/bin/sh", version: "0", progressMs: 20 };
-	const server = await startTestServer({ fronts: (sessions) => [createMcpFront({ sessions, ...options })] });
+	const secretUrl = (id: string) => `http://localhost/secret/${id}`;
+	const options = { prepare, secretUrl, newUuid: randomUUID, shell: "/bin/sh", version: "0", progressMs: 20 };
+	const server = await startTestServer({
+		fronts: (sessions, secretRequests) => [createMcpFront({ sessions, secretRequests, ...options })],
+	});
 	onTestFinished(() => server.close());
 	const place = { url: server.url, token: TOKEN };
 	const client = await connectOverHttp(place, era);

@@ -92,7 +92,8 @@ function newerClient(): Client {
 	return new Client(NAME, { versionNegotiation: { mode: { pin: "2026-07-28" } } });
 }
 
-function newer(client: Client): McpClient {
+/** As both clients are used. */
+export function newer(client: Client): McpClient {
 	return {
 		version: client.getNegotiatedProtocolVersion(),
 		callTool: (wanted, options = {}) => client.callTool(wanted, options),

@@ -85,7 +85,9 @@ describe.each(eras)("MCP, six tools, both eras, text results with a budget: a cl
 		const session = own("secret");
 		const asked = await told(client, "start", { command: "printf 'Password: '; stty -echo; read x", name: session });
 		expect(asked).toMatch(
-			new RegExp(`^\\[waiting for a secret · sh · "Password:" · a person can enter it: hawser secret ${session} · `),
+			new RegExp(
+				`^\\[waiting for a secret · sh · "Password:" · a person can enter it: hawser secret ${session}, or at http:\\S+/secret/[0-9a-f]{12} · `,
+			),
 		);
 		expect(asked.match(/a person can/g)).toHaveLength(1);
 		await told(client, "stop", { session });

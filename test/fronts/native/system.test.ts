@@ -101,7 +101,8 @@ describe("the server's own routes", () => {
 		const closing = new AbortController();
 		const app = fastify();
 		const unused = () => Promise.reject(new Error("unused"));
-		const parts = { sessions: server.sessions, version: "1", prepare: unused, clock: systemClock };
+		const secretRequests = { watch: () => {} };
+		const parts = { sessions: server.sessions, version: "1", prepare: unused, clock: systemClock, secretRequests };
 		const hosting = { closing: closing.signal, report: () => {}, identify: unused, ...createBudgets() };
 		createNativeFront(parts as unknown as NativeOptions).register(app, hosting);
 		expect((await app.inject("/readyz")).statusCode).toBe(200);

@@ -10,6 +10,7 @@ import { systemClock } from "../../../src/backends/clock.ts";
 import { childEnvironment } from "../../../src/backends/environment.ts";
 import { spawn } from "../../../src/backends/spawn.ts";
 import type { Principal, Right } from "../../../src/core/access.ts";
+import { noAudit } from "../../../src/core/audit.ts";
 import { inProcess } from "../../../src/core/in-process.ts";
 import { type Home, LocalSessions } from "../../../src/core/sessions.ts";
 import { writeAtomically } from "../../../src/disk/write-atomically.ts";
@@ -17,6 +18,7 @@ import type { Front } from "../../../src/fronts/front.ts";
 import { createNativeFront } from "../../../src/fronts/native/front.ts";
 import type { SocketLimits } from "../../../src/fronts/native/socket/limits.ts";
 import { createId, createPrepare } from "../../../src/fronts/prepare.ts";
+import { SecretRequests } from "../../../src/fronts/secret-requests.ts";
 import { CursorReplies } from "../../../src/screen/cursor-replies.ts";
 import { SessionScreens } from "../../../src/screen/screens.ts";
 import { listen, type Route } from "../../../src/server/listen.ts";
@@ -47,7 +49,7 @@ export type TestServerOptions = {
 	/** Callers besides the operator, by their tokens. */
 	readonly principals?: Readonly<Record<string, Principal>>;
 	/** Fronts besides the native one. */
-	readonly fronts?: (sessions: LocalSessions) => Front[];
+	readonly fronts?: (sessions: LocalSessions, secretRequests: SecretRequests) => Front[];
 	readonly onRoute?: (route: Route) => void;
 	/** Where durable sessions live; in this process, like the others, if left out. */
 	readonly durable?: Home;
@@ -101,6 +103,7 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
 		report: (problem) => problems.push(problem),
 	});
 	const cursors = new CursorReplies({ sessions, screens, report: (problem) => problems.push(problem) });
+	const secretRequests = new SecretRequests({ sessions, clock: systemClock, audit: noAudit });
 	const operator = adminOnly(TOKEN);
 	const listener = await listen({
 		host: "127.0.0.1",
@@ -110,6 +113,7 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
 				sessions,
 				screens,
 				workspaces,
+				secretRequests,
 				prepare,
 				clock: systemClock,
 				version: "0.0.0-test",
@@ -124,7 +128,7 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
 				socketLimits: options.socketLimits ?? {},
 				changeMs: options.changeMs,
 			}),
-			...(options.fronts?.(sessions) ?? []),
+			...(options.fronts?.(sessions, secretRequests) ?? []),
 		],
 		authorize: async (caller) => options.principals?.[caller.credential ?? ""] ?? (await operator(caller)),
 		...(options.onRoute ? { onRoute: options.onRoute } : {}),

@@ -1,0 +1,236 @@
+/**
+ * Requests for secrets: whoever may not type one, such as an agent, asks for it to be typed into the question that a
+ * program asks now, and a person gives or refuses it. A request is for that one question: as soon as the program writes
+ * something, asks again or ends, or after five minutes, it has expired. Requests are in memory alone, and what is given
+ * never comes here.
+ */
+
+import { randomBytes } from "node:crypto";
+import type { Principal } from "../core/access.ts";
+import type { Audit, Deed } from "../core/audit.ts";
+import type { Clock } from "../core/clock.ts";
+import { SessionError } from "../core/errors.ts";
+import { Listeners } from "../core/listeners.ts";
+import type { Receipt, Session } from "../core/session.ts";
+import type { Sessions } from "../core/sessions.ts";
+import type { Witness } from "../core/witness.ts";
+import { checkCreation } from "./front.ts";
+import { Places } from "./places.ts";
+import { describeProgram } from "./program-state.ts";
+
+/** A person who was asked has to come and type; later, nobody knows any more what it was for. */
+const LIFETIME_MS = 5 * 60_000;
+/** How many may be open of one caller, and of all: more than any person answers in that time. */
+const OPEN = { each: 16, all: 256 };
+const ID_BYTES = 6;
+
+/** Who asks: somebody, or the agent that shows their credential. */
+export type Asker = Pick<Principal, "id" | "name" | "account" | "secrets" | "countCreation"> & {
+	readonly isAgent?: boolean;
+};
+
+export type SecretRequest = {
+	readonly id: string;
+	readonly session: Session;
+	/** What the asker calls it, and says that it is for. */
+	readonly name: string | null;
+	readonly reason: string | null;
+	/** The question: its words, who asks it, and where the output ended then. */
+	readonly prompt: string;
+	readonly program: string | null;
+	readonly offset: number;
+	readonly askedBy: Asker;
+	/** Milliseconds since the epoch. */
+	readonly createdAt: number;
+	readonly expiresAt: number;
+};
+
+export type SecretStatus = "asked" | "given" | "refused" | "expired";
+
+/** Something became of a request; `by` is null if nobody did it. */
+export type SecretNews = {
+	readonly request: SecretRequest;
+	readonly status: SecretStatus;
+	readonly by: string | null;
+};
+
+type Doer = { readonly principal: Pick<Principal, "name">; readonly witness: Witness };
+
+type Open = {
+	readonly request: SecretRequest;
+	/** Aborted when it is over. */
+	readonly over: AbortController;
+	/** Settled once what is being typed there was typed, or not; what the program writes meanwhile is its answer. */
+	typing: Promise<unknown>;
+	readonly leave: () => void;
+};
+
+export type SecretRequestsOptions = {
+	/** As they are, without any caller's witness. */
+	readonly sessions: Pick<Sessions, "get">;
+	readonly clock: Clock;
+	readonly audit: Audit;
+};
+
+export class SecretRequests {
+	readonly #options: SecretRequestsOptions;
+	readonly #open = new Map<string, Open>();
+	readonly #places = new Places(OPEN, tooMany);
+	readonly #listeners = new Listeners<SecretNews>();
+
+	constructor(options: SecretRequestsOptions) {
+		this.#options = options;
+	}
+
+	/** Oldest first. */
+	list(): readonly SecretRequest[] {
+		return [...this.#open.values()].map(({ request }) => request);
+	}
+
+	get(id: string): SecretRequest | undefined {
+		return this.#open.get(id)?.request;
+	}
+
+	/** Hears what becomes of each, until the returned function is called. */
+	watch(listener: (news: SecretNews) => void): () => void {
+		return this.#listeners.add(listener);
+	}
+
+	/** For what the session's program asks now; who has asked for the same already gets that request. `not_waiting` if it reads no secret. */
+	async ask(
+		session: Session,
+		{ name = null, reason = null }: { readonly name?: string | null; readonly reason?: string | null },
+		{ asker, witness, signal }: { readonly asker: Asker; readonly witness: Witness; readonly signal: AbortSignal },
+	): Promise<SecretRequest> {
+		if (asker.secrets === "none") throw mayNot("this token may not ask for secrets");
+		const own = this.#options.sessions.get(session.id);
+		if (!own) throw new SessionError("session_not_found", `there is no session ${session.id}`);
+		const found = await own.inspect();
+		const { state, kind, program, offset, lastLine: prompt } = await describeProgram(own, found, signal);
+		if (state !== "waiting" || kind !== "secret") throw notAsking();
+		const known = this.#of(session.id, asker).find((open) => open.request.offset === offset);
+		if (known) return known.request;
+		checkCreation(asker.countCreation());
+		const { clock } = this.#options;
+		const createdAt = clock.now();
+		const about = { session: own, name, reason, prompt, program, offset, askedBy: asker };
+		const id = randomBytes(ID_BYTES).toString("hex");
+		const request = { id, ...about, createdAt, expiresAt: createdAt + LIFETIME_MS };
+		const leave = this.#places.take(asker);
+		const open = { request, over: new AbortController(), typing: Promise.resolve(), leave };
+		this.#open.set(id, open);
+		this.#tell(open, "asked", { principal: asker, witness });
+		void this.#expireInTime(open, found.episode);
+		return request;
+	}
+
+	/** What is typed as a secret into a session answers all who asked for one there. */
+	async typed(session: Session, by: Doer, typing: Promise<Receipt>): Promise<Receipt> {
+		const asked = this.#of(session.id);
+		for (const open of asked) open.typing = typing.catch(() => undefined);
+		const receipt = await typing;
+		for (const open of asked) this.#settle(open, "given", by);
+		return receipt;
+	}
+
+	refuse(request: SecretRequest, by: Doer): void {
+		const open = this.#open.get(request.id);
+		if (open) this.#settle(open, "refused", by);
+	}
+
+	/** Its question turned out to be another. */
+	expire(request: SecretRequest): void {
+		const open = this.#open.get(request.id);
+		if (open) this.#settle(open, "expired");
+	}
+
+	/** Resolves when nothing is open any more that this caller asked for there, or the signal aborts. */
+	async untilOver(session: Pick<Session, "id">, asker: Pick<Asker, "id">, signal: AbortSignal): Promise<void> {
+		await Promise.all(this.#of(session.id, asker).map(({ over }) => aborted(AbortSignal.any([over.signal, signal]))));
+	}
+
+	#of(session: string, asker?: Pick<Asker, "id">): Open[] {
+		return [...this.#open.values()].filter(
+			({ request }) => request.session.id === session && (!asker || request.askedBy.id === asker.id),
+		);
+	}
+
+	async #expireInTime(open: Open, episode: number): Promise<void> {
+		const { request, over } = open;
+		const { signal } = over;
+		const late = new Promise<void>((resolve) => {
+			const cancel = this.#options.clock.after(LIFETIME_MS, resolve);
+			signal.addEventListener("abort", cancel, { once: true });
+		});
+		const again = request.session.untilWaiting(episode, signal);
+		// Who can't be asked any more is not asked for anything either.
+		await Promise.race([late, again, movedOn(request, signal)]).catch(() => undefined);
+		await open.typing;
+		this.#settle(open, "expired");
+	}
+
+	#settle(open: Open, status: SecretStatus, by?: Doer): void {
+		if (!this.#open.delete(open.request.id)) return;
+		open.leave();
+		open.over.abort();
+		this.#tell(open, status, by);
+	}
+
+	#tell({ request }: Open, status: SecretStatus, by?: Doer): void {
+		const { id, session } = request;
+		const deed: Deed = { action: "secret-request", request: id, status };
+		const place = { workspace: session.spec.workspace, session: session.id };
+		if (by) by.witness.record(deed, place);
+		else this.#options.audit.record({ ...deed, ...place, by: null });
+		this.#listeners.tell({ request, status, by: by?.principal.name ?? null });
+	}
+}
+
+/** Resolves when the program has written something since it asked, or has ended. */
+async function movedOn({ session, offset }: SecretRequest, signal: AbortSignal): Promise<void> {
+	for await (const item of session.follow({ offset }, { flow: "live", isOwn: true, signal })) {
+		if (item.kind !== "resized") return;
+	}
+}
+
+function aborted(signal: AbortSignal): Promise<void> {
+	return new Promise((resolve) => {
+		if (signal.aborted) resolve();
+		signal.addEventListener("abort", () => resolve(), { once: true });
+	});
+}
+
+/** Refuses to type a secret to who may only ask for it. */
+export function checkMayType({ secrets }: Pick<Principal, "secrets">): void {
+	if (secrets === "type") return;
+	throw secrets === "none"
+		? mayNot("this token may not type secrets")
+		: mayNot(
+				"this token may not type secrets, only ask for them",
+				"POST /v1/sessions/:id/secret-requests asks a person",
+			);
+}
+
+/** Refuses to give what oneself, or who made one, has asked for. */
+export function checkMayGive(by: Pick<Principal, "id" | "makers" | "secrets">, { askedBy }: SecretRequest): void {
+	checkMayType(by);
+	// An agent's credential in other hands is a person's.
+	if (askedBy.isAgent || ![by.id, ...by.makers].includes(askedBy.id)) return;
+	throw mayNot("nobody gives a secret that they asked for themselves", "somebody else has to");
+}
+
+function mayNot(message: string, hint = "ask the person who made the token for another"): SessionError {
+	return new SessionError("permission_denied", message, { hint });
+}
+
+function notAsking(): SessionError {
+	return new SessionError("not_waiting", "the program does not read a secret now", {
+		hint: "ask when it does: /v1/sessions/:id/state says so",
+	});
+}
+
+function tooMany(): SessionError {
+	return new SessionError("limit_exceeded", "too many requests for secrets are open", {
+		hint: `they expire after ${LIFETIME_MS / 60_000} minutes`,
+	});
+}

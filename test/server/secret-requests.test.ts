@@ -1,0 +1,197 @@
+/** Secrets that agents ask for and people give: one server, real programs, several tokens. */
+
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { type Client, connect, type FeedEvent, HawserError, type Session } from "../../src/client/index.ts";
+import type { SecretRight } from "../../src/core/access.ts";
+import { loadConfig } from "../../src/server/config.ts";
+import { type Server, startServer } from "../../src/server/server.ts";
+import { eventually } from "../helpers/reading.ts";
+
+let server: Server;
+let stateDir: string;
+let operator: Client;
+const over = new AbortController();
+/** What the feed has said of secrets, as soon as it has. */
+const heard: NonNullable<FeedEvent["secret"]>[] = [];
+
+beforeAll(async () => {
+	stateDir = await mkdtemp(join(tmpdir(), "hawser-secrets-"));
+	server = await startServer(loadConfig({ port: "0", spares: "0", stateDir }, {}), { report: () => {} });
+	operator = connect({ url: server.url, token: server.adminToken });
+	let begin = () => {};
+	const begun = new Promise<void>((resolve) => {
+		begin = resolve;
+	});
+	void (async () => {
+		for await (const item of operator.events({ signal: over.signal })) {
+			begin();
+			if (item.kind === "event" && item.event.secret) heard.push(item.event.secret);
+		}
+	})();
+	await begun;
+});
+afterAll(async () => {
+	over.abort();
+	await server.close();
+	await rm(stateDir, { recursive: true });
+});
+
+const as = (token: string) => connect({ url: server.url, token });
+
+async function tokenWith(secrets: SecretRight, maker = operator): Promise<Client> {
+	const { token } = await maker.tokens.create({ scopes: ["workspace:default:manage"], secrets });
+	return as(token);
+}
+
+const codeOf = (promise: Promise<unknown>) =>
+	promise.then(
+		() => "done",
+		(error: unknown) => (error instanceof HawserError ? error.code : String(error)),
+	);
+
+/** A program that asks for one secret after the other, and says how long each was. */
+async function asking(): Promise<Session> {
+	const command = `for n in 1 2 3; do read -r -s -p "secret $n? " it; echo "got \${#it}"; done; cat`;
+	const session = await operator.sessions.create({ argv: ["bash", "-c", command], durable: false });
+	await asks(session, "secret 1?");
+	return operator.sessions.at(session.id);
+}
+
+async function asks(session: Session, question: string): Promise<void> {
+	await eventually(`${question} is asked`, async () => {
+		const { state, kind, lastLine } = await session.inspect();
+		return state === "waiting" && kind === "secret" && lastLine.endsWith(question);
+	});
+}
+
+const became = (id: string) => heard.filter((news) => news.id === id).map(({ status }) => status);
+
+describe("a token that may only request secrets", () => {
+	it("asks for one, a person gives it, and everybody hears of it but not of its value", async () => {
+		const agent = await tokenWith("request");
+		const session = await asking();
+		const own = agent.sessions.at(session.id);
+		const refused = own.secret("hunter-two").catch((error: unknown) => error);
+		expect(await refused).toMatchObject({
+			code: "permission_denied",
+			hint: "POST /v1/sessions/:id/secret-requests asks a person",
+		});
+		const request = await own.requestSecret({ name: "sudo", reason: "to install packages" });
+		expect(request).toMatchObject({
+			session: { id: session.id, workspace: "default" },
+			name: "sudo",
+			reason: "to install packages",
+			prompt: "secret 1?",
+			program: "bash",
+			askedBy: expect.stringMatching(/^token:/),
+		});
+		expect(request.expiresAt - request.createdAt).toBe(300_000);
+		expect(await operator.secretRequests.list()).toContainEqual(request);
+		// Asked again it is the same, and neither it nor what it makes gives it.
+		expect(await own.requestSecret()).toEqual(request);
+		const child = await tokenWith("request", agent);
+		expect(await codeOf(agent.secretRequests.give(request.id, "own"))).toBe("permission_denied");
+		expect(await codeOf(child.secretRequests.give(request.id, "own"))).toBe("permission_denied");
+		expect(await codeOf(child.secretRequests.refuse(request.id))).toBe("permission_denied");
+		await operator.secretRequests.give(request.id, "hunter-two");
+		await asks(session, "secret 2?");
+		expect((await session.text()).text).toBe("secret 1? got 10\nsecret 2?\n");
+		expect(await operator.secretRequests.list()).not.toContainEqual(request);
+		await eventually("the feed", () => became(request.id).length === 2);
+		expect(became(request.id)).toEqual(["asked", "given"]);
+		expect(JSON.stringify(heard)).not.toContain("hunter");
+		const { entries } = await operator.audit({ session: session.id });
+		const audited = entries.filter(({ action }) => action === "secret-request" || action === "secret");
+		expect(audited.map(({ action, status, request }) => ({ action, status, request }))).toEqual([
+			{ action: "secret-request", status: "asked", request: request.id },
+			{ action: "secret", status: undefined, request: undefined },
+			{ action: "secret-request", status: "given", request: request.id },
+		]);
+		expect(JSON.stringify(entries)).not.toContain("hunter");
+	});
+
+	it("can't make one that may more, and one without any may not even ask", async () => {
+		const agent = await tokenWith("request");
+		expect(await codeOf(tokenWith("type", agent))).toBe("permission_denied");
+		const { secrets } = await agent.tokens.create({ scopes: ["workspace:default:read"] });
+		expect(secrets).toBe("request");
+		const none = await tokenWith("none", agent);
+		const session = await asking();
+		expect(await codeOf(none.sessions.at(session.id).requestSecret())).toBe("permission_denied");
+		expect(await codeOf(none.sessions.at(session.id).secret("x"))).toBe("permission_denied");
+	});
+
+	it("may ask only where it may type, and only while a secret is read", async () => {
+		const { token } = await operator.tokens.create({ scopes: ["workspace:default:read"], secrets: "request" });
+		const session = await asking();
+		expect(await codeOf(as(token).sessions.at(session.id).requestSecret())).toBe("permission_denied");
+		const stranger = await operator.tokens.create({ scopes: ["workspace:other:manage"], secrets: "type" });
+		const request = await session.requestSecret();
+		expect(await as(stranger.token).secretRequests.list()).toEqual([]);
+		expect(await codeOf(as(stranger.token).secretRequests.give(request.id, "x"))).toBe("not_found");
+		expect(await codeOf(as(token).secretRequests.give(request.id, "x"))).toBe("permission_denied");
+		const cat = await operator.sessions.create({ argv: ["cat"], durable: false });
+		expect(await codeOf(operator.sessions.at(cat.id).requestSecret())).toBe("not_waiting");
+	});
+});
+
+describe("a request for a secret", () => {
+	it("is given by nobody who asked for it, nor by tokens that they made", async () => {
+		const person = await tokenWith("type");
+		const child = await tokenWith("type", person);
+		const session = await asking();
+		const request = await person.sessions.at(session.id).requestSecret();
+		expect(await codeOf(person.secretRequests.give(request.id, "own"))).toBe("permission_denied");
+		expect(await codeOf(child.secretRequests.give(request.id, "own"))).toBe("permission_denied");
+		// The other way round it is what tokens are made for.
+		const fromChild = await child.sessions.at(session.id).requestSecret();
+		await person.secretRequests.give(fromChild.id, "others");
+		await asks(session, "secret 2?");
+		await eventually("both are answered", () => became(request.id).includes("given"));
+	});
+
+	it("has expired once the program asks something else, and is typed into no other question", async () => {
+		const agent = await tokenWith("request");
+		const session = await asking();
+		const request = await agent.sessions.at(session.id).requestSecret();
+		await session.write("typed at the terminal\r");
+		await asks(session, "secret 2?");
+		await eventually("it has expired", () => became(request.id).includes("expired"));
+		expect(await codeOf(operator.secretRequests.give(request.id, "late"))).toBe("not_found");
+		expect((await session.text()).text).toBe("secret 1? got 21\nsecret 2?\n");
+		const second = await agent.sessions.at(session.id).requestSecret();
+		await session.kill();
+		await eventually("it has expired with its program", () => became(second.id).includes("expired"));
+	});
+
+	it("is answered by whatever secret is typed into its question, and refused by who may type or who asked", async () => {
+		const agent = await tokenWith("request");
+		const session = await asking();
+		const own = agent.sessions.at(session.id);
+		const first = await own.requestSecret();
+		await session.secret("directly", { ifWaiting: first.offset });
+		await eventually("it was given", () => became(first.id).includes("given"));
+		await asks(session, "secret 2?");
+		const second = await own.requestSecret();
+		await operator.secretRequests.refuse(second.id);
+		const third = await own.requestSecret();
+		await agent.secretRequests.refuse(third.id);
+		await eventually("both were refused", () => [second, third].every(({ id }) => became(id).includes("refused")));
+		expect((await session.text()).text).toBe("secret 1? got 8\nsecret 2?\n");
+	});
+
+	it("is one of sixteen that a caller may have open", async () => {
+		const agent = await tokenWith("request");
+		const command = `read -s -p "secret? " it`;
+		const sessions = await Promise.all(
+			Array.from({ length: 17 }, () => operator.sessions.create({ argv: ["bash", "-c", command], durable: false })),
+		);
+		await Promise.all(sessions.map(({ id }) => asks(operator.sessions.at(id), "secret?")));
+		const codes: string[] = [];
+		for (const { id } of sessions) codes.push(await codeOf(agent.sessions.at(id).requestSecret()));
+		expect(codes).toEqual([...Array(16).fill("done"), "limit_exceeded"]);
+	});
+});
