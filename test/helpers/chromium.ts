@@ -1,28 +1,41 @@
-/** A real browser, with nothing in it and nothing left of it. */
+/** A real browser: one process for the tests of a file, and in it for each test nothing of the others. */
 
-import { type BrowserContext, chromium } from "playwright-core";
-import { onTestFinished } from "vitest";
-import { temporaryDirectory } from "./temporary.ts";
+import { type Browser, type BrowserContext, type BrowserContextOptions, chromium } from "playwright-core";
+import { afterAll, onTestFinished } from "vitest";
 
 /** It talks to nobody but the pages of the test; and the sandbox would need rights that a container does not have. */
 const FLAGS = [
 	"--no-sandbox",
-	"--disable-gpu",
 	"--disable-quic",
 	"--no-first-run",
 	"--disable-background-networking",
 	"--disable-component-update",
 	"--disable-sync",
-	// A page that the test answers for has no address, and would be taken for one from the outside.
-	"--disable-features=LocalNetworkAccessChecks",
 ];
 
-export async function openBrowser(): Promise<BrowserContext> {
-	const context = await chromium.launchPersistentContext(await temporaryDirectory(), {
-		executablePath: "/usr/bin/chromium",
-		headless: true,
-		args: FLAGS,
-	});
+/** By what they were started with besides. */
+const browsers = new Map<string, Promise<Browser>>();
+afterAll(async () => {
+	for (const browser of browsers.values()) await (await browser).close();
+});
+
+/** Cookies, storage and windows of its own, gone with the test. */
+export async function openContext(flags: readonly string[], options?: BrowserContextOptions): Promise<BrowserContext> {
+	const context = await (await browserWith(flags)).newContext(options);
 	onTestFinished(() => context.close());
 	return context;
+}
+
+/** The same for pages that draw little, one of which may be answered for by the test: it has no address then, and would be taken for one from the outside. */
+export function openBrowser(): Promise<BrowserContext> {
+	return openContext(["--disable-gpu", "--disable-features=LocalNetworkAccessChecks"]);
+}
+
+function browserWith(flags: readonly string[]): Promise<Browser> {
+	const key = flags.join(" ");
+	const started =
+		browsers.get(key) ??
+		chromium.launch({ executablePath: "/usr/bin/chromium", headless: true, args: [...FLAGS, ...flags] });
+	browsers.set(key, started);
+	return started;
 }

@@ -1,10 +1,8 @@
 /** The web UI of a real server in a real browser: signed in, watched for complaints, its terminals read as people read them. */
 
 import type { BrowserContext, Locator, Page } from "playwright-core";
-import { chromium } from "playwright-core";
-import { onTestFinished } from "vitest";
+import { openContext } from "../helpers/chromium.ts";
 import { eventually } from "../helpers/reading.ts";
-import { temporaryDirectory } from "../helpers/temporary.ts";
 
 /** As much of a page as the code that runs in one needs. */
 declare const localStorage: { setItem(key: string, value: string): void };
@@ -29,28 +27,11 @@ export type Opened = {
 	readonly problems: string[];
 };
 
-/** It talks to nobody but the pages of the test; and the sandbox would need rights that a container does not have. */
-const FLAGS = [
-	"--no-sandbox",
-	"--disable-quic",
-	"--no-first-run",
-	"--disable-background-networking",
-	"--disable-component-update",
-	"--disable-sync",
-];
-
-/** A browser of its own, with nothing in it. */
+/** A browser with nothing in it. */
 export async function openBrowser(options: BrowserOptions = {}): Promise<Opened> {
 	const { viewport = { width: 1280, height: 800 }, isTouched = false, hasWebGl = false } = options;
-	const context = await chromium.launchPersistentContext(await temporaryDirectory(), {
-		executablePath: "/usr/bin/chromium",
-		headless: true,
-		viewport,
-		hasTouch: isTouched,
-		isMobile: isTouched,
-		args: [...FLAGS, ...(hasWebGl ? [] : ["--disable-3d-apis"])],
-	});
-	onTestFinished(() => context.close());
+	const flags = hasWebGl ? [] : ["--disable-3d-apis"];
+	const context = await openContext(flags, { viewport, hasTouch: isTouched, isMobile: isTouched });
 	const page = await context.newPage();
 	// Less than a test may take, so that it says what it waited for.
 	page.setDefaultTimeout(15_000);
