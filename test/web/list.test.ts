@@ -178,6 +178,35 @@ it("is used by keys alone: moves, filters, renames, kills after asking, and open
 	expect(problems).toEqual([]);
 });
 
+it("a name that is told before what was asked about the session is answered is not lost", async () => {
+	const server = await start();
+	const client = connect({ url: server.url, token: server.adminToken });
+	const { page } = await openSignedIn(server);
+	await page.getByRole("heading", { name: words.empty.title }).waitFor();
+	let release = () => {};
+	const released = new Promise<void>((resolve) => {
+		release = resolve;
+	});
+	const isAnswered = new Promise<void>((resolve) => {
+		// Answered by the server at once, and by the network late.
+		void page.route(/\/v1\/sessions\/\w+\?overview=1/, async (route) => {
+			const response = await route.fetch();
+			resolve();
+			await released;
+			await route.fulfill({ response });
+		});
+	});
+	const feed = client.events({ overview: true });
+	onTestFinished(async () => void (await feed.return()));
+	await feed.next();
+	const session = await client.sessions.create({ argv: ["cat"], name: "former", durable: false });
+	await isAnswered;
+	await session.rename("present");
+	for await (const item of feed) if (item.kind === "event" && item.event.session.name === "present") break;
+	release();
+	await page.getByRole("row", { name: /^present, / }).waitFor();
+});
+
 it("stays readable while the server is killed, says so, and is live again by itself", async () => {
 	const server = await serve();
 	const { sessions } = connect({ url: server.url, token: server.adminToken });

@@ -9,9 +9,9 @@ export function isEnded({ state }: Pick<SessionMessage, "state">): boolean {
 	return state !== "running";
 }
 
-/** What the news say by themselves: how it looks, and its name. */
+/** What the news say by themselves: its name, and how it looks. */
 export function withNews(session: Listed, { overview, session: { name } }: FeedEvent): Listed {
-	return overview ? { ...session, name, overview } : session;
+	return { ...session, name, ...(overview ? { overview } : {}) };
 }
 
 /** Whether the session must be asked for again: it has begun, or has ended. */

@@ -28,6 +28,8 @@ export class SessionList {
 	readonly #connection = signal<Connection>({ kind: "loading" });
 	readonly #listeners = new Set<(news: News) => void>();
 	readonly #stale = new Set<string>();
+	/** Those that were asked for and not told yet: what happens to them meanwhile may be younger than the answer. */
+	readonly #asked = new Set<string>();
 	#following: AbortController | undefined;
 	#cursor: string | undefined;
 	#gathering: ReturnType<typeof setTimeout> | undefined;
@@ -66,6 +68,7 @@ export class SessionList {
 		clearTimeout(this.#gathering);
 		this.#gathering = undefined;
 		this.#stale.clear();
+		this.#asked.clear();
 		batch(() => {
 			this.#all.value = new Map();
 			this.#connection.value = { kind: "loading" };
@@ -80,6 +83,7 @@ export class SessionList {
 
 	/** A session that was just started, or was asked for by itself. */
 	know(session: Listed): void {
+		if (this.#asked.has(session.id)) this.#askFor(session.id);
 		this.#put(session);
 	}
 
@@ -133,13 +137,14 @@ export class SessionList {
 		const { id } = event.session;
 		if (event.type === "removed") {
 			this.#stale.delete(id);
+			this.#asked.delete(id);
 			const rest = new Map(this.#all.peek());
 			rest.delete(id);
 			this.#all.value = rest;
 			return;
 		}
 		const known = this.#all.peek().get(id);
-		if (isStale(event)) this.#askFor(id);
+		if (isStale(event) || this.#asked.has(id)) this.#askFor(id);
 		else if (known) this.#put(withNews(known, event));
 	}
 
@@ -148,20 +153,26 @@ export class SessionList {
 		this.#gathering ??= setTimeout(() => void this.#refresh(), GATHER_MS);
 	}
 
-	async #refresh(): Promise<void> {
-		const ids = [...this.#stale];
-		this.#stale.clear();
+	/** Each is asked for once at a time: of two answers nobody could tell which is the younger. */
+	#refresh(): void {
 		this.#gathering = undefined;
-		if (ids.length > MANY) {
-			const all = await ifThere(this.#client.sessions.list({ overview: true }));
-			batch(() => all?.forEach((session) => void this.#put(session)));
-			return;
-		}
-		for (const id of ids) {
-			void ifThere(this.#client.sessions.at(id).info({ overview: true })).then(
-				(session) => session && this.#put(session),
-			);
-		}
+		const ids = [...this.#stale].filter((id) => !this.#asked.has(id));
+		for (const id of ids) this.#stale.delete(id);
+		if (ids.length > MANY) void this.#ask(ids, this.#client.sessions.list({ overview: true }));
+		else for (const id of ids) void this.#ask([id], this.#info(id));
+	}
+
+	async #info(id: string): Promise<Listed[]> {
+		return [await this.#client.sessions.at(id).info({ overview: true })];
+	}
+
+	async #ask(ids: readonly string[], answer: Promise<Listed[]>): Promise<void> {
+		for (const id of ids) this.#asked.add(id);
+		const told = (await ifThere(answer)) ?? [];
+		// Those of which the feed has told meanwhile that they were removed are not wanted any more.
+		batch(() => told.filter(({ id }) => this.#asked.delete(id)).forEach((session) => void this.#put(session)));
+		for (const id of ids) this.#asked.delete(id);
+		for (const id of ids) if (this.#stale.has(id)) this.#askFor(id);
 	}
 
 	#put(session: Listed): void {

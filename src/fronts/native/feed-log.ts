@@ -130,10 +130,12 @@ export class FeedLog {
 		if (this.#options.history) this.#keep({ last: this.#added, epochs: [], told });
 	}
 
-	/** In the place of the one before it. */
+	/** In the place of the one before it, of which it says again how the session looks if it has nothing newer. */
 	addChange(event: FeedEvent): void {
-		this.forgetChange(event.session.id);
-		this.#changes.set(event.session.id, this.#push(this.#last, event));
+		const { id } = event.session;
+		const overview = event.overview ?? this.#changes.get(id)?.event.overview;
+		this.forgetChange(id);
+		this.#changes.set(id, this.#push(this.#last, { ...event, ...(overview ? { overview } : {}) }));
 	}
 
 	forgetChange(id: string): void {

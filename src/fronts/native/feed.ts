@@ -79,7 +79,10 @@ export class Feed {
 			this.#look(known);
 			if (kind === "created") this.#begin(known);
 			if (kind === "removed") this.#remove(known);
-			else this.overviews.touch(session, this.#looks.signal);
+			else {
+				this.overviews.touch(session, this.#looks.signal);
+				this.#lookAtName(known);
+			}
 		});
 		const unwatchAttachments = attachments.watch((id) => {
 			const session = sessions.get(id);
@@ -97,7 +100,8 @@ export class Feed {
 
 	/** Tells of something that others know of a session. */
 	announce(type: FeedEvent["type"], session: Session, rest: Partial<FeedEvent>): void {
-		this.#add(type, session, rest);
+		const known = this.#known.get(session.id);
+		if (known) this.#add(type, known, rest);
 	}
 
 	/** The place after everything so far. */
@@ -197,6 +201,14 @@ export class Feed {
 		const adopted = this.#know(session);
 		this.#begin(adopted);
 		return adopted;
+	}
+
+	/** Nobody keeps up with how a session looks that has ended; it can have another name all the same. */
+	#lookAtName(known: Known): void {
+		const { session, told } = known;
+		if (told.session.name === session.spec.name) return;
+		known.told = { ...told, session: describe(session) };
+		if (told.ended) this.#addChange(session, {});
 	}
 
 	/** Tells how it is, if that is news; the end of a shell after the commands that it still ran. */
@@ -330,7 +342,7 @@ export class Feed {
 		log.add({ type, time: now(), session, ...rest }, known.told, { isPrivate });
 	}
 
-	#addChange(session: Session, rest: Partial<FeedEvent>): void {
+	#addChange(session: Session, rest: Pick<FeedEvent, "overview">): void {
 		const { log, now } = this.#options;
 		if (!this.#known.has(session.id)) return;
 		log.addChange({ type: "changed", time: now(), session: describe(session), ...rest });

@@ -191,6 +191,10 @@ it("who comes and goes, and another name, are told", async () => {
 	await eventually("the name", () => feed.changes(session.id).at(-1)?.session.name === "two");
 	await attachment.detach();
 	await feed.until(session.id, "nobody", ({ watchers }) => watchers === 0);
+	await session.kill();
+	await eventually("the end", () => feed.events.some(({ type }) => type === "closed"));
+	await session.rename("three");
+	await eventually("the name after the end", () => feed.changes(session.id).at(-1)?.session.name === "three");
 });
 
 it("it is told to who asks for it only, and only what they may see", async () => {
