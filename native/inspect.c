@@ -69,6 +69,7 @@ static void hand_over(napi_env env, napi_value callback, void *context, void *ar
 		for (size_t i = 0; i < sizeof FLAGS / sizeof *FLAGS; i++)
 			set(env, result, FLAGS[i].name, boolean(env, *(const bool *)((const char *)sight + FLAGS[i].place)));
 		set(env, result, "unread", number(env, sight->unread));
+		set(env, result, "processes", number(env, sight->processes));
 		set(env, result, "pid", sight->pid == 0 ? null(env) : number(env, sight->pid));
 		set(env, result, "program", text(env, sight->name));
 		set(env, result, "cwd", text(env, sight->cwd));

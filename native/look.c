@@ -413,6 +413,7 @@ void look(int fd, pid_t root, struct sight *sight) {
 	pid_t foreground = sight->has_terminal ? tcgetpgrp(fd) : 0;
 	if (sight->has_terminal) read_modes(fd, sight);
 	read_tree(root, tree);
+	sight->processes = (int)tree->count;
 	look_at_front(tree, &input, foreground, sight);
 	if (sight->has_terminal) look_inside(tree, &input, &foreground, sight);
 	int unread_later = unread_of(fd, sight->has_terminal);

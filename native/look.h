@@ -20,6 +20,8 @@ struct sight {
 	char name[16];
 	char cwd[PATH_MAX];
 	const char *call;
+	// How many there are, in front or not, as far as they are counted.
+	int processes;
 };
 
 // Looks at what has its input from `fd`, our end of a terminal or of a pipe or -1, among the processes below `root`.

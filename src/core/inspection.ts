@@ -30,6 +30,8 @@ export type Sight = {
 	readonly cwd: string | null;
 	/** What it sleeps in: `sleep`, `child`, `thread`, `socket`, `lock`, `signal`, `events`, `read`, `write` or `other`. */
 	readonly call: string | null;
+	/** How many there are, in front or not; 256 at most are counted. */
+	readonly processes: number;
 };
 
 /** What the session knows besides. */
@@ -81,6 +83,8 @@ export type Inspection = Verdict & {
 	readonly program: string | null;
 	readonly pid: number | null;
 	readonly cwd: string | null;
+	/** How many the session has, in front or not; keepers that are older do not tell, and of one that has ended there is nothing to. */
+	readonly processes?: number;
 	/** Where the output ended then. */
 	readonly offset: number;
 	/** When the last byte came or went, or the program ended; milliseconds since the epoch. */

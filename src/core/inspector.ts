@@ -71,9 +71,11 @@ export class Inspector {
 			found = await this.#look();
 		}
 		this.#count(found);
-		const { pid = null, program = null, cwd = null } = found.sight ?? {};
+		const { pid = null, program = null, cwd = null, ...more } = found.sight ?? {};
+		const counted = "processes" in more ? { processes: more.processes } : {};
 		const quietMs = this.#clock.monotonic() - this.#program.lastActivity();
-		return { ...found.verdict, pid, program, cwd, ...this.#program.place(), quietMs, episode: this.#episode };
+		const place = this.#program.place();
+		return { ...found.verdict, pid, program, cwd, ...counted, ...place, quietMs, episode: this.#episode };
 	}
 
 	/** Resolves once it waits for somebody in a later episode than this one, has ended, or the signal aborts. */

@@ -37,9 +37,10 @@ export async function describeProgram(
 	inspection: Inspection,
 	signal: AbortSignal,
 ): Promise<ProgramState> {
-	const { program, pid, cwd, offset, since } = inspection;
+	const { program, pid, cwd, processes, offset, since } = inspection;
 	const lastLine = await readLastLine(session, offset, session.state.size.rows, { signal });
-	return { ...guessed(inspection, lastLine), program, pid, cwd, lastLine, offset, since };
+	const counted = processes === undefined ? {} : { processes };
+	return { ...guessed(inspection, lastLine), program, pid, cwd, ...counted, lastLine, offset, since };
 }
 
 /** What the text suggests, where nothing better is known. */

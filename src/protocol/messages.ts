@@ -597,6 +597,8 @@ export type ProgramState = {
 	program: string | null;
 	pid: number | null;
 	cwd: string | null;
+	/** How many processes the session has, 256 at most; not told of one that has ended, or by a keeper that is older. */
+	processes?: number;
 	/** The text before the cursor, which is the question when one was asked. */
 	lastLine: string;
 	/** Where the output ended then. */

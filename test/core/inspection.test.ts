@@ -20,6 +20,7 @@ const asleep: Sight = {
 	program: "prog",
 	cwd: "/",
 	call: "sleep",
+	processes: 1,
 };
 const quiet: Surroundings = {
 	hasQueuedInput: false,

@@ -7,7 +7,7 @@ import { FakeClock } from "../helpers/fake-clock.ts";
 const asleep: Sight = {
 	...{ hasTerminal: true, isInner: false, isSplit: false, canonical: true, echo: true, unread: 0 },
 	...{ runs: false, reads: false, writes: false, listens: false, isOnDisk: false, isStopped: false, isDenied: false },
-	...{ pid: 7, program: "prog", cwd: "/", call: "sleep" },
+	...{ pid: 7, program: "prog", cwd: "/", call: "sleep", processes: 1 },
 };
 const reading: Sight = { ...asleep, reads: true };
 

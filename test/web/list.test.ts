@@ -128,8 +128,10 @@ it("does not send an answer to a question that is not asked any more", async () 
 it("is used by keys alone: moves, filters, renames, kills after asking, and opens", async () => {
 	const server = await start();
 	const { sessions } = connect({ url: server.url, token: server.adminToken });
-	const make = (name: string) => sessions.create({ name, argv: ["cat"], durable: false });
-	const [first] = [await make("first"), await make("second"), await make("third")];
+	const make = (name: string, argv = ["cat"]) => sessions.create({ name, argv, durable: false });
+	const first = await make("first", ["sh", "-c", "cat | cat; :"]);
+	await make("second");
+	await make("third");
 	const { page, problems } = await openSignedIn(server);
 	await page.getByRole("row", { name: /^first, / }).waitFor();
 	const focused = () => page.locator(":focus").getAttribute("aria-label");
@@ -144,15 +146,16 @@ it("is used by keys alone: moves, filters, renames, kills after asking, and open
 	await page.getByRole("dialog", { name: "Rename first" }).getByLabel("Name").fill("renamed");
 	await page.keyboard.press("Enter");
 	await page.getByRole("row", { name: /^renamed, / }).waitFor();
-	expect((await first?.info())?.name).toBe("renamed");
+	expect((await first.info()).name).toBe("renamed");
 
 	await page.keyboard.press("Delete");
 	const kill = page.getByRole("dialog", { name: words.kill.title("renamed") });
 	await kill.waitFor();
 	await page.keyboard.press("Enter");
 	await kill.waitFor({ state: "detached" });
-	expect((await first?.info())?.state).toBe("running");
+	expect((await first.info()).state).toBe("running");
 	await page.keyboard.press("Delete");
+	await kill.getByText(/This ends sh and the 2 processes it started\./).waitFor();
 	await kill.getByRole("button", { name: "Kill it" }).click();
 	await page
 		.getByRole("grid", { name: "Ended" })

@@ -1,9 +1,24 @@
 /** Before a session is killed: what that ends, and what stays. */
 
+import { signal } from "@preact/signals-core";
 import { html, nothing } from "lit-html";
 import type { App } from "../state/app.ts";
 import { modal } from "./dialog.ts";
+import { mounted } from "./mounted.ts";
 import { nameOf, span, words } from "./words.ts";
+
+/** Of the session that is asked about: how many processes its program has started, once the server has said. */
+const started = signal<{ readonly id: string; readonly count: number | undefined }>({ id: "", count: undefined });
+
+async function count(app: App, id: string): Promise<void> {
+	started.value = { id, count: undefined };
+	// Who can't be asked now can be killed all the same.
+	const { processes } = await app.client.sessions
+		.at(id)
+		.inspect()
+		.catch(() => ({ processes: undefined }));
+	if (processes !== undefined && started.peek().id === id) started.value = { id, count: Math.max(0, processes - 1) };
+}
 
 export function killDialog(app: App, id: string): unknown {
 	const session = app.sessions.all.value.get(id);
@@ -13,13 +28,17 @@ export function killDialog(app: App, id: string): unknown {
 		close();
 		void app.client.sessions.at(id).kill();
 	};
+	const ask = () => {
+		void count(app, id);
+		return () => {};
+	};
 	const program = (session.argv[0] ?? "").split("/").at(-1) ?? "";
 	return modal({
 		title: words.kill.title(nameOf(session)),
 		look: "small",
 		close,
-		body: html`<div class="bd">
-				<p class="dim">${words.kill.what(span(app.clock.now.value - session.createdAt), program)}</p>
+		body: html`<div class="bd" ${mounted(ask)}>
+				<p class="dim">${words.kill.what(span(app.clock.now.value - session.createdAt), program, started.value.count)}</p>
 			</div>
 			<div class="ft">
 				<span class="grow"></span>

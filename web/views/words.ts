@@ -37,8 +37,9 @@ export const words = {
 	updated: "Hawser was updated.",
 	kill: {
 		title: (name: string) => `Kill ${name}?`,
-		what: (ranFor: string, program: string) =>
-			`It has run for ${ranFor}. This ends ${program} and everything it started. Its output stays here.`,
+		/** `started` is how many processes it has besides itself, once that is known. */
+		what: (ranFor: string, program: string, started: number | undefined) =>
+			`It has run for ${ranFor}. This ends ${program}${startedText(started)}. Its output stays here.`,
 	},
 	answer: {
 		late: "Not sent: it asks something else now.",
@@ -60,6 +61,12 @@ export const words = {
 	needing: (count: number, name: string, word: string) =>
 		count === 1 ? `${name} needs you: ${word}.` : `${count} sessions need you; ${name}: ${word}.`,
 } as const;
+
+function startedText(started: number | undefined): string {
+	if (started === undefined) return " and everything it started";
+	if (started === 0) return "";
+	return started === 1 ? " and the process it started" : ` and the ${started} processes it started`;
+}
 
 /** A length of time in its largest unit: "4 min". */
 export function span(ms: number): string {

@@ -145,6 +145,7 @@ class ProgramState(TypedDict):
     program: str | None
     pid: int | None
     cwd: str | None
+    processes: NotRequired[int]
     lastLine: str
     offset: int
     since: int

@@ -33,6 +33,7 @@ describe("the state of a session", () => {
 		const state = await becomes(id, "waiting");
 		expect(state).toEqual({
 			...{ state: "waiting", kind: "line", confidence: "sure", program: "bash", pid, cwd: "/usr" },
+			processes: 1,
 			lastLine: "Do you want to continue? [Y/n]",
 			offset: 48,
 			since: expect.any(Number),
