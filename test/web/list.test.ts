@@ -220,8 +220,15 @@ it("stays readable while the server is killed, says so, and is live again by its
 	await server.process.kill();
 	await page.getByText(/^Reconnecting… \d+ s$/).waitFor();
 	await page.getByRole("row", { name: /^kept, / }).waitFor();
+	// Another version, as far as the page is told.
+	await page.route("**/v1/me", async (route) => {
+		const response = await route.fetch();
+		const me = (await response.json()) as { server: object };
+		await route.fulfill({ response, json: { ...me, server: { ...me.server, version: "99.0.0" } } });
+	});
 	await server.process.start();
 	await page.getByText(words.connected).waitFor();
+	await page.getByText(words.updated).waitFor();
 	await kept.rename("still there");
 	await page.getByRole("row", { name: /^still there, / }).waitFor();
 	expect(problems).toEqual([]);

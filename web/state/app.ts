@@ -51,7 +51,13 @@ export function createApp(client: Client, storage: Storage): App {
 		if (auth.state.value.kind === "in") sessions.follow();
 		else sessions.stop();
 	});
-	effect(() => clock.hurry(sessions.connection.value.kind === "cut"));
+	let wasCut = false;
+	effect(() => {
+		const { kind } = sessions.connection.value;
+		clock.hurry(kind === "cut");
+		if (wasCut && kind === "live") void auth.lookAtVersion();
+		wasCut = kind === "cut";
+	});
 	return {
 		client,
 		auth,

@@ -25,6 +25,9 @@ const AGAIN_MS = 2_000;
 export class Auth {
 	readonly #client: Client;
 	readonly #state = signal<AuthState>({ kind: "unknown" });
+	readonly #isUpdated = signal(false);
+	/** Of the server when this page was loaded, which is the page's own. */
+	#version: string | undefined;
 
 	constructor(client: Client) {
 		this.#client = client;
@@ -32,6 +35,17 @@ export class Auth {
 
 	get state(): ReadonlySignal<AuthState> {
 		return this.#state;
+	}
+
+	/** Whether the server is another version than this page by now. */
+	get isUpdated(): boolean {
+		return this.#isUpdated.value;
+	}
+
+	/** The server was away: it may have been replaced meanwhile. Whether we are still signed in, others find out. */
+	async lookAtVersion(): Promise<void> {
+		const found = await this.#ask();
+		this.#isUpdated.value = found.kind === "in" && found.me.server.version !== this.#version;
 	}
 
 	/** Finds out who we are. A guest's key is for one session, and not used by who is more than a guest already. */
@@ -66,7 +80,9 @@ export class Auth {
 
 	async #ask(): Promise<AuthState> {
 		try {
-			return { kind: "in", me: await this.#client.me() };
+			const me = await this.#client.me();
+			this.#version ??= me.server.version;
+			return { kind: "in", me };
 		} catch (error) {
 			return isSignedOut(error) ? this.#out() : { kind: "away" };
 		}
