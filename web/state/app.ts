@@ -10,6 +10,7 @@ import { Clock } from "./clock.ts";
 import { Dialogs } from "./dialogs.ts";
 import { grouped } from "./filter.ts";
 import type { Listed } from "./listed.ts";
+import { OutputSearch } from "./output-search.ts";
 import { everything } from "./route.ts";
 import { SessionList } from "./sessions.ts";
 import { SettingsStore, type Storage } from "./settings.ts";
@@ -25,6 +26,7 @@ export type App = {
 	readonly dialogs: Dialogs;
 	readonly announcer: Announcer;
 	readonly workspace: WorkspacePage;
+	readonly outputSearch: OutputSearch;
 	/** Those that need somebody, of all sessions; whatever filter there is. */
 	readonly needing: ReadonlySignal<readonly Needing[]>;
 	/** What was seen of ends and silences. */
@@ -68,6 +70,7 @@ export function createApp(client: Client, storage: Storage): App {
 		dialogs: new Dialogs(),
 		announcer: new Announcer(),
 		workspace: new WorkspacePage(client, () => auth.isAdmin),
+		outputSearch: new OutputSearch(client),
 		needing,
 		dismissed,
 		selected: signal<string | undefined>(undefined),

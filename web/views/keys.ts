@@ -13,6 +13,7 @@ const places: readonly { readonly name: string; readonly keys: readonly (readonl
 		name: "Everywhere",
 		keys: [
 			["Go to a session or command", `${ctrl} K`],
+			["In there: search all output", `${ctrl} Enter`],
 			["Next that needs you", "J"],
 			["This sheet", "?"],
 		],

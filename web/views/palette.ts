@@ -24,7 +24,14 @@ const MOST_SESSIONS = 8;
 const query = signal("");
 const chosen = signal(0);
 
-type Entry = { readonly group: string; readonly look: TemplateResult; readonly id: string; act(): unknown };
+type Entry = {
+	readonly group: string;
+	readonly look: TemplateResult;
+	readonly id: string;
+	/** Whether what it does is seen here. */
+	readonly staysOpen?: true;
+	act(): unknown;
+};
 
 export function palette(app: App): TemplateResult {
 	const entries = entriesOf(app, query.value);
@@ -32,19 +39,23 @@ export function palette(app: App): TemplateResult {
 	const close = () => {
 		query.value = "";
 		chosen.value = 0;
+		app.outputSearch.clear();
 		app.dialogs.close();
 	};
 	const choose = (entry: Entry | undefined) => {
 		if (!entry) return;
-		close();
+		if (!entry.staysOpen) close();
 		void entry.act();
 	};
 	const press = (event: KeyboardEvent) => {
 		const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
 		if (step === undefined && event.key !== "Enter") return;
 		event.preventDefault();
-		if (step === undefined) choose(entries[index]);
-		else chosen.value = (index + step + entries.length) % Math.max(1, entries.length);
+		// Of what is typed by now, which may not be drawn yet.
+		const present = entriesOf(app, query.peek());
+		const at = Math.min(chosen.peek(), Math.max(0, present.length - 1));
+		if (step !== undefined) chosen.value = (at + step + present.length) % Math.max(1, present.length);
+		else choose(event.ctrlKey || event.metaKey ? present.find(({ id }) => id === SEARCH) : present[at]);
 	};
 	return modal({
 		title: "Go to",
@@ -66,6 +77,7 @@ export function palette(app: App): TemplateResult {
 					@input=${(event: InputEvent) => {
 						query.value = (event.currentTarget as HTMLInputElement).value;
 						chosen.value = 0;
+						app.outputSearch.clear();
 					}}
 					@keydown=${press}
 			/></label>
@@ -118,6 +130,7 @@ function entriesOf(app: App, text: string): Entry[] {
 			look: look(session),
 			act: () => open(app, session),
 		})),
+		...inTheOutput(app, text.trim()),
 		...commands.map(({ name, key, act }, index) => ({
 			group: "Commands",
 			id: `do-${index}`,
@@ -125,6 +138,31 @@ function entriesOf(app: App, text: string): Entry[] {
 			act,
 		})),
 	];
+}
+
+const SEARCH = "search-all";
+
+/** The way to look for it in what all sessions have written, and then which have it. */
+function inTheOutput(app: App, text: string): Entry[] {
+	const group = "In the output";
+	const { query: sought, found, searched, total } = app.outputSearch.state.value;
+	if (text === "") return [];
+	const progress = searched < total ? `${searched} of ${total} searched…` : `${found.length} of ${searched} have it`;
+	const search: Entry = {
+		group,
+		id: SEARCH,
+		staysOpen: true,
+		look: html`${icon("search", 14)}<span class="grow ell">Search all sessions for “${text}”</span
+			>${sought === "" ? html`<kbd>Ctrl Enter</kbd>` : html`<span class="faint" role="status">${progress}</span>`}`,
+		act: () => app.outputSearch.find(text, app.sessions.all.peek().values()),
+	};
+	const lines = found.map(({ session, line }) => ({
+		group,
+		id: `found-${session.id}`,
+		look: html`${icon("file", 14)}<b>${nameOf(session)}</b><span class="faint mono ell grow">${line.text.trim()}</span>`,
+		act: () => go({ view: "session", id: session.id, at: String(line.offset) }),
+	}));
+	return [search, ...lines];
 }
 
 type Command = { readonly name: string; readonly key?: string; act(): unknown };
