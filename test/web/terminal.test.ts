@@ -38,10 +38,10 @@ it("opening changes nothing; the first key makes the session as large as the win
 	const server = await start();
 	const session = await create(server, { argv: ["cat"], cols: 60, rows: 10 });
 	const { page } = await openSession(server, session.id);
-	await page.getByText("60 × 10, another than this window").waitFor();
+	await page.getByText("60 × 10; this window has room for").waitFor();
 	expect((await session.info()).size).toEqual({ cols: 60, rows: 10 });
 	await page.keyboard.type("x");
-	await page.getByText(/1\d\d × \d\d/).waitFor();
+	await page.getByText(/^1\d\d × \d\d, set by/).waitFor();
 	const { size } = await session.info();
 	expect(size.cols).toBeGreaterThan(100);
 	expect(await page.locator(".xterm-rows > div").count()).toBe(size.rows);
@@ -60,12 +60,12 @@ it("a session has one size: that of whoever typed last, and the other page shows
 	await large.page.keyboard.type("large\n");
 	await untilShown(small.page, "<large>");
 	const first = await sizeOf();
-	await small.page.getByText(`${first.cols} × ${first.rows}, another than this window`).waitFor();
+	await small.page.getByText(`${first.cols} × ${first.rows}; this window has room for`).waitFor();
 	await small.page.keyboard.type("small\n");
 	await untilShown(large.page, "<small>");
 	const second = await sizeOf();
 	expect(second.cols).toBeLessThan(first.cols);
-	await large.page.getByText(`${second.cols} × ${second.rows}, another than this window`).waitFor();
+	await large.page.getByText(`${second.cols} × ${second.rows}; this window has room for`).waitFor();
 });
 
 it("what is scrolled away is loaded when somebody scrolls up to it", async () => {

@@ -1,4 +1,5 @@
 import { expect, it } from "vitest";
+import { whereAndWhat } from "../../web/views/session-title.ts";
 import { commandLine, exactSpan, longEnd, nameOf, shortEnd, size, span } from "../../web/views/words.ts";
 import { listed } from "./listed.ts";
 
@@ -58,4 +59,15 @@ it("a session is called by its name, or by its program; a command is as it was t
 	expect(nameOf({ name: "repl", argv: ["python3"] })).toBe("repl");
 	expect(commandLine(["agent", "fix it", "--now"])).toBe('agent "fix it" --now');
 	expect(commandLine(["/bin/sh", "-c", "a | b"])).toBe("a | b");
+});
+
+it("a header says once where a session is and what it does, by what its program calls itself", () => {
+	const session = { cwd: "/src/billing", argv: ["bash", "-l"] };
+	expect(whereAndWhat(session, "")).toEqual({ place: "/src/billing", program: "bash -l" });
+	expect(whereAndWhat(session, "ada@host: ~/src/hawser")).toEqual({ place: "~/src/hawser", program: "bash -l" });
+	expect(whereAndWhat(session, "vim tax.ts")).toEqual({ place: "/src/billing", program: "vim tax.ts" });
+	expect(whereAndWhat(session, "tax.ts (~/src/billing) - VIM")).toEqual({
+		place: undefined,
+		program: "tax.ts (~/src/billing) - VIM",
+	});
 });

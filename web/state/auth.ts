@@ -67,6 +67,12 @@ export class Auth {
 		return state.kind === "in" && state.me.admin;
 	}
 
+	/** Whether the caller has been given one session by a link, and sees nothing else. */
+	get isGuest(): boolean {
+		const state = this.#state.value;
+		return state.kind === "in" && state.me.guest !== null;
+	}
+
 	/** Whether the caller has a right in a workspace; the server decides, and what it would refuse need not be offered. */
 	may(right: Right, workspace: string): boolean {
 		const state = this.#state.value;

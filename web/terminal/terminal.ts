@@ -10,49 +10,11 @@ import type { Attachment, AttachmentEvent, ConnectionEvent, Session, SessionMess
 import { HawserError } from "hawser/client";
 import { clipboardText } from "./clipboard.ts";
 import { Emulator, type Size } from "./emulator.ts";
+import { Fitting } from "./fitting.ts";
 import { type Gap, replay } from "./history.ts";
 import { isReport, type OwnKey, ownKey } from "./keys.ts";
 import { asOneLine, isRisky, pasted } from "./paste.ts";
-
-export type Connection =
-	| { readonly kind: "connecting" }
-	| { readonly kind: "live"; readonly isBack: Back | undefined }
-	/** By the monotonic clock: since when, and when the next attempt is made. */
-	| { readonly kind: "away"; readonly since: number; readonly retryAt: number }
-	/** For good. */
-	| { readonly kind: "over"; readonly error: HawserError };
-
-/** After how long, and when by the monotonic clock. */
-export type Back = { readonly afterMs: number; readonly at: number; readonly missedBytes: number };
-
-/** Who may type: all who may write, we alone, somebody else alone, or not we. */
-export type Control =
-	| { readonly kind: "shared" | "mine" | "watching" }
-	| { readonly kind: "theirs"; readonly holder: string | null; readonly takenAt: number | undefined };
-
-export type TerminalState = {
-	readonly connection: Connection;
-	/** As it was told last. */
-	readonly session: SessionMessage;
-	readonly size: Size;
-	/** How large it could be here. */
-	readonly room: Size | undefined;
-	readonly control: Control;
-	/** How many keys were not sent since somebody else has control. */
-	readonly refusedKeys: number;
-	/** How long the program's side took to accept what was typed last. */
-	readonly latencyMs: number | undefined;
-	readonly title: string;
-	/** Bytes of the output, up to what is shown. */
-	readonly offset: number;
-	/** What was not shown of the output since this page is attached. */
-	readonly missedBytes: number;
-	readonly isScrolledBack: boolean;
-	readonly isEnded: boolean;
-	/** Text that awaits a yes: to be pasted, or to be put on the clipboard. */
-	readonly paste: string | undefined;
-	readonly clipboard: string | undefined;
-};
+import { connectionNews, type Lease, leaseNews, stateOf, type TerminalState } from "./terminal-state.ts";
 
 export type TerminalOptions = {
 	/** Of which the server has told. */
@@ -75,8 +37,6 @@ const SCROLLBACK_ROWS = 200;
 const PIPE_BYTES = 256 * 1024;
 /** How long to wait after a piece of output was skipped before the screen is drawn anew: a flood skips more. */
 const REDRAW_MS = 500;
-/** How long the window must have its size before it counts: a keyboard slides in, and windows are dragged. */
-const FIT_MS = 120;
 
 export class SessionTerminal {
 	readonly emulator: Emulator;
@@ -85,16 +45,13 @@ export class SessionTerminal {
 	readonly #options: TerminalOptions;
 	readonly #attachment: Attachment;
 	readonly #state;
-	readonly #observer: ResizeObserver;
+	readonly #fitting: Fitting;
 	/** Whatever changes the terminal is done one after the other. */
 	#turn: Promise<void> = Promise.resolve();
 	/** Where the output that it has begins; unknown while it began with the screen. */
 	#loadedFrom: number | undefined;
-	#isEngaged = false;
 	#mayUseClipboard: boolean;
-	#toldSize: Size | undefined;
 	#redrawTimer: ReturnType<typeof setTimeout> | undefined;
-	#fitTimer: ReturnType<typeof setTimeout> | undefined;
 
 	constructor(parent: HTMLElement, options: TerminalOptions) {
 		const { session, canType } = options;
@@ -107,22 +64,7 @@ export class SessionTerminal {
 			isForReaders: options.isForReaders,
 			hasBareNewlines: snapshot.mode === "pipe",
 		});
-		this.#state = signal<TerminalState>({
-			connection: { kind: "connecting" },
-			session: snapshot,
-			size: snapshot.size,
-			room: this.emulator.room,
-			control: controlOf(snapshot, canType),
-			refusedKeys: 0,
-			latencyMs: undefined,
-			title: "",
-			offset: snapshot.offsets.end,
-			missedBytes: 0,
-			isScrolledBack: false,
-			isEnded: false,
-			paste: undefined,
-			clipboard: undefined,
-		});
+		this.#state = signal(stateOf(snapshot, this.emulator.room, canType));
 		this.#attachment = session.attach({
 			from: "screen",
 			scrollback: SCROLLBACK_ROWS,
@@ -132,12 +74,12 @@ export class SessionTerminal {
 			flow: "live",
 			onConnection: (event) => this.#connectionChanged(event),
 		});
-		this.#listen(parent);
-		this.#observer = new ResizeObserver(() => {
-			clearTimeout(this.#fitTimer);
-			this.#fitTimer = setTimeout(() => this.#fit(), FIT_MS);
+		const isOurs = !options.keepsSize && snapshot.mode === "pty";
+		this.#fitting = new Fitting(parent, this.emulator, {
+			onRoom: (room) => this.#change({ room }),
+			tell: isOurs ? (size) => this.#attachment.setSize(size) : undefined,
 		});
-		this.#observer.observe(parent);
+		this.#listen(parent);
 		void this.#show();
 	}
 
@@ -151,7 +93,7 @@ export class SessionTerminal {
 			this.#refused();
 			return;
 		}
-		this.#engage();
+		this.#fitting.engage();
 		const began = performance.now();
 		this.#attachment.write(text).then(
 			() => this.#change({ latencyMs: performance.now() - began }),
@@ -191,7 +133,7 @@ export class SessionTerminal {
 	async takeOver(): Promise<void> {
 		this.focus();
 		await this.#attachment.take({ exclusive: true, force: true });
-		this.#engage();
+		this.#fitting.engage();
 	}
 
 	async handBack(): Promise<void> {
@@ -201,7 +143,7 @@ export class SessionTerminal {
 
 	/** Makes the session as large as our window, whoever types. */
 	useOwnSize(): void {
-		this.#engage();
+		this.#fitting.engage();
 		const { room, session } = this.#state.value;
 		if (room && session.sizePolicy === "manual") this.#attachment.resize(room).catch(() => {});
 	}
@@ -226,7 +168,7 @@ export class SessionTerminal {
 
 	restyle(fontSize: number): void {
 		this.emulator.restyle(fontSize);
-		this.#fit();
+		this.#fitting.look();
 	}
 
 	/** Shows the output from an earlier byte on; from as early as there is, and not too much of it, if none is given. */
@@ -236,8 +178,7 @@ export class SessionTerminal {
 
 	async dispose(): Promise<void> {
 		clearTimeout(this.#redrawTimer);
-		clearTimeout(this.#fitTimer);
-		this.#observer.disconnect();
+		this.#fitting.dispose();
 		await this.#attachment.detach();
 		this.emulator.dispose();
 	}
@@ -246,11 +187,13 @@ export class SessionTerminal {
 		const { xterm } = this.emulator;
 		xterm.options.disableStdin = !this.#options.canType || this.#options.session.snapshot.mode === "pipe";
 		xterm.onData((data) => {
-			if (isReport(data) && !this.#isEngaged) return;
+			if (isReport(data) && !this.#fitting.isEngaged) return;
 			this.type(this.modify(data));
 		});
 		xterm.onBinary((data) => this.type(Uint8Array.from(data, (character) => character.charCodeAt(0))));
-		xterm.onCursorMove(() => this.#followCursor(parent));
+		xterm.onCursorMove(() => {
+			if (!this.#state.value.isScrolledBack) this.#fitting.followCursor();
+		});
 		xterm.onTitleChange((title) => this.#change({ title }));
 		xterm.onScroll(() => this.#scrolled());
 		xterm.attachCustomKeyEventHandler((event) => this.#keyPressed(event));
@@ -344,29 +287,14 @@ export class SessionTerminal {
 	}
 
 	#connectionChanged(event: ConnectionEvent): void {
-		const { connection, missedBytes } = this.#state.value;
-		const now = performance.now();
-		if (event.state === "disconnected") {
-			const since = connection.kind === "away" ? connection.since : now;
-			this.#change({ connection: { kind: "away", since, retryAt: now + event.retryMs } });
-			return;
-		}
-		const isBack = connection.kind === "away" ? { afterMs: now - connection.since, at: now, missedBytes } : undefined;
-		const { session } = event;
-		const control =
-			this.#state.value.control.kind === "mine" ? {} : { control: controlOf(session, this.#options.canType) };
-		this.#change({ connection: { kind: "live", isBack }, session, ...control });
+		const { canType } = this.#options;
+		this.#change(connectionNews(this.#state.value, event, { canType, now: performance.now() }));
 	}
 
-	#leaseChanged({ mine, exclusive, holder }: { mine: boolean; exclusive: boolean; holder: string | null }): void {
-		const was = this.#state.value.control;
+	#leaseChanged(lease: Lease): void {
 		if (!this.#options.canType) return;
-		if (!exclusive) this.#change({ control: { kind: "shared" }, refusedKeys: 0 });
-		else if (mine) this.#change({ control: { kind: "mine" }, refusedKeys: 0 });
-		else {
-			const takenAt = was.kind === "mine" || (was.kind === "shared" && this.#isEngaged) ? performance.now() : undefined;
-			this.#change({ control: { kind: "theirs", holder, takenAt }, refusedKeys: 0 });
-		}
+		const hasTyped = this.#fitting.isEngaged;
+		this.#change(leaseNews(this.#state.value, lease, { hasTyped, now: performance.now() }));
 	}
 
 	async #skipped(gap: Gap): Promise<void> {
@@ -389,33 +317,6 @@ export class SessionTerminal {
 	async #resize({ cols, rows }: Size): Promise<void> {
 		await this.emulator.resize({ cols, rows });
 		this.#change({ size: { cols, rows }, room: this.emulator.room });
-	}
-
-	#fit(): void {
-		this.#change({ room: this.emulator.room });
-		if (this.#isEngaged) this.#tellSize();
-	}
-
-	/** Somebody means this session: from now on it may follow our size. */
-	#engage(): void {
-		this.#isEngaged = true;
-		this.#tellSize();
-	}
-
-	#tellSize(): void {
-		const { room } = this.#state.value;
-		const { keepsSize, session } = this.#options;
-		if (!room || keepsSize || session.snapshot.mode === "pipe" || isSame(room, this.#toldSize)) return;
-		this.#toldSize = room;
-		this.#attachment.setSize(room);
-	}
-
-	/** A session that is larger than its place is seen where its cursor is. */
-	#followCursor(parent: HTMLElement): void {
-		const { xterm } = this.emulator;
-		if (parent.scrollHeight <= parent.clientHeight || this.#state.value.isScrolledBack) return;
-		const rowHeight = (xterm.element?.querySelector(".xterm-screen")?.clientHeight ?? 0) / xterm.rows;
-		parent.scrollTop = (xterm.buffer.active.cursorY + 2) * rowHeight - parent.clientHeight;
 	}
 
 	#refused(): void {
@@ -460,15 +361,6 @@ export class SessionTerminal {
 	#change(change: Partial<TerminalState>): void {
 		this.#state.value = { ...this.#state.value, ...change };
 	}
-}
-
-function controlOf({ lease }: SessionMessage, canType: boolean): Control {
-	if (!canType) return { kind: "watching" };
-	return lease.exclusive ? { kind: "theirs", holder: lease.holder, takenAt: undefined } : { kind: "shared" };
-}
-
-function isSame(a: Size, b: Size | undefined): boolean {
-	return a.cols === b?.cols && a.rows === b.rows;
 }
 
 /** In red, and slanted for those who do not see red. */

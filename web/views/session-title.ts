@@ -1,6 +1,6 @@
 /** What a session is called, where and what it runs: the beginning of a header. */
 
-import { html, type TemplateResult } from "lit-html";
+import { html, nothing, type TemplateResult } from "lit-html";
 import type { App } from "../state/app.ts";
 import { needOf } from "../state/attention.ts";
 import type { Listed } from "../state/listed.ts";
@@ -10,11 +10,24 @@ import { commandLine, nameOf } from "./words.ts";
 
 /** `title` is what the program calls itself, which is text like any other. */
 export function sessionTitle(app: App, session: Listed, title = ""): TemplateResult {
+	const { place, program } = whereAndWhat(session, title);
 	return html`${sessionGlyph(app, session)}
 		<h1 class="name ell" tabindex="-1">${nameOf(session)}</h1>
-		<span class="cwd mono ell">${session.cwd}</span>
-		<span class="sep"></span>
-		<span class="command mono ell grow">${title || commandLine(session.argv)}</span>`;
+		${place === undefined ? nothing : html`<span class="cwd mono ell">${place}</span><span class="sep"></span>`}
+		<span class="command mono ell grow">${program}</span>`;
+}
+
+/** How shells call themselves: `ada@host: ~/src`. */
+const SHELL_TITLE = /^[^\s@]+@[^\s:]+: ?([~/].*)$/;
+
+/** Where it is, unless its title says that already, which knows better than where it was started; and what it does. */
+export function whereAndWhat(
+	{ cwd, argv }: Pick<Listed, "cwd" | "argv">,
+	title: string,
+): { readonly place: string | undefined; readonly program: string } {
+	const place = SHELL_TITLE.exec(title)?.[1];
+	if (place !== undefined) return { place, program: commandLine(argv) };
+	return { place: /[~/]/.test(title) ? undefined : cwd, program: title || commandLine(argv) };
 }
 
 /** As in lists, with the word for those who do not see it. */

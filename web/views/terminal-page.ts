@@ -11,25 +11,17 @@ import { everything, type Route } from "../state/route.ts";
 import { fontSizes, type Settings } from "../state/settings.ts";
 import type { OwnKey } from "../terminal/keys.ts";
 import type { OpenedTerminal } from "../terminal/open.ts";
-import { lineCount } from "../terminal/paste.ts";
-import type { SessionTerminal, TerminalState } from "../terminal/terminal.ts";
-import { runAgain } from "./act.ts";
-import { glyph, icon } from "./glyph.ts";
+import type { SessionTerminal } from "../terminal/terminal.ts";
+import type { TerminalState } from "../terminal/terminal-state.ts";
+import { icon } from "./glyph.ts";
 import { mounted } from "./mounted.ts";
 import { playbackPage } from "./playback.ts";
 import { SearchPanel } from "./search-panel.ts";
-import { sessionGlyph, sessionTitle } from "./session-title.ts";
-import {
-	backText,
-	callerName,
-	clipboardText,
-	gapText,
-	pasteText,
-	type Sentence,
-	tookOverText,
-} from "./session-words.ts";
+import { sessionTitle } from "./session-title.ts";
+import { callerName, gapText } from "./session-words.ts";
 import { SharePanel } from "./share.ts";
-import { clockTime, longEnd, nameOf, size, span, words } from "./words.ts";
+import { TerminalBanners } from "./terminal-banners.ts";
+import { isOtherSize, statusLine } from "./terminal-status.ts";
 
 /** The one that is shown, while it is. */
 let current: TerminalPage | undefined;
@@ -41,10 +33,6 @@ export function terminalPage(app: App, { id, at }: Extract<Route, { view: "sessi
 	return html`<main class="main" id="content" ${mounted(() => page.open(), page)}>${page.template()}</main>`;
 }
 
-/** A cut that lasts longer is told in a banner; until then, in the status line alone. */
-const SHORT_CUT_MS = 10_000;
-/** How long it is said that the connection is back. */
-const BACK_MS = 8_000;
 /** What is said in seconds changes once a second. */
 const TICK_MS = 1_000;
 /** On a phone, unless somebody has chosen another, in CSS pixels. */
@@ -62,8 +50,7 @@ class TerminalPage {
 	readonly #problem = signal<string | undefined>(undefined);
 	readonly #tick = signal(0);
 	readonly #panel = signal<"search" | "share" | "menu" | undefined>(undefined);
-	/** Until somebody has read it: why nothing happens when a key is pressed. */
-	readonly #isHintDismissed = signal(false);
+	readonly #banners: TerminalBanners;
 	readonly #attachedAt = Date.now();
 	readonly #search = new SearchPanel(() => this.#close());
 	#share: SharePanel | undefined;
@@ -71,6 +58,7 @@ class TerminalPage {
 
 	constructor(app: App, id: string) {
 		this.#app = app;
+		this.#banners = new TerminalBanners(app);
 		this.id = id;
 		this.#pane.className = "pane";
 	}
@@ -156,9 +144,12 @@ class TerminalPage {
 		return this.#app.auth.may(right, workspace);
 	}
 
+	#mayResize(session: SessionMessage): boolean {
+		return this.#may("operate", session) && session.state === "running" && session.sizePolicy !== "fixed";
+	}
+
 	get #isGuest(): boolean {
-		const auth = this.#app.auth.state.value;
-		return auth.kind === "in" && auth.me.guest !== null;
+		return this.#app.auth.isGuest;
 	}
 
 	/** What it needs, if it does. */
@@ -211,13 +202,20 @@ class TerminalPage {
 	#below({ terminal, keyBar }: OpenedTerminal): TemplateResult {
 		const state = terminal.state.value;
 		const { session } = state;
+		this.#pane.classList.toggle("framed", isOtherSize(state));
 		const takesLines = session.mode === "pipe" && session.state === "running" && this.#may("operate", session);
 		return html`
-			${this.#banners(terminal, state)}
-			${this.#question(terminal, state)}
+			${this.#banners.template(terminal, state)}
+			${this.#banners.question(terminal, state, { isOutOfView: state.isScrolledBack || isTouched() })}
 			${takesLines ? pipeInput(terminal) : nothing}
 			${keyBar ?? nothing}
-			${this.#statusLine(terminal, state)}
+			${statusLine(state, {
+				need: session.state === "running" ? this.#need() : undefined,
+				now: this.#app.clock.now.value,
+				attachedAt: this.#attachedAt,
+				scrollToEnd: () => terminal.scrollToEnd(),
+				useOwnSize: this.#mayResize(session) ? () => terminal.useOwnSize() : undefined,
+			})}
 		`;
 	}
 
@@ -250,96 +248,6 @@ class TerminalPage {
 		`;
 	}
 
-	#banners(terminal: SessionTerminal, state: TerminalState): TemplateResult {
-		const { connection, session, control, refusedKeys, paste, clipboard } = state;
-		const now = performance.now();
-		return html`
-			${
-				connection.kind === "away" && now - connection.since >= SHORT_CUT_MS
-					? banner(
-							glyph("quiet"),
-							words.away(secondsUntil(connection.retryAt, now)),
-							html`<button class="btn primary" @click=${() => terminal.tryNow()}>Try now</button>`,
-						)
-					: nothing
-			}
-			${connection.kind === "over" ? this.#refusal(connection.error) : nothing}
-			${
-				control.kind === "theirs" && control.takenAt !== undefined
-					? banner(
-							icon("eye"),
-							["You watch.", tookOverText(control.holder, now - control.takenAt, refusedKeys)],
-							html`<button class="btn" @click=${() => void terminal.takeOver()}>Take back</button>`,
-						)
-					: nothing
-			}
-			${this.#watchHint(terminal, state)}
-			${paste === undefined ? nothing : pasteBanner(terminal, paste)}
-			${clipboard === undefined ? nothing : this.#clipboardBanner(terminal, session, clipboard)}
-			${session.state === "running" ? nothing : this.#endBanner(session)}
-		`;
-	}
-
-	/** Where what it asks is out of view, or a phone has no room to type: it is said here, and can be answered. */
-	#question(terminal: SessionTerminal, { session, isScrolledBack }: TerminalState): TemplateResult | typeof nothing {
-		const need = this.#need();
-		const listed = this.#app.sessions.all.value.get(this.id);
-		const isOutOfView = isScrolledBack || isTouched();
-		if (!listed || need?.kind !== "asks" || !isOutOfView || !this.#may("operate", session)) return nothing;
-		return html`<div class="banner askbar">
-			${glyph("wait")}<b>Asks</b><span class="dim">· waits ${span(this.#app.clock.now.value - need.since)}</span>
-			<span class="mono grow ell">${need.question}</span>
-			${need.choices.map((choice) => html`<button class="key" aria-label="Answer ${choice}" @click=${() => void this.#app.answers.give(listed, choice)}>${choice}</button>`)}
-			${isScrolledBack ? html`<button class="btn quiet" @click=${() => terminal.scrollToEnd()}>Go there</button>` : nothing}
-		</div>`;
-	}
-
-	/** On a key press, once: why it does nothing. */
-	#watchHint(
-		terminal: SessionTerminal,
-		{ control, refusedKeys, session }: TerminalState,
-	): TemplateResult | typeof nothing {
-		if (refusedKeys === 0 || this.#isHintDismissed.value || session.state !== "running") return nothing;
-		const dismiss = html`<button class="btn quiet" @click=${() => (this.#isHintDismissed.value = true)}>Dismiss</button>`;
-		if (control.kind === "watching") return banner(icon("eye"), ["You watch.", ""], dismiss);
-		if (control.kind !== "theirs" || control.takenAt !== undefined) return nothing;
-		const take = html`<button class="btn" @click=${() => void terminal.takeOver()}>Take over</button>${dismiss}`;
-		return banner(icon("eye"), [`You watch; ${callerName(control.holder)} types.`, ""], take);
-	}
-
-	#refusal(error: HawserError): TemplateResult {
-		if (!isSignedOut(error))
-			return banner(icon("lock"), ["This page is not attached any more.", error.message], nothing);
-		if (this.#isGuest) return banner(icon("lock"), words.guestEnded, nothing);
-		const signIn = () => this.#app.auth.wasRefused();
-		return banner(icon("lock"), words.signedOut, html`<button class="btn primary" @click=${signIn}>Sign in</button>`);
-	}
-
-	#endBanner(session: SessionMessage): TemplateResult {
-		const isFailure = session.exit?.code !== 0;
-		const again = html`<button class="btn ${isFailure ? "primary" : ""}" @click=${() => void runAgain(this.#app, session)}>Run again</button>`;
-		return banner(
-			sessionGlyph(this.#app, session),
-			longEnd(session),
-			html`<a class="btn" href=${href({ view: "playback", id: session.id, at: undefined })}>Playback</a>
-				${this.#may("manage", session) && !this.#isGuest ? again : nothing}`,
-		);
-	}
-
-	#clipboardBanner(terminal: SessionTerminal, session: SessionMessage, text: string): TemplateResult {
-		const allow = () => {
-			terminal.confirmClipboard(true);
-			const { settings } = this.#app;
-			settings.change({ clipboardSessions: [...settings.current.peek().clipboardSessions, session.id] });
-		};
-		return banner(
-			icon("copy"),
-			clipboardText(nameOf(session), text),
-			html`<button class="btn" @click=${allow}>Allow for this session</button>
-				<button class="btn" @click=${() => terminal.confirmClipboard(false)}>No</button>`,
-		);
-	}
-
 	#menu(terminal: SessionTerminal, state: TerminalState): TemplateResult {
 		const { session, control } = state;
 		const item = (name: string, act: () => void, where = "") => html`<button
@@ -356,7 +264,7 @@ class TerminalPage {
 			${item("Search", () => this.#toggle("search"), "phone-only")}
 			${item("Playback", () => go({ view: "playback", id: session.id, at: undefined }), "phone-only")}
 			${this.#may("read", session) && !this.#isGuest ? item("Share", () => this.#toggle("share"), "phone-only") : nothing}
-			${isOtherSize(state) && mayType && session.sizePolicy !== "fixed" ? item("Use my size", () => terminal.useOwnSize()) : nothing}
+			${isOtherSize(state) && this.#mayResize(session) ? item("Use my size", () => terminal.useOwnSize()) : nothing}
 			${isShared && mayType ? item("Let only me type", () => void terminal.takeOver()) : nothing}
 			${item("Copy all text", () => void navigator.clipboard.writeText(terminal.text))}
 			${item("Copy the id", () => void navigator.clipboard.writeText(session.id))}
@@ -369,68 +277,11 @@ class TerminalPage {
 		</div>`;
 	}
 
-	#statusLine(terminal: SessionTerminal, state: TerminalState): TemplateResult {
-		const need = state.session.state === "running" ? this.#need() : undefined;
-		const { connection, size: shown, session, offset, missedBytes, latencyMs, isScrolledBack } = state;
-		const now = performance.now();
-		const isOther = isOtherSize(state);
-		this.#pane.classList.toggle("framed", isOther);
-		return html`<footer class="status">
-			${connectionTemplate(connection, now, latencyMs)}
-			${
-				connection.kind === "live" && connection.isBack && now - connection.isBack.at < BACK_MS
-					? html`<span>${backText(connection.isBack.afterMs, missedBytes - connection.isBack.missedBytes)}</span>`
-					: nothing
-			}
-			${need ? html`<span class="wait">${waitText(need, this.#app.clock.now.value)}</span>` : nothing}
-			<span class="grow"></span>
-			${isScrolledBack ? html`<button class="btn quiet small" @click=${() => terminal.scrollToEnd()}>Go to the end</button>` : nothing}
-			<span class="wide">${missedBytes === 0 ? `Nothing missed since ${clockTime(this.#attachedAt)}` : `${size(missedBytes)} missed`}</span>
-			${
-				session.mode === "pipe"
-					? html`<span class="wide">stderr is <i class="stderr">red and slanted</i></span>`
-					: html`<span>${shown.cols} × ${shown.rows}<span class="wide">${isOther ? ", another than this window\u2019s" : ", set by whoever types"}</span></span>`
-			}
-			<span class="wide">${size(offset)}</span>
-		</footer>`;
-	}
-
 	#keyInPanel(event: KeyboardEvent): void {
 		if (event.key !== "Escape" || this.#panel.value === undefined) return;
 		if ((event.target as HTMLElement).closest(".pop") === null) return;
 		event.stopPropagation();
 		this.#close();
-	}
-}
-
-function banner(sign: unknown, [lead, rest]: Sentence, actions: unknown): TemplateResult {
-	return html`<div class="banner" role="status">${sign}<span class="grow"><b>${lead}</b> <span class="dim">${rest}</span></span>${actions}</div>`;
-}
-
-function pasteBanner(terminal: SessionTerminal, text: string): TemplateResult {
-	return banner(
-		icon("copy"),
-		pasteText(lineCount(text)),
-		html`<button class="btn" @click=${() => terminal.confirmPaste("not")}>Cancel</button>
-			<button class="btn" @click=${() => terminal.confirmPaste("as-one-line")}>Paste as one line</button>
-			<button class="btn primary" @click=${() => terminal.confirmPaste("as-it-is")}>Paste</button>`,
-	);
-}
-
-function connectionTemplate(
-	connection: TerminalState["connection"],
-	now: number,
-	latencyMs: number | undefined,
-): TemplateResult {
-	switch (connection.kind) {
-		case "connecting":
-			return html`<span class="row"><span class="dot off"></span>Connecting…</span>`;
-		case "away":
-			return html`<span class="row wait"><span class="dot off"></span>${words.reconnecting(Math.floor((now - connection.since) / 1000))}</span><span class="wide">${words.programGoesOn}</span>`;
-		case "over":
-			return html`<span class="row"><span class="dot off"></span>Not attached</span>`;
-		case "live":
-			return html`<span class="row"><span class="dot"></span>Live${latencyMs === undefined ? "" : ` · ${Math.max(1, Math.round(latencyMs))} ms`}</span>`;
 	}
 }
 
@@ -446,10 +297,6 @@ function pipeInput(terminal: SessionTerminal): TemplateResult {
 		<label class="field grow mono"><span class="vh">A line for its input</span><input name="line" autocomplete="off" placeholder="A line for its input" /><kbd>Enter</kbd></label>
 		<button type="button" class="btn" @click=${() => terminal.endInput()}>End its input</button>
 	</form>`;
-}
-
-function secondsUntil(moment: number, now: number): number {
-	return Math.max(0, Math.ceil((moment - now) / 1000));
 }
 
 function controlTag(terminal: SessionTerminal, { control, session }: TerminalState): TemplateResult | typeof nothing {
@@ -468,14 +315,4 @@ function controlTag(terminal: SessionTerminal, { control, session }: TerminalSta
 			return html`${watch}<span class="who dim">${callerName(control.holder)} types</span>
 				<button class="btn" @click=${() => void terminal.takeOver()}>Take over</button>`;
 	}
-}
-
-function waitText({ kind, since }: Need, now: number): string {
-	const long = span(now - since);
-	if (kind === "secret") return `Waits for a secret · ${long}`;
-	return kind === "asks" ? `Waits for an answer · ${long}` : `Quiet for ${long}`;
-}
-
-function isOtherSize({ size: shown, room, session }: TerminalState): boolean {
-	return session.mode === "pty" && room !== undefined && (room.cols !== shown.cols || room.rows !== shown.rows);
 }

@@ -1,0 +1,77 @@
+/** The line below a terminal: how it is connected, what is waited for, how large it is, and how much was written. */
+
+import { html, nothing, type TemplateResult } from "lit-html";
+import type { Need } from "../state/attention.ts";
+import type { Connection, TerminalState } from "../terminal/terminal-state.ts";
+import { backText } from "./session-words.ts";
+import { clockTime, size, span, words } from "./words.ts";
+
+/** How long it is said that the connection is back. */
+const BACK_MS = 8_000;
+
+export type StatusOptions = {
+	/** What it needs while it runs, if it does. */
+	readonly need: Need | undefined;
+	/** The time of day, and that at which this page was attached. */
+	readonly now: number;
+	readonly attachedAt: number;
+	readonly scrollToEnd: () => void;
+	/** Undefined for who may not, or where it can't be changed. */
+	readonly useOwnSize: (() => void) | undefined;
+};
+
+export function statusLine(state: TerminalState, options: StatusOptions): TemplateResult {
+	const { connection, session, offset, missedBytes, latencyMs, isScrolledBack } = state;
+	const { need, now, attachedAt, scrollToEnd } = options;
+	const moment = performance.now();
+	return html`<footer class="status">
+		${connectionTemplate(connection, moment, latencyMs)}
+		${
+			connection.kind === "live" && connection.isBack && moment - connection.isBack.at < BACK_MS
+				? html`<span>${backText(connection.isBack.afterMs, missedBytes - connection.isBack.missedBytes)}</span>`
+				: nothing
+		}
+		${need ? html`<span class="wait">${waitText(need, now)}</span>` : nothing}
+		<span class="grow"></span>
+		${isScrolledBack ? html`<button class="btn quiet small" @click=${scrollToEnd}>Go to the end</button>` : nothing}
+		<span class="wide">${missedBytes === 0 ? `Nothing missed since ${clockTime(attachedAt)}` : `${size(missedBytes)} missed`}</span>
+		${session.mode === "pipe" ? html`<span class="wide">stderr is <i class="stderr">red and slanted</i></span>` : sizeTemplate(state, options)}
+		<span class="wide">${size(offset)}</span>
+	</footer>`;
+}
+
+function sizeTemplate(state: TerminalState, { useOwnSize }: StatusOptions): TemplateResult {
+	const { size: shown, room, session } = state;
+	const isOther = room !== undefined && isOtherSize(state);
+	const more = isOther
+		? `; this window has room for ${room.cols} × ${room.rows}`
+		: session.state === "running"
+			? ", set by whoever types"
+			: "";
+	return html`<span>${shown.cols} × ${shown.rows}<span class="wide">${more}</span></span>
+		${isOther && useOwnSize ? html`<button class="btn quiet small wide" @click=${useOwnSize}>Use my size</button>` : nothing}`;
+}
+
+function connectionTemplate(connection: Connection, now: number, latencyMs: number | undefined): TemplateResult {
+	switch (connection.kind) {
+		case "connecting":
+			return html`<span class="row"><span class="dot off"></span>Connecting…</span>`;
+		case "away":
+			return html`<span class="row wait"><span class="dot off"></span>${words.reconnecting(Math.floor((now - connection.since) / 1000))}</span><span class="wide">${words.programGoesOn}</span>`;
+		case "over":
+			return html`<span class="row"><span class="dot off"></span>Not attached</span>`;
+		case "live":
+			return html`<span class="row"><span class="dot"></span>Live${latencyMs === undefined ? "" : ` · ${Math.max(1, Math.round(latencyMs))} ms`}</span>`;
+	}
+}
+
+function waitText({ kind, since }: Need, now: number): string {
+	const long = span(now - since);
+	if (kind === "secret") return `Waits for a secret · ${long}`;
+	return kind === "asks" ? `Waits for an answer · ${long}` : `Quiet for ${long}`;
+}
+
+/** Whether its size is another than the room for it here. */
+export function isOtherSize({ size: shown, room, session }: TerminalState): boolean {
+	return session.mode === "pty" && room !== undefined && (room.cols !== shown.cols || room.rows !== shown.rows);
+}
