@@ -2,6 +2,7 @@
 
 import { readFile } from "node:fs/promises";
 import { expect, it } from "vitest";
+import { eventually } from "../helpers/reading.ts";
 import { start } from "../server/start.ts";
 import { openSession, shownRows, untilShown } from "./browsing.ts";
 import { create } from "./sessions.ts";
@@ -46,10 +47,21 @@ it("is driven by keys, gives the recording as a file, and leads back to the term
 	const session = await create(server, { command: "echo one; sleep 0.2; echo two; cat" });
 	await session.wait({ match: /two/ });
 	const { page } = await openSession(server, session.id, { path: "/play?at=0" });
-	await page.getByText("It still runs.").waitFor();
+	await page.getByText(/It still runs/).waitFor();
 	// It can be played when it is loaded.
 	await page.locator("button.big:enabled").waitFor();
-	await page.getByRole("slider", { name: "Moment" }).focus();
+	const slider = page.getByRole("slider", { name: "Moment" });
+	// What it writes meanwhile is at the end of it, after a while of silence that counts as well.
+	const length = Number(await slider.getAttribute("aria-valuemax"));
+	await session.write("three\n");
+	await slider.focus();
+	await eventually("what was written after it was opened", async () => {
+		await page.keyboard.press("9");
+		await page.keyboard.press("ArrowRight");
+		return (await shownRows(page)).includes("three") && Number(await slider.getAttribute("aria-valuemax")) > length;
+	});
+	await page.keyboard.press("0");
+	await expect.poll(() => shownRows(page)).not.toContain("two");
 	await page.keyboard.press("9");
 	await untilShown(page, "two");
 	await page.keyboard.press("0");

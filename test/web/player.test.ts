@@ -8,6 +8,7 @@ import {
 	neighbour,
 	parsePlace,
 	seek,
+	type TimeLine,
 	withSpeed,
 } from "../../web/terminal/player.ts";
 import {
@@ -16,31 +17,40 @@ import {
 	momentOfOffset,
 	type RecordedEvent,
 	RecordingParser,
+	type Stretch,
 } from "../../web/terminal/recording.ts";
 
 const output = (at: number, text = "x"): RecordedEvent => ({ at, kind: "output", text });
 const playing = { ...AT_THE_BEGINNING, isPlaying: true };
+const line = (durationMs: number, idle: readonly Stretch[] = []): TimeLine => ({ durationMs, idle, isGrowing: false });
 
 describe("a playback", () => {
 	it("moves with the time that passes, at its speed, and stops at the end", () => {
 		const real = { ...playing, skipsIdle: false };
-		expect(advance(real, 500, 10_000, []).position).toBe(500);
-		expect(advance({ ...real, speed: 4 }, 500, 10_000, []).position).toBe(2_000);
-		expect(advance(real, 99_000, 10_000, [])).toMatchObject({ position: 10_000, isPlaying: false });
-		expect(advance({ ...real, isPlaying: false }, 500, 10_000, []).position).toBe(0);
+		expect(advance(real, 500, line(10_000)).position).toBe(500);
+		expect(advance({ ...real, speed: 4 }, 500, line(10_000)).position).toBe(2_000);
+		expect(advance(real, 99_000, line(10_000))).toMatchObject({ position: 10_000, isPlaying: false });
+		expect(advance({ ...real, isPlaying: false }, 500, line(10_000)).position).toBe(0);
+	});
+
+	it("waits at the end of a session that goes on, and goes on with it", () => {
+		const growing = (durationMs: number): TimeLine => ({ durationMs, idle: [], isGrowing: true });
+		const atEnd = advance(playing, 99_000, growing(10_000));
+		expect(atEnd).toMatchObject({ position: 10_000, isPlaying: true });
+		expect(advance(atEnd, 500, growing(11_000)).position).toBe(10_500);
 	});
 
 	it("jumps over idle stretches, and leaves the time line as it is", () => {
 		const idle = idleStretches([output(1_000), output(60_000), output(60_100)], 60_100);
 		expect(idle).toEqual([{ from: 1_000, to: 60_000 }]);
-		const at = (elapsed: number) => advance(playing, elapsed, 60_100, idle).position;
+		const at = (elapsed: number) => advance(playing, elapsed, line(60_100, idle)).position;
 		expect(at(900)).toBe(900);
 		expect(at(1_300)).toBe(1_300);
 		expect(at(1_400)).toBe(59_800);
 		expect(at(1_700)).toBe(60_100);
 		// Whoever goes into the middle of one is not kept there.
-		expect(advance({ ...playing, position: 30_000 }, 100, 60_100, idle).position).toBe(59_800);
-		expect(advance({ ...playing, skipsIdle: false }, 1_400, 60_100, idle).position).toBe(1_400);
+		expect(advance({ ...playing, position: 30_000 }, 100, line(60_100, idle)).position).toBe(59_800);
+		expect(advance({ ...playing, skipsIdle: false }, 1_400, line(60_100, idle)).position).toBe(1_400);
 	});
 
 	it("comes to the same place in many small steps as in a large one", () => {
@@ -49,8 +59,8 @@ describe("a playback", () => {
 			{ from: 6_000, to: 20_000 },
 		];
 		let small = playing;
-		for (let step = 0; step < 200; step++) small = advance(small, 16, 30_000, idle);
-		expect(small.position).toBeCloseTo(advance(playing, 3_200, 30_000, idle).position, 6);
+		for (let step = 0; step < 200; step++) small = advance(small, 16, line(30_000, idle));
+		expect(small.position).toBeCloseTo(advance(playing, 3_200, line(30_000, idle)).position, 6);
 	});
 
 	it("goes to places within its bounds, to commands, and to other speeds", () => {

@@ -3,19 +3,21 @@
 import { type ReadonlySignal, signal } from "@preact/signals-core";
 import type { KnownSession } from "hawser/client";
 import { Emulator } from "./emulator.ts";
-import { AT_THE_BEGINNING, advance, type Place, type Playing, seek } from "./player.ts";
-import { idleStretches, momentOfOffset, type RecordedEvent, RecordingParser, type Stretch } from "./recording.ts";
+import { grow } from "./growth.ts";
+import { AT_THE_BEGINNING, advance, type Place, type Playing, seek, type TimeLine } from "./player.ts";
+import { idleStretches, MOST_BYTES, momentOfOffset, type RecordedEvent, RecordingParser } from "./recording.ts";
 
-export type PlaybackState = Playing & {
-	/** All of it is here, as far as it was written when it was opened. */
-	readonly isLoaded: boolean;
-	/** Only the newest part: there is more than a page can hold. */
-	readonly isCut: boolean;
-	readonly durationMs: number;
-	/** Grows with what arrives, so that pictures of it are made anew. */
-	readonly events: readonly RecordedEvent[];
-	readonly idle: readonly Stretch[];
-};
+export type PlaybackState = Playing &
+	TimeLine & {
+		/** All of it is here, as far as it was written when it was opened. */
+		readonly isLoaded: boolean;
+		/** Only the newest part: there is more than a page can hold. */
+		readonly isCut: boolean;
+		/** There is more by now, which is not here. */
+		readonly isBehind: boolean;
+		/** Another array with what arrives, so that pictures of it are made anew. */
+		readonly events: readonly RecordedEvent[];
+	};
 
 export type PlaybackOptions = {
 	readonly session: KnownSession;
@@ -24,8 +26,10 @@ export type PlaybackOptions = {
 	readonly place: Place | undefined;
 };
 
-/** How much of the output is loaded, in bytes: the newest. A page with more would be slow to go anywhere in it. */
-const MOST_BYTES = 16 * 1024 * 1024;
+/** What comes within this time is added together. */
+const GATHER_MS = 100;
+/** How often a session that writes nothing gets longer. */
+const TICK_MS = 1_000;
 /** Written in one go, in UTF-16 units, so that the page answers meanwhile. */
 const PIECE_LENGTH = 64 * 1024;
 
@@ -36,6 +40,8 @@ export class Playback {
 		...AT_THE_BEGINNING,
 		isLoaded: false,
 		isCut: false,
+		isBehind: false,
+		isGrowing: false,
 		durationMs: 0,
 		events: [],
 		idle: [],
@@ -109,17 +115,18 @@ export class Playback {
 		const shift = !isCut ? 0 : Math.max(0, (activeAt ?? createdAt) - createdAt - (events.at(-1)?.at ?? 0));
 		for (const [index, event] of events.entries()) events[index] = { ...event, at: event.at + shift };
 		const lastAt = events.at(-1)?.at ?? 0;
-		const durationMs =
-			endedAt === null ? Math.max(lastAt, Date.now() - createdAt) : Math.max(lastAt, endedAt - createdAt);
+		const durationMs = Math.max(lastAt, (endedAt ?? Date.now()) - createdAt);
 		this.#first = parser.header ?? this.#first;
 		this.#change({
 			isLoaded: true,
 			isCut,
+			isGrowing: endedAt === null,
 			durationMs,
 			events,
 			idle: idleStretches(events, durationMs),
 			isPlaying: place === undefined,
 		});
+		if (endedAt === null) void this.#grow(offsets.end, durationMs);
 		await this.#reset();
 		this.goTo(
 			place === undefined ? 0 : "time" in place ? place.time - createdAt : momentOfOffset(events, place.offset),
@@ -127,13 +134,47 @@ export class Playback {
 		if (place === undefined) this.#schedule();
 	}
 
+	/** With what the session writes from now on, until it ends or this page can't keep up. */
+	async #grow(from: number, durationMs: number): Promise<void> {
+		const begun = performance.now();
+		const { signal: stopped } = this.#stopped;
+		let come: RecordedEvent[] = [];
+		let gathering: ReturnType<typeof setTimeout> | undefined;
+		const add = () => {
+			clearTimeout(gathering);
+			gathering = undefined;
+			const events = come.length === 0 ? this.#state.value.events : [...this.#state.value.events, ...come];
+			come = [];
+			const longer = durationMs + performance.now() - begun;
+			this.#change({ events, durationMs: longer, idle: idleStretches(events, longer) });
+		};
+		const ticking = setInterval(add, TICK_MS);
+		const onEvent = (event: RecordedEvent) => {
+			come.push(event);
+			gathering ??= setTimeout(add, GATHER_MS);
+		};
+		try {
+			const end = await grow(this.#options.session, { from, durationMs, signal: stopped, onEvent });
+			this.#change({ isBehind: end === "behind" });
+		} catch {
+			// It was left, or is not ours to see any more: what is here stays.
+			this.#change({ isBehind: true });
+		} finally {
+			clearInterval(ticking);
+			add();
+			this.#change({ isGrowing: false });
+		}
+	}
+
 	#schedule(): void {
 		cancelAnimationFrame(this.#frame);
 		this.#lastFrameAt = performance.now();
 		const step = () => {
 			const now = performance.now();
-			const { durationMs, idle } = this.#state.value;
-			this.#change(advance(this.#state.value, now - this.#lastFrameAt, durationMs, idle));
+			const { position, isPlaying } = this.#state.value;
+			const next = advance(this.#state.value, now - this.#lastFrameAt, this.#state.value);
+			// Whoever waits at the end for more draws nothing anew.
+			if (next.position !== position || next.isPlaying !== isPlaying) this.#change(next);
 			this.#lastFrameAt = now;
 			this.#draw();
 			if (this.#state.value.isPlaying) this.#frame = requestAnimationFrame(step);

@@ -18,8 +18,16 @@ export const AT_THE_BEGINNING: Playing = { position: 0, isPlaying: false, speed:
 /** How much of a pause is left when it is skipped: what comes next should not come as a surprise, in milliseconds. */
 const LEAD_MS = 300;
 
+/** What is played. */
+export type TimeLine = {
+	readonly durationMs: number;
+	readonly idle: readonly Stretch[];
+	/** Whether it still gets longer: then a playback that has come to its end waits there for more. */
+	readonly isGrowing: boolean;
+};
+
 /** After so many milliseconds of real time. The time line is real: an idle stretch is jumped over, never shortened. */
-export function advance(playing: Playing, elapsedMs: number, durationMs: number, idle: readonly Stretch[]): Playing {
+export function advance(playing: Playing, elapsedMs: number, { durationMs, idle, isGrowing }: TimeLine): Playing {
 	if (!playing.isPlaying) return playing;
 	let position = playing.position;
 	let left = elapsedMs * playing.speed;
@@ -38,8 +46,8 @@ export function advance(playing: Playing, elapsedMs: number, durationMs: number,
 		}
 		position = stretch.to - LEAD_MS;
 	}
-	const isAtEnd = position >= durationMs;
-	return { ...playing, position: Math.min(position, durationMs), isPlaying: !isAtEnd };
+	const isOver = position >= durationMs && !isGrowing;
+	return { ...playing, position: Math.min(position, durationMs), isPlaying: !isOver };
 }
 
 export function seek(playing: Playing, position: number, durationMs: number): Playing {

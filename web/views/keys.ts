@@ -56,6 +56,8 @@ const places: readonly { readonly name: string; readonly keys: readonly (readonl
 			["5 s back · on", "← →"],
 			["Command before · after", "[ ]"],
 			["Slower · faster", "< >"],
+			["Tenths of it", "0 … 9"],
+			["Live", "End"],
 		],
 	},
 ];

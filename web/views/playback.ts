@@ -1,18 +1,18 @@
 /** A session's past: played with its real timing, from any moment on, while it still runs or after. */
 
 import { signal } from "@preact/signals-core";
-import type { CommandList, KnownSession, ShellCommand } from "hawser/client";
+import type { AuditMessage, CommandList, KnownSession, ShellCommand } from "hawser/client";
 import { html, nothing, svg, type TemplateResult } from "lit-html";
 import { base, go, href } from "../router.ts";
 import type { App } from "../state/app.ts";
 import { addressOf, everything, type Route } from "../state/route.ts";
 import type { Playback, PlaybackState } from "../terminal/playback.ts";
 import { clockOf, neighbour, parsePlace, SPEEDS, withSpeed } from "../terminal/player.ts";
-import { activityOf } from "../terminal/recording.ts";
+import { activityOf, MOST_BYTES } from "../terminal/recording.ts";
 import { icon } from "./glyph.ts";
 import { mounted } from "./mounted.ts";
 import { sessionTitle } from "./session-title.ts";
-import { clockTime, exactSpan, nameOf, size } from "./words.ts";
+import { clockTime, exactSpan, nameOf, size, words } from "./words.ts";
 
 /** The one that is shown, while it is. */
 let current: PlaybackPage | undefined;
@@ -26,6 +26,10 @@ export function playbackPage(app: App, { id, at }: Extract<Route, { view: "playb
 /** The picture of what was written when has so many bars. */
 const BARS = 200;
 const TICKS = 8;
+/** Of a session that goes on, how often its commands are asked for again, in milliseconds. */
+const COMMANDS_MS = 2_000;
+/** As many entries of the audit as one page of it has. */
+const MOST_DEEDS = 1000;
 /** How far the arrow keys go, in milliseconds. */
 const STEP_MS = 5_000;
 /** The picture's own units; it is stretched to its place. */
@@ -40,7 +44,12 @@ class PlaybackPage {
 	readonly #opened = signal<Playback | undefined>(undefined);
 	readonly #problem = signal<string | undefined>(undefined);
 	readonly #commands = signal<CommandList>({ commands: [], proven: false });
+	/** What was done to it, for who may know. */
+	readonly #deeds = signal<readonly AuditMessage[]>([]);
 	readonly #isCopied = signal(false);
+	#activity:
+		| { readonly of: PlaybackState["events"]; readonly durationMs: number; readonly parts: number[] }
+		| undefined;
 	#isOver = false;
 
 	constructor(app: App, id: string, at: string | undefined) {
@@ -57,8 +66,10 @@ class PlaybackPage {
 	/** Once its place is in the page; gives what ends it. */
 	open(): () => void {
 		void this.#load();
+		const timer = setInterval(() => void this.#loadCommands(), COMMANDS_MS);
 		return () => {
 			this.#isOver = true;
+			clearInterval(timer);
 			this.#opened.peek()?.dispose();
 		};
 	}
@@ -79,10 +90,9 @@ class PlaybackPage {
 					${session && playback ? html`<div class="trans">${this.#scrubber(playback, playback.state.value)}${this.#controls(session, playback, playback.state.value)}</div>` : nothing}
 				</div>
 				<aside class="side" aria-label="Commands">
-					${playback ? this.#commandList(playback, playback.state.value) : nothing}
+					${playback ? html`${this.#commandList(playback, playback.state.value)}${this.#deedList(playback)}` : nothing}
 					<p class="note">
-						${session?.snapshot.state === "running" ? "It still runs. " : nothing}Playing back changes nothing for it or for those who
-						watch.${playback?.state.value.isCut ? ` Only the newest ${size(16 * 1024 * 1024)} are here.` : nothing}
+						${playback ? this.#progress(playback.state.value) : nothing}Playing back changes nothing for it or for those who watch.
 					</p>
 				</aside>
 			</div>
@@ -101,11 +111,28 @@ class PlaybackPage {
 			const { fontSize } = this.#app.settings.current.peek();
 			const place = this.at === undefined ? undefined : parsePlace(this.at);
 			this.#opened.value = new Playback(this.#pane, { session, fontSize, place });
-			// A session without a shell has none.
-			this.#commands.value = await session.commands({ limit: 500 }).catch(() => this.#commands.peek());
+			this.#commands.value = await commandsOf(session, this.#commands.peek());
+			if (this.#app.auth.isAdmin) this.#deeds.value = await this.#askForDeeds();
 		} catch (error) {
 			this.#problem.value = error instanceof Error ? error.message : String(error);
 		}
+	}
+
+	/** None where a server records none. */
+	async #askForDeeds(): Promise<readonly AuditMessage[]> {
+		const { entries } = await this.#app.client
+			.audit({ session: this.id, limit: MOST_DEEDS })
+			.catch(() => ({ entries: [] }));
+		return entries;
+	}
+
+	/** Where more may have been run. */
+	async #loadCommands(): Promise<void> {
+		const session = this.#session.peek();
+		const known = this.#commands.peek();
+		const hasShell = known.proven || known.commands.length > 0;
+		if (!session || !hasShell || !this.#opened.peek()?.state.peek().isGrowing) return;
+		this.#commands.value = await commandsOf(session, known);
 	}
 
 	#header({ snapshot }: KnownSession): TemplateResult {
@@ -115,9 +142,25 @@ class PlaybackPage {
 			<span class="tag can-type">${icon("rewind", 13)}Playing back</span>`;
 	}
 
-	#scrubber(playback: Playback, { position, durationMs, events, idle }: PlaybackState): TemplateResult {
+	/** How much of it is here. */
+	#progress({ isGrowing, isBehind, isCut }: PlaybackState): string {
+		const cut = isCut ? `Only the newest ${size(MOST_BYTES)} are here. ` : "";
+		if (isGrowing) return `It still runs, and this grows with it. ${cut}`;
+		return isBehind ? `It has gone on; open this page again for what came since. ${cut}` : cut;
+	}
+
+	/** Counted again when there is more, and not for each frame. */
+	#parts({ events, durationMs }: PlaybackState): readonly number[] {
+		if (this.#activity?.of !== events || this.#activity.durationMs !== durationMs) {
+			this.#activity = { of: events, durationMs, parts: activityOf(events, durationMs, BARS) };
+		}
+		return this.#activity.parts;
+	}
+
+	#scrubber(playback: Playback, state: PlaybackState): TemplateResult {
+		const { position, durationMs, idle } = state;
 		const x = (moment: number) => (durationMs === 0 ? 0 : (moment / durationMs) * WIDTH);
-		const parts = activityOf(events, durationMs, BARS);
+		const parts = this.#parts(state);
 		const most = Math.log1p(Math.max(1, ...parts));
 		const move = (event: PointerEvent) => {
 			const { left, width } = (event.currentTarget as HTMLElement).getBoundingClientRect();
@@ -182,8 +225,24 @@ class PlaybackPage {
 			)}</ol>`;
 	}
 
+	#deedList(playback: Playback): TemplateResult | typeof nothing {
+		const deeds = this.#deeds.value;
+		if (deeds.length === 0) return nothing;
+		return html`<h2>Who did what <span class="faint">${deeds.length}</span></h2>
+			<ol class="commands">${deeds.map(
+				({ time, by, action }) => html`<li><button class="deed" @click=${() => playback.goTo(this.#momentAt(time))}>
+					<span class="t">${clockOf(this.#momentAt(time))}</span><span class="ell">${by?.name ?? words.theServer} · ${action}</span>
+				</button></li>`,
+			)}</ol>`;
+	}
+
 	#momentOf({ startedAt }: ShellCommand): number {
-		return Math.max(0, startedAt - (this.#session.value?.snapshot.createdAt ?? startedAt));
+		return this.#momentAt(startedAt);
+	}
+
+	/** By the time of day. */
+	#momentAt(time: number): number {
+		return Math.max(0, time - (this.#session.value?.snapshot.createdAt ?? time));
 	}
 
 	#goToCommand(playback: Playback, direction: -1 | 1): void {
@@ -232,6 +291,11 @@ class PlaybackPage {
 		link.click();
 		URL.revokeObjectURL(link.href);
 	}
+}
+
+/** Those that are known, if no others can be had: a session without a shell has none. */
+function commandsOf(session: KnownSession, known: CommandList): Promise<CommandList> {
+	return session.commands({ limit: 500 }).catch(() => known);
 }
 
 function outcomeOf({ endedAt, exitCode }: ShellCommand): "ok" | "failed" | "running" {
