@@ -18,6 +18,8 @@ export class Tile {
 	#screen: TileScreen | undefined;
 	/** The row of the screen that is drawn first. */
 	#first = 0;
+	/** In CSS pixels, as it was fitted: to ask for it while rows are drawn would have the page laid out for each of them. */
+	#size = { width: 0, height: 0 };
 	#palette: readonly string[] = [];
 	#ink = { text: "", background: "", mono: "" };
 	#cellPx = 0;
@@ -31,10 +33,11 @@ export class Tile {
 
 	/** Its place is another size, or the page has another theme. */
 	fit(token: TokenReader): void {
-		const { clientWidth, clientHeight } = this.canvas;
+		const { clientWidth: width, clientHeight: height } = this.canvas;
 		const ratio = devicePixelRatio;
-		this.canvas.width = Math.round(clientWidth * ratio);
-		this.canvas.height = Math.round(clientHeight * ratio);
+		this.#size = { width, height };
+		this.canvas.width = Math.round(width * ratio);
+		this.canvas.height = Math.round(height * ratio);
 		this.#context.setTransform(ratio, 0, 0, ratio, 0, 0);
 		this.#palette = paletteOf(token);
 		this.#ink = { text: token("text"), background: token("term"), mono: token("mono") };
@@ -71,14 +74,13 @@ export class Tile {
 
 	/** The corner at the cursor, not the whole of it made small. */
 	#firstRow({ rows, cursor }: TileScreen): number {
-		const room = Math.floor((this.canvas.clientHeight - 2 * PADDING_PX) / LINE_PX);
+		const room = Math.floor((this.#size.height - 2 * PADDING_PX) / LINE_PX);
 		return Math.max(0, Math.min(rows - room, cursor.row - room + 1));
 	}
 
 	#drawAll(): void {
-		const { clientWidth, clientHeight } = this.canvas;
 		this.#context.fillStyle = this.#ink.background;
-		this.#context.fillRect(0, 0, clientWidth, clientHeight);
+		this.#context.fillRect(0, 0, this.#size.width, this.#size.height);
 		const screen = this.#screen;
 		if (!screen) return;
 		this.#first = this.#firstRow(screen);
@@ -86,12 +88,11 @@ export class Tile {
 	}
 
 	#drawRow(row: number): void {
-		const { clientWidth, clientHeight } = this.canvas;
 		const top = PADDING_PX + (row - this.#first) * LINE_PX;
 		const screen = this.#screen;
-		if (!screen || row < this.#first || top + LINE_PX > clientHeight) return;
+		if (!screen || row < this.#first || top + LINE_PX > this.#size.height) return;
 		this.#context.fillStyle = this.#ink.background;
-		this.#context.fillRect(0, top, clientWidth, LINE_PX);
+		this.#context.fillRect(0, top, this.#size.width, LINE_PX);
 		let col = 0;
 		for (const run of screen.lines[row] ?? []) {
 			this.#drawRun(run, PADDING_PX + col * this.#cellPx, top);

@@ -19,6 +19,7 @@ import { describe } from "./describe.ts";
 import { glyph, icon } from "./glyph.ts";
 import { mayStart } from "./list.ts";
 import { mounted } from "./mounted.ts";
+import { secretField } from "./need.ts";
 import { gapText } from "./session-words.ts";
 import { nameOf, span, words } from "./words.ts";
 
@@ -145,18 +146,22 @@ class GridPage {
 				<span class="age ${live ? "" : state.tone}">${word}</span>
 			</header>
 			${live ? live.pane : Class && session.mode === "pty" ? this.#picture(id, Class) : html`<p class="pic mono">${session.overview?.lastLine ?? ""}</p>`}
-			${need?.kind === "asks" && need.choices.length > 0 ? this.#answers(session, need) : nothing}
+			${need ? this.#answers(session, need) : nothing}
 		</section>`;
 	}
 
-	#answers(session: Listed, { question, choices }: Need): TemplateResult {
-		const give = (event: Event, choice: string) => {
-			event.stopPropagation();
-			void this.#app.answers.give(session, choice);
-		};
-		return html`<div class="ans">
-			<span class="grow ell">${question}</span>
-			${choices.map((choice) => html`<button class="key" aria-label="Answer ${choice}" @click=${(event: Event) => give(event, choice)}>${choice}</button>`)}
+	/** What can be answered without typing in the tile. */
+	#answers(session: Listed, { kind, question, choices }: Need): TemplateResult | typeof nothing {
+		const isAnswered = kind === "secret" || (kind === "asks" && choices.length > 0);
+		if (!isAnswered || !this.#app.auth.may("operate", session.workspace)) return nothing;
+		const give = (choice: string) => void this.#app.answers.give(session, choice);
+		return html`<div class="ans" @click=${(event: Event) => event.stopPropagation()}>
+			${
+				kind === "secret"
+					? secretField(this.#app, session)
+					: html`<span class="grow ell">${question}</span>
+							${choices.map((choice) => html`<button class="key" aria-label="Answer ${choice}" @click=${() => give(choice)}>${choice}</button>`)}`
+			}
 		</div>`;
 	}
 

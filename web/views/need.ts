@@ -86,7 +86,7 @@ function answerField(app: App, session: Listed, choices: readonly string[]): Tem
 		</form>`;
 }
 
-function secretField(app: App, session: Listed): TemplateResult {
+export function secretField(app: App, session: Listed): TemplateResult {
 	return html`<form class="field secret" @submit=${(event: SubmitEvent) => give(app, session, event)}>
 		${icon("lock", 14)}<input
 			name="answer"
