@@ -61,6 +61,20 @@ describe("a program that has ended", () => {
 		expect(needOf(ended({ code: null, signal: "SIGTERM", reason: "timeout" }), none)).toBeUndefined();
 		expect(needOf(listed({ state: "lost" }), none)).toBeUndefined();
 	});
+
+	it.each([
+		[["bash"], false],
+		[["/usr/bin/zsh", "-l"], false],
+		[["bash", "--norc", "-i"], false],
+		[["bash", "-lc", "make"], true],
+		[["/bin/sh", "-c", "exit 7"], true],
+		[["bash", "deploy.sh"], true],
+		[["rsync"], true],
+	])("%j that is left with 7 is a failure, unless somebody left a shell: %s", (argv, isFailure) => {
+		const left = { ...ended({ code: 7, signal: null }), argv };
+		expect(needOf(left, none)?.kind).toBe(isFailure ? "failed" : undefined);
+		expect(needOf({ ...left, exit: { code: null, signal: "SIGSEGV" } }, none)?.kind).toBe("failed");
+	});
 });
 
 describe("a program that is silent", () => {

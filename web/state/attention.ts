@@ -51,10 +51,17 @@ function failure(session: Listed, dismissed: ReadonlySet<string>): Need | undefi
 	return { kind: "failed", since: endedAt ?? createdAt, question: (overview?.lastLine ?? "").trim(), choices: [] };
 }
 
-/** By itself, and not well: what somebody killed or gave a time to ended as it was meant to. */
-export function isFailure({ exit }: Pick<Listed, "exit">): boolean {
+/** By itself, and not well: what somebody killed or gave a time to ended as it was meant to, and so did a shell that was left. */
+export function isFailure({ exit, argv, mode }: Pick<Listed, "exit" | "argv" | "mode">): boolean {
 	if (!exit) return false;
+	if (exit.reason === undefined && exit.signal === null && mode === "pty" && isShell(argv)) return false;
 	return exit.reason === "oom" || (exit.reason === undefined && (exit.code ?? 1) !== 0);
+}
+
+/** One that takes commands from a person: it has nothing to run, only flags. Its code is that of the last command, or what was typed behind `exit`. */
+function isShell([program = "", ...words]: readonly string[]): boolean {
+	const isKnown = /^-?(?:(?:ba|da|z|fi|k|mk|tc|c)?sh|nu)$/.test(program.split("/").at(-1) ?? "");
+	return isKnown && words.every((word) => /^--?[a-z]/.test(word) && !/^-[a-z]*c/.test(word));
 }
 
 function silence(session: Listed, now: number, dismissed: ReadonlySet<string>): Need | undefined {

@@ -36,7 +36,7 @@ function describeEnd(session: Listed): Described {
 	const word = shortEnd(session);
 	if (session.state === "lost") return { glyph: "lost", word, tone: "bad" };
 	if (isFailure(session)) return { glyph: "bad", word, tone: "calm" };
-	return { glyph: session.exit?.reason === undefined ? "ok" : "stop", word, tone: "calm" };
+	return { glyph: session.exit?.code === 0 ? "ok" : "stop", word, tone: "calm" };
 }
 
 function failure({ exit }: Listed): string {
