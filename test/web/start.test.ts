@@ -28,6 +28,8 @@ it("what was typed is asked for", () => {
 		env: "A=1\n\nB=x=y\n",
 		labels: "kind=ci  host",
 		endAfter: "1.5",
+		size: "120 x 40",
+		keep: "256",
 	} as const;
 	expect(requestOf(form)).toEqual({
 		argv: ["make", "all"],
@@ -39,7 +41,11 @@ it("what was typed is asked for", () => {
 		env: { A: "1", B: "x=y" },
 		labels: { kind: "ci", host: "" },
 		timeoutMs: 90_000,
+		retain: { journalBytes: 256 * 1024 ** 2 },
 	});
+	// What is on pipes has no size.
+	expect(requestOf({ ...form, mode: "pty" })).toMatchObject({ cols: 120, rows: 40 });
+	expect(requestOf({ ...emptyForm, command: "bash", size: "large" })).toEqual({ argv: ["bash"], mode: "pty" });
 });
 
 it("the same again is the same program, in the same place and of the same size", () => {

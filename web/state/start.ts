@@ -21,6 +21,10 @@ export type StartForm = {
 	readonly labels: string;
 	/** Minutes; empty for never. */
 	readonly endAfter: string;
+	/** Columns and rows, such as `120 x 40`; empty for the usual. */
+	readonly size: string;
+	/** How much of its output is kept on disk, in MiB; empty for the usual. */
+	readonly keep: string;
 };
 
 export const emptyForm: StartForm = {
@@ -33,6 +37,8 @@ export const emptyForm: StartForm = {
 	env: "",
 	labels: "",
 	endAfter: "",
+	size: "",
+	keep: "",
 };
 
 /** What only a shell understands. */
@@ -45,10 +51,11 @@ export function programOf(line: string): Pick<CreateSession, "argv" | "command">
 }
 
 export function requestOf(form: StartForm): CreateSession {
-	const { cwd, name, mode, workspace, env, labels, endAfter } = form;
+	const { cwd, name, mode, workspace, env, labels, endAfter, keep } = form;
 	const variables = pairs(env.split("\n"));
 	const labelled = pairs(labels.split(/\s+/));
 	const minutes = Number(endAfter);
+	const mebibytes = Number(keep);
 	const sandbox = policies[form.sandbox];
 	return {
 		...programOf(form.command),
@@ -60,7 +67,15 @@ export function requestOf(form: StartForm): CreateSession {
 		...(variables ? { env: variables } : {}),
 		...(labelled ? { labels: labelled } : {}),
 		...(minutes > 0 ? { timeoutMs: Math.round(minutes * 60_000) } : {}),
+		...(mode === "pty" ? sizeOf(form.size) : undefined),
+		...(mebibytes > 0 ? { retain: { journalBytes: Math.round(mebibytes * 1024 ** 2) } } : {}),
 	};
+}
+
+/** Two numbers, whatever stands between them. */
+function sizeOf(text: string): Pick<CreateSession, "cols" | "rows"> {
+	const [, cols, rows] = /^\s*(\d+)\D+(\d+)\s*$/.exec(text) ?? [];
+	return cols === undefined ? {} : { cols: Number(cols), rows: Number(rows) };
 }
 
 const policies: Readonly<Record<SandboxChoice, SandboxMessage | undefined>> = {

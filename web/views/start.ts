@@ -84,7 +84,7 @@ export function startDialog(app: App, form: StartForm): TemplateResult {
 						: nothing
 				}
 				<details>
-					<summary>More: environment, labels, end after</summary>
+					<summary>More: environment, labels, size, how long, how much is kept</summary>
 					<div class="more-fields">
 						<label class="lab"
 							>Environment, one to a line<span class="field area"
@@ -98,6 +98,21 @@ export function startDialog(app: App, form: StartForm): TemplateResult {
 							<label class="lab"
 								>End after, in minutes<span class="field"
 									><input name="endAfter" inputmode="decimal" autocomplete="off" placeholder="never" /></span
+							></label>
+						</div>
+						<div class="two">
+							<label class="lab"
+								>Columns and rows<span class="field"
+									><input
+										name="size"
+										autocomplete="off"
+										pattern="\\s*[0-9]+[^0-9]+[0-9]+\\s*"
+										title="Two numbers, such as 120 x 40"
+										placeholder="80 x 24, until somebody types" /></span
+							></label>
+							<label class="lab"
+								>Output kept on disk, in MiB<span class="field"
+									><input name="keep" inputmode="decimal" autocomplete="off" placeholder="64" /></span
 							></label>
 						</div>
 					</div>
@@ -142,6 +157,8 @@ async function submit(app: App, event: SubmitEvent, close: () => void): Promise<
 				env: text("env"),
 				labels: text("labels"),
 				endAfter: text("endAfter"),
+				size: text("size"),
+				keep: text("keep"),
 			}),
 		);
 		app.sessions.know(started.snapshot);
