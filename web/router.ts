@@ -45,6 +45,13 @@ export function takeGuestKey(): { readonly key: string } | undefined {
 	return { key };
 }
 
+/** Whether the address asks for the dialog that starts a session, as a shortcut of the installed page does; only once. */
+export function takeStart(): boolean {
+	if (!new URLSearchParams(location.search).has("start")) return false;
+	history.replaceState(null, "", location.pathname);
+	return true;
+}
+
 function arrive(): void {
 	current.value = here();
 }

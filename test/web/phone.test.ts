@@ -27,6 +27,16 @@ it("the keyboard rises by a tap on the text alone, and the key bar leaves it as 
 	expect(await focused(page)).toBe("TEXTAREA");
 	await page.keyboard.type("x\n");
 	await untilShown(page, "</-x>");
+	// As where a keyboard covers the page and leaves it as large as it was: all of it stays above that.
+	await page.evaluate(`Object.defineProperty(visualViewport, "height", { value: 500, configurable: true });
+		visualViewport.dispatchEvent(new Event("resize"))`);
+	const lowest = async () => {
+		const boxes = await Promise.all([bar.boundingBox(), page.locator(".status").boundingBox()]);
+		return Math.max(...boxes.map((box) => (box ? box.y + box.height : Number.NaN)));
+	};
+	await expect.poll(lowest).toBeLessThanOrEqual(500);
+	await page.evaluate('delete visualViewport.height; visualViewport.dispatchEvent(new Event("resize"))');
+	await expect.poll(lowest).toBeGreaterThan(800);
 	await bar.getByRole("button", { name: "Hide the keyboard" }).tap();
 	expect(await focused(page)).toBe("BODY");
 	const { width } = (await page.locator("main").boundingBox()) ?? { width: 0 };
