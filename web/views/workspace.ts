@@ -1,5 +1,6 @@
 /** One workspace: its members, limits, shared links, and who did what, where the caller may know that. */
 
+import { signal } from "@preact/signals-core";
 import type { AuditMessage, TokenMessage } from "hawser/client";
 import { html, nothing, type TemplateResult } from "lit-html";
 import type { App } from "../state/app.ts";
@@ -101,12 +102,26 @@ function rightOf(app: App, scope: string): string {
 	return `${right === "control" ? "can type in" : "can watch"} ${session ? nameOf(session) : place}`;
 }
 
-function auditOf(app: App, entries: readonly AuditMessage[]): TemplateResult {
+/** Whose entries are shown, and which: all, where it is empty. */
+const auditFilter = signal({ who: "", what: "" });
+
+const whoOf = ({ by }: AuditMessage) => by?.name ?? words.theServer;
+
+function auditOf(app: App, all: readonly AuditMessage[]): TemplateResult {
 	const sessions = app.sessions.all.value;
-	return html`<section>
-		<div class="row">
-			<h2>Audit <span class="n">${entries.length}</span></h2>
+	const { who, what } = auditFilter.value;
+	const entries = all.filter((entry) => (who === "" || whoOf(entry) === who) && (what === "" || entry.action === what));
+	return html`<section aria-label="Audit">
+		<div class="row head">
+			<h2>Audit <span class="n">${entries.length === all.length ? all.length : `${entries.length} of ${all.length}`}</span></h2>
 			<span class="grow"></span>
+			${choice("Who", all.map(whoOf), who, (chosen) => ({ who: chosen, what }))}
+			${choice(
+				"What",
+				all.map(({ action }) => action),
+				what,
+				(chosen) => ({ who, what: chosen }),
+			)}
 			<button class="btn" @click=${() => save(entries)}>Export</button>
 		</div>
 		<table class="audit">
@@ -119,11 +134,12 @@ function auditOf(app: App, entries: readonly AuditMessage[]): TemplateResult {
 				</tr>
 			</thead>
 			<tbody>
-				${entries.map(({ time, by, action, session }) => {
+				${entries.map((entry) => {
+					const { time, action, session } = entry;
 					const known = session === undefined ? undefined : sessions.get(session);
 					return html`<tr>
 						<td class="num">${clockTime(time, { seconds: true })}</td>
-						<td>${by?.name ?? words.theServer}</td>
+						<td>${whoOf(entry)}</td>
 						<td>${action}</td>
 						<td>${known ? nameOf(known) : (session ?? "")}</td>
 					</tr>`;
@@ -131,6 +147,26 @@ function auditOf(app: App, entries: readonly AuditMessage[]): TemplateResult {
 			</tbody>
 		</table>
 	</section>`;
+}
+
+/** Of what there is; one that was chosen stays, though there be none of it here. */
+function choice(
+	name: string,
+	found: readonly string[],
+	chosen: string,
+	change: (chosen: string) => { readonly who: string; readonly what: string },
+): TemplateResult {
+	const values = [...new Set(chosen === "" ? found : [...found, chosen])].sort();
+	return html`<select
+		class="btn"
+		aria-label=${name}
+		@change=${(event: Event) => {
+			auditFilter.value = change((event.currentTarget as HTMLSelectElement).value);
+		}}
+	>
+		<option value="" ?selected=${chosen === ""}>${name}: all</option>
+		${values.map((value) => html`<option value=${value} ?selected=${value === chosen}>${value}</option>`)}
+	</select>`;
 }
 
 /** As the audit itself is: one entry to a line. */
