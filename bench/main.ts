@@ -33,6 +33,7 @@ import { blockCase, startCase } from "./cases/start.ts";
 import { pipeCase, ptyCase } from "./cases/throughput.ts";
 import { tortureCase } from "./cases/torture.ts";
 import { waitsCase } from "./cases/waits.ts";
+import { webGridCase, webOpenCase } from "./cases/web.ts";
 import { describeMachine, StealMeter } from "./machine.ts";
 import { type Results, toMarkdown, toText } from "./report.ts";
 import { type CaseResult, runCase } from "./rounds.ts";
@@ -99,6 +100,8 @@ const cases: readonly Case[] = [
 	openSandboxCase(isQuick),
 	codexExecCase(isQuick),
 	codexAppCase(isQuick),
+	webOpenCase(isQuick),
+	webGridCase(isQuick),
 	...budgetCases(isQuick),
 	tortureCase(isQuick),
 	sdkTortureCase(isQuick),

@@ -1,0 +1,203 @@
+/** The web UI in a real browser: how soon a terminal is drawn, and how soon a key is seen beside sixteen tiles. */
+
+import { setTimeout as sleep } from "node:timers/promises";
+import type { Page } from "playwright-core";
+import { browsing } from "../browser.ts";
+import type { Case, Sample } from "../case.ts";
+import { type Served, serving } from "../served.ts";
+import { percentile } from "../statistics.ts";
+import type { Workshop } from "../workshop.ts";
+
+const OPENINGS = { full: 10, quick: 3 };
+const OPEN_MS = 1_000;
+const TILES = 16;
+const FLOODS = 4;
+const KEYS = { full: 200, quick: 60 };
+const ECHO_MS = 50;
+/** Between two keys: somebody who types fast, in milliseconds. */
+const PAUSE_MS = { least: 40, most: 120 };
+/** How much one flood writes at a time, and how often: 1 MB/s. */
+const PIECE_BYTES = 50_000;
+const PIECE_MS = 50;
+
+/** What a page measures; kept there, and taken when all was typed. */
+type Watched = { readonly times: number[]; readonly frames: number[] };
+declare const window: { watched: Watched };
+
+export function webOpenCase(isQuick: boolean): Case {
+	const openings = isQuick ? OPENINGS.quick : OPENINGS.full;
+	const bar = (variant: string) => ({
+		title: `${variant}, p50 ms`,
+		value: (round: (variant: string, metric: string) => number) => round(variant, "p50"),
+		digits: 0,
+		atMost: OPEN_MS,
+	});
+	return {
+		name: "web-open",
+		title: "A terminal in the browser, from its address to its text",
+		note: `${openings} times in Chromium, from the beginning of the navigation until what the program wrote is in the page, drawn by the DOM: with nothing in the browser's cache, and with the page's files in it`,
+		rounds: { full: 3, quick: 1 },
+		metrics: [
+			{ key: "p50", title: "p50 ms", digits: 0 },
+			{ key: "max", title: "max ms", digits: 0 },
+		],
+		bars: [bar("first visit"), bar("later")],
+		variants: [
+			{ name: "first visit", measure: (workshop) => opened(workshop, openings, { isCached: false }) },
+			{ name: "later", measure: (workshop) => opened(workshop, openings, { isCached: true }) },
+		],
+	};
+}
+
+export function webGridCase(isQuick: boolean): Case {
+	const keys = isQuick ? KEYS.quick : KEYS.full;
+	return {
+		name: "web-grid",
+		title: `A key in one of ${TILES} tiles of the browser`,
+		note: `${keys} keys, from the browser's own time of each to the frame after its echo was drawn, in a tile that is typed in, beside ${TILES - 1} others: all quiet, ${FLOODS} that write 1 MB/s each, or ${FLOODS} that write as fast as they can. All in keepers, in Chromium without a GPU, which shares the processors with the server and the programs`,
+		rounds: { full: 3, quick: 1 },
+		metrics: [
+			{ key: "p50", title: "p50 ms", digits: 1 },
+			{ key: "p95", title: "p95 ms", digits: 1 },
+			{ key: "max", title: "max ms", digits: 1 },
+			{ key: "frame", title: "longest frame ms", digits: 0 },
+		],
+		bars: ["quiet", "1 MB/s each"].map((variant) => ({
+			title: `${variant}, p95 ms`,
+			value: (round) => round(variant, "p95"),
+			digits: 1,
+			atMost: ECHO_MS,
+		})),
+		variants: [
+			{ name: "quiet", measure: (workshop) => typed(workshop, keys, "exec cat") },
+			{ name: "1 MB/s each", measure: (workshop) => typed(workshop, keys, steadyFlood(workshop)) },
+			{ name: "all they can", measure: (workshop) => typed(workshop, keys, `exec yes ${"flood ".repeat(12)}`) },
+		],
+	};
+}
+
+function opened(workshop: Workshop, openings: number, { isCached }: { readonly isCached: boolean }): Promise<Sample> {
+	return serving(workshop, async (server) => {
+		const { id } = await server.create("keeper", { command: "echo drawn; exec cat" });
+		const times: number[] = [];
+		const visit = async (page: Page, url: string) => {
+			await page.goto(`${url}/s/${id}`, { waitUntil: "commit" });
+			return page.evaluate(untilDrawn, "drawn");
+		};
+		if (isCached) {
+			await browsing(workshop, server, async ({ page, url }) => {
+				await visit(page, url);
+				for (let index = 0; index < openings; index++) times.push(await visit(page, url));
+			});
+		} else {
+			for (let index = 0; index < openings; index++) {
+				await browsing(workshop, server, async ({ page, url }) => void times.push(await visit(page, url)));
+			}
+		}
+		return { p50: percentile(times, 0.5), max: Math.max(...times) };
+	});
+}
+
+/** In the page: resolves with its age when a terminal shows a text, in the frame after. */
+function untilDrawn(text: string): Promise<number> {
+	const { document, requestAnimationFrame } = globalThis as unknown as {
+		document: { querySelector(selector: string): { readonly textContent: string } | null };
+		requestAnimationFrame(callback: () => void): void;
+	};
+	return new Promise((resolve) => {
+		const look = () => {
+			if (document.querySelector(".xterm-rows")?.textContent.includes(text)) resolve(performance.now());
+			else requestAnimationFrame(look);
+		};
+		look();
+	});
+}
+
+function steadyFlood(workshop: Workshop): string {
+	const { path } = workshop.payload("flood", 1);
+	return `while :; do head -c ${PIECE_BYTES} '${path}'; sleep ${PIECE_MS / 1000}; done`;
+}
+
+function typed(workshop: Workshop, keys: number, flood: string): Promise<Sample> {
+	return serving(workshop, async (server) => {
+		await makeTiles(server, flood);
+		return browsing(workshop, server, async ({ page, url }) => {
+			await page.goto(`${url}/grid`);
+			// Only then are they drawn.
+			await page
+				.locator("canvas.pic")
+				.nth(TILES - 1)
+				.waitFor();
+			await page.locator(".tile", { hasText: "typed-in" }).focus();
+			await page.keyboard.press("Enter");
+			await page.locator(".tile.live .xterm-rows").waitFor();
+			await page.evaluate(watchKeys);
+			for (let key = 0; key < keys; key++) {
+				await page.keyboard.press("abcdefghijklmnopqrstuvwxyz".charAt(key % 26));
+				await sleep(PAUSE_MS.least + Math.random() * (PAUSE_MS.most - PAUSE_MS.least));
+			}
+			await page.waitForFunction((count) => window.watched.times.length >= count, keys);
+			const { times, frames } = await page.evaluate(() => window.watched);
+			return {
+				p50: percentile(times, 0.5),
+				p95: percentile(times, 0.95),
+				max: Math.max(...times),
+				frame: Math.max(...frames),
+			};
+		});
+	});
+}
+
+async function makeTiles(server: Served, flood: string): Promise<void> {
+	for (let index = 0; index < TILES - 1; index++) {
+		const command = index < FLOODS ? flood : `echo tile ${index}; exec cat`;
+		await server.create("keeper", { command, name: `tile-${index}` });
+	}
+	// The newest is the first.
+	await server.create("keeper", { command: "stty raw -echo; exec cat", name: "typed-in" });
+}
+
+/** In the page: for each key, how long until the frame after the one in which the cursor's row is another. */
+function watchKeys(): void {
+	type Row = { readonly textContent: string };
+	const page = globalThis as unknown as {
+		document: { querySelector(selector: string): Row };
+		requestAnimationFrame(callback: (now: number) => void): void;
+		addEventListener(kind: "keydown", listener: (event: { timeStamp: number }) => void, isFirst: true): void;
+		MutationObserver: new (heard: () => void) => { observe(row: Row, what: object): void };
+		MessageChannel: new () => {
+			readonly port1: { onmessage: (() => void) | null };
+			readonly port2: { postMessage(message: unknown): void };
+		};
+	};
+	const rows = page.document.querySelector(".tile.live .xterm-rows");
+	const watched: Watched = { times: [], frames: [] };
+	window.watched = watched;
+	/** Keys that are not seen yet, the oldest first. */
+	const pending: number[] = [];
+	let shown = rows.textContent;
+	page.addEventListener("keydown", ({ timeStamp }) => void pending.push(timeStamp), true);
+	new page.MutationObserver(() => {
+		const text = rows.textContent;
+		const count = text.replace(/\s/g, "").length - shown.replace(/\s/g, "").length;
+		shown = text;
+		const seen = pending.splice(0, Math.max(0, count));
+		if (seen.length === 0) return;
+		// What is posted in a frame's callback comes after that frame was laid out and painted.
+		page.requestAnimationFrame(() => {
+			const { port1, port2 } = new page.MessageChannel();
+			port1.onmessage = () => {
+				const now = performance.now();
+				for (const timeStamp of seen) watched.times.push(now - timeStamp);
+			};
+			port2.postMessage(undefined);
+		});
+	}).observe(rows, { childList: true, subtree: true, characterData: true });
+	let last = performance.now();
+	const tick = (now: number) => {
+		watched.frames.push(now - last);
+		last = now;
+		page.requestAnimationFrame(tick);
+	};
+	page.requestAnimationFrame(tick);
+}
