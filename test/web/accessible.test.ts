@@ -7,6 +7,9 @@ import { words } from "../../web/views/words.ts";
 import { start } from "../server/start.ts";
 import { expectAccessible, openPage, openSignedIn } from "./page.ts";
 
+/** As much of a page as the code that runs in one needs. */
+type Styled = { getComputedStyle(element: unknown): { readonly outlineStyle: string } };
+
 it.each(themes.filter((theme) => theme !== "system"))(
 	"in the theme %s, all of it can be seen and read aloud",
 	async (theme) => {
@@ -71,6 +74,30 @@ it.each(themes.filter((theme) => theme !== "system"))(
 		expect(problems).toEqual([]);
 	},
 );
+
+it("where the system has the colours, states are told by shapes and words, and what is chosen by an outline", async () => {
+	const server = await start();
+	const { sessions } = connect({ url: server.url, token: server.adminToken });
+	const commands = { asks: "printf 'Go on? [y/N] '; read a", failed: "exit 3", fine: "true", idle: "exec cat" };
+	for (const [name, command] of Object.entries(commands)) await sessions.create({ name, command, durable: false });
+	const { page, problems } = await openSignedIn(server);
+	await page.emulateMedia({ forcedColors: "active", reducedMotion: "reduce" });
+	await page.getByText("Ended with 3", { exact: true }).waitFor();
+	await page.getByText("Go on? [y/N]", { exact: true }).waitFor();
+	await page.getByRole("row", { name: /^fine, exit 0/ }).waitFor();
+	await expectAccessible(page, "list in the system's colours");
+	const signs = await page
+		.locator("[data-row] .g use")
+		.evaluateAll((uses) =>
+			uses.map((use) => (use as unknown as { getAttribute(name: string): string }).getAttribute("href")),
+		);
+	expect(new Set(signs).size).toBe(4);
+	const outline = await page
+		.getByRole("link", { name: "List" })
+		.evaluate((link) => (globalThis as unknown as Styled).getComputedStyle(link).outlineStyle);
+	expect(outline).toBe("solid");
+	expect(problems).toEqual([]);
+});
 
 it("a browser that is not signed in can read the page that says so", async () => {
 	const server = await start();

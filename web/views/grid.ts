@@ -105,7 +105,7 @@ class GridPage {
 				<span class="faint">${shown.length} of ${all.size} · those that need you first</span>
 				<span class="grow"></span>
 				<span class="faint hint">Arrows move · Enter types here · Ctrl ⇧ L leaves</span>
-				<span class="seg" role="group" aria-label="Columns">
+				<span class="seg columns" role="group" aria-label="Columns">
 					${COLUMNS.map((count) => html`<button class=${count === columns.value ? "on" : ""} aria-pressed=${count === columns.value} @click=${() => (columns.value = count)}>${count}</button>`)}
 				</span>
 				<span class="seg" role="group" aria-label="View">
