@@ -1,6 +1,6 @@
 /**
  * What a shell wrote, for others. A command's text is without the marks of our hooks, and without what its terminal made
- * of newlines; a recording has the marks, but not the key by which the session knows them.
+ * of newlines; a recording has the marks, but zeros for the key by which the session knows them.
  */
 
 /** How each mark of our hooks ends. */
@@ -16,7 +16,8 @@ const OWN_MARKS = new RegExp(
 );
 /** All but its end, and first what stays of it. */
 const KEYED_MARK =
-	/(\u001b\](?:133;[A-Z](?:;[^\u001b;]{0,16})?|633;E;[^\u001b]{0,4096}));(?:h=)?[0-9a-f]{24}(?=\u001b\\)/g;
+	/(\u001b\](?:133;[A-Z](?:;[^\u001b;]{0,40}){0,2};h=|633;E;[^\u001b]{0,4096};))[0-9a-f]{24}(?=\u001b\\)/g;
+const NO_KEY = "0".repeat(24);
 /** What may be the beginning of one, at the end of a part; longer ones are none of ours. */
 const UNFINISHED_MARK = /\u001b(?:\][136]{0,3}(?:;[^\u0007\u001b]{0,4200}\u001b?)?)?$/;
 /** What fish says to its terminal before it lets a command write: no pastes in brackets any more, a title, no colours. */
@@ -48,14 +49,17 @@ export function shellText(bytes: Uint8Array): string {
 	return text.replace(OWN_MARKS, "").replace(PROLOGUE, "").replaceAll("\r\n", "\n");
 }
 
-/** Takes the key out of marks; the text may come in parts, and a mark that is not whole is held back until it is. */
-export class KeyRemover {
+/**
+ * Overwrites the key of marks, so that every place in the text stays the same. The text may come in parts, and a mark
+ * that is not whole is held back until it is.
+ */
+export class KeyEraser {
 	#held = "";
 
 	take(text: string): string {
 		const all = this.#held + text;
 		this.#held = UNFINISHED_MARK.exec(all)?.[0] ?? "";
-		return all.slice(0, all.length - this.#held.length).replace(KEYED_MARK, "$1");
+		return all.slice(0, all.length - this.#held.length).replace(KEYED_MARK, `$1${NO_KEY}`);
 	}
 
 	/** What was held back: nothing follows it. */

@@ -48,15 +48,16 @@ async function played() {
 }
 
 describe("a recording", () => {
-	it("has a shell's marks without the key that makes them its own, even if one comes in parts", async () => {
+	it("has a shell's marks with zeros for the key that makes them its own, even if one comes in parts", async () => {
 		const [first, rest] = ["0123456789ab", "cdef01234567"];
-		const command = `stty -echo; printf '\\033]133;A;h=${first}${rest}\\033\\\\$ \\033]633;E;ls;${first}'; read line; printf '${rest}\\033\\\\done\\033'`;
+		const command = `stty -echo; printf '\\033]133;D;0;n=7.${first}${rest};h=${first}${rest}\\033\\\\$ \\033]633;E;ls;${first}'; read line; printf '${rest}\\033\\\\done\\033'`;
 		const { id } = await server.create({ command });
 		const output = async () => (await server.request(`/v1/sessions/${id}/output`)).text();
 		await expect.poll(output).toContain(`ls;${first}`);
 		await act(id, "keys", { keys: ["Enter"] });
 		await readAll(server, id);
-		const marked = "\u001b]133;A\u001b\\$ \u001b]633;E;ls\u001b\\done\u001b";
+		const key = "0".repeat(24);
+		const marked = `\u001b]133;D;0;n=7.${first}${rest};h=${key}\u001b\\$ \u001b]633;E;ls;${key}\u001b\\done\u001b`;
 		expect(shown(await recording(id))).toBe(marked);
 	});
 

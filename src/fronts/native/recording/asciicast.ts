@@ -3,7 +3,7 @@
 import { constants } from "node:os";
 import type { Exit, Gap, Size, Stream } from "../../../core/event.ts";
 import type { SessionSpec } from "../../../core/session.ts";
-import { KeyRemover } from "../../../core/shell-output.ts";
+import { KeyEraser } from "../../../core/shell-output.ts";
 import type { RecordingFormat } from "../../../protocol/messages.ts";
 import { commandLine } from "./command-line.ts";
 
@@ -23,7 +23,7 @@ export class Asciicast {
 	/** A character may be cut by the end of an event; it then belongs to the one that has its last byte. */
 	readonly #decoders = { pty: newDecoder(), stdout: newDecoder(), stderr: newDecoder() };
 	/** A recording is shown to others, who must not be able to pass for the shell. */
-	readonly #keys = new KeyRemover();
+	readonly #keys = new KeyEraser();
 	/** Of the line before, in milliseconds after the beginning. */
 	#last = 0;
 
