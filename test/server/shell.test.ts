@@ -58,7 +58,7 @@ test.each([true, false])(
 	},
 );
 
-test("the commands of a shell that has ended are read from its journal", async () => {
+test("the commands of a shell that has ended are read from its journal, and are markers of its recording", async () => {
 	const { client } = await served();
 	const { session } = await bash(client);
 	await session.exec("echo one");
@@ -72,6 +72,15 @@ test("the commands of a shell that has ended are read from its journal", async (
 		expect(timeless(after)).toEqual(timeless(before));
 		return after.proven;
 	});
+	const parts: Uint8Array[] = [];
+	for await (const part of session.recording()) parts.push(part);
+	const [, ...lines] = Buffer.concat(parts).toString().trimEnd().split("\n");
+	const events = lines.map((line) => JSON.parse(line) as [number, string, string]);
+	expect(events.filter(([, code]) => code === "m").map(([, , text]) => text)).toEqual(
+		before.commands.map(({ command }) => command),
+	);
+	const marker = events.findIndex(([, code]) => code === "m");
+	expect(events[marker + 1]?.[2]).toMatch(/^one\r\n/);
 });
 
 test("a shell that is to have no hooks has none: a command is typed, once, and how it ended is not known", async () => {

@@ -87,7 +87,8 @@ describe("a recording", () => {
 		'{"version":2,"width":80,"height":24}',
 		'[0.5,"o","gr\u00fc\u00dfe"]',
 		'[1.25,"r","100x30"]',
-		'[2,"m","bytes 7 to 1000 are gone"]',
+		'[1.5,"m","head -c 2000 log"]',
+		'[2,"m","bytes 7 to 1000 are gone (dropped)"]',
 		'[3,"o","end"]',
 		'[4,"x","0"]',
 		"",
@@ -95,7 +96,7 @@ describe("a recording", () => {
 	const events: RecordedEvent[] = [
 		output(500, "grüße"),
 		{ at: 1_250, kind: "resized", cols: 100, rows: 30 },
-		{ at: 2_000, kind: "marker", text: "bytes 7 to 1000 are gone" },
+		{ at: 2_000, kind: "gap", to: 1000 },
 		output(3_000, "end"),
 	];
 

@@ -4,8 +4,8 @@ export type RecordedEvent =
 	/** Milliseconds since the session began. */
 	| { readonly at: number; readonly kind: "output"; readonly text: string }
 	| { readonly at: number; readonly kind: "resized"; readonly cols: number; readonly rows: number }
-	/** Says which bytes are gone. */
-	| { readonly at: number; readonly kind: "marker"; readonly text: string };
+	/** All before this byte is gone that was not shown. */
+	| { readonly at: number; readonly kind: "gap"; readonly to: number };
 
 /** How much of the output a playback is opened with, in bytes: the newest. A page with more would be slow to go anywhere in it. */
 export const MOST_BYTES = 16 * 1024 * 1024;
@@ -38,7 +38,11 @@ export class RecordingParser {
 		const [seconds, kind, data] = value as [number, string, string];
 		const at = seconds * 1000;
 		if (kind === "o") return [{ at, kind: "output", text: data }];
-		if (kind === "m") return [{ at, kind: "marker", text: data }];
+		if (kind === "m") {
+			// Others say which command begins.
+			const [, to] = /^bytes \d+ to (\d+) are gone /.exec(data) ?? [];
+			return to === undefined ? [] : [{ at, kind: "gap", to: Number(to) }];
+		}
 		if (kind !== "r") return [];
 		const [cols = 0, rows = 0] = data.split("x").map(Number);
 		return [{ at, kind: "resized", cols, rows }];
@@ -77,13 +81,9 @@ export function momentOfOffset(events: readonly RecordedEvent[], offset: number)
 	const encoder = new TextEncoder();
 	let bytes = 0;
 	for (const event of events) {
-		if (event.kind === "marker") bytes = Math.max(bytes, lastNumber(event.text));
+		if (event.kind === "gap") bytes = Math.max(bytes, event.to);
 		if (event.kind === "output") bytes += encoder.encode(event.text).byteLength;
 		if (bytes > offset) return event.at;
 	}
 	return events.at(-1)?.at ?? 0;
-}
-
-function lastNumber(text: string): number {
-	return Number(text.match(/\d+/g)?.at(-1) ?? 0);
 }

@@ -52,10 +52,15 @@ export class Asciicast {
 		return this.#event(time, "r", `${cols}x${rows}`);
 	}
 
+	/** A place that players can go to. */
+	marker(time: number, label: string): string {
+		return this.#event(time, "m", label);
+	}
+
 	/** What is missing has no time of its own. */
 	gap({ from, to, reason }: Gap): string {
 		const cut = this.#cutOff();
-		return `${cut}${this.#event(0, "m", `bytes ${from} to ${to} are gone (${reason})`)}`;
+		return `${cut}${this.marker(0, `bytes ${from} to ${to} are gone (${reason})`)}`;
 	}
 
 	/** What has no end yet, and how the program ended, if it did: version 2 has no place for that. */

@@ -3,10 +3,12 @@
  * session begins with the screen of its first moment: what follows draws on that.
  */
 
+import { SessionError } from "../../../core/errors.ts";
 import type { LogPlace } from "../../../core/event.ts";
 import { byteLength, type Event, type Exit, type Item } from "../../../core/event.ts";
 import type { Snapshot } from "../../../core/screen.ts";
 import type { Session } from "../../../core/session.ts";
+import type { ShellCommand } from "../../../core/shell-marks.ts";
 import type { RecordingFormat } from "../../../protocol/messages.ts";
 import { Asciicast } from "./asciicast.ts";
 
@@ -27,6 +29,7 @@ export type RecordingOptions = {
 export async function* record(session: Session, options: RecordingOptions): AsyncGenerator<string, void, void> {
 	const { seq: end } = await session.end();
 	const { from, to } = options;
+	const commands = new CommandsToCome(await knownCommands(session));
 	let size = session.spec.firstSize ?? session.state.size;
 	let exited: { readonly time: number; readonly exit: Exit } | undefined;
 	let text = "";
@@ -55,8 +58,12 @@ export async function* record(session: Session, options: RecordingOptions): Asyn
 			continue;
 		}
 		cast ??= begin(from && "time" in from ? from.time : item.time, screen);
-		if (item.kind === "output") text += cast.output(item.time, item.stream, between(item, from, to));
-		else if (item.kind === "resized") text += cast.resized(item.time, item.size);
+		if (item.kind === "output") {
+			for (const { bytes, begun } of commands.divide(between(item, from, to))) {
+				text += cast.output(item.time, item.stream, bytes);
+				if (begun) text += cast.marker(item.time, begun.command ?? "");
+			}
+		} else if (item.kind === "resized") text += cast.resized(item.time, item.size);
 		else if (item.kind === "exited") exited = item;
 		if (text.length < PIECE_LENGTH) continue;
 		yield text;
@@ -64,6 +71,42 @@ export async function* record(session: Session, options: RecordingOptions): Asyn
 	}
 	cast ??= begin(from && "time" in from ? from.time : session.spec.createdAt);
 	yield text + cast.end(exited);
+}
+
+/** Keepers that are older do not know them. */
+async function knownCommands(session: Session): Promise<readonly ShellCommand[]> {
+	try {
+		return (await session.commands()).commands;
+	} catch (error) {
+		if (error instanceof SessionError && error.code === "unsupported") return [];
+		throw error;
+	}
+}
+
+type Piece = { readonly offset: number; readonly bytes: Uint8Array };
+
+/** Where a shell's commands begin, found as the output goes by. */
+class CommandsToCome {
+	readonly #commands: readonly ShellCommand[];
+	#next = 0;
+
+	constructor(commands: readonly ShellCommand[]) {
+		this.#commands = commands;
+	}
+
+	/** Output in parts, each but the last up to where a command begins. */
+	*divide({ offset, bytes }: Piece): Generator<{ readonly bytes: Uint8Array; readonly begun?: ShellCommand }> {
+		let done = 0;
+		for (let begun = this.#commands[this.#next]; begun; begun = this.#commands[++this.#next]) {
+			const length = begun.from - offset;
+			if (length > bytes.byteLength) break;
+			// It began in what is not recorded.
+			if (length <= done) continue;
+			yield { bytes: bytes.subarray(done, length), begun };
+			done = length;
+		}
+		yield { bytes: bytes.subarray(done) };
+	}
 }
 
 /** What has happened before the event of that number, without a wait for more. */
@@ -97,8 +140,8 @@ function between(
 	{ offset, bytes }: Extract<Event, { kind: "output" }>,
 	from: LogPlace | undefined,
 	to: LogPlace | undefined,
-): Uint8Array {
+): Piece {
 	const begin = from && "offset" in from ? Math.max(0, from.offset - offset) : 0;
 	const end = to && "offset" in to ? Math.max(begin, to.offset - offset) : bytes.byteLength;
-	return bytes.subarray(begin, end);
+	return { offset: offset + begin, bytes: bytes.subarray(begin, end) };
 }
