@@ -18,10 +18,16 @@ __hawser_tell() {
 	if [[ -t 1 ]]; then builtin printf "$@"; else builtin printf "$@" >/dev/tty; fi
 }
 
+# The number of the line that comes next, so that no mark counts twice; and, once it was fetched, the word that came with
+# it, which is shown at its end and never before.
+__hawser_turn=1
+
 # First of all that is done before a prompt: what came before it is output, and $? is the command's.
 __hawser_done() {
 	local code=$? line number
-	__hawser_tell '\e]133;D;%s;h=%s\e\\\e]7;file://%s%s\e\\' "$code" "$__hawser_key" "${HOSTNAME-}" "${PWD//%/%25}"
+	__hawser_tell '\e]133;D;%s;n=%s;h=%s\e\\' "$code" "$__hawser_turn" "$__hawser_key"
+	__hawser_turn=$((${__hawser_turn%%.*} + 1))
+	__hawser_tell '\e]7;file://%s%s\e\\' "${HOSTNAME-}" "${PWD//%/%25}"
 	if [[ -n ${__hawser_expands-} ]]; then
 		set -H
 		__hawser_expands=
@@ -53,13 +59,18 @@ __hawser_wrap() {
 	local code=$? mark='\[\e]133;%s;h='$__hawser_key'\e\\\]'
 	[[ ${PS1-} == *"133;B;h=$__hawser_key"* ]] || PS1=${mark/\%s/A}${PS1-}${mark/\%s/B}
 	[[ ${PS2-} == *"h=$__hawser_key"* ]] || PS2=${mark/\%s/P;k=s}${PS2-}
-	[[ ${PS0-} == *"h=$__hawser_key"* ]] || PS0='\e]133;O;h='$__hawser_key'\e\\'${PS0-}'\e]133;C;t=${__hawser_taken-};h='$__hawser_key'\e\\'
+	[[ ${PS0-} == *"h=$__hawser_key"* ]] || PS0='\e]133;O;h='$__hawser_key'\e\\'${PS0-}'\e]133;C;t=${__hawser_taken-};n=${__hawser_turn%%.*};h='$__hawser_key'\e\\'
 	return "$code"
 }
 
-# The line is replaced by the file's. No command substitution here: in bash 5.2 it would spoil the parser.
+# The line is replaced by the file's, after its word. No command substitution here: in bash 5.2 it would spoil the parser.
 __hawser_take() {
-	IFS= builtin read -r -d '' READLINE_LINE <"$__hawser_file"
+	local word=
+	{
+		IFS= builtin read -r word
+		IFS= builtin read -r -d '' READLINE_LINE
+	} <"$__hawser_file"
+	__hawser_turn=${__hawser_turn%%.*}.$word
 	READLINE_POINT=0
 	__hawser_taken=1
 	__hawser_line=${READLINE_LINE:0:800}

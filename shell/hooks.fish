@@ -1,6 +1,11 @@
 # What fish reads after its configuration in a session with hooks.
 # The session puts __hawser_key and __hawser_file before this. Nothing of it is exported.
 
+# The number of the line that comes next, so that no mark counts twice; and the word that came with it, if it was fetched,
+# which is shown at its end and never before.
+set -g __hawser_turn 1
+set -g __hawser_word
+
 function __hawser_mark
 	printf '\e]133;%s;h=%s\e\\' $argv[1] $__hawser_key
 end
@@ -8,7 +13,14 @@ end
 function __hawser_preexec --on-event fish_preexec
 	set -l line (string sub -l 800 -- "$argv[1]" | string replace -a '\\' '\\\\' | string replace -a ';' '\\x3b')
 	printf '\e]633;E;%s;%s\e\\' (string join '\\x0a' -- $line | string replace -ar '[[:cntrl:]]' ' ') $__hawser_key
-	__hawser_mark "C;t=$__hawser_taken"
+	__hawser_mark "C;t=$__hawser_taken;n=$__hawser_turn"
+end
+
+function __hawser_end
+	__hawser_mark "D;$argv[1];n=$__hawser_turn.$__hawser_word"
+	set -g __hawser_turn (math $__hawser_turn + 1)
+	set -g __hawser_word
+	set -e __hawser_taken
 end
 
 function __hawser_place
@@ -16,15 +28,17 @@ function __hawser_place
 end
 
 function __hawser_postexec --on-event fish_postexec
-	__hawser_mark "D;$status"
+	__hawser_end $status
 	__hawser_place
-	set -e __hawser_taken
 end
 
-# The line is replaced by the file's; one that fish would not run is not left in its editor. Why is told without our
+# The line is replaced by the file's, after its word; one that fish would not run is not left in its editor. Why is told without our
 # file's name, which is of no use to anybody.
 function __hawser_take
-	commandline -r -- (string collect <$__hawser_file)
+	set -l text (string collect <$__hawser_file)
+	set -g __hawser_word (string sub -l 24 -- "$text")
+	set text (string sub -s 26 -- "$text" | string collect)
+	commandline -r -- "$text"
 	commandline --is-valid
 	switch $status
 		case 0
@@ -32,13 +46,13 @@ function __hawser_take
 			commandline -f execute
 		case 2
 			commandline -r ''
-			__hawser_mark 'D;incomplete'
+			__hawser_end incomplete
 			commandline -f repaint
 		case '*'
 			commandline -r ''
 			echo
-			command fish --no-execute <$__hawser_file 2>&1
-			__hawser_mark 'D;127'
+			printf '%s\n' "$text" | command fish --no-execute 2>&1
+			__hawser_end 127
 			commandline -f repaint
 	end
 end

@@ -19,6 +19,13 @@ __hawser_tell() {
 
 __hawser_mark() { __hawser_tell $'\e]133;'"$1;h=$__hawser_key"$'\e\\' }
 
+# The number of the line that comes next, so that no mark counts twice; and, once it was fetched, the word that came with
+# it, which is shown at its end and never before. Unless it is the user's own, the mark at the end of output shows it, too.
+__hawser_next() {
+	[[ -n ${PROMPT_EOL_MARK-} ]] && PROMPT_EOL_MARK=${PROMPT_EOL_MARK/;n=$__hawser_turn;/;n=$1;}
+	__hawser_turn=$1
+}
+
 __hawser_preexec() {
 	local line=${1[1,800]}
 	__hawser_ran=1
@@ -26,14 +33,15 @@ __hawser_preexec() {
 	line=${line//;/\\x3b}
 	line=${line//$'\n'/\\x0a}
 	__hawser_tell $'\e]633;E;'"${line//[[:cntrl:]]/ };$__hawser_key"$'\e\\'
-	__hawser_mark "C;t=${__hawser_taken-}"
+	__hawser_mark "C;t=${__hawser_taken-};n=${__hawser_turn%%.*}"
 }
 
 # First of all that is done before a prompt. Who has PROMPT_SP was told of the end before, where the output ended.
 __hawser_done() {
 	local code=$?
-	[[ -n ${__hawser_ran-} ]] && __hawser_mark "D;$code"
+	[[ -n ${__hawser_ran-} ]] && __hawser_mark "D;$code;n=$__hawser_turn"
 	__hawser_ran= __hawser_taken=
+	__hawser_next $((${__hawser_turn%%.*} + 1))
 	[[ -n ${__hawser_histchars-} && -z $histchars ]] && histchars=$__hawser_histchars
 	__hawser_histchars=
 	__hawser_tell $'\e]7;file://'"${HOST-}${PWD//\%/%25}"$'\e\\'
@@ -50,10 +58,12 @@ __hawser_wrap() {
 	return $code
 }
 
-# The line is replaced by the file's, and nothing in it stands for an older one. Without BANG_HIST only lines that begin
-# later would be spared, but the characters count as they are read; the third is that of comments.
+# The line is replaced by the file's, after its word, and nothing in it stands for an older one. Without BANG_HIST only
+# lines that begin later would be spared, but the characters count as they are read; the third is that of comments.
 __hawser_take() {
-	BUFFER=$(<$__hawser_file)
+	local text=$(<$__hawser_file)
+	BUFFER=${text#*$'\n'}
+	__hawser_next ${__hawser_turn%%.*}.${text%%$'\n'*}
 	__hawser_taken=1
 	__hawser_histchars=$histchars
 	histchars=$'\0\0'${histchars:2:1}
@@ -63,7 +73,8 @@ __hawser_take() {
 __hawser_install() {
 	local map
 	# zsh writes this mark where output ends without a newline, before anything else: there the command has ended.
-	PROMPT_EOL_MARK=$'%{\e]133;D;%?;h='$__hawser_key$'\e\\%}'${PROMPT_EOL_MARK-%B%S%#%s%b}
+	__hawser_turn=1
+	PROMPT_EOL_MARK=$'%{\e]133;D;%?;n=1;h='$__hawser_key$'\e\\%}'${PROMPT_EOL_MARK-%B%S%#%s%b}
 	precmd_functions=(__hawser_done $precmd_functions __hawser_wrap)
 	preexec_functions+=(__hawser_preexec)
 	zle -N __hawser_take

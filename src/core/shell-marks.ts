@@ -2,7 +2,9 @@
  * A shell's commands, folded from the marks in its output: where each began and ended, its exit code and directory.
  *
  * Anybody can print a mark. With a key only those count that carry it, as those of our own hooks do; without one, all
- * do, which is good enough to be shown.
+ * do, which is good enough to be shown. Whoever reads the output has the key, and may print what he has read: so each
+ * line of the shell has a number, under which it ends but once, and a command that was fetched ends with a word that
+ * nobody could have read before.
  */
 
 import type { ShellMark } from "./scan.ts";
@@ -55,6 +57,19 @@ export type ShellMarksOptions = {
 	readonly onReception?: (reception: Reception, how: ReceptionDetails) => void;
 };
 
+/** A number, and what was given to the shell together with the line. */
+const TURN = /^n=(\d{1,12})(?:\.([0-9a-f]*))?$/;
+
+type Ending = {
+	/** Where the output ends. */
+	readonly to: number;
+	/** The exit code, or why there is none. */
+	readonly how: string;
+	readonly at: number;
+	readonly turn: number;
+	readonly word: string;
+};
+
 export class ShellMarks {
 	readonly #options: ShellMarksOptions;
 	readonly #commands: ShellCommand[] = [];
@@ -63,6 +78,12 @@ export class ShellMarks {
 	#cwd: string | null = null;
 	/** Told before the command that it is the text of. */
 	#line: string | null = null;
+	/** The number of the line that ended last. */
+	#turn = 0;
+	/** With which the command ends that was given to the shell, until it has. */
+	#word: string | null = null;
+	/** What runs was given to it, and not typed. */
+	#isGiven = false;
 
 	constructor(options: ShellMarksOptions) {
 		this.#options = options;
@@ -82,6 +103,11 @@ export class ShellMarks {
 		return this.#cwd;
 	}
 
+	/** A command is given to the shell: no mark but the one with this word ends it. */
+	expect(word: string): void {
+		this.#word = word;
+	}
+
 	/** Of the newest command, by somebody who knows it. */
 	name(line: string): void {
 		this.#change({ command: line.slice(0, COMMAND_LENGTH) });
@@ -98,9 +124,11 @@ export class ShellMarks {
 			return;
 		}
 		if (!this.#isBelieved(fields.at(-1), `h=${this.#options.key}`)) return;
+		const [turn, word] = turnOf(fields);
+		if (turn <= this.#turn) return;
 		if (letter === "B" && this.#phase !== "running") this.#phase = "prompt";
 		else if (letter === "C") this.#begin({ offset, end }, at, fields[0] === "t=");
-		else if (letter === "D") this.#finish(offset, fields[0] ?? "", at);
+		else if (letter === "D") this.#finish({ to: offset, how: fields[0] ?? "", at, turn, word });
 		else if (letter === "P" && fields[0] === "k=s" && this.#phase !== "running") {
 			this.#phase = "continued";
 			this.#options.onReception?.("continued", { exitCode: null, isTyped: false, offset });
@@ -115,6 +143,7 @@ export class ShellMarks {
 	#begin({ offset, end: from }: Pick<ShellMark, "offset" | "end">, at: number, isTyped: boolean): void {
 		if (this.#phase === "running") return;
 		this.#phase = "running";
+		this.#isGiven = !isTyped && this.#word !== null;
 		this.#commands.push({
 			seq: ++this.#count,
 			command: this.#line?.slice(0, COMMAND_LENGTH) ?? null,
@@ -131,15 +160,19 @@ export class ShellMarks {
 	}
 
 	/** Without a beginning nothing ran: the line was empty, or made no sense. A second end is that of one command, too. */
-	#finish(to: number, how: string, at: number): void {
+	#finish({ to, how, at, turn, word }: Ending): void {
 		const phase = this.#phase;
 		const exitCode = /^\d{1,3}$/.test(how) ? Number(how) : null;
+		const isTyped = this.#word !== null && word !== this.#word;
+		if (phase === "running" && this.#isGiven && isTyped) return;
+		if (Number.isFinite(turn)) this.#turn = turn;
+		if (!isTyped) this.#word = null;
 		if (phase === "ended") return;
 		this.#phase = "ended";
 		if (phase === "running") this.#change({ to, exitCode, endedAt: at });
 		else if (phase !== "starting") {
 			this.#line = null;
-			this.#options.onReception?.(how === "incomplete" ? how : "rejected", { exitCode, isTyped: false, offset: to });
+			this.#options.onReception?.(how === "incomplete" ? how : "rejected", { exitCode, isTyped, offset: to });
 		}
 	}
 
@@ -161,6 +194,12 @@ export class ShellMarks {
 		const last = this.#commands.pop();
 		if (last) this.#commands.push({ ...last, ...fields });
 	}
+}
+
+/** The number of the line that a mark belongs to, and the word after it. Of marks that have none: later than any, no word. */
+function turnOf(fields: readonly string[]): [turn: number, word: string] {
+	const [, turn = "Infinity", word = ""] = fields.map((field) => TURN.exec(field)).find((found) => found) ?? [];
+	return [Number(turn), word];
 }
 
 /** `\\` and `\xHH`, as OSC 633 has them. */

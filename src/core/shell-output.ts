@@ -10,8 +10,8 @@ const KEY = String.raw`[0-9a-f]{24}\u001b\\`;
  * ends the search, so that no byte is looked at from more than one of them.
  */
 const OWN_MARKS = new RegExp(
-	String.raw`\u001b\]133;O;h=${KEY}(?:(?!\u001b\]133;O;).){0,4096}?\u001b\]133;C;t=1?;h=${KEY}` +
-		String.raw`|\u001b\](?:133;[A-Z](?:;[^\u001b;]{0,16})?;h=|633;E;[^\u001b]{0,4096};)${KEY}`,
+	String.raw`\u001b\]133;O;h=${KEY}(?:(?!\u001b\]133;O;).){0,4096}?\u001b\]133;C;t=1?(?:;n=\d{1,12})?;h=${KEY}` +
+		String.raw`|\u001b\](?:133;[A-Z](?:;[^\u001b;]{0,40}){0,2};h=|633;E;[^\u001b]{0,4096};)${KEY}`,
 	"gs",
 );
 /** All but its end, and first what stays of it. */

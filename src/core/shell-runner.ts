@@ -45,8 +45,8 @@ const MOST_INTERRUPTS = 3;
 export type ShellHooks = {
 	/** Shown by the shell's marks, and by nobody else's. */
 	readonly key: string;
-	/** Puts a command where the shell fetches it. */
-	put(command: string): Promise<void>;
+	/** Puts a command where the shell fetches it, with a word that its end is known by; resolves with that. */
+	put(command: string): Promise<string>;
 	/** The shell has fetched what there was; nothing of it need stay. */
 	clear(): Promise<void>;
 	/** The shell has ended. */
@@ -161,7 +161,9 @@ export class ShellRunner {
 		const { phase } = this.#marks;
 		if (phase !== before) this.#moved(phase);
 		this.#tellCommands();
-		if (phase !== before && (before === "starting" || phase === "running")) hooks?.clear().catch(onFailure);
+		// What was typed before a command begins first, and the command is still to be fetched.
+		const isFetched = phase === "running" && !this.#pending;
+		if (phase !== before && (before === "starting" || isFetched)) hooks?.clear().catch(onFailure);
 		this.#changed.happen();
 	}
 
@@ -246,7 +248,7 @@ export class ShellRunner {
 		if (known || !hooks || !this.#isFree) return known;
 		this.#isPutting = true;
 		try {
-			await hooks.put(command);
+			this.#marks.expect(await hooks.put(command));
 		} finally {
 			this.#isPutting = false;
 			this.#changed.happen();

@@ -11,7 +11,7 @@ import type { Command } from "../core/process.ts";
 import type { SessionStart } from "../core/session.ts";
 import type { HookedStart, ShellHooks } from "../core/shell-runner.ts";
 
-/** As many as nobody guesses: text that is printed must not pass for the shell's own. */
+/** Of a key, and of a word: as many as nobody guesses, for text that is printed must not pass for the shell's own. */
 const KEY_BYTES = 12;
 /** Where a shell fetches its next command, in the directory of its hooks. */
 const COMMAND_FILE = "command";
@@ -82,7 +82,7 @@ export async function withHooks(start: SessionStart, directory: string): Promise
 	if (!shell || spec.shellHooks !== true || spec.mode !== "pty" || !isOurs(command)) return undefined;
 	const [, ...given] = command.argv;
 	if (!given.every((argument) => shell.plainArguments.has(argument))) return undefined;
-	const key = randomBytes(KEY_BYTES).toString("hex");
+	const key = newKey();
 	const file = join(directory, COMMAND_FILE);
 	const script = await readFile(fileURLToPath(new URL(`../../shell/hooks.${name}`, import.meta.url)), "utf8");
 	const login = given.some((argument) => LOGIN_ARGUMENTS.has(argument)) ? "1" : "";
@@ -111,9 +111,11 @@ class HookFiles implements ShellHooks {
 		this.#names = [...names, COMMAND_FILE];
 	}
 
-	async put(command: string): Promise<void> {
+	async put(command: string): Promise<string> {
 		await this.#cleared.catch(() => {});
-		await writePrivately(join(this.#directory, COMMAND_FILE), command);
+		const word = newKey();
+		await writePrivately(join(this.#directory, COMMAND_FILE), `${word}\n${command}`);
+		return word;
 	}
 
 	/** The key goes, too: it is in the shell's memory now. */
@@ -125,6 +127,10 @@ class HookFiles implements ShellHooks {
 	async end(): Promise<void> {
 		await rm(this.#directory, { recursive: true, force: true });
 	}
+}
+
+function newKey(): string {
+	return randomBytes(KEY_BYTES).toString("hex");
 }
 
 /** Another user could not read our files, and one that is called as a login shell would not. */

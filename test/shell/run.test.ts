@@ -1,13 +1,13 @@
 /** Commands in living shells: what they wrote, how they ended, and that each runs once. */
 
-import { readdirSync, readFileSync } from "node:fs";
+import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { systemClock } from "../../src/backends/clock.ts";
 import { eventually, outputUntil, write } from "../helpers/reading.ts";
 import { shells } from "./decorations.ts";
 import { randomCommands } from "./random-commands.ts";
-import { startShell, textOf } from "./shells.ts";
+import { bytesOf, startShell, textOf } from "./shells.ts";
 
 /** Of the thousand that the benchmark runs. */
 const RANDOM_COMMANDS = 60;
@@ -94,6 +94,26 @@ describe.each(shells)("%s", (name) => {
 		const answer = await shell.run(forged);
 		expect(answer).toMatchObject({ status: "ended", exitCode: 3 });
 		expect(answer.text).toContain("ok");
+	});
+
+	test(`${RUN}: the shell's own marks, printed again in it, or made of its key, are ignored`, async () => {
+		const shell = await startShell(name);
+		await shell.run("false");
+		const { offset: to } = await shell.session.end();
+		const before = Buffer.from(await bytesOf(shell.session, { from: 0, to })).toString();
+		const [, key = ""] = /;h=([0-9a-f]{24})/.exec(before) ?? [];
+		const made = Array.from({ length: 9 }, (_, turn) => `\u001b]133;D;7;n=${turn};h=${key}\u001b\\`).join("");
+		writeFileSync(join(shell.home, "replayed"), before);
+		writeFileSync(join(shell.home, "made"), made);
+		expect(await shell.run("cat replayed made; sh -c 'exit 3'")).toMatchObject({ status: "ended", exitCode: 3 });
+		// Of what is typed its number alone tells that it is not old.
+		await write(shell.session, "cat replayed; sh -c 'exit 4'\r");
+		const commands = await eventually("the end of what was typed", async () => {
+			const { commands } = await shell.session.commands();
+			return commands.length > 2 && commands.at(-1)?.to !== null && commands;
+		});
+		expect(commands.map(({ exitCode }) => exitCode)).toEqual([1, 3, 4]);
+		expect(await shell.run("echo on")).toMatchObject({ status: "ended", exitCode: 0, text: "on\n" });
 	});
 
 	test("a command that waits for somebody says so, and goes on being waited for", async () => {

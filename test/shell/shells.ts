@@ -62,13 +62,18 @@ export async function startShell(name: ShellName, options: ShellOptions = {}): P
 }
 
 /** The text of a range of output. */
-export async function textOf(session: Session, { from, to }: { from: number; to: number }): Promise<string> {
+export async function textOf(session: Session, range: { from: number; to: number }): Promise<string> {
+	return shellText(await bytesOf(session, range));
+}
+
+/** With the marks. */
+export async function bytesOf(session: Session, { from, to }: { from: number; to: number }): Promise<Uint8Array> {
 	const bytes: Uint8Array[] = [];
-	if (from === to) return "";
+	if (from === to) return Buffer.alloc(0);
 	for await (const item of session.follow({ offset: from })) {
 		if (item.kind !== "output") continue;
 		bytes.push(item.bytes.subarray(0, to - item.offset));
 		if (item.offset + item.bytes.byteLength >= to) break;
 	}
-	return shellText(Buffer.concat(bytes));
+	return Buffer.concat(bytes);
 }
