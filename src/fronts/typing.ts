@@ -12,6 +12,10 @@ import type { ActOptions, Origin, Session } from "../core/session.ts";
  */
 const REACTION_MS = 250;
 
+const BRACKETED_PASTES = "2004";
+const PASTE_BEGIN = "\u001b[200~";
+const PASTE_END = "\u001b[201~";
+
 export type Typing = {
 	/** Where it begins; a repeat from there types nothing again. */
 	readonly origin: Origin;
@@ -26,6 +30,37 @@ export type Typed = {
 	/** How far the input stream is. */
 	readonly next: number;
 };
+
+/**
+ * A text as a terminal pastes it, before `keys` that follow: each newline is Enter, and all of it stands between marks if
+ * the program asks for them, so that no line of it is run before the last.
+ */
+export async function pasted(session: Session, text: string, keys: Uint8Array, at: Origin): Promise<string> {
+	// What would end the paste early is not part of any text.
+	const plain = withEnter(text.replaceAll(PASTE_END, ""), session);
+	const marked = PASTE_BEGIN + plain + PASTE_END;
+	if (plain === "") return plain;
+	// A repeat is what it was at first, whatever the program asks for by now: its length tells.
+	const typed = (await session.receipt(at.stream)).next - at.position - keys.byteLength;
+	if (typed === Buffer.byteLength(plain)) return plain;
+	if (typed === Buffer.byteLength(marked)) return marked;
+	return (await takesPastes(session)) ? marked : plain;
+}
+
+/** On a terminal the key that ends a line is Enter. */
+export function withEnter(text: string, { spec }: Session): string {
+	return spec.mode === "pty" ? text.replaceAll(/\r?\n/g, "\r") : text;
+}
+
+/** Whether the program wants to know what is pasted. */
+async function takesPastes(session: Session): Promise<boolean> {
+	try {
+		return (await session.scan()).modes[BRACKETED_PASTES] === true;
+	} catch (error) {
+		if (error instanceof SessionError && error.code === "unsupported") return false;
+		throw error;
+	}
+}
 
 /** Types one part after the other, such as text and the keys after it. */
 export async function typeParts(session: Session, parts: readonly Uint8Array[], typing: Typing): Promise<Typed> {

@@ -296,6 +296,8 @@ export type ControlMessage = {
 export type SendInput = {
 	/** Exactly as it is; then the keys, as for `SendKeys`. */
 	text?: string;
+	/** As a terminal pastes it instead: Enter for newlines, between marks if the program asks for them. */
+	paste?: boolean;
 	keys?: string[];
 	/** What ends the wait; that the program has ended always does. */
 	until?: {

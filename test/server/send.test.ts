@@ -4,14 +4,15 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { beforeAll, expect, onTestFinished, test } from "vitest";
 import { type Client, connect } from "../../src/client/index.ts";
-import { startTestServer, TOKEN } from "../fronts/native/test-server.ts";
+import { startTestServer, type TestServer, TOKEN } from "../fronts/native/test-server.ts";
 import { CrashingServer } from "../helpers/crashing-server.ts";
 import { eventually } from "../helpers/reading.ts";
 import { temporaryDirectory } from "../helpers/temporary.ts";
 
 let client: Client;
+let server: TestServer;
 beforeAll(async () => {
-	const server = await startTestServer();
+	server = await startTestServer();
 	client = connect({ url: server.url, token: TOKEN });
 	return () => server.close();
 });
@@ -35,6 +36,27 @@ test.each([
 		}
 	},
 );
+
+test("what is pasted stands between the marks of a paste where the program asks for them, and a repeat is the same", async () => {
+	const reading = (bytes: number) => `head -c ${bytes} | od -An -v -c -w${bytes}`;
+	const session = await client.sessions.create({
+		command: `stty -icanon -echo; printf '\\033[?2004h'; ${reading(16)}; printf '\\033[?2004loff\\n'; ${reading(4)}`,
+	});
+	await session.send({ until: { input: true } });
+	const body = JSON.stringify({ text: "a\r\nb\n", paste: true, until: { match: "off" } });
+	const headers = { "content-type": "application/json", "idempotency-key": "one:0" };
+	for (let turn = 0; turn < 2; turn++) {
+		const response = await server.request(`/v1/sessions/${session.id}/send`, { method: "POST", headers, body });
+		const { cause, next, text } = (await response.json()) as { cause: string; next: number; text: string };
+		expect({ cause, next, text: text.replaceAll(/\s+/g, " ") }).toEqual({
+			cause: "match",
+			next: 16,
+			text: " 033 [ 2 0 0 ~ a \\n b \\n 033 [ 2 0 1 ~ off ",
+		});
+	}
+	const plain = await session.send({ text: "c\nd\n", paste: true, until: { match: "d" } });
+	expect(plain.text.replaceAll(/\s+/g, " ")).toBe(" c \\n d \\n ");
+});
 
 test("what ends the program is typed and told, whether the program is over before that is known or not", async () => {
 	for (let turn = 0; turn < 20; turn++) {

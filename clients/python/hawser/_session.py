@@ -350,6 +350,7 @@ class Session:
         self,
         text: str | None = None,
         *,
+        paste: bool | None = None,
         keys: Sequence[str] = (),
         match: str | re.Pattern[str] | None = None,
         idle: float | None = None,
@@ -361,7 +362,8 @@ class Session:
         patience: float = _LASTING_PATIENCE_S,
         fence: int | None = None,
     ) -> SendAnswer:
-        """Types text and then keys, waits for the first of several causes, and reads what was written since.
+        """Types text (or pastes it, as a terminal does) and then keys, waits for the first of several causes, and
+        reads what was written since.
 
         What ends the wait: a `match` in what is new (a text, or an expression within a line), that nothing was
         written for `idle` seconds, that the screen is the same for `stable` seconds, that the program waits for
@@ -373,7 +375,8 @@ class Session:
         if isinstance(match, re.Pattern):
             is_any_case = bool(match.flags & re.IGNORECASE)
             until.update(match=match.pattern, regex=True, ignoreCase=is_any_case)
-        wanted = {"text": text, "keys": list(keys) or None, "until": _given(until) or None, "limit": limit}
+        typed: dict[str, Any] = {"text": text, "paste": paste, "keys": list(keys) or None}
+        wanted = {**typed, "until": _given(until) or None, "limit": limit}
         answer = await self._sends.make(_given(wanted), timeout=timeout, patience=patience, fence=fence)
         return cast(SendAnswer, answer)
 

@@ -83,8 +83,7 @@ export const send: Command = withWorkspace(new Command("send"))
 		const { id, offsets } = await findSession(client, wanted, flags);
 		const session = client.sessions.at(id);
 		if (flags.wait) {
-			const text = (flags.paste && typed.byteLength > 0 ? pasted(typed) : typed).toString();
-			return sendAndWait(session, { text, keys: names }, flags);
+			return sendAndWait(session, { text: typed.toString(), keys: names, paste: flags.paste === true }, flags);
 		}
 		if (typed.byteLength > 0) await session.write(flags.paste ? pasted(typed) : typed);
 		if (typed.byteLength > 0 && keys.byteLength > 0) await session.output(offsets.end, { wait: REACTION_MS, limit: 1 });
@@ -94,7 +93,7 @@ export const send: Command = withWorkspace(new Command("send"))
 
 async function sendAndWait(
 	session: Session,
-	input: { readonly text: string; readonly keys: string[] },
+	input: { readonly text: string; readonly keys: string[]; readonly paste: boolean },
 	{ match, regex, idle, stable, timeout, json }: SendFlags,
 ): Promise<void> {
 	const asked = {

@@ -3,12 +3,8 @@
 import { SessionError } from "../../core/errors.ts";
 import type { Session } from "../../core/session.ts";
 import { encodeKey } from "../../protocol/keys.ts";
-import { typeParts } from "../typing.ts";
+import { pasted, typeParts, withEnter } from "../typing.ts";
 import type { Call } from "./call.ts";
-
-const BRACKETED_PASTE = "2004";
-const PASTE_BEGIN = "\u001b[200~";
-const PASTE_END = "\u001b[201~";
 
 export type Typed = { readonly text?: string; readonly keys?: readonly string[]; readonly paste?: boolean };
 
@@ -18,31 +14,16 @@ export async function typeInto(
 	{ text = "", keys = [], paste = false }: Typed,
 	{ options, signal }: Call,
 ): Promise<void> {
-	const isPaste = paste && text !== "" && (await takesPastes(session));
-	const marked = isPaste ? PASTE_BEGIN + text.replaceAll(PASTE_END, "") + PASTE_END : text;
-	const parts = [Buffer.from(asTyped(marked, session)), Buffer.concat(keys.map(encoded))];
+	const pressed = Buffer.concat(keys.map(encoded));
 	const stream = options.newUuid();
+	const origin = { stream, position: 0 };
 	try {
-		await typeParts(session, parts, { origin: { stream, position: 0 }, signal });
+		const typed = paste ? await pasted(session, text, pressed, origin) : withEnter(text, session);
+		await typeParts(session, [Buffer.from(typed), pressed], { origin, signal });
 	} finally {
 		// Nobody else knows its name. Should this fail, it is forgotten with time.
 		session.forgetStream(stream).catch(() => {});
 	}
-}
-
-/** Whether the program wants to know what is pasted, so that no line of it is run before the last. */
-async function takesPastes(session: Session): Promise<boolean> {
-	try {
-		return (await session.scan()).modes[BRACKETED_PASTE] === true;
-	} catch (error) {
-		if (error instanceof SessionError && error.code === "unsupported") return false;
-		throw error;
-	}
-}
-
-/** On a terminal the key that ends a line is Enter. */
-function asTyped(text: string, { spec }: Session): string {
-	return spec.mode === "pty" ? text.replaceAll(/\r?\n/g, "\r") : text;
 }
 
 function encoded(key: string, index: number): Uint8Array {

@@ -10,6 +10,7 @@ export const sendInput: TUnsafe<SendInput> = schemaOf<SendInput>()(
 	Type.Object(
 		{
 			text: Type.Optional(Type.String()),
+			paste: Type.Optional(Type.Boolean()),
 			keys: Type.Optional(
 				Type.Array(Type.String({ minLength: 1, maxLength: limits.keyLength }), { maxItems: limits.keys }),
 			),

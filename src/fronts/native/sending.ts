@@ -11,7 +11,7 @@ import type { Places } from "../places.ts";
 import { programState } from "../program-state.ts";
 import { controlSince } from "../takeover.ts";
 import { readText } from "../text.ts";
-import { typeParts } from "../typing.ts";
+import { pasted, typeParts } from "../typing.ts";
 import { type Causes, TextMatcher, waitFor } from "../wait.ts";
 import { encodedKeys } from "./acts.ts";
 import type { Traffic } from "./metrics.ts";
@@ -49,12 +49,13 @@ export class Sends {
 	async make(session: Session, request: SendRequest): Promise<SendAnswer> {
 		const { input, caller, key, fence, signal, onTyped, holder = caller.name } = request;
 		const { screens, traffic } = this.#options;
-		const { text = "", keys = [], timeoutMs = limits.runMs, limit = limits.textBytes } = input;
-		const parts = [Buffer.from(text), encodedKeys(keys)];
+		const { text = "", paste = false, timeoutMs = limits.runMs, limit = limits.textBytes } = input;
+		const keys = encodedKeys(input.keys ?? []);
 		const origin = key ?? { stream: randomUUID(), position: 0 };
 		const { causes, end } = this.#causesOf(input.until ?? {}, caller);
 		try {
-			const { from, next } = await typeParts(session, parts, { origin, fence, signal });
+			const typed = Buffer.from(paste ? await pasted(session, text, keys, origin) : text);
+			const { from, next } = await typeParts(session, [typed, keys], { origin, fence, signal });
 			onTyped?.();
 			traffic.bytesIn += next - origin.position;
 			const reading = { ...flowFor(caller, session, "lossless"), signal };
