@@ -126,15 +126,27 @@ export class Replies {
 		});
 	}
 
-	/** Resolves when the last thing that was asked, after `after`, is where the cursor is; with null if the signal ends the wait. */
+	/**
+	 * Resolves when it was asked, after `after`, where the cursor is, and it is still there; with null if the signal ends
+	 * the wait.
+	 */
 	async untilCursorAsked(after: number, signal?: AbortSignal): Promise<CursorQuery | null> {
 		while (!signal?.aborted) {
-			const { text, end } = this.#batch?.queries.at(-1) ?? { text: "", end: 0 };
-			const [, isExtended] = CURSOR_QUERY.exec(text) ?? [];
-			if (isExtended !== undefined && end > after) return { end, isExtended: isExtended !== "" };
+			const asked = this.#cursorQuery(after);
+			if (asked) return asked;
 			await this.#batched.next(signal);
 		}
 		return null;
+	}
+
+	/** The first such query after which there was nothing but other queries. */
+	#cursorQuery(after: number): CursorQuery | undefined {
+		const queries = this.#batch?.queries ?? [];
+		const unmovedTo = queries.at(-1)?.end ?? 0;
+		const index = queries.findLastIndex(({ end }, at) => end !== (queries[at + 1]?.offset ?? unmovedTo));
+		const unmoved = queries.slice(index + 1);
+		const asked = unmoved.find(({ text, end }) => end > after && CURSOR_QUERY.test(text));
+		return asked && { end: asked.end, isExtended: asked.text.includes("?"), unmovedTo };
 	}
 
 	/** Somebody who knows the screen gives the answer to the query that ends there. False if nobody waits for it. */

@@ -42,6 +42,8 @@ export type ScreenView = Size & {
 	readonly title: string;
 	/** One for each row, without the blanks at its end. */
 	readonly lines: readonly string[];
+	/** The row from which the program counts: the first that it scrolls, if it has said so. */
+	readonly firstRow: number;
 	/** The program is in the middle of drawing, and has said so. */
 	readonly isSynchronizing: boolean;
 };

@@ -212,7 +212,12 @@ export type Operations = {
 export type Replier = "session" | "terminal";
 
 /** Where it ends, and whether it is `CSI ? 6 n`, which is answered with a question mark as well. */
-export type CursorQuery = { readonly end: number; readonly isExtended: boolean };
+export type CursorQuery = {
+	readonly end: number;
+	readonly isExtended: boolean;
+	/** Up to there nothing came after it but other questions, which move nothing; not told by keepers that are older. */
+	readonly unmovedTo?: number;
+};
 
 /** A part of the output in which the session itself has answered, though a terminal was to: it could not be reached. */
 export type OwnReplies = { readonly from: number; readonly to: number };

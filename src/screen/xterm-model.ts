@@ -75,6 +75,7 @@ export class XtermModel implements ScreenModel {
 			cursor: { row: active.cursorY, col: Math.min(active.cursorX, cols - 1), visible: !isCursorHidden },
 			title: this.#inside._inputHandler._windowTitle,
 			lines: Array.from({ length: rows }, (_, row) => this.#text(active, active.baseY + row)),
+			firstRow: decPrivateModes.origin ? this.#inside.buffers.active.scrollTop : 0,
 			isSynchronizing: decPrivateModes.synchronizedOutput,
 		};
 	}

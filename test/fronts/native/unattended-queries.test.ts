@@ -50,20 +50,22 @@ const answered = async (session: Session) => (await session.receipt("hawser:repl
  * Asks where the cursor is, as crossterm does, at five places, and gives up after two seconds. Where it is told the last
  * row, as it is when nobody knew the screen in time, it asks again. It prints what it was told.
  */
-const CURSOR_LOOP = `
+const cursorLoop = ({ first, more, last }: { first: string; more: string; last: string }) => `
 import os, select, termios, tty
 before = termios.tcgetattr(0)
 tty.setraw(0)
+os.write(1, b"${first}")
 def ask(row, col):
-    os.write(1, b"\\x1b[%d;%dHx\\x1b[6n" % (row, col))
+    os.write(1, b"\\x1b[%d;%dHx\\x1b[6n${more}" % (row, col))
     got = b""
-    while not got.endswith(b"R") and select.select([0], [], [], 2)[0]:
+    while not got.endswith(b"${last}") and select.select([0], [], [], 2)[0]:
         got += os.read(0, 1)
-    return got[1:].decode()
+    return got.replace(b"\\x1b", b"").decode()
 told = []
 for i in range(5):
     answers = (ask(3 + i, 5 + i) for _ in range(20))
-    told.append(next((answer for answer in answers if answer != "[24;1R"), "nothing"))
+    told.append(next((answer for answer in answers if not answer.startswith("[24;1R")), "nothing"))
+os.write(1, b"\\x1b[?6l\\x1b[r")
 termios.tcsetattr(0, termios.TCSADRAIN, before)
 print("told", *told)
 `;
@@ -89,12 +91,21 @@ describe("acceptance test 7: answers terminal queries with nobody attached, and 
 		await session.kill({ signal: "SIGKILL" });
 	});
 
-	it("a program that asks where its cursor is, as crossterm does, is told exactly, each time", async () => {
+	it.each([
+		["alone", { first: "", more: "", last: "R" }, ""],
+		[
+			"among other things",
+			{ first: "", more: "\\x1b]11;?\\x07\\x1b[c", last: "c" },
+			"]11;rgb:0000/0000/0000\\[?62;22c",
+		],
+		["counting from the first row that it scrolls", { first: "\\x1b[2;20r\\x1b[?6h", more: "", last: "R" }, ""],
+	])("a program that asks where its cursor is, %s, is told exactly, each time", async (_how, asking, rest) => {
 		const session = await shell();
 		const file = join(await temporaryDirectory(), "cursor.py");
-		await writeFile(file, CURSOR_LOOP);
+		await writeFile(file, cursorLoop(asking));
 		const output = await typed(session, `python3 '${file}'\r`, /told.*<prompt>$/s);
-		expect(output).toContain("told [3;6R [4;7R [5;8R [6;9R [7;10R\r\n");
+		const told = ["[3;6R", "[4;7R", "[5;8R", "[6;9R", "[7;10R"].map((answer) => answer + rest);
+		expect(output).toContain(`told ${told.join(" ")}\r\n`);
 		expect(output.endsWith(PROMPT)).toBe(true);
 		await session.kill({ signal: "SIGKILL" });
 	});
