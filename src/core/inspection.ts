@@ -36,6 +36,8 @@ export type Sight = {
 
 /** What the session knows besides. */
 export type Surroundings = {
+	/** The process that it has started; undefined when there is none. */
+	readonly own: number | undefined;
 	/** Input that was accepted and that the kernel has not taken yet. */
 	readonly hasQueuedInput: boolean;
 	/** We do not read the program's output now. */
@@ -112,7 +114,7 @@ const RELAYS: ReadonlySet<string> = new Set(
 
 /** The first row that fits. */
 export function decide(sight: Sight, surroundings: Surroundings): Verdict {
-	const { hasQueuedInput, isPaused, isFullScreen, isAtPrompt, isAsking, quietMs } = surroundings;
+	const { own, hasQueuedInput, isPaused, isFullScreen, isAtPrompt, isAsking, quietMs } = surroundings;
 	const program = sight.program ?? "";
 	const isRaw = sight.hasTerminal && !sight.canonical;
 	const isSecret = sight.hasTerminal && sight.canonical && !sight.echo;
@@ -120,7 +122,9 @@ export function decide(sight: Sight, surroundings: Surroundings): Verdict {
 	const isRelay = sight.isSplit || (!sight.isInner && RELAYS.has(program.replace(/:.*/, "")));
 	if (sight.pid === null) return verdict("unknown", "nobody");
 	if (sight.unread > 0 || hasQueuedInput) return verdict("busy");
-	if (sight.runs) return verdict("running");
+	// What a shell has begun without making a job of it, as fish reads manual pages, goes on beside its line editor.
+	const isEditing = isRaw && sight.pid === own && SHELLS.has(program) && (sight.reads || sight.listens);
+	if (sight.runs && !isEditing) return verdict("running");
 	// What is stopped is still seen in the call in which it was.
 	if (sight.isStopped) return verdict("stopped");
 	if (sight.writes && isPaused) return verdict("flow-stopped", "reader");

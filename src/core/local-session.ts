@@ -398,6 +398,7 @@ export class LocalSession extends Session {
 				return {
 					...stage,
 					hasQueuedInput: !this.#input.isIdle,
+					own: this.#process?.pid,
 					isPaused: this.#isPaused,
 					isAsking: stage.isAsking && this.#lastActivity === this.#lastOutput,
 					quietMs: this.#clock.monotonic() - this.#lastOutput,

@@ -23,6 +23,7 @@ const asleep: Sight = {
 	processes: 1,
 };
 const quiet: Surroundings = {
+	own: undefined,
 	hasQueuedInput: false,
 	isPaused: false,
 	isFullScreen: false,
@@ -37,6 +38,18 @@ const rows: readonly [string, Partial<Sight>, Partial<Surroundings>, string][] =
 	["input was not read", { reads: true, unread: 3 }, {}, "busy null sure"],
 	["input did not get to it yet", { reads: true }, { hasQueuedInput: true }, "busy null sure"],
 	["one of several runs", { runs: true, reads: true }, {}, "running null sure"],
+	[
+		"the session's own shell edits a line, and something runs beside it",
+		{ runs: true, listens: true, ...raw, program: "fish" },
+		{ own: 7 },
+		"prompt null likely",
+	],
+	[
+		"another shell edits a line, and something runs beside it",
+		{ runs: true, listens: true, ...raw, program: "fish" },
+		{ own: 8 },
+		"running null sure",
+	],
 	["it was stopped in a read", { isStopped: true, reads: true }, {}, "stopped null sure"],
 	["it can't write, and we read", { writes: true }, {}, "flow-stopped key sure"],
 	["it can't write, because we do not read", { writes: true }, { isPaused: true }, "flow-stopped reader sure"],

@@ -28,7 +28,7 @@ class Program implements Inspected {
 	}
 	surroundings() {
 		const quietMs = this.clock.monotonic() - this.lastByte;
-		return { hasQueuedInput: false, isPaused: false, ...NO_STAGE, quietMs };
+		return { own: undefined, hasQueuedInput: false, isPaused: false, ...NO_STAGE, quietMs };
 	}
 	lastActivity = () => this.lastByte;
 	turns = () => this.line;

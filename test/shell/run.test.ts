@@ -287,9 +287,13 @@ test("bash runs commands after `exec >/dev/null`", async () => {
 	expect(readFileSync(join(shell.home, "two"), "utf8")).toBe("x\n");
 });
 
-test("a command of the shell's own that has a line edited waits for somebody", async () => {
-	const shell = await startShell("bash");
-	const asked = await shell.run("read -e line; echo got $line");
+test.each([
+	// Without a job of its own, what runs beside it is in front as well.
+	["bash", "set +m; while :; do :; done & read -e line; kill $!; echo got $line"],
+	["fish", "read line; echo got $line"],
+] as const)("a command of the own line editor of %s waits for somebody", async (name, command) => {
+	const shell = await startShell(name);
+	const asked = await shell.run(command);
 	expect(asked).toMatchObject({ status: "waiting", exact: true });
 	await write(shell.session, "it\r");
 	const ended = await shell.session.run({ command: asked.seq ?? 0, timeoutMs: 5_000, options: {} });
