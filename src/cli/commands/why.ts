@@ -36,7 +36,7 @@ function describe(state: ProgramState, now: number): string {
 	return `${sentenceOf(state)}${isSure}${who}${asked}${quiet}`;
 }
 
-function sentenceOf({ state, kind }: ProgramState): string {
+function sentenceOf({ state, kind, confidence }: ProgramState): string {
 	switch (state) {
 		case "busy":
 			return "has input that it has not read yet";
@@ -45,6 +45,8 @@ function sentenceOf({ state, kind }: ProgramState): string {
 		case "flow-stopped":
 			return kind === "key" ? "can't write: Ctrl-S was pressed, and Ctrl-Q lets it go on" : "can't write: nobody reads";
 		case "waiting":
+			// Who edits lines itself listens for keys, and not for keys alone.
+			if (kind === "key" && confidence === "likely") return "waits for a key, or for a line that it edits itself";
 			return WAITS[kind ?? ""] ?? `waits for a ${kind}`;
 		case "prompt":
 			return "is ready for a command";

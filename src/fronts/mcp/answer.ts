@@ -128,6 +128,8 @@ function doingOf({ state, kind, confidence }: ProgramState): string {
 	switch (state) {
 		case "waiting":
 			if (kind === "reply") return "waiting for its terminal's reply";
+			// Who edits lines itself listens for keys, and not for keys alone.
+			if (kind === "key" && confidence === "likely") return "waiting for a key, or a line that it edits";
 			return `waiting for a ${kind}${confidence === "guess" ? ", by the look of it" : ""}`;
 		case "prompt":
 			return "at its prompt";
