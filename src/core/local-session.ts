@@ -284,6 +284,7 @@ export class LocalSession extends Session {
 	#createShell(hooks: ShellHooks | undefined): ShellRunner {
 		return new ShellRunner({
 			hooks,
+			editedTo: () => this.#replies?.scan.pastesEndedAt ?? 0,
 			clock: this.#clock,
 			argv: this.spec.argv,
 			pid: () => this.#process?.pid,
@@ -397,8 +398,8 @@ export class LocalSession extends Session {
 				const stage = this.#replies ? stageOf(this.#replies.scan.state) : NO_STAGE;
 				return {
 					...stage,
-					hasQueuedInput: !this.#input.isIdle,
 					own: this.#process?.pid,
+					hasQueuedInput: !this.#input.isIdle,
 					isPaused: this.#isPaused,
 					isAsking: stage.isAsking && this.#lastActivity === this.#lastOutput,
 					quietMs: this.#clock.monotonic() - this.#lastOutput,

@@ -28,6 +28,7 @@ export const KNOWN_MODES: ReadonlySet<number> = new Set([
 ]);
 const ALTERNATE_MODES: ReadonlySet<number> = new Set([47, 1047, 1049]);
 const SYNCHRONIZED_MODE = 2026;
+const BRACKETED_PASTES = 2004;
 /** Back to what they are at first by a soft reset: cursor keys, origin, cursor, keypad. */
 const SOFT_RESET_MODES: readonly number[] = [1, 6, 25, 66];
 
@@ -119,6 +120,8 @@ export class Scan {
 	#bells: number;
 	#synchronizedSince: number | null;
 	readonly #modes: Map<number, boolean>;
+	/** Where pastes were to be marked no more. */
+	#pastesEndedAt = 0;
 	readonly #marks: ShellMark[];
 	readonly #queries: TerminalQuery[];
 	readonly #hears: ScanListener;
@@ -168,6 +171,11 @@ export class Scan {
 	/** As programs have left it; undefined if none has touched it. */
 	mode(number: number): boolean | undefined {
 		return this.#modes.get(number);
+	}
+
+	/** Where a line editor last gave the terminal back, if it is one that has pastes marked. */
+	get pastesEndedAt(): number {
+		return this.#pastesEndedAt;
 	}
 
 	/** The bytes up to there can't be had: what was under way is over, and what they did is not known. */
@@ -247,6 +255,7 @@ export class Scan {
 		if (!KNOWN_MODES.has(mode)) return;
 		this.#modes.set(mode, isOn);
 		if (ALTERNATE_MODES.has(mode)) this.#switchScreen(isOn, place);
+		if (mode === BRACKETED_PASTES && !isOn) this.#pastesEndedAt = place.end;
 		if (mode === SYNCHRONIZED_MODE) this.#synchronizedSince = isOn ? (this.#synchronizedSince ?? place.offset) : null;
 	}
 

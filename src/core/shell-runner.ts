@@ -102,12 +102,14 @@ type Sent = SentCommand & {
 	prompts: number;
 	seq: number | null;
 	exitCode: number | null;
-	/** Where the output ended when the shell had refused it. */
-	to: number | null;
+	/** What the shell said when it refused it. */
+	said: RunAnswer["output"] | null;
 };
 
 export type ShellRunnerOptions = PlainShellOptions & {
 	readonly hooks: ShellHooks | undefined;
+	/** Where a line editor last gave the terminal back. */
+	readonly editedTo: () => number;
 	readonly clock: Clock;
 	readonly onFailure: (error: unknown) => void;
 };
@@ -233,7 +235,7 @@ export class ShellRunner {
 		const found = this.#marks.commands.find((command) => command.seq === seq);
 		if (!found) throw new SessionError("not_found", `there is no command ${seq} in this session any more`);
 		const { from, exitCode } = found;
-		return { command: "", origin: undefined, from, reception: "begun", prompts: 0, seq, exitCode, to: null };
+		return { command: "", origin: undefined, from, reception: "begun", prompts: 0, seq, exitCode, said: null };
 	}
 
 	/** Undefined if something else runs or is being typed: nothing was sent then. */
@@ -264,7 +266,7 @@ export class ShellRunner {
 			prompts: 0,
 			seq: null,
 			exitCode: null,
-			to: null,
+			said: null,
 		};
 		this.#pending = sent;
 		this.#sent.add(sent);
@@ -308,7 +310,8 @@ export class ShellRunner {
 		this.#pending = undefined;
 		sent.reception = reception;
 		sent.exitCode = exitCode;
-		sent.to = offset;
+		// After what its line editor drew.
+		sent.said = { from: Math.min(offset, Math.max(sent.from, this.#options.editedTo())), to: offset };
 		if (reception === "begun") {
 			this.#marks.name(sent.command);
 			sent.seq = this.#marks.commands.at(-1)?.seq ?? null;
@@ -383,7 +386,7 @@ export class ShellRunner {
 		if (reception === "rejected" || isGivenUp) {
 			const status = isGivenUp ? "incomplete" : "rejected";
 			// Of what was given up there is only what the line editor drew.
-			const output = { from: sent.from, to: isGivenUp ? sent.from : (sent.to ?? end()) };
+			const output = isGivenUp || !sent.said ? { from: sent.from, to: sent.from } : sent.said;
 			return { status, exact: true, seq: null, exitCode: sent.exitCode, cwd: this.cwd, output, front: null, next };
 		}
 		const found = this.#commandOf(sent);
