@@ -26,6 +26,7 @@ const testCommands = {
 	tmux: "tmux",
 	gdb: "gdb",
 	sqlite3: "sqlite3",
+	psql: "postgresql-client",
 	bc: "bc",
 	"ssh-keygen": "openssh-client",
 };

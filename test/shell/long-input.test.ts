@@ -7,6 +7,7 @@ import { type Client, connect } from "../../src/client/index.ts";
 import { startTestServer, TOKEN } from "../fronts/native/test-server.ts";
 import { temporaryDirectory } from "../helpers/temporary.ts";
 import { editors, longText, WRITTEN, writing } from "./long-texts.ts";
+import { startPostgres } from "./postgres.ts";
 import { startShell } from "./shells.ts";
 
 const MEGABYTE = 1_000_000;
@@ -41,6 +42,21 @@ test.each(editors)("long input that always arrives: 100 KB that are typed are th
 	const request = { text: before + text + after, until: { match: WRITTEN } };
 	expect(await session.send(request, { timeoutMs: PATIENCE_MS })).toMatchObject({ cause: "match" });
 	expect(readFileSync(join(home, "file"), "utf8")).toBe(text);
+});
+
+test("long input that always arrives: 100 KB that are typed into psql come to its server", async () => {
+	const { port, inserted } = await startPostgres();
+	const home = await temporaryDirectory();
+	const session = await client.sessions.create({
+		argv: ["psql", "-X", "-h", "127.0.0.1", "-p", `${port}`, "-U", "me", "-d", "here"],
+		cwd: home,
+		env: { HOME: home, PGSSLMODE: "disable", PGGSSENCMODE: "disable" },
+	});
+	await session.send({ until: { input: true } });
+	const text = longText(TYPED_BYTES);
+	const request = { text: `insert '${text}';\n`, until: { match: /^kept 1$/ } };
+	expect(await session.send(request, { timeoutMs: PATIENCE_MS })).toMatchObject({ cause: "match" });
+	expect(inserted).toEqual([text]);
 });
 
 test("long input that always arrives: a line that the terminal would cut off is refused, and nothing of it is typed", async () => {
