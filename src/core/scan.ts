@@ -73,6 +73,8 @@ export type ScanState = {
 	readonly bells: number;
 	/** Since when nothing is to be shown, until a program has drawn everything. */
 	readonly synchronizedSince: number | null;
+	/** As it was asked for last; 0 is the usual one. Keepers that are older do not tell. */
+	readonly cursorShape?: number;
 	/** The DEC modes that were set or reset, by number. */
 	readonly modes: Readonly<Record<string, boolean>>;
 	/** The newest, oldest first; so are the queries. */
@@ -100,9 +102,11 @@ const SEMICOLON = 0x3b;
 const SMALL_C = 0x63;
 const SMALL_H = 0x68;
 const SMALL_L = 0x6c;
+const SMALL_Q = 0x71;
 const CAPITAL_Z = 0x5a;
 
 /** With a 1 it would be the title of an icon. */
+const CURSOR_SHAPE = /^\u001b\[(\d{0,2}) q$/;
 const TITLE_STACK = /^\u001b\[(2[23])(?:;[02]?)?(?:;\d*)?t$/;
 const OSC = /^\u001b\](\d+);?(.*)$/;
 
@@ -119,6 +123,7 @@ export class Scan {
 	#titles: readonly (string | null)[];
 	#bells: number;
 	#synchronizedSince: number | null;
+	#cursorShape: number;
 	readonly #modes: Map<number, boolean>;
 	/** Where pastes were to be marked no more. */
 	#pastesEndedAt = 0;
@@ -135,6 +140,7 @@ export class Scan {
 		this.#titles = from.titles;
 		this.#bells = from.bells;
 		this.#synchronizedSince = from.synchronizedSince;
+		this.#cursorShape = from.cursorShape ?? 0;
 		this.#modes = new Map(Object.entries(from.modes).map(([mode, isOn]) => [Number(mode), isOn]));
 		this.#marks = [...from.marks];
 		this.#queries = [...from.queries];
@@ -153,6 +159,7 @@ export class Scan {
 			titles: this.#titles,
 			bells: this.#bells,
 			synchronizedSince: this.#synchronizedSince,
+			cursorShape: this.#cursorShape,
 			modes: Object.fromEntries(this.#modes),
 			marks: [...this.#marks],
 			queries: [...this.#queries],
@@ -214,6 +221,7 @@ export class Scan {
 		if (text === "\u001b[2J" || text === "\u001b[3J") this.#clearedAt = place.offset;
 		else if (text === "\u001b[!p") for (const mode of SOFT_RESET_MODES) this.#modes.delete(mode);
 		else if (isQuery(text)) this.#ask(text, place);
+		else if (final === SMALL_Q) this.#cursorShape = Number(CURSOR_SHAPE.exec(text)?.[1] ?? this.#cursorShape);
 		else this.#stackTitle(text);
 	}
 
@@ -267,6 +275,7 @@ export class Scan {
 	#reset(place: Place): void {
 		this.#clearedAt = place.offset;
 		this.#synchronizedSince = null;
+		this.#cursorShape = 0;
 		this.#switchScreen(false, place);
 		this.#modes.clear();
 	}

@@ -12,7 +12,7 @@ import { XtermModel } from "./xterm-model.ts";
 export type Newest = {
 	readonly size: Size;
 	readonly scrollback: number;
-	/** What the program found when it began, and how it set its terminal up; no sequence is under way after it. */
+	/** What the program found when it began, and how its terminal is set up; no sequence is under way after it. */
 	readonly before: Uint8Array;
 	readonly newest: Uint8Array;
 };
@@ -39,15 +39,11 @@ const OTHERWISE: readonly (readonly [isSet: RegExp, otherwise: string])[] = [
 	[/\x1b\[\?6[hl]/, "\x1b[?6h"],
 ];
 
-/** A program that changes the shape of its cursor does so rarely: it is unknown also if only its beginning did. */
-const CURSOR_SHAPE = /\x1b\[\d* q/;
-const OTHER_SHAPE = "\x1b[3 q";
-
 /** As a snapshot; undefined if what was before may be seen. */
 export function drawnByNewest({ size, scrollback, before, newest }: Newest): Uint8Array | undefined {
 	const models = [new XtermModel(size, scrollback), new XtermModel(size, scrollback)] as const;
 	// Not at an edge, for what is left of a line there would go on in the next row.
-	const begins = [`${PLAIN}\x1b[H`, `${otherwise(before, newest)}\x1b[${Math.ceil(size.rows / 2)};3H`];
+	const begins = [`${PLAIN}\x1b[H`, `${otherwise(newest)}\x1b[${Math.ceil(size.rows / 2)};3H`];
 	const [one, other] = models.map((model, index) => {
 		model.feed(before);
 		model.feed(ascii(begins[index] ?? ""));
@@ -59,11 +55,10 @@ export function drawnByNewest({ size, scrollback, before, newest }: Newest): Uin
 	return one && other && Buffer.compare(one, other) === 0 ? one : undefined;
 }
 
-function otherwise(before: Uint8Array, newest: Uint8Array): string {
+function otherwise(newest: Uint8Array): string {
 	const text = latin1(newest);
 	const others = OTHERWISE.filter(([isSet]) => isSet.test(text)).map(([, sequence]) => sequence);
-	const shape = CURSOR_SHAPE.test(`${latin1(before)}${text}`) ? OTHER_SHAPE : "";
-	return `${OTHER_CELLS}${PLAIN}${shape}${others.join("")}`;
+	return `${OTHER_CELLS}${PLAIN}${others.join("")}`;
 }
 
 function latin1(bytes: Uint8Array): string {

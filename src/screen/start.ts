@@ -94,10 +94,11 @@ async function programStart({ session, scan, end, signal }: Recent): Promise<Fee
 }
 
 /** What is known by the scan of what came before. */
-export function told({ modes, title }: ScanState): Uint8Array<ArrayBuffer> {
+export function told({ modes, title, cursorShape }: ScanState): Uint8Array<ArrayBuffer> {
 	const set = Object.entries(modes).filter(([mode]) => !UNTOLD_MODES.has(mode));
 	const setting = set.map(([mode, isSet]) => `\x1b[?${mode}${isSet ? "h" : "l"}`).join("");
-	return new TextEncoder().encode(`${setting}${title === null ? "" : `\x1b]2;${title}\x1b\\`}`);
+	const shape = cursorShape === undefined ? "" : `\x1b[${cursorShape} q`;
+	return new TextEncoder().encode(`${setting}${shape}${title === null ? "" : `\x1b]2;${title}\x1b\\`}`);
 }
 
 /** The end of the log, with what is shown there, if a full-screen program has drawn all of it since not long ago. */

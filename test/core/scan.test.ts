@@ -51,6 +51,11 @@ test("synchronized output is known while it lasts", () => {
 	expect(scanned("a\u001b[?2026h\u001b[?2026l").synchronizedSince).toBeNull();
 });
 
+test("the cursor has the shape that was asked for last, which the terminal's version is not", () => {
+	expect(scanned("\u001b[4 q\u001b[6 q\u001b[>q").cursorShape).toBe(6);
+	expect(scanned("\u001b[6 q\u001b[ q").cursorShape).toBe(0);
+});
+
 test("modes are as programs have left them, and a soft reset forgets some", () => {
 	expect(scanned("\u001b[?1;25;2004h\u001b[?25l\u001b[?4711h").modes).toEqual({ 1: true, 25: false, 2004: true });
 	expect(scanned("\u001b[?1;25;2004h\u001b[!p").modes).toEqual({ 2004: true });

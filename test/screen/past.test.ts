@@ -70,7 +70,7 @@ it.each(programs)("$name", { timeout: 60_000 }, async (program) => {
 	}
 });
 
-it.each(programs.filter(({ name }) => ["vim", "less"].includes(name)))(
+it.each(programs.filter(({ name }) => ["vim", "less", "nvim"].includes(name)))(
 	"$name, by its newest output alone, is told rightly or not at all",
 	{ timeout: 60_000 },
 	async (program) => {
