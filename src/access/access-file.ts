@@ -3,11 +3,14 @@
 import { readFile } from "node:fs/promises";
 import { type SecretRight, secretRights } from "../core/access.ts";
 import { SessionError } from "../core/errors.ts";
+import type { Gate } from "../core/gate.ts";
 import type { BrowserRecord } from "./browsers.ts";
 import { parseScope } from "./scope.ts";
 import type { TokenRecord } from "./tokens.ts";
 
-const VERSION = 1;
+/** A server of before there were gates must not take a file that has one: its tokens would do alone what they may not. */
+const VERSION = 2;
+const UNGATED_VERSION = 1;
 
 export type Stored = {
 	/** Digest of the admin token: who changes that one also signs out the browsers that came from it. */
@@ -45,7 +48,9 @@ export class AccessFile {
 	save(stored: () => Stored): Promise<void> {
 		this.#waiting ??= this.settled().then(() => {
 			this.#waiting = undefined;
-			return this.#write(this.#path, `${JSON.stringify({ version: VERSION, ...stored() }, null, "\t")}\n`);
+			const { tokens, ...rest } = stored();
+			const version = tokens.some(({ gate }) => gate !== null) ? VERSION : UNGATED_VERSION;
+			return this.#write(this.#path, `${JSON.stringify({ version, tokens, ...rest }, null, "\t")}\n`);
 		});
 		this.#last = this.#waiting;
 		return this.#waiting;
@@ -88,7 +93,7 @@ const isTime = (value: unknown): boolean => Number.isSafeInteger(value);
 
 function isToken(value: unknown): value is TokenRecord {
 	if (typeof value !== "object" || value === null) return false;
-	const { id, name, scopes, hash, createdAt, expiresAt, lastUsedAt, parent, secrets } = value as Record<
+	const { id, name, scopes, hash, createdAt, expiresAt, lastUsedAt, parent, secrets, gate } = value as Record<
 		string,
 		unknown
 	>;
@@ -96,7 +101,14 @@ function isToken(value: unknown): value is TokenRecord {
 	if (!(name === null || isText(name)) || !(parent === null || isText(parent))) return false;
 	if (!(expiresAt === null || isTime(expiresAt)) || !(lastUsedAt === null || isTime(lastUsedAt))) return false;
 	if (secrets !== undefined && !secretRights.includes(secrets as SecretRight)) return false;
-	return Array.isArray(scopes) && scopes.every(isScope);
+	return Array.isArray(scopes) && scopes.every(isScope) && (gate === undefined || gate === null || isGate(gate));
+}
+
+function isGate(value: unknown): value is Gate {
+	if (typeof value !== "object" || value === null) return false;
+	const { match, keys, signals, stops, timeoutMs } = value as Record<string, unknown>;
+	const isRule = (keys === "enter" || keys === "all") && typeof signals === "boolean" && typeof stops === "boolean";
+	return isRule && isTime(timeoutMs) && Array.isArray(match) && match.every(isText);
 }
 
 function isScope(value: unknown): boolean {

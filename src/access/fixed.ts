@@ -28,6 +28,7 @@ export function everything(name: string): Principal {
 		secrets: "type",
 		makers: [],
 		scopes: ["admin"],
+		gate: null,
 		expiresAt: null,
 		may: () => true,
 		revoked,

@@ -69,6 +69,7 @@ export class JwtBearers {
 			secrets: "type",
 			makers: [],
 			scopes,
+			gate: null,
 			expiresAt,
 			// Asked again and again of an open socket, so the time counts here, too.
 			may: (right, place) =>

@@ -109,6 +109,7 @@ export class LocalAccess implements Access {
 			secrets: "type",
 			makers: [],
 			scopes: [ADMIN],
+			gate: null,
 			expiresAt: null,
 			may: () => true,
 			revoked: createRevocation().signal,

@@ -37,6 +37,7 @@ export function withRevocation(owner: Principal, revoked: AbortSignal): Principa
 		get scopes() {
 			return owner.scopes;
 		},
+		gate: owner.gate,
 		expiresAt: owner.expiresAt,
 		may: (right, place) => owner.may(right, place),
 		revoked,

@@ -3,6 +3,7 @@
 import { type Principal, type SecretRight, secretRights, type TokenInfo, type TokenRequest } from "../core/access.ts";
 import type { Clock } from "../core/clock.ts";
 import { SessionError } from "../core/errors.ts";
+import { both, type Gate, MAX_EXPRESSIONS } from "../core/gate.ts";
 import { Bucket, type Rate } from "../core/rate.ts";
 import { createRevocation } from "./principal.ts";
 import { covers, grants, parseScope, type Scope } from "./scope.ts";
@@ -34,7 +35,7 @@ const MAX_ENDED = 1_000;
 /** Compared with when there is nothing to compare with, so that an unknown id takes as long as a known one. */
 const NOBODY = "0".repeat(64);
 /** What older files do not say. */
-const unsaid = { opened: 0, secrets: "type" } as const;
+const unsaid = { opened: 0, secrets: "type", gate: null } as const;
 
 type Entry = {
 	record: TokenRecord;
@@ -139,6 +140,7 @@ export class Tokens {
 			parent: maker ? by.id : null,
 			opened: 0,
 			secrets: request.secrets ?? by.secrets,
+			gate: checkedGate(both(maker?.record.gate ?? null, request.gate ?? null)),
 		};
 		this.#entries.set(record.id, this.#entry(record));
 		return { secret: `hwt_${record.id}_${secret}`, record };
@@ -208,6 +210,7 @@ export class Tokens {
 				get scopes() {
 					return entry.record.scopes;
 				},
+				gate: record.gate,
 				expiresAt: record.expiresAt,
 				// Asked again and again of an open socket, so the time counts here, too.
 				may: (right, place) =>
@@ -283,6 +286,15 @@ function checkSecrets(by: Principal, wanted: SecretRight = by.secrets): void {
 		{
 			hint: "a token makes only tokens that may do no more than itself",
 		},
+	);
+}
+
+/** With what came from its maker it may have become too much. */
+function checkedGate(gate: Gate | null): Gate | null {
+	if (gate === null || gate.match.length <= MAX_EXPRESSIONS) return gate;
+	throw new SessionError(
+		"limit_exceeded",
+		`a gate has at most ${MAX_EXPRESSIONS} expressions, with those of its maker`,
 	);
 }
 

@@ -174,6 +174,7 @@ class TerminalSession {
 			case "waiting":
 			case "ready":
 			case "command":
+			case "approval":
 				return undefined;
 		}
 	}

@@ -22,6 +22,7 @@ export const exitCode: Readonly<Record<ErrorCode, number>> = {
 	session_closed: 1,
 	not_writable: 1,
 	not_waiting: 1,
+	not_approved: 1,
 	limit_exceeded: 1,
 	spawn_failed: 1,
 	unsupported: 1,

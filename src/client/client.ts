@@ -12,8 +12,11 @@ import type {
 	TokenMessage,
 } from "../protocol/access.ts";
 import {
+	type ApprovalList,
+	type ApprovalMessage,
 	type AuditList,
 	type CreateSession,
+	type DecideApproval,
 	type Health,
 	type Info,
 	type InputReceipt,
@@ -118,6 +121,15 @@ export interface Client {
 		list(options?: ActOptions): Promise<readonly TokenMessage[]>;
 		revoke(id: string, options?: ActOptions): Promise<Ended>;
 	};
+	/** What tokens with a gate want to do, and may not do alone. */
+	readonly approvals: {
+		/** Those that wait, oldest first. */
+		list(options?: ActOptions): Promise<ApprovalMessage[]>;
+		/** One that waits, or was decided not long ago. */
+		get(id: string, options?: ActOptions): Promise<ApprovalMessage>;
+		/** Grants or denies one; what became of it is its `state`, for a grant may come too late. */
+		decide(id: string, decision: DecideApproval, options?: ActOptions): Promise<ApprovalMessage>;
+	};
 	readonly tickets: {
 		/** Good for one WebSocket, soon: for a page that has no token. */
 		create(request: CreateTicket, options?: ActOptions): Promise<CreatedTicket>;
@@ -209,6 +221,12 @@ export function connect(options: ConnectOptions): Client {
 			list: async ({ signal } = {}) => (await ask<TokenList>({ path: "/v1/tokens", signal })).tokens,
 			revoke: (id, { signal } = {}) =>
 				end(transport, { method: "DELETE", path: `/v1/tokens/${encodeURIComponent(id)}`, signal }),
+		},
+		approvals: {
+			list: async ({ signal } = {}) => (await ask<ApprovalList>({ path: "/v1/approvals", signal })).approvals,
+			get: (id, { signal } = {}) => ask({ path: `/v1/approvals/${encodeURIComponent(id)}`, signal }),
+			decide: (id, decision, { signal } = {}) =>
+				ask({ method: "POST", path: `/v1/approvals/${encodeURIComponent(id)}`, json: decision, signal }),
 		},
 		tickets: {
 			create: (request, { signal } = {}) => ask({ method: "POST", path: "/v1/tickets", json: request, signal }),

@@ -1,6 +1,6 @@
 /** What has arrived and was not asked for yet. The server's window bounds it: it sends no more than that ahead. */
 
-import type { ErrorCode, ExitMessage, SessionMessage, ShellCommand } from "../protocol/messages.ts";
+import type { ApprovalMessage, ErrorCode, ExitMessage, SessionMessage, ShellCommand } from "../protocol/messages.ts";
 import type { LeaseMessage } from "../protocol/socket.ts";
 import type { HawserError } from "./error.ts";
 
@@ -58,6 +58,8 @@ export type AttachmentEvent =
 	| { readonly kind: "ready"; readonly offset: number; readonly prompt: string; readonly program: string | null }
 	/** With `activity`: a command of the shell has begun, or ended. */
 	| { readonly kind: "command"; readonly phase: "begin" | "end"; readonly command: ShellCommand }
+	/** Something is held until somebody approves it, or has been decided. */
+	| { readonly kind: "approval"; readonly approval: ApprovalMessage }
 	/** A demand of ours was refused, such as for control on a new connection. */
 	| { readonly kind: "refused"; readonly code: ErrorCode; readonly message: string }
 	| ConnectionEvent;

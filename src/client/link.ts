@@ -206,6 +206,9 @@ export class Link {
 			case "command":
 				reader.push({ kind: "command", phase: received.phase, command: received.command });
 				break;
+			case "approval":
+				reader.push({ kind: "approval", approval: received.approval });
+				break;
 			case "sent":
 				this.#sends.answered(received.id, received.answer);
 				break;

@@ -1,5 +1,7 @@
 /** Who is calling and what they may do, as everybody asks it: fronts, the server's door, and whoever checks credentials. */
 
+import type { Gate } from "./gate.ts";
+
 /** What somebody may do with sessions: look at them, act on them, or make and end them. */
 export type Right = "read" | "operate" | "manage";
 
@@ -33,6 +35,8 @@ export type Principal = {
 	readonly makers: readonly string[];
 	/** What the credential is good for, as tokens say it; `may` is what decides. */
 	readonly scopes: readonly string[];
+	/** What it does not do alone; null if it may do alone what it may do. */
+	readonly gate: Gate | null;
 	/** When it ends by itself; null if it does not. */
 	readonly expiresAt: number | null;
 	may(right: Right, place: Place): boolean;
@@ -41,6 +45,9 @@ export type Principal = {
 	/** Counts one more session or token made; zero if it may be, otherwise how long to wait, in milliseconds. */
 	countCreation(): number;
 };
+
+/** Of a caller, what must be known of who does something. */
+export type Bearer = Pick<Principal, "id" | "account" | "name" | "gate" | "revoked">;
 
 /** What somebody shows of who they are. The host and the origin are checked by then. */
 export type Caller = {
@@ -82,6 +89,8 @@ export type TokenInfo = {
 	/** How many browsers it has signed in. */
 	readonly opened: number;
 	readonly secrets: SecretRight;
+	/** What it does not do alone. */
+	readonly gate: Gate | null;
 };
 
 export type TokenRequest = {
@@ -90,6 +99,8 @@ export type TokenRequest = {
 	readonly expiresInMs?: number | undefined;
 	/** As its maker, if left out. */
 	readonly secrets?: SecretRight | undefined;
+	/** Besides that of the token that makes it. */
+	readonly gate?: Gate | undefined;
 };
 
 /** The cookie of a signed-in browser. With TLS its name makes browsers refuse one that another host or a plain connection has set. */
@@ -102,7 +113,7 @@ export type SignedIn = {
 	/** For pages of our origin alone. */
 	readonly pageKey: string;
 	/** Whose browser it is now. */
-	readonly owner: Pick<Principal, "id" | "name">;
+	readonly owner: Bearer;
 };
 
 /** Something is in force; whether it is on disk too, and so will be after a crash. It gets there as soon as the disk takes it. */
@@ -112,7 +123,7 @@ export type SignedOut = Durability & {
 	/** The `Set-Cookie` header that takes the cookie away. */
 	readonly cookie: string;
 	/** Whose browser it was, if it was anybody's. */
-	readonly owner?: Pick<Principal, "id" | "name"> | undefined;
+	readonly owner?: Bearer | undefined;
 };
 
 /** Everything that is asked of whoever knows the credentials. */

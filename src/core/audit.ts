@@ -4,6 +4,7 @@
  */
 
 import type { Right } from "./access.ts";
+import type { Approval } from "./approvals.ts";
 import type { Code } from "./errors.ts";
 import type { Exit, Size } from "./event.ts";
 import type { WorkspaceLimits } from "./workspaces.ts";
@@ -59,6 +60,10 @@ export type Deed =
 	| { readonly action: "remove"; readonly force: boolean }
 	/** Somebody may not have what they asked for: a right they lack, or why else it was refused. */
 	| { readonly action: "refused"; readonly code: Code; readonly right?: Right; readonly route?: string }
+	/** Something is held until somebody approves it; somebody has decided; and what became of it. What is done then is a line of its own. */
+	| { readonly action: "approval-asked"; readonly approval: string; readonly what: Approval["kind"] }
+	| { readonly action: "approval-decided"; readonly approval: string; readonly decision: "grant" | "deny" }
+	| { readonly action: "approval-ended"; readonly approval: string; readonly state: Approval["state"] }
 	/** The program ended. `late` if no server saw it, so that the time is that of the next server's start. */
 	| { readonly action: "end"; readonly exit: Exit | null; readonly late?: true }
 	| { readonly action: "token-made"; readonly token: string; readonly scopes: readonly string[] }

@@ -12,6 +12,7 @@ export const codes = [
 	"session_closed",
 	"not_writable",
 	"not_waiting",
+	"not_approved",
 	"limit_exceeded",
 	"spawn_failed",
 	"unsupported",

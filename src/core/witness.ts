@@ -1,8 +1,11 @@
-/** One caller's way to sessions: what it does there is told to the audit. */
+/** One caller's way to sessions: what it does there is told to the audit, and held if its gate says so. */
 
+import type { Bearer } from "./access.ts";
+import type { Approval } from "./approvals.ts";
 import type { Actor, Audit, Deed } from "./audit.ts";
 import { SessionError } from "./errors.ts";
 import type { Item, Start } from "./event.ts";
+import type { Guard } from "./gatekeeper.ts";
 import { unitsOf } from "./input.ts";
 import {
 	type FollowOptions,
@@ -23,15 +26,35 @@ import type { State } from "./state.ts";
 /** What is refused to who may not write, or may not do this. */
 const acting: ReadonlySet<Operation> = new Set<Operation>(["act", "actIfWaiting", "secret", "run", "acquire", "kill"]);
 
+/** Who sees to it that a caller does alone only what it may; null for who may do all of it. `isLasting`: it may come back for an answer. */
+export type GuardOf = (bearer: Bearer, isLasting: boolean) => Guard | null;
+
 export class Witness {
 	readonly #audit: Audit;
 	readonly #by: Actor;
+	readonly #bearer: Bearer | null;
+	readonly #guardOf: GuardOf;
+	readonly #guard: Guard | null;
 	/** Whether a refusal was recorded, so that the error which follows from it is not one more. */
 	hasRefused = false;
 
-	constructor(audit: Audit, by: Actor) {
+	/** `bearer` is null while it is not known who is there. */
+	constructor(audit: Audit, by: Pick<Actor, "from" | "front">, bearer: Bearer | null, guardOf: GuardOf) {
 		this.#audit = audit;
-		this.#by = by;
+		this.#by = { ...by, id: bearer?.id ?? null, name: bearer?.name ?? null };
+		this.#bearer = bearer;
+		this.#guardOf = guardOf;
+		this.#guard = bearer && guardOf(bearer, false);
+	}
+
+	/** What somebody has approved of all that was done through it. */
+	get granted(): readonly Approval[] {
+		return this.#guard?.granted ?? [];
+	}
+
+	/** Whether something that is done through it waits to be approved. */
+	get isHeld(): boolean {
+		return this.#guard?.isHeld === true;
 	}
 
 	record(deed: Deed, place: { readonly workspace?: string; readonly session?: string } = {}): void {
@@ -40,14 +63,23 @@ export class Witness {
 	}
 
 	/** Somebody else at the same place: who they are was not known before. */
-	as({ id, name }: Pick<Actor, "id" | "name">): Witness {
-		return new Witness(this.#audit, { ...this.#by, id, name });
+	as(bearer: Bearer): Witness {
+		return new Witness(this.#audit, this.#by, bearer, this.#guardOf);
 	}
 
-	/** Starts a program. That it is asked for is recorded before anything can come of it. */
-	async create(sessions: Sessions, start: SessionStart): Promise<Session> {
+	/** The same caller, who may come back over another connection: what is held for it is not withdrawn with this one. */
+	lasting(): Witness {
+		return new Witness(this.#audit, this.#by, this.#bearer, (bearer) => this.#guardOf(bearer, true));
+	}
+
+	/**
+	 * Starts a program. That it is asked for is recorded before anything can come of it. `script` is what it is told to
+	 * run, where its arguments do not say that.
+	 */
+	async create(sessions: Sessions, start: SessionStart, script = ""): Promise<Session> {
 		const { spec, command } = start;
 		const place = { workspace: spec.workspace, session: spec.id };
+		await this.#guard?.checkStart(spec, script, (deed) => this.record(deed, place));
 		this.record(
 			{
 				action: "open",
@@ -81,25 +113,29 @@ export class Witness {
 
 	async remove(sessions: Sessions, session: Session, options: Parameters<Sessions["remove"]>[1] = {}): Promise<void> {
 		const { id, spec } = session;
-		this.record({ action: "remove", force: options.force === true }, { workspace: spec.workspace, session: id });
+		const place = { workspace: spec.workspace, session: id };
+		await this.#guard?.checkDelete(session, (deed) => this.record(deed, place));
+		this.record({ action: "remove", force: options.force === true }, place);
 		await sessions.remove(id, options);
 	}
 
 	/** The session as this caller has it. */
 	session(session: Session): Session {
 		const place = { workspace: session.spec.workspace, session: session.id };
-		return new WitnessedSession(session, (deed) => this.record(deed, place));
+		return new WitnessedSession(session, (deed) => this.record(deed, place), this.#guard);
 	}
 }
 
 class WitnessedSession extends Session {
 	readonly #session: Session;
 	readonly #tell: (deed: Deed) => void;
+	readonly #guard: Guard | null;
 
-	constructor(session: Session, tell: (deed: Deed) => void) {
+	constructor(session: Session, tell: (deed: Deed) => void, guard: Guard | null) {
 		super(session.spec);
 		this.#session = session;
 		this.#tell = tell;
+		this.#guard = guard;
 	}
 
 	get state(): State {
@@ -126,9 +162,14 @@ class WitnessedSession extends Session {
 		return this.#session.handReplies(by, onOwn);
 	}
 
-	async ask<Name extends Operation>(
+	ask<Name extends Operation>(question: Question<Name>, signal?: AbortSignal): Promise<Operations[Name]["answer"]> {
+		const ask = (allowed: Question<Name>) => this.#ask(allowed, signal);
+		return this.#guard ? this.#guard.pass(this.#session, question, ask, this.#tell) : ask(question);
+	}
+
+	async #ask<Name extends Operation>(
 		question: Question<Name>,
-		signal?: AbortSignal,
+		signal: AbortSignal | undefined,
 	): Promise<Operations[Name]["answer"]> {
 		const asked = question as Question;
 		// Before it is done, for the end that it brings comes first otherwise.

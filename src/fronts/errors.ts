@@ -18,6 +18,7 @@ export const httpStatus: Readonly<Record<Code, number>> = {
 	session_closed: 409,
 	not_writable: 409,
 	not_waiting: 409,
+	not_approved: 403,
 	limit_exceeded: 429,
 	spawn_failed: 422,
 	unsupported: 501,

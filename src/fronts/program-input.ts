@@ -9,6 +9,7 @@ import { SessionError } from "../core/errors.ts";
 import { unitsOf } from "../core/input.ts";
 import { offer } from "../core/offer.ts";
 import type { Act, Receipt, Session } from "../core/session.ts";
+import { isNotApproved } from "./not-approved.ts";
 
 /** What may wait here until nothing more is read from the client; one message may go beyond. */
 const MAX_WAITING_BYTES = 1024 * 1024;
@@ -76,7 +77,7 @@ export class ProgramInput {
 			} catch (error) {
 				this.#offered = this.#position;
 				// A size or a signal for a program that is over is meant for nobody.
-				if (act.kind === "write") this.#fail(SessionError.from(error).message);
+				if (act.kind === "write" && !isNotApproved(error)) this.#fail(SessionError.from(error).message);
 			}
 			this.#waitingBytes -= costOf(act);
 			if (this.#waitingBytes <= MAX_WAITING_BYTES) wire.resume();

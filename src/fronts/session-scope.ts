@@ -37,7 +37,9 @@ export class SessionScope {
 		const { sessions, endsLeavings = false, report } = this.#options;
 		this.#sessions.delete(session);
 		try {
-			if (endsLeavings || !isEnded(session.state)) await session.kill({ signal: "SIGKILL", graceMs: 0 });
+			// The session itself: this is no act of who has gone, which somebody would have to approve.
+			const ended = sessions.get(session.id) ?? session;
+			if (endsLeavings || !isEnded(session.state)) await ended.kill({ signal: "SIGKILL", graceMs: 0 });
 			await sessions.forget(session.id);
 		} catch (error) {
 			report(error);

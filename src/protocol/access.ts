@@ -1,5 +1,19 @@
 /** What the native API says about tokens, tickets and sign-in, in both directions. */
 
+/** What a token does not do alone: somebody else has to approve it first. */
+export type GateMessage = {
+	/** Expressions: a command, or a line that is typed, in which one of them matches is held. */
+	match: readonly string[];
+	/** When a typed line is looked at: once Enter is pressed, or with each key. */
+	keys: "enter" | "all";
+	/** Whether signals are held, those that keys send included. */
+	signals: boolean;
+	/** Whether it is held to end a program, or to delete a session. */
+	stops: boolean;
+	/** How long an act is held at most; it is refused then. */
+	timeoutMs: number;
+};
+
 export type CreateToken = {
 	/** `admin`, `metrics`, `workspace:ID:read|operate|manage` or `session:ID:view|control`. */
 	scopes: string[];
@@ -8,6 +22,8 @@ export type CreateToken = {
 	expiresInMs?: number;
 	/** What it may do when a program reads a secret; as the token that makes it, if left out. */
 	secrets?: SecretRight;
+	/** None, if left out, but that of the token that makes it; of a gate, what is left out is `[]`, `enter`, false and five minutes. */
+	gate?: Partial<GateMessage>;
 };
 
 /** To type one, only to ask for it to be typed by somebody else, or neither. */
@@ -26,6 +42,8 @@ export type TokenMessage = {
 	/** How many browsers it has signed in. */
 	readonly opened: number;
 	readonly secrets: SecretRight;
+	/** What it does not do alone; null if it has no gate. */
+	readonly gate: GateMessage | null;
 };
 
 /** The only answer that ever has a token's secret in it. */

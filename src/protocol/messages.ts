@@ -13,6 +13,7 @@ export type ErrorCode =
 	| "session_closed"
 	| "not_writable"
 	| "not_waiting"
+	| "not_approved"
 	| "limit_exceeded"
 	| "spawn_failed"
 	| "unsupported"
@@ -82,6 +83,8 @@ export type Overview = {
 	usualIntervalMs: number | null;
 	/** How many are attached by WebSocket. */
 	watchers: number;
+	/** How many acts on it are held until somebody approves them. */
+	approvals: number;
 	/** What its program waits for, null if it does not; left out while nobody follows the events with overviews. */
 	waiting?: Waiting | null;
 };
@@ -628,7 +631,7 @@ export type FeedEvent = {
 	 * `waiting` and `ready` (a shell's prompt) are told when a program begins to wait for somebody, `command` when a shell
 	 * has ended one, `quiet` and `changed` to who asks for them.
 	 */
-	type: "created" | "exited" | "closed" | "lost" | "removed" | "waiting" | "ready" | "command" | "quiet" | "changed" | "secret";
+	type: "created" | "exited" | "closed" | "lost" | "removed" | "waiting" | "ready" | "command" | "approval" | "quiet" | "changed" | "secret";
 	time: number;
 	/** Its labels are left out if it has none. */
 	session: { id: string; name: string | null; workspace: string; task?: string; labels?: Record<string, string> };
@@ -643,6 +646,8 @@ export type FeedEvent = {
 	command?: ShellCommand;
 	/** With `quiet`: nothing was written for so long. */
 	quietMs?: number;
+	/** With `approval`: something is held, or has been decided. Told to who may operate the session, and to who asked. */
+	approval?: ApprovalMessage;
 	/** With `changed`. */
 	overview?: Overview;
 	/** With `secret`, beside what the program asks: what became of which request, and who did it, if anybody. */
@@ -678,6 +683,44 @@ export type SecretRequestMessage = {
 
 /** Oldest first. */
 export type SecretRequestList = { requests: SecretRequestMessage[] };
+
+/** Something that a token with a gate wants to do, and that is held until somebody else decides. */
+export type ApprovalMessage = {
+	id: string;
+	/** The session it is done to; of a `start`, the one that there will be. */
+	session: { id: string; name: string | null; workspace: string };
+	/** Who wants it. */
+	by: { id: string; name: string };
+	kind: "start" | "run" | "input" | "signal" | "stop" | "delete";
+	/** Why it is held: it matches, its keys do not say what it is, or such acts always are. */
+	reason: "match" | "unreadable" | "always";
+	/** What it is, fit to be shown anywhere, and cut in the middle where it is long. */
+	preview: string;
+	/** Of the exact bytes, in hex. */
+	sha256: string;
+	/** Where the output ended, and the lease's fence, when it was asked for; null where there is no session yet. */
+	offset: number | null;
+	fence: number | null;
+	askedAt: number;
+	expiresAt: number;
+	state: "asked" | "granted" | "denied" | "expired" | "withdrawn";
+	/** Once it is not `asked` any more. */
+	endedAt?: number;
+	/** The name of who decided, if somebody did. */
+	decidedBy?: string;
+	/** What they said with it, or why it has expired. */
+	note?: string;
+};
+
+export type ApprovalList = { approvals: ApprovalMessage[] };
+
+export type DecideApproval = {
+	decision: "grant" | "deny";
+	/** For who asked. */
+	note?: string;
+	/** Grants it also if there was more output since. */
+	evenIfChanged?: boolean;
+};
 
 export type Ready = { status: "ready" };
 
@@ -795,6 +838,8 @@ export const limits = {
 	runMs: 30_000,
 	runOutputBytes: 65_536,
 	nameLength: 64,
+	/** Of what somebody says with a decision. */
+	noteLength: 500,
 	labels: 32,
 	labelLength: 256,
 	listed: 100,

@@ -1,6 +1,14 @@
 /** The JSON messages of the WebSocket `hawser.v1`, and the codes it closes with. */
 
-import type { ErrorCode, ExitMessage, SendAnswer, SendInput, SessionMessage, ShellCommand } from "./messages.ts";
+import type {
+	ApprovalMessage,
+	ErrorCode,
+	ExitMessage,
+	SendAnswer,
+	SendInput,
+	SessionMessage,
+	ShellCommand,
+} from "./messages.ts";
 
 export const subprotocol = "hawser.v1";
 /** Offered beside `hawser.v1` by a browser, which can't set headers: `ticket.` and the ticket. Never answered. */
@@ -106,6 +114,8 @@ export type ServerMessage =
 	| { type: "waiting"; offset: number; prompt: string; program: string | null; awaited: string }
 	| { type: "ready"; offset: number; prompt: string; program: string | null }
 	| { type: "command"; phase: "begin" | "end"; command: ShellCommand }
+	/** For those of them who may operate the session, and who asked: something is held, or has been decided. */
+	| { type: "approval"; approval: ApprovalMessage }
 	/** What came of a `send`. */
 	| { type: "sent"; id: string; answer: SendAnswer }
 	/** A request that was refused; the connection stays. `position` names the act, or is where input must go on; `id` a `send`. */

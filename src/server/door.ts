@@ -1,10 +1,12 @@
 /** What every request and every upgrade passes before anything else: its host, its origin, and who makes it. */
 
+import type { Socket } from "node:net";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { isAllowedOrigin, type Origins } from "../access/origin.ts";
 import type { Authorize, Caller, Principal } from "../core/access.ts";
 import type { Audit } from "../core/audit.ts";
-import { type Code, SessionError } from "../core/errors.ts";
+import { type Code, invariant, SessionError } from "../core/errors.ts";
+import type { Gatekeeper } from "../core/gatekeeper.ts";
 import { Witness } from "../core/witness.ts";
 import { checkCreation, type Front, type Policy, ticketOf, witnessOf } from "../fronts/front.ts";
 import { localAddressOf } from "../fronts/local-address.ts";
@@ -60,9 +62,16 @@ export function checkProgram(request: FastifyRequest): void {
 	});
 }
 
+/** Who is told what callers do, and who holds what they do not do alone. */
+export type Watch = {
+	readonly audit: Audit;
+	/** Left out where no caller has a gate. */
+	readonly gatekeeper: Gatekeeper | undefined;
+};
+
 export type Admission = {
 	readonly front: Front;
-	readonly audit: Audit;
+	readonly watch: Watch;
 	readonly authorize: Authorize;
 	readonly noteFailure: NoteFailure | undefined;
 };
@@ -70,14 +79,14 @@ export type Admission = {
 /** Sets `request.principal` and who is its witness, or throws what the route's policy makes of this caller. */
 export async function admit(request: FastifyRequest, reply: FastifyReply, admission: Admission): Promise<void> {
 	const { policy, makes = false } = request.routeOptions.config;
-	witness(request, admission.front, admission.audit);
+	witness(request, admission.front, admission.watch);
 	if (policy === undefined) throw new Error("invariant: a request without a policy");
 	if (policy === "public") return;
 	const caller = callerOf(request, admission.front);
 	const onWait = (waitMs: number) => retryAfter(reply, waitMs);
 	request.principal = await judge(request, { caller, onWait }, admission);
 	// Known by now, so that the audit can say who was refused.
-	witness(request, admission.front, admission.audit);
+	witness(request, admission.front, admission.watch);
 	checkPolicy(request.principal, policy);
 	// Fronts that make something over a socket count for themselves.
 	if (makes) count(request.principal, reply);
@@ -129,15 +138,29 @@ async function judge(
 }
 
 /** From here on what the request does is done by whoever is known by now to make it. */
-export function witness(request: FastifyRequest, front: Front | undefined, audit: Audit): void {
-	const { principal } = request;
-	request.witness = new Witness(audit, {
-		id: principal?.id ?? null,
-		name: principal?.name ?? null,
-		// There is no address to a Unix socket.
-		from: request.ip ?? "local",
-		front: front?.name ?? "door",
+export function witness(request: FastifyRequest, front: Front | undefined, { audit, gatekeeper }: Watch): void {
+	// There is no address to a Unix socket.
+	const by = { from: request.ip ?? "local", front: front?.name ?? "door" };
+	request.witness = new Witness(audit, by, request.principal, (bearer, isLasting) => {
+		if (bearer.gate === null) return null;
+		invariant(gatekeeper, "a caller with a gate, and nobody to hold what it does");
+		const gone = isLasting ? bearer.revoked : AbortSignal.any([closeOf(request.raw.socket), bearer.revoked]);
+		return gatekeeper.guard(bearer, bearer.gate, gone);
 	});
+}
+
+/** Of connections on which somebody with a gate came; many requests share one. */
+const closes = new WeakMap<Socket, AbortSignal>();
+
+/** Aborted when the connection is closed: what is held for who came over it is withdrawn then. */
+function closeOf(connection: Socket): AbortSignal {
+	const known = closes.get(connection);
+	if (known) return known;
+	const closed = new AbortController();
+	closes.set(connection, closed.signal);
+	if (connection.destroyed) closed.abort();
+	else connection.once("close", () => closed.abort());
+	return closed.signal;
 }
 
 const refusals: ReadonlySet<Code> = new Set(["unauthenticated", "permission_denied", "limit_exceeded"]);

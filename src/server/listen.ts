@@ -9,9 +9,11 @@ import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify, 
 import type { Authorize } from "../core/access.ts";
 import { type Audit, noAudit } from "../core/audit.ts";
 import { SessionError } from "../core/errors.ts";
+import type { Gatekeeper } from "../core/gatekeeper.ts";
 import type { ByteBudget } from "../fronts/byte-budget.ts";
 import { answerErrors, errorMessage } from "../fronts/errors.ts";
 import { type Front, type Hosting, type Policy, policies } from "../fronts/front.ts";
+import { isNotApproved } from "../fronts/not-approved.ts";
 import { type ErrorMessage, limits } from "../protocol/messages.ts";
 import { limitBodies } from "./bodies.ts";
 import { type Budgets, createBudgets } from "./budgets.ts";
@@ -26,6 +28,7 @@ import {
 	isUpgrade,
 	type NoteFailure,
 	noteRefusal,
+	type Watch,
 	witness,
 } from "./door.ts";
 import { Turns } from "./turns.ts";
@@ -66,6 +69,8 @@ export type ListenOptions = {
 	readonly hasLongBodies?: boolean;
 	/** Hears of who does what; nobody does, if left out. */
 	readonly audit?: Audit;
+	/** Holds what callers with gates do; to be left out where there are none. */
+	readonly gatekeeper?: Gatekeeper;
 	/** Instead of the usual one, for tests that do not want to wait. */
 	readonly sendTimeoutMs?: number;
 	/** Hears of every route there is, when it is added. */
@@ -127,7 +132,10 @@ export async function listen(options: ListenOptions): Promise<Listener> {
 	const connections = new Connections(placesWithin(maxConnections), (connection) => !turns.isUnderWay(connection));
 	const hosting: Hosting = {
 		closing: closing.signal,
-		report,
+		report: (problem, where) => {
+			// Somebody's decision, and no fault: what is ended in the background has nobody else to tell it to.
+			if (!isNotApproved(problem)) report(problem, where);
+		},
 		...shared,
 		async identify(request, credential) {
 			const { authorize, noteFailure } = options;
@@ -215,7 +223,7 @@ function assemble(options: ListenOptions, hosting: Hosting, traffic: Traffic): F
 	} as const;
 	// Before anything else, and for what is not there as well.
 	app.addHook("onRequest", async (request, reply) => {
-		witness(request, undefined, options.audit ?? noAudit);
+		witness(request, undefined, watchOf(options));
 		reply.headers(safeHeaders);
 		if (isUpgrade(request)) reply.header("connection", "close");
 		if (options.isOpen === "to everybody") return;
@@ -270,16 +278,21 @@ function host(
 	hosting: Hosting,
 	{ connections }: Traffic,
 ): void {
-	const { authorize, noteFailure, onRoute, audit = noAudit } = options;
+	const { authorize, noteFailure, onRoute } = options;
+	const watch = watchOf(options);
 	scope.addHook("onRoute", (route) => {
 		for (const checked of routesOf(front, route)) onRoute?.(checked);
 	});
 	// An upgrade is a request until it is answered: it passes here like any other.
 	scope.addHook("onRequest", async (request, reply) => {
-		await admit(request, reply, { front, audit, authorize, noteFailure });
+		await admit(request, reply, { front, watch, authorize, noteFailure });
 		if (request.principal) connections.recognise(request.raw.socket, request.principal);
 	});
 	front.register(scope, hosting);
+}
+
+function watchOf({ audit = noAudit, gatekeeper }: ListenOptions): Watch {
+	return { audit, gatekeeper };
 }
 
 function routesOf(front: Front, { method, url, config }: RouteOptions): Route[] {

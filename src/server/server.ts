@@ -1,6 +1,6 @@
 /** The composition root: which fronts stand on the engine, where they are served, and nothing else. */
 
-import { randomUUID } from "node:crypto";
+import { createHash, randomBytes, randomUUID } from "node:crypto";
 import { hostname } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -8,7 +8,9 @@ import { anybody } from "../access/fixed.ts";
 import { Failures } from "../access/rate.ts";
 import { systemClock } from "../backends/clock.ts";
 import { inheritedFrom } from "../backends/environment.ts";
+import { Approvals } from "../core/approvals.ts";
 import { noAudit } from "../core/audit.ts";
+import { Gatekeeper } from "../core/gatekeeper.ts";
 import { JsonFile } from "../disk/json-file.ts";
 import { LineHistory } from "../disk/line-history.ts";
 import { createCodexAppFront } from "../fronts/codex-app/front.ts";
@@ -21,6 +23,7 @@ import { createAccessFront } from "../fronts/native/access/front.ts";
 import { signInPath } from "../fronts/native/access/signin.ts";
 import { FeedLog } from "../fronts/native/feed-log.ts";
 import { createNativeFront } from "../fronts/native/front.ts";
+import { matchesOne } from "../fronts/native/search/gate-expressions.ts";
 import { createOpenSandboxFront } from "../fronts/opensandbox/front.ts";
 import type { OpenSandboxOptions } from "../fronts/opensandbox/options.ts";
 import { SecretRequests } from "../fronts/secret-requests.ts";
@@ -86,8 +89,15 @@ export async function startServer(config: Config, options: ServerOptions): Promi
 		onClose(() => feedLog.close());
 		const parts = frontParts(config, engine);
 		const { maxAttachments, maxConnections } = config;
+		const { approvals, gatekeeper } = createGates();
 		const { audit = noAudit } = engine;
-		const common = { budgets: createBudgets(maxAttachments), maxConnections, audit, report: options.report };
+		const common = {
+			budgets: createBudgets(maxAttachments),
+			maxConnections,
+			audit,
+			gatekeeper,
+			report: options.report,
+		};
 		const failures = new Failures(systemClock);
 		// Nobody asks before it listens.
 		const home = () => publicUrl(config, listener);
@@ -95,7 +105,11 @@ export async function startServer(config: Config, options: ServerOptions): Promi
 			...common,
 			host: config.host,
 			port: config.port,
-			fronts: createFronts(config, { engine, feedLog, home }, options.dropIn ? undefined : parts.openSandbox),
+			fronts: createFronts(
+				config,
+				{ engine, feedLog, approvals, home },
+				options.dropIn ? undefined : parts.openSandbox,
+			),
 			allowedHosts: config.allowedHosts,
 			allowedOrigins: config.allowedOrigins,
 			tls,
@@ -105,6 +119,8 @@ export async function startServer(config: Config, options: ServerOptions): Promi
 			...(options.onRoute ? { onRoute: options.onRoute } : {}),
 		});
 		onClose(() => listener.close());
+		// Before that, which waits for every answer.
+		onClose(async () => approvals.close());
 		const local = await openLocalSocket(state.socket, (connection) => listener.accept(connection));
 		onClose(() => local.close());
 		const dropIn = options.dropIn && (await listen({ ...common, ...options.dropIn(parts) }));
@@ -129,10 +145,17 @@ export async function startServer(config: Config, options: ServerOptions): Promi
 	}
 }
 
+type FrontSupport = {
+	readonly engine: Engine;
+	readonly feedLog: FeedLog;
+	readonly approvals: Approvals;
+	readonly home: () => string;
+};
+
 /** `openSandbox` is left out where it has a port of its own. */
 function createFronts(
 	config: Config,
-	{ engine, feedLog, home }: { readonly engine: Engine; readonly feedLog: FeedLog; readonly home: () => string },
+	{ engine, feedLog, approvals, home }: FrontSupport,
 	openSandbox: OpenSandboxOptions | undefined,
 ): Front[] {
 	const { sessions, screens, workspaces, webhooks, prepare, sandbox, access, keepers, audit } = engine;
@@ -152,6 +175,7 @@ function createFronts(
 			pageOf: (id) => (hasPublicName ? `${home()}${config.basePath}/s/${id}` : undefined),
 			secretRequests,
 			access,
+			approvals,
 			prepare,
 			clock: systemClock,
 			sandbox,
@@ -217,6 +241,13 @@ async function openFeedLog(stateDir: string, report: (problem: unknown) => void)
 	const directory = join(stateDir, "events");
 	const history = await LineHistory.open({ directory, name: "events", maxBytes: FEED_BYTES, report });
 	return FeedLog.open({ history, report });
+}
+
+/** What callers do not do alone is held in this process, and nowhere else. */
+function createGates(): { readonly approvals: Approvals; readonly gatekeeper: Gatekeeper } {
+	const approvals = new Approvals({ clock: systemClock, newId: () => `a_${randomBytes(6).toString("hex")}` });
+	const digest = (bytes: Uint8Array) => createHash("sha256").update(bytes).digest("hex");
+	return { approvals, gatekeeper: new Gatekeeper({ approvals, matches: matchesOne, digest, clock: systemClock }) };
 }
 
 function frontParts(config: Config, { sessions, prepare, state }: Engine): FrontParts {

@@ -21,6 +21,7 @@ describe("a token", () => {
 			parent: null,
 			opened: 0,
 			secrets: "type",
+			gate: null,
 		});
 		const text = await readFile(file, "utf8");
 		expect(text).not.toContain(secret.slice(17));
@@ -331,7 +332,7 @@ describe("the file of tokens", () => {
 		["null", "null", "invalid_argument"],
 		["a token without a digest", tokenFile({ hash: "" }), "invalid_argument"],
 		["a token with an unknown scope", tokenFile({ scopes: ["root"] }), "invalid_argument"],
-		["that of a newer server", '{"version":2}', "unsupported"],
+		["that of a newer server", '{"version":3}', "unsupported"],
 	])("which is %s is refused rather than forgotten", async (_, text, code) => {
 		const { options, file } = await openAccess();
 		await writeFile(file, text);

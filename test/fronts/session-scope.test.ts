@@ -66,7 +66,7 @@ it("lets no session wait for the end of another, and says what could not be ende
 		fail = reject;
 	});
 	// As one whose keeper does not answer.
-	const silent: Session = Object.create(stuck, { kill: { value: () => killed }, state: { value: stuck.state } });
+	const silent: Session = Object.assign(stuck, { kill: () => killed });
 	await scope.start(async () => silent);
 	const session = await scope.start(launch);
 	const ended = scope.end();
@@ -75,7 +75,7 @@ it("lets no session wait for the end of another, and says what could not be ende
 	fail(new Error("it does not answer"));
 	await ended;
 	expect(problems).toMatchObject([{ message: "it does not answer" }]);
-	await stuck.kill({ signal: "SIGKILL", graceMs: 0 });
+	await stuck.ask<"kill">({ do: "kill", options: { signal: "SIGKILL", graceMs: 0 } });
 });
 
 it.each([false, true])("ends what a program left behind only where it is told to (%s)", async (endsLeavings) => {

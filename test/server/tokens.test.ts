@@ -36,6 +36,7 @@ describe("tokens over HTTP", () => {
 				parent: null,
 				opened: 0,
 				secrets: "type",
+				gate: null,
 			},
 		]);
 		expect((await server.post("/v1/sessions", { argv: ["true"], workspace: "ci", durable: false }, token)).status).toBe(

@@ -23,6 +23,7 @@ async function ask(client: Client, command: string): Promise<Listed> {
 			activity: [],
 			usualIntervalMs: null,
 			watchers: 0,
+			approvals: 0,
 			waiting,
 		};
 		return { ...session, overview };

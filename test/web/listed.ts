@@ -41,6 +41,7 @@ export function listed({ overview, ...changes }: Changes = {}): Listed {
 			activity: [],
 			usualIntervalMs: null,
 			watchers: 0,
+			approvals: 0,
 			waiting: null,
 			...overview,
 		},

@@ -55,7 +55,7 @@ export class AppServer {
 	async serveStdio(stdio: Stdio): Promise<void> {
 		const principal = { countCreation: () => 0 };
 		// Nothing is kept on disk by a server that has one client, which is the one who started it.
-		const witness = new Witness(noAudit, { id: "stdio", name: null, from: "stdio", front: "codex-app" });
+		const witness = new Witness(noAudit, { from: "stdio", front: "codex-app" }, null, () => null);
 		openStdio(stdio, this.limits.messageBytes, (wire) => this.connect(wire, principal, witness));
 		await this.ended();
 	}

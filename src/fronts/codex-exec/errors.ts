@@ -18,6 +18,7 @@ const rpcCodeOf: Readonly<Record<Code, number>> = {
 	session_closed: rpcCodes.invalidRequest,
 	not_writable: rpcCodes.invalidRequest,
 	not_waiting: rpcCodes.invalidRequest,
+	not_approved: rpcCodes.invalidRequest,
 	limit_exceeded: rpcCodes.internal,
 	spawn_failed: rpcCodes.internal,
 	unsupported: rpcCodes.internal,

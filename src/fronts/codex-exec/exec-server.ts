@@ -81,7 +81,7 @@ export class ExecServer {
 	async serveStdio(stdio: Stdio): Promise<void> {
 		const principal = { id: "stdio", countCreation: () => 0 };
 		// Nothing is kept on disk by a server that has one client, which is the one who started it.
-		const witness = new Witness(noAudit, { id: principal.id, name: null, from: "stdio", front: "codex-exec" });
+		const witness = new Witness(noAudit, { from: "stdio", front: "codex-exec" }, null, () => null);
 		const source = "JSON-RPC message from exec-server stdio";
 		const { ended } = openStdio(stdio, this.limits.messageBytes, (wire) =>
 			this.connect(wire, { principal, witness, source }),

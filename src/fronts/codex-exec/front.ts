@@ -21,7 +21,8 @@ export function createCodexExecFront({ path, ...options }: CodexExecOptions): Fr
 				limits: server.limits,
 				connect: (wire, { principal, witness, address }) => {
 					const source = `websocket JSON-RPC message from exec-server websocket ${address}`;
-					return server.connect(wire, { principal, witness, source });
+					// Its processes outlive its connection, for a client that comes back.
+					return server.connect(wire, { principal, witness: witness.lasting(), source });
 				},
 			};
 		},

@@ -40,6 +40,7 @@ const codesOf: Readonly<Record<Code, ErrorCode>> = {
 	session_closed: "session_not_found",
 	not_writable: "forbidden",
 	not_waiting: "internal",
+	not_approved: "forbidden",
 	limit_exceeded: "limit_reached",
 	spawn_failed: "spawn_failed",
 	unsupported: "unsupported_os",

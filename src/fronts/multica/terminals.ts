@@ -12,6 +12,7 @@ import type { Session } from "../../core/session.ts";
 import type { Witness } from "../../core/witness.ts";
 import type { Task } from "../../core/workspaces.ts";
 import { checkCreation, checkRight, type StartRequest } from "../front.ts";
+import { isNotApproved } from "../not-approved.ts";
 import { TerminalError } from "./errors.ts";
 import type { MulticaOptions } from "./options.ts";
 import { defaultTimes, type Times } from "./times.ts";
@@ -109,7 +110,11 @@ export class Terminals {
 		const graceMs = this.#times.killMs;
 		const witnessed = by?.witness.session(session) ?? session;
 		const killing = witnessed.kill({ graceMs, reason: "killed", ...(by === undefined ? {} : { by: by.name }) });
-		this.track(killing).catch(this.#report);
+		this.track(killing).catch((error: unknown) => {
+			if (!isNotApproved(error)) return this.#report(error);
+			// It goes on, and whoever comes may have it.
+			this.#reasons.delete(session);
+		});
 	}
 
 	/** Why it was ended here, if it was. */

@@ -2,6 +2,7 @@
 
 import type { FastifyRequest } from "fastify";
 import type { Principal } from "../../core/access.ts";
+import { mayKnow } from "../../core/approvals.ts";
 import { type FeedEvent, limits } from "../../protocol/messages.ts";
 import { type Hosting, witnessOf } from "../front.ts";
 import { patienceOf } from "../patience.ts";
@@ -71,8 +72,10 @@ async function* visible(
 	{ since, principal, filter, onRead, passed }: Viewer,
 	how: FeedFollowing,
 ): AsyncGenerator<StreamEvent, void, void> {
-	const mayRead = ({ session }: FeedEvent) =>
-		principal?.may("read", { workspace: session.workspace, session: session.id }) === true;
+	const mayRead = ({ session, approval }: FeedEvent) => {
+		if (approval) return principal !== null && mayKnow(principal, approval);
+		return principal?.may("read", { workspace: session.workspace, session: session.id }) === true;
+	};
 	const begin = feed.end;
 	// Tells where the caller stands before anything has happened, so that it can come back to exactly here.
 	if (since === undefined) yield { event: "begin", id: begin, data: {} };

@@ -58,9 +58,9 @@ export type FeedItem = { readonly cursor: string; readonly event: FeedEvent | un
 /** `after` is the number of the last event before it. */
 type Epoch = { readonly name: string; readonly after: number };
 
-/** A line of the history: how far it is, which epochs there are and what was told of sessions; or an event, with what was told of its session by then. */
+/** A line of the history: how far it is, which epochs there are and what was told of sessions; or an event, with what was told of its session by then, if there is one. */
 type Mark = { readonly last: number; readonly epochs: readonly Epoch[]; readonly told: readonly Told[] };
-type Entry = { readonly number: number; readonly event: FeedEvent; readonly told: Told };
+type Entry = { readonly number: number; readonly event: FeedEvent; readonly told: Told | null };
 
 /** On its way there. What a private one says of the output is not kept. */
 type Pending = (Entry & { readonly isPrivate: boolean }) | Mark;
@@ -119,7 +119,7 @@ export class FeedLog {
 	}
 
 	/** What is private may be told, but what it says of a session's output may not be kept. */
-	add(event: FeedEvent, told: Told, { isPrivate = false }: { readonly isPrivate?: boolean } = {}): void {
+	add(event: FeedEvent, told: Told | null, { isPrivate = false }: { readonly isPrivate?: boolean } = {}): void {
 		const number = ++this.#added;
 		if (this.#options.history) this.#keep({ number, event, told, isPrivate });
 		else this.#tell(number, event);
@@ -263,7 +263,7 @@ export class FeedLog {
 	#learn(line: Mark | Entry): void {
 		if (!("number" in line)) for (const told of line.told) this.#kept.set(told.session.id, told);
 		else if (line.event.type === "removed") this.#kept.delete(line.event.session.id);
-		else this.#kept.set(line.event.session.id, line.told);
+		else if (line.told) this.#kept.set(line.event.session.id, line.told);
 	}
 
 	#keep(pending: Pending): void {
@@ -343,7 +343,12 @@ export class FeedLog {
 }
 
 function entryOf({ number, event, told, isPrivate }: Entry & { readonly isPrivate: boolean }): Entry {
-	const { prompt: _, command, ...rest } = event;
+	const { prompt: _, command, ...rest } = withoutPreview(event);
 	const secretive = { ...rest, ...(command ? { command: { ...command, command: null } } : {}) };
-	return { number, event: isPrivate ? secretive : event, told };
+	return { number, event: isPrivate ? secretive : withoutPreview(event), told };
+}
+
+/** What somebody was to approve may be input that nobody was to keep. */
+function withoutPreview(event: FeedEvent): FeedEvent {
+	return event.approval ? { ...event, approval: { ...event.approval, preview: "" } } : event;
 }

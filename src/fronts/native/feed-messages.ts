@@ -2,6 +2,7 @@
 
 import Type, { type TSchema, type TUnsafe } from "typebox";
 import { type FeedEvent, type FeedType, limits } from "../../protocol/messages.ts";
+import { approval } from "./approval-messages.ts";
 import { overview } from "./overview-messages.ts";
 import { closed, exit, flag, milliseconds, nullable, offset, schemaOf } from "./schemas.ts";
 import { shellCommand } from "./shell-messages.ts";
@@ -16,6 +17,7 @@ const feedType = Type.Union([
 	Type.Literal("ready"),
 	Type.Literal("command"),
 	Type.Literal("quiet"),
+	Type.Literal("approval"),
 	Type.Literal("changed"),
 	Type.Literal("secret"),
 ]);
@@ -65,6 +67,7 @@ const feedEvent: TUnsafe<FeedEvent> = schemaOf<FeedEvent>()(
 			program: Type.Optional(Type.String()),
 			command: Type.Optional(shellCommand),
 			quietMs: Type.Optional(Type.Integer()),
+			approval: Type.Optional(approval),
 			overview: Type.Optional(overview),
 			secret: Type.Optional(
 				Type.Object({

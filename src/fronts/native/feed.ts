@@ -3,6 +3,7 @@
  * told of each session is kept with the events, so that the next server tells what has happened meanwhile, once.
  */
 
+import type { Approval, Approvals } from "../../core/approvals.ts";
 import { SessionError } from "../../core/errors.ts";
 import type { Session } from "../../core/session.ts";
 import type { Sessions } from "../../core/sessions.ts";
@@ -43,6 +44,8 @@ export type FeedOptions = {
 	readonly attachments: Attachments;
 	/** Between two changes of how a session looks that are told; a second, when left out. */
 	readonly changeMs?: number | undefined;
+	/** What is held until somebody approves it. */
+	readonly approvals: Approvals | undefined;
 };
 
 export type FeedFollowing = {
@@ -66,9 +69,10 @@ export class Feed {
 	/** Listens until the signal aborts, and tells what has happened since the server before; without one, what is there already is not news. */
 	constructor(sessions: Sessions, options: FeedOptions, signal: AbortSignal) {
 		this.#options = options;
-		const { attachments, changeMs, report } = options;
+		const { attachments, approvals, changeMs, report } = options;
 		this.overviews = new Overviews({
 			watchersOf: (id) => attachments.get(id)?.all.size ?? 0,
+			approvalsOf: (id) => approvals?.count(id) ?? 0,
 			changeMs,
 			onChange: (session, overview) => this.#addChange(session, { overview }),
 			report,
@@ -88,8 +92,14 @@ export class Feed {
 			const session = sessions.get(id);
 			if (session) this.overviews.touch(session, this.#looks.signal);
 		});
+		const unwatchApprovals = approvals?.watch((approval) => {
+			this.#addApproval(approval);
+			const session = sessions.get(approval.session.id);
+			if (session) this.overviews.touch(session, this.#looks.signal);
+		});
 		const stop = () => {
 			unwatch();
+			unwatchApprovals?.();
 			unwatchAttachments();
 			this.#waits.end();
 			this.#looks.end();
@@ -330,6 +340,14 @@ export class Feed {
 			known.told = { ...known.told, command: command.seq };
 			this.#add("command", known, { time: command.endedAt ?? this.#options.now(), command: commandMessage(command) });
 		}
+	}
+
+	/** Of a session that is only to be started nothing is known. */
+	#addApproval(approval: Approval): void {
+		const { log, now } = this.#options;
+		const known = this.#known.get(approval.session.id);
+		if (known) this.#add("approval", known, { approval });
+		else log.add({ type: "approval", time: now(), session: approval.session, approval }, null);
 	}
 
 	#add(type: FeedEvent["type"], known: Known, rest: Partial<FeedEvent> = {}): void {

@@ -9,6 +9,7 @@ import { bearer, type Front, type Hosting } from "../front.ts";
 import { hasTooManyValues } from "../json-scan.ts";
 import { compileValidator } from "../validation.ts";
 import { addActs } from "./acts.ts";
+import { addApprovals } from "./approvals.ts";
 import { addAudit } from "./audit.ts";
 import { addEvents } from "./events.ts";
 import { Feed } from "./feed.ts";
@@ -57,8 +58,8 @@ export function createNativeFront(options: NativeOptions): Front {
 			const attachments = new Attachments();
 			const report = (problem: unknown) => hosting.report(problem, "feed");
 			const now = () => options.clock.now();
-			const { sessions, changeMs, feedLog: log = new FeedLog({ report }) } = options;
-			const feed = new Feed(sessions, { log, now, report, attachments, changeMs }, hosting.closing);
+			const { sessions, changeMs, approvals, feedLog: log = new FeedLog({ report }) } = options;
+			const feed = new Feed(sessions, { log, now, report, attachments, approvals, changeMs }, hosting.closing);
 			addSystem(typed, options, hosting, traffic);
 			addMe(typed, options);
 			addSessions(typed, options, attachments, feed.overviews);
@@ -88,6 +89,7 @@ export function createNativeFront(options: NativeOptions): Front {
 			addEvents(typed, feed, hosting, traffic);
 			addWebhooks(typed, options.webhooks);
 			options.webhooks?.serve(new FeedNotices({ feed, pageOf: options.pageOf ?? (() => undefined), now }));
+			if (approvals) addApprovals(typed, approvals);
 			addAudit(typed, options);
 			addSocket(typed, options, hosting, traffic, attachments, sends);
 		},

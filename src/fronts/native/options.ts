@@ -4,6 +4,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import type { TypeBoxTypeProvider } from "@fastify/type-provider-typebox";
 import type { FastifyBaseLogger, FastifyInstance, RawServerDefault } from "fastify";
 import type { Access } from "../../core/access.ts";
+import type { Approvals } from "../../core/approvals.ts";
 import type { AuditTrail } from "../../core/audit.ts";
 import type { Clock } from "../../core/clock.ts";
 import type { SandboxSupport } from "../../core/sandbox.ts";
@@ -24,6 +25,8 @@ export type NativeOptions = {
 	readonly secretRequests: SecretRequests;
 	/** Whose tokens may be for workspaces; nobody's, when left out. */
 	readonly access?: Pick<Access, "leaveWorkspace">;
+	/** What is held until somebody approves it; nothing, when left out. */
+	readonly approvals?: Approvals;
 	readonly prepare: Prepare;
 	readonly clock: Clock;
 	/** What `/healthz` says we are. */

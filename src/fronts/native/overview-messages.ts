@@ -32,6 +32,7 @@ export const overview: TUnsafe<Overview> = schemaOf<Overview>()(
 			activity: Type.Array(Type.Integer()),
 			usualIntervalMs: nullable(milliseconds),
 			watchers: Type.Integer(),
+			approvals: Type.Integer(),
 			waiting: Type.Optional(nullable(waiting)),
 		},
 		{ title: "Overview" },

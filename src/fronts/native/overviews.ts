@@ -30,6 +30,8 @@ type Known = {
 export type OverviewsOptions = {
 	/** How many are attached to a session now. */
 	readonly watchersOf: (id: string) => number;
+	/** How many acts on a session are held. */
+	readonly approvalsOf: (id: string) => number;
 	/** Between two changes of one session that are told; a second, when left out. */
 	readonly changeMs?: number | undefined;
 	/** Hears of a session of which something changed, no more often than that. */
@@ -98,18 +100,19 @@ export class Overviews {
 		const pulse = await Promise.race([late, session.pulse().catch(() => undefined)]);
 		return overviewOf(pulse, {
 			lastLine: pulse ? lastLineOf(session, pulse) : null,
-			watchers: this.#watchers(session),
+			...this.#counts(session),
 		});
 	}
 
 	#overview(session: Session, { pulse, lastLine, waiting }: Known): Overview {
 		const isRunning = session.state.status === "running";
-		const others = { lastLine, watchers: this.#watchers(session), waiting: isRunning ? waiting : null };
+		const others = { lastLine, ...this.#counts(session), waiting: isRunning ? waiting : null };
 		return overviewOf(pulse, others);
 	}
 
-	#watchers({ id }: Session): number {
-		return this.#options.watchersOf(id);
+	#counts({ id }: Session): Pick<Overview, "watchers" | "approvals"> {
+		const { watchersOf, approvalsOf } = this.#options;
+		return { watchers: watchersOf(id), approvals: approvalsOf(id) };
 	}
 
 	#changed(session: Session, known: Known, signal: AbortSignal): void {
@@ -132,7 +135,7 @@ function learn(known: Known, session: Session, pulse: Pulse): void {
 
 function overviewOf(
 	pulse: Pulse | undefined,
-	others: Pick<Overview, "lastLine" | "watchers"> & { readonly waiting?: Waiting | null },
+	others: Pick<Overview, "lastLine" | "watchers" | "approvals"> & { readonly waiting?: Waiting | null },
 ): Overview {
 	const { lastOutputAt = null, activity = NO_ACTIVITY, usualIntervalMs = null } = pulse ?? {};
 	return { lastOutputAt, activity: [...activity], usualIntervalMs, ...others };

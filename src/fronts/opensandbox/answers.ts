@@ -55,6 +55,7 @@ const translated: Readonly<Record<Code, readonly [status: number, code: ExecdCod
 	session_closed: [409, "RUNTIME_ERROR"],
 	not_writable: [409, "ALREADY_CONNECTED"],
 	not_waiting: [409, "RUNTIME_ERROR"],
+	not_approved: [403, "RUNTIME_ERROR"],
 	limit_exceeded: [429, "RUNTIME_ERROR"],
 	spawn_failed: [500, "RUNTIME_ERROR"],
 	unsupported: [501, "NOT_SUPPORTED"],

@@ -247,6 +247,7 @@ describe("the feed", () => {
 				now: () => 0,
 				report,
 				attachments: new Attachments(),
+				approvals: undefined,
 			},
 			controller.signal,
 		);

@@ -66,6 +66,7 @@ export function principalWith(rights: readonly Right[], options: Partial<Princip
 		secrets: "type",
 		makers: [],
 		scopes: [],
+		gate: null,
 		expiresAt: null,
 		may: (right) => rights.includes(right),
 		revoked: new AbortController().signal,

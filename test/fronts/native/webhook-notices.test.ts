@@ -16,7 +16,7 @@ it("a webhook that is further behind than anybody remembers is told so, and then
 		throw problem;
 	};
 	const log = new FeedLog({ report, size: 2 });
-	const options = { log, now: Date.now, report, attachments: new Attachments() };
+	const options = { log, now: Date.now, report, attachments: new Attachments(), approvals: undefined };
 	const feed = new Feed(server.sessions, options, closing.signal);
 	const notices = new FeedNotices({ feed, pageOf: () => undefined, now: Date.now });
 	const begin = notices.end;

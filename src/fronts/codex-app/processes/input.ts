@@ -9,6 +9,7 @@ import { SessionError } from "../../../core/errors.ts";
 import { unitsOf } from "../../../core/input.ts";
 import { offer } from "../../../core/offer.ts";
 import type { Act, Session } from "../../../core/session.ts";
+import { unlessNotApproved } from "../../not-approved.ts";
 import { overloaded } from "../errors.ts";
 import type { AppLimits } from "../limits.ts";
 
@@ -93,8 +94,8 @@ export class Input {
 				const origin = { stream: STREAM, position: this.#position };
 				// Other acts are waited for until they are done: the core bounds the bytes that wait, but refuses too many acts.
 				const until = entry.act.kind === "write" ? "accepted" : "written";
-				const { next } = await offer(session, entry.act, { origin, until });
-				this.#position = next;
+				const given = await offer(session, entry.act, { origin, until }).catch(unlessNotApproved);
+				this.#position = given?.next ?? this.#position;
 				this.#taken(entry);
 			}
 		} catch (error) {

@@ -5,6 +5,7 @@ import { Change } from "../../../core/change.ts";
 import { SessionError } from "../../../core/errors.ts";
 import { offer } from "../../../core/offer.ts";
 import type { Session } from "../../../core/session.ts";
+import { unlessNotApproved } from "../../not-approved.ts";
 import type { ExecLimits } from "../limits.ts";
 
 export class Stdin {
@@ -84,7 +85,7 @@ export class Stdin {
 		this.#isFeeding = true;
 		try {
 			for (let bytes = this.#queue[0]; bytes; bytes = this.#queue[0]) {
-				await this.#give(bytes);
+				await this.#give(bytes).catch(unlessNotApproved);
 				this.#queue.shift();
 				this.#queuedBytes -= bytes.byteLength;
 				this.#change.happen();

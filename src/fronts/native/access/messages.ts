@@ -1,6 +1,7 @@
 /** What the native API says about tokens, tickets and sign-in, and the schemas that check it. */
 
 import Type, { type TUnsafe } from "typebox";
+import { MAX_EXPRESSION_LENGTH, MAX_EXPRESSIONS, MAX_GATE_TIMEOUT_MS } from "../../../core/gate.ts";
 import type {
 	CreatedLink,
 	CreatedTicket,
@@ -24,6 +25,14 @@ const MAX_EXPIRES_MS = 3_153_600_000_000;
 const time = Type.Integer({ minimum: 0 });
 const secrets = Type.Union([Type.Literal("type"), Type.Literal("request"), Type.Literal("none")]);
 
+const gateFields = {
+	match: Type.Array(Type.String({ minLength: 1, maxLength: MAX_EXPRESSION_LENGTH }), { maxItems: MAX_EXPRESSIONS }),
+	keys: Type.Union([Type.Literal("enter"), Type.Literal("all")]),
+	signals: Type.Boolean(),
+	stops: Type.Boolean(),
+	timeoutMs: Type.Integer({ minimum: 1, maximum: MAX_GATE_TIMEOUT_MS }),
+};
+
 export const createToken: TUnsafe<CreateToken> = Type.Unsafe<CreateToken>(
 	Type.Object(
 		{
@@ -31,11 +40,15 @@ export const createToken: TUnsafe<CreateToken> = Type.Unsafe<CreateToken>(
 			name: Type.Optional(displayName),
 			expiresInMs: Type.Optional(Type.Integer({ minimum: 1, maximum: MAX_EXPIRES_MS })),
 			secrets: Type.Optional(secrets),
+			gate: Type.Optional(Type.Partial(Type.Object(gateFields, closed))),
 		},
 		{
 			...closed,
 			title: "CreateToken",
-			examples: [{ scopes: ["workspace:ci:manage"], name: "ci", expiresInMs: 7_776_000_000 }],
+			examples: [
+				{ scopes: ["workspace:ci:manage"], name: "ci", expiresInMs: 7_776_000_000 },
+				{ scopes: ["workspace:agents:manage"], gate: { match: ["rm -rf", "git push"], stops: true } },
+			],
 		},
 	),
 );
@@ -50,6 +63,7 @@ const tokenFields = {
 	parent: nullable(Type.String()),
 	opened: Type.Integer(),
 	secrets,
+	gate: nullable(Type.Object(gateFields, { title: "Gate" })),
 };
 
 export const createdToken: TUnsafe<CreatedToken> = Type.Unsafe<CreatedToken>(

@@ -1,9 +1,12 @@
 /** Tokens over HTTP: make narrower ones, see them, revoke them. */
 
 import type { Access } from "../../../core/access.ts";
+import { GATE_TIMEOUT_MS, type Gate } from "../../../core/gate.ts";
+import type { GateMessage } from "../../../protocol/access.ts";
 import { checkCreation, witnessOf } from "../../front.ts";
 import type { NativeApp } from "../options.ts";
 import { principalOf } from "../request.ts";
+import { checkExpressions } from "../search/gate-expressions.ts";
 import { answerEnded } from "./ended.ts";
 import { createdToken, createToken, notDurable, tokenList, tokenParams } from "./messages.ts";
 
@@ -23,7 +26,9 @@ export function addTokens(app: NativeApp, access: Access): void {
 		async (request, reply) => {
 			const principal = principalOf(request);
 			checkCreation(principal.countCreation());
-			const { secret, token } = await access.createToken(principal, request.body);
+			const { gate: wanted, ...rest } = request.body;
+			const gate = wanted && gateOf(wanted);
+			const { secret, token } = await access.createToken(principal, { ...rest, gate });
 			witnessOf(request).record({ action: "token-made", token: token.id, scopes: token.scopes });
 			return reply
 				.code(201)
@@ -57,4 +62,15 @@ export function addTokens(app: NativeApp, access: Access): void {
 			return answerEnded(reply, ended);
 		},
 	);
+}
+
+function gateOf({
+	match = [],
+	keys = "enter",
+	signals = false,
+	stops = false,
+	timeoutMs = GATE_TIMEOUT_MS,
+}: Partial<GateMessage>): Gate {
+	checkExpressions(match);
+	return { match, keys, signals, stops, timeoutMs };
 }

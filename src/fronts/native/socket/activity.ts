@@ -1,5 +1,7 @@
-/** Tells a client when the program begins to wait for somebody, and when commands of its shell begin and end. */
+/** Tells a client when the program begins to wait for somebody, when commands of its shell begin and end, and what is held. */
 
+import type { Principal } from "../../../core/access.ts";
+import { type Approval, type Approvals, mayKnow } from "../../../core/approvals.ts";
 import type { Session } from "../../../core/session.ts";
 import { nextWait, waitMessage } from "../../program-state.ts";
 import { persist } from "../persist.ts";
@@ -9,6 +11,15 @@ import type { Wire } from "./wire.ts";
 /** Until the connection, or the program, has ended; what can't be told of a session is not. */
 export async function tellActivity(session: Session, wire: Wire, report: (problem: unknown) => void): Promise<void> {
 	await Promise.all([tellWaits(session, wire, report), tellCommands(session, wire, report)]);
+}
+
+/** What waits to be approved is told first; then what is asked for and decided, until the connection has ended. */
+export function tellApprovals(session: Session, wire: Wire, approvals: Approvals, principal: Principal): void {
+	const tell = (approval: Approval) => {
+		if (approval.session.id === session.id && mayKnow(principal, approval)) wire.say({ type: "approval", approval });
+	};
+	for (const approval of approvals.heldOn(session.id)) tell(approval);
+	wire.ended.addEventListener("abort", approvals.watch(tell), { once: true });
 }
 
 /** What waits already is told first. */

@@ -14,6 +14,7 @@
 
 import { createHash, randomUUID } from "node:crypto";
 import type { Principal } from "../../../core/access.ts";
+import type { Approvals } from "../../../core/approvals.ts";
 import { SessionError } from "../../../core/errors.ts";
 import type { Size } from "../../../core/event.ts";
 import { INPUT_WINDOW_BYTES } from "../../../core/input.ts";
@@ -28,7 +29,7 @@ import { flowFor, type Hosting, lacksRight } from "../../front.ts";
 import type { Traffic } from "../metrics.ts";
 import type { Sends } from "../sending.ts";
 import { sessionMessage } from "../sessions.ts";
-import { tellActivity } from "./activity.ts";
+import { tellActivity, tellApprovals } from "./activity.ts";
 import type { Answerer } from "./answerers.ts";
 import type { Attached } from "./attachments.ts";
 import { SocketControl } from "./control.ts";
@@ -47,6 +48,8 @@ export type ConnectionOptions = {
 	readonly screens: Screens | undefined;
 	readonly principal: Principal;
 	readonly witness: Witness;
+	/** What is held until somebody approves it. */
+	readonly approvals: Approvals | undefined;
 	readonly wire: Wire;
 	/** All who are attached to the session. */
 	readonly attached: Attached;
@@ -156,12 +159,18 @@ export class Connection {
 			wire.ended.addEventListener("abort", () => inBackground(session.forgetStream(stream)), { once: true });
 		}
 		inBackground(control.watch());
-		if (hello.activity) inBackground(tellActivity(session, wire, this.#options.report));
+		if (hello.activity) this.#tellActivity();
 		for (const received of this.#early.splice(0)) this.receive(received.data, received.isBinary);
 		if (hello.size && !refusal) this.#takeSize(hello.size, control);
 		if (hello.replies && !refusal && session.state.status === "running") await this.#answer(output, control);
 		await output.run(items);
 		wire.close(closeCodes.done, "the session has ended");
+	}
+
+	#tellActivity(): void {
+		const { session, wire, approvals, principal, report } = this.#options;
+		inBackground(tellActivity(session, wire, report));
+		if (approvals) tellApprovals(session, wire, approvals, principal);
 	}
 
 	/** The size of this client's terminal, which may become that of the session. */

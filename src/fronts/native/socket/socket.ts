@@ -121,7 +121,7 @@ function attach(socket: WebSocket, session: Session, request: Attach, scope: Sco
 	);
 	new Liveness(socket, request.raw.socket, { ...limits, signal: wire.ended });
 
-	const { sessions, screens } = options;
+	const { sessions, screens, approvals } = options;
 	const report = (problem: unknown) => hosting.report(problem, "attach");
 	const acts = ({ isTyped }: { readonly isTyped: boolean }) => {
 		if (isTyped || !attached.writer) attached.writer = wire;
@@ -132,6 +132,7 @@ function attach(socket: WebSocket, session: Session, request: Attach, scope: Sco
 		screens,
 		principal,
 		witness: witnessOf(request),
+		approvals,
 		wire,
 		attached,
 		limits,

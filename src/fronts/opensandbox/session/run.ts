@@ -109,7 +109,7 @@ async function start(
 			timeoutGraceMs: 0,
 			labels: { "opensandbox.session": bash.id },
 		});
-		return { session: await witness.create(options.sessions, command), directory, complaint };
+		return { session: await witness.create(options.sessions, command, request.command), directory, complaint };
 	} catch (error) {
 		await directory.remove();
 		throw error;

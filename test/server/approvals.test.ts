@@ -1,0 +1,491 @@
+/** The approval gate: what a token does not do alone is held until somebody else has approved it. */
+
+import { existsSync } from "node:fs";
+import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
+import { type ApprovalMessage, type Client, connect, type GateMessage, type Session } from "../../src/client/index.ts";
+import { readRecord } from "../../src/link/record.ts";
+import { loadConfig } from "../../src/server/config.ts";
+import { type Server, startServer } from "../../src/server/server.ts";
+import { AppClient } from "../fronts/codex-app/app-client.ts";
+import { ExecClient } from "../fronts/codex-exec/exec-client.ts";
+import { sh } from "../fronts/codex-exec/exec-harness.ts";
+import { openLink } from "../fronts/codex-exec/exec-link.ts";
+import { callTool, connectOverHttp } from "../fronts/mcp/mcp-client.ts";
+import { MulticaClient } from "../fronts/multica/multica-client.ts";
+import { ISSUE, TASK, WORKSPACE } from "../fronts/multica/multica-server.ts";
+import { CrashingServer } from "../helpers/crashing-server.ts";
+import { eventually } from "../helpers/reading.ts";
+import { temporaryDirectory } from "../helpers/temporary.ts";
+
+let server: Server;
+let person: Client;
+/** What was reported as our own fault. */
+const problems: unknown[] = [];
+
+let stateDir = "";
+
+beforeAll(async () => {
+	stateDir = await mkdtemp(join(tmpdir(), "hawser-approvals-"));
+	const config = loadConfig({ port: "0", spares: "0", stateDir, multicaGrace: "0" }, {});
+	server = await startServer(config, { report: (problem) => problems.push(problem) });
+	person = connect({ url: server.url, token: server.adminToken });
+});
+
+afterAll(async () => {
+	await server.close();
+	await rm(stateDir, { recursive: true, force: true });
+	expect(problems).toEqual([]);
+});
+
+const refused = { code: "not_approved" };
+
+/** A client whose token may manage everything of the default workspace, but not all of it alone. */
+async function agent(gate: Partial<GateMessage> = { match: ["rm -rf"] }, by = person) {
+	const made = await by.tokens.create({ scopes: ["workspace:default:manage"], name: "agent", gate });
+	return { ...made, client: connect({ url: server.url, token: made.token }) };
+}
+
+/** The one that waits on a session, or for one that is to be started. */
+async function heldOn(session?: string, client = person): Promise<ApprovalMessage> {
+	let found: ApprovalMessage | undefined;
+	await eventually("something to approve", async () => {
+		found = (await client.approvals.list()).find(({ session: { id } }) => session === undefined || id === session);
+		return found !== undefined;
+	});
+	if (!found) throw new Error("nothing to approve");
+	return found;
+}
+
+async function shell(): Promise<{ session: Session; home: string }> {
+	const home = await temporaryDirectory();
+	const env = { HOME: home, PS1: "$ " };
+	return { session: await person.sessions.create({ argv: ["bash"], cwd: home, env, durable: false }), home };
+}
+
+/** A terminal that shows each line a second time; in front of a line it has nothing to say. */
+async function cat(): Promise<Session> {
+	const session = await person.sessions.create({ argv: ["cat"], durable: false });
+	await eventually("cat", async () => (await session.inspect()).state === "waiting");
+	return session;
+}
+
+const textOf = async (session: Session) => new TextDecoder().decode((await session.output()).bytes);
+
+describe("a command that matches", () => {
+	it("is held, approved from another client, and run once; the audit tells all of it", async () => {
+		const { client, id } = await agent();
+		const { session, home } = await shell();
+		await mkdir(join(home, "build"));
+		const running = client.sessions.at(session.id).exec("rm -rf build && echo gone >> log; cat log");
+		const held = await heldOn(session.id);
+		expect(held).toMatchObject({
+			session: { id: session.id, workspace: "default" },
+			by: { id, name: `token:${id}:agent` },
+			kind: "run",
+			reason: "match",
+			preview: "rm -rf build && echo gone >> log; cat log\n",
+			sha256: expect.stringMatching(/^[0-9a-f]{64}$/),
+			state: "asked",
+		});
+		// Others go on, and so does the agent with what it may do alone.
+		expect((await session.exec("echo person")).text).toContain("person");
+		expect((await client.sessions.at(session.id).exec("echo agent")).text).toContain("agent");
+		expect(existsSync(join(home, "build"))).toBe(true);
+		const decided = await person.approvals.decide(held.id, { decision: "grant", evenIfChanged: true });
+		expect(decided).toMatchObject({ state: "granted", decidedBy: "admin" });
+		expect(await running).toMatchObject({ status: "ended", exitCode: 0, text: "gone\n" });
+		expect(existsSync(join(home, "build"))).toBe(false);
+		await expect(person.approvals.decide(held.id, { decision: "grant" })).rejects.toMatchObject({ code: "conflict" });
+		const { entries } = await person.audit({ session: session.id, limit: 1000 });
+		const told = entries.filter(({ approval }) => approval === held.id);
+		expect(told.sort((one, other) => one.action.localeCompare(other.action))).toMatchObject([
+			{ action: "approval-asked", what: "run", by: { id } },
+			{ action: "approval-decided", decision: "grant", by: { id: "admin" } },
+			{ action: "approval-ended", state: "granted", by: { id } },
+		]);
+		expect(entries.filter(({ action, by }) => action === "run" && by?.id === id)).toHaveLength(2);
+		expect(JSON.stringify(entries)).not.toContain("rm -rf");
+	});
+
+	it("is not run when it is denied, and who asked hears why", async () => {
+		const { client } = await agent();
+		const { session, home } = await shell();
+		await mkdir(join(home, "build"));
+		const running = client.sessions.at(session.id).exec("rm -rf build");
+		running.catch(() => {});
+		const { id } = await heldOn(session.id);
+		await person.approvals.decide(id, { decision: "deny", note: "not here" });
+		await expect(running).rejects.toMatchObject({
+			...refused,
+			message: expect.stringMatching(/denied by admin: not here/),
+		});
+		expect(existsSync(join(home, "build"))).toBe(true);
+		expect((await session.commands()).commands).toEqual([]);
+	});
+
+	it("is refused when nobody decides in time", async () => {
+		const { client } = await agent({ match: ["rm -rf"], timeoutMs: 50 });
+		const { session } = await shell();
+		const running = client.sessions.at(session.id).exec("rm -rf build");
+		await expect(running).rejects.toMatchObject({ ...refused, message: expect.stringMatching(/nobody decided/) });
+	});
+
+	it("is withdrawn when who asked has gone", async () => {
+		const { client } = await agent();
+		const { session } = await shell();
+		const leaving = new AbortController();
+		const running = client.sessions.at(session.id).exec("rm -rf build", { signal: leaving.signal });
+		running.catch(() => {});
+		const { id } = await heldOn(session.id);
+		leaving.abort();
+		await eventually("the withdrawal", async () => (await person.approvals.get(id)).state === "withdrawn");
+		await expect(person.approvals.decide(id, { decision: "grant" })).rejects.toMatchObject({ code: "conflict" });
+	});
+});
+
+describe("what is typed", () => {
+	it("in however many pieces is held when its line ends, and then typed once", async () => {
+		const { client } = await agent();
+		const session = await cat();
+		const mine = client.sessions.at(session.id);
+		for (const key of ["r", "m", " -", "rx", "\x7f", "f", " it"]) await mine.write(key);
+		const enter = mine.write("\r");
+		const held = await heldOn(session.id);
+		expect(held).toMatchObject({ kind: "input", preview: expect.stringContaining("f it\n") });
+		expect(await textOf(session)).not.toContain("\n");
+		expect(await person.approvals.decide(held.id, { decision: "grant" })).toMatchObject({ state: "granted" });
+		await enter;
+		await eventually("the line", async () => /rm -rf it\r\n$/.test(await textOf(session)));
+		expect((await textOf(session)).match(/\n/g)).toHaveLength(2);
+		await mine.write("ls\r");
+	});
+
+	it("has expired when the session has written something else since, unless that is said to be no matter", async () => {
+		const { client } = await agent();
+		const session = await cat();
+		const stale = client.sessions.at(session.id).write("rm -rf it\r");
+		stale.catch(() => {});
+		const held = await heldOn(session.id);
+		await session.write("something else\r");
+		await eventually("another prompt", async () => (await textOf(session)).endsWith("else\r\n"));
+		const decided = await person.approvals.decide(held.id, { decision: "grant" });
+		expect(decided).toMatchObject({ state: "expired", note: expect.stringMatching(/more output/) });
+		await expect(stale).rejects.toMatchObject(refused);
+		const again = client.sessions.at(session.id).write("rm -rf it\r");
+		const { id } = await heldOn(session.id);
+		await session.write("more\r");
+		await eventually("another prompt", async () => (await textOf(session)).endsWith("more\r\n"));
+		await person.approvals.decide(id, { decision: "grant", evenIfChanged: true });
+		await again;
+		await eventually("the line", async () => /rm -rf it\r\nrm -rf it\r\n$/.test(await textOf(session)));
+		expect((await textOf(session)).match(/rm -rf/g)).toHaveLength(2);
+	});
+
+	it("is not typed behind what an agent has put into its line since, whatever was granted", async () => {
+		const { client } = await agent({ match: ["rm", "ls"] });
+		const session = await cat();
+		const writing = client.sessions.at(session.id).write("ls\r");
+		writing.catch(() => {});
+		const { id } = await heldOn(session.id);
+		await client.sessions.at(session.id).write("rm -rf it; ");
+		await person.approvals.decide(id, { decision: "grant", evenIfChanged: true });
+		await expect(writing).rejects.toMatchObject({ ...refused, message: expect.stringMatching(/more was typed/) });
+		expect(await textOf(session)).not.toContain("ls");
+	});
+
+	it("has expired when somebody else has taken control since", async () => {
+		const { client } = await agent();
+		const session = await cat();
+		const writing = client.sessions.at(session.id).write("rm -rf it\r");
+		writing.catch(() => {});
+		const { id } = await heldOn(session.id);
+		await session.takeLease({ force: true });
+		const decided = await person.approvals.decide(id, { decision: "grant", evenIfChanged: true });
+		expect(decided).toMatchObject({ state: "expired", note: expect.stringMatching(/changed hands/) });
+		await expect(writing).rejects.toMatchObject(refused);
+	});
+
+	it("is held when its keys do not say what it is; and ends with its session", async () => {
+		const { client } = await agent();
+		const session = await cat();
+		const writing = client.sessions.at(session.id).keys(["Up", "Enter"]);
+		writing.catch(() => {});
+		const held = await heldOn(session.id);
+		expect(held).toMatchObject({ reason: "unreadable", preview: "\\u{1b}[A\n" });
+		await session.kill();
+		await expect(writing).rejects.toMatchObject({ ...refused, message: expect.stringMatching(/session has ended/) });
+	});
+
+	it("is held with each key, where that is asked for", async () => {
+		const { client } = await agent({ match: ["^y"], keys: "all" });
+		const session = await cat();
+		await client.sessions.at(session.id).write("n");
+		await client.sessions.at(session.id).write("\x7f");
+		const writing = client.sessions.at(session.id).write("y");
+		writing.catch(() => {});
+		await person.approvals.decide((await heldOn(session.id)).id, { decision: "deny" });
+		await expect(writing).rejects.toMatchObject(refused);
+	});
+
+	it("is asked for once, however often it is repeated", async () => {
+		const { client } = await agent();
+		const session = await cat();
+		const mine = client.sessions.at(session.id);
+		const place = { stream: "mine", position: 0 };
+		const writing = mine.write("rm -rf it\r", place);
+		await person.approvals.decide((await heldOn(session.id)).id, { decision: "grant" });
+		await writing;
+		await mine.write("rm -rf it\r", place);
+		await eventually("the line", async () => /rm -rf it\r\nrm -rf it\r\n$/.test(await textOf(session)));
+	});
+});
+
+describe("who decides", () => {
+	it("is nobody with a gate: neither who asked, nor a token that it made, nor another one", async () => {
+		const lead = await agent({ match: ["git push"], stops: true });
+		const { session } = await shell();
+		const child = await agent({ match: ["rm -rf"], keys: "all" }, lead.client);
+		// It has at least the gate of its maker.
+		expect(child.gate).toMatchObject({ match: ["git push", "rm -rf"], keys: "all", stops: true, signals: false });
+		const other = await agent();
+		const running = lead.client.sessions.at(session.id).exec("git push");
+		running.catch(() => {});
+		const { id } = await heldOn(session.id);
+		for (const { client } of [lead, child, other]) {
+			expect((await client.approvals.get(id)).state).toBe("asked");
+			const deciding = client.approvals.decide(id, { decision: "grant" });
+			await expect(deciding).rejects.toMatchObject({ code: "permission_denied" });
+		}
+		const viewer = await person.tokens.create({ scopes: [`session:${session.id}:view`] });
+		const looking = connect({ url: server.url, token: viewer.token });
+		expect(await looking.approvals.list()).toEqual([]);
+		await expect(looking.approvals.decide(id, { decision: "grant" })).rejects.toMatchObject({ code: "not_found" });
+		const operator = await person.tokens.create({ scopes: [`session:${session.id}:control`] });
+		const deciding = connect({ url: server.url, token: operator.token }).approvals;
+		expect(await deciding.decide(id, { decision: "deny" })).toMatchObject({ state: "denied" });
+		await expect(running).rejects.toMatchObject(refused);
+	});
+
+	it("hears of it in the feed, in lists and on the session's socket", async () => {
+		const { client } = await agent();
+		const { session } = await shell();
+		const over = new AbortController();
+		onTestFinished(() => over.abort());
+		const feed: string[] = [];
+		const following = (async () => {
+			for await (const item of person.events({ signal: over.signal })) {
+				if (item.kind === "begin") feed.push("begin");
+				const { approval } = item.kind === "event" ? item.event : {};
+				if (approval?.session.id === session.id) feed.push(approval.state);
+			}
+		})();
+		await eventually("the feed", () => feed.includes("begin"));
+		const heard: string[] = [];
+		const attachment = session.attach({ role: "viewer", since: "end", activity: true });
+		onTestFinished(() => attachment.detach());
+		void (async () => {
+			for await (const event of attachment) if (event.kind === "approval") heard.push(event.approval.state);
+		})();
+		const running = client.sessions.at(session.id).exec("rm -rf build");
+		running.catch(() => {});
+		const { id } = await heldOn(session.id);
+		const listed = async () =>
+			(await person.sessions.list({ overview: true })).find((one) => one.id === session.id)?.overview?.approvals;
+		expect(await listed()).toBe(1);
+		await person.approvals.decide(id, { decision: "deny" });
+		expect(await listed()).toBe(0);
+		await eventually("the feed", () => feed.join() === "begin,asked,denied");
+		await eventually("the socket", () => heard.join() === "asked,denied");
+		over.abort();
+		await following;
+	});
+});
+
+it("no token has more acts held than a few", async () => {
+	const { client } = await agent();
+	const { session } = await shell();
+	const asked = Array.from({ length: 9 }, () => client.sessions.at(session.id).exec("rm -rf x"));
+	const outcomes = Promise.allSettled(asked);
+	await eventually("eight", async () => (await person.approvals.list()).length === 8);
+	for (const { id } of await person.approvals.list()) await person.approvals.decide(id, { decision: "deny" });
+	const codes = (await outcomes).map((one) => (one.status === "rejected" ? one.reason.code : "fulfilled")).sort();
+	expect(codes).toEqual(["limit_exceeded", ...Array(8).fill("not_approved")]);
+});
+
+it.each([["("], ["(a)\\1"], ["x".repeat(201)]])(
+	"the expression %s is refused when the token is made",
+	async (match) => {
+		await expect(agent({ match: [match] })).rejects.toMatchObject({ code: "invalid_argument" });
+	},
+);
+
+it("an expression that would take for ever holds what it is to judge, and nobody else up", async () => {
+	const { client } = await agent({ match: ["^(a+)+$"] });
+	const session = await cat();
+	const writing = client.sessions.at(session.id).write(`${"a".repeat(60)}!\r`);
+	writing.catch(() => {});
+	const { id, reason } = await heldOn(session.id);
+	expect(reason).toBe("unreadable");
+	await person.approvals.decide(id, { decision: "deny" });
+	await expect(writing).rejects.toMatchObject(refused);
+});
+
+type Road = (token: string, session: Session) => Promise<unknown>;
+
+const http = async (path: string, token: string, init: RequestInit) => {
+	const headers = {
+		authorization: `Bearer ${token}`,
+		"x-execd-access-token": token,
+		"content-type": "application/json",
+	};
+	const response = await fetch(`${server.url}${path}`, { ...init, headers });
+	const text = await response.text();
+	if (response.status >= 400) throw new Error(text);
+	return text;
+};
+const post = (path: string, token: string, body: object) =>
+	http(path, token, { method: "POST", body: JSON.stringify(body) });
+const at = (token: string, { id }: Session) => connect({ url: server.url, token }).sessions.at(id);
+const mcp = async (token: string, tool: string, args: Record<string, unknown>) => {
+	const client = await connectOverHttp({ url: server.url, token }, "2026-07-28");
+	onTestFinished(() => client.close());
+	const { text, isError } = await callTool(client, tool, args);
+	if (isError) throw new Error(text);
+};
+const socketOf = (path: string) => `${server.url.replace("http", "ws")}${path}`;
+
+/** Every way to do something; each that does not match or is not gated would be done. */
+const roads: Readonly<Record<string, Road>> = {
+	"POST …/input": (token, session) => at(token, session).write("rm -rf x\r"),
+	"POST …/keys": (token, session) => at(token, session).keys(["text:rm -rf x", "Enter"]),
+	"POST …/send": (token, session) => at(token, session).send({ text: "rm -rf x", keys: ["Enter"] }),
+	"POST …/run": (token, session) => at(token, session).exec("rm -rf x"),
+	"POST …/signal": (token, session) => at(token, session).signal("INT"),
+	"POST …/eof": async (token, session) => {
+		await at(token, session).write("rm -rf x");
+		await at(token, session).eof();
+	},
+	"POST …/kill": (token, session) => at(token, session).kill(),
+	"DELETE …": (token, session) => at(token, session).remove(),
+	"POST /v1/sessions": (token) => post("/v1/sessions", token, { command: "rm -rf x" }),
+	"a key that signals": (token, session) => at(token, session).keys(["C-c"]),
+	"a WebSocket": async (token, session) => {
+		const attachment = at(token, session).attach({ since: "end" });
+		onTestFinished(() => attachment.detach());
+		await attachment.write("rm -rf x\r");
+	},
+	"send over a WebSocket": async (token, session) => {
+		const attachment = at(token, session).attach({ since: "end" });
+		onTestFinished(() => attachment.detach());
+		await attachment.send({ text: "rm -rf x", keys: ["Enter"] });
+	},
+	"the tool run": (token, session) => mcp(token, "run", { session: session.id, command: "rm -rf x" }),
+	"the tool start": (token) => mcp(token, "start", { command: "rm -rf x" }),
+	"the tool send": (token, session) => mcp(token, "send", { session: session.id, text: "rm -rf x", keys: ["Enter"] }),
+	"the tool stop": (token, session) => mcp(token, "stop", { session: session.id }),
+	"a command of OpenSandbox": (token) => post("/opensandbox/command", token, { command: "rm -rf x" }),
+	"a run of OpenSandbox": async (token) => {
+		const { session_id: id } = JSON.parse(await post("/opensandbox/session", token, {})) as { session_id: string };
+		await post(`/opensandbox/session/${id}/run`, token, { command: "rm -rf x" });
+	},
+	"Codex exec-server": async (token) => {
+		const link = await openLink(socketOf("/codex/exec-server"), { authorization: `Bearer ${token}` });
+		const client = new ExecClient(link);
+		await client.handshake();
+		await client.start("p", sh("rm -rf x"));
+	},
+	"Codex app-server": async (token) => {
+		const link = await openLink(socketOf("/codex/app-server"), { authorization: `Bearer ${token}` });
+		const client = await new AppClient(link).initialize({ experimentalApi: true });
+		await client.sh("rm -rf x");
+	},
+};
+
+describe("every road", () => {
+	it.each(Object.entries(roads))("is gated: %s", async (_, take) => {
+		const { token } = await agent({ match: ["rm -rf"], signals: true, stops: true });
+		const { session, home } = await shell();
+		await writeFile(join(home, "x"), "");
+		const taken = take(token, session);
+		const refusal = expect(taken).rejects.toThrow(/approv|denied/);
+		const { id } = await heldOn();
+		await person.approvals.decide(id, { decision: "deny" });
+		await refusal;
+		expect(existsSync(join(home, "x"))).toBe(true);
+		expect((await session.info()).state).toBe("running");
+	});
+
+	it("is gated: a terminal of Multica", async () => {
+		const home = await temporaryDirectory();
+		await person.workspaces.put(WORKSPACE, { roots: [home] });
+		await person.workspaces.tasks(WORKSPACE).put(TASK, { workDir: home, issueId: ISSUE, env: { HOME: home } });
+		const scopes = [`workspace:${WORKSPACE}:manage`];
+		const { token } = await person.tokens.create({ scopes, gate: { match: ["touch"] } });
+		const client = MulticaClient.connect(server);
+		onTestFinished(() => client.socket.terminate());
+		await client.auth(token);
+		await client.frame("terminal.opened");
+		client.type(`touch ${home}/made\n`);
+		const { id } = await heldOn(client.session);
+		await person.approvals.decide(id, { decision: "deny" });
+		// What is not approved is left out, and what comes after it is typed.
+		client.type("echo $((40 + 2))\n");
+		await client.text(/42/);
+		expect(existsSync(join(home, "made"))).toBe(false);
+	});
+});
+
+it("an agent's call waits, and its answer begins with who approved it and what they said", async () => {
+	const { token } = await agent();
+	const { session, home } = await shell();
+	await writeFile(join(home, "x"), "");
+	const client = await connectOverHttp({ url: server.url, token }, "2025-11-25");
+	onTestFinished(() => client.close());
+	const call = callTool(client, "run", { session: session.id, command: "rm -rf x; echo done" });
+	await person.approvals.decide((await heldOn(session.id)).id, { decision: "grant", note: "go ahead" });
+	const { text, isError } = await call;
+	expect(text).toMatch(/^\[this run was approved by admin: go ahead\]\n(.*\n)*done\n$/);
+	expect(isError).toBe(false);
+	expect(existsSync(join(home, "x"))).toBe(false);
+});
+
+describe("what is held when something dies", () => {
+	async function held() {
+		const home = await temporaryDirectory();
+		const crashing = new CrashingServer(await temporaryDirectory());
+		await crashing.start();
+		onTestFinished(() => crashing.killAll());
+		const operator = connect({ url: crashing.url, token: await crashing.token() });
+		const made = await operator.tokens.create({ scopes: ["workspace:default:manage"], gate: { match: ["touch"] } });
+		const session = await operator.sessions.create({ argv: ["bash"], cwd: home, env: { HOME: home } });
+		const asking = connect({ url: crashing.url, token: made.token }).sessions.at(session.id);
+		const writing = asking.write(`touch ${home}/made\r`);
+		writing.catch(() => {});
+		const { id } = await heldOn(session.id, operator);
+		return { home, crashing, operator, session, writing, id };
+	}
+
+	it("is never done after kill -9 of the server", async () => {
+		const { home, crashing, operator, session, writing, id } = await held();
+		await crashing.kill();
+		await expect(writing).rejects.toThrow();
+		await crashing.start();
+		await expect(operator.approvals.decide(id, { decision: "grant" })).rejects.toMatchObject({ code: "not_found" });
+		expect(await operator.approvals.list()).toEqual([]);
+		expect((await session.exec("echo alive")).text).toContain("alive");
+		expect(existsSync(join(home, "made"))).toBe(false);
+	});
+
+	it("is never done after kill -9 of the keeper", async () => {
+		const { home, crashing, operator, session, writing, id } = await held();
+		const record = await readRecord(join(crashing.stateDir, "sessions", session.id));
+		process.kill(record?.keeper.pid ?? Number.NaN, "SIGKILL");
+		await expect(writing).rejects.toMatchObject(refused);
+		expect((await operator.approvals.get(id)).state).toBe("expired");
+		await expect(operator.approvals.decide(id, { decision: "grant" })).rejects.toMatchObject({ code: "conflict" });
+		expect(existsSync(join(home, "made"))).toBe(false);
+	});
+});
