@@ -69,6 +69,7 @@ export class Call {
 	readonly #hold: (wanted: number) => number;
 	/** The sessions that are read, and how each is left. */
 	readonly #reading = new Map<string, () => void>();
+	readonly #begunAt = performance.now();
 
 	constructor(parts: CallParts) {
 		this.#parts = parts;
@@ -86,6 +87,11 @@ export class Call {
 
 	get signal(): AbortSignal {
 		return this.#parts.signal;
+	}
+
+	/** What a client is told of progress never goes back, whatever is waited for. */
+	elapsedMs(): number {
+		return performance.now() - this.#begunAt;
 	}
 
 	get onProgress(): CallParts["onProgress"] {

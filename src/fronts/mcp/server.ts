@@ -9,6 +9,7 @@ import {
 } from "@modelcontextprotocol/server";
 import { SessionError } from "../../core/errors.ts";
 import { redacted } from "../redaction.ts";
+import { tellingApprovals } from "./approved.ts";
 import { Call, type CallParts } from "./call.ts";
 import { listResources, readResource, resourceTemplates } from "./resources.ts";
 import { elicitation, repeated, withdraw } from "./secret.ts";
@@ -88,7 +89,7 @@ function createServer(parts: Exchange, era: "legacy" | "modern"): Server {
 			const given = params.arguments ?? {};
 			const before = repeated(context);
 			if (before?.isDeclined) withdraw(before, call);
-			const text = redacted(await (before ? goOn(before, given, call) : wanted.call(given, call)));
+			const text = redacted(await tellingApprovals(call, before ? goOn(before, given, call) : wanted.call(given, call)));
 			const isElicited = !before && call.asked && era === "modern" && takesAddresses(server);
 			const elicited = isElicited && call.asked ? elicitation(call.asked, call) : undefined;
 			return elicited ?? { content: [{ type: "text", text }] };

@@ -83,18 +83,16 @@ export async function telling<Result>(
 	session: Session,
 	timeoutMs: number,
 	waiting: Promise<Result>,
-	{ onProgress, options }: Call,
+	call: Call,
 ): Promise<Result> {
-	const start = performance.now();
 	const tell = () => {
-		const progress = (performance.now() - start) / 1000;
-		onProgress({
-			progress,
+		call.onProgress({
+			progress: call.elapsedMs() / 1000,
 			total: Math.round(timeoutMs / 1000),
 			message: `${session.spec.name ?? session.id} goes on`,
 		});
 	};
-	const timer = setInterval(tell, options.progressMs ?? PROGRESS_MS);
+	const timer = setInterval(tell, call.options.progressMs ?? PROGRESS_MS);
 	try {
 		return await waiting;
 	} finally {
