@@ -7,6 +7,7 @@ import { version } from "../server/version.ts";
 import { acp } from "./commands/acp.ts";
 import { agentGuide } from "./commands/agent-guide.ts";
 import { appServer } from "./commands/app-server.ts";
+import { approve } from "./commands/approve.ts";
 import { attach } from "./commands/attach.ts";
 import { audit } from "./commands/audit.ts";
 import { commands as shellCommands } from "./commands/commands.ts";
@@ -78,6 +79,7 @@ const commands = [
 	shellCommands,
 	send,
 	secret,
+	approve,
 	wait,
 	rename,
 	resize,

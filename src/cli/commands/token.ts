@@ -2,8 +2,9 @@
 
 import { Command, Option } from "commander";
 import { HawserError } from "../../client/index.ts";
-import type { SecretRight, TokenMessage } from "../../protocol/access.ts";
+import type { CreateToken, GateMessage, SecretRight, TokenMessage } from "../../protocol/access.ts";
 import { formatDuration } from "../../protocol/units.ts";
+import { UsageError } from "../errors.ts";
 import { findServer, type ServerFlags, withServer } from "../find-server.ts";
 import { scopeById } from "../find-session.ts";
 import { print, remark, table } from "../output.ts";
@@ -24,6 +25,16 @@ const create = withServer(new Command("create"))
 	)
 	.option("--name <name>", "what to call it")
 	.option("--scope <scope>", `what it may do; may be given several times (default ${DEFAULT_SCOPE})`, collect)
+	.option(
+		"--gate <regexp>",
+		"hold commands and typed lines in which this matches until somebody approves; several times",
+		collect,
+	)
+	.option("--gate-signals", "hold signals, Ctrl-C too")
+	.option("--gate-stops", "hold to end programs, or to delete sessions")
+	.option("--gate-all", "hold every command, line, signal and end")
+	.option("--gate-keys", "look at what is typed with each key, and not only at Enter")
+	.option("--gate-timeout <duration>", "how long something is held before it is refused (default 5m)", duration)
 	.option("--expires <duration>", "how long it is good, such as 12h or 30d; 0 is for ever (default 30d)", duration)
 	.addOption(
 		new Option("--secrets <right>", "where a program reads a secret: type it, or only ask for it, as agents should")
@@ -33,22 +44,24 @@ const create = withServer(new Command("create"))
 	.addHelpText(
 		"after",
 		"\nExamples:\n  hawser token create --name ci --scope workspace:ci:manage --expires 90d\n" +
-			"  hawser token create --name agent --secrets request\n  hawser token create --scope session:build:view --expires 1h",
+			"  hawser token create --scope session:build:view --expires 1h\n" +
+			"  hawser token create --name agent --gate 'rm -rf' --gate 'git push' --gate-stops --secrets request",
 	)
-	.action(
-		async (options: ServerFlags & { name?: string; scope?: string[]; expires?: number; secrets?: SecretRight }) => {
-			const { name, scope = [DEFAULT_SCOPE], expires = DEFAULT_EXPIRES_MS, secrets, ...flags } = options;
-			const { client } = await findServer(flags);
-			const { token, ...made } = await client.tokens.create({
-				scopes: await Promise.all(scope.map((one) => scopeById(client, one))),
-				...(name === undefined ? {} : { name }),
-				...(expires === 0 ? {} : { expiresInMs: expires }),
-				...(secrets === undefined ? {} : { secrets }),
-			});
-			await print(`${token}\n`);
-			remark(`token ${made.id} may do ${made.scopes.join(", ")}, ${untilWhen(made)}; it is not shown again`);
-		},
-	);
+	.action(async (options: CreateFlags) => {
+		const { name, scope = [DEFAULT_SCOPE], expires = DEFAULT_EXPIRES_MS, secrets, ...flags } = options;
+		const gate = gateOf(options);
+		const { client } = await findServer(flags);
+		const { token, ...made } = await client.tokens.create({
+			scopes: await Promise.all(scope.map((one) => scopeById(client, one))),
+			...(name === undefined ? {} : { name }),
+			...(expires === 0 ? {} : { expiresInMs: expires }),
+			...(secrets === undefined ? {} : { secrets }),
+			...(gate ? { gate } : {}),
+		});
+		await print(`${token}\n`);
+		remark(`token ${made.id} may do ${made.scopes.join(", ")}, ${untilWhen(made)}; it is not shown again`);
+		if (made.gate) remark(`not alone: ${describeGate(made.gate)} (hawser approve)`);
+	});
 
 const list = withServer(new Command("ls"))
 	.alias("list")
@@ -73,8 +86,9 @@ const list = withServer(new Command("ls"))
 			ago(token.lastUsedAt),
 			token.expiresAt === null ? "never" : `in ${formatDuration(token.expiresAt - now)}`,
 			token.scopes.join(" "),
+			token.gate ? describeGate(token.gate) : "",
 		]);
-		await print(table(["ID", "NAME", "MADE", "USED", "ENDS", "SCOPES"], rows, process.stdout.columns));
+		await print(table(["ID", "NAME", "MADE", "USED", "ENDS", "SCOPES", "NOT ALONE"], rows, process.stdout.columns));
 	});
 
 const revoke = withServer(new Command("revoke"))
@@ -109,6 +123,45 @@ export const token: Command = new Command("token")
 			"  hawser token revoke 4f0c2a9be1d7",
 	);
 for (const part of [create, list, revoke]) token.addCommand(part);
+
+type CreateFlags = ServerFlags &
+	GateFlags & { name?: string; scope?: string[]; expires?: number; secrets?: SecretRight };
+
+type GateFlags = {
+	readonly gate?: readonly string[];
+	readonly gateSignals?: true;
+	readonly gateStops?: true;
+	readonly gateAll?: true;
+	readonly gateKeys?: true;
+	readonly gateTimeout?: number;
+};
+
+/** Matches every line. */
+const EVERYTHING = "^";
+
+function gateOf(flags: GateFlags): CreateToken["gate"] {
+	const { gate = [], gateSignals, gateStops, gateAll = false, gateKeys, gateTimeout } = flags;
+	const isWanted = gateAll || gate.length > 0 || gateSignals || gateStops;
+	if (!isWanted) {
+		if (gateKeys || gateTimeout !== undefined) throw new UsageError("what is to be held? --gate, or --gate-all");
+		return undefined;
+	}
+	return {
+		match: gateAll ? [EVERYTHING] : [...gate],
+		keys: gateKeys ? "all" : "enter",
+		signals: gateAll || gateSignals === true,
+		stops: gateAll || gateStops === true,
+		...(gateTimeout === undefined ? {} : { timeoutMs: gateTimeout }),
+	};
+}
+
+function describeGate({ match, keys, signals, stops }: GateMessage): string {
+	const lines = keys === "all" ? "keys" : "lines";
+	const matching = match.includes(EVERYTHING) ? `all ${lines}` : match.map((one) => JSON.stringify(one)).join(" ");
+	return [matching, ...(signals ? ["signals"] : []), ...(stops ? ["ends"] : [])]
+		.filter((part) => part !== "")
+		.join(", ");
+}
 
 function untilWhen({ expiresAt }: Pick<TokenMessage, "expiresAt">): string {
 	return expiresAt === null ? "for ever" : `until ${new Date(expiresAt).toISOString()}`;

@@ -1,0 +1,36 @@
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { Installation, result } from "./hawser.ts";
+
+const SOON = { timeout: 10_000 };
+
+let hawser: Installation;
+beforeAll(async () => {
+	hawser = await Installation.create();
+});
+afterAll(() => hawser.remove());
+
+it("what an agent's token does not do alone is listed, denied with a note, and granted once", async () => {
+	const made = await hawser.run(["token", "create", "--name", "agent", "--gate", "touch", "--gate-stops"]);
+	expect(made.stderr).toContain('not alone: "touch", ends (hawser approve)');
+	const env = { HAWSER_TOKEN: made.stdout.trim() };
+	expect((await hawser.run(["token", "ls"])).stdout).toMatch(/NOT ALONE\n.*"touch", ends/);
+	const session = await hawser.detached("cat", { name: "work" });
+	expect((await hawser.run(["approve"])).stderr).toContain("nothing waits to be approved");
+
+	const denied = result(hawser.start(["send", "work", "touch it", "--enter"], env));
+	await expect.poll(async () => (await hawser.run(["approve"])).stdout, SOON).toContain("touch it");
+	const [first] = JSON.parse((await hawser.run(["approve", "--json"])).stdout) as { id: string; kind: string }[];
+	expect(first).toMatchObject({ kind: "input", session: { name: "work" } });
+	const { id = "" } = first ?? {};
+	const denial = await hawser.run(["approve", id.slice(0, 8), "--deny", "--note", "not here"]);
+	expect(denial).toMatchObject({ code: 0, stderr: expect.stringContaining("denied: input in work, by token:") });
+	expect(await denied).toMatchObject({ code: 1, stderr: expect.stringContaining("denied by admin: not here") });
+
+	const killing = result(hawser.start(["kill", "work"], env));
+	await expect.poll(async () => (await hawser.run(["approve"])).stdout, SOON).toContain("stop in work");
+	const [second] = JSON.parse((await hawser.run(["approve", "--json"])).stdout) as { id: string }[];
+	expect((await hawser.run(["approve", second?.id ?? ""], { env })).stderr).toContain("needs approval itself");
+	expect(await hawser.run(["approve", second?.id ?? ""])).toMatchObject({ code: 0 });
+	expect((await killing).code).toBe(0);
+	expect((await hawser.run(["show", session])).stdout).toContain("killed");
+});
