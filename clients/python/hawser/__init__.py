@@ -20,9 +20,11 @@ from ._events import (
     Resized,
 )
 from ._messages import (
+    Approval,
     Attached,
     CommandList,
     Exit,
+    Gate,
     Lease,
     NewToken,
     ProgramState,
@@ -48,6 +50,7 @@ from ._wait import WaitResult
 from .client import Client, FeedEvent, RunResult, connect, locate
 
 __all__ = [
+    "Approval",
     "Attached",
     "Attachment",
     "Client",
@@ -61,6 +64,7 @@ __all__ = [
     "Exited",
     "FeedEvent",
     "Gap",
+    "Gate",
     "HawserError",
     "Lease",
     "LeaseChanged",

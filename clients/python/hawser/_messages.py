@@ -203,6 +203,48 @@ class CommandList(TypedDict):
     proven: bool
 
 
+class Gate(TypedDict, total=False):
+    """What a token does only once somebody else has approved it; complete in what the server tells."""
+
+    #: Expressions: a command, or a line that is typed, in which one of them matches is held.
+    match: list[str]
+    keys: Literal["enter", "all"]
+    signals: bool
+    stops: bool
+    timeoutMs: int
+
+
+class ApprovalSession(TypedDict):
+    id: str
+    name: str | None
+    workspace: str
+
+
+class Asker(TypedDict):
+    id: str
+    name: str
+
+
+class Approval(TypedDict):
+    """Something that a token with a gate wants to do, and that is held until somebody else decides."""
+
+    id: str
+    session: ApprovalSession
+    by: Asker
+    kind: Literal["start", "run", "input", "signal", "stop", "delete"]
+    reason: Literal["match", "unreadable", "always"]
+    preview: str
+    sha256: str
+    offset: int | None
+    fence: int | None
+    askedAt: int
+    expiresAt: int
+    state: Literal["asked", "granted", "denied", "expired", "withdrawn"]
+    endedAt: NotRequired[int]
+    decidedBy: NotRequired[str]
+    note: NotRequired[str]
+
+
 class TokenInfo(TypedDict):
     id: str
     name: str | None
@@ -211,6 +253,7 @@ class TokenInfo(TypedDict):
     expiresAt: int | None
     lastUsedAt: int | None
     parent: str | None
+    gate: Gate | None
 
 
 class NewToken(TokenInfo):

@@ -19,8 +19,10 @@ from ._events import Exited, Gap, Lost, Output
 from ._http import Address, Query, Transport
 from ._locate import find_server
 from ._messages import (
+    Approval,
     Exit,
     FeedSession,
+    Gate,
     Mode,
     NewToken,
     Retain,
@@ -37,6 +39,7 @@ from ._times import Backoff, Times, milliseconds
 #: `Client.list` takes the name of the built-in inside of its class.
 _Sessions = list[SessionInfo]
 _Tokens = list[TokenInfo]
+_Approvals = list[Approval]
 
 #: How much output `run` takes before it ends the program, unless told otherwise: 16 MiB.
 _RUN_BYTES = 16 * 1024 * 1024
@@ -276,10 +279,18 @@ class Client:
             await asyncio.sleep(backoff.next())
 
     async def create_token(
-        self, scopes: Sequence[str], *, name: str | None = None, expires_in: float | None = None
+        self,
+        scopes: Sequence[str],
+        *,
+        name: str | None = None,
+        expires_in: float | None = None,
+        gate: Gate | None = None,
     ) -> NewToken:
-        """Makes a token that may do no more and live no longer than ours; `expires_in` is in seconds."""
-        wanted = {"scopes": list(scopes), "name": name, "expiresInMs": milliseconds(expires_in)}
+        """Makes a token that may do no more and live no longer than ours; `expires_in` is in seconds.
+
+        With a `gate`, what matches is done only once somebody else has approved it.
+        """
+        wanted = {"scopes": list(scopes), "name": name, "expiresInMs": milliseconds(expires_in), "gate": gate}
         body = {field: value for field, value in wanted.items() if value is not None}
         return cast(NewToken, (await self._transport.request("POST", "/v1/tokens", json=body)).json())
 
@@ -290,6 +301,25 @@ class Client:
     async def revoke_token(self, token_id: str) -> None:
         """Ends a token, those it made, and everything they have open."""
         await self._transport.request("DELETE", f"/v1/tokens/{quote(token_id, safe='')}")
+
+    async def list_approvals(self) -> _Approvals:
+        """What waits to be approved, oldest first."""
+        return cast(_Approvals, (await self._transport.request("GET", "/v1/approvals")).json()["approvals"])
+
+    async def decide_approval(
+        self,
+        approval_id: str,
+        decision: Literal["grant", "deny"],
+        *,
+        note: str | None = None,
+        even_if_changed: bool = False,
+    ) -> Approval:
+        """Grants or denies one; what became of it is its ``state``, for a grant may come too late."""
+        body: dict[str, object] = {"decision": decision, "evenIfChanged": even_if_changed}
+        if note is not None:
+            body["note"] = note
+        path = f"/v1/approvals/{quote(approval_id, safe='')}"
+        return cast(Approval, (await self._transport.request("POST", path, json=body)).json())
 
     async def create_ticket(self, session_id: str, *, right: Literal["read", "operate"] | None = None) -> Ticket:
         """Makes a ticket for one attachment to a session, for a page that has no token; to read unless asked otherwise."""

@@ -219,6 +219,8 @@ class Client(_Blocking[aio.Client]):
     create_token = _blocking(aio.Client.create_token)
     list_tokens = _blocking(aio.Client.list_tokens)
     revoke_token = _blocking(aio.Client.revoke_token)
+    list_approvals = _blocking(aio.Client.list_approvals)
+    decide_approval = _blocking(aio.Client.decide_approval)
     create_ticket = _blocking(aio.Client.create_ticket)
     create_sign_in_link = _blocking(aio.Client.create_sign_in_link)
 
