@@ -631,7 +631,19 @@ export type FeedEvent = {
 	 * `waiting` and `ready` (a shell's prompt) are told when a program begins to wait for somebody, `command` when a shell
 	 * has ended one, `quiet` and `changed` to who asks for them.
 	 */
-	type: "created" | "exited" | "closed" | "lost" | "removed" | "waiting" | "ready" | "command" | "approval" | "quiet" | "changed" | "secret";
+	type:
+		| "created"
+		| "exited"
+		| "closed"
+		| "lost"
+		| "removed"
+		| "waiting"
+		| "ready"
+		| "command"
+		| "approval"
+		| "quiet"
+		| "changed"
+		| "secret";
 	time: number;
 	/** Its labels are left out if it has none. */
 	session: { id: string; name: string | null; workspace: string; task?: string; labels?: Record<string, string> };

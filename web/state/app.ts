@@ -4,6 +4,7 @@ import { computed, effect, type ReadonlySignal, type Signal, signal } from "@pre
 import type { Client } from "hawser/client";
 import { Announcer } from "./announcer.ts";
 import { Answers } from "./answers.ts";
+import { PendingApprovals } from "./approvals.ts";
 import { dismissalOf, type Needing } from "./attention.ts";
 import { Auth } from "./auth.ts";
 import { Clock } from "./clock.ts";
@@ -23,6 +24,7 @@ export type App = {
 	readonly clock: Clock;
 	readonly sessions: SessionList;
 	readonly answers: Answers;
+	readonly approvals: PendingApprovals;
 	readonly dialogs: Dialogs;
 	readonly announcer: Announcer;
 	readonly workspace: WorkspacePage;
@@ -41,7 +43,12 @@ export function createApp(client: Client, storage: Storage): App {
 	const auth = new Auth(client);
 	const settings = new SettingsStore(storage);
 	const clock = new Clock();
-	const sessions = new SessionList(client, () => auth.wasRefused());
+	const approvals = new PendingApprovals(client);
+	const sessions = new SessionList(
+		client,
+		() => auth.wasRefused(),
+		() => void approvals.refresh(),
+	);
 	const answers = new Answers(client, (id) => sessions.answered(id));
 	const dismissed = computed(() => new Set(settings.current.value.dismissed));
 	const needing = computed(() => {
@@ -67,6 +74,7 @@ export function createApp(client: Client, storage: Storage): App {
 		clock,
 		sessions,
 		answers,
+		approvals,
 		dialogs: new Dialogs(),
 		announcer: new Announcer(),
 		workspace: new WorkspacePage(client, () => auth.isAdmin),

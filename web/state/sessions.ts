@@ -24,6 +24,7 @@ const AGAIN_MS = 1_000;
 export class SessionList {
 	readonly #client: Client;
 	readonly #onSignedOut: () => void;
+	readonly #onApprovals: () => void;
 	readonly #all = signal<ReadonlyMap<string, Listed>>(new Map());
 	readonly #connection = signal<Connection>({ kind: "loading" });
 	readonly #listeners = new Set<(news: News) => void>();
@@ -34,9 +35,11 @@ export class SessionList {
 	#cursor: string | undefined;
 	#gathering: ReturnType<typeof setTimeout> | undefined;
 
-	constructor(client: Client, onSignedOut: () => void) {
+	/** `onApprovals` hears when what waits to be approved may be otherwise. */
+	constructor(client: Client, onSignedOut: () => void, onApprovals: () => void) {
 		this.#client = client;
 		this.#onSignedOut = onSignedOut;
+		this.#onApprovals = onApprovals;
 	}
 
 	get all(): ReadonlySignal<ReadonlyMap<string, Listed>> {
@@ -126,6 +129,7 @@ export class SessionList {
 
 	async #list(signal: AbortSignal): Promise<void> {
 		const begun = performance.now();
+		this.#onApprovals();
 		const sessions: Listed[] = await this.#client.sessions.list({ overview: true }, { signal });
 		batch(() => {
 			this.#all.value = new Map(sessions.map((session) => [session.id, session]));
@@ -135,6 +139,7 @@ export class SessionList {
 
 	#hear(event: FeedEvent): void {
 		const { id } = event.session;
+		if (event.type === "approval") this.#onApprovals();
 		if (event.type === "removed") {
 			this.#stale.delete(id);
 			this.#asked.delete(id);

@@ -9,6 +9,7 @@ import type { Listed } from "../state/listed.ts";
 import { everything, type Filter } from "../state/route.ts";
 import { emptyForm, start } from "../state/start.ts";
 import { copy } from "./act.ts";
+import { approvals } from "./approval.ts";
 import { banner } from "./banner.ts";
 import { icon } from "./glyph.ts";
 import { needRow } from "./need.ts";
@@ -24,6 +25,7 @@ export function listPage(app: App, filter: Filter): TemplateResult {
 	return html`<main class="main" id="content">
 		${header(app, filter, isLoading ? undefined : count)}${banner(app)}
 		<div class="scroll ${filter.isNeeding ? "needing" : ""}">
+			${approvals(app)}
 			${isLoading ? skeleton() : sessions.size === 0 ? empty(app) : count === 0 ? noMatch(filter) : list(app, filter, groups)}
 		</div>
 	</main>`;

@@ -11,6 +11,7 @@ import { lineCount } from "../terminal/paste.ts";
 import type { SessionTerminal } from "../terminal/terminal.ts";
 import type { TerminalState } from "../terminal/terminal-state.ts";
 import { runAgain } from "./act.ts";
+import { approvals } from "./approval.ts";
 import { SHORT_CUT_MS } from "./banner.ts";
 import { glyph, icon } from "./glyph.ts";
 import { sessionGlyph } from "./session-title.ts";
@@ -49,6 +50,7 @@ export class TerminalBanners {
 						)
 					: nothing
 			}
+			${approvals(this.#app, session.id)}
 			${this.#watchHint(terminal, state)}
 			${paste === undefined ? nothing : pasteBanner(terminal, paste)}
 			${clipboard === undefined ? nothing : this.#clipboardBanner(terminal, session, clipboard)}

@@ -2,6 +2,15 @@
 
 import type { ExitMessage, SessionMessage } from "hawser/client";
 
+const approvalVerbs: Readonly<Record<string, string>> = {
+	start: "start",
+	run: "run",
+	input: "type",
+	signal: "send a signal",
+	stop: "end the program",
+	delete: "delete the session",
+};
+
 export const words = {
 	skip: "Skip to the content",
 	signIn: {
@@ -46,6 +55,16 @@ export const words = {
 		secret: "Only the program sees it. It is not stored, shown or recorded.",
 		taken: (answer: string, time: string) => `${answer} sent ${time}, the program took it`,
 		secretTaken: (time: string) => `Sent ${time}, the program took it`,
+	},
+	approval: {
+		title: "Waits to be approved",
+		wants: (who: string, kind: string, session: string | undefined) =>
+			`${who} wants to ${approvalVerbs[kind] ?? kind}${session === undefined ? "" : ` in ${session}`}`,
+		left: (time: string) => `· ${time} left`,
+		unreadable: "· its keys do not say what it is",
+		grant: "Approve",
+		deny: "Deny",
+		notDone: (why: string) => `Not done: ${why}.`,
 	},
 	startFailed: (reason: string) => `It could not be started: ${reason}`,
 	goesOn: "It goes on when you close this page.",

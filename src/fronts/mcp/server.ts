@@ -89,7 +89,9 @@ function createServer(parts: Exchange, era: "legacy" | "modern"): Server {
 			const given = params.arguments ?? {};
 			const before = repeated(context);
 			if (before?.isDeclined) withdraw(before, call);
-			const text = redacted(await tellingApprovals(call, before ? goOn(before, given, call) : wanted.call(given, call)));
+			const text = redacted(
+				await tellingApprovals(call, before ? goOn(before, given, call) : wanted.call(given, call)),
+			);
 			const isElicited = !before && call.asked && era === "modern" && takesAddresses(server);
 			const elicited = isElicited && call.asked ? elicitation(call.asked, call) : undefined;
 			return elicited ?? { content: [{ type: "text", text }] };

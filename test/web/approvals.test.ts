@@ -1,0 +1,37 @@
+/** What waits to be approved, in a real browser: shown where somebody looks, and decided there. */
+
+import { expect, it, onTestFinished } from "vitest";
+import { connect } from "../../src/client/index.ts";
+import { eventually } from "../helpers/reading.ts";
+import { start } from "../server/start.ts";
+import { openSignedIn } from "./page.ts";
+
+it("is shown in the list and on the session's page, approved or denied there, and gone then", async () => {
+	const server = await start();
+	const person = connect({ url: server.url, token: server.adminToken });
+	const scopes = ["workspace:default:manage"];
+	const { token } = await person.tokens.create({ scopes, name: "agent", gate: { match: ["rm -rf"] } });
+	const session = await person.sessions.create({ argv: ["cat"], name: "work", durable: false });
+	onTestFinished(() => session.remove());
+	await eventually("cat", async () => (await session.inspect()).state === "waiting");
+	const mine = connect({ url: server.url, token }).sessions.at(session.id);
+	const { page, problems } = await openSignedIn(server);
+	await page.getByRole("row", { name: /^work, / }).waitFor();
+
+	const denied = mine.write("rm -rf <b>it</b>\r");
+	denied.catch(() => {});
+	const held = page.getByRole("group", { name: /token:\w+:agent wants to type in work/ });
+	await held.getByText("rm -rf <b>it</b>", { exact: true }).waitFor();
+	await held.getByRole("button", { name: "Deny" }).click();
+	await expect(denied).rejects.toMatchObject({ code: "not_approved" });
+	await held.waitFor({ state: "detached" });
+
+	await page.getByRole("link", { name: "work", exact: true }).click();
+	const granted = mine.write("rm -rf that\r");
+	const asked = page.getByRole("group", { name: /agent wants to type$/ });
+	await asked.getByRole("button", { name: "Approve" }).click();
+	await granted;
+	await asked.waitFor({ state: "detached" });
+	await eventually("the line", async () => (await session.text()).text.includes("rm -rf that\nrm -rf that"));
+	expect(problems).toEqual([]);
+});
