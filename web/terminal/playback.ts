@@ -15,6 +15,8 @@ export type PlaybackState = Playing &
 		readonly isCut: boolean;
 		/** There is more by now, which is not here. */
 		readonly isBehind: boolean;
+		/** What its program calls itself at this moment. */
+		readonly title: string;
 		/** Another array with what arrives, so that pictures of it are made anew. */
 		readonly events: readonly RecordedEvent[];
 	};
@@ -42,6 +44,7 @@ export class Playback {
 		isCut: false,
 		isBehind: false,
 		isGrowing: false,
+		title: "",
 		durationMs: 0,
 		events: [],
 		idle: [],
@@ -66,6 +69,7 @@ export class Playback {
 			hasBareNewlines: false,
 		});
 		this.emulator.xterm.options.disableStdin = true;
+		this.emulator.xterm.onTitleChange((title) => this.#change({ title }));
 		void this.#load().catch(() => this.#change({ isLoaded: true }));
 	}
 

@@ -83,7 +83,7 @@ class PlaybackPage {
 			return html`<div class="empty"><h1>This session can't be shown</h1><p class="dim">${problem}</p><p><a class="btn" href=${list}>All sessions</a></p></div>`;
 		}
 		return html`
-			<header class="thead">${session ? this.#header(session) : nothing}</header>
+			<header class="thead">${session ? this.#header(session, playback?.state.value.title) : nothing}</header>
 			<div class="play" @keydown=${(event: KeyboardEvent) => this.#pressed(event)}>
 				<div class="main">
 					<div class="tbody">${this.#pane}</div>
@@ -135,10 +135,10 @@ class PlaybackPage {
 		this.#commands.value = await commandsOf(session, known);
 	}
 
-	#header({ snapshot }: KnownSession): TemplateResult {
+	#header({ snapshot }: KnownSession, title: string | undefined): TemplateResult {
 		const terminal = href({ view: "session", id: this.id, at: undefined });
 		return html`<a class="btn quiet icon back" aria-label="Back to the terminal" href=${terminal}>${icon("back")}</a>
-			${sessionTitle(this.#app, snapshot)}
+			${sessionTitle(this.#app, snapshot, title)}
 			<span class="tag can-type">${icon("rewind", 13)}Playing back</span>`;
 	}
 
