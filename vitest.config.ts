@@ -3,10 +3,51 @@
 import { availableParallelism } from "node:os";
 import { fileURLToPath } from "node:url";
 import { defineConfig, type ViteUserConfig } from "vitest/config";
+import { BaseSequencer, type TestSpecification } from "vitest/node";
+
+/**
+ * Files that share a process, one after the other, because most of their time would go into loading what they import:
+ * they leave nothing in it, and what they use does nothing when a file begins or ends.
+ */
+const together = [
+	"test/{access,audit,core,disk,journal,link,protocol,workspaces}/*.test.ts",
+	"test/client/!(page).test.ts",
+	"test/fronts/*.test.ts",
+	"test/fronts/{codex-app,codex-exec,json-rpc,mcp,multica,opensandbox}/*.test.ts",
+	"test/fronts/native/!(screen).test.ts",
+	"test/web/{answers,attention,filter,keys,paste,player,route,settings,size,start,words}.test.ts",
+];
+
+/** What takes longest, slowest first: begun at the end, it would keep one worker busy while the others have nothing to do. */
+const slowest = [
+	"test/server/budget.test.ts",
+	"test/keepers/server-crash.test.ts",
+	"test/scripts/package.test.ts",
+	"test/client/torture.test.ts",
+	"test/web/list.test.ts",
+	"test/cli/server.test.ts",
+	"test/web/terminal.test.ts",
+	"test/cli/away.test.ts",
+	"test/cli/daily.test.ts",
+	"test/cli/run.test.ts",
+	"test/web/accessible.test.ts",
+	"test/cli/attach.test.ts",
+];
+
+/** The slowest first, and last those that share a process: they can only if they follow each other. */
+class SlowestFirst extends BaseSequencer {
+	override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+		const rank = ({ moduleId, project }: TestSpecification): number => {
+			const place = slowest.findIndex((path) => moduleId.endsWith(path));
+			if (place >= 0) return place - slowest.length;
+			return project.name === "together" ? 1 : 0;
+		};
+		return (await super.sort(files)).sort((a, b) => rank(a) - rank(b));
+	}
+}
 
 const config: ViteUserConfig = defineConfig({
 	test: {
-		include: ["test/**/*.test.ts"],
 		// What makes clients of our API's description works with the old compiler's library alone; ours has none yet.
 		alias: [
 			{ find: /^typescript$/, replacement: "typescript-5.6" },
@@ -14,15 +55,20 @@ const config: ViteUserConfig = defineConfig({
 		],
 		server: { deps: { inline: ["openapi-typescript"] } },
 		globals: false,
-		// Tests start real programs and kill process trees, so each file gets a process of its own.
 		pool: "forks",
 		// All of them: a test mostly waits for programs, and so leaves room for the other's.
 		maxWorkers: availableParallelism(),
+		sequence: { sequencer: SlowestFirst },
 		testTimeout: 30_000,
 		// A second, as it is by default, is nothing on a machine that is busy with other tests.
 		expect: { poll: { timeout: 15_000, interval: 5 } },
 		hookTimeout: 30_000,
 		teardownTimeout: 10_000,
+		projects: [
+			// Tests start real programs and kill process trees, so each file gets a process of its own.
+			{ extends: true, test: { name: "apart", include: ["test/**/*.test.ts"], exclude: together } },
+			{ extends: true, test: { name: "together", include: together, isolate: false } },
+		],
 	},
 });
 
