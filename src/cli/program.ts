@@ -1,5 +1,4 @@
-#!/usr/bin/env node
-/** The `hawser` command. */
+/** All commands of `hawser`, and what becomes of the one that was typed. */
 
 import { basename } from "node:path";
 import { Command } from "commander";

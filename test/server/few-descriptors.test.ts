@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { expect, it, onTestFinished } from "vitest";
+import { result } from "../cli/hawser.ts";
 import { temporaryDirectory } from "../helpers/temporary.ts";
 
 const main = fileURLToPath(new URL("../../dist/cli/main.js", import.meta.url));
@@ -41,3 +42,13 @@ it("of a server that may open few files, strangers can't take all that the opera
 	});
 	expect(start.status).toBe(201);
 }, 30_000);
+
+it.each([32, 48])("with %i files even its own parts can't be loaded, which it says in one sentence", async (limit) => {
+	const argv = [process.execPath, main, "serve", "--state-dir", await temporaryDirectory(), "--port", "0"];
+	const server = spawn("/bin/sh", ["-c", `ulimit -n ${limit}; exec "$@"`, "sh", ...argv], {
+		stdio: ["ignore", "pipe", "pipe"],
+	});
+	const { code, stdout, stderr } = await result(server);
+	expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
+	expect(stderr).toMatch(/^hawser: .*ulimit -n 65536\)\n$/);
+});
