@@ -169,15 +169,15 @@ export class FeedLog {
 				continue;
 			}
 			order = item.order + 1;
-			number = item.number;
+			// A change may be older than what was missed.
+			number = Math.max(number, item.number);
 			if (withOverviews || item.event.type !== "changed") yield { cursor: this.#cursor(number), event: item.event };
 		}
 	}
 
-	/** Ends all who follow; what was added is kept, if the disk takes it. */
+	/** Nothing more is added; what was is kept, if the disk takes it. */
 	async close(): Promise<void> {
 		this.#closing.abort();
-		this.#change.happen();
 		await this.#written;
 		if (this.#isFailing) await this.#write();
 		await this.#options.history?.close().catch(this.#options.report);

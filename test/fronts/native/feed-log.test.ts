@@ -101,6 +101,15 @@ test("what was told of sessions outlives the events that told it", async () => {
 	expect((await read(next.log, begin)).slice(0, 2)).toEqual(["gap", "s295"]);
 });
 
+test("who has missed events hears it once, whatever is still known of changes before them", async () => {
+	const log = new FeedLog({ size: 3, report: (problem) => expect(problem).toBeUndefined() });
+	for (const name of ["a", "b", "c", "d", "e", "f"]) {
+		log.add(event(name), toldOf(name));
+		log.addChange(event(name, "changed"));
+	}
+	expect(await read(log, undefined)).toEqual(["gap", "d", "e", "f"]);
+});
+
 test("a full disk keeps nobody from hearing of events; they are kept later, or missed by who comes back", async () => {
 	await withSmallDisk(256 * 1024, async (directory) => {
 		const { log, problems, add } = await open(directory);
