@@ -175,8 +175,15 @@ export class Feed {
 			else this.#know(session);
 		}
 		if (!log.before && this.#known.size > 0) log.note([...this.#known.values()].map(({ told }) => told));
-		for (const known of this.#known.values()) this.#look(known);
+		const all = [...this.#known.values()];
+		for (const known of all) if (!isEndOfShell(known)) this.#tellState(known);
+		void this.#tellEnds(all.filter(isEndOfShell));
 		for (const [id, told] of log.before ?? []) if (!this.#known.has(id)) this.#tellGone(told);
+	}
+
+	/** One after the other: the commands of each are looked for in its journal, which may be long. */
+	async #tellEnds(shells: readonly Known[]): Promise<void> {
+		for (const shell of shells) await this.#tellEnd(shell);
 	}
 
 	/** It has ended with the server that it lived in, or that server had just removed it. */
@@ -221,21 +228,19 @@ export class Feed {
 		if (told.ended) this.#addChange(session, {});
 	}
 
-	/** Tells how it is, if that is news; the end of a shell after the commands that it still ran. */
 	#look(known: Known): void {
-		const { spec, state } = known.session;
-		if (known.told.ended || known.isEnding) return;
-		const isOver = state.exit !== null || isEnded(state);
-		if (!isOver || known.told.exited || !mayMark(spec)) {
-			this.#tellEnd(known);
-			return;
-		}
+		if (isEndOfShell(known)) void this.#tellEnd(known);
+		else this.#tellState(known);
+	}
+
+	/** After the commands that the shell still ran. */
+	async #tellEnd(known: Known): Promise<void> {
+		if (known.isEnding || !isEndOfShell(known)) return;
 		known.isEnding = true;
-		void this.#tellLastCommands(known).then(() => {
-			known.isEnding = false;
-			this.#tellEnd(known);
-			if (known.isRemoved) this.#add("removed", known);
-		});
+		await this.#tellLastCommands(known);
+		known.isEnding = false;
+		this.#tellState(known);
+		if (known.isRemoved) this.#add("removed", known);
 	}
 
 	/** Those of one that can't be asked in time are not told. */
@@ -247,7 +252,9 @@ export class Feed {
 		over.abort();
 	}
 
-	#tellEnd(known: Known): void {
+	/** How it is, if that is news. */
+	#tellState(known: Known): void {
+		if (known.told.ended || known.isEnding) return;
 		const { state } = known.session;
 		const when = state.endedAt === null ? {} : { time: state.endedAt };
 		if (state.exit !== null && !known.told.exited) {
@@ -365,6 +372,12 @@ export class Feed {
 		if (!this.#known.has(session.id)) return;
 		log.addChange({ type: "changed", time: now(), session: describe(session), ...rest });
 	}
+}
+
+/** Whether it is a shell that has ended, and may have ended commands before that were not told yet. */
+function isEndOfShell({ session: { spec, state }, told }: Known): boolean {
+	const isOver = state.exit !== null || isEnded(state);
+	return isOver && !told.exited && !told.ended && mayMark(spec);
 }
 
 function describe({ id, spec: { name, workspace, task, labels } }: Session): FeedEvent["session"] {
