@@ -11,8 +11,8 @@ import { eventually } from "../helpers/reading.ts";
 import { temporaryDirectory } from "../helpers/temporary.ts";
 
 /** The bench has a hundred, and twenty. */
-const SESSIONS = 10;
-const RESTARTS = 4;
+const SESSIONS = 8;
+const RESTARTS = 3;
 
 async function startServer(): Promise<CrashingServer> {
 	const server = new CrashingServer(await temporaryDirectory(), { createRate: 0, spares: 0 });
