@@ -26,7 +26,8 @@ export const events: Command = withWorkspace(new Command("events"))
 	.summary("follow what happens to all sessions")
 	.description(
 		"Prints what happens to sessions, one line each, until it is ended: that a program waits for somebody (waiting), a " +
-			"shell is ready or has run a command (ready, command), something was created, exited, closed, lost or removed. " +
+			"shell is ready or has run a command (ready, command), somebody is to approve something or give a secret (approval, " +
+			"secret), something was created, exited, closed, lost or removed. " +
 			"While the server is away it waits, and goes on where it was: nothing is left out or told twice.",
 	)
 	.addOption(
@@ -40,6 +41,8 @@ export const events: Command = withWorkspace(new Command("events"))
 			"ready",
 			"command",
 			"quiet",
+			"approval",
+			"secret",
 			"failed",
 		]),
 	)
@@ -115,7 +118,9 @@ function lineOf(item: FeedItem): string {
 	return `${safeLine(words.filter((word) => word !== "").join("  "))}\n`;
 }
 
-function detailsOf({ exit, prompt, kind, command, quietMs }: FeedEvent): string {
+function detailsOf({ exit, prompt, kind, command, quietMs, approval, secret }: FeedEvent): string {
+	if (approval) return [approval.state, approval.kind, approval.preview].filter((word) => word).join("  ");
+	if (secret) return [secret.status, secret.name ?? prompt].filter((word) => word).join("  ");
 	if (exit) return exit.signal ?? `exit ${exit.code}`;
 	if (command) return `exit ${command.exitCode}  ${command.command ?? ""}`;
 	if (quietMs !== undefined) return `nothing for ${formatDuration(quietMs)}`;
