@@ -18,6 +18,7 @@ it.each([
 	["s/k3v9?at=120", { view: "session", id: "k3v9", at: "120" }],
 	["s/k3v9/play?at=2026-01-01T00%3A00%3A00Z", { view: "playback", id: "k3v9", at: "2026-01-01T00:00:00Z" }],
 	["w/a%2Fb", { view: "workspace", workspace: "a/b" }],
+	["secret/4f0c2a9be1d7", { view: "secret", id: "4f0c2a9be1d7" }],
 	["settings", { view: "settings" }],
 ] satisfies [string, Route][])("%s says where somebody is, and the other way round", (address, route) => {
 	expect(parsed(address)).toEqual(route);

@@ -38,7 +38,7 @@ export class Answers {
 		if (!waiting || this.#all.peek().get(id)?.kind === "sending") return;
 		this.#set(id, { kind: "sending" });
 		try {
-			const isTaken = await sendIfAsked(this.#client, session, waiting, typed(text, session, waiting));
+			const isTaken = await sendIfAsked(this.#client, session, waiting, text);
 			if (!isTaken) return this.#show(id, { kind: "late" });
 			const shown = waiting.kind === "secret" ? undefined : text;
 			this.#show(id, { kind: "taken", text: shown, at: Date.now(), session });
@@ -71,9 +71,12 @@ export function typed(text: string, { mode }: Pick<Listed, "mode">, { kind }: Pi
 }
 
 /** Whether it was sent: the server does that only if the program still asks the same. */
-async function sendIfAsked(client: Client, { id }: Listed, { offset }: Waiting, input: string): Promise<boolean> {
+async function sendIfAsked(client: Client, listed: Listed, waiting: Waiting, text: string): Promise<boolean> {
+	const session = client.sessions.at(listed.id);
+	const ifWaiting = waiting.offset;
 	try {
-		await client.sessions.at(id).write(input, { ifWaiting: offset, untilWritten: true });
+		if (waiting.kind === "secret") await session.secret(text, { ifWaiting });
+		else await session.write(typed(text, listed, waiting), { ifWaiting, untilWritten: true });
 		return true;
 	} catch (error) {
 		if (error instanceof HawserError && error.code === "not_waiting") return false;

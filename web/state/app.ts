@@ -13,6 +13,7 @@ import { grouped } from "./filter.ts";
 import type { Listed } from "./listed.ts";
 import { OutputSearch } from "./output-search.ts";
 import { everything } from "./route.ts";
+import { SecretPage } from "./secret-request.ts";
 import { SessionList } from "./sessions.ts";
 import { SettingsStore, type Storage } from "./settings.ts";
 import { WorkspacePage } from "./workspace.ts";
@@ -29,6 +30,7 @@ export type App = {
 	readonly announcer: Announcer;
 	readonly workspace: WorkspacePage;
 	readonly outputSearch: OutputSearch;
+	readonly secret: SecretPage;
 	/** Those that need somebody, of all sessions; whatever filter there is. */
 	readonly needing: ReadonlySignal<readonly Needing[]>;
 	/** What was seen of ends and silences. */
@@ -79,6 +81,7 @@ export function createApp(client: Client, storage: Storage): App {
 		announcer: new Announcer(),
 		workspace: new WorkspacePage(client, () => auth.isAdmin),
 		outputSearch: new OutputSearch(client),
+		secret: new SecretPage(client),
 		needing,
 		dismissed,
 		selected: signal<string | undefined>(undefined),

@@ -19,6 +19,8 @@ export type Route =
 	| { readonly view: "session"; readonly id: string; readonly at: string | undefined }
 	| { readonly view: "playback"; readonly id: string; readonly at: string | undefined }
 	| { readonly view: "workspace"; readonly workspace: string }
+	/** A request for a secret. */
+	| { readonly view: "secret"; readonly id: string }
 	| { readonly view: "settings" }
 	| { readonly view: "unknown" };
 
@@ -36,6 +38,7 @@ export function parseRoute(path: string, query: URLSearchParams): Route {
 	} else if (second !== "") {
 		if (first === "s" && third === undefined) return { view: "session", id: second, at };
 		if (first === "s" && third === "play") return { view: "playback", id: second, at };
+		if (first === "secret" && third === undefined) return { view: "secret", id: second };
 		if (first === "w" && third === undefined) return { view: "workspace", workspace: second };
 	}
 	return { view: "unknown" };
@@ -54,6 +57,8 @@ export function addressOf(route: Route): string {
 			return withQuery(`s/${encodeURIComponent(route.id)}/play`, [["at", route.at]]);
 		case "workspace":
 			return `w/${encodeURIComponent(route.workspace)}`;
+		case "secret":
+			return `secret/${encodeURIComponent(route.id)}`;
 		case "settings":
 			return "settings";
 		case "unknown":

@@ -15,6 +15,7 @@ import { listPage, mayStart } from "./list.ts";
 import { sessionMenu } from "./menu.ts";
 import { palette } from "./palette.ts";
 import { renameDialog } from "./rename.ts";
+import { secretPage } from "./secret.ts";
 import { settingsPage } from "./settings.ts";
 import { signInPage } from "./sign-in.ts";
 import { startDialog } from "./start.ts";
@@ -65,6 +66,8 @@ function page(app: App, current: Route): unknown {
 			return whenHere(playbacks(), ({ playbackPage }) => playbackPage(app, current));
 		case "workspace":
 			return workspacePage(app, current.workspace);
+		case "secret":
+			return secretPage(app, current.id);
 		case "settings":
 			return settingsPage(app);
 		case "unknown":
