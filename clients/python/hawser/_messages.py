@@ -254,6 +254,22 @@ class TokenInfo(TypedDict):
     lastUsedAt: int | None
     parent: str | None
     gate: Gate | None
+    secrets: Literal["type", "request", "none"]
+
+
+class SecretRequest(TypedDict):
+    """A secret that is asked for, for the question that the program asks at `offset` and for no other."""
+
+    id: str
+    session: FeedSession
+    name: str | None
+    reason: str | None
+    prompt: str
+    program: str | None
+    offset: int
+    askedBy: str
+    createdAt: int
+    expiresAt: int
 
 
 class NewToken(TokenInfo):

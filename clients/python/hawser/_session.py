@@ -27,6 +27,7 @@ from ._messages import (
     Screen,
     Scrollback,
     SearchMatch,
+    SecretRequest,
     SendAnswer,
     SessionInfo,
     SessionState,
@@ -419,6 +420,13 @@ class Session:
         data = secret.encode() if isinstance(secret, str) else bytes(secret)
         query = {"ifWaiting": if_waiting}
         return await self._post("/secret", f"{new_stream()}:0", fence, query=query, data=data)
+
+    async def request_secret(self, *, name: str | None = None, reason: str | None = None) -> SecretRequest:
+        """Asks for the secret that the program reads now to be typed by somebody who may; ``not_waiting`` if none."""
+        wanted = {"name": name, "reason": reason}
+        body = {field: value for field, value in wanted.items() if value is not None}
+        path = session_path(self.id, "/secret-requests")
+        return cast(SecretRequest, (await self._transport.request("POST", path, json=body)).json())
 
     async def resize(self, cols: int, rows: int, *, fence: int | None = None) -> Receipt:
         check_size(cols, rows)

@@ -25,7 +25,9 @@ from ._messages import (
     Gate,
     Mode,
     NewToken,
+    Receipt,
     Retain,
+    SecretRequest,
     ServerInfo,
     SessionInfo,
     SessionState,
@@ -40,6 +42,7 @@ from ._times import Backoff, Times, milliseconds
 _Sessions = list[SessionInfo]
 _Tokens = list[TokenInfo]
 _Approvals = list[Approval]
+_SecretRequests = list[SecretRequest]
 
 #: How much output `run` takes before it ends the program, unless told otherwise: 16 MiB.
 _RUN_BYTES = 16 * 1024 * 1024
@@ -285,12 +288,20 @@ class Client:
         name: str | None = None,
         expires_in: float | None = None,
         gate: Gate | None = None,
+        secrets: Literal["type", "request", "none"] | None = None,
     ) -> NewToken:
         """Makes a token that may do no more and live no longer than ours; `expires_in` is in seconds.
 
-        With a `gate`, what matches is done only once somebody else has approved it.
+        With a `gate`, what matches is done only once somebody else has approved it. With `secrets` it may only request
+        what programs read without showing it, or not even that.
         """
-        wanted = {"scopes": list(scopes), "name": name, "expiresInMs": milliseconds(expires_in), "gate": gate}
+        wanted = {
+            "scopes": list(scopes),
+            "name": name,
+            "expiresInMs": milliseconds(expires_in),
+            "gate": gate,
+            "secrets": secrets,
+        }
         body = {field: value for field, value in wanted.items() if value is not None}
         return cast(NewToken, (await self._transport.request("POST", "/v1/tokens", json=body)).json())
 
@@ -320,6 +331,19 @@ class Client:
             body["note"] = note
         path = f"/v1/approvals/{quote(approval_id, safe='')}"
         return cast(Approval, (await self._transport.request("POST", path, json=body)).json())
+
+    async def secret_requests(self) -> _SecretRequests:
+        """The secrets that are asked for, oldest first."""
+        return cast(_SecretRequests, (await self._transport.request("GET", "/v1/secret-requests")).json()["requests"])
+
+    async def give_secret(self, request_id: str, secret: bytes | str) -> Receipt:
+        """Types a secret that was asked for, and Enter; ``not_waiting`` if its program asks something else by now."""
+        data = secret.encode() if isinstance(secret, str) else bytes(secret)
+        path = f"/v1/secret-requests/{quote(request_id, safe='')}"
+        return cast(Receipt, (await self._transport.request("POST", path, data=data)).json())
+
+    async def refuse_secret(self, request_id: str) -> None:
+        await self._transport.request("DELETE", f"/v1/secret-requests/{quote(request_id, safe='')}")
 
     async def create_ticket(self, session_id: str, *, right: Literal["read", "operate"] | None = None) -> Ticket:
         """Makes a ticket for one attachment to a session, for a page that has no token; to read unless asked otherwise."""

@@ -191,6 +191,7 @@ class Session(_Blocking[AsyncSession]):
     write = _blocking(AsyncSession.write)
     keys = _blocking(AsyncSession.keys)
     secret = _blocking(AsyncSession.secret)
+    request_secret = _blocking(AsyncSession.request_secret)
     resize = _blocking(AsyncSession.resize)
     signal = _blocking(AsyncSession.signal)
     eof = _blocking(AsyncSession.eof)
@@ -221,6 +222,9 @@ class Client(_Blocking[aio.Client]):
     revoke_token = _blocking(aio.Client.revoke_token)
     list_approvals = _blocking(aio.Client.list_approvals)
     decide_approval = _blocking(aio.Client.decide_approval)
+    secret_requests = _blocking(aio.Client.secret_requests)
+    give_secret = _blocking(aio.Client.give_secret)
+    refuse_secret = _blocking(aio.Client.refuse_secret)
     create_ticket = _blocking(aio.Client.create_ticket)
     create_sign_in_link = _blocking(aio.Client.create_sign_in_link)
 

@@ -150,6 +150,22 @@ class Sessions(Case):
         link = await self.client.create_sign_in_link()
         self.assertIn("/signin?code=", link["url"])
 
+    async def test_ask_for_a_secret_with_one_token_and_get_it_from_another(self) -> None:
+        session = await self.start(["bash", "-c", "read -r -s -p 'Password: ' it; echo got ${#it}; read -s it"])
+        async with asyncio.timeout(20):
+            while (await session.inspect())["kind"] != "secret":
+                await asyncio.sleep(0.01)
+        token = await self.client.create_token([f"session:{session.id}:control"], secrets="request", expires_in=60)
+        async with hawser.connect(server_url(), token["token"]) as agent:
+            own = agent.at(session.id)
+            await self.failing("permission_denied", own.secret("hunter-two"))
+            request = await own.request_secret(name="login", reason="to go on")
+        self.assertEqual((request["prompt"], request["name"]), ("Password:", "login"))
+        self.assertIn(request, await self.client.secret_requests())
+        await self.client.give_secret(request["id"], "hunter-two")
+        await session.wait(match="got 10", timeout=20)
+        await self.failing("not_found", self.client.refuse_secret(request["id"]))
+
     async def test_can_be_reached_with_a_token_until_it_is_revoked(self) -> None:
         session = await self.start(["cat"], mode="pipe")
         token = await self.client.create_token([f"session:{session.id}:view"], name="viewer", expires_in=60)
