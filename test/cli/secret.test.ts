@@ -1,6 +1,7 @@
 import { open, readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { connect as connectTo } from "../../src/client/index.ts";
 import { connect } from "../../src/local/index.ts";
 import { connectOverHttp, placeOf, told } from "../fronts/mcp/mcp-client.ts";
 import { temporaryDirectory } from "../helpers/temporary.ts";
@@ -14,9 +15,9 @@ beforeAll(async () => {
 });
 afterAll(() => hawser.remove());
 
-/** Asks for a secret without showing it, writes it in several ways, and goes on. */
+/** Asks for a secret without showing it, writes it in several ways, and goes on when it is told to. */
 const CARELESS = `read -r -s -p 'Password: ' it; echo
-	echo "it is $it"; printf %s "$it" | base64 -w0; echo; printf %s "x$it" | base64 -w0; echo; printf %s "$it" | od -An -tx1 | tr -d ' \\n'; echo; echo done; cat`;
+	echo "it is $it"; printf %s "$it" | base64 -w0; echo; printf %s "x$it" | base64 -w0; echo; printf %s "$it" | od -An -tx1 | tr -d ' \\n'; echo; read -r go; seq 1000; echo done; cat`;
 
 async function asks(session: string, what = "waits for a secret"): Promise<void> {
 	await expect.poll(async () => (await hawser.run(["why", session])).stdout, SOON).toContain(what);
@@ -31,14 +32,14 @@ async function filesOf(directory: string): Promise<Buffer> {
 	return Buffer.concat(await Promise.all(files.map((file) => readFile(file))));
 }
 
-/** How often a process has something in its memory. */
-async function inMemory(pid: number, wanted: Buffer): Promise<number> {
+/** How often a process has each of these in its memory: in all of it that can be read. */
+async function inMemory(pid: number, wanted: readonly Buffer[]): Promise<number[]> {
 	const maps = await readFile(`/proc/${pid}/maps`, "utf8");
 	const memory = await open(`/proc/${pid}/mem`);
-	let count = 0;
+	const counts = wanted.map(() => 0);
 	try {
 		for (const line of maps.split("\n")) {
-			const [, from = "0", to = "0"] = /^([0-9a-f]+)-([0-9a-f]+) rw/.exec(line) ?? [];
+			const [, from = "0", to = "0"] = /^([0-9a-f]+)-([0-9a-f]+) r/.exec(line) ?? [];
 			const length = Number.parseInt(to, 16) - Number.parseInt(from, 16);
 			if (length === 0) continue;
 			const bytes = Buffer.alloc(length);
@@ -46,56 +47,89 @@ async function inMemory(pid: number, wanted: Buffer): Promise<number> {
 				.read(bytes, 0, length, Number.parseInt(from, 16))
 				.catch(() => ({ bytesRead: 0 }));
 			const seen = bytes.subarray(0, bytesRead);
-			for (let at = seen.indexOf(wanted); at >= 0; at = seen.indexOf(wanted, at + 1)) count++;
-			bytes.fill(0);
+			for (const [index, form] of wanted.entries()) {
+				for (let at = seen.indexOf(form); at >= 0; at = seen.indexOf(form, at + 1))
+					counts[index] = (counts[index] ?? 0) + 1;
+			}
 		}
 	} finally {
 		await memory.close();
 	}
-	return count;
+	return counts;
+}
+
+/** The process that keeps a session. */
+async function keeperOf(id: string): Promise<number> {
+	const record = await readFile(join(hawser.stateDir, "sessions", id, "session.json"), "utf8");
+	return (JSON.parse(record) as { keeper: { pid: number } }).keeper.pid;
+}
+
+/** As somebody may look for it: as it is, in base64 wherever it begins there, in an address, in hexadecimals. */
+function formsOf(password: Buffer): Buffer[] {
+	const base64 = ["", "x", "xx"].map((before) => Buffer.from(`${before}${password}`).toString("base64").slice(4, -4));
+	const texts = [...base64, encodeURIComponent(password.toString()), password.toString("hex")];
+	return [password, ...texts.map((form) => Buffer.from(form))];
 }
 
 describe("a password that a person types", () => {
-	it("is nowhere afterwards: not in output, screen, search, recording, files, audit, an agent's answers or the server's memory", async () => {
-		const password = Buffer.from([..."hunter-two/"].reverse().join("") + process.pid);
+	it("is nowhere afterwards: not in output, screen, search, recording, files, audit, what agents and viewers get, or the memory of server and keeper", async () => {
+		// Nothing that stands in this file, or in what is made of it, is what is looked for.
+		const password = Buffer.from(`${[..."hunter-two/"].reverse().join("")}${process.pid}?&`);
 		const session = "careless";
-		await hawser.detached(CARELESS, { name: session });
+		const id = await hawser.detached(CARELESS, { name: session });
 		await asks(session);
 		const agent = await connectOverHttp(await placeOf(hawser.stateDir), "2026-07-28");
+		const over = new AbortController();
+		const client = connect({ stateDir: hawser.stateDir });
+		const viewer = client.sessions.at(id).attach({ role: "viewer", signal: over.signal });
+		const watched: Buffer[] = [];
+		const watching = (async () => {
+			for await (const event of viewer) if (event.kind === "output") watched.push(Buffer.from(event.bytes));
+		})();
 		try {
 			const asked = await told(agent, "read", { session, until: { input: true } });
 			expect(asked).toMatch(
-				/^\[waiting for a secret · \w+ · "Password:" .* a person can enter it: hawser secret careless · /,
+				/^\[waiting for a secret · \w+ · "Password:" .* a person can enter it: hawser secret careless, or at http:\S+\/secret\/[0-9a-f]{12} · /,
 			);
+			const goesOn = told(agent, "read", { session, until: { input: true } });
 			const typed = await hawser.run(["secret", session], { input: `${password}\n` });
 			expect(typed).toEqual({ code: 0, stdout: "", stderr: "hawser: careless: bash asks for a secret: Password:\n" });
-			await expect.poll(async () => (await wrote(session)).stdout, SOON).toContain("done");
+			expect(await goesOn).toMatch(/^\[waiting for a line · /);
+			// What a program wrote last is in the buffer that its terminal is read through, until it writes something else.
+			await client.sessions.at(id).write("\r");
+			await expect.poll(() => Buffer.concat(watched).toString(), SOON).toContain("done");
 			const stars = "*".repeat(password.byteLength);
 			const logs = (await wrote(session)).stdout;
 			expect(logs).toContain(`it is ${stars}\r\n`);
-			const all = [
-				logs,
-				await told(agent, "read", { session, what: "output" }),
-				await told(agent, "read", { session, what: "screen" }),
-				(await hawser.run(["screen", session])).stdout,
-				(await hawser.run(["grep", ".", session])).stdout,
-				(await hawser.run(["export", session])).stdout,
-				(await hawser.run(["audit"])).stdout,
-				hawser.serverRemarks,
-				(await filesOf(hawser.stateDir)).toString("latin1"),
-			].join("\n");
-			const forms = [
-				password.toString(),
-				password.toString("base64").slice(0, -4),
-				Buffer.from(`x${password}`).toString("base64").slice(2, -4),
-				encodeURIComponent(password.toString()),
-				password.toString("hex"),
-			];
-			for (const form of forms) expect(all.includes(form)).toBe(false);
-			expect((await hawser.run(["audit", "--json"])).stdout).toContain('"secret"');
+			const all = Buffer.concat([
+				Buffer.from(
+					[
+						logs,
+						await goesOn,
+						await told(agent, "read", { session, what: "output" }),
+						await told(agent, "read", { session, what: "screen" }),
+						(await hawser.run(["screen", session])).stdout,
+						(await hawser.run(["grep", ".", session])).stdout,
+						(await hawser.run(["export", session])).stdout,
+						(await hawser.run(["audit"])).stdout,
+						hawser.serverRemarks,
+					].join("\n"),
+				),
+				...watched,
+				await filesOf(hawser.stateDir),
+			]);
 			const { pid } = JSON.parse(await readFile(join(hawser.stateDir, "server.json"), "utf8")) as { pid: number };
-			expect(await inMemory(pid, password)).toBe(0);
+			const forms = formsOf(password);
+			const nowhere = forms.map(() => 0);
+			expect({
+				said: forms.filter((form) => all.includes(form)).map(String),
+				server: await inMemory(pid, forms),
+				keeper: await inMemory(await keeperOf(id), forms),
+			}).toEqual({ said: [], server: nowhere, keeper: nowhere });
+			expect((await hawser.run(["audit", "--json"])).stdout).toContain('"secret"');
 		} finally {
+			over.abort();
+			await watching;
 			await agent.close();
 		}
 	});
@@ -128,6 +162,42 @@ describe("a password that a person types", () => {
 		await session.secret("second", { ifWaiting: (await session.inspect()).offset });
 		await expect.poll(async () => (await wrote(asker)).stdout, SOON).toBe("one? two? first-******\r\n");
 		for (const { id } of [line, shell]) expect((await wrote(id)).stdout).not.toContain("hunter");
+	});
+
+	it("may be what an agent has asked for: listed, refused, and given to the one that is named", async () => {
+		const client = connect({ stateDir: hawser.stateDir });
+		const script = `read -r -s -p 'Password: ' it; echo got \${#it}; cat`;
+		const ids = [await hawser.detached(script, { name: "first" }), await hawser.detached(script, { name: "second" })];
+		for (const id of ids) await asks(id);
+		const { token } = await client.tokens.create({
+			name: "agent",
+			scopes: ["workspace:default:operate"],
+			secrets: "request",
+		});
+		const agent = connectTo({ url: (await placeOf(hawser.stateDir)).url, token });
+		const [first, second] = await Promise.all(
+			ids.map((id, index) => agent.sessions.at(id).requestSecret({ name: `key-${index}`, reason: "to deploy" })),
+		);
+		const listed = (await hawser.run(["secret", "--list"])).stdout;
+		expect(listed).toMatch(
+			new RegExp(`${first?.id} +first +key-0 +bash: Password: +token:\\w+:agent +\\S+ +to deploy`),
+		);
+		expect(listed).toContain(second?.id);
+		expect(await hawser.run(["secret"], { input: "nobody's\n" })).toMatchObject({
+			code: 1,
+			stderr: expect.stringContaining("several ask for a secret; name one of them"),
+		});
+		expect(await hawser.run(["secret", "second", "--refuse"])).toMatchObject({ code: 0 });
+		expect(await hawser.run(["secret", "key-0"], { input: "hunter-two\n" })).toMatchObject({
+			code: 0,
+			stderr: expect.stringMatching(
+				/^hawser: first: bash asks for a secret \(key-0\): Password:, token:\w+:agent says: to deploy\n$/,
+			),
+		});
+		await expect.poll(async () => (await wrote("first")).stdout, SOON).toBe("Password: got 10\r\n");
+		expect(await client.secretRequests.list()).toEqual([]);
+		expect((await hawser.run(["secret", "key-0"])).code).not.toBe(0);
+		await Promise.all(ids.map((id) => client.sessions.at(id).kill()));
 	});
 
 	it("comes from where --from says, or by itself to the only one that asks", async () => {
