@@ -49,7 +49,8 @@ async function statuses(server: Started, routes: readonly Route[], call: Omit<Ca
 
 const nameOf = ({ front, method, url, isSocket }: Route) => `${front}: ${isSocket ? "upgrade" : method} ${url}`;
 /** What belongs to a workspace, and is not there for who knows none. */
-const isOfWorkspaces = ({ url }: Route) => /^\/v1\/(workspaces\/:ws\/tasks|webhooks\/:webhook)/.test(url);
+const isOfWorkspaces = ({ url }: Route) =>
+	/^\/v1\/(workspaces\/:ws\/tasks|webhooks\/:webhook|secret-requests\/:id)/.test(url);
 const all = (routes: readonly Route[], status: number) =>
 	Object.fromEntries(routes.map((route) => [nameOf(route), status]));
 
@@ -92,7 +93,7 @@ describe("every route and every upgrade", () => {
 		const acting = server.routes.filter(({ policy }) => ["operate", "manage", "admin"].includes(policy));
 		const native = acting.filter(({ front }) => front === "native");
 		expect(native.length).toBeGreaterThan(2);
-		// Who was shown one session knows of no workspace.
+		// Who was shown one session knows of no workspace; and nobody has asked for a secret.
 		const isOther = (route: Route) => !isOfWorkspaces(route);
 		const [unknown, others] = [native.filter(isOfWorkspaces), native.filter(isOther)];
 		expect(await statuses(server, others, { id, token: viewer })).toEqual(all(others, 403));
