@@ -17,6 +17,7 @@ const bodies: Readonly<Record<string, unknown>> = {
 	"POST /v1/webhooks/:webhook/failed/retry": {},
 	"POST /v1/tokens": { scopes: ["admin"] },
 	"POST /v1/tickets": { session: ":id" },
+	"POST /v1/approvals/:id": { decision: "deny" },
 	"PUT /v1/screens/:stream": { sessions: [] },
 };
 
