@@ -1,9 +1,9 @@
 /** What is said about webhooks, and to their receivers. */
 
-import type { ExitMessage } from "./messages.ts";
+import type { ApprovalMessage, ExitMessage } from "./messages.ts";
 
 /**
- * What a webhook can be told of. `secret` is a program that waits for one and also `waiting`; `failed` is a program that
+ * What a webhook can be told of. `secret` is a program that waits for one and also `waiting`, or an agent that asks for one; `failed` is a program that
  * ended with a code other than 0, by a signal or without anybody knowing how, and also `exited` or `lost`. Whoever asks
  * for both is told once, by the narrower name.
  */
@@ -104,6 +104,10 @@ export type WebhookNotice = {
 		choices?: string[];
 		program?: string;
 	};
+	/** With `approval`: who wants what, with keys and tokens that may be in it redacted, and until when it is held. */
+	approval?: { id: string; by: string; kind: ApprovalMessage["kind"]; preview: string; expiresAt: number };
+	/** With `secret`, if an agent asks people for it. */
+	secret?: { id: string; name: string | null };
 	/** How its program ended. */
 	exit?: ExitMessage;
 	/** With `quiet`: nothing was written for so long. */

@@ -7,7 +7,7 @@ import { FeedNotices } from "../../../src/fronts/native/webhooks/notices.ts";
 import type { WebhookNotice } from "../../../src/protocol/webhooks.ts";
 import { startTestServer } from "./test-server.ts";
 
-it("a webhook that is further behind than anybody remembers is told so, and then what is remembered", async () => {
+async function open(size: number) {
 	const server = await startTestServer();
 	onTestFinished(() => server.close());
 	const closing = new AbortController();
@@ -15,30 +15,58 @@ it("a webhook that is further behind than anybody remembers is told so, and then
 	const report = (problem: unknown) => {
 		throw problem;
 	};
-	const log = new FeedLog({ report, size: 2 });
+	const log = new FeedLog({ report, size });
 	const options = { log, now: Date.now, report, attachments: new Attachments(), approvals: undefined };
 	const feed = new Feed(server.sessions, options, closing.signal);
-	const notices = new FeedNotices({ feed, pageOf: () => undefined, now: Date.now });
+	return { server, feed, closing, notices: new FeedNotices({ feed, pageOf: () => undefined, now: Date.now }) };
+}
+
+const webhookFor = (...events: string[]): Webhook => ({
+	id: "w",
+	url: "https://example.org/",
+	events,
+	workspace: null,
+	labels: [],
+	allowsHttp: false,
+	createdAt: 0,
+});
+
+/** The first so many. */
+async function toldOf(count: number, items: ReturnType<FeedNotices["follow"]>): Promise<WebhookNotice[]> {
+	const told: WebhookNotice[] = [];
+	for await (const { notice } of items) {
+		if (notice) told.push(JSON.parse(notice.body) as WebhookNotice);
+		if (told.length === count) break;
+	}
+	return told;
+}
+
+it("a webhook that is further behind than anybody remembers is told so, and then what is remembered", async () => {
+	const { server, notices, closing } = await open(2);
 	const begin = notices.end;
 	const ids: string[] = [];
 	for (let i = 0; i < 3; i++) ids.push((await server.create({ argv: ["cat"] })).id);
-	const webhook: Webhook = {
-		id: "w",
-		url: "https://example.org/",
-		events: ["created"],
-		workspace: null,
-		labels: [],
-		allowsHttp: false,
-		createdAt: 0,
-	};
-	const told: WebhookNotice[] = [];
-	for await (const { notice } of notices.follow(webhook, begin, closing.signal)) {
-		if (notice) told.push(JSON.parse(notice.body) as WebhookNotice);
-		if (told.length === 3) break;
-	}
+	const told = await toldOf(3, notices.follow(webhookFor("created"), begin, closing.signal));
 	expect(told.map(({ type, session }) => [type, session?.id])).toEqual([
 		["missed", undefined],
 		["created", ids[1]],
 		["created", ids[2]],
+	]);
+});
+
+it("a secret that an agent asks for is told when it is asked for, and not what became of it", async () => {
+	const { server, feed, notices, closing } = await open(100);
+	const { id } = await server.create({ argv: ["cat"] });
+	const session = server.sessions.get(id);
+	if (!session) throw new Error("it has gone");
+	const begin = notices.end;
+	for (const status of ["asked", "given"] as const) {
+		feed.announce("secret", session, { secret: { id: "r1", status, name: "registry", by: null } });
+	}
+	feed.announce("secret", session, { secret: { id: "r2", status: "asked", name: null, by: null } });
+	const told = await toldOf(2, notices.follow(webhookFor("secret"), begin, closing.signal));
+	expect(told.map(({ secret }) => secret)).toEqual([
+		{ id: "r1", name: "registry" },
+		{ id: "r2", name: null },
 	]);
 });

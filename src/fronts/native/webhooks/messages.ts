@@ -1,6 +1,7 @@
 /** What the native API says about webhooks, and the schemas that check it. */
 
 import Type, { type TUnsafe } from "typebox";
+import type { ApprovalMessage } from "../../../protocol/messages.ts";
 import {
 	type CreatedWebhook,
 	type CreateWebhook,
@@ -75,6 +76,8 @@ export const webhookTest: TUnsafe<WebhookTest> = schemaOf<WebhookTest>()(
 	),
 );
 
+const approvalKind = Type.Unsafe<ApprovalMessage["kind"]>(Type.String());
+
 const notice: TUnsafe<WebhookNotice> = schemaOf<WebhookNotice>()(
 	Type.Object(
 		{
@@ -98,6 +101,16 @@ const notice: TUnsafe<WebhookNotice> = schemaOf<WebhookNotice>()(
 					program: Type.Optional(Type.String()),
 				}),
 			),
+			approval: Type.Optional(
+				Type.Object({
+					id: Type.String(),
+					by: Type.String(),
+					kind: approvalKind,
+					preview: Type.String(),
+					expiresAt: milliseconds,
+				}),
+			),
+			secret: Type.Optional(Type.Object({ id: Type.String(), name: nullable(Type.String()) })),
 			exit: Type.Optional(exit),
 			quietMs: Type.Optional(milliseconds),
 		},

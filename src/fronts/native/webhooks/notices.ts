@@ -56,6 +56,7 @@ export class FeedNotices implements Notices {
 			webhook: webhook.id,
 			session: { id, name, workspace, labels, ...(url === undefined ? {} : { url }) },
 			...questionOf(event),
+			...requestOf(event),
 			...(event.exit ? { exit: event.exit } : {}),
 			...(event.quietMs === undefined ? {} : { quietMs: event.quietMs }),
 		});
@@ -72,11 +73,21 @@ function noticeOf(notice: WebhookNotice): Notice {
 
 /** What an event is told as, the narrower name first. */
 function namesOf(event: FeedEvent): WebhookEvent[] {
-	const { type, kind } = event;
+	const { type, kind, approval, secret } = event;
+	// What has been decided needs nobody any more.
+	if ((approval && approval.state !== "asked") || (secret && secret.status !== "asked")) return [];
 	// What webhooks have no name for they are not told.
 	const own = webhookEvents.filter((name) => name === type);
 	if (isFailure(event)) return ["failed", ...own];
 	return type === "waiting" && kind === "secret" ? ["secret", ...own] : own;
+}
+
+/** What an agent asks people for. */
+function requestOf({ approval, secret }: FeedEvent): Pick<WebhookNotice, "approval" | "secret"> {
+	if (secret) return { secret: { id: secret.id, name: secret.name } };
+	if (!approval) return {};
+	const { id, by, kind, preview, expiresAt } = approval;
+	return { approval: { id, by: by.name, kind, preview: redacted(preview), expiresAt } };
 }
 
 function questionOf({ type, kind, prompt, program }: FeedEvent): Pick<WebhookNotice, "question"> {
