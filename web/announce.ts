@@ -1,9 +1,10 @@
 /** Says who needs somebody now: to screen readers, and in the title of the tab. */
 
 import { effect } from "@preact/signals-core";
+import { needingSentence } from "hawser/client";
 import type { App } from "./state/app.ts";
 import { describe } from "./views/describe.ts";
-import { nameOf, words } from "./views/words.ts";
+import { nameOf } from "./views/words.ts";
 
 export function keepAnnouncing(app: App): void {
 	let known: ReadonlySet<string> = new Set();
@@ -14,6 +15,6 @@ export function keepAnnouncing(app: App): void {
 		known = new Set(needing.map(({ session }) => session.id));
 		if (!fresh) return;
 		const { word } = describe(fresh.session, fresh.need, app.clock.now.peek());
-		app.announcer.say(words.needing(needing.length, nameOf(fresh.session), word));
+		app.announcer.say(needingSentence(needing.length, nameOf(fresh.session), word));
 	});
 }

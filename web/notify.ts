@@ -1,8 +1,8 @@
 /** Notifications of this browser, for who asked for them: that a session waits, or has ended. */
 
+import { needOf } from "hawser/client";
 import { base } from "./router.ts";
 import type { App } from "./state/app.ts";
-import { needOf } from "./state/attention.ts";
 import type { News } from "./state/sessions.ts";
 import { describe } from "./views/describe.ts";
 import { longEnd, nameOf } from "./views/words.ts";

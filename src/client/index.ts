@@ -73,7 +73,21 @@ export type {
 	WebhookNotice,
 	WebhookTest,
 } from "../protocol/webhooks.ts";
+export { giveAnswer, type Question, typed } from "./answer.ts";
 export type { ActOptions, Attachment, AttachOptions } from "./attachment.ts";
+export {
+	byUrgency,
+	type Circumstances,
+	dismissalOf,
+	isActive,
+	isEnded,
+	isFailure,
+	type Listed,
+	lastActive,
+	type Need,
+	type Needing,
+	needOf,
+} from "./attention.ts";
 export {
 	type AuditFilter,
 	type Client,
@@ -88,7 +102,9 @@ export { HawserError } from "./error.ts";
 export type { AttachmentEvent, ConnectionEvent } from "./event-queue.ts";
 export type { FeedConnection, FeedItem, FeedOptions } from "./feed.ts";
 export { type FollowOptions, follow } from "./follow.ts";
+export { type Grouped, grouped, matches, type Wanted, wordsOf } from "./grouped.ts";
 export type { LastingOptions } from "./lasting-call.ts";
+export { type LiveConnection, LiveSessions, type LiveSessionsOptions } from "./live-sessions.ts";
 export { ReplyTurns } from "./reply-turns.ts";
 export type { RunOptions, RunRequest, RunResult } from "./run.ts";
 export type { ScreenChangesOptions, ScreenCondition, WholeScreen } from "./screen.ts";
@@ -120,4 +136,5 @@ export type { Address, ConnectOptions } from "./transport.ts";
 export type { WaitCondition, WaitOptions, WaitResult } from "./wait.ts";
 export type { Ticket, WebSocketConstructor, WebSocketLike } from "./web-socket.ts";
 export type { WebhooksClient } from "./webhooks.ts";
+export { failureWord, needingSentence, shortEnd } from "./words.ts";
 export type { TasksClient, WorkspacesClient } from "./workspaces.ts";

@@ -1,9 +1,8 @@
 /** Answers from a list, given to real programs through a real server. */
 
 import { expect, it } from "vitest";
-import { type Client, connect } from "../../src/client/index.ts";
-import { Answers, typed } from "../../web/state/answers.ts";
-import type { Listed } from "../../web/state/listed.ts";
+import { type Client, connect, type Listed, typed } from "../../src/client/index.ts";
+import { Answers } from "../../web/state/answers.ts";
 import { eventually } from "../helpers/reading.ts";
 import { start } from "../server/start.ts";
 
@@ -72,7 +71,7 @@ it("a session that has gone away is told, and nothing is pretended", async () =>
 });
 
 it("a line is ended as its terminal or its pipe has it, and a key is only pressed", () => {
-	expect(typed("y", { mode: "pty" }, { kind: "line" })).toBe("y\r");
-	expect(typed("y", { mode: "pipe" }, { kind: "line" })).toBe("y\n");
-	expect(typed("y", { mode: "pty" }, { kind: "key" })).toBe("y");
+	expect(typed("y", "pty", "line")).toBe("y\r");
+	expect(typed("y", "pipe", "line")).toBe("y\n");
+	expect(typed("y", "pty", "key")).toBe("y");
 });

@@ -1,5 +1,6 @@
 import { expect, it } from "vitest";
-import { commonLabels, grouped, matches } from "../../web/state/filter.ts";
+import { grouped, matches } from "../../src/client/index.ts";
+import { commonLabels } from "../../web/state/filter.ts";
 import { everything } from "../../web/state/route.ts";
 import { asking, listed, NOW } from "./listed.ts";
 

@@ -1,6 +1,6 @@
 /** Sessions as a list has them, for what is decided from that alone. */
 
-import type { Listed } from "../../web/state/listed.ts";
+import type { Listed } from "../../src/client/index.ts";
 
 export const NOW = 1_790_000_000_000;
 export const MINUTE = 60_000;

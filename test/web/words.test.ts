@@ -1,6 +1,7 @@
 import { expect, it } from "vitest";
+import { shortEnd } from "../../src/client/index.ts";
 import { whereAndWhat } from "../../web/views/session-title.ts";
-import { commandLine, exactSpan, longEnd, nameOf, shortEnd, size, span } from "../../web/views/words.ts";
+import { commandLine, exactSpan, longEnd, nameOf, size, span } from "../../web/views/words.ts";
 import { listed } from "./listed.ts";
 
 it.each([

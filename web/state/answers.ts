@@ -1,8 +1,7 @@
 /** Answers to what programs ask, given from a list: each is sent once, and only if the program still asks the same. */
 
 import { type ReadonlySignal, signal } from "@preact/signals-core";
-import { type Client, HawserError, type Waiting } from "hawser/client";
-import type { Listed } from "./listed.ts";
+import { type Client, giveAnswer, HawserError, type Listed } from "hawser/client";
 
 export type Answer =
 	| { readonly kind: "sending" }
@@ -38,7 +37,7 @@ export class Answers {
 		if (!waiting || this.#all.peek().get(id)?.kind === "sending") return;
 		this.#set(id, { kind: "sending" });
 		try {
-			const isTaken = await sendIfAsked(this.#client, session, waiting, text);
+			const isTaken = await giveAnswer(this.#client.sessions.at(id), { mode: session.mode, waiting }, text);
 			if (!isTaken) return this.#show(id, { kind: "late" });
 			const shown = waiting.kind === "secret" ? undefined : text;
 			this.#show(id, { kind: "taken", text: shown, at: Date.now(), session });
@@ -61,25 +60,5 @@ export class Answers {
 		if (answer) all.set(id, answer);
 		else all.delete(id);
 		this.#all.value = all;
-	}
-}
-
-/** A key is pressed as it is; a line is ended as its terminal, or its pipe, has it. */
-export function typed(text: string, { mode }: Pick<Listed, "mode">, { kind }: Pick<Waiting, "kind">): string {
-	if (kind === "key" || kind === "tui") return text;
-	return `${text}${mode === "pty" ? "\r" : "\n"}`;
-}
-
-/** Whether it was sent: the server does that only if the program still asks the same. */
-async function sendIfAsked(client: Client, listed: Listed, waiting: Waiting, text: string): Promise<boolean> {
-	const session = client.sessions.at(listed.id);
-	const ifWaiting = waiting.offset;
-	try {
-		if (waiting.kind === "secret") await session.secret(text, { ifWaiting });
-		else await session.write(typed(text, listed, waiting), { ifWaiting, untilWritten: true });
-		return true;
-	} catch (error) {
-		if (error instanceof HawserError && error.code === "not_waiting") return false;
-		throw error;
 	}
 }

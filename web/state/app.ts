@@ -1,16 +1,13 @@
 /** Everything that the pages show and do, put together once. */
 
 import { computed, effect, type ReadonlySignal, type Signal, signal } from "@preact/signals-core";
-import type { Client } from "hawser/client";
+import { type Client, dismissalOf, grouped, type Listed, type Needing } from "hawser/client";
 import { Announcer } from "./announcer.ts";
 import { Answers } from "./answers.ts";
 import { PendingApprovals } from "./approvals.ts";
-import { dismissalOf, type Needing } from "./attention.ts";
 import { Auth } from "./auth.ts";
 import { Clock } from "./clock.ts";
 import { Dialogs } from "./dialogs.ts";
-import { grouped } from "./filter.ts";
-import type { Listed } from "./listed.ts";
 import { OutputSearch } from "./output-search.ts";
 import { everything } from "./route.ts";
 import { SecretPage } from "./secret-request.ts";

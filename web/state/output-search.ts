@@ -1,9 +1,7 @@
 /** Looks for text in the output of many sessions, one after the other, those first that have written last. */
 
 import { type ReadonlySignal, signal } from "@preact/signals-core";
-import { type Client, HawserError, type SearchMatch } from "hawser/client";
-import { lastActive } from "./attention.ts";
-import type { Listed } from "./listed.ts";
+import { type Client, HawserError, type Listed, lastActive, type SearchMatch } from "hawser/client";
 
 /** A session that has it, and the newest line in which it does. */
 export type Found = { readonly session: Listed; readonly line: SearchMatch };

@@ -1,13 +1,9 @@
 /** Where somebody is, as the address says it. */
 
+import type { Wanted } from "hawser/client";
+
 /** Which sessions are wanted, in the list and in the grid. */
-export type Filter = {
-	/** In a name, a command, a label or an id. */
-	readonly q: string;
-	/** All, if left out. */
-	readonly workspace: string | undefined;
-	/** Each is `key` or `key=value`, and all must hold. */
-	readonly labels: readonly string[];
+export type Filter = Wanted & {
 	/** Only those that need somebody. */
 	readonly isNeeding: boolean;
 };

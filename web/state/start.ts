@@ -1,7 +1,6 @@
 /** What somebody asks to be started, as it is typed, and as the server takes it. */
 
-import type { Client, CreateSession, KnownSession, SandboxMessage } from "hawser/client";
-import type { Listed } from "./listed.ts";
+import type { Client, CreateSession, KnownSession, Listed, SandboxMessage } from "hawser/client";
 
 export const sandboxes = ["none", "read-only", "workspace-write"] as const;
 export type SandboxChoice = (typeof sandboxes)[number];

@@ -1,9 +1,8 @@
 /** What can be done with one session, wherever it is offered: rows, menus, keys and the palette. */
 
-import { HawserError } from "hawser/client";
+import { HawserError, isEnded, type Listed } from "hawser/client";
 import { go } from "../router.ts";
 import type { App } from "../state/app.ts";
-import { isEnded, type Listed } from "../state/listed.ts";
 import { sameAgain, start } from "../state/start.ts";
 import { nameOf } from "./words.ts";
 

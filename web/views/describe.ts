@@ -1,9 +1,8 @@
 /** The state of a session in a picture, a word and a tone: the same wherever it is shown. */
 
-import { isActive, isFailure, lastActive, type Need } from "../state/attention.ts";
-import { isEnded, type Listed } from "../state/listed.ts";
+import { failureWord, isActive, isEnded, isFailure, type Listed, lastActive, type Need, shortEnd } from "hawser/client";
 import type { StateGlyph } from "./glyph.ts";
-import { shortEnd, span } from "./words.ts";
+import { span } from "./words.ts";
 
 export type Described = {
 	readonly glyph: StateGlyph;
@@ -28,7 +27,7 @@ function describeNeed(session: Listed, { kind, since }: Need, now: number): Desc
 		case "quiet":
 			return { glyph: "quiet", word: `quiet for ${span(now - since)}`, tone: "wait" };
 		case "failed":
-			return { glyph: "bad", word: failure(session), tone: "bad" };
+			return { glyph: "bad", word: failureWord(session), tone: "bad" };
 	}
 }
 
@@ -37,9 +36,4 @@ function describeEnd(session: Listed): Described {
 	if (session.state === "lost") return { glyph: "lost", word, tone: "bad" };
 	if (isFailure(session)) return { glyph: "bad", word, tone: "calm" };
 	return { glyph: session.exit?.code === 0 ? "ok" : "stop", word, tone: "calm" };
-}
-
-function failure({ exit }: Listed): string {
-	if (exit?.reason === "oom") return "out of memory";
-	return exit?.signal ? `ended by ${exit.signal}` : `ended with ${exit?.code}`;
 }

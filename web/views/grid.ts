@@ -1,14 +1,11 @@
 /** Tiles of many sessions: pictures of what they show, and one of them live. */
 
 import { effect, signal, untracked } from "@preact/signals-core";
-import type { Screens } from "hawser/client";
+import { grouped, type Listed, type Need, needOf, type Screens } from "hawser/client";
 import { html, nothing, type TemplateResult } from "lit-html";
 import { repeat } from "lit-html/directives/repeat.js";
 import { go, href } from "../router.ts";
 import type { App } from "../state/app.ts";
-import { type Need, needOf } from "../state/attention.ts";
-import { grouped } from "../state/filter.ts";
-import type { Listed } from "../state/listed.ts";
 import type { Filter, Route } from "../state/route.ts";
 import { emptyForm } from "../state/start.ts";
 import type { OpenedTerminal } from "../terminal/open.ts";

@@ -1,11 +1,10 @@
 /** The list of sessions: those that need somebody first, then those that run, then those that have ended. */
 
+import { type Grouped, grouped, type Listed } from "hawser/client";
 import { html, nothing, type TemplateResult } from "lit-html";
 import { repeat } from "lit-html/directives/repeat.js";
 import { go, href } from "../router.ts";
 import type { App } from "../state/app.ts";
-import { type Grouped, grouped } from "../state/filter.ts";
-import type { Listed } from "../state/listed.ts";
 import { everything, type Filter } from "../state/route.ts";
 import { emptyForm, start } from "../state/start.ts";
 import { copy } from "./act.ts";

@@ -1,11 +1,10 @@
 /** A row of a session that needs somebody: what it wants, in its own words, and how to give it that here. */
 
+import type { Listed, Needing } from "hawser/client";
 import { html, type TemplateResult } from "lit-html";
 import { href } from "../router.ts";
 import type { Answer } from "../state/answers.ts";
 import type { App } from "../state/app.ts";
-import type { Needing } from "../state/attention.ts";
-import type { Listed } from "../state/listed.ts";
 import { open, runAgain, spoken } from "./act.ts";
 import { describe } from "./describe.ts";
 import { glyph, icon } from "./glyph.ts";

@@ -1,12 +1,10 @@
 /** Go to a session or do something, by a few letters of its name. */
 
 import { signal } from "@preact/signals-core";
+import { grouped, type Listed, needOf, wordsOf } from "hawser/client";
 import { html, nothing, type TemplateResult } from "lit-html";
 import { go } from "../router.ts";
 import type { App } from "../state/app.ts";
-import { needOf } from "../state/attention.ts";
-import { grouped, wordsOf } from "../state/filter.ts";
-import type { Listed } from "../state/listed.ts";
 import { everything } from "../state/route.ts";
 import { themes } from "../state/settings.ts";
 import { emptyForm } from "../state/start.ts";

@@ -1,9 +1,9 @@
 /** A row of a session that goes on by itself, or has ended. */
 
+import { isEnded, type Listed } from "hawser/client";
 import { html, nothing, svg, type TemplateResult } from "lit-html";
 import { href } from "../router.ts";
 import type { App } from "../state/app.ts";
-import { isEnded, type Listed } from "../state/listed.ts";
 import { open, spoken } from "./act.ts";
 import { describe } from "./describe.ts";
 import { glyph, icon } from "./glyph.ts";

@@ -1,9 +1,8 @@
 /** What a session is called, where and what it runs: the beginning of a header. */
 
+import { type Listed, needOf } from "hawser/client";
 import { html, nothing, type TemplateResult } from "lit-html";
 import type { App } from "../state/app.ts";
-import { needOf } from "../state/attention.ts";
-import type { Listed } from "../state/listed.ts";
 import { describe } from "./describe.ts";
 import { glyph } from "./glyph.ts";
 import { commandLine, nameOf } from "./words.ts";

@@ -1,11 +1,10 @@
 /** What stands below a terminal when there is something to say or to decide: cut off, refused, taken over, pasted, ended. */
 
 import { signal } from "@preact/signals-core";
-import type { HawserError, SessionMessage } from "hawser/client";
+import { type HawserError, isFailure, needOf, type SessionMessage } from "hawser/client";
 import { html, nothing, type TemplateResult } from "lit-html";
 import { href } from "../router.ts";
 import type { App } from "../state/app.ts";
-import { isFailure, needOf } from "../state/attention.ts";
 import { isSignedOut } from "../state/auth.ts";
 import { lineCount } from "../terminal/paste.ts";
 import type { SessionTerminal } from "../terminal/terminal.ts";

@@ -1,11 +1,10 @@
 /** One session in its terminal: the header above it, banners and the status line below. */
 
 import { effect, signal, untracked } from "@preact/signals-core";
-import { HawserError, type KnownSession, type SessionMessage } from "hawser/client";
+import { HawserError, type KnownSession, type Need, needOf, type SessionMessage } from "hawser/client";
 import { html, nothing, type TemplateResult } from "lit-html";
 import { go, href } from "../router.ts";
 import type { App } from "../state/app.ts";
-import { type Need, needOf } from "../state/attention.ts";
 import { isSignedOut, type Right } from "../state/auth.ts";
 import { everything, type Route } from "../state/route.ts";
 import { fontSizes, type Settings } from "../state/settings.ts";

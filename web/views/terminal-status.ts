@@ -1,7 +1,7 @@
 /** The line below a terminal: how it is connected, what is waited for, how large it is, and how much was written. */
 
+import type { Need } from "hawser/client";
 import { html, nothing, type TemplateResult } from "lit-html";
-import type { Need } from "../state/attention.ts";
 import type { Connection, TerminalState } from "../terminal/terminal-state.ts";
 import { backText } from "./session-words.ts";
 import { clockTime, size, span, words } from "./words.ts";

@@ -85,8 +85,6 @@ export const words = {
 		none: "No program may put text on your clipboard. One that wants to is asked about when it does.",
 		some: "Programs in these sessions may put text on your clipboard.",
 	},
-	needing: (count: number, name: string, word: string) =>
-		count === 1 ? `${name} needs you: ${word}.` : `${count} sessions need you; ${name}: ${word}.`,
 } as const;
 
 function startedText(started: number | undefined): string {
@@ -133,17 +131,6 @@ export function size(bytes: number): string {
 	const power = Math.min(units.length, Math.floor(Math.log10(bytes) / 3));
 	const count = bytes / 1000 ** power;
 	return `${count < 10 ? count.toFixed(2) : count < 100 ? count.toFixed(1) : Math.round(count)} ${units[power - 1]}`;
-}
-
-/** How a program ended, for a row: "exit 0", "killed", "timed out". */
-export function shortEnd({ state, exit }: Pick<SessionMessage, "state" | "exit">): string {
-	if (state === "lost") return "lost";
-	if (!exit) return "ended";
-	if (exit.reason === "killed") return "killed";
-	if (exit.reason === "timeout") return "timed out";
-	if (exit.reason === "idle") return "was idle";
-	if (exit.reason === "oom") return "out of memory";
-	return exit.signal ?? `exit ${exit.code}`;
 }
 
 type Ended = Pick<SessionMessage, "state" | "exit" | "createdAt" | "endedAt" | "timeoutMs" | "idleTimeoutMs">;

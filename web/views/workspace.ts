@@ -1,10 +1,9 @@
 /** One workspace: its members, limits, shared links, and who did what, where the caller may know that. */
 
 import { signal } from "@preact/signals-core";
-import type { AuditMessage, TokenMessage } from "hawser/client";
+import { type AuditMessage, isEnded, type TokenMessage } from "hawser/client";
 import { html, nothing, type TemplateResult } from "lit-html";
 import type { App } from "../state/app.ts";
-import { isEnded } from "../state/listed.ts";
 import type { WorkspaceFacts } from "../state/workspace.ts";
 import { banner } from "./banner.ts";
 import { mounted } from "./mounted.ts";

@@ -1,7 +1,9 @@
 /** Who needs somebody, and why: pure, from what is known of a session and the time. */
 
-import type { Waiting } from "hawser/client";
-import { isEnded, type Listed } from "./listed.ts";
+import type { SessionMessage, Waiting } from "../protocol/messages.ts";
+
+/** A session as lists show it: with how it looks, as soon as that is known. */
+export type Listed = SessionMessage;
 
 export type Need = {
 	readonly kind: "asks" | "secret" | "failed" | "quiet";
@@ -22,6 +24,10 @@ const ACTIVE_MS = 5_000;
 /** How questions end, blanks aside; a line that does not is a prompt for commands, or nothing. */
 const QUESTION =
 	/[?:]\s*$|[[(][^\])]*[/|][^\])]*[\])]\s*[:?>]?\s*$|\bpress\b.*\b(key|enter|return)\b|\b(password|passphrase|pin)\b/i;
+
+export function isEnded({ state }: Pick<Listed, "state">): boolean {
+	return state !== "running";
+}
 
 export function needOf(session: Listed, { now, dismissed }: Circumstances): Need | undefined {
 	if (isEnded(session)) return failure(session, dismissed);

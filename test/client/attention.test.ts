@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { byUrgency, dismissalOf, isActive, needOf } from "../../web/state/attention.ts";
-import { asking, listed, MINUTE, NOW } from "./listed.ts";
+import { byUrgency, dismissalOf, isActive, needOf } from "../../src/client/index.ts";
+import { asking, listed, MINUTE, NOW } from "../web/listed.ts";
 
 const none = { now: NOW, dismissed: new Set<string>() };
 

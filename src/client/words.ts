@@ -1,0 +1,25 @@
+/** How a session ended, in few words: the same in every list. */
+
+import type { Listed } from "./attention.ts";
+
+/** For a row: "exit 0", "killed", "timed out". */
+export function shortEnd({ state, exit }: Pick<Listed, "state" | "exit">): string {
+	if (state === "lost") return "lost";
+	if (!exit) return "ended";
+	if (exit.reason === "killed") return "killed";
+	if (exit.reason === "timeout") return "timed out";
+	if (exit.reason === "idle") return "was idle";
+	if (exit.reason === "oom") return "out of memory";
+	return exit.signal ?? `exit ${exit.code}`;
+}
+
+/** Of one that somebody should look at. */
+export function failureWord({ exit }: Pick<Listed, "exit">): string {
+	if (exit?.reason === "oom") return "out of memory";
+	return exit?.signal ? `ended by ${exit.signal}` : `ended with ${exit?.code}`;
+}
+
+/** That some need somebody, for who does not look at the list. */
+export function needingSentence(count: number, name: string, word: string): string {
+	return count === 1 ? `${name} needs you: ${word}.` : `${count} sessions need you; ${name}: ${word}.`;
+}
