@@ -119,6 +119,7 @@ class TerminalSession {
 			await print(this.#output.end());
 			this.#terminal.close();
 			await this.#attachment.detach();
+			this.#terminal.letSignalsBe();
 		}
 	}
 
@@ -246,6 +247,8 @@ class TerminalSession {
 		this.#terminal.open(this.#onSignal);
 		process.stdin.on("data", this.#onTyped);
 		process.stdin.on("end", this.#onHungUp);
+		// Whoever had it before us has paused it.
+		process.stdin.resume();
 	}
 
 	#onDisconnected(): void {

@@ -29,6 +29,7 @@ export class LocalTerminal {
 	/** For a program without a terminal ours stays as it is: it echoes, and hands on whole lines. */
 	readonly #isByLine: boolean;
 	#isOpen = false;
+	#onEnding: (signal: NodeJS.Signals) => void = () => {};
 
 	constructor(modes: TerminalModes, { isByLine, onSize }: LocalTerminalOptions) {
 		this.#modes = modes;
@@ -53,6 +54,7 @@ export class LocalTerminal {
 
 	/** Gives the terminal to the program; `onEnding` hears of a signal that wants us gone. */
 	open(onEnding: (signal: NodeJS.Signals) => void): void {
+		this.#onEnding = onEnding;
 		process.on("exit", this.#restore);
 		for (const signal of ENDING) process.on(signal, onEnding);
 		process.on("SIGCONT", this.#onContinue);
@@ -60,6 +62,11 @@ export class LocalTerminal {
 		this.#isOpen = true;
 		process.stdout.write(KEEP_TITLE);
 		if (!this.#isByLine) this.#makeRaw();
+	}
+
+	/** Signals take their usual course again: not before what they would cut short is done. */
+	letSignalsBe(): void {
+		for (const signal of ENDING) process.off(signal, this.#onEnding);
 	}
 
 	/** Takes it back. May be called twice. */

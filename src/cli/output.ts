@@ -1,5 +1,6 @@
 /** Data on stdout, remarks on stderr; the only place that prints. */
 
+import { cellsOf, cut } from "./cells.ts";
 import { safeLine } from "./safe-text.ts";
 
 /** What a tool killed by SIGPIPE ends with. */
@@ -58,35 +59,15 @@ export function facts(rows: readonly (readonly [name: string, value: string | nu
 /** Rows under a heading, cut to the terminal's width; a pipe gets everything. */
 export function table(heading: readonly string[], rows: readonly (readonly string[])[], width?: number): string {
 	const lines = [heading, ...rows].map((row) => row.map(safeLine));
-	const widths = heading.map((_, column) => Math.max(...lines.map((line) => lengthOf(line[column] ?? ""))));
-	return lines.map((line) => `${cut(padded(line, widths), width)}\n`).join("");
+	const widths = heading.map((_, column) => Math.max(...lines.map((line) => cellsOf(line[column] ?? ""))));
+	return lines.map((line) => `${within(padded(line, widths), width)}\n`).join("");
 }
 
 function padded(line: readonly string[], widths: readonly number[]): string {
-	const cells = line.map((cell, column) => cell + " ".repeat((widths[column] ?? 0) - lengthOf(cell)));
+	const cells = line.map((cell, column) => cell + " ".repeat((widths[column] ?? 0) - cellsOf(cell)));
 	return cells.join("  ").trimEnd();
 }
 
-function cut(line: string, width: number | undefined): string {
-	if (!width || lengthOf(line) <= width) return line;
-	let room = width - 1;
-	let shown = "";
-	for (const character of line) {
-		room -= lengthOf(character);
-		if (room < 0) break;
-		shown += character;
-	}
-	return `${shown}…`;
-}
-
-/** Characters that terminals draw twice as wide, and those that they draw on the one before. */
-const WIDE =
-	/[\u1100-\u115f\u2e80-\u303e\u3041-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6\u{20000}-\u{3fffd}]|\p{Emoji_Presentation}/u;
-const COMBINING = /[\p{Mn}\p{Me}\p{Cf}]/u;
-
-/** How many cells of a terminal it takes. */
-function lengthOf(text: string): number {
-	let cells = 0;
-	for (const character of text) cells += COMBINING.test(character) ? 0 : WIDE.test(character) ? 2 : 1;
-	return cells;
+function within(line: string, width: number | undefined): string {
+	return width ? cut(line, width) : line;
 }

@@ -1,31 +1,22 @@
 /** `hawser attach`: come back to a session in this terminal. */
 
 import { Command, InvalidArgumentError } from "commander";
-import type { Session, SessionMessage, SizePolicy } from "../../client/index.ts";
-import { attachTerminal } from "../attach-terminal.ts";
+import type { SizePolicy } from "../../client/index.ts";
+import { type AttachHere, attachHere, refuseOwn } from "../attach-here.ts";
 import { exitCodeOf, sentenceOf } from "../ending.ts";
 import { endNotAttached, orNotAttached, UsageError } from "../errors.ts";
-import { type Escape, escapeOption } from "../escape-keys.ts";
+import { escapeOption } from "../escape-keys.ts";
 import { findOrStartServer, type WorkspaceFlags, withWorkspace } from "../find-server.ts";
 import { findSession } from "../find-session.ts";
 import { LocalTerminal } from "../local-terminal.ts";
 import { remark } from "../output.ts";
-import { ownSessions } from "../own-environment.ts";
 import { patience, sizePolicyOption, wholeNumber } from "../parse.ts";
 
-type AttachFlags = WorkspaceFlags & {
-	readonly view?: true;
-	readonly take?: true;
-	readonly detachOthers?: true;
-	readonly since?: number | "end";
-	readonly all?: true;
-	readonly sizePolicy?: SizePolicy;
-	readonly escape: Escape;
-	readonly patience: number;
-};
-
-/** What is shown of a long history: some thousand lines, at once even over a slow line. */
-const RECENT_BYTES = 256 * 1024;
+type AttachFlags = WorkspaceFlags &
+	AttachHere & {
+		readonly detachOthers?: true;
+		readonly sizePolicy?: SizePolicy;
+	};
 
 export const attach: Command = withWorkspace(new Command("attach"))
 	.alias("a")
@@ -64,22 +55,7 @@ async function start(wanted: string | undefined, flags: AttachFlags): Promise<vo
 	const session = client.sessions.at(info.id);
 	if (flags.detachOthers) await session.detachAll();
 	if (flags.sizePolicy) await session.setSizePolicy(flags.sizePolicy);
-	const isFromScreen = !flags.all && flags.since === undefined && (await fits(session, info, flags));
-	const since = flags.all ? info.offsets.oldest : (flags.since ?? recent(info));
-	const isCut = flags.since === undefined && since !== info.offsets.oldest;
-	if (isCut && !isFromScreen)
-		remark(`earlier output is not shown (${since} bytes): hawser attach --all, or hawser logs`);
-	const ending = await attachTerminal(session, {
-		since,
-		isFromScreen,
-		isCut,
-		liveFrom: info.offsets.end,
-		isViewer: flags.view === true,
-		take: flags.take === true,
-		hasTerminal: info.mode === "pty",
-		escapes: flags.escape,
-		patienceMs: flags.patience,
-	});
+	const ending = await attachHere(session, info, flags);
 	const sentence = sentenceOf(ending, wanted ?? info.name ?? info.id);
 	if (sentence !== undefined) {
 		// What is left on the screen may end in the middle of a line.
@@ -87,35 +63,6 @@ async function start(wanted: string | undefined, flags: AttachFlags): Promise<vo
 		remark(sentence);
 	}
 	process.exitCode = exitCodeOf(ending);
-}
-
-/** What is shown in a session is its output, and would be shown again. */
-function refuseOwn({ id, name }: SessionMessage): void {
-	const own = ownSessions(process.env);
-	if (!own.includes(id)) return;
-	const where = own[0] === id ? "the session that you are in" : "a session around the one that you are in";
-	throw new UsageError(
-		`${name ?? id} is ${where}: it would be shown in itself without end; hawser logs shows its output`,
-	);
-}
-
-/**
- * Whether the session's screen can be drawn in this terminal. Whoever will type into it gives it the size of this terminal
- * first, because a screen is only right in its own.
- */
-async function fits(session: Session, { mode, state, size }: SessionMessage, { view }: AttachFlags): Promise<boolean> {
-	const here = LocalTerminal.sizeHere;
-	if (mode !== "pty" || !here) return false;
-	if (here.cols === size.cols && here.rows === size.rows) return true;
-	if (view || state !== "running") return here.cols >= size.cols && here.rows >= size.rows;
-	return session.resize(here).then(
-		() => true,
-		() => false,
-	);
-}
-
-function recent({ offsets }: SessionMessage): number {
-	return Math.max(offsets.oldest, offsets.end - RECENT_BYTES);
 }
 
 function offset(text: string): number | "end" {
