@@ -42,6 +42,7 @@ import { task } from "./commands/task.ts";
 import { tmux } from "./commands/tmux.ts";
 import { token } from "./commands/token.ts";
 import { wait } from "./commands/wait.ts";
+import { watch } from "./commands/watch.ts";
 import { webhook } from "./commands/webhook.ts";
 import { why } from "./commands/why.ts";
 import { workspace } from "./commands/workspace.ts";
@@ -66,6 +67,7 @@ const commands = [
 	attach,
 	detach,
 	list,
+	watch,
 	show,
 	screen,
 	why,

@@ -1,0 +1,384 @@
+/** The table in somebody's hands: what is typed, and what is done by it. */
+
+import {
+	type Client,
+	giveAnswer,
+	type HawserError,
+	isEnded,
+	type Listed,
+	LiveSessions,
+	type Waiting,
+} from "../../client/index.ts";
+import { explain } from "../errors.ts";
+import { codeOfSignal } from "../local-terminal.ts";
+import { safeLine } from "../safe-text.ts";
+import { type Footing, frameOf, roomFor } from "./frame.ts";
+import type { Key } from "./keys.ts";
+import { LineField } from "./line-field.ts";
+import type { Notifier } from "./notifier.ts";
+import { nameOf, type Row } from "./rows.ts";
+import { Surface } from "./surface.ts";
+import { View, type ViewOptions } from "./view.ts";
+
+export type BoardOptions = ViewOptions & {
+	readonly client: Client;
+	/** Makes what tells somebody who does not look. */
+	readonly notifier:
+		| ((ring: (sequence: string) => void, onTrouble: (sentence: string) => void) => Notifier)
+		| undefined;
+	/** Gives our terminal to a session until that has given it back; resolves with the signal that wants us gone, if one does. */
+	readonly open: (session: Listed) => Promise<NodeJS.Signals | undefined>;
+};
+
+/** How long it is said what became of something. */
+const NOTICE_MS = 4_000;
+/** At most so often something is drawn that nobody has typed. */
+const DRAW_MS = 50;
+/** Ages change together: every second while one is counted in seconds, and seldom else. */
+const QUICK_MS = 1_000;
+const CALM_MS = 10_000;
+const MINUTE_MS = 60_000;
+
+type Mode =
+	| { readonly kind: "list" }
+	| { readonly kind: "help" }
+	| { readonly kind: "filter"; readonly field: LineField; readonly before: string }
+	/** `waiting` is the question that was read: an answer is good for no other. */
+	| { readonly kind: "answer"; readonly session: Listed; readonly waiting: Waiting; readonly field: LineField }
+	| { readonly kind: "stop"; readonly session: Listed };
+
+const LIST: Mode = { kind: "list" };
+
+const HELP: readonly string[] = [
+	"Up Down j k     another session          g G     the first, the last",
+	"Enter  a        answer it here, or type a line into what waits for one:",
+	"                the program gets it once, and only if it still asks",
+	"                the same. A secret is not shown, kept or recorded.",
+	"o               open it in this terminal; ~. at the start of a line,",
+	"                or Ctrl-] d, comes back here",
+	"x               stop its program, with everything that it started",
+	"d               dismiss: seen, it needs nobody for that any more",
+	"m               only those that need me, or all",
+	"/  Esc          filter by words; all again",
+	"Ctrl-L Ctrl-Z   draw anew; stop this, as any program",
+	"q  Ctrl-C       quit; every session goes on",
+];
+
+export class Board {
+	readonly #options: BoardOptions;
+	readonly #live: LiveSessions;
+	readonly #surface: Surface;
+	readonly #notifier: Notifier | undefined;
+	readonly #view: View;
+	/** Those that are being answered now. */
+	readonly #answering = new Set<string>();
+	#mode: Mode = LIST;
+	/** `until` is by the monotonic clock. */
+	#notice: { readonly text: string; readonly isBad: boolean; readonly until: number } | undefined;
+	#drawTimer: NodeJS.Timeout | undefined;
+	#tickTimer: NodeJS.Timeout | undefined;
+	#shownTitle = "";
+	#end: (code: number) => void = () => {};
+	#fail: (error: unknown) => void = () => {};
+
+	constructor(options: BoardOptions) {
+		this.#options = options;
+		this.#view = new View(options);
+		this.#live = new LiveSessions(options.client, {
+			onChange: () => this.#drawSoon(),
+			onRefused: (error: HawserError) => this.#fail(error),
+		});
+		this.#surface = new Surface({
+			onKeys: (keys) => this.#press(keys),
+			onSize: () => this.#draw(),
+			onEnding: (signal) => this.#end(codeOfSignal(signal)),
+		});
+		this.#notifier = options.notifier?.(
+			(sequence) => this.#surface.send(sequence),
+			(sentence) => this.#say(sentence, true),
+		);
+	}
+
+	/** Until somebody leaves; resolves with the exit code. */
+	async run(): Promise<number> {
+		const ended = new Promise<number>((resolve, reject) => {
+			this.#end = resolve;
+			this.#fail = reject;
+		});
+		this.#surface.open();
+		this.#live.follow();
+		try {
+			return await ended;
+		} finally {
+			// First, for it has something drawn.
+			this.#live.stop();
+			clearTimeout(this.#drawTimer);
+			clearTimeout(this.#tickTimer);
+			this.#notifier?.end();
+			this.#surface.close();
+		}
+	}
+
+	#drawSoon(): void {
+		this.#drawTimer ??= setTimeout(() => this.#draw(), DRAW_MS);
+	}
+
+	#draw(): void {
+		clearTimeout(this.#drawTimer);
+		this.#drawTimer = undefined;
+		const now = Date.now();
+		const view = this.#view;
+		const isHeld = this.#isIn("answer") || this.#isIn("stop");
+		const needing = view.arrange(this.#live.all.values(), { now, isHeld });
+		this.#notifier?.look(needing);
+		const { size } = this.#surface;
+		const top = view.topFor(roomFor(size));
+		const scene = {
+			size,
+			now,
+			rows: view.rows,
+			selected: view.index,
+			top,
+			counts: view.counts,
+			remarks: this.#remarks(now),
+			emptyText: this.#emptyText(),
+			footing: this.#footing(),
+			help: this.#isIn("help") ? HELP : undefined,
+			hasColours: !process.env.NO_COLOR,
+		};
+		this.#surface.draw(frameOf(scene));
+		this.#showTitle();
+		this.#tickAfter(now, view.rows.slice(top, top + roomFor(size)));
+	}
+
+	#showTitle(): void {
+		const { needing } = this.#view.counts;
+		const title = needing === 0 ? "hawser watch" : `(${needing}) hawser watch`;
+		if (title === this.#shownTitle || !this.#surface.isOpen) return;
+		this.#shownTitle = title;
+		this.#surface.send(`\u001b]2;${title}\u0007`);
+	}
+
+	/** When something changes by time alone. */
+	#tickAfter(now: number, shown: readonly Row[]): void {
+		const isQuick =
+			this.#live.connection.kind === "cut" ||
+			this.#notice !== undefined ||
+			this.#view.isHeld ||
+			shown.some(({ since, word }) => word === "active" || (since !== undefined && now - since < MINUTE_MS));
+		clearTimeout(this.#tickTimer);
+		this.#tickTimer = setTimeout(() => this.#draw(), isQuick ? QUICK_MS : CALM_MS);
+	}
+
+	#remarks(now: number): string[] {
+		const { connection } = this.#live;
+		const { isNeeding, query } = this.#view;
+		const remarks = [...(isNeeding ? ["only who needs me"] : []), ...(query === "" ? [] : [`/${safeLine(query)}`])];
+		if (connection.kind !== "cut") return remarks;
+		const seconds = Math.max(0, Math.ceil((connection.retryAt - now) / 1000));
+		return [`reconnecting… ${seconds} s`, ...remarks];
+	}
+
+	#emptyText(): string {
+		if (this.#live.connection.kind === "loading") return "Loading sessions…";
+		const { isNeeding, query } = this.#view;
+		if (query !== "") return safeLine(`No session matches "${query}".`);
+		if (isNeeding) return "Nobody needs you.";
+		return "Nothing runs here yet. Start something, as by: hawser run --name work -- bash. It appears here by itself.";
+	}
+
+	#footing(): Footing {
+		const mode = this.#mode;
+		if (this.#notice && this.#notice.until <= performance.now()) this.#notice = undefined;
+		switch (mode.kind) {
+			case "filter":
+				return { kind: "field", label: "/", ...shown(mode.field) };
+			case "answer":
+				return this.#answerFooting(mode);
+			case "stop":
+				return { kind: "question", text: `Stop ${nameOf(mode.session)} and all it started?`, keys: "y/N" };
+			case "help":
+			case "list":
+				return this.#notice ? { kind: "notice", ...this.#notice } : { kind: "keys" };
+		}
+	}
+
+	#answerFooting({ session, waiting, field }: Extract<Mode, { kind: "answer" }>): Footing {
+		const current = this.#live.all.get(session.id)?.overview?.waiting;
+		const isOld = current?.offset !== waiting.offset ? " (asks something else now)" : "";
+		const name = nameOf(session);
+		if (waiting.kind === "secret") {
+			return { kind: "field", label: `secret for ${name}, not shown${isOld}:`, text: "", before: "" };
+		}
+		const choices = waiting.choices ? ` [${safeLine(waiting.choices.join("/"))}]` : "";
+		return { kind: "field", label: `answer ${name}${choices}${isOld}:`, ...shown(field) };
+	}
+
+	#press(keys: readonly Key[]): void {
+		this.#view.touch();
+		for (const key of keys) {
+			const wasAnswer = this.#isIn("answer");
+			this.#pressOne(key);
+			// What was typed together with an answer is not for the table.
+			if (wasAnswer && this.#isIn("list")) break;
+			if (!this.#surface.isOpen) return;
+		}
+		this.#draw();
+	}
+
+	#isIn(kind: Mode["kind"]): boolean {
+		return this.#mode.kind === kind;
+	}
+
+	#pressOne(key: Key): void {
+		const mode = this.#mode;
+		const isKey = (name: string) => key.kind === "key" && key.value === name;
+		if (isKey("C-z")) this.#surface.suspend();
+		else if (mode.kind === "answer") this.#pressInAnswer(mode, key);
+		else if (mode.kind === "filter") this.#pressInFilter(mode, key);
+		else if (mode.kind === "list") this.#pressInList(key);
+		else {
+			// Any key leaves the help, and every one but this is a no.
+			this.#mode = LIST;
+			if (mode.kind === "stop" && key.value.toLowerCase() === "y") void this.#stop(mode.session);
+		}
+	}
+
+	#pressInList({ kind, value }: Key): void {
+		if (kind === "paste") return;
+		const view = this.#view;
+		const page = roomFor(this.#surface.size);
+		const acts: Readonly<Record<string, () => void>> = {
+			Up: () => view.move(-1),
+			k: () => view.move(-1),
+			Down: () => view.move(1),
+			j: () => view.move(1),
+			PageUp: () => view.move(-page),
+			PageDown: () => view.move(page),
+			Home: () => view.move(-view.rows.length),
+			g: () => view.move(-view.rows.length),
+			End: () => view.move(view.rows.length),
+			G: () => view.move(view.rows.length),
+			Enter: () => this.#answer(),
+			a: () => this.#answer(),
+			o: () => void this.#open(),
+			x: () => this.#askToStop(),
+			d: () => this.#dismiss(),
+			m: () => view.change({ isNeeding: !view.isNeeding }),
+			"/": () => {
+				this.#mode = { kind: "filter", field: new LineField(view.query), before: view.query };
+			},
+			Escape: () => view.change({ query: "" }),
+			"?": () => {
+				this.#mode = { kind: "help" };
+			},
+			"C-l": () => this.#surface.redraw(),
+			q: () => this.#end(0),
+			"C-c": () => this.#end(codeOfSignal("SIGINT")),
+		};
+		acts[value]?.();
+	}
+
+	#pressInFilter({ field, before }: Extract<Mode, { kind: "filter" }>, key: Key): void {
+		const isKey = (...names: readonly string[]) => key.kind === "key" && names.includes(key.value);
+		if (isKey("Enter")) this.#mode = LIST;
+		else if (isKey("Escape", "C-c")) {
+			this.#mode = LIST;
+			this.#view.change({ query: before });
+		} else {
+			field.press(key);
+			this.#view.change({ query: field.text });
+		}
+	}
+
+	#pressInAnswer(mode: Extract<Mode, { kind: "answer" }>, key: Key): void {
+		if (key.kind === "key" && (key.value === "Escape" || key.value === "C-c")) this.#mode = LIST;
+		else if (key.kind === "key" && key.value === "Enter") {
+			this.#mode = LIST;
+			void this.#give(mode);
+		} else mode.field.press(key);
+	}
+
+	#answer(): void {
+		const session = this.#view.row?.session;
+		const waiting = session?.overview?.waiting;
+		if (!session) return;
+		if (!waiting || isEnded(session)) this.#say(`${nameOf(session)} waits for no answer; o opens it`, true);
+		else this.#mode = { kind: "answer", session, waiting, field: new LineField() };
+	}
+
+	async #give({ session, waiting, field }: Extract<Mode, { kind: "answer" }>): Promise<void> {
+		const { id, mode } = session;
+		// Two Enters are one answer.
+		if (this.#answering.has(id)) return;
+		this.#answering.add(id);
+		const name = nameOf(session);
+		try {
+			const isTaken = await giveAnswer(this.#options.client.sessions.at(id), { mode, waiting }, field.text);
+			if (!isTaken) return this.#say(`Not sent: ${name} asks something else now, or nothing.`, true);
+			this.#live.answered(id);
+			const what = waiting.kind === "secret" ? "The secret" : safeLine(JSON.stringify(field.text));
+			this.#say(`${what} was sent, ${name} took it.`, false);
+		} catch (error) {
+			this.#sayWhy(error);
+		} finally {
+			this.#answering.delete(id);
+		}
+	}
+
+	#askToStop(): void {
+		const session = this.#view.row?.session;
+		if (!session) return;
+		if (isEnded(session)) this.#say(`${nameOf(session)} has ended`, true);
+		else this.#mode = { kind: "stop", session };
+	}
+
+	async #stop(session: Listed): Promise<void> {
+		try {
+			this.#say(`Stopping ${nameOf(session)}…`, false);
+			await this.#options.client.sessions.at(session.id).kill();
+			this.#say(`${nameOf(session)} was stopped.`, false);
+		} catch (error) {
+			this.#sayWhy(error);
+		}
+	}
+
+	/** What waits for an answer is not dismissed: it is answered, or stopped. */
+	#dismiss(): void {
+		const row = this.#view.row;
+		const kind = row?.need?.kind;
+		if (!row || (kind !== "failed" && kind !== "quiet")) return;
+		this.#view.dismiss(row.session);
+		this.#say(`${row.name} is dismissed.`, false);
+	}
+
+	async #open(): Promise<void> {
+		const session = this.#view.row?.session;
+		if (!session) return;
+		this.#surface.close();
+		try {
+			const signal = await this.#options.open(session);
+			if (signal !== undefined) this.#end(codeOfSignal(signal));
+		} catch (error) {
+			this.#sayWhy(error);
+		} finally {
+			this.#shownTitle = "";
+			this.#surface.open();
+		}
+	}
+
+	#sayWhy(error: unknown): void {
+		const explained = explain(error);
+		if (explained) this.#say(explained.sentence, true);
+		else this.#fail(error);
+	}
+
+	#say(sentence: string, isBad: boolean): void {
+		this.#notice = { text: safeLine(sentence), isBad, until: performance.now() + NOTICE_MS };
+		this.#drawSoon();
+	}
+}
+
+function shown(field: LineField): { readonly text: string; readonly before: string } {
+	return { text: safeLine(field.text), before: safeLine(field.before) };
+}

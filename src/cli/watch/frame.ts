@@ -1,0 +1,196 @@
+/** What the terminal shows of the table, row by row: pure, from what is known, the size and the time. */
+
+import { formatDuration } from "../../protocol/units.ts";
+import { cellsOf, cut, fitted, wrapped } from "../cells.ts";
+import type { Size } from "../local-terminal.ts";
+import { safeLine } from "../safe-text.ts";
+import type { Row, Tone } from "./rows.ts";
+
+/** The last row of the terminal: something to type, something that was said, or which keys there are. */
+export type Footing =
+	| { readonly kind: "keys" }
+	| { readonly kind: "notice"; readonly text: string; readonly isBad: boolean }
+	/** `before` is what stands before the cursor. Nothing of a secret is here. */
+	| { readonly kind: "field"; readonly label: string; readonly text: string; readonly before: string }
+	/** Answered by one key, of those that it ends with. */
+	| { readonly kind: "question"; readonly text: string; readonly keys: string };
+
+export type Scene = {
+	readonly size: Size;
+	readonly now: number;
+	readonly rows: readonly Row[];
+	/** Which of the rows is selected, and which is the first that is shown. */
+	readonly selected: number;
+	readonly top: number;
+	readonly counts: { readonly needing: number; readonly running: number; readonly ended: number };
+	/** That the server is away, and what is filtered. */
+	readonly remarks: readonly string[];
+	/** Instead of rows, when there are none. */
+	readonly emptyText: string;
+	readonly footing: Footing;
+	/** Instead of everything else. */
+	readonly help: readonly string[] | undefined;
+	readonly hasColours: boolean;
+};
+
+export type Frame = {
+	readonly lines: readonly string[];
+	/** From 1 on; undefined while nothing is typed. */
+	readonly cursor: { readonly row: number; readonly col: number } | undefined;
+};
+
+/** Terminals that are lower have neither the names of the columns nor the whole question. */
+const ROWS_FOR_HEADING = 8;
+const ROWS_FOR_DETAIL = 12;
+/** How much of the selected session's question is shown below the table. */
+const DETAIL_ROWS = 3;
+const SINCE_CELLS = 4;
+/** How much of the last row is for what is typed, whatever is asked. */
+const FIELD_CELLS = 24;
+const GAP = "  ";
+
+const RESET = "\u001b[0m";
+const BOLD = "\u001b[1m";
+const REVERSE = "\u001b[7m";
+const COLOURS: Readonly<Record<Tone, string>> = {
+	wait: "\u001b[33m",
+	bad: "\u001b[31m",
+	good: "\u001b[32m",
+	calm: "\u001b[2m",
+};
+
+/** How many sessions there is room for. */
+export function roomFor({ rows }: Size): number {
+	return Math.max(1, rows - 2 - headingRows(rows) - detailRows(rows));
+}
+
+export function frameOf(scene: Scene): Frame {
+	const { size, help } = scene;
+	const { line, col } = lastLine(scene);
+	const body = help ? helpLines(help, size) : [...tableLines(scene), ...detailLines(scene)];
+	const lines = [titleLine(scene), ...body.slice(0, size.rows - 2)];
+	while (lines.length < size.rows - 1) lines.push("");
+	return {
+		lines: [...lines, line].slice(-size.rows),
+		cursor: col === undefined ? undefined : { row: size.rows, col },
+	};
+}
+
+function headingRows(rows: number): number {
+	return rows >= ROWS_FOR_HEADING ? 1 : 0;
+}
+
+/** A line that is empty, who it is, and what it asks. */
+function detailRows(rows: number): number {
+	return rows >= ROWS_FOR_DETAIL ? DETAIL_ROWS + 1 : 0;
+}
+
+function titleLine({ counts, remarks, size: { cols } }: Scene): string {
+	const { needing, running, ended } = counts;
+	const who = needing === 0 ? "nobody needs you" : `${needing} need${needing === 1 ? "s" : ""} you`;
+	const right = cut(remarks.join(" · "), cols);
+	const left = cut(`${who} · ${running} running · ${ended} ended`, Math.max(0, cols - cellsOf(right) - 1));
+	const between = " ".repeat(Math.max(0, cols - cellsOf(left) - cellsOf(right)));
+	return `${BOLD}${left}${between}${right}${RESET}`;
+}
+
+type Widths = { readonly name: number; readonly word: number; readonly text: number };
+
+/** Names and states have what they need, if that leaves room for what is asked. */
+function widthsOf(rows: readonly Row[], cols: number): Widths {
+	const longest = (texts: readonly string[], least: number, most: number) =>
+		Math.max(least, Math.min(most, Math.max(0, ...texts.map(cellsOf))));
+	const isNarrow = cols < 60;
+	const name = longest(
+		rows.map((row) => row.name),
+		4,
+		isNarrow ? 12 : Math.floor(cols / 4),
+	);
+	const word = longest(
+		rows.map((row) => row.word),
+		5,
+		isNarrow ? 9 : 16,
+	);
+	return { name, word, text: Math.max(0, cols - 2 - name - word - SINCE_CELLS - 3 * GAP.length) };
+}
+
+function tableLines(scene: Scene): string[] {
+	const { rows, size, top, emptyText } = scene;
+	const shown = rows.slice(top, top + roomFor(size));
+	const widths = widthsOf(shown, size.cols);
+	const heading = columns(["  ", "NAME", "STATE", "FOR", ""], widths);
+	const lines = headingRows(size.rows) > 0 ? [`\u001b[2m${cut(heading, size.cols)}${RESET}`] : [];
+	if (rows.length === 0) lines.push("", ...wrapped(emptyText, size.cols, 3));
+	for (const [index, row] of shown.entries()) lines.push(tableLine(scene, row, top + index === scene.selected, widths));
+	while (lines.length < roomFor(size) + headingRows(size.rows)) lines.push("");
+	return lines;
+}
+
+function tableLine({ now, size, hasColours }: Scene, row: Row, isSelected: boolean, widths: Widths): string {
+	const since = row.since === undefined ? "" : formatDuration(now - row.since);
+	const line = cut(columns([isSelected ? "> " : "  ", row.name, row.word, since, row.text], widths), size.cols);
+	if (isSelected) return `${REVERSE}${fitted(line, size.cols)}${RESET}`;
+	return hasColours || row.tone === "calm" ? `${COLOURS[row.tone]}${line}${RESET}` : line;
+}
+
+type Cells = readonly [mark: string, who: string, state: string, since: string, what: string];
+
+function columns([mark, who, state, since, what]: Cells, { name, word, text }: Widths): string {
+	return `${mark}${[fitted(who, name), fitted(state, word), since.padStart(SINCE_CELLS), cut(what, text)].join(GAP)}`;
+}
+
+/** The selected session: what it is, and all that it asks, as far as there is room. */
+function detailLines({ rows, selected, size }: Scene): string[] {
+	const row = rows[selected];
+	if (!row || detailRows(size.rows) === 0) return [];
+	const { id, argv, cwd, workspace } = row.session;
+	const what = safeLine(`${row.name} · ${argv.join(" ")} · ${cwd} · ${workspace} · ${id}`);
+	return ["", `\u001b[2m${cut(what, size.cols)}${RESET}`, ...wrapped(row.text, size.cols, DETAIL_ROWS - 1)];
+}
+
+function helpLines(help: readonly string[], { cols }: Size): string[] {
+	return ["", ...help.map((line) => cut(line, cols))];
+}
+
+function lastLine({ footing, rows, selected, size: { cols } }: Scene): { line: string; col?: number } {
+	switch (footing.kind) {
+		case "keys":
+			return { line: `\u001b[2m${cut(hintsFor(rows[selected]), cols)}${RESET}` };
+		case "notice":
+			return { line: `${footing.isBad ? COLOURS.bad : ""}${cut(footing.text, cols)}${RESET}` };
+		case "question":
+			return questionLine(footing, cols);
+		case "field":
+			return fieldLine(footing, cols);
+	}
+}
+
+/** However long it is, the keys are seen. */
+function questionLine(
+	{ text, keys }: Extract<Footing, { kind: "question" }>,
+	cols: number,
+): { line: string; col: number } {
+	const line = `${cut(text, Math.max(0, cols - cellsOf(keys) - 2))} ${keys} `;
+	return { line: `${BOLD}${cut(line, cols)}${RESET}`, col: Math.min(cols, cellsOf(line) + 1) };
+}
+
+/** What is typed is always seen up to the cursor; its beginning makes room, and before that the label. */
+function fieldLine(
+	{ label, text, before }: Extract<Footing, { kind: "field" }>,
+	cols: number,
+): { line: string; col: number } {
+	const prompt = cut(label, Math.max(8, cols - Math.min(FIELD_CELLS, Math.floor(cols / 2))));
+	const room = Math.max(1, cols - cellsOf(prompt) - 2);
+	const characters = [...before];
+	while (cellsOf(characters.join("")) > room) characters.shift();
+	const seen = characters.join("");
+	const rest = cut(text.slice(before.length), Math.max(0, room - cellsOf(seen)));
+	return { line: `${BOLD}${prompt}${RESET} ${seen}${rest}`, col: cellsOf(prompt) + 2 + cellsOf(seen) };
+}
+
+function hintsFor(row: Row | undefined): string {
+	const kind = row?.need?.kind;
+	if (kind === "asks" || kind === "secret") return "Enter answer · o open · x stop · / filter · ? keys · q quit";
+	if (kind === "failed" || kind === "quiet") return "o open · d dismiss · x stop · / filter · ? keys · q quit";
+	return "o open · a type a line · x stop · / filter · ? keys · q quit";
+}

@@ -1,0 +1,87 @@
+/** Sessions as rows of the table, in an order that holds still while somebody uses it. */
+
+import {
+	type Circumstances,
+	failureWord,
+	type Grouped,
+	isActive,
+	isEnded,
+	type Listed,
+	lastActive,
+	type Need,
+	needOf,
+	shortEnd,
+} from "../../client/index.ts";
+import { safeLine } from "../safe-text.ts";
+
+export type Tone = "wait" | "bad" | "good" | "calm";
+
+/** All texts are safe to show. */
+export type Row = {
+	readonly session: Listed;
+	readonly need: Need | undefined;
+	readonly name: string;
+	readonly word: string;
+	readonly tone: Tone;
+	/** Since when it is so; undefined for what changes all the time. */
+	readonly since: number | undefined;
+	/** What it asks, or wrote last. */
+	readonly text: string;
+};
+
+/** What people call it: its name, or the program that it runs. */
+export function nameOf({ name, argv, id }: Pick<Listed, "name" | "argv" | "id">): string {
+	return safeLine(name ?? ((argv[0] ?? "").split("/").at(-1) || id));
+}
+
+export function rowOf(session: Listed, circumstances: Circumstances): Row {
+	const need = needOf(session, circumstances);
+	const state = need ? stateOfNeed(session, need) : stateOf(session, circumstances.now);
+	return { session, need, name: nameOf(session), text: textOf(session, need), ...state };
+}
+
+type State = Pick<Row, "word" | "tone" | "since">;
+
+function stateOfNeed(session: Listed, { kind, since }: Need): State {
+	switch (kind) {
+		case "asks":
+			return { word: "asks", tone: "wait", since };
+		case "secret":
+			return { word: "wants a secret", tone: "wait", since };
+		case "quiet":
+			return { word: "quiet", tone: "wait", since };
+		case "failed":
+			return { word: failureWord(session), tone: "bad", since };
+	}
+}
+
+function stateOf(session: Listed, now: number): State {
+	if (isEnded(session)) return { word: shortEnd(session), tone: "calm", since: session.endedAt ?? undefined };
+	if (session.unreachable) return { word: "no answer", tone: "bad", since: undefined };
+	if (isActive(session, now)) return { word: "active", tone: "good", since: undefined };
+	return { word: "idle", tone: "calm", since: lastActive(session) };
+}
+
+function textOf({ overview, mode }: Listed, need: Need | undefined): string {
+	if (need && need.question !== "") return safeLine(need.question);
+	// No line of its own is known of a program that has the whole screen.
+	if (overview && overview.lastLine === null && mode === "pty" && overview.lastOutputAt) return "(full screen)";
+	return safeLine((overview?.lastLine ?? "").trim());
+}
+
+/** Those that need somebody, then those that run, then those that have ended. */
+export function inOrder({ needing, running, ended }: Grouped): Listed[] {
+	return [...needing.map(({ session }) => session), ...running, ...ended];
+}
+
+/** As they were, without those that are gone and with new ones at the end. */
+export function heldInOrder(order: readonly string[], sessions: readonly Listed[]): Listed[] {
+	const byId = new Map(sessions.map((session) => [session.id, session]));
+	const held: Listed[] = [];
+	for (const id of order) {
+		const session = byId.get(id);
+		if (session) held.push(session);
+		byId.delete(id);
+	}
+	return [...held, ...byId.values()];
+}

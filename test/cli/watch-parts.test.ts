@@ -1,0 +1,128 @@
+/** The parts of `hawser watch` that are pure: keys, the field, rows in their order, and the picture. */
+
+import { describe, expect, it } from "vitest";
+import { cellsOf, cut, fitted, wrapped } from "../../src/cli/cells.ts";
+import { frameOf, roomFor, type Scene } from "../../src/cli/watch/frame.ts";
+import { type Key, KeyReader } from "../../src/cli/watch/keys.ts";
+import { LineField } from "../../src/cli/watch/line-field.ts";
+import { sequenceOf, wayOf } from "../../src/cli/watch/notifier.ts";
+import { heldInOrder, rowOf } from "../../src/cli/watch/rows.ts";
+import { asking, listed, NOW } from "../web/listed.ts";
+
+describe("keys", () => {
+	const read = (...pieces: string[]) => {
+		const keys: Key[] = [];
+		const reader = new KeyReader((more) => void keys.push(...more));
+		for (const piece of pieces) reader.push(Buffer.from(piece));
+		reader.forget();
+		return keys
+			.map(({ kind, value }) => (kind === "text" ? value : `<${kind === "paste" ? "paste " : ""}${value}>`))
+			.join("");
+	};
+
+	it.each([
+		["characters and arrows", ["aä", "\u001b[A\u001bOB", "\r\u007f\u0003"], "aä<Up><Down><Enter><Backspace><C-c>"],
+		["a sequence in two pieces", ["\u001b[", "A"], "<Up>"],
+		["what is pasted in one piece", ["\u001b[200~x\r", "y\u001b[201~z"], "<paste x\ry>z"],
+		["nothing of what no key sends here", ["\u001b[99;5u\u001bxq"], "q"],
+	])("are %s", (_, pieces, expected) => expect(read(...pieces)).toBe(expected));
+
+	it("are an Escape when nothing follows it", async () => {
+		const pressed = new Promise<readonly Key[]>((resolve) => new KeyReader(resolve).push(Buffer.from("\u001b")));
+		expect(await pressed).toEqual([{ kind: "key", value: "Escape" }]);
+	});
+});
+
+it("a field is changed where its cursor is, and what is pasted presses no Enter", () => {
+	const field = new LineField();
+	const press = (...names: string[]) => {
+		for (const value of names) field.press({ kind: "key", value });
+	};
+	field.press({ kind: "paste", value: "one two\r\nthree\r\n" });
+	expect(field.text).toBe("one two three");
+	press("C-w", "Home", "Delete", "Right");
+	field.press({ kind: "text", value: "漢" });
+	expect([field.before, field.text]).toEqual(["n漢", "n漢e two "]);
+	press("End", "Backspace", "Left", "C-k");
+	expect(field.text).toBe("n漢e tw");
+	press("C-u");
+	expect(field.text).toBe("");
+});
+
+it("text is cut by what it takes of a row, also when it takes nothing", () => {
+	expect([cut("漢字漢字", 5), fitted("漢", 4), cut("abc", 3)]).toEqual(["漢字…", "漢  ", "abc"]);
+	expect(cut(`a${"\u0301".repeat(10_000)}`, 10).length).toBeLessThan(100);
+	expect(wrapped("one two three", 6, 2)).toEqual(["one tw", "o thr…"]);
+});
+
+it("rows keep their places while they are held: who is gone leaves, who is new comes last", () => {
+	const [a, b, c, d] = ["a", "b", "c", "d"].map((id) => listed({ id }));
+	expect(
+		heldInOrder(
+			["c", "x", "a"],
+			[a, b, c, d].flatMap((one) => one ?? []),
+		).map(({ id }) => id),
+	).toEqual(["c", "a", "b", "d"]);
+});
+
+describe("the picture", () => {
+	const circumstances = { now: NOW, dismissed: new Set<string>() };
+	const scene = (changes: Partial<Scene> = {}): Scene => ({
+		size: { cols: 80, rows: 24 },
+		now: NOW,
+		rows: [rowOf({ ...asking("Push? [y/N] ", { choices: ["y", "N"] }), name: "build" }, circumstances)],
+		selected: 0,
+		top: 0,
+		counts: { needing: 1, running: 0, ended: 0 },
+		remarks: [],
+		emptyText: "",
+		footing: { kind: "keys" },
+		help: undefined,
+		hasColours: false,
+		...changes,
+	});
+	const plain = (line: string) => line.replace(/\u001b\[[0-9;]*m/g, "");
+
+	it.each([
+		[80, 24],
+		[40, 10],
+		[20, 5],
+		[1, 1],
+		[300, 80],
+	])("has every row of a terminal of %i by %i, and no line that is wider", (cols, rows) => {
+		const sessions = Array.from({ length: 500 }, (_, index) => ({
+			...asking(`Go on with 漢字 ${"x".repeat(400)}?`),
+			name: `session-${index}`,
+		}));
+		const many = sessions.map((session) => rowOf(session, circumstances));
+		const size = { cols, rows };
+		for (const footing of [
+			{ kind: "keys" },
+			{ kind: "field", label: "answer:", text: "y".repeat(200), before: "y".repeat(150) },
+		] as const) {
+			const { lines, cursor } = frameOf(scene({ size, rows: many, selected: 499, top: 500 - roomFor(size), footing }));
+			expect(lines).toHaveLength(rows);
+			expect(Math.max(...lines.map((line) => cellsOf(plain(line))))).toBeLessThanOrEqual(Math.max(cols, 12));
+			expect(cursor?.col ?? 1).toBeLessThanOrEqual(Math.max(cols, 12));
+		}
+	});
+
+	it("names what is selected and all that it asks", () => {
+		const lines = frameOf(scene()).lines.map(plain);
+		expect(lines[0]?.trim()).toBe("1 needs you · 0 running · 0 ended");
+		expect(lines[2]?.trim()).toBe("> build  asks     4m  Push? [y/N]");
+		expect(lines.slice(-4, -1)).toEqual(["build · vite --host · /src/billing · default · aaaa", "Push? [y/N]", ""]);
+	});
+});
+
+it.each([
+	[{ TERM: "xterm-256color", TERM_PROGRAM: "iTerm.app" }, "osc9"],
+	[{ TERM: "xterm-kitty" }, "osc9"],
+	[{ TERM: "xterm-256color", VTE_VERSION: "7600" }, "osc777"],
+	[{ TERM: "foot" }, "osc777"],
+	[{ TERM: "tmux-256color", TMUX: "/tmp/tmux", VTE_VERSION: "7600" }, "bell"],
+	[{ TERM: "xterm-256color" }, "bell"],
+] as const)("a terminal that says %j is told by %s", (env, way) => {
+	expect(wayOf(env)).toBe(way);
+	expect(sequenceOf(way, "4;1;x")).not.toMatch(/4;1/);
+});

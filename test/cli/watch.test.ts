@@ -1,0 +1,294 @@
+/** `hawser watch` in a real terminal, whose picture is drawn by the model of a screen, against real programs. */
+
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
+import { type Client, connect } from "../../src/local/index.ts";
+import { XtermModel } from "../../src/screen/xterm-model.ts";
+import { temporaryDirectory } from "../helpers/temporary.ts";
+import { Installation } from "./hawser.ts";
+import { LEFT, Terminal, type TerminalOptions } from "./terminal.ts";
+
+let hawser: Installation;
+let client: Client;
+beforeAll(async () => {
+	hawser = await Installation.create();
+	client = connect({ stateDir: hawser.stateDir });
+});
+afterAll(() => hawser.remove());
+
+const ENTER = "\r";
+/** Asks twice, and says what it got. */
+const ASKS =
+	"read -r -p 'Push 3 commits? [y/N] ' a; echo \"got:$a\"; read -r -p 'Really? ' b; echo \"more:$b\"; sleep 600";
+const SECRET = "read -r -s -p 'Password: ' it; echo; printf 'length %d\n' $(printf %s \"$it\" | wc -c); sleep 600";
+
+/** A table in a terminal, and what a person sees of it. */
+class Table {
+	readonly terminal: Terminal;
+	readonly #model: XtermModel;
+	#fed = 0;
+
+	private constructor(terminal: Terminal, size: { cols: number; rows: number }) {
+		this.terminal = terminal;
+		this.#model = new XtermModel(size);
+	}
+
+	static async open(args: readonly string[], options: TerminalOptions = {}): Promise<Table> {
+		const { cols = 80, rows = 24 } = options;
+		return new Table(await Terminal.start(hawser, ["watch", ...args], options), { cols, rows });
+	}
+
+	/** The rows of the picture. */
+	get lines(): readonly string[] {
+		const bytes = this.terminal.run.bytes();
+		this.#model.feed(bytes.subarray(this.#fed));
+		this.#fed = bytes.byteLength;
+		return this.#model.view().lines;
+	}
+
+	/** The names in the table, from above. */
+	get names(): readonly string[] {
+		const heading = this.lines.findIndex((line) => /^ +NAME/.test(line));
+		const rows = this.lines.slice(heading + 1);
+		const end = rows.findIndex((line) => line.trim() === "");
+		return rows.slice(0, end).map((line) => line.slice(2).split(" ")[0] ?? "");
+	}
+
+	lineOf(name: string): string {
+		return this.lines.find((line) => line.slice(2).startsWith(`${name} `)) ?? "";
+	}
+
+	/** Resolves once the picture is as wanted. */
+	async shows(isRight: () => boolean): Promise<void> {
+		try {
+			await this.terminal.run.until(isRight);
+		} catch {
+			throw new Error(`it never showed ${isRight}, but:\n${this.lines.join("\n")}`);
+		}
+	}
+
+	resize(cols: number, rows: number): void {
+		void this.lines;
+		this.#model.resize({ cols, rows });
+		this.terminal.resize(cols, rows);
+	}
+
+	type(text: string): Promise<void> {
+		return this.terminal.type(text);
+	}
+
+	async quit(): Promise<void> {
+		await this.type("q");
+		expect(await this.terminal.ended()).toEqual(LEFT);
+	}
+}
+
+/** A program in a session of one test, which has its label. */
+async function start(test: string, name: string, script: string): Promise<string> {
+	const argv = ["bash", "--norc", "-c", script];
+	const { id } = await client.sessions.create({ argv, name, mode: "pty", labels: { test } });
+	onTestFinished(async () => {
+		await client.sessions.at(id).remove({ force: true });
+	});
+	return id;
+}
+
+const ended = (id: string) => expect.poll(async () => (await client.sessions.at(id).info()).state).toBe("closed");
+const wrote = async (id: string) => (await client.sessions.at(id).text()).text;
+
+describe("watch", () => {
+	it("has who needs somebody first, then who runs, then who has ended; an answer reaches its program once", async () => {
+		const only = ["--label", "test=order"];
+		await ended(await start("order", "well", "true"));
+		await ended(await start("order", "broken", "echo no such target; exit 3"));
+		await start("order", "works", "sleep 600");
+		const asks = await start("order", "asks", ASKS);
+		await start("order", "locked", SECRET);
+		const table = await Table.open(only);
+		await table.shows(() => table.names.join(" ") === "asks locked broken works well");
+		expect(table.lines[0]).toMatch(/^3 need you · 1 running · 1 ended/);
+		expect(table.lineOf("asks")).toMatch(/^> asks +asks +\d+s {2}Push 3 commits\? \[y\/N\]/);
+		expect(table.lineOf("locked")).toMatch(/wants a secret +\d+s {2}Password:/);
+		expect(table.lineOf("broken")).toMatch(/ended with 3 +\d+s {2}no such target/);
+		expect(table.lineOf("well")).toMatch(/exit 0/);
+		await table.type(ENTER);
+		await table.shows(() => /^answer asks \[y\/N\]:/.test(table.lines.at(-1) ?? ""));
+		// The second Enter is for nobody: not for the program's next question either.
+		await table.type(`n\u007fy${ENTER}${ENTER}`);
+		await table.shows(() => /^"y" was sent, asks took it/.test(table.lines.at(-1) ?? ""));
+		await table.shows(() => /Really\?/.test(table.lineOf("asks")));
+		expect((await wrote(asks)).split("got:y")).toHaveLength(2);
+		expect(await wrote(asks)).not.toContain("more:");
+		await table.type("G");
+		await table.shows(() => table.lineOf("well").startsWith("> "));
+		await table.quit();
+		expect(table.terminal.output).toContain("\u001b[?1049l");
+	});
+
+	it("gives no answer to another question than the one that was read, and says so", async () => {
+		const id = await start("late", "changed", ASKS);
+		const table = await Table.open(["--label", "test=late"]);
+		await table.shows(() => /Push/.test(table.lineOf("changed")));
+		await table.type(`${ENTER}yes`);
+		await table.shows(() => /^answer changed \[y\/N\]: yes/.test(table.lines.at(-1) ?? ""));
+		await client.sessions.at(id).write("n\r");
+		await table.shows(() => /asks something else now/.test(table.lines.at(-1) ?? ""));
+		await table.type(ENTER);
+		await table.shows(() => /^Not sent: changed asks something else now/.test(table.lines.at(-1) ?? ""));
+		expect(await wrote(id)).not.toContain("more:");
+		await table.quit();
+	});
+
+	it("shows nothing of a secret, which goes where only its program has it", async () => {
+		const id = await start("secret", "locked", SECRET);
+		const table = await Table.open(["--label", "test=secret"]);
+		await table.shows(() => /Password/.test(table.lineOf("locked")));
+		await table.type(ENTER);
+		await table.shows(() => /^secret for locked, not shown:/.test(table.lines.at(-1) ?? ""));
+		await table.type(`hunter2-and-more${ENTER}`);
+		await table.shows(() => /length 16/.test(table.lineOf("locked")));
+		await table.quit();
+		expect(table.terminal.screen).not.toContain("hunter2");
+		expect((await client.audit({ session: id })).entries.map(({ action }) => action)).toContain("secret");
+		expect(await wrote(id)).toContain("length 16");
+	});
+
+	it("lets nothing of what a program is called or writes act on the terminal", async () => {
+		const hostile = "\u001b]52;c;aGk=\u0007\u001b]2;pwned\u0007\u001b[2J\u009b31m";
+		await start(
+			"hostile",
+			"hostile",
+			`printf '\\033]52;c;aGk=\\007\\033]2;pwned\\007\\033[6nGo on? \\033[31m'; read -r x; : '${hostile}'`,
+		);
+		const table = await Table.open(["--label", "test=hostile"], { cols: 250 });
+		await table.shows(() => /Go on\?/.test(table.lineOf("hostile")));
+		await table.shows(() => table.lines.some((line) => line.includes("\\x1b]52")));
+		await table.quit();
+		for (const effect of ["\u001b]52", "pwned\u0007", "\u001b[6n", "\u009b"]) {
+			expect(table.terminal.output).not.toContain(effect);
+		}
+	});
+
+	it("fits a narrow terminal, opens a session and comes back, and stops one that it was told to", async () => {
+		const id = await start("narrow", "a-name-that-is-rather-long", `${ASKS}`);
+		const table = await Table.open(["--label", "test=narrow"]);
+		await table.shows(() => /Push/.test(table.lines[2] ?? ""));
+		table.resize(40, 14);
+		await table.shows(() => /^> a-name-that… {2}asks +\d+s {2}Push/.test(table.lines[2] ?? ""));
+		await table.shows(() => table.lines.includes("Push 3 commits? [y/N]"));
+		expect(table.lines).toHaveLength(14);
+		await table.type("o");
+		await table.terminal.attached();
+		await table.type(`n${ENTER}`);
+		await table.terminal.shows("got:n");
+		await table.type("~.");
+		await table.shows(() => /^> a-name-that… .*Really\?/.test(table.lines[2] ?? ""));
+		await table.type("x");
+		await table.shows(() => /^Stop a-name.*y\/N/.test(table.lines.at(-1) ?? ""));
+		await table.type("n");
+		await table.shows(() => /^Enter answer/.test(table.lines.at(-1) ?? ""));
+		await table.type("xy");
+		await table.shows(() => /killed/.test(table.lines[2] ?? ""));
+		expect((await client.sessions.at(id).info()).exit).toMatchObject({ reason: "killed" });
+		await table.quit();
+	});
+
+	it("filters by words and by need", async () => {
+		await start("filter", "first", "sleep 600");
+		await start("filter", "second", ASKS);
+		const table = await Table.open(["--label", "test=filter"]);
+		await table.shows(() => table.names.join(" ") === "second first");
+		await table.type("/fir");
+		await table.shows(() => table.names.join(" ") === "first");
+		await table.type("\u001b");
+		await table.shows(() => table.names.length === 2);
+		await table.type("m");
+		await table.shows(() => table.names.join(" ") === "second");
+		await table.type("?");
+		await table.shows(() => table.lines.some((line) => line.startsWith("o               open it")));
+		await table.type(" ");
+		await table.shows(() => table.names.join(" ") === "second");
+		await table.quit();
+	});
+
+	it("is stopped and continued as any program, and puts the terminal back when a signal ends it", async () => {
+		await start("signals", "works", "sleep 600");
+		const job = 'set -m; job() { "$@"; echo "<stopped>"; fg; }; set -- job "$@"';
+		const table = await Table.open(["--label", "test=signals"], { before: job });
+		await table.shows(() => table.names.join(" ") === "works");
+		await table.type("\u001a");
+		await table.terminal.shows("<stopped>");
+		await table.shows(() => table.names.join(" ") === "works");
+		const [before = "", after = ""] = table.terminal.output.split("<stopped>");
+		expect(before.slice(before.lastIndexOf("works"))).toContain("\u001b[?1049l");
+		expect(after).toContain("\u001b[?1049h");
+		await table.type("\u0003");
+		expect(await table.terminal.ended()).toEqual({ code: 130, isRestored: true });
+
+		const killed = await Table.open(["--label", "test=signals"], {
+			before:
+				'job() { "$@" & echo "<pid $!>"; wait $!; }; exec 3<&0; job() { "$@" <&3 & echo "<pid $!>"; wait $!; }; set -- job "$@"',
+		});
+		await killed.shows(() => killed.names.join(" ") === "works");
+		const [, pid] = /<pid (\d+)>/.exec(killed.terminal.screen) ?? [];
+		process.kill(Number(pid), "SIGTERM");
+		expect(await killed.terminal.ended()).toEqual({ code: 143, isRestored: true });
+		expect(killed.terminal.output.slice(killed.terminal.output.lastIndexOf("works"))).toContain("\u001b[?1049l");
+	});
+
+	it("tells somebody who does not look, by the terminal and by a command that gets the facts", async () => {
+		const folder = await temporaryDirectory();
+		const command = `printf '%s|%s|%s' "$HAWSER_NOTIFY_NAME" "$HAWSER_NOTIFY_KIND" "$HAWSER_NOTIFY_QUESTION" > ${folder}/told`;
+		await start("notify", "works", "sleep 600");
+		const table = await Table.open(["--label", "test=notify", "--notify", "osc9", "--notify-command", command]);
+		await table.shows(() => table.names.join(" ") === "works");
+		await start("notify", "news", "read -r -p 'Go; on? ' x");
+		await table.terminal.shows("\u001b]9;hawser: news needs you: asks. Go, on?\u001b\\\u0007");
+		await expect.poll(() => readFile(join(folder, "told"), "utf8").catch(() => "")).toBe("news|asks|Go; on?");
+		await table.quit();
+	});
+
+	it("prints changes as lines where there is no terminal, as text or JSON", async () => {
+		await start("lines", "old", "true");
+		const id = await start("lines", "asks", "read -r -p 'Go on? ' x");
+		const json = hawser.start(["watch", "--json", "--label", "test=lines"]);
+		const text = hawser.start(["watch", "--label", "test=lines"]);
+		onTestFinished(() => [json, text].forEach((child) => void child.kill()));
+		const linesOf = (child: typeof json) => {
+			const lines: string[] = [];
+			if (child.stdout) createInterface(child.stdout).on("line", (line) => lines.push(line));
+			return lines;
+		};
+		const [objects, words] = [linesOf(json), linesOf(text)];
+		for (const lines of [objects, words])
+			await expect.poll(() => lines.some((line) => line.includes("Go on?"))).toBe(true);
+		await client.sessions.at(id).write("y\r");
+		for (const lines of [objects, words]) await expect.poll(() => lines.at(-1)).toContain("exit 0");
+		expect(words.slice(-2).map((line) => line.split("  ").slice(1))).toEqual([
+			["asks", "asks", "Go on?"],
+			["asks", "exit 0"],
+		]);
+		expect(words.join()).not.toContain("old");
+		const [first, second] = objects.slice(-2).map((line) => JSON.parse(line) as unknown);
+		expect(first).toMatchObject({ id, word: "asks", need: { kind: "asks", question: "Go on?" } });
+		expect(second).toMatchObject({ id, word: "exit 0", exit: { code: 0 }, need: null });
+		expect((await hawser.run(["watch", "--notify"])).stderr).toContain("--notify-command works everywhere");
+	});
+
+	it("goes on over a restart of the server", async () => {
+		const id = await start("restart", "asks", ASKS);
+		const table = await Table.open(["--label", "test=restart"]);
+		await table.shows(() => /Push/.test(table.lineOf("asks")));
+		await hawser.stopServer("SIGKILL");
+		await table.shows(() => /reconnecting…/.test(table.lines[0] ?? ""));
+		expect(table.names).toEqual(["asks"]);
+		await hawser.startServer();
+		await table.shows(() => !/reconnecting/.test(table.lines[0] ?? "") && /Push/.test(table.lineOf("asks")));
+		await table.type(`${ENTER}y${ENTER}`);
+		await table.shows(() => /Really\?/.test(table.lineOf("asks")));
+		expect(await wrote(id)).toContain("got:y");
+		await table.quit();
+	});
+});
