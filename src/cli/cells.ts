@@ -24,6 +24,13 @@ export function cut(text: string, width: number): string {
 	return width < 1 ? "" : `${pieceOf(text, width - 1)}…`;
 }
 
+/** The same of its end. */
+export function cutStart(text: string, width: number): string {
+	if (text.length <= width * MOST_PER_CELL && cellsOf(text) <= width) return text;
+	const backwards = [...text.slice(-width * MOST_PER_CELL)].reverse().join("");
+	return width < 1 ? "" : `…${[...pieceOf(backwards, width - 1)].reverse().join("")}`;
+}
+
 /** Exactly so many cells. */
 export function fitted(text: string, width: number): string {
 	const shown = cut(text, width);

@@ -1,7 +1,7 @@
 /** The parts of `hawser watch` that are pure: keys, the field, rows in their order, and the picture. */
 
 import { describe, expect, it } from "vitest";
-import { cellsOf, cut, fitted, wrapped } from "../../src/cli/cells.ts";
+import { cellsOf, cut, cutStart, fitted, wrapped } from "../../src/cli/cells.ts";
 import { frameOf, roomFor, type Scene } from "../../src/cli/watch/frame.ts";
 import { type Key, KeyReader } from "../../src/cli/watch/keys.ts";
 import { LineField } from "../../src/cli/watch/line-field.ts";
@@ -52,6 +52,7 @@ it("a field is changed where its cursor is, and what is pasted presses no Enter"
 it("text is cut by what it takes of a row, also when it takes nothing", () => {
 	expect([cut("漢字漢字", 5), fitted("漢", 4), cut("abc", 3)]).toEqual(["漢字…", "漢  ", "abc"]);
 	expect(cut(`a${"\u0301".repeat(10_000)}`, 10).length).toBeLessThan(100);
+	expect([cutStart("漢字漢字", 5), cutStart("abc", 3)]).toEqual(["…漢字", "abc"]);
 	expect(wrapped("one two three", 6, 2)).toEqual(["one tw", "o thr…"]);
 });
 
@@ -105,6 +106,18 @@ describe("the picture", () => {
 			expect(Math.max(...lines.map((line) => cellsOf(plain(line))))).toBeLessThanOrEqual(Math.max(cols, 12));
 			expect(cursor?.col ?? 1).toBeLessThanOrEqual(Math.max(cols, 12));
 		}
+	});
+
+	it("shows the end of what is asked where there is no room for all of it, and a short word in a narrow terminal", () => {
+		const question = `${"The key of this host is not known. ".repeat(8)}Go on (yes/no)?`;
+		const rows = [
+			rowOf(asking(question), circumstances),
+			rowOf(asking("Password:", { kind: "secret" }), circumstances),
+		];
+		const lines = frameOf(scene({ rows, size: { cols: 40, rows: 14 } })).lines.map(plain);
+		expect(lines[2]).toMatch(/^> vite {2}asks +4m {2}….*\(yes\/no\)\? *$/);
+		expect(lines[3]).toMatch(/^ {2}vite {2}secret +4m {2}Password:$/);
+		expect(lines.at(-2)).toMatch(/Go on \(yes\/no\)\?$/);
 	});
 
 	it("names what is selected and all that it asks", () => {

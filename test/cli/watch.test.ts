@@ -176,7 +176,7 @@ describe("watch", () => {
 		const table = await Table.open(["--label", "test=narrow"]);
 		await table.shows(() => /Push/.test(table.lines[2] ?? ""));
 		table.resize(40, 14);
-		await table.shows(() => /^> a-name-that… {2}asks +\d+s {2}Push/.test(table.lines[2] ?? ""));
+		await table.shows(() => /^> a-name-that… {2}asks +\d+s {2}….*\[y\/N\]/.test(table.lines[2] ?? ""));
 		await table.shows(() => table.lines.includes("Push 3 commits? [y/N]"));
 		expect(table.lines).toHaveLength(14);
 		await table.type("o");

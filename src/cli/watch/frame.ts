@@ -1,7 +1,7 @@
 /** What the terminal shows of the table, row by row: pure, from what is known, the size and the time. */
 
 import { formatDuration } from "../../protocol/units.ts";
-import { cellsOf, cut, fitted, wrapped } from "../cells.ts";
+import { cellsOf, cut, cutStart, fitted, wrapped } from "../cells.ts";
 import type { Size } from "../local-terminal.ts";
 import { safeLine } from "../safe-text.ts";
 import type { Row, Tone } from "./rows.ts";
@@ -45,6 +45,8 @@ const ROWS_FOR_DETAIL = 12;
 /** How much of the selected session's question is shown below the table. */
 const DETAIL_ROWS = 3;
 const SINCE_CELLS = 4;
+/** Below this many, names and states are cut short, for what is asked has to be there as well. */
+const NARROW_CELLS = 60;
 /** How much of the last row is for what is typed, whatever is asked. */
 const FIELD_CELLS = 24;
 const GAP = "  ";
@@ -100,14 +102,14 @@ type Widths = { readonly name: number; readonly word: number; readonly text: num
 function widthsOf(rows: readonly Row[], cols: number): Widths {
 	const longest = (texts: readonly string[], least: number, most: number) =>
 		Math.max(least, Math.min(most, Math.max(0, ...texts.map(cellsOf))));
-	const isNarrow = cols < 60;
+	const isNarrow = cols < NARROW_CELLS;
 	const name = longest(
 		rows.map((row) => row.name),
 		4,
 		isNarrow ? 12 : Math.floor(cols / 4),
 	);
 	const word = longest(
-		rows.map((row) => row.word),
+		rows.map((row) => wordOf(row, { cols })),
 		5,
 		isNarrow ? 9 : 16,
 	);
@@ -128,9 +130,19 @@ function tableLines(scene: Scene): string[] {
 
 function tableLine({ now, size, hasColours }: Scene, row: Row, isSelected: boolean, widths: Widths): string {
 	const since = row.since === undefined ? "" : formatDuration(now - row.since);
-	const line = cut(columns([isSelected ? "> " : "  ", row.name, row.word, since, row.text], widths), size.cols);
+	const text = asked(row, widths.text);
+	const line = cut(columns([isSelected ? "> " : "  ", row.name, wordOf(row, size), since, text], widths), size.cols);
 	if (isSelected) return `${REVERSE}${fitted(line, size.cols)}${RESET}`;
 	return hasColours || row.tone === "calm" ? `${COLOURS[row.tone]}${line}${RESET}` : line;
+}
+
+function wordOf({ need, word }: Row, { cols }: Pick<Size, "cols">): string {
+	return need?.kind === "secret" && cols < NARROW_CELLS ? "secret" : word;
+}
+
+/** The question itself is at the end of what was written. */
+function asked({ need, text }: Row, width: number): string {
+	return need?.kind === "asks" || need?.kind === "secret" ? cutStart(text, width) : text;
 }
 
 type Cells = readonly [mark: string, who: string, state: string, since: string, what: string];
@@ -145,7 +157,11 @@ function detailLines({ rows, selected, size }: Scene): string[] {
 	if (!row || detailRows(size.rows) === 0) return [];
 	const { id, argv, cwd, workspace } = row.session;
 	const what = safeLine(`${row.name} · ${argv.join(" ")} · ${cwd} · ${workspace} · ${id}`);
-	return ["", `\u001b[2m${cut(what, size.cols)}${RESET}`, ...wrapped(row.text, size.cols, DETAIL_ROWS - 1)];
+	return [
+		"",
+		`\u001b[2m${cut(what, size.cols)}${RESET}`,
+		...wrapped(asked(row, size.cols * (DETAIL_ROWS - 1)), size.cols, DETAIL_ROWS - 1),
+	];
 }
 
 function helpLines(help: readonly string[], { cols }: Size): string[] {
@@ -190,7 +206,7 @@ function fieldLine(
 
 function hintsFor(row: Row | undefined): string {
 	const kind = row?.need?.kind;
-	if (kind === "asks" || kind === "secret") return "Enter answer · o open · x stop · / filter · ? keys · q quit";
-	if (kind === "failed" || kind === "quiet") return "o open · d dismiss · x stop · / filter · ? keys · q quit";
-	return "o open · a type a line · x stop · / filter · ? keys · q quit";
+	if (kind === "asks" || kind === "secret") return "Enter answer · o open · ? keys · q quit · x stop · / filter";
+	if (kind === "failed" || kind === "quiet") return "o open · d dismiss · ? keys · q quit · x stop · / filter";
+	return "o open · a type a line · ? keys · q quit · x stop · / filter";
 }
