@@ -317,6 +317,11 @@ class Client:
         """What waits to be approved, oldest first."""
         return cast(_Approvals, (await self._transport.request("GET", "/v1/approvals")).json()["approvals"])
 
+    async def get_approval(self, approval_id: str) -> Approval:
+        """One that waits, or has been decided not long ago."""
+        path = f"/v1/approvals/{quote(approval_id, safe='')}"
+        return cast(Approval, (await self._transport.request("GET", path)).json())
+
     async def decide_approval(
         self,
         approval_id: str,

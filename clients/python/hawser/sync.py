@@ -221,6 +221,7 @@ class Client(_Blocking[aio.Client]):
     list_tokens = _blocking(aio.Client.list_tokens)
     revoke_token = _blocking(aio.Client.revoke_token)
     list_approvals = _blocking(aio.Client.list_approvals)
+    get_approval = _blocking(aio.Client.get_approval)
     decide_approval = _blocking(aio.Client.decide_approval)
     secret_requests = _blocking(aio.Client.secret_requests)
     give_secret = _blocking(aio.Client.give_secret)
