@@ -5,7 +5,9 @@ try {
 	await import("./program.ts");
 } catch (error) {
 	if (!(error instanceof Error && "code" in error && error.code === "EMFILE")) throw error;
-	process.stderr.write("hawser: its parts can't be loaded: too many open files (raise the limit: ulimit -n 65536)\n");
+	process.stderr.write(
+		"hawser: its parts can't be loaded: too many open files (raise the limit of open files: ulimit -n 65536)\n",
+	);
 	process.exitCode = 1;
 }
 
