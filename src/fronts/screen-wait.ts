@@ -4,6 +4,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import type { Screen, Screens } from "../core/screen.ts";
 import type { Session } from "../core/session.ts";
 import { isEnded } from "../core/state.ts";
+import { within } from "../core/within.ts";
 
 /** How often it is looked at, in milliseconds, while it changes all the time: more than people see is of no use. */
 const LOOK_MS = 40;
@@ -96,6 +97,7 @@ function looksOf({ cols, rows, alternate, cursor, title, lines }: Screen): strin
 
 /** Resolves when there is more than a screen shows, when there never will be, or after so long. */
 export async function untilMore(session: Session, seq: number, signal: AbortSignal, ms: number): Promise<void> {
-	const over = AbortSignal.any([signal, AbortSignal.timeout(Math.ceil(ms))]);
-	for await (const _ of session.follow({ seq }, { signal: over, isOwn: true })) return;
+	await within(ms, [signal], async (over) => {
+		for await (const _ of session.follow({ seq }, { signal: over, isOwn: true })) return;
+	});
 }

@@ -5,6 +5,7 @@ import { INPUT_WINDOW_BYTES } from "../core/input.ts";
 import { LONGEST_LINE_BYTES, longestLine } from "../core/line-mode.ts";
 import { offer } from "../core/offer.ts";
 import type { ActOptions, Origin, Session } from "../core/session.ts";
+import { within } from "../core/within.ts";
 
 /**
  * How long the second part waits for the program to show the first. Many take what arrives in one piece for something
@@ -102,8 +103,9 @@ async function checkLines(session: Session, bytes: Uint8Array, { stream, positio
 
 /** Resolves when the program has shown something of what was typed, or did not for a while. */
 async function outputAfter(session: Session, offset: number, gone: AbortSignal): Promise<void> {
-	const signal = AbortSignal.any([gone, AbortSignal.timeout(REACTION_MS)]);
-	for await (const item of session.follow({ offset }, { signal, flow: "live" })) if (item.kind === "output") return;
+	await within(REACTION_MS, [gone], async (signal) => {
+		for await (const item of session.follow({ offset }, { signal, flow: "live" })) if (item.kind === "output") return;
+	});
 }
 
 /** Nobody waits for the rest. */

@@ -11,6 +11,7 @@ import { SessionError } from "../core/errors.ts";
 import type { Mark } from "../core/event.ts";
 import type { Screen } from "../core/screen.ts";
 import type { Session } from "../core/session.ts";
+import { within } from "../core/within.ts";
 import type { Checkpoints } from "./checkpoints.ts";
 import { Feeder } from "./feeder.ts";
 import { type FeederStart, startOfNow } from "./start.ts";
@@ -112,7 +113,7 @@ export class Follower {
 
 	/** Resolves when the model has come further, or after so many milliseconds. */
 	async progress(ms: number, signal: AbortSignal): Promise<void> {
-		await this.#change.next(AbortSignal.any([signal, AbortSignal.timeout(Math.ceil(ms))]));
+		await within(ms, [signal], (over) => this.#change.next(over));
 	}
 
 	remember(screen: Screen): void {

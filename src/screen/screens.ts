@@ -6,6 +6,7 @@ import type { LogPlace, Mark } from "../core/event.ts";
 import type { Screen, ScreenOptions, ScreenRow, Screens, Snapshot } from "../core/screen.ts";
 import type { Session } from "../core/session.ts";
 import type { Sessions } from "../core/sessions.ts";
+import { within } from "../core/within.ts";
 import type { DrawnScreens, DrawOptions } from "./background-drawing.ts";
 import { type Checkpoints, FileCheckpoints, MemoryCheckpoints } from "./checkpoints.ts";
 import { Feeder } from "./feeder.ts";
@@ -171,13 +172,14 @@ export class SessionScreens implements Screens, DrawnScreens {
 		sizeOf(session);
 		if (this.#past >= MAX_PAST) throw busy();
 		this.#past++;
-		const over = AbortSignal.any([signal, AbortSignal.timeout(PAST_MS)]);
 		const feeder = new Feeder(this.#thread, { session, ...(scrollback === undefined ? {} : { scrollback }) });
 		try {
 			const start = await startBefore(session, this.#checkpointsOf(session), from);
 			await feeder.open(start);
-			for await (const item of itemsBetween(session, start, at, over)) await feeder.take(item);
-			if (over.aborted) throw tooFar(signal);
+			await within(PAST_MS, [signal], async (over) => {
+				for await (const item of itemsBetween(session, start, at, over)) await feeder.take(item);
+				if (over.aborted) throw tooFar(signal);
+			});
 			await feeder.drain();
 			return await act(feeder);
 		} catch (error) {

@@ -7,6 +7,7 @@ import type { Session, ShellCommands } from "../../core/session.ts";
 import type { RunStatus } from "../../core/shell-runner.ts";
 import { parseSignal } from "../../core/signals.ts";
 import { isEnded } from "../../core/state.ts";
+import { within } from "../../core/within.ts";
 import { limits } from "../../protocol/messages.ts";
 import { programState } from "../program-state.ts";
 import { redacted } from "../redaction.ts";
@@ -328,10 +329,11 @@ function newest(lines: readonly string[], count: number): string {
 
 async function lineOf(session: Session, call: Call): Promise<string> {
 	if (isEnded(session.state)) return `${titleOf(session, call)} · ${endingOf(session)}`;
-	const patience = AbortSignal.any([call.signal, AbortSignal.timeout(LIST_PATIENCE_MS)]);
 	try {
 		// Whoever keeps it may not answer at all, and then the signal does not reach it either.
-		const state = await Promise.race([programState(session, patience), rejected(patience)]);
+		const state = await within(LIST_PATIENCE_MS, [call.signal], (over) =>
+			Promise.race([programState(session, over), rejected(over)]),
+		);
 		const where = state.cwd === null ? "" : ` · ${shorten(state.cwd, 80)}`;
 		return `${titleOf(session, call)} · ${wordsOf(state)}${where}`;
 	} catch {

@@ -9,6 +9,7 @@
 import type { Principal } from "../../core/access.ts";
 import type { Size } from "../../core/event.ts";
 import type { Session } from "../../core/session.ts";
+import { within } from "../../core/within.ts";
 import type { Witness } from "../../core/witness.ts";
 import type { Task } from "../../core/workspaces.ts";
 import { checkCreation, checkRight, type StartRequest } from "../front.ts";
@@ -146,15 +147,16 @@ export class Terminals {
 		const { principal, witness, task, signal, evict } = request;
 		checkRight({ principal, witness }, "manage", { workspace: task.workspace });
 		checkCreation(principal.countCreation());
-		const over = AbortSignal.any([signal, this.#closing.signal, AbortSignal.timeout(this.#times.openMs)]);
 		const { sessions, prepare } = this.#options;
-		const starting = witness.create(sessions, prepare(this.#startOf(request))).then(async (session) => {
-			// Held in the same turn, so that there is no moment in which it is nobody's.
-			if (!over.aborted) return this.#hold(session, evict, true);
-			await this.#remove(session);
-			throw tooLate;
+		return within(this.#times.openMs, [signal, this.#closing.signal], (over) => {
+			const starting = witness.create(sessions, prepare(this.#startOf(request))).then(async (session) => {
+				// Held in the same turn, so that there is no moment in which it is nobody's.
+				if (!over.aborted) return this.#hold(session, evict, true);
+				await this.#remove(session);
+				throw tooLate;
+			});
+			return Promise.race([this.track(starting), failed(over)]);
 		});
-		return Promise.race([this.track(starting), failed(over)]);
 	}
 
 	#startOf({ task, owner, issue, priorSession, size }: TerminalRequest): StartRequest {

@@ -2,6 +2,7 @@
 
 import { SessionError } from "../../../core/errors.ts";
 import type { Session } from "../../../core/session.ts";
+import { within } from "../../../core/within.ts";
 import type { ActivityMessage } from "../../../protocol/messages.ts";
 import { type Hosting, takeReader, whenOver } from "../../front.ts";
 import { patienceOf } from "../../patience.ts";
@@ -43,9 +44,10 @@ export function addActivity(app: NativeApp, { sessions, clock }: NativeOptions, 
 			const giveBack = places.take(principalOf(request));
 			const patience = patienceOf(reply, hosting);
 			try {
-				const signal = AbortSignal.any([patience.signal, AbortSignal.timeout(READ_MS)]);
 				const isOpen = request.query.to === undefined;
-				return await measured(session, { from, to, isOpen, buckets, signal });
+				return await within(READ_MS, [patience.signal], (signal) =>
+					measured(session, { from, to, isOpen, buckets, signal }),
+				);
 			} finally {
 				patience.end();
 				giveBack();

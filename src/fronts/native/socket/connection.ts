@@ -22,6 +22,7 @@ import type { Screens, Snapshot } from "../../../core/screen.ts";
 import type { Session } from "../../../core/session.ts";
 import type { Sessions } from "../../../core/sessions.ts";
 import { parseSignal } from "../../../core/signals.ts";
+import { within } from "../../../core/within.ts";
 import type { Witness } from "../../../core/witness.ts";
 import { decodeClientFrame, encodeServerFrame, FrameError } from "../../../protocol/frames.ts";
 import { type ClientMessage, closeCodes, type Hello } from "../../../protocol/socket.ts";
@@ -217,12 +218,13 @@ export class Connection {
 	async #screen({ from, scrollback = 0 }: Hello): Promise<Snapshot | undefined> {
 		const { session, screens, wire, limits } = this.#options;
 		if (from === undefined || !screens) return undefined;
-		const signal = AbortSignal.any([wire.ended, AbortSignal.timeout(limits.screenMs)]);
 		try {
-			const screen = await screens.snapshot(session, { signal, scrollback });
-			if (screen.bytes.byteLength <= limits.screenBytes) return screen;
-			const alone = await screens.snapshot(session, { signal, scrollback: 0 });
-			return alone.bytes.byteLength <= limits.screenBytes ? alone : undefined;
+			return await within(limits.screenMs, [wire.ended], async (signal) => {
+				const screen = await screens.snapshot(session, { signal, scrollback });
+				if (screen.bytes.byteLength <= limits.screenBytes) return screen;
+				const alone = await screens.snapshot(session, { signal, scrollback: 0 });
+				return alone.bytes.byteLength <= limits.screenBytes ? alone : undefined;
+			});
 		} catch (error) {
 			// Whoever can't have it has the output, which is all that there is of it.
 			if (error instanceof SessionError) return undefined;
