@@ -1,7 +1,14 @@
 /** A real browser: one process for the tests of a file, and in it for each test nothing of the others. */
 
-import { type Browser, type BrowserContext, type BrowserContextOptions, chromium } from "playwright-core";
+import {
+	type Browser,
+	type BrowserContext,
+	type BrowserContextOptions,
+	chromium,
+	type LaunchOptions,
+} from "playwright-core";
 import { afterAll, onTestFinished } from "vitest";
+import { temporaryDirectory } from "./temporary.ts";
 
 /** It talks to nobody but the pages of the test; and the sandbox would need rights that a container does not have. */
 const FLAGS = [
@@ -26,16 +33,31 @@ export async function openContext(flags: readonly string[], options?: BrowserCon
 	return context;
 }
 
-/** The same for pages that draw little, one of which may be answered for by the test: it has no address then, and would be taken for one from the outside. */
+/** A window that is not private, as that of somebody at home: what browsers install, and tell, they do only there. */
+export async function openLastingContext(
+	flags: readonly string[],
+	options?: BrowserContextOptions,
+): Promise<BrowserContext> {
+	const context = await chromium.launchPersistentContext(await temporaryDirectory(), {
+		...launching(flags),
+		...options,
+	});
+	onTestFinished(() => context.close());
+	return context;
+}
+
+/** As `openContext`, for pages that draw little, one of which may be answered for by the test: it has no address then, and would be taken for one from the outside. */
 export function openBrowser(): Promise<BrowserContext> {
 	return openContext(["--disable-gpu", "--disable-features=LocalNetworkAccessChecks"]);
 }
 
 function browserWith(flags: readonly string[]): Promise<Browser> {
 	const key = flags.join(" ");
-	const started =
-		browsers.get(key) ??
-		chromium.launch({ executablePath: "/usr/bin/chromium", headless: true, args: [...FLAGS, ...flags] });
+	const started = browsers.get(key) ?? chromium.launch(launching(flags));
 	browsers.set(key, started);
 	return started;
+}
+
+function launching(flags: readonly string[]): LaunchOptions {
+	return { executablePath: "/usr/bin/chromium", headless: true, args: [...FLAGS, ...flags] };
 }

@@ -1,7 +1,7 @@
 /** The web UI of a real server in a real browser: signed in, watched for complaints, its terminals read as people read them. */
 
 import type { BrowserContext, Locator, Page } from "playwright-core";
-import { openContext } from "../helpers/chromium.ts";
+import { openContext, openLastingContext } from "../helpers/chromium.ts";
 import { eventually } from "../helpers/reading.ts";
 
 /** As much of a page as the code that runs in one needs. */
@@ -18,6 +18,8 @@ export type BrowserOptions = {
 	readonly isTouched?: boolean;
 	/** Whether terminals are drawn by WebGL, and their text so can't be read in the page. */
 	readonly hasWebGl?: boolean;
+	/** Whether its window is not a private one. */
+	readonly isLasting?: boolean;
 };
 
 export type Opened = {
@@ -29,9 +31,10 @@ export type Opened = {
 
 /** A browser with nothing in it. */
 export async function openBrowser(options: BrowserOptions = {}): Promise<Opened> {
-	const { viewport = { width: 1280, height: 800 }, isTouched = false, hasWebGl = false } = options;
+	const { viewport = { width: 1280, height: 800 }, isTouched = false, hasWebGl = false, isLasting = false } = options;
 	const flags = hasWebGl ? [] : ["--disable-3d-apis"];
-	const context = await openContext(flags, { viewport, hasTouch: isTouched, isMobile: isTouched });
+	const open = isLasting ? openLastingContext : openContext;
+	const context = await open(flags, { viewport, hasTouch: isTouched, isMobile: isTouched });
 	const page = await context.newPage();
 	// Less than a test may take, so that it says what it waited for.
 	page.setDefaultTimeout(15_000);

@@ -14,7 +14,7 @@ declare const navigator: {
 
 it("can be installed, and tells who asked for it that a session waits or has ended, but no secret's question", async () => {
 	const server = await start();
-	const { page, context, problems } = await openSignedIn(server, "/settings");
+	const { page, context, problems } = await openSignedIn(server, "/settings", { isLasting: true });
 	const debugging = await context.newCDPSession(page);
 	expect(await debugging.send("Page.getAppManifest")).toMatchObject({ errors: [] });
 	const { installabilityErrors } = await debugging.send("Page.getInstallabilityErrors");

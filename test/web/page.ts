@@ -4,7 +4,7 @@ import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import type { Page } from "playwright-core";
 import { expect } from "vitest";
-import { type Opened, openBrowser, signIn } from "./browsing.ts";
+import { type BrowserOptions, type Opened, openBrowser, signIn } from "./browsing.ts";
 
 export type At = { readonly url: string; readonly adminToken: string };
 
@@ -15,8 +15,8 @@ export async function openPage(url: string): Promise<Opened> {
 	return opened;
 }
 
-export async function openSignedIn({ url, adminToken }: At, path = "/"): Promise<Opened> {
-	const opened = await openBrowser();
+export async function openSignedIn({ url, adminToken }: At, path = "/", options?: BrowserOptions): Promise<Opened> {
+	const opened = await openBrowser(options);
 	await signIn(opened, url, adminToken);
 	await opened.page.goto(`${url}${path}`);
 	return opened;

@@ -10,6 +10,7 @@ import { systemClock } from "../../../src/backends/clock.ts";
 import { childEnvironment } from "../../../src/backends/environment.ts";
 import { spawn } from "../../../src/backends/spawn.ts";
 import type { Principal, Right } from "../../../src/core/access.ts";
+import { Approvals } from "../../../src/core/approvals.ts";
 import { noAudit } from "../../../src/core/audit.ts";
 import { inProcess } from "../../../src/core/in-process.ts";
 import { type Home, LocalSessions } from "../../../src/core/sessions.ts";
@@ -115,6 +116,7 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
 				screens,
 				workspaces,
 				secretRequests,
+				approvals: new Approvals({ clock: systemClock, newId: () => createId(randomBytes) }),
 				prepare,
 				clock: systemClock,
 				version: "0.0.0-test",
