@@ -21,6 +21,7 @@ const testCommands = {
 	nano: "nano",
 	vim: "vim",
 	nvim: "neovim",
+	emacs: "emacs-nox",
 	mc: "mc",
 	htop: "htop",
 	tmux: "tmux",

@@ -85,6 +85,23 @@ export const programs: readonly Program[] = [
 		],
 	},
 	{
+		name: "emacs",
+		argv: ["emacs", "-nw", "-Q", "text"],
+		steps: [
+			["", "line 0"],
+			["\x182\x18o", "line 0"],
+			[`${ESC}>`, "line 199"],
+			["hello 界", "hello 界"],
+			[{ cols: 60, rows: 20 }, "hello 界"],
+			[{ cols: 100, rows: 30 }, "hello 界"],
+			["\x12line 150", "I-search backward: line 150"],
+			["\r\x181", "line 150"],
+			["\x18\x03", "Save file"],
+			["n", "yes or no"],
+			["yes\r", ""],
+		],
+	},
+	{
 		name: "less",
 		argv: ["less", "-R", "text"],
 		steps: [
