@@ -22,8 +22,9 @@ it.each(programs)("$name", { timeout: 60_000 }, async (program) => {
 	});
 	if (!stayed) throw new Error("a program without a step");
 	await Promise.all([stayed, ...returned].map((socket) => socket.closed));
-	const expected = shownTo(stayed);
-	for (const socket of returned) expect(shownTo(socket)).toEqual(expected);
+	const isResized = program.steps.some(([input]) => typeof input === "object");
+	const expected = shownTo(stayed, isResized);
+	for (const socket of returned) expect(shownTo(socket, isResized)).toEqual(expected);
 	expect(returned.length).toBeGreaterThan(2);
 	expect(returned.filter(({ received }) => received.some((one) => "kind" in one && one.kind === "screen")).length).toBe(
 		returned.length,
@@ -31,6 +32,6 @@ it.each(programs)("$name", { timeout: 60_000 }, async (program) => {
 });
 
 /** What a terminal shows at the end; how much was scrolled away before a client came is its own business. */
-function shownTo({ received }: TestSocket) {
-	return stateOf(terminalOf(received), { hasScrollback: false });
+function shownTo({ received }: TestSocket, isResized: boolean) {
+	return stateOf(terminalOf(received), { hasScrollback: false, isResized });
 }
