@@ -84,6 +84,12 @@ async function cat(): Promise<Session> {
 
 const textOf = async (session: Session) => new TextDecoder().decode((await session.output()).bytes);
 
+/** Resolves when that has shown the line the second time: nothing more comes of it then. */
+async function writeShown(session: Session, line: string): Promise<void> {
+	await session.write(`${line}\r`);
+	await eventually("both lines", async () => (await textOf(session)).endsWith(`${line}\r\n${line}\r\n`));
+}
+
 describe("a command that matches", () => {
 	it("is held, approved from another client, and run once; the audit tells all of it", async () => {
 		const { client, id } = await agent();
@@ -179,15 +185,13 @@ describe("what is typed", () => {
 		const stale = client.sessions.at(session.id).write("rm -rf it\r");
 		stale.catch(() => {});
 		const held = await heldOn(session.id);
-		await session.write("something else\r");
-		await eventually("another prompt", async () => (await textOf(session)).endsWith("else\r\n"));
+		await writeShown(session, "something else");
 		const decided = await person.approvals.decide(held.id, { decision: "grant" });
 		expect(decided).toMatchObject({ state: "expired", note: expect.stringMatching(/more output/) });
 		await expect(stale).rejects.toMatchObject(refused);
 		const again = client.sessions.at(session.id).write("rm -rf it\r");
 		const { id } = await heldOn(session.id);
-		await session.write("more\r");
-		await eventually("another prompt", async () => (await textOf(session)).endsWith("more\r\n"));
+		await writeShown(session, "more");
 		await person.approvals.decide(id, { decision: "grant", evenIfChanged: true });
 		await again;
 		await eventually("the line", async () => /rm -rf it\r\nrm -rf it\r\n$/.test(await textOf(session)));
