@@ -115,7 +115,7 @@ export class Guard {
 				return perform(question);
 			}
 			case "stop":
-				if (gate.stops && !isEnded(session.state)) await this.#approved(session, aboutStop("stop"), tell);
+				await this.checkStop(session, tell);
 				return perform(question);
 		}
 	}
@@ -125,6 +125,11 @@ export class Guard {
 		const text = [spec.argv.join(" "), ...(script === "" ? [] : [script])].join("\n");
 		const reason = await this.#match(text);
 		if (reason) await this.#hold({ kind: "start", reason, text, bytes: encode(text), isTyped: false }, { spec }, tell);
+	}
+
+	/** Before a program is ended. */
+	async checkStop(session: Session, tell: Tell): Promise<void> {
+		if (this.#options.gate.stops && !isEnded(session.state)) await this.#approved(session, aboutStop("stop"), tell);
 	}
 
 	/** Before a session is deleted. */

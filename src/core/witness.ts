@@ -119,6 +119,23 @@ export class Witness {
 		await sessions.remove(id, options);
 	}
 
+	/**
+	 * This caller, once it may end all that `sessions` gives, also what begins while others are decided on. For what
+	 * consists of sessions and is ended as a whole: its end begins when nobody can refuse any part of it.
+	 */
+	async allowedToEnd(sessions: () => readonly Session[]): Promise<Witness> {
+		const guard = this.#guard;
+		if (!guard) return this;
+		const allowed = new Set<string>();
+		const next = () => sessions().find(({ id }) => !allowed.has(id));
+		for (let session = next(); session; session = next()) {
+			const place = { workspace: session.spec.workspace, session: session.id };
+			await guard.checkStop(session, (deed) => this.record(deed, place));
+			allowed.add(session.id);
+		}
+		return new Witness(this.#audit, this.#by, this.#bearer, () => null);
+	}
+
 	/** The session as this caller has it. */
 	session(session: Session): Session {
 		const place = { workspace: session.spec.workspace, session: session.id };

@@ -1,7 +1,7 @@
 /** The approval gate: what a token does not do alone is held until somebody else has approved it. */
 
 import { existsSync } from "node:fs";
-import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, describe, expect, it, onTestFinished } from "vitest";
@@ -16,6 +16,8 @@ import { openLink } from "../fronts/codex-exec/exec-link.ts";
 import { callTool, connectOverHttp } from "../fronts/mcp/mcp-client.ts";
 import { MulticaClient } from "../fronts/multica/multica-client.ts";
 import { ISSUE, TASK, WORKSPACE } from "../fronts/multica/multica-server.ts";
+import { PtyClient } from "../fronts/opensandbox/pty-client.ts";
+import { isAlive } from "../helpers/alive.ts";
 import { CrashingServer } from "../helpers/crashing-server.ts";
 import { eventually } from "../helpers/reading.ts";
 import { temporaryDirectory } from "../helpers/temporary.ts";
@@ -417,6 +419,65 @@ const roads: Readonly<Record<string, Road>> = {
 		await client.sh("rm -rf x");
 	},
 };
+
+it("a PTY or a bash session of OpenSandbox is known until its end is approved, and then gone with its program", async () => {
+	// PTYs live in keepers, which only the whole program has.
+	const crashing = new CrashingServer(await temporaryDirectory());
+	await crashing.start();
+	onTestFinished(() => crashing.killAll());
+	const operator = connect({ url: crashing.url, token: await crashing.token() });
+	const { token } = await operator.tokens.create({ scopes: ["workspace:default:manage"], gate: { stops: true } });
+	const url = `${crashing.url}/opensandbox`;
+	const headers = { "x-execd-access-token": token };
+	const ask = async (path: string, method: string, body?: object) => {
+		const init = { method, headers, ...(body ? { body: JSON.stringify(body) } : {}) };
+		const response = await fetch(`${url}${path}`, init);
+		return { status: response.status, text: await response.text() };
+	};
+	const made = async (path: string, body: object) => {
+		const { session_id: id } = JSON.parse((await ask(path, "POST", body)).text) as { session_id: string };
+		return id;
+	};
+	const directory = await temporaryDirectory();
+	const program = (name: string) => `echo $$ > ${directory}/${name}; exec sleep 1006`;
+	const pty = await made("/pty", { command: program("pty") });
+	const holder = await PtyClient.open({ url }, pty, "", { headers });
+	onTestFinished(() => holder.socket.terminate());
+	const bash = await made("/session", {});
+	void ask(`/session/${bash}/run`, "POST", { command: program("session") }).catch(() => {});
+	for (const [kind, id] of Object.entries({ pty, session: bash })) {
+		const path = `/${kind}/${id}`;
+		const pid = await eventually("the program", async () => {
+			return Number(await readFile(join(directory, kind), "utf8").catch(() => "")) || undefined;
+		});
+		const denied = ask(path, "DELETE");
+		const held = await heldOn(undefined, operator);
+		expect((await ask(path, "GET")).status).toBe(200);
+		await operator.approvals.decide(held.id, { decision: "deny" });
+		expect(await denied).toMatchObject({ status: 403, text: expect.stringContaining("denied by admin") });
+		expect([(await ask(path, "GET")).status, isAlive(pid)]).toEqual([200, true]);
+		const approved = ask(path, "DELETE");
+		await operator.approvals.decide((await heldOn(undefined, operator)).id, { decision: "grant" });
+		expect((await approved).status).toBe(200);
+		expect((await ask(path, "GET")).status).toBe(404);
+		await eventually("the end of the program", () => !isAlive(pid));
+	}
+});
+
+it("a process of Codex exec-server whose end is denied goes on, and takes input again", async () => {
+	const { token } = await agent({ stops: true });
+	const link = await openLink(socketOf("/codex/exec-server"), { authorization: `Bearer ${token}` });
+	const client = new ExecClient(link);
+	onTestFinished(() => link.cut());
+	await client.handshake();
+	const process = await client.start("p", ["cat"], { pipeStdin: true });
+	expect(await client.terminate("p")).toBe(true);
+	await person.approvals.decide((await heldOn()).id, { decision: "deny" });
+	await eventually("room for input", async () => {
+		return (await client.write("p", "alive", "one").catch(() => "")) === "accepted";
+	});
+	await eventually("its answer", () => process.text().includes("alive"));
+});
 
 describe("every road", () => {
 	it.each(Object.entries(roads))("is gated: %s", async (_, take) => {

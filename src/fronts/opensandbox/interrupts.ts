@@ -1,6 +1,8 @@
 /** `DELETE /command` and `DELETE /code`: whatever runs under an id is asked to end, and made to after a while. */
 
 import type { FastifyInstance, FastifyRequest } from "fastify";
+import type { Session } from "../../core/session.ts";
+import type { Witness } from "../../core/witness.ts";
 import type { Hosting } from "../front.ts";
 import { checkRight, may, witnessOf } from "../front.ts";
 import { ExecdError, sendNothing } from "./answers.ts";
@@ -25,29 +27,41 @@ export function addInterrupts(
 			const { id } = request.query;
 			if (id === undefined || id === "") throw new ExecdError(400, "MISSING_QUERY", "missing query parameter 'id'");
 			const report = (error: unknown) => hosting.report(error, `DELETE ${path}`);
-			await untilDelivered(end(interruptible, request, { id, graceMs }), { graceMs, report });
+			const running = findRunning(interruptible, request, id);
+			// Whoever decides on it may take longer than the end itself.
+			const allowed = await witnessOf(request).allowedToEnd(running.sessions);
+			await untilDelivered(running.end(allowed, graceMs), { graceMs, report });
 			return sendNothing(reply);
 		});
 	}
 }
 
-/** Ends what an id stands for. The runs of a bash session end; the session itself stays. Throws when there is nothing to end. */
-function end(
-	{ commands, sessions }: Interruptible,
-	request: FastifyRequest,
-	{ id, graceMs }: { readonly id: string; readonly graceMs: number },
-): Promise<unknown> {
+/** What an id stands for: the sessions of what runs, and how that is ended. */
+type Running = {
+	readonly sessions: () => readonly Session[];
+	readonly end: (witness: Witness, graceMs: number) => Promise<unknown>;
+};
+
+/** Of a bash session it is the runs; the session itself stays. Throws when there is nothing to end. */
+function findRunning({ commands, sessions }: Interruptible, request: FastifyRequest, id: string): Running {
 	const bash = may(request, "read", here) ? sessions.get(id) : undefined;
 	if (bash) {
 		checkRight(request, "operate", here);
 		if (bash.runs.size === 0) throw notPossible(`session ${id} is not running`);
-		return Promise.all([...bash.runs].map((run) => run.interrupt(graceMs, witnessOf(request))));
+		return {
+			sessions: () => [...bash.runs].flatMap((run) => run.session ?? []),
+			end: (witness, graceMs) => Promise.all([...bash.runs].map((run) => run.interrupt(graceMs, witness))),
+		};
 	}
 	const command = findCommand(commands, request, id);
 	if (!command) throw notPossible(`${id}: no such session`);
 	checkRight(request, "operate", command.place);
-	if (!command.status.running || !command.session) throw notPossible(`command ${id} is not running`);
-	return witnessOf(request).session(command.session).kill({ signal: "SIGTERM", graceMs });
+	const { session } = command;
+	if (!command.status.running || !session) throw notPossible(`command ${id} is not running`);
+	return {
+		sessions: () => [session],
+		end: (witness, graceMs) => witness.session(session).kill({ signal: "SIGTERM", graceMs }),
+	};
 }
 
 function notPossible(message: string): ExecdError {

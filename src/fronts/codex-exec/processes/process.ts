@@ -12,6 +12,7 @@ import type { Exit, Item } from "../../../core/event.ts";
 import type { Session } from "../../../core/session.ts";
 import { changesWithin } from "../../changes-within.ts";
 import { RpcError, rpcCodes } from "../../json-rpc/error.ts";
+import { isNotApproved } from "../../not-approved.ts";
 import type { ExecLimits } from "../limits.ts";
 import { Denial } from "./denial.ts";
 import { type ProcessEvent, Retained } from "./retained.ts";
@@ -111,12 +112,19 @@ export class ExecProcess {
 		await this.session.act({ kind: "signal", signal: "SIGINT", urgent: true });
 	}
 
-	/** Ends the program and its children at once; of one that has ended by itself, its children are left alone. */
+	/**
+	 * Ends the program and its children at once; of one that has ended by itself, its children are left alone. One whose
+	 * end is not approved goes on, and takes input again.
+	 */
 	terminate(): boolean {
 		if (!this.isRunning) return false;
 		this.#isTerminated = true;
 		this.#stdin.close();
-		this.session.kill({ signal: "SIGKILL", graceMs: 0 }).catch(this.#options.report);
+		this.session.kill({ signal: "SIGKILL", graceMs: 0 }).catch((error: unknown) => {
+			if (!isNotApproved(error)) return this.#options.report(error);
+			this.#isTerminated = false;
+			this.#stdin.reopen();
+		});
 		return true;
 	}
 

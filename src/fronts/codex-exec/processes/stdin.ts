@@ -60,6 +60,11 @@ export class Stdin {
 		this.#change.happen();
 	}
 
+	/** More is accepted again. */
+	reopen(): void {
+		this.#isClosed = false;
+	}
+
 	#isOver(): boolean {
 		return this.#isClosed || this.#session.state.status !== "running";
 	}

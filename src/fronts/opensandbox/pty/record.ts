@@ -48,7 +48,8 @@ export class PtyRecord {
 	#parts: readonly PtyPart[];
 	/** The most that anybody was told of, so that the count never goes back. */
 	#seen = 0;
-	#isClosing = false;
+	/** Who deletes it, once somebody does. */
+	#closing: Witness | undefined;
 
 	constructor(data: PtyData, options: PtyRecordOptions) {
 		const { parts, ...asked } = data;
@@ -67,7 +68,12 @@ export class PtyRecord {
 
 	/** Whether it was deleted. */
 	get isClosing(): boolean {
-		return this.#isClosing;
+		return this.#closing !== undefined;
+	}
+
+	/** All that there is of its programs, also of those whose output nobody is given any more. */
+	get sessions(): readonly Session[] {
+		return this.#options.front.sessions.list().filter((session) => this.#isOurs(session));
 	}
 
 	/** One look at the last program, so that its two halves belong together. */
@@ -100,11 +106,10 @@ export class PtyRecord {
 		return { session, reader: new PtyReader(this.#chain(), { since, total }, options) };
 	}
 
-	/** Ends everything, and nothing can begin after it. The death of the program is not waited for. */
+	/** Ends everything, for who may, and nothing can begin after it. The death of the program is not waited for. */
 	close(witness: Witness): void {
-		this.#isClosing = true;
-		const ours = this.#options.front.sessions.list().filter((session) => this.#isOurs(session));
-		for (const session of ours) this.#remove(session, witness);
+		this.#closing = witness;
+		for (const session of this.sessions) this.#remove(session, witness);
 	}
 
 	async #start(mode: "pty" | "pipe", base: number, witness: Witness): Promise<void> {
@@ -130,7 +135,7 @@ export class PtyRecord {
 			await save();
 			const session = await witness.create(front.sessions, start);
 			// Who deletes us now could not see it before.
-			if (this.#isClosing) this.#remove(session, witness);
+			if (this.#closing) this.#remove(session, this.#closing);
 		} catch (error) {
 			this.#parts = before;
 			throw error;
@@ -170,7 +175,7 @@ export class PtyRecord {
 	}
 
 	#checkOpen(): void {
-		if (this.#isClosing) throw new SessionError("session_not_found", `pty session ${this.id} is being deleted`);
+		if (this.isClosing) throw new SessionError("session_not_found", `pty session ${this.id} is being deleted`);
 	}
 }
 

@@ -3,7 +3,7 @@
 import { SessionError } from "../../../core/errors.ts";
 import type { Witness } from "../../../core/witness.ts";
 import type { OpenSandboxOptions } from "../options.ts";
-import { type PtyData, type PtyPart, PtyRecord } from "./record.ts";
+import { notFound, type PtyData, type PtyPart, PtyRecord } from "./record.ts";
 
 /** The original has no limit; each costs little, but all of them are written whenever one changes. */
 const MAX_RECORDS = 10_000;
@@ -42,10 +42,12 @@ export class PtyRecords {
 		return this.#records.get(id);
 	}
 
-	/** Ends the PTY, whatever runs on it, and forgets it. */
+	/** Ends the PTY, whatever runs on it, and forgets it; while that is not approved, or if it is not, all stays as it is. */
 	async delete(record: PtyRecord, witness: Witness): Promise<void> {
-		this.#records.delete(record.id);
-		record.close(witness);
+		const allowed = await witness.allowedToEnd(() => record.sessions);
+		// Another one may have deleted it meanwhile.
+		if (!this.#records.delete(record.id)) throw notFound(record.id);
+		record.close(allowed);
 		await this.#save();
 	}
 

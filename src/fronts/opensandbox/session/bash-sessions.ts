@@ -16,6 +16,8 @@ const MAX_SESSIONS = 1_000;
 export interface LongLivedShell {
 	/** Whether its process runs now. */
 	readonly isAlive: boolean;
+	/** Undefined until it is started. */
+	readonly session: Session | undefined;
 	/** Ends its whole tree, at once, for somebody or for us; resolves when nothing of it is left. */
 	end(witness?: Witness): Promise<void>;
 }
@@ -24,9 +26,21 @@ export interface LongLivedShell {
 export class Run {
 	/** Undefined when it could not be started, of which others hear. */
 	readonly #starting: Promise<Session | undefined>;
+	#session: Session | undefined;
 
 	constructor(starting: Promise<Session>) {
-		this.#starting = starting.catch(() => undefined);
+		this.#starting = starting.then(
+			(session) => {
+				this.#session = session;
+				return session;
+			},
+			() => undefined,
+		);
+	}
+
+	/** Undefined until it is started. */
+	get session(): Session | undefined {
+		return this.#session;
 	}
 
 	/** Ends the whole tree, for somebody or for us; one that is only being started, as soon as it is there. */
@@ -65,7 +79,12 @@ export class BashSession {
 		return this.#closing.signal;
 	}
 
-	/** Ends everything that runs in it, and what is being started at this moment. */
+	/** Of everything that runs in it. */
+	get sessions(): readonly Session[] {
+		return [...this.runs, this.shell].flatMap((one) => one?.session ?? []);
+	}
+
+	/** Ends everything that runs in it, and what is being started at this moment, for who may. */
 	async close(witness: Witness): Promise<void> {
 		this.#closing.abort();
 		await Promise.all([...[...this.runs].map((run) => run.kill(witness)), this.shell?.end(witness)]);
@@ -93,10 +112,9 @@ export class BashSessions {
 		return this.#sessions.get(id);
 	}
 
-	/** Forgets the session at once; resolves when nothing of it runs. */
-	async delete(id: string, witness: Witness): Promise<void> {
-		const session = this.#sessions.get(id);
-		this.#sessions.delete(id);
-		await session?.close(witness);
+	/** Forgets the session at once, for who may end it; resolves when nothing of it runs. */
+	async delete(session: BashSession, witness: Witness): Promise<void> {
+		this.#sessions.delete(session.id);
+		await session.close(witness);
 	}
 }

@@ -37,9 +37,12 @@ export function addSessions(app: FastifyInstance, options: OpenSandboxOptions, h
 	});
 
 	app.delete<WithId>("/session/:id", { config: { policy: "manage" } }, async (request, reply) => {
-		const { id } = find(sessions, request, "manage");
+		const found = find(sessions, request, "manage");
 		const report = (error: unknown) => hosting.report(error, "DELETE /session/:id");
-		await untilDelivered(sessions.delete(id, witnessOf(request)), { graceMs: 0, report });
+		const allowed = await witnessOf(request).allowedToEnd(() => found.sessions);
+		// Again, because another one may have deleted it meanwhile.
+		const ending = sessions.delete(find(sessions, request, "manage"), allowed);
+		await untilDelivered(ending, { graceMs: 0, report });
 		return sendNothing(reply);
 	});
 

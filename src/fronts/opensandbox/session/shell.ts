@@ -55,6 +55,10 @@ export class SessionShell implements LongLivedShell {
 		return this.#session?.state.status === "running";
 	}
 
+	get session(): Session | undefined {
+		return this.#session;
+	}
+
 	/** Rejects when there is no shell. */
 	get started(): Promise<Session> {
 		return this.#started;
