@@ -14,11 +14,13 @@ import type {
 	ActOptions,
 	Operation,
 	Operations,
+	Origin,
 	Question,
 	Receipt,
 	Session,
 	SessionInfo,
 	SessionSpec,
+	TypedWhole,
 } from "./session.ts";
 import { isEnded } from "./state.ts";
 import { type Reading, TypedLine } from "./typed-line.ts";
@@ -74,6 +76,41 @@ type Tell = (deed: Deed) => void;
 
 type Perform<Name extends Operation> = (question: Question<Name>) => Promise<Operations[Name]["answer"]>;
 
+type Passing<Name extends Operation> = {
+	readonly perform: Perform<Name>;
+	readonly tell: Tell;
+	/** What it is a part of. */
+	readonly whole: Whole | undefined;
+};
+
+/** A text that one caller types in parts: it is judged before the first of them, and approved for all of them at once. */
+export class Whole {
+	readonly #bytes: Uint8Array;
+	readonly #origin: Origin;
+	#approved: { readonly fence: number; readonly revision: number } | undefined;
+
+	constructor({ bytes, origin }: TypedWhole) {
+		this.#bytes = bytes;
+		this.#origin = origin;
+	}
+
+	/** What its caller types behind this part of it. */
+	after({ bytes, options: { origin } }: Typed): Uint8Array {
+		if (origin?.stream !== this.#origin.stream) return new Uint8Array();
+		return this.#bytes.subarray(origin.position + bytes.byteLength - this.#origin.position);
+	}
+
+	/** A part of it was typed with approval, under this lease; its line was as this revision of it says then. */
+	goOn(fence: number, revision: number): void {
+		this.#approved = { fence, revision };
+	}
+
+	/** Under which lease the next part may be typed: if the whole is approved, and nobody has typed anything in between. */
+	fenceAt(revision: number): number | undefined {
+		return this.#approved?.revision === revision ? this.#approved.fence : undefined;
+	}
+}
+
 /** What one caller with a gate does goes through this. */
 export class Guard {
 	readonly #options: GuardOptions;
@@ -94,8 +131,7 @@ export class Guard {
 	async pass<Name extends Operation>(
 		session: Session,
 		question: Question<Name>,
-		perform: Perform<Name>,
-		tell: Tell,
+		{ perform, tell, whole }: Passing<Name>,
 	): Promise<Operations[Name]["answer"]> {
 		const asked = copied(question);
 		const demand = demandOf(asked as Question);
@@ -108,7 +144,7 @@ export class Guard {
 					hint: "what nobody may see can't be approved by anybody; a person types it",
 				});
 			case "typed":
-				return this.#type(session, asked, { ...demand, perform, tell });
+				return this.#type(session, asked, { ...demand, perform, tell, whole });
 			case "signal": {
 				const isNew = gate.signals && (await unseen(session, { ...demand, isCommand: false })).byteLength > 0;
 				if (isNew) await this.#approved(session, aboutSignal(demand), tell);
@@ -144,32 +180,37 @@ export class Guard {
 	async #type<Name extends Operation>(
 		session: Session,
 		question: Question<Name>,
-		typing: Typed & { readonly perform: Perform<Name>; readonly tell: Tell },
+		typing: Typed & Passing<Name>,
 	): Promise<Operations[Name]["answer"]> {
-		const { perform, tell, isCommand, options } = typing;
+		const { perform, tell, whole, isCommand, options } = typing;
 		const line = this.#options.lineOf(session);
-		const type = async (allowed: Question<Name>, bytes: Uint8Array) => {
+		const type = async (allowed: Question<Name>, bytes: Uint8Array, approvedUnder?: number) => {
 			if (isCommand) {
 				line.take(bytes);
 				return () => perform(allowed);
 			}
 			const answer = await perform(allowed);
 			line.take(bytes.subarray(0, acceptedOf(answer as Receipt, options)));
+			if (approvedUnder !== undefined) whole?.goOn(approvedUnder, line.revision);
 			return async () => answer;
 		};
 		const done = await line.inTurn(async () => {
 			const bytes = await unseen(session, typing);
 			if (bytes.byteLength === 0) return () => perform(question);
-			const reading = line.with(bytes);
+			const approvedUnder = whole?.fenceAt(line.revision);
+			if (approvedUnder !== undefined) return type(under(approvedUnder, question), bytes, approvedUnder);
+			const all = Buffer.concat([bytes, whole?.after(typing) ?? new Uint8Array()]);
+			const reading = line.with(all);
 			const reason = await this.#judge(reading);
 			if (reason === undefined) return type(question, bytes);
-			const about: About = { kind: isCommand ? "run" : "input", reason, text: reading.typed, bytes, isTyped: true };
+			const what = { kind: isCommand ? "run" : "input", reason, text: reading.typed, bytes: all } as const;
+			const about: About = { ...what, isTyped: true, isBegun: !line.isEmpty };
 			return async () => {
 				const fence = await this.#approved(session, { ...about, fence: options.fence }, tell);
 				const typed = await line.inTurn(async () => {
 					// Others, or this caller itself, may have typed more: that was not what was approved.
-					if (line.with(bytes).typed !== reading.typed) throw lineHasChanged();
-					return type(under(fence, question), bytes);
+					if (line.with(all).typed !== reading.typed) throw lineHasChanged();
+					return type(under(fence, question), bytes, fence);
 				});
 				return typed();
 			};
@@ -267,6 +308,8 @@ type About = {
 	readonly bytes: Uint8Array;
 	/** Whether it is an answer to what the session shows. */
 	readonly isTyped: boolean;
+	/** Whether its line has something in it already. */
+	readonly isBegun?: boolean;
 };
 
 /** Under which lease it is done. */
@@ -382,7 +425,7 @@ async function isFullScreen(session: Session): Promise<boolean> {
 	return session.spec.mode === "pty" && (await session.scan()).alternate.isOn;
 }
 
-function notApproved({ id, state, decidedBy, note }: Approval, { kind, isTyped }: About): SessionError {
+function notApproved({ id, state, decidedBy, note }: Approval, { kind, isBegun }: About): SessionError {
 	const why = note === undefined ? "" : `: ${note}`;
 	const outcomes: Readonly<Record<Approval["state"], string>> = {
 		asked: "is not decided",
@@ -392,7 +435,7 @@ function notApproved({ id, state, decidedBy, note }: Approval, { kind, isTyped }
 		withdrawn: `was withdrawn${why}`,
 	};
 	return new SessionError("not_approved", `approval ${id} of this ${kind} ${outcomes[state]}; nothing was done`, {
-		...(isTyped ? { hint: "what was typed of the line before is still there; C-u takes it away" } : {}),
+		...(isBegun ? { hint: "what was typed of the line before is still there; C-u takes it away" } : {}),
 	});
 }
 

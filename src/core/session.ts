@@ -120,6 +120,9 @@ export type ActOptions = {
 	readonly fence?: number;
 };
 
+/** What is typed by several acts of one stream, and where it begins there. */
+export type TypedWhole = { readonly bytes: Uint8Array; readonly origin: Origin };
+
 /** How far an input stream has come: `next` is the position wanted, `written` what the kernel took. */
 export type Receipt = {
 	readonly next: number;
@@ -316,6 +319,11 @@ export abstract class Session {
 	/** Accepts what fits the stream's window, in order; `next` says how far. Resolves on acceptance, not on writing. */
 	act(act: Act, options: ActOptions = {}): Promise<Receipt> {
 		return this.ask<"act">({ do: "act", act, options });
+	}
+
+	/** This session, for acts that are the parts of one text: where a gate holds that, none of it is typed before. */
+	inParts(_whole: TypedWhole): Session {
+		return this;
 	}
 
 	/** An answer to what the program asked up to that place of the output: it asks nothing else, and nobody else has answered. */

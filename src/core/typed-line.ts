@@ -34,6 +34,7 @@ export class TypedLine {
 	/** One character for each byte, since the last end of a line. */
 	#typed = "";
 	#isTooLong = false;
+	#revision = 0;
 	#turn: Promise<unknown> = Promise.resolve();
 
 	/** One after the other: what is judged is what is there when it is typed. */
@@ -41,6 +42,15 @@ export class TypedLine {
 		const turn = this.#turn.then(act);
 		this.#turn = turn.catch(() => {});
 		return turn;
+	}
+
+	/** Grows with each time that something is typed. */
+	get revision(): number {
+		return this.#revision;
+	}
+
+	get isEmpty(): boolean {
+		return this.#typed === "";
 	}
 
 	/** What it would be with these bytes. */
@@ -66,6 +76,7 @@ export class TypedLine {
 		const rest = all.slice(end);
 		if (rest.length > LONGEST_TYPED_BYTES) this.#isTooLong = true;
 		this.#typed = rest.slice(0, LONGEST_TYPED_BYTES);
+		this.#revision++;
 	}
 }
 

@@ -5,7 +5,7 @@ import type { Approval } from "./approvals.ts";
 import type { Actor, Audit, Deed } from "./audit.ts";
 import { SessionError } from "./errors.ts";
 import type { Item, Start } from "./event.ts";
-import type { Guard } from "./gatekeeper.ts";
+import { type Guard, Whole } from "./gatekeeper.ts";
 import { unitsOf } from "./input.ts";
 import {
 	type FollowOptions,
@@ -19,6 +19,7 @@ import {
 	type SessionInfo,
 	type SessionSpec,
 	type SessionStart,
+	type TypedWhole,
 } from "./session.ts";
 import type { Sessions, TimedFact } from "./sessions.ts";
 import type { State } from "./state.ts";
@@ -147,12 +148,14 @@ class WitnessedSession extends Session {
 	readonly #session: Session;
 	readonly #tell: (deed: Deed) => void;
 	readonly #guard: Guard | null;
+	readonly #whole: Whole | undefined;
 
-	constructor(session: Session, tell: (deed: Deed) => void, guard: Guard | null) {
+	constructor(session: Session, tell: (deed: Deed) => void, guard: Guard | null, whole?: Whole) {
 		super(session.spec);
 		this.#session = session;
 		this.#tell = tell;
 		this.#guard = guard;
+		this.#whole = whole;
 	}
 
 	get state(): State {
@@ -175,13 +178,18 @@ class WitnessedSession extends Session {
 		return this.#session.info(patienceMs);
 	}
 
+	override inParts(whole: TypedWhole): Session {
+		return this.#guard ? new WitnessedSession(this.#session, this.#tell, this.#guard, new Whole(whole)) : this;
+	}
+
 	override handReplies(by: Replier, onOwn: (part: OwnReplies) => void): Promise<number> {
 		return this.#session.handReplies(by, onOwn);
 	}
 
 	ask<Name extends Operation>(question: Question<Name>, signal?: AbortSignal): Promise<Operations[Name]["answer"]> {
 		const ask = (allowed: Question<Name>) => this.#ask(allowed, signal);
-		return this.#guard ? this.#guard.pass(this.#session, question, ask, this.#tell) : ask(question);
+		if (!this.#guard) return ask(question);
+		return this.#guard.pass(this.#session, question, { perform: ask, tell: this.#tell, whole: this.#whole });
 	}
 
 	async #ask<Name extends Operation>(

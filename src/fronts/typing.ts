@@ -68,22 +68,24 @@ export async function typeParts(session: Session, parts: readonly Uint8Array[], 
 	const { origin, fence, signal } = typing;
 	const { stream } = origin;
 	const { offset: end } = await session.end();
-	await checkLines(session, Buffer.concat(parts), origin);
+	const bytes = Buffer.concat(parts);
+	await checkLines(session, bytes, origin);
+	const typist = session.inParts({ bytes, origin });
 	let { position } = origin;
 	let from: number | undefined;
-	for (const bytes of parts.filter(({ byteLength }) => byteLength > 0)) {
+	for (const part of parts.filter(({ byteLength }) => byteLength > 0)) {
 		if (from !== undefined) await outputAfter(session, from, signal);
 		const options: ActOptions = { origin: { stream, position }, ...(fence === undefined ? {} : { fence }) };
-		const first = await session.act({ kind: "write", bytes: bytes.subarray(0, INPUT_WINDOW_BYTES) }, options);
+		const first = await typist.act({ kind: "write", bytes: part.subarray(0, INPUT_WINDOW_BYTES) }, options);
 		// Keepers that are older do not say it.
 		from ??= first.from ?? end;
 		const begun = position;
-		position += bytes.byteLength;
+		position += part.byteLength;
 		// Not offered again if all of it was taken: that may have ended the program, which takes no more.
 		if (first.next >= position) continue;
 		const offered = { origin: { stream, position: begun }, fence, until: "accepted", signal } as const;
-		const { next } = await offer(session, { kind: "write", bytes }, offered);
-		if (next < position) throw interrupted(next - begun, bytes.byteLength);
+		const { next } = await offer(typist, { kind: "write", bytes: part }, offered);
+		if (next < position) throw interrupted(next - begun, part.byteLength);
 	}
 	return { from: from ?? end, next: position };
 }

@@ -259,6 +259,35 @@ describe("what is typed", () => {
 	});
 });
 
+/** Text with Enter behind it, in one call. */
+const lines: Readonly<Record<string, Road>> = {
+	send: (token, session) => at(token, session).send({ text: "rm -rf it", keys: ["Enter"] }),
+	"send, pasted": (token, session) => at(token, session).send({ text: "rm -rf it", paste: true, keys: ["Enter"] }),
+	"the tool send": (token, { id }) => mcp(token, "send", { session: id, text: "rm -rf it", keys: ["Enter"] }),
+	"the tool send, pasted": (token, { id }) =>
+		mcp(token, "send", { session: id, text: "rm -rf it", paste: true, keys: ["Enter"] }),
+};
+
+it.each(Object.entries(lines))(
+	"a line in one call is not typed at all before it is approved, and then whole: %s",
+	async (_, type) => {
+		const { token } = await agent();
+		const session = await cat();
+		const refusal = expect(type(token, session)).rejects.toThrow(/denied/);
+		const held = await heldOn(session.id);
+		expect(held).toMatchObject({ kind: "input", preview: "rm -rf it\n" });
+		await person.approvals.decide(held.id, { decision: "deny" });
+		await refusal;
+		expect(await textOf(session)).toBe("");
+		const typing = type(token, session);
+		await person.approvals.decide((await heldOn(session.id)).id, { decision: "grant" });
+		await eventually("the line", async () => (await textOf(session)) === "rm -rf it\r\nrm -rf it\r\n");
+		expect(await person.approvals.list()).toEqual([]);
+		await session.kill();
+		await typing;
+	},
+);
+
 describe("who decides", () => {
 	it("is nobody with a gate: neither who asked, nor a token that it made, nor another one", async () => {
 		const lead = await agent({ match: ["git push"], stops: true });
