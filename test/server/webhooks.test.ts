@@ -92,6 +92,33 @@ describe("a receiver", () => {
 		expect(receiver.received.map(({ notice: { type } }) => type)).toEqual(["waiting", "exited", "failed"]);
 	});
 
+	it("is told once of a secret that its program and an agent ask for, and what waits to be approved, redacted", async () => {
+		const { client, receiver, server } = await startHere();
+		const argv = ["bash", "--norc", "-c", "read -s -p 'Password: ' password; exit 3"];
+		const session = await client.sessions.create({ argv, durable: false });
+		await receiver.until("the question", about(session, "secret"));
+		const gate = { match: ["rm -rf"] };
+		const made = await client.tokens.create({ scopes: ["workspace:default:operate"], name: "agent", gate });
+		const agent = connect({ url: server.url, token: made.token }).sessions.at(session.id);
+		await agent.requestSecret({ name: "registry" });
+		const writing = agent.write(`rm -rf ghp_${"x".repeat(36)}\r`);
+		writing.catch(() => {});
+		const { notice } = await receiver.until("what is held", about(session, "approval"));
+		expect(notice.approval).toEqual({
+			id: expect.any(String),
+			by: `token:${made.id}:agent`,
+			kind: "input",
+			preview: "rm -rf [redacted: github token]\n",
+			expiresAt: expect.any(Number),
+		});
+		await client.approvals.decide(notice.approval?.id ?? "", { decision: "deny" });
+		await expect(writing).rejects.toMatchObject({ code: "not_approved" });
+		await session.write("x\r");
+		await receiver.until("its end", about(session, "failed"));
+		expect(receiver.received.map(({ notice: { type } }) => type)).toEqual(["secret", "approval", "failed"]);
+		expect(server.problems).toEqual([]);
+	});
+
 	it("that fails and comes back gets each once or as a repeat, each session's in order, and keeps no other waiting", async () => {
 		const { client, receiver, server } = await startHere({ events: ["created", "failed"] });
 		const failures: Received[] = [];

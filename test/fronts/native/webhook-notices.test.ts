@@ -70,3 +70,30 @@ it("a secret that an agent asks for is told when it is asked for, and not what b
 		{ id: "r2", name: null },
 	]);
 });
+
+it("one question for a secret is told once, whoever is first to ask people for it; the next one is told again", async () => {
+	const { server, feed, notices, closing } = await open(100);
+	const { id } = await server.create({ argv: ["cat"] });
+	const session = server.sessions.get(id);
+	if (!session) throw new Error("it has gone");
+	const begin = notices.end;
+	const waits = (offset: number) =>
+		feed.announce("waiting", session, { kind: "secret", offset, prompt: `at ${offset}` });
+	const request = (name: string, offset: number) =>
+		feed.announce("secret", session, { secret: { id: name, status: "asked", name, by: null }, offset });
+	waits(1);
+	request("after the program", 1);
+	// Another question, though nothing was written in between.
+	waits(1);
+	request("before the program", 2);
+	waits(2);
+	request("of somebody else", 2);
+	waits(3);
+	const told = await toldOf(4, notices.follow(webhookFor("secret"), begin, closing.signal));
+	expect(told.map(({ secret, question }) => secret?.name ?? question?.prompt)).toEqual([
+		"at 1",
+		"at 1",
+		"before the program",
+		"at 3",
+	]);
+});

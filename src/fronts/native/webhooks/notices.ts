@@ -34,8 +34,10 @@ export class FeedNotices implements Notices {
 	): AsyncGenerator<{ readonly cursor: string; readonly notice: Notice | undefined }, void, void> {
 		const quietMs = webhook.events.includes("quiet") ? limits.quietMs : undefined;
 		const how = { signal, withOverviews: false, quietMs };
+		const questions = new SecretQuestions();
 		for await (const { cursor, event } of this.#options.feed.follow(since, how)) {
-			yield { cursor, notice: event ? this.#about(webhook, event) : this.#aboutNone(webhook, "missed") };
+			if (!event) yield { cursor, notice: this.#aboutNone(webhook, "missed") };
+			else yield { cursor, notice: questions.isKnown(event) ? undefined : this.#about(webhook, event) };
 		}
 	}
 
@@ -64,6 +66,23 @@ export class FeedNotices implements Notices {
 
 	#aboutNone({ id }: Webhook, type: "test" | "missed"): Notice {
 		return noticeOf({ type, time: this.#options.now(), webhook: id });
+	}
+}
+
+/** The questions for secrets so far: each is told once, when its program asks it or when an agent asks people for it. */
+class SecretQuestions {
+	/** The last of each session: where its output ended, and whether it is known from the program. */
+	readonly #last = new Map<string, { readonly offset: number; readonly isAsked: boolean }>();
+
+	isKnown({ type, kind, secret, offset, session: { id } }: FeedEvent): boolean {
+		if (type === "removed") this.#last.delete(id);
+		const isAsked = type === "waiting" && kind === "secret";
+		if (offset === undefined || !(isAsked || secret?.status === "asked")) return false;
+		const last = this.#last.get(id);
+		const isSame = last?.offset === offset;
+		this.#last.set(id, { offset, isAsked: isAsked || (isSame && last.isAsked) });
+		// A program that reads one secret after the other without a word asks each of them at the same place.
+		return isSame && !(isAsked && last.isAsked);
 	}
 }
 
