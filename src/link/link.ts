@@ -26,7 +26,11 @@ export class Link<Incoming, Outgoing> {
 	static accept<Incoming, Outgoing>(socket: Socket, handlers: LinkHandlers<Incoming>): Link<Incoming, Outgoing> {
 		const decoder = new FrameDecoder();
 		const link = new Link<Incoming, Outgoing>(socket, handlers);
-		socket.on("data", (chunk) => link.#take(decoder.push(chunk)));
+		socket.on("data", (chunk) => {
+			link.#take(decoder.push(chunk));
+			// The decoder has copied it, and it may have been a secret.
+			chunk.fill(0);
+		});
 		return link;
 	}
 
