@@ -166,6 +166,35 @@ class Sessions(Case):
         await session.wait(match="got 10", timeout=20)
         await self.failing("not_found", self.client.refuse_secret(request["id"]))
 
+    async def test_are_spared_what_a_token_does_not_do_alone_until_somebody_has_approved_it(self) -> None:
+        session = await self.start(["cat"], labels={"kind": "gated"})
+        gate: hawser.Gate = {"match": ["rm -rf"], "timeoutMs": 60_000}
+        token = await self.client.create_token([f"session:{session.id}:control"], gate=gate, expires_in=60)
+        self.assertEqual(
+            token["gate"], {"match": ["rm -rf"], "keys": "enter", "signals": False, "stops": False, "timeoutMs": 60_000}
+        )
+        wanted = ["approval", "quiet"]
+        feed = self.client.events(types=wanted, workspace="default", labels=["kind=gated"], quiet=1)
+        self.assertEqual([(await anext(feed)).type for _ in range(2)], ["begin", "quiet"])
+        async with hawser.connect(server_url(), token["token"]) as agent:
+            own = agent.at(session.id)
+            refused = asyncio.create_task(own.write("rm -rf it\r"))
+            self.assertEqual((await anext(feed)).type, "approval")
+            [held] = await agent.list_approvals()
+            self.assertEqual((held["kind"], held["preview"], held["state"]), ("input", "rm -rf it\n", "asked"))
+            await self.failing("permission_denied", agent.decide_approval(held["id"], "grant"))
+            denied = await self.client.decide_approval(held["id"], "deny", note="not here")
+            self.assertEqual((denied["state"], denied.get("note")), ("denied", "not here"))
+            self.assertIn("not here", str(await self.failing("not_approved", refused)))
+            self.assertEqual((await self.client.get_approval(held["id"]))["state"], "denied")
+            done = asyncio.create_task(own.write("rm -rf it\r"))
+            self.assertEqual([(await anext(feed)).type for _ in range(2)], ["approval", "approval"])
+            [again] = await self.client.list_approvals()
+            granted = await self.client.decide_approval(again["id"], "grant", even_if_changed=True)
+            self.assertEqual(granted["state"], "granted")
+            await done
+        await session.wait(match="rm -rf it\r\nrm -rf it")
+
     async def test_can_be_reached_with_a_token_until_it_is_revoked(self) -> None:
         session = await self.start(["cat"], mode="pipe")
         token = await self.client.create_token([f"session:{session.id}:view"], name="viewer", expires_in=60)
