@@ -242,10 +242,12 @@ describe("watch", () => {
 		const folder = await temporaryDirectory();
 		const command = `printf '%s|%s|%s' "$HAWSER_NOTIFY_NAME" "$HAWSER_NOTIFY_KIND" "$HAWSER_NOTIFY_QUESTION" > ${folder}/told`;
 		await start("notify", "works", "sleep 600");
+		await ended(await start("notify", "broken", "exit 3"));
 		const table = await Table.open(["--label", "test=notify", "--notify", "osc9", "--notify-command", command]);
-		await table.shows(() => table.names.join(" ") === "works");
+		await table.shows(() => table.names.join(" ") === "broken works");
 		await start("notify", "news", "read -r -p 'Go; on? ' x");
-		await table.terminal.shows("\u001b]9;hawser: news needs you: asks. Go, on?\u001b\\\u0007");
+		await table.terminal.shows("\u001b]9;hawser: 2 sessions need you, news: asks. Go, on?\u001b\\\u0007");
+		expect(table.terminal.output.split("\u001b]9;")).toHaveLength(2);
 		await expect.poll(() => readFile(join(folder, "told"), "utf8").catch(() => "")).toBe("news|asks|Go; on?");
 		await table.quit();
 	});

@@ -130,7 +130,8 @@ export class Board {
 		const view = this.#view;
 		const isHeld = this.#isIn("answer") || this.#isIn("stop");
 		const needing = view.arrange(this.#live.all.values(), { now, isHeld });
-		this.#notifier?.look(needing);
+		// What the first list has is no news.
+		if (this.#live.connection.kind !== "loading") this.#notifier?.look(needing);
 		const { size } = this.#surface;
 		const top = view.topFor(roomFor(size));
 		const scene = {
