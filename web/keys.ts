@@ -71,9 +71,10 @@ function act(app: App, key: string): boolean {
 
 /** In the list the next row, elsewhere the next session. */
 function nextNeeding(app: App): boolean {
-	const ids = app.needing.peek().map(({ session }) => session.id);
-	if (ids.length === 0) return true;
 	const current = route.peek();
+	const needing = current.view === "list" ? app.needing : app.openable;
+	const ids = needing.peek().map(({ session }) => session.id);
+	if (ids.length === 0) return true;
 	const here = current.view === "session" ? current.id : app.selected.peek();
 	const next = ids[(ids.indexOf(here ?? "") + 1) % ids.length] ?? "";
 	if (current.view === "list") focusOn(`[data-row="${CSS.escape(next)}"]`);

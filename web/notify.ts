@@ -32,9 +32,10 @@ async function notify(app: App, { kind, session }: News): Promise<void> {
 	const { notifies, notifiesQuestion } = app.settings.current.peek();
 	if (!notifies || document.visibilityState === "visible" || Notification.permission !== "granted") return;
 	const now = Date.now();
-	const need = needOf(session, { now, dismissed: app.dismissed.peek() });
+	const need = needOf(session, { ...app.circumstances.peek(), now });
 	if (kind === "waits" && !need) return;
-	const asked = need?.kind === "asks" && notifiesQuestion ? need.question : undefined;
+	const isQuestion = need?.kind === "asks" || need?.kind === "approval";
+	const asked = isQuestion && notifiesQuestion ? need.question : undefined;
 	const body = kind === "ended" ? longEnd(session).join(" ") : (asked ?? describe(session, need, now).word);
 	const registration = await navigator.serviceWorker.ready;
 	await registration.showNotification(nameOf(session), {

@@ -1,19 +1,25 @@
 /** Who needs somebody, and why: pure, from what is known of a session and the time. */
 
-import type { SessionMessage, Waiting } from "../protocol/messages.ts";
+import type { ApprovalMessage, SessionMessage, Waiting } from "../protocol/messages.ts";
+import { wantsSentence } from "./held.ts";
 
 /** A session as lists show it: with how it looks, as soon as that is known. */
 export type Listed = SessionMessage;
 
-export type Need = {
-	readonly kind: "asks" | "secret" | "failed" | "quiet";
+type NeedFor<Kind extends string> = {
+	readonly kind: Kind;
 	/** Since when. */
 	readonly since: number;
-	/** In the program's own words. */
+	/** In the program's own words; of what is held, who wants what. */
 	readonly question: string;
 	/** Answers that it offers. */
 	readonly choices: readonly string[];
 };
+
+export type Need =
+	| NeedFor<"asks" | "secret" | "failed" | "quiet">
+	/** Something that is done to it only once somebody has approved it: the oldest such act. */
+	| (NeedFor<"approval"> & { readonly approval: ApprovalMessage });
 
 /** Silence is unusual when it is so many times as long as between two pieces of output, and as long as this. */
 const QUIET_TIMES = 20;
@@ -29,16 +35,29 @@ export function isEnded({ state }: Pick<Listed, "state">): boolean {
 	return state !== "running";
 }
 
-export function needOf(session: Listed, { now, dismissed }: Circumstances): Need | undefined {
+export function needOf(session: Listed, { now, dismissed, held }: Circumstances): Need | undefined {
+	const approval = held.find((one) => one.session.id === session.id);
+	if (approval) return decision(approval);
 	if (isEnded(session)) return failure(session, dismissed);
 	return wait(session.overview?.waiting) ?? silence(session, now, dismissed);
 }
 
-export type Circumstances = { readonly now: number; readonly dismissed: ReadonlySet<string> };
+export type Circumstances = {
+	readonly now: number;
+	readonly dismissed: ReadonlySet<string>;
+	/** What waits to be approved, oldest first. */
+	readonly held: readonly ApprovalMessage[];
+};
 
 /** What is remembered when somebody has seen what a session needs: the same silence or end is not told again. */
 export function dismissalOf(session: Listed): string {
 	return isEnded(session) ? session.id : `${session.id}@${session.overview?.lastOutputAt ?? 0}`;
+}
+
+function decision(approval: ApprovalMessage): Need {
+	const { askedAt, preview } = approval;
+	const question = `${wantsSentence(approval)}: ${preview.trim()}`;
+	return { kind: "approval", since: askedAt, question, choices: [], approval };
 }
 
 function wait(waiting: Waiting | null | undefined): Need | undefined {
@@ -80,11 +99,11 @@ function silence(session: Listed, now: number, dismissed: ReadonlySet<string>): 
 	return { kind: "quiet", since: lastOutputAt, question: (lastLine ?? "").trim(), choices: [] };
 }
 
-const order: Readonly<Record<Need["kind"], number>> = { asks: 0, secret: 1, failed: 2, quiet: 3 };
+const order: Readonly<Record<Need["kind"], number>> = { approval: 0, asks: 1, secret: 2, failed: 3, quiet: 4 };
 
 export type Needing = { readonly session: Listed; readonly need: Need };
 
-/** Questions first, then failures; of each kind whoever waits longest. */
+/** What is held first, for only that is over by itself, then questions, then failures; of each kind whoever waits longest. */
 export function byUrgency(a: Needing, b: Needing): number {
 	return order[a.need.kind] - order[b.need.kind] || a.need.since - b.need.since;
 }

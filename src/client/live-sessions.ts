@@ -1,6 +1,6 @@
-/** All sessions, kept as they are by the feed: listed once, and nothing is asked for again but what has changed. */
+/** All sessions and what is held of them, kept as they are by the feed: listed once, and nothing is asked for again but what has changed. */
 
-import type { FeedEvent } from "../protocol/messages.ts";
+import type { ApprovalMessage, FeedEvent } from "../protocol/messages.ts";
 import { isEnded, type Listed } from "./attention.ts";
 import type { Client } from "./client.ts";
 import { HawserError } from "./error.ts";
@@ -21,8 +21,8 @@ export type LiveSessionsOptions = {
 	readonly onRefused: (error: HawserError) => void;
 	/** Hears of one that is not as it was; `before` is undefined for one that was not known. What a list brings is no news. */
 	readonly onSession?: (after: Listed, before: Listed | undefined) => void;
-	/** Hears when what waits to be approved may be otherwise. */
-	readonly onApprovals?: () => void;
+	/** Hears of an act that is held since we follow. */
+	readonly onHeld?: (approval: ApprovalMessage) => void;
 };
 
 /** When so many have changed at once, one list costs less than asking for each. */
@@ -39,6 +39,10 @@ export class LiveSessions {
 	/** Those that were asked for and not told yet: what happens to them meanwhile may be younger than the answer. */
 	readonly #asked = new Set<string>();
 	#all: ReadonlyMap<string, Listed> = new Map();
+	/** Undefined before the first list. */
+	#held: readonly ApprovalMessage[] | undefined;
+	#isHeldStale = false;
+	#isListingHeld = false;
 	#connection: LiveConnection = { kind: "loading" };
 	#following: AbortController | undefined;
 	#cursor: string | undefined;
@@ -52,6 +56,11 @@ export class LiveSessions {
 	/** By their ids. */
 	get all(): ReadonlyMap<string, Listed> {
 		return this.#all;
+	}
+
+	/** What waits to be approved, oldest first. */
+	get held(): readonly ApprovalMessage[] {
+		return this.#held ?? [];
 	}
 
 	get connection(): LiveConnection {
@@ -76,6 +85,7 @@ export class LiveSessions {
 		this.#stale.clear();
 		this.#asked.clear();
 		this.#all = new Map();
+		this.#held = undefined;
 		this.#connection = { kind: "loading" };
 		this.#options.onChange();
 	}
@@ -84,6 +94,12 @@ export class LiveSessions {
 	answered(id: string): void {
 		const session = this.#all.get(id);
 		if (session?.overview) this.#put([{ ...session, overview: { ...session.overview, waiting: null } }]);
+	}
+
+	/** Somebody here has decided on it, before the feed tells. */
+	decided(approval: string): void {
+		this.#held = this.held.filter(({ id }) => id !== approval);
+		this.#options.onChange();
 	}
 
 	/** A session that was just started, or was asked for by itself. */
@@ -116,9 +132,12 @@ export class LiveSessions {
 			signal,
 			onConnection: (connection) => {
 				if (signal.aborted) return;
-				if (connection.state === "disconnected") this.#cut(connection.retryMs);
+				if (connection.state === "disconnected") return this.#cut(connection.retryMs);
 				// Without a cursor the list comes first, and says how long it took.
-				else if (this.#cursor !== undefined) this.#live(undefined);
+				if (this.#cursor === undefined) return;
+				// What a server held that has ended meanwhile is never told to be over.
+				void this.#listHeld();
+				this.#live(undefined);
 			},
 		});
 		for await (const item of events) {
@@ -131,17 +150,41 @@ export class LiveSessions {
 
 	async #list(signal: AbortSignal): Promise<void> {
 		const begun = performance.now();
-		this.#options.onApprovals?.();
+		const held = this.#listHeld();
 		const sessions: Listed[] = await this.#client.sessions.list({ overview: true }, { signal });
+		const answerMs = performance.now() - begun;
+		// Together: who is known to need somebody from the beginning is no news.
+		await held;
+		if (signal.aborted) return;
 		const before = this.#all;
 		this.#all = new Map(sessions.map((session) => [session.id, withKnownWait(session, before.get(session.id))]));
-		this.#live(performance.now() - begun);
+		this.#live(answerMs);
 		for (const session of sessions) if (isUntold(session)) this.#askFor(session.id);
+	}
+
+	/** One list at a time: what changes meanwhile is in the next. */
+	async #listHeld(): Promise<void> {
+		this.#isHeldStale = true;
+		if (this.#isListingHeld) return;
+		this.#isListingHeld = true;
+		while (this.#isHeldStale) {
+			this.#isHeldStale = false;
+			const held = await ifThere(this.#client.approvals.list());
+			if (held && this.#following) this.#putHeld(held);
+		}
+		this.#isListingHeld = false;
+	}
+
+	#putHeld(held: readonly ApprovalMessage[]): void {
+		const known = this.#held && new Set(this.#held.map(({ id }) => id));
+		this.#held = held;
+		this.#options.onChange();
+		for (const approval of held) if (known && !known.has(approval.id)) this.#options.onHeld?.(approval);
 	}
 
 	#hear(event: FeedEvent): void {
 		const { id } = event.session;
-		if (event.type === "approval") this.#options.onApprovals?.();
+		if (event.type === "approval") void this.#listHeld();
 		if (event.type === "removed") {
 			this.#stale.delete(id);
 			this.#asked.delete(id);

@@ -1,4 +1,4 @@
-/** How a session ended, in few words: the same in every list. */
+/** What lists say, in few words: how a session ended, and who somebody is. */
 
 import type { Listed } from "./attention.ts";
 
@@ -17,6 +17,13 @@ export function shortEnd({ state, exit }: Pick<Listed, "state" | "exit">): strin
 export function failureWord({ exit }: Pick<Listed, "exit">): string {
 	if (exit?.reason === "oom") return "out of memory";
 	return exit?.signal ? `ended by ${exit.signal}` : `ended with ${exit?.code}`;
+}
+
+/** Whoever it is, as people know them: `admin`, or the name of their token. */
+export function callerName(caller: string | null): string {
+	const [name = ""] = (caller ?? "somebody").split("#");
+	const [kind, id, ...rest] = name.split(":");
+	return kind === "token" ? rest.join(":") || `token ${id}` : name;
 }
 
 /** That some need somebody, for who does not look at the list. */

@@ -2,12 +2,13 @@
 
 import { describe, expect, it } from "vitest";
 import { cellsOf, cut, cutStart, fitted, wrapped } from "../../src/cli/cells.ts";
+import { Deciding } from "../../src/cli/watch/deciding.ts";
 import { frameOf, roomFor, type Scene } from "../../src/cli/watch/frame.ts";
 import { type Key, KeyReader } from "../../src/cli/watch/keys.ts";
 import { LineField } from "../../src/cli/watch/line-field.ts";
 import { sequenceOf, wayOf } from "../../src/cli/watch/notifier.ts";
 import { heldInOrder, rowOf } from "../../src/cli/watch/rows.ts";
-import { asking, listed, NOW } from "../web/listed.ts";
+import { asking, held, listed, NOW } from "../web/listed.ts";
 
 describe("keys", () => {
 	const read = (...pieces: string[]) => {
@@ -67,7 +68,7 @@ it("rows keep their places while they are held: who is gone leaves, who is new c
 });
 
 describe("the picture", () => {
-	const circumstances = { now: NOW, dismissed: new Set<string>() };
+	const circumstances = { now: NOW, dismissed: new Set<string>(), held: [] };
 	const scene = (changes: Partial<Scene> = {}): Scene => ({
 		size: { cols: 80, rows: 24 },
 		now: NOW,
@@ -78,7 +79,7 @@ describe("the picture", () => {
 		remarks: [],
 		emptyText: "",
 		footing: { kind: "keys" },
-		help: undefined,
+		page: undefined,
 		hasColours: false,
 		...changes,
 	});
@@ -126,6 +127,31 @@ describe("the picture", () => {
 		expect(lines[2]?.trim()).toBe("> build  asks     4m  Push? [y/N]");
 		expect(lines.slice(-4, -1)).toEqual(["build · vite --host · /src/billing · default · aaaa", "Push? [y/N]", ""]);
 	});
+});
+
+it("is approved only once its end was shown, and in other lines it is read anew; it is denied at any time", () => {
+	const lines = Array.from({ length: 20 }, (_, line) => `rm -rf /${line} \u202e`);
+	const pressed = (deciding: Deciding, value: string) => deciding.press({ kind: "key", value });
+	const granting = new Deciding(held({ preview: lines.join("\n") }), "grant");
+	const room = { cols: 40, rows: 12 };
+	expect(granting.page(room).slice(0, 4)).toEqual([
+		"agent wants to type in vite",
+		"token:1f:agent · default · aaaa",
+		"",
+		"rm -rf /0 \\u202e",
+	]);
+	expect(pressed(granting, "Enter")).toBeUndefined();
+	pressed(granting, "Down");
+	expect(granting.page(room).at(-1)).toContain("/19");
+	granting.page({ cols: 30, rows: 12 });
+	expect(pressed(granting, "Enter")).toBeUndefined();
+	pressed(granting, "PageDown");
+	granting.page({ cols: 30, rows: 12 });
+	expect(pressed(granting, "Enter")).toBe("decided");
+	expect(granting.press({ kind: "text", value: "n" })).toBe("left");
+	const denying = new Deciding(held({ preview: lines.join("\n") }), "deny");
+	denying.press({ kind: "text", value: "n" });
+	expect([pressed(denying, "Enter"), denying.decision]).toEqual(["decided", { decision: "deny", note: "n" }]);
 });
 
 it.each([

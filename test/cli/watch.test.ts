@@ -141,6 +141,69 @@ describe("watch", () => {
 		await table.quit();
 	});
 
+	it("shows what an agent may not do alone first, and decides on it once all of it was seen", async () => {
+		const gate = { match: ["rm -rf"] };
+		const { token } = await client.tokens.create({ scopes: ["workspace:default:manage"], name: "agent", gate });
+		const agent = connect({ stateDir: hawser.stateDir, token });
+		await start("held", "asks", ASKS);
+		const id = await start("held", "work", "cat");
+		const type = (text: string) => {
+			const written = agent.sessions.at(id).write(text);
+			written.catch(() => {});
+			return written;
+		};
+		await expect.poll(async () => (await client.sessions.at(id).inspect()).state).toBe("waiting");
+		const json = hawser.start(["watch", "--json", "--needs-me"]);
+		onTestFinished(() => void json.kill());
+		const objects: string[] = [];
+		if (json.stdout) createInterface(json.stdout).on("line", (line) => objects.push(line));
+		const table = await Table.open(["--notify", "osc9"]);
+		const last = () => table.lines.at(-1) ?? "";
+		await table.shows(() => table.names.join(" ") === "asks work" && /Push/.test(table.lineOf("asks")));
+		await expect.poll(() => objects.length).toBeGreaterThan(0);
+
+		const granted = type("rm -rf this\r");
+		await table.shows(() => table.names.join(" ") === "work asks");
+		expect(table.lineOf("work")).toMatch(/wants approval +\d+s {2}4m left, agent wants to type: rm -rf this/);
+		await table.terminal.shows("]9;hawser: 2 sessions need you, work: wants approval. 4m left, agent wants");
+		await expect.poll(() => objects.join()).toContain('"preview":"rm -rf this\\n"');
+		// What comes together with the key was typed by nobody who had read it.
+		await table.type(`gy${ENTER}`);
+		await table.shows(() => /^Approve this, once\? 4m left Enter\/Esc/.test(last()));
+		expect(table.lines.slice(2, 6)).toEqual([
+			"agent wants to type in work",
+			expect.stringContaining(id),
+			"",
+			"rm -rf this",
+		]);
+		expect(await client.approvals.list()).toHaveLength(1);
+		await table.type(ENTER);
+		await table.shows(() => /^Approved: work\./.test(last()));
+		await granted;
+		await expect.poll(() => wrote(id)).toBe("rm -rf this\nrm -rf this\n");
+
+		const denied = type("rm -rf that\r");
+		await table.shows(() => /rm -rf that/.test(table.lineOf("work")));
+		await table.type("gn");
+		await table.shows(() => /^deny, 4m left; a note for agent:/.test(last()));
+		await table.type(`not here${ENTER}`);
+		await expect(denied).rejects.toMatchObject({ message: expect.stringContaining("denied by admin: not here") });
+		await table.shows(() => table.names.join(" ") === "asks work");
+
+		const late = agent.sessions.create({ argv: ["echo", "rm -rf x"], name: "new" });
+		late.catch(() => {});
+		await table.shows(() => /wants approval.*agent wants to start a program: echo rm/.test(table.lineOf("new")));
+		await table.type("gy");
+		await table.shows(() => /^Approve this/.test(last()));
+		const [{ id: approval } = { id: "" }] = await client.approvals.list();
+		await client.approvals.decide(approval, { decision: "deny" });
+		await table.shows(() => /is not held any more/.test(last()));
+		await table.type(ENTER);
+		await table.shows(() => /^Too late, nothing was done: it has expired, or somebody else/.test(last()));
+		await table.shows(() => table.names.join(" ") === "asks work");
+		await table.quit();
+	});
+
 	it("shows nothing of a secret, which goes where only its program has it", async () => {
 		const id = await start("secret", "locked", SECRET);
 		const table = await Table.open(["--label", "test=secret"]);

@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
-import { byUrgency, dismissalOf, isActive, needOf } from "../../src/client/index.ts";
-import { asking, listed, MINUTE, NOW } from "../web/listed.ts";
+import { byUrgency, dismissalOf, grouped, isActive, needOf, withAwaited } from "../../src/client/index.ts";
+import { asking, held, listed, MINUTE, NOW } from "../web/listed.ts";
 
-const none = { now: NOW, dismissed: new Set<string>() };
+const none = { now: NOW, dismissed: new Set<string>(), held: [] };
 
 describe("a program that waits", () => {
 	it("asks, if what it wrote is a question; it says so in its own words", () => {
@@ -50,7 +50,7 @@ describe("a program that has ended", () => {
 	it("needs somebody if that was not well, until it was seen", () => {
 		const failed = ended({ code: 1, signal: null });
 		expect(needOf(failed, none)).toMatchObject({ kind: "failed", since: NOW - MINUTE, question: "npm error 403" });
-		expect(needOf(failed, { now: NOW, dismissed: new Set([dismissalOf(failed)]) })).toBeUndefined();
+		expect(needOf(failed, { ...none, dismissed: new Set([dismissalOf(failed)]) })).toBeUndefined();
 		expect(needOf(ended({ code: null, signal: "SIGSEGV" }), none)?.kind).toBe("failed");
 		expect(needOf(ended({ code: null, signal: "SIGKILL", reason: "oom" }), none)?.kind).toBe("failed");
 	});
@@ -93,21 +93,51 @@ describe("a program that is silent", () => {
 		const waiting = { kind: "prompt" as const, prompt: "$ ", since: 0, offset: 0, program: null };
 		expect(needOf(listed({ overview: { ...silent(600, 1_000).overview, waiting } }), none)).toBeUndefined();
 		const dismissed = new Set([dismissalOf(silent(47, 2_000))]);
-		expect(needOf(silent(47, 2_000), { now: NOW, dismissed })).toBeUndefined();
+		expect(needOf(silent(47, 2_000), { ...none, dismissed })).toBeUndefined();
 		// It spoke again, and fell silent again.
-		expect(needOf(silent(46, 2_000), { now: NOW, dismissed })?.kind).toBe("quiet");
+		expect(needOf(silent(46, 2_000), { ...none, dismissed })?.kind).toBe("quiet");
 	});
 });
 
-it("questions come first, and of each kind whoever waits longest", () => {
+it("needs somebody for what is held in it, whatever else it needs, and so does one that waits to be started", () => {
+	const circumstances = {
+		...none,
+		held: [held(), held({ id: "a_2", session: { ...held().session, id: "bbbb" }, kind: "start" })],
+	};
+	const question = "agent wants to type: rm -rf it";
+	const need = { kind: "approval", since: NOW - MINUTE, question, approval: { id: "a_1" } };
+	for (const session of [asking("Go on?"), listed({ state: "closed" })]) {
+		expect(needOf(session, circumstances)).toMatchObject(need);
+	}
+	const sessions = new Map([["aaaa", listed()]]);
+	const all = withAwaited(sessions, circumstances.held);
+	expect(all.map(({ id, name }) => [id, name])).toEqual([
+		["aaaa", null],
+		["bbbb", "vite"],
+	]);
+	expect(grouped(all, { q: "", workspace: undefined, labels: [] }, circumstances).needing).toHaveLength(2);
+	expect(withAwaited(new Map([...sessions, ["bbbb", listed({ id: "bbbb" })]]), circumstances.held)).toHaveLength(2);
+});
+
+it("what is held comes first, then questions, and of each kind whoever waits longest", () => {
 	const need = (kind: "asks" | "secret" | "failed" | "quiet", since: number) => ({
 		session: listed(),
 		need: { kind, since, question: "", choices: [] },
 	});
-	const sorted = [need("quiet", 1), need("failed", 2), need("asks", 9), need("secret", 3), need("asks", 5)].sort(
-		byUrgency,
-	);
+	const approval = {
+		session: listed(),
+		need: { ...need("asks", 8).need, kind: "approval", approval: held() },
+	} as const;
+	const sorted = [
+		need("quiet", 1),
+		approval,
+		need("failed", 2),
+		need("asks", 9),
+		need("secret", 3),
+		need("asks", 5),
+	].sort(byUrgency);
 	expect(sorted.map(({ need: { kind, since } }) => `${kind} ${since}`)).toEqual([
+		"approval 8",
 		"asks 5",
 		"asks 9",
 		"secret 3",

@@ -4,9 +4,9 @@ import { expect, it, onTestFinished } from "vitest";
 import { connect } from "../../src/client/index.ts";
 import { eventually } from "../helpers/reading.ts";
 import { start } from "../server/start.ts";
-import { openSignedIn } from "./page.ts";
+import { expectAccessible, openSignedIn } from "./page.ts";
 
-it("is shown in the list and on the session's page, approved or denied there, and gone then", async () => {
+it("makes its session need somebody: it is approved or denied in the list or on the session's page, and gone then", async () => {
 	const server = await start();
 	const person = connect({ url: server.url, token: server.adminToken });
 	const scopes = ["workspace:default:manage"];
@@ -14,17 +14,29 @@ it("is shown in the list and on the session's page, approved or denied there, an
 	const session = await person.sessions.create({ argv: ["cat"], name: "work", durable: false });
 	onTestFinished(() => session.remove());
 	await eventually("cat", async () => (await session.inspect()).state === "waiting");
-	const mine = connect({ url: server.url, token }).sessions.at(session.id);
+	const agent = connect({ url: server.url, token });
+	const mine = agent.sessions.at(session.id);
 	const { page, problems } = await openSignedIn(server);
 	await page.getByRole("row", { name: /^work, / }).waitFor();
 
 	const denied = mine.write("rm -rf <b>it</b>\r");
 	denied.catch(() => {});
-	const held = page.getByRole("group", { name: /token:\w+:agent wants to type in work/ });
+	const held = page.getByRole("listitem", { name: /^work, wants approval: agent wants to type: rm -rf <b>it/ });
 	await held.getByText("rm -rf <b>it</b>", { exact: true }).waitFor();
+	expect(await page.title()).toBe("(1) Hawser");
+	await expectAccessible(page, "a held act");
 	await held.getByRole("button", { name: "Deny" }).click();
 	await expect(denied).rejects.toMatchObject({ code: "not_approved" });
-	await held.waitFor({ state: "detached" });
+	await page.getByRole("row", { name: /^work, / }).waitFor();
+
+	// Of a session that there is not yet.
+	const starting = agent.sessions.create({ argv: ["echo", "rm -rf one"], name: "new", durable: false });
+	const coming = page.getByRole("listitem", {
+		name: /^new, wants approval: agent wants to start a program: echo .*rm -rf one/,
+	});
+	await coming.getByRole("button", { name: "Approve" }).click();
+	const started = await starting;
+	onTestFinished(() => started.remove());
 
 	await page.getByRole("link", { name: "work", exact: true }).click();
 	const granted = mine.write("rm -rf that\r");

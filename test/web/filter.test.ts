@@ -32,7 +32,7 @@ it("each session is in one group, and rows do not move while it only goes on", (
 	const ended = listed({ id: "ended", state: "closed", exit: { code: 0, signal: null }, endedAt: 5 });
 	const later = { ...ended, id: "later", endedAt: 6 };
 	const needing = { ...asking("Go on?"), id: "needing" };
-	const groups = grouped([old, ended, needing, young, later], everything, { now: NOW, dismissed: new Set() });
+	const groups = grouped([old, ended, needing, young, later], everything, { now: NOW, dismissed: new Set(), held: [] });
 	expect(groups.needing.map(({ session: { id } }) => id)).toEqual(["needing"]);
 	expect(groups.running.map(({ id }) => id)).toEqual(["young", "old"]);
 	expect(groups.ended.map(({ id }) => id)).toEqual(["later", "ended"]);

@@ -1,6 +1,6 @@
 /** Sessions as a list has them, for what is decided from that alone. */
 
-import type { Listed } from "../../src/client/index.ts";
+import type { ApprovalMessage, Listed } from "../../src/client/index.ts";
 
 export const NOW = 1_790_000_000_000;
 export const MINUTE = 60_000;
@@ -55,4 +55,23 @@ export function asking(
 ): Listed {
 	const waiting = { kind: "line" as const, prompt, since: NOW - 4 * MINUTE, offset: 10, program: null, ...changes };
 	return listed({ overview: { waiting } });
+}
+
+/** Something that an agent wants to type into it. */
+export function held(changes: Partial<ApprovalMessage> = {}): ApprovalMessage {
+	return {
+		id: "a_1",
+		session: { id: "aaaa", name: "vite", workspace: "default" },
+		by: { id: "1f", name: "token:1f:agent" },
+		kind: "input",
+		reason: "match",
+		preview: "rm -rf it\n",
+		sha256: "",
+		offset: 10,
+		fence: 0,
+		askedAt: NOW - MINUTE,
+		expiresAt: NOW + 4 * MINUTE,
+		state: "asked",
+		...changes,
+	};
 }

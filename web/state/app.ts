@@ -1,10 +1,18 @@
 /** Everything that the pages show and do, put together once. */
 
 import { computed, effect, type ReadonlySignal, type Signal, signal } from "@preact/signals-core";
-import { type Client, dismissalOf, grouped, type Listed, type Needing } from "hawser/client";
+import {
+	type Circumstances,
+	type Client,
+	dismissalOf,
+	grouped,
+	type Listed,
+	type Needing,
+	withAwaited,
+} from "hawser/client";
 import { Announcer } from "./announcer.ts";
 import { Answers } from "./answers.ts";
-import { PendingApprovals } from "./approvals.ts";
+import { Decisions } from "./approvals.ts";
 import { Auth } from "./auth.ts";
 import { Clock } from "./clock.ts";
 import { Dialogs } from "./dialogs.ts";
@@ -22,16 +30,18 @@ export type App = {
 	readonly clock: Clock;
 	readonly sessions: SessionList;
 	readonly answers: Answers;
-	readonly approvals: PendingApprovals;
+	readonly decisions: Decisions;
 	readonly dialogs: Dialogs;
 	readonly announcer: Announcer;
 	readonly workspace: WorkspacePage;
 	readonly outputSearch: OutputSearch;
 	readonly secret: SecretPage;
-	/** Those that need somebody, of all sessions; whatever filter there is. */
+	/** What besides a session itself decides whether it needs somebody. */
+	readonly circumstances: ReadonlySignal<Circumstances>;
+	/** Those that need somebody, of all sessions and of those that wait to be started; whatever filter there is. */
 	readonly needing: ReadonlySignal<readonly Needing[]>;
-	/** What was seen of ends and silences. */
-	readonly dismissed: ReadonlySignal<ReadonlySet<string>>;
+	/** Those of them that there are already. */
+	readonly openable: ReadonlySignal<readonly Needing[]>;
 	/** The row that keys act on. */
 	readonly selected: Signal<string | undefined>;
 	/** Somebody has seen what a session needs: it does not need them for that any more. */
@@ -42,18 +52,19 @@ export function createApp(client: Client, storage: Storage): App {
 	const auth = new Auth(client);
 	const settings = new SettingsStore(storage);
 	const clock = new Clock();
-	const approvals = new PendingApprovals(client);
-	const sessions = new SessionList(
-		client,
-		() => auth.wasRefused(),
-		() => void approvals.refresh(),
-	);
+	const sessions = new SessionList(client, () => auth.wasRefused());
 	const answers = new Answers(client, (id) => sessions.answered(id));
 	const dismissed = computed(() => new Set(settings.current.value.dismissed));
+	const circumstances = computed(() => ({
+		now: clock.now.value,
+		dismissed: dismissed.value,
+		held: sessions.held.value,
+	}));
 	const needing = computed(() => {
-		const circumstances = { now: clock.now.value, dismissed: dismissed.value };
-		return grouped(sessions.all.value.values(), everything, circumstances).needing;
+		const all = withAwaited(sessions.all.value, sessions.held.value);
+		return grouped(all, everything, circumstances.value).needing;
 	});
+	const openable = computed(() => needing.value.filter(({ session }) => sessions.all.value.has(session.id)));
 	// Only who is signed in has sessions to follow.
 	effect(() => {
 		if (auth.state.value.kind === "in") sessions.follow();
@@ -73,14 +84,15 @@ export function createApp(client: Client, storage: Storage): App {
 		clock,
 		sessions,
 		answers,
-		approvals,
+		decisions: new Decisions(client, (id) => sessions.decided(id)),
 		dialogs: new Dialogs(),
 		announcer: new Announcer(),
 		workspace: new WorkspacePage(client, () => auth.isAdmin),
 		outputSearch: new OutputSearch(client),
 		secret: new SecretPage(client),
+		circumstances,
 		needing,
-		dismissed,
+		openable,
 		selected: signal<string | undefined>(undefined),
 		dismiss(session) {
 			settings.change({ dismissed: [...settings.current.peek().dismissed, dismissalOf(session)] });

@@ -1,62 +1,41 @@
-/** What waits to be approved, as the server has it: listed anew whenever the feed tells of a change. */
+/** Decisions on what is held, given from a page, and why one came to nothing. */
 
 import { type ReadonlySignal, signal } from "@preact/signals-core";
-import { type ApprovalMessage, type Client, type DecideApproval, HawserError } from "hawser/client";
+import { type ApprovalMessage, type Client, type DecideApproval, decideHeld, HawserError } from "hawser/client";
 
 /** How long it is said why a decision came to nothing. */
 const SHOWN_MS = 6_000;
 
-export class PendingApprovals {
+export class Decisions {
 	readonly #client: Client;
-	readonly #all = signal<readonly ApprovalMessage[]>([]);
-	/** Why something that was decided here was not done. */
+	readonly #decided: (id: string) => void;
+	readonly #underWay = new Set<string>();
 	readonly #failure = signal<string | undefined>(undefined);
-	#isListing = false;
-	#isStale = false;
 
-	constructor(client: Client) {
+	/** `decided` hears what is not to be decided any more. */
+	constructor(client: Client, decided: (id: string) => void) {
 		this.#client = client;
+		this.#decided = decided;
 	}
 
-	/** Oldest first. */
-	get all(): ReadonlySignal<readonly ApprovalMessage[]> {
-		return this.#all;
-	}
-
+	/** Why something that was decided here was not done. */
 	get failure(): ReadonlySignal<string | undefined> {
 		return this.#failure;
 	}
 
-	/** One list at a time: what changes meanwhile is in the next. */
-	async refresh(): Promise<void> {
-		this.#isStale = true;
-		if (this.#isListing) return;
-		this.#isListing = true;
-		try {
-			while (this.#isStale) {
-				this.#isStale = false;
-				this.#all.value = await this.#client.approvals.list();
-			}
-		} catch (error) {
-			// While we are cut off nothing can be decided; there is a new list after that.
-			if (!(error instanceof HawserError)) throw error;
-			this.#all.value = [];
-		} finally {
-			this.#isListing = false;
-		}
-	}
-
-	/** It is gone from here at once: two clicks are one decision. */
+	/** Nothing, if one is on its way: two clicks are one decision. */
 	async decide({ id }: ApprovalMessage, decision: DecideApproval["decision"]): Promise<void> {
-		if (!this.#all.peek().some((one) => one.id === id)) return;
-		this.#all.value = this.#all.peek().filter((one) => one.id !== id);
+		if (this.#underWay.has(id)) return;
+		this.#underWay.add(id);
 		try {
-			const { state, note = "" } = await this.#client.approvals.decide(id, { decision });
-			if (decision === "grant" && state !== "granted") this.#say(note);
+			const late = await decideHeld(this.#client, id, { decision });
+			if (late !== undefined) this.#say(late);
+			this.#decided(id);
 		} catch (error) {
 			if (!(error instanceof HawserError)) throw error;
 			this.#say(error.message);
-			void this.refresh();
+		} finally {
+			this.#underWay.delete(id);
 		}
 	}
 

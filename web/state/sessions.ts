@@ -1,7 +1,14 @@
-/** All sessions as signals, and what is news of them. */
+/** All sessions and what is held of them as signals, and what is news of them. */
 
 import { batch, type ReadonlySignal, signal } from "@preact/signals-core";
-import { type Client, type Listed, type LiveConnection, LiveSessions } from "hawser/client";
+import {
+	type ApprovalMessage,
+	type Client,
+	type Listed,
+	type LiveConnection,
+	LiveSessions,
+	withAwaited,
+} from "hawser/client";
 
 /** What happened to a session just now, for those who tell people. */
 export type News = { readonly kind: "waits" | "ended"; readonly session: Listed };
@@ -9,21 +16,26 @@ export type News = { readonly kind: "waits" | "ended"; readonly session: Listed 
 export class SessionList {
 	readonly #live: LiveSessions;
 	readonly #all = signal<ReadonlyMap<string, Listed>>(new Map());
+	readonly #held = signal<readonly ApprovalMessage[]>([]);
 	readonly #connection = signal<LiveConnection>({ kind: "loading" });
 	readonly #listeners = new Set<(news: News) => void>();
 
-	/** `onApprovals` hears when what waits to be approved may be otherwise. */
-	constructor(client: Client, onSignedOut: () => void, onApprovals: () => void) {
+	constructor(client: Client, onSignedOut: () => void) {
 		this.#live = new LiveSessions(client, {
 			onChange: () => this.#show(),
 			onSession: (after, before) => this.#compare(after, before),
 			onRefused: onSignedOut,
-			onApprovals,
+			onHeld: ({ session }) => this.#announce(session.id),
 		});
 	}
 
 	get all(): ReadonlySignal<ReadonlyMap<string, Listed>> {
 		return this.#all;
+	}
+
+	/** What waits to be approved, oldest first. */
+	get held(): ReadonlySignal<readonly ApprovalMessage[]> {
+		return this.#held;
 	}
 
 	get connection(): ReadonlySignal<LiveConnection> {
@@ -50,6 +62,11 @@ export class SessionList {
 		this.#live.answered(id);
 	}
 
+	/** Somebody here has decided on it, before the feed tells. */
+	decided(approval: string): void {
+		this.#live.decided(approval);
+	}
+
 	/** A session that was just started, or was asked for by itself. */
 	know(session: Listed): void {
 		this.#live.know(session);
@@ -58,6 +75,7 @@ export class SessionList {
 	#show(): void {
 		batch(() => {
 			this.#all.value = this.#live.all;
+			this.#held.value = this.#live.held;
 			this.#connection.value = this.#live.connection;
 		});
 	}
@@ -66,6 +84,12 @@ export class SessionList {
 		const waiting = after.overview?.waiting;
 		if (waiting && waiting.offset !== before?.overview?.waiting?.offset) this.#tell({ kind: "waits", session: after });
 		if (before?.state === "running" && after.state !== "running") this.#tell({ kind: "ended", session: after });
+	}
+
+	/** Something is held in it. */
+	#announce(id: string): void {
+		const session = withAwaited(this.#live.all, this.#live.held).find((one) => one.id === id);
+		if (session) this.#tell({ kind: "waits", session });
 	}
 
 	#tell(news: News): void {

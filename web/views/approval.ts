@@ -1,44 +1,54 @@
 /** What an agent wants to do and does not do alone: the whole of it, and two buttons. */
 
-import type { ApprovalMessage } from "hawser/client";
+import { type ApprovalMessage, wantsSentence } from "hawser/client";
 import { html, nothing, type TemplateResult } from "lit-html";
 import { repeat } from "lit-html/directives/repeat.js";
 import type { App } from "../state/app.ts";
 import { glyph } from "./glyph.ts";
 import { span, words } from "./words.ts";
 
-/** Of one session, or of all. */
-export function approvals(app: App, session?: string): TemplateResult | typeof nothing {
-	const waiting = app.approvals.all.value.filter((one) => session === undefined || one.session.id === session);
-	const failure = app.approvals.failure.value;
-	if (waiting.length === 0 && failure === undefined) return nothing;
-	return html`<section aria-label=${words.approval.title}>
-		${failure === undefined ? nothing : html`<div class="banner" role="status">${glyph("quiet")}<span class="grow">${words.approval.notDone(failure)}</span></div>`}
-		${repeat(
-			waiting,
-			({ id }) => id,
-			(one) => bar(app, one, session === undefined),
-		)}
-	</section>`;
+/** All that is held in a session, on its own page. */
+export function approvals(app: App, session: string): TemplateResult {
+	const held = app.sessions.held.value.filter((one) => one.session.id === session);
+	return html`${decisionFailure(app)}${repeat(
+		held,
+		({ id }) => id,
+		(one) => bar(app, one),
+	)}`;
 }
 
-function bar(app: App, approval: ApprovalMessage, namesSession: boolean): TemplateResult {
-	const { kind, by, session, preview, expiresAt, reason } = approval;
-	const where = namesSession ? (session.name ?? session.id) : undefined;
-	const left = span(expiresAt - app.clock.now.value);
-	const mayDecide = app.auth.may("operate", session.workspace);
-	return html`<div class="banner askbar approval" role="group" aria-label=${words.approval.wants(by.name, kind, where)}>
+/** Why a decision came to nothing, for a while. */
+export function decisionFailure(app: App): TemplateResult | typeof nothing {
+	const failure = app.decisions.failure.value;
+	if (failure === undefined) return nothing;
+	return html`<div class="banner" role="status">${glyph("quiet")}<span class="grow">${words.approval.notDone(failure)}</span></div>`;
+}
+
+/** Nothing for who may not decide. */
+export function decisionButtons(app: App, approval: ApprovalMessage): TemplateResult | typeof nothing {
+	if (!app.auth.may("operate", approval.session.workspace)) return nothing;
+	const decide = (decision: "grant" | "deny") => (event: MouseEvent) => {
+		// The second of two clicks was meant for what stood there before.
+		if (event.detail <= 1) void app.decisions.decide(approval, decision);
+	};
+	return html`<button class="btn primary" @click=${decide("grant")}>${words.approval.grant}</button>
+		<button class="btn" @click=${decide("deny")}>${words.approval.deny}</button>`;
+}
+
+/** How long it is held still, and why if that is not plain. */
+export function heldText(app: App, { reason, expiresAt }: ApprovalMessage): string {
+	const left = words.approval.left(span(expiresAt - app.clock.now.value));
+	return reason === "unreadable" ? `${words.approval.unreadable} ${left}` : left;
+}
+
+function bar(app: App, approval: ApprovalMessage): TemplateResult {
+	const title = wantsSentence(approval);
+	return html`<div class="banner askbar approval" role="group" aria-label=${title}>
 		${glyph("wait")}
 		<div class="grow">
-			<b>${words.approval.wants(by.name, kind, where)}</b>
-			<span class="dim">${reason === "unreadable" ? words.approval.unreadable : ""} ${words.approval.left(left)}</span>
-			<pre class="mono">${preview.trimEnd()}</pre>
+			<b>${title}</b> <span class="dim">${heldText(app, approval)}</span>
+			<pre class="mono" tabindex="0">${approval.preview.trimEnd()}</pre>
 		</div>
-		${
-			mayDecide
-				? html`<button class="btn primary" @click=${() => void app.approvals.decide(approval, "grant")}>${words.approval.grant}</button>
-						<button class="btn" @click=${() => void app.approvals.decide(approval, "deny")}>${words.approval.deny}</button>`
-				: nothing
-		}
+		${decisionButtons(app, approval)}
 	</div>`;
 }

@@ -20,6 +20,8 @@ export function describe(session: Listed, need: Need | undefined, now: number): 
 
 function describeNeed(session: Listed, { kind, since }: Need, now: number): Described {
 	switch (kind) {
+		case "approval":
+			return { glyph: "wait", word: "wants approval", tone: "wait" };
 		case "asks":
 			return { glyph: "wait", word: "asks", tone: "wait" };
 		case "secret":

@@ -92,7 +92,7 @@ class GridPage {
 
 	template(filter: Filter): TemplateResult {
 		const app = this.#app;
-		const circumstances = { now: app.clock.now.value, dismissed: app.dismissed.value };
+		const circumstances = app.circumstances.value;
 		const all = app.sessions.all.value;
 		const { needing, running, ended } = grouped(all.values(), filter, circumstances);
 		const shown = [...needing.map(({ session }) => session), ...running, ...ended].slice(0, MOST_TILES);

@@ -1,6 +1,6 @@
 /** The list of sessions: those that need somebody first, then those that run, then those that have ended. */
 
-import { type Grouped, grouped, type Listed } from "hawser/client";
+import { type Grouped, grouped, type Listed, withAwaited } from "hawser/client";
 import { html, nothing, type TemplateResult } from "lit-html";
 import { repeat } from "lit-html/directives/repeat.js";
 import { go, href } from "../router.ts";
@@ -8,7 +8,7 @@ import type { App } from "../state/app.ts";
 import { everything, type Filter } from "../state/route.ts";
 import { emptyForm, start } from "../state/start.ts";
 import { copy } from "./act.ts";
-import { approvals } from "./approval.ts";
+import { decisionFailure } from "./approval.ts";
 import { banner } from "./banner.ts";
 import { icon } from "./glyph.ts";
 import { needRow } from "./need.ts";
@@ -24,8 +24,8 @@ export function listPage(app: App, filter: Filter): TemplateResult {
 	return html`<main class="main" id="content">
 		${header(app, filter, isLoading ? undefined : count)}${banner(app)}
 		<div class="scroll ${filter.isNeeding ? "needing" : ""}">
-			${approvals(app)}
-			${isLoading ? skeleton() : sessions.size === 0 ? empty(app) : count === 0 ? noMatch(filter) : list(app, filter, groups)}
+			${decisionFailure(app)}
+			${isLoading ? skeleton() : count > 0 ? list(app, filter, groups) : sessions.size === 0 ? empty(app) : noMatch(filter)}
 		</div>
 	</main>`;
 }
@@ -33,11 +33,11 @@ export function listPage(app: App, filter: Filter): TemplateResult {
 /** What was answered a moment ago stays where it was, with what became of the answer. */
 function groupsOf(app: App, filter: Filter): Grouped {
 	const answers = app.answers.all.value;
-	const shown = [...app.sessions.all.value.values()].map((session) => {
+	const shown = withAwaited(app.sessions.all.value, app.sessions.held.value).map((session) => {
 		const answer = answers.get(session.id);
 		return answer?.kind === "taken" ? answer.session : session;
 	});
-	return grouped(shown, filter, { now: app.clock.now.value, dismissed: app.dismissed.value });
+	return grouped(shown, filter, app.circumstances.value);
 }
 
 function header(app: App, filter: Filter, count: number | undefined): TemplateResult {

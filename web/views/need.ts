@@ -1,11 +1,12 @@
 /** A row of a session that needs somebody: what it wants, in its own words, and how to give it that here. */
 
-import type { Listed, Needing } from "hawser/client";
+import { type Listed, type Need, type Needing, wantsSentence } from "hawser/client";
 import { html, type TemplateResult } from "lit-html";
 import { href } from "../router.ts";
 import type { Answer } from "../state/answers.ts";
 import type { App } from "../state/app.ts";
 import { open, runAgain, spoken } from "./act.ts";
+import { decisionButtons, heldText } from "./approval.ts";
 import { describe } from "./describe.ts";
 import { glyph, icon } from "./glyph.ts";
 import { clockTime, commandLine, nameOf, span, words } from "./words.ts";
@@ -14,7 +15,7 @@ export function needRow(app: App, { session, need }: Needing, isFirst: boolean):
 	const now = app.clock.now.value;
 	const state = describe(session, need, now);
 	const answer = app.answers.all.value.get(session.id);
-	const isAsking = need.kind === "asks" || need.kind === "secret";
+	const isAsking = need.kind === "asks" || need.kind === "secret" || need.kind === "approval";
 	const since = span(now - need.since);
 	const isSelected = app.selected.value === session.id || (isFirst && app.selected.value === undefined);
 	return html`<li
@@ -28,25 +29,39 @@ export function needRow(app: App, { session, need }: Needing, isFirst: boolean):
 	>
 		${glyph(state.glyph)}
 		<div class="who">
-			<a class="name ell" tabindex="-1" href=${href({ view: "session", id: session.id, at: undefined })}>${nameOf(session)}</a>
+			${
+				app.sessions.all.value.has(session.id)
+					? html`<a class="name ell" tabindex="-1" href=${href({ view: "session", id: session.id, at: undefined })}>${nameOf(session)}</a>`
+					: html`<span class="name ell">${nameOf(session)}</span>`
+			}
 			<div class="cmd ell">${commandLine(session.argv)}</div>
 		</div>
 		<div class="what">
-			<div class="why"><b class=${state.tone}>${capital(state.word)}</b>${why(session, need.kind, since)}</div>
-			<div class="q ell">${need.question}</div>
+			<div class="why"><b class=${state.tone}>${capital(state.word)}</b>${why(app, session, need)}</div>
+			${question(need)}
 		</div>
 		<div class="act">${answer ? outcome(answer) : actions(app, session, need)}</div>
 	</li>`;
 }
 
-function why(session: Listed, kind: Needing["need"]["kind"], since: string): string {
+/** All of what is held, for somebody decides on all of it. */
+function question(need: Need): TemplateResult {
+	if (need.kind !== "approval") return html`<div class="q ell">${need.question}</div>`;
+	return html`<pre class="q" tabindex="0">${need.approval.preview.trimEnd()}</pre>`;
+}
+
+function why(app: App, session: Listed, need: Need): string {
+	const { kind } = need;
+	const since = span(app.clock.now.value - need.since);
+	if (kind === "approval") return ` · ${wantsSentence(need.approval)} ${heldText(app, need.approval)}`;
 	if (kind === "failed") return ` · ${since} ago`;
 	if (kind === "quiet") return `, it used to print every ${span(session.overview?.usualIntervalMs ?? 0)}`;
 	return ` · waits ${since}`;
 }
 
-function actions(app: App, session: Listed, need: Needing["need"]): unknown {
+function actions(app: App, session: Listed, need: Need): unknown {
 	const { workspace } = session;
+	if (need.kind === "approval") return decisionButtons(app, need.approval);
 	if (need.kind === "asks" || need.kind === "secret") {
 		if (!app.auth.may("operate", workspace)) return openButton(app, session);
 		return need.kind === "secret" ? secretField(app, session) : answerField(app, session, need.choices);

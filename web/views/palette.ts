@@ -105,18 +105,17 @@ export function palette(app: App): TemplateResult {
 }
 
 function entriesOf(app: App, text: string): Entry[] {
-	const now = app.clock.now.value;
-	const dismissed = app.dismissed.value;
+	const circumstances = app.circumstances.value;
 	const { needing, running, ended } = grouped(
 		app.sessions.all.value.values(),
 		{ ...everything, q: text },
-		{ now, dismissed },
+		circumstances,
 	);
 	const sessions = [...needing.map(({ session }) => session), ...running, ...ended].slice(0, MOST_SESSIONS);
 	const sought = wordsOf(text);
 	const commands = commandsOf(app).filter(({ name }) => sought.every((word) => name.toLowerCase().includes(word)));
 	const look = (session: Listed) => {
-		const state = describe(session, needOf(session, { now, dismissed }), now);
+		const state = describe(session, needOf(session, circumstances), circumstances.now);
 		return html`${glyph(state.glyph)}<b>${nameOf(session)}</b
 			><span class="faint mono ell grow">${commandLine(session.argv)}</span
 			><span class="st ${state.tone}">${state.word}</span>`;

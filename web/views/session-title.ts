@@ -35,6 +35,6 @@ export function sessionGlyph(app: App, session: Listed): TemplateResult {
 	const listed = app.sessions.all.value.get(session.id);
 	// The page itself knows first that it has ended.
 	const known = listed && session.state === "running" ? listed : session;
-	const state = describe(known, needOf(known, { now, dismissed: app.dismissed.value }), now);
+	const state = describe(known, needOf(known, app.circumstances.value), now);
 	return html`${glyph(state.glyph)}<span class="vh">${state.word}</span>`;
 }

@@ -1,6 +1,6 @@
 /** What is said of one session beside its terminal: what is missing, who types, what awaits a yes. */
 
-import type { AttachmentEvent, SessionMessage } from "hawser/client";
+import { type AttachmentEvent, callerName, type SessionMessage } from "hawser/client";
 import { exactSpan, size } from "./words.ts";
 
 /** What happened, and more about it. */
@@ -11,13 +11,6 @@ function limitText(bytes: number): string {
 	const units = ["bytes", "KiB", "MiB", "GiB"];
 	const power = Math.min(units.length - 1, Math.floor(Math.log2(Math.max(1, bytes)) / 10));
 	return `${Number((bytes / 1024 ** power).toPrecision(3))} ${units[power]}`;
-}
-
-/** Whoever it is, as people know them: `admin`, or the name of their token. */
-export function callerName(caller: string | null): string {
-	const [name = ""] = (caller ?? "somebody").split("#");
-	const [kind, id, ...rest] = name.split(":");
-	return kind === "token" ? rest.join(":") || `token ${id}` : name;
 }
 
 export type Gap = Pick<Extract<AttachmentEvent, { kind: "gap" }>, "from" | "to" | "reason">;

@@ -217,7 +217,7 @@ function filters(app: App, current: Route): unknown {
 /** Vertical tabs: who needs somebody, and what else runs. */
 function openSessions(app: App, id: string): TemplateResult {
 	const now = app.clock.now.value;
-	const needing = app.needing.value;
+	const needing = app.openable.value;
 	const needed = new Set(needing.map(({ session }) => session.id));
 	const running = [...app.sessions.all.value.values()]
 		.filter((session) => session.state === "running" && !needed.has(session.id))
@@ -230,7 +230,7 @@ function openSessions(app: App, id: string): TemplateResult {
 			? html`<h2>Needs you</h2>
 					${needing.map(({ session, need }) => {
 						const state = describe(session, need, now);
-						const isAsking = need.kind === "asks" || need.kind === "secret";
+						const isAsking = need.kind === "asks" || need.kind === "secret" || need.kind === "approval";
 						return html`<a class=${isAsking ? "ask" : nothing} href=${at(session.id)} aria-current=${isHere(session.id)}
 							>${glyph(state.glyph)}<span class="grow"
 								><span class="ell block">${nameOf(session)}</span>${isAsking ? html`<span class="q ell block">${need.question}</span>` : nothing}</span

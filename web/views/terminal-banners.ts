@@ -1,7 +1,7 @@
 /** What stands below a terminal when there is something to say or to decide: cut off, refused, taken over, pasted, ended. */
 
 import { signal } from "@preact/signals-core";
-import { type HawserError, isFailure, needOf, type SessionMessage } from "hawser/client";
+import { callerName, type HawserError, isFailure, needOf, type SessionMessage } from "hawser/client";
 import { html, nothing, type TemplateResult } from "lit-html";
 import { href } from "../router.ts";
 import type { App } from "../state/app.ts";
@@ -14,7 +14,7 @@ import { approvals } from "./approval.ts";
 import { SHORT_CUT_MS } from "./banner.ts";
 import { glyph, icon } from "./glyph.ts";
 import { sessionGlyph } from "./session-title.ts";
-import { callerName, clipboardText, pasteText, type Sentence, tookOverText } from "./session-words.ts";
+import { clipboardText, pasteText, type Sentence, tookOverText } from "./session-words.ts";
 import { longEnd, nameOf, span, words } from "./words.ts";
 
 export class TerminalBanners {
@@ -63,9 +63,9 @@ export class TerminalBanners {
 		{ session, isScrolledBack }: TerminalState,
 		{ isOutOfView }: { readonly isOutOfView: boolean },
 	): TemplateResult | typeof nothing {
-		const { clock, dismissed, sessions } = this.#app;
+		const { clock, circumstances, sessions } = this.#app;
 		const listed = sessions.all.value.get(session.id);
-		const need = listed && needOf(listed, { now: clock.now.value, dismissed: dismissed.value });
+		const need = listed && needOf(listed, circumstances.value);
 		if (!listed || need?.kind !== "asks" || !isOutOfView || !this.#app.auth.may("operate", session.workspace))
 			return nothing;
 		return html`<div class="banner askbar">

@@ -1,7 +1,7 @@
 /** One session in its terminal: the header above it, banners and the status line below. */
 
 import { effect, signal, untracked } from "@preact/signals-core";
-import { HawserError, type KnownSession, type Need, needOf, type SessionMessage } from "hawser/client";
+import { callerName, HawserError, type KnownSession, type Need, needOf, type SessionMessage } from "hawser/client";
 import { html, nothing, type TemplateResult } from "lit-html";
 import { go, href } from "../router.ts";
 import type { App } from "../state/app.ts";
@@ -17,7 +17,7 @@ import { mounted } from "./mounted.ts";
 import { playbackPage } from "./playback.ts";
 import { SearchPanel } from "./search-panel.ts";
 import { sessionTitle } from "./session-title.ts";
-import { callerName, gapText } from "./session-words.ts";
+import { gapText } from "./session-words.ts";
 import { SharePanel } from "./share.ts";
 import { TerminalBanners } from "./terminal-banners.ts";
 import { isOtherSize, statusLine } from "./terminal-status.ts";
@@ -154,7 +154,7 @@ class TerminalPage {
 	/** What it needs, if it does. */
 	#need(): Need | undefined {
 		const session = this.#app.sessions.all.value.get(this.id);
-		return session && needOf(session, { now: this.#app.clock.now.value, dismissed: this.#app.dismissed.value });
+		return session && needOf(session, this.#app.circumstances.value);
 	}
 
 	#restyle({ fontSize }: Settings): void {
@@ -170,7 +170,7 @@ class TerminalPage {
 
 	/** The next that needs somebody, or nowhere. */
 	#goToNeeding(): void {
-		const ids = this.#app.needing.peek().map(({ session }) => session.id);
+		const ids = this.#app.openable.peek().map(({ session }) => session.id);
 		const id = ids[(ids.indexOf(this.id) + 1) % ids.length];
 		if (id !== undefined && id !== this.id) go({ view: "session", id, at: undefined });
 	}

@@ -2,15 +2,6 @@
 
 import type { ExitMessage, SessionMessage } from "hawser/client";
 
-const approvalVerbs: Readonly<Record<string, string>> = {
-	start: "start",
-	run: "run",
-	input: "type",
-	signal: "send a signal",
-	stop: "end the program",
-	delete: "delete the session",
-};
-
 export const words = {
 	skip: "Skip to the content",
 	signIn: {
@@ -57,9 +48,6 @@ export const words = {
 		secretTaken: (time: string) => `Sent ${time}, the program took it`,
 	},
 	approval: {
-		title: "Waits to be approved",
-		wants: (who: string, kind: string, session: string | undefined) =>
-			`${who} wants to ${approvalVerbs[kind] ?? kind}${session === undefined ? "" : ` in ${session}`}`,
 		left: (time: string) => `· ${time} left`,
 		unreadable: "· its keys do not say what it is",
 		grant: "Approve",

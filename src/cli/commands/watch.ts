@@ -32,9 +32,10 @@ const LOOK_MS = 10_000;
 export const watch: Command = withWorkspace(new Command("watch"))
 	.summary("see which sessions need you, and answer them")
 	.description(
-		"Shows all sessions in a live table: first those that ask something, want a secret, have failed or are unusually " +
-			"quiet, then those that run, then those that have ended. Enter answers the selected one in place: its program gets " +
-			"the line once, and only if it still asks the same. A secret is not shown while it is typed. ? lists all keys, q " +
+		"Shows all sessions in a live table: first those in which something waits to be approved, that ask something, want " +
+			"a secret, have failed or are unusually quiet, then those that run, then those that have ended. Enter answers the " +
+			"selected one in place: its program gets the line once, and only if it still asks the same. A secret is not shown " +
+			"while it is typed. y and n decide on what waits to be approved, once all of it was shown. ? lists all keys, q " +
 			"quits. Should the server go away, it waits for it.\n\nWithout a terminal, or with --json, each change is a line.",
 	)
 	.option("-l, --label <key[=value]>", "only those with this label; repeatable", collect)

@@ -2,6 +2,8 @@
 
 import {
 	type Client,
+	type DecideApproval,
+	decideHeld,
 	giveAnswer,
 	type HawserError,
 	isEnded,
@@ -10,11 +12,12 @@ import {
 	type Waiting,
 } from "../../client/index.ts";
 import { explain } from "../errors.ts";
-import { codeOfSignal } from "../local-terminal.ts";
+import { codeOfSignal, type Size } from "../local-terminal.ts";
 import { safeLine } from "../safe-text.ts";
-import { type Footing, frameOf, roomFor } from "./frame.ts";
+import { Deciding } from "./deciding.ts";
+import { type Footing, frameOf, pageRoom, roomFor } from "./frame.ts";
 import type { Key } from "./keys.ts";
-import { LineField } from "./line-field.ts";
+import { LineField, shown } from "./line-field.ts";
 import type { Notifier } from "./notifier.ts";
 import { nameOf, type Row } from "./rows.ts";
 import { Surface } from "./surface.ts";
@@ -45,6 +48,7 @@ type Mode =
 	| { readonly kind: "filter"; readonly field: LineField; readonly before: string }
 	/** `waiting` is the question that was read: an answer is good for no other. */
 	| { readonly kind: "answer"; readonly session: Listed; readonly waiting: Waiting; readonly field: LineField }
+	| { readonly kind: "decide"; readonly session: Listed; readonly deciding: Deciding }
 	| { readonly kind: "stop"; readonly session: Listed };
 
 const LIST: Mode = { kind: "list" };
@@ -54,6 +58,8 @@ const HELP: readonly string[] = [
 	"Enter  a        answer it here, or type a line into what waits for one:",
 	"                the program gets it once, and only if it still asks",
 	"                the same. A secret is not shown, kept or recorded.",
+	"y  n            approve or deny what somebody may not do alone:",
+	"                all of it is shown first, and Enter decides",
 	"o               open it in this terminal; ~. at the start of a line,",
 	"                or Ctrl-] d, comes back here",
 	"x               stop its program, with everything that it started",
@@ -128,8 +134,8 @@ export class Board {
 		this.#drawTimer = undefined;
 		const now = Date.now();
 		const view = this.#view;
-		const isHeld = this.#isIn("answer") || this.#isIn("stop");
-		const needing = view.arrange(this.#live.all.values(), { now, isHeld });
+		const isHeld = this.#isIn("answer") || this.#isIn("decide") || this.#isIn("stop");
+		const needing = view.arrange(this.#live, { now, isHeld });
 		// What the first list has is no news.
 		if (this.#live.connection.kind !== "loading") this.#notifier?.look(needing);
 		const { size } = this.#surface;
@@ -143,8 +149,9 @@ export class Board {
 			counts: view.counts,
 			remarks: this.#remarks(now),
 			emptyText: this.#emptyText(),
-			footing: this.#footing(),
-			help: this.#isIn("help") ? HELP : undefined,
+			// Only what was shown counts as read.
+			page: this.#page(size),
+			footing: this.#footing(now),
 			hasColours: !process.env.NO_COLOR,
 		};
 		this.#surface.draw(frameOf(scene));
@@ -161,12 +168,13 @@ export class Board {
 	}
 
 	/** When something changes by time alone. */
-	#tickAfter(now: number, shown: readonly Row[]): void {
+	#tickAfter(now: number, rows: readonly Row[]): void {
 		const isQuick =
 			this.#live.connection.kind === "cut" ||
 			this.#notice !== undefined ||
 			this.#view.isHeld ||
-			shown.some(({ since, word }) => word === "active" || (since !== undefined && now - since < MINUTE_MS));
+			rows.some(({ since, word }) => word === "active" || (since !== undefined && now - since < MINUTE_MS)) ||
+			rows.some(({ need }) => need?.kind === "approval" && need.approval.expiresAt - now < MINUTE_MS);
 		clearTimeout(this.#tickTimer);
 		this.#tickTimer = setTimeout(() => this.#draw(), isQuick ? QUICK_MS : CALM_MS);
 	}
@@ -188,7 +196,14 @@ export class Board {
 		return "Nothing runs here yet. Start something, as by: hawser run --name work -- bash. It appears here by itself.";
 	}
 
-	#footing(): Footing {
+	/** Instead of the table. */
+	#page(size: Size): readonly string[] | undefined {
+		const mode = this.#mode;
+		if (mode.kind === "decide") return mode.deciding.page(pageRoom(size));
+		return mode.kind === "help" ? HELP : undefined;
+	}
+
+	#footing(now: number): Footing {
 		const mode = this.#mode;
 		if (this.#notice && this.#notice.until <= performance.now()) this.#notice = undefined;
 		switch (mode.kind) {
@@ -196,6 +211,8 @@ export class Board {
 				return { kind: "field", label: "/", ...shown(mode.field) };
 			case "answer":
 				return this.#answerFooting(mode);
+			case "decide":
+				return mode.deciding.footing(now, !this.#live.held.some(({ id }) => id === mode.deciding.approval.id));
 			case "stop":
 				return { kind: "question", text: `Stop ${nameOf(mode.session)} and all it started?`, keys: "y/N" };
 			case "help":
@@ -218,10 +235,12 @@ export class Board {
 	#press(keys: readonly Key[]): void {
 		this.#view.touch();
 		for (const key of keys) {
-			const wasAnswer = this.#isIn("answer");
+			const was = this.#mode.kind;
 			this.#pressOne(key);
 			// What was typed together with an answer is not for the table.
-			if (wasAnswer && this.#isIn("list")) break;
+			if ((was === "answer" || was === "decide") && this.#isIn("list")) break;
+			// Nor does it decide on what nobody has seen yet.
+			if (was === "list" && this.#isIn("decide")) break;
 			if (!this.#surface.isOpen) return;
 		}
 		this.#draw();
@@ -236,6 +255,7 @@ export class Board {
 		const isKey = (name: string) => key.kind === "key" && key.value === name;
 		if (isKey("C-z")) this.#surface.suspend();
 		else if (mode.kind === "answer") this.#pressInAnswer(mode, key);
+		else if (mode.kind === "decide") this.#pressInDecision(mode, key);
 		else if (mode.kind === "filter") this.#pressInFilter(mode, key);
 		else if (mode.kind === "list") this.#pressInList(key);
 		else {
@@ -262,6 +282,8 @@ export class Board {
 			G: () => view.move(view.rows.length),
 			Enter: () => this.#answer(),
 			a: () => this.#answer(),
+			y: () => this.#decide("grant"),
+			n: () => this.#decide("deny"),
 			o: () => void this.#open(),
 			x: () => this.#askToStop(),
 			d: () => this.#dismiss(),
@@ -300,11 +322,37 @@ export class Board {
 		} else mode.field.press(key);
 	}
 
+	#pressInDecision(mode: Extract<Mode, { kind: "decide" }>, key: Key): void {
+		const outcome = mode.deciding.press(key);
+		if (outcome) this.#mode = LIST;
+		if (outcome === "decided") void this.#settle(mode);
+	}
+
+	#decide(decision: DecideApproval["decision"]): void {
+		const { session, need } = this.#view.row ?? {};
+		if (!session) return;
+		if (need?.kind !== "approval") this.#say(`nothing waits to be approved in ${nameOf(session)}`, true);
+		else this.#mode = { kind: "decide", session, deciding: new Deciding(need.approval, decision) };
+	}
+
+	async #settle({ session, deciding: { approval, decision } }: Extract<Mode, { kind: "decide" }>): Promise<void> {
+		const { id } = approval;
+		try {
+			const late = await decideHeld(this.#options.client, id, decision);
+			this.#live.decided(id);
+			if (late !== undefined) return this.#say(`Too late, nothing was done: ${late}.`, true);
+			this.#say(`${decision.decision === "grant" ? "Approved" : "Denied"}: ${nameOf(session)}.`, false);
+		} catch (error) {
+			this.#sayWhy(error);
+		}
+	}
+
 	#answer(): void {
-		const session = this.#view.row?.session;
+		const { session, need } = this.#view.row ?? {};
 		const waiting = session?.overview?.waiting;
 		if (!session) return;
-		if (!waiting || isEnded(session)) this.#say(`${nameOf(session)} waits for no answer; o opens it`, true);
+		if (need?.kind === "approval") this.#say("y approves it, n denies it; all of it is shown first", false);
+		else if (!waiting || isEnded(session)) this.#say(`${nameOf(session)} waits for no answer; o opens it`, true);
 		else this.#mode = { kind: "answer", session, waiting, field: new LineField() };
 	}
 
@@ -378,8 +426,4 @@ export class Board {
 		this.#notice = { text: safeLine(sentence), isBad, until: performance.now() + NOTICE_MS };
 		this.#drawSoon();
 	}
-}
-
-function shown(field: LineField): { readonly text: string; readonly before: string } {
-	return { text: safeLine(field.text), before: safeLine(field.before) };
 }

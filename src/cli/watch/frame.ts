@@ -28,8 +28,8 @@ export type Scene = {
 	/** Instead of rows, when there are none. */
 	readonly emptyText: string;
 	readonly footing: Footing;
-	/** Instead of everything else. */
-	readonly help: readonly string[] | undefined;
+	/** Instead of the table. */
+	readonly page: readonly string[] | undefined;
 	readonly hasColours: boolean;
 };
 
@@ -66,10 +66,15 @@ export function roomFor({ rows }: Size): number {
 	return Math.max(1, rows - 2 - headingRows(rows) - detailRows(rows));
 }
 
+/** What there is room for of a page. */
+export function pageRoom({ cols, rows }: Size): Size {
+	return { cols, rows: Math.max(0, rows - 2 - headingRows(rows)) };
+}
+
 export function frameOf(scene: Scene): Frame {
-	const { size, help } = scene;
+	const { size, page } = scene;
 	const { line, col } = lastLine(scene);
-	const body = help ? helpLines(help, size) : [...tableLines(scene), ...detailLines(scene)];
+	const body = page ? pageLines(page, size) : [...tableLines(scene), ...detailLines(scene)];
 	const lines = [titleLine(scene), ...body.slice(0, size.rows - 2)];
 	while (lines.length < size.rows - 1) lines.push("");
 	return {
@@ -137,7 +142,8 @@ function tableLine({ now, size, hasColours }: Scene, row: Row, isSelected: boole
 }
 
 function wordOf({ need, word }: Row, { cols }: Pick<Size, "cols">): string {
-	return need?.kind === "secret" && cols < NARROW_CELLS ? "secret" : word;
+	const isNarrow = cols < NARROW_CELLS;
+	return isNarrow && (need?.kind === "secret" || need?.kind === "approval") ? need.kind : word;
 }
 
 /** The question itself is at the end of what was written. */
@@ -164,8 +170,8 @@ function detailLines({ rows, selected, size }: Scene): string[] {
 	];
 }
 
-function helpLines(help: readonly string[], { cols }: Size): string[] {
-	return ["", ...help.map((line) => cut(line, cols))];
+function pageLines(page: readonly string[], { cols, rows }: Size): string[] {
+	return [...(headingRows(rows) > 0 ? [""] : []), ...page.map((line) => cut(line, cols))];
 }
 
 function lastLine({ footing, rows, selected, size: { cols } }: Scene): { line: string; col?: number } {
@@ -206,6 +212,7 @@ function fieldLine(
 
 function hintsFor(row: Row | undefined): string {
 	const kind = row?.need?.kind;
+	if (kind === "approval") return "y approve · n deny · o open · ? keys · q quit · / filter";
 	if (kind === "asks" || kind === "secret") return "Enter answer · o open · ? keys · q quit · x stop · / filter";
 	if (kind === "failed" || kind === "quiet") return "o open · d dismiss · ? keys · q quit · x stop · / filter";
 	return "o open · a type a line · ? keys · q quit · x stop · / filter";

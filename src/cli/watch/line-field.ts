@@ -1,5 +1,6 @@
 /** One line that somebody types and changes. */
 
+import { safeLine } from "../safe-text.ts";
 import type { Key } from "./keys.ts";
 
 /** More than anybody types as an answer, in characters: what is pasted by mistake does not fill the memory. */
@@ -60,4 +61,9 @@ export class LineField {
 		this.#before = all.slice(0, at);
 		this.#after = all.slice(at);
 	}
+}
+
+/** As it is shown, and how much of that is before the cursor. */
+export function shown(field: LineField): { readonly text: string; readonly before: string } {
+	return { text: safeLine(field.text), before: safeLine(field.before) };
 }

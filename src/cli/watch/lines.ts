@@ -1,6 +1,6 @@
 /** What changes, a line each: for pipes, logs and programs. */
 
-import { type Listed, type LiveSessions, matches, type Wanted } from "../../client/index.ts";
+import { type Listed, type LiveSessions, matches, type Wanted, withAwaited } from "../../client/index.ts";
 import { print } from "../output.ts";
 import { safeJson } from "../safe-text.ts";
 import { type Row, rowOf } from "./rows.ts";
@@ -18,16 +18,19 @@ export class ChangeLines {
 	}
 
 	/** Prints what is otherwise than it was, and returns those that need somebody. */
-	look({ all }: Pick<LiveSessions, "all">, now: number): Row[] {
+	look({ all, held }: Pick<LiveSessions, "all" | "held">, now: number): Row[] {
 		const needing: Row[] = [];
-		for (const session of all.values()) {
-			if (!matches(session, this.#options.wanted) || !isKnown(session)) continue;
-			const row = rowOf(session, { now, dismissed: new Set() });
+		const sessions = withAwaited(all, held);
+		for (const session of sessions) {
+			if (!matches(session, this.#options.wanted)) continue;
+			const row = rowOf(session, { now, dismissed: new Set(), held });
 			if (row.need) needing.push(row);
+			else if (!isKnown(session)) continue;
 			this.#compare(row);
 		}
+		const present = new Set(sessions.map(({ id }) => id));
 		for (const [id, { row }] of this.#said) {
-			if (all.has(id)) continue;
+			if (present.has(id)) continue;
 			this.#said.delete(id);
 			if (!this.#options.isNeeding) this.#print(row, "removed");
 		}

@@ -120,5 +120,6 @@ function keyOf({ session, need }: Row): string {
 
 function textOf({ name, word, need, text }: Row, count: number): string {
 	const sentence = needingSentence(count, name, word);
-	return `${sentence}${need?.kind === "asks" ? ` ${text}` : ""}`.slice(0, LONGEST_TEXT);
+	const isTold = need?.kind === "asks" || need?.kind === "approval";
+	return `${sentence}${isTold ? ` ${text}` : ""}`.slice(0, LONGEST_TEXT);
 }

@@ -1,6 +1,7 @@
 /** Sessions as rows of the table, in an order that holds still while somebody uses it. */
 
 import {
+	type ApprovalMessage,
 	type Circumstances,
 	failureWord,
 	type Grouped,
@@ -12,6 +13,7 @@ import {
 	needOf,
 	shortEnd,
 } from "../../client/index.ts";
+import { formatDuration } from "../../protocol/units.ts";
 import { safeLine } from "../safe-text.ts";
 
 export type Tone = "wait" | "bad" | "good" | "calm";
@@ -36,14 +38,17 @@ export function nameOf({ name, argv, id }: Pick<Listed, "name" | "argv" | "id">)
 
 export function rowOf(session: Listed, circumstances: Circumstances): Row {
 	const need = needOf(session, circumstances);
-	const state = need ? stateOfNeed(session, need) : stateOf(session, circumstances.now);
-	return { session, need, name: nameOf(session), text: textOf(session, need), ...state };
+	const { now } = circumstances;
+	const state = need ? stateOfNeed(session, need) : stateOf(session, now);
+	return { session, need, name: nameOf(session), text: textOf(session, need, now), ...state };
 }
 
 type State = Pick<Row, "word" | "tone" | "since">;
 
 function stateOfNeed(session: Listed, { kind, since }: Need): State {
 	switch (kind) {
+		case "approval":
+			return { word: "wants approval", tone: "wait", since };
 		case "asks":
 			return { word: "asks", tone: "wait", since };
 		case "secret":
@@ -62,7 +67,13 @@ function stateOf(session: Listed, now: number): State {
 	return { word: "idle", tone: "calm", since: lastActive(session) };
 }
 
-function textOf({ overview, mode }: Listed, need: Need | undefined): string {
+/** How long something is held still: it is over by itself then. */
+export function leftOf({ expiresAt }: ApprovalMessage, now: number): string {
+	return `${formatDuration(expiresAt - now)} left`;
+}
+
+function textOf({ overview, mode }: Listed, need: Need | undefined, now: number): string {
+	if (need?.kind === "approval") return safeLine(`${leftOf(need.approval, now)}, ${need.question}`);
 	if (need && need.question !== "") return safeLine(need.question);
 	// No line of its own is known of a program that has the whole screen.
 	if (overview && overview.lastLine === null && mode === "pty" && overview.lastOutputAt) return "(full screen)";

@@ -1,6 +1,6 @@
 /** Which sessions are in the table, in which order, and which of them is selected. */
 
-import { dismissalOf, grouped, type Listed, type Wanted } from "../../client/index.ts";
+import { dismissalOf, grouped, type Listed, type LiveSessions, type Wanted, withAwaited } from "../../client/index.ts";
 import { heldInOrder, inOrder, type Row, rowOf } from "./rows.ts";
 
 export type ViewOptions = {
@@ -63,10 +63,13 @@ export class View {
 	}
 
 	/** Takes in how sessions are now, and gives those that need somebody, whatever words are filtered by. Held rows only change in place. */
-	arrange(sessions: Iterable<Listed>, { now, isHeld }: { readonly now: number; readonly isHeld: boolean }): Row[] {
+	arrange(
+		{ all, held }: Pick<LiveSessions, "all" | "held">,
+		{ now, isHeld }: { readonly now: number; readonly isHeld: boolean },
+	): Row[] {
 		const { wanted, hidden } = this.#options;
-		const circumstances = { now, dismissed: this.#dismissed };
-		const others = [...sessions].filter(({ id }) => !hidden.includes(id));
+		const circumstances = { now, dismissed: this.#dismissed, held };
+		const others = withAwaited(all, held).filter(({ id }) => !hidden.includes(id));
 		const groups = grouped(others, { ...wanted, q: this.#query }, circumstances);
 		const { needing, running, ended } = groups;
 		this.#counts = { needing: needing.length, running: running.length, ended: ended.length };
@@ -78,8 +81,8 @@ export class View {
 		// Whoever was selected and is gone leaves the cursor where it is.
 		if (found >= 0 || this.#selected === undefined) this.#index = Math.max(0, found);
 		else this.#select(this.#index);
-		const all = this.#query === "" ? needing : grouped(others, { ...wanted, q: "" }, circumstances).needing;
-		return all.map(({ session }) => rowOf(session, circumstances));
+		const unfiltered = this.#query === "" ? needing : grouped(others, { ...wanted, q: "" }, circumstances).needing;
+		return unfiltered.map(({ session }) => rowOf(session, circumstances));
 	}
 
 	/** The first row that is shown, where there is room for so many: the selected one is among them. */

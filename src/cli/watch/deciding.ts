@@ -1,0 +1,93 @@
+/** Somebody who decides on an act that is held: it is shown to its end before it can be approved. */
+
+import { type ApprovalMessage, callerName, type DecideApproval, wantsSentence } from "../../client/index.ts";
+import { wrapped } from "../cells.ts";
+import { safeLine } from "../safe-text.ts";
+import type { Footing } from "./frame.ts";
+import type { Key } from "./keys.ts";
+import { LineField, shown } from "./line-field.ts";
+import { leftOf } from "./rows.ts";
+
+/** What there is room for, in cells. */
+type Room = { readonly cols: number; readonly rows: number };
+
+export class Deciding {
+	readonly approval: ApprovalMessage;
+	readonly #decision: DecideApproval["decision"];
+	/** For who asked. */
+	readonly #note = new LineField();
+	#room: Room = { cols: 0, rows: 0 };
+	#top = 0;
+	#isRead = false;
+
+	constructor(approval: ApprovalMessage, decision: DecideApproval["decision"]) {
+		this.approval = approval;
+		this.#decision = decision;
+	}
+
+	/** As it is now. */
+	get decision(): DecideApproval {
+		const note = this.#note.text.trim();
+		return { decision: this.#decision, ...(note === "" ? {} : { note }) };
+	}
+
+	/** What has become of it by a key, if that is not one to read or to write by. */
+	press(key: Key): "decided" | "left" | undefined {
+		const isKey = (...names: readonly string[]) => key.kind === "key" && names.includes(key.value);
+		const isDenied = this.#decision === "deny";
+		if (isKey("Escape", "C-c")) return "left";
+		if (isKey("Enter")) return isDenied || this.#isRead ? "decided" : undefined;
+		if (isKey("Up", "PageUp")) this.#turn(-1);
+		else if (isKey("Down", "PageDown") || (!isDenied && key.value === " ")) this.#turn(1);
+		else if (isDenied) this.#note.press(key);
+		// Every other key is a no.
+		else return "left";
+		return undefined;
+	}
+
+	/** As much of it as there is room for, from where somebody reads. */
+	page(room: Room): string[] {
+		// In other lines its pages are others.
+		if (room.cols !== this.#room.cols || room.rows !== this.#room.rows) {
+			this.#room = room;
+			this.#top = 0;
+			this.#isRead = false;
+		}
+		const lines = this.#lines;
+		this.#isRead ||= this.#top + room.rows >= lines.length;
+		return lines.slice(this.#top, this.#top + room.rows);
+	}
+
+	/** `isOver` says that it is not held any more. */
+	footing(now: number, isOver: boolean): Footing {
+		const left = isOver ? "is not held any more" : leftOf(this.approval, now);
+		if (this.#decision === "deny") {
+			return { kind: "field", label: `deny, ${left}; a note for ${this.#who}:`, ...shown(this.#note) };
+		}
+		if (!this.#isRead) return { kind: "question", text: `There is more to read, ${left}.`, keys: "Space/Esc" };
+		return { kind: "question", text: `Approve this, once? ${left}`, keys: "Enter/Esc" };
+	}
+
+	get #who(): string {
+		return safeLine(callerName(this.approval.by.name));
+	}
+
+	/** Nothing is passed over, and the last page stays. */
+	#turn(pages: -1 | 1): void {
+		const top = this.#top + pages * this.#room.rows;
+		if (top < this.#lines.length) this.#top = Math.max(0, top);
+	}
+
+	get #lines(): string[] {
+		const { approval } = this;
+		const { session, by, reason, preview } = approval;
+		const why = reason === "unreadable" ? "; its keys do not say what it is" : "";
+		const about = [
+			`${wantsSentence(approval)} in ${session.name ?? session.id}${why}`,
+			`${by.name} · ${session.workspace} · ${session.id}`,
+		];
+		const paragraphs = [...about, "", ...preview.trimEnd().split("\n")].map(safeLine);
+		const { cols } = this.#room;
+		return paragraphs.flatMap((text) => (text === "" ? [""] : wrapped(text, cols, Number.POSITIVE_INFINITY)));
+	}
+}
