@@ -1,5 +1,6 @@
 /** Every page in every theme: axe-core finds nothing, and the policy refuses nothing. */
 
+import type { Page } from "playwright-core";
 import { expect, it } from "vitest";
 import { connect } from "../../src/client/index.ts";
 import { themes } from "../../web/state/settings.ts";
@@ -10,70 +11,78 @@ import { expectAccessible, openPage, openSignedIn } from "./page.ts";
 /** As much of a page as the code that runs in one needs. */
 type Styled = { getComputedStyle(element: unknown): { readonly outlineStyle: string } };
 
-it.each(themes.filter((theme) => theme !== "system"))(
-	"in the theme %s, all of it can be seen and read aloud",
-	async (theme) => {
-		const server = await start();
-		const { sessions } = connect({ url: server.url, token: server.adminToken });
-		const make = (name: string, command: string) =>
-			sessions.create({ name, command, durable: false, labels: { kind: "demo" } });
-		await make("asks", "printf 'Push 3 commits? [y/N] '; read a");
-		await make("secret", "printf 'Password: '; stty -echo; read a");
-		await make("failed", "exit 3");
-		await make("fine", "true");
-		await make("goes-on", "exec cat");
-		const { page, problems } = await openSignedIn(server, "/settings");
-		// What appears slowly has too little contrast on its way.
-		await page.emulateMedia({ reducedMotion: "reduce" });
-		await page.evaluate(`localStorage.setItem("hawser-settings", '{"theme":"${theme}"}')`);
-		await page.reload();
-		await page.getByRole("heading", { name: "Settings" }).waitFor();
-		await expectAccessible(page, "settings");
+/** Those that are chosen by themselves; they differ in nothing but colours. */
+const chosen = themes.filter((theme) => theme !== "system");
 
-		await page.getByRole("link", { name: "All sessions" }).click();
-		await page.getByText("Wants a secret", { exact: true }).waitFor();
-		await expectAccessible(page, "list");
-		await page.getByRole("row", { name: /^goes-on, / }).click({ button: "right" });
-		await page.getByRole("menuitem", { name: /Kill/ }).waitFor();
-		await expectAccessible(page, "menu");
-		await page.getByRole("menuitem", { name: /Kill/ }).click();
-		await page.getByRole("dialog", { name: words.kill.title("goes-on") }).waitFor();
-		await expectAccessible(page, "kill");
+/** That the page as it is now can be read in every theme, each chosen as in another tab of the same browser. */
+async function expectAccessibleInAll(page: Page, where: string): Promise<void> {
+	for (const [index, theme] of chosen.entries()) {
+		const settings = JSON.stringify(JSON.stringify({ theme }));
+		await page.evaluate(`localStorage.setItem("hawser-settings", ${settings}); dispatchEvent(new Event("storage"))`);
+		await page.locator(`html[data-theme="${theme}"]`).waitFor();
+		await expectAccessible(page, `${where} (${theme})`, { onlyColours: index > 0 });
+	}
+}
+
+it("in every theme, all of it can be seen and read aloud", async () => {
+	const server = await start();
+	const { sessions } = connect({ url: server.url, token: server.adminToken });
+	const make = (name: string, command: string) =>
+		sessions.create({ name, command, durable: false, labels: { kind: "demo" } });
+	await make("asks", "printf 'Push 3 commits? [y/N] '; read a");
+	await make("secret", "printf 'Password: '; stty -echo; read a");
+	await make("failed", "exit 3");
+	await make("fine", "true");
+	await make("goes-on", "exec cat");
+	const { page, problems } = await openSignedIn(server, "/settings");
+	// What appears slowly has too little contrast on its way.
+	await page.emulateMedia({ reducedMotion: "reduce" });
+	await page.getByRole("heading", { name: "Settings" }).waitFor();
+	await expectAccessibleInAll(page, "settings");
+
+	await page.getByRole("link", { name: "All sessions" }).click();
+	await page.getByText("Wants a secret", { exact: true }).waitFor();
+	await expectAccessibleInAll(page, "list");
+	await page.getByRole("row", { name: /^goes-on, / }).click({ button: "right" });
+	await page.getByRole("menuitem", { name: /Kill/ }).waitFor();
+	await expectAccessibleInAll(page, "menu");
+	await page.getByRole("menuitem", { name: /Kill/ }).click();
+	await page.getByRole("dialog", { name: words.kill.title("goes-on") }).waitFor();
+	await expectAccessibleInAll(page, "kill");
+	await page.keyboard.press("Escape");
+	for (const [key, name] of [
+		["n", "Start a session"],
+		["?", "Shortcuts"],
+		["Control+k", "Go to"],
+	] as const) {
+		await page.keyboard.press(key);
+		await page.getByRole("dialog", { name }).waitFor();
+		await expectAccessibleInAll(page, name);
 		await page.keyboard.press("Escape");
-		for (const [key, name] of [
-			["n", "Start a session"],
-			["?", "Shortcuts"],
-			["Control+k", "Go to"],
-		] as const) {
-			await page.keyboard.press(key);
-			await page.getByRole("dialog", { name }).waitFor();
-			await expectAccessible(page, name);
-			await page.keyboard.press("Escape");
-			await page.getByRole("dialog", { name }).waitFor({ state: "detached" });
-		}
-		await page.getByRole("link", { name: "default" }).click();
-		await page.getByRole("heading", { name: "Limits" }).waitFor();
-		await expectAccessible(page, "workspace");
+		await page.getByRole("dialog", { name }).waitFor({ state: "detached" });
+	}
+	await page.getByRole("link", { name: "default" }).click();
+	await page.getByRole("heading", { name: "Limits" }).waitFor();
+	await expectAccessibleInAll(page, "workspace");
 
-		await page.setViewportSize({ width: 390, height: 844 });
-		await page.goto(`${server.url}/?show=needs-you`);
-		await page.getByText("Wants a secret", { exact: true }).waitFor();
-		await expectAccessible(page, "list on a phone");
-		const isCut = await page.evaluate("document.documentElement.scrollWidth > innerWidth");
-		expect(isCut).toBe(false);
-		const small = await page
-			.locator(".tabs > *, .need .act button, .need .act form")
-			.evaluateAll(
-				(elements) =>
-					elements.filter((element) => (element as unknown as { offsetHeight: number }).offsetHeight < 44).length,
-			);
-		expect(small).toBe(0);
-		await page.getByRole("button", { name: "Start" }).click();
-		await page.getByRole("dialog", { name: "Start a session" }).waitFor();
-		await expectAccessible(page, "start on a phone");
-		expect(problems).toEqual([]);
-	},
-);
+	await page.setViewportSize({ width: 390, height: 844 });
+	await page.goto(`${server.url}/?show=needs-you`);
+	await page.getByText("Wants a secret", { exact: true }).waitFor();
+	await expectAccessibleInAll(page, "list on a phone");
+	const isCut = await page.evaluate("document.documentElement.scrollWidth > innerWidth");
+	expect(isCut).toBe(false);
+	const small = await page
+		.locator(".tabs > *, .need .act button, .need .act form")
+		.evaluateAll(
+			(elements) =>
+				elements.filter((element) => (element as unknown as { offsetHeight: number }).offsetHeight < 44).length,
+		);
+	expect(small).toBe(0);
+	await page.getByRole("button", { name: "Start" }).click();
+	await page.getByRole("dialog", { name: "Start a session" }).waitFor();
+	await expectAccessibleInAll(page, "start on a phone");
+	expect(problems).toEqual([]);
+}, 60_000);
 
 it("where the system has the colours, states are told by shapes and words, and what is chosen by an outline", async () => {
 	const server = await start();

@@ -35,10 +35,19 @@ type Violation = {
 	readonly nodes: readonly { readonly html: string; readonly failureSummary: string }[];
 };
 
-/** That axe-core finds nothing wrong with the page as it is now. */
-export async function expectAccessible(page: Page, where: string): Promise<void> {
+/** The rules that depend on colours. */
+const COLOURS = ["color-contrast", "link-in-text-block"];
+
+/** That axe-core finds nothing wrong with the page as it is now; with its colours, when only these have changed since it was asked. */
+export async function expectAccessible(
+	page: Page,
+	where: string,
+	{ onlyColours = false }: { readonly onlyColours?: boolean } = {},
+): Promise<void> {
 	// Not as a script in the page, which its policy forbids.
-	const violations = (await page.evaluate(`${axe}; axe.run().then(({ violations }) => violations)`)) as Violation[];
+	if (!(await page.evaluate("'axe' in globalThis"))) await page.evaluate(axe);
+	const options = JSON.stringify(onlyColours ? { runOnly: COLOURS } : {});
+	const violations = (await page.evaluate(`axe.run(${options}).then(({ violations }) => violations)`)) as Violation[];
 	const found = violations.map(({ id, nodes }) => ({
 		where,
 		id,
