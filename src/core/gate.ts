@@ -7,7 +7,7 @@ export type Gate = {
 	readonly keys: "enter" | "all";
 	/** Whether every signal is held, those that keys send included. */
 	readonly signals: boolean;
-	/** Whether it is held to end a program, or to delete a session. */
+	/** Whether it is held to end a program, by a signal too, or to delete a session. */
 	readonly stops: boolean;
 	/** How long an act is held at most; it is refused then. */
 	readonly timeoutMs: number;

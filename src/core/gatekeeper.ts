@@ -146,7 +146,8 @@ export class Guard {
 			case "typed":
 				return this.#type(session, asked, { ...demand, perform, tell, whole });
 			case "signal": {
-				const isNew = gate.signals && (await unseen(session, { ...demand, isCommand: false })).byteLength > 0;
+				const isHeld = gate.signals || (gate.stops && endsPrograms(demand.signal));
+				const isNew = isHeld && (await unseen(session, { ...demand, isCommand: false })).byteLength > 0;
 				if (isNew) await this.#approved(session, aboutSignal(demand), tell);
 				return perform(question);
 			}
@@ -375,6 +376,13 @@ function demandOf(question: Question): Demand {
 		case "untilWaiting":
 			return free;
 	}
+}
+
+/** Signals that no program ends of unless it wants to; ^C, which is INT, is how one interrupts, and not how one stops. */
+const HARMLESS_SIGNALS = new Set(["INT", "CHLD", "CONT", "STOP", "TSTP", "TTIN", "TTOU", "URG", "WINCH"]);
+
+function endsPrograms(signal: string): boolean {
+	return !HARMLESS_SIGNALS.has(signal.toUpperCase().replace(/^SIG/, ""));
 }
 
 function aboutSignal({ signal, options: { fence } }: Extract<Demand, { kind: "signal" }>): About & Leased {

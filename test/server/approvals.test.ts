@@ -378,6 +378,20 @@ it("an expression that would take for ever holds what it is to judge, and nobody
 	await expect(writing).rejects.toMatchObject(refused);
 });
 
+it("a signal that ends programs is an end; one that interrupts is none", async () => {
+	const { client } = await agent({ stops: true });
+	const session = await person.sessions.create({ argv: ["sh", "-c", "trap : INT; cat"], durable: false });
+	await eventually("cat", async () => (await session.inspect()).state === "waiting");
+	for (const signal of ["SIGKILL", "TERM"]) {
+		const sending = client.sessions.at(session.id).signal(signal);
+		sending.catch(() => {});
+		await person.approvals.decide((await heldOn(session.id)).id, { decision: "deny" });
+		await expect(sending).rejects.toMatchObject(refused);
+	}
+	expect((await session.info()).state).toBe("running");
+	await client.sessions.at(session.id).signal("INT");
+});
+
 type Road = (token: string, session: Session) => Promise<unknown>;
 
 const http = async (path: string, token: string, init: RequestInit) => {
