@@ -378,6 +378,19 @@ it("an expression that would take for ever holds what it is to judge, and nobody
 	await expect(writing).rejects.toMatchObject(refused);
 });
 
+it.each([
+	["behind an escape sequence without an end", (rest: string) => `${rest} #\x1b]0;`],
+	["across 64 KiB", (rest: string) => `: ${"x".repeat(65_530)};${rest}`],
+])("an expression is looked for in the text as it is: %s", async (_, script) => {
+	const { client } = await agent({ match: ["rm\\s+-rf"] });
+	const starting = client.sessions.create({ argv: ["sh", "-c", script("rm -rf /nonexistent/x")], durable: false });
+	starting.catch(() => {});
+	const { id, reason } = await heldOn();
+	expect(reason).toBe("match");
+	await person.approvals.decide(id, { decision: "deny" });
+	await expect(starting).rejects.toMatchObject(refused);
+});
+
 it("a signal that ends programs is an end; one that interrupts is none", async () => {
 	const { client } = await agent({ stops: true });
 	const session = await person.sessions.create({ argv: ["sh", "-c", "trap : INT; cat"], durable: false });

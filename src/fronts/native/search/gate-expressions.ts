@@ -2,8 +2,11 @@
 
 import { SessionError } from "../../../core/errors.ts";
 import { EVERYTHING } from "../../../core/gate.ts";
+import { SearchProcess } from "./process.ts";
 import { taskOf } from "./task.ts";
-import { TextSearch } from "./text-search.ts";
+
+/** What is judged at most, in UTF-16 units, so that a process has memory for it: more than anybody looks through. */
+const LONGEST_JUDGED: number = 4 * 1024 ** 2;
 
 /** They are tried together, so that a group has another number than where it stands. */
 const BACK_REFERENCE = /\\[1-9]|\\k</;
@@ -21,16 +24,21 @@ export function checkExpressions(expressions: readonly string[]): void {
 }
 
 /**
- * Whether one of them matches in a line of the text. Most are plain texts, which are looked for here; the others are
- * tried in a process that can be killed, and rejects with `limit_exceeded` when they take too long.
+ * Whether one of them matches in a line of the text, as it is. Most are plain texts, which are looked for here; the
+ * others are tried in a process that can be killed. Rejects with `limit_exceeded` when they take too long, or the text is.
  */
 export async function matchesOne(expressions: readonly string[], text: string): Promise<boolean> {
 	if (expressions.some((one) => one === EVERYTHING || (LITERAL.test(one) && text.includes(one)))) return true;
 	const others = expressions.filter((one) => !LITERAL.test(one));
 	if (others.length === 0) return false;
-	const search = new TextSearch(taskFor(others));
+	if (text.length > LONGEST_JUDGED) {
+		throw new SessionError("limit_exceeded", `more than ${LONGEST_JUDGED} characters can't be judged by expressions`);
+	}
+	const search = new SearchProcess({ ...taskFor(others), isExact: true });
 	try {
-		return await search.isIn(text.split("\n"), { signal: new AbortController().signal, where: "what is typed" });
+		const batch = { bytes: Buffer.from(text), marks: [], isLast: true };
+		const patience = { signal: new AbortController().signal, where: "what is typed" };
+		return (await search.ask(batch, patience)).isFull;
 	} finally {
 		search.end();
 	}

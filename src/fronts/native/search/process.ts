@@ -16,6 +16,8 @@ export type Task = {
 	readonly limit: number;
 	/** It is a text, to the letter. */
 	readonly isLiteral: boolean;
+	/** It is looked for in lines as they are, however long, and not in what output shows; each batch is a text of its own. */
+	readonly isExact?: boolean;
 };
 
 /** Output in one piece of memory; and what stands where in it. */

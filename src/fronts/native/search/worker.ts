@@ -4,10 +4,16 @@ import { LineSearch } from "./line-search.ts";
 import type { Batch, Said, Task } from "./process.ts";
 
 process.on("uncaughtException", (error) => tell({ bug: error.stack ?? error.message }));
-process.once("message", ({ source, flags, ...how }: Task) => {
-	const search = new LineSearch(new RegExp(source, flags), how);
-	process.on("message", (batch: Batch) => tell(answerTo(search, batch)));
+process.once("message", ({ source, flags, isExact, ...how }: Task) => {
+	const expression = new RegExp(source, flags);
+	const search = new LineSearch(expression, how);
+	process.on("message", (batch: Batch) => tell(isExact ? exactAnswerTo(expression, batch) : answerTo(search, batch)));
 });
+
+function exactAnswerTo(expression: RegExp, { bytes }: Batch): Said {
+	const lines = Buffer.from(bytes).toString("utf8").split("\n");
+	return { matches: [], isFull: lines.some((line) => expression.test(line)), resumeAt: 0 };
+}
 
 function answerTo(search: LineSearch, { bytes, marks, isLast }: Batch): Said {
 	search.push(
