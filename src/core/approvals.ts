@@ -152,7 +152,8 @@ export class Approvals {
 		checkMayDecide(by, approval);
 		const held = this.#held.get(id);
 		if (!held || held.isDeciding) {
-			throw new SessionError("conflict", `approval ${id} is decided already: ${approval.state}`);
+			const outcome = held ? "it is being granted" : approval.state;
+			throw new SessionError("conflict", `approval ${id} is decided already: ${outcome}`);
 		}
 		const said = { decidedBy: by.name, ...(note === undefined ? {} : { note }) };
 		if (decision === "deny") return held.end({ state: "denied", ...said });

@@ -460,11 +460,12 @@ function preview(text: string): string {
 	});
 	const omitted = safe.length - PREVIEW_BEGIN - PREVIEW_END;
 	if (omitted <= 0) return safe;
-	return `${safe.slice(0, PREVIEW_BEGIN)}\n[… ${omitted} characters …]\n${safe.slice(-PREVIEW_END)}`;
+	return `${safe.slice(0, PREVIEW_BEGIN)}\n[… ${omitted} characters are left out here …]\n${safe.slice(-PREVIEW_END)}`;
 }
 
 /** Control characters but newline and tab, what changes the direction of text, and what is not seen at all. */
-const UNSAFE = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u00ad\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufffd]/gu;
+const UNSAFE =
+	/[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u2028\u2029\u115f\u1160\u2800\u3164\uffa0\ufffc\ufffd\p{Cf}\p{Co}\p{Cn}\p{Default_Ignorable_Code_Point}]/gu;
 
 function encode(text: string): Uint8Array {
 	return new TextEncoder().encode(text);

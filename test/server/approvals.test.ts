@@ -405,6 +405,18 @@ it("a signal that ends programs is an end; one that interrupts is none", async (
 	await client.sessions.at(session.id).signal("INT");
 });
 
+it("what is not seen is shown in a preview, and what is left out is counted", async () => {
+	const { client } = await agent();
+	const session = await cat();
+	const writing = client.sessions.at(session.id).write(`rm -rf \u061c\u3164\u{e0041}${"x".repeat(5_000)}\r`);
+	writing.catch(() => {});
+	const { id, preview } = await heldOn(session.id);
+	expect(preview).toContain("rm -rf \\u{61c}\\u{3164}\\u{e0041}x");
+	expect(preview).toMatch(/\[… 1\d{3} characters are left out here …\]/);
+	await person.approvals.decide(id, { decision: "deny" });
+	await expect(writing).rejects.toMatchObject(refused);
+});
+
 type Road = (token: string, session: Session) => Promise<unknown>;
 
 const http = async (path: string, token: string, init: RequestInit) => {
