@@ -3,7 +3,7 @@
 export type Gate = {
 	/** Expressions: a command, or a line that is typed, in which one of them matches is held. */
 	readonly match: readonly string[];
-	/** When a line is looked at: once it is ended, or with each key, for programs that do not wait for Enter. */
+	/** When a line is looked at: once it is ended or has keys that only its program knows; or with each key, for programs that do not wait for Enter. */
 	readonly keys: "enter" | "all";
 	/** Whether every signal is held, those that keys send included. */
 	readonly signals: boolean;

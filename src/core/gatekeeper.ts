@@ -32,7 +32,6 @@ const PREVIEW_BEGIN = 3_000;
 const PREVIEW_END = 1_000;
 /** Of what was approved for one caller, the last so many are remembered, for who tells it of them. */
 const MOST_GRANTED = 16;
-const END_OF_INPUT = Uint8Array.of(0x04);
 
 export type GatekeeperOptions = {
 	readonly approvals: Approvals;
@@ -41,6 +40,8 @@ export type GatekeeperOptions = {
 	/** SHA-256, in hex. */
 	readonly digest: (bytes: Uint8Array) => string;
 	readonly clock: Clock;
+	/** Whether a session was there before this process: what was typed into it by then is not known. */
+	readonly isOlder: (session: Session) => boolean;
 };
 
 export class Gatekeeper {
@@ -58,7 +59,8 @@ export class Gatekeeper {
 	}
 
 	#lineOf(session: Session): TypedLine {
-		const line = this.#lines.get(session) ?? new TypedLine();
+		const { mode } = session.spec;
+		const line = this.#lines.get(session) ?? new TypedLine({ mode, isBegun: this.#options.isOlder(session) });
 		this.#lines.set(session, line);
 		return line;
 	}
@@ -134,7 +136,7 @@ export class Guard {
 		{ perform, tell, whole }: Passing<Name>,
 	): Promise<Operations[Name]["answer"]> {
 		const asked = copied(question);
-		const demand = demandOf(asked as Question);
+		const demand = demandOf(asked as Question, session.spec);
 		const { gate } = this.#options;
 		switch (demand.kind) {
 			case "free":
@@ -176,7 +178,7 @@ export class Guard {
 
 	/**
 	 * What is typed is judged, and then typed, before anything else of such callers is. A command may take long: it has
-	 * had its turn once it is known that it will be run.
+	 * had its turn once it is judged, and leaves the line as it is, for the shell may turn out to be busy with that.
 	 */
 	async #type<Name extends Operation>(
 		session: Session,
@@ -185,11 +187,9 @@ export class Guard {
 	): Promise<Operations[Name]["answer"]> {
 		const { perform, tell, whole, isCommand, options } = typing;
 		const line = this.#options.lineOf(session);
+		const read = (bytes: Uint8Array) => (isCommand ? line.withCommand(bytes) : line.with(bytes));
 		const type = async (allowed: Question<Name>, bytes: Uint8Array, approvedUnder?: number) => {
-			if (isCommand) {
-				line.take(bytes);
-				return () => perform(allowed);
-			}
+			if (isCommand) return () => perform(allowed);
 			const answer = await perform(allowed);
 			line.take(bytes.subarray(0, acceptedOf(answer as Receipt, options)));
 			if (approvedUnder !== undefined) whole?.goOn(approvedUnder, line.revision);
@@ -201,8 +201,8 @@ export class Guard {
 			const approvedUnder = whole?.fenceAt(line.revision);
 			if (approvedUnder !== undefined) return type(under(approvedUnder, question), bytes, approvedUnder);
 			const all = Buffer.concat([bytes, whole?.after(typing) ?? new Uint8Array()]);
-			const reading = line.with(all);
-			const reason = await this.#judge(reading);
+			const reading = read(all);
+			const reason = await this.#judge(session, reading);
 			if (reason === undefined) return type(question, bytes);
 			const what = { kind: isCommand ? "run" : "input", reason, text: reading.typed, bytes: all } as const;
 			const about: About = { ...what, isTyped: true, isBegun: !line.isEmpty };
@@ -210,7 +210,7 @@ export class Guard {
 				const fence = await this.#approved(session, { ...about, fence: options.fence }, tell);
 				const typed = await line.inTurn(async () => {
 					// Others, or this caller itself, may have typed more: that was not what was approved.
-					if (line.with(all).typed !== reading.typed) throw lineHasChanged();
+					if (read(all).typed !== reading.typed) throw lineHasChanged();
 					return type(under(fence, question), bytes, fence);
 				});
 				return typed();
@@ -219,13 +219,21 @@ export class Guard {
 		return done();
 	}
 
-	async #judge({ text, isReadable, isEnded: isGiven, hasSignal }: Reading): Promise<Approval["reason"] | undefined> {
+	/**
+	 * A key that only the program knows may run something by itself, so that it is held when it comes. But a program that
+	 * has the screen to itself is used with such keys: there they are held if what is typed so far matches.
+	 */
+	async #judge(session: Session, reading: Reading): Promise<Approval["reason"] | undefined> {
 		const { match, keys, signals } = this.#options.gate;
+		const { texts, isReadable, hasUnknownKeys, isEnded: isGiven, hasSignal } = reading;
 		if (signals && hasSignal) return "always";
-		if (match.length === 0 || (keys === "enter" && !isGiven)) return undefined;
-		if (!isReadable) return "unreadable";
+		if (match.length === 0) return undefined;
+		const isDue = keys === "all" || isGiven;
+		if (!isDue && !hasUnknownKeys) return undefined;
+		if (!isReadable && (isDue || !(await isFullScreen(session)))) return "unreadable";
 		// What follows on the last Enter is judged once it has one, too.
-		return this.#match(keys === "all" ? text : text.slice(0, text.lastIndexOf("\n")));
+		const isWhole = keys === "all" || !isGiven;
+		return this.#match(texts.map((text) => (isWhole ? text : text.slice(0, text.lastIndexOf("\n")))).join("\n"));
 	}
 
 	async #match(text: string): Promise<"match" | "unreadable" | undefined> {
@@ -333,13 +341,13 @@ type Demand =
 const free: Demand = { kind: "free" };
 
 /** Total by type: a new operation does not compile until it is said what it is. */
-function demandOf(question: Question): Demand {
+function demandOf(question: Question, { mode }: SessionSpec): Demand {
 	switch (question.do) {
 		case "act":
 		case "actIfWaiting": {
 			const { act, options } = question;
 			if (act.kind === "write") return { kind: "typed", bytes: act.bytes, options, isCommand: false };
-			if (act.kind === "eof") return { kind: "typed", bytes: END_OF_INPUT, options, isCommand: false };
+			if (act.kind === "eof") return { kind: "typed", bytes: endOfInput(mode), options, isCommand: false };
 			if (act.kind !== "signal") return free;
 			// One unit of its stream, as every act that is not bytes.
 			return { kind: "signal", signal: act.signal, bytes: new Uint8Array(1), options };
@@ -383,6 +391,11 @@ const HARMLESS_SIGNALS = new Set(["INT", "CHLD", "CONT", "STOP", "TSTP", "TTIN",
 
 function endsPrograms(signal: string): boolean {
 	return !HARMLESS_SIGNALS.has(signal.toUpperCase().replace(/^SIG/, ""));
+}
+
+/** What it is as good as typing: ^D; a program that reads from a pipe takes what it has of a line then. */
+function endOfInput(mode: SessionSpec["mode"]): Uint8Array {
+	return encode(mode === "pty" ? "\x04" : "\n");
 }
 
 function aboutSignal({ signal, options: { fence } }: Extract<Demand, { kind: "signal" }>): About & Leased {
@@ -443,7 +456,11 @@ function notApproved({ id, state, decidedBy, note }: Approval, { kind, isBegun }
 		withdrawn: `was withdrawn${why}`,
 	};
 	return new SessionError("not_approved", `approval ${id} of this ${kind} ${outcomes[state]}; nothing was done`, {
-		...(isBegun ? { hint: "what was typed of the line before is still there; C-u takes it away" } : {}),
+		...(isBegun
+			? {
+					hint: "what was typed of the line before is still there; C-u takes it away, and the next line is judged with it",
+				}
+			: {}),
 	});
 }
 

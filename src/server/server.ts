@@ -11,6 +11,7 @@ import { inheritedFrom } from "../backends/environment.ts";
 import { Approvals } from "../core/approvals.ts";
 import { noAudit } from "../core/audit.ts";
 import { Gatekeeper } from "../core/gatekeeper.ts";
+import type { Session } from "../core/session.ts";
 import { JsonFile } from "../disk/json-file.ts";
 import { LineHistory } from "../disk/line-history.ts";
 import { createCodexAppFront } from "../fronts/codex-app/front.ts";
@@ -89,7 +90,7 @@ export async function startServer(config: Config, options: ServerOptions): Promi
 		onClose(() => feedLog.close());
 		const parts = frontParts(config, engine);
 		const { maxAttachments, maxConnections } = config;
-		const { approvals, gatekeeper } = createGates();
+		const { approvals, gatekeeper } = createGates(engine.sessions.list());
 		const { audit = noAudit } = engine;
 		const common = {
 			budgets: createBudgets(maxAttachments),
@@ -243,11 +244,14 @@ async function openFeedLog(stateDir: string, report: (problem: unknown) => void)
 	return FeedLog.open({ history, report });
 }
 
-/** What callers do not do alone is held in this process, and nowhere else. */
-function createGates(): { readonly approvals: Approvals; readonly gatekeeper: Gatekeeper } {
+/** What callers do not do alone is held in this process, and nowhere else. `older` is what was there before it. */
+function createGates(older: readonly Session[]): { readonly approvals: Approvals; readonly gatekeeper: Gatekeeper } {
 	const approvals = new Approvals({ clock: systemClock, newId: () => `a_${randomBytes(6).toString("hex")}` });
 	const digest = (bytes: Uint8Array) => createHash("sha256").update(bytes).digest("hex");
-	return { approvals, gatekeeper: new Gatekeeper({ approvals, matches: matchesOne, digest, clock: systemClock }) };
+	const known = new WeakSet(older);
+	const isOlder = (session: Session) => known.has(session);
+	const options = { approvals, matches: matchesOne, digest, clock: systemClock, isOlder };
+	return { approvals, gatekeeper: new Gatekeeper(options) };
 }
 
 function frontParts(config: Config, { sessions, prepare, state }: Engine): FrontParts {

@@ -4,11 +4,10 @@ import { LONGEST_TYPED_BYTES, TypedLine } from "../../src/core/typed-line.ts";
 const bytes = (text: string) => new TextEncoder().encode(text);
 
 /** What a line is after pieces of it were typed, with the last of them. */
-function reading(...pieces: string[]) {
-	const line = new TypedLine();
+function reading(pieces: readonly string[], mode: "pty" | "pipe" = "pty") {
+	const line = new TypedLine({ mode });
 	for (const piece of pieces.slice(0, -1)) line.take(bytes(piece));
-	const { text, isReadable, isEnded } = line.with(bytes(pieces.at(-1) ?? ""));
-	return { text, isReadable, isEnded };
+	return line.with(bytes(pieces.at(-1) ?? ""));
 }
 
 it.each<[string[], string]>([
@@ -18,37 +17,78 @@ it.each<[string[], string]>([
 	[["rm -rx", "\x7f", "f /\r"], "rm -rf /\n"],
 	[["echo no\x15rm -rf /\r"], "rm -rf /\n"],
 	[["echo no\x03rm -rf /\r"], "rm -rf /\n"],
-	[["rm it\x17-rf /\r"], "rm -rf /\n"],
-	[["\x1b[200~rm\t-rf /\x1b[201~", "\r"], "rm\t-rf /\n"],
+	[["\x1b[200~rm -rf /\x1b[201~", "\r"], "rm -rf /\n"],
+	[["rm -\x1b[200~rf /\x1b[201~", "\r"], "rm -rf /\n"],
 	[["rm -rf ä", "\r"], "rm -rf ä\n"],
-	[["rm -rf /\x04"], "rm -rf /\n"],
-	[["rm -rf /\x0f"], "rm -rf /\n"],
-	[["rm -rf /", "\x1b", "OM"], "rm -rf /\n"],
-	[["rm -rf /\x1b[13", ";1u"], "rm -rf /\n"],
-])("%j is read as what the shell gets", (pieces, text) => {
-	expect(reading(...pieces)).toEqual({ text, isReadable: true, isEnded: true });
+	[["\x04rm -rf /\r"], "rm -rf /\n"],
+	// A program may not heed the key.
+	[["rm -\x15rf /\r"], "rm -rf /\n"],
+	[["rm -\x03rf /\r"], "rm -rf /\n"],
+	[["rm -rf /;\x15true\r"], "rm -rf /;true\n"],
+])("%j may be read as %j", (pieces, text) => {
+	const { texts, isReadable, isEnded } = reading(pieces);
+	expect({ isReadable, isEnded }).toEqual({ isReadable: true, isEnded: true });
+	expect(texts).toContain(text);
 });
 
 it.each([
-	["\x1b[A\r"],
-	["rm -r\t\r"],
-	["\x12rm\r"],
-	["\x19\r"],
+	["\x1b[A"],
+	["rm -r\t"],
+	["\x12"],
+	["\x19"],
 	["\x1b[7707;1~"],
-	["ls\x1b[D\x1b[D\r"],
-	["\x1b[", "A", "\r"],
-])("what becomes of %j only the program knows", (...pieces) => {
-	expect(reading(...pieces)).toMatchObject({ isReadable: false, isEnded: true });
+	["rm -\x04"],
+	["rm -", "\x04"],
+	["rm it\x17"],
+	["rm -rf /;\b"],
+	["rm -\x0f"],
+	["rm -\x1bOM"],
+	["rm -\x1b[13u"],
+	["rm -rf /\x1ba"],
+	["\x18\x05"],
+	["\x1a"],
+	["rm -rf /\x9b"],
+	// Some shells go on into the line before.
+	["if true; rm -\r", "\x7f"],
+	["if true; rm -\r", "\x15"],
+	// How many bytes or columns are taken back differs.
+	["rm -e\u0301\x7f"],
+	// Within a paste it is text.
+	["\x1b[200~rm -rf /;\x15"],
+	["\x1b[200~true\r", "rm -rf /;\x15"],
+])("what becomes of %j only the program knows, at once and when it ends", (...pieces) => {
+	expect(reading(pieces)).toMatchObject({ isReadable: false, hasUnknownKeys: true, isEnded: false });
+	expect(reading([...pieces, "\r"])).toMatchObject({ isReadable: false, hasUnknownKeys: false, isEnded: true });
+});
+
+it("on a pipe nothing edits, and only a newline ends a line", () => {
+	for (const key of ["\x15", "\x7f", "\x03", "\x04", "\r"]) {
+		const { texts, isReadable, isEnded } = reading([`rm -rf /;${key}`, "true\n"], "pipe");
+		expect({ isReadable, isEnded }).toEqual({ isReadable: true, isEnded: true });
+		expect(texts).toContain(`rm -rf /;${key}true\n`);
+	}
+	expect(reading(["rm -rf /\r"], "pipe").isEnded).toBe(false);
 });
 
 it("a line without an end is not given to the program", () => {
-	expect(reading("rm -rf", " /")).toEqual({ text: "rm -rf /", isReadable: true, isEnded: false });
+	expect(reading(["rm -rf", " /"])).toMatchObject({ texts: ["rm -rf /"], isReadable: true, isEnded: false });
 });
 
-it("of a line that is too long it can't be said what it is, until it has ended", () => {
-	const line = new TypedLine();
-	line.take(bytes("x".repeat(LONGEST_TYPED_BYTES + 1)));
+it("a command is judged to the letter, and behind what is on the line", () => {
+	const line = new TypedLine({ mode: "pty" });
+	line.take(bytes("rm -"));
+	expect(line.withCommand(bytes("rf / #\x15\r")).texts).toEqual(
+		expect.arrayContaining(["rf / #\x15\n", "rm -rf / #\n"]),
+	);
+});
+
+it.each([
+	["that is too long", LONGEST_TYPED_BYTES + 1, false],
+	["that was begun before anybody looked", 1, true],
+])("of a line %s it can't be said what it is, until it has ended", (_, length, isBegun) => {
+	const line = new TypedLine({ mode: "pty", isBegun });
+	line.take(bytes("x".repeat(length)));
 	expect(line.with(bytes("\r"))).toMatchObject({ isReadable: false, isEnded: true });
 	line.take(bytes("\r"));
-	expect(line.with(bytes("ls\r"))).toMatchObject({ text: "ls\n", isReadable: true });
+	expect(line.with(bytes("ls\r"))).toMatchObject({ texts: ["ls\n"], isReadable: true });
 });

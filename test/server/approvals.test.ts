@@ -405,6 +405,21 @@ it("a signal that ends programs is an end; one that interrupts is none", async (
 	await client.sessions.at(session.id).signal("INT");
 });
 
+it("on the alternate screen keys pass as long as nothing that is typed matches", async () => {
+	const { client } = await agent();
+	const script = "printf '\\033[?1049h'; exec cat";
+	const session = await person.sessions.create({ argv: ["sh", "-c", script], durable: false });
+	await eventually("cat", async () => (await session.inspect()).state === "waiting");
+	const mine = client.sessions.at(session.id);
+	await mine.keys(["Up"]);
+	const writing = mine.write("rm -rf x\x1ba");
+	writing.catch(() => {});
+	const { id, reason } = await heldOn(session.id);
+	expect(reason).toBe("match");
+	await person.approvals.decide(id, { decision: "deny" });
+	await expect(writing).rejects.toMatchObject(refused);
+});
+
 it("what is not seen is shown in a preview, and what is left out is counted", async () => {
 	const { client } = await agent();
 	const session = await cat();
@@ -451,6 +466,15 @@ const roads: Readonly<Record<string, Road>> = {
 	"POST …/eof": async (token, session) => {
 		await at(token, session).write("rm -rf x");
 		await at(token, session).eof();
+	},
+	"^D within a line": (token, session) => at(token, session).write("rm -\x04rf x\r"),
+	"a key that runs a line without Enter": (token, session) => at(token, session).write("rm -rf x\x18\x05"),
+	"a paste with ^U": (token, session) => at(token, session).write("\x1b[200~rm -rf x;\x15true\x1b[201~\r"),
+	"a command with ^U": (token, session) => at(token, session).exec("rm -rf x #\x15"),
+	"two halves of a line around a command that is not run": async (token, session) => {
+		await at(token, session).write("rm -");
+		await post(`/v1/sessions/${session.id}/run`, token, { command: "true", timeoutMs: 100 });
+		await at(token, session).write("rf x\r");
 	},
 	"POST …/kill": (token, session) => at(token, session).kill(),
 	"DELETE …": (token, session) => at(token, session).remove(),
@@ -605,20 +629,29 @@ describe("what is held when something dies", () => {
 		const made = await operator.tokens.create({ scopes: ["workspace:default:manage"], gate: { match: ["touch"] } });
 		const session = await operator.sessions.create({ argv: ["bash"], cwd: home, env: { HOME: home } });
 		const asking = connect({ url: crashing.url, token: made.token }).sessions.at(session.id);
+		await asking.write("true; ");
 		const writing = asking.write(`touch ${home}/made\r`);
 		writing.catch(() => {});
 		const { id } = await heldOn(session.id, operator);
-		return { home, crashing, operator, session, writing, id };
+		return { home, crashing, operator, session, asking, writing, id };
 	}
 
 	it("is never done after kill -9 of the server", async () => {
-		const { home, crashing, operator, session, writing, id } = await held();
+		const { home, crashing, operator, session, asking, writing, id } = await held();
 		await crashing.kill();
 		await expect(writing).rejects.toThrow();
 		await crashing.start();
 		await expect(operator.approvals.decide(id, { decision: "grant" })).rejects.toMatchObject({ code: "not_found" });
 		expect(await operator.approvals.list()).toEqual([]);
-		expect((await session.exec("echo alive")).text).toContain("alive");
+		// What was on the line then is not known any more.
+		const ending = asking.write("ls\r");
+		ending.catch(() => {});
+		const unknown = await heldOn(session.id, operator);
+		expect(unknown.reason).toBe("unreadable");
+		await operator.approvals.decide(unknown.id, { decision: "deny" });
+		await expect(ending).rejects.toMatchObject(refused);
+		await session.write("\r");
+		await eventually("the shell", async () => (await session.exec("echo alive")).text.includes("alive"));
 		expect(existsSync(join(home, "made"))).toBe(false);
 	});
 
