@@ -15,12 +15,16 @@ beforeAll(async () => {
 });
 afterAll(() => hawser.remove());
 
-describe("run in a pipeline", () => {
+// At once: each has sessions of its own, and one waits for a program that does not want to end.
+describe.concurrent("run in a pipeline", () => {
 	it("hands stdin on to its end", async () => {
-		expect(await hawser.run(["run", "--", "cat"], { input: "x\n" })).toEqual({ code: 0, stdout: "x\n", stderr: "" });
-		const { stdout, stderr } = await hawser.run(["run", "--", "wc", "-c"], { input: "x".repeat(3_000_000) });
-		expect(stderr).toBe("");
-		expect(stdout.trim()).toBe("3000000");
+		const [few, many] = await Promise.all([
+			hawser.run(["run", "--", "cat"], { input: "x\n" }),
+			hawser.run(["run", "--", "wc", "-c"], { input: "x".repeat(3_000_000) }),
+		]);
+		expect(few).toEqual({ code: 0, stdout: "x\n", stderr: "" });
+		expect(many.stderr).toBe("");
+		expect(many.stdout.trim()).toBe("3000000");
 	});
 
 	it("loses nothing of a large output", async () => {
@@ -42,29 +46,31 @@ describe("run in a pipeline", () => {
 		expect(await hawser.run(["run", "--tty", "--pipe", "true"])).toMatchObject({ code: 255 });
 	});
 
-	it.each([["yes"], ["--tty", "--", "yes"], ["--", "sh", "-c", "trap '' PIPE; while echo y; do :; done"]])(
-		"ends a program whose output nobody reads any more, and says so: %j %j",
-		async (...argv) => {
-			const child = hawser.start(["run", "--name", "unread", ...argv]);
-			if (!child.stdout || !child.stderr) throw new Error("no pipes");
-			const said = text(child.stderr);
-			const exited = once(child, "exit");
-			await once(child.stdout, "data");
-			child.stdout.destroy();
-			await exited;
-			expect(child.exitCode).toBe(141);
-			expect(await said).toMatch(/^hawser: nobody reads the program's output any more, so it was ended.*\n$/);
-			const { stdout } = await hawser.run(["ls", "--all", "--json"]);
-			const last = (JSON.parse(stdout) as { name: string; exit: unknown }[]).findLast(({ name }) => name === "unread");
-			expect(last?.exit).toMatchObject({ reason: "killed" });
-		},
-	);
+	it.each([
+		["piped", ["yes"]],
+		["on-a-terminal", ["--tty", "--", "yes"]],
+		["that-ignores-SIGPIPE", ["--", "sh", "-c", "trap '' PIPE; while echo y; do :; done"]],
+	])("ends a program whose output nobody reads any more, and says so: %s", async (name, argv) => {
+		const child = hawser.start(["run", "--name", name, ...argv]);
+		if (!child.stdout || !child.stderr) throw new Error("no pipes");
+		const said = text(child.stderr);
+		const exited = once(child, "exit");
+		await once(child.stdout, "data");
+		child.stdout.destroy();
+		await exited;
+		expect(child.exitCode).toBe(141);
+		expect(await said).toMatch(/^hawser: nobody reads the program's output any more, so it was ended.*\n$/);
+		const sessions = await (await hawser.client()).sessions.list();
+		expect(sessions.find((session) => session.name === name)?.exit).toMatchObject({ reason: "killed" });
+	});
 
 	it("--rm leaves nothing behind", async () => {
 		await hawser.run(["run", "--rm", "--name", "brief", "--", "true"]);
 		expect((await hawser.run(["ls", "--all", "--json"])).stdout).not.toContain("brief");
 	});
+});
 
+describe("run in a pipeline, while the server is away", () => {
 	it("goes on where it was when the server is killed and started again", async () => {
 		const script = "for i in $(seq 40); do echo $i; sleep 0.03; done; cat; exit 3";
 		const child = hawser.start(["run", "--", "sh", "-c", script]);
