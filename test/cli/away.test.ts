@@ -2,15 +2,16 @@ import { once } from "node:events";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { Installation, result } from "./hawser.ts";
 import { Terminal } from "./terminal.ts";
 
 let hawser: Installation;
-beforeEach(async () => {
+beforeAll(async () => {
 	hawser = await Installation.create();
+	await hawser.detached("echo ready; exec cat", { name: "work" });
 });
-afterEach(() => hawser.remove());
+afterAll(() => hawser.remove());
 
 async function announced(): Promise<{ url: string; pid: number }> {
 	return JSON.parse(await readFile(join(hawser.stateDir, "server.json"), "utf8")) as { url: string; pid: number };
@@ -18,7 +19,6 @@ async function announced(): Promise<{ url: string; pid: number }> {
 
 describe("a server that is away", () => {
 	it("is not said to be a lost session, and nor is a program on pipes", async () => {
-		await hawser.run(["run", "--detach", "--name", "work", "--", "cat"]);
 		const terminal = await Terminal.start(hawser, ["attach", "work", "--patience", "500ms"]);
 		await terminal.attached();
 		const child = hawser.start([
@@ -50,7 +50,6 @@ describe("a server that is away", () => {
 	});
 
 	it("is told apart from sessions that are gone, also when it crashed", async () => {
-		await hawser.run(["run", "--detach", "--name", "work", "--", "cat"]);
 		await hawser.stopServer("SIGKILL");
 		const commands = [["ls"], ["logs", "work"], ["send", "work", "x"], ["token", "ls"]];
 		for (const { code, stderr } of await Promise.all(commands.map((args) => hawser.run(args)))) {
@@ -65,20 +64,7 @@ describe("a server that is away", () => {
 		await hawser.startServer();
 	});
 
-	it("is started by attach, as by run", async () => {
-		await hawser.run(["run", "--detach", "--name", "work", "--", "sh", "-c", "echo ready; cat"]);
-		await hawser.stopServer("SIGTERM");
-		const terminal = await Terminal.start(hawser, ["attach", "work"], {
-			before: "export HAWSER_PORT=0 HAWSER_SPARES=0",
-		});
-		await terminal.attached();
-		await terminal.shows("ready");
-		await terminal.type("~.");
-		expect(await terminal.ended()).toEqual({ code: 0, isRestored: true });
-	});
-
 	it("is noticed when it hangs", async () => {
-		await hawser.run(["run", "--detach", "--name", "work", "--", "cat"]);
 		const terminal = await Terminal.start(hawser, ["attach", "work"]);
 		await terminal.attached();
 		hawser.signalServer("SIGSTOP");
@@ -96,7 +82,6 @@ describe("a server that is away", () => {
 });
 
 it("says of a token that was revoked that it was, and that the program keeps running", async () => {
-	await hawser.run(["run", "--detach", "--name", "work", "--", "cat"]);
 	const { url } = await announced();
 	const { stdout: token, stderr } = await hawser.run(["token", "create"]);
 	const [, id = ""] = /token (\w+) may/.exec(stderr) ?? [];
@@ -110,6 +95,15 @@ it("says of a token that was revoked that it was, and that the program keeps run
 	expect((await hawser.run(["ls", ...address])).stderr).toContain("hawser token create");
 });
 
+it("says that a server speaks http, where https was asked for", async () => {
+	const { url } = await announced();
+	const env = { HAWSER_STATE_DIR: join(hawser.stateDir, "none"), HAWSER_URL: url.replace("http:", "https:") };
+	expect(await hawser.run(["ls"], { env })).toMatchObject({
+		code: 1,
+		stderr: expect.stringContaining(`http is spoken there: ${url}`),
+	});
+});
+
 it("announces an address that can be used where it listens on all of them, and shows what is wrong with a certificate", async () => {
 	await hawser.stopServer("SIGTERM");
 	const fixture = (name: string) => fileURLToPath(new URL(`../fixtures/${name}`, import.meta.url));
@@ -119,23 +113,31 @@ it("announces an address that can be used where it listens on all of them, and s
 	const { url } = await announced();
 	expect(said).toBe(`listening on ${url}`);
 	const env = { HAWSER_STATE_DIR: join(hawser.stateDir, "none"), HAWSER_URL: url };
-	expect(await hawser.run(["ls"], { env })).toMatchObject({
+	const trusting = { ...env, NODE_EXTRA_CA_CERTS: cert };
+	const token = (await readFile(join(hawser.stateDir, "admin-token"), "utf8")).trim();
+	const [untrusted, plain, trusted, own] = await Promise.all([
+		hawser.run(["ls"], { env }),
+		hawser.run(["ls"], { env: { ...env, HAWSER_URL: url.replace("https:", "http:") } }),
+		hawser.run(["ls", "--token", token], { env: trusting }),
+		hawser.run(["ls"]),
+	]);
+	expect(untrusted).toMatchObject({
 		code: 1,
 		stderr: expect.stringMatching(/certificate of https:.*not accepted: self-signed.*NODE_EXTRA_CA_CERTS/),
 	});
-	const trusting = { ...env, NODE_EXTRA_CA_CERTS: cert };
-	const plain = await hawser.run(["ls"], { env: { ...env, HAWSER_URL: url.replace("https:", "http:") } });
 	expect(plain).toMatchObject({ code: 1, stderr: expect.stringContaining(`https is spoken there: ${url}`) });
-	const token = (await readFile(join(hawser.stateDir, "admin-token"), "utf8")).trim();
-	expect(await hawser.run(["ls", "--token", token], { env: trusting })).toMatchObject({ code: 0 });
-	expect(await hawser.run(["ls"])).toMatchObject({ code: 0 });
+	expect(trusted).toMatchObject({ code: 0 });
+	expect(own).toMatchObject({ code: 0 });
 });
 
-it("says that a server speaks http, where https was asked for", async () => {
-	const { url } = await announced();
-	const env = { HAWSER_STATE_DIR: join(hawser.stateDir, "none"), HAWSER_URL: url.replace("http:", "https:") };
-	expect(await hawser.run(["ls"], { env })).toMatchObject({
-		code: 1,
-		stderr: expect.stringContaining(`http is spoken there: ${url}`),
+// The last one, for its server is not ours to stop.
+it("a server that is away is started by attach, as by run", async () => {
+	await hawser.stopServer("SIGTERM");
+	const terminal = await Terminal.start(hawser, ["attach", "work"], {
+		before: "export HAWSER_PORT=0 HAWSER_SPARES=0",
 	});
+	await terminal.attached();
+	await terminal.shows("ready");
+	await terminal.type("~.");
+	expect(await terminal.ended()).toEqual({ code: 0, isRestored: true });
 });
