@@ -27,8 +27,14 @@ describe("run, show and ls", () => {
 			id: string;
 		};
 		expect(made).toMatchObject({ name: "told", labels: { kind: "ci" }, size: { cols: 101, rows: 33 } });
-		await hawser.run(["wait", "told", "--match", "33 101"]);
-		const { stdout } = await hawser.run(["show", "tol"]);
+		await (await hawser.client()).sessions.at(made.id).wait({ match: /33 101/ });
+		const [{ stdout }, shown, labelled, other, wrong] = await Promise.all([
+			hawser.run(["show", "tol"]),
+			hawser.run(["show", "told", "--json"]),
+			hawser.run(["ls", "--label", "kind=ci"]),
+			hawser.run(["ls", "--label", "kind=other"]),
+			hawser.run(["run", "-l", "kind", "true"]),
+		]);
 		for (const line of [
 			"name: +told",
 			"terminal: +101x33",
@@ -38,35 +44,25 @@ describe("run, show and ls", () => {
 		]) {
 			expect(stdout).toMatch(new RegExp(`^${line}$`, "m"));
 		}
-		expect(JSON.parse((await hawser.run(["show", "told", "--json"])).stdout)).toMatchObject({ id: made.id });
-		expect((await hawser.run(["ls", "--label", "kind=ci"])).stdout).toContain(made.id);
-		expect((await hawser.run(["ls", "--label", "kind=other"])).stdout).toBe("");
+		expect(JSON.parse(shown.stdout)).toMatchObject({ id: made.id });
+		expect(labelled.stdout).toContain(made.id);
+		expect(other.stdout).toBe("");
+		expect(wrong.stderr).toContain("K=V");
 		const viewer = await Terminal.start(hawser, ["attach", "told", "--view"]);
 		await viewer.attached();
 		expect((await hawser.run(["ls", "--label", "kind"])).stdout).toMatch(/told +running +\w+ +\w+ +1 +101x33 +~ /);
-		expect(await hawser.run(["run", "-l", "kind", "true"])).toMatchObject({ stderr: expect.stringContaining("K=V") });
 	});
 });
 
 it("signal sends one, and the program decides what comes of it", async () => {
-	await hawser.run([
-		"run",
-		"-d",
-		"-n",
-		"sig",
-		"--",
-		"sh",
-		"-c",
-		"trap 'echo got' USR1; echo ready; while :; do sleep 0.05; done",
-	]);
-	await hawser.run(["wait", "sig", "--match", "ready"]);
+	const script = "trap 'echo got' USR1; echo ready; while :; do sleep 0.05; done";
+	const session = (await hawser.client()).sessions.at(await hawser.detached(script, { name: "sig" }));
+	await session.wait({ match: /ready/ });
 	expect(await hawser.run(["signal", "sig", "usr1"])).toEqual(ok);
-	expect(await hawser.run(["wait", "sig", "--match", "got", "--timeout", "20s"])).toMatchObject({ code: 0 });
-	expect((await hawser.run(["ls"])).stdout).toContain("sig ");
-	expect(await hawser.run(["signal", "sig", "NOSUCH"])).toMatchObject({
-		code: 1,
-		stderr: expect.stringContaining("NOSUCH"),
-	});
+	expect(await session.wait({ match: /got/ })).toMatchObject({ kind: "match" });
+	const [listed, unknown] = await Promise.all([hawser.run(["ls"]), hawser.run(["signal", "sig", "NOSUCH"])]);
+	expect(listed.stdout).toContain("sig ");
+	expect(unknown).toMatchObject({ code: 1, stderr: expect.stringContaining("NOSUCH") });
 });
 
 it("logs -n shows the last lines, however far back they begin", async () => {
@@ -79,22 +75,27 @@ it("logs -n shows the last lines, however far back they begin", async () => {
 		"-c",
 		"echo first; head -c 300000 /dev/zero | tr '\\0' x; echo; seq 5; printf end",
 	]);
-	const last = async (count: string) => (await hawser.run(["logs", "lines", "-n", count])).stdout;
-	expect(await last("0")).toBe("");
-	expect(await last("1")).toBe("end");
-	expect(await last("3")).toBe("4\n5\nend");
-	expect(await last("7")).toMatch(/^x{300000}\n1\n/);
-	expect(await last("8")).toMatch(/^first\nx/);
-	expect(await last("100")).toMatch(/^first\nx/);
 	await hawser.run(["run", "--name", "whole", "--", "seq", "3"]);
-	expect((await hawser.run(["logs", "whole", "-n", "2"])).stdout).toBe("2\n3\n");
+	const last = async (count: number, name = "lines") => (await hawser.run(["logs", name, "-n", `${count}`])).stdout;
+	const counts = [0, 1, 3, 7, 8, 100] as const;
+	const [whole, ...lines] = await Promise.all([last(2, "whole"), ...counts.map((count) => last(count))]);
+	expect(whole).toBe("2\n3\n");
+	expect(lines).toEqual([
+		"",
+		"end",
+		"4\n5\nend",
+		expect.stringMatching(/^x{300000}\n1\n/),
+		expect.stringMatching(/^first\nx/),
+		expect.stringMatching(/^first\nx/),
+	]);
 });
 
 it("rm --ended forgets all that have ended, and nothing else", async () => {
-	await hawser.run(["run", "-d", "-n", "runs", "--", "cat"]);
+	await hawser.detached("exec cat", { name: "runs" });
 	await hawser.run(["run", "-n", "over", "--", "true"]);
-	expect(await hawser.run(["rm"])).toMatchObject({ code: 1, stderr: expect.stringContaining("--ended") });
-	expect(await hawser.run(["rm", "--ended", "runs"])).toMatchObject({ code: 1 });
+	const [none, both] = await Promise.all([hawser.run(["rm"]), hawser.run(["rm", "--ended", "runs"])]);
+	expect(none).toMatchObject({ code: 1, stderr: expect.stringContaining("--ended") });
+	expect(both).toMatchObject({ code: 1 });
 	expect(await hawser.run(["rm", "--ended"])).toEqual(ok);
 	const { stdout } = await hawser.run(["ls", "--all"]);
 	expect(stdout).toContain("runs");
@@ -103,8 +104,8 @@ it("rm --ended forgets all that have ended, and nothing else", async () => {
 
 describe("rename", () => {
 	it("gives a session another name, which the next server knows as well", async () => {
-		await hawser.run(["run", "-d", "-n", "old-name", "--", "cat"]);
-		await hawser.run(["run", "-d", "-n", "taken", "--", "cat"]);
+		const id = await hawser.detached("exec cat", { name: "old-name" });
+		await hawser.detached("exec cat", { name: "taken" });
 		expect(await hawser.run(["rename", "old-name", "taken"])).toMatchObject({
 			code: 1,
 			stderr: expect.stringContaining("taken"),
@@ -114,8 +115,7 @@ describe("rename", () => {
 		await hawser.stopServer("SIGKILL");
 		await hawser.startServer();
 		expect((await hawser.run(["show", "new-name"])).stdout).toMatch(/^name: +new-name$/m);
-		await hawser.run(["run", "-d", "-n", "old-name", "--", "cat"]);
-		const { id } = JSON.parse((await hawser.run(["show", "new-name", "--json"])).stdout) as { id: string };
+		await hawser.detached("exec cat", { name: "old-name" });
 		await hawser.run(["kill", "new-name"]);
 		expect(await hawser.run(["rename", "new-name", ""])).toEqual(ok);
 		expect(JSON.parse((await hawser.run(["show", id, "--json"])).stdout)).toMatchObject({ name: null });
@@ -124,7 +124,7 @@ describe("rename", () => {
 
 describe("detach", () => {
 	it("sends everybody away, and attach --detach-others everybody else", async () => {
-		await hawser.run(["run", "-d", "-n", "crowded", "--", "sh", "-c", "echo ready; cat"]);
+		await hawser.detached("echo ready; exec cat", { name: "crowded" });
 		const first = await Terminal.start(hawser, ["attach", "crowded"]);
 		await first.attached();
 		const second = await Terminal.start(hawser, ["attach", "crowded", "--detach-others"]);
@@ -153,16 +153,20 @@ describe("login", () => {
 		expect((await there("remotes")).stderr).toContain("hawser login");
 		expect(await hawser.run(["login", "dev", url], { env, input: token })).toMatchObject({ code: 0 });
 		expect((await stat(join(config, "hawser", "remotes.json"))).mode & 0o777).toBe(0o600);
-		const listed = await there("remotes");
+		const [listed, asJson, ran, all, unknown, twice] = await Promise.all([
+			there("remotes"),
+			there("remotes", "--json"),
+			there("run", "--on", "dev", "--", "echo", "there"),
+			there("ls", "--on", "dev", "--all"),
+			there("ls", "--on", "dve"),
+			there("ls", "--on", "dev", "--url", url),
+		]);
 		expect(listed.stdout).toMatch(new RegExp(`^NAME +URL\ndev +${url}\n$`));
-		expect(JSON.parse((await there("remotes", "--json")).stdout)).toEqual([{ name: "dev", url }]);
-		expect(await there("run", "--on", "dev", "--", "echo", "there")).toEqual({ ...ok, stdout: "there\n" });
-		expect(await there("ls", "--on", "dev", "--all")).toMatchObject({ code: 0, stderr: "" });
-		expect(await there("ls", "--on", "dve")).toMatchObject({
-			code: 1,
-			stderr: expect.stringContaining("did you mean dev?"),
-		});
-		expect(await there("ls", "--on", "dev", "--url", url)).toMatchObject({ code: 1 });
+		expect(JSON.parse(asJson.stdout)).toEqual([{ name: "dev", url }]);
+		expect(ran).toEqual({ ...ok, stdout: "there\n" });
+		expect(all).toMatchObject({ code: 0, stderr: "" });
+		expect(unknown).toMatchObject({ code: 1, stderr: expect.stringContaining("did you mean dev?") });
+		expect(twice).toMatchObject({ code: 1 });
 		expect(await there("logout", "dev")).toEqual(ok);
 		expect(await there("logout", "dev")).toMatchObject({ code: 1 });
 	});
@@ -220,14 +224,14 @@ it("service install says what it replaces and refuses what would not start, and 
 	const env = { XDG_CONFIG_HOME: await temporaryDirectory() };
 	const path = join(env.XDG_CONFIG_HOME, "systemd", "user", "hawser.service");
 	const service = (...args: string[]) => hawser.run(["service", ...args], { env });
-	for (const [flags, fault] of [
+	const faults = [
 		[["--prot", "1"], '"--prot"'],
 		[["--", "--prot", "1"], '"--prot"'],
 		[["--port", "no"], "--port: "],
 		[["stray"], '"stray"'],
-	] as const) {
-		expect(await service("install", ...flags)).toMatchObject({ code: 1, stderr: expect.stringContaining(fault) });
-	}
+	] as const;
+	const refused = await Promise.all(faults.map(([flags]) => service("install", ...flags)));
+	expect(refused).toMatchObject(faults.map(([, fault]) => ({ code: 1, stderr: expect.stringContaining(fault) })));
 	expect(await service("uninstall")).toMatchObject({ code: 0, stderr: expect.stringContaining(`there is no ${path}`) });
 	expect((await service("install", "--port", "8800")).stderr).toContain(`wrote ${path}\n`);
 	const first = await readFile(path, "utf8");
@@ -240,7 +244,7 @@ it("service install says what it replaces and refuses what would not start, and 
 
 describe("stop", () => {
 	it("ends the server and not its sessions, also when it hangs", async () => {
-		await hawser.run(["run", "-d", "-n", "survivor", "--", "cat"]);
+		await hawser.detached("exec cat", { name: "survivor" });
 		expect(await hawser.run(["stop"])).toMatchObject({ code: 0, stderr: expect.stringContaining("keeps running") });
 		expect(await hawser.run(["stop"])).toMatchObject({
 			code: 0,
@@ -271,7 +275,7 @@ describe("what is said", () => {
 	});
 
 	it("names a session as its user did", async () => {
-		await hawser.run(["run", "-d", "-n", "called", "--", "cat"]);
+		await hawser.detached("exec cat", { name: "called" });
 		expect((await hawser.run(["rm", "called"])).stderr).toContain("session called still runs");
 		const terminal = await Terminal.start(hawser, ["attach", "called"]);
 		await terminal.attached();
@@ -282,9 +286,13 @@ describe("what is said", () => {
 });
 
 it("completion knows every command, and aliases as well", async () => {
-	const { stdout } = await hawser.run(["completion", "bash"]);
+	const [bash, zsh, fish] = await Promise.all([
+		hawser.run(["completion", "bash"]),
+		hawser.run(["completion", "zsh"]),
+		hawser.run(["completion", "fish"]),
+	]);
 	for (const command of ["attach|a)", "ls|list)", "login)", "service)", "stop)", "show)", "signal)"])
-		expect(stdout).toContain(command);
-	expect((await hawser.run(["completion", "zsh"])).stdout).toContain("attach|a) words_here=");
-	expect((await hawser.run(["completion", "fish"])).stdout).toContain("__fish_seen_subcommand_from attach a'");
+		expect(bash.stdout).toContain(command);
+	expect(zsh.stdout).toContain("attach|a) words_here=");
+	expect(fish.stdout).toContain("__fish_seen_subcommand_from attach a'");
 });
