@@ -39,21 +39,25 @@ describe("serve", () => {
 		await hawser.startServer();
 	});
 
-	it.each([
-		["lost", (file: string) => rm(file)],
-		["emptied", (file: string) => truncate(file)],
-		["damaged", (file: string) => writeFile(file, "\0\0")],
-	])("has its sessions again when the number of the last server is %s", async (_, damage) => {
-		const { stdout } = await hawser.run(["run", "--detach", "--", "sh", "-c", "read x; echo got $x"]);
-		const id = stdout.trim();
+	it("has its sessions again when the number of the last server is lost, emptied or damaged", async () => {
+		const id = await hawser.detached("while read x; do echo got $x; done");
+		const generation = join(hawser.stateDir, "generation");
+		const damages = {
+			lost: () => rm(generation),
+			emptied: () => truncate(generation),
+			damaged: () => writeFile(generation, "\0\0"),
+		};
 		// The session knows of two servers by then.
 		await hawser.stopServer("SIGTERM");
 		await hawser.startServer();
-		await hawser.stopServer("SIGTERM");
-		await damage(join(hawser.stateDir, "generation"));
-		await hawser.startServer();
-		await hawser.run(["send", id, "it", "--enter"]);
-		expect((await hawser.run(["logs", "-f", id])).stdout).toContain("got it");
+		for (const [name, damage] of Object.entries(damages)) {
+			await hawser.stopServer("SIGTERM");
+			await damage();
+			await hawser.startServer();
+			const session = (await hawser.client()).sessions.at(id);
+			await session.write(`${name}\r`);
+			expect(await session.wait({ match: new RegExp(`got ${name}`) })).toMatchObject({ kind: "match" });
+		}
 	});
 
 	it("keeps its token to itself", async () => {
@@ -101,26 +105,20 @@ describe("serve", () => {
 });
 
 it("logs -f goes on where it was when the server is killed and started again", async () => {
-	const count = 60;
-	const { stdout: id } = await hawser.run([
-		"run",
-		"-d",
-		"--pipe",
-		"--",
-		"sh",
-		"-c",
-		`for i in $(seq ${count}); do echo $i; sleep 0.05; done`,
-	]);
-	const child = hawser.start(["logs", "-f", id.trim()]);
+	const goOn = join(hawser.stateDir, "go-on");
+	const script = `seq 30; until [ -e ${goOn} ]; do sleep 0.01; done; seq 31 60`;
+	const id = await hawser.detached(script, { mode: "pipe" });
+	const child = hawser.start(["logs", "-f", id]);
 	const done = result(child);
 	if (!child.stdout || !child.stderr) throw new Error("no pipes");
 	await once(child.stdout, "data");
 	const noticed = once(child.stderr, "data");
 	await hawser.stopServer("SIGKILL");
 	await noticed;
+	await writeFile(goOn, "");
 	await hawser.startServer();
 	const { code, stdout, stderr } = await done;
-	expect(stdout).toBe(Array.from({ length: count }, (_, index) => `${index + 1}\n`).join(""));
+	expect(stdout).toBe(Array.from({ length: 60 }, (_, index) => `${index + 1}\n`).join(""));
 	expect({ code, stderr }).toEqual({
 		code: 0,
 		stderr: "hawser: the server is away; waiting for it\nhawser: the server is back\n",
