@@ -13,24 +13,12 @@
 import { randomBytes } from "node:crypto";
 import { Change } from "../../core/change.ts";
 import { type FeedEvent, limits } from "../../protocol/messages.ts";
+import { type Entry, type Epoch, isLine, type Mark, type Told } from "./feed-lines.ts";
 import { pause } from "./pause.ts";
 
 /** Before a disk that failed is tried again; doubled each time, up to the last. */
 const FIRST_RETRY_MS = 1_000;
 const LAST_RETRY_MS = 30_000;
-
-/** What was told of a session so far, by which the next server knows what is news. */
-export type Told = {
-	readonly session: FeedEvent["session"];
-	readonly exited: boolean;
-	readonly ended: boolean;
-	/** Of the last wait. */
-	readonly episode: number;
-	/** The number of its shell's last command. */
-	readonly command: number;
-	/** Silences of so many milliseconds, and where the output ended in the last of each; the newest few. */
-	readonly quiet: readonly (readonly [quietMs: number, offset: number])[];
-};
 
 /** Where lines of JSON are kept. */
 export type History = {
@@ -54,13 +42,6 @@ export type FeedLogOptions = {
 
 /** Without an event something was missed up to the cursor. */
 export type FeedItem = { readonly cursor: string; readonly event: FeedEvent | undefined };
-
-/** `after` is the number of the last event before it. */
-type Epoch = { readonly name: string; readonly after: number };
-
-/** A line of the history: how far it is, which epochs there are and what was told of sessions; or an event, with what was told of its session by then, if there is one. */
-type Mark = { readonly last: number; readonly epochs: readonly Epoch[]; readonly told: readonly Told[] };
-type Entry = { readonly number: number; readonly event: FeedEvent; readonly told: Told | null };
 
 /** On its way there. What a private one says of the output is not kept. */
 type Pending = (Entry & { readonly isPrivate: boolean }) | Mark;
@@ -107,8 +88,11 @@ export class FeedLog {
 	constructor(options: FeedLogOptions) {
 		this.#options = options;
 		const kept = options.history?.kept ?? [];
-		for (const line of kept) this.#recall(line as Mark | Entry);
-		this.before = kept.length === 0 ? undefined : new Map(this.#kept);
+		const recalled = kept.filter((line) => isLine(line) && this.#recall(line)).length;
+		if (recalled < kept.length) {
+			options.report(new Error(`${kept.length - recalled} lines among the kept events are none of ours, and left out`));
+		}
+		this.before = recalled === 0 ? undefined : new Map(this.#kept);
 		this.#last = this.#keptLast = this.#added;
 		this.#beginEpoch();
 	}
@@ -238,8 +222,9 @@ export class FeedLog {
 		this.#isEpochKept = false;
 	}
 
-	/** A line that was kept. */
-	#recall(line: Mark | Entry): void {
+	/** A line that was kept; false for one that leads back, which none of ours does. */
+	#recall(line: Mark | Entry): boolean {
+		if ("number" in line ? line.number <= this.#added : line.last < this.#added) return false;
 		if ("number" in line) {
 			this.#skipTo(line.number - 1);
 			this.#added = line.number;
@@ -250,6 +235,7 @@ export class FeedLog {
 			this.#epochs.push(...line.epochs.filter(isNew));
 		}
 		this.#learn(line);
+		return true;
 	}
 
 	/** What is missing before the next line was dropped, or lost: whoever stands before it must hear that. */

@@ -48,18 +48,22 @@ export const eventsQuery: TUnsafe<EventsQuery> = schemaOf<EventsQuery>()(
 	),
 );
 
-const feedEvent: TUnsafe<FeedEvent> = schemaOf<FeedEvent>()(
+export const feedSession: TUnsafe<FeedEvent["session"]> = schemaOf<FeedEvent["session"]>()(
+	Type.Object({
+		id: Type.String(),
+		name: nullable(Type.String()),
+		workspace: Type.String(),
+		task: Type.Optional(Type.String()),
+		labels: Type.Optional(Type.Record(Type.String(), Type.String())),
+	}),
+);
+
+export const feedEvent: TUnsafe<FeedEvent> = schemaOf<FeedEvent>()(
 	Type.Object(
 		{
 			type: feedType,
 			time: milliseconds,
-			session: Type.Object({
-				id: Type.String(),
-				name: nullable(Type.String()),
-				workspace: Type.String(),
-				task: Type.Optional(Type.String()),
-				labels: Type.Optional(Type.Record(Type.String(), Type.String())),
-			}),
+			session: feedSession,
 			exit: Type.Optional(exit),
 			offset: Type.Optional(offset),
 			kind: Type.Optional(Type.String()),

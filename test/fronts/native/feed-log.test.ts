@@ -4,7 +4,8 @@ import { readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { LineHistory } from "../../../src/disk/line-history.ts";
-import { FeedLog, type Told } from "../../../src/fronts/native/feed-log.ts";
+import type { Told } from "../../../src/fronts/native/feed-lines.ts";
+import { FeedLog } from "../../../src/fronts/native/feed-log.ts";
 import type { FeedEvent } from "../../../src/protocol/messages.ts";
 import { eventually } from "../../helpers/reading.ts";
 import { fill, withSmallDisk } from "../../helpers/small-disk.ts";
@@ -84,6 +85,27 @@ test("who has seen what a power cut took hears that something was missed, and no
 	await next.add("c", "d");
 	expect(await read(next.log, gone)).toEqual(["gap", "a", "c", "d"]);
 	expect(await read(next.log, kept)).toEqual(["c", "d"]);
+});
+
+test("a line that is none of ours is passed over, and who missed what stood there hears that", async () => {
+	const directory = await temporaryDirectory();
+	const { log, add } = await open(directory);
+	await add("a");
+	const begin = log.end;
+	await add("b", "c", "d");
+	const file = join(directory, "events-000001.jsonl");
+	const isOf = (id: string) => (line: string) => line.includes(`"id":"${id}"`);
+	const lines = (await readFile(file, "utf8")).trimEnd().split("\n");
+	const foreign = ["5", "null", "{}", "[]", '"x"', '{"number":1000}', '{"last":1e300,"epochs":[],"told":[]}'];
+	foreign.push(lines.find(isOf("b"))?.replace('"number":2', '"number":"x"') ?? "");
+	const kept = lines.map((line) => (isOf("b")(line) ? foreign.join("\n") : line));
+	// One of ours, and long told.
+	await writeFile(file, `${[...kept, lines.find(isOf("a"))].join("\n")}\n`);
+	const next = await open(directory);
+	expect(next.problems).toMatchObject([{ message: expect.stringContaining(`${foreign.length + 1} lines`) }]);
+	expect(await read(next.log, begin)).toEqual(["gap", "c", "d"]);
+	await next.add("e");
+	expect(await read((await open(directory)).log, begin)).toEqual(["gap", "c", "d", "e"]);
 });
 
 test("what was told of sessions outlives the events that told it", async () => {
