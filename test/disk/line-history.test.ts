@@ -55,6 +55,22 @@ test("the oldest lines go, and each file begins with a head", async () => {
 	expect(kept[0]).toBe(`before ${begin}`);
 });
 
+test("a head that is longer than a file may be leaves room for as many lines, also after a restart", async () => {
+	const directory = await temporaryDirectory();
+	const long = () => "h".repeat(1_000);
+	for (let count = 0; count < 300; count++) {
+		const { history } = await open(directory, 8 * 100);
+		await history.append([count], long);
+		await history.close();
+	}
+	const { kept } = (await open(directory, 8 * 100)).history;
+	const numbers = kept.filter((line) => typeof line === "number");
+	expect(numbers.length).toBeGreaterThan(250);
+	expect(numbers.at(-1)).toBe(299);
+	expect(JSON.stringify(kept).length).toBeLessThan(4 * 1_010);
+	expect(await readdir(directory)).toHaveLength(2);
+});
+
 test("a full disk takes a line whole or not at all, and the next one when there is room", async () => {
 	await withSmallDisk(256 * 1024, async (directory) => {
 		const { history } = await open(directory, 1024 * 1024);
