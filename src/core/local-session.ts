@@ -56,7 +56,8 @@ const HELD_MS = 50;
 /** What the kernel takes of a line; it drops the rest. */
 const LONGEST_LINE_BYTES = 4095;
 const ENTER = 0x0d;
-const NEWLINE = 0x0a;
+const SPACE = 0x20;
+const DELETE = 0x7f;
 /** ^C. */
 const INTERRUPT: Uint8Array = Uint8Array.of(0x03);
 
@@ -564,10 +565,17 @@ function isBeginning(start: Start): boolean {
 	return "seq" in start ? start.seq <= FIRST_SEQ : start.offset === 0;
 }
 
-/** What ends a line would end it in the middle, and what follows be read by somebody else. */
+/**
+ * A terminal takes control characters for keys. One that ends the line, as Enter and Ctrl-D do, would leave the rest to
+ * whoever reads next, such as a shell that shows and runs it; others erase, or end the program.
+ */
 function checkSecret(value: Uint8Array): void {
-	const hasEnd = value.some((byte) => byte === ENTER || byte === NEWLINE);
-	if (!hasEnd && value.byteLength > 0 && value.byteLength < LONGEST_LINE_BYTES) return;
+	if (value.some((byte) => byte < SPACE || byte === DELETE)) {
+		throw new SessionError("invalid_argument", "a secret has no control characters: a terminal takes them for keys", {
+			hint: "what has some can only be given to a program in a file or a variable",
+		});
+	}
+	if (value.byteLength > 0 && value.byteLength < LONGEST_LINE_BYTES) return;
 	throw new SessionError("invalid_argument", `a secret is one line, of 1 to ${LONGEST_LINE_BYTES - 1} bytes`);
 }
 

@@ -129,7 +129,8 @@ export class SecretRequests {
 		const asked = this.#of(session.id);
 		for (const open of asked) open.typing = typing.catch(() => undefined);
 		const receipt = await typing;
-		for (const open of asked) this.#settle(open, "given", by);
+		// A repeat types nothing, and may be of what answered another question.
+		if (receipt.accepted !== 0) for (const open of asked) this.#settle(open, "given", by);
 		return receipt;
 	}
 

@@ -167,6 +167,33 @@ describe("a request for a secret", () => {
 		await eventually("it has expired with its program", () => became(second.id).includes("expired"));
 	});
 
+	it("is not answered by a repeat of an older secret, nor by one with keys in it", async () => {
+		const agent = await tokenWith("request");
+		const session = await asking();
+		const type = async () => {
+			const headers = {
+				authorization: `Bearer ${server.adminToken}`,
+				"content-type": "application/octet-stream",
+				"idempotency-key": "person:0",
+			};
+			const url = `${server.url}/v1/sessions/${session.id}/secret`;
+			return (await fetch(url, { method: "POST", headers, body: "first" })).status;
+		};
+		expect(await type()).toBe(200);
+		await asks(session, "secret 2?");
+		const request = await agent.sessions.at(session.id).requestSecret();
+		expect(await type()).toBe(200);
+		for (const key of ["\x03", "\x04", "\x15", "\x1c", "\x7f"]) {
+			expect(await codeOf(session.secret(`top-secret${key}TAIL`))).toBe("invalid_argument");
+		}
+		await operator.secretRequests.give(request.id, "second");
+		await asks(session, "secret 3?");
+		await eventually("it was given", () => became(request.id).length === 2);
+		expect((await session.text()).text).toBe("secret 1? got 5\nsecret 2? got 6\nsecret 3?\n");
+		expect(heard.filter(({ id }) => id === request.id)).toHaveLength(2);
+		expect(heard.findLast(({ id }) => id === request.id)).toMatchObject({ status: "given" });
+	});
+
 	it("is answered by whatever secret is typed into its question, and refused by who may type or who asked", async () => {
 		const agent = await tokenWith("request");
 		const session = await asking();
