@@ -3,10 +3,14 @@
 import { SessionError } from "../core/errors.ts";
 import type { WebhookRequest } from "../core/webhooks.ts";
 
-/** What goes over the network in the clear is nobody's secret any more; what stays on this machine may. */
-export function checkAddress({ url, allowsHttp }: Pick<WebhookRequest, "url" | "allowsHttp">): void {
+/**
+ * The address as it is asked for. What goes over the network in the clear is nobody's secret any more; what stays on this
+ * machine may.
+ */
+export function checkedAddress({ url, allowsHttp }: Pick<WebhookRequest, "url" | "allowsHttp">): string {
 	const address = URL.canParse(url) ? new URL(url) : undefined;
-	if (!address || (address.protocol !== "https:" && address.protocol !== "http:")) {
+	// A parser takes some of them away, so that what is shown would be another address than what is asked for.
+	if (!address || /\p{Cc}/u.test(url) || !["https:", "http:"].includes(address.protocol)) {
 		throw new SessionError("invalid_argument", "url: expected an address such as https://example.org/hook");
 	}
 	if (address.username !== "" || address.password !== "") {
@@ -14,7 +18,7 @@ export function checkAddress({ url, allowsHttp }: Pick<WebhookRequest, "url" | "
 			hint: "leave it out: receivers know us by the signature",
 		});
 	}
-	if (address.protocol === "https:" || allowsHttp || isLoopback(address.hostname)) return;
+	if (address.protocol === "https:" || allowsHttp || isLoopback(address.hostname)) return address.href;
 	throw new SessionError("invalid_argument", `url: ${address.host} would be told without TLS`, {
 		hint: "use https, or allowHttp if nobody on the way may be a stranger",
 	});

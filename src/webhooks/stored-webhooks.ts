@@ -14,7 +14,7 @@ import type {
 	Webhooks,
 } from "../core/webhooks.ts";
 import { JsonFile } from "../disk/json-file.ts";
-import { checkAddress } from "./address.ts";
+import { checkedAddress } from "./address.ts";
 import { type Counts, Courier, type DeliveryTimes, usualTimes } from "./courier.ts";
 import { toSecret } from "./post.ts";
 import { type Kept, parseRecord, toRecord } from "./record.ts";
@@ -95,11 +95,11 @@ export class StoredWebhooks implements Webhooks {
 	}
 
 	async add(request: WebhookRequest): Promise<{ readonly webhook: WebhookStatus; readonly secret: string }> {
-		checkAddress(request);
+		const url = checkedAddress(request);
 		const notices = this.#served();
 		this.#checkRoom(request.workspace);
 		const { clock, randomBytes } = this.#options;
-		const webhook = { ...request, id: this.#newId(ID_BYTES), createdAt: clock.now() };
+		const webhook = { ...request, url, id: this.#newId(ID_BYTES), createdAt: clock.now() };
 		const secret = toSecret(randomBytes(SECRET_BYTES));
 		const kept: Kept = { webhook, secret, cursor: notices.end, waiting: [], failed: [], dropped: 0 };
 		const file = this.#file(webhook.id);

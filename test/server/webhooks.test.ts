@@ -225,12 +225,14 @@ it("an address that strangers could read along with is refused, unless that is s
 			() => "taken",
 			({ code }: { code: string }) => code,
 		);
-	for (const url of ["http://192.0.2.1/", "ftp://127.0.0.1/", "https://me:secret@example.org/", "nonsense"]) {
+	const refused = ["http://192.0.2.1/", "ftp://127.0.0.1/", "https://me:secret@example.org/", "nonsense"];
+	for (const url of [...refused, "https://192.0.2.1/\r\nx"]) {
 		expect([url, await code(url)]).toEqual([url, "invalid_argument"]);
 	}
 	for (const url of ["http://localhost:1/", "http://[::1]:1/", "https://192.0.2.1/"]) {
 		expect([url, await code(url)]).toEqual([url, "taken"]);
 	}
+	expect(await client.webhooks.create({ url: " HTTPS://192.0.2.1" })).toMatchObject({ url: "https://192.0.2.1/" });
 	expect(await client.webhooks.create({ url: "http://192.0.2.1/", allowHttp: true })).toMatchObject({
 		allowHttp: true,
 	});
