@@ -6,11 +6,14 @@ import { eventually } from "../helpers/reading.ts";
 import { start } from "../server/start.ts";
 import { expectAccessible, openSignedIn } from "./page.ts";
 
+/** Longer than a phone is wide. */
+const NAME = `agent-${"0123456789".repeat(5)}`;
+
 it("makes its session need somebody: it is approved or denied in the list or on the session's page, and gone then", async () => {
 	const server = await start();
 	const person = connect({ url: server.url, token: server.adminToken });
 	const scopes = ["workspace:default:manage"];
-	const { token } = await person.tokens.create({ scopes, name: "agent", gate: { match: ["rm -rf"] } });
+	const { token } = await person.tokens.create({ scopes, name: NAME, gate: { match: ["rm -rf"] } });
 	const session = await person.sessions.create({ argv: ["cat"], name: "work", durable: false });
 	onTestFinished(() => session.remove());
 	await eventually("cat", async () => (await session.inspect()).state === "waiting");
@@ -21,7 +24,7 @@ it("makes its session need somebody: it is approved or denied in the list or on 
 
 	const denied = mine.write("rm -rf <b>it</b>\r");
 	denied.catch(() => {});
-	const held = page.getByRole("listitem", { name: /^work, wants approval: agent wants to type: rm -rf <b>it/ });
+	const held = page.getByRole("listitem", { name: /^work, wants approval: agent.* wants to type: rm -rf <b>it/ });
 	await held.getByText("rm -rf <b>it</b>", { exact: true }).waitFor();
 	expect(await page.title()).toBe("(1) Hawser");
 	await expectAccessible(page, "a held act");
@@ -32,7 +35,7 @@ it("makes its session need somebody: it is approved or denied in the list or on 
 	// Of a session that there is not yet.
 	const starting = agent.sessions.create({ argv: ["echo", "rm -rf one"], name: "new", durable: false });
 	const coming = page.getByRole("listitem", {
-		name: /^new, wants approval: agent wants to start a program: echo .*rm -rf one/,
+		name: /^new, wants approval: agent.* wants to start a program: echo .*rm -rf one/,
 	});
 	await coming.getByRole("button", { name: "Approve" }).click();
 	const started = await starting;
@@ -40,7 +43,13 @@ it("makes its session need somebody: it is approved or denied in the list or on 
 
 	await page.getByRole("link", { name: "work", exact: true }).click();
 	const granted = mine.write("rm -rf that\r");
-	const asked = page.getByRole("group", { name: /agent wants to type$/ });
+	const asked = page.getByRole("group", { name: /agent.* wants to type$/ });
+	// All of it on a phone, too, and nothing over it.
+	await page.setViewportSize({ width: 390, height: 844 });
+	await asked.getByText("rm -rf that", { exact: true }).waitFor();
+	const title = await asked.locator("b").boundingBox();
+	const button = await asked.getByRole("button", { name: "Approve" }).boundingBox();
+	expect((title?.y ?? 0) + (title?.height ?? 0)).toBeLessThanOrEqual(button?.y ?? 0);
 	await asked.getByRole("button", { name: "Approve" }).click();
 	await granted;
 	await asked.waitFor({ state: "detached" });

@@ -70,7 +70,7 @@ export class TerminalBanners {
 			return nothing;
 		return html`<div class="banner askbar">
 			${glyph("wait")}<b>Asks</b><span class="dim">· waits ${span(clock.now.value - need.since)}</span>
-			<span class="mono grow ell">${need.question}</span>
+			${isScrolledBack ? html`<span class="question mono grow">${need.question}</span>` : html`<span class="grow"></span>`}
 			${need.choices.map((choice) => html`<button class="key" aria-label="Answer ${choice}" @click=${() => void this.#app.answers.give(listed, choice)}>${choice}</button>`)}
 			${isScrolledBack ? html`<button class="btn quiet" @click=${() => terminal.scrollToEnd()}>Go there</button>` : nothing}
 		</div>`;
