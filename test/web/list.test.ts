@@ -62,7 +62,10 @@ it("has what needs somebody first, and is answered there: a key, a line, a secre
 	const { sessions } = connect({ url: server.url, token: server.adminToken });
 	const make = (name: string, command: string) => sessions.create({ name, command, durable: false });
 	const asks = await make("asks", "printf 'Push 3 commits? [y/N] '; read a; echo got:$a; exec cat");
-	const named = await make("named", "printf 'Your name: '; read a; echo hello:$a; exec cat");
+	const named = await make(
+		"named",
+		"printf 'All of the ledger is written anew, and nobody can undo that. Your name: '; read a; echo hello:$a; exec cat",
+	);
 	const secret = await make(
 		"secret",
 		"printf 'Password: '; stty -echo; read a; stty echo; echo; echo secret:$a; exec cat",
@@ -82,6 +85,11 @@ it("has what needs somebody first, and is answered there: a key, a line, a secre
 		.waitFor();
 	await eventually("the answer", async () => (await asks.text()).text.includes("got:y"));
 
+	// Where there is too little room, the end is seen, which is the question.
+	const [place, text] = [one("named").locator(".q"), one("named").locator(".q bdi")];
+	const [shown, whole] = [await place.boundingBox(), await text.boundingBox()];
+	expect(whole?.width).toBeGreaterThan(shown?.width ?? 0);
+	expect((whole?.x ?? 0) + (whole?.width ?? 0)).toBeLessThanOrEqual((shown?.x ?? 0) + (shown?.width ?? 0) + 1);
 	await one("named").getByLabel("Answer to named").fill("Ada");
 	await page.keyboard.press("Enter");
 	await eventually("the answer", async () => (await named.text()).text.includes("hello:Ada"));

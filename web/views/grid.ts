@@ -13,6 +13,7 @@ import { tokensOf } from "../terminal/theme.ts";
 import type { Tile } from "../terminal/tile.ts";
 import { banner } from "./banner.ts";
 import { describe } from "./describe.ts";
+import { ending } from "./ending.ts";
 import { glyph, icon } from "./glyph.ts";
 import { mayStart } from "./list.ts";
 import { mounted } from "./mounted.ts";
@@ -156,7 +157,7 @@ class GridPage {
 			${
 				kind === "secret"
 					? secretField(this.#app, session)
-					: html`<span class="grow ell">${question}</span>
+					: html`<span class="grow ell end">${ending(question)}</span>
 							${choices.map((choice) => html`<button class="key" aria-label="Answer ${choice}" @click=${() => give(choice)}>${choice}</button>`)}`
 			}
 		</div>`;

@@ -8,6 +8,7 @@ import type { App } from "../state/app.ts";
 import { open, runAgain, spoken } from "./act.ts";
 import { decisionButtons, heldText } from "./approval.ts";
 import { describe } from "./describe.ts";
+import { ending } from "./ending.ts";
 import { glyph, icon } from "./glyph.ts";
 import { clockTime, commandLine, nameOf, span, words } from "./words.ts";
 
@@ -46,8 +47,16 @@ export function needRow(app: App, { session, need }: Needing, isFirst: boolean):
 
 /** All of what is held, for somebody decides on all of it. */
 function question(need: Need): TemplateResult {
-	if (need.kind !== "approval") return html`<div class="q ell">${need.question}</div>`;
-	return html`<pre class="q" tabindex="0">${need.approval.preview.trimEnd()}</pre>`;
+	switch (need.kind) {
+		case "approval":
+			return html`<pre class="q" tabindex="0">${need.approval.preview.trimEnd()}</pre>`;
+		case "asks":
+		case "secret":
+			return html`<div class="q ell end">${ending(need.question)}</div>`;
+		case "failed":
+		case "quiet":
+			return html`<div class="q ell">${need.question}</div>`;
+	}
 }
 
 function why(app: App, session: Listed, need: Need): string {

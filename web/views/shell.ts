@@ -7,6 +7,7 @@ import { commonLabels } from "../state/filter.ts";
 import { everything, type Route } from "../state/route.ts";
 import { emptyForm } from "../state/start.ts";
 import { describe } from "./describe.ts";
+import { ending } from "./ending.ts";
 import { glyph, icon, mark } from "./glyph.ts";
 import { keysDialog } from "./keys.ts";
 import { killDialog } from "./kill.ts";
@@ -232,8 +233,12 @@ function openSessions(app: App, id: string): TemplateResult {
 						const state = describe(session, need, now);
 						const isAsking = need.kind === "asks" || need.kind === "secret" || need.kind === "approval";
 						return html`<a class=${isAsking ? "ask" : nothing} href=${at(session.id)} aria-current=${isHere(session.id)}
+						const question =
+							need.kind === "approval"
+								? html`<span class="q ell block">${need.question}</span>`
+								: html`<span class="q ell end block">${ending(need.question)}</span>`;
 							>${glyph(state.glyph)}<span class="grow"
-								><span class="ell block">${nameOf(session)}</span>${isAsking ? html`<span class="q ell block">${need.question}</span>` : nothing}</span
+								><span class="ell block">${nameOf(session)}</span>${isAsking ? question : nothing}</span
 							>${isAsking ? nothing : html`<span class="n">${span(now - need.since)}</span>`}</a
 						>`;
 					})}`

@@ -120,7 +120,7 @@ function exitOf(exit: Exit | null): string {
 export function wordsOf(state: ProgramState): string {
 	const { program, lastLine } = state;
 	const who = program === null ? undefined : shorten(program, NAME_LENGTH);
-	const question = state.state === "waiting" && lastLine !== "" ? `"${shorten(lastLine, QUESTION_LENGTH)}"` : undefined;
+	const question = state.state === "waiting" && lastLine !== "" ? `"${endOf(lastLine, QUESTION_LENGTH)}"` : undefined;
 	return [doingOf(state), who, question].filter((part) => part !== undefined).join(" · ");
 }
 
@@ -156,8 +156,18 @@ function doingOf({ state, kind, confidence }: ProgramState): string {
 }
 
 export function shorten(text: string, length: number): string {
-	const line = text.replace(/[\u0000-\u001f\u007f-\u009f]+/g, " ");
+	const line = oneLine(text);
 	return line.length <= length ? line : `${line.slice(0, length - 1)}…`;
+}
+
+/** The same of its end, where a question is. */
+function endOf(text: string, length: number): string {
+	const line = oneLine(text);
+	return line.length <= length ? line : `…${line.slice(1 - length)}`;
+}
+
+function oneLine(text: string): string {
+	return text.replace(/[\u0000-\u001f\u007f-\u009f]+/g, " ");
 }
 
 /** As many lines as fit, and how many there are besides. */

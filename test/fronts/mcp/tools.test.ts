@@ -71,8 +71,10 @@ describe.each(eras)("MCP, six tools, both eras, text results with a budget: a cl
 
 	it("says when a command waits for input, and answers it", async () => {
 		const session = own("question");
-		const asked = await told(client, "run", { session, command: "read -p 'Sure? [y/N] ' answer; echo got-$answer" });
-		expect(asked).toMatch(/^\[waiting for a line · \w+ · "Sure\? \[y\/N\]" · /);
+		const ask = `read -p '${"All of this will be gone. ".repeat(6)}Sure? [y/N] ' answer; echo got-$answer`;
+		const asked = await told(client, "run", { session, command: ask });
+		// Its end, which is the question.
+		expect(asked).toMatch(/^\[waiting for a line · \w+ · "…[^"]* gone\. Sure\? \[y\/N\]" · /);
 		expect(await told(client, "run", { session, command: "true" })).toMatch(
 			/^\[busy: nothing was run · waiting for a line/,
 		);
