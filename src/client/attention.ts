@@ -71,13 +71,15 @@ function wait(waiting: Waiting | null | undefined): Need | undefined {
 }
 
 function failure(session: Listed, dismissed: ReadonlySet<string>): Need | undefined {
-	const { exit, endedAt, createdAt, overview } = session;
-	if (!exit || !isFailure(session) || dismissed.has(dismissalOf(session))) return undefined;
-	return { kind: "failed", since: endedAt ?? createdAt, question: (overview?.lastLine ?? "").trim(), choices: [] };
+	const { endedAt, createdAt, overview } = session;
+	if (!isFailure(session) || dismissed.has(dismissalOf(session))) return undefined;
+	const question = session.state === "lost" ? "how it ended is not known" : (overview?.lastLine ?? "").trim();
+	return { kind: "failed", since: endedAt ?? createdAt, question, choices: [] };
 }
 
-/** By itself, and not well: what somebody killed or gave a time to ended as it was meant to, and so did a shell that was left. */
-export function isFailure({ exit, argv, mode }: Pick<Listed, "exit" | "argv" | "mode">): boolean {
+/** By itself, and not well: what somebody killed or gave a time to ended as it was meant to, and so did a shell that was left. How a lost one ended is not known, so somebody should look. */
+export function isFailure({ state, exit, argv, mode }: Pick<Listed, "state" | "exit" | "argv" | "mode">): boolean {
+	if (state === "lost") return true;
 	if (!exit) return false;
 	if (exit.reason === undefined && exit.signal === null && mode === "pty" && isShell(argv)) return false;
 	return exit.reason === "oom" || (exit.reason === undefined && (exit.code ?? 1) !== 0);
