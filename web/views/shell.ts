@@ -223,7 +223,8 @@ function openSessions(app: App, id: string): TemplateResult {
 	const running = [...app.sessions.all.value.values()]
 		.filter((session) => session.state === "running" && !needed.has(session.id))
 		.sort((a, b) => b.createdAt - a.createdAt)
-		.slice(0, MOST_OPEN);
+		// Where one is has its place, however many are newer.
+		.filter((session, index) => index < MOST_OPEN || session.id === id);
 	const at = (session: string) => href({ view: "session", id: session, at: undefined });
 	const isHere = (session: string) => (session === id ? "page" : nothing);
 	return html`${
@@ -232,11 +233,11 @@ function openSessions(app: App, id: string): TemplateResult {
 					${needing.map(({ session, need }) => {
 						const state = describe(session, need, now);
 						const isAsking = need.kind === "asks" || need.kind === "secret" || need.kind === "approval";
-						return html`<a class=${isAsking ? "ask" : nothing} href=${at(session.id)} aria-current=${isHere(session.id)}
 						const question =
 							need.kind === "approval"
 								? html`<span class="q ell block">${need.question}</span>`
 								: html`<span class="q ell end block">${ending(need.question)}</span>`;
+						return html`<a class=${isAsking ? "ask" : nothing} href=${at(session.id)} aria-current=${isHere(session.id)}
 							>${glyph(state.glyph)}<span class="grow"
 								><span class="ell block">${nameOf(session)}</span>${isAsking ? question : nothing}</span
 							>${isAsking ? nothing : html`<span class="n">${span(now - need.since)}</span>`}</a
