@@ -44,17 +44,22 @@ it("reaches the same screen as the terminal, and shows what was there at a momen
 
 it("is driven by keys, gives the recording as a file, and leads back to the terminal", async () => {
 	const server = await start();
-	const session = await create(server, { command: "echo one; sleep 0.2; echo two; cat" });
+	// More rows than there is room for beside the controls.
+	const session = await create(server, { command: "echo one; sleep 0.2; echo two; cat", cols: 80, rows: 45 });
 	await session.wait({ match: /two/ });
 	const { page } = await openSession(server, session.id, { path: "/play?at=0" });
 	await page.getByText(/It still runs/).waitFor();
 	// It can be played when it is loaded.
 	await page.locator("button.big:enabled").waitFor();
 	const slider = page.getByRole("slider", { name: "Moment" });
+	const bottom = async (selector: string) => {
+		const { y, height } = (await page.locator(selector).boundingBox()) ?? { y: Number.NaN, height: 0 };
+		return y + height;
+	};
+	await expect.poll(async () => (await bottom(".xterm-screen")) <= (await bottom(".play .pane"))).toBe(true);
 	// What it writes meanwhile is at the end of it, after a while of silence that counts as well.
 	const length = Number(await slider.getAttribute("aria-valuemax"));
 	await session.write("three\n");
-	await slider.focus();
 	await eventually("what was written after it was opened", async () => {
 		await page.keyboard.press("9");
 		await page.keyboard.press("ArrowRight");

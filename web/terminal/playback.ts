@@ -15,6 +15,8 @@ export type PlaybackState = Playing &
 		readonly isCut: boolean;
 		/** There is more by now, which is not here. */
 		readonly isBehind: boolean;
+		/** What it was opened at is older than all that is here. */
+		readonly isPlaceGone: boolean;
 		/** What its program calls itself at this moment. */
 		readonly title: string;
 		/** Another array with what arrives, so that pictures of it are made anew. */
@@ -34,6 +36,9 @@ const GATHER_MS = 100;
 const TICK_MS = 1_000;
 /** Written in one go, in UTF-16 units, so that the page answers meanwhile. */
 const PIECE_LENGTH = 64 * 1024;
+/** A screen that is larger than its place is drawn as small as this and no smaller, for nobody could read it: then it scrolls. In CSS pixels, as is the step. */
+const SMALLEST_FONT_PX = 8;
+const FONT_STEP_PX = 0.5;
 
 export class Playback {
 	readonly emulator: Emulator;
@@ -43,6 +48,7 @@ export class Playback {
 		isLoaded: false,
 		isCut: false,
 		isBehind: false,
+		isPlaceGone: false,
 		isGrowing: false,
 		title: "",
 		durationMs: 0,
@@ -50,6 +56,7 @@ export class Playback {
 		idle: [],
 	});
 	readonly #stopped = new AbortController();
+	readonly #placed = new ResizeObserver(() => this.#fit());
 	#first: { readonly cols: number; readonly rows: number };
 	/** The next event that is not drawn. */
 	#drawn = 0;
@@ -69,6 +76,8 @@ export class Playback {
 			hasBareNewlines: false,
 		});
 		this.emulator.xterm.options.disableStdin = true;
+		this.#placed.observe(parent);
+		this.emulator.xterm.onResize(() => this.#fit());
 		this.emulator.xterm.onTitleChange((title) => this.#change({ title }));
 		void this.#load().catch(() => this.#change({ isLoaded: true }));
 	}
@@ -97,6 +106,7 @@ export class Playback {
 	dispose(): void {
 		this.#stopped.abort();
 		cancelAnimationFrame(this.#frame);
+		this.#placed.disconnect();
 		this.emulator.dispose();
 	}
 
@@ -111,13 +121,15 @@ export class Playback {
 		const isCut = offsets.end - offsets.oldest > MOST_BYTES;
 		const parser = new RecordingParser();
 		const events: RecordedEvent[] = [];
-		const part = isCut ? { from: offsets.end - MOST_BYTES, to: offsets.end } : { to: offsets.end };
-		for await (const bytes of session.recording({ ...part, signal: this.#stopped.signal })) {
+		const oldest = isCut ? offsets.end - MOST_BYTES : offsets.oldest;
+		const part = isCut ? { from: oldest } : {};
+		for await (const bytes of session.recording({ ...part, to: offsets.end, signal: this.#stopped.signal })) {
 			for (const event of parser.add(bytes)) events.push(event);
 		}
 		// The times of a part begin with its first event; its last was written when the session was active last.
 		const shift = !isCut ? 0 : Math.max(0, (activeAt ?? createdAt) - createdAt - (events.at(-1)?.at ?? 0));
 		for (const [index, event] of events.entries()) events[index] = { ...event, at: event.at + shift };
+		const oldestAt = events.find(({ kind }) => kind === "output")?.at ?? 0;
 		const lastAt = events.at(-1)?.at ?? 0;
 		const durationMs = Math.max(lastAt, (endedAt ?? Date.now()) - createdAt);
 		this.#first = parser.header ?? this.#first;
@@ -132,10 +144,16 @@ export class Playback {
 		});
 		if (endedAt === null) void this.#grow(offsets.end, durationMs);
 		await this.#reset();
-		this.goTo(
-			place === undefined ? 0 : "time" in place ? place.time - createdAt : momentOfOffset(events, place.offset),
-		);
-		if (place === undefined) this.#schedule();
+		if (place === undefined) {
+			this.goTo(0);
+			this.#schedule();
+			return;
+		}
+		const isOffset = "offset" in place;
+		const moment = isOffset ? momentOfOffset(events, place.offset, oldest) : place.time - createdAt;
+		const isPlaceGone = oldest > 0 && (isOffset ? place.offset < oldest : moment < oldestAt);
+		this.#change({ isPlaceGone });
+		this.goTo(isPlaceGone ? oldestAt : moment);
 	}
 
 	/** With what the session writes from now on, until it ends or this page can't keep up. */
@@ -167,6 +185,16 @@ export class Playback {
 			clearInterval(ticking);
 			add();
 			this.#change({ isGrowing: false });
+		}
+	}
+
+	/** The whole screen is seen: it has the session's size, whatever room there is. */
+	#fit(): void {
+		const { xterm } = this.emulator;
+		for (let size = this.#options.fontSize; size >= SMALLEST_FONT_PX; size -= FONT_STEP_PX) {
+			xterm.options.fontSize = size;
+			const { room } = this.emulator;
+			if (!room || (room.cols >= xterm.cols && room.rows >= xterm.rows)) return;
 		}
 	}
 

@@ -76,10 +76,10 @@ export function idleStretches(events: readonly RecordedEvent[], durationMs: numb
 	return stretches;
 }
 
-/** The moment at which so many bytes had been written: exact where the output is UTF-8 and nothing of it is gone. */
-export function momentOfOffset(events: readonly RecordedEvent[], offset: number): number {
+/** The moment at which so many bytes had been written, of events that begin with the byte `first`: exact where the output is UTF-8 and nothing of it is gone. */
+export function momentOfOffset(events: readonly RecordedEvent[], offset: number, first = 0): number {
 	const encoder = new TextEncoder();
-	let bytes = 0;
+	let bytes = first;
 	for (const event of events) {
 		if (event.kind === "gap") bytes = Math.max(bytes, event.to);
 		if (event.kind === "output") bytes += encoder.encode(event.text).byteLength;

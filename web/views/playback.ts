@@ -3,13 +3,14 @@
 import { signal } from "@preact/signals-core";
 import type { AuditMessage, CommandList, KnownSession, ShellCommand } from "hawser/client";
 import { html, nothing, svg, type TemplateResult } from "lit-html";
+import { ref } from "lit-html/directives/ref.js";
 import { base, go, href } from "../router.ts";
 import type { App } from "../state/app.ts";
 import { addressOf, everything, type Route } from "../state/route.ts";
 import type { Playback, PlaybackState } from "../terminal/playback.ts";
 import { clockOf, neighbour, parsePlace, SPEEDS, withSpeed } from "../terminal/player.ts";
 import { activityOf, MOST_BYTES } from "../terminal/recording.ts";
-import { icon } from "./glyph.ts";
+import { glyph, icon } from "./glyph.ts";
 import { mounted } from "./mounted.ts";
 import { sessionTitle } from "./session-title.ts";
 import { clockTime, exactSpan, nameOf, size, words } from "./words.ts";
@@ -84,7 +85,8 @@ class PlaybackPage {
 		}
 		return html`
 			<header class="thead">${session ? this.#header(session, playback?.state.value.title) : nothing}</header>
-			<div class="play" @keydown=${(event: KeyboardEvent) => this.#pressed(event)}>
+			${playback?.state.value.isPlaceGone ? html`<div class="banner" role="status">${glyph("quiet")}<span class="grow"><b>${words.placeGone[0]}</b> <span class="dim">${words.placeGone[1]}</span></span></div>` : nothing}
+			<div class="play" role="group" aria-label="Player" tabindex="-1" @keydown=${(event: KeyboardEvent) => this.#pressed(event)}>
 				<div class="main">
 					<div class="tbody">${this.#pane}</div>
 					${session && playback ? html`<div class="trans">${this.#scrubber(playback, playback.state.value)}${this.#controls(session, playback, playback.state.value)}</div>` : nothing}
@@ -111,6 +113,8 @@ class PlaybackPage {
 			const { fontSize } = this.#app.settings.current.peek();
 			const place = this.at === undefined ? undefined : parsePlace(this.at);
 			this.#opened.value = new Playback(this.#pane, { session, fontSize, place });
+			// Its keys are for who has just opened it.
+			this.#pane.closest<HTMLElement>(".play")?.focus({ preventScroll: true });
 			this.#commands.value = await commandsOf(session, this.#commands.peek());
 			if (this.#app.auth.isAdmin) this.#deeds.value = await this.#askForDeeds();
 		} catch (error) {
@@ -216,7 +220,7 @@ class PlaybackPage {
 			<ol class="commands">${commands.map(
 				(
 					command,
-				) => html`<li><button class="cm ${command === current ? "on" : ""}" aria-current=${command === current} @click=${() => playback.goTo(this.#momentOf(command))}>
+				) => html`<li><button class="cm ${command === current ? "on" : ""}" aria-current=${command === current} ${ref(command === current ? bringIntoView : undefined)} @click=${() => playback.goTo(this.#momentOf(command))}>
 					<span class="command-outcome ${outcomeOf(command)}" aria-hidden="true"></span>
 					<span class="c mono ell">${command.command ?? "a command"}</span>
 					<span class="t">${clockOf(this.#momentOf(command))}</span>
@@ -229,7 +233,7 @@ class PlaybackPage {
 		const deeds = this.#deeds.value;
 		if (deeds.length === 0) return nothing;
 		return html`<h2>Who did what <span class="faint">${deeds.length}</span></h2>
-			<ol class="commands">${deeds.map(
+			<ol class="commands deeds">${deeds.map(
 				({ time, by, action }) => html`<li><button class="deed" @click=${() => playback.goTo(this.#momentAt(time))}>
 					<span class="t">${clockOf(this.#momentAt(time))}</span><span class="ell">${by?.name ?? words.theServer} · ${action}</span>
 				</button></li>`,
@@ -291,6 +295,11 @@ class PlaybackPage {
 		link.click();
 		URL.revokeObjectURL(link.href);
 	}
+}
+
+/** Of a list that is longer than its place. */
+function bringIntoView(element: Element | undefined): void {
+	element?.scrollIntoView({ block: "nearest" });
 }
 
 /** Those that are known, if no others can be had: a session without a shell has none. */

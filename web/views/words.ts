@@ -35,6 +35,7 @@ export const words = {
 		`Your sessions go on without it. Trying again in ${seconds} s.`,
 	],
 	updated: "Hawser was updated.",
+	placeGone: ["The moment of this link is not here any more.", "This is the oldest that is."],
 	kill: {
 		title: (name: string) => `Kill ${name}?`,
 		/** `started` is how many processes it has besides itself, once that is known. */
