@@ -95,8 +95,12 @@ export class SessionTerminal {
 		}
 		this.#fitting.engage();
 		const began = performance.now();
+		const { connection } = this.#state.value;
 		this.#attachment.write(text).then(
-			() => this.#change({ latencyMs: performance.now() - began }),
+			() => {
+				// What waited for another connection tells how long that took.
+				if (this.#state.value.connection === connection) this.#change({ latencyMs: performance.now() - began });
+			},
 			() => this.#refused(),
 		);
 	}

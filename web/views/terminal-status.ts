@@ -24,17 +24,15 @@ export function statusLine(state: TerminalState, options: StatusOptions): Templa
 	const { connection, session, offset, missedBytes, latencyMs, isScrolledBack } = state;
 	const { need, now, attachedAt, scrollToEnd } = options;
 	const moment = performance.now();
+	const back = connection.kind === "live" ? connection.isBack : undefined;
+	const isBack = back !== undefined && moment - back.at < BACK_MS;
 	return html`<footer class="status">
 		${connectionTemplate(connection, moment, latencyMs)}
-		${
-			connection.kind === "live" && connection.isBack && moment - connection.isBack.at < BACK_MS
-				? html`<span>${backText(connection.isBack.afterMs, missedBytes - connection.isBack.missedBytes)}</span>`
-				: nothing
-		}
+		${isBack ? html`<span>${backText(back.afterMs, missedBytes - back.missedBytes)}</span>` : nothing}
 		${need ? html`<span class="wait">${waitText(need, now)}</span>` : nothing}
 		<span class="grow"></span>
 		${isScrolledBack ? html`<button class="btn quiet small" @click=${scrollToEnd}>Go to the end</button>` : nothing}
-		<span class="wide">${missedBytes === 0 ? `Nothing missed since ${clockTime(attachedAt)}` : `${size(missedBytes)} missed`}</span>
+		${isBack ? nothing : html`<span class="wide">${missedText(missedBytes, attachedAt)}</span>`}
 		${session.mode === "pipe" ? html`<span class="wide">stderr is <i class="stderr">red and slanted</i></span>` : sizeTemplate(state, options)}
 		<span class="wide">${size(offset)}</span>
 	</footer>`;
@@ -65,9 +63,16 @@ function connectionTemplate(connection: Connection, now: number, latencyMs: numb
 	}
 }
 
+/** In all, which is not said beside what was missed while it was away. */
+function missedText(missedBytes: number, attachedAt: number): string {
+	const since = `since ${clockTime(attachedAt)}`;
+	return missedBytes === 0 ? `Nothing missed ${since}` : `${size(missedBytes)} missed ${since}`;
+}
+
 function waitText({ kind, since }: Need, now: number): string {
 	const long = span(now - since);
 	if (kind === "secret") return `Waits for a secret · ${long}`;
+	if (kind === "approval") return `Waits for approval · ${long}`;
 	return kind === "asks" ? `Waits for an answer · ${long}` : `Quiet for ${long}`;
 }
 
