@@ -1,7 +1,7 @@
 /** Answers from a list, given to real programs through a real server. */
 
 import { expect, it } from "vitest";
-import { type Client, connect, type Listed, typed } from "../../src/client/index.ts";
+import { type Client, connect, type Listed, needOf, typed } from "../../src/client/index.ts";
 import { Answers } from "../../web/state/answers.ts";
 import { eventually } from "../helpers/reading.ts";
 import { start } from "../server/start.ts";
@@ -42,13 +42,28 @@ it("an answer is typed once, however often it is given, and the row says that th
 	const { client, answers, heard } = await serve();
 	const session = await ask(client, "printf 'Go on? [y/N] '; read a; echo got:$a; read b; echo more:$b");
 	await Promise.all([answers.give(session, "y"), answers.give(session, "y")]);
-	expect(answers.all.value.get(session.id)).toMatchObject({ kind: "taken", text: "y" });
+	expect(answers.of(session, undefined)).toMatchObject({ kind: "taken", text: "y" });
 	expect(heard).toEqual([session.id]);
 	await eventually("the answer", async () => (await outputOf(client, session.id)).includes("got:y"));
 	// A second one would be read by what is asked next.
 	await answers.give(session, "y");
-	expect(answers.all.value.get(session.id)?.kind).toBe("late");
+	expect(answers.of(session, undefined)?.kind).toBe("late");
 	expect(await outputOf(client, session.id)).not.toContain("more:");
+});
+
+it("what is asked next takes the place of what became of the answer", async () => {
+	const { client, answers } = await serve();
+	const session = await ask(client, "printf 'Go on? [y/N] '; read a; printf 'Really? [y/N] '; read b");
+	const needOfNow = (one: Listed) => needOf(one, { now: Date.now(), dismissed: new Set(), held: [] });
+	await answers.give(session, "y");
+	expect(answers.of(session, needOfNow(session))?.kind).toBe("taken");
+	const { overview } = session;
+	if (!overview?.waiting) throw new Error("it asks nothing");
+	const waiting = { ...overview.waiting, prompt: "Really? [y/N] ", offset: overview.waiting.offset + 16 };
+	const next = { ...session, overview: { ...overview, waiting } };
+	expect(answers.of(next, needOfNow(next))).toBeUndefined();
+	// One that waits for whatever comes asks nothing.
+	expect(answers.of(next, undefined)?.kind).toBe("taken");
 });
 
 it("a secret is not shown by what became of it", async () => {
@@ -58,7 +73,7 @@ it("a secret is not shown by what became of it", async () => {
 		"printf 'Password: '; stty -echo; read a; stty echo; echo; printf %s \"$a\" | wc -c; read b",
 	);
 	await answers.give(session, "hunter2");
-	expect(answers.all.value.get(session.id)).toMatchObject({ kind: "taken", text: undefined });
+	expect(answers.of(session, undefined)).toMatchObject({ kind: "taken", text: undefined });
 	await eventually("the answer", async () => (await outputOf(client, session.id)).includes("\n7"));
 });
 
@@ -67,7 +82,7 @@ it("a session that has gone away is told, and nothing is pretended", async () =>
 	const session = await ask(client, "printf 'Go on? '; read a");
 	await client.sessions.at(session.id).remove();
 	await answers.give(session, "y");
-	expect(answers.all.value.get(session.id)?.kind).toBe("failed");
+	expect(answers.of(session, undefined)?.kind).toBe("failed");
 });
 
 it("a line is ended as its terminal or its pipe has it, and a key is only pressed", () => {

@@ -1,7 +1,7 @@
 /** Answers to what programs ask, given from a list: each is sent once, and only if the program still asks the same. */
 
-import { type ReadonlySignal, signal } from "@preact/signals-core";
-import { type Client, giveAnswer, HawserError, type Listed } from "hawser/client";
+import { signal } from "@preact/signals-core";
+import { type Client, giveAnswer, HawserError, type Listed, type Need } from "hawser/client";
 
 export type Answer =
 	| { readonly kind: "sending" }
@@ -17,6 +17,7 @@ const SHOWN_MS = 4_000;
 export class Answers {
 	readonly #client: Client;
 	readonly #taken: (id: string) => void;
+	/** By session. */
 	readonly #all = signal<ReadonlyMap<string, Answer>>(new Map());
 
 	/** `taken` hears whose question is answered. */
@@ -25,9 +26,11 @@ export class Answers {
 		this.#taken = taken;
 	}
 
-	/** By session. */
-	get all(): ReadonlySignal<ReadonlyMap<string, Answer>> {
-		return this.#all;
+	/** What became of the last answer to a session, as that is now and needs somebody: nothing once it needs something else. */
+	of({ id, overview }: Listed, need: Need | undefined): Answer | undefined {
+		const answer = this.#all.value.get(id);
+		if (answer?.kind !== "taken" || !need) return answer;
+		return overview?.waiting?.offset === answer.session.overview?.waiting?.offset ? answer : undefined;
 	}
 
 	/** Nothing, if one is on its way: two clicks are one answer. */

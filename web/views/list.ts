@@ -1,6 +1,6 @@
 /** The list of sessions: those that need somebody first, then those that run, then those that have ended. */
 
-import { type Grouped, grouped, type Listed, withAwaited } from "hawser/client";
+import { type Grouped, grouped, type Listed, needOf, withAwaited } from "hawser/client";
 import { html, nothing, type TemplateResult } from "lit-html";
 import { repeat } from "lit-html/directives/repeat.js";
 import { go, href } from "../router.ts";
@@ -32,9 +32,8 @@ export function listPage(app: App, filter: Filter): TemplateResult {
 
 /** What was answered a moment ago stays where it was, with what became of the answer. */
 function groupsOf(app: App, filter: Filter): Grouped {
-	const answers = app.answers.all.value;
 	const shown = withAwaited(app.sessions.all.value, app.sessions.held.value).map((session) => {
-		const answer = answers.get(session.id);
+		const answer = app.answers.of(session, needOf(session, app.circumstances.value));
 		return answer?.kind === "taken" ? answer.session : session;
 	});
 	return grouped(shown, filter, app.circumstances.value);

@@ -15,7 +15,7 @@ import { clockTime, commandLine, nameOf, span, words } from "./words.ts";
 export function needRow(app: App, { session, need }: Needing, isFirst: boolean): TemplateResult {
 	const now = app.clock.now.value;
 	const state = describe(session, need, now);
-	const answer = app.answers.all.value.get(session.id);
+	const answer = app.answers.of(session, need);
 	const isAsking = need.kind === "asks" || need.kind === "secret" || need.kind === "approval";
 	const since = span(now - need.since);
 	const isSelected = app.selected.value === session.id || (isFirst && app.selected.value === undefined);
