@@ -1,6 +1,7 @@
 /** Who needs somebody, and why: pure, from what is known of a session and the time. */
 
 import type { ApprovalMessage, SessionMessage, Waiting } from "../protocol/messages.ts";
+import { isFailure, isQuestion } from "../protocol/needs.ts";
 import { wantsSentence } from "./held.ts";
 
 /** A session as lists show it: with how it looks, as soon as that is known. */
@@ -26,10 +27,6 @@ const QUIET_TIMES = 20;
 const QUIET_MS = 10 * 60_000;
 /** Output so recent is now. */
 const ACTIVE_MS = 5_000;
-
-/** How questions end, blanks aside; a line that does not is a prompt for commands, or nothing. */
-const QUESTION =
-	/[?:]\s*$|[[(][^\])]*[/|][^\])]*[\])]\s*[:?>]?\s*$|\bpress\b.*\b(key|enter|return)\b|\b(password|passphrase|pin)\b/i;
 
 export function isEnded({ state }: Pick<Listed, "state">): boolean {
 	return state !== "running";
@@ -61,13 +58,11 @@ function decision(approval: ApprovalMessage): Need {
 }
 
 function wait(waiting: Waiting | null | undefined): Need | undefined {
-	if (!waiting || waiting.kind === "prompt") return undefined;
+	if (!waiting || !isQuestion(waiting)) return undefined;
 	const { kind, prompt, since, choices = [] } = waiting;
 	const question = prompt.trim();
 	if (kind === "secret") return { kind: "secret", since, question, choices: [] };
-	// What has the screen to itself waits for keys all the time.
-	const isAsked = kind === "tui" ? choices.length > 0 : QUESTION.test(question);
-	return isAsked ? { kind: "asks", since, question, choices } : undefined;
+	return { kind: "asks", since, question, choices };
 }
 
 function failure(session: Listed, dismissed: ReadonlySet<string>): Need | undefined {
@@ -75,20 +70,6 @@ function failure(session: Listed, dismissed: ReadonlySet<string>): Need | undefi
 	if (!isFailure(session) || dismissed.has(dismissalOf(session))) return undefined;
 	const question = session.state === "lost" ? "how it ended is not known" : (overview?.lastLine ?? "").trim();
 	return { kind: "failed", since: endedAt ?? createdAt, question, choices: [] };
-}
-
-/** By itself, and not well: what somebody killed or gave a time to ended as it was meant to, and so did a shell that was left. How a lost one ended is not known, so somebody should look. */
-export function isFailure({ state, exit, argv, mode }: Pick<Listed, "state" | "exit" | "argv" | "mode">): boolean {
-	if (state === "lost") return true;
-	if (!exit) return false;
-	if (exit.reason === undefined && exit.signal === null && mode === "pty" && isShell(argv)) return false;
-	return exit.reason === "oom" || (exit.reason === undefined && (exit.code ?? 1) !== 0);
-}
-
-/** One that takes commands from a person: it has nothing to run, only flags. Its code is that of the last command, or what was typed behind `exit`. */
-function isShell([program = "", ...words]: readonly string[]): boolean {
-	const isKnown = /^-?(?:(?:ba|da|z|fi|k|mk|tc|c)?sh|nu)$/.test(program.split("/").at(-1) ?? "");
-	return isKnown && words.every((word) => /^--?[a-z]/.test(word) && !/^-[a-z]*c/.test(word));
 }
 
 function silence(session: Listed, now: number, dismissed: ReadonlySet<string>): Need | undefined {

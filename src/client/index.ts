@@ -61,6 +61,7 @@ export type {
 	WorkspaceLimits,
 	WorkspaceMessage,
 } from "../protocol/messages.ts";
+export { isFailure } from "../protocol/needs.ts";
 export type { LeaseMessage } from "../protocol/socket.ts";
 export type {
 	CreatedWebhook,
@@ -81,7 +82,6 @@ export {
 	dismissalOf,
 	isActive,
 	isEnded,
-	isFailure,
 	type Listed,
 	lastActive,
 	type Need,

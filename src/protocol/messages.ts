@@ -647,8 +647,9 @@ export type FeedEvent = {
 	time: number;
 	/** Its labels are left out if it has none. */
 	session: { id: string; name: string | null; workspace: string; task?: string; labels?: Record<string, string> };
-	/** With `exited`. */
+	/** With `exited`; and whether it was a failure: nobody ended it, nor left a shell. */
 	exit?: ExitMessage;
+	failed?: true;
 	/** With `waiting`, `ready` and `quiet`: where the output ended. With the first two, what is awaited (`line`, `secret`, `key`, `tui`), the line before the cursor, and who waits. */
 	offset?: number;
 	kind?: string;
@@ -666,7 +667,7 @@ export type FeedEvent = {
 	secret?: { id: string; status: "asked" | "given" | "refused" | "expired"; name: string | null; by: string | null };
 };
 
-/** What events may be asked for by; `failed` is an `exited` with another code than zero or by a signal, and `lost`. */
+/** What events may be asked for by; `failed` is an `exited` that is a failure, and `lost`. */
 export type FeedType = FeedEvent["type"] | "failed";
 
 /** Asks for a secret to be typed by somebody who may. */

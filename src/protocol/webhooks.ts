@@ -3,9 +3,10 @@
 import type { ApprovalMessage, ExitMessage } from "./messages.ts";
 
 /**
- * What a webhook can be told of. `secret` is a program that waits for one and also `waiting`, or an agent that asks for one; `failed` is a program that
- * ended with a code other than 0, by a signal or without anybody knowing how, and also `exited` or `lost`. Whoever asks
- * for both is told once, by the narrower name.
+ * What a webhook can be told of. `waiting` is a program that asks something, not one that merely reads; `secret` is one
+ * that waits for a secret and also `waiting`, or an agent that asks for one; `failed` is a program that did not end well
+ * by itself or without anybody knowing how, and also `exited` or `lost`. Whoever asks for both is told once, by the
+ * narrower name.
  */
 export const webhookEvents = [
 	"waiting",

@@ -21,11 +21,13 @@ describe("a program that waits", () => {
 		"Proceed [Y/n] ",
 		"Press any key to continue . . .",
 		"> Go on? ",
+		"package name: (npmi) ",
+		"❯ 1. Yes, and do not ask again",
 	])("asks by %j", (prompt) => {
 		expect(needOf(asking(prompt), none)?.kind).toBe("asks");
 	});
 
-	it.each([">>> ", "", "alert(1)>", "done [5]", "ledger=> ", "(gdb) x", "mysql> "])(
+	it.each([">>> ", "", "alert(1)>", "done [5]", "ledger=> ", "(gdb) x", "mysql> ", "❯ ", "> 1", "at x (y)"])(
 		"does not ask by %j, which takes commands",
 		(prompt) => {
 			expect(needOf(asking(prompt), none)).toBeUndefined();

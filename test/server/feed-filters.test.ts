@@ -38,11 +38,19 @@ test("events come by type, and of the sessions that are asked for", async () => 
 	await run("exit 0", { workspace: "mine", labels: { kind: "ci" } });
 	const code = await run("exit 2", { workspace: "mine", labels: { kind: "ci", big: "" } });
 	const killed = await run("kill -9 $$", { labels: { kind: "ci", big: "" } });
+	// Neither what somebody stops nor a shell that somebody leaves is a failure.
+	const stopped = await client.sessions.create({ argv: ["cat"], durable: false });
+	await stopped.kill();
+	const shell = await client.sessions.create({ argv: ["bash", "--norc"], durable: false });
+	await shell.write("exit 7\r");
+	await eventually("their ends", () => all.filter(({ type }) => type === "closed").length === 5);
+	const last = await run("exit 5", {});
 	await client.sessions.at(code).remove();
 	await eventually("its removal", () => made.length === 2);
 	expect(failed.map(({ type, session, exit }) => [type, session.id, exit?.code])).toEqual([
 		["exited", code, 2],
 		["exited", killed, null],
+		["exited", last, 5],
 	]);
 	expect(made.map(({ type, session }) => [type, session.id])).toEqual([
 		["created", code],

@@ -261,7 +261,7 @@ class Client:
     ) -> AsyncIterator[FeedEvent]:
         """What happens to all sessions that we may read, from a cursor on, or from now on with ``begin`` first.
 
-        `types` are those to be told, where ``failed`` is an ``exited`` with another code than 0 and ``lost``; each of
+        `types` are those to be told, where ``failed`` is an ``exited`` that is a failure and ``lost``; each of
         `labels` is ``key`` or ``key=value``. `quiet`, in seconds, asks for programs that have written nothing for so
         long. It goes on across lost connections and restarts of the server, for as long as it is read.
         """

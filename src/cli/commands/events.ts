@@ -31,7 +31,10 @@ export const events: Command = withWorkspace(new Command("events"))
 			"While the server is away it waits, and goes on where it was: nothing is left out or told twice.",
 	)
 	.addOption(
-		new Option("-t, --type <types...>", "only these; failed is what ended with another code than 0").choices([
+		new Option(
+			"-t, --type <types...>",
+			"only these; failed is what did not end well by itself, and what is lost",
+		).choices([
 			"created",
 			"exited",
 			"closed",

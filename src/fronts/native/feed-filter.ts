@@ -18,10 +18,10 @@ export function isWanted(event: FeedEvent, { type, workspace, task, name, label 
 	if (task !== undefined && session.task !== task) return false;
 	if (name !== undefined && session.name !== name) return false;
 	if (label && !hasLabels(session.labels ?? {}, label)) return false;
-	return !type || type.includes(event.type) || (type.includes("failed") && isFailure(event));
+	return !type || type.includes(event.type) || (type.includes("failed") && tellsFailure(event));
 }
 
-/** Its program ended with another code than zero or by a signal, or nobody knows how. */
-export function isFailure({ type, exit }: FeedEvent): boolean {
-	return type === "lost" || (type === "exited" && exit?.code !== 0);
+/** Its program did not end well by itself, or nobody knows how it ended. */
+export function tellsFailure({ type, failed }: FeedEvent): boolean {
+	return type === "lost" || failed === true;
 }

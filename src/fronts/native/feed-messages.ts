@@ -65,6 +65,7 @@ export const feedEvent: TUnsafe<FeedEvent> = schemaOf<FeedEvent>()(
 			time: milliseconds,
 			session: feedSession,
 			exit: Type.Optional(exit),
+			failed: Type.Optional(Type.Literal(true)),
 			offset: Type.Optional(offset),
 			kind: Type.Optional(Type.String()),
 			prompt: Type.Optional(Type.String()),

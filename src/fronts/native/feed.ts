@@ -10,6 +10,7 @@ import type { Sessions } from "../../core/sessions.ts";
 import type { ShellCommand } from "../../core/shell-marks.ts";
 import { isEnded } from "../../core/state.ts";
 import type { FeedEvent, ProgramState } from "../../protocol/messages.ts";
+import { isFailure } from "../../protocol/needs.ts";
 import { nextWait, waitMessage } from "../program-state.ts";
 import type { Told } from "./feed-lines.ts";
 import type { FeedItem, FeedLog } from "./feed-log.ts";
@@ -260,7 +261,9 @@ export class Feed {
 		const when = state.endedAt === null ? {} : { time: state.endedAt };
 		if (state.exit !== null && !known.told.exited) {
 			known.told = { ...known.told, exited: true };
-			this.#add("exited", known, { exit: state.exit, ...when });
+			const { argv, mode } = known.session.spec;
+			const failed = isFailure({ exit: state.exit, argv, mode }) ? { failed: true as const } : {};
+			this.#add("exited", known, { exit: state.exit, ...failed, ...when });
 		}
 		if (isEnded(state)) {
 			known.told = { ...known.told, ended: true };

@@ -97,3 +97,24 @@ it("one question for a secret is told once, whoever is first to ask people for i
 		"at 3",
 	]);
 });
+
+it("that a program waits is told if it asks something, and not of one that takes commands, merely reads or has the screen", async () => {
+	const { server, feed, notices, closing } = await open(100);
+	const { id } = await server.create({ argv: ["cat"] });
+	const session = server.sessions.get(id);
+	if (!session) throw new Error("it has gone");
+	const begin = notices.end;
+	const waits = (kind: string, prompt: string) => feed.announce("waiting", session, { kind, prompt, offset: 1 });
+	waits("line", ">>> ");
+	waits("line", "");
+	waits("tui", "file: ");
+	waits("line", "package name: (npmi) ");
+	waits("tui", "Save it? (y/n)");
+	waits("key", "❯ 1. Yes, and do not ask again");
+	const told = await toldOf(3, notices.follow(webhookFor("waiting"), begin, closing.signal));
+	expect(told.map(({ question }) => question?.prompt)).toEqual([
+		"package name: (npmi) ",
+		"Save it? (y/n)",
+		"❯ 1. Yes, and do not ask again",
+	]);
+});

@@ -2,11 +2,12 @@
 
 import type { Notice, Notices, Webhook } from "../../../core/webhooks.ts";
 import { type FeedEvent, limits } from "../../../protocol/messages.ts";
+import { isQuestion } from "../../../protocol/needs.ts";
 import { type WebhookEvent, type WebhookNotice, webhookEvents } from "../../../protocol/webhooks.ts";
 import { choicesOf } from "../../choices.ts";
 import { redacted } from "../../redaction.ts";
 import type { Feed } from "../feed.ts";
-import { isFailure } from "../feed-filter.ts";
+import { tellsFailure } from "../feed-filter.ts";
 import { hasLabels } from "../labels.ts";
 
 export type FeedNoticesOptions = {
@@ -92,13 +93,16 @@ function noticeOf(notice: WebhookNotice): Notice {
 
 /** What an event is told as, the narrower name first. */
 function namesOf(event: FeedEvent): WebhookEvent[] {
-	const { type, kind, approval, secret } = event;
+	const { type, kind, prompt, approval, secret } = event;
 	// What has been decided needs nobody any more.
 	if ((approval && approval.state !== "asked") || (secret && secret.status !== "asked")) return [];
 	// What webhooks have no name for they are not told.
 	const own = webhookEvents.filter((name) => name === type);
-	if (isFailure(event)) return ["failed", ...own];
-	return type === "waiting" && kind === "secret" ? ["secret", ...own] : own;
+	if (tellsFailure(event)) return ["failed", ...own];
+	if (type !== "waiting") return own;
+	// What was asked and not kept may have been a question.
+	if (prompt !== undefined && !isQuestion({ kind: kind ?? "line", prompt, ...choicesIn(prompt) })) return [];
+	return kind === "secret" ? ["secret", ...own] : own;
 }
 
 /** What an agent asks people for. */
@@ -112,13 +116,17 @@ function requestOf({ approval, secret }: FeedEvent): Pick<WebhookNotice, "approv
 function questionOf({ type, kind, prompt, program }: FeedEvent): Pick<WebhookNotice, "question"> {
 	if (prompt === undefined) return {};
 	const told = redacted(prompt);
-	const choices = choicesOf(told);
 	return {
 		question: {
 			kind: kind ?? (type === "ready" ? "prompt" : "line"),
 			prompt: told,
-			...(choices ? { choices } : {}),
+			...choicesIn(told),
 			...(program === undefined ? {} : { program }),
 		},
 	};
+}
+
+function choicesIn(prompt: string): { readonly choices?: string[] } {
+	const choices = choicesOf(prompt);
+	return choices ? { choices } : {};
 }
