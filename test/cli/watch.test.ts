@@ -276,6 +276,27 @@ describe("watch", () => {
 		await table.quit();
 	});
 
+	it("answers the first that words leave, and takes no answer for commands where nothing is asked", async () => {
+		const id = await start("burst", "locked", SECRET);
+		await start("burst", "asks", ASKS);
+		await start("burst", "works", "sleep 600");
+		const table = await Table.open(["--label", "test=burst"]);
+		await table.shows(() => /Password/.test(table.lineOf("locked")) && table.names.at(-1) === "works");
+		await table.type("G");
+		await table.shows(() => table.lines.some((line) => line.startsWith("> works")));
+		await table.type(`/lock${ENTER}${ENTER}swordfish${ENTER}`);
+		await table.shows(() => /length 9/.test(table.lineOf("locked")));
+		expect(await wrote(id)).not.toContain("swordfish");
+		await table.type("\u001b");
+		await table.shows(() => table.names.length === 3);
+		// A command among them would stop it, or end the table.
+		await table.type(`/works${ENTER}${ENTER}xyxyq${ENTER}`);
+		await table.shows(() => /^works waits for no answer/.test(table.lines.at(-1) ?? ""));
+		await table.type("\u001b");
+		await table.shows(() => table.names.length === 3 && !/killed/.test(table.lineOf("works")));
+		await table.quit();
+	});
+
 	it("is stopped and continued as any program, and puts the terminal back when a signal ends it", async () => {
 		await start("signals", "works", "sleep 600");
 		const job = 'set -m; job() { "$@"; echo "<stopped>"; fg; }; set -- job "$@"';

@@ -35,6 +35,8 @@ export type BoardOptions = ViewOptions & {
 
 /** How long it is said what became of something. */
 const NOTICE_MS = 4_000;
+/** Between two keys of one answer, of somebody who does not look, in milliseconds. */
+const TYPING_MS = 700;
 /** At most so often something is drawn that nobody has typed. */
 const DRAW_MS = 50;
 /** Ages change together: every second while one is counted in seconds, and seldom else. */
@@ -79,6 +81,8 @@ export class Board {
 	/** Those that are being answered now. */
 	readonly #answering = new Set<string>();
 	#mode: Mode = LIST;
+	/** When the last key was pressed of an answer for which there was no question; by the monotonic clock. */
+	#unansweredAt = Number.NEGATIVE_INFINITY;
 	/** `until` is by the monotonic clock. */
 	#notice: { readonly text: string; readonly isBad: boolean; readonly until: number } | undefined;
 	#drawTimer: NodeJS.Timeout | undefined;
@@ -235,6 +239,7 @@ export class Board {
 	#press(keys: readonly Key[]): void {
 		this.#view.touch();
 		for (const key of keys) {
+			if (this.#swallows(key)) continue;
 			const was = this.#mode.kind;
 			this.#pressOne(key);
 			// What was typed together with an answer is not for the table.
@@ -310,8 +315,11 @@ export class Board {
 			this.#view.change({ query: before });
 		} else {
 			field.press(key);
-			this.#view.change({ query: field.text });
+			this.#view.find(field.text);
 		}
+		// What is typed next, even in one piece with this, is for the rows that are left.
+		this.#draw();
+		this.#view.touch();
 	}
 
 	#pressInAnswer(mode: Extract<Mode, { kind: "answer" }>, key: Key): void {
@@ -350,10 +358,22 @@ export class Board {
 	#answer(): void {
 		const { session, need } = this.#view.row ?? {};
 		const waiting = session?.overview?.waiting;
-		if (!session) return;
+		if (session && waiting && need?.kind !== "approval" && !isEnded(session)) {
+			this.#mode = { kind: "answer", session, waiting, field: new LineField() };
+			return;
+		}
+		this.#unansweredAt = performance.now();
 		if (need?.kind === "approval") this.#say("y approves it, n denies it; all of it is shown first", false);
-		else if (!waiting || isEnded(session)) this.#say(`${nameOf(session)} waits for no answer; o opens it`, true);
-		else this.#mode = { kind: "answer", session, waiting, field: new LineField() };
+		else if (session) this.#say(`${nameOf(session)} waits for no answer; o opens it`, true);
+	}
+
+	/** Whether it is typed right after an Enter on a row that takes no answer: it was meant as one, and is no command. */
+	#swallows({ kind, value }: Key): boolean {
+		const now = performance.now();
+		const isTyped = kind !== "key" || value === "Enter";
+		const isLate = this.#isIn("list") && isTyped && now - this.#unansweredAt < TYPING_MS;
+		this.#unansweredAt = isLate ? now : Number.NEGATIVE_INFINITY;
+		return isLate;
 	}
 
 	async #give({ session, waiting, field }: Extract<Mode, { kind: "answer" }>): Promise<void> {

@@ -109,6 +109,12 @@ export class View {
 		this.#heldUntil = 0;
 	}
 
+	/** Only those with these words; the first of them is selected. */
+	find(query: string): void {
+		this.change({ query });
+		this.#selected = undefined;
+	}
+
 	/** Somebody has seen it. */
 	dismiss(session: Listed): void {
 		this.#dismissed.add(dismissalOf(session));
