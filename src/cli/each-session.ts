@@ -4,6 +4,7 @@ import type { Session, SessionMessage } from "../client/index.ts";
 import { explain } from "./errors.ts";
 import { findServer, type WorkspaceFlags } from "./find-server.ts";
 import { findSession } from "./find-session.ts";
+import { orSayHeld } from "./held.ts";
 import { remark } from "./output.ts";
 
 export async function forEachSession(
@@ -15,7 +16,7 @@ export async function forEachSession(
 	for (const name of wanted) {
 		try {
 			const info = await findSession(client, name, flags);
-			await act(client.sessions.at(info.id), info);
+			await orSayHeld(client, info.id, act(client.sessions.at(info.id), info));
 		} catch (error) {
 			const explained = explain(error);
 			if (!explained) throw error;

@@ -17,8 +17,13 @@ it("what an agent's token does not do alone is listed, denied with a note, and g
 	const session = await hawser.detached("cat", { name: "work" });
 	expect((await hawser.run(["approve"])).stderr).toContain("nothing waits to be approved");
 
-	const denied = result(hawser.start(["send", "work", "touch it", "--enter"], env));
-	await expect.poll(async () => (await hawser.run(["approve"])).stdout, SOON).toContain("touch it");
+	const sending = hawser.start(["send", "work", "touch it", "--enter", "--wait"], env);
+	const said: string[] = [];
+	sending.stderr?.on("data", (chunk) => said.push(String(chunk)));
+	const denied = result(sending);
+	await expect.poll(() => said.join(""), SOON).toMatch(/this waits to be approved, .*: hawser approve a_\w+/);
+	expect((await hawser.run(["approve"])).stdout).toMatch(/left\n {4}touch it\n$/);
+	expect((await hawser.run(["why", "work"])).stdout).toMatch(/\nwork: .*wants to type.*hawser approve a_.*touch it\n$/);
 	const [first] = JSON.parse((await hawser.run(["approve", "--json"])).stdout) as { id: string; kind: string }[];
 	expect(first).toMatchObject({ kind: "input", session: { name: "work" } });
 	const { id = "" } = first ?? {};

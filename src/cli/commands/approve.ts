@@ -55,7 +55,10 @@ async function list(approvals: readonly ApprovalMessage[], isJson: boolean): Pro
 	const now = Date.now();
 	for (const approval of approvals) {
 		const left = formatDuration(Math.max(0, approval.expiresAt - now));
-		const lines = approval.preview.split("\n").map((line) => `    ${safeLine(line)}\n`);
+		const lines = approval.preview
+			.trimEnd()
+			.split("\n")
+			.map((line) => `    ${safeLine(line)}\n`);
 		await print(`${approval.id}  ${safeLine(titleOf(approval))}, ${left} left\n${lines.join("")}`);
 	}
 }

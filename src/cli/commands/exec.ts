@@ -6,6 +6,7 @@ import { limits } from "../../protocol/messages.ts";
 import { endNotAttached, NOT_ATTACHED, orNotAttached, UsageError } from "../errors.ts";
 import { findServer, type WorkspaceFlags, withWorkspace } from "../find-server.ts";
 import { findSession } from "../find-session.ts";
+import { orSayHeld } from "../held.ts";
 import { print, remark } from "../output.ts";
 import { duration, patience, wholeNumber } from "../parse.ts";
 import { safeJson, safeText } from "../safe-text.ts";
@@ -59,7 +60,8 @@ export const exec: Command = withWorkspace(new Command("exec"))
 			const { id } = await findSession(client, wanted, flags);
 			// What is proposed can be pasted: an id needs no workspace.
 			const called = flags.workspace === undefined ? quoted(wanted) : id;
-			const answer = await show(client.sessions.at(id), { command: flags.resume ?? lineOf(words), called, flags });
+			const asked = { command: flags.resume ?? lineOf(words), called, flags };
+			const answer = await orSayHeld(client, id, show(client.sessions.at(id), asked));
 			process.exitCode = codeOf(answer);
 		}),
 	);

@@ -9,6 +9,7 @@ import { formatDuration } from "../../protocol/units.ts";
 import { UsageError } from "../errors.ts";
 import { findServer, type WorkspaceFlags, withWorkspace } from "../find-server.ts";
 import { findSession } from "../find-session.ts";
+import { orSayHeld } from "../held.ts";
 import { print, remark } from "../output.ts";
 import { collect, duration } from "../parse.ts";
 import { safeJson, safeText } from "../safe-text.ts";
@@ -83,11 +84,12 @@ export const send: Command = withWorkspace(new Command("send"))
 		const { id, offsets } = await findSession(client, wanted, flags);
 		const session = client.sessions.at(id);
 		if (flags.wait) {
-			return sendAndWait(session, { text: typed.toString(), keys: names, paste: flags.paste === true }, flags);
+			const input = { text: typed.toString(), keys: names, paste: flags.paste === true };
+			return orSayHeld(client, id, sendAndWait(session, input, flags));
 		}
-		if (typed.byteLength > 0) await session.write(flags.paste ? pasted(typed) : typed);
+		if (typed.byteLength > 0) await orSayHeld(client, id, session.write(flags.paste ? pasted(typed) : typed));
 		if (typed.byteLength > 0 && keys.byteLength > 0) await session.output(offsets.end, { wait: REACTION_MS, limit: 1 });
-		if (keys.byteLength > 0) await session.write(keys);
+		if (keys.byteLength > 0) await orSayHeld(client, id, session.write(keys));
 		if (flags.offset) await print(`${offsets.end}\n`);
 	});
 

@@ -1,11 +1,12 @@
 /** `hawser why`: what a session's program waits for, in a line. */
 
 import { Command } from "commander";
-import type { ProgramState } from "../../client/index.ts";
+import { type ProgramState, wantsSentence } from "../../client/index.ts";
 import { formatDuration } from "../../protocol/units.ts";
 import { nameOf, stateOf } from "../describe-session.ts";
 import { findServer, type WorkspaceFlags, withWorkspace } from "../find-server.ts";
 import { findSession } from "../find-session.ts";
+import { heldSentence } from "../held.ts";
 import { print } from "../output.ts";
 import { safeJson, safeLine } from "../safe-text.ts";
 
@@ -13,7 +14,8 @@ export const why: Command = withWorkspace(new Command("why"))
 	.summary("say what a session waits for")
 	.description(
 		"Says in a line what a session's program does now: whether it works, waits for somebody to type, or for " +
-			"something else; as the kernel tells it, not by guessing from silence.",
+			"something else; as the kernel tells it, not by guessing from silence. What is held there until somebody approves " +
+			"it is said below, a line each.",
 	)
 	.argument("[session]", "its id, its name, or the beginning of either (default: the most recent)")
 	.option("--json", "as JSON, with everything the server says")
@@ -23,8 +25,13 @@ export const why: Command = withWorkspace(new Command("why"))
 		const session = await findSession(client, wanted, flags);
 		const state = await client.sessions.at(session.id).inspect();
 		if (json) return print(`${safeJson(state)}\n`);
+		const held = (await client.approvals.list()).filter((one) => one.session.id === session.id);
 		const what = state.state === "ended" ? `has ended: ${stateOf(session)}` : describe(state, Date.now());
-		return print(`${safeLine(`${nameOf(session)} ${what}`)}\n`);
+		await print(`${safeLine(`${nameOf(session)} ${what}`)}\n`);
+		for (const one of held) {
+			const wants = `${wantsSentence(one)}, which waits ${heldSentence(one, Date.now())}`;
+			await print(`${safeLine(`${nameOf(session)}: ${wants}: ${one.preview.trim()}`)}\n`);
+		}
 	});
 
 function describe(state: ProgramState, now: number): string {
