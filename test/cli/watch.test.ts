@@ -363,6 +363,25 @@ describe("watch", () => {
 		expect((await hawser.run(["watch", "--notify"])).stderr).toContain("--notify-command works everywhere");
 	});
 
+	it("tells a failure once, with what its program wrote last", async () => {
+		const id = await start("once", "build", "echo compiling; read -r; echo 'error: no such thing'; exit 3");
+		const child = hawser.start(["watch", "--label", "test=once"]);
+		onTestFinished(() => void child.kill());
+		const lines: string[] = [];
+		if (child.stdout) createInterface(child.stdout).on("line", (line) => lines.push(line));
+		await expect.poll(() => lines.length).toBe(1);
+		await client.sessions.at(id).write("\r");
+		await expect.poll(() => lines.length).toBe(2);
+		// What is told of another after it comes when all of it was told.
+		const other = await start("once", "other", "read -r -p 'Go on? ' x");
+		await expect.poll(() => lines.at(-1)).toContain("Go on?");
+		expect((await client.sessions.at(other).info()).state).toBe("running");
+		expect(lines.filter((line) => line.includes("build")).map((line) => line.split("  ").slice(1))).toEqual([
+			["build", "running"],
+			["build", "ended with 3", "error: no such thing"],
+		]);
+	});
+
 	it("goes on over a restart of the server", async () => {
 		const id = await start("restart", "asks", ASKS);
 		const table = await Table.open(["--label", "test=restart"]);

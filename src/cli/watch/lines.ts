@@ -1,6 +1,6 @@
 /** What changes, a line each: for pipes, logs and programs. */
 
-import { type Listed, type LiveSessions, matches, type Wanted, withAwaited } from "../../client/index.ts";
+import { type Listed, type LiveSessions, matches, type Need, type Wanted, withAwaited } from "../../client/index.ts";
 import { print } from "../output.ts";
 import { safeJson } from "../safe-text.ts";
 import { type Row, rowOf } from "./rows.ts";
@@ -40,7 +40,7 @@ export class ChangeLines {
 
 	#compare(row: Row): void {
 		const { session, need } = row;
-		const state = need ? `${need.kind} ${need.since} ${need.question}` : stateOf(row);
+		const state = need ? subjectOf(need) : stateOf(row);
 		if (this.#said.get(session.id)?.state === state) return;
 		this.#said.set(session.id, { state, row });
 		// What had ended before anybody looked is no change.
@@ -58,6 +58,11 @@ export class ChangeLines {
 		const change = { time, id, name: session.name, workspace, labels, word, state, exit, need: need ?? null };
 		void print(`${safeJson(word === "removed" ? { ...change, state: "removed", need: null } : change, 0)}\n`);
 	}
+}
+
+/** A question that is put otherwise is another; a failure is one, whatever is still written after it. */
+function subjectOf({ kind, since, question }: Need): string {
+	return kind === "failed" ? `${kind} ${since}` : `${kind} ${since} ${question}`;
 }
 
 /** That it writes, or does not for a while, is no change. */

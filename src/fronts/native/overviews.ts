@@ -95,9 +95,15 @@ export class Overviews {
 	/** As it is kept up with, or else as it is told within so many milliseconds. */
 	async read(session: Session, patienceMs: number): Promise<Overview> {
 		const known = this.#known.get(session.id);
-		if (known?.pulse) return this.#overview(session, known);
+		const isOver = session.state.status !== "running";
+		// Of one that has ended, what is known may be older than what it wrote last.
+		if (known?.pulse && !isOver) return this.#overview(session, known);
 		const late = pause(patienceMs).then(() => undefined);
 		const pulse = await Promise.race([late, session.pulse().catch(() => undefined)]);
+		if (known?.pulse) {
+			if (pulse) learn(known, session, pulse);
+			return this.#overview(session, known);
+		}
 		return overviewOf(pulse, {
 			lastLine: pulse ? lastLineOf(session, pulse) : null,
 			...this.#counts(session),
