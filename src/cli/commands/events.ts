@@ -117,12 +117,12 @@ function lineOf(item: FeedItem): string {
 	if (item.kind === "begin") return "";
 	if (item.kind === "gap") return "some events were missed: hawser ls shows how it is now\n";
 	const { type, time, session } = item.event;
-	const words = [new Date(time).toISOString(), type.padEnd(7), nameOf(session), detailsOf(item.event)];
+	const words = [new Date(time).toISOString(), type.padEnd(8), nameOf(session), detailsOf(item.event)];
 	return `${safeLine(words.filter((word) => word !== "").join("  "))}\n`;
 }
 
 function detailsOf({ exit, prompt, kind, command, quietMs, approval, secret }: FeedEvent): string {
-	if (approval) return [approval.state, approval.kind, approval.preview].filter((word) => word).join("  ");
+	if (approval) return [approval.state, approval.kind, approval.preview.trimEnd()].filter((word) => word).join("  ");
 	if (secret) return [secret.status, secret.name ?? prompt].filter((word) => word).join("  ");
 	if (exit) return exit.signal ?? `exit ${exit.code}`;
 	if (command) return `exit ${command.exitCode}  ${command.command ?? ""}`;
