@@ -66,10 +66,9 @@ function wait(waiting: Waiting | null | undefined): Need | undefined {
 }
 
 function failure(session: Listed, dismissed: ReadonlySet<string>): Need | undefined {
-	const { endedAt, createdAt, overview } = session;
-	if (!isFailure(session) || dismissed.has(dismissalOf(session))) return undefined;
-	const question = session.state === "lost" ? "how it ended is not known" : (overview?.lastLine ?? "").trim();
-	return { kind: "failed", since: endedAt ?? createdAt, question, choices: [] };
+	const { exit, endedAt, createdAt, overview } = session;
+	if (!exit || !isFailure(session) || dismissed.has(dismissalOf(session))) return undefined;
+	return { kind: "failed", since: endedAt ?? createdAt, question: (overview?.lastLine ?? "").trim(), choices: [] };
 }
 
 function silence(session: Listed, now: number, dismissed: ReadonlySet<string>): Need | undefined {

@@ -14,8 +14,7 @@ export function shortEnd({ state, exit }: Pick<Listed, "state" | "exit">): strin
 }
 
 /** Of one that somebody should look at. */
-export function failureWord({ state, exit }: Pick<Listed, "state" | "exit">): string {
-	if (state === "lost") return "lost";
+export function failureWord({ exit }: Pick<Listed, "exit">): string {
 	if (exit?.reason === "oom") return "out of memory";
 	return exit?.signal ? `ended by ${exit.signal}` : `ended with ${exit?.code}`;
 }

@@ -1,6 +1,6 @@
 /** When somebody is needed: the same for lists, for `watch` and for who is told by a webhook. */
 
-import type { ExitMessage, SessionMessage, SessionState, Waiting } from "./messages.ts";
+import type { ExitMessage, SessionMessage, Waiting } from "./messages.ts";
 
 /** How questions end, blanks aside; a line that does not is a prompt for commands, or nothing. The third is what is taken without an answer, as in `name: (hawser)`. */
 const QUESTION_ENDS: readonly RegExp[] = [
@@ -27,16 +27,14 @@ export function isQuestion({
 	return POINTED_AT.test(prompt) || QUESTION_ENDS.some((end) => end.test(prompt));
 }
 
-/** By itself, and not well: what somebody killed or gave a time to ended as it was meant to, and so did a shell that was left. How a lost one ended is not known, so somebody should look. */
-export function isFailure({ state, exit, argv, mode }: Ended): boolean {
-	if (state === "lost") return true;
+/** By itself, and not well: what somebody killed or gave a time to ended as it was meant to, and so did a shell that was left. */
+export function isFailure({ exit, argv, mode }: Ended): boolean {
 	if (!exit) return false;
 	if (exit.reason === undefined && exit.signal === null && mode === "pty" && isShell(argv)) return false;
 	return exit.reason === "oom" || (exit.reason === undefined && (exit.code ?? 1) !== 0);
 }
 
 type Ended = {
-	readonly state?: SessionState;
 	readonly exit: Readonly<ExitMessage> | null;
 	readonly argv: readonly string[];
 	readonly mode: SessionMessage["mode"];

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { byUrgency, dismissalOf, failureWord, grouped, isActive, needOf, withAwaited } from "../../src/client/index.ts";
+import { byUrgency, dismissalOf, grouped, isActive, needOf, withAwaited } from "../../src/client/index.ts";
 import { asking, held, listed, MINUTE, NOW } from "../web/listed.ts";
 
 const none = { now: NOW, dismissed: new Set<string>(), held: [] };
@@ -61,14 +61,7 @@ describe("a program that has ended", () => {
 		expect(needOf(ended({ code: 0, signal: null }), none)).toBeUndefined();
 		expect(needOf(ended({ code: null, signal: "SIGTERM", reason: "killed", by: "ci" }), none)).toBeUndefined();
 		expect(needOf(ended({ code: null, signal: "SIGTERM", reason: "timeout" }), none)).toBeUndefined();
-	});
-
-	it("needs somebody if how it ended is not known, until that was seen", () => {
-		const lost = listed({ state: "lost", endedAt: NOW - MINUTE });
-		const question = "how it ended is not known";
-		expect(needOf(lost, none)).toMatchObject({ kind: "failed", since: NOW - MINUTE, question });
-		expect(failureWord(lost)).toBe("lost");
-		expect(needOf(lost, { ...none, dismissed: new Set([dismissalOf(lost)]) })).toBeUndefined();
+		expect(needOf(listed({ state: "lost" }), none)).toBeUndefined();
 	});
 
 	it.each([

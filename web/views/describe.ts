@@ -29,7 +29,7 @@ function describeNeed(session: Listed, { kind, since }: Need, now: number): Desc
 		case "quiet":
 			return { glyph: "quiet", word: `quiet for ${span(now - since)}`, tone: "wait" };
 		case "failed":
-			return { glyph: session.state === "lost" ? "lost" : "bad", word: failureWord(session), tone: "bad" };
+			return { glyph: "bad", word: failureWord(session), tone: "bad" };
 	}
 }
 
