@@ -202,7 +202,14 @@ describe("the feed", () => {
 		const session = { id, name: "fed", workspace: "default" };
 		expect(first.map(({ event, data }) => ({ event, ...data }))).toEqual([
 			{ event: "created", type: "created", time: expect.any(Number), session },
-			{ event: "exited", type: "exited", time: expect.any(Number), session, exit: { code: 5, signal: null } },
+			{
+				event: "exited",
+				type: "exited",
+				time: expect.any(Number),
+				session,
+				exit: { code: 5, signal: null },
+				failed: true,
+			},
 			{ event: "closed", type: "closed", time: expect.any(Number), session },
 		]);
 		await server.request(`/v1/sessions/${id}`, { method: "DELETE" });
