@@ -7,13 +7,9 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { readRecord } from "../src/link/record.ts";
-import type {
-	CreateSession,
-	ScreenMessage,
-	SearchResult,
-	SessionList,
-	SessionMessage,
-} from "../src/protocol/messages.ts";
+import type { CreateSession, SessionList, SessionMessage } from "../src/protocol/messages.ts";
+import type { SearchResult } from "../src/protocol/past.ts";
+import type { ScreenMessage } from "../src/protocol/screens.ts";
 import { type HomeKind, sweep } from "./homes.ts";
 import type { Workshop } from "./workshop.ts";
 import type { Target } from "./ws-client.ts";

@@ -7,7 +7,8 @@
 
 /// <reference lib="esnext.disposable" preserve="true" />
 
-import { limits, type SendAnswer, type SendInput } from "../protocol/messages.ts";
+import type { SendAnswer, SendInput } from "../protocol/acts.ts";
+import { limits } from "../protocol/messages.ts";
 import { closeCodes, type LeaseMessage, type SendMessage } from "../protocol/socket.ts";
 import { checkSignal, checkSize } from "./checks.ts";
 import { Control, type TakeOptions } from "./control.ts";

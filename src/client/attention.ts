@@ -1,6 +1,7 @@
 /** Who needs somebody, and why: pure, from what is known of a session and the time. */
 
-import type { ApprovalMessage, SessionMessage, Waiting } from "../protocol/messages.ts";
+import type { ApprovalMessage } from "../protocol/asking.ts";
+import type { SessionMessage, Waiting } from "../protocol/messages.ts";
 import { isFailure, isQuestion } from "../protocol/needs.ts";
 import { wantsSentence } from "./held.ts";
 

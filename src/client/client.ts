@@ -11,19 +11,21 @@ import type {
 	TokenList,
 	TokenMessage,
 } from "../protocol/access.ts";
+import type { InputReceipt } from "../protocol/acts.ts";
+import type {
+	ApprovalList,
+	ApprovalMessage,
+	DecideApproval,
+	SecretRequestList,
+	SecretRequestMessage,
+} from "../protocol/asking.ts";
 import {
-	type ApprovalList,
-	type ApprovalMessage,
 	type AuditList,
 	type CreateSession,
-	type DecideApproval,
 	type Health,
 	type Info,
-	type InputReceipt,
 	idempotencyKeyHeader,
 	type Me,
-	type SecretRequestList,
-	type SecretRequestMessage,
 	type SessionList,
 	type SessionMessage,
 	type SessionState,

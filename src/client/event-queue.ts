@@ -1,6 +1,8 @@
 /** What has arrived and was not asked for yet. The server's window bounds it: it sends no more than that ahead. */
 
-import type { ApprovalMessage, ErrorCode, ExitMessage, SessionMessage, ShellCommand } from "../protocol/messages.ts";
+import type { ShellCommand } from "../protocol/acts.ts";
+import type { ApprovalMessage } from "../protocol/asking.ts";
+import type { ErrorCode, ExitMessage, SessionMessage } from "../protocol/messages.ts";
 import type { LeaseMessage } from "../protocol/socket.ts";
 import type { HawserError } from "./error.ts";
 

@@ -1,6 +1,6 @@
 /** What happens to all sessions, as it is told by server-sent events, across lost connections and restarts of the server. */
 
-import type { FeedEvent, FeedType } from "../protocol/messages.ts";
+import type { FeedEvent, FeedType } from "../protocol/feed.ts";
 import { HawserError } from "./error.ts";
 import { isPassing } from "./refusal.ts";
 import { type ServerEvent, serverEvents } from "./server-events.ts";

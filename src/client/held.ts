@@ -1,6 +1,7 @@
 /** Acts that are held until somebody decides, as lists have them: what is wanted, in which session, and how it is decided. */
 
-import type { ApprovalMessage, DecideApproval, SessionMessage } from "../protocol/messages.ts";
+import type { ApprovalMessage, DecideApproval } from "../protocol/asking.ts";
+import type { SessionMessage } from "../protocol/messages.ts";
 import type { Client } from "./client.ts";
 import { HawserError } from "./error.ts";
 import { callerName } from "./words.ts";

@@ -16,52 +16,38 @@ export type {
 	TokenMessage,
 } from "../protocol/access.ts";
 export type {
-	Activity,
-	ActivityMessage,
-	ApprovalMessage,
-	AskSecret,
-	AttachedMessage,
-	AuditList,
-	AuditMessage,
 	CommandList,
-	CreateSession,
-	DecideApproval,
-	ErrorCode,
-	ExitMessage,
-	FeedEvent,
-	FeedType,
-	Health,
-	Info,
 	InputReceipt,
-	Me,
-	Overview,
-	ProgramState,
-	PutTask,
-	PutWorkspace,
-	RecordingFormat,
 	RunAnswer,
-	SandboxLimits,
-	SandboxMessage,
-	ScreenMessage,
-	ScreenRunMessage,
-	ScreenStyleMessage,
-	ScrollbackMessage,
-	SearchMatch,
-	SecretRequestMessage,
 	SendAnswer,
 	SendInput,
 	SessionLease,
+	ShellCommand,
+	TakeLease,
+} from "../protocol/acts.ts";
+export type { ApprovalMessage, AskSecret, DecideApproval, SecretRequestMessage } from "../protocol/asking.ts";
+export type { Activity, FeedEvent, FeedType, ProgramState } from "../protocol/feed.ts";
+export type {
+	AttachedMessage,
+	AuditList,
+	AuditMessage,
+	CreateSession,
+	ErrorCode,
+	ExitMessage,
+	Health,
+	Info,
+	Me,
+	Overview,
+	SandboxLimits,
+	SandboxMessage,
 	SessionMessage,
 	SessionState,
-	ShellCommand,
 	SizePolicy,
-	TakeLease,
-	TaskMessage,
 	Waiting,
-	WorkspaceLimits,
-	WorkspaceMessage,
 } from "../protocol/messages.ts";
 export { isFailure } from "../protocol/needs.ts";
+export type { ActivityMessage, RecordingFormat, SearchMatch } from "../protocol/past.ts";
+export type { ScreenMessage, ScreenRunMessage, ScreenStyleMessage, ScrollbackMessage } from "../protocol/screens.ts";
 export type { LeaseMessage } from "../protocol/socket.ts";
 export type {
 	CreatedWebhook,
@@ -74,6 +60,7 @@ export type {
 	WebhookNotice,
 	WebhookTest,
 } from "../protocol/webhooks.ts";
+export type { PutTask, PutWorkspace, TaskMessage, WorkspaceLimits, WorkspaceMessage } from "../protocol/workspaces.ts";
 export { giveAnswer, type Question, typed } from "./answer.ts";
 export type { ActOptions, Attachment, AttachOptions } from "./attachment.ts";
 export {

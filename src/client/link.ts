@@ -1,7 +1,7 @@
 /** What keeps an attachment connected: one connection after the other, until it is stopped or nothing can follow. */
 
+import type { SendAnswer } from "../protocol/acts.ts";
 import type { ServerFrame } from "../protocol/frames.ts";
-import type { SendAnswer } from "../protocol/messages.ts";
 import {
 	type ClientMessage,
 	closeCodes,

@@ -1,6 +1,7 @@
 /** All sessions and what is held of them, kept as they are by the feed: listed once, and nothing is asked for again but what has changed. */
 
-import type { ApprovalMessage, FeedEvent } from "../protocol/messages.ts";
+import type { ApprovalMessage } from "../protocol/asking.ts";
+import type { FeedEvent } from "../protocol/feed.ts";
 import { isEnded, type Listed } from "./attention.ts";
 import type { Client } from "./client.ts";
 import { HawserError } from "./error.ts";

@@ -1,6 +1,6 @@
 /** What a session's terminal shows, followed as it changes or waited for, across restarts of the server. */
 
-import type { ScreenMessage } from "../protocol/messages.ts";
+import type { ScreenMessage } from "../protocol/screens.ts";
 import { HawserError } from "./error.ts";
 import type { ScreenOptions, Session } from "./session.ts";
 import { Backoff, defaultTimes, pause } from "./times.ts";

@@ -1,6 +1,6 @@
 /** What the terminals of several sessions show, as pictures are drawn of it, across lost connections and restarts of the server. */
 
-import type { ScreenRunMessage, ScreensBegin, ScreensError, ScreenUpdate } from "../protocol/messages.ts";
+import type { ScreenRunMessage, ScreensBegin, ScreensError, ScreenUpdate } from "../protocol/screens.ts";
 import { HawserError } from "./error.ts";
 import { isPassing } from "./refusal.ts";
 import { serverEvents } from "./server-events.ts";

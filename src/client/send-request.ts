@@ -1,6 +1,6 @@
 /** What is typed, and what ends the wait after it, as programs say it and as it goes over the wire. */
 
-import type { SendInput } from "../protocol/messages.ts";
+import type { SendInput } from "../protocol/acts.ts";
 
 type Until = NonNullable<SendInput["until"]>;
 

@@ -2,39 +2,36 @@
 
 /// <reference lib="esnext.disposable" preserve="true" />
 
+import type {
+	CommandList,
+	CommandsQuery,
+	InputReceipt,
+	RunAnswer,
+	RunCommand,
+	SendAnswer,
+	SendInput,
+	SessionLease,
+	TakeLease,
+} from "../protocol/acts.ts";
+import type { AskSecret, SecretRequestMessage } from "../protocol/asking.ts";
+import type { ProgramState } from "../protocol/feed.ts";
 import {
-	type ActivityMessage,
-	type AskSecret,
 	type AttachedList,
 	type AttachedMessage,
-	type CommandList,
-	type CommandsQuery,
 	type Detached,
 	type DetachSession,
 	type ExitMessage,
 	fenceHeader,
-	type InputReceipt,
 	idempotencyKeyHeader,
 	type KillSession,
 	limits,
 	outputHeaders,
-	type ProgramState,
-	type RecordingFormat,
-	type RunAnswer,
-	type RunCommand,
-	type ScreenMessage,
-	type ScrollbackMessage,
-	type SearchMatch,
-	type SearchResult,
-	type SecretRequestMessage,
-	type SendAnswer,
-	type SendInput,
-	type SessionLease,
 	type SessionMessage,
 	type SessionState,
 	type SizePolicy,
-	type TakeLease,
 } from "../protocol/messages.ts";
+import type { ActivityMessage, RecordingFormat, SearchMatch, SearchResult } from "../protocol/past.ts";
+import type { ScreenMessage, ScrollbackMessage } from "../protocol/screens.ts";
 import { sessionPath } from "./address.ts";
 import { type ActOptions, Attachment, type AttachOptions } from "./attachment.ts";
 import { checkSignal, checkSize } from "./checks.ts";

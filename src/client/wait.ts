@@ -1,6 +1,7 @@
 /** Waits for something to be true of a session: that it ended, that it went quiet, or that it said something; what it shows is waited for in `screen.ts`. */
 
-import type { ExitMessage, ScreenMessage } from "../protocol/messages.ts";
+import type { ExitMessage } from "../protocol/messages.ts";
+import type { ScreenMessage } from "../protocol/screens.ts";
 import type { Attachment, AttachOptions } from "./attachment.ts";
 import { Countdown } from "./countdown.ts";
 import { toHawserError } from "./refusal.ts";

@@ -7,7 +7,7 @@ import type {
 	TaskMessage,
 	WorkspaceList,
 	WorkspaceMessage,
-} from "../protocol/messages.ts";
+} from "../protocol/workspaces.ts";
 import type { ActOptions } from "./attachment.ts";
 import type { Call, Transport } from "./transport.ts";
 

@@ -2,7 +2,7 @@
 
 import { type Inspection, isWaiting } from "../core/inspection.ts";
 import type { Session } from "../core/session.ts";
-import type { ProgramState, WaitMessage } from "../protocol/messages.ts";
+import type { ProgramState, WaitMessage } from "../protocol/feed.ts";
 import { readLastLine } from "./text.ts";
 
 /** Where the kernel does not tell, a program that was quiet for so long below something like a prompt waits for a line. */

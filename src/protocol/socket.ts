@@ -1,14 +1,8 @@
 /** The JSON messages of the WebSocket `hawser.v1`, and the codes it closes with. */
 
-import type {
-	ApprovalMessage,
-	ErrorCode,
-	ExitMessage,
-	SendAnswer,
-	SendInput,
-	SessionMessage,
-	ShellCommand,
-} from "./messages.ts";
+import type { SendAnswer, SendInput, ShellCommand } from "./acts.ts";
+import type { ApprovalMessage } from "./asking.ts";
+import type { ErrorCode, ExitMessage, SessionMessage } from "./messages.ts";
 
 export const subprotocol = "hawser.v1";
 /** Offered beside `hawser.v1` by a browser, which can't set headers: `ticket.` and the ticket. Never answered. */

@@ -1,6 +1,7 @@
 /** What is said about webhooks, and to their receivers. */
 
-import type { ApprovalMessage, ExitMessage } from "./messages.ts";
+import type { ApprovalMessage } from "./asking.ts";
+import type { ExitMessage } from "./messages.ts";
 
 /**
  * What a webhook can be told of. `waiting` is a program that asks something, not one that merely reads; `secret` is one

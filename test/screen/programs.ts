@@ -3,7 +3,7 @@
 import { existsSync } from "node:fs";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import type { ScreenMessage } from "../../src/protocol/messages.ts";
+import type { ScreenMessage } from "../../src/protocol/screens.ts";
 import type { TestServer } from "../fronts/native/test-server.ts";
 import { eventually } from "../helpers/reading.ts";
 import { temporaryDirectory } from "../helpers/temporary.ts";

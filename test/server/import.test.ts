@@ -3,7 +3,9 @@
 import { readdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import type { ScreenMessage, SearchResult, SessionMessage } from "../../src/protocol/messages.ts";
+import type { SessionMessage } from "../../src/protocol/messages.ts";
+import type { SearchResult } from "../../src/protocol/past.ts";
+import type { ScreenMessage } from "../../src/protocol/screens.ts";
 import { type Started, start } from "./start.ts";
 
 const BEGIN = Date.parse("2026-01-31T12:00:00Z");

@@ -3,7 +3,7 @@
 import { expect, onTestFinished, test } from "vitest";
 import { type Client, connect, type Session } from "../../src/client/index.ts";
 import { takeoverLine } from "../../src/fronts/takeover.ts";
-import type { RunAnswer } from "../../src/protocol/messages.ts";
+import type { RunAnswer } from "../../src/protocol/acts.ts";
 import { CrashingServer } from "../helpers/crashing-server.ts";
 import { eventually } from "../helpers/reading.ts";
 import { temporaryDirectory } from "../helpers/temporary.ts";

@@ -3,7 +3,8 @@
 import type { Exit } from "../../core/event.ts";
 import type { Session } from "../../core/session.ts";
 import { isEnded } from "../../core/state.ts";
-import { limits, type ProgramState } from "../../protocol/messages.ts";
+import type { ProgramState } from "../../protocol/feed.ts";
+import { limits } from "../../protocol/messages.ts";
 import { programState } from "../program-state.ts";
 import { redacted } from "../redaction.ts";
 import { controlSince, takeoverLine } from "../takeover.ts";

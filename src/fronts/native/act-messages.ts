@@ -1,16 +1,16 @@
 /** What is said to do something to a program, and about who may: input, keys, sizes, signals, leases. */
 
 import Type, { type TUnsafe } from "typebox";
-import {
-	type InputReceipt,
-	limits,
-	type Resize,
-	type SendKeys,
-	type SendSignal,
-	type SessionLease,
-	type TakeLease,
-	type TakeoverMessage,
-} from "../../protocol/messages.ts";
+import type {
+	InputReceipt,
+	Resize,
+	SendKeys,
+	SendSignal,
+	SessionLease,
+	TakeLease,
+	TakeoverMessage,
+} from "../../protocol/acts.ts";
+import { limits } from "../../protocol/messages.ts";
 import { closed, nullable, offset, schemaOf, size } from "./schemas.ts";
 
 export const inputReceipt: TUnsafe<InputReceipt> = schemaOf<InputReceipt>()(

@@ -3,8 +3,9 @@
 import { SessionError } from "../../core/errors.ts";
 import type { Act } from "../../core/session.ts";
 import { parseSignal } from "../../core/signals.ts";
+import type { InputReceipt } from "../../protocol/acts.ts";
 import { encodeKey } from "../../protocol/keys.ts";
-import { fenceHeader, type InputReceipt, idempotencyKeyHeader } from "../../protocol/messages.ts";
+import { fenceHeader, idempotencyKeyHeader } from "../../protocol/messages.ts";
 import type { Hosting } from "../front.ts";
 import { patienceOf } from "../patience.ts";
 import { inputReceipt, keysQuery, resize, sendKeys, sendSignal } from "./act-messages.ts";

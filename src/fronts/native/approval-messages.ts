@@ -1,7 +1,8 @@
 /** What is held until somebody approves it, as the API tells it, and how it is decided. */
 
 import Type, { type TUnsafe } from "typebox";
-import { type ApprovalList, type ApprovalMessage, type DecideApproval, limits } from "../../protocol/messages.ts";
+import type { ApprovalList, ApprovalMessage, DecideApproval } from "../../protocol/asking.ts";
+import { limits } from "../../protocol/messages.ts";
 import { PRINTABLE } from "../printable.ts";
 import { closed, milliseconds, nullable, offset, schemaOf } from "./schemas.ts";
 

@@ -3,7 +3,8 @@
 import type { FastifyRequest } from "fastify";
 import type { Principal } from "../../core/access.ts";
 import { mayKnow } from "../../core/approvals.ts";
-import { type FeedEvent, limits } from "../../protocol/messages.ts";
+import type { FeedEvent } from "../../protocol/feed.ts";
+import { limits } from "../../protocol/messages.ts";
 import { type Hosting, witnessOf } from "../front.ts";
 import { patienceOf } from "../patience.ts";
 import { lastEventId, type StreamEvent, sendEvents } from "./event-stream.ts";

@@ -1,6 +1,6 @@
 /** Which events of the feed somebody asks for. */
 
-import type { FeedEvent, FeedType } from "../../protocol/messages.ts";
+import type { FeedEvent, FeedType } from "../../protocol/feed.ts";
 import { hasLabels } from "./labels.ts";
 
 export type FeedFilter = {

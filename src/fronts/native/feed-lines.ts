@@ -2,7 +2,7 @@
 
 import Type from "typebox";
 import { Compile } from "typebox/compile";
-import type { FeedEvent } from "../../protocol/messages.ts";
+import type { FeedEvent } from "../../protocol/feed.ts";
 import { feedEvent, feedSession } from "./feed-messages.ts";
 import { nullable, offset } from "./schemas.ts";
 

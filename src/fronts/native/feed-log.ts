@@ -12,7 +12,8 @@
 
 import { randomBytes } from "node:crypto";
 import { Change } from "../../core/change.ts";
-import { type FeedEvent, limits } from "../../protocol/messages.ts";
+import type { FeedEvent } from "../../protocol/feed.ts";
+import { limits } from "../../protocol/messages.ts";
 import { type Entry, type Epoch, isLine, type Mark, type Told } from "./feed-lines.ts";
 import { pause } from "./pause.ts";
 

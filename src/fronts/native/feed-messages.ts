@@ -1,7 +1,8 @@
 /** How the feed of all sessions is asked for, and what it says. */
 
 import Type, { type TSchema, type TUnsafe } from "typebox";
-import { type FeedEvent, type FeedType, limits } from "../../protocol/messages.ts";
+import type { FeedEvent, FeedType } from "../../protocol/feed.ts";
+import { limits } from "../../protocol/messages.ts";
 import { approval } from "./approval-messages.ts";
 import { overview } from "./overview-messages.ts";
 import { closed, exit, flag, milliseconds, nullable, offset, schemaOf } from "./schemas.ts";

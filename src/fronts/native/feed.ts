@@ -9,7 +9,7 @@ import type { Session } from "../../core/session.ts";
 import type { Sessions } from "../../core/sessions.ts";
 import type { ShellCommand } from "../../core/shell-marks.ts";
 import { isEnded } from "../../core/state.ts";
-import type { FeedEvent, ProgramState } from "../../protocol/messages.ts";
+import type { FeedEvent, ProgramState } from "../../protocol/feed.ts";
 import { isFailure } from "../../protocol/needs.ts";
 import { nextWait, waitMessage } from "../program-state.ts";
 import type { Told } from "./feed-lines.ts";

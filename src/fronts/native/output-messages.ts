@@ -1,7 +1,7 @@
 /** How output is asked for, and what an event stream of it says. */
 
 import Type, { type TSchema, type TUnsafe } from "typebox";
-import type { OutputEvent } from "../../protocol/messages.ts";
+import type { OutputEvent } from "../../protocol/past.ts";
 import { closed, exit, flag, milliseconds, offset, schemaOf, size } from "./schemas.ts";
 
 /** How long a text may be is `max`, which is also what `limit` was called before. */

@@ -3,7 +3,7 @@
 import { SessionError } from "../../core/errors.ts";
 import type { Item, Start } from "../../core/event.ts";
 import type { Session } from "../../core/session.ts";
-import type { OutputEvent } from "../../protocol/messages.ts";
+import type { OutputEvent } from "../../protocol/past.ts";
 import type { StreamEvent } from "./event-stream.ts";
 import type { Traffic } from "./metrics.ts";
 

@@ -1,7 +1,7 @@
 /** What is said of requests for secrets, and the schemas that check it. */
 
 import Type, { type TUnsafe } from "typebox";
-import type { AskSecret, SecretRequestList, SecretRequestMessage } from "../../protocol/messages.ts";
+import type { AskSecret, SecretRequestList, SecretRequestMessage } from "../../protocol/asking.ts";
 import { PRINTABLE } from "../printable.ts";
 import { closed, displayName, milliseconds, nullable, offset, schemaOf } from "./schemas.ts";
 

@@ -3,7 +3,7 @@
 import type { FastifyRequest } from "fastify";
 import Type from "typebox";
 import { SessionError } from "../../core/errors.ts";
-import type { SecretRequestList, SecretRequestMessage } from "../../protocol/messages.ts";
+import type { SecretRequestList, SecretRequestMessage } from "../../protocol/asking.ts";
 import { checkRight, type Hosting, may, witnessOf } from "../front.ts";
 import { patienceOf } from "../patience.ts";
 import { checkMayType, type SecretRequest } from "../secret-requests.ts";

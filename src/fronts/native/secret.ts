@@ -3,7 +3,8 @@
 import type { FastifyRequest, preParsingHookHandler } from "fastify";
 import { SessionError } from "../../core/errors.ts";
 import type { Session } from "../../core/session.ts";
-import { fenceHeader, type InputReceipt, idempotencyKeyHeader } from "../../protocol/messages.ts";
+import type { InputReceipt } from "../../protocol/acts.ts";
+import { fenceHeader, idempotencyKeyHeader } from "../../protocol/messages.ts";
 import { type Hosting, witnessOf } from "../front.ts";
 import { checkMayGive, checkMayType } from "../secret-requests.ts";
 import { inputReceipt, keysQuery } from "./act-messages.ts";

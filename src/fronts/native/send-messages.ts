@@ -1,7 +1,8 @@
 /** How something is typed and waited for in one call, and what is told of it. */
 
 import Type, { type TUnsafe } from "typebox";
-import { limits, type SendAnswer, type SendInput } from "../../protocol/messages.ts";
+import type { SendAnswer, SendInput } from "../../protocol/acts.ts";
+import { limits } from "../../protocol/messages.ts";
 import { takeover } from "./act-messages.ts";
 import { closed, exit, milliseconds, nullable, offset, schemaOf } from "./schemas.ts";
 import { programState } from "./state-messages.ts";

@@ -1,6 +1,7 @@
 /** One call over HTTP to type something, to wait for what comes of it, and to read that. */
 
-import { fenceHeader, idempotencyKeyHeader, limits, type SendAnswer } from "../../protocol/messages.ts";
+import type { SendAnswer } from "../../protocol/acts.ts";
+import { fenceHeader, idempotencyKeyHeader, limits } from "../../protocol/messages.ts";
 import { bytesOf, crowded } from "../answer-bytes.ts";
 import { type Hosting, takeReader, whenOver } from "../front.ts";
 import { patienceOf } from "../patience.ts";

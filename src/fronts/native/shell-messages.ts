@@ -1,14 +1,8 @@
 /** How a command is run in a living shell, and what is told of it and of those before. */
 
 import Type, { type TUnsafe } from "typebox";
-import {
-	type CommandList,
-	type CommandsQuery,
-	limits,
-	type RunAnswer,
-	type RunCommand,
-	type ShellCommand,
-} from "../../protocol/messages.ts";
+import type { CommandList, CommandsQuery, RunAnswer, RunCommand, ShellCommand } from "../../protocol/acts.ts";
+import { limits } from "../../protocol/messages.ts";
 import { takeover } from "./act-messages.ts";
 import { closed, milliseconds, NO_NUL, nullable, offset, schemaOf } from "./schemas.ts";
 import { programState } from "./state-messages.ts";

@@ -6,15 +6,8 @@ import type { Session } from "../../core/session.ts";
 import type * as marks from "../../core/shell-marks.ts";
 import { shellText, unfinishedBytes } from "../../core/shell-output.ts";
 import type * as core from "../../core/shell-runner.ts";
-import {
-	type CommandList,
-	fenceHeader,
-	idempotencyKeyHeader,
-	limits,
-	type RunAnswer,
-	type RunCommand,
-	type ShellCommand,
-} from "../../protocol/messages.ts";
+import type { CommandList, RunAnswer, RunCommand, ShellCommand } from "../../protocol/acts.ts";
+import { fenceHeader, idempotencyKeyHeader, limits } from "../../protocol/messages.ts";
 import { bytesOf } from "../answer-bytes.ts";
 import { flowFor, type Hosting, takeReader, whenOver } from "../front.ts";
 import { patienceOf } from "../patience.ts";

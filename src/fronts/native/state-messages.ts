@@ -1,7 +1,7 @@
 /** What a session's program does, and what it waits for, as it is answered. */
 
 import Type, { type TUnsafe } from "typebox";
-import type { ProgramState } from "../../protocol/messages.ts";
+import type { ProgramState } from "../../protocol/feed.ts";
 import { milliseconds, nullable, offset, schemaOf } from "./schemas.ts";
 
 const activity = Type.Union([

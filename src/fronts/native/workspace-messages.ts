@@ -1,15 +1,15 @@
 /** What the native API says about workspaces and tasks, and the schemas that check it. */
 
 import Type, { type TUnsafe } from "typebox";
-import {
-	limits,
-	type PutTask,
-	type PutWorkspace,
-	type TaskList,
-	type TaskMessage,
-	type WorkspaceList,
-	type WorkspaceMessage,
-} from "../../protocol/messages.ts";
+import { limits } from "../../protocol/messages.ts";
+import type {
+	PutTask,
+	PutWorkspace,
+	TaskList,
+	TaskMessage,
+	WorkspaceList,
+	WorkspaceMessage,
+} from "../../protocol/workspaces.ts";
 import { PRINTABLE } from "../printable.ts";
 import { closed, displayName, id, NO_NUL, nullable, path, schemaOf } from "./schemas.ts";
 

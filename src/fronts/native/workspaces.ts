@@ -5,7 +5,7 @@ import { SessionError } from "../../core/errors.ts";
 import type { Sessions } from "../../core/sessions.ts";
 import { isEnded } from "../../core/state.ts";
 import type { Task, Workspace, Workspaces } from "../../core/workspaces.ts";
-import type { TaskMessage, WorkspaceMessage } from "../../protocol/messages.ts";
+import type { TaskMessage, WorkspaceMessage } from "../../protocol/workspaces.ts";
 import { checkRight, may, witnessOf } from "../front.ts";
 import type { NativeApp, NativeOptions } from "./options.ts";
 import { principalOf } from "./request.ts";

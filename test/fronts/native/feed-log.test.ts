@@ -6,7 +6,7 @@ import { expect, onTestFinished, test } from "vitest";
 import { LineHistory } from "../../../src/disk/line-history.ts";
 import type { Told } from "../../../src/fronts/native/feed-lines.ts";
 import { FeedLog } from "../../../src/fronts/native/feed-log.ts";
-import type { FeedEvent } from "../../../src/protocol/messages.ts";
+import type { FeedEvent } from "../../../src/protocol/feed.ts";
 import { eventually } from "../../helpers/reading.ts";
 import { fill, withSmallDisk } from "../../helpers/small-disk.ts";
 import { temporaryDirectory } from "../../helpers/temporary.ts";

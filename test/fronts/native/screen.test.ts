@@ -1,7 +1,7 @@
 /** What a terminal shows, over HTTP. */
 
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import type { ScreenMessage, ScrollbackMessage } from "../../../src/protocol/messages.ts";
+import type { ScreenMessage, ScrollbackMessage } from "../../../src/protocol/screens.ts";
 import { eventually } from "../../backends/run.ts";
 import { openBrowser } from "../../helpers/chromium.ts";
 import { principalWith, readAll, startTestServer, type TestServer } from "./test-server.ts";

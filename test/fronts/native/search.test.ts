@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import type { SearchResult } from "../../../src/protocol/messages.ts";
+import type { SearchResult } from "../../../src/protocol/past.ts";
 import { readAll, startTestServer, type TestServer } from "./test-server.ts";
 
 let server: TestServer;

@@ -4,7 +4,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { beforeAll, expect, onTestFinished, test } from "vitest";
 import { connect } from "../../../src/client/index.ts";
-import type { SendInput } from "../../../src/protocol/messages.ts";
+import type { SendInput } from "../../../src/protocol/acts.ts";
 import { CrashingServer } from "../../helpers/crashing-server.ts";
 import { eventually } from "../../helpers/reading.ts";
 import { temporaryDirectory } from "../../helpers/temporary.ts";

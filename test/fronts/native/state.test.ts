@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { connect, type FeedItem } from "../../../src/client/index.ts";
 import { SessionError } from "../../../src/core/errors.ts";
 import { guessed } from "../../../src/fronts/program-state.ts";
-import type { ProgramState } from "../../../src/protocol/messages.ts";
+import type { ProgramState } from "../../../src/protocol/feed.ts";
 import { eventually } from "../../helpers/reading.ts";
 import { principalWith, startTestServer, type TestServer, TOKEN } from "./test-server.ts";
 

@@ -3,7 +3,7 @@
 import { SessionError } from "../../../core/errors.ts";
 import type { Session } from "../../../core/session.ts";
 import { within } from "../../../core/within.ts";
-import type { ActivityMessage } from "../../../protocol/messages.ts";
+import type { ActivityMessage } from "../../../protocol/past.ts";
 import { type Hosting, takeReader, whenOver } from "../../front.ts";
 import { patienceOf } from "../../patience.ts";
 import { Places } from "../../places.ts";

@@ -4,7 +4,7 @@ import { constants } from "node:os";
 import type { Exit, Gap, Size, Stream } from "../../../core/event.ts";
 import type { SessionSpec } from "../../../core/session.ts";
 import { KeyEraser } from "../../../core/shell-output.ts";
-import type { RecordingFormat } from "../../../protocol/messages.ts";
+import type { RecordingFormat } from "../../../protocol/past.ts";
 import { commandLine } from "./command-line.ts";
 
 export type CastHeader = {

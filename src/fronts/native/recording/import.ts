@@ -3,7 +3,8 @@
 import { SessionError } from "../../../core/errors.ts";
 import type { SessionSpec } from "../../../core/session.ts";
 import { defaultWorkspace } from "../../../core/workspaces.ts";
-import { type ImportQuery, limits } from "../../../protocol/messages.ts";
+import { limits } from "../../../protocol/messages.ts";
+import type { ImportQuery } from "../../../protocol/past.ts";
 import { checkRight, type Prepare, witnessOf } from "../../front.ts";
 import { PRINTABLE } from "../../printable.ts";
 import type { NativeApp, NativeOptions } from "../options.ts";

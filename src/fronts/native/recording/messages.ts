@@ -1,7 +1,7 @@
 /** How a recording is asked for, and how one is taken in. */
 
 import Type, { type TUnsafe } from "typebox";
-import type { ActivityMessage, ActivityQuery, ImportQuery, RecordingQuery } from "../../../protocol/messages.ts";
+import type { ActivityMessage, ActivityQuery, ImportQuery, RecordingQuery } from "../../../protocol/past.ts";
 import { closed, displayName, id, milliseconds, nullable, place, schemaOf } from "../schemas.ts";
 
 export const recordingQuery: TUnsafe<RecordingQuery> = schemaOf<RecordingQuery>()(

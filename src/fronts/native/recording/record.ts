@@ -9,7 +9,7 @@ import { byteLength, type Event, type Exit, type Item } from "../../../core/even
 import type { Snapshot } from "../../../core/screen.ts";
 import type { Session } from "../../../core/session.ts";
 import type { ShellCommand } from "../../../core/shell-marks.ts";
-import type { RecordingFormat } from "../../../protocol/messages.ts";
+import type { RecordingFormat } from "../../../protocol/past.ts";
 import { Asciicast } from "./asciicast.ts";
 
 /** How much text is gathered before it is sent. */

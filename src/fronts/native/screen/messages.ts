@@ -1,13 +1,8 @@
 /** How a screen and what is above it are asked for, and what they show. */
 
 import Type, { type TUnsafe } from "typebox";
-import {
-	limits,
-	type ScreenMessage,
-	type ScreenQuery,
-	type ScrollbackMessage,
-	type ScrollbackQuery,
-} from "../../../protocol/messages.ts";
+import { limits } from "../../../protocol/messages.ts";
+import type { ScreenMessage, ScreenQuery, ScrollbackMessage, ScrollbackQuery } from "../../../protocol/screens.ts";
 import { closed, flag, milliseconds, offset, place, schemaOf, sessionState } from "../schemas.ts";
 
 export const screenQuery: TUnsafe<ScreenQuery> = schemaOf<ScreenQuery>()(

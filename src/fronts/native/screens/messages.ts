@@ -1,15 +1,15 @@
 /** What a stream of screens says, and the schemas that describe it. */
 
 import Type, { type TSchema, type TUnsafe } from "typebox";
-import {
-	limits,
-	type ScreenRunMessage,
-	type ScreenStyleMessage,
-	type ScreensBegin,
-	type ScreensError,
-	type ScreenUpdate,
-	type ShowScreens,
-} from "../../../protocol/messages.ts";
+import { limits } from "../../../protocol/messages.ts";
+import type {
+	ScreenRunMessage,
+	ScreenStyleMessage,
+	ScreensBegin,
+	ScreensError,
+	ScreenUpdate,
+	ShowScreens,
+} from "../../../protocol/screens.ts";
 import { closed, offset, schemaOf, sessionState, size } from "../schemas.ts";
 
 const ids = Type.Array(Type.String({ maxLength: 64 }), { maxItems: limits.tiles });

@@ -1,7 +1,7 @@
 /** Looks for an expression in output as text on lines: bytes in any pieces, the same matches whatever the pieces are. */
 
 import { isAscii } from "node:buffer";
-import type { SearchMatch } from "../../../protocol/messages.ts";
+import type { SearchMatch } from "../../../protocol/past.ts";
 import { byteAt, VisibleText } from "../../../protocol/visible-text.ts";
 import { TextPlaces } from "./text-places.ts";
 

@@ -1,7 +1,8 @@
 /** How output is searched, and what was found. */
 
 import Type, { type TUnsafe } from "typebox";
-import { limits, type SearchQuery, type SearchResult } from "../../../protocol/messages.ts";
+import { limits } from "../../../protocol/messages.ts";
+import type { SearchQuery, SearchResult } from "../../../protocol/past.ts";
 import { closed, flag, milliseconds, nullable, offset, schemaOf } from "../schemas.ts";
 
 export const searchQuery: TUnsafe<SearchQuery> = schemaOf<SearchQuery>()(

@@ -8,7 +8,7 @@ import { closeSync, openSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { SessionError } from "../../../core/errors.ts";
 import { shortage } from "../../../core/shortage.ts";
-import type { SearchMatch } from "../../../protocol/messages.ts";
+import type { SearchMatch } from "../../../protocol/past.ts";
 
 export type Task = {
 	readonly source: string;

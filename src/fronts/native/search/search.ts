@@ -2,7 +2,7 @@
 
 import { SessionError } from "../../../core/errors.ts";
 import type { Session } from "../../../core/session.ts";
-import type { SearchMatch, SearchResult } from "../../../protocol/messages.ts";
+import type { SearchMatch, SearchResult } from "../../../protocol/past.ts";
 import { type Batch, SearchProcess, type Task } from "./process.ts";
 
 /** How long one request may search; the answer then says where to go on. */

@@ -2,7 +2,7 @@
 
 import { SessionError } from "../../../core/errors.ts";
 import type { Act, Session } from "../../../core/session.ts";
-import type { InputReceipt } from "../../../protocol/messages.ts";
+import type { InputReceipt } from "../../../protocol/acts.ts";
 import type { Traffic } from "../metrics.ts";
 import type { SocketControl } from "./control.ts";
 import type { SocketLimits } from "./limits.ts";

@@ -1,7 +1,7 @@
 /** What the native API says about webhooks, and the schemas that check it. */
 
 import Type, { type TUnsafe } from "typebox";
-import type { ApprovalMessage } from "../../../protocol/messages.ts";
+import type { ApprovalMessage } from "../../../protocol/asking.ts";
 import {
 	type CreatedWebhook,
 	type CreateWebhook,

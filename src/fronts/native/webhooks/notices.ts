@@ -1,7 +1,8 @@
 /** What webhooks are told: the feed of all sessions, as each of them wants it, in words for whoever gets them. */
 
 import type { Notice, Notices, Webhook } from "../../../core/webhooks.ts";
-import { type FeedEvent, limits } from "../../../protocol/messages.ts";
+import type { FeedEvent } from "../../../protocol/feed.ts";
+import { limits } from "../../../protocol/messages.ts";
 import { isQuestion } from "../../../protocol/needs.ts";
 import { type WebhookEvent, type WebhookNotice, webhookEvents } from "../../../protocol/webhooks.ts";
 import { choicesOf } from "../../choices.ts";
