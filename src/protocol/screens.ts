@@ -24,17 +24,8 @@ export type ScreenStyleMessage = {
 export type ScreenRunMessage = { readonly text: string; readonly cols: number; readonly style?: ScreenStyleMessage };
 
 /** What is otherwise on a session's screen than it was told before. */
-export type ScreenUpdate = {
+export type ScreenUpdate = Omit<ScreenMessage, "lines" | "changes" | "reset" | "met"> & {
 	session: string;
-	offset: number;
-	/** Grows with everything that can change it. */
-	revision: number;
-	cols: number;
-	rows: number;
-	alternate: boolean;
-	cursor: { row: number; col: number; visible: boolean };
-	title: string;
-	state: SessionState;
 	/** Nothing that was told before counts: rows that are not among the changes are empty. */
 	reset?: true;
 	/** Rows from zero on, whole, without blanks at their end. */
