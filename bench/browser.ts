@@ -1,22 +1,15 @@
 /** A real browser that is signed in to a server, for measurements of the web UI. */
 
 import { type BrowserContext, chromium, type Page } from "playwright-core";
+import { launching } from "../test/helpers/chromium-flags.ts";
 import type { Served } from "./served.ts";
 import type { Workshop } from "./workshop.ts";
 
 /** As much of a page as the code that runs in one needs. */
 declare const localStorage: { setItem(key: string, value: string): void };
 
-/** It talks to nobody but our server. Without 3D, for there is no GPU here, and one in software would be what is measured. */
-const FLAGS = [
-	"--no-sandbox",
-	"--disable-quic",
-	"--no-first-run",
-	"--disable-background-networking",
-	"--disable-component-update",
-	"--disable-sync",
-	"--disable-3d-apis",
-];
+/** For there is no GPU here, and one in software would be what is measured. */
+const FLAGS = ["--disable-3d-apis"];
 
 export type SignedIn = { readonly context: BrowserContext; readonly page: Page; readonly url: string };
 
@@ -28,10 +21,8 @@ export async function browsing<T>(
 ): Promise<T> {
 	const url = `http://127.0.0.1:${port}`;
 	const context = await chromium.launchPersistentContext(workshop.newSite(), {
-		executablePath: "/usr/bin/chromium",
-		headless: true,
+		...launching(FLAGS),
 		viewport: { width: 1440, height: 900 },
-		args: FLAGS,
 	});
 	try {
 		const answer = await context.request.post(`${url}/v1/signin`, { data: { token } });

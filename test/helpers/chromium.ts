@@ -1,24 +1,9 @@
 /** A real browser: one process for the tests of a file, and in it for each test nothing of the others. */
 
-import {
-	type Browser,
-	type BrowserContext,
-	type BrowserContextOptions,
-	chromium,
-	type LaunchOptions,
-} from "playwright-core";
+import { type Browser, type BrowserContext, type BrowserContextOptions, chromium } from "playwright-core";
 import { afterAll, onTestFinished } from "vitest";
+import { launching } from "./chromium-flags.ts";
 import { temporaryDirectory } from "./temporary.ts";
-
-/** It talks to nobody but the pages of the test; and the sandbox would need rights that a container does not have. */
-const FLAGS = [
-	"--no-sandbox",
-	"--disable-quic",
-	"--no-first-run",
-	"--disable-background-networking",
-	"--disable-component-update",
-	"--disable-sync",
-];
 
 /** By what they were started with besides. */
 const browsers = new Map<string, Promise<Browser>>();
@@ -56,8 +41,4 @@ function browserWith(flags: readonly string[]): Promise<Browser> {
 	const started = browsers.get(key) ?? chromium.launch(launching(flags));
 	browsers.set(key, started);
 	return started;
-}
-
-function launching(flags: readonly string[]): LaunchOptions {
-	return { executablePath: "/usr/bin/chromium", headless: true, args: [...FLAGS, ...flags] };
 }
