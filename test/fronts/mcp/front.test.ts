@@ -1,32 +1,17 @@
-import { randomBytes, randomUUID } from "node:crypto";
+import { randomUUID } from "node:crypto";
 import type { Client } from "@modelcontextprotocol/client";
 import { expect, it, onTestFinished } from "vitest";
-import { childEnvironment } from "../../../src/backends/environment.ts";
 import { createMcpFront } from "../../../src/fronts/mcp/front.ts";
-import { createId, createPrepare } from "../../../src/fronts/prepare.ts";
 import { eventually } from "../../helpers/reading.ts";
 import { startTestServer, TOKEN } from "../native/test-server.ts";
 import { connectOverHttp, type Era, eras, newerOverHttp, type Progress, told } from "./mcp-client.ts";
 
-const prepare = createPrepare({
-	defaults: {
-		cwd: "/tmp",
-		workspace: "default",
-		durable: false,
-		retention: { memoryBytes: 1024 * 1024, journalBytes: 0 },
-		drainMs: 500,
-	},
-	newId: () => createId(randomBytes),
-	now: Date.now,
-	environment: (request, id, base) => childEnvironment(process.env, request, id, base),
-});
-
 /** To a server without screens, whose sessions live in this process. */
 async function connect(era: Era) {
 	const secretUrl = (id: string) => `http://localhost/secret/${id}`;
-	const options = { prepare, secretUrl, newUuid: randomUUID, shell: "/bin/sh", version: "0", progressMs: 20 };
+	const options = { secretUrl, newUuid: randomUUID, shell: "/bin/sh", version: "0", progressMs: 20 };
 	const server = await startTestServer({
-		fronts: (sessions, secretRequests) => [createMcpFront({ sessions, secretRequests, ...options })],
+		fronts: (parts) => [createMcpFront({ ...parts, ...options })],
 	});
 	onTestFinished(() => server.close());
 	const place = { url: server.url, token: TOKEN };

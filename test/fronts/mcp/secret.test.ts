@@ -1,27 +1,12 @@
 /** What an agent gets where a program reads a secret: a person is asked at an address, and the call goes on. */
 
-import { randomBytes, randomUUID } from "node:crypto";
+import { randomUUID } from "node:crypto";
 import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
-import { childEnvironment } from "../../../src/backends/environment.ts";
 import { connect as connectNative } from "../../../src/client/index.ts";
 import { createMcpFront } from "../../../src/fronts/mcp/front.ts";
-import { createId, createPrepare } from "../../../src/fronts/prepare.ts";
 import { principalWith, startTestServer, type TestServer, TOKEN } from "../native/test-server.ts";
 import { connectOverHttp, eras, type McpClient, newer, told } from "./mcp-client.ts";
-
-const prepare = createPrepare({
-	defaults: {
-		cwd: "/tmp",
-		workspace: "default",
-		durable: false,
-		retention: { memoryBytes: 1024 * 1024, journalBytes: 0 },
-		drainMs: 500,
-	},
-	newId: () => createId(randomBytes),
-	now: Date.now,
-	environment: (request, id, base) => childEnvironment(process.env, request, id, base),
-});
 
 const SECRET = "hunter-two";
 /** Asks once, and says how long the answer was. */
@@ -29,15 +14,13 @@ const command = `exec bash -c 'read -r -s -p "Password: " it; echo "got \${#it}"
 
 let server: TestServer;
 beforeAll(async () => {
-	const options = { prepare, newUuid: randomUUID, shell: "/bin/sh", version: "0" };
+	const options = { newUuid: randomUUID, shell: "/bin/sh", version: "0" };
 	server = await startTestServer({
 		principals: {
 			viewer: principalWith(["read"]),
 			"without-secrets": principalWith(["read", "operate"], { secrets: "none" }),
 		},
-		fronts: (sessions, secretRequests) => [
-			createMcpFront({ sessions, secretRequests, secretUrl: (id) => `${server.url}/secret/${id}`, ...options }),
-		],
+		fronts: (parts) => [createMcpFront({ ...parts, secretUrl: (id) => `${server.url}/secret/${id}`, ...options })],
 	});
 });
 afterAll(() => server.close());

@@ -28,7 +28,9 @@ beforeAll(async () => {
 	server = await startTestServer({
 		principals: { reader: principalWith(["read"]) },
 		// Its routes are described with ours; what is behind them is tested elsewhere.
-		fronts: (sessions) => [createAccessFront({ access: {} as Access, sessions, basePath: "", publicUrl: () => "" })],
+		fronts: ({ sessions }) => [
+			createAccessFront({ access: {} as Access, sessions, basePath: "", publicUrl: () => "" }),
+		],
 		onRoute: (route) => routes.push(route),
 	});
 });

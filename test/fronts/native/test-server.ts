@@ -15,7 +15,7 @@ import { noAudit } from "../../../src/core/audit.ts";
 import { inProcess } from "../../../src/core/in-process.ts";
 import { type Home, LocalSessions } from "../../../src/core/sessions.ts";
 import { writeAtomically } from "../../../src/disk/write-atomically.ts";
-import type { Front } from "../../../src/fronts/front.ts";
+import type { Front, Prepare } from "../../../src/fronts/front.ts";
 import { createNativeFront } from "../../../src/fronts/native/front.ts";
 import type { SocketLimits } from "../../../src/fronts/native/socket/limits.ts";
 import { createId, createPrepare } from "../../../src/fronts/prepare.ts";
@@ -42,6 +42,13 @@ export type TestServer = {
 	close(): Promise<void>;
 };
 
+/** What fronts beside the native one are made with. */
+type FrontParts = {
+	readonly sessions: LocalSessions;
+	readonly secretRequests: SecretRequests;
+	readonly prepare: Prepare;
+};
+
 export type TestServerOptions = {
 	readonly maxRunning?: number;
 	readonly memoryBytes?: number;
@@ -50,7 +57,7 @@ export type TestServerOptions = {
 	/** Callers besides the operator, by their tokens. */
 	readonly principals?: Readonly<Record<string, Principal>>;
 	/** Fronts besides the native one. */
-	readonly fronts?: (sessions: LocalSessions, secretRequests: SecretRequests) => Front[];
+	readonly fronts?: (parts: FrontParts) => Front[];
 	readonly onRoute?: (route: Route) => void;
 	/** Where durable sessions live; in this process, like the others, if left out. */
 	readonly durable?: Home;
@@ -131,7 +138,7 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
 				socketLimits: options.socketLimits ?? {},
 				changeMs: options.changeMs,
 			}),
-			...(options.fronts?.(sessions, secretRequests) ?? []),
+			...(options.fronts?.({ sessions, secretRequests, prepare }) ?? []),
 		],
 		authorize: async (caller) => options.principals?.[caller.credential ?? ""] ?? (await operator(caller)),
 		...(options.onRoute ? { onRoute: options.onRoute } : {}),
