@@ -25,5 +25,3 @@ export type SnapshotOptions = {
 	/** How many rows of what was scrolled away come before the screen, at most. */
 	readonly scrollback: number;
 };
-
-export type CreateModel = (size: Size) => ScreenModel;
