@@ -2,7 +2,7 @@
 
 import { setMaxListeners } from "node:events";
 import { createServer, type RequestListener, type Server } from "node:http";
-import { createServer as createTlsServer } from "node:https";
+import { createServer as createTlsServer, type ServerOptions as TlsOptions } from "node:https";
 import type { AddressInfo, Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify, type RouteOptions } from "fastify";
@@ -31,6 +31,7 @@ import {
 	type Watch,
 	witness,
 } from "./door.ts";
+import { beginInTurn } from "./handshakes.ts";
 import { Turns } from "./turns.ts";
 import { Request, routeUpgrades } from "./upgrades.ts";
 
@@ -255,13 +256,17 @@ function createHttpServer(options: ListenOptions, turns: Turns, handle: RequestL
 	};
 	const inTurn: RequestListener = (request, response) =>
 		turns.take(request.socket, response, () => handle(request, response));
-	const server = tls
-		? createTlsServer({ ...common, ...tls, handshakeTimeout: HEADERS_TIMEOUT_MS }, inTurn)
-		: createServer(common, inTurn);
+	const server = tls ? createSecureServer({ ...common, ...tls }, inTurn) : createServer(common, inTurn);
 	// Nothing has gone either way for so long: that is right only while there is nothing to say yet.
 	server.setTimeout(sendTimeoutMs, (socket: Socket) => {
 		if (!turns.isUnderWay(socket) || turns.isReceiving(socket) || socket.writableLength > 0) socket.destroy();
 	});
+	return server;
+}
+
+function createSecureServer(options: TlsOptions, handle: RequestListener): Server {
+	const server = createTlsServer({ ...options, handshakeTimeout: HEADERS_TIMEOUT_MS, pauseOnConnect: true }, handle);
+	beginInTurn(server);
 	return server;
 }
 
