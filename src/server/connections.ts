@@ -2,12 +2,12 @@
  * Who is connected to a port, and who gives way when it is full.
  *
  * A connection is a stranger's until a request on it is let in. Strangers have a quarter of all places, so that
- * they can't take those of others; when theirs are full, the oldest goes of the address that has most, because the
+ * they can't take those of others; when theirs are full, the oldest goes of the network that has most, because the
  * newest may be somebody with a right to be here who has not said so yet. Of the others, whoever has most gives way.
  */
 
 import { readdirSync } from "node:fs";
-import type { Socket } from "node:net";
+import { isIPv6, type Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import { openFilesOf } from "../backends/inherited.ts";
 import type { Principal } from "../core/access.ts";
@@ -22,7 +22,7 @@ type Entry = {
 	/** What requests come over: the TCP connection, or TLS on it. */
 	carrier: Duplex;
 	pool: Pool;
-	/** An address, or the account of a principal. */
+	/** A network, or the account of a principal. */
 	owner: string;
 };
 
@@ -58,7 +58,7 @@ export class Connections {
 		}
 		const [oldest] = this.#strangers.isFull ? this.#strangers.mostOfOne() : [];
 		if (oldest) giveWay(oldest);
-		const entry: Entry = { tcp, carrier: tcp, pool: this.#strangers, owner: tcp.remoteAddress ?? "" };
+		const entry: Entry = { tcp, carrier: tcp, pool: this.#strangers, owner: networkOf(tcp.remoteAddress ?? "") };
 		entry.pool.add(entry);
 		this.#entries.set(name, entry);
 		tcp.once("close", () => {
@@ -137,6 +137,15 @@ class Pool {
 		if (entries.size === 0) this.#entries.delete(entry.owner);
 		this.#size--;
 	}
+}
+
+/** What one customer is given: an IPv4 address, or the first half of an IPv6 address, of which the other is as they like. */
+export function networkOf(address: string): string {
+	// Also what is IPv4 in the form of IPv6.
+	if (!isIPv6(address) || address.includes(".")) return address;
+	const [before = [], after = []] = address.split("::").map((half) => half.split(":").filter((group) => group !== ""));
+	const zeros = Array.from({ length: 8 - before.length - after.length }, () => "0");
+	return [...before, ...zeros, ...after].slice(0, 4).join(":");
 }
 
 /** TLS and the TCP connection below it go by the same name; undefined for what is no TCP, or not any more. */

@@ -9,6 +9,7 @@ import type { Socket } from "node:net";
 import { systemClock } from "../backends/clock.ts";
 import type { Clock } from "../core/clock.ts";
 import { Bucket, type Rate } from "../core/rate.ts";
+import { networkOf } from "./connections.ts";
 
 /** A quarter of a processor's time, more or less. */
 const DEFAULT_RATE: Rate = { perSecond: 500, burst: 50 };
@@ -27,7 +28,7 @@ export class Handshakes {
 	readonly #begin: (connection: Socket) => void;
 	readonly #bucket: Bucket;
 	readonly #clock: Clock;
-	/** By address; of each, oldest first. */
+	/** By network; of each, oldest first. */
 	readonly #waiting = new Map<string, Set<Socket>>();
 	#isTimed = false;
 
@@ -38,17 +39,18 @@ export class Handshakes {
 	}
 
 	add(connection: Socket): void {
-		const { remoteAddress: address } = connection;
+		const { remoteAddress } = connection;
 		// Gone before anybody looked.
-		if (address === undefined) return;
-		this.#waiting.set(address, (this.#waiting.get(address) ?? new Set()).add(connection));
-		connection.once("close", () => this.#leave(address, connection));
+		if (remoteAddress === undefined) return;
+		const network = networkOf(remoteAddress);
+		this.#waiting.set(network, (this.#waiting.get(network) ?? new Set()).add(connection));
+		connection.once("close", () => this.#leave(network, connection));
 		if (!this.#isTimed) this.#run();
 	}
 
-	#leave(address: string, connection: Socket): void {
-		const same = this.#waiting.get(address);
-		if (same?.delete(connection) && same.size === 0) this.#waiting.delete(address);
+	#leave(network: string, connection: Socket): void {
+		const same = this.#waiting.get(network);
+		if (same?.delete(connection) && same.size === 0) this.#waiting.delete(network);
 	}
 
 	#run(): void {
@@ -67,13 +69,13 @@ export class Handshakes {
 		}
 	}
 
-	/** The newest of the address that has fewest: the oldest may have given up, and is the first to give way. */
-	#next(): [address: string, connection: Socket] | undefined {
-		let [address, fewest] = ["", new Set<Socket>()];
+	/** The newest of the network that has fewest: the oldest may have given up, and is the first to give way. */
+	#next(): [network: string, connection: Socket] | undefined {
+		let [network, fewest] = ["", new Set<Socket>()];
 		for (const [other, sockets] of this.#waiting) {
-			if (fewest.size === 0 || sockets.size < fewest.size) [address, fewest] = [other, sockets];
+			if (fewest.size === 0 || sockets.size < fewest.size) [network, fewest] = [other, sockets];
 		}
 		const newest = [...fewest].at(-1);
-		return newest && [address, newest];
+		return newest && [network, newest];
 	}
 }

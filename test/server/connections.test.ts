@@ -7,6 +7,7 @@ import { fileURLToPath } from "node:url";
 import { expect, it, onTestFinished } from "vitest";
 import type { Front } from "../../src/fronts/front.ts";
 import { bearer } from "../../src/fronts/front.ts";
+import { networkOf } from "../../src/server/connections.ts";
 import { type Listener, type ListenOptions, listen } from "../../src/server/listen.ts";
 import { principalWith } from "../fronts/native/test-server.ts";
 
@@ -111,4 +112,17 @@ it("who has more connections than anybody, and uses them all, gets no further on
 	}
 	await expect.poll(() => client(listener, "many").ask()).toBe(429);
 	expect(await client(listener, "few").ask()).toBe(200);
+});
+
+it.each([
+	["192.0.2.7", "192.0.2.7"],
+	["::ffff:192.0.2.7", "::ffff:192.0.2.7"],
+	["2001:db8:1:2:3:4:5:6", "2001:db8:1:2"],
+	["2001:db8:1:2::", "2001:db8:1:2"],
+	["2001:db8::6", "2001:db8:0:0"],
+	["::1", "0:0:0:0"],
+	["fe80::1%eth0", "fe80:0:0:0"],
+	["", ""],
+])("%s counts as one with all of %s", (address, network) => {
+	expect(networkOf(address)).toBe(network);
 });
