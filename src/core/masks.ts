@@ -36,7 +36,9 @@ export class Masks {
 		const forms = formsOf(value);
 		try {
 			const isKnown = (form: Buffer) => this.#forms.some((known) => known.use((bytes) => bytes.equals(form)));
-			const added = forms.filter((form) => form.byteLength >= SHORTEST_BYTES && !isKnown(form));
+			const isNew = (form: Buffer, index: number) =>
+				!isKnown(form) && forms.findIndex((other) => other.equals(form)) === index;
+			const added = forms.filter((form, index) => form.byteLength >= SHORTEST_BYTES && isNew(form, index));
 			if (added.length === 0) return;
 			if (this.#values >= MOST_VALUES) {
 				throw new SessionError("limit_exceeded", `${MOST_VALUES} secrets were typed into this session already`, {
@@ -134,16 +136,17 @@ function begunAtEnd(all: Buffer, form: Buffer): number {
 
 /** As it is, and as programs write it: in base64 wherever it begins, in hexadecimals, in an address, in JSON, in a shell. */
 function formsOf(value: Uint8Array): Buffer[] {
-	const base64 = [0, 1, 2].flatMap((shift) => [inBase64(value, shift, "+/"), inBase64(value, shift, "-_")]);
+	const base64 = [0, 1, 2].flatMap((shift) => ["+/", "-_"].flatMap((last) => inBase64(value, shift, last)));
+	const addresses = ADDRESS_PLAIN.flatMap((plain) => [LOWER, UPPER].map((digits) => inAddress(value, plain, digits)));
 	return [
 		joined(value, (byte) => [byte]),
 		...base64,
 		joined(value, (byte) => hex(byte, LOWER)),
 		joined(value, (byte) => hex(byte, UPPER)),
-		joined(value, (byte) => (isOneOf(byte, UNRESERVED) ? [byte] : [PERCENT, ...hex(byte, UPPER)])),
-		joined(value, (byte) => (isOneOf(byte, UNRESERVED) ? [byte] : [PERCENT, ...hex(byte, LOWER)])),
+		...addresses,
 		joined(value, inJson),
 		joined(value, (byte) => (byte === QUOTE ? [QUOTE, BACKSLASH, QUOTE, QUOTE] : [byte])),
+		joined(value, (byte) => (byte === QUOTE ? [QUOTE, DOUBLE_QUOTE, QUOTE, DOUBLE_QUOTE, QUOTE] : [byte])),
 		// The bytes of a character that follow its first one stay with it.
 		joined(value, (byte) => (isOneOf(byte, SHELL_PLAIN) || (byte & 0xc0) === 0x80 ? [byte] : [BACKSLASH, byte])),
 	];
@@ -152,14 +155,16 @@ function formsOf(value: Uint8Array): Buffer[] {
 const LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
 const LOWER = "0123456789abcdef";
 const UPPER = "0123456789ABCDEF";
-/** What `encodeURIComponent` leaves as it is, and what needs no quotes in a shell. */
-const UNRESERVED = `${LETTERS}-_.!~*'()`;
+/** What is left as it is by `encodeURIComponent`, by RFC 3986, by Python's `quote`, and by forms, in browsers and in Python, which write a space as `+`. */
+const ADDRESS_PLAIN = ["-_.!~*'()", "-_.~", "-_.~/", "-_.* ", "-_.~ "].map((others) => `${LETTERS}${others}`);
+/** What needs no quotes in a shell. */
 const SHELL_PLAIN = `${LETTERS}_./:=@%+,-`;
 const PERCENT = 0x25;
 const QUOTE = 0x27;
 const DOUBLE_QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 const SPACE = 0x20;
+const PLUS = 0x2b;
 /** How JSON writes those that have a letter of their own. */
 const JSON_LETTERS = new Map([..."btnfr"].map((letter, index) => [[8, 9, 10, 12, 13][index], letter.charCodeAt(0)]));
 
@@ -175,6 +180,13 @@ function hex(byte: number, digits: string): number[] {
 	return [digits.charCodeAt(byte >> 4), digits.charCodeAt(byte & 15)];
 }
 
+function inAddress(value: Uint8Array, plain: string, digits: string): Buffer {
+	return joined(value, (byte) => {
+		if (!isOneOf(byte, plain)) return [PERCENT, ...hex(byte, digits)];
+		return [byte === SPACE ? PLUS : byte];
+	});
+}
+
 function inJson(byte: number): readonly number[] {
 	const letter = JSON_LETTERS.get(byte);
 	if (letter !== undefined) return [BACKSLASH, letter];
@@ -182,17 +194,17 @@ function inJson(byte: number): readonly number[] {
 	return byte === DOUBLE_QUOTE || byte === BACKSLASH ? [BACKSLASH, byte] : [byte];
 }
 
-/** What of it is the same whatever stands around it, if it begins so many bytes after a group of three. */
-function inBase64(value: Uint8Array, shift: number, last: string): Buffer {
+/** If it begins so many bytes after a group of three: what of it is the same whatever stands around it, and with its last bits, if nothing or a line feed follows. */
+function inBase64(value: Uint8Array, shift: number, last: string): Buffer[] {
 	const alphabet = `${LETTERS}${last}`;
 	const at = (index: number) => value[index - shift] ?? 0;
-	const groups = Math.floor((shift + value.byteLength) / 3);
-	const written = outsideHeap(groups * 4);
-	for (let group = 0; group < groups; group++) {
-		const bits = (at(group * 3) << 16) | (at(group * 3 + 1) << 8) | at(group * 3 + 2);
-		for (let digit = 0; digit < 4; digit++) {
-			written[group * 4 + digit] = alphabet.charCodeAt((bits >> (18 - digit * 6)) & 63);
-		}
+	const digits = ((shift + value.byteLength) * 8) / 6;
+	const written = outsideHeap(Math.ceil(digits));
+	for (let digit = 0; digit < written.byteLength; digit++) {
+		const group = Math.floor(digit / 4) * 3;
+		const bits = (at(group) << 16) | (at(group + 1) << 8) | at(group + 2);
+		written[digit] = alphabet.charCodeAt((bits >> (18 - (digit % 4) * 6)) & 63);
 	}
-	return written.subarray([0, 2, 3][shift]);
+	const from = [0, 2, 3][shift];
+	return [written.subarray(from, Math.floor(digits)), written.subarray(from)];
 }

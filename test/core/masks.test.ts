@@ -20,6 +20,9 @@ function forms(secret: string): string[] {
 		JSON.stringify(secret).slice(1, -1),
 		Buffer.from(secret).toString("hex"),
 		secret.replaceAll("'", "'\\''"),
+		secret.replaceAll("'", `'"'"'`),
+		encodeURIComponent(secret).replaceAll("'", "%27"),
+		new URLSearchParams([["", secret]]).toString().slice(1),
 		...["", "a", "ab", "abc"].map(base64),
 	];
 }
@@ -32,6 +35,17 @@ describe("a value that must not be in the output", () => {
 		expect(text).not.toContain(SECRET.slice(0, 6));
 		// Of base64 what depends on its neighbours may stay: three letters at each end.
 		expect(text.replaceAll(/[^*]/g, "").length).toBeGreaterThanOrEqual(form.length - 14);
+	});
+
+	it("is overwritten to its last letter in base64, where it ends there or with its line", () => {
+		for (const value of ["password", "password1", "password12"]) {
+			for (const end of ["", "\n"]) {
+				const written = Buffer.from(`${value}${end}`).toString("base64");
+				const [, stars = "", rest = ""] = /^(\**)(.*)$/.exec(seen([Buffer.from(written)], value)) ?? [];
+				expect(stars.length).toBe(Math.ceil((value.length * 8) / 6));
+				expect(Buffer.from(rest, "base64").toString()).not.toMatch(/[a-z0-9]/);
+			}
+		}
 	});
 
 	it("is found however the output is cut, and nothing of it gets out before that is known", () => {
