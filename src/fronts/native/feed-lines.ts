@@ -25,8 +25,13 @@ export type Told = {
 /** `after` is the number of the last event before it. */
 export type Epoch = { readonly name: string; readonly after: number };
 
-/** How far it is, which epochs there are and what was told of sessions. */
-export type Mark = { readonly last: number; readonly epochs: readonly Epoch[]; readonly told: readonly Told[] };
+/** How far it is, which epochs there are, what was told of sessions, and what was asked that has not ended. */
+export type Mark = {
+	readonly last: number;
+	readonly epochs: readonly Epoch[];
+	readonly told: readonly Told[];
+	readonly asked?: readonly FeedEvent[];
+};
 
 /** An event, with what was told of its session by then, if there is one. */
 export type Entry = { readonly number: number; readonly event: FeedEvent; readonly told: Told | null };
@@ -45,6 +50,7 @@ const mark = Compile(
 		last: count,
 		epochs: Type.Array(Type.Object({ name: Type.String({ pattern: "^[0-9a-z]+$" }), after: count })),
 		told: Type.Array(told),
+		asked: Type.Optional(Type.Array(feedEvent)),
 	}),
 );
 const entry = Compile(Type.Object({ number: count, event: feedEvent, told: nullable(told) }));

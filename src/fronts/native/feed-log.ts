@@ -66,6 +66,8 @@ export class FeedLog {
 	/** What the history says of sessions, and up to which event: the head of a file says no more than the lines before it. */
 	readonly #kept = new Map<string, Told>();
 	#keptLast = 0;
+	/** There, by their ids: what somebody was asked, and of which nothing was told since. */
+	readonly #asked = new Map<string, FeedEvent>();
 	/** What is to be written, oldest first. */
 	#pending: Pending[] = [];
 	#isEpochKept = false;
@@ -77,6 +79,8 @@ export class FeedLog {
 	readonly #closing = new AbortController();
 	/** What was told of sessions before this server; undefined if there is no record of that. */
 	readonly before: ReadonlyMap<string, Told> | undefined;
+	/** What servers before this one have asked somebody, and did not come to tell the end of. */
+	readonly askedBefore: readonly FeedEvent[];
 
 	/** With a cursor for now that the next server knows, if the disk takes it. */
 	static async open(options: FeedLogOptions): Promise<FeedLog> {
@@ -94,6 +98,7 @@ export class FeedLog {
 			options.report(new Error(`${kept.length - recalled} lines among the kept events are none of ours, and left out`));
 		}
 		this.before = recalled === 0 ? undefined : new Map(this.#kept);
+		this.askedBefore = [...this.#asked.values()];
 		this.#last = this.#keptLast = this.#added;
 		this.#beginEpoch();
 	}
@@ -248,9 +253,22 @@ export class FeedLog {
 
 	/** What a line of the history says of sessions. */
 	#learn(line: Mark | Entry): void {
-		if (!("number" in line)) for (const told of line.told) this.#kept.set(told.session.id, told);
-		else if (line.event.type === "removed") this.#kept.delete(line.event.session.id);
+		if (!("number" in line)) {
+			for (const told of line.told) this.#kept.set(told.session.id, told);
+			for (const event of line.asked ?? []) this.#learnAsked(event);
+			return;
+		}
+		this.#learnAsked(line.event);
+		if (line.event.type === "removed") this.#kept.delete(line.event.session.id);
 		else if (line.told) this.#kept.set(line.event.session.id, line.told);
+	}
+
+	#learnAsked(event: FeedEvent): void {
+		const { approval, secret } = event;
+		const id = approval?.id ?? secret?.id;
+		if (id === undefined) return;
+		if (approval?.state === "asked" || secret?.status === "asked") this.#asked.set(id, event);
+		else this.#asked.delete(id);
 	}
 
 	#keep(pending: Pending): void {
@@ -268,7 +286,7 @@ export class FeedLog {
 			const batch = this.#pending;
 			this.#pending = [];
 			try {
-				await history.append(this.#linesOf(batch), () => this.#mark(this.#epochs, [...this.#kept.values()]));
+				await history.append(this.#linesOf(batch), () => this.#head());
 			} catch (error) {
 				this.#pending = [...batch, ...this.#pending];
 				this.#fail(error);
@@ -284,6 +302,11 @@ export class FeedLog {
 		return [...begin, ...batch.map((pending) => ("number" in pending ? entryOf(pending) : pending))];
 	}
 
+	#head(): Mark {
+		const told = [...this.#kept.values()].map((one) => (one.ended ? withoutLabels(one) : one));
+		return { ...this.#mark(this.#epochs, told), asked: [...this.#asked.values()] };
+	}
+
 	#mark(epochs: readonly Epoch[], told: readonly Told[]): Mark {
 		return { last: this.#keptLast, epochs, told };
 	}
@@ -291,7 +314,7 @@ export class FeedLog {
 	#succeed(batch: readonly Pending[]): void {
 		this.#isEpochKept = true;
 		for (const pending of batch) {
-			this.#learn(pending);
+			this.#learn("number" in pending ? entryOf(pending) : pending);
 			if ("number" in pending) this.#keptLast = pending.number;
 		}
 		this.#tellOf(batch);
@@ -327,6 +350,12 @@ export class FeedLog {
 			if ("number" in pending && pending.number > this.#last) this.#tell(pending.number, pending.event);
 		}
 	}
+}
+
+/** Labels may be long, and of one that has ended there is nothing more to tell but that it is removed. */
+function withoutLabels(told: Told): Told {
+	const { labels: _, ...session } = told.session;
+	return { ...told, session };
 }
 
 function entryOf({ number, event, told, isPrivate }: Entry & { readonly isPrivate: boolean }): Entry {

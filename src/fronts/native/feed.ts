@@ -180,12 +180,25 @@ export class Feed {
 		const all = [...this.#known.values()];
 		for (const known of all) if (!isEndOfShell(known)) this.#tellState(known);
 		void this.#tellEnds(all.filter(isEndOfShell));
+		for (const event of log.askedBefore) this.#tellUnanswered(event);
 		for (const [id, told] of log.before ?? []) if (!this.#known.has(id)) this.#tellGone(told);
 	}
 
 	/** One after the other: the commands of each are looked for in its journal, which may be long. */
 	async #tellEnds(shells: readonly Known[]): Promise<void> {
 		for (const shell of shells) await this.#tellEnd(shell);
+	}
+
+	/** What was asked is known to the server that asked it alone, and ended with that. */
+	#tellUnanswered({ type, session, approval, secret, ...question }: FeedEvent): void {
+		const { log, now } = this.#options;
+		const time = now();
+		const note = "the server was started anew";
+		const ending = {
+			...(approval ? { approval: { ...approval, state: "withdrawn" as const, endedAt: time, note } } : {}),
+			...(secret ? { secret: { ...secret, status: "expired" as const, by: null } } : {}),
+		};
+		log.add({ ...question, type, session, ...ending, time }, null);
 	}
 
 	/** It has ended with the server that it lived in, or that server had just removed it. */

@@ -4,12 +4,15 @@ import { readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { LineHistory } from "../../../src/disk/line-history.ts";
+import { Feed } from "../../../src/fronts/native/feed.ts";
 import type { Told } from "../../../src/fronts/native/feed-lines.ts";
 import { FeedLog } from "../../../src/fronts/native/feed-log.ts";
+import { Attachments } from "../../../src/fronts/native/socket/attachments.ts";
 import type { FeedEvent } from "../../../src/protocol/feed.ts";
 import { eventually } from "../../helpers/reading.ts";
 import { fill, withSmallDisk } from "../../helpers/small-disk.ts";
 import { temporaryDirectory } from "../../helpers/temporary.ts";
+import { startTestServer } from "./test-server.ts";
 
 type Opened = { log: FeedLog; problems: Error[]; add: (...names: string[]) => Promise<void> };
 
@@ -121,6 +124,61 @@ test("what was told of sessions outlives the events that told it", async () => {
 	const next = await open(directory, { size: 10, maxBytes: 8 * 1024 });
 	expect([...(next.log.before?.keys() ?? [])]).toEqual(["old", "new"]);
 	expect((await read(next.log, begin)).slice(0, 2)).toEqual(["gap", "s295"]);
+});
+
+test("what was asked and never ended is known to the next server, also when the event that asked it is gone", async () => {
+	const directory = await temporaryDirectory();
+	const options = { size: 10, maxBytes: 8 * 1024 };
+	const { log, add } = await open(directory, options);
+	const asked = (id: string, status: "asked" | "given"): FeedEvent => ({
+		...event("s", "secret"),
+		secret: { id, status, name: null, by: null },
+	});
+	log.add(asked("one", "asked"), toldOf("s"));
+	log.add(asked("two", "asked"), toldOf("s"));
+	log.add(asked("one", "given"), toldOf("s"));
+	for (let count = 0; count < 20; count++) await add(...Array.from({ length: 10 }, (_, index) => `s${count}-${index}`));
+	const next = await open(directory, options);
+	expect(next.log.askedBefore.map(({ secret }) => secret?.id)).toEqual(["two"]);
+	next.log.add(asked("two", "given"), toldOf("s"));
+	await next.add("new");
+	expect((await open(directory, options)).log.askedBefore).toEqual([]);
+});
+
+test("the next server tells that what was asked before it has ended", async () => {
+	const directory = await temporaryDirectory();
+	const { log, add } = await open(directory);
+	const session = event("s").session;
+	const approval = { id: "held", session, by: { id: "t", name: "t" }, kind: "run", reason: "match" } as const;
+	const details = { preview: "rm", sha256: "", offset: null, fence: null, askedAt: 0, expiresAt: 1 };
+	log.add({ ...event("s", "approval"), approval: { ...approval, ...details, state: "asked" } }, null);
+	log.add({ ...event("s", "secret"), secret: { id: "wanted", status: "asked", name: null, by: "t" } }, null);
+	await add("last");
+	const next = await open(directory);
+	const server = await startTestServer();
+	onTestFinished(() => server.close());
+	const closing = new AbortController();
+	onTestFinished(() => closing.abort());
+	const options = { log: next.log, now: Date.now, report: () => {}, attachments: new Attachments() };
+	const feed = new Feed(server.sessions, { ...options, approvals: undefined }, closing.signal);
+	const told: FeedEvent[] = [];
+	for await (const item of feed.follow(log.end, { signal: closing.signal, withOverviews: false })) {
+		if (item.event) told.push(item.event);
+		if (told.length === 2) break;
+	}
+	expect(told).toMatchObject([
+		{ type: "approval", approval: { id: "held", state: "withdrawn" } },
+		{ type: "secret", secret: { id: "wanted", status: "expired", by: null } },
+	]);
+});
+
+test("the labels of a session that has ended are not said again in each file", async () => {
+	const directory = await temporaryDirectory();
+	const { log, add } = await open(directory, { maxBytes: 8 * 1024 });
+	const session = { ...event("old").session, labels: { long: "mark".repeat(10) } };
+	log.add({ ...event("old"), session }, { ...toldOf("old"), session, ended: true });
+	for (let count = 0; count < 20; count++) await add(`s${count}`);
+	expect(await readFile(join(directory, "events-000002.jsonl"), "utf8")).not.toContain("markmark");
 });
 
 test("who has missed events hears it once, whatever is still known of changes before them", async () => {
