@@ -37,10 +37,10 @@ export function addEvents(app: NativeApp, feed: Feed, hosting: Hosting, traffic:
 				quietMs = type?.includes("quiet") ? limits.quietMs : undefined,
 				...filter
 			} = request.query;
-			if (quietMs !== undefined) feed.checkQuiet(quietMs);
 			const { principal } = request;
+			if (quietMs !== undefined) feed.checkQuiet(quietMs, principal);
 			const { signal } = patience;
-			const how = { signal, withOverviews: overview === "1", quietMs };
+			const how = { signal, withOverviews: overview === "1", quietMs, account: principal?.account };
 			const passed = { cursor: since };
 			const viewer = { since, principal, filter: { ...filter, type }, onRead: readOnce(request), passed };
 			return sendEvents(reply, visible(feed, viewer, how), { patience, traffic, place: () => passed.cursor });

@@ -3,6 +3,7 @@
  * told of each session is kept with the events, so that the next server tells what has happened meanwhile, once.
  */
 
+import type { Principal } from "../../core/access.ts";
 import type { Approval, Approvals } from "../../core/approvals.ts";
 import { SessionError } from "../../core/errors.ts";
 import type { Session } from "../../core/session.ts";
@@ -30,6 +31,8 @@ const BEGIN_MS = 5;
 const LAST_COMMANDS_MS = 2_000;
 /** How many kinds of silence are remembered of a session, and listened for at a time. */
 const MAX_QUIETS = 8;
+/** How many of these one account may have begun, and how many all but the operator, who so always finds a place. */
+const OTHERS_QUIETS = { each: 2, all: 6 };
 
 /** A session, and what was told of it so far. */
 type Known = { readonly session: Session; told: Told; isEnding?: boolean; isRemoved?: boolean };
@@ -56,7 +59,12 @@ export type FeedFollowing = {
 	readonly withOverviews: boolean;
 	/** It is told of each program that has written nothing for so long; of none, when left out. */
 	readonly quietMs?: number | undefined;
+	/** Whose share that is. */
+	readonly account?: string | undefined;
 };
+
+/** Those who listen for one kind of silence, and who was the first of them. */
+type Silence = { readonly interest: Interest; readonly account: string | undefined };
 
 export class Feed {
 	readonly #options: FeedOptions;
@@ -65,7 +73,7 @@ export class Feed {
 	readonly #waits = new Interest();
 	readonly #looks = new Interest();
 	/** By how long a silence is. */
-	readonly #silences = new Map<number, Interest>();
+	readonly #silences = new Map<number, Silence>();
 	readonly overviews: Overviews;
 
 	/** Listens until the signal aborts, and tells what has happened since the server before; without one, what is there already is not news. */
@@ -105,7 +113,7 @@ export class Feed {
 			unwatchAttachments();
 			this.#waits.end();
 			this.#looks.end();
-			for (const interest of this.#silences.values()) interest.end();
+			for (const { interest } of this.#silences.values()) interest.end();
 		};
 		signal.addEventListener("abort", stop, { once: true });
 	}
@@ -121,10 +129,13 @@ export class Feed {
 		return this.#options.log.end;
 	}
 
-	/** Refuses one more kind of silence than are listened for. */
-	checkQuiet(quietMs: number): void {
-		if (this.#silences.has(quietMs) || this.#silences.size < MAX_QUIETS) return;
-		throw new SessionError("limit_exceeded", `${MAX_QUIETS} kinds of silence are listened for already`, {
+	/** Refuses one more kind of silence than are listened for, or than a caller may have of them. */
+	checkQuiet(quietMs: number, by: Pick<Principal, "account" | "isAdmin"> | null): void {
+		const { size } = this.#silences;
+		const own = [...this.#silences.values()].filter(({ account }) => account === by?.account).length;
+		const isRoom = by?.isAdmin ? size < MAX_QUIETS : own < OTHERS_QUIETS.each && size < OTHERS_QUIETS.all;
+		if (this.#silences.has(quietMs) || isRoom) return;
+		throw new SessionError("limit_exceeded", "no more kinds of silence are listened for, of you or of all", {
 			hint: `ask for one of ${[...this.#silences.keys()].join(", ")} ms`,
 		});
 	}
@@ -138,7 +149,7 @@ export class Feed {
 			...(how.withOverviews
 				? [this.#join(this.#looks, ({ session }, signal) => this.overviews.follow(session, signal))]
 				: []),
-			...(how.quietMs === undefined ? [] : [this.#listen(how.quietMs)]),
+			...(how.quietMs === undefined ? [] : [this.#listen(how.quietMs, how.account)]),
 		];
 		try {
 			for await (const item of items) {
@@ -156,9 +167,10 @@ export class Feed {
 		return () => interest.leave();
 	}
 
-	#listen(quietMs: number): () => void {
-		const interest = this.#silences.get(quietMs) ?? new Interest();
-		this.#silences.set(quietMs, interest);
+	#listen(quietMs: number, account: string | undefined): () => void {
+		const silence = this.#silences.get(quietMs) ?? { interest: new Interest(), account };
+		const { interest } = silence;
+		this.#silences.set(quietMs, silence);
 		const leave = this.#join(interest, (known, signal) => this.#watchSilence(known, quietMs, signal));
 		return () => {
 			leave();
@@ -295,7 +307,7 @@ export class Feed {
 	#begin(known: Known): void {
 		if (this.#waits.isThere) void this.#watch(known, this.#waits.signal);
 		if (this.#looks.isThere) void this.overviews.follow(known.session, this.#looks.signal);
-		for (const [quietMs, { signal }] of this.#silences) void this.#watchSilence(known, quietMs, signal);
+		for (const [quietMs, { interest }] of this.#silences) void this.#watchSilence(known, quietMs, interest.signal);
 	}
 
 	#beginAll(
