@@ -352,12 +352,12 @@ describe("who decides", () => {
 it("no token has more acts held than a few", async () => {
 	const { client } = await agent();
 	const { session } = await shell();
-	const asked = Array.from({ length: 9 }, () => client.sessions.at(session.id).exec("rm -rf x"));
-	const outcomes = Promise.allSettled(asked);
-	await eventually("eight", async () => (await person.approvals.list()).length === 8);
+	const run = () => client.sessions.at(session.id).exec("rm -rf x");
+	const codes = Array.from({ length: 9 }, () => run().catch(({ code }) => code));
+	// A place that was given back before would be taken by the one too many, which may be late.
+	expect(await Promise.race(codes)).toBe("limit_exceeded");
 	await denyAll();
-	const codes = (await outcomes).map((one) => (one.status === "rejected" ? one.reason.code : "fulfilled")).sort();
-	expect(codes).toEqual(["limit_exceeded", ...Array(8).fill("not_approved")]);
+	expect((await Promise.all(codes)).sort()).toEqual(["limit_exceeded", ...Array(8).fill("not_approved")]);
 });
 
 it.each([["("], ["(a)\\1"], ["x".repeat(201)]])(
