@@ -5,7 +5,7 @@ import type { Approval } from "./approvals.ts";
 import type { Actor, Audit, Deed } from "./audit.ts";
 import { SessionError } from "./errors.ts";
 import type { Item, Start } from "./event.ts";
-import { type Guard, Whole } from "./gatekeeper.ts";
+import type { Guard } from "./guard.ts";
 import { unitsOf } from "./input.ts";
 import {
 	type FollowOptions,
@@ -23,6 +23,7 @@ import {
 } from "./session.ts";
 import type { Sessions, TimedFact } from "./sessions.ts";
 import type { State } from "./state.ts";
+import { Whole } from "./typed-whole.ts";
 
 /** What is refused to who may not write, or may not do this. */
 const acting: ReadonlySet<Operation> = new Set<Operation>(["act", "actIfWaiting", "secret", "run", "acquire", "kill"]);
