@@ -1,7 +1,8 @@
 /** Reads a session's output to its end, across lost connections and restarts of the server. */
 
 import { HawserError } from "./error.ts";
-import type { Output, Session } from "./session.ts";
+import type { Output } from "./output.ts";
+import type { Session } from "./session.ts";
 import { pause } from "./times.ts";
 
 export type FollowOptions = {

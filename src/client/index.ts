@@ -93,35 +93,33 @@ export { type Grouped, grouped, matches, type Wanted, wordsOf } from "./grouped.
 export { decideHeld, wantsSentence, withAwaited } from "./held.ts";
 export type { LastingOptions } from "./lasting-call.ts";
 export { type LiveConnection, LiveSessions, type LiveSessionsOptions } from "./live-sessions.ts";
+export type { Output, OutputOptions, OutputText, TextOptions } from "./output.ts";
 export { ReplyTurns } from "./reply-turns.ts";
 export type { RunOptions, RunRequest, RunResult } from "./run.ts";
-export type { ScreenChangesOptions, ScreenCondition, WholeScreen } from "./screen.ts";
+export type {
+	EarlierOptions,
+	ScreenChangesOptions,
+	ScreenOptions,
+	ScreenTextOptions,
+	ScrollbackOptions,
+	WholeScreen,
+} from "./screen.ts";
 export type { Screens, ScreensItem, ScreensOptions, TileScreen } from "./screens.ts";
 export type { SendRequest } from "./send-request.ts";
 export type {
 	ActivityOptions,
-	AnswerOptions,
-	EarlierOptions,
 	ExecOptions,
 	ExecOutput,
 	KillOptions,
 	KnownSession,
-	Output,
-	OutputOptions,
-	OutputText,
 	RecordingOptions,
-	ScreenOptions,
-	ScreenTextOptions,
-	ScrollbackOptions,
 	SearchOptions,
 	Session,
-	SessionActOptions,
-	TextOptions,
-	WriteOptions,
 } from "./session.ts";
+export type { AnswerOptions, SessionActOptions, WriteOptions } from "./session-input.ts";
 export type { Times } from "./times.ts";
 export type { Address, ConnectOptions } from "./transport.ts";
-export type { WaitCondition, WaitOptions, WaitResult } from "./wait.ts";
+export type { ScreenCondition, WaitCondition, WaitOptions, WaitResult } from "./wait.ts";
 export type { Ticket, WebSocketConstructor, WebSocketLike } from "./web-socket.ts";
 export type { WebhooksClient } from "./webhooks.ts";
 export { callerName, failureWord, needingSentence, shortEnd } from "./words.ts";

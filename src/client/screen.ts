@@ -1,18 +1,42 @@
 /** What a session's terminal shows, followed as it changes or waited for, across restarts of the server. */
 
+import type { SessionMessage } from "../protocol/messages.ts";
 import type { ScreenMessage } from "../protocol/screens.ts";
 import { HawserError } from "./error.ts";
-import type { ScreenOptions, Session } from "./session.ts";
 import { Backoff, defaultTimes, pause } from "./times.ts";
-import type { WaitOptions, WaitResult } from "./wait.ts";
+import type { ScreenCondition, WaitOptions, WaitResult } from "./wait.ts";
 
-/** A text or an expression in one of its rows, or that its text is the same for so many milliseconds, a minute at most. */
-export type ScreenCondition = (
-	| { readonly screen: string | RegExp; readonly ignoreCase?: boolean }
-	| { readonly stable: number }
-) & {
-	/** The first and the last row that count, from zero on. */
+export type ScreenOptions = {
+	/** The `revision` of a screen that was read: the answer has `changes` instead of `lines`, unless it says `reset`. */
+	readonly since?: number;
+	/** An offset, or a moment: how it was then, instead of now. */
+	readonly at?: number | Date;
+	/** How long to wait, in milliseconds, for what follows, or for a change since `since`; the server caps it at a minute. */
+	readonly wait?: number;
+	/** In one of its rows: to the letter, or an expression, of whose flags only `i` counts. `met` says whether it is there. */
+	readonly text?: string | RegExp;
+	readonly ignoreCase?: boolean;
+	/** Its text is the same for so many milliseconds, from now on. */
+	readonly stable?: number;
+	/** The first and the last row that count for both, from zero on. */
 	readonly region?: readonly [number, number];
+	readonly signal?: AbortSignal;
+};
+
+export type EarlierOptions = Pick<ScreenOptions, "at" | "signal">;
+export type ScreenTextOptions = EarlierOptions & { readonly colors?: boolean };
+
+export type ScrollbackOptions = EarlierOptions & {
+	/** How many rows above the screen are left out. */
+	readonly skip?: number;
+	/** How many are wanted above those: 100 by default, 1000 at most. */
+	readonly limit?: number;
+};
+
+/** What a session is asked for. */
+type Screened = {
+	screen(options: ScreenOptions): Promise<ScreenMessage>;
+	info(options: { readonly signal?: AbortSignal }): Promise<Pick<SessionMessage, "exit">>;
 };
 
 export type ScreenChangesOptions = {
@@ -29,7 +53,7 @@ const WAIT_MS = 30_000;
 
 /** As it is now, and again whenever it looks otherwise, until the session has ended. Ends without an error when the signal is aborted. */
 export async function* screenChanges(
-	session: Session,
+	session: Screened,
 	{ signal, patienceMs = 0 }: ScreenChangesOptions = {},
 ): AsyncGenerator<WholeScreen, void, void> {
 	let shown: WholeScreen | undefined;
@@ -45,7 +69,7 @@ export async function* screenChanges(
 }
 
 export async function waitForScreen(
-	session: Session,
+	session: Screened,
 	condition: ScreenCondition,
 	{ timeoutMs = Number.POSITIVE_INFINITY, signal }: WaitOptions,
 ): Promise<WaitResult> {
@@ -72,7 +96,7 @@ function queryOf(condition: ScreenCondition): ScreenOptions {
 	return { text, ...(ignoreCase === undefined ? {} : { ignoreCase }), ...rows };
 }
 
-async function endOf(session: Session, offset: number, signal: AbortSignal | undefined): Promise<WaitResult> {
+async function endOf(session: Screened, offset: number, signal: AbortSignal | undefined): Promise<WaitResult> {
 	const { exit } = await session.info(signal ? { signal } : {});
 	return exit ? { kind: "exit", exit, offset } : { kind: "lost", message: "the session was lost", offset };
 }
@@ -81,7 +105,7 @@ type Patience = { readonly signal: AbortSignal | undefined; readonly patienceMs:
 
 /** Nothing when we were told to stop. */
 async function patiently(
-	session: Session,
+	session: Screened,
 	options: ScreenOptions,
 	{ signal, patienceMs }: Patience,
 ): Promise<ScreenMessage | undefined> {

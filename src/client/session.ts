@@ -20,14 +20,10 @@ import {
 	type AttachedMessage,
 	type Detached,
 	type DetachSession,
-	type ExitMessage,
-	fenceHeader,
 	idempotencyKeyHeader,
 	type KillSession,
 	limits,
-	outputHeaders,
 	type SessionMessage,
-	type SessionState,
 	type SizePolicy,
 } from "../protocol/messages.ts";
 import type { ActivityMessage, RecordingFormat, SearchMatch, SearchResult } from "../protocol/past.ts";
@@ -39,47 +35,34 @@ import { HawserError } from "./error.ts";
 import { askOverHttp, LastingCall, type LastingOptions } from "./lasting-call.ts";
 import { type LinksClient, linksAt } from "./links.ts";
 import { newStreamId } from "./outbox.ts";
-import { type ScreenChangesOptions, screenChanges, type WholeScreen, waitForScreen } from "./screen.ts";
+import {
+	type Output,
+	type OutputOptions,
+	type OutputText,
+	type TextOptions,
+	toOutput,
+	toOutputText,
+} from "./output.ts";
+import {
+	type EarlierOptions,
+	type ScreenChangesOptions,
+	type ScreenOptions,
+	type ScreenTextOptions,
+	type ScrollbackOptions,
+	screenChanges,
+	type WholeScreen,
+	waitForScreen,
+} from "./screen.ts";
 import { type SendRequest, toSendInput } from "./send-request.ts";
+import {
+	type AnswerOptions,
+	fenceOf,
+	type SessionActOptions,
+	SessionInput,
+	type WriteOptions,
+} from "./session-input.ts";
 import type { Transport } from "./transport.ts";
 import { type WaitCondition, type WaitOptions, type WaitResult, waitFor } from "./wait.ts";
-
-export type OutputOptions = {
-	/** How long to wait, in milliseconds, when there is nothing yet; the server caps it at a minute. */
-	readonly wait?: number;
-	/** How many bytes at most. */
-	readonly limit?: number;
-	readonly signal?: AbortSignal;
-};
-
-/** Output from an offset on, and how the session stood after it. */
-export type Output = {
-	readonly offset: number;
-	readonly bytes: Uint8Array;
-	/** Where to go on reading. */
-	readonly next: number;
-	readonly end: number;
-	readonly state: SessionState;
-	readonly exit: ExitMessage | null;
-	/** Bytes that were asked for and are gone. */
-	readonly gap: { readonly from: number; readonly to: number; readonly reason: string } | null;
-	/** Nothing can follow. */
-	readonly isLast: boolean;
-};
-
-export type TextOptions = OutputOptions & {
-	/** How long the text may be, in bytes. */
-	readonly max?: number;
-	/** Without keys and tokens, as far as they are known by their form: for an agent. */
-	readonly redact?: boolean;
-};
-
-/** Output as text. */
-export type OutputText = Omit<Output, "bytes"> & {
-	readonly text: string;
-	/** Bytes that the text says nothing of. */
-	readonly omitted: { readonly from: number; readonly to: number } | null;
-};
 
 export type SearchOptions = {
 	readonly ignoreCase?: boolean;
@@ -108,56 +91,6 @@ export type ActivityOptions = {
 	readonly signal?: AbortSignal;
 };
 
-export type ScreenOptions = {
-	/** The `revision` of a screen that was read: the answer has `changes` instead of `lines`, unless it says `reset`. */
-	readonly since?: number;
-	/** An offset, or a moment: how it was then, instead of now. */
-	readonly at?: number | Date;
-	/** How long to wait, in milliseconds, for what follows, or for a change since `since`; the server caps it at a minute. */
-	readonly wait?: number;
-	/** In one of its rows: to the letter, or an expression, of whose flags only `i` counts. `met` says whether it is there. */
-	readonly text?: string | RegExp;
-	readonly ignoreCase?: boolean;
-	/** Its text is the same for so many milliseconds, from now on. */
-	readonly stable?: number;
-	/** The first and the last row that count for both, from zero on. */
-	readonly region?: readonly [number, number];
-	readonly signal?: AbortSignal;
-};
-
-export type EarlierOptions = Pick<ScreenOptions, "at" | "signal">;
-export type ScreenTextOptions = EarlierOptions & { readonly colors?: boolean };
-
-export type ScrollbackOptions = EarlierOptions & {
-	/** How many rows above the screen are left out. */
-	readonly skip?: number;
-	/** How many are wanted above those: 100 by default, 1000 at most. */
-	readonly limit?: number;
-};
-
-/** For what is done to a session over HTTP. */
-export type SessionActOptions = ActOptions & {
-	/** Of the lease that we have, while nobody else may write. */
-	readonly fence?: number;
-};
-
-/** For what may be the answer to a question. */
-export type AnswerOptions = SessionActOptions & {
-	/**
-	 * The `offset` of what the program waits for: it is typed only if it still waits there, whole or not at all;
-	 * `not_waiting` if it does not.
-	 */
-	readonly ifWaiting?: number;
-};
-
-export type WriteOptions = AnswerOptions & {
-	/** The name of the input stream, and the position of the first byte in it; both or neither. */
-	readonly stream?: string;
-	readonly position?: number;
-	/** Resolves when the program's side took the bytes, rather than when the server has them. */
-	readonly untilWritten?: boolean;
-};
-
 /** Without `timeoutMs` it waits for as long as it takes. */
 export type ExecOptions = LastingOptions & {
 	/** How much of the output the answer has as text, in bytes: its end; 64 KiB by default, 4 MiB at most. */
@@ -179,24 +112,14 @@ export type KillOptions = ActOptions & {
 /** A session of which the server has told. */
 export type KnownSession = Session & { readonly snapshot: SessionMessage };
 
-type Origin = { readonly stream: string; readonly position: number };
-
-/** How much input goes into one request: less than a server's limit. */
-const PIECE_BYTES = limits.bodyBytes / 2;
 /** How often it is asked what a command has written, for who wants to hear of it as it comes. */
 const OUTPUT_MS = 250;
-/** After a rest as long as this our writes begin a new stream: the server may forget an old one after an hour. */
-const STREAM_REST_MS = 30 * 60 * 1000;
-
 export class Session {
 	readonly id: string;
 	/** For guests. */
 	readonly links: LinksClient;
 	readonly #transport: Transport;
-	/** Where our own writes go that name no stream. */
-	#own: Origin = { stream: newStreamId(), position: 0 };
-	#lastWriteAt = 0;
-	#lastWrite: Promise<unknown> = Promise.resolve();
+	readonly #input: SessionInput;
 	#snapshot: SessionMessage | undefined;
 	readonly #runs: LastingCall<RunCommand, RunAnswer>;
 	readonly #sends: LastingCall<SendInput, SendAnswer>;
@@ -205,6 +128,7 @@ export class Session {
 		this.#transport = transport;
 		this.id = id;
 		this.links = linksAt(transport, id);
+		this.#input = new SessionInput(transport, id);
 		const { times } = transport;
 		this.#runs = new LastingCall({
 			times,
@@ -265,10 +189,7 @@ export class Session {
 		const query = { as: "text", since, wait, limit, max, redact: redact ? "1" : undefined };
 		const response = await this.#transport.request({ path: this.#path("/output"), query, signal });
 		const bytes = await this.#transport.body(response, signal);
-		const { bytes: _, ...place } = toOutput(response.headers, bytes);
-		const [, from, to] = /from=(\d+), to=(\d+)/.exec(response.headers.get(outputHeaders.omitted) ?? "") ?? [];
-		const omitted = to === undefined ? null : { from: Number(from), to: Number(to) };
-		return { ...place, text: new TextDecoder().decode(bytes), omitted };
+		return toOutputText(response.headers, bytes);
 	}
 
 	/** What its program does now, and what it waits for. */
@@ -370,13 +291,13 @@ export class Session {
 		if ((options.stream === undefined) !== (options.position === undefined)) {
 			throw new TypeError("stream and position go together");
 		}
-		return this.#inOrder(() => this.#deliver(bytes, options));
+		return this.#input.write(bytes, options);
 	}
 
 	/** Presses keys by name (`Enter`, `C-c`, `Up`) and types text (`text:ls -l`), in the order of the calls. */
 	keys(keys: readonly string[], options: AnswerOptions = {}): Promise<InputReceipt> {
 		const { ifWaiting } = options;
-		return this.#inOrder(() => this.#act("/keys", { keys }, { ...options, query: { ifWaiting } }));
+		return this.#input.act("/keys", { keys }, { ...options, query: { ifWaiting } });
 	}
 
 	/**
@@ -404,19 +325,19 @@ export class Session {
 		options: SessionActOptions = {},
 	): Promise<InputReceipt> {
 		checkSize(size);
-		return this.#inOrder(() => this.#act("/resize", { cols: size.cols, rows: size.rows }, options));
+		return this.#input.act("/resize", { cols: size.cols, rows: size.rows }, options);
 	}
 
 	/** As a key press would, to the program in the foreground; `urgent` overtakes input that it has not read. */
 	signal(name: string, options: SessionActOptions & { readonly urgent?: boolean } = {}): Promise<InputReceipt> {
 		const signal = checkSignal(name);
-		if (options.urgent) return this.#act("/signal", { signal, urgent: true }, options);
-		return this.#inOrder(() => this.#act("/signal", { signal }, options));
+		if (options.urgent) return this.#input.actAtOnce("/signal", { signal, urgent: true }, options);
+		return this.#input.act("/signal", { signal }, options);
 	}
 
 	/** The end of the program's input: a pipe is closed, a terminal gets Ctrl-D. */
 	eof(options: SessionActOptions = {}): Promise<InputReceipt> {
-		return this.#inOrder(() => this.#act("/eof", undefined, options));
+		return this.#input.act("/eof", undefined, options);
 	}
 
 	/**
@@ -530,59 +451,6 @@ export class Session {
 		return this.#snapshot;
 	}
 
-	/** Does it after everything asked for before, whatever became of that. */
-	#inOrder<T>(work: () => Promise<T>): Promise<T> {
-		const done = this.#lastWrite.then(work);
-		this.#lastWrite = done.catch(() => undefined);
-		return done;
-	}
-
-	async #act(
-		path: string,
-		json: unknown,
-		{
-			signal,
-			fence,
-			query = {},
-		}: SessionActOptions & { readonly query?: Readonly<Record<string, number | undefined>> },
-	): Promise<InputReceipt> {
-		const call = { path: this.#path(path), json, query, headers: fenceOf(fence), signal };
-		const response = await this.#transport.request({ method: "POST", ...call });
-		return (await response.json()) as InputReceipt;
-	}
-
-	async #deliver(bytes: Uint8Array, options: WriteOptions): Promise<InputReceipt> {
-		if (options.stream !== undefined && options.position !== undefined) {
-			return this.#send(bytes, { stream: options.stream, position: options.position }, options);
-		}
-		const isRested = performance.now() - this.#lastWriteAt > STREAM_REST_MS;
-		const origin = isRested ? { stream: newStreamId(), position: 0 } : this.#own;
-		// Until it is known to have arrived, what follows must not count on it: a failure starts a new stream.
-		this.#own = { stream: newStreamId(), position: 0 };
-		const receipt = await this.#send(bytes, origin, options);
-		this.#own = { stream: origin.stream, position: receipt.next };
-		this.#lastWriteAt = performance.now();
-		return receipt;
-	}
-
-	async #send(bytes: Uint8Array, { stream, position }: Origin, options: WriteOptions): Promise<InputReceipt> {
-		let from = 0;
-		for (;;) {
-			const piece = bytes.slice(from, from + PIECE_BYTES);
-			const response = await this.#transport.request({
-				method: "POST",
-				path: this.#path("/input"),
-				query: { wait: options.untilWritten ? "written" : undefined, ifWaiting: options.ifWaiting },
-				headers: { [idempotencyKeyHeader]: `${stream}:${position + from}`, ...fenceOf(options.fence) },
-				bytes: piece,
-				signal: options.signal,
-			});
-			from += piece.byteLength;
-			if (from >= bytes.byteLength) return (await response.json()) as InputReceipt;
-			await response.body?.cancel();
-		}
-	}
-
 	#path(rest = ""): string {
 		return `${sessionPath(this.id)}${rest}`;
 	}
@@ -590,27 +458,4 @@ export class Session {
 
 function placeOf(place: number | Date | undefined): string | number | undefined {
 	return place instanceof Date ? place.toISOString() : place;
-}
-
-function fenceOf(fence: number | undefined): Record<string, string> {
-	return fence === undefined ? {} : { [fenceHeader]: String(fence) };
-}
-
-function toOutput(headers: Headers, bytes: Uint8Array): Output {
-	const number = (name: string) => Number(headers.get(name) ?? 0);
-	const next = number(outputHeaders.next);
-	const end = number(outputHeaders.end);
-	const state = (headers.get(outputHeaders.state) ?? "running") as SessionState;
-	const exit = headers.get(outputHeaders.exit);
-	const [, from, to, reason] = /from=(\d+), to=(\d+), reason=(\w+)/.exec(headers.get(outputHeaders.gap) ?? "") ?? [];
-	return {
-		offset: number(outputHeaders.offset),
-		bytes,
-		next,
-		end,
-		state,
-		exit: exit === null ? null : (JSON.parse(exit) as ExitMessage),
-		gap: reason === undefined ? null : { from: Number(from), to: Number(to), reason },
-		isLast: (state === "closed" || state === "lost") && next >= end,
-	};
 }

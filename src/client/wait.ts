@@ -5,7 +5,6 @@ import type { ScreenMessage } from "../protocol/screens.ts";
 import type { Attachment, AttachOptions } from "./attachment.ts";
 import { Countdown } from "./countdown.ts";
 import { toHawserError } from "./refusal.ts";
-import type { ScreenCondition } from "./screen.ts";
 import { Search } from "./search.ts";
 
 export type WaitCondition = OutputCondition | ScreenCondition;
@@ -17,6 +16,15 @@ export type OutputCondition =
 	| { readonly idle: number }
 	/** Looked for in the output as a person sees it: its last 64 KiB of text without escape sequences, lines ending with `\n`. */
 	| { readonly match: RegExp };
+
+/** A text or an expression in one of its rows, or that its text is the same for so many milliseconds, a minute at most. */
+export type ScreenCondition = (
+	| { readonly screen: string | RegExp; readonly ignoreCase?: boolean }
+	| { readonly stable: number }
+) & {
+	/** The first and the last row that count, from zero on. */
+	readonly region?: readonly [number, number];
+};
 
 export type WaitOptions = {
 	/** The result says `timeout` after this long; never by default. */
