@@ -19,12 +19,20 @@ export class CommandEvents {
 	readonly #events: CommandEvent[] = [];
 	readonly #change = new Change();
 	#count = 0;
+	/** The command that was told of last, and whether its end was. */
+	#last = 0;
+	#isEndTold = true;
 
-	add(phase: CommandEvent["phase"], command: ShellCommand): void {
-		this.#events.push({ phase, command });
-		this.#count++;
-		if (this.#events.length > MAX_EVENTS) this.#events.shift();
-		this.#change.happen();
+	/** How the newest command stands: it is told of when it begins, and again when it is over. */
+	note(command: ShellCommand, isOver: boolean): void {
+		if (command.seq !== this.#last) {
+			this.#last = command.seq;
+			this.#isEndTold = false;
+			this.#add("begin", command);
+		}
+		if (!isOver || this.#isEndTold) return;
+		this.#isEndTold = true;
+		this.#add("end", command);
 	}
 
 	/** Resolves when there are more than the reader knows, or the signal aborts; at once, if it knows of none. */
@@ -32,5 +40,12 @@ export class CommandEvents {
 		while (known !== null && this.#count <= known && !signal?.aborted) await this.#change.next(signal);
 		const unknown = known === null ? 0 : Math.min(this.#count - known, this.#events.length);
 		return { events: unknown > 0 ? this.#events.slice(-unknown) : [], count: this.#count };
+	}
+
+	#add(phase: CommandEvent["phase"], command: ShellCommand): void {
+		this.#events.push({ phase, command });
+		this.#count++;
+		if (this.#events.length > MAX_EVENTS) this.#events.shift();
+		this.#change.happen();
 	}
 }

@@ -1,6 +1,7 @@
 /** What each question to a session comes to for a caller with a gate: what has to be approved, and what is never done. */
 
-import type { ActOptions, Question, SessionSpec } from "./session.ts";
+import type { ActOptions } from "./act.ts";
+import type { Question, SessionSpec } from "./session.ts";
 
 export type Typed = {
 	/** What it types, or is as good as typing. */

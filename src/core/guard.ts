@@ -4,6 +4,7 @@
  */
 
 import type { Bearer } from "./access.ts";
+import type { Act, ActOptions, Receipt } from "./act.ts";
 import type { Approval, Approvals, Asked } from "./approvals.ts";
 import type { Deed } from "./audit.ts";
 import type { Clock } from "./clock.ts";
@@ -11,17 +12,7 @@ import { demandOf, endsPrograms, type Typed } from "./demand.ts";
 import { SessionError } from "./errors.ts";
 import type { Gate } from "./gate.ts";
 import { type HeldAct, isFullScreen, lineHasChanged, notApproved, obstacle, plainAct, preview } from "./held-act.ts";
-import type {
-	Act,
-	ActOptions,
-	Operation,
-	Operations,
-	Question,
-	Receipt,
-	Session,
-	SessionInfo,
-	SessionSpec,
-} from "./session.ts";
+import type { Operation, Operations, Question, Session, SessionInfo, SessionSpec } from "./session.ts";
 import { isEnded } from "./state.ts";
 import type { Reading, TypedLine } from "./typed-line.ts";
 import type { Whole } from "./typed-whole.ts";

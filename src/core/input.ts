@@ -6,11 +6,11 @@
  * refused, whatever a lost connection made the client send again.
  */
 
+import type { Act, Origin, Receipt } from "./act.ts";
 import { Change } from "./change.ts";
 import type { Clock } from "./clock.ts";
 import { SessionError } from "./errors.ts";
 import { InputLedger, type InputStream } from "./ledger.ts";
-import type { Act, Origin, Receipt } from "./session.ts";
 
 /** How far a stream may be ahead of what the kernel took: the credit window. */
 export const INPUT_WINDOW_BYTES: number = 128 * 1024;

@@ -2,7 +2,14 @@
 
 import { Change } from "./change.ts";
 import { SessionError } from "./errors.ts";
-import type { Lease } from "./session.ts";
+
+/** Who may write. The fence grows with each change of hands; an act under an older one is refused. */
+export type Lease = {
+	readonly fence: number;
+	readonly holder: string | null;
+	/** Only acts under the current fence are accepted. */
+	readonly exclusive: boolean;
+};
 
 export class WriterLease {
 	#lease: Lease = { fence: 0, holder: null, exclusive: false };

@@ -1,5 +1,6 @@
 /** A session in this process: a log, and the process that feeds it. */
 
+import type { Act, ActOptions, Origin, Receipt } from "./act.ts";
 import type { Archive } from "./archive.ts";
 import type { Clock } from "./clock.ts";
 import { type Cursor, follow, type Hold } from "./cursor.ts";
@@ -9,7 +10,7 @@ import { IdleWatch } from "./idle.ts";
 import { InputQueue, unitsOf } from "./input.ts";
 import { isWaiting, NO_STAGE, stageOf } from "./inspection.ts";
 import { Inspector } from "./inspector.ts";
-import { WriterLease } from "./lease.ts";
+import { type Lease, WriterLease } from "./lease.ts";
 import { Listeners } from "./listeners.ts";
 import { Log } from "./log.ts";
 import { Masks } from "./masks.ts";
@@ -18,25 +19,21 @@ import { noShell } from "./plain-shell.ts";
 import { checkSize, type KillOptions, type Process, type Spawn } from "./process.ts";
 import { type Pulse, PulseFold } from "./pulse.ts";
 import { Replies } from "./replies.ts";
+import type { RunAnswer, RunRequest } from "./run.ts";
 import { noTerminal } from "./scan.ts";
 import {
-	type Act,
-	type ActOptions,
 	type Answers,
 	answer,
 	type FollowOptions,
-	type Lease,
 	type Operation,
 	type Operations,
-	type Origin,
 	type Question,
-	type Receipt,
 	Session,
 	type SessionDetails,
 	type SessionStart,
 	type SizePolicy,
 } from "./session.ts";
-import { type RunAnswer, type RunRequest, type ShellHooks, ShellRunner } from "./shell-runner.ts";
+import { type ShellHooks, ShellRunner } from "./shell-runner.ts";
 import type { Skim } from "./skim.ts";
 import { advance, initialState, isEnded, type State } from "./state.ts";
 import { readTail } from "./tail.ts";

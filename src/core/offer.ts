@@ -1,8 +1,9 @@
 /** Giving a session more than it takes at once: in parts, each when there is room for it. */
 
+import type { Act, Origin, Receipt } from "./act.ts";
 import { SessionError } from "./errors.ts";
 import { INPUT_WINDOW_BYTES, unitsOf } from "./input.ts";
-import type { Act, Origin, Receipt, Session } from "./session.ts";
+import type { Session } from "./session.ts";
 
 export type OfferOptions = {
 	readonly origin: Origin;

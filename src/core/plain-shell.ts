@@ -4,13 +4,13 @@
  * knows, and its echo and the next prompt are among the output; `exact` is false.
  */
 
+import type { ActOptions, Origin, Receipt } from "./act.ts";
 import { Change } from "./change.ts";
 import { SessionError } from "./errors.ts";
 import { type Inspection, isWaiting, SHELLS } from "./inspection.ts";
 import { LONGEST_LINE_BYTES, longestLine } from "./line-mode.ts";
+import type { RunAnswer, RunStatus } from "./run.ts";
 import { type SentCommand, SentCommands } from "./sent-commands.ts";
-import type { ActOptions, Origin, Receipt } from "./session.ts";
-import type { RunAnswer, RunStatus } from "./shell-runner.ts";
 
 /** Typed in one piece, so that a repeat is all of it or nothing: half of what an input stream may be ahead. */
 const MAX_COMMAND_BYTES = 64 * 1024;

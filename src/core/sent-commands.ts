@@ -1,7 +1,7 @@
 /** Commands that were given to a shell, by their places in input streams, so that a repeat is recognised. */
 
+import type { Origin, Receipt } from "./act.ts";
 import { SessionError } from "./errors.ts";
-import type { Origin, Receipt } from "./session.ts";
 
 /** The newest are remembered: as many as are known of a shell at all. */
 const MAX_SENT = 500;

@@ -1,13 +1,15 @@
 /** What fronts see of a session, wherever it lives: in this process, in a keeper, or on another node. */
 
+import type { Act, ActOptions, Receipt, TypedWhole } from "./act.ts";
 import type { CommandNews } from "./command-events.ts";
 import type { Item, Mark, Size, Start } from "./event.ts";
 import type { Inspection } from "./inspection.ts";
+import type { Lease } from "./lease.ts";
 import type { Command, KillOptions, TerminalState } from "./process.ts";
 import type { Pulse } from "./pulse.ts";
+import type { RunAnswer, RunRequest } from "./run.ts";
 import type { ScanState } from "./scan.ts";
 import type { ShellCommand } from "./shell-marks.ts";
-import type { RunAnswer, RunRequest } from "./shell-runner.ts";
 import type { State } from "./state.ts";
 import type { ControlSince } from "./takeovers.ts";
 
@@ -96,51 +98,6 @@ export type FollowOptions = {
 	readonly isPaced?: boolean;
 	/** A reader of our own, which nobody has attached: it is not counted. */
 	readonly isOwn?: boolean;
-};
-
-/** One thing done to a process. Everything but a write takes one unit of its input stream. */
-export type Act =
-	| { readonly kind: "write"; readonly bytes: Uint8Array }
-	| { readonly kind: "resize"; readonly size: Size }
-	| {
-			readonly kind: "signal";
-			readonly signal: string /** Overtakes input that is still waiting. */;
-			readonly urgent?: boolean;
-	  }
-	| { readonly kind: "eof" };
-
-/** Which act this is, so that a repeat is recognised, for an hour after the stream was last used; without it an act counts as new. */
-export type Origin = {
-	readonly stream: string;
-	readonly position: number;
-};
-
-export type ActOptions = {
-	readonly origin?: Origin /** The lease under which this is done. */;
-	readonly fence?: number;
-};
-
-/** What is typed by several acts of one stream, and where it begins there. */
-export type TypedWhole = { readonly bytes: Uint8Array; readonly origin: Origin };
-
-/** How far an input stream has come: `next` is the position wanted, `written` what the kernel took. */
-export type Receipt = {
-	readonly next: number;
-	readonly written: number;
-	/** How many bytes of it would be accepted now: what its window holds, unless other streams fill the queue. */
-	readonly room: number;
-	/** In the answer to an act: how many units of that were new and taken. Keepers that are older do not say it. */
-	readonly accepted?: number;
-	/** There too: where the output ended before the act was accepted, also for a repeat of one of the stream's newest. */
-	readonly from?: number;
-};
-
-/** Who may write. The fence grows with each change of hands; an act under an older one is refused. */
-export type Lease = {
-	readonly fence: number;
-	readonly holder: string | null;
-	/** Only acts under the current fence are accepted. */
-	readonly exclusive: boolean;
 };
 
 /** What a session knows besides what was asked for at its creation. */

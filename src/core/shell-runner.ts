@@ -6,15 +6,17 @@
  * key goes through the session's input like any other, so a repeat of it is recognised by its place in its stream.
  */
 
+import type { ActOptions, Origin } from "./act.ts";
 import { Change } from "./change.ts";
 import type { Clock } from "./clock.ts";
 import { CommandEvents } from "./command-events.ts";
 import { SessionError } from "./errors.ts";
 import { type Inspection, isWaiting } from "./inspection.ts";
 import { PlainShell, type PlainShellOptions, shellEnded } from "./plain-shell.ts";
+import type { RunAnswer, RunRequest } from "./run.ts";
 import type { ShellMark } from "./scan.ts";
 import { type SentCommand, SentCommands } from "./sent-commands.ts";
-import type { ActOptions, Origin, SessionStart } from "./session.ts";
+import type { SessionStart } from "./session.ts";
 import {
 	type Reception,
 	type ReceptionDetails,
@@ -56,43 +58,6 @@ export type ShellHooks = {
 /** A start whose shell has hooks. */
 export type HookedStart = { readonly start: SessionStart; readonly hooks: ShellHooks };
 
-export type RunStatus =
-	/** It has ended. */
-	| "ended"
-	/** It runs, and the time is over. */
-	| "running"
-	/** It wants something typed. */
-	| "waiting"
-	/** It is no whole command; it was given up. */
-	| "incomplete"
-	/** The shell would not run it. */
-	| "rejected"
-	/** Something else runs or is being typed; nothing was sent. */
-	| "busy";
-
-export type RunRequest = {
-	/** What to run; or the number of a command to go on waiting for. */
-	readonly command: string | number;
-	readonly timeoutMs: number;
-	readonly options: ActOptions;
-};
-
-export type RunAnswer = {
-	readonly status: RunStatus;
-	/** The shell told all of this itself; else it is what was seen from outside, with no exit code. */
-	readonly exact: boolean;
-	/** The number of the command; null if none began. */
-	readonly seq: number | null;
-	readonly exitCode: number | null;
-	readonly cwd: string | null;
-	/** Where its output is: up to now, if it runs; what the shell said, if it was rejected; else empty, if it did not begin. */
-	readonly output: { readonly from: number; readonly to: number };
-	/** What is in front, unless the command has ended. */
-	readonly front: Inspection | null;
-	/** How far the input stream is. */
-	readonly next: number;
-};
-
 /** A command on its way to the shell. */
 type Sent = SentCommand & {
 	/** The output's end at that time. */
@@ -122,9 +87,6 @@ export class ShellRunner {
 	#movedAt: number;
 	readonly #changed = new Change();
 	readonly events: CommandEvents = new CommandEvents();
-	/** The command that was told of last, and whether its end was. */
-	#running = 0;
-	#hasEnded = true;
 	readonly #sent: SentCommands<Sent>;
 	/** What the shell has not received yet. */
 	#pending: Sent | undefined;
@@ -278,19 +240,12 @@ export class ShellRunner {
 		return this.#marks.phase === "prompt";
 	}
 
-	/** A command is told of when it begins, and again when all is known of its end: at the next prompt, or with the shell. */
+	/** All is known of a command's end at the next prompt, or with the end of the shell. */
 	#tellCommands(): void {
 		const last = this.#marks.commands.at(-1);
 		if (!last) return;
-		if (last.seq !== this.#running) {
-			this.#running = last.seq;
-			this.#hasEnded = false;
-			this.events.add("begin", last);
-		}
 		const isOver = (last.to !== null && this.#marks.phase === "prompt") || this.#options.exit() !== undefined;
-		if (!isOver || this.#hasEnded) return;
-		this.#hasEnded = true;
-		this.events.add("end", last);
+		this.events.note(last, isOver);
 	}
 
 	#moved(phase: ShellPhase): void {

@@ -1,6 +1,6 @@
 /** When somebody had exclusive control of a session: whoever works with it, too, is told once what was done meanwhile. */
 
-import type { Lease } from "./session.ts";
+import type { Lease } from "./lease.ts";
 
 /** The newest are kept: who was away for longer looks at everything anyway. */
 const MAX_TAKEOVERS = 16;

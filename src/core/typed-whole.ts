@@ -1,7 +1,7 @@
 /** A text that one caller types in parts: it is judged before the first of them, and approved for all of them at once. */
 
+import type { Origin, TypedWhole } from "./act.ts";
 import type { Typed } from "./demand.ts";
-import type { Origin, TypedWhole } from "./session.ts";
 
 export class Whole {
 	readonly #bytes: Uint8Array;

@@ -1,6 +1,7 @@
 /** One caller's way to sessions: what it does there is told to the audit, and held if its gate says so. */
 
 import type { Bearer } from "./access.ts";
+import type { Receipt, TypedWhole } from "./act.ts";
 import type { Approval } from "./approvals.ts";
 import type { Actor, Audit, Deed } from "./audit.ts";
 import { SessionError } from "./errors.ts";
@@ -13,13 +14,11 @@ import {
 	type Operations,
 	type OwnReplies,
 	type Question,
-	type Receipt,
 	type Replier,
 	Session,
 	type SessionInfo,
 	type SessionSpec,
 	type SessionStart,
-	type TypedWhole,
 } from "./session.ts";
 import type { Sessions, TimedFact } from "./sessions.ts";
 import type { State } from "./state.ts";

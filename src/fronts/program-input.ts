@@ -5,10 +5,11 @@
  * once too much waits here it stays with the client, so that a program that does not read costs a bound.
  */
 
+import type { Act, Receipt } from "../core/act.ts";
 import { SessionError } from "../core/errors.ts";
 import { unitsOf } from "../core/input.ts";
 import { offer } from "../core/offer.ts";
-import type { Act, Receipt, Session } from "../core/session.ts";
+import type { Session } from "../core/session.ts";
 import { isNotApproved } from "./not-approved.ts";
 
 /** What may wait here until nothing more is read from the client; one message may go beyond. */

@@ -7,11 +7,12 @@
 
 import { randomBytes } from "node:crypto";
 import type { Principal } from "../core/access.ts";
+import type { Receipt } from "../core/act.ts";
 import type { Audit, Deed } from "../core/audit.ts";
 import type { Clock } from "../core/clock.ts";
 import { SessionError } from "../core/errors.ts";
 import { Listeners } from "../core/listeners.ts";
-import type { Receipt, Session } from "../core/session.ts";
+import type { Session } from "../core/session.ts";
 import type { Sessions } from "../core/sessions.ts";
 import type { Witness } from "../core/witness.ts";
 import { checkCreation } from "./front.ts";

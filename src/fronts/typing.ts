@@ -1,10 +1,11 @@
 /** Typing into a session for who waits for what comes of it: whole and in order, or not at all. */
 
+import type { ActOptions, Origin } from "../core/act.ts";
 import { SessionError } from "../core/errors.ts";
 import { INPUT_WINDOW_BYTES } from "../core/input.ts";
 import { LONGEST_LINE_BYTES, longestLine } from "../core/line-mode.ts";
 import { offer } from "../core/offer.ts";
-import type { ActOptions, Origin, Session } from "../core/session.ts";
+import type { Session } from "../core/session.ts";
 import { within } from "../core/within.ts";
 
 /**

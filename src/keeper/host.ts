@@ -1,12 +1,13 @@
 /** A keeper's half of the work: owns one session and serves it to whichever server is in charge. */
 
 import { createSpawn } from "../backends/spawn.ts";
+import type { Receipt } from "../core/act.ts";
 import type { Clock } from "../core/clock.ts";
 import { invariant, SessionError } from "../core/errors.ts";
 import type { Item, Mark } from "../core/event.ts";
 import { LocalSession } from "../core/local-session.ts";
 import type { Spawn } from "../core/process.ts";
-import type { Receipt, SessionDetails } from "../core/session.ts";
+import type { SessionDetails } from "../core/session.ts";
 import { isEnded, type State } from "../core/state.ts";
 import { Journal } from "../journal/journal.ts";
 import type { Follow, KeeperQuestion, Opening } from "../link/messages.ts";

@@ -1,9 +1,11 @@
 /** A session whose process is gone for good: nothing but a log to read, and how it ended. */
 
+import type { Receipt } from "../core/act.ts";
 import { follow } from "../core/cursor.ts";
 import { SessionError } from "../core/errors.ts";
 import type { Item, Start } from "../core/event.ts";
 import { ENDED, type Inspection } from "../core/inspection.ts";
+import type { Lease } from "../core/lease.ts";
 import type { Log } from "../core/log.ts";
 import { NO_ACTIVITY, type Pulse } from "../core/pulse.ts";
 import { noTerminal, type ScanState, scanItems } from "../core/scan.ts";
@@ -11,11 +13,9 @@ import {
 	type Answers,
 	answer,
 	type FollowOptions,
-	type Lease,
 	type Operation,
 	type Operations,
 	type Question,
-	type Receipt,
 	Session,
 	type SessionDetails,
 	type SessionSpec,

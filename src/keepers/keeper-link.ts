@@ -1,9 +1,10 @@
 /** A server's end of the link to one keeper: questions with their answers, and streams that come from over there. */
 
+import type { Receipt } from "../core/act.ts";
 import { Change } from "../core/change.ts";
 import { SessionError } from "../core/errors.ts";
 import type { Item, Mark, Start } from "../core/event.ts";
-import type { FollowOptions, Operation, Operations, Question, Receipt, SessionDetails } from "../core/session.ts";
+import type { FollowOptions, Operation, Operations, Question, SessionDetails } from "../core/session.ts";
 import type { State } from "../core/state.ts";
 import type { Frame } from "../link/frames.ts";
 import { Link } from "../link/link.ts";

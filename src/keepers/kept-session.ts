@@ -4,6 +4,7 @@
  * other, and over a broken link, at the very event where it stands.
  */
 
+import type { Receipt } from "../core/act.ts";
 import { SessionError } from "../core/errors.ts";
 import { type Item, isFinal, type Mark, type Start } from "../core/event.ts";
 import { INPUT_WINDOW_BYTES } from "../core/input.ts";
@@ -15,7 +16,6 @@ import {
 	type Operations,
 	type OwnReplies,
 	type Question,
-	type Receipt,
 	type Replier,
 	Session,
 	type SessionDetails,

@@ -1,7 +1,8 @@
 /** What keepers of link version 1 lack, made of what they have. */
 
+import type { Receipt } from "../core/act.ts";
 import { INPUT_WINDOW_BYTES } from "../core/input.ts";
-import type { Question, Receipt } from "../core/session.ts";
+import type { Question } from "../core/session.ts";
 import type { KeeperQuestion } from "../link/messages.ts";
 
 type Call = (question: KeeperQuestion) => Promise<unknown>;

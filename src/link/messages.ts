@@ -3,10 +3,11 @@
  * version. A keeper says what it can be asked, because it may be older or newer than its server.
  */
 
+import type { Act, Receipt } from "../core/act.ts";
 import type { Code } from "../core/errors.ts";
 import { SessionError } from "../core/errors.ts";
 import type { Event, Gap, Item, Mark, Start } from "../core/event.ts";
-import type { Act, Question, Receipt, SessionDetails, SessionStart } from "../core/session.ts";
+import type { Question, SessionDetails, SessionStart } from "../core/session.ts";
 import type { State } from "../core/state.ts";
 import { FRAME_LIMITS, FRAME_LIMITS_V1, type FrameLimits } from "./frames.ts";
 

@@ -2,8 +2,8 @@
 
 import fc from "fast-check";
 import { expect, test } from "vitest";
+import type { Act, Receipt } from "../../src/core/act.ts";
 import { INPUT_WINDOW_BYTES, InputQueue } from "../../src/core/input.ts";
-import type { Act, Receipt } from "../../src/core/session.ts";
 import { FakeClock } from "../helpers/fake-clock.ts";
 
 const TOTAL = 400;

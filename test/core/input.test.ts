@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
+import type { Act, Receipt } from "../../src/core/act.ts";
 import { SessionError } from "../../src/core/errors.ts";
 import { INPUT_WINDOW_BYTES, InputQueue, type InputQueueOptions } from "../../src/core/input.ts";
-import type { Act, Receipt } from "../../src/core/session.ts";
 import { FakeClock } from "../helpers/fake-clock.ts";
 
 const HOUR_MS = 3_600_000;

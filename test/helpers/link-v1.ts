@@ -5,9 +5,10 @@ import { cpSync, mkdirSync, mkdtempSync, readdirSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import type { Act, ActOptions } from "../../src/core/act.ts";
 import type { Clock } from "../../src/core/clock.ts";
 import type { Item, Start } from "../../src/core/event.ts";
-import type { Act, ActOptions, FollowOptions, SessionStart } from "../../src/core/session.ts";
+import type { FollowOptions, SessionStart } from "../../src/core/session.ts";
 import type { State } from "../../src/core/state.ts";
 import type { KeepersOptions } from "../../src/keepers/keepers.ts";
 

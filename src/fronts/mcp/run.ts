@@ -1,7 +1,7 @@
 /** Runs a command in a living shell, and tells what became of it. */
 
+import type { RunAnswer } from "../../core/run.ts";
 import type { Session } from "../../core/session.ts";
-import type { RunAnswer } from "../../core/shell-runner.ts";
 import type { Call } from "./call.ts";
 import { telling } from "./wait.ts";
 

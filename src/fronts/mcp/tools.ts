@@ -3,8 +3,8 @@
 import Type, { type TObject } from "typebox";
 import { Compile } from "typebox/compile";
 import { SessionError } from "../../core/errors.ts";
+import type { RunStatus } from "../../core/run.ts";
 import type { Session, ShellCommands } from "../../core/session.ts";
-import type { RunStatus } from "../../core/shell-runner.ts";
 import { parseSignal } from "../../core/signals.ts";
 import { isEnded } from "../../core/state.ts";
 import { within } from "../../core/within.ts";

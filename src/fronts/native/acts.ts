@@ -1,7 +1,7 @@
 /** Keys, sizes, signals and the end of input over HTTP: the same ordered queue as bytes. */
 
+import type { Act } from "../../core/act.ts";
 import { SessionError } from "../../core/errors.ts";
-import type { Act } from "../../core/session.ts";
 import { parseSignal } from "../../core/signals.ts";
 import type { InputReceipt } from "../../protocol/acts.ts";
 import { encodeKey } from "../../protocol/keys.ts";

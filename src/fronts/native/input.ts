@@ -2,10 +2,11 @@
 
 import { randomUUID } from "node:crypto";
 import type { FastifyRequest } from "fastify";
+import type { Origin, Receipt } from "../../core/act.ts";
 import { SessionError } from "../../core/errors.ts";
 import { INPUT_WINDOW_BYTES } from "../../core/input.ts";
 import { offer } from "../../core/offer.ts";
-import type { Origin, Receipt, Session } from "../../core/session.ts";
+import type { Session } from "../../core/session.ts";
 import type { InputReceipt } from "../../protocol/acts.ts";
 import { fenceHeader, idempotencyKeyHeader } from "../../protocol/messages.ts";
 import type { Hosting } from "../front.ts";

@@ -3,7 +3,8 @@
 import Type from "typebox";
 import type { Principal } from "../../core/access.ts";
 import { SessionError } from "../../core/errors.ts";
-import type { Lease, Session } from "../../core/session.ts";
+import type { Lease } from "../../core/lease.ts";
+import type { Session } from "../../core/session.ts";
 import type { SessionLease, TakeLease } from "../../protocol/acts.ts";
 import { limits } from "../../protocol/messages.ts";
 import { type Hosting, onAbort } from "../front.ts";

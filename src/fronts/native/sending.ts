@@ -2,9 +2,10 @@
 
 import { randomUUID } from "node:crypto";
 import type { Principal } from "../../core/access.ts";
+import type { Origin } from "../../core/act.ts";
 import { SessionError } from "../../core/errors.ts";
 import type { Screens } from "../../core/screen.ts";
-import type { Origin, Session } from "../../core/session.ts";
+import type { Session } from "../../core/session.ts";
 import type { SendAnswer, SendInput } from "../../protocol/acts.ts";
 import { limits } from "../../protocol/messages.ts";
 import { flowFor } from "../front.ts";

@@ -2,10 +2,10 @@
 
 import { randomUUID } from "node:crypto";
 import { SessionError } from "../../core/errors.ts";
+import type * as core from "../../core/run.ts";
 import type { Session } from "../../core/session.ts";
 import type * as marks from "../../core/shell-marks.ts";
 import { shellText, unfinishedBytes } from "../../core/shell-output.ts";
-import type * as core from "../../core/shell-runner.ts";
 import type { CommandList, RunAnswer, RunCommand, ShellCommand } from "../../protocol/acts.ts";
 import { fenceHeader, idempotencyKeyHeader, limits } from "../../protocol/messages.ts";
 import { bytesOf } from "../answer-bytes.ts";

@@ -5,10 +5,11 @@
  * the program goes through here, so that one that does not read its input delays none of that.
  */
 
+import type { Act } from "../../../core/act.ts";
 import { SessionError } from "../../../core/errors.ts";
 import { unitsOf } from "../../../core/input.ts";
 import { offer } from "../../../core/offer.ts";
-import type { Act, Session } from "../../../core/session.ts";
+import type { Session } from "../../../core/session.ts";
 import { unlessNotApproved } from "../../not-approved.ts";
 import { overloaded } from "../errors.ts";
 import type { AppLimits } from "../limits.ts";

@@ -1,6 +1,7 @@
 /** A connection's part in the writer lease: what it holds, and what it is told of others. */
 
-import type { Lease, Session } from "../../../core/session.ts";
+import type { Lease } from "../../../core/lease.ts";
+import type { Session } from "../../../core/session.ts";
 import type { LeaseMessage } from "../../../protocol/socket.ts";
 import type { Wire } from "./wire.ts";
 

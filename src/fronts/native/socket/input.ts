@@ -1,7 +1,8 @@
 /** Input over a WebSocket: acts are offered to the session one after the other, and receipts say how far it came. */
 
+import type { Act } from "../../../core/act.ts";
 import { SessionError } from "../../../core/errors.ts";
-import type { Act, Session } from "../../../core/session.ts";
+import type { Session } from "../../../core/session.ts";
 import type { InputReceipt } from "../../../protocol/acts.ts";
 import type { Traffic } from "../metrics.ts";
 import type { SocketControl } from "./control.ts";
