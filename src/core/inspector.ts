@@ -7,6 +7,7 @@
  * hear of it. One that waits already is not looked at again until a byte comes or goes: without, its wait is the same.
  */
 
+import type { Act } from "./act.ts";
 import { Change } from "./change.ts";
 import type { Clock } from "./clock.ts";
 import {
@@ -32,6 +33,9 @@ const VAIN_PAUSE_MS = 100;
 const CONFIRM_MS = 2;
 /** More than a look takes on a busy machine; what takes longer is not waited for. */
 const LOOK_MS = 1_000;
+
+/** The keys with which a line, or what a program does, ends: Enter, ^C, ^D, and a newline that is written as such. */
+const TURN_KEYS = [0x0d, 0x0a, 0x03, 0x04];
 
 export type Inspected = {
 	look(): Promise<Sight | undefined>;
@@ -148,4 +152,10 @@ export class Inspector {
 			cancel();
 		}
 	}
+}
+
+/** Whether a program that waits after this waits for something else than before. */
+export function isTurn(act: Act): boolean {
+	if (act.kind === "write") return TURN_KEYS.some((key) => act.bytes.includes(key));
+	return act.kind !== "resize";
 }

@@ -4,23 +4,24 @@ import type { Act, ActOptions, Origin, Receipt } from "./act.ts";
 import type { Archive } from "./archive.ts";
 import type { Clock } from "./clock.ts";
 import { type Cursor, follow, type Hold } from "./cursor.ts";
+import { AWAITED_MS, Delegation } from "./delegation.ts";
 import { SessionError } from "./errors.ts";
 import type { Fact, Size, Start } from "./event.ts";
 import { IdleWatch } from "./idle.ts";
 import { InputQueue, unitsOf } from "./input.ts";
 import { isWaiting, NO_STAGE, stageOf } from "./inspection.ts";
-import { Inspector } from "./inspector.ts";
+import { Inspector, isTurn } from "./inspector.ts";
 import { type Lease, WriterLease } from "./lease.ts";
 import { Listeners } from "./listeners.ts";
 import { Log } from "./log.ts";
-import { Masks } from "./masks.ts";
-import { outsideHeap } from "./outside-heap.ts";
+import { MaskedOutput } from "./masked-output.ts";
 import { noShell } from "./plain-shell.ts";
 import { checkSize, type KillOptions, type Process, type Spawn } from "./process.ts";
 import { type Pulse, PulseFold } from "./pulse.ts";
 import { Replies } from "./replies.ts";
 import type { RunAnswer, RunRequest } from "./run.ts";
 import { noTerminal } from "./scan.ts";
+import { secretLine, wouldShow } from "./secret-line.ts";
 import {
 	type Answers,
 	answer,
@@ -42,19 +43,10 @@ import { Undrawn } from "./undrawn.ts";
 
 /** Of a session's first event. */
 const FIRST_SEQ = 1;
-/** How long a terminal that is about to attach may take: what was asked before that is not answered any more. */
-const AWAITED_MS = 1_000;
 /** The input stream of what a session answers itself. */
 const REPLIES_STREAM = "hawser:replies";
 /** The mode in which a terminal marks what is pasted. */
 const BRACKETED_PASTES = "2004";
-/** How long output may wait that could be the beginning of a secret: nobody notices, and a program writes the rest at once. */
-const HELD_MS = 50;
-/** What the kernel takes of a line; it drops the rest. */
-const LONGEST_LINE_BYTES = 4095;
-const ENTER = 0x0d;
-const SPACE = 0x20;
-const DELETE = 0x7f;
 /** ^C. */
 const INTERRUPT: Uint8Array = Uint8Array.of(0x03);
 
@@ -85,8 +77,7 @@ export class LocalSession extends Session {
 	});
 	readonly #input: InputQueue;
 	readonly #watchers = new Listeners<State>();
-	readonly #masks = new Masks();
-	#cancelRelease: (() => void) | undefined;
+	readonly #masked: MaskedOutput;
 	readonly #idle: IdleWatch;
 	readonly #inspector: Inspector;
 	readonly #pulse: PulseFold;
@@ -98,12 +89,7 @@ export class LocalSession extends Session {
 			if (!this.#replies) throw noTerminal();
 			return this.#replies.scan.state;
 		},
-		replies: async ({ by }) => {
-			const from = by === "terminal" && this.#isAwaitingTerminal ? 0 : this.log.end.offset;
-			const ownFrom = this.#ownRepliesFrom;
-			this.#delegateReplies(by === "terminal");
-			return by === "terminal" && ownFrom !== undefined ? { from, ownFrom } : { from };
-		},
+		replies: async ({ by }) => this.#delegation.hand(by),
 		untilCursorAsked: async ({ after }, signal) => this.#replies?.untilCursorAsked(after, signal) ?? null,
 		reply: async ({ end, text }) => this.#replies?.supply(end, text) ?? false,
 		untilMuchDrawn: async ({ after }, signal) => {
@@ -143,12 +129,9 @@ export class LocalSession extends Session {
 	/** Of a terminal only. */
 	readonly #replies: Replies | undefined;
 	readonly #undrawn: Undrawn | undefined;
+	readonly #delegation: Delegation;
 	/** Stands for the first reader until it is there, or was waited for in vain. */
 	#firstReader: Hold | undefined;
-	/** It has answered nothing yet, since a terminal is about to attach that will. */
-	#isAwaitingTerminal: boolean;
-	/** Where it began to answer because whoever had a terminal do so was lost. */
-	#ownRepliesFrom: number | undefined;
 	#sizePolicy: SizePolicy;
 	readonly #shell: ShellRunner | undefined;
 	readonly #isHooked: boolean;
@@ -180,18 +163,24 @@ export class LocalSession extends Session {
 		this.#idle = options.idle ?? new IdleWatch(options.clock);
 		this.#state = initialState(start.command.size);
 		this.#sizePolicy = start.spec.firstSizePolicy ?? "latest";
-		this.#isAwaitingTerminal = start.spec.awaitsTerminal === true;
 		this.#isHooked = options.shellHooks !== undefined;
 		if (start.spec.mode === "pty") {
 			this.#replies = this.#createReplies(options.skim);
 			this.#undrawn = this.#createUndrawn(this.#replies);
 			this.#shell = this.#createShell(options.shellHooks);
 		}
+		this.#delegation = new Delegation({
+			replies: this.#replies,
+			mayAnswer: start.spec.answersQueries === true,
+			isAwaiting: start.spec.awaitsTerminal === true,
+			end: () => this.log.end.offset,
+		});
 		this.#lastActivity = options.clock.monotonic();
 		this.#activeAt = options.clock.now();
 		this.#lastOutput = this.#lastActivity;
 		this.#inspector = this.#createInspector();
 		this.#pulse = new PulseFold(options.clock);
+		this.#masked = new MaskedOutput(options.clock, (bytes) => this.#append({ kind: "output", stream: "pty", bytes }));
 		this.#input = new InputQueue({
 			perform: (act) => this.#perform(act),
 			clock: options.clock,
@@ -246,10 +235,7 @@ export class LocalSession extends Session {
 
 	/** Whoever answered for its terminal can't be reached, or must say again that it does. */
 	abandonReplies(): void {
-		const wasDelegated = this.#replies?.isDelegated === true;
-		const ownFrom = wasDelegated ? this.log.end.offset : this.#ownRepliesFrom;
-		this.#delegateReplies(false);
-		this.#ownRepliesFrom = ownFrom;
+		this.#delegation.abandon();
 	}
 
 	#noted(lease: Lease): Lease {
@@ -260,7 +246,7 @@ export class LocalSession extends Session {
 	#createReplies(skim: Skim | undefined): Replies {
 		return new Replies({
 			clock: this.#clock,
-			isDelegated: this.spec.answersQueries !== true || this.#isAwaitingTerminal,
+			isDelegated: this.spec.answersQueries !== true || this.spec.awaitsTerminal === true,
 			size: () => this.#state.size,
 			colors: this.spec.colors,
 			terminal: () => (this.#state.status === "running" ? this.#process?.terminal() : undefined),
@@ -307,12 +293,6 @@ export class LocalSession extends Session {
 		return this.#shell.run(request, signal);
 	}
 
-	#delegateReplies(isDelegated: boolean): void {
-		this.#isAwaitingTerminal = false;
-		this.#ownRepliesFrom = undefined;
-		if (this.#replies && this.spec.answersQueries === true) this.#replies.isDelegated = isDelegated;
-	}
-
 	/** Whatever the lease says: it is the terminal that answers, and nobody who controls it. */
 	#type(text: string): void {
 		const { next: position } = this.#input.receipt(REPLIES_STREAM);
@@ -336,17 +316,13 @@ export class LocalSession extends Session {
 	 * to be typed before. Afterwards they are nowhere but among what is masked.
 	 */
 	async #typeSecret(value: Uint8Array, at: number | undefined, options: ActOptions): Promise<Receipt> {
-		checkSecret(value);
-		const bytes = outsideHeap(value.byteLength + 1);
-		bytes.set(value);
-		bytes[value.byteLength] = ENTER;
-		const act = { kind: "write", bytes } as const;
+		const act = { kind: "write", bytes: secretLine(value) } as const;
 		try {
 			if (this.#isRepeat(act, options.origin)) return this.#accept(act, options);
 			if (at !== undefined) await this.#checkWaiting(at);
 			const terminal = this.#process?.terminal();
 			if (!terminal?.canonical || terminal.echo || this.#input.isWaiting) throw wouldShow();
-			this.#masks.add(value);
+			this.#masked.mask(value);
 			return this.#accept(act, options);
 		} finally {
 			value.fill(0);
@@ -445,12 +421,8 @@ export class LocalSession extends Session {
 		// The program may have filled the log, or ended, before we learned of it.
 		if (this.#isPaused) running.pause();
 		if (this.#state.status !== "running") return;
-		if (this.#isAwaitingTerminal) {
-			this.#deadlines.push(
-				this.#clock.after(AWAITED_MS, () => {
-					if (this.#isAwaitingTerminal) this.#delegateReplies(false);
-				}),
-			);
+		if (this.spec.awaitsTerminal) {
+			this.#deadlines.push(this.#clock.after(AWAITED_MS, () => this.#delegation.awaitNoMore()));
 		}
 		const { timeoutMs, idleTimeoutMs } = this.spec;
 		if (timeoutMs > 0) this.#deadlines.push(this.#clock.after(timeoutMs, () => this.#end("timeout")));
@@ -469,21 +441,11 @@ export class LocalSession extends Session {
 	/** What happens to the program; what a terminal shows as far as it may be seen. */
 	#report(fact: Fact): void {
 		if (fact.kind === "output" && fact.stream === "pty") {
-			this.#show(this.#masks.take(fact.bytes));
+			this.#masked.take(fact.bytes);
 			return;
 		}
-		this.#showHeld();
+		this.#masked.release();
 		this.#append(fact);
-	}
-
-	#show(bytes: Uint8Array): void {
-		if (bytes.byteLength > 0) this.#append({ kind: "output", stream: "pty", bytes });
-		this.#cancelRelease?.();
-		this.#cancelRelease = this.#masks.isHolding ? this.#clock.after(HELD_MS, () => this.#showHeld()) : undefined;
-	}
-
-	#showHeld(): void {
-		if (this.#masks.isHolding) this.#show(this.#masks.release());
 	}
 
 	#append(fact: Fact): void {
@@ -548,36 +510,7 @@ export class LocalSession extends Session {
 	}
 }
 
-/** The keys with which a line, or what a program does, ends: Enter, ^C, ^D, and a newline that is written as such. */
-const TURN_KEYS = [0x0d, 0x0a, 0x03, 0x04];
-
-/** Whether a program that waits after this waits for something else than before. */
-function isTurn(act: Act): boolean {
-	if (act.kind === "write") return TURN_KEYS.some((key) => act.bytes.includes(key));
-	return act.kind !== "resize";
-}
-
 function isBeginning(start: Start): boolean {
 	if (start === "end") return false;
 	return "seq" in start ? start.seq <= FIRST_SEQ : start.offset === 0;
-}
-
-/**
- * A terminal takes control characters for keys. One that ends the line, as Enter and Ctrl-D do, would leave the rest to
- * whoever reads next, such as a shell that shows and runs it; others erase, or end the program.
- */
-function checkSecret(value: Uint8Array): void {
-	if (value.some((byte) => byte < SPACE || byte === DELETE)) {
-		throw new SessionError("invalid_argument", "a secret has no control characters: a terminal takes them for keys", {
-			hint: "what has some can only be given to a program in a file or a variable",
-		});
-	}
-	if (value.byteLength > 0 && value.byteLength < LONGEST_LINE_BYTES) return;
-	throw new SessionError("invalid_argument", `a secret is one line, of 1 to ${LONGEST_LINE_BYTES - 1} bytes`);
-}
-
-function wouldShow(): SessionError {
-	return new SessionError("not_waiting", "the program does not read a secret now: its terminal would show it", {
-		hint: "wait until it asks for one",
-	});
 }
