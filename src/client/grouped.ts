@@ -44,6 +44,18 @@ export function grouped(sessions: Iterable<Listed>, wanted: Wanted, circumstance
 	};
 }
 
+/** Those that were there keep their order, and who came since is behind them. */
+export function heldInOrder<One>(order: readonly string[], all: readonly One[], idOf: (one: One) => string): One[] {
+	const byId = new Map(all.map((one) => [idOf(one), one]));
+	const held: One[] = [];
+	for (const id of order) {
+		const one = byId.get(id);
+		if (one !== undefined) held.push(one);
+		byId.delete(id);
+	}
+	return [...held, ...byId.values()];
+}
+
 function hasLabel({ labels }: Listed, wanted: string): boolean {
 	const [key = "", ...value] = wanted.split("=");
 	return Object.hasOwn(labels, key) && (value.length === 0 || labels[key] === value.join("="));

@@ -7,7 +7,8 @@ import { frameOf, roomFor, type Scene } from "../../src/cli/watch/frame.ts";
 import { type Key, KeyReader } from "../../src/cli/watch/keys.ts";
 import { LineField } from "../../src/cli/watch/line-field.ts";
 import { sequenceOf, wayOf } from "../../src/cli/watch/notifier.ts";
-import { heldInOrder, rowOf } from "../../src/cli/watch/rows.ts";
+import { rowOf } from "../../src/cli/watch/rows.ts";
+import { heldInOrder } from "../../src/client/index.ts";
 import { asking, held, listed, NOW } from "../web/listed.ts";
 
 describe("keys", () => {
@@ -63,6 +64,7 @@ it("rows keep their places while they are held: who is gone leaves, who is new c
 		heldInOrder(
 			["c", "x", "a"],
 			[a, b, c, d].flatMap((one) => one ?? []),
+			({ id }) => id,
 		).map(({ id }) => id),
 	).toEqual(["c", "a", "b", "d"]);
 });

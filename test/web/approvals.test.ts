@@ -56,3 +56,40 @@ it("makes its session need somebody: it is approved or denied in the list or on 
 	await eventually("the line", async () => (await session.text()).text.includes("rm -rf that\nrm -rf that"));
 	expect(problems).toEqual([]);
 });
+
+it("no click is for what has just come under the pointer, and rows keep their order while that is on them", async () => {
+	const server = await start();
+	const person = connect({ url: server.url, token: server.adminToken });
+	const scopes = ["workspace:default:manage"];
+	const { token } = await person.tokens.create({ scopes, name: "agent", gate: { match: ["rm -rf"] } });
+	const broken = await person.sessions.create({ argv: ["sh", "-c", "exit 3"], name: "broken", durable: false });
+	const work = await person.sessions.create({ argv: ["cat"], name: "work", durable: false });
+	onTestFinished(async () => void (await Promise.all([broken.remove(), work.remove()])));
+	await eventually("cat", async () => (await work.inspect()).state === "waiting");
+	const { page } = await openSignedIn(server);
+	const again = page.getByRole("button", { name: "Run again" });
+	await again.hover();
+	const box = await again.boundingBox();
+	if (!box) throw new Error("it has no place");
+	// What is there for the pointer, each time that something has changed.
+	await page.evaluate(`{
+		globalThis.found = [];
+		const list = document.querySelector(".scroll");
+		const look = () => {
+			if (!list.classList.contains("changing")) return;
+			const names = [...document.querySelectorAll(".need .name")].map(({ textContent }) => textContent);
+			const under = document.elementFromPoint(${box.x + box.width / 2}, ${box.y + box.height / 2});
+			found.push(names.join(" ") + ": " + (under.closest("a, button")?.textContent.trim() ?? "nothing"));
+		};
+		new MutationObserver(look).observe(list, { attributes: true, childList: true, subtree: true });
+	}`);
+	const agent = connect({ url: server.url, token });
+	const held = agent.sessions.at(work.id).write("rm -rf it\r");
+	held.catch(() => {});
+	const first = page.getByRole("listitem").first();
+	await first.getByText("rm -rf it", { exact: true }).waitFor();
+	const found: string[] = await page.evaluate("found");
+	expect([...new Set(found)]).toEqual(["broken work: nothing", "work broken: nothing"]);
+	await first.getByRole("button", { name: "Deny" }).click();
+	await expect(held).rejects.toMatchObject({ code: "not_approved" });
+});

@@ -10,6 +10,7 @@ import {
 	type Needing,
 	withAwaited,
 } from "hawser/client";
+import { Aim } from "./aim.ts";
 import { Announcer } from "./announcer.ts";
 import { Answers } from "./answers.ts";
 import { Decisions } from "./approvals.ts";
@@ -33,6 +34,8 @@ export type App = {
 	readonly decisions: Decisions;
 	readonly dialogs: Dialogs;
 	readonly announcer: Announcer;
+	/** Of the pointer, on those that need somebody. */
+	readonly aim: Aim;
 	readonly workspace: WorkspacePage;
 	readonly outputSearch: OutputSearch;
 	readonly secret: SecretPage;
@@ -64,6 +67,9 @@ export function createApp(client: Client, storage: Storage): App {
 		const all = withAwaited(sessions.all.value, sessions.held.value);
 		return grouped(all, everything, circumstances.value).needing;
 	});
+	const aim = new Aim();
+	const byKey = computed(() => needing.value.map(({ session, need }) => `${session.id} ${need.kind} ${need.since}`));
+	effect(() => aim.change(byKey.value.join()));
 	const openable = computed(() => needing.value.filter(({ session }) => sessions.all.value.has(session.id)));
 	// Only who is signed in has sessions to follow.
 	effect(() => {
@@ -87,6 +93,7 @@ export function createApp(client: Client, storage: Storage): App {
 		decisions: new Decisions(client, (id) => sessions.decided(id)),
 		dialogs: new Dialogs(),
 		announcer: new Announcer(),
+		aim,
 		workspace: new WorkspacePage(client, () => auth.isAdmin),
 		outputSearch: new OutputSearch(client),
 		secret: new SecretPage(client),

@@ -43,7 +43,7 @@ export function heldText(app: App, { reason, expiresAt }: ApprovalMessage): stri
 
 function bar(app: App, approval: ApprovalMessage): TemplateResult {
 	const title = wantsSentence(approval);
-	return html`<div class="banner askbar approval" role="group" aria-label=${title}>
+	return html`<div class="banner askbar approval ${app.aim.isChanging.value ? "changing" : ""}" role="group" aria-label=${title}>
 		${glyph("wait")}
 		<div class="grow">
 			<b>${title}</b> <span class="dim">${heldText(app, approval)}</span>

@@ -114,7 +114,7 @@ class GridPage {
 			</header>
 			${banner(app)}
 			${shown.length === 0 ? html`<div class="empty"><p>${words.empty.title}.</p></div>` : nothing}
-			<div class="tiles" data-columns=${columns.value} @keydown=${(event: KeyboardEvent) => this.#pressed(event)}>
+			<div class="tiles ${app.aim.isChanging.value ? "changing" : ""}" data-columns=${columns.value} @keydown=${(event: KeyboardEvent) => this.#pressed(event)}>
 				${repeat(
 					shown,
 					({ id }) => id,

@@ -1,6 +1,6 @@
 /** The list of sessions: those that need somebody first, then those that run, then those that have ended. */
 
-import { type Grouped, grouped, type Listed, needOf, withAwaited } from "hawser/client";
+import { type Grouped, grouped, heldInOrder, type Listed, needOf, withAwaited } from "hawser/client";
 import { html, nothing, type TemplateResult } from "lit-html";
 import { repeat } from "lit-html/directives/repeat.js";
 import { go, href } from "../router.ts";
@@ -23,12 +23,15 @@ export function listPage(app: App, filter: Filter): TemplateResult {
 	const isLoading = app.sessions.connection.value.kind === "loading";
 	return html`<main class="main" id="content">
 		${header(app, filter, isLoading ? undefined : count)}${banner(app)}
-		<div class="scroll ${filter.isNeeding ? "needing" : ""}">
+		<div class="scroll ${filter.isNeeding ? "needing" : ""} ${app.aim.isChanging.value ? "changing" : ""}">
 			${decisionFailure(app)}
 			${isLoading ? skeleton() : count > 0 ? list(app, filter, groups) : sessions.size === 0 ? empty(app) : noMatch(filter)}
 		</div>
 	</main>`;
 }
+
+/** Of those that need somebody, as they were drawn last. */
+let order: readonly string[] = [];
 
 /** What was answered a moment ago stays where it was, with what became of the answer. */
 function groupsOf(app: App, filter: Filter): Grouped {
@@ -36,7 +39,12 @@ function groupsOf(app: App, filter: Filter): Grouped {
 		const answer = app.answers.of(session, needOf(session, app.circumstances.value));
 		return answer?.kind === "taken" ? answer.session : session;
 	});
-	return grouped(shown, filter, app.circumstances.value);
+	const groups = grouped(shown, filter, app.circumstances.value);
+	const needing = app.aim.isHeld.value
+		? heldInOrder(order, groups.needing, ({ session }) => session.id)
+		: groups.needing;
+	order = needing.map(({ session }) => session.id);
+	return { ...groups, needing };
 }
 
 function header(app: App, filter: Filter, count: number | undefined): TemplateResult {
@@ -113,7 +121,7 @@ function list(app: App, filter: Filter, { needing, running, ended }: Grouped): T
 						<h2>Needs you</h2>
 						<span class="n">${needing.length}</span><span class="hint">${words.answerHere}</span>
 					</div>
-					<ul class="needs">
+					<ul class="needs" @pointermove=${() => app.aim.hold()}>
 						${repeat(
 							needing,
 							({ session }) => session.id,

@@ -84,15 +84,3 @@ function textOf({ overview, mode }: Listed, need: Need | undefined, now: number)
 export function inOrder({ needing, running, ended }: Grouped): Listed[] {
 	return [...needing.map(({ session }) => session), ...running, ...ended];
 }
-
-/** As they were, without those that are gone and with new ones at the end. */
-export function heldInOrder(order: readonly string[], sessions: readonly Listed[]): Listed[] {
-	const byId = new Map(sessions.map((session) => [session.id, session]));
-	const held: Listed[] = [];
-	for (const id of order) {
-		const session = byId.get(id);
-		if (session) held.push(session);
-		byId.delete(id);
-	}
-	return [...held, ...byId.values()];
-}

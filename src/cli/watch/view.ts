@@ -1,7 +1,15 @@
 /** Which sessions are in the table, in which order, and which of them is selected. */
 
-import { dismissalOf, grouped, type Listed, type LiveSessions, type Wanted, withAwaited } from "../../client/index.ts";
-import { heldInOrder, inOrder, type Row, rowOf } from "./rows.ts";
+import {
+	dismissalOf,
+	grouped,
+	heldInOrder,
+	type Listed,
+	type LiveSessions,
+	type Wanted,
+	withAwaited,
+} from "../../client/index.ts";
+import { inOrder, type Row, rowOf } from "./rows.ts";
 
 export type ViewOptions = {
 	readonly wanted: Omit<Wanted, "q">;
@@ -75,7 +83,7 @@ export class View {
 		this.#counts = { needing: needing.length, running: running.length, ended: ended.length };
 		const fresh = inOrder(this.#isNeeding ? { needing, running: [], ended: [] } : groups);
 		const order = this.#rows.map(({ session }) => session.id);
-		const shown = isHeld || this.isHeld ? heldInOrder(order, fresh) : fresh;
+		const shown = isHeld || this.isHeld ? heldInOrder(order, fresh, ({ id }) => id) : fresh;
 		this.#rows = shown.map((session) => rowOf(session, circumstances));
 		const found = this.#rows.findIndex(({ session }) => session.id === this.#selected);
 		// Whoever was selected and is gone leaves the cursor where it is.
