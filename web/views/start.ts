@@ -50,7 +50,7 @@ export function startDialog(app: App, form: StartForm): TemplateResult {
 								name="cwd"
 								autocomplete="off"
 								spellcheck="false"
-								placeholder="where the server starts"
+								placeholder="the server's usual directory"
 								.value=${form.cwd} /></span
 					></label>
 					<label class="lab"

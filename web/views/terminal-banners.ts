@@ -83,7 +83,8 @@ export class TerminalBanners {
 	): TemplateResult | typeof nothing {
 		if (refusedKeys === 0 || this.#isHintDismissed.value || session.state !== "running") return nothing;
 		const dismiss = html`<button class="btn quiet" @click=${() => (this.#isHintDismissed.value = true)}>Dismiss</button>`;
-		if (control.kind === "watching") return banner(icon("eye"), ["You watch.", ""], dismiss);
+		if (control.kind === "watching")
+			return banner(icon("eye"), ["You watch.", words.onlyWatching(this.#app.auth.isGuest)], dismiss);
 		if (control.kind !== "theirs" || control.takenAt !== undefined) return nothing;
 		const take = html`<button class="btn" @click=${() => void terminal.takeOver()}>Take over</button>${dismiss}`;
 		return banner(icon("eye"), [`You watch; ${callerName(control.holder)} types.`, ""], take);

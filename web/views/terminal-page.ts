@@ -1,6 +1,6 @@
 /** One session in its terminal: the header above it, banners and the status line below. */
 
-import { effect, signal, untracked } from "@preact/signals-core";
+import { computed, effect, signal, untracked } from "@preact/signals-core";
 import { callerName, HawserError, type KnownSession, type Need, needOf, type SessionMessage } from "hawser/client";
 import { html, nothing, type TemplateResult } from "lit-html";
 import { go, href } from "../router.ts";
@@ -94,9 +94,9 @@ class TerminalPage {
 		void this.#tick.value;
 		return html`
 			${session ? this.#header(opened?.terminal.state.value.session ?? session.snapshot, opened) : html`<header class="thead"></header>`}
-			<div class="tbody" @keydown=${(event: KeyboardEvent) => this.#keyInPanel(event)}>
+			<div class="tbody">
 				${this.#pane}
-				${opened ? this.#openPanel(opened) : nothing}
+				${opened && this.#panel.value ? html`<div class="panel" ${mounted((element) => this.#attend(element), this.#panel.value)}>${this.#openPanel(opened)}</div>` : nothing}
 			</div>
 			${opened ? this.#below(opened) : nothing}
 		`;
@@ -177,7 +177,6 @@ class TerminalPage {
 
 	#toggle(panel: "search" | "share" | "menu"): void {
 		this.#panel.value = this.#panel.peek() === panel ? undefined : panel;
-		if (this.#panel.peek() === "share") void this.#share?.load();
 	}
 
 	#close(): void {
@@ -276,11 +275,36 @@ class TerminalPage {
 		</div>`;
 	}
 
-	#keyInPanel(event: KeyboardEvent): void {
-		if (event.key !== "Escape" || this.#panel.value === undefined) return;
-		if ((event.target as HTMLElement).closest(".pop") === null) return;
-		event.stopPropagation();
-		this.#close();
+	/** A panel that was opened has the focus, and is closed by Escape; a menu, and what shares, by a click elsewhere as well. */
+	#attend(element: HTMLElement): () => void {
+		element.querySelector<HTMLElement>("input, button:not(:disabled)")?.focus();
+		const pressed = (event: KeyboardEvent) => {
+			if (event.key !== "Escape") return;
+			event.stopPropagation();
+			this.#close();
+		};
+		const pressedNowhere = (event: KeyboardEvent) => {
+			// What had the focus is gone, and the page has it.
+			if (event.target === document.body) pressed(event);
+		};
+		const clicked = ({ target }: PointerEvent) => {
+			const isElsewhere = !element.contains(target as Node) && !(target as Element).closest("[aria-expanded]");
+			if (isElsewhere && this.#panel.peek() !== "search") this.#panel.value = undefined;
+		};
+		// Who opens a link watches from then on.
+		const watching = computed(() => this.#app.sessions.all.value.get(this.id)?.overview?.watchers);
+		const stopLoading = effect(() => {
+			if (watching.value !== undefined && this.#panel.peek() === "share") void untracked(() => this.#share?.load());
+		});
+		element.addEventListener("keydown", pressed);
+		document.addEventListener("keydown", pressedNowhere, true);
+		document.addEventListener("pointerdown", clicked, true);
+		return () => {
+			stopLoading();
+			element.removeEventListener("keydown", pressed);
+			document.removeEventListener("keydown", pressedNowhere, true);
+			document.removeEventListener("pointerdown", clicked, true);
+		};
 	}
 }
 

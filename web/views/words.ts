@@ -14,6 +14,8 @@ export const words = {
 		away: "The server can't be reached.",
 	},
 	signedOut: ["You are signed out.", "The token was revoked or has expired. What you left running goes on."],
+	onlyWatching: (isGuest: boolean) =>
+		`What you type is not sent: ${isGuest ? "this link" : "your token"} is for watching.`,
 	guestEnded: ["This link has ended.", "Ask whoever gave it to you for a new one."],
 	empty: {
 		title: "Nothing runs here yet",
