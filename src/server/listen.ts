@@ -1,8 +1,6 @@
-/** The HTTP server: where it listens, how long it waits for a request, and the fronts behind its door. */
+/** Where we listen, and the fronts behind the door there. */
 
 import { setMaxListeners } from "node:events";
-import { createServer, type RequestListener, type Server } from "node:http";
-import { createServer as createTlsServer, type ServerOptions as TlsOptions } from "node:https";
 import type { AddressInfo, Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify, type RouteOptions } from "fastify";
@@ -14,7 +12,7 @@ import type { ByteBudget } from "../fronts/byte-budget.ts";
 import { answerErrors, errorMessage } from "../fronts/errors.ts";
 import { type Front, type Hosting, type Policy, policies } from "../fronts/front.ts";
 import { isNotApproved } from "../fronts/not-approved.ts";
-import { type ErrorMessage, limits } from "../protocol/messages.ts";
+import { limits } from "../protocol/messages.ts";
 import { limitBodies } from "./bodies.ts";
 import { type Budgets, createBudgets } from "./budgets.ts";
 import { Connections, placesWithin } from "./connections.ts";
@@ -31,11 +29,11 @@ import {
 	type Watch,
 	witness,
 } from "./door.ts";
-import { beginInTurn } from "./handshakes.ts";
+import { createHttpServer, type HttpServerOptions, invalid, refuseRaw } from "./http-server.ts";
 import { Turns } from "./turns.ts";
-import { Request, routeUpgrades } from "./upgrades.ts";
+import { routeUpgrades } from "./upgrades.ts";
 
-export type ListenOptions = {
+export type ListenOptions = HttpServerOptions & {
 	readonly host: string;
 	/** Zero picks a free one. */
 	readonly port: number;
@@ -55,8 +53,6 @@ export type ListenOptions = {
 	readonly isOpen?: "to everybody" | "to all without origin" | "to programs";
 	/** Answers what there is no route for; in the words of the native front, if left out. */
 	readonly answerUnknown?: (request: FastifyRequest, reply: FastifyReply) => FastifyReply | Promise<FastifyReply>;
-	/** A certificate and its key, as PEM. */
-	readonly tls?: { readonly cert: string; readonly key: string } | undefined;
 	/** Whether browsers reach us over TLS that somebody else does. */
 	readonly behindProxy?: boolean;
 	/** Slows down who shows one wrong credential after the other; nobody, if left out. */
@@ -64,16 +60,10 @@ export type ListenOptions = {
 	/** What callers may have of sessions at a time; the usual, if left out, and for this port alone. */
 	readonly budgets?: Budgets;
 	readonly maxConnections?: number;
-	/** Of a request's line and headers; Node's 16 KiB, if left out. */
-	readonly maxHeadBytes?: number;
-	/** Whether a body may take as long as it likes while it comes at all: the usual time is for bodies that are read as a whole. */
-	readonly hasLongBodies?: boolean;
 	/** Hears of who does what; nobody does, if left out. */
 	readonly audit?: Audit;
 	/** Holds what callers with gates do; to be left out where there are none. */
 	readonly gatekeeper?: Gatekeeper;
-	/** Instead of the usual one, for tests that do not want to wait. */
-	readonly sendTimeoutMs?: number;
 	/** Hears of every route there is, when it is added. */
 	readonly onRoute?: (route: Route) => void;
 	readonly report: Hosting["report"];
@@ -97,15 +87,6 @@ export type Listener = {
 	close(): Promise<void>;
 };
 
-/** A client that does not send its request in this time is not one. */
-const HEADERS_TIMEOUT_MS = 10_000;
-const REQUEST_TIMEOUT_MS = 30_000;
-/** How long a client may take nothing of an answer that is there for it. */
-const SEND_TIMEOUT_MS = 30_000;
-/** How long a connection is kept on which nothing is asked. */
-const KEEP_ALIVE_MS = 72_000;
-/** How often Node looks for such clients; by its default the 10 s would be up to 40. */
-const CHECK_MS = 2_000;
 /** How long an answer may still take once the server closes. */
 const CLOSING_MS = 2_000;
 export const DEFAULT_MAX_CONNECTIONS = 4096;
@@ -209,7 +190,7 @@ function assemble(options: ListenOptions, hosting: Hosting, traffic: Traffic): F
 		return503OnClosing: false,
 		// Its own message would repeat the whole address, with whatever somebody put into its query.
 		frameworkErrors: (error, _request, reply: unknown) =>
-			(reply as FastifyReply).code(400).send(refusal(`this is not a valid address (${error.code})`)),
+			(reply as FastifyReply).code(400).send(invalid(`this is not a valid address (${error.code})`)),
 		clientErrorHandler: (error, socket) => refuseRaw(error, socket),
 		routerOptions: { ignoreTrailingSlash: true },
 	});
@@ -242,32 +223,6 @@ function assemble(options: ListenOptions, hosting: Hosting, traffic: Traffic): F
 	routeUpgrades(app, turns, hosting.closing);
 	for (const front of options.fronts) app.register(async (scope) => host(front, scope, options, hosting, traffic));
 	return app;
-}
-
-function createHttpServer(options: ListenOptions, turns: Turns, handle: RequestListener): Server {
-	const { tls, sendTimeoutMs = SEND_TIMEOUT_MS, maxHeadBytes, hasLongBodies = false } = options;
-	const common = {
-		IncomingMessage: Request,
-		...(maxHeadBytes === undefined ? {} : { maxHeaderSize: maxHeadBytes }),
-		headersTimeout: HEADERS_TIMEOUT_MS,
-		requestTimeout: hasLongBodies ? 0 : REQUEST_TIMEOUT_MS,
-		keepAliveTimeout: KEEP_ALIVE_MS,
-		connectionsCheckingInterval: CHECK_MS,
-	};
-	const inTurn: RequestListener = (request, response) =>
-		turns.take(request.socket, response, () => handle(request, response));
-	const server = tls ? createSecureServer({ ...common, ...tls }, inTurn) : createServer(common, inTurn);
-	// Nothing has gone either way for so long: that is right only while there is nothing to say yet.
-	server.setTimeout(sendTimeoutMs, (socket: Socket) => {
-		if (!turns.isUnderWay(socket) || turns.isReceiving(socket) || socket.writableLength > 0) socket.destroy();
-	});
-	return server;
-}
-
-function createSecureServer(options: TlsOptions, handle: RequestListener): Server {
-	const server = createTlsServer({ ...options, handshakeTimeout: HEADERS_TIMEOUT_MS, pauseOnConnect: true }, handle);
-	beginInTurn(server);
-	return server;
 }
 
 function answerUnknown(request: FastifyRequest, reply: FastifyReply): FastifyReply {
@@ -309,27 +264,6 @@ function routesOf(front: Front, { method, url, config }: RouteOptions): Route[] 
 
 function allowedHosts({ host, allowedHosts = [] }: Pick<ListenOptions, "host" | "allowedHosts">): ReadonlySet<string> {
 	return new Set(["localhost", "127.0.0.1", "[::1]", inUrl(host), ...allowedHosts].map((name) => name.toLowerCase()));
-}
-
-/** What is not even a request. */
-function refuseRaw(error: NodeJS.ErrnoException, socket: Duplex): void {
-	if (error.code === "ECONNRESET" || !socket.writable) {
-		socket.destroy();
-		return;
-	}
-	const status = rawStatus[error.code ?? ""] ?? "400 Bad Request";
-	const body = JSON.stringify(refusal(`this is no HTTP request that can be answered (${error.code})`));
-	const head = ["content-type: application/json; charset=utf-8", `content-length: ${body.length}`, "connection: close"];
-	socket.end(`HTTP/1.1 ${status}\r\n${head.join("\r\n")}\r\n\r\n${body}`);
-}
-
-const rawStatus: Readonly<Record<string, string>> = {
-	ERR_HTTP_REQUEST_TIMEOUT: "408 Request Timeout",
-	HPE_HEADER_OVERFLOW: "431 Request Header Fields Too Large",
-};
-
-function refusal(message: string): ErrorMessage {
-	return errorMessage(new SessionError("invalid_argument", message));
 }
 
 function inUrl(host: string): string {
