@@ -9,17 +9,17 @@ import {
 	isEnded,
 	type Listed,
 	LiveSessions,
-	type Waiting,
 } from "../../client/index.ts";
 import { explain } from "../errors.ts";
-import { codeOfSignal, type Size } from "../local-terminal.ts";
+import { codeOfSignal } from "../local-terminal.ts";
 import { safeLine } from "../safe-text.ts";
 import { Deciding } from "./deciding.ts";
-import { type Footing, frameOf, pageRoom, roomFor } from "./frame.ts";
+import { frameOf, roomFor } from "./frame.ts";
 import type { Key } from "./keys.ts";
-import { LineField, shown } from "./line-field.ts";
+import { LineField } from "./line-field.ts";
 import type { Notifier } from "./notifier.ts";
 import { nameOf, type Row } from "./rows.ts";
+import { LIST, type Mode, type ModeOf, type Notice, sceneOf } from "./scene.ts";
 import { Surface } from "./surface.ts";
 import { View, type ViewOptions } from "./view.ts";
 
@@ -44,34 +44,6 @@ const QUICK_MS = 1_000;
 const CALM_MS = 10_000;
 const MINUTE_MS = 60_000;
 
-type Mode =
-	| { readonly kind: "list" }
-	| { readonly kind: "help" }
-	| { readonly kind: "filter"; readonly field: LineField; readonly before: string }
-	/** `waiting` is the question that was read: an answer is good for no other. */
-	| { readonly kind: "answer"; readonly session: Listed; readonly waiting: Waiting; readonly field: LineField }
-	| { readonly kind: "decide"; readonly session: Listed; readonly deciding: Deciding }
-	| { readonly kind: "stop"; readonly session: Listed };
-
-const LIST: Mode = { kind: "list" };
-
-const HELP: readonly string[] = [
-	"Up Down j k     another session          g G     the first, the last",
-	"Enter  a        answer it here, or type a line into what waits for one:",
-	"                the program gets it once, and only if it still asks",
-	"                the same. A secret is not shown, kept or recorded.",
-	"y  n            approve or deny what somebody may not do alone:",
-	"                all of it is shown first, and Enter decides",
-	"o               open it in this terminal; ~. at the start of a line,",
-	"                or Ctrl-] d, comes back here",
-	"x               stop its program, with everything that it started",
-	"d               dismiss: seen, it needs nobody for that any more",
-	"m               only those that need me, or all",
-	"/  Esc          filter by words; all again",
-	"Ctrl-L Ctrl-Z   draw anew; stop this, as any program",
-	"q  Ctrl-C       quit; every session goes on",
-];
-
 export class Board {
 	readonly #options: BoardOptions;
 	readonly #live: LiveSessions;
@@ -84,7 +56,7 @@ export class Board {
 	/** When the last key was pressed of an answer for which there was no question; by the monotonic clock. */
 	#unansweredAt = Number.NEGATIVE_INFINITY;
 	/** `until` is by the monotonic clock. */
-	#notice: { readonly text: string; readonly isBad: boolean; readonly until: number } | undefined;
+	#notice: (Notice & { readonly until: number }) | undefined;
 	#drawTimer: NodeJS.Timeout | undefined;
 	#tickTimer: NodeJS.Timeout | undefined;
 	#shownTitle = "";
@@ -143,24 +115,11 @@ export class Board {
 		// What the first list has is no news.
 		if (this.#live.connection.kind !== "loading") this.#notifier?.look(needing);
 		const { size } = this.#surface;
-		const top = view.topFor(roomFor(size));
-		const scene = {
-			size,
-			now,
-			rows: view.rows,
-			selected: view.index,
-			top,
-			counts: view.counts,
-			remarks: this.#remarks(now),
-			emptyText: this.#emptyText(),
-			// Only what was shown counts as read.
-			page: this.#page(size),
-			footing: this.#footing(now),
-			hasColours: !process.env.NO_COLOR,
-		};
+		if (this.#notice && this.#notice.until <= performance.now()) this.#notice = undefined;
+		const scene = sceneOf({ mode: this.#mode, view, live: this.#live, notice: this.#notice, size, now });
 		this.#surface.draw(frameOf(scene));
 		this.#showTitle();
-		this.#tickAfter(now, view.rows.slice(top, top + roomFor(size)));
+		this.#tickAfter(now, view.rows.slice(scene.top, scene.top + roomFor(size)));
 	}
 
 	#showTitle(): void {
@@ -181,59 +140,6 @@ export class Board {
 			rows.some(({ need }) => need?.kind === "approval" && need.approval.expiresAt - now < MINUTE_MS);
 		clearTimeout(this.#tickTimer);
 		this.#tickTimer = setTimeout(() => this.#draw(), isQuick ? QUICK_MS : CALM_MS);
-	}
-
-	#remarks(now: number): string[] {
-		const { connection } = this.#live;
-		const { isNeeding, query } = this.#view;
-		const remarks = [...(isNeeding ? ["only who needs me"] : []), ...(query === "" ? [] : [`/${safeLine(query)}`])];
-		if (connection.kind !== "cut") return remarks;
-		const seconds = Math.max(0, Math.ceil((connection.retryAt - now) / 1000));
-		return [`reconnecting… ${seconds} s`, ...remarks];
-	}
-
-	#emptyText(): string {
-		if (this.#live.connection.kind === "loading") return "Loading sessions…";
-		const { isNeeding, query } = this.#view;
-		if (query !== "") return safeLine(`No session matches "${query}".`);
-		if (isNeeding) return "Nobody needs you.";
-		return "Nothing runs here yet. Start something, as by: hawser run --name work -- bash. It appears here by itself.";
-	}
-
-	/** Instead of the table. */
-	#page(size: Size): readonly string[] | undefined {
-		const mode = this.#mode;
-		if (mode.kind === "decide") return mode.deciding.page(pageRoom(size));
-		return mode.kind === "help" ? HELP : undefined;
-	}
-
-	#footing(now: number): Footing {
-		const mode = this.#mode;
-		if (this.#notice && this.#notice.until <= performance.now()) this.#notice = undefined;
-		switch (mode.kind) {
-			case "filter":
-				return { kind: "field", label: "/", ...shown(mode.field) };
-			case "answer":
-				return this.#answerFooting(mode);
-			case "decide":
-				return mode.deciding.footing(now, !this.#live.held.some(({ id }) => id === mode.deciding.approval.id));
-			case "stop":
-				return { kind: "question", text: `Stop ${nameOf(mode.session)} and all it started?`, keys: "y/N" };
-			case "help":
-			case "list":
-				return this.#notice ? { kind: "notice", ...this.#notice } : { kind: "keys" };
-		}
-	}
-
-	#answerFooting({ session, waiting, field }: Extract<Mode, { kind: "answer" }>): Footing {
-		const current = this.#live.all.get(session.id)?.overview?.waiting;
-		const isOld = current?.offset !== waiting.offset ? " (asks something else now)" : "";
-		const name = nameOf(session);
-		if (waiting.kind === "secret") {
-			return { kind: "field", label: `secret for ${name}, not shown${isOld}:`, text: "", before: "" };
-		}
-		const choices = waiting.choices ? ` [${safeLine(waiting.choices.join("/"))}]` : "";
-		return { kind: "field", label: `answer ${name}${choices}${isOld}:`, ...shown(field) };
 	}
 
 	#press(keys: readonly Key[]): void {
@@ -307,7 +213,7 @@ export class Board {
 		acts[value]?.();
 	}
 
-	#pressInFilter({ field, before }: Extract<Mode, { kind: "filter" }>, key: Key): void {
+	#pressInFilter({ field, before }: ModeOf<"filter">, key: Key): void {
 		const isKey = (...names: readonly string[]) => key.kind === "key" && names.includes(key.value);
 		if (isKey("Enter")) this.#mode = LIST;
 		else if (isKey("Escape", "C-c")) {
@@ -322,7 +228,7 @@ export class Board {
 		this.#view.touch();
 	}
 
-	#pressInAnswer(mode: Extract<Mode, { kind: "answer" }>, key: Key): void {
+	#pressInAnswer(mode: ModeOf<"answer">, key: Key): void {
 		if (key.kind === "key" && (key.value === "Escape" || key.value === "C-c")) this.#mode = LIST;
 		else if (key.kind === "key" && key.value === "Enter") {
 			this.#mode = LIST;
@@ -330,7 +236,7 @@ export class Board {
 		} else mode.field.press(key);
 	}
 
-	#pressInDecision(mode: Extract<Mode, { kind: "decide" }>, key: Key): void {
+	#pressInDecision(mode: ModeOf<"decide">, key: Key): void {
 		const outcome = mode.deciding.press(key);
 		if (outcome) this.#mode = LIST;
 		if (outcome === "decided") void this.#settle(mode);
@@ -343,7 +249,7 @@ export class Board {
 		else this.#mode = { kind: "decide", session, deciding: new Deciding(need.approval, decision) };
 	}
 
-	async #settle({ session, deciding: { approval, decision } }: Extract<Mode, { kind: "decide" }>): Promise<void> {
+	async #settle({ session, deciding: { approval, decision } }: ModeOf<"decide">): Promise<void> {
 		const { id } = approval;
 		try {
 			const late = await decideHeld(this.#options.client, id, decision);
@@ -376,7 +282,7 @@ export class Board {
 		return isLate;
 	}
 
-	async #give({ session, waiting, field }: Extract<Mode, { kind: "answer" }>): Promise<void> {
+	async #give({ session, waiting, field }: ModeOf<"answer">): Promise<void> {
 		const { id, mode } = session;
 		// Two Enters are one answer.
 		if (this.#answering.has(id)) return;
