@@ -1,26 +1,22 @@
 /** The approval gate: what a token does not do alone is held until somebody else has approved it. */
 
 import { existsSync } from "node:fs";
-import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, describe, expect, it, onTestFinished } from "vitest";
-import { type ApprovalMessage, type Client, connect, type GateMessage, type Session } from "../../src/client/index.ts";
-import { readRecord } from "../../src/link/record.ts";
+import { type Client, connect, type GateMessage, type Session } from "../../src/client/index.ts";
 import { loadConfig } from "../../src/server/config.ts";
 import { type Server, startServer } from "../../src/server/server.ts";
-import { AppClient } from "../fronts/codex-app/app-client.ts";
 import { ExecClient } from "../fronts/codex-exec/exec-client.ts";
-import { sh } from "../fronts/codex-exec/exec-harness.ts";
 import { openLink } from "../fronts/codex-exec/exec-link.ts";
 import { callTool, connectOverHttp } from "../fronts/mcp/mcp-client.ts";
 import { MulticaClient } from "../fronts/multica/multica-client.ts";
 import { ISSUE, TASK, WORKSPACE } from "../fronts/multica/multica-server.ts";
-import { PtyClient } from "../fronts/opensandbox/pty-client.ts";
-import { isAlive } from "../helpers/alive.ts";
-import { CrashingServer } from "../helpers/crashing-server.ts";
 import { eventually } from "../helpers/reading.ts";
 import { temporaryDirectory } from "../helpers/temporary.ts";
+import { heldOn, refused } from "./held.ts";
+import { linesInOneCall, roads } from "./roads.ts";
 
 let server: Server;
 let person: Client;
@@ -42,8 +38,6 @@ afterAll(async () => {
 	expect(problems).toEqual([]);
 });
 
-const refused = { code: "not_approved" };
-
 /** A client whose token may manage everything of the default workspace, but not all of it alone. */
 async function agent(gate: Partial<GateMessage> = { match: ["rm -rf"] }, by = person) {
 	const made = await by.tokens.create({ scopes: ["workspace:default:manage"], name: "agent", gate });
@@ -59,17 +53,6 @@ async function denyAll(): Promise<void> {
 }
 
 afterEach(denyAll);
-
-/** The one that waits on a session, or for one that is to be started. */
-async function heldOn(session?: string, client = person): Promise<ApprovalMessage> {
-	let found: ApprovalMessage | undefined;
-	await eventually("something to approve", async () => {
-		found = (await client.approvals.list()).find(({ session: { id } }) => session === undefined || id === session);
-		return found !== undefined;
-	});
-	if (!found) throw new Error("nothing to approve");
-	return found;
-}
 
 async function shell(): Promise<{ session: Session; home: string }> {
 	const home = await temporaryDirectory();
@@ -98,7 +81,7 @@ describe("a command that matches", () => {
 		const { session, home } = await shell();
 		await mkdir(join(home, "build"));
 		const running = client.sessions.at(session.id).exec("rm -rf build && echo gone >> log; cat log");
-		const held = await heldOn(session.id);
+		const held = await heldOn(person, session.id);
 		expect(held).toMatchObject({
 			session: { id: session.id, workspace: "default" },
 			by: { id, name: `token:${id}:agent` },
@@ -134,7 +117,7 @@ describe("a command that matches", () => {
 		await mkdir(join(home, "build"));
 		const running = client.sessions.at(session.id).exec("rm -rf build");
 		running.catch(() => {});
-		const { id } = await heldOn(session.id);
+		const { id } = await heldOn(person, session.id);
 		await person.approvals.decide(id, { decision: "deny", note: "not here" });
 		await expect(running).rejects.toMatchObject({
 			...refused,
@@ -157,7 +140,7 @@ describe("a command that matches", () => {
 		const leaving = new AbortController();
 		const running = client.sessions.at(session.id).exec("rm -rf build", { signal: leaving.signal });
 		running.catch(() => {});
-		const { id } = await heldOn(session.id);
+		const { id } = await heldOn(person, session.id);
 		leaving.abort();
 		await eventually("the withdrawal", async () => (await person.approvals.get(id)).state === "withdrawn");
 		await expect(person.approvals.decide(id, { decision: "grant" })).rejects.toMatchObject({ code: "conflict" });
@@ -171,7 +154,7 @@ describe("what is typed", () => {
 		const mine = client.sessions.at(session.id);
 		for (const key of ["r", "m", " -", "rx", "\x7f", "f", " it"]) await mine.write(key);
 		const enter = mine.write("\r");
-		const held = await heldOn(session.id);
+		const held = await heldOn(person, session.id);
 		expect(held).toMatchObject({ kind: "input", preview: expect.stringContaining("f it\n") });
 		expect(await textOf(session)).not.toContain("\n");
 		expect(await person.approvals.decide(held.id, { decision: "grant" })).toMatchObject({ state: "granted" });
@@ -186,13 +169,13 @@ describe("what is typed", () => {
 		const session = await cat();
 		const stale = client.sessions.at(session.id).write("rm -rf it\r");
 		stale.catch(() => {});
-		const held = await heldOn(session.id);
+		const held = await heldOn(person, session.id);
 		await writeShown(session, "something else");
 		const decided = await person.approvals.decide(held.id, { decision: "grant" });
 		expect(decided).toMatchObject({ state: "expired", note: expect.stringMatching(/more output/) });
 		await expect(stale).rejects.toMatchObject(refused);
 		const again = client.sessions.at(session.id).write("rm -rf it\r");
-		const { id } = await heldOn(session.id);
+		const { id } = await heldOn(person, session.id);
 		await writeShown(session, "more");
 		await person.approvals.decide(id, { decision: "grant", evenIfChanged: true });
 		await again;
@@ -205,7 +188,7 @@ describe("what is typed", () => {
 		const session = await cat();
 		const writing = client.sessions.at(session.id).write("ls\r");
 		writing.catch(() => {});
-		const { id } = await heldOn(session.id);
+		const { id } = await heldOn(person, session.id);
 		await client.sessions.at(session.id).write("rm -rf it; ");
 		await person.approvals.decide(id, { decision: "grant", evenIfChanged: true });
 		await expect(writing).rejects.toMatchObject({ ...refused, message: expect.stringMatching(/more was typed/) });
@@ -217,7 +200,7 @@ describe("what is typed", () => {
 		const session = await cat();
 		const writing = client.sessions.at(session.id).write("rm -rf it\r");
 		writing.catch(() => {});
-		const { id } = await heldOn(session.id);
+		const { id } = await heldOn(person, session.id);
 		await session.takeLease({ force: true });
 		const decided = await person.approvals.decide(id, { decision: "grant", evenIfChanged: true });
 		expect(decided).toMatchObject({ state: "expired", note: expect.stringMatching(/changed hands/) });
@@ -229,7 +212,7 @@ describe("what is typed", () => {
 		const session = await cat();
 		const writing = client.sessions.at(session.id).keys(["Up", "Enter"]);
 		writing.catch(() => {});
-		const held = await heldOn(session.id);
+		const held = await heldOn(person, session.id);
 		expect(held).toMatchObject({ reason: "unreadable", preview: "\\u{1b}[A\n" });
 		await session.kill();
 		await expect(writing).rejects.toMatchObject({ ...refused, message: expect.stringMatching(/session has ended/) });
@@ -242,7 +225,7 @@ describe("what is typed", () => {
 		await client.sessions.at(session.id).write("\x7f");
 		const writing = client.sessions.at(session.id).write("y");
 		writing.catch(() => {});
-		await person.approvals.decide((await heldOn(session.id)).id, { decision: "deny" });
+		await person.approvals.decide((await heldOn(person, session.id)).id, { decision: "deny" });
 		await expect(writing).rejects.toMatchObject(refused);
 	});
 
@@ -252,35 +235,26 @@ describe("what is typed", () => {
 		const mine = client.sessions.at(session.id);
 		const place = { stream: "mine", position: 0 };
 		const writing = mine.write("rm -rf it\r", place);
-		await person.approvals.decide((await heldOn(session.id)).id, { decision: "grant" });
+		await person.approvals.decide((await heldOn(person, session.id)).id, { decision: "grant" });
 		await writing;
 		await mine.write("rm -rf it\r", place);
 		await eventually("the line", async () => /rm -rf it\r\nrm -rf it\r\n$/.test(await textOf(session)));
 	});
 });
 
-/** Text with Enter behind it, in one call. */
-const lines: Readonly<Record<string, Road>> = {
-	send: (token, session) => at(token, session).send({ text: "rm -rf it", keys: ["Enter"] }),
-	"send, pasted": (token, session) => at(token, session).send({ text: "rm -rf it", paste: true, keys: ["Enter"] }),
-	"the tool send": (token, { id }) => mcp(token, "send", { session: id, text: "rm -rf it", keys: ["Enter"] }),
-	"the tool send, pasted": (token, { id }) =>
-		mcp(token, "send", { session: id, text: "rm -rf it", paste: true, keys: ["Enter"] }),
-};
-
-it.each(Object.entries(lines))(
+it.each(Object.entries(linesInOneCall))(
 	"a line in one call is not typed at all before it is approved, and then whole: %s",
 	async (_, type) => {
 		const { token } = await agent();
 		const session = await cat();
-		const refusal = expect(type(token, session)).rejects.toThrow(/denied/);
-		const held = await heldOn(session.id);
+		const refusal = expect(type({ url: server.url, token }, session)).rejects.toThrow(/denied/);
+		const held = await heldOn(person, session.id);
 		expect(held).toMatchObject({ kind: "input", preview: "rm -rf it\n" });
 		await person.approvals.decide(held.id, { decision: "deny" });
 		await refusal;
 		expect(await textOf(session)).toBe("");
-		const typing = type(token, session);
-		await person.approvals.decide((await heldOn(session.id)).id, { decision: "grant" });
+		const typing = type({ url: server.url, token }, session);
+		await person.approvals.decide((await heldOn(person, session.id)).id, { decision: "grant" });
 		await eventually("the line", async () => (await textOf(session)) === "rm -rf it\r\nrm -rf it\r\n");
 		expect(await person.approvals.list()).toEqual([]);
 		await session.kill();
@@ -298,7 +272,7 @@ describe("who decides", () => {
 		const other = await agent();
 		const running = lead.client.sessions.at(session.id).exec("git push");
 		running.catch(() => {});
-		const { id } = await heldOn(session.id);
+		const { id } = await heldOn(person, session.id);
 		for (const { client } of [lead, child, other]) {
 			expect((await client.approvals.get(id)).state).toBe("asked");
 			const deciding = client.approvals.decide(id, { decision: "grant" });
@@ -336,7 +310,7 @@ describe("who decides", () => {
 		})();
 		const running = client.sessions.at(session.id).exec("rm -rf build");
 		running.catch(() => {});
-		const { id } = await heldOn(session.id);
+		const { id } = await heldOn(person, session.id);
 		const listed = async () =>
 			(await person.sessions.list({ overview: true })).find((one) => one.id === session.id)?.overview?.approvals;
 		expect(await listed()).toBe(1);
@@ -372,7 +346,7 @@ it("an expression that would take for ever holds what it is to judge, and nobody
 	const session = await cat();
 	const writing = client.sessions.at(session.id).write(`${"a".repeat(60)}!\r`);
 	writing.catch(() => {});
-	const { id, reason } = await heldOn(session.id);
+	const { id, reason } = await heldOn(person, session.id);
 	expect(reason).toBe("unreadable");
 	await person.approvals.decide(id, { decision: "deny" });
 	await expect(writing).rejects.toMatchObject(refused);
@@ -385,7 +359,7 @@ it.each([
 	const { client } = await agent({ match: ["rm\\s+-rf"] });
 	const starting = client.sessions.create({ argv: ["sh", "-c", script("rm -rf /nonexistent/x")], durable: false });
 	starting.catch(() => {});
-	const { id, reason } = await heldOn();
+	const { id, reason } = await heldOn(person);
 	expect(reason).toBe("match");
 	await person.approvals.decide(id, { decision: "deny" });
 	await expect(starting).rejects.toMatchObject(refused);
@@ -398,7 +372,7 @@ it("a signal that ends programs is an end; one that interrupts is none", async (
 	for (const signal of ["SIGKILL", "TERM"]) {
 		const sending = client.sessions.at(session.id).signal(signal);
 		sending.catch(() => {});
-		await person.approvals.decide((await heldOn(session.id)).id, { decision: "deny" });
+		await person.approvals.decide((await heldOn(person, session.id)).id, { decision: "deny" });
 		await expect(sending).rejects.toMatchObject(refused);
 	}
 	expect((await session.info()).state).toBe("running");
@@ -414,7 +388,7 @@ it("on the alternate screen keys pass as long as nothing that is typed matches",
 	await mine.keys(["Up"]);
 	const writing = mine.write("rm -rf x\x1ba");
 	writing.catch(() => {});
-	const { id, reason } = await heldOn(session.id);
+	const { id, reason } = await heldOn(person, session.id);
 	expect(reason).toBe("match");
 	await person.approvals.decide(id, { decision: "deny" });
 	await expect(writing).rejects.toMatchObject(refused);
@@ -425,146 +399,24 @@ it("what is not seen is shown in a preview, and what is left out is counted", as
 	const session = await cat();
 	const writing = client.sessions.at(session.id).write(`rm -rf \u061c\u3164\u{e0041}${"x".repeat(5_000)}\r`);
 	writing.catch(() => {});
-	const { id, preview } = await heldOn(session.id);
+	const { id, preview } = await heldOn(person, session.id);
 	expect(preview).toContain("rm -rf \\u{61c}\\u{3164}\\u{e0041}x");
 	expect(preview).toMatch(/\[… 1\d{3} characters are left out here …\]/);
 	await person.approvals.decide(id, { decision: "deny" });
 	await expect(writing).rejects.toMatchObject(refused);
 });
 
-type Road = (token: string, session: Session) => Promise<unknown>;
-
-const http = async (path: string, token: string, init: RequestInit) => {
-	const headers = {
-		authorization: `Bearer ${token}`,
-		"x-execd-access-token": token,
-		"content-type": "application/json",
-	};
-	const response = await fetch(`${server.url}${path}`, { ...init, headers });
-	const text = await response.text();
-	if (response.status >= 400) throw new Error(text);
-	return text;
-};
-const post = (path: string, token: string, body: object) =>
-	http(path, token, { method: "POST", body: JSON.stringify(body) });
-const at = (token: string, { id }: Session) => connect({ url: server.url, token }).sessions.at(id);
-const mcp = async (token: string, tool: string, args: Record<string, unknown>) => {
-	const client = await connectOverHttp({ url: server.url, token }, "2026-07-28");
-	onTestFinished(() => client.close());
-	const { text, isError } = await callTool(client, tool, args);
-	if (isError) throw new Error(text);
-};
-const socketOf = (path: string) => `${server.url.replace("http", "ws")}${path}`;
-
-/** Every way to do something; each that does not match or is not gated would be done. */
-const roads: Readonly<Record<string, Road>> = {
-	"POST …/input": (token, session) => at(token, session).write("rm -rf x\r"),
-	"POST …/keys": (token, session) => at(token, session).keys(["text:rm -rf x", "Enter"]),
-	"POST …/send": (token, session) => at(token, session).send({ text: "rm -rf x", keys: ["Enter"] }),
-	"POST …/run": (token, session) => at(token, session).exec("rm -rf x"),
-	"POST …/signal": (token, session) => at(token, session).signal("INT"),
-	"POST …/eof": async (token, session) => {
-		await at(token, session).write("rm -rf x");
-		await at(token, session).eof();
-	},
-	"^D within a line": (token, session) => at(token, session).write("rm -\x04rf x\r"),
-	"a key that runs a line without Enter": (token, session) => at(token, session).write("rm -rf x\x18\x05"),
-	"a paste with ^U": (token, session) => at(token, session).write("\x1b[200~rm -rf x;\x15true\x1b[201~\r"),
-	"a command with ^U": (token, session) => at(token, session).exec("rm -rf x #\x15"),
-	"two halves of a line around a command that is not run": async (token, session) => {
-		await at(token, session).write("rm -");
-		await post(`/v1/sessions/${session.id}/run`, token, { command: "true", timeoutMs: 100 });
-		await at(token, session).write("rf x\r");
-	},
-	"POST …/kill": (token, session) => at(token, session).kill(),
-	"DELETE …": (token, session) => at(token, session).remove(),
-	"POST /v1/sessions": (token) => post("/v1/sessions", token, { command: "rm -rf x" }),
-	"a key that signals": (token, session) => at(token, session).keys(["C-c"]),
-	"a WebSocket": async (token, session) => {
-		const attachment = at(token, session).attach({ since: "end" });
-		onTestFinished(() => attachment.detach());
-		await attachment.write("rm -rf x\r");
-	},
-	"send over a WebSocket": async (token, session) => {
-		const attachment = at(token, session).attach({ since: "end" });
-		onTestFinished(() => attachment.detach());
-		await attachment.send({ text: "rm -rf x", keys: ["Enter"] });
-	},
-	"the tool run": (token, session) => mcp(token, "run", { session: session.id, command: "rm -rf x" }),
-	"the tool start": (token) => mcp(token, "start", { command: "rm -rf x" }),
-	"the tool send": (token, session) => mcp(token, "send", { session: session.id, text: "rm -rf x", keys: ["Enter"] }),
-	"the tool stop": (token, session) => mcp(token, "stop", { session: session.id }),
-	"a command of OpenSandbox": (token) => post("/opensandbox/command", token, { command: "rm -rf x" }),
-	"a run of OpenSandbox": async (token) => {
-		const { session_id: id } = JSON.parse(await post("/opensandbox/session", token, {})) as { session_id: string };
-		await post(`/opensandbox/session/${id}/run`, token, { command: "rm -rf x" });
-	},
-	"Codex exec-server": async (token) => {
-		const link = await openLink(socketOf("/codex/exec-server"), { authorization: `Bearer ${token}` });
-		const client = new ExecClient(link);
-		await client.handshake();
-		await client.start("p", sh("rm -rf x"));
-	},
-	"Codex app-server": async (token) => {
-		const link = await openLink(socketOf("/codex/app-server"), { authorization: `Bearer ${token}` });
-		const client = await new AppClient(link).initialize({ experimentalApi: true });
-		await client.sh("rm -rf x");
-	},
-};
-
-it("a PTY or a bash session of OpenSandbox is known until its end is approved, and then gone with its program", async () => {
-	// PTYs live in keepers, which only the whole program has.
-	const crashing = new CrashingServer(await temporaryDirectory());
-	await crashing.start();
-	onTestFinished(() => crashing.killAll());
-	const operator = connect({ url: crashing.url, token: await crashing.token() });
-	const { token } = await operator.tokens.create({ scopes: ["workspace:default:manage"], gate: { stops: true } });
-	const url = `${crashing.url}/opensandbox`;
-	const headers = { "x-execd-access-token": token };
-	const ask = async (path: string, method: string, body?: object) => {
-		const init = { method, headers, ...(body ? { body: JSON.stringify(body) } : {}) };
-		const response = await fetch(`${url}${path}`, init);
-		return { status: response.status, text: await response.text() };
-	};
-	const made = async (path: string, body: object) => {
-		const { session_id: id } = JSON.parse((await ask(path, "POST", body)).text) as { session_id: string };
-		return id;
-	};
-	const directory = await temporaryDirectory();
-	const program = (name: string) => `echo $$ > ${directory}/${name}; exec sleep 1006`;
-	const pty = await made("/pty", { command: program("pty") });
-	const holder = await PtyClient.open({ url }, pty, "", { headers });
-	onTestFinished(() => holder.socket.terminate());
-	const bash = await made("/session", {});
-	void ask(`/session/${bash}/run`, "POST", { command: program("session") }).catch(() => {});
-	for (const [kind, id] of Object.entries({ pty, session: bash })) {
-		const path = `/${kind}/${id}`;
-		const pid = await eventually("the program", async () => {
-			return Number(await readFile(join(directory, kind), "utf8").catch(() => "")) || undefined;
-		});
-		const denied = ask(path, "DELETE");
-		const held = await heldOn(undefined, operator);
-		expect((await ask(path, "GET")).status).toBe(200);
-		await operator.approvals.decide(held.id, { decision: "deny" });
-		expect(await denied).toMatchObject({ status: 403, text: expect.stringContaining("denied by admin") });
-		expect([(await ask(path, "GET")).status, isAlive(pid)]).toEqual([200, true]);
-		const approved = ask(path, "DELETE");
-		await operator.approvals.decide((await heldOn(undefined, operator)).id, { decision: "grant" });
-		expect((await approved).status).toBe(200);
-		expect((await ask(path, "GET")).status).toBe(404);
-		await eventually("the end of the program", () => !isAlive(pid));
-	}
-});
-
 it("a process of Codex exec-server whose end is denied goes on, and takes input again", async () => {
 	const { token } = await agent({ stops: true });
-	const link = await openLink(socketOf("/codex/exec-server"), { authorization: `Bearer ${token}` });
+	const link = await openLink(`${server.url.replace("http", "ws")}/codex/exec-server`, {
+		authorization: `Bearer ${token}`,
+	});
 	const client = new ExecClient(link);
 	onTestFinished(() => link.cut());
 	await client.handshake();
 	const process = await client.start("p", ["cat"], { pipeStdin: true });
 	expect(await client.terminate("p")).toBe(true);
-	await person.approvals.decide((await heldOn()).id, { decision: "deny" });
+	await person.approvals.decide((await heldOn(person)).id, { decision: "deny" });
 	await eventually("room for input", async () => {
 		return (await client.write("p", "alive", "one").catch(() => "")) === "accepted";
 	});
@@ -576,9 +428,9 @@ describe("every road", () => {
 		const { token } = await agent({ match: ["rm -rf"], signals: true, stops: true });
 		const { session, home } = await shell();
 		await writeFile(join(home, "x"), "");
-		const taken = take(token, session);
+		const taken = take({ url: server.url, token }, session);
 		const refusal = expect(taken).rejects.toThrow(/approv|denied/);
-		const { id } = await heldOn();
+		const { id } = await heldOn(person);
 		await person.approvals.decide(id, { decision: "deny" });
 		await refusal;
 		expect(existsSync(join(home, "x"))).toBe(true);
@@ -596,7 +448,7 @@ describe("every road", () => {
 		await client.auth(token);
 		await client.frame("terminal.opened");
 		client.type(`touch ${home}/made\n`);
-		const { id } = await heldOn(client.session);
+		const { id } = await heldOn(person, client.session);
 		await person.approvals.decide(id, { decision: "deny" });
 		// What is not approved is left out, and what comes after it is typed.
 		client.type("echo $((40 + 2))\n");
@@ -612,56 +464,9 @@ it("an agent's call waits, and its answer begins with who approved it and what t
 	const client = await connectOverHttp({ url: server.url, token }, "2025-11-25");
 	onTestFinished(() => client.close());
 	const call = callTool(client, "run", { session: session.id, command: "rm -rf x; echo done" });
-	await person.approvals.decide((await heldOn(session.id)).id, { decision: "grant", note: "go ahead" });
+	await person.approvals.decide((await heldOn(person, session.id)).id, { decision: "grant", note: "go ahead" });
 	const { text, isError } = await call;
 	expect(text).toMatch(/^\[this run was approved by admin: go ahead\]\n(.*\n)*done\n$/);
 	expect(isError).toBe(false);
 	expect(existsSync(join(home, "x"))).toBe(false);
-});
-
-describe("what is held when something dies", () => {
-	async function held() {
-		const home = await temporaryDirectory();
-		const crashing = new CrashingServer(await temporaryDirectory());
-		await crashing.start();
-		onTestFinished(() => crashing.killAll());
-		const operator = connect({ url: crashing.url, token: await crashing.token() });
-		const made = await operator.tokens.create({ scopes: ["workspace:default:manage"], gate: { match: ["touch"] } });
-		const session = await operator.sessions.create({ argv: ["bash"], cwd: home, env: { HOME: home } });
-		const asking = connect({ url: crashing.url, token: made.token }).sessions.at(session.id);
-		await asking.write("true; ");
-		const writing = asking.write(`touch ${home}/made\r`);
-		writing.catch(() => {});
-		const { id } = await heldOn(session.id, operator);
-		return { home, crashing, operator, session, asking, writing, id };
-	}
-
-	it("is never done after kill -9 of the server", async () => {
-		const { home, crashing, operator, session, asking, writing, id } = await held();
-		await crashing.kill();
-		await expect(writing).rejects.toThrow();
-		await crashing.start();
-		await expect(operator.approvals.decide(id, { decision: "grant" })).rejects.toMatchObject({ code: "not_found" });
-		expect(await operator.approvals.list()).toEqual([]);
-		// What was on the line then is not known any more.
-		const ending = asking.write("ls\r");
-		ending.catch(() => {});
-		const unknown = await heldOn(session.id, operator);
-		expect(unknown.reason).toBe("unreadable");
-		await operator.approvals.decide(unknown.id, { decision: "deny" });
-		await expect(ending).rejects.toMatchObject(refused);
-		await session.write("\r");
-		await eventually("the shell", async () => (await session.exec("echo alive")).text.includes("alive"));
-		expect(existsSync(join(home, "made"))).toBe(false);
-	});
-
-	it("is never done after kill -9 of the keeper", async () => {
-		const { home, crashing, operator, session, writing, id } = await held();
-		const record = await readRecord(join(crashing.stateDir, "sessions", session.id));
-		process.kill(record?.keeper.pid ?? Number.NaN, "SIGKILL");
-		await expect(writing).rejects.toMatchObject(refused);
-		expect((await operator.approvals.get(id)).state).toBe("expired");
-		await expect(operator.approvals.decide(id, { decision: "grant" })).rejects.toMatchObject({ code: "conflict" });
-		expect(existsSync(join(home, "made"))).toBe(false);
-	});
 });
