@@ -2,7 +2,7 @@
 
 import { sessionCookies } from "../core/access.ts";
 
-export function cookieName(isSecure: boolean): string {
+function cookieName(isSecure: boolean): string {
 	return isSecure ? sessionCookies.secure : sessionCookies.plain;
 }
 

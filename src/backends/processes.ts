@@ -80,7 +80,7 @@ export function findProcess(pid: number): Living | undefined {
 }
 
 /** Everything below some processes by the chain of parents, and those themselves. */
-export function withDescendants(roots: Iterable<Living>, all: readonly Living[]): Living[] {
+function withDescendants(roots: Iterable<Living>, all: readonly Living[]): Living[] {
 	const children = new Map<number, Living[]>();
 	for (const process of all) {
 		const siblings = children.get(process.parent);

@@ -11,8 +11,8 @@ import type { Session } from "./session.ts";
 import { isEnded } from "./state.ts";
 
 /** How many acts may be held at a time, of one account and in all: more than people look at. */
-export const HELD_EACH = 8;
-export const HELD_ALL = 256;
+const HELD_EACH = 8;
+const HELD_ALL = 256;
 /** How many that are decided are remembered, so that it can be asked what became of one: the newest. */
 const REMEMBERED = 200;
 
@@ -198,7 +198,7 @@ export function mayKnow(by: Principal, { session, by: asker }: Approval): boolea
  * Nobody who has a gate decides: neither who asked, nor any token that it made, which all have its gate, nor another
  * that is not trusted alone either.
  */
-export function mayDecide(by: Principal, { session }: Approval): boolean {
+function mayDecide(by: Principal, { session }: Approval): boolean {
 	return by.gate === null && by.may("operate", { workspace: session.workspace, session: session.id });
 }
 

@@ -82,7 +82,7 @@ export type ScanState = {
 	readonly queries: readonly TerminalQuery[];
 };
 
-export const NOTHING_SCANNED: ScanState = {
+const NOTHING_SCANNED: ScanState = {
 	offset: 0,
 	ground: 0,
 	pending: "",

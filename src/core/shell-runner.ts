@@ -26,7 +26,7 @@ import {
 } from "./shell-marks.ts";
 
 /** `CSI 7707 ; 1 ~`, to which the hooks are bound. */
-export const RUN_KEY: Uint8Array = new TextEncoder().encode("\u001b[7707;1~");
+const RUN_KEY: Uint8Array = new TextEncoder().encode("\u001b[7707;1~");
 /** Before that a command is not looked at: most are over, and who is about to read is not there yet. */
 const LOOK_AFTER_MS = 30;
 /**

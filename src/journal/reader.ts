@@ -19,7 +19,7 @@ export async function openForReading(directory: string): Promise<StoredJournal> 
 }
 
 /** A journal that nobody writes any more; an archive that takes no events. */
-export class StoredJournal implements Archive {
+class StoredJournal implements Archive {
 	readonly oldest: Mark;
 	readonly end: Mark;
 	/** Whether it has the session's last event. */

@@ -189,7 +189,7 @@ export class SegmentScan {
 	}
 }
 
-export function newerVersion(path: string, found: number): SessionError {
+function newerVersion(path: string, found: number): SessionError {
 	return new SessionError(
 		"unsupported",
 		`journal ${path} was written by a newer version (${found}, this one reads ${VERSION}); it is left as it is`,

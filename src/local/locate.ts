@@ -36,7 +36,7 @@ export async function locate(flags: ServerPlace): Promise<Address> {
 }
 
 /** Where the server of a state directory says that it is; undefined when none has said so. */
-export async function leftAddress(folder: string): Promise<Address | undefined> {
+async function leftAddress(folder: string): Promise<Address | undefined> {
 	return (await leftBy(folder))?.address;
 }
 

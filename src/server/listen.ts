@@ -89,7 +89,7 @@ export type Listener = {
 
 /** How long an answer may still take once the server closes. */
 const CLOSING_MS = 2_000;
-export const DEFAULT_MAX_CONNECTIONS = 4096;
+const DEFAULT_MAX_CONNECTIONS = 4096;
 /**
  * How many connections may wait to be accepted, as far as the kernel allows. Of one more, the first word is dropped, and
  * it is a second before it is said again.

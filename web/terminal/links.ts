@@ -4,7 +4,7 @@ import { WebLinksAddon } from "@xterm/addon-web-links";
 import type { ILinkHandler, Terminal } from "@xterm/xterm";
 
 /** What a program may not make us open: `javascript:`, `file:`, and whatever else the system has a program for. */
-export function isWebLink(address: string): boolean {
+function isWebLink(address: string): boolean {
 	try {
 		return ["http:", "https:"].includes(new URL(address).protocol);
 	} catch {

@@ -77,7 +77,7 @@ function press(app: App, session: Listed, event: MouseEvent): void {
 	open(app, session);
 }
 
-export function showMenu(app: App, id: string, event: MouseEvent): void {
+function showMenu(app: App, id: string, event: MouseEvent): void {
 	event.preventDefault();
 	event.stopPropagation();
 	app.dialogs.open({ kind: "menu", id, at: { x: event.clientX, y: event.clientY } });

@@ -56,7 +56,7 @@ export const execServer: Command = addWebSocketAuthOptions(new Command("exec-ser
 		await over;
 	});
 
-export function parseListen(url: string): WebSocketAddress | "stdio" {
+function parseListen(url: string): WebSocketAddress | "stdio" {
 	if (url === "stdio" || url === "stdio://") return "stdio";
 	if (!url.startsWith("ws://")) {
 		throw new UsageError(`unsupported --listen URL \`${url}\`; expected \`ws://IP:PORT\` or \`stdio\``);

@@ -37,7 +37,7 @@ const leavingReasons = new Set(["panel_unmount", "client_detach"]);
 /** The reason of a close that gives none. */
 const CLOSED = "client_close";
 
-export const issuePath = "/ws/issues/:issue/terminal";
+const issuePath = "/ws/issues/:issue/terminal";
 
 export function addIssueSocket(
 	app: FastifyInstance,

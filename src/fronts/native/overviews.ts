@@ -152,7 +152,7 @@ function lastLineOf({ state }: Session, { tail }: Pulse): string | null {
 	return tail === null ? null : lastLineIn(Buffer.from(tail, "latin1"), state.size.rows);
 }
 
-export function waitingOf({ state, kind, lastLine, offset, since, program }: ProgramState): Waiting {
+function waitingOf({ state, kind, lastLine, offset, since, program }: ProgramState): Waiting {
 	return { kind: kindOf(state, kind), ...questionOf(lastLine), since, offset, program };
 }
 

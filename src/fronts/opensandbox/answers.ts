@@ -78,7 +78,7 @@ export function answerErrors(app: FastifyInstance, hosting: Hosting): void {
 }
 
 /** Anything thrown, as what a caller may see of it. */
-export function toExecdError(thrown: unknown): ExecdError {
+function toExecdError(thrown: unknown): ExecdError {
 	if (thrown instanceof ExecdError) return thrown;
 	// What HTTP itself refuses: a body that is too large, or not as long as it says.
 	const { statusCode, code: fastifyCode, message } = thrown as { statusCode?: number; code?: string; message?: string };

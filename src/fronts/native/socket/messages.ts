@@ -15,7 +15,7 @@ const stream = Type.String({ pattern: "^[\\x21-\\x7e]{1,128}$", description: "1 
 const size = Type.Integer({ minimum: 1, maximum: limits.maxSize });
 
 /** Total by type: a new message does not compile until it has a schema. */
-export const clientMessages: { readonly [T in ClientMessage["type"]]: TUnsafe<MessageOf<T>> } = {
+const clientMessages: { readonly [T in ClientMessage["type"]]: TUnsafe<MessageOf<T>> } = {
 	hello: schemaOf<MessageOf<"hello">>()(
 		Type.Object(
 			{

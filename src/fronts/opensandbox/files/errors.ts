@@ -3,7 +3,7 @@
 import { ExecdError } from "../answers.ts";
 
 /** Whether something that was asked of the kernel failed: it said so, or it can't even be asked (a path with a NUL). */
-export function isFileFailure(thrown: unknown): thrown is NodeJS.ErrnoException {
+function isFileFailure(thrown: unknown): thrown is NodeJS.ErrnoException {
 	if (!(thrown instanceof Error) || !("code" in thrown)) return false;
 	return "syscall" in thrown || thrown.code === "ERR_INVALID_ARG_VALUE";
 }
