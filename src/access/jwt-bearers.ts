@@ -9,7 +9,7 @@ import { createRevocation, unauthenticated } from "./principal.ts";
 import { grants, parseScope } from "./scope.ts";
 import { digest } from "./secret.ts";
 
-export type JwtBearersOptions = {
+type JwtBearersOptions = {
 	readonly rules: JwtRules;
 	readonly clock: Clock;
 	/** How fast one subject may make sessions, whatever tokens it shows. */

@@ -7,7 +7,7 @@
 
 import { createHmac, createPublicKey, createSecretKey, type KeyObject, timingSafeEqual, verify } from "node:crypto";
 
-export type JwtKey = { readonly algorithm: "HS256" | "RS256" | "EdDSA"; readonly key: KeyObject };
+type JwtKey = { readonly algorithm: "HS256" | "RS256" | "EdDSA"; readonly key: KeyObject };
 
 export type JwtRules = {
 	readonly key: JwtKey;
@@ -65,7 +65,7 @@ function parsePublicKey(pem: string): JwtKey {
 }
 
 /** A token in its parts; undefined for what is none. */
-export type Jwt = { readonly signed: string; readonly signature: Buffer };
+type Jwt = { readonly signed: string; readonly signature: Buffer };
 
 export function splitJwt(text: string): Jwt | undefined {
 	if (text.length > MAX_JWT_BYTES) return undefined;

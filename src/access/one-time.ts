@@ -8,7 +8,7 @@ import { createSecret, digest, type RandomBytes } from "./secret.ts";
 const MAX_WAITING = 10_000;
 const MAX_OF_OWNER = 100;
 
-export type OneTimeOptions = {
+type OneTimeOptions = {
 	/** What they are called in a refusal. */
 	readonly what: string;
 	readonly lifetimeMs: number;

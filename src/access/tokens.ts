@@ -15,7 +15,7 @@ export type TokenRecord = TokenInfo & {
 	readonly hash: string;
 };
 
-export type TokensOptions = {
+type TokensOptions = {
 	readonly clock: Clock;
 	readonly randomBytes: RandomBytes;
 	/** Where a session is, to know who may share it. */

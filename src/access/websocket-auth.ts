@@ -13,7 +13,7 @@ export type WebSocketAuth =
 	| { readonly kind: "capability-token"; readonly sha256: string }
 	| ({ readonly kind: "signed-bearer-token" } & SignedTokenTerms);
 
-export type SignedTokenTerms = {
+type SignedTokenTerms = {
 	readonly secret: string;
 	/** Whom a token must be of and for; anybody, if left out. */
 	readonly issuer?: string | undefined;

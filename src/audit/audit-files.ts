@@ -13,7 +13,7 @@ const MAX_FILES = 16;
 /** A file is never smaller, so that the lines about files are few among the others. */
 const MIN_FILE_BYTES = 16 * 1024;
 
-export type AuditFilesOptions = {
+type AuditFilesOptions = {
 	readonly directory: string;
 	/** Of all files together. */
 	readonly maxBytes: number;

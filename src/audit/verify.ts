@@ -18,7 +18,7 @@ export type Verdict = {
 	readonly remarks: readonly string[];
 };
 
-export type VerifyOptions = {
+type VerifyOptions = {
 	/** These are not all files there are, so that the first need not be the first of all. */
 	readonly isPart?: boolean;
 	/**

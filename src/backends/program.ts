@@ -49,7 +49,7 @@ export type Stdio = {
 	terminal(): TerminalState | undefined;
 };
 
-export type ProgramOptions = {
+type ProgramOptions = {
 	/** Its ends become the program's own. */
 	readonly minder: Minder;
 	readonly stdio: Stdio;

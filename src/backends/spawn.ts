@@ -12,7 +12,7 @@ import { pipeStdio } from "./pipe.ts";
 import { Program } from "./program.ts";
 import { ptyStdio } from "./pty.ts";
 
-export type SpawnOptions = {
+type SpawnOptions = {
 	readonly clock?: Clock;
 	/** Whether this process starts one program in its life; no minder is kept ready then. */
 	readonly isForOne?: boolean;

@@ -23,7 +23,7 @@ export type CreateTerminal = {
 	readonly outputByteLimit?: number | null;
 };
 
-export type ExitStatus = { readonly exitCode: number | null; readonly signal: string | null };
+type ExitStatus = { readonly exitCode: number | null; readonly signal: string | null };
 
 type Terminal = { readonly session: Session; readonly outputBytes: number };
 

@@ -9,7 +9,7 @@ const HANDED_ON = ["SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT"] as const;
 /** How much of stdin may be on its way; more is left to wait in whatever we read it from. */
 const AHEAD_BYTES = 1024 * 1024;
 
-export type PipeOptions = {
+type PipeOptions = {
 	/** How long the server may be away, in milliseconds. */
 	readonly patienceMs: number;
 	/** The program has a terminal, though we have none on both sides: its size follows ours if there is one. */

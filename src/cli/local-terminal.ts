@@ -12,7 +12,7 @@ import { remark } from "./output.ts";
 import { safeLine } from "./safe-text.ts";
 import type { TerminalModes } from "./terminal-modes.ts";
 
-export type LocalTerminalOptions = { readonly isByLine: boolean; readonly onSize: (size: Size) => void };
+type LocalTerminalOptions = { readonly isByLine: boolean; readonly onSize: (size: Size) => void };
 
 export type Size = { readonly cols: number; readonly rows: number };
 

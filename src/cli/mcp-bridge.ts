@@ -19,7 +19,7 @@ const LISTEN = "subscriptions/listen";
 /** Of the newer era: which it is, and what of the body a header repeats. */
 const VERSION_KEY = "io.modelcontextprotocol/protocolVersion";
 
-export type BridgeOptions = {
+type BridgeOptions = {
 	readonly input: NodeJS.ReadableStream;
 	readonly write: (line: string) => Promise<void>;
 	/** Where the server is now; starts one if none is there. */

@@ -6,7 +6,7 @@ import { dirname, join } from "node:path";
 import { UsageError } from "./errors.ts";
 import { closest } from "./spelling.ts";
 
-export type Remote = { readonly url: string; readonly token: string };
+type Remote = { readonly url: string; readonly token: string };
 
 function remotesFile(env: NodeJS.ProcessEnv): string {
 	return join(env.XDG_CONFIG_HOME || join(homedir(), ".config"), "hawser", "remotes.json");

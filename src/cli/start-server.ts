@@ -23,7 +23,7 @@ const WINNER_MS = 2_000;
 /** What `hawser serve` ends with when another server has the state directory. */
 export const SECOND_SERVER = 4;
 
-export type Background = {
+type Background = {
 	readonly stateDir: string;
 	/** The server that answers, if there is one. */
 	readonly look: () => Promise<Answering | undefined>;

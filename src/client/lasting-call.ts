@@ -30,7 +30,7 @@ export type Meanwhile<Request, Answer> = {
 	next(answer: Answer): Promise<Request>;
 };
 
-export type LastingCallOptions<Answer> = {
+type LastingCallOptions<Answer> = {
 	readonly ask: Ask<Answer>;
 	/** Whether the answer says no more than that the time was over. */
 	readonly isTimeout: (answer: Answer) => boolean;

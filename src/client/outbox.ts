@@ -22,7 +22,7 @@ export type Piece =
 	| { readonly position: number; readonly act: Act };
 
 /** Told once what became of an input. */
-export type Settle = (error?: unknown) => void;
+type Settle = (error?: unknown) => void;
 
 /** How much input one frame carries at most: progress is seen, and a cut costs little. */
 const PIECE_BYTES = 32 * 1024;

@@ -11,7 +11,7 @@ export type ServerEvent = {
 	readonly data: string;
 };
 
-export type ServerEventsOptions = Pick<Call, "path" | "query" | "signal"> & {
+type ServerEventsOptions = Pick<Call, "path" | "query" | "signal"> & {
 	/** The server has answered. */
 	readonly onConnected?: () => void;
 };

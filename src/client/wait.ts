@@ -9,7 +9,7 @@ import { Search } from "./search.ts";
 
 export type WaitCondition = OutputCondition | ScreenCondition;
 
-export type OutputCondition =
+type OutputCondition =
 	/** The program has ended. */
 	| { readonly exit: true }
 	/** Nothing was written for so many milliseconds. Those without a connection don't count. */

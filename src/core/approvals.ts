@@ -16,7 +16,7 @@ const HELD_ALL = 256;
 /** How many that are decided are remembered, so that it can be asked what became of one: the newest. */
 const REMEMBERED = 200;
 
-export type ApprovalState = "asked" | "granted" | "denied" | "expired" | "withdrawn";
+type ApprovalState = "asked" | "granted" | "denied" | "expired" | "withdrawn";
 
 export type Approval = {
 	readonly id: string;
@@ -52,7 +52,7 @@ export type Asked = Pick<Approval, "session" | "by" | "kind" | "reason" | "previ
 	readonly check: (evenIfChanged: boolean) => Promise<string | undefined>;
 };
 
-export type Decision = {
+type Decision = {
 	readonly decision: "grant" | "deny";
 	readonly note?: string | undefined;
 	/** Also if there was more output since. */
@@ -69,7 +69,7 @@ type Held = {
 	outcome: Approval | undefined;
 };
 
-export type ApprovalsOptions = { readonly clock: Clock; readonly newId: () => string };
+type ApprovalsOptions = { readonly clock: Clock; readonly newId: () => string };
 
 export class Approvals {
 	readonly #options: ApprovalsOptions;

@@ -6,7 +6,7 @@ import type { ShellCommand } from "./shell-marks.ts";
 /** The newest are kept: more than a shell runs while a reader has its turn. */
 const MAX_EVENTS = 64;
 
-export type CommandEvent = {
+type CommandEvent = {
 	readonly phase: "begin" | "end";
 	/** All that is known of it by then; what was typed by hand is named by some shells at its end only. */
 	readonly command: ShellCommand;

@@ -48,7 +48,7 @@ export interface Hold {
 	release(): void;
 }
 
-export type CursorOptions = FollowOptions & {
+type CursorOptions = FollowOptions & {
 	/** Called once, when it reads no more. */
 	readonly onClose?: () => void;
 	/** Hears how far the caller came back for more. */

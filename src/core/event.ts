@@ -6,7 +6,7 @@ export type Stream = "stdout" | "stderr" | "pty";
 export type Size = { readonly cols: number; readonly rows: number };
 
 /** Why a program ended when it did not end by itself. */
-export type EndReason = "timeout" | "idle" | "killed" | "oom";
+type EndReason = "timeout" | "idle" | "killed" | "oom";
 
 /** The wait status: exactly one of `code` and `signal` is set, and neither is ever made up. */
 export type Exit = {

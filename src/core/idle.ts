@@ -12,7 +12,7 @@ import type { Clock } from "./clock.ts";
 /** Between two looks, so that ends which lie close together cost one. */
 const LEAST_PAUSE_MS = 100;
 
-export type Idler = {
+type Idler = {
 	readonly idleTimeoutMs: number;
 	/** When the last byte came or went, by the monotonic clock. */
 	lastActivity(): number;

@@ -15,7 +15,7 @@ const REMEMBERED_MS = 60 * 60 * 1000;
 const MAX_STREAMS = 16_384;
 
 /** Where the output ended before what stands at this position was accepted. */
-export type InputPlace = { readonly position: number; readonly from: number };
+type InputPlace = { readonly position: number; readonly from: number };
 
 /** `next` is the position wanted, `written` what the kernel took; the places of its newest acts, oldest first. */
 export type InputStream = { next: number; written: number; places?: readonly InputPlace[] };

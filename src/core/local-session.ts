@@ -50,7 +50,7 @@ const BRACKETED_PASTES = "2004";
 /** ^C. */
 const INTERRUPT: Uint8Array = Uint8Array.of(0x03);
 
-export type LocalSessionOptions = {
+type LocalSessionOptions = {
 	readonly spawn: Spawn;
 	readonly clock: Clock;
 	/** For terminals with much output; the plain one, if left out. */

@@ -5,7 +5,7 @@ import { SessionError } from "./errors.ts";
 import { INPUT_WINDOW_BYTES, unitsOf } from "./input.ts";
 import type { Session } from "./session.ts";
 
-export type OfferOptions = {
+type OfferOptions = {
 	readonly origin: Origin;
 	/** The lease under which it is done. */
 	readonly fence?: number | undefined;

@@ -48,7 +48,7 @@ const FIXED: readonly (readonly [query: string, reply: string])[] = [
 	["\u001b[?u", "\u001b[?0u"],
 ];
 
-export type RepliesOptions = {
+type RepliesOptions = {
 	readonly clock: Clock;
 	readonly size: () => Size;
 	readonly colors?: TerminalColors | undefined;

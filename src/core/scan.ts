@@ -51,7 +51,7 @@ export type TerminalQuery = {
 };
 
 /** Hears of each as it comes, with all of its text. */
-export type ScanListener = {
+type ScanListener = {
 	readonly onQuery?: (query: TerminalQuery) => void;
 	readonly onMark?: (mark: ShellMark) => void;
 };
@@ -110,7 +110,7 @@ const CURSOR_SHAPE = /^\u001b\[(\d{0,2}) q$/;
 const TITLE_STACK = /^\u001b\[(2[23])(?:;[02]?)?(?:;\d*)?t$/;
 const OSC = /^\u001b\](\d+);?(.*)$/;
 
-export type ScanOptions = ScanListener & {
+type ScanOptions = ScanListener & {
 	/** A faster one than ours, which does the same. */
 	readonly skim?: Skim | undefined;
 };

@@ -50,7 +50,7 @@ export type ReceptionDetails = {
 	readonly offset: number;
 };
 
-export type ShellMarksOptions = {
+type ShellMarksOptions = {
 	/** Null believes everybody. */
 	readonly key: string | null;
 	/** In the same turn as the mark; `commands` and `phase` say the same already. What was typed by hand begins, too. */

@@ -71,7 +71,7 @@ type Sent = SentCommand & {
 	said: RunAnswer["output"] | null;
 };
 
-export type ShellRunnerOptions = PlainShellOptions & {
+type ShellRunnerOptions = PlainShellOptions & {
 	readonly hooks: ShellHooks | undefined;
 	/** Where a line editor last gave the terminal back. */
 	readonly editedTo: () => number;

@@ -21,7 +21,7 @@ export type ControlSince = { readonly fence: number; readonly takeovers: readonl
 
 type Told = { readonly call: string /** How many there were before it, and after it. */; since: number; upTo: number };
 
-export type TakeoversOptions = {
+type TakeoversOptions = {
 	/** Where the output ends. */
 	readonly end: () => number;
 	/** How many commands began between two places of it. */

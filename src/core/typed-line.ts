@@ -36,7 +36,7 @@ export type Reading = {
 	readonly hasSignal: boolean;
 };
 
-export type TypedLineOptions = {
+type TypedLineOptions = {
 	/** Pipes edit nothing. */
 	readonly mode: "pty" | "pipe";
 	/** Something may have been typed of which nothing is known here. */

@@ -5,7 +5,7 @@ import { Change } from "./change.ts";
 /** How much that is, in bytes: a model takes some milliseconds for it. */
 const MUCH_BYTES = 256 * 1024;
 
-export type UndrawnOptions = {
+type UndrawnOptions = {
 	/** Where the output ends. */
 	readonly end: () => number;
 	readonly alternate: () => { readonly isOn: boolean; readonly since: number };

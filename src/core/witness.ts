@@ -28,7 +28,7 @@ import { Whole } from "./typed-whole.ts";
 const acting: ReadonlySet<Operation> = new Set<Operation>(["act", "actIfWaiting", "secret", "run", "acquire", "kill"]);
 
 /** Who sees to it that a caller does alone only what it may; null for who may do all of it. `isLasting`: it may come back for an answer. */
-export type GuardOf = (bearer: Bearer, isLasting: boolean) => Guard | null;
+type GuardOf = (bearer: Bearer, isLasting: boolean) => Guard | null;
 
 export class Witness {
 	readonly #audit: Audit;

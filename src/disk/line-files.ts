@@ -26,7 +26,7 @@ export async function listLineFiles(directory: string, name: string): Promise<Li
 		.sort((a, b) => a.number - b.number);
 }
 
-export type RawLine = {
+type RawLine = {
 	/** Without its line feed. */
 	readonly bytes: Buffer;
 	/** Whether it had one. Only the last of a file can be without. */

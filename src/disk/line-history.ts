@@ -10,7 +10,7 @@ import { type LineFile, lineFileIn, listLineFiles, readLines } from "./line-file
 /** How many files make up a history: the oldest is dropped for one more. */
 const MAX_FILES = 8;
 
-export type LineHistoryOptions = {
+type LineHistoryOptions = {
 	readonly directory: string;
 	/** What its files are called. */
 	readonly name: string;

@@ -2,7 +2,7 @@
 
 import type { Principal } from "../core/access.ts";
 
-export type BudgetOptions = {
+type BudgetOptions = {
 	readonly totalBytes: number;
 	/** The operator may have as much, whatever others have. */
 	readonly eachBytes: number;

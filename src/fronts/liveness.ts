@@ -11,7 +11,7 @@ const REASON_BYTES = 123;
 /** A timer that is this late says that we were asleep, not the other side. */
 const LAG_MS = 2_000;
 
-export type LivenessOptions = {
+type LivenessOptions = {
 	readonly pingMs: number;
 	/** How long nothing at all may arrive after a ping; without it nobody is given up for being silent. */
 	readonly deadMs?: number;

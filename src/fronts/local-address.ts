@@ -1,6 +1,6 @@
 /** Where a connection really came in: what its request says about that may be anybody's words. */
 
-export type LocalAddress = {
+type LocalAddress = {
 	/** As it stands in a URL. */
 	readonly host: string;
 	readonly port: number;

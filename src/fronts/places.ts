@@ -3,7 +3,7 @@
 import type { Principal } from "../core/access.ts";
 import type { SessionError } from "../core/errors.ts";
 
-export type PlaceLimits = { readonly each: number; readonly all: number };
+type PlaceLimits = { readonly each: number; readonly all: number };
 
 export class Places {
 	readonly #limits: PlaceLimits;

@@ -7,7 +7,7 @@ import type { Task } from "../core/workspaces.ts";
 import { defaultSize, type Prepare, type StartRequest } from "./front.ts";
 
 /** What is given to a session that does not ask for anything else. */
-export type StartDefaults = {
+type StartDefaults = {
 	readonly cwd: string;
 	readonly workspace: string;
 	readonly durable: boolean;
@@ -17,7 +17,7 @@ export type StartDefaults = {
 	readonly inherited?: Inherited;
 };
 
-export type PrepareParts = {
+type PrepareParts = {
 	readonly defaults: StartDefaults;
 	readonly newId: () => string;
 	readonly now: () => number;

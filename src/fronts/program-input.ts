@@ -26,7 +26,7 @@ export type InputSource = {
 	resume(): void;
 };
 
-export type ProgramInputOptions = {
+type ProgramInputOptions = {
 	readonly session: Session;
 	readonly wire: InputSource;
 	/** The same for all who come one after the other, so that they share one window and none can be crowded out. */

@@ -19,7 +19,7 @@ export type Condition = {
 	end?(): void;
 };
 
-export type ShownOptions = {
+type ShownOptions = {
 	readonly screens: Screens;
 	readonly session: Session;
 	readonly waitMs: number;

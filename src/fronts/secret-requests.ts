@@ -26,7 +26,7 @@ const OPEN = { each: 16, all: 256 };
 const ID_BYTES = 6;
 
 /** Who asks: somebody, or the agent that shows their credential. */
-export type Asker = Pick<Principal, "id" | "name" | "account" | "secrets" | "countCreation"> & {
+type Asker = Pick<Principal, "id" | "name" | "account" | "secrets" | "countCreation"> & {
 	readonly isAgent?: boolean;
 };
 
@@ -46,10 +46,10 @@ export type SecretRequest = {
 	readonly expiresAt: number;
 };
 
-export type SecretStatus = "asked" | "given" | "refused" | "expired";
+type SecretStatus = "asked" | "given" | "refused" | "expired";
 
 /** Something became of a request; `by` is null if nobody did it. */
-export type SecretNews = {
+type SecretNews = {
 	readonly request: SecretRequest;
 	readonly status: SecretStatus;
 	readonly by: string | null;
@@ -66,7 +66,7 @@ type Open = {
 	readonly leave: () => void;
 };
 
-export type SecretRequestsOptions = {
+type SecretRequestsOptions = {
 	/** As they are, without any caller's witness. */
 	readonly sessions: Pick<Sessions, "get">;
 	readonly clock: Clock;

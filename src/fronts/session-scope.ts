@@ -5,7 +5,7 @@ import type { Session } from "../core/session.ts";
 import type { Sessions } from "../core/sessions.ts";
 import { isEnded } from "../core/state.ts";
 
-export type SessionScopeOptions = {
+type SessionScopeOptions = {
 	readonly sessions: Sessions;
 	/** Whether what a program left behind when it ended goes with its session; it lives on, if left out. */
 	readonly endsLeavings?: boolean;

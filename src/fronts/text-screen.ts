@@ -19,7 +19,7 @@ const TAB = 8;
 /** A line, and the first byte of it. */
 export type Line = { readonly text: string; readonly offset: number };
 
-export type TextScreenOptions = {
+type TextScreenOptions = {
 	/** Of the terminal; what is further up can't be reached. */
 	readonly rows: number;
 	readonly onLine: (line: Line) => void;

@@ -36,7 +36,7 @@ const FEW = 3;
 
 const ERROR = /error|fail|panic|traceback/i;
 
-export type TextRange = {
+type TextRange = {
 	/** Bytes of the output that are there. */
 	readonly from: number;
 	readonly to: number;

@@ -8,7 +8,7 @@ import { type ServerOptions, type WebSocket, WebSocketServer } from "ws";
 import { invariant } from "../core/errors.ts";
 
 /** What the server keeps of an upgrade while the request passes the hooks and routes like any other. */
-export type UpgradeOffer = {
+type UpgradeOffer = {
 	readonly socket: Duplex;
 	/** What came after the request's head. */
 	readonly head: Buffer;
@@ -53,7 +53,7 @@ export function handshakeFault({ headers, raw }: FastifyRequest): HandshakeFault
 	return undefined;
 }
 
-export type AcceptorOptions = {
+type AcceptorOptions = {
 	/** Of one message; zero for no limit. */
 	readonly maxPayload: number;
 	/** How many texts a client may say in a second: the rest waits on its way to us. Any number, if left out. */

@@ -23,7 +23,7 @@ const SHUTDOWN_GRACE_MS = 2_000;
 /** Between two looks whether what could not be written can be, or need not be. */
 const LOOK_MS = 5_000;
 
-export type HostOptions = {
+type HostOptions = {
 	readonly clock: Clock;
 	readonly self: KeeperRecord;
 	/** Hears of our own bugs and of failing disks. */

@@ -16,7 +16,7 @@ const ADOPT_BUDGET_MS = 1_000;
 /** How many records are read at the same time. */
 const RECORDS_AT_A_TIME = 32;
 
-export type AdoptionOptions = {
+type AdoptionOptions = {
 	/** One directory per session is here. */
 	readonly directory: string;
 	readonly clock: Clock;

@@ -14,7 +14,7 @@ import { archived } from "./loss.ts";
 /** It never had a keeper. */
 const NOBODY = { pid: 0, startTime: "0", epoch: "", socket: "" };
 
-export type KeepOptions = { readonly clock: Clock; readonly fsync: "interval" | "always" };
+type KeepOptions = { readonly clock: Clock; readonly fsync: "interval" | "always" };
 
 /** Leaves nothing behind when it fails: without a record, what a crash leaves is removed by the next server. */
 export async function keepEnded(

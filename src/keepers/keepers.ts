@@ -29,7 +29,7 @@ export type KeepersOptions = Omit<SparesOptions, "program"> &
 		readonly program?: string;
 	};
 
-export type KeeperFigures = {
+type KeeperFigures = {
 	/** Keepers started by this server, and those that died with their session. */
 	readonly started: number;
 	readonly lost: number;

@@ -27,7 +27,7 @@ import {
 } from "../link/record.ts";
 import { ArchivedSession } from "./archived-session.ts";
 
-export type LossOptions = {
+type LossOptions = {
 	readonly clock: Clock;
 	readonly report: (problem: unknown) => void;
 };

@@ -7,7 +7,7 @@ import { encodeFrame, FRAME_LIMITS, type Frame, FrameDecoder, type FrameLimits }
 /** Unsent bytes past which a stream waits, whatever its own window allows: with many streams the windows add up. */
 const BACKLOG_BYTES = 2 * 1024 * 1024;
 
-export type LinkHandlers<Incoming> = {
+type LinkHandlers<Incoming> = {
 	readonly onFrame: (frame: Frame<Incoming>) => void;
 	/** Called once; no frame comes after it. */
 	readonly onClose: (error: Error | undefined) => void;

@@ -5,7 +5,7 @@ import { locate } from "./locate.ts";
 
 export * from "../client/index.ts";
 
-export type LocalOptions = Partial<ConnectOptions> & {
+type LocalOptions = Partial<ConnectOptions> & {
 	/** Of the server to be found; that of `HAWSER_STATE_DIR`, or the usual one, if left out. */
 	readonly stateDir?: string;
 };

@@ -11,7 +11,7 @@ import { SessionError } from "../core/errors.ts";
 import type { Sight } from "../core/inspection.ts";
 
 /** What is to be started, and on what; see `minder.ts`. */
-export type NativeOrder = {
+type NativeOrder = {
 	readonly order: Uint8Array;
 	/** 1 for a terminal, 0 for pipes. */
 	readonly terminal: 0 | 1;
@@ -53,7 +53,7 @@ export type MinderMessage = {
 /** A wait status; `signal` is a number. */
 export type Reaped = { readonly pid: number; readonly code: number | null; readonly signal: number | null };
 
-export type NativeTerminal = {
+type NativeTerminal = {
 	readonly cols: number;
 	readonly rows: number;
 	/** The foreground process group, and the leader of the terminal's session; zero for none. */

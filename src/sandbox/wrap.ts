@@ -11,7 +11,7 @@ const SHARED_MEMORY_BYTES = 64 * 1024 ** 2;
 /** What in /proc acts on the machine; bubblewrap leaves it to root, whose sandbox must not have it either. */
 const MACHINE = ["sys", "sysrq-trigger", "irq", "bus", "fs", "scsi", "acpi"].map((name) => `/proc/${name}`);
 
-export type Wrapping = {
+type Wrapping = {
 	readonly policy: Confined;
 	/** What a control group holds of its limits. */
 	readonly cgroup: ControlGroup | undefined;

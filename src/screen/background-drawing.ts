@@ -29,7 +29,7 @@ export type DrawOptions = {
 	readonly rest: () => Promise<void>;
 };
 
-export type BackgroundDrawingOptions = {
+type BackgroundDrawingOptions = {
 	readonly sessions: Sessions;
 	readonly screens: DrawnScreens;
 	readonly clock: Clock;

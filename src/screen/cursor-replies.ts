@@ -6,7 +6,7 @@ import type { CursorQuery, Session } from "../core/session.ts";
 import type { Sessions } from "../core/sessions.ts";
 import { RunningTerminals } from "./running-terminals.ts";
 
-export type CursorRepliesOptions = {
+type CursorRepliesOptions = {
 	readonly sessions: Sessions;
 	readonly screens: Pick<Screens, "read">;
 	/** Hears of our own bugs. */

@@ -15,7 +15,7 @@ const FEED_BYTES = 64 * 1024;
 /** How many sizes wait for the thread: more than a program lets pass before it draws again. */
 const MAX_SIZES = 16;
 
-export type FeederOptions = {
+type FeederOptions = {
 	readonly session: Session;
 	/** How many rows of what scrolls away are kept, if that should be other than usual. */
 	readonly scrollback?: number;

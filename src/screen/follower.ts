@@ -31,7 +31,7 @@ const MAX_DEATHS = 3;
 /** How many screens that were read are remembered, for those who ask what has changed. */
 const KEPT_SCREENS = 8;
 
-export type FollowerOptions = {
+type FollowerOptions = {
 	readonly thread: ScreenThread;
 	readonly checkpoints: Checkpoints;
 	readonly clock: Clock;

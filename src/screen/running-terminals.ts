@@ -4,7 +4,7 @@ import { SessionError } from "../core/errors.ts";
 import type { Session } from "../core/session.ts";
 import type { Sessions } from "../core/sessions.ts";
 
-export type RunningTerminalsOptions = {
+type RunningTerminalsOptions = {
 	readonly sessions: Sessions;
 	/** Resolves, or rejects with a `SessionError`, when there is nothing more to be done for it. */
 	readonly attend: (session: Session, signal: AbortSignal) => Promise<void>;

@@ -31,7 +31,7 @@ const PAST_MS = 10_000;
 const HISTORY_BYTES = 4 * 1024 * 1024;
 const HISTORY_ROWS = 5_000;
 
-export type SessionScreensOptions = {
+type SessionScreensOptions = {
 	readonly sessions: Sessions;
 	readonly clock: Clock;
 	/** Where the checkpoints of a session are kept; undefined for one of which nothing is. */

@@ -18,7 +18,7 @@ const MAX_CELL_LENGTH = 64;
 /** Takes two columns everywhere. */
 const WIDE = "界";
 
-export type SnapshotParts = {
+type SnapshotParts = {
 	readonly inside: Inside;
 	readonly size: { readonly cols: number; readonly rows: number };
 	readonly newlineMode: boolean;

@@ -32,7 +32,7 @@ export type AppAddress =
 	| { readonly kind: "tcp"; readonly host: string; readonly port: number; readonly auth?: WebSocketAuth | undefined }
 	| { readonly kind: "unix"; readonly path: string };
 
-export type RunningAppServer = {
+type RunningAppServer = {
 	/** `ws://` or `unix://`, and where to reach us. */
 	readonly url: string;
 	/** Closes every connection and ends every command. */

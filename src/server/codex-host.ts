@@ -4,7 +4,7 @@ import { homedir } from "node:os";
 import { join } from "node:path";
 import { version } from "./version.ts";
 
-export type CodexHost = { readonly version: string; readonly codexHome: string; readonly term: string };
+type CodexHost = { readonly version: string; readonly codexHome: string; readonly term: string };
 
 export function codexHost(): CodexHost {
 	return { version, codexHome: codexHome(), term: process.env.TERM ?? "unknown" };

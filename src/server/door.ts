@@ -69,7 +69,7 @@ export type Watch = {
 	readonly gatekeeper: Gatekeeper | undefined;
 };
 
-export type Admission = {
+type Admission = {
 	readonly front: Front;
 	readonly watch: Watch;
 	readonly authorize: Authorize;

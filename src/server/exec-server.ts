@@ -30,7 +30,7 @@ export type ExecServerOptions = {
 	readonly report: Hosting["report"];
 };
 
-export type RunningExecServer = {
+type RunningExecServer = {
 	/** `ws://` and where to reach us. */
 	readonly url: string;
 	/** Closes every connection and ends every process. */

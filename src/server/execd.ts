@@ -5,7 +5,7 @@ import { wholeEnvironment } from "../backends/environment.ts";
 import { createAnswerUnknown, createOpenSandboxFront } from "../fronts/opensandbox/front.ts";
 import type { DropIn } from "./server.ts";
 
-export type ExecdOptions = {
+type ExecdOptions = {
 	readonly host: string;
 	readonly port: number;
 	/** What `X-EXECD-ACCESS-TOKEN` must be; everybody is let in without it. */

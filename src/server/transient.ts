@@ -20,7 +20,7 @@ const MAX_RUNNING = 4096;
 /** How many ended programs the core keeps besides what a front does, which is enough for every client. */
 const MAX_ENDED = 500;
 
-export type Transient = {
+type Transient = {
 	readonly sessions: Sessions;
 	readonly prepare: Prepare;
 	/** What programs may be kept from here. */

@@ -37,7 +37,7 @@ const TROUBLE_MS = 5_000;
 /** What all webhooks of a server have done since it started. */
 export type Counts = { -readonly [Name in Exclude<keyof WebhookFigures, "waiting">]: WebhookFigures[Name] };
 
-export type CourierOptions = {
+type CourierOptions = {
 	readonly clock: Clock;
 	readonly times: DeliveryTimes;
 	/** Puts it on disk; one at a time, in order. */

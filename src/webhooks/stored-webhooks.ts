@@ -29,7 +29,7 @@ const ID_BYTES = 6;
 const NOTICE_ID_BYTES = 16;
 const ENDING = ".json";
 
-export type StoredWebhooksOptions = {
+type StoredWebhooksOptions = {
 	/** Nothing else is in it. */
 	readonly directory: string;
 	readonly clock: Clock;

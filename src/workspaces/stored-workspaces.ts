@@ -18,7 +18,7 @@ const MAX_FILE_BYTES = 1024 ** 2;
 const BURST_S = 5;
 const ENDING = ".json";
 
-export type StoredWorkspacesOptions = {
+type StoredWorkspacesOptions = {
 	/** Nothing else is in it. */
 	readonly directory: string;
 	/** Replaces a file, whole or not at all. */

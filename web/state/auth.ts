@@ -3,7 +3,7 @@
 import { type ReadonlySignal, signal } from "@preact/signals-core";
 import { type Client, HawserError, type Me } from "hawser/client";
 
-export type AuthState =
+type AuthState =
 	/** The server was not asked yet. */
 	| { readonly kind: "unknown" }
 	| { readonly kind: "in"; readonly me: Me }

@@ -3,7 +3,7 @@
 import { type ReadonlySignal, signal } from "@preact/signals-core";
 import type { StartForm } from "./start.ts";
 
-export type Dialog =
+type Dialog =
 	| { readonly kind: "start"; readonly form: StartForm }
 	| { readonly kind: "kill"; readonly id: string }
 	| { readonly kind: "rename"; readonly id: string }

@@ -6,7 +6,7 @@ import { type Client, HawserError, type Listed, lastActive, type SearchMatch } f
 /** A session that has it, and the newest line in which it does. */
 export type Found = { readonly session: Listed; readonly line: SearchMatch };
 
-export type OutputSearchState = {
+type OutputSearchState = {
 	/** Empty while nothing was looked for. */
 	readonly query: string;
 	readonly found: readonly Found[];

@@ -3,7 +3,7 @@
 import { type ReadonlySignal, signal } from "@preact/signals-core";
 import { type Client, HawserError, type SecretRequestMessage } from "hawser/client";
 
-export type SecretState =
+type SecretState =
 	| { readonly kind: "loading" }
 	| { readonly kind: "asked"; readonly request: SecretRequestMessage; readonly problem: string | undefined }
 	| { readonly kind: "given" }

@@ -15,7 +15,7 @@ export type WorkspaceFacts = {
 	readonly audit: readonly AuditMessage[] | undefined;
 };
 
-export type WorkspaceState =
+type WorkspaceState =
 	| { readonly kind: "loading" }
 	| { readonly kind: "here"; readonly facts: WorkspaceFacts }
 	| { readonly kind: "failed"; readonly message: string };

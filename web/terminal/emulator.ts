@@ -13,7 +13,7 @@ import { MINIMUM_CONTRAST, themeOf, tokensOf } from "./theme.ts";
 
 export type Size = { readonly cols: number; readonly rows: number };
 
-export type EmulatorOptions = {
+type EmulatorOptions = {
 	readonly size: Size;
 	/** In pixels. */
 	readonly fontSize: number;

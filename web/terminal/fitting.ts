@@ -2,7 +2,7 @@
 
 import type { Emulator, Size } from "./emulator.ts";
 
-export type FittingOptions = {
+type FittingOptions = {
 	/** The room for it is another. */
 	readonly onRoom: (room: Size | undefined) => void;
 	/** Tells the session how large it is wanted; none where its size is not ours to choose. */

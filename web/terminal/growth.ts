@@ -3,7 +3,7 @@
 import type { KnownSession } from "hawser/client";
 import { MOST_BYTES, type RecordedEvent } from "./recording.ts";
 
-export type GrowthOptions = {
+type GrowthOptions = {
 	/** The first byte that is not in the recording. */
 	readonly from: number;
 	/** How long the session has run by now. */
@@ -13,7 +13,7 @@ export type GrowthOptions = {
 };
 
 /** How it came to an end: with the session; or because this page did not keep up, or has enough, and more is there. */
-export type GrowthEnd = "ended" | "behind";
+type GrowthEnd = "ended" | "behind";
 
 /** Reads as a viewer that keeps nobody waiting. */
 export async function grow(session: KnownSession, options: GrowthOptions): Promise<GrowthEnd> {

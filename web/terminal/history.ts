@@ -5,7 +5,7 @@ import type { Emulator } from "./emulator.ts";
 
 export type Gap = Pick<Extract<AttachmentEvent, { kind: "gap" }>, "from" | "to" | "reason">;
 
-export type Replaying = {
+type Replaying = {
 	/** The first byte that is to be there. */
 	readonly wanted: number | undefined;
 	/** Where that begins what is there now. */

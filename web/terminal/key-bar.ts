@@ -2,7 +2,7 @@
 
 import { type KeyModes, type Modifiers, type Sticky, sequenceOf, tapped, used, withModifiers } from "./keys.ts";
 
-export type KeyBarOptions = {
+type KeyBarOptions = {
 	readonly send: (sequence: string) => void;
 	readonly modes: () => KeyModes;
 	readonly paste: () => void;

@@ -6,7 +6,7 @@ import { SessionTerminal, type TerminalOptions } from "./terminal.ts";
 import { tokensOf } from "./theme.ts";
 import { scrollByTouch } from "./touch.ts";
 
-export type OpenOptions = TerminalOptions & { readonly hasKeyBar: boolean };
+type OpenOptions = TerminalOptions & { readonly hasKeyBar: boolean };
 
 export type OpenedTerminal = {
 	readonly terminal: SessionTerminal;

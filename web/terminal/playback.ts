@@ -23,7 +23,7 @@ export type PlaybackState = Playing &
 		readonly events: readonly RecordedEvent[];
 	};
 
-export type PlaybackOptions = {
+type PlaybackOptions = {
 	readonly session: KnownSession;
 	readonly fontSize: number;
 	/** Where to begin; paused, if it is given. */

@@ -10,7 +10,7 @@ export type RecordedEvent =
 /** How much of the output a playback is opened with, in bytes: the newest. A page with more would be slow to go anywhere in it. */
 export const MOST_BYTES = 16 * 1024 * 1024;
 
-export type RecordingHeader = { readonly cols: number; readonly rows: number };
+type RecordingHeader = { readonly cols: number; readonly rows: number };
 
 /** Takes lines apart that are cut anywhere. */
 export class RecordingParser {

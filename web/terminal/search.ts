@@ -6,7 +6,7 @@ import type { SearchMatch, Session } from "hawser/client";
 import type { SessionTerminal } from "./terminal.ts";
 import type { TokenReader } from "./theme.ts";
 
-export type SearchState = {
+type SearchState = {
 	readonly query: string;
 	/** Which of them is shown, from 1 on; 0 for none. */
 	readonly position: number;

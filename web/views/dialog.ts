@@ -4,7 +4,7 @@ import { html, type TemplateResult } from "lit-html";
 import { icon } from "./glyph.ts";
 import { mounted } from "./mounted.ts";
 
-export type DialogOptions = {
+type DialogOptions = {
 	readonly title: string;
 	readonly close: () => void;
 	readonly body: unknown;

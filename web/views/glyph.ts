@@ -4,7 +4,7 @@ import { html, svg, type TemplateResult } from "lit-html";
 
 export type StateGlyph = "wait" | "secret" | "bad" | "quiet" | "run" | "idle" | "ok" | "stop" | "lost";
 
-export type Icon =
+type Icon =
 	| "back"
 	| "book"
 	| "cog"

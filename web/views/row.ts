@@ -9,7 +9,7 @@ import { describe } from "./describe.ts";
 import { glyph, icon } from "./glyph.ts";
 import { commandLine, nameOf, span } from "./words.ts";
 
-export type RowOptions = {
+type RowOptions = {
 	/** From 1, in its group. */
 	readonly index: number;
 	/** Whether keys reach it when none is selected. */

@@ -9,7 +9,7 @@ import { clockTime, size, span, words } from "./words.ts";
 /** How long it is said that the connection is back. */
 const BACK_MS = 8_000;
 
-export type StatusOptions = {
+type StatusOptions = {
 	/** What it needs while it runs, if it does. */
 	readonly need: Need | undefined;
 	/** The time of day, and that at which this page was attached. */

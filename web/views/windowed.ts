@@ -15,7 +15,7 @@ type Range = { readonly first: number; readonly end: number };
 /** What is in sight of each list, by its name. */
 const ranges = new Map<string, Signal<Range>>();
 
-export type Windowed<Item> = {
+type Windowed<Item> = {
 	readonly name: string;
 	readonly items: readonly Item[];
 	readonly keyOf: (item: Item) => string;

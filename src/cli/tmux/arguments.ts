@@ -5,7 +5,7 @@ import { UsageError } from "../errors.ts";
 /** Flags by their letter: those with a value have all that were given, the others as many empty ones. */
 export type Flags = ReadonlyMap<string, readonly string[]>;
 
-export type Parsed = { readonly flags: Flags; readonly rest: readonly string[] };
+type Parsed = { readonly flags: Flags; readonly rest: readonly string[] };
 
 /** `letters` as for getopt: a colon follows those that have a value. The first word that is no flag ends them. */
 export function parseFlags(args: readonly string[], letters: string, command: string): Parsed {

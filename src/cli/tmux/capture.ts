@@ -6,7 +6,7 @@ import { limits } from "../../protocol/messages.ts";
 import { UsageError } from "../errors.ts";
 
 /** Row 0 is the first that is shown, -1 the last above it; `-` is the first or the last of all. */
-export type Capture = {
+type Capture = {
 	readonly start: string | undefined;
 	readonly end: string | undefined;
 	readonly colors: boolean;

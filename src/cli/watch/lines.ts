@@ -5,7 +5,7 @@ import { print } from "../output.ts";
 import { safeJson } from "../safe-text.ts";
 import { type Row, rowOf } from "./rows.ts";
 
-export type LinesOptions = { readonly wanted: Wanted; readonly isNeeding: boolean; readonly isJson: boolean };
+type LinesOptions = { readonly wanted: Wanted; readonly isNeeding: boolean; readonly isJson: boolean };
 
 export class ChangeLines {
 	readonly #options: LinesOptions;

@@ -8,7 +8,7 @@ import type { Row } from "./rows.ts";
 export const ways = ["auto", "osc9", "osc777", "bell"] as const;
 export type Way = (typeof ways)[number];
 
-export type NotifierOptions = {
+type NotifierOptions = {
 	/** Writes to the terminal, where there is one that shall ring. */
 	readonly ring: ((sequence: string) => void) | undefined;
 	readonly command: string | undefined;

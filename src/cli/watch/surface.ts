@@ -14,7 +14,7 @@ const END = "\u001b[?2026l";
 /** What most terminals have that do not say. */
 const USUAL: Size = { cols: 80, rows: 24 };
 
-export type SurfaceOptions = {
+type SurfaceOptions = {
 	readonly onKeys: (keys: readonly Key[]) => void;
 	/** Hears that everything has to be drawn anew. */
 	readonly onSize: () => void;

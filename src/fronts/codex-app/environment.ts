@@ -13,7 +13,7 @@ const withheld: ReadonlySet<string> = new Set([
 const LINE_ENDINGS = "CODEX_APPLY_PATCH_PRESERVE_LINE_ENDINGS";
 const NETWORK_DISABLED = "CODEX_SANDBOX_NETWORK_DISABLED";
 
-export type EnvironmentRequest = Readonly<Record<string, string | null>>;
+type EnvironmentRequest = Readonly<Record<string, string | null>>;
 
 /** `server` is this server's own; null in a request takes a variable away. */
 export function commandEnvironment(

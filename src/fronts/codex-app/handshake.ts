@@ -20,7 +20,7 @@ export type Host = {
 };
 
 /** The parameters of `initialize`, as far as they matter here. */
-export type Introduction = {
+type Introduction = {
 	readonly clientInfo: { readonly name: string; readonly version: string };
 	readonly capabilities: {
 		readonly experimentalApi: boolean;

@@ -7,7 +7,7 @@ import { type Methods, method } from "../json-rpc/methods.ts";
 import { nothing } from "../json-rpc/params.ts";
 import { toPathUri } from "./path-uri.ts";
 
-export type EnvironmentInfo = {
+type EnvironmentInfo = {
 	readonly shell: Shell;
 	readonly executorVersion: string;
 	readonly cwd: string;

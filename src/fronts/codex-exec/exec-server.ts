@@ -32,7 +32,7 @@ export type ExecServerOptions = {
 };
 
 /** Who is at the other end of a connection. */
-export type Peer = {
+type Peer = {
 	readonly principal: Pick<Principal, "id" | "countCreation">;
 	/** By whom everything is done that this connection asks for. */
 	readonly witness: Witness;

@@ -14,7 +14,7 @@ export type Attachment = {
 	probe(): void;
 };
 
-export type ExecSessionOptions = ProcessesOptions & {
+type ExecSessionOptions = ProcessesOptions & {
 	readonly id: string;
 	/** Whose it is; nobody else can come back to it. */
 	readonly owner: string;

@@ -4,7 +4,7 @@ import { RpcError, rpcCodes } from "../json-rpc/error.ts";
 import type { ProcessesOptions } from "./processes/processes.ts";
 import { ExecSession } from "./session.ts";
 
-export type ExecSessionsOptions = ProcessesOptions & { readonly newUuid: () => string };
+type ExecSessionsOptions = ProcessesOptions & { readonly newUuid: () => string };
 
 export class ExecSessions {
 	readonly #options: ExecSessionsOptions;

@@ -10,7 +10,7 @@ import { type Accept, createAcceptor, handshakeFault } from "../upgrade.ts";
 import { type Receiver, WebSocketWire, type WebSocketWireLimits } from "./wire.ts";
 
 /** Who is at the other end of a connection. */
-export type RpcPeer = {
+type RpcPeer = {
 	readonly principal: Principal;
 	/** By whom everything is done that it asks for. */
 	readonly witness: Witness;
@@ -19,12 +19,12 @@ export type RpcPeer = {
 };
 
 /** What answers the messages of all connections. */
-export type RpcServer = {
+type RpcServer = {
 	readonly limits: WebSocketWireLimits & { readonly messageBytes: number };
 	readonly connect: (wire: WebSocketWire, peer: RpcPeer) => Receiver;
 };
 
-export type RpcFrontOptions = {
+type RpcFrontOptions = {
 	readonly name: string;
 	/** Where the socket is. */
 	readonly path: string;

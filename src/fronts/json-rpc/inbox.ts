@@ -8,13 +8,13 @@
 import type { Message } from "./envelope.ts";
 import type { Wire } from "./wire.ts";
 
-export type InboxLimits = {
+type InboxLimits = {
 	/** Requests waiting for their turn on one connection, and their size; at either bound no more is read from it. */
 	readonly waitingRequests: number;
 	readonly waitingBytes: number;
 };
 
-export type InboxOptions = {
+type InboxOptions = {
 	readonly wire: Wire;
 	readonly limits: InboxLimits;
 	/** How many requests of a lane are dealt with at once. */

@@ -2,7 +2,7 @@
 
 import type { Wire } from "./wire.ts";
 
-export type NotificationsOptions<Source> = {
+type NotificationsOptions<Source> = {
 	/** The next message of a source; undefined when it has none. */
 	readonly take: (source: Source) => string | undefined;
 	/** Bytes the kernel has not taken at which no more is told. */

@@ -36,7 +36,7 @@ const texts: Readonly<Record<string, string>> = {
 	EDQUOT: "Disk quota exceeded",
 };
 
-export type SystemFailure = { readonly name: string; readonly number: number };
+type SystemFailure = { readonly name: string; readonly number: number };
 
 /** What the kernel said, if that is what was thrown. Node has the number with its sign turned, as the kernel gives it. */
 export function systemFailure(thrown: unknown): SystemFailure | undefined {

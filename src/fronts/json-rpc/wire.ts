@@ -47,7 +47,7 @@ export type WebSocketWireLimits = {
 	readonly probeMs: number;
 };
 
-export type WebSocketWireOptions = {
+type WebSocketWireOptions = {
 	readonly socket: WebSocket;
 	/** What is below the socket. */
 	readonly connection: Duplex;

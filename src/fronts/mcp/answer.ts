@@ -24,7 +24,7 @@ const NAME_LENGTH = 80;
 
 export type Range = { readonly from: number; readonly to: number };
 
-export type Report = {
+type Report = {
 	/** Comes before what the session itself has to say. */
 	readonly outcome?: string | undefined;
 	/** Whatever else is to be known of the session. */

@@ -16,7 +16,7 @@ import { elicitation, repeated, withdraw } from "./secret.ts";
 import { ResourceChanges, type Wanted, wantedBy } from "./subscription.ts";
 import { goOn, tools } from "./tools.ts";
 
-export type Exchange = Omit<CallParts, "meta" | "onProgress">;
+type Exchange = Omit<CallParts, "meta" | "onProgress">;
 
 /** Said once to a model, before it uses anything. */
 const INSTRUCTIONS =

@@ -26,7 +26,7 @@ const START_WAIT_S = 5;
 const LISTED = 50;
 const LIST_PATIENCE_MS = 500;
 
-export type Tool = {
+type Tool = {
 	readonly name: string;
 	readonly description: string;
 	readonly inputSchema: TObject;

@@ -10,7 +10,7 @@ import { openedFrame } from "./frames.ts";
 import { type Ending, replayStart, Terminal } from "./terminal.ts";
 import type { Hold, Terminals } from "./terminals.ts";
 
-export type Attendance = {
+type Attendance = {
 	readonly session: Session;
 	/** Control over it; who has none only looks. */
 	readonly hold: Hold | undefined;

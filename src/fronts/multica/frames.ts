@@ -118,7 +118,7 @@ function objectOf(value: unknown): Record<string, unknown> | undefined {
 
 export const authAck: string = JSON.stringify({ type: "auth_ack" });
 
-export type OpenedPayload = {
+type OpenedPayload = {
 	readonly request_id: string;
 	readonly session_id: string;
 	readonly work_dir: string;

@@ -10,7 +10,7 @@ import type { Wire } from "./wire.ts";
 /** Until then a client may say no more than this: a token, and not what fills our memory. */
 const LOGIN_BYTES = 16 * 1024;
 
-export type LoginOptions = {
+type LoginOptions = {
 	readonly wire: Wire;
 	readonly request: FastifyRequest;
 	readonly hosting: Hosting;

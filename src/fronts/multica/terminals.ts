@@ -22,7 +22,7 @@ import { defaultTimes, type Times } from "./times.ts";
 const labels = { user: "multica.user", caller: "multica.caller", issue: "multica.issue" } as const;
 
 /** Whose a terminal is: a user's of Multica, or else a caller's of ours, which may be called the same. */
-export type Owner = { readonly label: (typeof labels)["user" | "caller"]; readonly id: string };
+type Owner = { readonly label: (typeof labels)["user" | "caller"]; readonly id: string };
 
 export function ownerOf(principal: Principal, user: string | undefined = principal.user): Owner {
 	return user === undefined ? { label: labels.caller, id: principal.id } : { label: labels.user, id: user };
@@ -32,7 +32,7 @@ export function ownerOf(principal: Principal, user: string | undefined = princip
 const ABANDONED = "browser_disconnect";
 
 /** Who wants a terminal, and for what. */
-export type TerminalRequest = {
+type TerminalRequest = {
 	readonly principal: Principal;
 	/** Tells the audit what is done for them. */
 	readonly witness: Witness;

@@ -13,7 +13,7 @@ export type StreamEvent = {
 	readonly id?: string;
 };
 
-export type StreamOptions = {
+type StreamOptions = {
 	readonly patience: Patience;
 	readonly traffic: Traffic;
 	readonly heartbeatMs?: number;

@@ -22,7 +22,7 @@ const FIRST_RETRY_MS = 1_000;
 const LAST_RETRY_MS = 30_000;
 
 /** Where lines of JSON are kept. */
-export type History = {
+type History = {
 	/** What was there before, oldest first. */
 	readonly kept: readonly unknown[];
 	/** Resolves when the lines outlive us; `head` makes one that stands for all that was before it. */
@@ -30,7 +30,7 @@ export type History = {
 	close(): Promise<void>;
 };
 
-export type FeedLogOptions = {
+type FeedLogOptions = {
 	/** Nothing is kept, when left out. */
 	readonly history?: History;
 	/** Makes the name of an epoch, of small letters and digits, that was never used; as usual, when left out. */

@@ -28,7 +28,7 @@ const RESOLUTION_MS = 20;
 const NANOSECONDS = 1e9;
 const statuses: readonly Status[] = ["running", "exited", "closed", "lost"];
 
-export type MetricsOptions = {
+type MetricsOptions = {
 	readonly sessions: Sessions;
 	readonly traffic: Traffic;
 	readonly version: string;

@@ -28,7 +28,7 @@ type Known = {
 	isToBeTold: boolean;
 };
 
-export type OverviewsOptions = {
+type OverviewsOptions = {
 	/** How many are attached to a session now. */
 	readonly watchersOf: (id: string) => number;
 	/** How many acts on a session are held. */

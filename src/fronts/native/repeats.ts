@@ -14,7 +14,7 @@ import type { SessionSpec } from "../../core/session.ts";
 import { limits } from "../../protocol/messages.ts";
 
 /** What a session was asked for with: digests of who and which key, and of the body. */
-export type RequestMark = NonNullable<SessionSpec["request"]>;
+type RequestMark = NonNullable<SessionSpec["request"]>;
 
 type RepeatsClock = Pick<Clock, "now" | "monotonic">;
 

@@ -34,7 +34,7 @@ export type SendRequest = {
 	readonly onTyped?: () => void;
 };
 
-export type SendsOptions = {
+type SendsOptions = {
 	readonly screens: Screens | undefined;
 	/** Of those who wait for an expression. */
 	readonly expressions: Places;

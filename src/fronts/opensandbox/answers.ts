@@ -10,7 +10,7 @@ export function sendNothing(reply: FastifyReply): FastifyReply {
 	return reply.code(200).header("content-length", 0).send();
 }
 
-export type ExecdCode =
+type ExecdCode =
 	| "INVALID_REQUEST_BODY"
 	| "MISSING_QUERY"
 	| "RUNTIME_ERROR"

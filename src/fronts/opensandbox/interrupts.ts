@@ -13,7 +13,7 @@ import { here } from "./options.ts";
 import type { BashSessions } from "./session/bash-sessions.ts";
 import { defaultTimes, untilDelivered } from "./times.ts";
 
-export type Interruptible = { readonly commands: Commands; readonly sessions: BashSessions };
+type Interruptible = { readonly commands: Commands; readonly sessions: BashSessions };
 
 export function addInterrupts(
 	app: FastifyInstance,

@@ -7,7 +7,7 @@ import { ExecdError } from "./answers.ts";
 import { refusal } from "./body.ts";
 
 /** What a path is expanded from. */
-export type PathBase = {
+type PathBase = {
 	readonly env: Readonly<Record<string, string>>;
 	/** What a relative path is relative to. */
 	readonly cwd: string;

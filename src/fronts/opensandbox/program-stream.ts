@@ -22,7 +22,7 @@ export const streamed: Omit<StartRequest, "argv"> = {
 /** What may still come of a shell that ended while its client was slow: more than the pipes hold. */
 const MOST_AFTER_EXIT = 1024 * 1024;
 
-export type Following = {
+type Following = {
 	readonly session: Session;
 	readonly stream: EventStream;
 	readonly rule: LineRule;

@@ -2,11 +2,11 @@
 
 import { readFile } from "node:fs/promises";
 
-export type UserFiles = { readonly passwd: string; readonly group: string };
+type UserFiles = { readonly passwd: string; readonly group: string };
 
 export const systemFiles: UserFiles = { passwd: "/etc/passwd", group: "/etc/group" };
 
-export type Groups = {
+type Groups = {
 	/** The primary one, if the user is known. */
 	readonly gid: number | undefined;
 	/** All of them; none for a user whom nobody knows. */

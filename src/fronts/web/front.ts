@@ -6,7 +6,7 @@ import { answerErrors } from "../errors.ts";
 import { bearer, type Front, type Hosting } from "../front.ts";
 import { type BuiltFile, readBuilt } from "./files.ts";
 
-export type WebFrontOptions = {
+type WebFrontOptions = {
 	/** Where the build has left them. */
 	readonly directory: string;
 };

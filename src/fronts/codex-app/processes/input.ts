@@ -27,7 +27,7 @@ type Entry = {
 	readonly refuse: (reason: unknown) => void;
 };
 
-export type InputOptions = {
+type InputOptions = {
 	readonly session: Session;
 	readonly limits: AppLimits;
 	/** Hears of our own faults. */

@@ -57,7 +57,7 @@ type Delta = Capped & { readonly stream: OutputStream };
 /** What even the smallest delta costs, so that a program that writes single bytes is held up as well. */
 const DELTA_BYTES = 64;
 
-export type ToldOptions = {
+type ToldOptions = {
 	readonly limits: AppLimits;
 	readonly message: (stream: OutputStream, delta: Capped) => string;
 	/** There is something to `take`. */

@@ -20,7 +20,7 @@ export type FileAnswer =
 	| { readonly result: unknown }
 	| { readonly error: { readonly code: number; readonly message: string } };
 
-export type ConfinedFilesOptions = {
+type ConfinedFilesOptions = {
 	readonly sessions: Sessions;
 	readonly launch: (request: StartRequest) => Promise<Session>;
 	readonly environment: () => Readonly<Record<string, string>>;

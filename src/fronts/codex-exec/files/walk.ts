@@ -8,7 +8,7 @@ import { type DirectoryEntry, listDirectory } from "./directory.ts";
 import { errorText } from "./errors.ts";
 import { join } from "./paths.ts";
 
-export type WalkOptions = {
+type WalkOptions = {
 	/** Directories deeper than this are listed and not entered; zero is the root alone. */
 	readonly maxDepth: number;
 	/** Directories entered, with the root. */
@@ -33,7 +33,7 @@ type Entry = { readonly path: string; readonly kind: "directory" | "file" };
 /** Something that could not be looked at. */
 type Problem = { readonly path: string; readonly message: string };
 
-export type WalkResult = {
+type WalkResult = {
 	readonly entries: readonly Entry[];
 	readonly errors: readonly Problem[];
 	/** Whether a budget kept something out of the result. */

@@ -14,7 +14,7 @@ class Starting {
 	isCancelled = false;
 }
 
-export type ReadRequest = {
+type ReadRequest = {
 	readonly processId: string;
 	readonly afterSeq: number;
 	readonly maxBytes: number | null;

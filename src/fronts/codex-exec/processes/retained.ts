@@ -18,7 +18,7 @@ export type ReadResult = {
 	readonly sandboxDenied: boolean;
 };
 
-export type RetainedLimits = { readonly retainedBytes: number; readonly retainedChunks: number };
+type RetainedLimits = { readonly retainedBytes: number; readonly retainedChunks: number };
 
 export class Retained {
 	readonly #limits: RetainedLimits;

@@ -15,7 +15,7 @@ import { addSignIn, type SignInOptions } from "./signin.ts";
 import { addTickets } from "./tickets.ts";
 import { addTokens } from "./tokens.ts";
 
-export type AccessFrontOptions = Pick<SignInOptions, "access" | "basePath"> & {
+type AccessFrontOptions = Pick<SignInOptions, "access" | "basePath"> & {
 	readonly sessions: Sessions;
 	/** Where browsers find us, for somebody who came without an address. */
 	readonly publicUrl: () => string;

@@ -24,7 +24,7 @@ const BRAND =
 const STYLE_SOURCE = sourceOf(STYLE);
 
 /** A script, which may reach nothing. */
-export type PageScript = { readonly text: string; readonly source: string };
+type PageScript = { readonly text: string; readonly source: string };
 
 export function pageScript(text: string): PageScript {
 	return { text, source: sourceOf(text) };

@@ -7,7 +7,7 @@ import { KeyEraser } from "../../../core/shell-output.ts";
 import type { RecordingFormat } from "../../../protocol/past.ts";
 import { commandLine } from "./command-line.ts";
 
-export type CastHeader = {
+type CastHeader = {
 	readonly spec: Pick<SessionSpec, "argv" | "name" | "mode">;
 	readonly size: Size;
 	/** When it begins, in milliseconds since the epoch. */

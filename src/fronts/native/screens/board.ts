@@ -36,7 +36,7 @@ type Shown = Omit<ScreenUpdate, "session" | "changes" | "reset"> & {
 	readonly rest: string;
 };
 
-export type BoardEvent =
+type BoardEvent =
 	| { readonly kind: "screen"; readonly update: ScreenUpdate }
 	| { readonly kind: "error"; readonly error: ScreensError };
 

@@ -11,7 +11,7 @@ import { TextSearch } from "./text-search.ts";
 /** How many may be waited for at a time: each has a process for as long as that takes. */
 const AWAITED = { each: 2, all: 4 };
 
-export type Expression = { readonly text: string; readonly ignoreCase: boolean };
+type Expression = { readonly text: string; readonly ignoreCase: boolean };
 
 /** For all who wait on one server. */
 export function awaitedExpressions(): Places {

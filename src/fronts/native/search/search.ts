@@ -12,7 +12,7 @@ const BATCH_BYTES = 1024 * 1024;
 /** Bounds the marks of a batch of single bytes. */
 const BATCH_MARKS = 20_000;
 
-export type SearchRequest = {
+type SearchRequest = {
 	readonly task: Task;
 	/** The first byte that is searched. */
 	readonly after: number;

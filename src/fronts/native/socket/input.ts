@@ -9,7 +9,7 @@ import type { SocketControl } from "./control.ts";
 import type { SocketLimits } from "./limits.ts";
 import type { Wire } from "./wire.ts";
 
-export type SocketInputOptions = {
+type SocketInputOptions = {
 	readonly wire: Wire;
 	readonly limits: SocketLimits;
 	readonly traffic: Traffic;

@@ -15,7 +15,7 @@ const buffers = new FrameBuffers(HEAD_BYTES + socketLimits.frameBytes);
 
 type Side = "stdout" | "stderr";
 
-export type SocketOutputOptions = {
+type SocketOutputOptions = {
 	readonly wire: Wire;
 	readonly limits: SocketLimits;
 	readonly traffic: Traffic;

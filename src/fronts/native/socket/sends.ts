@@ -15,7 +15,7 @@ import type { SocketInput } from "./input.ts";
 import type { SocketLimits } from "./limits.ts";
 import type { Wire } from "./wire.ts";
 
-export type SocketSendsOptions = {
+type SocketSendsOptions = {
 	readonly wire: Wire;
 	readonly limits: SocketLimits;
 	readonly principal: Principal;

@@ -11,7 +11,7 @@ import type { Feed } from "../feed.ts";
 import { tellsFailure } from "../feed-filter.ts";
 import { hasLabels } from "../labels.ts";
 
-export type FeedNoticesOptions = {
+type FeedNoticesOptions = {
 	readonly feed: Feed;
 	/** Where browsers find the page of a session; undefined where that is not known. */
 	readonly pageOf: (id: string) => string | undefined;

@@ -32,7 +32,7 @@ export type CommandRequest = {
 	readonly envs: Readonly<Record<string, string>>;
 };
 
-export type CommandStatus = {
+type CommandStatus = {
 	readonly id: string;
 	readonly content: string;
 	readonly running: boolean;

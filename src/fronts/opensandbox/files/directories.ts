@@ -6,7 +6,7 @@ import { type BytePath, fromText, join, onDisk, parentOf } from "./byte-path.ts"
 import { codeOf } from "./errors.ts";
 import { applyTo, type Ownership } from "./permissions.ts";
 
-export type Making = {
+type Making = {
 	/** Of every level that is made. */
 	readonly uid?: number | undefined;
 	readonly gid?: number | undefined;

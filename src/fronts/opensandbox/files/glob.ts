@@ -9,7 +9,7 @@ import { ExecdError } from "../answers.ts";
 /** Longer than any name, and short enough to be tried on each of a million. */
 const MAX_PATTERN_CHARACTERS = 1024;
 
-export type Glob = {
+type Glob = {
 	/** Whether it is about the path below the root, and not about the name alone. */
 	readonly isPath: boolean;
 	matches(text: string): boolean;

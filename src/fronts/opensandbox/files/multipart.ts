@@ -5,7 +5,7 @@ import { ExecdError } from "../answers.ts";
 /** A part's headers, and nothing else, must be whole before they can be read. */
 const MAX_HEAD_BYTES = 16 * 1024;
 
-export type PartEvent =
+type PartEvent =
 	| { readonly kind: "part"; readonly name: string }
 	/** Of the part that was last begun. */
 	| { readonly kind: "data"; readonly bytes: Buffer }

@@ -13,7 +13,7 @@ import type { Spool, Spools } from "./spool.ts";
 /** Read and written at once, unless what is looked for is longer: a few times the longer is what it takes of memory. */
 const BLOCK_BYTES = 64 * 1024;
 
-export type Replacement = { readonly old: Buffer; readonly new: Buffer };
+type Replacement = { readonly old: Buffer; readonly new: Buffer };
 
 /** How often it was there. A file without it stays untouched. */
 export async function replaceIn(path: BytePath, replacement: Replacement, spools: Spools): Promise<number> {

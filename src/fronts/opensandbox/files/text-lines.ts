@@ -3,7 +3,7 @@
 const LF = 0x0a;
 const CR = 0x0d;
 
-export type Selection = {
+type Selection = {
 	/** The first line, from one on. */
 	readonly offset: number;
 	/** How many. */

@@ -21,7 +21,7 @@ const MAX_METADATA_BYTES = 64 * 1024;
 /** How many files one body may have: what is known of each is in memory until the last has come. */
 const MAX_FILES = 100_000;
 
-export type UploadOptions = { readonly around: Surroundings; readonly spools: Spools };
+type UploadOptions = { readonly around: Surroundings; readonly spools: Spools };
 
 export async function upload(request: FastifyRequest, options: UploadOptions): Promise<void> {
 	const boundary = boundaryOf(request.headers["content-type"]);

@@ -31,7 +31,7 @@ const ourCookie = new RegExp(`^[\\s=]*(?:${Object.values(sessionCookies).join("|
 /** By these the door has judged a request. To ourselves it comes again, by an address that would make them wrong. */
 const judged = ["host", "origin", "referer", "sec-fetch-site"];
 
-export type Passage = {
+type Passage = {
 	/** Where the request goes, as `Host` says it to ourselves. */
 	readonly host: string;
 	readonly isOwnPort: boolean;

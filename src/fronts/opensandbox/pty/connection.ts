@@ -17,7 +17,7 @@ import { chunksOf, outputFrame, replayFrame } from "../socket/frames.ts";
 import { closeCodes, sayExit, sayStartFailed, type Wire } from "../socket/wire.ts";
 import type { PtyAttachment, PtyRecord } from "./record.ts";
 
-export type PtyConnectionOptions = {
+type PtyConnectionOptions = {
 	readonly record: PtyRecord;
 	readonly wire: Wire;
 	readonly controls: Controls;

@@ -34,7 +34,7 @@ export type PtyStatus = { readonly isRunning: boolean; readonly total: number };
 /** One attachment: the program it is to, and its output. */
 export type PtyAttachment = { readonly session: Session; readonly reader: PtyReader };
 
-export type PtyRecordOptions = {
+type PtyRecordOptions = {
 	readonly front: OpenSandboxOptions;
 	/** Makes all records outlive a crash of the server. */
 	readonly save: () => Promise<void>;

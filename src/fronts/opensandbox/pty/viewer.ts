@@ -11,7 +11,7 @@ const MAX_ATTEMPTS = 5;
 
 const readOnly: ServerMessage = { type: "error", code: "READ_ONLY", error: "a viewer may only read" };
 
-export type ViewerOptions = {
+type ViewerOptions = {
 	readonly record: PtyRecord;
 	readonly wire: Wire;
 	readonly since: number;

@@ -16,7 +16,7 @@ const MOST_STATE_BYTES = 16 * 1024 * 1024;
 /** What belongs to one shell only. */
 const shellOwn = new Set(["PS1", "PS2", "PS3", "PS4", "PROMPT_COMMAND", "SHLVL", "_"]);
 
-export type ShellState = { readonly cwd: string; readonly env: Readonly<Record<string, string>> };
+type ShellState = { readonly cwd: string; readonly env: Readonly<Record<string, string>> };
 
 /** A directory that only we can read, for one run. */
 export class RunDirectory {

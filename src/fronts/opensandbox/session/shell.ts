@@ -29,7 +29,7 @@ const terminal = {
 const SURVIVE_SIGNALS = "trap 'break 1000 2>/dev/null' INT QUIT TERM\n";
 
 /** How the shell ended, and where its last byte is in the log. */
-export type ShellExit = { readonly code: number; readonly end: number };
+type ShellExit = { readonly code: number; readonly end: number };
 
 export class SessionShell implements LongLivedShell {
 	readonly #bash: BashSession;

@@ -42,7 +42,7 @@ export type ServerMessage =
 	| { readonly type: "pong" }
 	| { readonly type: "error"; readonly code: FrameCode; readonly error: string };
 
-export type FrameCode = "START_FAILED" | "ALREADY_CONNECTED" | "STDIN_WRITE_FAILED" | "INVALID_FRAME" | "READ_ONLY";
+type FrameCode = "START_FAILED" | "ALREADY_CONNECTED" | "STDIN_WRITE_FAILED" | "INVALID_FRAME" | "READ_ONLY";
 
 const signals = ["SIGINT", "SIGTERM", "SIGKILL", "SIGQUIT", "SIGHUP"];
 

@@ -9,7 +9,7 @@
 import { Change } from "../../../core/change.ts";
 
 /** What a holder has; leaving it twice, or after somebody else took the next one, does nothing. */
-export type Seat = { leave(): void };
+type Seat = { leave(): void };
 
 export class Holder {
 	#current: { readonly evict: () => void } | undefined;
