@@ -20,6 +20,7 @@ import {
 	DEFAULT_TIMEOUT_MS,
 	flag,
 	milliseconds,
+	resizeTo,
 	terminalSize,
 	write,
 	writeTo,
@@ -118,15 +119,10 @@ export function createCommandMethods(parts: CommandMethodsParts): Methods {
 			"command/exec/resize",
 			(params) => {
 				const { processId, size } = resizing(params);
+				const find = () => processes.get(processId, wording);
 				return {
 					key: keyOf(processId),
-					run: async (pass) => {
-						checkSize(size, wording);
-						const resized = processes.get(processId, wording).resize(size);
-						pass();
-						await resized;
-						return {};
-					},
+					run: (pass) => resizeTo(find, size, wording, pass),
 				};
 			},
 		],

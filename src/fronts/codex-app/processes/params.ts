@@ -48,6 +48,20 @@ export async function writeTo(
 	return {};
 }
 
+/** Likewise. */
+export async function resizeTo(
+	find: () => AppProcess,
+	size: Size,
+	wording: Wording,
+	pass: () => void,
+): Promise<object> {
+	checkSize(size, wording);
+	const resized = find().resize(size);
+	pass();
+	await resized;
+	return {};
+}
+
 /** The standard alphabet with padding; Node would make something of everything else, too. */
 function fromBase64(text: string): Buffer {
 	const decoded = Buffer.from(text, "base64");

@@ -14,6 +14,7 @@ import {
 	DEFAULT_TIMEOUT_MS,
 	flag,
 	milliseconds,
+	resizeTo,
 	terminalSize,
 	write,
 	writeTo,
@@ -96,16 +97,11 @@ export function createProcessMethods(parts: ProcessMethodsParts): Methods {
 			"process/resizePty",
 			(params) => {
 				const { processHandle, size } = resizing(params);
+				const find = () => processes.get(processHandle, wording);
 				return {
 					key: keyOf(processHandle),
 					experimental: "process/resizePty",
-					run: async (pass) => {
-						checkSize(size, wording);
-						const resized = processes.get(processHandle, wording).resize(size);
-						pass();
-						await resized;
-						return {};
-					},
+					run: (pass) => resizeTo(find, size, wording, pass),
 				};
 			},
 		],
