@@ -17,7 +17,7 @@ import type { Principal } from "../../core/access.ts";
 import { SessionError } from "../../core/errors.ts";
 import type { Task } from "../../core/workspaces.ts";
 import { checkRight, type Hosting, may, witnessOf } from "../front.ts";
-import { createAcceptor, handshakeFault } from "../upgrade.ts";
+import { handshakeFault } from "../upgrade.ts";
 import { refuse } from "./answers.ts";
 import { attend } from "./attend.ts";
 import { closeCodes, TerminalError, toTerminalError } from "./errors.ts";
@@ -30,12 +30,10 @@ import { taskOfIssue } from "./tasks.ts";
 import type { Terminal } from "./terminal.ts";
 import { type Hold, ownerOf, type Terminals } from "./terminals.ts";
 import { defaultTimes, type Times } from "./times.ts";
-import { MAX_MESSAGE_BYTES, TEXTS_PER_SECOND, Wire } from "./wire.ts";
+import { CLOSED, createWireAcceptor, Wire } from "./wire.ts";
 
 /** Why a client closes that may come back: the panel is folded away, the command-line client is left. */
 const leavingReasons = new Set(["panel_unmount", "client_detach"]);
-/** The reason of a close that gives none. */
-const CLOSED = "client_close";
 
 const issuePath = "/ws/issues/:issue/terminal";
 
@@ -46,11 +44,7 @@ export function addIssueSocket(
 	hosting: Hosting,
 ): void {
 	const times = { ...defaultTimes, ...options.times };
-	const accept = createAcceptor({
-		maxPayload: MAX_MESSAGE_BYTES,
-		textsPerSecond: TEXTS_PER_SECOND,
-		oneAtATime: true,
-	});
+	const accept = createWireAcceptor();
 	// Who calls is asked here, since most clients say so only once the socket is open.
 	app.get(issuePath, { config: { policy: "public", isSocket: true } }, async (request: IssueRequest, reply) => {
 		const asked = parseRequest(request);

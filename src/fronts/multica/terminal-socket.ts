@@ -17,7 +17,7 @@ import { invariant } from "../../core/errors.ts";
 import type { Session } from "../../core/session.ts";
 import { type Hosting, witnessOf } from "../front.ts";
 import type { InputSource } from "../program-input.ts";
-import { createAcceptor, handshakeFault } from "../upgrade.ts";
+import { handshakeFault } from "../upgrade.ts";
 import { refuse } from "./answers.ts";
 import { attend } from "./attend.ts";
 import { TerminalError, toTerminalError } from "./errors.ts";
@@ -27,12 +27,10 @@ import { namedTask } from "./tasks.ts";
 import type { Terminal } from "./terminal.ts";
 import { ownerOf, type Terminals } from "./terminals.ts";
 import { defaultTimes, type Times } from "./times.ts";
-import { MAX_MESSAGE_BYTES, TEXTS_PER_SECOND, Wire } from "./wire.ts";
+import { CLOSED, createWireAcceptor, Wire } from "./wire.ts";
 
 /** Each has a frame on its way and a reader of its session. */
 const MAX_TERMINALS = 100;
-/** The reason of a close that gives none. */
-const CLOSED = "client_close";
 
 export function addTerminalSocket(
 	app: FastifyInstance,
@@ -41,11 +39,7 @@ export function addTerminalSocket(
 	hosting: Hosting,
 ): void {
 	const times = { ...defaultTimes, ...options.times };
-	const accept = createAcceptor({
-		maxPayload: MAX_MESSAGE_BYTES,
-		textsPerSecond: TEXTS_PER_SECOND,
-		oneAtATime: true,
-	});
+	const accept = createWireAcceptor();
 	app.get("/multica/terminal", { config: { policy: "read", isSocket: true } }, async (request, reply) => {
 		if (handshakeFault(request)) return refuse(reply, 400, "this is a WebSocket");
 		const socket = accept(request, reply);

@@ -4,13 +4,20 @@ import type { FastifyRequest } from "fastify";
 import type { WebSocket } from "ws";
 import type { Principal } from "../../core/access.ts";
 import { MessageWire, type WireTimes } from "../message-wire.ts";
+import { type Accept, createAcceptor } from "../upgrade.ts";
 import { closeCodeOf, closeCodes, type TerminalError } from "./errors.ts";
 import { type ErrorPlace, errorFrame } from "./frames.ts";
 
 /** A paste of a million bytes is one frame of a third more. */
-export const MAX_MESSAGE_BYTES: number = 2 * 1024 * 1024;
+const MAX_MESSAGE_BYTES: number = 2 * 1024 * 1024;
 /** Keys that somebody holds down, and much more. */
-export const TEXTS_PER_SECOND = 1_000;
+const TEXTS_PER_SECOND = 1_000;
+/** The reason of a close that gives none. */
+export const CLOSED = "client_close";
+
+export function createWireAcceptor(): Accept {
+	return createAcceptor({ maxPayload: MAX_MESSAGE_BYTES, textsPerSecond: TEXTS_PER_SECOND, oneAtATime: true });
+}
 
 export class Wire extends MessageWire {
 	#isRefused = false;
