@@ -3,7 +3,6 @@
 import { describe, expect, it } from "vitest";
 import {
 	isReport,
-	NO_MODIFIERS,
 	ownKey,
 	type PressedKey,
 	type Sticky,
@@ -15,6 +14,7 @@ import {
 
 const normal = { isApplicationCursor: false };
 const application = { isApplicationCursor: true };
+const NO_MODIFIERS = { ctrl: false, alt: false, shift: false };
 const ctrl = { ...NO_MODIFIERS, ctrl: true };
 const alt = { ...NO_MODIFIERS, alt: true };
 const shift = { ...NO_MODIFIERS, shift: true };

@@ -2,8 +2,6 @@
 
 export type Modifiers = { readonly ctrl: boolean; readonly alt: boolean; readonly shift: boolean };
 
-export const NO_MODIFIERS: Modifiers = { ctrl: false, alt: false, shift: false };
-
 /** Whether cursor keys are to be told in the way that full-screen programs ask for (DECCKM). */
 export type KeyModes = { readonly isApplicationCursor: boolean };
 
