@@ -3,7 +3,7 @@
 import { accessSync, closeSync, constants, existsSync, openSync, readFileSync, statfsSync, statSync } from "node:fs";
 import { dirname, join } from "node:path";
 import type { Config } from "../server/config.ts";
-import { probeSandbox } from "../server/open-sandbox.ts";
+import { probeSandbox } from "../server/local-sandbox.ts";
 import { probeAddon } from "../server/probe-addon.ts";
 
 /** `info` is for what may be missing. */

@@ -28,8 +28,8 @@ import type { DeliveryTimes } from "../webhooks/courier.ts";
 import { StoredWebhooks } from "../webhooks/stored-webhooks.ts";
 import { StoredWorkspaces } from "../workspaces/stored-workspaces.ts";
 import { type Config, readJwtRules } from "./config.ts";
+import { openLocalSandbox } from "./local-sandbox.ts";
 import { openAudit, recordEndings } from "./open-audit.ts";
-import { openSandbox } from "./open-sandbox.ts";
 import { openStateDirectory, type StateDirectory } from "./state-directory.ts";
 import { version } from "./version.ts";
 
@@ -109,7 +109,7 @@ export async function openEngine(
 		...(passed ? { passed } : {}),
 	});
 	onClose(() => keepers.close());
-	const sandbox = await openSandbox([state.path, state.sockets], config.cgroup);
+	const sandbox = await openLocalSandbox([state.path, state.sockets], config.cgroup);
 	// Whatever is there is of sessions that have ended with the server before.
 	await rm(state.shells, { recursive: true, force: true });
 	const local = inProcess({

@@ -13,7 +13,7 @@ import type { Hosting, Prepare } from "../fronts/front.ts";
 import { createId, createPrepare } from "../fronts/prepare.ts";
 import { skim } from "../native/addon.ts";
 import { confined } from "../sandbox/sandbox.ts";
-import { openSandbox } from "./open-sandbox.ts";
+import { openLocalSandbox } from "./local-sandbox.ts";
 
 /** The real servers have no limit; this one is there so that a client gone wild does not take the machine with it. */
 const MAX_RUNNING = 4096;
@@ -36,7 +36,7 @@ type Transient = {
 export async function openTransient(report: Hosting["report"], hidden: readonly string[] = []): Promise<Transient> {
 	const local = inProcess({ spawn, clock: systemClock, skim, onFailure: (error) => report(error, "session") });
 	// None of its clients can ask for limits.
-	const sandbox = await openSandbox(hidden, null);
+	const sandbox = await openLocalSandbox(hidden, null);
 	const home = confined(local, sandbox);
 	const sessions = new LocalSessions({
 		homes: { durable: home, transient: home },

@@ -6,7 +6,7 @@ import { Sandbox } from "../sandbox/sandbox.ts";
 import { type Config, ConfigError, stateDirectory } from "./config.ts";
 
 /** Hides these paths, and where a server of this user is usually found: its token would be a way out. */
-export async function openSandbox(hidden: readonly string[], cgroup: Config["cgroup"]): Promise<Sandbox> {
+export async function openLocalSandbox(hidden: readonly string[], cgroup: Config["cgroup"]): Promise<Sandbox> {
 	return Sandbox.probe({
 		path: process.env.PATH,
 		hidden: [...hidden, stateDirectory({}, process.env)],
@@ -15,7 +15,7 @@ export async function openSandbox(hidden: readonly string[], cgroup: Config["cgr
 }
 
 export async function probeSandbox(cgroup: Config["cgroup"]): Promise<SandboxSupport> {
-	return (await openSandbox([], cgroup)).describe();
+	return (await openLocalSandbox([], cgroup)).describe();
 }
 
 function openGroups(directory: string): Promise<ControlGroups> {
