@@ -1,4 +1,4 @@
-/** What fronts see of a session, wherever it lives: in this process, in a keeper, or on another node. */
+/** What fronts see of a session, wherever it lives: in this process, in a keeper, or, once that is gone, on disk. */
 
 import type { Act, ActOptions, Receipt, TypedWhole } from "./act.ts";
 import type { CommandNews } from "./command-events.ts";

@@ -63,7 +63,7 @@ export function checkProgram(request: FastifyRequest): void {
 }
 
 /** Who is told what callers do, and who holds what they do not do alone. */
-export type Watch = {
+export type Oversight = {
 	readonly audit: Audit;
 	/** Left out where no caller has a gate. */
 	readonly gatekeeper: Gatekeeper | undefined;
@@ -71,7 +71,7 @@ export type Watch = {
 
 type Admission = {
 	readonly front: Front;
-	readonly watch: Watch;
+	readonly oversight: Oversight;
 	readonly authorize: Authorize;
 	readonly noteFailure: NoteFailure | undefined;
 };
@@ -79,14 +79,14 @@ type Admission = {
 /** Sets `request.principal` and who is its witness, or throws what the route's policy makes of this caller. */
 export async function admit(request: FastifyRequest, reply: FastifyReply, admission: Admission): Promise<void> {
 	const { policy, makes = false } = request.routeOptions.config;
-	witness(request, admission.front, admission.watch);
+	witness(request, admission.front, admission.oversight);
 	if (policy === undefined) throw new Error("invariant: a request without a policy");
 	if (policy === "public") return;
 	const caller = callerOf(request, admission.front);
 	const onWait = (waitMs: number) => retryAfter(reply, waitMs);
 	request.principal = await judge(request, { caller, onWait }, admission);
 	// Known by now, so that the audit can say who was refused.
-	witness(request, admission.front, admission.watch);
+	witness(request, admission.front, admission.oversight);
 	checkPolicy(request.principal, policy);
 	// Fronts that make something over a socket count for themselves.
 	if (makes) count(request.principal, reply);
@@ -138,7 +138,7 @@ async function judge(
 }
 
 /** From here on what the request does is done by whoever is known by now to make it. */
-export function witness(request: FastifyRequest, front: Front | undefined, { audit, gatekeeper }: Watch): void {
+export function witness(request: FastifyRequest, front: Front | undefined, { audit, gatekeeper }: Oversight): void {
 	// There is no address to a Unix socket.
 	const by = { from: request.ip ?? "local", front: front?.name ?? "door" };
 	request.witness = new Witness(audit, by, request.principal, (bearer, isLasting) => {

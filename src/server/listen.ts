@@ -26,7 +26,7 @@ import {
 	isUpgrade,
 	type NoteFailure,
 	noteRefusal,
-	type Watch,
+	type Oversight,
 	witness,
 } from "./door.ts";
 import { createHttpServer, type HttpServerOptions, invalid, refuseRaw } from "./http-server.ts";
@@ -205,7 +205,7 @@ function assemble(options: ListenOptions, hosting: Hosting, traffic: Traffic): F
 	} as const;
 	// Before anything else, and for what is not there as well.
 	app.addHook("onRequest", async (request, reply) => {
-		witness(request, undefined, watchOf(options));
+		witness(request, undefined, oversightOf(options));
 		reply.headers(safeHeaders);
 		if (isUpgrade(request)) reply.header("connection", "close");
 		if (options.isOpen === "to everybody") return;
@@ -239,19 +239,19 @@ function host(
 	{ connections }: Traffic,
 ): void {
 	const { authorize, noteFailure, onRoute } = options;
-	const watch = watchOf(options);
+	const oversight = oversightOf(options);
 	scope.addHook("onRoute", (route) => {
 		for (const checked of routesOf(front, route)) onRoute?.(checked);
 	});
 	// An upgrade is a request until it is answered: it passes here like any other.
 	scope.addHook("onRequest", async (request, reply) => {
-		await admit(request, reply, { front, watch, authorize, noteFailure });
+		await admit(request, reply, { front, oversight, authorize, noteFailure });
 		if (request.principal) connections.recognise(request.raw.socket, request.principal);
 	});
 	front.register(scope, hosting);
 }
 
-function watchOf({ audit = noAudit, gatekeeper }: ListenOptions): Watch {
+function oversightOf({ audit = noAudit, gatekeeper }: ListenOptions): Oversight {
 	return { audit, gatekeeper };
 }
 
