@@ -1,9 +1,9 @@
 /** What lists say, in few words: how a session ended, and who somebody is. */
 
-import type { Listed } from "./attention.ts";
+import type { SessionMessage } from "../protocol/messages.ts";
 
 /** For a row: "exit 0", "killed", "timed out". */
-export function shortEnd({ state, exit }: Pick<Listed, "state" | "exit">): string {
+export function shortEnd({ state, exit }: Pick<SessionMessage, "state" | "exit">): string {
 	if (state === "lost") return "lost";
 	if (!exit) return "ended";
 	if (exit.reason === "killed") return "killed";
@@ -14,7 +14,7 @@ export function shortEnd({ state, exit }: Pick<Listed, "state" | "exit">): strin
 }
 
 /** Of one that somebody should look at. */
-export function failureWord({ exit }: Pick<Listed, "exit">): string {
+export function failureWord({ exit }: Pick<SessionMessage, "exit">): string {
 	if (exit?.reason === "oom") return "out of memory";
 	return exit?.signal ? `ended by ${exit.signal}` : `ended with ${exit?.code}`;
 }
