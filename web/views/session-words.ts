@@ -17,7 +17,9 @@ export type Gap = Pick<Extract<AttachmentEvent, { kind: "gap" }>, "from" | "to" 
 
 export function gapText({ from, to, reason }: Gap, { retain }: Pick<SessionMessage, "retain">): string {
 	const missing = `${size(to - from)} are missing here.`;
-	if (reason === "retention") return `${missing} This session keeps its last ${limitText(retain.journalBytes)}.`;
+	// One that is not durable has no journal.
+	const keptBytes = Math.max(retain.journalBytes, retain.memoryBytes);
+	if (reason === "retention") return `${missing} This session keeps its last ${limitText(keptBytes)}.`;
 	if (reason === "live") return `${missing} This page was too slow for them; scroll up to load them.`;
 	return `${missing} They were damaged on disk or never written.`;
 }
