@@ -14,6 +14,7 @@ import { Fitting } from "./fitting.ts";
 import { type Gap, replay } from "./history.ts";
 import { isReport, type OwnKey, ownKey } from "./keys.ts";
 import { asOneLine, isRisky, pasted } from "./paste.ts";
+import { Redrawing } from "./redrawing.ts";
 import { connectionNews, type Lease, leaseNews, stateOf, type TerminalState } from "./terminal-state.ts";
 
 export type TerminalOptions = {
@@ -35,8 +36,8 @@ export type TerminalOptions = {
 const SCROLLBACK_ROWS = 200;
 /** Of a program on pipes, which has no screen: so much of its output is read at first. */
 const PIPE_BYTES = 256 * 1024;
-/** How long to wait after a piece of output was skipped before the screen is drawn anew: a flood skips more. */
-const REDRAW_MS = 500;
+/** Forgets what was scrolled away, with its gaps: a screen comes with its own, which would be there twice. */
+const WITHOUT_HISTORY = "\u001b[?1049l\u001b[3J";
 
 export class SessionTerminal {
 	readonly emulator: Emulator;
@@ -46,12 +47,14 @@ export class SessionTerminal {
 	readonly #attachment: Attachment;
 	readonly #state;
 	readonly #fitting: Fitting;
+	/** Of a program on pipes, which has no screen, there is nothing to redraw. */
+	readonly #redrawing: Redrawing | undefined;
 	/** Whatever changes the terminal is done one after the other. */
 	#turn: Promise<void> = Promise.resolve();
 	/** Where the output that it has begins; unknown while it began with the screen. */
 	#loadedFrom: number | undefined;
 	#mayUseClipboard: boolean;
-	#redrawTimer: ReturnType<typeof setTimeout> | undefined;
+	readonly #disposed = new AbortController();
 
 	constructor(parent: HTMLElement, options: TerminalOptions) {
 		const { session, canType } = options;
@@ -79,6 +82,7 @@ export class SessionTerminal {
 			onRoom: (room) => this.#change({ room }),
 			tell: isOurs ? (size) => this.#attachment.setSize(size) : undefined,
 		});
+		this.#redrawing = snapshot.mode === "pty" ? new Redrawing(() => this.#redraw()) : undefined;
 		this.#listen(parent);
 		void this.#show();
 	}
@@ -181,7 +185,8 @@ export class SessionTerminal {
 	}
 
 	async dispose(): Promise<void> {
-		clearTimeout(this.#redrawTimer);
+		this.#disposed.abort();
+		this.#redrawing?.stop();
 		this.#fitting.dispose();
 		await this.#attachment.detach();
 		this.emulator.dispose();
@@ -251,11 +256,7 @@ export class SessionTerminal {
 	async #handle(event: AttachmentEvent): Promise<void> {
 		switch (event.kind) {
 			case "screen":
-				if (event.isFirst) {
-					this.#loadedFrom = undefined;
-					await this.#resize(event);
-				}
-				await this.emulator.write(event.bytes);
+				await this.#draw(event);
 				return;
 			case "output":
 				this.#loadedFrom ??= this.#options.session.snapshot.mode === "pipe" ? event.offset : undefined;
@@ -277,10 +278,13 @@ export class SessionTerminal {
 				await this.emulator.settled();
 				// When it ended, the server knows best.
 				this.#change({ isEnded: true, session: await this.#ended(event) });
+				if (event.kind !== "exited") this.#redrawing?.mayBeInVain();
+				return;
+			case "connection":
+				if (event.state === "connected") this.#redrawing?.mayBeInVain();
 				return;
 			case "replies":
 			case "refused":
-			case "connection":
 		}
 	}
 
@@ -306,12 +310,38 @@ export class SessionTerminal {
 		this.#change({ missedBytes: missedBytes + gap.to - gap.from, offset: gap.to });
 		await this.emulator.settled();
 		if (this.emulator.xterm.buffer.active.type === "normal") await this.emulator.write(this.#gapLine(gap));
-		if (gap.reason !== "live") return;
-		clearTimeout(this.#redrawTimer);
-		this.#redrawTimer = setTimeout(
-			() => this.#attachment.reconnect({ from: "screen", scrollback: SCROLLBACK_ROWS }),
-			REDRAW_MS,
-		);
+		if (gap.reason === "live") this.#redrawing?.skipped();
+	}
+
+	async #draw({ isFirst, bytes, ...size }: Extract<AttachmentEvent, { kind: "screen" }>): Promise<void> {
+		if (isFirst) {
+			this.#redrawing?.drawn();
+			this.#loadedFrom = undefined;
+			await this.#resize(size);
+			await this.emulator.write(WITHOUT_HISTORY);
+		}
+		await this.emulator.write(bytes);
+	}
+
+	#redraw(): void {
+		const { state } = this.#state.value.session;
+		if (state === "closed" || state === "lost") this.#inTurn(() => this.#drawLast()).catch(() => {});
+		else this.#attachment.reconnect({ from: "screen", scrollback: SCROLLBACK_ROWS });
+	}
+
+	/** What a session that is over shows: our attachment is over, too. Of one that was removed meanwhile nothing more can be had. */
+	async #drawLast(): Promise<void> {
+		const attachment = this.#options.session.attach({
+			from: "screen",
+			scrollback: SCROLLBACK_ROWS,
+			since: "end",
+			role: "viewer",
+			signal: this.#disposed.signal,
+		});
+		for await (const event of attachment) {
+			if (event.kind === "screen") await this.#draw(event);
+		}
+		this.#redrawing?.mayBeInVain();
 	}
 
 	#gapLine(gap: Gap): string {
@@ -353,6 +383,7 @@ export class SessionTerminal {
 			to,
 			gapLine: (gap) => this.#gapLine(gap),
 		});
+		this.#redrawing?.drawn();
 		this.#change({ size: { cols: this.emulator.xterm.cols, rows: this.emulator.xterm.rows } });
 	}
 
