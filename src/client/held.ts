@@ -2,6 +2,7 @@
 
 import type { ApprovalMessage, DecideApproval } from "../protocol/asking.ts";
 import type { SessionMessage } from "../protocol/messages.ts";
+import type { Listed } from "./attention.ts";
 import type { Client } from "./client.ts";
 import { HawserError } from "./error.ts";
 import { callerName } from "./words.ts";
@@ -58,6 +59,11 @@ function awaitedSession({ session: { id, name, workspace }, askedAt }: ApprovalM
 	};
 }
 
+/** Whether its session has written something since it was asked for: what is typed or run then is done only if somebody says that it may be even so. */
+export function hasChangedSince({ kind, askedAt }: ApprovalMessage, session: Listed | undefined): boolean {
+	return (kind === "run" || kind === "input") && (session?.overview?.lastOutputAt ?? 0) > askedAt;
+}
+
 /** Why a decision came too late, if it did: it has ended already, or something else is there by now than what it was for. */
 export async function decideHeld(
 	{ approvals }: Pick<Client, "approvals">,
@@ -66,7 +72,7 @@ export async function decideHeld(
 ): Promise<string | undefined> {
 	try {
 		const { state, note } = await approvals.decide(id, decision);
-		return state === "expired" ? (note ?? "it has expired") : undefined;
+		return state === "expired" ? `${note ?? "it has expired"}; who asked is told so, and can ask again` : undefined;
 	} catch (error) {
 		if (!(error instanceof HawserError)) throw error;
 		if (error.code === "conflict") return "it has expired, or somebody else has decided";

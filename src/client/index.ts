@@ -90,7 +90,7 @@ export type { AttachmentEvent, ConnectionEvent } from "./event-queue.ts";
 export type { FeedConnection, FeedItem, FeedOptions } from "./feed.ts";
 export { type FollowOptions, follow } from "./follow.ts";
 export { type Grouped, grouped, heldInOrder, matches, type Wanted, wordsOf } from "./grouped.ts";
-export { decideHeld, wantsSentence, withAwaited } from "./held.ts";
+export { decideHeld, hasChangedSince, wantsSentence, withAwaited } from "./held.ts";
 export type { LastingOptions } from "./lasting-call.ts";
 export { type LiveConnection, LiveSessions, type LiveSessionsOptions } from "./live-sessions.ts";
 export type { Output, OutputOptions, OutputText, TextOptions } from "./output.ts";

@@ -133,7 +133,7 @@ describe("the picture", () => {
 
 it("is approved only once its end was shown, and in other lines it is read anew; it is denied at any time", () => {
 	const lines = Array.from({ length: 20 }, (_, line) => `rm -rf /${line} \u202e`);
-	const pressed = (deciding: Deciding, value: string) => deciding.press({ kind: "key", value });
+	const pressed = (deciding: Deciding, value: string) => deciding.press({ kind: "key", value }, false);
 	const granting = new Deciding(held({ preview: lines.join("\n") }), "grant");
 	const room = { cols: 40, rows: 12 };
 	expect(granting.page(room).slice(0, 4)).toEqual([
@@ -150,10 +150,21 @@ it("is approved only once its end was shown, and in other lines it is read anew;
 	pressed(granting, "PageDown");
 	granting.page({ cols: 30, rows: 12 });
 	expect(pressed(granting, "Enter")).toBe("decided");
-	expect(granting.press({ kind: "text", value: "n" })).toBe("left");
+	expect(granting.press({ kind: "text", value: "n" }, false)).toBe("left");
 	const denying = new Deciding(held({ preview: lines.join("\n") }), "deny");
-	denying.press({ kind: "text", value: "n" });
+	denying.press({ kind: "text", value: "n" }, false);
 	expect([pressed(denying, "Enter"), denying.decision]).toEqual(["decided", { decision: "deny", note: "n" }]);
+});
+
+it("is approved by two keys where there was more output since it was asked for, the second of which says so", () => {
+	const granting = new Deciding(held({ preview: "rm -rf /" }), "grant");
+	const enter = () => granting.press({ kind: "key", value: "Enter" }, true);
+	granting.page({ cols: 40, rows: 12 });
+	expect([enter(), granting.footing(0, false)]).toEqual([
+		undefined,
+		expect.objectContaining({ text: expect.stringMatching(/^There was more output .* Approve it even so\?/) }),
+	]);
+	expect([enter(), granting.decision]).toEqual(["decided", { decision: "grant", evenIfChanged: true }]);
 });
 
 it.each([

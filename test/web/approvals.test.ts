@@ -1,7 +1,8 @@
 /** What waits to be approved, in a real browser: shown where somebody looks, and decided there. */
 
 import { expect, it, onTestFinished } from "vitest";
-import { connect } from "../../src/client/index.ts";
+import { connect, hasChangedSince } from "../../src/client/index.ts";
+import { Decisions } from "../../web/state/approvals.ts";
 import { eventually } from "../helpers/reading.ts";
 import { start } from "../server/start.ts";
 import { expectAccessible, openSignedIn } from "./page.ts";
@@ -92,4 +93,42 @@ it("no click is for what has just come under the pointer, and rows keep their or
 	expect([...new Set(found)]).toEqual(["broken work: nothing", "work broken: nothing"]);
 	await first.getByRole("button", { name: "Deny" }).click();
 	await expect(held).rejects.toMatchObject({ code: "not_approved" });
+});
+
+it("is approved once more where its session has written something since; who did not know that is told what to do", async () => {
+	const server = await start();
+	const person = connect({ url: server.url, token: server.adminToken });
+	const scopes = ["workspace:default:manage"];
+	const { token } = await person.tokens.create({ scopes, name: "agent", gate: { match: ["rm -rf"] } });
+	const session = await person.sessions.create({ argv: ["cat"], durable: false });
+	onTestFinished(() => session.remove());
+	const mine = connect({ url: server.url, token }).sessions.at(session.id);
+	const decisions = new Decisions(person, () => {});
+	const heldAndOvertaken = async (line: string) => {
+		await eventually("cat", async () => (await session.inspect()).state === "waiting");
+		const typed = mine.write(line);
+		typed.catch(() => {});
+		const held = await eventually("what is held", async () => (await person.approvals.list())[0]);
+		await session.write("meanwhile\n");
+		const changed = await eventually("the output", async () => {
+			const info = await session.info({ overview: true });
+			return hasChangedSince(held, info) && info;
+		});
+		expect(changed.offsets.end).toBeGreaterThan(held.offset ?? 0);
+		return { typed, held };
+	};
+
+	const known = await heldAndOvertaken("rm -rf this\r");
+	await decisions.decide(known.held, "grant", true);
+	expect(decisions.isDoubted(known.held)).toBe(true);
+	expect(await person.approvals.list()).toHaveLength(1);
+	await decisions.decide(known.held, "grant", true);
+	await known.typed;
+
+	const unknown = await heldAndOvertaken("rm -rf that\r");
+	await decisions.decide(unknown.held, "grant", false);
+	await expect(unknown.typed).rejects.toMatchObject({ code: "not_approved" });
+	expect(decisions.failure.value).toBe(
+		"there was more output since it was asked for; who asked is told so, and can ask again",
+	);
 });

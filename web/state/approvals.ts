@@ -11,6 +11,7 @@ export class Decisions {
 	readonly #decided: (id: string) => void;
 	readonly #underWay = new Set<string>();
 	readonly #failure = signal<string | undefined>(undefined);
+	readonly #doubted = signal<string | undefined>(undefined);
 
 	/** `decided` hears what is not to be decided any more. */
 	constructor(client: Client, decided: (id: string) => void) {
@@ -23,12 +24,23 @@ export class Decisions {
 		return this.#failure;
 	}
 
+	/** Whether it is to be approved once more, now that it was said that its session has written something since. */
+	isDoubted({ id }: ApprovalMessage): boolean {
+		return this.#doubted.value === id;
+	}
+
 	/** Nothing, if one is on its way: two clicks are one decision. */
-	async decide({ id }: ApprovalMessage, decision: DecideApproval["decision"]): Promise<void> {
+	async decide(approval: ApprovalMessage, decision: DecideApproval["decision"], hasChanged: boolean): Promise<void> {
+		const { id } = approval;
 		if (this.#underWay.has(id)) return;
+		const evenIfChanged = this.isDoubted(approval);
+		if (decision === "grant" && hasChanged && !evenIfChanged) {
+			this.#doubted.value = id;
+			return;
+		}
 		this.#underWay.add(id);
 		try {
-			const late = await decideHeld(this.#client, id, { decision });
+			const late = await decideHeld(this.#client, id, { decision, evenIfChanged });
 			if (late !== undefined) this.#say(late);
 			this.#decided(id);
 		} catch (error) {

@@ -1,6 +1,6 @@
 /** What an agent wants to do and does not do alone: the whole of it, and two buttons. */
 
-import { type ApprovalMessage, wantsSentence } from "hawser/client";
+import { type ApprovalMessage, hasChangedSince, wantsSentence } from "hawser/client";
 import { html, nothing, type TemplateResult } from "lit-html";
 import { repeat } from "lit-html/directives/repeat.js";
 import type { App } from "../state/app.ts";
@@ -28,17 +28,21 @@ export function decisionFailure(app: App): TemplateResult | typeof nothing {
 export function decisionButtons(app: App, approval: ApprovalMessage): TemplateResult | typeof nothing {
 	if (!app.auth.may("operate", approval.session.workspace)) return nothing;
 	const decide = (decision: "grant" | "deny") => (event: MouseEvent) => {
+		const hasChanged = hasChangedSince(approval, app.sessions.all.value.get(approval.session.id));
 		// The second of two clicks was meant for what stood there before.
-		if (event.detail <= 1) void app.decisions.decide(approval, decision);
+		if (event.detail <= 1) void app.decisions.decide(approval, decision, hasChanged);
 	};
-	return html`<button class="btn primary" @click=${decide("grant")}>${words.approval.grant}</button>
+	const grant = app.decisions.isDoubted(approval) ? words.approval.grantEvenSo : words.approval.grant;
+	return html`<button class="btn primary" @click=${decide("grant")}>${grant}</button>
 		<button class="btn" @click=${decide("deny")}>${words.approval.deny}</button>`;
 }
 
-/** How long it is held still, and why if that is not plain. */
-export function heldText(app: App, { reason, expiresAt }: ApprovalMessage): string {
-	const left = words.approval.left(span(expiresAt - app.clock.now.value));
-	return reason === "unreadable" ? `${words.approval.unreadable} ${left}` : left;
+/** How long it is held still, why if that is not plain, and what speaks against it. */
+export function heldText(app: App, approval: ApprovalMessage): string {
+	const texts = [words.approval.left(span(approval.expiresAt - app.clock.now.value))];
+	if (app.decisions.isDoubted(approval)) texts.unshift(words.approval.changed);
+	if (approval.reason === "unreadable") texts.unshift(words.approval.unreadable);
+	return texts.join(" ");
 }
 
 function bar(app: App, approval: ApprovalMessage): TemplateResult {

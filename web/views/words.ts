@@ -53,7 +53,9 @@ export const words = {
 	approval: {
 		left: (time: string) => `· ${time} left`,
 		unreadable: "· its keys do not say what it is",
+		changed: "· there was more output since it was asked for",
 		grant: "Approve",
+		grantEvenSo: "Approve even so",
 		deny: "Deny",
 		notDone: (why: string) => `Not done: ${why}.`,
 	},

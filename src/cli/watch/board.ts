@@ -6,6 +6,7 @@ import {
 	decideHeld,
 	giveAnswer,
 	type HawserError,
+	hasChangedSince,
 	isEnded,
 	type Listed,
 	LiveSessions,
@@ -237,7 +238,8 @@ export class Board {
 	}
 
 	#pressInDecision(mode: ModeOf<"decide">, key: Key): void {
-		const outcome = mode.deciding.press(key);
+		const hasChanged = hasChangedSince(mode.deciding.approval, this.#live.all.get(mode.session.id));
+		const outcome = mode.deciding.press(key, hasChanged);
 		if (outcome) this.#mode = LIST;
 		if (outcome === "decided") void this.#settle(mode);
 	}

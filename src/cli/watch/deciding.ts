@@ -19,6 +19,8 @@ export class Deciding {
 	#room: Room = { cols: 0, rows: 0 };
 	#top = 0;
 	#isRead = false;
+	/** It was to be approved, and is to be once more: there was more output since it was asked for. */
+	#isDoubted = false;
 
 	constructor(approval: ApprovalMessage, decision: DecideApproval["decision"]) {
 		this.approval = approval;
@@ -28,15 +30,23 @@ export class Deciding {
 	/** As it is now. */
 	get decision(): DecideApproval {
 		const note = this.#note.text.trim();
-		return { decision: this.#decision, ...(note === "" ? {} : { note }) };
+		return {
+			decision: this.#decision,
+			...(note === "" ? {} : { note }),
+			...(this.#isDoubted ? { evenIfChanged: true } : {}),
+		};
 	}
 
-	/** What has become of it by a key, if that is not one to read or to write by. */
-	press(key: Key): "decided" | "left" | undefined {
+	/** What has become of it by a key, if that is not one to read or to write by; `hasChanged` says that there was more output since. */
+	press(key: Key, hasChanged: boolean): "decided" | "left" | undefined {
 		const isKey = (...names: readonly string[]) => key.kind === "key" && names.includes(key.value);
 		const isDenied = this.#decision === "deny";
 		if (isKey("Escape", "C-c")) return "left";
-		if (isKey("Enter")) return isDenied || this.#isRead ? "decided" : undefined;
+		if (isKey("Enter")) {
+			if (isDenied || (this.#isRead && (this.#isDoubted || !hasChanged))) return "decided";
+			this.#isDoubted = this.#isRead;
+			return undefined;
+		}
 		if (isKey("Up", "PageUp")) this.#turn(-1);
 		else if (isKey("Down", "PageDown") || (!isDenied && key.value === " ")) this.#turn(1);
 		else if (isDenied) this.#note.press(key);
@@ -52,6 +62,7 @@ export class Deciding {
 			this.#room = room;
 			this.#top = 0;
 			this.#isRead = false;
+			this.#isDoubted = false;
 		}
 		const lines = this.#lines;
 		this.#isRead ||= this.#top + room.rows >= lines.length;
@@ -65,7 +76,10 @@ export class Deciding {
 			return { kind: "field", label: `deny, ${left}; a note for ${this.#who}:`, ...shown(this.#note) };
 		}
 		if (!this.#isRead) return { kind: "question", text: `There is more to read, ${left}.`, keys: "Space/Esc" };
-		return { kind: "question", text: `Approve this, once? ${left}`, keys: "Enter/Esc" };
+		const question = this.#isDoubted
+			? "There was more output since it was asked for. Approve it even so?"
+			: "Approve this, once?";
+		return { kind: "question", text: `${question} ${left}`, keys: "Enter/Esc" };
 	}
 
 	get #who(): string {
