@@ -4,9 +4,9 @@ import { expect, it } from "vitest";
 import { eventually } from "../helpers/reading.ts";
 import { start } from "../server/start.ts";
 import { openBrowser, signIn, untilShown } from "./browsing.ts";
-import { create, REPEATER } from "./sessions.ts";
+import { clientOf, create, REPEATER } from "./sessions.ts";
 
-it("pictures follow what sessions show, and one tile is typed in without being squeezed into it", async () => {
+it("pictures follow what sessions show, one tile is typed in without being squeezed into it, and one that needs somebody says so", async () => {
 	const server = await start();
 	const session = await create(server, { command: REPEATER, name: "typed-in", cols: 90, rows: 30 });
 	await create(server, { command: "printf '\\033[31mpicture\\033[0m\\n'; cat", name: "picture" });
@@ -39,6 +39,23 @@ it("pictures follow what sessions show, and one tile is typed in without being s
 			.getAttribute("aria-label");
 		return label === "<hello>";
 	});
+	const { token } = await clientOf(server).tokens.create({
+		scopes: ["workspace:default:manage"],
+		name: "agent",
+		gate: { match: ["rm -rf"] },
+	});
+	const held = clientOf({ ...server, adminToken: token })
+		.sessions.at(session.id)
+		.write("rm -rf it\r");
+	held.catch(() => {});
+	const waiting = page.getByRole("region", { name: "typed-in, wants approval" });
+	await waiting.getByText("agent wants to type: rm -rf it").waitFor();
+	await waiting.getByRole("link", { name: "Look: typed-in" }).click();
+	await page.getByText("You can type").waitFor();
+	await page.getByRole("button", { name: "Deny" }).click();
+	await expect(held).rejects.toMatchObject({ code: "not_approved" });
+	await page.goBack();
+	await page.getByRole("region", { name: /^typed-in/ }).focus();
 	await page.keyboard.press("Control+Enter");
 	await page.getByText("You can type").waitFor();
 	expect(problems).toEqual([]);

@@ -128,7 +128,7 @@ class GridPage {
 		const { id } = session;
 		const live = this.#live.value?.id === id ? this.#live.value : undefined;
 		const state = describe(session, need, now);
-		const isAsking = need?.kind === "asks" || need?.kind === "secret";
+		const isAsking = need?.kind === "asks" || need?.kind === "secret" || need?.kind === "approval";
 		const Class = this.#tileClass.value;
 		const word = live ? "you type here" : isAsking ? `waits ${span(now - need.since)}` : state.word;
 		return html`<section
@@ -144,23 +144,23 @@ class GridPage {
 				<span class="age ${live ? "" : state.tone}">${word}</span>
 			</header>
 			${live ? live.pane : Class && session.mode === "pty" ? this.#picture(id, Class) : html`<p class="pic mono">${session.overview?.lastLine ?? ""}</p>`}
-			${need ? this.#answers(session, need) : nothing}
+			${isAsking ? html`<div class="ans" @click=${(event: Event) => event.stopPropagation()}>${this.#answers(session, need)}</div>` : nothing}
 		</section>`;
 	}
 
-	/** What can be answered without typing in the tile. */
-	#answers(session: Listed, { kind, question, choices }: Need): TemplateResult | typeof nothing {
-		const isAnswered = kind === "secret" || (kind === "asks" && choices.length > 0);
-		if (!isAnswered || !this.#app.auth.may("operate", session.workspace)) return nothing;
+	/** How it gets what it waits for: here, or where there is room for all of it. */
+	#answers(session: Listed, need: Need): TemplateResult {
+		const { kind, question, choices } = need;
+		const { id, workspace } = session;
+		if (kind === "approval") {
+			return html`<span class="grow ell">${question}</span>
+				<a class="btn" href=${href({ view: "session", id, at: undefined })} aria-label="${words.approval.look}: ${nameOf(session)}">${words.approval.look}</a>`;
+		}
+		const mayAnswer = this.#app.auth.may("operate", workspace);
+		if (kind === "secret" && mayAnswer) return secretField(this.#app, session);
 		const give = (choice: string) => void this.#app.answers.give(session, choice);
-		return html`<div class="ans" @click=${(event: Event) => event.stopPropagation()}>
-			${
-				kind === "secret"
-					? secretField(this.#app, session)
-					: html`<span class="grow ell end">${ending(question)}</span>
-							${choices.map((choice) => html`<button class="key" aria-label="Answer ${choice}" @click=${() => give(choice)}>${choice}</button>`)}`
-			}
-		</div>`;
+		return html`<span class="grow ell end">${ending(question)}</span>
+			${mayAnswer ? choices.map((choice) => html`<button class="key" aria-label="Answer ${choice}" @click=${() => give(choice)}>${choice}</button>`) : nothing}`;
 	}
 
 	#picture(id: string, Class: typeof Tile): HTMLCanvasElement {

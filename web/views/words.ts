@@ -54,6 +54,7 @@ export const words = {
 		left: (time: string) => `· ${time} left`,
 		unreadable: "· its keys do not say what it is",
 		changed: "· there was more output since it was asked for",
+		look: "Look",
 		grant: "Approve",
 		grantEvenSo: "Approve even so",
 		deny: "Deny",
