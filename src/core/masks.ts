@@ -165,8 +165,6 @@ const DOUBLE_QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 const SPACE = 0x20;
 const PLUS = 0x2b;
-/** How JSON writes those that have a letter of their own. */
-const JSON_LETTERS = new Map([..."btnfr"].map((letter, index) => [[8, 9, 10, 12, 13][index], letter.charCodeAt(0)]));
 
 function joined(value: Uint8Array, written: (byte: number) => readonly number[]): Buffer {
 	return Buffer.concat(Array.from(value, (byte) => Uint8Array.from(written(byte))));
@@ -187,10 +185,8 @@ function inAddress(value: Uint8Array, plain: string, digits: string): Buffer {
 	});
 }
 
+/** A secret has no control characters. */
 function inJson(byte: number): readonly number[] {
-	const letter = JSON_LETTERS.get(byte);
-	if (letter !== undefined) return [BACKSLASH, letter];
-	if (byte < SPACE) return [BACKSLASH, ...Buffer.from("u00"), ...hex(byte, LOWER)];
 	return byte === DOUBLE_QUOTE || byte === BACKSLASH ? [BACKSLASH, byte] : [byte];
 }
 
