@@ -21,6 +21,7 @@ it.each<[string[], string]>([
 	[["rm -\x1b[200~rf /\x1b[201~", "\r"], "rm -rf /\n"],
 	[["rm -rf ä", "\r"], "rm -rf ä\n"],
 	[["\x04rm -rf /\r"], "rm -rf /\n"],
+	[["\x1b[200~true\rtrue\x1b[201~\r", "no\x15rm -rf /\r"], "rm -rf /\n"],
 	// A program may not heed the key.
 	[["rm -\x15rf /\r"], "rm -rf /\n"],
 	[["rm -\x03rf /\r"], "rm -rf /\n"],
@@ -61,6 +62,10 @@ it.each([
 	expect(reading([...pieces, "\r"])).toMatchObject({ isReadable: false, hasUnknownKeys: false, isEnded: true });
 });
 
+it.each(["\x03", "\x1a", "\x1c"])("%j sends a signal, and only when it is typed", (key) => {
+	expect([reading(["ls", key]), reading([key, "ls"])].map(({ hasSignal }) => hasSignal)).toEqual([true, false]);
+});
+
 it("on a pipe nothing edits, and only a newline ends a line", () => {
 	for (const key of ["\x15", "\x7f", "\x03", "\x04", "\r"]) {
 		const { texts, isReadable, isEnded } = reading([`rm -rf /;${key}`, "true\n"], "pipe");
@@ -77,9 +82,11 @@ it("a line without an end is not given to the program", () => {
 it("a command is judged to the letter, and behind what is on the line", () => {
 	const line = new TypedLine({ mode: "pty" });
 	line.take(bytes("rm -"));
-	expect(line.withCommand(bytes("rf / #\x15\r")).texts).toEqual(
-		expect.arrayContaining(["rf / #\x15\n", "rm -rf / #\n"]),
-	);
+	expect(line.withCommand(bytes("rf / #\x15\x12\r"))).toMatchObject({
+		texts: expect.arrayContaining(["rf / #\x15\x12\n", "rf / #\n", "rm -rf / #\n"]),
+		isReadable: true,
+		hasUnknownKeys: false,
+	});
 });
 
 it.each([
@@ -87,7 +94,9 @@ it.each([
 	["that was begun before anybody looked", 1, true],
 ])("of a line %s it can't be said what it is, until it has ended", (_, length, isBegun) => {
 	const line = new TypedLine({ mode: "pty", isBegun });
-	line.take(bytes("x".repeat(length)));
+	line.take(bytes("x".repeat(length - 1)));
+	expect(line.with(bytes("\r")).isReadable).toBe(!isBegun);
+	line.take(bytes("x"));
 	expect(line.with(bytes("\r"))).toMatchObject({ isReadable: false, isEnded: true });
 	line.take(bytes("\r"));
 	expect(line.with(bytes("ls\r"))).toMatchObject({ texts: ["ls\n"], isReadable: true });
