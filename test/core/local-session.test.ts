@@ -4,7 +4,7 @@ import { spawn } from "../../src/backends/spawn.ts";
 import { LocalSession } from "../../src/core/local-session.ts";
 import { sessionContract } from "../contract/session.ts";
 import { FakeClock } from "../helpers/fake-clock.ts";
-import { eventually, itemsUntil, write } from "../helpers/reading.ts";
+import { eventually, itemsUntil, textOf, write } from "../helpers/reading.ts";
 import { shell, startOf } from "../helpers/starts.ts";
 
 sessionContract("in this process", async () => (start) => LocalSession.start(start, { spawn, clock: systemClock }));
@@ -58,5 +58,25 @@ test("a secret that a program writes in parts is masked as one, and what only be
 	expect(session.log.end.offset).toBe("ready\r\n<********>".length);
 	clock.advance(1);
 	await shown("ready <********>pas");
+	await session.kill();
+});
+
+test("what only begins like a secret is shown before the end of its program", async () => {
+	const clock = new FakeClock();
+	const session = await LocalSession.start(shell("stty -echo; echo ready; read it; printf pass"), { spawn, clock });
+	await itemsUntil(session, { offset: 0 }, (_, seen) => seen.includes("ready"));
+	await session.secret(Buffer.from("password"), undefined);
+	expect(textOf(await itemsUntil(session, { offset: 0 }))).toBe("ready\r\npass");
+});
+
+test("a secret is not put behind what waits to be typed: nobody knows whether it would be shown by then", async () => {
+	const session = await LocalSession.start(shell("stty -echo; echo ready; exec sleep 1000"), {
+		spawn,
+		clock: systemClock,
+	});
+	await itemsUntil(session, { offset: 0 }, (_, seen) => seen.includes("ready"));
+	// More than a terminal takes that nobody reads from.
+	await write(session, "line\n".repeat(20_000));
+	await expect(session.secret(Buffer.from("password"), undefined)).rejects.toMatchObject({ code: "not_waiting" });
 	await session.kill();
 });

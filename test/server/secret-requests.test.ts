@@ -96,6 +96,8 @@ describe("a token that may only request secrets", () => {
 		expect(await codeOf(agent.secretRequests.give(request.id, "own"))).toBe("permission_denied");
 		expect(await codeOf(child.secretRequests.give(request.id, "own"))).toBe("permission_denied");
 		expect(await codeOf(child.secretRequests.refuse(request.id))).toBe("permission_denied");
+		const another = await tokenWith("request");
+		expect(await codeOf(another.secretRequests.give(request.id, "another's"))).toBe("permission_denied");
 		await operator.secretRequests.give(request.id, "hunter-two");
 		await asks(session, "secret 2?");
 		expect((await session.text()).text).toBe("secret 1? got 10\nsecret 2?\n");
@@ -125,7 +127,8 @@ describe("a token that may only request secrets", () => {
 	});
 
 	it("may ask only where it may type, and only while a secret is read", async () => {
-		const { token } = await operator.tokens.create({ scopes: ["workspace:default:read"], secrets: "request" });
+		const scopes = ["workspace:default:read", "workspace:other:manage"];
+		const { token } = await operator.tokens.create({ scopes, secrets: "type" });
 		const session = await asking();
 		expect(await codeOf(as(token).sessions.at(session.id).requestSecret())).toBe("permission_denied");
 		const stranger = await operator.tokens.create({ scopes: ["workspace:other:manage"], secrets: "type" });
