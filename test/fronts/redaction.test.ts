@@ -41,6 +41,11 @@ describe("what agents read", () => {
 		expect(redacted(`{"key":"${inOneLine}","x":1}`)).toBe('{"key":"[redacted: private key]","x":1}');
 	});
 
+	it("has no long private key either", () => {
+		const long = privateKey("RSA ").replace("MIIEabc/+", "MIIEabc/+\n".repeat(100).trimEnd());
+		expect(redacted(`${long}\nafter`)).toBe("[redacted: private key]\n\nafter");
+	});
+
 	it("is not changed where there is none", () => {
 		const text = [
 			"sk-ip and risk-free; ghp_ is how they begin, AKIAs too",
