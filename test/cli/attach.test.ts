@@ -8,6 +8,12 @@ beforeAll(async () => {
 });
 afterAll(() => hawser.remove());
 
+/** Resolves once the session's program has written this, whoever sees it. */
+async function hasWritten(id: string, match: RegExp): Promise<void> {
+	const { kind } = await (await hawser.client()).sessions.at(id).wait({ match });
+	expect(kind).toBe("match");
+}
+
 /** Makes a command throw where nobody catches it. */
 const CRASHING = `NODE_OPTIONS='--import "data:text/javascript,process.on(\`SIGUSR2\`,()=>{throw(7)})"'`;
 
@@ -35,7 +41,7 @@ describe("attach", () => {
 		await terminal.attached();
 		await terminal.type("last words\r\u001dd");
 		expect(await terminal.ended()).toEqual(LEFT);
-		expect((await hawser.run(["wait", id, "--match", "\\[last words\\]", "--timeout", "10s"])).code).toBe(0);
+		await hasWritten(id, /\[last words\]/);
 	});
 
 	it.each([
@@ -118,7 +124,7 @@ describe("attach", () => {
 		const id = await hawser.detached(
 			"stty -echo; printf 'old\\033[6n\\033[c.'; read -r x; printf 'new\\033[6n.'; read -r x",
 		);
-		await hawser.run(["wait", id, "--match", "old\\."]);
+		await hasWritten(id, /old\./);
 		const terminal = await Terminal.start(hawser, ["attach", id]);
 		await terminal.attached();
 		await terminal.shows("old");
@@ -134,7 +140,7 @@ describe("attach", () => {
 		const id = await hawser.detached(
 			"stty -echo; printf 'old\\007\\033]52;c;aGk=\\007\\033]9;hi\\007\\033[5ix\\033[4i.'; read -r x; printf '\\033]2;mine\\007\\033]11;#000\\007\\033[31mnew\\007.'; read -r x",
 		);
-		await hawser.run(["wait", id, "--match", "old.*\\."]);
+		await hasWritten(id, /old.*\./);
 		const terminal = await Terminal.start(hawser, ["attach", id]);
 		await terminal.attached();
 		await terminal.shows("old");
@@ -202,12 +208,14 @@ describe("attach", () => {
 
 	it("shows the screen of a long history with some pages before it, and all of it when asked", async () => {
 		const id = await hawser.detached('for i in $(seq 60000); do echo "line $i"; done; read -r x');
-		await hawser.run(["wait", id, "--match", "^line 60000$"]);
-		const terminal = await Terminal.start(hawser, ["attach", id]);
+		await hasWritten(id, /^line 60000$/m);
+		const [terminal, whole] = await Promise.all([
+			Terminal.start(hawser, ["attach", id]),
+			Terminal.start(hawser, ["attach", id, "--all"]),
+		]);
 		await terminal.shows("line 60000");
 		expect(terminal.output).toContain("line 59900");
 		expect(terminal.output).not.toContain("line 59000");
-		const whole = await Terminal.start(hawser, ["attach", id, "--all"]);
 		await whole.shows("line 60000\r\n");
 		expect(whole.output).toContain("line 1\r\nline 2\r\n");
 		const fresh = await Terminal.start(hawser, ["attach", id, "--since", "end"]);
