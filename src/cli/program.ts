@@ -3,53 +3,61 @@
 import { basename } from "node:path";
 import { Command } from "commander";
 import { version } from "../server/version.ts";
-import { acp } from "./commands/acp.ts";
-import { agentGuide } from "./commands/agent-guide.ts";
-import { appServer } from "./commands/app-server.ts";
-import { approve } from "./commands/approve.ts";
-import { attach } from "./commands/attach.ts";
-import { audit } from "./commands/audit.ts";
-import { commands as shellCommands } from "./commands/commands.ts";
-import { completion } from "./commands/completion.ts";
-import { detach } from "./commands/detach.ts";
-import { doctor } from "./commands/doctor.ts";
-import { events } from "./commands/events.ts";
-import { exec } from "./commands/exec.ts";
-import { execServer } from "./commands/exec-server.ts";
-import { execd, withGoFlags } from "./commands/execd.ts";
-import { exportRecording } from "./commands/export.ts";
-import { grep } from "./commands/grep.ts";
-import { importRecording } from "./commands/import.ts";
-import { kill } from "./commands/kill.ts";
-import { list } from "./commands/list.ts";
-import { login, logout, remotes } from "./commands/login.ts";
-import { logs } from "./commands/logs.ts";
-import { mcp } from "./commands/mcp.ts";
-import { remove } from "./commands/remove.ts";
-import { rename } from "./commands/rename.ts";
-import { resize } from "./commands/resize.ts";
-import { run } from "./commands/run.ts";
-import { screen } from "./commands/screen.ts";
-import { secret } from "./commands/secret.ts";
-import { send } from "./commands/send.ts";
-import { serve } from "./commands/serve.ts";
-import { service } from "./commands/service.ts";
-import { show } from "./commands/show.ts";
-import { signal } from "./commands/signal.ts";
-import { signInLink } from "./commands/signin-link.ts";
-import { stop } from "./commands/stop.ts";
-import { task } from "./commands/task.ts";
-import { tmux } from "./commands/tmux.ts";
-import { token } from "./commands/token.ts";
-import { wait } from "./commands/wait.ts";
-import { watch } from "./commands/watch.ts";
-import { webhook } from "./commands/webhook.ts";
-import { why } from "./commands/why.ts";
-import { workspace } from "./commands/workspace.ts";
 import { explain } from "./errors.ts";
+import { withGoFlags } from "./go-flags.ts";
 import { endOnClosedPipe, remark } from "./output.ts";
 import { refusedLine } from "./refused-line.ts";
 
+/** Each by its name, in the order of the help. */
+const commands: Readonly<Record<string, () => Promise<Command>>> = {
+	serve: async () => (await import("./commands/serve.ts")).serve,
+	stop: async () => (await import("./commands/stop.ts")).stop,
+	service: async () => (await import("./commands/service.ts")).service,
+	run: async () => (await import("./commands/run.ts")).run,
+	attach: async () => (await import("./commands/attach.ts")).attach,
+	detach: async () => (await import("./commands/detach.ts")).detach,
+	ls: async () => (await import("./commands/list.ts")).list,
+	watch: async () => (await import("./commands/watch.ts")).watch,
+	show: async () => (await import("./commands/show.ts")).show,
+	screen: async () => (await import("./commands/screen.ts")).screen,
+	why: async () => (await import("./commands/why.ts")).why,
+	logs: async () => (await import("./commands/logs.ts")).logs,
+	events: async () => (await import("./commands/events.ts")).events,
+	grep: async () => (await import("./commands/grep.ts")).grep,
+	export: async () => (await import("./commands/export.ts")).exportRecording,
+	import: async () => (await import("./commands/import.ts")).importRecording,
+	exec: async () => (await import("./commands/exec.ts")).exec,
+	commands: async () => (await import("./commands/commands.ts")).commands,
+	send: async () => (await import("./commands/send.ts")).send,
+	secret: async () => (await import("./commands/secret.ts")).secret,
+	approve: async () => (await import("./commands/approve.ts")).approve,
+	wait: async () => (await import("./commands/wait.ts")).wait,
+	rename: async () => (await import("./commands/rename.ts")).rename,
+	resize: async () => (await import("./commands/resize.ts")).resize,
+	signal: async () => (await import("./commands/signal.ts")).signal,
+	kill: async () => (await import("./commands/kill.ts")).kill,
+	rm: async () => (await import("./commands/remove.ts")).remove,
+	login: async () => (await import("./commands/login.ts")).login,
+	logout: async () => (await import("./commands/login.ts")).logout,
+	remotes: async () => (await import("./commands/login.ts")).remotes,
+	token: async () => (await import("./commands/token.ts")).token,
+	"signin-link": async () => (await import("./commands/signin-link.ts")).signInLink,
+	workspace: async () => (await import("./commands/workspace.ts")).workspace,
+	task: async () => (await import("./commands/task.ts")).task,
+	webhook: async () => (await import("./commands/webhook.ts")).webhook,
+	audit: async () => (await import("./commands/audit.ts")).audit,
+	doctor: async () => (await import("./commands/doctor.ts")).doctor,
+	completion: async () => (await import("./commands/completion.ts")).completion,
+	mcp: async () => (await import("./commands/mcp.ts")).mcp,
+	acp: async () => (await import("./commands/acp.ts")).acp,
+	tmux: async () => (await import("./commands/tmux.ts")).tmux,
+	"agent-guide": async () => (await import("./commands/agent-guide.ts")).agentGuide,
+	execd: async () => (await import("./commands/execd.ts")).execd,
+	"exec-server": async () => (await import("./commands/exec-server.ts")).execServer,
+	"app-server": async () => (await import("./commands/app-server.ts")).appServer,
+};
+
+const argv = withGoFlags(withTmux(process.argv));
 const program = new Command("hawser")
 	.description("Interactive processes: start a shell or a command, leave, come back from anywhere, miss nothing.")
 	.version(version)
@@ -59,55 +67,17 @@ const program = new Command("hawser")
 		"\nExamples:\n  hawser run -- bash\n  hawser run --detach --name build -- make\n  hawser attach build\n  hawser logs -f build\n\n" +
 			"A session is named by its id, its name, or the beginning of either.",
 	);
-const commands = [
-	serve,
-	stop,
-	service,
-	run,
-	attach,
-	detach,
-	list,
-	watch,
-	show,
-	screen,
-	why,
-	logs,
-	events,
-	grep,
-	exportRecording,
-	importRecording,
-	exec,
-	shellCommands,
-	send,
-	secret,
-	approve,
-	wait,
-	rename,
-	resize,
-	signal,
-	kill,
-	remove,
-	login,
-	logout,
-	remotes,
-	token,
-	signInLink,
-	workspace,
-	task,
-	webhook,
-	audit,
-	doctor,
-	completion,
-	mcp,
-	acp,
-	tmux,
-	agentGuide,
-	execd,
-	execServer,
-	appServer,
-];
-for (const command of commands) program.addCommand(command);
+for (const command of await Promise.all(neededFor(argv[2]).map((load) => load()))) program.addCommand(command);
 sayInOneLine(program, program.name());
+
+/**
+ * Only the command that was typed, for loading them all takes longer than most of them run; all of them for help, for
+ * an alias or a mistake, and for completion, which tells of them.
+ */
+function neededFor(typed = ""): (() => Promise<Command>)[] {
+	const load = Object.hasOwn(commands, typed) && typed !== "completion" ? commands[typed] : undefined;
+	return load ? [load] : Object.values(commands);
+}
 
 /** Commands that are added this way inherit nothing, so each is told. */
 function sayInOneLine(command: Command, typed: string): void {
@@ -122,7 +92,7 @@ function withTmux([node = "", script = "", ...args]: readonly string[]): string[
 
 endOnClosedPipe();
 try {
-	await program.parseAsync(withGoFlags(withTmux(process.argv)));
+	await program.parseAsync(argv);
 } catch (error) {
 	const explained = explain(error);
 	// A bug of ours is the one thing that deserves its stack.

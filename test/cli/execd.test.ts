@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { text } from "node:stream/consumers";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { withGoFlags } from "../../src/cli/commands/execd.ts";
+import { withGoFlags } from "../../src/cli/go-flags.ts";
 import { temporaryDirectory } from "../helpers/temporary.ts";
 import { ask as askRaw } from "../server/start.ts";
 import { main, result } from "./hawser.ts";

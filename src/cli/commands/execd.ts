@@ -83,11 +83,3 @@ function createReport(logFile: string | undefined): (sentence: string) => void {
 	file.on("error", () => {});
 	return (sentence) => void file.write(`${new Date().toISOString()} ${sentence}\n`);
 }
-
-const goFlags = ["port", "access-token", "graceful-shutdown-timeout", "log-level", "jupyter-host", "jupyter-token"];
-
-/** The original is a Go program: one dash is as good as two. */
-export function withGoFlags(argv: readonly string[]): string[] {
-	if (argv[2] !== "execd") return [...argv];
-	return argv.map((word) => (goFlags.includes(word.replace(/^-|=.*$/gs, "")) ? `-${word}` : word));
-}
