@@ -10,6 +10,7 @@ import { fileURLToPath } from "node:url";
 import { installPackages } from "./packages.js";
 import { say } from "./run.js";
 import { ensureCommands, ensureCompiler } from "./system.js";
+import { bundleTypebox } from "./typebox.js";
 import { compile } from "./typescript.js";
 import { buildWeb } from "./web.js";
 
@@ -28,8 +29,9 @@ export async function setUp(purpose) {
 		sources: ["src"],
 		output: "dist",
 		executables: ["cli/main.js"],
-		others: ["web"],
+		others: ["web", "node_modules"],
 	});
+	await bundleTypebox();
 	await buildWeb();
 	if (purpose === "test") ensureCommands();
 	if (purpose === "bench") {
