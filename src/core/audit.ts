@@ -11,10 +11,10 @@ import type { WorkspaceLimits } from "./workspaces.ts";
 
 /** Who did something, by which protocol, and from which address. */
 export type Actor = {
-	/** Of the principal: `admin`, or a token's; null for nobody that is known. */
+	/** Of the principal: `admin`, or a token's; of a source of secrets, `source:NAME`; null for nobody that is known. */
 	readonly id: string | null;
 	readonly name: string | null;
-	/** An address; `local` for who came over the server's own socket. */
+	/** An address; `local` for who came over the server's own socket, `server` for what is part of it. */
 	readonly from: string;
 	readonly front: string;
 };

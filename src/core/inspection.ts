@@ -87,6 +87,8 @@ export type Inspection = Verdict & {
 	readonly cwd: string | null;
 	/** How many the session has, in front or not; keepers that are older do not tell, and of one that has ended there is nothing to. */
 	readonly processes?: number;
+	/** It has another terminal than the session's own, made by a program of the session; older keepers do not tell. */
+	readonly isInner?: boolean;
 	/** Where the output ended then. */
 	readonly offset: number;
 	/** When the last byte came or went, or the program ended; milliseconds since the epoch. */

@@ -76,7 +76,7 @@ export class Inspector {
 		}
 		this.#count(found);
 		const { pid = null, program = null, cwd = null, ...more } = found.sight ?? {};
-		const counted = "processes" in more ? { processes: more.processes } : {};
+		const counted = "processes" in more ? { processes: more.processes, isInner: more.isInner } : {};
 		const quietMs = this.#clock.monotonic() - this.#program.lastActivity();
 		const place = this.#program.place();
 		return { ...found.verdict, pid, program, cwd, ...counted, ...place, quietMs, episode: this.#episode };
