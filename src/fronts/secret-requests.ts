@@ -1,8 +1,8 @@
 /**
  * Requests for secrets: whoever may not type one, such as an agent, asks for it to be typed into the question that a
  * program asks now, and a person gives or refuses it. A request is for that one question: as soon as the program writes
- * something, asks again or ends, or after five minutes, it has expired. Requests are in memory alone, and what is given
- * never comes here.
+ * something, asks again or ends, or after five minutes, it has expired. Where the operator has named sources, one of them
+ * may give it instead. Requests are in memory alone, and what is given is never kept here.
  */
 
 import { randomBytes } from "node:crypto";
@@ -11,6 +11,7 @@ import type { Receipt } from "../core/act.ts";
 import type { Audit, Deed } from "../core/audit.ts";
 import type { Clock } from "../core/clock.ts";
 import { SessionError } from "../core/errors.ts";
+import type { Inspection } from "../core/inspection.ts";
 import { Listeners } from "../core/listeners.ts";
 import type { Session } from "../core/session.ts";
 import type { Sessions } from "../core/sessions.ts";
@@ -44,7 +45,22 @@ export type SecretRequest = {
 	/** Milliseconds since the epoch. */
 	readonly createdAt: number;
 	readonly expiresAt: number;
+	/** The source that was to give it, if one was. */
+	readonly source?: SourceOutcome;
 };
+
+/** A source has given what was asked for, or why it has not. */
+export type SourceOutcome = { readonly name: string; readonly fault: string | null };
+
+/** Gives secrets instead of a person. */
+export interface SecretSources {
+	/** Null if no source is for this question, which was `found` so. Never rejects; stops when the signal aborts. */
+	answer(
+		request: SecretRequest,
+		found: Inspection,
+		how: { readonly type: (value: Uint8Array, by: Doer) => Promise<Receipt>; readonly signal: AbortSignal },
+	): Promise<SourceOutcome | null>;
+}
 
 type SecretStatus = "asked" | "given" | "refused" | "expired";
 
@@ -55,14 +71,16 @@ type SecretNews = {
 	readonly by: string | null;
 };
 
-type Doer = { readonly principal: Pick<Principal, "name">; readonly witness: Witness };
+export type Doer = { readonly principal: Pick<Principal, "name">; readonly witness: Witness };
 
 type Open = {
-	readonly request: SecretRequest;
+	request: SecretRequest;
 	/** Aborted when it is over. */
 	readonly over: AbortController;
 	/** Settled once what is being typed there was typed, or not; what the program writes meanwhile is its answer. */
 	typing: Promise<unknown>;
+	/** Settled once no source will give it any more. */
+	tried: Promise<void>;
 	readonly leave: () => void;
 };
 
@@ -71,6 +89,8 @@ type SecretRequestsOptions = {
 	readonly sessions: Pick<Sessions, "get">;
 	readonly clock: Clock;
 	readonly audit: Audit;
+	/** What may answer without a person; nothing, when left out. */
+	readonly sources?: SecretSources | undefined;
 };
 
 export class SecretRequests {
@@ -97,7 +117,10 @@ export class SecretRequests {
 		return this.#listeners.add(listener);
 	}
 
-	/** For what the session's program asks now; who has asked for the same already gets that request. `not_waiting` if it reads no secret. */
+	/**
+	 * For what the session's program asks now; who has asked for the same already gets that request. Resolves when it is
+	 * up to a person, or a source has given it. `not_waiting` if the program reads no secret.
+	 */
 	async ask(
 		session: Session,
 		{ name = null, reason = null }: { readonly name?: string | null; readonly reason?: string | null },
@@ -110,7 +133,10 @@ export class SecretRequests {
 		const { state, kind, program, offset, lastLine: prompt } = await describeProgram(own, found, signal);
 		if (state !== "waiting" || kind !== "secret") throw notAsking();
 		const known = this.#of(session.id, asker).find((open) => open.request.offset === offset);
-		if (known) return known.request;
+		if (known) {
+			await known.tried;
+			return known.request;
+		}
 		checkCreation(asker.countCreation());
 		const { clock } = this.#options;
 		const createdAt = clock.now();
@@ -118,11 +144,14 @@ export class SecretRequests {
 		const id = randomBytes(ID_BYTES).toString("hex");
 		const request = { id, ...about, createdAt, expiresAt: createdAt + LIFETIME_MS };
 		const leave = this.#places.take(asker);
-		const open = { request, over: new AbortController(), typing: Promise.resolve(), leave };
+		const nothing = Promise.resolve();
+		const open: Open = { request, over: new AbortController(), typing: nothing, tried: nothing, leave };
 		this.#open.set(id, open);
 		this.#tell(open, "asked", { principal: asker, witness });
 		void this.#expireInTime(open, found.episode);
-		return request;
+		open.tried = this.#trySources(open, found);
+		await open.tried;
+		return open.request;
 	}
 
 	/** What is typed as a secret into a session answers all who asked for one there. */
@@ -155,6 +184,16 @@ export class SecretRequests {
 		return [...this.#open.values()].filter(
 			({ request }) => request.session.id === session && (!asker || request.askedBy.id === asker.id),
 		);
+	}
+
+	async #trySources(open: Open, found: Inspection): Promise<void> {
+		const { request, over } = open;
+		const type = (value: Uint8Array, by: Doer) => {
+			const session = by.witness.session(request.session);
+			return this.typed(session, by, session.secret(value, request.offset));
+		};
+		const source = await this.#options.sources?.answer(request, found, { type, signal: over.signal });
+		if (source) open.request = { ...request, source };
 	}
 
 	async #expireInTime(open: Open, episode: number): Promise<void> {

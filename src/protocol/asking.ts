@@ -22,6 +22,8 @@ export type SecretRequestMessage = {
 	askedBy: string;
 	createdAt: number;
 	expiresAt: number;
+	/** The source of the server's that was to give it, if one was: it has, if there is no fault. */
+	source?: { name: string; fault: string | null };
 };
 
 /** Oldest first. */

@@ -41,6 +41,8 @@ export type Config = {
 	readonly tls: { readonly certFile: string; readonly keyFile: string } | null;
 	/** Whose JWTs are believed, besides our own tokens: the file of the key, and what must stand in them. */
 	readonly jwt: { readonly keyFile: string; readonly issuer: string; readonly audience: string } | null;
+	/** The file that names what answers requests for secrets without a person. */
+	readonly secretSources: string | null;
 	/** How many may follow one session at a time. */
 	readonly maxAttachments: number;
 	readonly maxConnections: number;
@@ -123,6 +125,7 @@ export function loadConfig(flags: Flags = {}, env: Environment = process.env): C
 		}),
 		tls: tlsFiles(from),
 		jwt: jwtRules(from),
+		secretSources: from.path("secretSources"),
 		maxAttachments: from.number("maxAttachments", 100, { min: 1, max: 1_000_000 }),
 		maxConnections: from.number("maxConnections", 4096, { min: 1, max: 1_000_000 }),
 		createRate: from.number("createRate", 20, { min: 0, max: 1_000_000 }),

@@ -47,6 +47,8 @@ export type EngineOptions = {
 	readonly passed?: (point: string) => void;
 	/** Whether browsers reach us over TLS, whoever does it. */
 	readonly isSecure: boolean;
+	/** Files that no program in a sandbox may see, besides our own directories. */
+	readonly hidden: readonly string[];
 	/** Is asked about credentials that are neither tokens of this server nor JWTs by its settings. */
 	readonly verify?: Verify;
 	/** When webhooks are told again, instead of the usual times, for tests that do not want to wait. */
@@ -76,7 +78,7 @@ export type Engine = {
 /** Whatever is opened is to be closed again by `onClose`, the last first, also when something later fails. */
 export async function openEngine(
 	config: Config,
-	{ report, passed, isSecure, verify, webhookTimes }: EngineOptions,
+	{ report, passed, isSecure, hidden, verify, webhookTimes }: EngineOptions,
 	onClose: (close: () => Promise<unknown>) => void,
 ): Promise<Engine> {
 	const jwtRules = config.jwt ? readJwtRules(config.jwt) : undefined;
@@ -109,7 +111,7 @@ export async function openEngine(
 		...(passed ? { passed } : {}),
 	});
 	onClose(() => keepers.close());
-	const sandbox = await openLocalSandbox([state.path, state.sockets], config.cgroup);
+	const sandbox = await openLocalSandbox([state.path, state.sockets, ...hidden], config.cgroup);
 	// Whatever is there is of sessions that have ended with the server before.
 	await rm(state.shells, { recursive: true, force: true });
 	const local = inProcess({

@@ -27,7 +27,7 @@ import { createNativeFront } from "../fronts/native/front.ts";
 import { matchesOne } from "../fronts/native/search/gate-expressions.ts";
 import { createOpenSandboxFront } from "../fronts/opensandbox/front.ts";
 import type { OpenSandboxOptions } from "../fronts/opensandbox/options.ts";
-import { SecretRequests } from "../fronts/secret-requests.ts";
+import { SecretRequests, type SecretSources } from "../fronts/secret-requests.ts";
 import { createWebFront } from "../fronts/web/front.ts";
 import { createBudgets } from "./budgets.ts";
 import { codexHost } from "./codex-host.ts";
@@ -36,6 +36,8 @@ import { type Engine, type EngineOptions, openEngine } from "./engine.ts";
 import { type Listener, type ListenOptions, listen, type Route } from "./listen.ts";
 import { openLocalSocket } from "./local-socket.ts";
 import { auditMetrics, keeperMetrics, webhookMetrics } from "./metrics.ts";
+import { filesOf, readSecretSources } from "./secret-sources.ts";
+import { SourceAnswers } from "./source-answers.ts";
 import { version } from "./version.ts";
 
 /** The same from our sources and from what was made of them. */
@@ -44,7 +46,7 @@ const WEB_DIRECTORY = fileURLToPath(new URL("../../dist/web", import.meta.url));
 /** What the events of all sessions take on disk: as many as the feed remembers, of which most have less than 500 bytes. */
 const FEED_BYTES = 8 * 1024 ** 2;
 
-export type ServerOptions = Omit<EngineOptions, "isSecure"> & {
+export type ServerOptions = Omit<EngineOptions, "isSecure" | "hidden"> & {
 	/** Hears of every route there is, so that a test can try them all. */
 	readonly onRoute?: (route: Route) => void;
 	readonly dropIn?: DropIn;
@@ -84,7 +86,11 @@ export async function startServer(config: Config, options: ServerOptions): Promi
 	};
 	try {
 		const tls = config.tls ? readTls(config.tls) : undefined;
-		const engine = await openEngine(config, { ...options, isSecure: tls !== undefined || config.behindProxy }, onClose);
+		const { secretSources } = config;
+		const sources = secretSources === null ? [] : await readSecretSources(secretSources);
+		const hidden = secretSources === null ? [] : [secretSources, ...filesOf(sources)];
+		const isSecure = tls !== undefined || config.behindProxy;
+		const engine = await openEngine(config, { ...options, isSecure, hidden }, onClose);
 		const { access, adminToken, adopted, state } = engine;
 		const feedLog = await openFeedLog(state.path, (problem) => options.report(problem, "feed"));
 		onClose(() => feedLog.close());
@@ -100,6 +106,12 @@ export async function startServer(config: Config, options: ServerOptions): Promi
 			report: options.report,
 		};
 		const failures = new Failures(systemClock);
+		const sourceAnswers = new SourceAnswers({
+			sources,
+			clock: systemClock,
+			audit,
+			report: (problem) => options.report(problem, "secret sources"),
+		});
 		// Nobody asks before it listens.
 		const home = () => publicUrl(config, listener);
 		const listener: Listener = await listen({
@@ -108,7 +120,7 @@ export async function startServer(config: Config, options: ServerOptions): Promi
 			port: config.port,
 			fronts: createFronts(
 				config,
-				{ engine, feedLog, approvals, home },
+				{ engine, feedLog, approvals, secretSources: sourceAnswers, home },
 				options.dropIn ? undefined : parts.openSandbox,
 			),
 			allowedHosts: config.allowedHosts,
@@ -122,6 +134,7 @@ export async function startServer(config: Config, options: ServerOptions): Promi
 		onClose(() => listener.close());
 		// Before that, which waits for every answer.
 		onClose(async () => approvals.close());
+		onClose(async () => sourceAnswers.close());
 		const local = await openLocalSocket(state.socket, (connection) => listener.accept(connection));
 		onClose(() => local.close());
 		const dropIn = options.dropIn && (await listen({ ...common, ...options.dropIn(parts) }));
@@ -150,13 +163,14 @@ type FrontSupport = {
 	readonly engine: Engine;
 	readonly feedLog: FeedLog;
 	readonly approvals: Approvals;
+	readonly secretSources: SecretSources;
 	readonly home: () => string;
 };
 
 /** `openSandbox` is left out where it has a port of its own. */
 function createFronts(
 	config: Config,
-	{ engine, feedLog, approvals, home }: FrontSupport,
+	{ engine, feedLog, approvals, secretSources, home }: FrontSupport,
 	openSandbox: OpenSandboxOptions | undefined,
 ): Front[] {
 	const { sessions, screens, workspaces, webhooks, prepare, sandbox, access, keepers, audit } = engine;
@@ -166,7 +180,12 @@ function createFronts(
 		...webhookMetrics(webhooks.figures),
 	];
 	const hasPublicName = config.allowedHosts.length > 0;
-	const secretRequests = new SecretRequests({ sessions, clock: systemClock, audit: audit ?? noAudit });
+	const secretRequests = new SecretRequests({
+		sessions,
+		clock: systemClock,
+		audit: audit ?? noAudit,
+		sources: secretSources,
+	});
 	return [
 		createNativeFront({
 			sessions,

@@ -1,4 +1,4 @@
-import { open, readdir, readFile } from "node:fs/promises";
+import { open, readdir, readFile, realpath, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { connect as connectTo } from "../../src/client/index.ts";
@@ -218,5 +218,63 @@ describe("a password that a person types", () => {
 		await expect.poll(() => got(3), SOON).toBe("from cmd");
 		expect([await got(1), await got(2)]).toEqual(["from env", "from env"]);
 		expect((await hawser.run(["secret"])).stderr).toContain("no session asks for a secret");
+	});
+});
+
+describe("a password that a source of the server gives", () => {
+	it("is nowhere afterwards either: not in output, files, audit, remarks, or the memory of server and keeper", async () => {
+		const directory = await temporaryDirectory();
+		const file = join(directory, "password");
+		const program = await realpath("/bin/bash");
+		const common = { program, workspaces: ["default"] };
+		const sources = [
+			{ ...common, name: "by file", prompt: "First:", source: `file:${file}` },
+			{ ...common, name: "by command", prompt: "Second:", source: `cmd:cat ${file}` },
+			{ ...common, name: "failing", prompt: "Third:", source: `cmd:cat ${file}; false` },
+		];
+		const password = Buffer.from(`${[..."staple?horse/"].reverse().join("")}${process.pid}?&`);
+		await writeFile(file, `${password}\n`, { mode: 0o600 });
+		await writeFile(join(directory, "sources.json"), JSON.stringify({ sources }), { mode: 0o600 });
+		await hawser.stopServer("SIGTERM");
+		await hawser.startServer(["--secret-sources", join(directory, "sources.json")]);
+		const id = await hawser.detached(
+			`for word in First Second Third; do read -r -s -p "$word: " it; echo "it is $it"; done; seq 1000; echo done; cat`,
+			{ name: "by-itself" },
+		);
+		const { token } = await connect({ stateDir: hawser.stateDir }).tokens.create({
+			scopes: ["workspace:default:operate"],
+			secrets: "request",
+		});
+		const session = connectTo({ url: (await placeOf(hawser.stateDir)).url, token }).sessions.at(id);
+		const given: unknown[] = [];
+		for (const word of ["First", "Second", "Third"]) {
+			await expect.poll(async () => (await session.inspect()).lastLine, SOON).toBe(`${word}:`);
+			given.push((await session.requestSecret()).source);
+		}
+		const fault = "its command ended with 1";
+		expect(given).toEqual([
+			{ name: "by file", fault: null },
+			{ name: "by command", fault: null },
+			{ name: "failing", fault },
+		]);
+		const told = `by-itself: bash asks for a secret: Third: (the source "failing" did not answer: ${fault})`;
+		const typed = await hawser.run(["secret", "by-itself"], { input: "another\n" });
+		expect(typed).toEqual({ code: 0, stdout: "", stderr: `hawser: ${told}\n` });
+		await expect.poll(async () => (await wrote(id)).stdout, SOON).toContain("done");
+		const stars = `it is ${"*".repeat(password.byteLength)}\r\n`;
+		const logs = (await wrote(id)).stdout;
+		expect(logs).toContain(`First: ${stars}Second: ${stars}Third: it is *******\r\n`);
+		expect(hawser.serverRemarks).toContain(`of session ${id}: ${fault}`);
+		const audit = (await hawser.run(["audit", "--json"])).stdout;
+		expect(audit).toContain('"source:by file"');
+		const all = Buffer.concat([Buffer.from(logs + audit + hawser.serverRemarks), await filesOf(hawser.stateDir)]);
+		const { pid } = JSON.parse(await readFile(join(hawser.stateDir, "server.json"), "utf8")) as { pid: number };
+		const forms = formsOf(password);
+		const nowhere = forms.map(() => 0);
+		expect({
+			said: forms.filter((form) => all.includes(form)).map(String),
+			server: await inMemory(pid, forms),
+			keeper: await inMemory(await keeperOf(id), forms),
+		}).toEqual({ said: [], server: nowhere, keeper: nowhere });
 	});
 });

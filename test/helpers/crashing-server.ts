@@ -63,6 +63,7 @@ export class CrashingServer {
 			retention: { memoryBytes: 1024 * 1024, journalBytes: 64 * 1024 * 1024 },
 			cwd: "/",
 			cgroup: null,
+			secretSources: null,
 			allowedHosts: [],
 			auth: true,
 			behindProxy: false,

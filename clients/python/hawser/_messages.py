@@ -257,6 +257,13 @@ class TokenInfo(TypedDict):
     secrets: Literal["type", "request", "none"]
 
 
+class SecretSource(TypedDict):
+    """A source of the server's that was to give a secret; it has, if there is no fault."""
+
+    name: str
+    fault: str | None
+
+
 class SecretRequest(TypedDict):
     """A secret that is asked for, for the question that the program asks at `offset` and for no other."""
 
@@ -270,6 +277,7 @@ class SecretRequest(TypedDict):
     askedBy: str
     createdAt: int
     expiresAt: int
+    source: NotRequired[SecretSource]
 
 
 class NewToken(TokenInfo):

@@ -57,6 +57,10 @@ export const serve: Command = new Command("serve")
 	.option("--jwt-key <file>", "also believe JWTs: a public key (RS256, EdDSA) as PEM, or a secret (HS256) as one line")
 	.option("--jwt-issuer <text>", "what must be the iss of a JWT")
 	.option("--jwt-audience <text>", "what must be the aud of a JWT, or one of them")
+	.option(
+		"--secret-sources <file>",
+		"answer agents' requests for secrets by the sources in this file, where its rules fit",
+	)
 	.option("--max-attachments <number>", "how many readers one session may have (default 100)")
 	.option("--max-connections <number>", "how many connections there may be at once (default 4096)")
 	.option("--create-rate <number>", "sessions that one caller may start per second; 0 is no limit (default 20)")

@@ -10,7 +10,7 @@ import { redacted } from "../redaction.ts";
 import { controlSince, takeoverLine } from "../takeover.ts";
 import { readText } from "../text.ts";
 import type { Call } from "./call.ts";
-import { askForSecret } from "./secret.ts";
+import { askForSecret, wayOf } from "./secret.ts";
 
 /** What of the budget the line about the session may take, in bytes. */
 const HEAD_BYTES = 300;
@@ -54,13 +54,13 @@ export async function report(
 	const isOver = state === undefined || state.state === "ended";
 	// What an agent types, its model has seen.
 	const isSecret = state?.state === "waiting" && state.kind === "secret";
-	const url = isSecret && isAsking ? await askForSecret(session, range?.from ?? end, call) : undefined;
+	const asked = isSecret && isAsking ? await askForSecret(session, range?.from ?? end, call) : undefined;
 	const command = `hawser secret ${nameOf(session, call)}`;
 	const facts = [
 		outcome ?? (state ? wordsOf(state) : endingOf(session)),
 		outcome !== undefined && isOver ? `the session is over: ${endingOf(session)}` : undefined,
 		news,
-		isSecret ? `a person can enter it: ${[command, ...(url ? [url] : [])].join(", or at ")}` : undefined,
+		isSecret ? wayOf(asked, command, call) : undefined,
 		elapsedMs === undefined ? undefined : `${(elapsedMs / 1000).toFixed(1)} s`,
 		nameOf(session, call),
 		range ? `bytes ${range.from}–${range.to} of ${end}` : undefined,

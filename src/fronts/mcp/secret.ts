@@ -11,13 +11,14 @@ import {
 } from "@modelcontextprotocol/server";
 import { SessionError } from "../../core/errors.ts";
 import type { Session } from "../../core/session.ts";
+import type { SecretRequest } from "../secret-requests.ts";
 import type { Asked, Call } from "./call.ts";
 
 /** The one thing that is asked for, among what a client may be asked. */
 const KEY = "secret";
 
-/** Asks a person for what the program reads, and tells where they can enter it; undefined if this caller may not ask. */
-export async function askForSecret(session: Session, from: number, call: Call): Promise<string | undefined> {
+/** Asks for what the program reads; undefined if this caller may not ask. */
+export async function askForSecret(session: Session, from: number, call: Call): Promise<SecretRequest | undefined> {
 	const { options, principal, witness, signal } = call;
 	const place = { workspace: session.spec.workspace, session: session.id };
 	if (principal.secrets === "none" || !principal.may("operate", place)) return undefined;
@@ -25,12 +26,18 @@ export async function askForSecret(session: Session, from: number, call: Call): 
 	try {
 		const request = await options.secretRequests.ask(session, {}, { asker, witness, signal });
 		call.asked = { request, session: session.id, from };
-		return options.secretUrl(request.id);
+		return request;
 	} catch (error) {
 		// The program may have gone on, or there are too many: what it does is told all the same.
 		if (error instanceof SessionError) return undefined;
 		throw error;
 	}
+}
+
+/** How what the program reads gets there: a person can enter it by the command, or where it was asked for, unless a source has. */
+export function wayOf(request: SecretRequest | undefined, command: string, { options }: Call): string {
+	if (request?.source?.fault === null) return `the server has entered it, from ${request.source.name}: read on`;
+	return `a person can enter it: ${[command, ...(request ? [options.secretUrl(request.id)] : [])].join(", or at ")}`;
 }
 
 /** Resolves when nothing is open any more that this caller asked for, or after so long; with what is left of that. */

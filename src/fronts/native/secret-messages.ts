@@ -31,6 +31,7 @@ export const secretRequest: TUnsafe<SecretRequestMessage> = schemaOf<SecretReque
 			askedBy: Type.String(),
 			createdAt: milliseconds,
 			expiresAt: milliseconds,
+			source: Type.Optional(Type.Object({ name: Type.String(), fault: nullable(Type.String()) })),
 		},
 		{ title: "SecretRequest" },
 	),
