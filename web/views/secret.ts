@@ -33,7 +33,7 @@ function content(app: App): TemplateResult {
 }
 
 function form(app: App, request: SecretRequestMessage, problem: string | undefined): TemplateResult {
-	const { session, program, prompt, askedBy, name, reason } = request;
+	const { session, program, prompt, askedBy, name, reason, source } = request;
 	return html`<form @submit=${(event: SubmitEvent) => give(app, request, event)}>
 		<h1>${words.secret.title(name)}</h1>
 		<p>
@@ -42,6 +42,7 @@ function form(app: App, request: SecretRequestMessage, problem: string | undefin
 		</p>
 		<p class="mono">${prompt}</p>
 		<p class="dim">${words.secret.by(askedBy)}${reason === null ? nothing : html` ${words.secret.why(reason)}`}</p>
+		${source ? html`<p class="dim">${words.secret.source(source.name, source.fault ?? "")}</p>` : nothing}
 		<label class="lab"
 			>Secret
 			<span class="field tall secret"

@@ -64,6 +64,7 @@ export const words = {
 		title: (name: string | null) => (name === null ? "A secret is asked for" : `A secret is asked for: ${name}`),
 		by: (name: string) => `Asked for by ${name}, who does not get to see it.`,
 		why: (reason: string) => `They say: ${reason}`,
+		source: (name: string, fault: string) => `The server's source “${name}” has not answered: ${fault}.`,
 		given: "The program has it. You can close this page.",
 		refused: "Refused. Nothing was typed.",
 		over: "This is over: it was answered, or the program asks something else now.",

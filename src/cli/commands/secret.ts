@@ -102,11 +102,12 @@ function several(which: readonly string[]): UsageError {
 }
 
 function ofRequest(client: Client, request: SecretRequestMessage): Asking {
-	const { id, session, program, prompt, askedBy, name, reason } = request;
+	const { id, session, program, prompt, askedBy, name, reason, source } = request;
 	const what = name === null ? "a secret" : `a secret (${name})`;
 	const why = reason === null ? "" : `, ${askedBy} says: ${reason}`;
+	const fault = source ? ` (the source ${JSON.stringify(source.name)} did not answer: ${source.fault})` : "";
 	return {
-		sentence: `${nameOf(session)}: ${program ?? "its program"} asks for ${what}: ${prompt}${why}`,
+		sentence: `${nameOf(session)}: ${program ?? "its program"} asks for ${what}: ${prompt}${why}${fault}`,
 		give: (value) => client.secretRequests.give(id, value),
 	};
 }
