@@ -4,11 +4,13 @@ import { expect, it, onTestFinished } from "vitest";
 import { everything } from "../../src/access/fixed.ts";
 import { systemClock } from "../../src/backends/clock.ts";
 import { spawn } from "../../src/backends/spawn.ts";
+import type { Origin, Receipt } from "../../src/core/act.ts";
 import { type Approval, Approvals } from "../../src/core/approvals.ts";
 import { both, GATE_TIMEOUT_MS, type Gate } from "../../src/core/gate.ts";
-import { Gatekeeper, Whole } from "../../src/core/gatekeeper.ts";
+import { Gatekeeper } from "../../src/core/gatekeeper.ts";
 import { LocalSession } from "../../src/core/local-session.ts";
-import type { Operation, Origin, Question, Receipt } from "../../src/core/session.ts";
+import type { Operation, Question } from "../../src/core/session.ts";
+import { Whole } from "../../src/core/typed-whole.ts";
 import { eventually, outputUntil } from "../helpers/reading.ts";
 import { startOf } from "../helpers/starts.ts";
 
