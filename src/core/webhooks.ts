@@ -23,6 +23,8 @@ export type Notice = {
 	/** Those of one session are told in their order; null for one that is about none. */
 	readonly session: string | null;
 	readonly body: string;
+	/** The same without what must not be written down, for a server that finds it after a restart. */
+	readonly kept: string;
 };
 
 /** Where notices come from: one sequence, to any place of which a webhook can come back. */

@@ -4,9 +4,13 @@ import { createHmac } from "node:crypto";
 import { type ClientRequest, request as requestHttp } from "node:http";
 import { request as requestHttps } from "node:https";
 import type { Outcome } from "../core/webhooks.ts";
+import { within } from "../core/within.ts";
 
 /** Read of an answer so that its sender is not cut off in the middle of a word; nobody looks at it. */
 const MAX_ANSWER_BYTES = 64 * 1024;
+
+/** How often a receiver may say, by a status below 200, that its answer is to come. */
+const MAX_WORDS = 16;
 
 const SECRET_PREFIX = "whsec_";
 
@@ -34,7 +38,6 @@ export type Posting = {
 
 export async function post({ id, timestamp, attempt, body }: Message, posting: Posting): Promise<Outcome> {
 	const { url, secret, timeoutMs, signal } = posting;
-	const late = AbortSignal.timeout(timeoutMs);
 	const options = {
 		method: "POST",
 		headers: {
@@ -50,15 +53,18 @@ export async function post({ id, timestamp, attempt, body }: Message, posting: P
 		agent: false,
 		// Whatever the environment says of that.
 		rejectUnauthorized: true,
-		signal: AbortSignal.any([signal, late]),
 	};
-	try {
-		const request = url.startsWith("https:") ? requestHttps(url, options) : requestHttp(url, options);
-		request.end(body);
-		return judged(await statusOf(request));
-	} catch (error) {
-		return { isTaken: false, status: null, reason: late.aborted ? tooLate(timeoutMs) : sentence(error) };
-	}
+	return within(timeoutMs, [signal], async (over) => {
+		try {
+			const send = url.startsWith("https:") ? requestHttps : requestHttp;
+			const request = send(url, { ...options, signal: over });
+			request.end(body);
+			return judged(await statusOf(request));
+		} catch (error) {
+			const isLate = over.aborted && !signal.aborted;
+			return { isTaken: false, status: null, reason: isLate ? tooLate(timeoutMs) : sentence(error) };
+		}
+	});
 }
 
 function signature(secret: string, text: string): string {
@@ -72,6 +78,11 @@ function statusOf(request: ClientRequest): Promise<number> {
 		let status: number | undefined;
 		// Also for what goes wrong later: a request without a listener would end the server.
 		request.on("error", (error) => (status === undefined ? reject(error) : resolve(status)));
+		// Of words before the answer there may be any number, and nobody waits for them.
+		let words = 0;
+		request.on("information", () => {
+			if (++words > MAX_WORDS) request.destroy(new Error("it goes on saying that it will answer"));
+		});
 		request.on("response", (response) => {
 			const answered = response.statusCode ?? 0;
 			status = answered;

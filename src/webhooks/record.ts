@@ -23,8 +23,16 @@ export type Kept = {
 	dropped: number;
 };
 
-export function toRecord({ webhook, ...rest }: Kept): object {
-	return { version: VERSION, ...webhook, ...rest };
+export function toRecord({ webhook, waiting, failed, ...rest }: Kept): object {
+	return { version: VERSION, ...webhook, ...rest, waiting: waiting.map(written), failed: failed.map(written) };
+}
+
+function written({ kept, ...delivery }: KeptDelivery): object {
+	return { ...delivery, body: kept };
+}
+
+function read(delivery: Omit<KeptDelivery, "kept">): KeptDelivery {
+	return { ...delivery, kept: delivery.body };
 }
 
 /** Refuses what it does not understand: to go on without it would be to lose notices silently. */
@@ -53,7 +61,8 @@ export function parseRecord(value: unknown, id: string, path: string): Kept {
 	check(isDeliveries(failed), "failed");
 	check(isCount(dropped), "dropped");
 	const webhook = { id, url, events, workspace, labels, allowsHttp, createdAt };
-	return { webhook, secret, cursor, waiting, failed, dropped } as Kept;
+	const kept = { webhook, secret, cursor, waiting, failed, dropped } as Kept;
+	return { ...kept, waiting: kept.waiting.map(read), failed: kept.failed.map(read) };
 }
 
 function foreign(path: string, what: string): SessionError {

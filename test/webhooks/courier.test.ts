@@ -1,10 +1,12 @@
+import { once } from "node:events";
+import { type AddressInfo, createServer } from "node:net";
 import { expect, it, onTestFinished } from "vitest";
 import { systemClock } from "../../src/backends/clock.ts";
 import type { Clock } from "../../src/core/clock.ts";
 import type { Notices } from "../../src/core/webhooks.ts";
 import { Courier, type DeliveryTimes, usualTimes } from "../../src/webhooks/courier.ts";
 import { toSecret } from "../../src/webhooks/post.ts";
-import type { Kept } from "../../src/webhooks/record.ts";
+import { type Kept, parseRecord, toRecord } from "../../src/webhooks/record.ts";
 import { FakeClock } from "../helpers/fake-clock.ts";
 import { eventually } from "../helpers/reading.ts";
 import { refused, taken, WebhookReceiver } from "../helpers/webhook-receiver.ts";
@@ -22,7 +24,8 @@ class Numbered implements Notices {
 	async *follow(_webhook: unknown, since: string, signal: AbortSignal): ReturnType<Notices["follow"]> {
 		for (let number = Number(since) + 1; number <= this.#count && !signal.aborted; number++) {
 			this.asked = number;
-			yield { cursor: String(number), notice: { session: `s${number}`, body: JSON.stringify({ time: number }) } };
+			const body = JSON.stringify({ time: number });
+			yield { cursor: String(number), notice: { session: `s${number}`, body, kept: body } };
 		}
 		if (!signal.aborted) await new Promise((resolve) => signal.addEventListener("abort", resolve, { once: true }));
 	}
@@ -142,4 +145,35 @@ it("sends nothing that is not on disk, and goes on when the disk takes it again"
 	isFull = false;
 	clock.advance(5_000);
 	expect(await receiver.until("the notice", () => true)).toMatchObject({ attempt: 1 });
+});
+
+it("what must not be written down is sent while it is remembered, and not found again after a restart", () => {
+	const { kept } = start("http://127.0.0.1:1/", new Numbered(0), usualTimes);
+	const told = { id: "msg_1", session: "s", body: "what it asks", kept: "that it asks", attempts: 1, tries: 1 };
+	const both = { ...kept, waiting: [{ ...told, reason: null }], failed: [{ ...told, reason: "it answered 500" }] };
+	const written = JSON.stringify(toRecord(both));
+	expect(written).not.toContain("what it asks");
+	const { waiting, failed } = parseRecord(JSON.parse(written), "w", "w.json");
+	expect([...waiting, ...failed].map(({ body }) => body)).toEqual(["that it asks", "that it asks"]);
+});
+
+it("a receiver that goes on saying that it will answer is left", async () => {
+	const server = createServer((socket) => {
+		socket.on("error", () => {});
+		const say = () => {
+			while (!socket.destroyed && socket.write("HTTP/1.1 103 Early Hints\r\n\r\n".repeat(100)));
+		};
+		socket.on("drain", say);
+		say();
+	});
+	server.listen(0, "127.0.0.1");
+	onTestFinished(() => void server.close());
+	await once(server, "listening");
+	const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
+	const { courier } = start(url, new Numbered(0), { backoffMs: [], timeoutMs: 600_000 });
+	expect(await courier.test({ session: null, body: "{}", kept: "{}" })).toEqual({
+		isTaken: false,
+		status: null,
+		reason: "it could not be reached: it goes on saying that it will answer",
+	});
 });

@@ -42,13 +42,18 @@ type FeedLogOptions = {
 };
 
 /** Without an event something was missed up to the cursor. */
-export type FeedItem = { readonly cursor: string; readonly event: FeedEvent | undefined };
+export type FeedItem = { readonly cursor: string; readonly event: FeedEvent | undefined; readonly isPrivate?: boolean };
 
 /** On its way there. What a private one says of the output is not kept. */
 type Pending = (Entry & { readonly isPrivate: boolean }) | Mark;
 
 /** `order` counts everything; of a change, `number` is that of the event before it. */
-type Item = { readonly order: number; readonly number: number; readonly event: FeedEvent };
+type Item = {
+	readonly order: number;
+	readonly number: number;
+	readonly event: FeedEvent;
+	readonly isPrivate: boolean;
+};
 
 export class FeedLog {
 	readonly #options: FeedLogOptions;
@@ -112,7 +117,7 @@ export class FeedLog {
 	add(event: FeedEvent, told: Told | null, { isPrivate = false }: { readonly isPrivate?: boolean } = {}): void {
 		const number = ++this.#added;
 		if (this.#options.history) this.#keep({ number, event, told, isPrivate });
-		else this.#tell(number, event);
+		else this.#tell(number, event, isPrivate);
 	}
 
 	/** What is no news: as if it had been told. */
@@ -161,7 +166,10 @@ export class FeedLog {
 			order = item.order + 1;
 			// A change may be older than what was missed.
 			number = Math.max(number, item.number);
-			if (withOverviews || item.event.type !== "changed") yield { cursor: this.#cursor(number), event: item.event };
+			if (withOverviews || item.event.type !== "changed") {
+				const { event, isPrivate } = item;
+				yield { cursor: this.#cursor(number), event, isPrivate };
+			}
 		}
 	}
 
@@ -199,14 +207,14 @@ export class FeedLog {
 		return `${epoch?.name}-${number}`;
 	}
 
-	#tell(number: number, event: FeedEvent): void {
+	#tell(number: number, event: FeedEvent, isPrivate = false): void {
 		this.#last = number;
-		this.#push(number, event);
+		this.#push(number, event, isPrivate);
 		this.#forgetOldest();
 	}
 
-	#push(number: number, event: FeedEvent): Item {
-		const item = { order: this.#order++, number, event };
+	#push(number: number, event: FeedEvent, isPrivate = false): Item {
+		const item = { order: this.#order++, number, event, isPrivate };
 		this.#items.push(item);
 		this.#change.happen();
 		return item;
@@ -347,7 +355,8 @@ export class FeedLog {
 
 	#tellOf(batch: readonly Pending[]): void {
 		for (const pending of batch) {
-			if ("number" in pending && pending.number > this.#last) this.#tell(pending.number, pending.event);
+			if (!("number" in pending) || pending.number <= this.#last) continue;
+			this.#tell(pending.number, pending.event, pending.isPrivate);
 		}
 	}
 }
@@ -359,12 +368,13 @@ function withoutLabels(told: Told): Told {
 }
 
 function entryOf({ number, event, told, isPrivate }: Entry & { readonly isPrivate: boolean }): Entry {
-	const { prompt: _, command, ...rest } = withoutPreview(event);
-	const secretive = { ...rest, ...(command ? { command: { ...command, command: null } } : {}) };
-	return { number, event: isPrivate ? secretive : withoutPreview(event), told };
+	return { number, event: asKept(event, isPrivate), told };
 }
 
-/** What somebody was to approve may be input that nobody was to keep. */
-function withoutPreview(event: FeedEvent): FeedEvent {
-	return event.approval ? { ...event, approval: { ...event.approval, preview: "" } } : event;
+/** What of an event may be written down: what somebody was to approve may be input that nobody was to keep. */
+export function asKept(event: FeedEvent, isPrivate: boolean): FeedEvent {
+	const shown = event.approval ? { ...event, approval: { ...event.approval, preview: "" } } : event;
+	if (!isPrivate) return shown;
+	const { prompt: _, command, ...rest } = shown;
+	return { ...rest, ...(command ? { command: { ...command, command: null } } : {}) };
 }

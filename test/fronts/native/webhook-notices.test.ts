@@ -118,3 +118,17 @@ it("that a program waits is told if it asks something, and not of one that takes
 		"❯ 1. Yes, and do not ask again",
 	]);
 });
+
+it("a question of a session that keeps nothing may be told, and not written down", async () => {
+	const { server, notices, closing } = await open(100);
+	const items = notices.follow(webhookFor("waiting"), notices.end, closing.signal);
+	await server.create({ argv: ["sh", "-c", "printf 'Name? '; read name"], mode: "pty", durable: false });
+	const wanted = async () => {
+		for await (const { notice } of items) if (notice) return notice;
+		return undefined;
+	};
+	const notice = await wanted();
+	expect(notice?.body).toContain("Name?");
+	expect(notice?.kept).not.toContain("Name?");
+	expect(JSON.parse(notice?.kept ?? "")).toMatchObject({ type: "waiting" });
+});

@@ -9,6 +9,7 @@ import { choicesOf } from "../../choices.ts";
 import { redacted } from "../../redaction.ts";
 import type { Feed } from "../feed.ts";
 import { tellsFailure } from "../feed-filter.ts";
+import { asKept } from "../feed-log.ts";
 import { hasLabels } from "../labels.ts";
 
 type FeedNoticesOptions = {
@@ -37,9 +38,9 @@ export class FeedNotices implements Notices {
 		const quietMs = webhook.events.includes("quiet") ? limits.quietMs : undefined;
 		const how = { signal, withOverviews: false, quietMs };
 		const questions = new SecretQuestions();
-		for await (const { cursor, event } of this.#options.feed.follow(since, how)) {
+		for await (const { cursor, event, isPrivate = false } of this.#options.feed.follow(since, how)) {
 			if (!event) yield { cursor, notice: this.#aboutNone(webhook, "missed") };
-			else yield { cursor, notice: questions.isKnown(event) ? undefined : this.#about(webhook, event) };
+			else yield { cursor, notice: questions.isKnown(event) ? undefined : this.#about(webhook, event, isPrivate) };
 		}
 	}
 
@@ -48,26 +49,29 @@ export class FeedNotices implements Notices {
 	}
 
 	/** Undefined for what the webhook does not want to be told. */
-	#about(webhook: Webhook, event: FeedEvent): Notice | undefined {
+	#about(webhook: Webhook, event: FeedEvent, isPrivate: boolean): Notice | undefined {
 		const { id, name, workspace, labels = {} } = event.session;
 		const type = namesOf(event).find((one) => webhook.events.includes(one));
 		if (type === undefined || (webhook.workspace !== null && webhook.workspace !== workspace)) return undefined;
 		if (!hasLabels(labels, webhook.labels)) return undefined;
 		const url = this.#options.pageOf(id);
-		return noticeOf({
+		const told = (of: FeedEvent): WebhookNotice => ({
 			type,
-			time: event.time,
+			time: of.time,
 			webhook: webhook.id,
 			session: { id, name, workspace, labels, ...(url === undefined ? {} : { url }) },
-			...questionOf(event),
-			...requestOf(event),
-			...(event.exit ? { exit: event.exit } : {}),
-			...(event.quietMs === undefined ? {} : { quietMs: event.quietMs }),
+			...questionOf(of),
+			...requestOf(of),
+			...(of.exit ? { exit: of.exit } : {}),
+			...(of.quietMs === undefined ? {} : { quietMs: of.quietMs }),
 		});
+		return { session: id, body: JSON.stringify(told(event)), kept: JSON.stringify(told(asKept(event, isPrivate))) };
 	}
 
 	#aboutNone({ id }: Webhook, type: "test" | "missed"): Notice {
-		return noticeOf({ type, time: this.#options.now(), webhook: id });
+		const told: WebhookNotice = { type, time: this.#options.now(), webhook: id };
+		const body = JSON.stringify(told);
+		return { session: null, body, kept: body };
 	}
 }
 
@@ -86,10 +90,6 @@ class SecretQuestions {
 		// A program that reads one secret after the other without a word asks each of them at the same place.
 		return isSame && !(isAsked && last.isAsked);
 	}
-}
-
-function noticeOf(notice: WebhookNotice): Notice {
-	return { session: notice.session?.id ?? null, body: JSON.stringify(notice) };
 }
 
 /** What an event is told as, the narrower name first. */
