@@ -17,7 +17,7 @@ import { SessionError } from "../core/errors.ts";
 import { Bucket, type Rate } from "../core/rate.ts";
 import { AccessFile, type Stored } from "./access-file.ts";
 import { Browsers, COOKIE_LIFETIME_MS } from "./browsers.ts";
-import { readCookie, setCookie } from "./cookie.ts";
+import { type Cookie, readCookie, setCookie } from "./cookie.ts";
 import { OneTime } from "./one-time.ts";
 import { createRevocation, narrowed, unauthenticated } from "./principal.ts";
 import { createSecret, digest, isDigestOf, type RandomBytes, sign } from "./secret.ts";
@@ -45,6 +45,8 @@ export type AccessOptions = {
 };
 
 const ADMIN = "admin";
+/** Enough to tell the servers of one host apart. */
+const SERVER_DIGITS = 8;
 const TICKET_MS = 30_000;
 const SIGN_IN_MS = 5 * 60_000;
 /** How often what is over is looked for at the latest, and how often it is noted who was here. */
@@ -61,6 +63,7 @@ export class LocalAccess implements Access {
 	readonly admin: Principal;
 	readonly #options: AccessOptions;
 	readonly #adminHash: string;
+	readonly #cookie: Cookie;
 	/** Signs for tokens that are not there, so that nobody learns that they are not. */
 	readonly #nobodysHash: string;
 	readonly #file: AccessFile;
@@ -90,6 +93,7 @@ export class LocalAccess implements Access {
 		const creations = new Bucket(creationRate, clock);
 		this.#options = options;
 		this.#adminHash = digest(options.adminToken);
+		this.#cookie = { server: digest(this.#adminHash).slice(0, SERVER_DIGITS), isSecure: options.isSecure };
 		this.#nobodysHash = digest(createSecret(randomBytes));
 		this.#file = new AccessFile(options.file, options.write);
 		this.#tokens = new Tokens({
@@ -131,7 +135,7 @@ export class LocalAccess implements Access {
 			return principal ?? this.#options.verify?.(credential) ?? refuse("the token is not valid");
 		}
 		if (ticket !== undefined) return this.#redeem(ticket, origin) ?? refuse("the ticket is not valid any more");
-		const value = readCookie(cookies, this.#options.isSecure);
+		const value = readCookie(cookies, this.#cookie);
 		if (value === undefined) return refuse("a token is required");
 		if (pageKey === undefined) return refuse("a cookie without the page key of this browser is not enough");
 		// A browser sends cookies by itself; that it was a page of ours that wanted it, only the origin says.
@@ -216,8 +220,7 @@ export class LocalAccess implements Access {
 		const { value, pageKey } = this.#browsers.add(owner);
 		this.#tokens.countOpening(owner.id);
 		await this.#save();
-		const { isSecure } = this.#options;
-		return { cookie: setCookie(value, { maxAgeMs: COOKIE_LIFETIME_MS, isSecure }), pageKey, owner };
+		return { cookie: setCookie(value, { maxAgeMs: COOKIE_LIFETIME_MS, ...this.#cookie }), pageKey, owner };
 	}
 
 	wasGood(credential: string): boolean {
@@ -225,11 +228,10 @@ export class LocalAccess implements Access {
 	}
 
 	async signOut(cookies: string | undefined): Promise<SignedOut> {
-		const { isSecure } = this.#options;
-		const value = readCookie(cookies, isSecure);
+		const value = readCookie(cookies, this.#cookie);
 		const owner = value === undefined ? undefined : this.#browsers.remove(value);
 		const { isDurable } = owner || this.#isUnsaved ? await this.#saveInTheEnd() : { isDurable: true };
-		return { cookie: setCookie("", { maxAgeMs: 0, isSecure }), isDurable, owner };
+		return { cookie: setCookie("", { maxAgeMs: 0, ...this.#cookie }), isDurable, owner };
 	}
 
 	/** Resolves when everything is on disk, if it can be: who was here last, and what a disk did not take so far. */

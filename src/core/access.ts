@@ -103,7 +103,7 @@ export type TokenRequest = {
 	readonly gate?: Gate | undefined;
 };
 
-/** The cookie of a signed-in browser. With TLS its name makes browsers refuse one that another host or a plain connection has set. */
+/** How the cookie of a signed-in browser begins, before `_` and eight digits for the server. With TLS its name makes browsers refuse one that another host or a plain connection has set. */
 export const sessionCookies = { plain: "hawser_session", secure: "__Host-hawser_session" } as const;
 
 /** The two halves of what a browser shows from then on. */

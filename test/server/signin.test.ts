@@ -123,7 +123,7 @@ describe("behind a proxy that does TLS", () => {
 		const link = (server.signInUrl ?? "").replace("https:", "http:");
 		expect((await press(link, { origin: `http://${host}` })).status).toBe(403);
 		const response = await press(link, { origin: `https://${host}` });
-		expect(response.headers.get("set-cookie")).toMatch(/^__Host-hawser_session=.*; Secure$/);
+		expect(response.headers.get("set-cookie")).toMatch(/^__Host-hawser_session_[0-9a-f]{8}=.*; Secure$/);
 		const { body } = await server.post("/v1/signin-links", {});
 		expect(body.url).toMatch(/^https:/);
 	});
@@ -136,10 +136,23 @@ describe("signing out", () => {
 		const response = await fetch(`${server.url}/v1/signout`, { method: "POST", headers });
 		expect([response.status, response.headers.get("set-cookie")]).toEqual([
 			204,
-			"hawser_session=; Max-Age=0; Path=/; HttpOnly; SameSite=Strict",
+			expect.stringMatching(/^hawser_session_[0-9a-f]{8}=; Max-Age=0; Path=\/; HttpOnly; SameSite=Strict$/),
 		]);
 		const after = await fetch(`${server.url}/v1/sessions`, { headers });
 		expect(after.status).toBe(401);
 		expect((await server.request("/v1/sessions")).status).toBe(200);
 	});
+});
+
+it("the servers of one host do not sign each other's browsers out: one jar has both cookies", async () => {
+	const servers = [await start(), await start()];
+	const shown = await Promise.all(servers.map(async ({ signInUrl }) => shownBy(await press(signInUrl ?? ""))));
+	const jar = Object.fromEntries(shown.map(({ cookie }) => cookie.split("=") as [string, string]));
+	const cookie = Object.entries(jar)
+		.map((pair) => pair.join("="))
+		.join("; ");
+	for (const [index, { url }] of servers.entries()) {
+		const { status } = await fetch(`${url}/v1/sessions`, { headers: { ...shown[index], cookie, origin: url } });
+		expect(status).toBe(200);
+	}
 });

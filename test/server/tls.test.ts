@@ -59,7 +59,7 @@ describe("with a certificate", () => {
 		const headers = { origin: server.url };
 		const { status, cookie = "", body } = await ask(server.signInUrl ?? "", { method: "POST", headers });
 		expect(status).toBe(200);
-		expect(cookie).toMatch(/^__Host-hawser_session=.*; Path=\/; HttpOnly; SameSite=Strict; Secure$/);
+		expect(cookie).toMatch(/^__Host-hawser_session_[0-9a-f]{8}=.*; Path=\/; HttpOnly; SameSite=Strict; Secure$/);
 		const key = { "hawser-key": /data-key="([^"]+)"/.exec(body)?.[1] ?? "" };
 		const shown = { ...key, cookie: cookie.split(";")[0] ?? "" };
 		expect(await ask(`${server.url}/v1/sessions`, { headers: shown })).toMatchObject({ status: 200 });

@@ -82,8 +82,8 @@ const securitySchemes = {
 	cookie: {
 		type: "apiKey",
 		in: "cookie",
-		name: sessionCookies.plain,
-		description: `with TLS ${sessionCookies.secure}`,
+		name: `${sessionCookies.plain}_SERVER`,
+		description: `SERVER is eight digits of each server; with TLS ${sessionCookies.secure}_SERVER`,
 	},
 	pageKey: { type: "apiKey", in: "header", name: pageKeyHeader, description: "goes with the cookie" },
 } as const;

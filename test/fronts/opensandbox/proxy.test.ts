@@ -127,6 +127,7 @@ test("our cookie goes to no other port, and no other port sets it, or clears wha
 		"a=1",
 		"=hawser_session=evil",
 		"__Host-hawser_session=evil; Secure; Path=/",
+		"hawser_session_0123abcd=evil; Path=/",
 		"hawser_session_2=b",
 	];
 	const port = await behind(
@@ -143,7 +144,7 @@ test("our cookie goes to no other port, and no other port sets it, or clears wha
 	);
 	const url = `${server.url}/opensandbox/proxy/${port}/`;
 	const token = { "x-execd-access-token": server.adminToken };
-	const cookie = "b=2; hawser_session=secret; __Host-hawser_session=secret;c=3";
+	const cookie = "b=2; hawser_session_0123abcd=secret; __Host-hawser_session_0123abcd=secret;c=3";
 	const { headers, text } = await ask(url, { headers: { ...token, cookie } });
 	expect(text).toBe("b=2; c=3");
 	expect(headers).not.toHaveProperty("clear-site-data");

@@ -26,7 +26,7 @@ const ofTheRequest: ReadonlySet<string> = new Set(["content-length", "host"]);
 const credentials = ["x-execd-access-token", pageKeyHeader];
 
 /** Browsers have one jar for all ports of a host; a cookie without a name is sent as if its value had one. */
-const ourCookie = new RegExp(`^[\\s=]*(?:${Object.values(sessionCookies).join("|")})\\s*=`, "i");
+const ourCookie = new RegExp(`^[\\s=]*(?:${Object.values(sessionCookies).join("|")})(?:_[0-9a-f]{8})?\\s*=`, "i");
 
 /** By these the door has judged a request. To ourselves it comes again, by an address that would make them wrong. */
 const judged = ["host", "origin", "referer", "sec-fetch-site"];
