@@ -3,6 +3,7 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { expect, onTestFinished, test } from "vitest";
+import { connect } from "../../src/local/index.ts";
 import { eventually } from "../helpers/reading.ts";
 import { Installation } from "./hawser.ts";
 
@@ -54,4 +55,16 @@ test("hawser events goes on over a restart of the server, and over its own with 
 	expect(second.told()).toEqual([["exited", "worst"]]);
 	await second.end();
 	expect((await site.run(["events", "--since", "x", "--cursor-file", file])).stderr).toContain("exclude each other");
+	// A server that refuses is not away.
+	const over = new AbortController();
+	onTestFinished(() => over.abort());
+	const client = connect({ stateDir: site.stateDir });
+	const silences = Array.from({ length: 8 }, (_, index) =>
+		client.events({ quietMs: 10_000 + index, signal: over.signal }),
+	);
+	await Promise.all(silences.map((events) => events.next()));
+	const refused = follow(site, "--type", "quiet", "--quiet-for", "99s");
+	await eventually("the reason", () => refused.remarks().includes("no more kinds of silence are listened for"));
+	expect(refused.remarks()).not.toContain("away");
+	await refused.end();
 }, 40_000);

@@ -2,7 +2,7 @@
 
 import { readFile } from "node:fs/promises";
 import { Command, Option } from "commander";
-import type { FeedConnection, FeedEvent, FeedItem, FeedType } from "../../client/index.ts";
+import type { FeedConnection, FeedEvent, FeedItem, FeedType, HawserError } from "../../client/index.ts";
 import { formatDuration } from "../../protocol/units.ts";
 import { nameOf } from "../describe-session.ts";
 import { UsageError } from "../errors.ts";
@@ -99,14 +99,21 @@ function keepIn(file: string): (cursor: string) => Promise<void> {
 	return (cursor) => save([`${cursor}\n`], file);
 }
 
-/** Once when the server goes, and once when it is back. */
+/** Once when the server goes or refuses, and once when it tells events again. */
 function sayWhetherItIsThere(): (connection: FeedConnection) => void {
-	let isAway = false;
-	return ({ state }) => {
-		if (isAway === (state === "disconnected")) return;
-		isAway = !isAway;
-		remark(isAway ? "the server is away; waiting for it" : "the server is back");
+	let said: string | undefined;
+	return (connection) => {
+		const now = connection.state === "disconnected" ? troubleOf(connection.error) : undefined;
+		if (now === said) return;
+		said = now;
+		remark(now ?? "the server is back");
 	};
+}
+
+/** There are others than that it is away, of which somebody can do something. */
+function troubleOf({ code, message, hint }: HawserError): string {
+	if (code !== "limit_exceeded") return "the server is away; waiting for it";
+	return `${message}${hint === undefined ? "" : ` (${hint})`}; trying again`;
 }
 
 function toJson(item: FeedItem): object {
