@@ -82,8 +82,11 @@ export class Memory implements ArchiveSource {
 	}
 }
 
-export function temporaryDirectory(): string {
-	const directory = mkdtempSync(join(tmpdir(), "hawser-journal-"));
+/** A file system in memory, for journals by the thousand that one kernel writes and reads back: no disk has a part in what they prove. */
+export const MEMORY = "/dev/shm";
+
+export function temporaryDirectory(parent = tmpdir()): string {
+	const directory = mkdtempSync(join(parent, "hawser-journal-"));
 	onTestFinished(() => rmSync(directory, { recursive: true, force: true }));
 	return directory;
 }

@@ -1,5 +1,4 @@
 import { cpSync, mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import fc from "fast-check";
 import { expect, it } from "vitest";
@@ -8,7 +7,7 @@ import { byteLength, type Event, type Fact } from "../../src/core/event.ts";
 import { Journal } from "../../src/journal/journal.ts";
 import { openForReading } from "../../src/journal/reader.ts";
 import { FakeClock } from "../helpers/fake-clock.ts";
-import { fileTurns, Memory, readAll } from "./helpers.ts";
+import { fileTurns, MEMORY, Memory, readAll } from "./helpers.ts";
 
 const fact: fc.Arbitrary<Fact> = fc.oneof(
 	{
@@ -70,7 +69,7 @@ it("every reader sees every event that was written and not dropped, from any sta
 			fc.array(step, { maxLength: 40 }),
 			fc.record({ limitBytes: fc.integer({ min: 800, max: 60_000 }), gatherMs: fc.constantFrom(0, 2) }),
 			async (steps, options) => {
-				const place = mkdtempSync(join(tmpdir(), "hawser-journal-"));
+				const place = mkdtempSync(join(MEMORY, "hawser-journal-"));
 				const run = new Run(place, options);
 				try {
 					await run.open();

@@ -1,11 +1,11 @@
-import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from "node:fs";
+import { copyFileSync, mkdirSync, readdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import type { Event, Fact } from "../../src/core/event.ts";
 import { appendLost } from "../../src/journal/journal.ts";
 import { openForReading } from "../../src/journal/reader.ts";
 import { encodeHeader, encodeRecords, nameSegment, parseSegmentName } from "../../src/journal/segment.ts";
-import { Memory, openJournal, output, readAll, sampleFacts, temporaryDirectory, write } from "./helpers.ts";
+import { MEMORY, Memory, openJournal, output, readAll, sampleFacts, temporaryDirectory, write } from "./helpers.ts";
 
 const headerBytes = 32;
 
@@ -183,7 +183,7 @@ type Segment = { readonly name: string; readonly size: number; readonly events: 
 
 /** A journal of several small segments, and what is where in it. */
 async function sampleJournal(): Promise<{ original: string; segments: Segment[] }> {
-	const original = temporaryDirectory();
+	const original = temporaryDirectory(MEMORY);
 	const written = await write(sampleFacts, { directory: original, segmentBytes: 280 });
 	const segments: Segment[] = readdirSync(original)
 		.sort()
@@ -201,7 +201,7 @@ async function sampleJournal(): Promise<{ original: string; segments: Segment[] 
 
 /** What a writer left that died after it had overwritten its oldest segment, and that segment as it was. */
 async function reusedJournal() {
-	const { journal, directory } = await openJournal({ limitBytes: 8 * 290 });
+	const { journal, directory } = await openJournal({ directory: temporaryDirectory(MEMORY), limitBytes: 8 * 290 });
 	const memory = new Memory(journal);
 	let oldest = "";
 	let overwritten = Buffer.alloc(0);
@@ -226,7 +226,7 @@ let copies = 0;
 function copy(directory: string): string {
 	const target = join(directory, "..", `${directory.split("/").at(-1)}-${copies++}`);
 	mkdirSync(target);
-	cpSync(directory, target, { recursive: true });
+	for (const name of readdirSync(directory)) copyFileSync(join(directory, name), join(target, name));
 	return target;
 }
 
