@@ -40,48 +40,79 @@ export type Grounds = {
 	readonly openSandbox: { readonly address: Address; readonly prefix: string; readonly token: string | undefined };
 };
 
-/** The operator of a server with the native API: asks for the list of sessions. */
-export async function enterAsOperator(grounds: Grounds, who: Who): Promise<Insider> {
-	const { ways, token, openSandbox } = grounds;
-	const ask = (method: string, path: string, body?: object) => request(ways[0], token, { method, path, body });
-	const create = async (argv: readonly string[]) =>
-		String((await ask("POST", "/v1/sessions", { argv, mode: "pipe" })).id);
-	const session = await create(["sh", "-c", "head -c 8000000 /dev/zero; exec cat"]);
-	const other = await create(["cat"]);
-	for (let end = 0; end < 8_000_000; )
-		end = ((await ask("GET", `/v1/sessions/${session}`)) as { offsets: { end: number } }).offsets.end;
-	const askSandbox = (method: string, path: string, body?: object) =>
-		request(openSandbox.address, openSandbox.token, { method, path: `${openSandbox.prefix}${path}`, body });
-	const pty = String((await askSandbox("POST", "/pty", {})).session_id);
-	const holder = await hold(openSandbox, pty);
-	const workspace = `/v1/workspaces/${multica.workspace}`;
-	await ask("PUT", workspace, { roots: ["/"] });
-	await ask("PUT", `${workspace}/tasks/${multica.task}`, { workDir: "/", issueKey: multica.issue });
-	const echo = await TestSocket.open("http://localhost", other, {}, { token, dial: () => dial(ways[0]) });
-	const list = async (way: Address) =>
-		(await request(way, token, { method: "GET", path: "/v1/sessions" })).sessions as { id: string; pid: number }[];
-	const scopes = scopesOf(who, session);
-	return {
-		target: {
+/** The operator of a server with the native API, who stays while others come and go: asks for the list of sessions. */
+export class Operator {
+	readonly #grounds: Grounds;
+	readonly #stay: Promise<{ readonly session: string; readonly echo: TestSocket }>;
+
+	constructor(grounds: Grounds) {
+		this.#grounds = grounds;
+		this.#stay = this.#settle();
+		this.#stay.catch(() => {});
+	}
+
+	async enter(who: Who): Promise<Insider> {
+		const { ways, openSandbox } = this.#grounds;
+		const { session, echo } = await this.#stay;
+		const workspace = `/v1/workspaces/${multica.workspace}`;
+		const openTask = async () => {
+			await this.#ask("PUT", workspace, { roots: ["/"] });
+			await this.#ask("PUT", `${workspace}/tasks/${multica.task}`, { workDir: "/", issueKey: multica.issue });
+		};
+		const openPty = async () => {
+			const pty = String((await this.#askSandbox("POST", "/pty", {})).session_id);
+			return { pty, holder: await hold(openSandbox, pty) };
+		};
+		const scopes = scopesOf(who, session);
+		const makeToken = async () =>
+			scopes ? String((await this.#ask("POST", "/v1/tokens", { scopes })).token) : (openSandbox.token ?? "");
+		const [{ pty, holder }, token] = await Promise.all([openPty(), makeToken(), openTask()]);
+		// What the one before has left may have ended and not be gone yet.
+		const pids = (await this.#list(ways[0])).flatMap(({ pid }) => pid ?? []);
+		return {
+			target: { session, pty, token },
+			keepers: await Promise.all(pids.map(keeperOf)),
+			questions: ways.map((way) => () => this.#list(way)),
+			async echo() {
+				const typed = echo.output.byteLength;
+				echo.type(typed, "k");
+				await echo.until("an echo", () => echo.output.byteLength > typed);
+			},
+			leave: async () => {
+				holder.terminate();
+				await Promise.all([this.#askSandbox("DELETE", `/pty/${pty}`), this.#ask("DELETE", `${workspace}?force=1`)]);
+			},
+		};
+	}
+
+	/** A session that has written a lot, and one that echoes. */
+	async #settle(): Promise<{ readonly session: string; readonly echo: TestSocket }> {
+		const { ways, token } = this.#grounds;
+		const create = async (argv: readonly string[]) =>
+			String((await this.#ask("POST", "/v1/sessions", { argv, mode: "pipe" })).id);
+		const commands = [["sh", "-c", "head -c 8000000 /dev/zero; exec cat"], ["cat"]];
+		const [session = "", other = ""] = await Promise.all(commands.map(create));
+		for (let end = 0; end < 8_000_000; )
+			end = ((await this.#ask("GET", `/v1/sessions/${session}`)) as { offsets: { end: number } }).offsets.end;
+		return {
 			session,
-			pty,
-			token: scopes ? String((await ask("POST", "/v1/tokens", { scopes })).token) : (openSandbox.token ?? ""),
-		},
-		keepers: await Promise.all((await list(ways[0])).map(({ pid }) => keeperOf(pid))),
-		questions: ways.map((way) => () => list(way)),
-		async echo() {
-			const typed = echo.output.byteLength;
-			echo.type(typed, "k");
-			await echo.until("an echo", () => echo.output.byteLength > typed);
-		},
-		async leave() {
-			echo.cut();
-			holder.terminate();
-			for (const id of [session, other]) await ask("DELETE", `/v1/sessions/${id}`);
-			await askSandbox("DELETE", `/pty/${pty}`);
-			await ask("DELETE", `${workspace}?force=1`);
-		},
-	};
+			echo: await TestSocket.open("http://localhost", other, {}, { token, dial: () => dial(ways[0]) }),
+		};
+	}
+
+	#ask(method: string, path: string, body?: object): Promise<Record<string, unknown>> {
+		return request(this.#grounds.ways[0], this.#grounds.token, { method, path, body });
+	}
+
+	#askSandbox(method: string, path: string, body?: object): Promise<Record<string, unknown>> {
+		const { address, prefix, token } = this.#grounds.openSandbox;
+		return request(address, token, { method, path: `${prefix}${path}`, body });
+	}
+
+	async #list(way: Address): Promise<{ pid: number | null }[]> {
+		const { sessions } = await request(way, this.#grounds.token, { method: "GET", path: "/v1/sessions" });
+		return sessions as { pid: number | null }[];
+	}
 }
 
 /** Undefined for the operator's own. */

@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import type { Address } from "./address.ts";
-import { enterAppServer, enterAsOperator, enterExecServer, type Insider, type Who } from "./insiders.ts";
+import { enterAppServer, enterExecServer, type Insider, Operator, type Who } from "./insiders.ts";
 
 export type Place =
 	| "serve"
@@ -56,12 +56,13 @@ export async function openSite(place: Place, stateDir: string, root: URL): Promi
 	if (place === "execd" || place === "execd without a token") {
 		const openSandbox = { address: port, prefix: "", token: place === "execd" ? EXECD_TOKEN : undefined };
 		// Who has its token, if there is one, may do everything there.
-		const enter = () => enterAsOperator({ ways: [local], token, openSandbox }, "operator");
-		return { address: port, pid, kill, enter };
+		const operator = new Operator({ ways: [local], token, openSandbox });
+		return { address: port, pid, kill, enter: () => operator.enter("operator") };
 	}
 	const openSandbox = { address: port, prefix: "/opensandbox", token };
-	const enter = (who: Who) => enterAsOperator({ ways: [port, local], token, openSandbox }, who);
-	return { address: place === "the socket of serve" ? local : port, pid, kill, enter };
+	const operator = new Operator({ ways: [port, local], token, openSandbox });
+	const address = place === "the socket of serve" ? local : port;
+	return { address, pid, kill, enter: (who) => operator.enter(who) };
 }
 
 /** Resolves when it says where it listens. */
