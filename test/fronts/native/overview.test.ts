@@ -127,7 +127,7 @@ describe.each([
 	it("is told once a second of a flood, and its end is the last", async () => {
 		const client = await start({});
 		const feed = await follow(client);
-		const command = "timeout 2.5 yes; echo; echo finished";
+		const command = "timeout 1.2 yes; echo; echo finished";
 		const { id } = await client.sessions.create({ command, durable, retain });
 		await feed.until(id, "the last line", ({ lastLine }) => lastLine === "finished");
 		const times = feed.changes(id).map(({ time }) => time);
