@@ -94,6 +94,7 @@ it("each does what the sheet of shortcuts says, and every other key belongs to t
 	await page.getByRole("link", { name: "All sessions" }).click();
 	// Keys find what is shown, and a page is drawn with the next frame.
 	await page.locator(`.need[data-row="${asks.id}"]`).waitFor();
+	await page.locator(`[data-row="${marked.id}"]`).waitFor();
 	const outside: readonly (readonly [key: string, does: () => Promise<unknown>])[] = [
 		["j", () => isFocused(`[data-row="${asks.id}"]`)],
 		["a", () => isFocused("[data-answer]")],
