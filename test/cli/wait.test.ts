@@ -1,5 +1,4 @@
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { eventually } from "../helpers/reading.ts";
 import { Installation, result } from "./hawser.ts";
 
 let hawser: Installation;
@@ -77,12 +76,8 @@ it("waits for quiet", async () => {
 
 /** A command that waits is there. */
 async function untilAttached(id: string): Promise<void> {
-	await eventually("the wait", async () => {
-		const [{ attachments }] = JSON.parse((await hawser.run(["ls", "--json"])).stdout).filter(
-			(one: { id: string }) => one.id === id,
-		);
-		return attachments === 1;
-	});
+	const waited = (await hawser.client()).sessions.at(id);
+	await expect.poll(() => waited.info()).toMatchObject({ attachments: 1 });
 }
 
 it("says 3 when the session is gone, and 255 when waiting could not begin, which no program is mistaken for", async () => {
@@ -120,10 +115,10 @@ it.each([
 	[["--match", "never"], 2, "session quiet has written nothing that matches in time"],
 	[["--idle", "1m"], 2, "session quiet was not quiet for long enough in time"],
 ])("says that the time was up: %s", async (flags, code, sentence) => {
-	const { stdout } = await hawser.run(["run", "--detach", "--name", "quiet", "--", "cat"]);
+	const id = await hawser.detached("exec cat", { name: "quiet" });
 	const waited = await hawser.run(["wait", "quiet", "--timeout", "50ms", ...flags]);
 	expect(waited).toEqual({ code, stdout: "", stderr: `hawser: ${sentence}\n` });
-	await hawser.run(["rm", "--force", stdout.trim()]);
+	await (await hawser.client()).sessions.at(id).remove({ force: true });
 });
 
 it("resizes a terminal, and nothing else", async () => {

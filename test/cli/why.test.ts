@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { eventually } from "../helpers/reading.ts";
+import type { ProgramState, Session } from "../../src/client/index.ts";
 import { Installation } from "./hawser.ts";
 
 let hawser: Installation;
@@ -8,29 +8,35 @@ beforeAll(async () => {
 });
 afterAll(() => hawser.remove());
 
-const start = (name: string, program: string) =>
-	hawser.run(["run", "--detach", "--name", name, "--cwd", "/usr", "--", "bash", "-c", program], {
-		env: { TMUX_TMPDIR: hawser.stateDir },
-	});
+/** The program in a session of its own, which only the command that is tested is a process for. */
+async function start(name: string, program: string): Promise<Session> {
+	const env = { TMUX_TMPDIR: hawser.stateDir };
+	const id = await hawser.detached(program, { name, cwd: "/usr", env });
+	return (await hawser.client()).sessions.at(id);
+}
 
-const says = (name: string, pattern: RegExp) =>
-	eventually(String(pattern), async () => {
-		const { stdout } = await hawser.run(["why", name]);
-		return pattern.test(stdout) ? stdout : undefined;
-	});
+/** What the command says, once the session is in this state. */
+async function says(name: string, session: Session, state: Partial<ProgramState>): Promise<string> {
+	await expect.poll(() => session.inspect()).toMatchObject(state);
+	return (await hawser.run(["why", name])).stdout;
+}
 
 it("says in a line what a session in a keeper waits for", async () => {
-	await start("install", "printf 'Continue? [Y/n] '; read answer; sleep 1000");
-	expect(await says("install", /waits for a line/)).toMatch(
+	const [install, login] = await Promise.all([
+		start("install", "printf 'Continue? [Y/n] '; read answer; sleep 1000"),
+		start("login", "printf 'Password: '; read -s x"),
+	]);
+	const asked = { state: "waiting", kind: "line", lastLine: "Continue? [Y/n]" } as const;
+	expect(await says("install", install, asked)).toMatch(
 		/^install waits for a line · bash \(\d+\) in \/usr · "Continue\? \[Y\/n\]" · quiet for \S+\n$/,
 	);
-	await hawser.run(["send", "install", "--enter"]);
-	await says("install", /^install sleeps for a time · sleep \(\d+\)/);
-	await start("login", "printf 'Password: '; read -s x");
-	await says("login", /^login waits for a secret, which it will not show · bash/);
-	expect(JSON.parse((await hawser.run(["why", "login", "--json"])).stdout)).toMatchObject({
-		...{ state: "waiting", kind: "secret", confidence: "sure", lastLine: "Password:" },
-	});
+	await install.keys(["Enter"]);
+	expect(await says("install", install, { state: "sleeping", kind: "sleep" })).toMatch(
+		/^install sleeps for a time · sleep \(\d+\)/,
+	);
+	const secret = { state: "waiting", kind: "secret", confidence: "sure", lastLine: "Password:" } as const;
+	expect(await says("login", login, secret)).toMatch(/^login waits for a secret, which it will not show · bash/);
+	expect(JSON.parse((await hawser.run(["why", "login", "--json"])).stdout)).toMatchObject(secret);
 });
 
 type Stuck = {
@@ -38,7 +44,7 @@ type Stuck = {
 	/** Pressed once it runs. */
 	readonly key?: string;
 	readonly line: RegExp;
-	readonly fields: object;
+	readonly fields: Partial<ProgramState>;
 };
 
 /** By what keeps each from going on. */
@@ -83,23 +89,24 @@ it.each(Object.entries(stuck))(
 	"state: why is it stuck, in one line for people and fields for programs: %s",
 	async (what, { program, key, line, fields }) => {
 		const name = what.replace(" ", "-");
-		await start(name, program);
-		if (key !== undefined) await hawser.run(["send", name, "--key", key]);
-		expect(await says(name, line)).toMatch(/^[^\n]{10,200}\n$/);
+		const session = await start(name, program);
+		if (key !== undefined) await session.keys([key]);
+		const said = await says(name, session, fields);
+		expect(said).toMatch(line);
+		expect(said).toMatch(/^[^\n]{10,200}\n$/);
 		expect(JSON.parse((await hawser.run(["why", name, "--json"])).stdout)).toMatchObject(fields);
-		await hawser.run(["kill", "--signal", "KILL", name]);
+		await session.kill({ killSignal: "SIGKILL" });
 	},
 );
 
 it("says how a session ended", async () => {
-	await start("over", "exit 3");
-	await hawser.run(["wait", "over"]);
+	await (await start("over", "exit 3")).wait({ exit: true });
 	expect((await hawser.run(["why", "over"])).stdout).toBe("over has ended: exit 3\n");
 });
 
 it("shows a log as small text", async () => {
-	await start("build", 'for i in 1 2 3; do printf "\\r$i %%"; done; echo; for i in $(seq 2000); do echo line $i; done');
-	await hawser.run(["wait", "build"]);
+	const program = 'for i in 1 2 3; do printf "\\r$i %%"; done; echo; for i in $(seq 2000); do echo line $i; done';
+	await (await start("build", program)).wait({ exit: true });
 	const { stdout } = await hawser.run(["logs", "--text", "--max", "1000", "build"]);
 	expect(stdout).toMatch(/^3 %\nline 1\n/);
 	expect(stdout).toMatch(/\n\[… [\d,]+ bytes left out: since=\d+ limit=\d+\]\n/);
