@@ -11,6 +11,7 @@ import { BaseSequencer, type TestSpecification } from "vitest/node";
  */
 const together = [
 	"test/{access,audit,core,disk,journal,link,protocol,workspaces}/*.test.ts",
+	"test/cli/*.test.ts",
 	"test/client/!(page).test.ts",
 	"test/fronts/*.test.ts",
 	"test/fronts/{codex-app,codex-exec,json-rpc,mcp,multica,opensandbox}/*.test.ts",
@@ -70,7 +71,7 @@ const config: ViteUserConfig = defineConfig({
 		hookTimeout: 30_000,
 		teardownTimeout: 10_000,
 		projects: [
-			// Tests start real programs and kill process trees, so each file gets a process of its own.
+			// What changes something of its process, or kills what is below it, has one of its own.
 			{ extends: true, test: { name: "apart", include: ["test/**/*.test.ts"], exclude: together } },
 			{ extends: true, test: { name: "together", include: together, isolate: false } },
 		],
