@@ -49,7 +49,7 @@ it("pictures follow what sessions show, one tile is typed in without being squee
 		.write("rm -rf it\r");
 	held.catch(() => {});
 	const waiting = page.getByRole("region", { name: "typed-in, wants approval" });
-	await waiting.getByText("agent wants to type: rm -rf it").waitFor();
+	await waiting.getByText("rm -rf it", { exact: true }).waitFor();
 	await waiting.getByRole("link", { name: "Look: typed-in" }).click();
 	await page.getByText("You can type").waitFor();
 	await page.getByRole("button", { name: "Deny" }).click();

@@ -110,7 +110,7 @@ class GridPage {
 					<a href=${href({ view: "list", filter })}>${icon("list", 14)}List</a>
 					<a class="on" aria-current="page" href=${href({ view: "grid", filter })}>${icon("grid", 14)}Grid</a>
 				</span>
-				${mayStart(app) ? html`<button class="btn primary" @click=${() => app.dialogs.open({ kind: "start", form: emptyForm })}>${icon("plus", 14)}Start<kbd>N</kbd></button>` : nothing}
+				${mayStart(app) ? html`<button class="btn primary start" @click=${() => app.dialogs.open({ kind: "start", form: emptyForm })}>${icon("plus", 14)}Start<kbd>N</kbd></button>` : nothing}
 			</header>
 			${banner(app)}
 			${shown.length === 0 ? html`<div class="empty"><p>${words.empty.title}.</p></div>` : nothing}
@@ -150,17 +150,16 @@ class GridPage {
 
 	/** How it gets what it waits for: here, or where there is room for all of it. */
 	#answers(session: Listed, need: Need): TemplateResult {
-		const { kind, question, choices } = need;
 		const { id, workspace } = session;
-		if (kind === "approval") {
-			return html`<span class="grow ell">${question}</span>
+		if (need.kind === "approval") {
+			return html`<span class="grow ell">${need.approval.preview.trim()}</span>
 				<a class="btn" href=${href({ view: "session", id, at: undefined })} aria-label="${words.approval.look}: ${nameOf(session)}">${words.approval.look}</a>`;
 		}
 		const mayAnswer = this.#app.auth.may("operate", workspace);
-		if (kind === "secret" && mayAnswer) return secretField(this.#app, session);
+		if (need.kind === "secret" && mayAnswer) return secretField(this.#app, session);
 		const give = (choice: string) => void this.#app.answers.give(session, choice);
-		return html`<span class="grow ell end">${ending(question)}</span>
-			${mayAnswer ? choices.map((choice) => html`<button class="key" aria-label="Answer ${choice}" @click=${() => give(choice)}>${choice}</button>`) : nothing}`;
+		return html`<span class="grow ell end">${ending(need.question)}</span>
+			${mayAnswer ? need.choices.map((choice) => html`<button class="key" aria-label="Answer ${choice}" @click=${() => give(choice)}>${choice}</button>`) : nothing}`;
 	}
 
 	#picture(id: string, Class: typeof Tile): HTMLCanvasElement {

@@ -235,7 +235,7 @@ function openSessions(app: App, id: string): TemplateResult {
 						const isAsking = need.kind === "asks" || need.kind === "secret" || need.kind === "approval";
 						const question =
 							need.kind === "approval"
-								? html`<span class="q ell block">${need.question}</span>`
+								? html`<span class="q ell block">${need.approval.preview.trim()}</span>`
 								: html`<span class="q ell end block">${ending(need.question)}</span>`;
 						return html`<a class=${isAsking ? "ask" : nothing} href=${at(session.id)} aria-current=${isHere(session.id)}
 							>${glyph(state.glyph)}<span class="grow"
