@@ -134,12 +134,12 @@ export class TypedLine {
 		if (!this.#isTerminal || !CONTROLS.test(typed)) return { edited: this.#asLines(typed), unknownKeys: 0 };
 		let isPasted = this.#isPasted;
 		let unknownKeys = 0;
-		const before: string[] = [];
+		let before = "";
 		let line: string[] = [];
 		for (const [key] of typed.matchAll(KEYS)) {
 			if (key.length > 2) isPasted = key === PASTE_BEGIN;
 			else if (ENTERS.includes(key)) {
-				before.push(...line, "\n");
+				before += `${line.join("")}\n`;
 				line = [];
 			} else if (!CONTROLS.test(key)) line.push(key);
 			else if (isPasted) unknownKeys++;
@@ -148,7 +148,7 @@ export class TypedLine {
 			else if (key === "\x7f" && PLAIN.test(line.at(-1) ?? "")) line.pop();
 			else if (key !== "\x04" || line.length > 0) unknownKeys++;
 		}
-		return { edited: [...before, ...line].join(""), unknownKeys };
+		return { edited: before + line.join(""), unknownKeys };
 	}
 }
 

@@ -101,3 +101,10 @@ it.each([
 	line.take(bytes("\r"));
 	expect(line.with(bytes("ls\r"))).toMatchObject({ texts: ["ls\n"], isReadable: true });
 });
+
+it("a line of any length with a key in it can be read", () => {
+	const text = "x".repeat(200_000);
+	const { texts, isReadable } = reading([`${text}y\x7f\r`]);
+	expect(isReadable).toBe(true);
+	expect(texts.includes(`${text}\n`)).toBe(true);
+});
