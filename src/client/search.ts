@@ -24,7 +24,8 @@ export class Search {
 
 	/** The first match in the newest 64 KiB of text, with what has come now. */
 	add(offset: number, bytes: Uint8Array): Found | undefined {
-		this.#runs.push(...this.#visible.take(offset, bytes));
+		// Not as arguments, of which a megabyte of colours has more than a call may have.
+		for (const run of this.#visible.take(offset, bytes)) this.#runs.push(run);
 		const text = joined(this.#runs.map((run) => run.bytes));
 		const match = this.#expression.exec(textOf(text));
 		const found = match && { match, offset: this.#offsetAfter(byteAt(text, match.index + match[0].length)) };

@@ -42,3 +42,8 @@ it("a match may begin 64 KiB back, and no further", () => {
 	expect(far(65_535)).toMatchObject({ offset: 65_537 });
 	expect(far(65_536)).toBeUndefined();
 });
+
+it("finds something in a megabyte of which every character has a colour of its own", () => {
+	const bytes = new TextEncoder().encode(`${"\x1b[mx".repeat(250_000)}ready`);
+	expect(new Search(/ready/).add(0, bytes)?.offset).toBe(bytes.byteLength);
+});
