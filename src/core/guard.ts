@@ -12,6 +12,7 @@ import { demandOf, endsPrograms, type Typed } from "./demand.ts";
 import { SessionError } from "./errors.ts";
 import type { Gate } from "./gate.ts";
 import { type HeldAct, isFullScreen, lineHasChanged, notApproved, obstacle, plainAct, preview } from "./held-act.ts";
+import { type PlannedStart, textsOf } from "./planned-start.ts";
 import type { Operation, Operations, Question, Session, SessionInfo, SessionSpec } from "./session.ts";
 import { isEnded } from "./state.ts";
 import type { Reading, TypedLine } from "./typed-line.ts";
@@ -101,11 +102,11 @@ export class Guard {
 		}
 	}
 
-	/** Before a program is started; `script` is what it is told to run besides its arguments. */
-	async checkStart(spec: SessionSpec, script: string, tell: Tell): Promise<void> {
-		const text = [spec.argv.join(" "), ...(script === "" ? [] : [script])].join("\n");
-		const reason = await this.#match(text);
-		if (reason) await this.#hold(plainAct("start", text, reason), { spec }, tell);
+	/** Before a program is started. */
+	async checkStart(start: PlannedStart, tell: Tell): Promise<void> {
+		const { judged, shown, whole } = textsOf(start);
+		const reason = await this.#match(judged);
+		if (reason) await this.#hold({ ...plainAct("start", shown, reason), bytes: whole }, start, tell);
 	}
 
 	/** Before a program is ended. */

@@ -77,10 +77,10 @@ export class Witness {
 	 * Starts a program. That it is asked for is recorded before anything can come of it. `script` is what it is told to
 	 * run, where its arguments do not say that.
 	 */
-	async create(sessions: Sessions, start: SessionStart, script = ""): Promise<Session> {
+	async create(sessions: Sessions, { chosen, ...start }: SessionStart, script = ""): Promise<Session> {
 		const { spec, command } = start;
 		const place = { workspace: spec.workspace, session: spec.id };
-		await this.#guard?.checkStart(spec, script, (deed) => this.record(deed, place));
+		await this.#guard?.checkStart({ spec, script, chosen }, (deed) => this.record(deed, place));
 		this.record(
 			{
 				action: "open",

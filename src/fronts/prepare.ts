@@ -92,6 +92,7 @@ export function createPrepare(parts: PrepareParts): Prepare {
 				drainMs: request.drainMs === undefined ? defaults.drainMs : request.drainMs,
 				sessionId: id,
 			},
+			chosen: { cwd: request.cwd, variables: request.exactEnv ?? request.env ?? {} },
 		};
 	};
 }

@@ -1,6 +1,6 @@
 /** What the journal's tests share: a log's memory to take events from, sample events, and directories that go away. */
 
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, rmSync, statfsSync } from "node:fs";
 import { stat } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -82,8 +82,13 @@ export class Memory implements ArchiveSource {
 	}
 }
 
-/** A file system in memory, for journals by the thousand that one kernel writes and reads back: no disk has a part in what they prove. */
-export const MEMORY = "/dev/shm";
+/** In memory, where there is room for that: for journals by the thousand that one kernel writes and reads back. No disk has a part in what they prove. */
+export const MEMORY = roomIn("/dev/shm") > 2 ** 30 ? "/dev/shm" : tmpdir();
+
+function roomIn(directory: string): number {
+	const { bavail, bsize } = statfsSync(directory);
+	return bavail * bsize;
+}
 
 export function temporaryDirectory(parent = tmpdir()): string {
 	const directory = mkdtempSync(join(parent, "hawser-journal-"));

@@ -323,6 +323,22 @@ describe("who decides", () => {
 	});
 });
 
+it("what a start sets besides its arguments is judged, shown and part of what is approved; but no value that may be a secret", async () => {
+	const { client } = await agent({ match: ["touch"] });
+	const digests = [];
+	for (const hidden of ["touch one", "touch two"]) {
+		const env = { CMD: hidden, BASH_ENV: "/tmp/first", GONE: null };
+		const start = client.sessions.create({ argv: ["bash", "-c", "$CMD"], cwd: "/tmp", env, durable: false });
+		start.catch(() => {});
+		const held = await heldOn(person);
+		expect(held.preview).toBe("bash -c $CMD\nin /tmp\nwith CMD=… BASH_ENV=/tmp/first -GONE");
+		digests.push(held.sha256);
+		await denyAll();
+		await expect(start).rejects.toMatchObject(refused);
+	}
+	expect(new Set(digests).size).toBe(2);
+});
+
 it("no token has more acts held than a few", async () => {
 	const { client } = await agent();
 	const { session } = await shell();
