@@ -53,6 +53,53 @@ describe("a value that must not be in the output", () => {
 		}
 	});
 
+	it.each([
+		["base64 writes it, in lines of 76", "base64", /.{1,76}/g],
+		["OpenSSL writes it, in lines of 64", "base64", /.{1,64}/g],
+		["xxd writes it, in lines of 60", "hex", /.{1,60}/g],
+	] as const)("is overwritten as %s, and the line ends stay", (_title, encoding, lines) => {
+		const secret = Array.from({ length: 93 }, (_, index) => String.fromCharCode(33 + index)).join("");
+		for (const end of ["\n", "\r\n", "\r\r\n"]) {
+			const text = `${Buffer.from(secret).toString(encoding).match(lines)?.join(end)}${end}`;
+			const stars = text.replaceAll(/[^\r\n]/g, "*");
+			expect(seen([Buffer.from(text)], secret)).toBe(stars);
+			expect(
+				seen(
+					text.split("").map((byte) => Buffer.from(byte)),
+					secret,
+				),
+			).toBe(stars);
+		}
+	});
+
+	it("does not go on behind an empty line, and what may be its beginning is not held by more of them", () => {
+		const masks = new Masks();
+		masks.add(Buffer.from("password"));
+		expect(masks.take(Buffer.from("pass\r\n")).byteLength).toBe(0);
+		expect(Buffer.from(masks.take(Buffer.from("\r\nword"))).toString()).toBe("pass\r\n\r\nword");
+		expect(masks.isHolding).toBe(false);
+	});
+
+	it.each([
+		["Python writes JSON", "gehe\u00efm-\u{1f511}", "gehe\\u00efm-\\ud83d\\udd11"],
+		["Go writes JSON", "abc&def<ghi>\u00ef", "abc\\u0026def\\u003cghi\\u003e\u00ef"],
+		["bash declares it", 'my$ecret!`pa"ss', 'my\\$ecret!\\`pa\\"ss'],
+		["bash quotes it with letters of all the world", "gehe\u00efm wort", "gehe\u00efm\\ wort"],
+		["Python quotes one kind of quotes", 'a\\"secret', 'a\\\\"secret'],
+		["Python quotes both", 'it\'s a "secret"', 'it\\\'s a "secret"'],
+	])("is overwritten as %s", (_title, secret, written) => {
+		expect(seen([Buffer.from(`P=${written};`)], secret)).toBe(`P=${"*".repeat(Buffer.byteLength(written))};`);
+	});
+
+	it("is overwritten where it overlaps itself", () => {
+		const shown = (text: string, secret: string) => seen([Buffer.from(text)], secret);
+		expect(shown("-abcabcabcab-", "abcabcab")).toBe(`-${"*".repeat(11)}-`);
+		expect(shown("-abcabcabca-", "abcabcab")).toBe("-********ca-");
+		// By less than its period has left.
+		expect(shown("-aabbaaabbaa-", "aabbaa")).toBe(`-${"*".repeat(11)}-`);
+		expect(shown("aaaaaaaaa b aaaaaa", "aaaaaa")).toBe("********* b ******");
+	});
+
 	it("is found however the output is cut, and nothing of it gets out before that is known", () => {
 		const text = `$ cat file\r\n${forms(SECRET).join("\r\n")}\r\n${SECRET}${SECRET}\r\n$ `;
 		const whole = seen([Buffer.from(text)], SECRET);
