@@ -71,6 +71,7 @@ static void hand_over(napi_env env, napi_value callback, void *context, void *ar
 		set(env, result, "unread", number(env, sight->unread));
 		set(env, result, "processes", number(env, sight->processes));
 		set(env, result, "pid", sight->pid == 0 ? null(env) : number(env, sight->pid));
+		set(env, result, "image", text(env, sight->image));
 		set(env, result, "program", text(env, sight->name));
 		set(env, result, "cwd", text(env, sight->cwd));
 		set(env, result, "call", text(env, sight->call));

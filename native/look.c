@@ -37,6 +37,8 @@ struct seen {
 	unsigned terminal;
 	int threads;
 	char state;
+	// When it was started, and where its stack begins, which an exec puts elsewhere; 0 if we may not know.
+	unsigned long long started, stack;
 	char name[16];
 };
 
@@ -67,8 +69,9 @@ static bool read_seen(pid_t pid, struct seen *seen) {
 	snprintf(seen->name, sizeof seen->name, "%s", name + 1);
 	seen->pid = pid;
 	int terminal;
-	if (sscanf(end + 1, " %c %d %d %d %d %d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %d", &seen->state, &seen->parent,
-			&seen->group, &seen->session, &terminal, &seen->foreground, &seen->threads) != 7) return false;
+	if (sscanf(end + 1, " %c %d %d %d %d %d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %d %*d %llu %*u %*d %*u %*u %*u %llu",
+			&seen->state, &seen->parent, &seen->group, &seen->session, &terminal, &seen->foreground, &seen->threads, &seen->started,
+			&seen->stack) != 9) return false;
 	seen->terminal = (unsigned)terminal;
 	return seen->state != 'Z' && seen->state != 'X';
 }
@@ -294,6 +297,7 @@ static void look_at_front(const struct tree *tree, const struct input *input, pi
 		sight->pid = seen->pid;
 		sight->call = call;
 		memcpy(sight->name, seen->name, sizeof sight->name);
+		snprintf(sight->image, sizeof sight->image, "%llu.%llx", seen->started, seen->stack);
 	}
 	sight->stopped &= sight->pid != 0;
 }

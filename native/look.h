@@ -5,6 +5,9 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
+// Two numbers of 64 bits, a full stop and the end.
+#define IMAGE_TEXT 40
+
 struct sight {
 	// The innermost terminal that can be seen, if there is one; else the program has pipes.
 	bool has_terminal, is_inner, canonical, echo;
@@ -17,6 +20,8 @@ struct sight {
 	bool runs, reads, writes, listens, on_disk, stopped, denied;
 	// The process that says most about it: who it is, where, and what it sleeps in. No pid when there is none.
 	pid_t pid;
+	// By which it is told from others that have its number before or after it, and from what it was before an exec.
+	char image[IMAGE_TEXT];
 	char name[16];
 	char cwd[PATH_MAX];
 	const char *call;

@@ -6,13 +6,16 @@ import { HawserError } from "./error.ts";
 import type { Session } from "./session.ts";
 
 /** Who is asked, and what: `waiting` is the question that somebody has read. */
-export type Question = { readonly mode: Listed["mode"]; readonly waiting: Pick<Waiting, "kind" | "offset"> };
+export type Question = {
+	readonly mode: Listed["mode"];
+	readonly waiting: Pick<Waiting, "kind" | "offset" | "episode">;
+};
 
 /** Whether the program got it: not if it asks something else by now, or nothing. A secret goes where nobody sees it. */
 export async function giveAnswer(session: Session, { mode, waiting }: Question, text: string): Promise<boolean> {
-	const { kind, offset } = waiting;
+	const { kind, offset, episode } = waiting;
 	try {
-		if (kind === "secret") await session.secret(text, { ifWaiting: offset });
+		if (kind === "secret") await session.secret(text, { ifWaiting: offset, episode });
 		else await session.write(typed(text, mode, kind), { ifWaiting: offset, untilWritten: true });
 		return true;
 	} catch (error) {

@@ -116,7 +116,7 @@ export type {
 	SearchOptions,
 	Session,
 } from "./session.ts";
-export type { AnswerOptions, SessionActOptions, WriteOptions } from "./session-input.ts";
+export type { AnswerOptions, SecretOptions, SessionActOptions, WriteOptions } from "./session-input.ts";
 export type { Times } from "./times.ts";
 export type { Address, ConnectOptions } from "./transport.ts";
 export type { ScreenCondition, WaitCondition, WaitOptions, WaitResult } from "./wait.ts";

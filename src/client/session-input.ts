@@ -22,6 +22,11 @@ export type AnswerOptions = SessionActOptions & {
 	readonly ifWaiting?: number;
 };
 
+export type SecretOptions = AnswerOptions & {
+	/** The `episode` of the question: not even one that the same program asks at the same `offset`, having written nothing, gets it. */
+	readonly episode?: number;
+};
+
 export type WriteOptions = AnswerOptions & {
 	/** The name of the input stream, and the position of the first byte in it; both or neither. */
 	readonly stream?: string;

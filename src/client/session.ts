@@ -57,6 +57,7 @@ import { type SendRequest, toSendInput } from "./send-request.ts";
 import {
 	type AnswerOptions,
 	fenceOf,
+	type SecretOptions,
 	type SessionActOptions,
 	SessionInput,
 	type WriteOptions,
@@ -302,13 +303,17 @@ export class Session {
 
 	/**
 	 * Types a line that nobody may see, such as a password, and Enter: only while the program reads one without showing it,
-	 * else it is refused with `not_waiting`. `ifWaiting` is the `offset` of the question, as `inspect` tells it.
+	 * else it is refused with `not_waiting`. `ifWaiting` is the `offset` of the question, and `episode` its
+	 * episode, as `inspect` tells them.
 	 */
-	async secret(secret: Uint8Array | string, { ifWaiting, fence, signal }: AnswerOptions = {}): Promise<InputReceipt> {
+	async secret(
+		secret: Uint8Array | string,
+		{ ifWaiting, episode, fence, signal }: SecretOptions = {},
+	): Promise<InputReceipt> {
 		const bytes = typeof secret === "string" ? new TextEncoder().encode(secret) : secret;
 		const path = this.#path("/secret");
 		const headers = { [idempotencyKeyHeader]: `${newStreamId()}:0`, ...fenceOf(fence) };
-		const query = { ifWaiting };
+		const query = { ifWaiting, episode };
 		const response = await this.#transport.request({ method: "POST", path, query, headers, bytes, signal });
 		return (await response.json()) as InputReceipt;
 	}

@@ -26,6 +26,8 @@ export type Sight = {
 	readonly isDenied: boolean;
 	/** The one that says most about it; null when there is none. */
 	readonly pid: number | null;
+	/** Tells it from others that have its number before or after it, and from what it was before it became another program. */
+	readonly image: string | null;
 	readonly program: string | null;
 	readonly cwd: string | null;
 	/** What it sleeps in: `sleep`, `child`, `thread`, `socket`, `lock`, `signal`, `events`, `read`, `write` or `other`. */
@@ -173,6 +175,11 @@ export const TOO_SLOW: Verdict = verdict("unknown", "slow");
 
 function verdict(state: Activity, kind: string | null = null, confidence: Verdict["confidence"] = "sure"): Verdict {
 	return { state, kind, confidence };
+}
+
+/** Whether it could not be looked at in time, which says nothing about it. */
+export function isUnseen({ state, kind }: Pick<Verdict, "state" | "kind">): boolean {
+	return state === TOO_SLOW.state && kind === TOO_SLOW.kind;
 }
 
 /** Whether it goes on only, or best, when somebody types. */

@@ -14,6 +14,7 @@ import {
 	decide,
 	ENDED,
 	type Inspection,
+	isUnseen,
 	isWaiting,
 	type Sight,
 	type Surroundings,
@@ -116,12 +117,14 @@ export class Inspector {
 		return this.#nameOf(found) === this.#wait && this.#program.lastActivity() < this.#countedAt;
 	}
 
-	/** By which one wait is told from another. */
+	/** By which one wait is told from another: it is another, too, if another program does the waiting. */
 	#nameOf({ verdict, sight }: Found): string {
-		return `${verdict.state} ${verdict.kind} ${sight?.pid} ${this.#program.turns()}`;
+		return `${verdict.state} ${verdict.kind} ${sight?.pid} ${sight?.image} ${this.#program.turns()}`;
 	}
 
 	#count(found: Found): void {
+		// Who was not seen in time may wait as before.
+		if (isUnseen(found.verdict)) return;
 		this.#countedAt = this.#clock.monotonic();
 		if (isWaiting(found.verdict)) {
 			const wait = this.#nameOf(found);

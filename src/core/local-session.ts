@@ -21,7 +21,7 @@ import { type Pulse, PulseFold } from "./pulse.ts";
 import { Replies } from "./replies.ts";
 import type { RunAnswer, RunRequest } from "./run.ts";
 import { noTerminal } from "./scan.ts";
-import { secretLine, wouldShow } from "./secret-line.ts";
+import { answeredThere, secretLine, wouldShow } from "./secret-line.ts";
 import {
 	type Answers,
 	answer,
@@ -29,6 +29,7 @@ import {
 	type Operation,
 	type Operations,
 	type Question,
+	type SecretQuestion,
 	Session,
 	type SessionDetails,
 	type SessionStart,
@@ -102,7 +103,7 @@ export class LocalSession extends Session {
 		},
 		act: ({ act, options }) => this.#act(act, options),
 		actIfWaiting: ({ act, at, options }) => this.#actIfWaiting(act, at, options),
-		secret: ({ bytes, at, options }) => this.#typeSecret(bytes, at, options),
+		secret: ({ bytes, options, ...question }) => this.#typeSecret(bytes, question, options),
 		receipt: async ({ stream }) => this.#input.receipt(stream),
 		forgetStream: async ({ stream }) => {
 			this.#input.forget(stream);
@@ -143,8 +144,9 @@ export class LocalSession extends Session {
 	#lastActivity: number;
 	#activeAt: number;
 	#lastOutput: number;
-	/** Lines, signals and ends of input that it was given. */
+	/** Lines, signals and ends of input that it was given, and where the output ended at the last of them. */
 	#turns = 0;
+	#turnedAt: number | undefined;
 	/** Cancels what would end the program in time. */
 	readonly #deadlines: (() => void)[] = [];
 
@@ -307,7 +309,7 @@ export class LocalSession extends Session {
 
 	async #actIfWaiting(act: Act, at: number, options: ActOptions): Promise<Receipt> {
 		if (this.#isRepeat(act, options.origin)) return this.#accept(act, options);
-		await this.#checkWaiting(at);
+		await this.#checkWaiting({ at });
 		return this.#act(act, options);
 	}
 
@@ -315,11 +317,14 @@ export class LocalSession extends Session {
 	 * That the terminal shows nothing is asked in the very turn in which the kernel takes the bytes: nothing else may wait
 	 * to be typed before. Afterwards they are nowhere but among what is masked.
 	 */
-	async #typeSecret(value: Uint8Array, at: number | undefined, options: ActOptions): Promise<Receipt> {
+	async #typeSecret(value: Uint8Array, question: SecretQuestion, options: ActOptions): Promise<Receipt> {
 		const act = { kind: "write", bytes: secretLine(value) } as const;
 		try {
 			if (this.#isRepeat(act, options.origin)) return this.#accept(act, options);
-			if (at !== undefined) await this.#checkWaiting(at);
+			const { at, episode } = question;
+			if (at !== undefined || episode !== undefined) await this.#checkWaiting(question);
+			// Nothing was shown of what was typed, nor of what is asked since.
+			if (at !== undefined && at === this.#turnedAt && episode === undefined) throw answeredThere();
 			const terminal = this.#process?.terminal();
 			if (!terminal?.canonical || terminal.echo || this.#input.isWaiting) throw wouldShow();
 			this.#masked.mask(value);
@@ -334,11 +339,12 @@ export class LocalSession extends Session {
 	 * The program is looked at, and what it wrote before is in the log then; from there to the write nothing is awaited.
 	 * What was accepted meanwhile, by whomever, may have been the answer, and is what the program reads next.
 	 */
-	async #checkWaiting(at: number): Promise<void> {
+	async #checkWaiting({ at, episode }: SecretQuestion): Promise<void> {
 		const before = this.#input.accepted;
 		const found = await this.#inspector.inspect();
-		const isSame = isWaiting(found) && found.offset === at && this.log.end.offset === at;
-		if (isSame && this.#input.accepted === before) return;
+		const end = this.log.end.offset;
+		const isSame = isWaiting(found) && found.offset === end && (at ?? end) === end;
+		if (isSame && found.episode === (episode ?? found.episode) && this.#input.accepted === before) return;
 		throw new SessionError("not_waiting", "the program does not wait for this answer any more", {
 			hint: "look at what it asks now",
 		});
@@ -475,7 +481,10 @@ export class LocalSession extends Session {
 	#perform(act: Act): Promise<void> | void {
 		const running = this.#process;
 		if (!running || isEnded(this.#state)) throw new SessionError("session_closed", "the program has ended");
-		if (isTurn(act)) this.#turns++;
+		if (isTurn(act)) {
+			this.#turns++;
+			this.#turnedAt = this.log.end.offset;
+		}
 		switch (act.kind) {
 			case "write":
 				this.#shell?.noteInput(act.bytes);

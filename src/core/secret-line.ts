@@ -36,3 +36,13 @@ export function wouldShow(): SessionError {
 		hint: "wait until it asks for one",
 	});
 }
+
+export function answeredThere(): SessionError {
+	return new SessionError(
+		"not_waiting",
+		"something was typed since the output ended there: the question may be another",
+		{
+			hint: "look at what it asks now, and give its episode, too",
+		},
+	);
+}

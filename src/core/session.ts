@@ -148,10 +148,10 @@ export type Operations = {
 	};
 	/**
 	 * Types a line that nobody may see, while the program reads one without showing it; `not_waiting` else, and nothing
-	 * was typed. From then on it is masked in the output. `at` is where the output ended that asks for it.
+	 * was typed. From then on it is masked in the output.
 	 */
 	secret: {
-		readonly asks: { readonly bytes: Uint8Array; readonly at?: number; readonly options: ActOptions };
+		readonly asks: SecretQuestion & { readonly bytes: Uint8Array; readonly options: ActOptions };
 		readonly answer: Receipt;
 	};
 	/** How far an input stream is now. */
@@ -177,6 +177,14 @@ export type Operations = {
 	commandNews: { readonly asks: { readonly known: number | null }; readonly answer: CommandNews };
 	inspect: { readonly asks: unknown; readonly answer: Inspection };
 	untilWaiting: { readonly asks: { readonly after: number }; readonly answer: Inspection };
+};
+
+/** Which question a secret is for; whichever is asked now, if nothing is said. */
+export type SecretQuestion = {
+	/** Where the output ended that asks it. If a line was typed there since, this is not enough to know it by. */
+	readonly at?: number | undefined;
+	/** In which episode it was asked (see `Inspection`): by the same program, which has not gone on since. Keepers that are older do not heed it. */
+	readonly episode?: number | undefined;
 };
 
 /** Who answers what a program asks its terminal. */
@@ -300,8 +308,8 @@ export abstract class Session {
 	}
 
 	/** The line without its end; see `Operations`. Whoever has these bytes should forget them then. */
-	secret(bytes: Uint8Array, at: number | undefined, options: ActOptions = {}): Promise<Receipt> {
-		return this.ask<"secret">({ do: "secret", bytes, ...(at === undefined ? {} : { at }), options });
+	secret(bytes: Uint8Array, question: SecretQuestion, options: ActOptions = {}): Promise<Receipt> {
+		return this.ask<"secret">({ do: "secret", bytes, ...question, options });
 	}
 
 	receipt(stream: string): Promise<Receipt> {

@@ -37,10 +37,10 @@ export async function describeProgram(
 	inspection: Inspection,
 	signal: AbortSignal,
 ): Promise<ProgramState> {
-	const { program, pid, cwd, processes, offset, since } = inspection;
+	const { program, pid, cwd, processes, offset, episode, since } = inspection;
 	const lastLine = await readLastLine(session, offset, session.state.size.rows, { signal });
 	const counted = processes === undefined ? {} : { processes };
-	return { ...guessed(inspection, lastLine), program, pid, cwd, ...counted, lastLine, offset, since };
+	return { ...guessed(inspection, lastLine), program, pid, cwd, ...counted, lastLine, offset, episode, since };
 }
 
 /** What the text suggests, where nothing better is known. */

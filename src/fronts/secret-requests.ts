@@ -1,19 +1,20 @@
 /**
  * Requests for secrets: whoever may not type one, such as an agent, asks for it to be typed into the question that a
- * program asks now, and a person gives or refuses it. A request is for that one question: as soon as the program writes
- * something, asks again or ends, or after five minutes, it has expired. Where the operator has named sources, one of them
- * may give it instead. Requests are in memory alone, and what is given is never kept here.
+ * program asks now, and a person gives or refuses it. A request is for that one question, and given once: as soon as the
+ * program writes something, ends, asks again or waits no more, or after five minutes, it has expired. Where the operator
+ * has named sources, one of them may give it instead. Requests are in memory alone, and what is given is never kept here.
  */
 
 import { randomBytes } from "node:crypto";
 import type { Principal } from "../core/access.ts";
 import type { Receipt } from "../core/act.ts";
 import type { Audit, Deed } from "../core/audit.ts";
+import { Change } from "../core/change.ts";
 import type { Clock } from "../core/clock.ts";
 import { SessionError } from "../core/errors.ts";
-import type { Inspection } from "../core/inspection.ts";
+import { type Inspection, isUnseen } from "../core/inspection.ts";
 import { Listeners } from "../core/listeners.ts";
-import type { Session } from "../core/session.ts";
+import type { SecretQuestion, Session } from "../core/session.ts";
 import type { Sessions } from "../core/sessions.ts";
 import type { Witness } from "../core/witness.ts";
 import { checkCreation } from "./front.ts";
@@ -22,6 +23,8 @@ import { describeProgram } from "./program-state.ts";
 
 /** A person who was asked has to come and type; later, nobody knows any more what it was for. */
 const LIFETIME_MS = 5 * 60_000;
+/** A program that goes on without a word is noticed so soon; only those are looked at of whom something is asked for. */
+const LOOK_EVERY_MS = 1_000;
 /** How many may be open of one caller, and of all: more than any person answers in that time. */
 const OPEN = { each: 16, all: 256 };
 const ID_BYTES = 6;
@@ -75,9 +78,11 @@ export type Doer = { readonly principal: Pick<Principal, "name">; readonly witne
 
 type Open = {
 	request: SecretRequest;
+	/** In which the question was asked; see `Inspection`. */
+	readonly episode: number;
 	/** Aborted when it is over. */
 	readonly over: AbortController;
-	/** Settled once what is being typed there was typed, or not; what the program writes meanwhile is its answer. */
+	/** Settled once what is being typed there was typed, or not, and nobody gives it meanwhile; what the program writes until then is its answer. */
 	typing: Promise<unknown>;
 	/** Settled once no source will give it any more. */
 	tried: Promise<void>;
@@ -132,7 +137,9 @@ export class SecretRequests {
 		const found = await own.inspect();
 		const { state, kind, program, offset, lastLine: prompt } = await describeProgram(own, found, signal);
 		if (state !== "waiting" || kind !== "secret") throw notAsking();
-		const known = this.#of(session.id, asker).find((open) => open.request.offset === offset);
+		const known = this.#of(session.id, asker).find(
+			(open) => open.request.offset === offset && open.episode === found.episode,
+		);
 		if (known) {
 			await known.tried;
 			return known.request;
@@ -144,11 +151,12 @@ export class SecretRequests {
 		const id = randomBytes(ID_BYTES).toString("hex");
 		const request = { id, ...about, createdAt, expiresAt: createdAt + LIFETIME_MS };
 		const leave = this.#places.take(asker);
+		const { episode } = found;
 		const nothing = Promise.resolve();
-		const open: Open = { request, over: new AbortController(), typing: nothing, tried: nothing, leave };
+		const open: Open = { request, episode, over: new AbortController(), typing: nothing, tried: nothing, leave };
 		this.#open.set(id, open);
 		this.#tell(open, "asked", { principal: asker, witness });
-		void this.#expireInTime(open, found.episode);
+		void this.#expireInTime(open);
 		open.tried = this.#trySources(open, found);
 		await open.tried;
 		return open.request;
@@ -157,22 +165,36 @@ export class SecretRequests {
 	/** What is typed as a secret into a session answers all who asked for one there. */
 	async typed(session: Session, by: Doer, typing: Promise<Receipt>): Promise<Receipt> {
 		const asked = this.#of(session.id);
-		for (const open of asked) open.typing = typing.catch(() => undefined);
-		const receipt = await typing;
-		// A repeat types nothing, and may be of what answered another question.
-		if (receipt.accepted !== 0) for (const open of asked) this.#settle(open, "given", by);
-		return receipt;
+		const answered = typing.then((receipt) => {
+			// A repeat types nothing, and may be of what answered another question.
+			if (receipt.accepted !== 0) for (const open of asked) this.#settle(open, "given", by);
+			return receipt;
+		});
+		for (const open of asked) open.typing = answered.catch(() => undefined);
+		return answered;
+	}
+
+	/** Types what was asked for into its question; `not_found` if it was given or is over, `not_waiting` if it turns out to be. */
+	async give({ id }: SecretRequest, by: Doer, type: (question: SecretQuestion) => Promise<Receipt>): Promise<Receipt> {
+		let open = this.#open.get(id);
+		// One after the other: who comes second finds it given.
+		for (let typing: unknown; open && open.typing !== typing; open = this.#open.get(id)) {
+			typing = open.typing;
+			await typing;
+		}
+		if (!open) throw noRequest(id);
+		const { session, offset: at } = open.request;
+		try {
+			return await this.typed(session, by, type({ at, episode: open.episode }));
+		} catch (error) {
+			if (error instanceof SessionError && error.code === "not_waiting") this.#settle(open, "expired");
+			throw error;
+		}
 	}
 
 	refuse(request: SecretRequest, by: Doer): void {
 		const open = this.#open.get(request.id);
 		if (open) this.#settle(open, "refused", by);
-	}
-
-	/** Its question turned out to be another. */
-	expire(request: SecretRequest): void {
-		const open = this.#open.get(request.id);
-		if (open) this.#settle(open, "expired");
 	}
 
 	/** Resolves when nothing is open any more that this caller asked for there, or the signal aborts. */
@@ -190,24 +212,37 @@ export class SecretRequests {
 		const { request, over } = open;
 		const type = (value: Uint8Array, by: Doer) => {
 			const session = by.witness.session(request.session);
-			return this.typed(session, by, session.secret(value, request.offset));
+			return this.give(request, by, (question) => session.secret(value, question));
 		};
 		const source = await this.#options.sources?.answer(request, found, { type, signal: over.signal });
 		if (source) open.request = { ...request, source };
 	}
 
-	async #expireInTime(open: Open, episode: number): Promise<void> {
+	async #expireInTime(open: Open): Promise<void> {
 		const { request, over } = open;
 		const { signal } = over;
 		const late = new Promise<void>((resolve) => {
 			const cancel = this.#options.clock.after(LIFETIME_MS, resolve);
 			signal.addEventListener("abort", cancel, { once: true });
 		});
-		const again = request.session.untilWaiting(episode, signal);
 		// Who can't be asked any more is not asked for anything either.
-		await Promise.race([late, again, movedOn(request, signal)]).catch(() => undefined);
+		await Promise.race([late, this.#untilUnasked(open), movedOn(request, signal)]).catch(() => undefined);
 		await open.typing;
 		this.#settle(open, "expired");
+	}
+
+	/** Resolves when its program is seen not to ask this any more, or it is over. */
+	async #untilUnasked({ request, episode, over: { signal } }: Open): Promise<void> {
+		const wake = new Change();
+		for (;;) {
+			const cancel = this.#options.clock.after(LOOK_EVERY_MS, () => wake.happen());
+			await wake.next(signal);
+			cancel();
+			if (signal.aborted) return;
+			const found = await request.session.inspect();
+			const isAsked = found.state === "waiting" && found.episode === episode;
+			if (!isAsked && !isUnseen(found)) return;
+		}
 	}
 
 	#settle(open: Open, status: SecretStatus, by?: Doer): void {
@@ -267,6 +302,13 @@ function mayNot(message: string, hint = "ask the person who made the token for a
 function notAsking(): SessionError {
 	return new SessionError("not_waiting", "the program does not read a secret now", {
 		hint: "ask when it does: /v1/sessions/:id/state says so",
+	});
+}
+
+/** Of one that is over, or never was. */
+export function noRequest(id: string): SessionError {
+	return new SessionError("not_found", `no secret is asked for by ${JSON.stringify(id.slice(0, 64))}`, {
+		hint: "it was given, refused, or is over: GET /v1/secret-requests lists those there are",
 	});
 }
 

@@ -43,6 +43,8 @@ export type ProgramState = {
 	lastLine: string;
 	/** Where the output ended then. */
 	offset: number;
+	/** Which of its waits for somebody this is, or was the latest, counted: with `offset` it says which question a secret is for. */
+	episode: number;
 	/** When the last byte came or went, or the program ended; milliseconds since the epoch. */
 	since: number;
 };

@@ -101,6 +101,8 @@ export type Waiting = {
 	since: number;
 	/** Where the output ended: what an answer is for. */
 	offset: number;
+	/** Which of its waits this is, as `ProgramState` counts them: what a secret is for, with `offset`. */
+	episode: number;
 	program: string | null;
 };
 

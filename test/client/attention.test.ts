@@ -92,7 +92,7 @@ describe("a program that is silent", () => {
 
 	it("does not when what is usual is not known, when it waits for somebody, and once that was seen", () => {
 		expect(needOf(silent(600, null), none)).toBeUndefined();
-		const waiting = { kind: "prompt" as const, prompt: "$ ", since: 0, offset: 0, program: null };
+		const waiting = { kind: "prompt" as const, prompt: "$ ", since: 0, offset: 0, episode: 1, program: null };
 		expect(needOf(listed({ overview: { ...silent(600, 1_000).overview, waiting } }), none)).toBeUndefined();
 		const dismissed = new Set([dismissalOf(silent(47, 2_000))]);
 		expect(needOf(silent(47, 2_000), { ...none, dismissed })).toBeUndefined();

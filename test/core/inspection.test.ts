@@ -17,6 +17,7 @@ const asleep: Sight = {
 	isStopped: false,
 	isDenied: false,
 	pid: 7,
+	image: "100.7f",
 	program: "prog",
 	cwd: "/",
 	call: "sleep",

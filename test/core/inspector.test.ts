@@ -7,7 +7,7 @@ import { FakeClock } from "../helpers/fake-clock.ts";
 const asleep: Sight = {
 	...{ hasTerminal: true, isInner: false, isSplit: false, canonical: true, echo: true, unread: 0 },
 	...{ runs: false, reads: false, writes: false, listens: false, isOnDisk: false, isStopped: false, isDenied: false },
-	...{ pid: 7, program: "prog", cwd: "/", call: "sleep", processes: 1 },
+	...{ pid: 7, image: "100.7f", program: "prog", cwd: "/", call: "sleep", processes: 1 },
 };
 const reading: Sight = { ...asleep, reads: true };
 
@@ -94,6 +94,20 @@ describe("who wants to hear of a wait", () => {
 		expect((await second).episode).toBe(2);
 	});
 
+	test("is told of another program that waits in the same process, or under the same number", async () => {
+		const program = new Program();
+		program.sight = reading;
+		const looked = async () => {
+			const found = program.inspector.inspect();
+			await program.pass(10);
+			return (await found).episode;
+		};
+		expect(await looked()).toBe(1);
+		expect(await looked()).toBe(1);
+		program.sight = { ...reading, image: "100.7e" };
+		expect(await looked()).toBe(2);
+	});
+
 	test("does not make it look at each byte of one that writes all the time", async () => {
 		const program = new Program();
 		const end = new AbortController();
@@ -131,4 +145,19 @@ test("a look that does not end is not waited for", async () => {
 	const found = program.inspector.inspect();
 	await program.pass(1_010);
 	expect(await found).toMatchObject({ state: "unknown", kind: "slow" });
+});
+
+test("a wait that could not be seen for a moment is the same as before", async () => {
+	const program = new Program();
+	program.sight = reading;
+	const before = program.inspector.inspect();
+	await program.pass(10);
+	program.sight = new Promise<never>(() => {});
+	const unseen = program.inspector.inspect();
+	await program.pass(1_010);
+	await unseen;
+	program.sight = reading;
+	const after = program.inspector.inspect();
+	await program.pass(10);
+	expect((await after).episode).toBe((await before).episode);
 });

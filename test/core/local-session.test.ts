@@ -47,7 +47,7 @@ test("a secret that a program writes in parts is masked as one, and what only be
 		itemsUntil(session, { offset: 0 }, (_, seen) => seen.replaceAll("\r\n", " ") === text);
 	await shown("ready ");
 	const secret = Buffer.from("password");
-	await session.secret(secret, undefined);
+	await session.secret(secret, {});
 	expect(secret.equals(Buffer.alloc(8))).toBe(true);
 	await shown("ready <");
 	// It has come in one piece: the beginning of the secret waits for the rest, and time stands still.
@@ -65,7 +65,7 @@ test("what only begins like a secret is shown before the end of its program", as
 	const clock = new FakeClock();
 	const session = await LocalSession.start(shell("stty -echo; echo ready; read it; printf pass"), { spawn, clock });
 	await itemsUntil(session, { offset: 0 }, (_, seen) => seen.includes("ready"));
-	await session.secret(Buffer.from("password"), undefined);
+	await session.secret(Buffer.from("password"), {});
 	expect(textOf(await itemsUntil(session, { offset: 0 }))).toBe("ready\r\npass");
 });
 
@@ -77,6 +77,6 @@ test("a secret is not put behind what waits to be typed: nobody knows whether it
 	await itemsUntil(session, { offset: 0 }, (_, seen) => seen.includes("ready"));
 	// More than a terminal takes that nobody reads from.
 	await write(session, "line\n".repeat(20_000));
-	await expect(session.secret(Buffer.from("password"), undefined)).rejects.toMatchObject({ code: "not_waiting" });
+	await expect(session.secret(Buffer.from("password"), {})).rejects.toMatchObject({ code: "not_waiting" });
 	await session.kill();
 });

@@ -50,7 +50,7 @@ it("a request is over when the program goes on, also if it asks nothing else", a
 it("what the program says to a secret before that is known to be typed does not end the request", async () => {
 	const { session, requests, news } = await asked();
 	const slowly = async () => {
-		const receipt = await session.secret(Buffer.from("password"), undefined);
+		const receipt = await session.secret(Buffer.from("password"), {});
 		await outputUntil(session, /got/);
 		// Whoever follows the session hears of it before us.
 		await new Promise((resolve) => setImmediate(resolve));

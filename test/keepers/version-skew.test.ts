@@ -64,7 +64,7 @@ test("a keeper of the version before serves today's server", async () => {
 		if (written === bytes.length) break;
 	}
 	await expect(session.scan()).rejects.toMatchObject({ code: "unsupported" });
-	await expect(session.secret(Buffer.from("hunter2"), undefined)).rejects.toMatchObject({ code: "unsupported" });
+	await expect(session.secret(Buffer.from("hunter2"), {})).rejects.toMatchObject({ code: "unsupported" });
 	await expect(session.inspect()).rejects.toMatchObject({ code: "unsupported" });
 	await expect(session.commands()).rejects.toMatchObject({ code: "unsupported" });
 	await expect(session.untilWaiting(0)).rejects.toMatchObject({ code: "unsupported" });

@@ -53,10 +53,12 @@ const codeOf = (promise: Promise<unknown>) =>
 	);
 
 /** A program that asks for one secret after the other, and says how long each was. */
-async function asking(): Promise<Session> {
-	const command = `for n in 1 2 3; do read -r -s -p "secret $n? " it; echo "got \${#it}"; done; cat`;
-	const session = await operator.sessions.create({ argv: ["bash", "-c", command], durable: false });
-	await asks(session, "secret 1?");
+const asking = () =>
+	askingBy(`for n in 1 2 3; do read -r -s -p "secret $n? " it; echo "got \${#it}"; done; cat`, "secret 1?");
+
+async function askingBy(command: string, question: string): Promise<Session> {
+	const session = await operator.sessions.create({ argv: ["bash", "--posix", "-c", command], durable: false });
+	await asks(session, question);
 	return operator.sessions.at(session.id);
 }
 
@@ -211,6 +213,72 @@ describe("a request for a secret", () => {
 		await agent.secretRequests.refuse(third.id);
 		await eventually("both were refused", () => [second, third].every(({ id }) => became(id).includes("refused")));
 		expect((await session.text()).text).toBe("secret 1? got 8\nsecret 2?\n");
+	});
+
+	it("is not given to another program that reads, without a word, instead of the one that asked", async () => {
+		const agent = await tokenWith("request");
+		const readsOn = `read -r it; echo "got \${#it}"; cat`;
+		const session = await askingBy(`stty -echo; printf "secret? "; head -1; ${readsOn}`, "secret?");
+		const own = agent.sessions.at(session.id);
+		const request = await own.requestSecret();
+		const asked = await session.inspect();
+		expect(asked.program).toBe("head");
+		// A shell says nothing of a child that ends like this.
+		process.kill(asked.pid ?? 0, "SIGPIPE");
+		await eventually("the shell reads", async () => {
+			const { program, kind } = await session.inspect();
+			return program === "bash" && kind === "secret";
+		});
+		const { offset: ifWaiting, episode } = asked;
+		expect(await codeOf(session.secret("for-head", { ifWaiting, episode }))).toBe("not_waiting");
+		// It may have expired by itself.
+		expect(await codeOf(operator.secretRequests.give(request.id, "for-head"))).toMatch(/^not_(waiting|found)$/);
+		expect((await own.requestSecret()).id).not.toBe(request.id);
+		expect((await session.text()).text).toBe("secret?\n");
+	});
+
+	it("is not given to what the program that asked has become", async () => {
+		const agent = await tokenWith("request");
+		const becomes = `exec sh -c 'read -r it; echo "got \${#it}"; cat'`;
+		const session = await askingBy(`trap : USR1; stty -echo; printf "secret? "; read -r it; ${becomes}`, "secret?");
+		const request = await agent.sessions.at(session.id).requestSecret();
+		const asked = await session.inspect();
+		process.kill(asked.pid ?? 0, "SIGUSR1");
+		await eventually("it is another program", async () => {
+			const { pid, program, kind } = await session.inspect();
+			return pid === asked.pid && program !== asked.program && kind === "secret";
+		});
+		const { offset: ifWaiting, episode } = asked;
+		expect(await codeOf(session.secret("for-bash", { ifWaiting, episode }))).toBe("not_waiting");
+		expect(await codeOf(operator.secretRequests.give(request.id, "for-bash"))).toMatch(/^not_(waiting|found)$/);
+		expect((await session.text()).text).toBe("secret?\n");
+	});
+
+	it("has expired soon after the program went on without a word", async () => {
+		const agent = await tokenWith("request");
+		const session = await askingBy(`stty -echo; printf "secret? "; head -1; sleep 1000`, "secret?");
+		const request = await agent.sessions.at(session.id).requestSecret();
+		process.kill((await session.inspect()).pid ?? 0, "SIGPIPE");
+		await eventually("it has expired", () => became(request.id).includes("expired"));
+	});
+
+	it("is given once, and what is given besides answers no question that follows silently", async () => {
+		const agent = await tokenWith("request");
+		const command = `printf "secret? "; read -rs a; read -rs b; echo "\${#a} \${#b}"; cat`;
+		const session = await askingBy(command, "secret?");
+		const { offset: ifWaiting, episode } = await session.inspect();
+		const { id } = await agent.sessions.at(session.id).requestSecret();
+		const others = await Promise.all([tokenWith("type"), tokenWith("type")]);
+		const codes = await Promise.all(others.map((other) => codeOf(other.secretRequests.give(id, "given"))));
+		expect(codes.sort()).toEqual(["done", "not_found"]);
+		await asks(session, "secret?");
+		expect(became(id)).toEqual(["asked", "given"]);
+		// The output ends where it did.
+		expect(await codeOf(session.secret("again", { ifWaiting }))).toBe("not_waiting");
+		expect(await codeOf(session.secret("again", { ifWaiting, episode }))).toBe("not_waiting");
+		const next = await session.inspect();
+		await session.secret("second", { ifWaiting: next.offset, episode: next.episode });
+		await eventually("both were read", async () => (await session.text()).text === "secret? 5 6\n");
 	});
 
 	it("is one of sixteen that a caller may have open", async () => {

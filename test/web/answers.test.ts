@@ -13,9 +13,9 @@ async function ask(client: Client, command: string): Promise<Listed> {
 		const session = await client.sessions.at(id).info();
 		const state = await client.sessions.at(id).inspect();
 		if (state.state !== "waiting") return undefined;
-		const { lastLine: prompt, offset, since, program } = state;
+		const { lastLine: prompt, offset, episode, since, program } = state;
 		const kind = state.kind === "secret" ? "secret" : "line";
-		const waiting = { kind, prompt, offset, since, program } as const;
+		const waiting = { kind, prompt, offset, episode, since, program } as const;
 		const overview = {
 			lastLine: prompt,
 			lastOutputAt: since,

@@ -53,7 +53,15 @@ export function asking(
 	prompt: string,
 	changes: Partial<NonNullable<NonNullable<Listed["overview"]>["waiting"]>> = {},
 ): Listed {
-	const waiting = { kind: "line" as const, prompt, since: NOW - 4 * MINUTE, offset: 10, program: null, ...changes };
+	const waiting = {
+		kind: "line" as const,
+		prompt,
+		since: NOW - 4 * MINUTE,
+		offset: 10,
+		episode: 1,
+		program: null,
+		...changes,
+	};
 	return listed({ overview: { waiting } });
 }
 

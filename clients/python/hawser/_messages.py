@@ -148,6 +148,7 @@ class ProgramState(TypedDict):
     processes: NotRequired[int]
     lastLine: str
     offset: int
+    episode: int
     since: int
 
 

@@ -410,15 +410,20 @@ class Session:
             return await self._act("/keys", fence, json={"keys": list(keys)})
 
     async def secret(
-        self, secret: bytes | str, *, if_waiting: int | None = None, fence: int | None = None
+        self,
+        secret: bytes | str,
+        *,
+        if_waiting: int | None = None,
+        episode: int | None = None,
+        fence: int | None = None,
     ) -> Receipt:
         """Types a line that nobody may see, such as a password, and Enter.
 
         Only while the program reads one without showing it, else it is refused with ``not_waiting``. `if_waiting` is
-        the offset of the question, as `inspect` tells it.
+        the offset of the question, and `episode` its episode, as `inspect` tells them.
         """
         data = secret.encode() if isinstance(secret, str) else bytes(secret)
-        query = {"ifWaiting": if_waiting}
+        query = {"ifWaiting": if_waiting, "episode": episode}
         return await self._post("/secret", f"{new_stream()}:0", fence, query=query, data=data)
 
     async def request_secret(self, *, name: str | None = None, reason: str | None = None) -> SecretRequest:

@@ -141,12 +141,12 @@ async function askingOf(
 	const request = requests.find(({ session }) => session.id === info.id);
 	if (request) return [ofRequest(client, request)];
 	const session = client.sessions.at(info.id);
-	const { state, kind, program, lastLine, offset } = await session.inspect();
+	const { state, kind, program, lastLine, offset, episode } = await session.inspect();
 	if (state !== "waiting" || kind !== "secret") return [];
 	return [
 		{
 			sentence: `${nameOf(info)}: ${program ?? "its program"} asks for a secret: ${lastLine}`,
-			give: (value) => session.secret(value, { ifWaiting: offset }),
+			give: (value) => session.secret(value, { ifWaiting: offset, episode }),
 		},
 	];
 }

@@ -30,6 +30,11 @@ export const inputQuery: TUnsafe<InputQuery> = schemaOf<InputQuery>()(
 export type KeysQuery = { ifWaiting?: number };
 export const keysQuery: TUnsafe<KeysQuery> = schemaOf<KeysQuery>()(Type.Object({ ifWaiting }, closed));
 
+export type SecretQuery = { ifWaiting?: number; episode?: number };
+export const secretQuery: TUnsafe<SecretQuery> = schemaOf<SecretQuery>()(
+	Type.Object({ ifWaiting, episode: Type.Optional(offset) }, closed),
+);
+
 export const sendKeys: TUnsafe<SendKeys> = schemaOf<SendKeys>()(
 	Type.Object(
 		{

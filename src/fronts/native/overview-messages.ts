@@ -18,6 +18,7 @@ const waiting: TUnsafe<Waiting> = schemaOf<Waiting>()(
 			choices: Type.Optional(Type.Array(Type.String())),
 			since: milliseconds,
 			offset,
+			episode: offset,
 			program: nullable(Type.String()),
 		},
 		{ title: "Waiting" },

@@ -152,8 +152,8 @@ function lastLineOf({ state }: Session, { tail }: Pulse): string | null {
 	return tail === null ? null : lastLineIn(Buffer.from(tail, "latin1"), state.size.rows);
 }
 
-function waitingOf({ state, kind, lastLine, offset, since, program }: ProgramState): Waiting {
-	return { kind: kindOf(state, kind), ...questionOf(lastLine), since, offset, program };
+function waitingOf({ state, kind, lastLine, offset, episode, since, program }: ProgramState): Waiting {
+	return { kind: kindOf(state, kind), ...questionOf(lastLine), since, offset, episode, program };
 }
 
 /** A shell that is ready and a program that has the screen are no kinds of waiting for the kernel. */
@@ -193,5 +193,6 @@ async function stillWaiting(session: Session, waiting: Waiting, { pulse, lastLin
 	const found = await session.inspect();
 	if (!isWaiting(found)) return null;
 	if (found.offset !== pulse?.offset) return waiting;
-	return { ...waiting, ...questionOf(lastLine ?? waiting.prompt), offset: found.offset };
+	const { offset, episode } = found;
+	return { ...waiting, ...questionOf(lastLine ?? waiting.prompt), offset, episode };
 }

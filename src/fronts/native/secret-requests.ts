@@ -2,11 +2,10 @@
 
 import type { FastifyRequest } from "fastify";
 import Type from "typebox";
-import { SessionError } from "../../core/errors.ts";
 import type { SecretRequestList, SecretRequestMessage } from "../../protocol/asking.ts";
 import { checkRight, type Hosting, may, witnessOf } from "../front.ts";
 import { patienceOf } from "../patience.ts";
-import { checkMayType, type SecretRequest } from "../secret-requests.ts";
+import { checkMayType, noRequest, type SecretRequest } from "../secret-requests.ts";
 import type { NativeApp, NativeOptions } from "./options.ts";
 import { findSession, placeOf, principalOf } from "./request.ts";
 import { askSecret, requestParams, secretRequest, secretRequestList } from "./secret-messages.ts";
@@ -79,11 +78,7 @@ export function findSecretRequest(
 ): SecretRequest {
 	const { id } = request.params;
 	const found = requests.get(id);
-	if (!found || !may(request, "read", placeOf(found.session))) {
-		throw new SessionError("not_found", `no secret is asked for by ${JSON.stringify(id.slice(0, 64))}`, {
-			hint: "it was given, refused, or is over: GET /v1/secret-requests lists those there are",
-		});
-	}
+	if (!found || !may(request, "read", placeOf(found.session))) throw noRequest(id);
 	checkRight(request, "operate", placeOf(found.session));
 	return found;
 }

@@ -1,13 +1,13 @@
 /** A secret that a person types over HTTP: into a program that reads one without showing it, and nowhere else. */
 
 import type { FastifyRequest, preParsingHookHandler } from "fastify";
-import { SessionError } from "../../core/errors.ts";
-import type { Session } from "../../core/session.ts";
+import type { Receipt } from "../../core/act.ts";
+import type { SecretQuestion, Session } from "../../core/session.ts";
 import type { InputReceipt } from "../../protocol/acts.ts";
 import { fenceHeader, idempotencyKeyHeader } from "../../protocol/messages.ts";
 import { type Hosting, witnessOf } from "../front.ts";
-import { checkMayGive, checkMayType } from "../secret-requests.ts";
-import { inputReceipt, keysQuery } from "./act-messages.ts";
+import { checkMayGive, checkMayType, type Doer } from "../secret-requests.ts";
+import { inputReceipt, secretQuery } from "./act-messages.ts";
 import { forgetRequests } from "./forget-requests.ts";
 import { bytesOf, fenceOf, parseKey, toMessage } from "./input.ts";
 import type { NativeApp, NativeOptions } from "./options.ts";
@@ -38,17 +38,16 @@ export function addSecret(app: NativeApp, { sessions, secretRequests }: NativeOp
 		}
 	}
 
-	async function type(
+	/** What types it into a question, under what the request says besides. */
+	async function typing(
 		request: FastifyRequest,
 		session: Session,
 		secret: Uint8Array,
-		at: number | undefined,
-	): Promise<InputReceipt> {
+	): Promise<(question: SecretQuestion) => Promise<Receipt>> {
 		const origin = parseKey(request.headers[idempotencyKeyHeader]);
 		const fence = await fenceOf(session, request);
 		const options = { ...(origin ? { origin } : {}), ...(fence === undefined ? {} : { fence }) };
-		const by = { principal: principalOf(request), witness: witnessOf(request) };
-		return toMessage(await secretRequests.typed(session, by, session.secret(secret, at, options)));
+		return (question) => session.secret(secret, question, options);
 	}
 
 	app.post(
@@ -61,14 +60,16 @@ export function addSecret(app: NativeApp, { sessions, secretRequests }: NativeOp
 				summary: "Type a line that nobody may see, while the program reads one without showing it",
 				takes: "application/octet-stream",
 			},
-			schema: { params: idParams, querystring: keysQuery, response: { 200: inputReceipt } },
+			schema: { params: idParams, querystring: secretQuery, response: { 200: inputReceipt } },
 			preParsing,
 		},
 		(request): Promise<InputReceipt> =>
 			taken(request as FastifyRequest, async (secret) => {
 				const session = findSession(sessions, request);
 				checkMayType(principalOf(request));
-				return type(request as FastifyRequest, session, secret, request.query.ifWaiting);
+				const { ifWaiting: at, episode } = request.query;
+				const type = await typing(request as FastifyRequest, session, secret);
+				return toMessage(await secretRequests.typed(session, doerOf(request), type({ at, episode })));
 			}),
 	);
 
@@ -90,12 +91,12 @@ export function addSecret(app: NativeApp, { sessions, secretRequests }: NativeOp
 				const wanted = findSecretRequest(secretRequests, request);
 				checkMayGive(principalOf(request), wanted);
 				const session = witnessOf(request).session(wanted.session);
-				try {
-					return await type(request as FastifyRequest, session, secret, wanted.offset);
-				} catch (error) {
-					if (error instanceof SessionError && error.code === "not_waiting") secretRequests.expire(wanted);
-					throw error;
-				}
+				const type = await typing(request as FastifyRequest, session, secret);
+				return toMessage(await secretRequests.give(wanted, doerOf(request), type));
 			}),
 	);
+}
+
+function doerOf(request: FastifyRequest): Doer {
+	return { principal: principalOf(request), witness: witnessOf(request) };
 }

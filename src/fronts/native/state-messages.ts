@@ -32,6 +32,7 @@ export const programState: TUnsafe<ProgramState> = schemaOf<ProgramState>()(
 			processes: Type.Optional(Type.Integer()),
 			lastLine: Type.String(),
 			offset,
+			episode: offset,
 			since: milliseconds,
 		},
 		{
@@ -47,6 +48,7 @@ export const programState: TUnsafe<ProgramState> = schemaOf<ProgramState>()(
 					processes: 3,
 					lastLine: "Do you want to continue? [Y/n]",
 					offset: 1834,
+					episode: 3,
 					since: 1_789_000_004_200,
 				},
 			],

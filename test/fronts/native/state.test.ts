@@ -36,6 +36,7 @@ describe("the state of a session", () => {
 			processes: 1,
 			lastLine: "Do you want to continue? [Y/n]",
 			offset: 48,
+			episode: 1,
 			since: expect.any(Number),
 		});
 	});
