@@ -45,15 +45,16 @@ export class Search {
 
 	#forget(count: number): void {
 		let left = count;
-		while (left > 0) {
-			const [oldest] = this.#runs;
-			if (!oldest) return;
-			if (oldest.bytes.byteLength > left) {
-				this.#runs[0] = { offset: oldest.offset + left, bytes: oldest.bytes.subarray(left) };
-				return;
+		let gone = 0;
+		for (const { offset, bytes } of this.#runs) {
+			if (bytes.byteLength > left) {
+				if (left > 0) this.#runs[gone] = { offset: offset + left, bytes: bytes.subarray(left) };
+				break;
 			}
-			left -= oldest.bytes.byteLength;
-			this.#runs.shift();
+			left -= bytes.byteLength;
+			gone++;
 		}
+		// At once: one after the other each would move all those behind it.
+		this.#runs.splice(0, gone);
 	}
 }
