@@ -13,6 +13,12 @@ export type Gate = {
 	readonly timeoutMs: number;
 };
 
+/** Why something is held: an expression matches, or nobody can tell whether one does; undefined if none does. */
+export type Judgement = "match" | "unreadable" | undefined;
+
+/** Of what a caller of this account wants to do. Rejects with `limit_exceeded` if too much of its waits to be judged. */
+export type Judge = (account: string, expressions: readonly string[], text: string) => Promise<Judgement>;
+
 /** Long enough for somebody to look, and short enough that it is still about what they see. */
 export const GATE_TIMEOUT_MS: number = 5 * 60_000;
 /** A day: whoever waits longer does not wait for an answer. */

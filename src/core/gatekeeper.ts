@@ -6,7 +6,7 @@ import { Guard, type GuardOptions } from "./guard.ts";
 import type { Session } from "./session.ts";
 import { TypedLine } from "./typed-line.ts";
 
-type GatekeeperOptions = Pick<GuardOptions, "approvals" | "matches" | "digest" | "clock"> & {
+type GatekeeperOptions = Pick<GuardOptions, "approvals" | "judge" | "digest" | "clock"> & {
 	/** Whether a session was there before this process: what was typed into it by then is not known. */
 	readonly isOlder: (session: Session) => boolean;
 };

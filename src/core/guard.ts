@@ -10,7 +10,7 @@ import type { Deed } from "./audit.ts";
 import type { Clock } from "./clock.ts";
 import { demandOf, endsPrograms, type Typed } from "./demand.ts";
 import { SessionError } from "./errors.ts";
-import type { Gate } from "./gate.ts";
+import type { Gate, Judge, Judgement } from "./gate.ts";
 import { type HeldAct, isFullScreen, lineHasChanged, notApproved, obstacle, plainAct, preview } from "./held-act.ts";
 import { type PlannedStart, textsOf } from "./planned-start.ts";
 import type { Operation, Operations, Question, Session, SessionInfo, SessionSpec } from "./session.ts";
@@ -25,8 +25,7 @@ const MOST_GRANTED = 16;
 
 export type GuardOptions = {
 	readonly approvals: Approvals;
-	/** Whether one of the expressions matches in a text; rejects when that takes too long. */
-	readonly matches: (expressions: readonly string[], text: string) => Promise<boolean>;
+	readonly judge: Judge;
 	/** SHA-256, in hex. */
 	readonly digest: (bytes: Uint8Array) => string;
 	readonly clock: Clock;
@@ -180,15 +179,9 @@ export class Guard {
 		return this.#match(texts.map((text) => (isWhole ? text : text.slice(0, text.lastIndexOf("\n")))).join("\n"));
 	}
 
-	async #match(text: string): Promise<"match" | "unreadable" | undefined> {
-		const { matches, gate } = this.#options;
-		try {
-			return (await matches(gate.match, text)) ? "match" : undefined;
-		} catch (error) {
-			// What can't be judged is for somebody to look at.
-			if (error instanceof SessionError) return "unreadable";
-			throw error;
-		}
+	#match(text: string): Promise<Judgement> {
+		const { judge, bearer, gate } = this.#options;
+		return judge(bearer.account, gate.match, text);
 	}
 
 	/** Resolves with the fence under which it is to be done. */

@@ -24,7 +24,7 @@ import { createAccessFront } from "../fronts/native/access/front.ts";
 import { signInPath } from "../fronts/native/access/signin.ts";
 import { FeedLog } from "../fronts/native/feed-log.ts";
 import { createNativeFront } from "../fronts/native/front.ts";
-import { matchesOne } from "../fronts/native/search/gate-expressions.ts";
+import { GateJudge } from "../fronts/native/search/gate-judge.ts";
 import { createOpenSandboxFront } from "../fronts/opensandbox/front.ts";
 import type { OpenSandboxOptions } from "../fronts/opensandbox/options.ts";
 import { SecretRequests, type SecretSources } from "../fronts/secret-requests.ts";
@@ -96,7 +96,8 @@ export async function startServer(config: Config, options: ServerOptions): Promi
 		onClose(() => feedLog.close());
 		const parts = frontParts(config, engine);
 		const { maxAttachments, maxConnections } = config;
-		const { approvals, gatekeeper } = createGates(engine.sessions.list());
+		const { judge, approvals, gatekeeper } = createGates(engine.sessions.list());
+		onClose(async () => judge.close());
 		const { audit = noAudit } = engine;
 		const common = {
 			budgets: createBudgets(maxAttachments),
@@ -264,13 +265,18 @@ async function openFeedLog(stateDir: string, report: (problem: unknown) => void)
 }
 
 /** What callers do not do alone is held in this process, and nowhere else. `older` is what was there before it. */
-function createGates(older: readonly Session[]): { readonly approvals: Approvals; readonly gatekeeper: Gatekeeper } {
+function createGates(older: readonly Session[]): {
+	readonly judge: GateJudge;
+	readonly approvals: Approvals;
+	readonly gatekeeper: Gatekeeper;
+} {
+	const judge = new GateJudge();
 	const approvals = new Approvals({ clock: systemClock, newId: () => `a_${randomBytes(6).toString("hex")}` });
 	const digest = (bytes: Uint8Array) => createHash("sha256").update(bytes).digest("hex");
 	const known = new WeakSet(older);
 	const isOlder = (session: Session) => known.has(session);
-	const options = { approvals, matches: matchesOne, digest, clock: systemClock, isOlder };
-	return { approvals, gatekeeper: new Gatekeeper(options) };
+	const options = { approvals, judge: judge.judge, digest, clock: systemClock, isOlder };
+	return { judge, approvals, gatekeeper: new Gatekeeper(options) };
 }
 
 function frontParts(config: Config, { sessions, prepare, state }: Engine): FrontParts {

@@ -1,7 +1,7 @@
 /** The approval gate: what a token does not do alone is held until somebody else has approved it. */
 
 import { existsSync } from "node:fs";
-import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, describe, expect, it, onTestFinished } from "vitest";
@@ -357,15 +357,46 @@ it.each([["("], ["(a)\\1"], ["x".repeat(201)]])(
 	},
 );
 
+/** The processes that try expressions for us. */
+async function judging(): Promise<number> {
+	const children = (await readFile(`/proc/self/task/${process.pid}/children`, "utf8")).split(" ");
+	const lines = await Promise.all(children.map((pid) => readFile(`/proc/${pid}/cmdline`, "utf8").catch(() => "")));
+	return lines.filter((line) => line.includes("search/worker.js")).length;
+}
+
+it("whatever a token does at once is judged in one process, and never held for want of time; too much is refused", async () => {
+	const { client } = await agent({ match: ["rm\\s+-rf"] });
+	const start = () =>
+		client.sessions.create({ argv: ["true"], durable: false }).then(
+			() => "started",
+			({ code }) => code,
+		);
+	let isOver = false;
+	const outcomes = Promise.all(Array.from({ length: 16 }, start)).finally(() => {
+		isOver = true;
+	});
+	let most = 0;
+	while (!isOver) most = Math.max(most, await judging());
+	expect(new Set(await outcomes)).toEqual(new Set(["started", "limit_exceeded"]));
+	expect(most).toBe(1);
+});
+
 it("an expression that would take for ever holds what it is to judge, and nobody else up", async () => {
 	const { client } = await agent({ match: ["^(a+)+$"] });
-	const session = await cat();
-	const writing = client.sessions.at(session.id).write(`${"a".repeat(60)}!\r`);
-	writing.catch(() => {});
-	const { id, reason } = await heldOn(person, session.id);
-	expect(reason).toBe("unreadable");
-	await person.approvals.decide(id, { decision: "deny" });
-	await expect(writing).rejects.toMatchObject(refused);
+	const { client: other } = await agent({ match: ["rm\\s+-rf"] });
+	const argv = ["a".repeat(60), "!"];
+	const starting = [0, 1].map(() => client.sessions.create({ argv, durable: false }));
+	for (const one of starting) one.catch(() => {});
+	await eventually("the process", async () => (await judging()) === 1);
+	// Its turn comes before the second of those, which comes after the first.
+	await other.sessions.create({ argv: ["true"], durable: false });
+	expect((await person.approvals.list()).length).toBeLessThan(2);
+	await eventually("both", async () => (await person.approvals.list()).length === 2);
+	for (const { id, reason } of await person.approvals.list()) {
+		expect(reason).toBe("unreadable");
+		await person.approvals.decide(id, { decision: "deny" });
+	}
+	for (const one of starting) await expect(one).rejects.toMatchObject(refused);
 });
 
 it.each([

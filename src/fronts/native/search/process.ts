@@ -34,8 +34,8 @@ export type Answer = {
 	readonly resumeAt: number;
 };
 
-/** What the process says: an answer to each batch, or what went wrong in our own code. */
-export type Said = Answer | { readonly bug: string };
+/** What the process says: that it has begun, an answer to each batch, or what went wrong in our own code. */
+export type Said = { readonly hasBegun: true } | Answer | { readonly bug: string };
 
 export type AskOptions = {
 	readonly signal: AbortSignal;
@@ -44,7 +44,9 @@ export type AskOptions = {
 };
 
 /** How long one batch may take: it takes a few milliseconds, unless its expression tries every way to match. */
-const BATCH_MS = 2_000;
+export const BATCH_MS = 2_000;
+/** How long Node may take to start, which says nothing about an expression: on a busy machine that is seconds. */
+const START_MS = 20_000;
 /** What a process may have of memory: some 200 MiB are Node's own and garbage, the rest is for batches and the expression. */
 const MEMORY_MIB = 512;
 /** More than any search takes: one whose server was killed meanwhile comes to an end by itself. */
@@ -65,38 +67,64 @@ const program = fileURLToPath(
 
 export class SearchProcess {
 	readonly #process: ChildProcess;
-	/** Comes when there is none, or none any more: why, unless its task was too dear. */
-	readonly #over: Promise<unknown>;
+	/** Once it takes its first task; what it is sent before waits. */
+	readonly #begun: Promise<unknown>;
+	/** There is none, or none any more: why, unless its task was too dear. */
+	#over: { readonly why: unknown } | undefined;
+	/** Ends what is asked now. */
+	#onOver: (why: unknown) => void = () => {};
 
 	constructor(task: Task) {
 		const process = start();
 		this.#process = process;
-		this.#over = new Promise((resolve) => {
-			process.on("error", (error) => resolve(shortage("a search", error) ?? error));
-			process.on("exit", (code) => resolve(code === null ? undefined : new Error(`a search ended with ${code}`)));
-		});
+		this.#begun = new Promise((resolve) => process.once("message", resolve));
+		const end = (why: unknown) => {
+			this.#over ??= { why };
+			this.#onOver(this.#over.why);
+		};
+		process.on("error", (error) => end(shortage("a search", error) ?? error));
+		process.on("exit", (code) => end(code === null ? undefined : new Error(`a search ended with ${code}`)));
 		this.#send(task);
 	}
 
-	/** Rejects with `limit_exceeded` when the process has used up its time or its memory. */
+	/** What the next batch is searched for, and those after it. */
+	turnTo(task: Task): void {
+		this.#send(task);
+	}
+
+	/**
+	 * One after the other. Rejects with `limit_exceeded` when the process has used up its time or its memory; the time
+	 * begins once the process has.
+	 */
 	ask(batch: Batch, { signal, where }: AskOptions): Promise<Answer> {
 		const process = this.#process;
 		return new Promise((resolve, reject) => {
+			let isSettled = false;
 			const settle = (act: () => void) => {
+				isSettled = true;
 				clearTimeout(timer);
 				process.off("message", answered);
 				signal.removeEventListener("abort", aborted);
+				this.#onOver = () => {};
 				act();
 			};
-			const answered = (said: Said) =>
+			const answered = (said: Said) => {
+				if ("hasBegun" in said) return;
 				settle(() => ("bug" in said ? reject(new Error(`in a search: ${said.bug}`)) : resolve(said)));
+			};
 			const gone = (why?: unknown) => settle(() => reject(why ?? tooDear(where)));
 			const aborted = () => gone(new SessionError("node_unavailable", "the search was broken off"));
-			const timer = setTimeout(gone, BATCH_MS);
+			const late = () => gone(new SessionError("node_unavailable", "the process of a search does not start"));
+			let timer = setTimeout(late, START_MS);
+			void this.#begun.then(() => {
+				clearTimeout(timer);
+				if (!isSettled) timer = setTimeout(gone, BATCH_MS);
+			});
 			process.on("message", answered);
 			signal.addEventListener("abort", aborted);
-			void this.#over.then(gone);
+			this.#onOver = gone;
 			if (signal.aborted) aborted();
+			else if (this.#over) gone(this.#over.why);
 			else this.#send(batch);
 		});
 	}
@@ -107,7 +135,7 @@ export class SearchProcess {
 	}
 
 	#send(message: Task | Batch): void {
-		// What can't be sent, because there is no process, has its reason in `#over`.
+		// Why it can't be sent, because there is no process, comes as its end.
 		if (this.#process.connected) this.#process.send(message, () => {});
 	}
 }

@@ -1,14 +1,22 @@
-/** The process of one search: it may be killed at any time, so that no expression can keep the server busy. */
+/** The process that searches, for one thing at a time: it may be killed at any time, so that no expression can keep the server busy. */
 
 import { LineSearch } from "./line-search.ts";
 import type { Batch, Said, Task } from "./process.ts";
 
 process.on("uncaughtException", (error) => tell({ bug: error.stack ?? error.message }));
-process.once("message", ({ source, flags, isExact, ...how }: Task) => {
-	const expression = new RegExp(source, flags);
-	const search = new LineSearch(expression, how);
-	process.on("message", (batch: Batch) => tell(isExact ? exactAnswerTo(expression, batch) : answerTo(search, batch)));
+let answer: (batch: Batch) => Said;
+process.on("message", (message: Task | Batch) => {
+	if ("source" in message) answer = answererOf(message);
+	else tell(answer(message));
 });
+tell({ hasBegun: true });
+
+function answererOf({ source, flags, isExact, ...how }: Task): (batch: Batch) => Said {
+	const expression = new RegExp(source, flags);
+	if (isExact) return (batch) => exactAnswerTo(expression, batch);
+	const search = new LineSearch(expression, how);
+	return (batch) => answerTo(search, batch);
+}
 
 function exactAnswerTo(expression: RegExp, { bytes }: Batch): Said {
 	const lines = Buffer.from(bytes).toString("utf8").split("\n");
