@@ -20,9 +20,9 @@ export class Gatekeeper {
 		this.#options = options;
 	}
 
-	/** For who has a gate; `gone` is aborted when it does not wait for an answer any more. */
-	guard(bearer: Bearer, gate: Gate, gone: AbortSignal | undefined): Guard {
-		return new Guard({ ...this.#options, bearer, gate, gone, lineOf: (session) => this.#lineOf(session) });
+	/** For who has a gate. */
+	guard(bearer: Bearer, gate: Gate, call: Pick<GuardOptions, "gone" | "onHold">): Guard {
+		return new Guard({ ...this.#options, ...call, bearer, gate, lineOf: (session) => this.#lineOf(session) });
 	}
 
 	#lineOf(session: Session): TypedLine {

@@ -33,6 +33,8 @@ export type GuardOptions = {
 	readonly gate: Gate;
 	/** Aborted when the caller does not wait for an answer any more. */
 	readonly gone: AbortSignal | undefined;
+	/** Before something is held, which may take long; throws if the caller has no room for it. */
+	readonly onHold: () => void;
 	/** What callers with gates have typed into a session. */
 	readonly lineOf: (session: Session) => TypedLine;
 };
@@ -217,8 +219,9 @@ export class Guard {
 	}
 
 	async #hold(act: HeldAct, target: Target, tell: Tell): Promise<void> {
-		const { approvals, bearer, gate, gone, digest } = this.#options;
+		const { approvals, bearer, gate, gone, onHold, digest } = this.#options;
 		const { spec, session, info } = target;
+		onHold();
 		const asked: Asked = {
 			session: { id: spec.id, name: spec.name, workspace: spec.workspace },
 			by: { id: bearer.id, name: bearer.name },

@@ -11,6 +11,7 @@ import { Witness } from "../core/witness.ts";
 import { checkCreation, type Front, type Policy, ticketOf, witnessOf } from "../fronts/front.ts";
 import { localAddressOf } from "../fronts/local-address.ts";
 import { pageKeyHeader } from "../protocol/page-key.ts";
+import { setBodyAside } from "./bodies.ts";
 import { asksForWebSocket } from "./upgrades.ts";
 
 /** Stands for the address of a connection that has none, such as one over a Unix socket. */
@@ -145,7 +146,7 @@ export function witness(request: FastifyRequest, front: Front | undefined, { aud
 		if (bearer.gate === null) return null;
 		invariant(gatekeeper, "a caller with a gate, and nobody to hold what it does");
 		const gone = isLasting ? bearer.revoked : AbortSignal.any([closeOf(request.raw.socket), bearer.revoked]);
-		return gatekeeper.guard(bearer, bearer.gate, gone);
+		return gatekeeper.guard(bearer, bearer.gate, { gone, onHold: () => setBodyAside(request) });
 	});
 }
 

@@ -8,7 +8,6 @@ import type { Authorize } from "../core/access.ts";
 import { type Audit, noAudit } from "../core/audit.ts";
 import { SessionError } from "../core/errors.ts";
 import type { Gatekeeper } from "../core/gatekeeper.ts";
-import type { ByteBudget } from "../fronts/byte-budget.ts";
 import { answerErrors, errorMessage } from "../fronts/errors.ts";
 import { type Front, type Hosting, type Policy, policies } from "../fronts/front.ts";
 import { isNotApproved } from "../fronts/not-approved.ts";
@@ -109,7 +108,7 @@ export async function listen(options: ListenOptions): Promise<Listener> {
 	// Every request that waits listens to it, so that many are no sign of a leak.
 	setMaxListeners(0, closing.signal);
 	const { host, socketPath, report, maxConnections = DEFAULT_MAX_CONNECTIONS, budgets = createBudgets() } = options;
-	const { bodies, ...shared } = budgets;
+	const { bodies, heldBodies, ...shared } = budgets;
 	const turns = new Turns();
 	const connections = new Connections(placesWithin(maxConnections), (connection) => !turns.isUnderWay(connection));
 	const hosting: Hosting = {
@@ -129,7 +128,7 @@ export async function listen(options: ListenOptions): Promise<Listener> {
 			return principal;
 		},
 	};
-	const app = assemble(options, hosting, { turns, connections, bodies });
+	const app = assemble(options, hosting, { turns, connections, bodies, heldBodies });
 	// Node forgets the connections that were upgraded, but waits for them all the same when it closes.
 	const open = new Set<Duplex>();
 	const know = (connection: Duplex) => {
@@ -176,7 +175,7 @@ export async function listen(options: ListenOptions): Promise<Listener> {
 	};
 }
 
-type Traffic = { readonly turns: Turns; readonly connections: Connections; readonly bodies: ByteBudget };
+type Traffic = Pick<Budgets, "bodies" | "heldBodies"> & { readonly turns: Turns; readonly connections: Connections };
 
 function assemble(options: ListenOptions, hosting: Hosting, traffic: Traffic): FastifyInstance {
 	const { turns } = traffic;
@@ -219,7 +218,7 @@ function assemble(options: ListenOptions, hosting: Hosting, traffic: Traffic): F
 		if (answerOrigin(request, reply, origins.allowed)) await reply.code(204).send();
 	});
 	app.addHook("onError", async (request, _reply, error) => noteRefusal(request, error));
-	limitBodies(app, traffic.bodies);
+	limitBodies(app, traffic);
 	routeUpgrades(app, turns, hosting.closing);
 	for (const front of options.fronts) app.register(async (scope) => host(front, scope, options, hosting, traffic));
 	return app;

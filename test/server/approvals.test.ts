@@ -350,6 +350,20 @@ it("no token has more acts held than a few", async () => {
 	expect((await Promise.all(codes)).sort()).toEqual(["limit_exceeded", ...Array(8).fill("not_approved")]);
 });
 
+it("no token has more than a few megabytes of bodies held", async () => {
+	const { client } = await agent({ match: ["^"] });
+	const start = () => client.sessions.create({ argv: ["true", "x".repeat(9 * 1024 ** 2)], durable: false });
+	const first = start();
+	first.catch(() => {});
+	const { id } = await heldOn(person);
+	await expect(start()).rejects.toMatchObject({
+		code: "limit_exceeded",
+		message: expect.stringMatching(/waits to be approved takes all the room/),
+	});
+	await person.approvals.decide(id, { decision: "deny" });
+	await expect(first).rejects.toMatchObject(refused);
+});
+
 it.each([["("], ["(a)\\1"], ["x".repeat(201)]])(
 	"the expression %s is refused when the token is made",
 	async (match) => {

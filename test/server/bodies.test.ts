@@ -1,8 +1,11 @@
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 import { expect, it, onTestFinished } from "vitest";
+import { ByteBudget } from "../../src/fronts/byte-budget.ts";
 import { bearer, type Front } from "../../src/fronts/front.ts";
-import { type Listener, listen } from "../../src/server/listen.ts";
+import { setBodyAside } from "../../src/server/bodies.ts";
+import { createBudgets } from "../../src/server/budgets.ts";
+import { type Listener, type ListenOptions, listen } from "../../src/server/listen.ts";
 import { principalWith } from "../fronts/native/test-server.ts";
 
 const MiB = 1024 * 1024;
@@ -17,7 +20,7 @@ const front: Front = {
 /** What was reported as our own fault. */
 const problems: unknown[] = [];
 
-async function serve(): Promise<Listener> {
+async function serve(options: Partial<Pick<ListenOptions, "fronts" | "budgets">> = {}): Promise<Listener> {
 	const listener = await listen({
 		host: "127.0.0.1",
 		port: 0,
@@ -25,6 +28,7 @@ async function serve(): Promise<Listener> {
 		// Everybody is who they say they are.
 		authorize: async ({ credential: id = "nobody" }) => principalWith(["read"], { id, isAdmin: id === "admin" }),
 		report: (problem) => problems.push(problem),
+		...options,
 	});
 	onTestFinished(() => listener.close());
 	return listener;
@@ -89,4 +93,45 @@ it("a body of unknown length counts as the longest, also where there is nothing 
 	await expect.poll(() => begin(listener).status).toBe(429);
 	for (let count = 0; count < 32; count++) begin(listener, { path: "/nowhere" });
 	await expect.poll(() => begin(listener, { path: "/nowhere" }).status).toBe(429);
+});
+
+it("the body of what is held leaves its room to others, and has room of its own, which is bounded", async () => {
+	const asking = new Set<string>();
+	const holding: Front = {
+		name: "holding",
+		credential: bearer,
+		register: (app) =>
+			void app.post("/hold", { config: { policy: "read" } }, async (request) => {
+				setBodyAside(request);
+				asking.add(request.principal?.id ?? "");
+				return new Promise(() => {});
+			}),
+	};
+	const room = (totalBytes: number) => new ByteBudget({ totalBytes, eachBytes: totalBytes });
+	const budgets = { ...createBudgets(), bodies: room(MiB), heldBodies: room(2 * MiB) };
+	const listener = await serve({ fronts: [front, holding], budgets });
+	const hold = (token: string) => {
+		const posting = begin(listener, { path: "/hold", token });
+		posting.socket.write(`"${"x".repeat(MiB - 2)}"`);
+		return posting;
+	};
+	const held = ["a", "b"].map((token) => async () => {
+		const { socket } = hold(token);
+		await expect.poll(() => asking.has(token)).toBe(true);
+		return socket;
+	});
+	const sockets = [];
+	for (const one of held) sockets.push(await one());
+	expect(await hold("c").status).toBe(429);
+	// Whose act is not held has all the room that there is for bodies.
+	const { socket, status } = begin(listener, { token: "d" });
+	socket.write(`"${"x".repeat(MiB - 2)}"`);
+	expect(await status).toBe(200);
+	for (const one of sockets) one.destroy();
+	await expect
+		.poll(() => {
+			hold("e");
+			return asking.has("e");
+		})
+		.toBe(true);
 });
