@@ -166,18 +166,20 @@ export class Guard {
 
 	/**
 	 * A key that only the program knows may run something by itself, so that it is held when it comes. But a program that
-	 * has the screen to itself is used with such keys: there they are held if what is typed so far matches.
+	 * has the screen to itself is used with such keys: there they are held if what is typed so far matches. A pipe gives
+	 * a program what is written at once, and whatever ends the pipe, the death of its keeper too, ends its line.
 	 */
 	async #judge(session: Session, reading: Reading): Promise<Approval["reason"] | undefined> {
 		const { match, keys, signals } = this.#options.gate;
 		const { texts, isReadable, hasUnknownKeys, isEnded: isGiven, hasSignal } = reading;
 		if (signals && hasSignal) return "always";
 		if (match.length === 0) return undefined;
-		const isDue = keys === "all" || isGiven;
+		const isEach = keys === "all" || session.spec.mode === "pipe";
+		const isDue = isEach || isGiven;
 		if (!isDue && !hasUnknownKeys) return undefined;
 		if (!isReadable && (isDue || !(await isFullScreen(session)))) return "unreadable";
 		// What follows on the last Enter is judged once it has one, too.
-		const isWhole = keys === "all" || !isGiven;
+		const isWhole = isEach || !isGiven;
 		return this.#match(texts.map((text) => (isWhole ? text : text.slice(0, text.lastIndexOf("\n")))).join("\n"));
 	}
 

@@ -229,6 +229,22 @@ describe("what is typed", () => {
 		await expect(writing).rejects.toMatchObject(refused);
 	});
 
+	it("into a pipe is judged before its line ends: whatever ends the pipe ends the line, too", async () => {
+		const { client } = await agent({ match: ["touch"] });
+		const cwd = await temporaryDirectory();
+		const session = await person.sessions.create({ argv: ["sh"], mode: "pipe", cwd, durable: false });
+		const mine = client.sessions.at(session.id);
+		await mine.write("tou");
+		const writing = mine.write("ch made");
+		writing.catch(() => {});
+		const held = await heldOn(person, session.id);
+		expect(held).toMatchObject({ reason: "match", preview: "touch made" });
+		await session.eof();
+		await eventually("its end", async () => (await session.info()).state !== "running");
+		await expect(writing).rejects.toMatchObject(refused);
+		expect(existsSync(join(cwd, "made"))).toBe(false);
+	});
+
 	it("is asked for once, however often it is repeated", async () => {
 		const { client } = await agent();
 		const session = await cat();
