@@ -248,6 +248,11 @@ export abstract class Session {
 		return this.spec.id;
 	}
 
+	/** Whether what is done through this may have to be approved first, which can take long. */
+	get isGated(): boolean {
+		return false;
+	}
+
 	/** As far as it is known here: never ahead of what a cursor yields, and behind it for moments only. */
 	abstract get state(): State;
 	/** Calls back in the same turn as `state` changes, until the returned function is called. */

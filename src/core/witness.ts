@@ -162,6 +162,10 @@ class WitnessedSession extends Session {
 		return this.#session.state;
 	}
 
+	override get isGated(): boolean {
+		return this.#guard !== null;
+	}
+
 	watch(listener: (state: State) => void): () => void {
 		return this.#session.watch(listener);
 	}

@@ -37,6 +37,8 @@ type ProgramInputOptions = {
 	readonly fence: number | undefined;
 	/** Bytes could not be written, and none will be from now on. Called once. */
 	readonly onFailure: (reason: string) => void;
+	/** Bytes were left out that nobody approved; those that come after them are written. */
+	readonly onNotApproved: (reason: string) => void;
 };
 
 export class ProgramInput {
@@ -78,7 +80,7 @@ export class ProgramInput {
 			} catch (error) {
 				this.#offered = this.#position;
 				// A size or a signal for a program that is over is meant for nobody.
-				if (act.kind === "write" && !isNotApproved(error)) this.#fail(SessionError.from(error).message);
+				if (act.kind === "write") this.#notWritten(error);
 			}
 			this.#waitingBytes -= costOf(act);
 			if (this.#waitingBytes <= MAX_WAITING_BYTES) wire.resume();
@@ -108,6 +110,12 @@ export class ProgramInput {
 			return;
 		}
 		if (written < this.#offered) this.#fail("the program takes no more input");
+	}
+
+	#notWritten(error: unknown): void {
+		const { message } = SessionError.from(error);
+		if (isNotApproved(error)) this.#options.onNotApproved(message);
+		else this.#fail(message);
 	}
 
 	#fail(reason: string): void {

@@ -13,13 +13,14 @@ import { eventually } from "../helpers/reading.ts";
 import { temporaryDirectory } from "../helpers/temporary.ts";
 import { heldOn, refused } from "./held.ts";
 
-it("a PTY or a bash session of OpenSandbox is known until its end is approved, and then gone with its program", async () => {
+it("a PTY or a bash session of OpenSandbox is known until its end is approved, and then gone with its program; input that is not approved is told", async () => {
 	// PTYs live in keepers, which only the whole program has.
 	const crashing = new CrashingServer(await temporaryDirectory());
 	await crashing.start();
 	onTestFinished(() => crashing.killAll());
 	const operator = connect({ url: crashing.url, token: await crashing.token() });
-	const { token } = await operator.tokens.create({ scopes: ["workspace:default:manage"], gate: { stops: true } });
+	const gate = { match: ["held back"], stops: true };
+	const { token } = await operator.tokens.create({ scopes: ["workspace:default:manage"], gate });
 	const url = `${crashing.url}/opensandbox`;
 	const headers = { "x-execd-access-token": token };
 	const ask = async (path: string, method: string, body?: object) => {
@@ -36,6 +37,12 @@ it("a PTY or a bash session of OpenSandbox is known until its end is approved, a
 	const pty = await made("/pty", { command: program("pty") });
 	const holder = await PtyClient.open({ url }, pty, "", { headers });
 	onTestFinished(() => holder.socket.terminate());
+	holder.type("held back\r");
+	await operator.approvals.decide((await heldOn(operator)).id, { decision: "deny" });
+	expect(await holder.message("error")).toMatchObject({
+		code: "STDIN_WRITE_FAILED",
+		error: expect.stringContaining("denied by admin"),
+	});
 	const bash = await made("/session", {});
 	void ask(`/session/${bash}/run`, "POST", { command: program("session") }).catch(() => {});
 	for (const [kind, id] of Object.entries({ pty, session: bash })) {

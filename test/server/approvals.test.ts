@@ -8,6 +8,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it, onTestFinished } 
 import { type Client, connect, type GateMessage, type Session } from "../../src/client/index.ts";
 import { loadConfig } from "../../src/server/config.ts";
 import { type Server, startServer } from "../../src/server/server.ts";
+import { AppClient } from "../fronts/codex-app/app-client.ts";
 import { ExecClient } from "../fronts/codex-exec/exec-client.ts";
 import { openLink } from "../fronts/codex-exec/exec-link.ts";
 import { callTool, connectOverHttp } from "../fronts/mcp/mcp-client.ts";
@@ -498,6 +499,31 @@ it("a process of Codex exec-server whose end is denied goes on, and takes input 
 		return (await client.write("p", "alive", "one").catch(() => "")) === "accepted";
 	});
 	await eventually("its answer", () => process.text().includes("alive"));
+});
+
+it("Codex app-server answers a write once it is decided on, and input whose end was denied goes on", async () => {
+	const { token } = await agent({ match: ["touch"] });
+	const link = await openLink(`${server.url.replace("http", "ws")}/codex/app-server`, {
+		authorization: `Bearer ${token}`,
+	});
+	onTestFinished(() => link.cut());
+	const client = await new AppClient(link).initialize({ experimentalApi: true });
+	const ended = client.exec(["cat"], { processId: "p", streamStdin: true, streamStdoutStderr: true });
+	ended.catch(() => {});
+	await eventually("the process", () =>
+		client.write("p", "one\n").then(
+			() => true,
+			() => false,
+		),
+	);
+	for (const isLast of [false, true]) {
+		const writing = client.write("p", "touch", isLast);
+		const refusal = expect(writing).rejects.toThrow(/denied by admin/);
+		await person.approvals.decide((await heldOn(person)).id, { decision: "deny" });
+		await refusal;
+	}
+	await client.write("p", "two\n", true);
+	expect(await ended).toMatchObject({ exitCode: 0 });
 });
 
 describe("every road", () => {

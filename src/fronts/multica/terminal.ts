@@ -68,7 +68,9 @@ export class Terminal {
 		const receipt = await session.receipt(stream);
 		// What fails to be written is for a program that has ended, which its exit tells.
 		const onFailure = () => {};
-		const input = new ProgramInput({ session, wire, stream, receipt, fence: undefined, onFailure });
+		// Nor has the protocol a word for what is left out of the input of a terminal that goes on.
+		const onNotApproved = () => {};
+		const input = new ProgramInput({ session, wire, stream, receipt, fence: undefined, onFailure, onNotApproved });
 		return new Terminal(options, stream, input);
 	}
 

@@ -10,8 +10,8 @@ import { SessionError } from "../../../core/errors.ts";
 import { unitsOf } from "../../../core/input.ts";
 import { offer } from "../../../core/offer.ts";
 import type { Session } from "../../../core/session.ts";
-import { unlessNotApproved } from "../../not-approved.ts";
-import { overloaded } from "../errors.ts";
+import { isNotApproved } from "../../not-approved.ts";
+import { overloaded, refused } from "../errors.ts";
 import type { AppLimits } from "../limits.ts";
 
 /** The input stream of the core's ledger that is ours. */
@@ -21,7 +21,7 @@ const STREAM = "codex";
 const ENDING_MS = 500;
 
 type Entry = {
-	readonly act: Act;
+	readonly acts: readonly Act[];
 	readonly units: number;
 	readonly acknowledge: () => void;
 	readonly refuse: (reason: unknown) => void;
@@ -59,12 +59,15 @@ export class Input {
 		if (isFull) throw overloaded();
 	}
 
-	/** Resolves when the act is queued; rejects when the program ended first, with what `close` was given. */
-	add(act: Act): Promise<void> {
+	/**
+	 * Resolves when the acts are queued, or done if they may have to be approved. Rejects when nobody approved one of
+	 * them, and those after it are not done then; or when the program ended first, with what `close` was given.
+	 */
+	add(...acts: readonly Act[]): Promise<void> {
 		if (this.#isDeaf) return Promise.resolve();
 		return new Promise((acknowledge, refuse) => {
-			const units = unitsOf(act);
-			this.#entries.push({ act, units, acknowledge, refuse });
+			const units = acts.reduce((sum, act) => sum + unitsOf(act), 0);
+			this.#entries.push({ acts, units, acknowledge, refuse });
 			this.#units += units;
 			this.#acknowledge();
 			if (!this.#isFeeding) this.#feed().catch(this.#options.report);
@@ -77,6 +80,8 @@ export class Input {
 	}
 
 	#acknowledge(): void {
+		// What may have to be approved is acknowledged once it is done.
+		if (this.#options.session.isGated) return;
 		const { queuedActs, queuedBytes } = this.#options.limits;
 		while (this.#queued < queuedActs && this.#queuedUnits < queuedBytes) {
 			const next = this.#entries[this.#queued];
@@ -88,16 +93,10 @@ export class Input {
 	}
 
 	async #feed(): Promise<void> {
-		const { session } = this.#options;
 		this.#isFeeding = true;
 		try {
 			for (let entry = this.#entries[0]; entry; entry = this.#entries[0]) {
-				const origin = { stream: STREAM, position: this.#position };
-				// Other acts are waited for until they are done: the core bounds the bytes that wait, but refuses too many acts.
-				const until = entry.act.kind === "write" ? "accepted" : "written";
-				const given = await offer(session, entry.act, { origin, until }).catch(unlessNotApproved);
-				this.#position = given?.next ?? this.#position;
-				this.#taken(entry);
+				this.#taken(entry, await this.#give(entry.acts));
 			}
 		} catch (error) {
 			if (!(error instanceof SessionError)) throw error;
@@ -109,12 +108,30 @@ export class Input {
 		}
 	}
 
-	#taken(entry: Entry): void {
+	/** Resolves with why one of them was not approved, if so; nothing after that is done. */
+	async #give(acts: readonly Act[]): Promise<SessionError | undefined> {
+		for (const act of acts) {
+			const origin = { stream: STREAM, position: this.#position };
+			// Other acts are waited for until they are done: the core bounds the bytes that wait, but refuses too many acts.
+			const until = act.kind === "write" ? "accepted" : "written";
+			const given = await offer(this.#options.session, act, { origin, until }).catch(refusalOf);
+			if (given instanceof SessionError) return given;
+			this.#position = given.next;
+		}
+		return undefined;
+	}
+
+	#taken(entry: Entry, refusal: SessionError | undefined): void {
 		if (this.#entries[0] !== entry) return;
 		this.#entries.shift();
-		this.#queued--;
-		this.#queuedUnits -= entry.units;
 		this.#units -= entry.units;
+		if (this.#queued > 0) {
+			this.#queued--;
+			this.#queuedUnits -= entry.units;
+		}
+		// Of no effect if it was acknowledged when it was queued.
+		if (refusal) entry.refuse(refused(refusal.message));
+		else entry.acknowledge();
 		this.#acknowledge();
 	}
 
@@ -127,4 +144,10 @@ export class Input {
 		// Of no effect on those that were acknowledged.
 		for (const entry of entries) settle(entry);
 	}
+}
+
+/** Of what nobody approved; whatever comes after it goes on. */
+function refusalOf(error: unknown): SessionError {
+	if (error instanceof SessionError && isNotApproved(error)) return error;
+	throw error;
 }

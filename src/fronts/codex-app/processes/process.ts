@@ -7,6 +7,7 @@
  */
 
 import { constants } from "node:os";
+import type { Act } from "../../../core/act.ts";
 import type { Exit, Size } from "../../../core/event.ts";
 import { OutputCap } from "../../../core/output-cap.ts";
 import type { Session } from "../../../core/session.ts";
@@ -67,7 +68,7 @@ export class AppProcess {
 		this.ended = this.#read().finally(unwatch);
 	}
 
-	/** Resolves when the input is queued. In this order, whatever else is asked meanwhile: the bytes, then the end. */
+	/** Resolves when the input is queued, or done if it may have to be approved. In this order, whatever else is asked meanwhile: the bytes, then the end. */
 	async write(bytes: Uint8Array | null, isClosing: boolean): Promise<void> {
 		this.#checkRunning();
 		const { isWritable, wording, session } = this.#options;
@@ -75,15 +76,21 @@ export class AppProcess {
 		const hasBytes = bytes !== null && bytes.byteLength > 0;
 		if (hasBytes && this.#isStdinClosed) throw refused("stdin is already closed");
 		this.#input.checkRoom();
-		const queued: Promise<void>[] = [];
-		if (hasBytes) queued.push(this.#input.add({ kind: "write", bytes }));
-		if (isClosing && !this.#isStdinClosed) {
+		const acts: Act[] = hasBytes ? [{ kind: "write", bytes }] : [];
+		const isEnding = isClosing && !this.#isStdinClosed;
+		if (isEnding) {
 			this.#isStdinClosed = true;
 			// A terminal takes its end-of-file character for that only at the beginning of a line.
-			if (session.spec.mode === "pty") queued.push(this.#input.add({ kind: "write", bytes: NEWLINE }));
-			queued.push(this.#input.add({ kind: "eof" }));
+			if (session.spec.mode === "pty") acts.push({ kind: "write", bytes: NEWLINE });
+			acts.push({ kind: "eof" });
 		}
-		await Promise.all(queued);
+		if (acts.length === 0) return;
+		try {
+			await this.#input.add(...acts);
+		} catch (error) {
+			if (isEnding) this.#isStdinClosed = false;
+			throw error;
+		}
 	}
 
 	async resize(size: Size): Promise<void> {

@@ -40,7 +40,8 @@ export class Controls {
 		const receipt = await session.receipt(stream);
 		await greet();
 		const onFailure = (reason: string) => void this.#inputFailed(session, reason);
-		const input = new ProgramInput({ session, wire, stream, receipt, fence, onFailure });
+		const onNotApproved = (error: string) => wire.answer({ type: "error", code: "STDIN_WRITE_FAILED", error });
+		const input = new ProgramInput({ session, wire, stream, receipt, fence, onFailure, onNotApproved });
 		this.#program = { session, input };
 		wire.resume();
 		for (const frame of this.#early.splice(0)) this.#obey(frame, session, input);
