@@ -1,5 +1,6 @@
 /** Foreign text on its way into somebody's terminal: what could move the cursor, or say something else than it shows, is made visible. */
 
+import { showUnseen } from "../protocol/printable.ts";
 import { SEQUENCE, UNFINISHED } from "../protocol/visible-text.ts";
 
 /** Controls but newline and tab, and what changes the direction or the end of a line. */
@@ -10,20 +11,24 @@ export function safeText(text: string): string {
 	return text.replace(UNSAFE, visible);
 }
 
-/** For a table or a message: on one line, whatever is in it. */
+/** For a table or a message, with names in it: on one line, and nothing in it that is not seen. */
 export function safeLine(text: string): string {
-	return safeText(text).replace(/[\n\t]/g, visible);
+	return showUnseen(safeText(text).replace(/[\n\t]/g, visible), visible);
 }
 
 /** JSON that is safe to look at: what JSON leaves as it is, and a terminal would act on, is escaped as JSON can. */
 export function safeJson(value: unknown, indent = 2): string {
-	return JSON.stringify(value, null, indent).replace(UNSAFE, (character) => {
-		return `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`;
-	});
+	return showUnseen(JSON.stringify(value, null, indent).replace(UNSAFE, inJson), inJson);
+}
+
+/** Each half of a pair for itself. */
+function inJson(character: string): string {
+	return character.replace(/[\s\S]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`);
 }
 
 function visible(character: string): string {
-	const code = character.charCodeAt(0);
+	const code = character.codePointAt(0) ?? 0;
+	if (code > 0xffff) return `\\u{${code.toString(16)}}`;
 	if (character === "\n") return "\\n";
 	if (character === "\t") return "\\t";
 	return code < 0x100 ? `\\x${code.toString(16).padStart(2, "0")}` : `\\u${code.toString(16).padStart(4, "0")}`;

@@ -47,6 +47,7 @@ export type {
 } from "../protocol/messages.ts";
 export { isFailure } from "../protocol/needs.ts";
 export type { ActivityMessage, RecordingFormat, SearchMatch } from "../protocol/past.ts";
+export { showUnseen } from "../protocol/printable.ts";
 export type { ScreenMessage, ScreenRunMessage, ScreenStyleMessage, ScrollbackMessage } from "../protocol/screens.ts";
 export type { LeaseMessage } from "../protocol/socket.ts";
 export type {

@@ -1,6 +1,7 @@
 /** What lists say, in few words: how a session ended, and who somebody is. */
 
 import type { SessionMessage } from "../protocol/messages.ts";
+import { showUnseen } from "../protocol/printable.ts";
 
 /** For a row: "exit 0", "killed", "timed out". */
 export function shortEnd({ state, exit }: Pick<SessionMessage, "state" | "exit">): string {
@@ -23,7 +24,7 @@ export function failureWord({ exit }: Pick<SessionMessage, "exit">): string {
 export function callerName(caller: string | null): string {
 	const [name = ""] = (caller ?? "somebody").split("#");
 	const [kind, id, ...rest] = name.split(":");
-	return kind === "token" ? rest.join(":") || `token ${id}` : name;
+	return showUnseen(kind === "token" ? rest.join(":") || `token ${id}` : name);
 }
 
 /** That some need somebody, for who does not look at the list. */

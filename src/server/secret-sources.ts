@@ -2,7 +2,7 @@
 
 import { isAbsolute } from "node:path";
 import { SessionError } from "../core/errors.ts";
-import { PRINTABLE } from "../fronts/printable.ts";
+import { isPrintable } from "../protocol/printable.ts";
 import { programFault } from "./asking-program.ts";
 import { ConfigError } from "./config.ts";
 import { OWNER_ALONE, readPrivate } from "./private-file.ts";
@@ -95,7 +95,7 @@ function valueFrom(at: string, value: unknown): ValueFrom {
 
 function nameOf(at: string, value: unknown): string {
 	const name = textOf(at, value);
-	if (name.length <= LONGEST_NAME && new RegExp(PRINTABLE).test(name)) return name;
+	if (name.length <= LONGEST_NAME && isPrintable(name)) return name;
 	throw wrong(at, `expected up to ${LONGEST_NAME} characters, none of which controls a terminal`);
 }
 

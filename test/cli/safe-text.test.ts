@@ -11,6 +11,11 @@ describe("safeText", () => {
 		["\u2028\u2029", "\\u2028\\u2029"],
 	])("%j", (text, expected) => expect(safeText(text)).toBe(expected));
 
+	it.each([
+		["a name\u200b of\u00ad an\u061cother\u{e0041}", "a name\\u200b of\\xad an\\u061cother\\u{e0041}"],
+		["⚠️ 👩‍💻 é 漢字", "⚠️ 👩‍💻 é 漢字"],
+	])("a line shows what is not seen in it: %j", (text, expected) => expect(safeLine(text)).toBe(expected));
+
 	it("keeps one line one line", () => expect(safeLine("a\n\tb")).toBe("a\\n\\tb"));
 });
 
@@ -46,7 +51,7 @@ describe("ReadableOutput", () => {
 });
 
 it("safeJson stays JSON and acts on no terminal", () => {
-	const value = { name: "a\u009b31m\u202e\u007f\u001b", lines: "x\ny" };
+	const value = { name: "a\u009b31m\u202e\u007f\u001b\u200b\u{e0041}👩‍💻", lines: "x\ny" };
 	expect(JSON.parse(safeJson(value))).toEqual(value);
-	expect(safeJson(value)).not.toMatch(/[\u007f-\u009f\u202e\u001b]/);
+	expect(safeJson(value)).not.toMatch(/[\u007f-\u009f\u200b\u202e\u001b\u{e0041}]/u);
 });

@@ -82,6 +82,7 @@ describe("tokens over HTTP", () => {
 		[{ scopes: [] }, "scopes"],
 		[{ scopes: ["root"] }, "root"],
 		[{ scopes: ["admin"], name: "a\u001b[2J" }, "name"],
+		[{ scopes: ["admin"], name: "a\u061c" }, "name"],
 		[{ scopes: ["admin"], name: "" }, "name"],
 		[{ scopes: ["admin"], expiresInMs: 0 }, "expiresInMs"],
 		[{ scopes: ["admin"], expiresInMs: 1e300 }, "expiresInMs"],

@@ -1,6 +1,6 @@
 /** What the pages say, in one place: tests compare texts with it. */
 
-import type { ExitMessage, SessionMessage } from "hawser/client";
+import { type ExitMessage, type SessionMessage, showUnseen } from "hawser/client";
 
 export const words = {
 	skip: "Skip to the content",
@@ -153,7 +153,7 @@ function endTitle({ reason, by, code, signal }: ExitMessage, { timeoutMs, idleTi
 
 /** What people call a session: its name, or the program that it runs. */
 export function nameOf({ name, argv }: Pick<SessionMessage, "name" | "argv">): string {
-	return name ?? (argv[0] ?? "").split("/").at(-1) ?? "";
+	return showUnseen(name ?? (argv[0] ?? "").split("/").at(-1) ?? "");
 }
 
 /** A command as one would type it, so that its words can be told apart. */

@@ -5,8 +5,8 @@ import { SessionError } from "../../core/errors.ts";
 import type { Session } from "../../core/session.ts";
 import { isEnded } from "../../core/state.ts";
 import { limits } from "../../protocol/messages.ts";
+import { isPrintable } from "../../protocol/printable.ts";
 import { checkCreation, type StartRequest } from "../front.ts";
-import { PRINTABLE } from "../printable.ts";
 import { programState } from "../program-state.ts";
 import type { Call } from "./call.ts";
 
@@ -91,7 +91,7 @@ export async function start(request: StartRequest, call: Call): Promise<Session>
 function checkRequest({ argv, cwd, env = {}, name = "" }: StartRequest): void {
 	if (argv[0] === "") throw new SessionError("invalid_argument", "argv.0: must name a program");
 	if (cwd !== undefined && !cwd.startsWith("/")) throw new SessionError("invalid_argument", "cwd: must begin with /");
-	if (!new RegExp(PRINTABLE).test(name)) {
+	if (!isPrintable(name)) {
 		throw new SessionError("invalid_argument", "name: must be free of control characters");
 	}
 	if (Object.keys(env).some((variable) => !/^[^=\u0000]+$/.test(variable))) {

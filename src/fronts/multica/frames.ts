@@ -1,15 +1,14 @@
 /** The frames of Multica's terminals: texts, each one JSON object `{type, payload}`. */
 
 import type { Exit, Gap, Size } from "../../core/event.ts";
+import { isPrintable } from "../../protocol/printable.ts";
 import { defaultSize } from "../front.ts";
-import { PRINTABLE } from "../printable.ts";
 import type { ErrorCode } from "./errors.ts";
 
 /** What of a terminal's output one frame carries: base64 of it is far below the 1 MiB that the command-line client takes. */
 const CHUNK_BYTES = 32 * 1024;
 /** Of ids and reasons, which become labels, variables and log lines. */
 const MAX_NAME_LENGTH = 256;
-const printable = new RegExp(PRINTABLE);
 /** More than any token has. */
 const MAX_TOKEN_LENGTH = 16 * 1024;
 /** The kernel keeps 16 bits of a size. */
@@ -73,7 +72,7 @@ function openOf(payload: Record<string, unknown>): ClientFrame | undefined {
 	const names = { task_id: "", workspace_id: "", user_id: "", issue_id: "", prior_session_id: "" };
 	for (const name of Object.keys(names) as (keyof typeof names)[]) {
 		const value = text(payload, name);
-		if (value === undefined || !printable.test(value))
+		if (value === undefined || !isPrintable(value))
 			return wrong(`${name} must be a text of up to ${MAX_NAME_LENGTH} characters, without control characters`);
 		names[name] = value;
 	}

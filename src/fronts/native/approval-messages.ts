@@ -3,7 +3,7 @@
 import Type, { type TUnsafe } from "typebox";
 import type { ApprovalList, ApprovalMessage, DecideApproval } from "../../protocol/asking.ts";
 import { limits } from "../../protocol/messages.ts";
-import { PRINTABLE } from "../printable.ts";
+import { PRINTABLE } from "../../protocol/printable.ts";
 import { closed, milliseconds, nullable, offset, schemaOf } from "./schemas.ts";
 
 export const approval: TUnsafe<ApprovalMessage> = schemaOf<ApprovalMessage>()(

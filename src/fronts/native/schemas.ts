@@ -11,7 +11,7 @@ import Type, {
 } from "typebox";
 import { idPattern } from "../../core/workspaces.ts";
 import { type ExitMessage, limits, type SessionState } from "../../protocol/messages.ts";
-import { PRINTABLE } from "../printable.ts";
+import { PRINTABLE } from "../../protocol/printable.ts";
 
 /** An object with no other members. */
 export const closed = { additionalProperties: false } as const;

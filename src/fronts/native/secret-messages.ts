@@ -2,7 +2,7 @@
 
 import Type, { type TUnsafe } from "typebox";
 import type { AskSecret, SecretRequestList, SecretRequestMessage } from "../../protocol/asking.ts";
-import { PRINTABLE } from "../printable.ts";
+import { PRINTABLE } from "../../protocol/printable.ts";
 import { closed, displayName, milliseconds, nullable, offset, schemaOf } from "./schemas.ts";
 
 /** A sentence, in UTF-16 units. */

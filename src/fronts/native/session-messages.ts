@@ -12,7 +12,7 @@ import {
 	type SessionMessage,
 	type UpdateSession,
 } from "../../protocol/messages.ts";
-import { PRINTABLE } from "../printable.ts";
+import { PRINTABLE } from "../../protocol/printable.ts";
 import { sessionLease } from "./act-messages.ts";
 import { overview } from "./overview-messages.ts";
 import { sandbox } from "./sandbox-message.ts";

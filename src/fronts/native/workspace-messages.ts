@@ -2,6 +2,7 @@
 
 import Type, { type TUnsafe } from "typebox";
 import { limits } from "../../protocol/messages.ts";
+import { PRINTABLE } from "../../protocol/printable.ts";
 import type {
 	PutTask,
 	PutWorkspace,
@@ -10,7 +11,6 @@ import type {
 	WorkspaceList,
 	WorkspaceMessage,
 } from "../../protocol/workspaces.ts";
-import { PRINTABLE } from "../printable.ts";
 import { closed, displayName, id, NO_NUL, nullable, path, schemaOf } from "./schemas.ts";
 
 const amount = Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER });

@@ -47,6 +47,8 @@ const refused: [what: string, body: unknown, names: string][] = [
 	["an empty name", { argv, name: "" }, "name"],
 	["a long name", { argv, name: "x".repeat(65) }, "name"],
 	["an escape in the name", { argv, name: "a\u001b[31m" }, "name"],
+	["something in the name that is not seen", { argv, name: "prod\u200b" }, "name"],
+	["something in a label that is not seen", { argv, labels: { stage: "prod\u{e0041}" } }, "labels.stage"],
 	["a newline in the name", { argv, name: "a\nb" }, "name"],
 	[
 		"too many labels",

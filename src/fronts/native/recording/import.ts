@@ -5,8 +5,8 @@ import type { SessionSpec } from "../../../core/session.ts";
 import { defaultWorkspace } from "../../../core/workspaces.ts";
 import { limits } from "../../../protocol/messages.ts";
 import type { ImportQuery } from "../../../protocol/past.ts";
+import { isPrintable } from "../../../protocol/printable.ts";
 import { checkRight, type Prepare, witnessOf } from "../../front.ts";
-import { PRINTABLE } from "../../printable.ts";
 import type { NativeApp, NativeOptions } from "../options.ts";
 import { session as sessionSchema } from "../session-messages.ts";
 import { sessionMessage } from "../sessions.ts";
@@ -56,7 +56,7 @@ export function addImport(app: NativeApp, { sessions, prepare, clock }: NativeOp
 
 function specOf({ command, title, size }: CastHead, { name, workspace }: ImportQuery, prepare: Prepare): SessionSpec {
 	const isName = title !== undefined && title !== "" && title.length <= limits.nameLength;
-	const own = isName && new RegExp(PRINTABLE).test(title) ? title : undefined;
+	const own = isName && isPrintable(title) ? title : undefined;
 	const { spec } = prepare({
 		argv: command ? wordsOf(command) : [UNKNOWN],
 		cwd: "/",
