@@ -292,6 +292,7 @@ class Client:
     ) -> NewToken:
         """Makes a token that may do no more and live no longer than ours; `expires_in` is in seconds.
 
+        Without `expires_in` it ends when ours does, and never if ours never does.
         With a `gate`, what matches is done only once somebody else has approved it. With `secrets` it may only request
         what programs read without showing it, or not even that.
         """
