@@ -31,14 +31,15 @@ async function open(own: Partial<Gate> = {}) {
 	const approvals = new Approvals({ clock: systemClock, newId: () => `approval-${++last}` });
 	const gatekeeper = new Gatekeeper({
 		approvals,
-		matches: async (expressions, text) => expressions.some((one) => new RegExp(one, "m").test(text)),
+		judge: async (_account, expressions, text) =>
+			expressions.some((one) => new RegExp(one, "m").test(text)) ? "match" : undefined,
 		digest: () => "",
 		clock: systemClock,
 		isOlder: () => false,
 	});
 	const session = await LocalSession.start(startOf(["cat"]), { spawn, clock: systemClock });
 	onTestFinished(() => session.kill());
-	const guard = gatekeeper.guard(everything("agent"), { ...gate, ...own }, undefined);
+	const guard = gatekeeper.guard(everything("agent"), { ...gate, ...own }, { gone: undefined, onHold: () => {} });
 	const type = (typed: string | Uint8Array, { whole, origin, before }: Way = {}): Promise<Receipt> => {
 		const bytes = typeof typed === "string" ? Buffer.from(typed) : typed;
 		const perform = async (question: Question<"act">) => {
