@@ -25,7 +25,7 @@ function forms(secret: string): string[] {
 		secret.replaceAll("'", `'"'"'`),
 		encodeURIComponent(secret).replaceAll("'", "%27"),
 		encodeURIComponent(secret).replaceAll(/%../g, (code) => code.toLowerCase()),
-		secret.replaceAll(/[ &'?ä>]/g, "\\$&"),
+		secret.replaceAll(/[ &'?>]/g, "\\$&"),
 		new URLSearchParams([["", secret]]).toString().slice(1),
 		...["", "a", "ab", "abc"].map(base64),
 		...["", "a", "ab"].map((before) => base64(before).replaceAll("+", "-").replaceAll("/", "_")),
