@@ -10,8 +10,10 @@ beforeAll(async () => {
 afterAll(() => hawser.remove());
 
 it("what an agent's token does not do alone is listed, denied with a note, and granted once", async () => {
-	const made = await hawser.run(["token", "create", "--name", "agent", "--gate", "touch", "--gate-stops"]);
+	const create = ["token", "create", "--name", "agent", "--gate", "touch", "--gate-stops", "--secrets", "request"];
+	const made = await hawser.run(create);
 	expect(made.stderr).toContain('not alone: "touch", ends (hawser approve)');
+	expect(made.stderr).toContain("where a program reads a secret it may not type it, only ask for it (hawser secret)");
 	const env = { HAWSER_TOKEN: made.stdout.trim() };
 	expect((await hawser.run(["token", "ls"])).stdout).toMatch(/NOT ALONE\n.*"touch", ends/);
 	const session = await hawser.detached("cat", { name: "work" });

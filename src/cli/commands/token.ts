@@ -60,6 +60,7 @@ const create = withServer(new Command("create"))
 		});
 		await print(`${token}\n`);
 		remark(`token ${made.id} may do ${made.scopes.join(", ")}, ${untilWhen(made)}; it is not shown again`);
+		if (made.secrets !== "type") remark(`where a program reads a secret it may ${secretRights[made.secrets]}`);
 		if (made.gate) remark(`not alone: ${describeGate(made.gate)} (hawser approve)`);
 	});
 
@@ -123,6 +124,12 @@ export const token: Command = new Command("token")
 			"  hawser token revoke 4f0c2a9be1d7",
 	);
 for (const part of [create, list, revoke]) token.addCommand(part);
+
+/** Of those that may not do everything. */
+const secretRights: Readonly<Record<Exclude<SecretRight, "type">, string>> = {
+	request: "not type it, only ask for it (hawser secret)",
+	none: "neither type it nor ask for it",
+};
 
 type CreateFlags = ServerFlags &
 	GateFlags & { name?: string; scope?: string[]; expires?: number; secrets?: SecretRight };
