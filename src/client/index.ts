@@ -123,5 +123,5 @@ export type { Address, ConnectOptions } from "./transport.ts";
 export type { ScreenCondition, WaitCondition, WaitOptions, WaitResult } from "./wait.ts";
 export type { Ticket, WebSocketConstructor, WebSocketLike } from "./web-socket.ts";
 export type { WebhooksClient } from "./webhooks.ts";
-export { callerName, failureWord, needingSentence, shortEnd } from "./words.ts";
+export { callerName, failureWord, needingSentence, shortEnd, typedLine } from "./words.ts";
 export type { TasksClient, WorkspacesClient } from "./workspaces.ts";

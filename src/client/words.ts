@@ -1,7 +1,16 @@
-/** What lists say, in few words: how a session ended, and who somebody is. */
+/** What lists say, in few words: what a session runs, how it ended, and who somebody is. */
 
+import { commandLine } from "../protocol/command-line.ts";
 import type { SessionMessage } from "../protocol/messages.ts";
 import { showUnseen } from "../protocol/printable.ts";
+
+/** A command as one would type it: copied into a shell, it is the same one. */
+export function typedLine(argv: readonly string[]): string {
+	// A line that was given to a shell is shown as it was typed.
+	const [shell, flag, line, ...more] = argv;
+	if (shell === "/bin/sh" && flag === "-c" && line !== undefined && more.length === 0) return line;
+	return commandLine(argv);
+}
 
 /** For a row: "exit 0", "killed", "timed out". */
 export function shortEnd({ state, exit }: Pick<SessionMessage, "state" | "exit">): string {

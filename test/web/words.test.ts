@@ -1,7 +1,8 @@
+import { execFileSync } from "node:child_process";
 import { expect, it } from "vitest";
-import { shortEnd } from "../../src/client/index.ts";
+import { shortEnd, typedLine } from "../../src/client/index.ts";
 import { whereAndWhat } from "../../web/views/session-title.ts";
-import { commandLine, exactSpan, longEnd, nameOf, size, span } from "../../web/views/words.ts";
+import { exactSpan, longEnd, nameOf, size, span } from "../../web/views/words.ts";
 import { listed } from "./listed.ts";
 
 it.each([
@@ -55,11 +56,17 @@ it("an end is told for a row, and for people", () => {
 	);
 });
 
-it("a session is called by its name, or by its program; a command is as it was typed", () => {
+it("a session is called by its name, or by its program", () => {
 	expect(nameOf({ name: null, argv: ["/usr/bin/python3", "-i"] })).toBe("python3");
 	expect(nameOf({ name: "repl", argv: ["python3"] })).toBe("repl");
-	expect(commandLine(["agent", "fix it", "--now"])).toBe('agent "fix it" --now');
-	expect(commandLine(["/bin/sh", "-c", "a | b"])).toBe("a | b");
+});
+
+it("a command is shown as one would type it, so that a shell reads the same words", () => {
+	expect(typedLine(["/bin/sh", "-c", "a | b"])).toBe("a | b");
+	expect(typedLine(["agent", "fix it", "--now"])).toBe("agent 'fix it' --now");
+	const argv = ["printf", "%s\\n", "i=$((i+1)); `id`", "it's \"so\"", "", "a*", "~", "#", "plain-1.2"];
+	const said = execFileSync("/bin/sh", ["-c", typedLine(argv)], { encoding: "utf8" });
+	expect(said.split("\n").slice(0, -1)).toEqual(argv.slice(2));
 });
 
 it("a header says once where a session is and what it does, by what its program calls itself", () => {

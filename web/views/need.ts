@@ -1,6 +1,6 @@
 /** A row of a session that needs somebody: what it wants, in its own words, and how to give it that here. */
 
-import { type Listed, type Need, type Needing, wantsSentence } from "hawser/client";
+import { type Listed, type Need, type Needing, typedLine, wantsSentence } from "hawser/client";
 import { html, type TemplateResult } from "lit-html";
 import { href } from "../router.ts";
 import type { Answer } from "../state/answers.ts";
@@ -10,7 +10,7 @@ import { decisionButtons, heldText } from "./approval.ts";
 import { describe } from "./describe.ts";
 import { ending } from "./ending.ts";
 import { glyph, icon } from "./glyph.ts";
-import { clockTime, commandLine, nameOf, span, words } from "./words.ts";
+import { clockTime, nameOf, span, words } from "./words.ts";
 
 export function needRow(app: App, { session, need }: Needing, isFirst: boolean): TemplateResult {
 	const now = app.clock.now.value;
@@ -35,7 +35,7 @@ export function needRow(app: App, { session, need }: Needing, isFirst: boolean):
 					? html`<a class="name ell" tabindex="-1" href=${href({ view: "session", id: session.id, at: undefined })}>${nameOf(session)}</a>`
 					: html`<span class="name ell">${nameOf(session)}</span>`
 			}
-			<div class="cmd ell">${commandLine(session.argv)}</div>
+			<div class="cmd ell">${typedLine(session.argv)}</div>
 		</div>
 		<div class="what">
 			<div class="why"><b class=${state.tone}>${capital(state.word)}</b>${why(app, session, need)}</div>

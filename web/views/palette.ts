@@ -1,7 +1,7 @@
 /** Go to a session or do something, by a few letters of its name. */
 
 import { signal } from "@preact/signals-core";
-import { grouped, type Listed, needOf, wordsOf } from "hawser/client";
+import { grouped, type Listed, needOf, typedLine, wordsOf } from "hawser/client";
 import { html, nothing, type TemplateResult } from "lit-html";
 import { go } from "../router.ts";
 import type { App } from "../state/app.ts";
@@ -14,7 +14,7 @@ import { modal } from "./dialog.ts";
 import { glyph, icon } from "./glyph.ts";
 import { mayStart } from "./list.ts";
 import { themeNames } from "./settings.ts";
-import { commandLine, nameOf } from "./words.ts";
+import { nameOf } from "./words.ts";
 
 /** More are found by typing on. */
 const MOST_SESSIONS = 8;
@@ -117,7 +117,7 @@ function entriesOf(app: App, text: string): Entry[] {
 	const look = (session: Listed) => {
 		const state = describe(session, needOf(session, circumstances), circumstances.now);
 		return html`${glyph(state.glyph)}<b>${nameOf(session)}</b
-			><span class="faint mono ell grow">${commandLine(session.argv)}</span
+			><span class="faint mono ell grow">${typedLine(session.argv)}</span
 			><span class="st ${state.tone}">${state.word}</span>`;
 	};
 	return [

@@ -1,13 +1,13 @@
 /** A row of a session that goes on by itself, or has ended. */
 
-import { isEnded, type Listed } from "hawser/client";
+import { isEnded, type Listed, typedLine } from "hawser/client";
 import { html, nothing, svg, type TemplateResult } from "lit-html";
 import { href } from "../router.ts";
 import type { App } from "../state/app.ts";
 import { open, spoken } from "./act.ts";
 import { describe } from "./describe.ts";
 import { glyph, icon } from "./glyph.ts";
-import { commandLine, nameOf, span } from "./words.ts";
+import { nameOf, span } from "./words.ts";
 
 type RowOptions = {
 	/** From 1, in its group. */
@@ -55,7 +55,7 @@ export function row(app: App, session: Listed, { index, isFirst, hasWorkspace }:
 			><a tabindex="-1" href=${href({ view: "session", id, at: undefined })}>${nameOf(session)}</a></span
 		>
 		${hasWorkspace ? html`<span class="ws ell" role="gridcell">${session.workspace}</span>` : nothing}
-		<span class="cmd ell" role="gridcell">${commandLine(session.argv)}</span>
+		<span class="cmd ell" role="gridcell">${typedLine(session.argv)}</span>
 		<span class="last ell" role="gridcell">${last}</span>
 		<span class="spark" role="gridcell">${spark(overview?.activity ?? [], state.glyph === "run")}</span>
 		<span class="st ${state.tone}" role="gridcell">${state.word}</span>

@@ -1,11 +1,11 @@
 /** What a session is called, where and what it runs: the beginning of a header. */
 
-import { type Listed, needOf } from "hawser/client";
+import { type Listed, needOf, typedLine } from "hawser/client";
 import { html, nothing, type TemplateResult } from "lit-html";
 import type { App } from "../state/app.ts";
 import { describe } from "./describe.ts";
 import { glyph } from "./glyph.ts";
-import { commandLine, nameOf } from "./words.ts";
+import { nameOf } from "./words.ts";
 
 /** `title` is what the program calls itself, which is text like any other. */
 export function sessionTitle(app: App, session: Listed, title = ""): TemplateResult {
@@ -25,8 +25,8 @@ export function whereAndWhat(
 	title: string,
 ): { readonly place: string | undefined; readonly program: string } {
 	const place = SHELL_TITLE.exec(title)?.[1];
-	if (place !== undefined) return { place, program: commandLine(argv) };
-	return { place: /[~/]/.test(title) ? undefined : cwd, program: title || commandLine(argv) };
+	if (place !== undefined) return { place, program: typedLine(argv) };
+	return { place: /[~/]/.test(title) ? undefined : cwd, program: title || typedLine(argv) };
 }
 
 /** As in lists, with the word for those who do not see it. */

@@ -155,11 +155,3 @@ function endTitle({ reason, by, code, signal }: ExitMessage, { timeoutMs, idleTi
 export function nameOf({ name, argv }: Pick<SessionMessage, "name" | "argv">): string {
 	return showUnseen(name ?? (argv[0] ?? "").split("/").at(-1) ?? "");
 }
-
-/** A command as one would type it, so that its words can be told apart. */
-export function commandLine(argv: readonly string[]): string {
-	// A line that was given to a shell is shown as it was typed.
-	const [shell, flag, line, ...more] = argv;
-	if (shell === "/bin/sh" && flag === "-c" && line !== undefined && more.length === 0) return line;
-	return argv.map((word) => (/^[\w@%+=:,./-]+$/.test(word) ? word : `"${word.replaceAll('"', '\\"')}"`)).join(" ");
-}

@@ -2,7 +2,7 @@
 
 import { homedir } from "node:os";
 import { Command } from "commander";
-import type { SessionMessage } from "../../client/index.ts";
+import { type SessionMessage, typedLine } from "../../client/index.ts";
 import { formatDuration } from "../../protocol/units.ts";
 import { stateOf } from "../describe-session.ts";
 import { findServer, type WorkspaceFlags, withWorkspace } from "../find-server.ts";
@@ -70,7 +70,7 @@ function toRow(session: SessionMessage, now: number, workspace: readonly string[
 		String(attachments),
 		mode === "pty" ? `${size.cols}x${size.rows}` : "-",
 		fromHome(cwd),
-		argv.join(" "),
+		typedLine(argv),
 	];
 }
 

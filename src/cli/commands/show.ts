@@ -1,7 +1,7 @@
 /** `hawser show`: all that the server says of a session. */
 
 import { Command } from "commander";
-import type { SessionMessage } from "../../client/index.ts";
+import { type SessionMessage, typedLine } from "../../client/index.ts";
 import { formatDuration } from "../../protocol/units.ts";
 import { stateOf } from "../describe-session.ts";
 import { findServer, type WorkspaceFlags, withWorkspace } from "../find-server.ts";
@@ -29,7 +29,7 @@ function lines(session: SessionMessage, now: number): string {
 		["id", session.id],
 		["name", session.name],
 		["state", stateOf(session)],
-		["command", session.argv.join(" ")],
+		["command", typedLine(session.argv)],
 		["directory", session.cwd],
 		["process", session.pid === null ? null : String(session.pid)],
 		["terminal", session.mode === "pty" ? `${size.cols}x${size.rows}` : "none, it runs on pipes"],

@@ -1,5 +1,6 @@
 /** What the terminal shows of the table, row by row: pure, from what is known, the size and the time. */
 
+import { typedLine } from "../../client/index.ts";
 import { formatDuration } from "../../protocol/units.ts";
 import { cellsOf, cut, cutStart, fitted, wrapped } from "../cells.ts";
 import type { Size } from "../local-terminal.ts";
@@ -162,7 +163,7 @@ function detailLines({ rows, selected, size }: Scene): string[] {
 	const row = rows[selected];
 	if (!row || detailRows(size.rows) === 0) return [];
 	const { id, argv, cwd, workspace } = row.session;
-	const what = safeLine(`${row.name} · ${argv.join(" ")} · ${cwd} · ${workspace} · ${id}`);
+	const what = safeLine(`${row.name} · ${typedLine(argv)} · ${cwd} · ${workspace} · ${id}`);
 	return [
 		"",
 		`\u001b[2m${cut(what, size.cols)}${RESET}`,

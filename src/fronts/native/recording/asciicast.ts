@@ -4,8 +4,8 @@ import { constants } from "node:os";
 import type { Exit, Gap, Size, Stream } from "../../../core/event.ts";
 import type { SessionSpec } from "../../../core/session.ts";
 import { KeyEraser } from "../../../core/shell-output.ts";
+import { commandLine } from "../../../protocol/command-line.ts";
 import type { RecordingFormat } from "../../../protocol/past.ts";
-import { commandLine } from "./command-line.ts";
 
 type CastHeader = {
 	readonly spec: Pick<SessionSpec, "argv" | "name" | "mode">;

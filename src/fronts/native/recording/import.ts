@@ -3,6 +3,7 @@
 import { SessionError } from "../../../core/errors.ts";
 import type { SessionSpec } from "../../../core/session.ts";
 import { defaultWorkspace } from "../../../core/workspaces.ts";
+import { wordsOf } from "../../../protocol/command-line.ts";
 import { limits } from "../../../protocol/messages.ts";
 import type { ImportQuery } from "../../../protocol/past.ts";
 import { isPrintable } from "../../../protocol/printable.ts";
@@ -10,7 +11,6 @@ import { checkRight, type Prepare, witnessOf } from "../../front.ts";
 import type { NativeApp, NativeOptions } from "../options.ts";
 import { session as sessionSchema } from "../session-messages.ts";
 import { sessionMessage } from "../sessions.ts";
-import { wordsOf } from "./command-line.ts";
 import { importQuery } from "./messages.ts";
 import { type CastHead, readEvents, readHead } from "./read-cast.ts";
 
