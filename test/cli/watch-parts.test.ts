@@ -8,6 +8,8 @@ import { type Key, KeyReader } from "../../src/cli/watch/keys.ts";
 import { LineField } from "../../src/cli/watch/line-field.ts";
 import { sequenceOf, wayOf } from "../../src/cli/watch/notifier.ts";
 import { rowOf } from "../../src/cli/watch/rows.ts";
+import { LIST, sceneOf } from "../../src/cli/watch/scene.ts";
+import { View } from "../../src/cli/watch/view.ts";
 import { heldInOrder } from "../../src/client/index.ts";
 import { asking, held, listed, NOW } from "../web/listed.ts";
 
@@ -67,6 +69,14 @@ it("rows keep their places while they are held: who is gone leaves, who is new c
 			({ id }) => id,
 		).map(({ id }) => id),
 	).toEqual(["c", "a", "b", "d"]);
+});
+
+it("while the server is away it says for how long it has been, as the browser does", () => {
+	const view = new View({ wanted: { workspace: undefined, labels: [] }, isNeeding: false, hidden: [] });
+	const connection = { kind: "cut", since: NOW - 42_900, retryAt: NOW + 3_000 } as const;
+	const live = { all: new Map(), held: [], connection };
+	const { remarks } = sceneOf({ mode: LIST, view, live, notice: undefined, size: { cols: 80, rows: 24 }, now: NOW });
+	expect(remarks).toEqual(["reconnecting… 42 s"]);
 });
 
 describe("the picture", () => {

@@ -43,10 +43,13 @@ const HELP: readonly string[] = [
 /** What became of something. */
 export type Notice = { readonly text: string; readonly isBad: boolean };
 
+/** What is known of the server's sessions. */
+type Known = Pick<LiveSessions, "all" | "held" | "connection">;
+
 type Shown = {
 	readonly mode: Mode;
 	readonly view: View;
-	readonly live: LiveSessions;
+	readonly live: Known;
 	readonly notice: Notice | undefined;
 	readonly size: Size;
 	readonly now: number;
@@ -69,14 +72,14 @@ export function sceneOf({ mode, view, live, notice, size, now }: Shown): Scene {
 	};
 }
 
-function remarksOf({ isNeeding, query }: View, { connection }: LiveSessions, now: number): string[] {
+function remarksOf({ isNeeding, query }: View, { connection }: Known, now: number): string[] {
 	const remarks = [...(isNeeding ? ["only who needs me"] : []), ...(query === "" ? [] : [`/${safeLine(query)}`])];
 	if (connection.kind !== "cut") return remarks;
-	const seconds = Math.max(0, Math.ceil((connection.retryAt - now) / 1000));
+	const seconds = Math.max(0, Math.floor((now - connection.since) / 1000));
 	return [`reconnecting… ${seconds} s`, ...remarks];
 }
 
-function emptyTextOf({ isNeeding, query }: View, { connection }: LiveSessions): string {
+function emptyTextOf({ isNeeding, query }: View, { connection }: Known): string {
 	if (connection.kind === "loading") return "Loading sessions…";
 	if (query !== "") return safeLine(`No session matches "${query}".`);
 	if (isNeeding) return "Nobody needs you.";
@@ -90,7 +93,7 @@ function pageOf(mode: Mode, size: Size): readonly string[] | undefined {
 }
 
 /** Undefined where nothing is asked or typed. */
-function footingOf(mode: Mode, live: LiveSessions, now: number): Footing | undefined {
+function footingOf(mode: Mode, live: Known, now: number): Footing | undefined {
 	switch (mode.kind) {
 		case "filter":
 			return { kind: "field", label: "/", ...shown(mode.field) };
@@ -106,7 +109,7 @@ function footingOf(mode: Mode, live: LiveSessions, now: number): Footing | undef
 	}
 }
 
-function answerFooting({ session, waiting, field }: ModeOf<"answer">, live: LiveSessions): Footing {
+function answerFooting({ session, waiting, field }: ModeOf<"answer">, live: Known): Footing {
 	const current = live.all.get(session.id)?.overview?.waiting;
 	const isOld = current?.offset !== waiting.offset ? " (asks something else now)" : "";
 	const name = nameOf(session);
