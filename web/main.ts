@@ -19,6 +19,7 @@ const app = createApp(connect({ url: base.href.replace(/\/$/, "") }), localStora
 keepTheme(app.settings);
 keepViewport();
 addEventListener("storage", () => app.settings.reread());
+document.addEventListener("visibilitychange", () => app.clock.see(!document.hidden));
 startRouter();
 if (takeStart()) app.dialogs.open({ kind: "start", form: emptyForm });
 listenToKeys(app);

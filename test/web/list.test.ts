@@ -79,6 +79,11 @@ it("has what needs somebody first, and is answered there: a key, a line, a secre
 	expect(await page.title()).toBe("(4) Hawser");
 
 	await one("asks").getByText("Push 3 commits? [y/N]", { exact: true }).waitFor();
+	// What is told in seconds changes each second.
+	const seconds = Number(/waits (\d+) s/.exec((await one("asks").textContent()) ?? "")?.[1]);
+	await one("asks")
+		.getByText(new RegExp(`waits (${seconds + 1}|${seconds + 2}) s`))
+		.waitFor({ timeout: 8_000 });
 	await one("asks").getByRole("button", { name: "Answer y" }).click();
 	await one("asks")
 		.getByText(/y sent \d\d:\d\d, the program took it/)

@@ -19,6 +19,7 @@ import { Clock } from "./clock.ts";
 import { Dialogs } from "./dialogs.ts";
 import { OutputSearch } from "./output-search.ts";
 import { everything } from "./route.ts";
+import { areSecondsShown } from "./seconds.ts";
 import { SecretPage } from "./secret-request.ts";
 import { SessionList } from "./sessions.ts";
 import { SettingsStore, type Storage } from "./settings.ts";
@@ -76,10 +77,13 @@ export function createApp(client: Client, storage: Storage): App {
 		if (auth.state.value.kind === "in") sessions.follow();
 		else sessions.stop();
 	});
+	effect(() => {
+		const isCut = sessions.connection.value.kind === "cut";
+		clock.hurry(isCut || areSecondsShown(sessions.all.value.values(), needing.value, clock.now.value));
+	});
 	let wasCut = false;
 	effect(() => {
 		const { kind } = sessions.connection.value;
-		clock.hurry(kind === "cut");
 		if (wasCut && kind === "live") void auth.lookAtVersion();
 		wasCut = kind === "cut";
 	});

@@ -1,4 +1,4 @@
-/** The time of day as the pages show it: ages of all rows change together, and seldom. */
+/** The time of day as the pages show it: ages of all rows change together, and no more often than somebody sees. */
 
 import { type ReadonlySignal, signal } from "@preact/signals-core";
 
@@ -10,6 +10,7 @@ export class Clock {
 	readonly #now = signal(Date.now());
 	#timer: ReturnType<typeof setInterval>;
 	#isQuick = false;
+	#isSeen = true;
 
 	constructor() {
 		this.#timer = setInterval(() => this.tick(), CALM_MS);
@@ -25,12 +26,22 @@ export class Clock {
 		this.#now.value = Date.now();
 	}
 
-	/** Whether somebody counts seconds. */
+	/** Whether seconds are counted. */
 	hurry(isQuick: boolean): void {
 		if (isQuick === this.#isQuick) return;
 		this.#isQuick = isQuick;
+		this.#restart();
+	}
+
+	/** Whether anybody can see the page. */
+	see(isSeen: boolean): void {
+		this.#isSeen = isSeen;
+		this.#restart();
+	}
+
+	#restart(): void {
 		clearInterval(this.#timer);
-		this.#timer = setInterval(() => this.tick(), isQuick ? QUICK_MS : CALM_MS);
+		this.#timer = setInterval(() => this.tick(), this.#isQuick && this.#isSeen ? QUICK_MS : CALM_MS);
 		this.tick();
 	}
 }
