@@ -1,6 +1,7 @@
 /** Every key that is ours, pressed in a real browser, and some that are not: all in one page. */
 
 import { expect, it } from "vitest";
+import { words } from "../../web/views/words.ts";
 import { eventually } from "../helpers/reading.ts";
 import { start } from "../server/start.ts";
 import { openSession, shownRows, untilShown } from "./browsing.ts";
@@ -47,6 +48,7 @@ it("each does what the sheet of shortcuts says, and every other key belongs to t
 	const isFocused = (selector: string) => page.locator(`${selector}:focus`).waitFor({ state: "attached" });
 	const ours: readonly (readonly [key: string, does: () => Promise<unknown>])[] = [
 		["Control+Shift+ArrowUp", () => eventually("first", async () => (await shownRows(page))[0] === "first")],
+		["Control+Shift+ArrowUp", () => page.getByText(words.noEarlierCommand).waitFor()],
 		["Control+Shift+ArrowDown", () => untilShown(page, "second")],
 		[
 			"Control+Shift+K",

@@ -26,8 +26,8 @@ export class CommandMarks {
 		});
 	}
 
-	/** Scrolls to the command before what is shown, or after it. */
-	go(direction: "previous" | "next"): void {
+	/** Scrolls to the command before what is shown, or after it; false where none is known. */
+	go(direction: "previous" | "next"): boolean {
 		const { viewportY } = this.#terminal.buffer.active;
 		const lines = this.#marks.map(({ marker }) => marker.line).filter((line) => line >= 0);
 		const line =
@@ -36,6 +36,7 @@ export class CommandMarks {
 				: lines.find((candidate) => candidate > viewportY);
 		if (line !== undefined) this.#terminal.scrollToLine(line);
 		else if (direction === "next") this.#terminal.scrollToBottom();
+		return line !== undefined;
 	}
 
 	#begin(): void {

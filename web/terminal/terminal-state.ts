@@ -38,6 +38,8 @@ export type TerminalState = {
 	readonly missedBytes: number;
 	readonly isScrolledBack: boolean;
 	readonly isEnded: boolean;
+	/** When somebody wanted to go to an earlier command and none was known, by the monotonic clock. */
+	readonly unknownCommandAt: number | undefined;
 	/** Text that awaits a yes: to be pasted, or to be put on the clipboard. */
 	readonly paste: string | undefined;
 	readonly clipboard: string | undefined;
@@ -58,6 +60,7 @@ export function stateOf(session: SessionMessage, room: Size | undefined, canType
 		missedBytes: 0,
 		isScrolledBack: false,
 		isEnded: false,
+		unknownCommandAt: undefined,
 		paste: undefined,
 		clipboard: undefined,
 	};

@@ -238,10 +238,15 @@ export class SessionTerminal {
 		if (key === "paste") return false;
 		event.preventDefault();
 		if (key === "copy") void navigator.clipboard.writeText(this.emulator.xterm.getSelection()).catch(() => {});
-		else if (key === "previous-command") this.emulator.marks.go("previous");
+		else if (key === "previous-command") this.#goToEarlierCommand();
 		else if (key === "next-command") this.emulator.marks.go("next");
 		else this.#options.onKey(key);
 		return false;
+	}
+
+	#goToEarlierCommand(): void {
+		const isKnown = this.emulator.marks.go("previous");
+		this.#change({ unknownCommandAt: isKnown ? undefined : performance.now() });
 	}
 
 	async #show(): Promise<void> {

@@ -6,8 +6,8 @@ import type { Connection, TerminalState } from "../terminal/terminal-state.ts";
 import { backText } from "./session-words.ts";
 import { clockTime, size, span, words } from "./words.ts";
 
-/** How long it is said that the connection is back. */
-const BACK_MS = 8_000;
+/** How long it is said that the connection is back, or that no earlier command is known. */
+const SAID_MS = 8_000;
 
 type StatusOptions = {
 	/** What it needs while it runs, if it does. */
@@ -21,14 +21,16 @@ type StatusOptions = {
 };
 
 export function statusLine(state: TerminalState, options: StatusOptions): TemplateResult {
-	const { connection, session, offset, missedBytes, latencyMs, isScrolledBack } = state;
+	const { connection, session, offset, missedBytes, latencyMs, isScrolledBack, unknownCommandAt } = state;
 	const { need, now, attachedAt, scrollToEnd } = options;
 	const moment = performance.now();
 	const back = connection.kind === "live" ? connection.isBack : undefined;
-	const isBack = back !== undefined && moment - back.at < BACK_MS;
+	const isBack = back !== undefined && moment - back.at < SAID_MS;
+	const isUnknown = unknownCommandAt !== undefined && moment - unknownCommandAt < SAID_MS;
 	return html`<footer class="status">
 		${connectionTemplate(connection, moment, latencyMs)}
 		${isBack ? html`<span>${backText(back.afterMs, missedBytes - back.missedBytes)}</span>` : nothing}
+		${isUnknown ? html`<span role="status">${words.noEarlierCommand}</span>` : nothing}
 		${need ? html`<span class="wait">${waitText(need, now)}</span>` : nothing}
 		<span class="grow"></span>
 		${isScrolledBack ? html`<button class="btn quiet small" @click=${scrollToEnd}>Go to the end</button>` : nothing}

@@ -32,6 +32,7 @@ export const words = {
 	connected: "Connected",
 	reconnecting: (seconds: number) => `Reconnecting… ${seconds} s`,
 	programGoesOn: "The program goes on. What you type is kept and sent once.",
+	noEarlierCommand: "No commands are known before this page was opened.",
 	away: (seconds: number) => [
 		"The server can't be reached.",
 		`Your sessions go on without it. Trying again in ${seconds} s.`,
