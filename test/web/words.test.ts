@@ -64,7 +64,7 @@ it("a session is called by its name, or by its program", () => {
 it("a command is shown as one would type it, so that a shell reads the same words", () => {
 	expect(typedLine(["/bin/sh", "-c", "a | b"])).toBe("a | b");
 	expect(typedLine(["agent", "fix it", "--now"])).toBe("agent 'fix it' --now");
-	const argv = ["printf", "%s\\n", "i=$((i+1)); `id`", "it's \"so\"", "", "a*", "~", "#", "plain-1.2"];
+	const argv = ["printf", "%s\\n", "i=$((i+1)); `id`", 'it\'s "so"', "", "a*", "~", "#", "plain-1.2"];
 	const said = execFileSync("/bin/sh", ["-c", typedLine(argv)], { encoding: "utf8" });
 	expect(said.split("\n").slice(0, -1)).toEqual(argv.slice(2));
 });
