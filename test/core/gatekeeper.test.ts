@@ -150,6 +150,14 @@ it("what answers a question is judged as everything that is typed", async () => 
 	await refusal;
 });
 
+it("a program is ended by who may not end it alone when its time is over", async () => {
+	const { ask, session, approvals } = await open({ stops: true });
+	const asked: string[] = [];
+	approvals.watch(({ state }) => asked.push(state));
+	await ask<"kill">({ do: "kill", options: { reason: "timeout", graceMs: 0 } });
+	expect({ status: session.state.exit?.reason, asked }).toEqual({ status: "timeout", asked: [] });
+});
+
 it.each<Question>([
 	{ do: "secret", bytes: Buffer.from("rm -rf it"), options: {} },
 	{ do: "reply", end: 0, text: "rm -rf it\r" },
