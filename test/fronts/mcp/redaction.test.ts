@@ -50,9 +50,13 @@ it("an agent sees nothing of a secret that goes over the end of a row", async ()
 	await writeFile(file, SECRET);
 	// 20 columns of the row are left for it.
 	await told(client, "run", { session, command: `printf '%099d %s\\n' 0 "$(cat ${file})"` });
+	// So has a program that has the screen to itself.
+	const script = `printf '\\033[?1049h%099d %s' 0 "$(cat ${file})"; exec cat`;
+	await told(client, "start", { argv: ["/bin/sh", "-c", script], name: "full" });
 	const uri = (await client.listResources()).resources.find(({ name }) => name === `${session}: screen`)?.uri ?? "";
 	for (const seen of [
 		await told(client, "read", { session, what: "screen" }),
+		await told(client, "read", { session: "full", what: "output" }),
 		JSON.stringify((await client.readResource({ uri })).contents),
 	]) {
 		expect(seen).toContain(`0 ${MARK}`);
