@@ -56,6 +56,15 @@ async function read(log: FeedLog, since: string | undefined): Promise<string[]> 
 	return seen;
 }
 
+async function feedOf(log: FeedLog) {
+	const server = await startTestServer();
+	onTestFinished(() => server.close());
+	const closing = new AbortController();
+	onTestFinished(() => closing.abort());
+	const options = { log, now: Date.now, report: () => {}, attachments: new Attachments(), approvals: undefined };
+	return { feed: new Feed(server.sessions, options, closing.signal), closing };
+}
+
 test("a reader goes on with its cursor from one server to the next, and to the one after", async () => {
 	const directory = await temporaryDirectory();
 	const first = await open(directory);
@@ -102,11 +111,13 @@ test("a line that is none of ours is passed over, and who missed what stood ther
 	const foreign = ["5", "null", "{}", "[]", '"x"', '{"number":1000}', '{"last":1e300,"epochs":[],"told":[]}'];
 	foreign.push(lines.find(isOf("b"))?.replace('"number":2', '"number":"x"') ?? "");
 	const kept = lines.map((line) => (isOf("b")(line) ? foreign.join("\n") : line));
-	// One of ours, and long told.
-	await writeFile(file, `${[...kept, lines.find(isOf("a"))].join("\n")}\n`);
+	// Two of ours, and told already.
+	await writeFile(file, `${[...kept, lines.find(isOf("d")), lines.find(isOf("a"))].join("\n")}\n`);
 	const next = await open(directory);
-	expect(next.problems).toMatchObject([{ message: expect.stringContaining(`${foreign.length + 1} lines`) }]);
+	expect(next.problems).toMatchObject([{ message: expect.stringContaining(`${foreign.length + 2} lines`) }]);
 	expect(await read(next.log, begin)).toEqual(["gap", "c", "d"]);
+	// Nor is anybody told what was before that.
+	expect(await read(next.log, undefined)).toEqual(["gap", "c", "d"]);
 	await next.add("e");
 	expect(await read((await open(directory)).log, begin)).toEqual(["gap", "c", "d", "e"]);
 });
@@ -145,30 +156,37 @@ test("what was asked and never ended is known to the next server, also when the 
 	expect((await open(directory, options)).log.askedBefore).toEqual([]);
 });
 
-test("the next server tells that what was asked before it has ended", async () => {
+test("the next server tells that what was asked before it has ended, and which sessions are gone", async () => {
 	const directory = await temporaryDirectory();
 	const { log, add } = await open(directory);
 	const session = event("s").session;
 	const approval = { id: "held", session, by: { id: "t", name: "t" }, kind: "run", reason: "match" } as const;
-	const details = { preview: "rm", sha256: "", offset: null, fence: null, askedAt: 0, expiresAt: 1 };
+	const details = {
+		preview: "rm -rf what-nobody-keeps",
+		sha256: "",
+		offset: null,
+		fence: null,
+		askedAt: 0,
+		expiresAt: 1,
+	};
 	log.add({ ...event("s", "approval"), approval: { ...approval, ...details, state: "asked" } }, null);
 	log.add({ ...event("s", "secret"), secret: { id: "wanted", status: "asked", name: null, by: "t" } }, null);
+	log.add(event("ended", "closed"), { ...toldOf("ended"), ended: true });
 	await add("last");
+	expect(await readFile(join(directory, "events-000001.jsonl"), "utf8")).not.toContain("what-nobody-keeps");
 	const next = await open(directory);
-	const server = await startTestServer();
-	onTestFinished(() => server.close());
-	const closing = new AbortController();
-	onTestFinished(() => closing.abort());
-	const options = { log: next.log, now: Date.now, report: () => {}, attachments: new Attachments() };
-	const feed = new Feed(server.sessions, { ...options, approvals: undefined }, closing.signal);
+	const { feed, closing } = await feedOf(next.log);
 	const told: FeedEvent[] = [];
 	for await (const item of feed.follow(log.end, { signal: closing.signal, withOverviews: false })) {
 		if (item.event) told.push(item.event);
-		if (told.length === 2) break;
+		if (told.length === 5) break;
 	}
 	expect(told).toMatchObject([
 		{ type: "approval", approval: { id: "held", state: "withdrawn" } },
 		{ type: "secret", secret: { id: "wanted", status: "expired", by: null } },
+		{ type: "removed", session: { id: "ended" } },
+		{ type: "lost", session: { id: "last" } },
+		{ type: "removed", session: { id: "last" } },
 	]);
 });
 
@@ -194,10 +212,51 @@ test("who has missed events hears it once, whatever is still known of changes be
 	expect(await read(log, undefined)).toEqual(["gap", "d", "e", "f"]);
 });
 
+test("kinds of silence are shared, and free again when nobody listens for them", async () => {
+	const { feed } = await feedOf(new FeedLog({ report: () => {} }));
+	const listen = (quietMs: number, account: string, isAdmin = false) => {
+		const over = new AbortController();
+		onTestFinished(() => over.abort());
+		feed.checkQuiet(quietMs, { account, isAdmin });
+		const reading = feed.follow(undefined, { signal: over.signal, withOverviews: false, quietMs, account }).next();
+		return async () => {
+			over.abort();
+			await reading;
+		};
+	};
+	const limited = expect.objectContaining({ code: "limit_exceeded" });
+	const leave = listen(1_000, "one");
+	listen(2_000, "one");
+	expect(() => listen(3_000, "one")).toThrow(limited);
+	for (const quietMs of [3_000, 4_000]) listen(quietMs, "two");
+	for (const quietMs of [5_000, 6_000]) listen(quietMs, "three");
+	// What others listen for anybody may.
+	listen(6_000, "four");
+	expect(() => listen(7_000, "four")).toThrow(limited);
+	listen(7_000, "operator", true);
+	await leave();
+	listen(8_000, "operator", true);
+	listen(9_000, "operator", true);
+	expect(() => listen(10_000, "operator", true)).toThrow(limited);
+});
+
+test("a session that has only another name now looks as it did before", async () => {
+	const log = new FeedLog({ report: (problem) => expect(problem).toBeUndefined() });
+	const overview = { lastLine: "ready" } as NonNullable<FeedEvent["overview"]>;
+	log.addChange({ ...event("a", "changed"), overview });
+	log.addChange(event("a", "changed"));
+	const over = AbortSignal.timeout(10_000);
+	for await (const item of log.follow(log.end, { signal: over, withOverviews: true })) {
+		expect(item.event).toEqual({ ...event("a", "changed"), overview });
+		break;
+	}
+});
+
 test("a full disk keeps nobody from hearing of events; they are kept later, or missed by who comes back", async () => {
 	await withSmallDisk(256 * 1024, async (directory) => {
 		const { log, problems, add } = await open(directory);
 		await add("a");
+		const begin = log.end;
 		const filler = await fill(directory);
 		const long = Array.from({ length: 30 }, (_, index) => `${index}`.padEnd(1024, "x"));
 		await add(...long);
@@ -209,9 +268,17 @@ test("a full disk keeps nobody from hearing of events; they are kept later, or m
 		await rm(filler);
 		await eventually("the disk to take them", () => problems.length > 1);
 		await add("b");
+		expect(await read(log, begin)).toEqual([...long, "b"]);
 		const next = await open(directory);
 		expect(await read(next.log, inMemory)).toEqual(["b"]);
-		for (const one of [log, killed.log, next.log]) await one.close();
+		// The last thing that a server does is to try again.
+		const full = await fill(directory);
+		await next.add(...long);
+		await rm(full);
+		await next.log.close();
+		const last = await open(directory);
+		expect(await read(last.log, inMemory)).toEqual(["b", ...long]);
+		for (const one of [log, killed.log, last.log]) await one.close();
 	});
 });
 
@@ -220,11 +287,13 @@ test("what a session wrote that keeps nothing on disk is told, and not kept ther
 	const { log } = await open(directory);
 	const begin = log.end;
 	const asked = { ...event("a", "waiting"), prompt: "the word?" };
-	log.add(asked, toldOf("a"), { isPrivate: true });
+	const ran = { ...event("a", "command"), command: { command: "the word" } as NonNullable<FeedEvent["command"]> };
+	for (const one of [asked, ran]) log.add(one, toldOf("a"), { isPrivate: true });
 	const over = AbortSignal.timeout(10_000);
+	const told: (FeedEvent | undefined)[] = [];
 	for await (const item of log.follow(begin, { signal: over, withOverviews: false })) {
-		expect(item.event).toEqual(asked);
-		break;
+		if (told.push(item.event) === 2) break;
 	}
-	expect(await readFile(join(directory, "events-000001.jsonl"), "utf8")).not.toContain("the word?");
+	expect(told).toEqual([asked, ran]);
+	expect(await readFile(join(directory, "events-000001.jsonl"), "utf8")).not.toContain("the word");
 });
