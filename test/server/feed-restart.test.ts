@@ -65,9 +65,13 @@ test("what happened without a server, or without its having told it, is told by 
 	const client = await clientOf(server);
 	const feed = await follow(client);
 	const inProcess = await client.sessions.create({ argv: ["cat"], durable: false });
-	const shell = await client.sessions.create({ argv: ["bash"], env: { PS1: "$ " }, durable: true });
+	const env = { HOME: await temporaryDirectory(), PS1: "$ " };
+	const shell = await client.sessions.create({ argv: ["bash"], env, durable: true });
 	await feed.until("ready", shell.id);
 	await feed.until("created", inProcess.id);
+	// Told already, and not again.
+	await shell.write("(exit 3)\n");
+	await feed.until("command", shell.id);
 	const gate = join(server.stateDir, "gate");
 	await shell.write(`until [ -e ${gate} ]; do sleep 0.02; done; (exit 7)\n`);
 	await shell.write("exit 5\n");
