@@ -39,7 +39,7 @@ type Started = { readonly courier: Courier; readonly kept: Kept };
 
 type Options = {
 	readonly clock?: Clock;
-	readonly save?: () => Promise<void>;
+	readonly save?: (kept: Kept) => Promise<void>;
 	readonly report?: (problem: unknown) => void;
 };
 
@@ -126,6 +126,11 @@ it("waits longer before each further attempt, by a clock that nobody sets, and t
 	expect(receiver.received.map(({ id, attempt }) => [id, attempt])).toEqual(
 		Array.from({ length: attempts }, (_, index) => ["msg_1", index + 1]),
 	);
+	// Sent again by somebody, it is given up no sooner than the first time.
+	await courier.retry(undefined);
+	await receiver.until("one more", (one) => one.attempt === attempts + 1);
+	await eventually("a pause", () => clock.pending === 1);
+	expect(courier.status).toMatchObject({ waiting: 1, failed: 0 });
 });
 
 it("sends nothing that is not on disk, and goes on when the disk takes it again", async () => {
@@ -133,8 +138,10 @@ it("sends nothing that is not on disk, and goes on when the disk takes it again"
 	const clock = new FakeClock();
 	const problems: unknown[] = [];
 	let isFull = true;
-	const save = async () => {
+	let saved: Kept["waiting"] | undefined;
+	const save = async ({ waiting }: Kept) => {
 		if (isFull) throw new Error("the disk is full");
+		saved = waiting;
 	};
 	start(receiver.url, new Numbered(1), usualTimes, { clock, save, report: (problem) => problems.push(problem) });
 	// Once for what came in, once for what was to be sent.
@@ -145,6 +152,8 @@ it("sends nothing that is not on disk, and goes on when the disk takes it again"
 	isFull = false;
 	clock.advance(5_000);
 	expect(await receiver.until("the notice", () => true)).toMatchObject({ attempt: 1 });
+	// That it was taken is there as well, or the next server would tell it again.
+	await eventually("its end", () => saved?.length === 0);
 });
 
 it("what must not be written down is sent while it is remembered, and not found again after a restart", () => {

@@ -54,6 +54,16 @@ it("a webhook that is further behind than anybody remembers is told so, and then
 	]);
 });
 
+it("a webhook of a workspace is told of its sessions alone", async () => {
+	const { server, notices, closing } = await open(100);
+	const begin = notices.end;
+	await server.create({ argv: ["cat"] });
+	const { id } = await server.create({ argv: ["cat"], workspace: "mine" });
+	const webhook = { ...webhookFor("created"), workspace: "mine" };
+	const told = await toldOf(1, notices.follow(webhook, begin, closing.signal));
+	expect(told.map(({ session }) => session?.id)).toEqual([id]);
+});
+
 it("a secret that an agent asks for is told when it is asked for, and not what became of it", async () => {
 	const { server, feed, notices, closing } = await open(100);
 	const { id } = await server.create({ argv: ["cat"] });
