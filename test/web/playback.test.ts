@@ -44,8 +44,8 @@ it("reaches the same screen as the terminal, and shows what was there at a momen
 
 it("is driven by keys, gives the recording as a file, and leads back to the terminal", async () => {
 	const server = await start();
-	// More rows than there is room for beside the controls.
-	const session = await create(server, { command: "echo one; sleep 0.2; echo two; cat", cols: 80, rows: 45 });
+	// More rows than there is room for beside the controls; not too many for the smallest letters of a tall font.
+	const session = await create(server, { command: "echo one; sleep 0.2; echo two; cat", cols: 80, rows: 40 });
 	await session.wait({ match: /two/ });
 	const { page } = await openSession(server, session.id, { path: "/play?at=0" });
 	await page.getByText(/It still runs/).waitFor();
