@@ -1,6 +1,16 @@
 /** A program that is to be started, as a gate judges it and as whoever approves it sees it. */
 
-import type { Chosen, SessionSpec } from "./session.ts";
+import type { SessionSpec, SessionStart } from "./session.ts";
+
+/** What its caller has chosen besides the arguments. */
+type Chosen = {
+	readonly cwd?: string | undefined;
+	/** Null takes one away. */
+	readonly variables: Readonly<Record<string, string | null>>;
+};
+
+/** A start as a caller has asked for it: what they chose is for whoever is to approve it, and no further. */
+export type RequestedStart = SessionStart & { readonly chosen?: Chosen };
 
 export type PlannedStart = {
 	readonly spec: SessionSpec;

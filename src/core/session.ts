@@ -70,18 +70,7 @@ export type SessionSpec = {
 };
 
 /** A spec together with how to start its program; the environment goes no further than the process. */
-export type SessionStart = {
-	readonly spec: SessionSpec;
-	readonly command: Command;
-	/** What of that its caller has chosen besides the arguments; for whoever is to approve it, and no further. */
-	readonly chosen?: Chosen;
-};
-
-export type Chosen = {
-	readonly cwd?: string | undefined;
-	/** Null takes one away. */
-	readonly variables: Readonly<Record<string, string | null>>;
-};
+export type SessionStart = { readonly spec: SessionSpec; readonly command: Command };
 
 export type SessionInfo = SessionSpec &
 	State & {

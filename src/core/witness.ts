@@ -8,6 +8,7 @@ import { SessionError } from "./errors.ts";
 import type { Item, Start } from "./event.ts";
 import type { Guard } from "./guard.ts";
 import { unitsOf } from "./input.ts";
+import type { RequestedStart } from "./planned-start.ts";
 import {
 	type FollowOptions,
 	type Operation,
@@ -18,7 +19,6 @@ import {
 	Session,
 	type SessionInfo,
 	type SessionSpec,
-	type SessionStart,
 } from "./session.ts";
 import type { Sessions, TimedFact } from "./sessions.ts";
 import type { State } from "./state.ts";
@@ -77,7 +77,7 @@ export class Witness {
 	 * Starts a program. That it is asked for is recorded before anything can come of it. `script` is what it is told to
 	 * run, where its arguments do not say that.
 	 */
-	async create(sessions: Sessions, { chosen, ...start }: SessionStart, script = ""): Promise<Session> {
+	async create(sessions: Sessions, { chosen, ...start }: RequestedStart, script = ""): Promise<Session> {
 		const { spec, command } = start;
 		const place = { workspace: spec.workspace, session: spec.id };
 		await this.#guard?.checkStart({ spec, script, chosen }, (deed) => this.record(deed, place));

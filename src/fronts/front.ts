@@ -4,16 +4,9 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import type { Place, Principal, Right } from "../core/access.ts";
 import { invariant, SessionError } from "../core/errors.ts";
 import type { Size } from "../core/event.ts";
+import type { RequestedStart } from "../core/planned-start.ts";
 import type { SandboxPolicy } from "../core/sandbox.ts";
-import type {
-	FollowOptions,
-	Retention,
-	Session,
-	SessionSpec,
-	SessionStart,
-	SizePolicy,
-	TerminalColors,
-} from "../core/session.ts";
+import type { FollowOptions, Retention, Session, SessionSpec, SizePolicy, TerminalColors } from "../core/session.ts";
 import type { Witness } from "../core/witness.ts";
 import { ticketPrefix } from "../protocol/socket.ts";
 import type { Backlog } from "./backlog.ts";
@@ -204,7 +197,7 @@ export type StartRequest = {
 };
 
 /** Completes a request into something that can be started: its id, its environment, the defaults. */
-export type Prepare = (request: StartRequest) => SessionStart;
+export type Prepare = (request: StartRequest) => RequestedStart;
 
 declare module "fastify" {
 	interface FastifyContextConfig {

@@ -1,8 +1,9 @@
 /** Makes a complete start out of what a front was asked for, with the server's defaults for the rest. */
 
 import { SessionError } from "../core/errors.ts";
+import type { RequestedStart } from "../core/planned-start.ts";
 import type { Inherited } from "../core/process.ts";
-import type { Retention, SessionStart } from "../core/session.ts";
+import type { Retention } from "../core/session.ts";
 import type { Task } from "../core/workspaces.ts";
 import { defaultSize, type Prepare, type StartRequest } from "./front.ts";
 
@@ -33,7 +34,7 @@ type PrepareParts = {
 
 export function createPrepare(parts: PrepareParts): Prepare {
 	const { defaults } = parts;
-	return (request: StartRequest): SessionStart => {
+	return (request: StartRequest): RequestedStart => {
 		const id = parts.newId();
 		const mode = request.mode ?? "pty";
 		const workspace = request.workspace ?? defaults.workspace;
