@@ -5,6 +5,7 @@
  */
 
 import { type ReadonlySignal, signal } from "@preact/signals-core";
+import { heldInOrder, type Needing } from "hawser/client";
 
 /** Nobody sees a change, and thinks better of a click, in less. */
 const SEEN_MS = 500;
@@ -13,8 +14,11 @@ const HOLD_MS = 2_000;
 
 export class Aim {
 	readonly #isChanging = signal(false);
+	/** Whether rows keep their order. */
 	readonly #isHeld = signal(false);
 	#shown: string | undefined;
+	/** By their ids, as they were drawn last. */
+	#order: readonly string[] = [];
 	/** Whether something has changed since rows keep their order. */
 	#isToMove = false;
 	#seen: ReturnType<typeof setTimeout> | undefined;
@@ -25,9 +29,11 @@ export class Aim {
 		return this.#isChanging;
 	}
 
-	/** Whether rows keep their order. */
-	get isHeld(): ReadonlySignal<boolean> {
-		return this.#isHeld;
+	/** As they are to be drawn: while they are held, those that were drawn before in the same order. */
+	inOrder(needing: readonly Needing[]): readonly Needing[] {
+		const shown = this.#isHeld.value ? heldInOrder(this.#order, needing, ({ session }) => session.id) : needing;
+		this.#order = shown.map(({ session }) => session.id);
+		return shown;
 	}
 
 	/** `shown` names what there is to click on, in its order. */

@@ -1,6 +1,6 @@
 /** The list of sessions: those that need somebody first, then those that run, then those that have ended. */
 
-import { type Grouped, grouped, heldInOrder, type Listed, needOf, withAwaited } from "hawser/client";
+import { type Grouped, grouped, type Listed, needOf, withAwaited } from "hawser/client";
 import { html, nothing, type TemplateResult } from "lit-html";
 import { repeat } from "lit-html/directives/repeat.js";
 import { go, href } from "../router.ts";
@@ -30,9 +30,6 @@ export function listPage(app: App, filter: Filter): TemplateResult {
 	</main>`;
 }
 
-/** Of those that need somebody, as they were drawn last. */
-let order: readonly string[] = [];
-
 /** What was answered a moment ago stays where it was, with what became of the answer. */
 function groupsOf(app: App, filter: Filter): Grouped {
 	const shown = withAwaited(app.sessions.all.value, app.sessions.held.value).map((session) => {
@@ -40,11 +37,7 @@ function groupsOf(app: App, filter: Filter): Grouped {
 		return answer?.kind === "taken" ? answer.session : session;
 	});
 	const groups = grouped(shown, filter, app.circumstances.value);
-	const needing = app.aim.isHeld.value
-		? heldInOrder(order, groups.needing, ({ session }) => session.id)
-		: groups.needing;
-	order = needing.map(({ session }) => session.id);
-	return { ...groups, needing };
+	return { ...groups, needing: app.aim.inOrder(groups.needing) };
 }
 
 function header(app: App, filter: Filter, count: number | undefined): TemplateResult {
