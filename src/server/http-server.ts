@@ -5,6 +5,7 @@ import { createServer as createTlsServer, type ServerOptions as TlsOptions } fro
 import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import { SessionError } from "../core/errors.ts";
+import type { Rate } from "../core/rate.ts";
 import { errorMessage } from "../fronts/errors.ts";
 import type { ErrorMessage } from "../protocol/messages.ts";
 import { beginInTurn } from "./handshakes.ts";
@@ -20,6 +21,8 @@ export type HttpServerOptions = {
 	readonly hasLongBodies?: boolean;
 	/** Instead of the usual one, for tests that do not want to wait. */
 	readonly sendTimeoutMs?: number;
+	/** How often TLS is begun; the usual, if left out. */
+	readonly handshakeRate?: Rate;
 };
 
 /** A client that does not send its request in this time is not one. */
@@ -33,7 +36,7 @@ const KEEP_ALIVE_MS = 72_000;
 const CHECK_MS = 2_000;
 
 export function createHttpServer(options: HttpServerOptions, turns: Turns, handle: RequestListener): Server {
-	const { tls, sendTimeoutMs = SEND_TIMEOUT_MS, maxHeadBytes, hasLongBodies = false } = options;
+	const { tls, sendTimeoutMs = SEND_TIMEOUT_MS, maxHeadBytes, hasLongBodies = false, handshakeRate } = options;
 	const common = {
 		IncomingMessage: Request,
 		...(maxHeadBytes === undefined ? {} : { maxHeaderSize: maxHeadBytes }),
@@ -44,7 +47,7 @@ export function createHttpServer(options: HttpServerOptions, turns: Turns, handl
 	};
 	const inTurn: RequestListener = (request, response) =>
 		turns.take(request.socket, response, () => handle(request, response));
-	const server = tls ? createSecureServer({ ...common, ...tls }, inTurn) : createServer(common, inTurn);
+	const server = tls ? createSecureServer({ ...common, ...tls }, inTurn, handshakeRate) : createServer(common, inTurn);
 	// Nothing has gone either way for so long: that is right only while there is nothing to say yet.
 	server.setTimeout(sendTimeoutMs, (socket: Socket) => {
 		if (!turns.isUnderWay(socket) || turns.isReceiving(socket) || socket.writableLength > 0) socket.destroy();
@@ -52,9 +55,9 @@ export function createHttpServer(options: HttpServerOptions, turns: Turns, handl
 	return server;
 }
 
-function createSecureServer(options: TlsOptions, handle: RequestListener): Server {
+function createSecureServer(options: TlsOptions, handle: RequestListener, rate: Rate | undefined): Server {
 	const server = createTlsServer({ ...options, handshakeTimeout: HEADERS_TIMEOUT_MS, pauseOnConnect: true }, handle);
-	beginInTurn(server);
+	beginInTurn(server, rate);
 	return server;
 }
 

@@ -6,7 +6,6 @@ import { isPrintable } from "../protocol/printable.ts";
 import { programFault } from "./asking-program.ts";
 import { ConfigError } from "./config.ts";
 import { OWNER_ALONE, readPrivate } from "./private-file.ts";
-import { wholePrompt } from "./prompt-match.ts";
 import type { ValueFrom } from "./source-value.ts";
 
 export type SecretSource = {
@@ -15,8 +14,8 @@ export type SecretSource = {
 	readonly from: ValueFrom;
 	/** The file of the program that must ask. */
 	readonly program: string;
-	/** What it must ask, as a whole. */
-	readonly prompt: RegExp;
+	/** What it must ask, as an expression that stands for the whole of it. */
+	readonly prompt: string;
 	/** Where it must ask. */
 	readonly workspaces: readonly string[];
 	/** Whose requests are answered, by the ids of their tokens; everybody's, when null. */
@@ -99,12 +98,14 @@ function nameOf(at: string, value: unknown): string {
 	throw wrong(at, `expected up to ${LONGEST_NAME} characters, none of which controls a terminal`);
 }
 
-function expressionOf(at: string, value: unknown): RegExp {
+function expressionOf(at: string, value: unknown): string {
 	const expression = textOf(at, value);
 	// It would never match, and nobody would know why.
 	if (/^\^? | \$?$/.test(expression)) throw wrong(at, "prompts are compared without the blanks at their ends");
+	const whole = `^(?:${expression})$`;
 	try {
-		return wholePrompt(expression);
+		new RegExp(whole);
+		return whole;
 	} catch (error) {
 		throw wrong(at, error instanceof Error ? error.message : "is no expression");
 	}

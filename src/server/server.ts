@@ -109,6 +109,7 @@ export async function startServer(config: Config, options: ServerOptions): Promi
 		const failures = new Failures(systemClock);
 		const sourceAnswers = new SourceAnswers({
 			sources,
+			judge: judge.judge,
 			clock: systemClock,
 			audit,
 			report: (problem) => options.report(problem, "secret sources"),

@@ -7,11 +7,11 @@ import type { Receipt } from "../core/act.ts";
 import type { Audit } from "../core/audit.ts";
 import type { Clock } from "../core/clock.ts";
 import { SessionError } from "../core/errors.ts";
+import type { Judge } from "../core/gate.ts";
 import type { Inspection } from "../core/inspection.ts";
 import { Witness } from "../core/witness.ts";
 import type { Doer, SecretRequest, SecretSources, SourceOutcome } from "../fronts/secret-requests.ts";
 import { askerFault } from "./asking-program.ts";
-import { isPrompt } from "./prompt-match.ts";
 import type { SecretSource } from "./secret-sources.ts";
 import { readValue } from "./source-value.ts";
 
@@ -20,6 +20,8 @@ const AGAIN_MS = 60_000;
 
 export type SourceAnswersOptions = {
 	readonly sources: readonly SecretSource[];
+	/** Compares prompts: a program may have chosen one that takes years. */
+	readonly judge: Judge;
 	readonly clock: Clock;
 	readonly audit: Audit;
 	readonly report: (problem: unknown) => void;
@@ -50,7 +52,7 @@ export class SourceAnswers implements SecretSources {
 			if (!isFor(source, request)) continue;
 			const { name } = source;
 			try {
-				if (!isPrompt(source.prompt, request.prompt)) continue;
+				if (!(await this.#isPrompt(source, request))) continue;
 				const stranger = await askerFault(source.program, found);
 				if (stranger === undefined) {
 					await this.#give(source, request, how);
@@ -63,6 +65,12 @@ export class SourceAnswers implements SecretSources {
 			}
 		}
 		return nearest && this.#tell(request, nearest);
+	}
+
+	async #isPrompt({ prompt }: SecretSource, { prompt: asked, askedBy }: SecretRequest): Promise<boolean> {
+		const judgement = await this.#options.judge(askedBy.account, [prompt], asked);
+		if (judgement !== "unreadable") return judgement === "match";
+		throw new SessionError("limit_exceeded", "its expression takes too long for this prompt");
 	}
 
 	async #give(source: SecretSource, request: SecretRequest, { type, signal }: How): Promise<Receipt> {

@@ -3,6 +3,7 @@ import { readFileSync } from "node:fs";
 import { Agent, request as httpRequest } from "node:http";
 import { Agent as TlsAgent, request as tlsRequest } from "node:https";
 import { connect, type Socket } from "node:net";
+import { connect as connectTls } from "node:tls";
 import { fileURLToPath } from "node:url";
 import { expect, it, onTestFinished } from "vitest";
 import type { Front } from "../../src/fronts/front.ts";
@@ -112,6 +113,21 @@ it("who has more connections than anybody, and uses them all, gets no further on
 	}
 	await expect.poll(() => client(listener, "many").ask()).toBe(429);
 	expect(await client(listener, "few").ask()).toBe(200);
+});
+
+it("who comes from elsewhere does not wait for the TLS handshakes of a crowd that came before", async () => {
+	const { port } = await serve({ tls, maxConnections: 400, handshakeRate: { perSecond: 20, burst: 1 } });
+	const dial = (localAddress: string) => {
+		const socket = connectTls({ port, host: "127.0.0.1", rejectUnauthorized: false, ...{ localAddress } });
+		socket.on("error", () => {});
+		onTestFinished(() => void socket.destroy());
+		return once(socket, "secureConnect");
+	};
+	let done = 0;
+	const crowd = Array.from({ length: 60 }, () => dial("127.0.0.2").then(() => ++done));
+	await Promise.race(crowd);
+	await dial("127.0.0.3");
+	expect(done).toBeLessThan(30);
 });
 
 it.each([
