@@ -71,6 +71,18 @@ function formsOf(password: Buffer): Buffer[] {
 	return [password, ...texts.map((form) => Buffer.from(form))];
 }
 
+/** Neither in what was said, nor in the memory of the server and the session's keeper. */
+async function expectNowhere(password: Buffer, said: Buffer, session: string): Promise<void> {
+	const { pid } = JSON.parse(await readFile(join(hawser.stateDir, "server.json"), "utf8")) as { pid: number };
+	const forms = formsOf(password);
+	const nowhere = forms.map(() => 0);
+	expect({
+		said: forms.filter((form) => said.includes(form)).map(String),
+		server: await inMemory(pid, forms),
+		keeper: await inMemory(await keeperOf(session), forms),
+	}).toEqual({ said: [], server: nowhere, keeper: nowhere });
+}
+
 describe("a password that a person types", () => {
 	it("is nowhere afterwards: not in output, screen, search, recording, files, audit, what agents and viewers get, or the memory of server and keeper", async () => {
 		// Nothing that stands in this file, or in what is made of it, is what is looked for.
@@ -118,14 +130,7 @@ describe("a password that a person types", () => {
 				...watched,
 				await filesOf(hawser.stateDir),
 			]);
-			const { pid } = JSON.parse(await readFile(join(hawser.stateDir, "server.json"), "utf8")) as { pid: number };
-			const forms = formsOf(password);
-			const nowhere = forms.map(() => 0);
-			expect({
-				said: forms.filter((form) => all.includes(form)).map(String),
-				server: await inMemory(pid, forms),
-				keeper: await inMemory(await keeperOf(id), forms),
-			}).toEqual({ said: [], server: nowhere, keeper: nowhere });
+			await expectNowhere(password, all, id);
 			expect((await hawser.run(["audit", "--json"])).stdout).toContain('"secret"');
 		} finally {
 			over.abort();
@@ -268,13 +273,6 @@ describe("a password that a source of the server gives", () => {
 		const audit = (await hawser.run(["audit", "--json"])).stdout;
 		expect(audit).toContain('"source:by file"');
 		const all = Buffer.concat([Buffer.from(logs + audit + hawser.serverRemarks), await filesOf(hawser.stateDir)]);
-		const { pid } = JSON.parse(await readFile(join(hawser.stateDir, "server.json"), "utf8")) as { pid: number };
-		const forms = formsOf(password);
-		const nowhere = forms.map(() => 0);
-		expect({
-			said: forms.filter((form) => all.includes(form)).map(String),
-			server: await inMemory(pid, forms),
-			keeper: await inMemory(await keeperOf(id), forms),
-		}).toEqual({ said: [], server: nowhere, keeper: nowhere });
+		await expectNowhere(password, all, id);
 	});
 });

@@ -4,34 +4,25 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { type Client, connect, type FeedEvent, HawserError, type Session } from "../../src/client/index.ts";
+import { type Client, connect, HawserError, type Session } from "../../src/client/index.ts";
 import type { SecretRight } from "../../src/core/access.ts";
 import { loadConfig } from "../../src/server/config.ts";
 import { type Server, startServer } from "../../src/server/server.ts";
 import { eventually } from "../helpers/reading.ts";
+import { heardOf, type SecretNews } from "./heard-secrets.ts";
 
 let server: Server;
 let stateDir: string;
 let operator: Client;
 const over = new AbortController();
 /** What the feed has said of secrets, as soon as it has. */
-const heard: NonNullable<FeedEvent["secret"]>[] = [];
+let heard: readonly SecretNews[] = [];
 
 beforeAll(async () => {
 	stateDir = await mkdtemp(join(tmpdir(), "hawser-secrets-"));
 	server = await startServer(loadConfig({ port: "0", spares: "0", stateDir }, {}), { report: () => {} });
 	operator = connect({ url: server.url, token: server.adminToken });
-	let begin = () => {};
-	const begun = new Promise<void>((resolve) => {
-		begin = resolve;
-	});
-	void (async () => {
-		for await (const item of operator.events({ signal: over.signal })) {
-			begin();
-			if (item.kind === "event" && item.event.secret) heard.push(item.event.secret);
-		}
-	})();
-	await begun;
+	heard = await heardOf(operator, over.signal);
 });
 afterAll(async () => {
 	over.abort();

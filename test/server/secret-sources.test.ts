@@ -4,13 +4,14 @@ import { chmod, copyFile, mkdir, mkdtemp, readFile, realpath, rm, writeFile } fr
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { type Client, connect, type FeedEvent, type Session } from "../../src/client/index.ts";
+import { type Client, connect, type Session } from "../../src/client/index.ts";
 import { loadConfig } from "../../src/server/config.ts";
 import { readSecretSources } from "../../src/server/secret-sources.ts";
 import { type Server, startServer } from "../../src/server/server.ts";
 import { connectOverHttp, placeOf, told } from "../fronts/mcp/mcp-client.ts";
 import { isAlive } from "../helpers/alive.ts";
 import { eventually } from "../helpers/reading.ts";
+import { heardOf, type SecretNews } from "./heard-secrets.ts";
 
 /** What the sources have; not a word of it is in any other file that is looked through. */
 const VALUE = `horse-${process.pid}-battery`;
@@ -23,7 +24,7 @@ let server: Server;
 let operator: Client;
 let agent: Client;
 const over = new AbortController();
-const heard: NonNullable<FeedEvent["secret"]>[] = [];
+let heard: readonly SecretNews[] = [];
 const reports: string[] = [];
 const inDirectory = (name: string) => join(directory, name);
 
@@ -69,17 +70,7 @@ beforeAll(async () => {
 		url: server.url,
 		token: (await operator.tokens.create({ scopes, secrets: "request" })).token,
 	});
-	let begin = () => {};
-	const begun = new Promise<void>((resolve) => {
-		begin = resolve;
-	});
-	void (async () => {
-		for await (const item of operator.events({ signal: over.signal })) {
-			begin();
-			if (item.kind === "event" && item.event.secret) heard.push(item.event.secret);
-		}
-	})();
-	await begun;
+	heard = await heardOf(operator, over.signal);
 });
 afterAll(async () => {
 	over.abort();
