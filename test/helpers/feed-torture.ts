@@ -8,6 +8,7 @@ import { open, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { type Client, connect, type FeedEvent, type FeedItem } from "../../src/client/index.ts";
+import { eventually } from "./reading.ts";
 
 const PATIENCE_MS = 30_000;
 const EXIT_CODE = 3;
@@ -150,11 +151,10 @@ export class FeedTorture {
 	}
 
 	async #until(what: string, look: () => boolean | Promise<boolean>): Promise<void> {
-		const deadline = performance.now() + PATIENCE_MS;
-		while (!(await look())) {
-			if (performance.now() > deadline) throw new Error(`waited ${PATIENCE_MS} ms for ${what}`);
-			await Promise.race([this.#reading, new Promise((resolve) => setTimeout(resolve, 10))]);
-		}
+		const isOver = this.#reading.then(() =>
+			Promise.reject(new Error(`no events are read any more, waiting for ${what}`)),
+		);
+		await Promise.race([isOver, eventually(what, look, PATIENCE_MS)]);
 	}
 }
 

@@ -70,12 +70,13 @@ export async function untilFact<Value>(
 export async function eventually<Value>(
 	what: string,
 	look: () => Value | undefined | false | Promise<Value | undefined | false>,
+	patienceMs: number = PATIENCE_MS,
 ): Promise<Value> {
-	const deadline = performance.now() + PATIENCE_MS;
+	const deadline = performance.now() + patienceMs;
 	for (;;) {
 		const value = await look();
 		if (value !== undefined && value !== false) return value;
-		if (performance.now() > deadline) throw new Error(`waited ${PATIENCE_MS} ms for ${what}`);
+		if (performance.now() > deadline) throw new Error(`waited ${patienceMs} ms for ${what}`);
 		await new Promise((resolve) => setTimeout(resolve, 5));
 	}
 }
