@@ -1,6 +1,6 @@
 /** A session in this process: a log, and the process that feeds it. */
 
-import type { Act, ActOptions, Origin, Receipt } from "./act.ts";
+import type { Receipt } from "./act.ts";
 import type { Archive } from "./archive.ts";
 import type { Clock } from "./clock.ts";
 import { type Cursor, follow, type Hold } from "./cursor.ts";
@@ -8,9 +8,8 @@ import { AWAITED_MS, Delegation } from "./delegation.ts";
 import { SessionError } from "./errors.ts";
 import type { Fact, Size, Start } from "./event.ts";
 import { IdleWatch } from "./idle.ts";
-import { InputQueue, unitsOf } from "./input.ts";
-import { isWaiting, NO_STAGE, stageOf } from "./inspection.ts";
-import { Inspector, isTurn } from "./inspector.ts";
+import { NO_STAGE, stageOf } from "./inspection.ts";
+import { Inspector } from "./inspector.ts";
 import { type Lease, WriterLease } from "./lease.ts";
 import { Listeners } from "./listeners.ts";
 import { Log } from "./log.ts";
@@ -21,7 +20,6 @@ import { type Pulse, PulseFold } from "./pulse.ts";
 import { Replies } from "./replies.ts";
 import type { RunAnswer, RunRequest } from "./run.ts";
 import { noTerminal } from "./scan.ts";
-import { answeredThere, secretLine, wouldShow } from "./secret-line.ts";
 import {
 	type Answers,
 	answer,
@@ -29,12 +27,12 @@ import {
 	type Operation,
 	type Operations,
 	type Question,
-	type SecretQuestion,
 	Session,
 	type SessionDetails,
 	type SessionStart,
 	type SizePolicy,
 } from "./session.ts";
+import { SessionInput } from "./session-input.ts";
 import { type ShellHooks, ShellRunner } from "./shell-runner.ts";
 import type { Skim } from "./skim.ts";
 import { advance, initialState, isEnded, type State } from "./state.ts";
@@ -44,13 +42,8 @@ import { Undrawn } from "./undrawn.ts";
 
 /** Of a session's first event. */
 const FIRST_SEQ = 1;
-/** The input stream of what a session answers itself. */
-const REPLIES_STREAM = "hawser:replies";
 /** The mode in which a terminal marks what is pasted. */
 const BRACKETED_PASTES = "2004";
-/** ^C. */
-const INTERRUPT: Uint8Array = Uint8Array.of(0x03);
-
 type LocalSessionOptions = {
 	readonly spawn: Spawn;
 	readonly clock: Clock;
@@ -76,7 +69,7 @@ export class LocalSession extends Session {
 		commandsIn: (from, to) =>
 			this.#shell?.commands.filter((command) => command.from >= from && command.from < to).length ?? 0,
 	});
-	readonly #input: InputQueue;
+	readonly #input: SessionInput;
 	readonly #watchers = new Listeners<State>();
 	readonly #masked: MaskedOutput;
 	readonly #idle: IdleWatch;
@@ -101,12 +94,12 @@ export class LocalSession extends Session {
 			this.#sizePolicy = policy;
 			return null;
 		},
-		act: ({ act, options }) => this.#act(act, options),
-		actIfWaiting: ({ act, at, options }) => this.#actIfWaiting(act, at, options),
-		secret: ({ bytes, options, ...question }) => this.#typeSecret(bytes, question, options),
-		receipt: async ({ stream }) => this.#input.receipt(stream),
+		act: async ({ act, options }) => this.#input.accept(act, options),
+		actIfWaiting: ({ act, at, options }) => this.#input.acceptIfWaiting(act, at, options),
+		secret: ({ bytes, options, ...question }) => this.#input.acceptSecret(bytes, question, options),
+		receipt: async ({ stream }) => this.#input.queue.receipt(stream),
 		forgetStream: async ({ stream }) => {
-			this.#input.forget(stream);
+			this.#input.queue.forget(stream);
 			return null;
 		},
 		acquire: async ({ holder, exclusive, take }) => this.#noted(this.#lease.acquire(holder, { exclusive, take })),
@@ -144,9 +137,6 @@ export class LocalSession extends Session {
 	#lastActivity: number;
 	#activeAt: number;
 	#lastOutput: number;
-	/** Lines, signals and ends of input that it was given, and where the output ended at the last of them. */
-	#turns = 0;
-	#turnedAt: number | undefined;
 	/** Cancels what would end the program in time. */
 	readonly #deadlines: (() => void)[] = [];
 
@@ -183,11 +173,7 @@ export class LocalSession extends Session {
 		this.#inspector = this.#createInspector();
 		this.#pulse = new PulseFold(options.clock);
 		this.#masked = new MaskedOutput(options.clock, (bytes) => this.#append({ kind: "output", stream: "pty", bytes }));
-		this.#input = new InputQueue({
-			perform: (act) => this.#perform(act),
-			clock: options.clock,
-			onFailure: options.onFailure,
-		});
+		this.#input = this.#createInput();
 		this.log = new Log({
 			clock: options.clock,
 			memoryBytes: start.spec.retention.memoryBytes,
@@ -221,7 +207,7 @@ export class LocalSession extends Session {
 	}
 
 	receipts(stream: string, signal?: AbortSignal): AsyncIterable<Receipt> {
-		return this.#input.receipts(stream, signal);
+		return this.#input.queue.receipts(stream, signal);
 	}
 
 	ask<Name extends Operation>(question: Question<Name>, signal?: AbortSignal): Promise<Operations[Name]["answer"]> {
@@ -245,6 +231,22 @@ export class LocalSession extends Session {
 		return lease;
 	}
 
+	#createInput(): SessionInput {
+		return new SessionInput({
+			clock: this.#clock,
+			lease: this.#lease,
+			program: () => (isEnded(this.#state) ? undefined : this.#process),
+			end: () => this.log.end.offset,
+			inspect: () => this.#inspector.inspect(),
+			mask: (secret) => this.#masked.mask(secret),
+			onActivity: () => this.#noteActivity(),
+			onWrite: (bytes) => this.#shell?.noteInput(bytes),
+			checkResize: (size) => this.#checkResize(size),
+			onResized: (size) => this.#report({ kind: "resized", size }),
+			onFailure: this.#onFailure,
+		});
+	}
+
 	#createReplies(skim: Skim | undefined): Replies {
 		return new Replies({
 			clock: this.#clock,
@@ -252,8 +254,8 @@ export class LocalSession extends Session {
 			size: () => this.#state.size,
 			colors: this.spec.colors,
 			terminal: () => (this.#state.status === "running" ? this.#process?.terminal() : undefined),
-			isInputWaiting: () => this.#input.isWaiting,
-			type: (text) => this.#type(text),
+			isInputWaiting: () => this.#input.queue.isWaiting,
+			type: (text) => this.#input.reply(text),
 			onMark: (mark) => this.#shell?.takeMark(mark),
 			skim,
 		});
@@ -279,10 +281,10 @@ export class LocalSession extends Session {
 			takesPastes: () => this.#replies?.scan.state.modes[BRACKETED_PASTES] === true,
 			isLineMode: () => this.#process?.terminal()?.canonical === true,
 			exit: () => (isEnded(this.#state) ? (this.#state.exit ?? { code: null }) : undefined),
-			type: (bytes, options) => this.#accept({ kind: "write", bytes }, options),
-			interrupt: () => void this.#input.accept({ kind: "write", bytes: INTERRUPT }),
-			receipt: (stream) => this.#input.receipt(stream),
-			isInputWaiting: () => this.#input.isWaiting,
+			type: (bytes, options) => this.#input.accept({ kind: "write", bytes }, options),
+			interrupt: () => this.#input.interrupt(),
+			receipt: (stream) => this.#input.queue.receipt(stream),
+			isInputWaiting: () => this.#input.queue.isWaiting,
 			inspect: () => this.#inspector.inspect(),
 			untilWaiting: (after, signal) => this.#inspector.untilWaiting(after, signal),
 			onFailure: (error) => this.#onFailure?.(error),
@@ -293,75 +295,6 @@ export class LocalSession extends Session {
 		if (!this.#shell) throw noShell();
 		if (typeof request.command === "string") this.#lease.check(request.options.fence);
 		return this.#shell.run(request, signal);
-	}
-
-	/** Whatever the lease says: it is the terminal that answers, and nobody who controls it. */
-	#type(text: string): void {
-		const { next: position } = this.#input.receipt(REPLIES_STREAM);
-		this.#input.accept({ kind: "write", bytes: new TextEncoder().encode(text) }, { stream: REPLIES_STREAM, position });
-		this.#noteActivity();
-	}
-
-	async #act(act: Act, options: ActOptions): Promise<Receipt> {
-		if (act.kind === "resize") this.#checkResize(act.size);
-		return this.#accept(act, options);
-	}
-
-	async #actIfWaiting(act: Act, at: number, options: ActOptions): Promise<Receipt> {
-		if (this.#isRepeat(act, options.origin)) return this.#accept(act, options);
-		await this.#checkWaiting({ at });
-		return this.#act(act, options);
-	}
-
-	/**
-	 * That the terminal shows nothing is asked in the very turn in which the kernel takes the bytes: nothing else may wait
-	 * to be typed before. Afterwards they are nowhere but among what is masked.
-	 */
-	async #typeSecret(value: Uint8Array, question: SecretQuestion, options: ActOptions): Promise<Receipt> {
-		const act = { kind: "write", bytes: secretLine(value) } as const;
-		try {
-			if (this.#isRepeat(act, options.origin)) return this.#accept(act, options);
-			const { at, episode } = question;
-			if (at !== undefined || episode !== undefined) await this.#checkWaiting(question);
-			// Nothing was shown of what was typed, nor of what is asked since.
-			if (at !== undefined && at === this.#turnedAt && episode === undefined) throw answeredThere();
-			const terminal = this.#process?.terminal();
-			if (!terminal?.canonical || terminal.echo || this.#input.isWaiting) throw wouldShow();
-			this.#masked.mask(value);
-			return this.#accept(act, options);
-		} finally {
-			value.fill(0);
-			if (!this.#input.isWaiting) act.bytes.fill(0);
-		}
-	}
-
-	/**
-	 * The program is looked at, and what it wrote before is in the log then; from there to the write nothing is awaited.
-	 * What was accepted meanwhile, by whomever, may have been the answer, and is what the program reads next.
-	 */
-	async #checkWaiting({ at, episode }: SecretQuestion): Promise<void> {
-		const before = this.#input.accepted;
-		const found = await this.#inspector.inspect();
-		const end = this.log.end.offset;
-		const isSame = isWaiting(found) && found.offset === end && (at ?? end) === end;
-		if (isSame && found.episode === (episode ?? found.episode) && this.#input.accepted === before) return;
-		throw new SessionError("not_waiting", "the program does not wait for this answer any more", {
-			hint: "look at what it asks now",
-		});
-	}
-
-	#isRepeat(act: Act, origin: Origin | undefined): boolean {
-		return origin !== undefined && origin.position + unitsOf(act) <= this.#input.receipt(origin.stream).next;
-	}
-
-	#accept(act: Act, options: ActOptions): Receipt {
-		this.#lease.check(options.fence);
-		const before = this.#input.accepted;
-		const receipt = this.#input.accept(act, options.origin, this.log.end.offset);
-		// Not a repeat, and not a size: clients that nobody sits at tell theirs whenever they come back.
-		const accepted = this.#input.accepted - before;
-		if (accepted > 0 && act.kind !== "resize") this.#noteActivity();
-		return { ...receipt, accepted };
 	}
 
 	#noteActivity(): void {
@@ -379,14 +312,14 @@ export class LocalSession extends Session {
 				return {
 					...stage,
 					own: this.#process?.pid,
-					hasQueuedInput: !this.#input.isIdle,
+					hasQueuedInput: !this.#input.queue.isIdle,
 					isPaused: this.#isPaused,
 					isAsking: stage.isAsking && this.#lastActivity === this.#lastOutput,
 					quietMs: this.#clock.monotonic() - this.#lastOutput,
 				};
 			},
 			lastActivity: () => this.#lastActivity,
-			turns: () => this.#turns,
+			turns: () => this.#input.turns,
 			isEnded: () => this.#state.status !== "running",
 			place: () => ({ offset: this.log.end.offset, since: this.#state.endedAt ?? this.#activeAt }),
 		};
@@ -466,7 +399,7 @@ export class LocalSession extends Session {
 		}
 		this.#state = advance(this.#state, event);
 		if (fact.kind === "exited") {
-			this.#input.close();
+			this.#input.queue.close();
 			for (const cancel of this.#deadlines.splice(0)) cancel();
 			this.#inspector.noteActivity();
 		}
@@ -476,27 +409,6 @@ export class LocalSession extends Session {
 			this.#undrawn?.note();
 		}
 		this.#watchers.tell(this.#state);
-	}
-
-	#perform(act: Act): Promise<void> | void {
-		const running = this.#process;
-		if (!running || isEnded(this.#state)) throw new SessionError("session_closed", "the program has ended");
-		if (isTurn(act)) {
-			this.#turns++;
-			this.#turnedAt = this.log.end.offset;
-		}
-		switch (act.kind) {
-			case "write":
-				this.#shell?.noteInput(act.bytes);
-				return running.write(act.bytes);
-			case "eof":
-				return running.eof();
-			case "signal":
-				return running.signal(act.signal);
-			case "resize":
-				running.resize(act.size);
-				this.#report({ kind: "resized", size: act.size });
-		}
 	}
 
 	#setPaused(isPaused: boolean): void {
