@@ -5,7 +5,7 @@
  */
 
 import { SessionError } from "../../core/errors.ts";
-import { isWaiting } from "../../core/inspection.ts";
+import { type Inspection, isUnseen, isWaiting } from "../../core/inspection.ts";
 import { NO_ACTIVITY, type Pulse } from "../../core/pulse.ts";
 import type { Session } from "../../core/session.ts";
 import { isEnded } from "../../core/state.ts";
@@ -57,16 +57,16 @@ export class Overviews {
 		if (signal.aborted) return;
 		const known: Known = { pulse: undefined, lastLine: null, waiting: null, toldAt: 0, isToBeTold: false };
 		this.#known.set(session.id, known);
+		// It may wait since before anybody followed, which is no news any more.
+		let isSeen = false;
 		await persist(signal, this.#options.report, async () => {
 			// Asked before: what is told after the end is the last.
 			const isLast = isEnded(session.state);
-			const isFirst = known.pulse === undefined;
-			const pulse = await session.pulse(known.pulse?.count, signal);
+			// One that could not be looked at is again, though nothing came or went.
+			const pulse = await session.pulse(isSeen ? known.pulse?.count : undefined, signal);
 			if (signal.aborted) return true;
 			learn(known, session, pulse);
-			if (known.waiting) known.waiting = await stillWaiting(session, known.waiting, known);
-			// It may wait since before anybody followed, which is no news any more.
-			else if (isFirst && !isLast) known.waiting = await waitingNow(session, signal);
+			if (!isLast && (known.waiting || !isSeen)) isSeen = await lookAtWait(session, known, signal);
 			this.#changed(session, known, signal);
 			if (isLast) return true;
 			await pause(this.#changeMs, signal);
@@ -167,15 +167,37 @@ function questionOf(prompt: string): Pick<Waiting, "prompt" | "choices"> {
 	return { prompt, ...(choices ? { choices } : {}) };
 }
 
-/** Null also of one that can't be asked, because its keeper is older. */
-async function waitingNow(session: Session, signal: AbortSignal): Promise<Waiting | null> {
+/** Resolves to whether it could be looked at. */
+async function lookAtWait(session: Session, known: Known, signal: AbortSignal): Promise<boolean> {
+	const before = known.waiting;
+	const found = await inspectionOf(session);
+	if (found && isUnseen(found)) return false;
+	const now = found && isWaiting(found) ? await waitNow(session, found, known, signal) : null;
+	// What it has begun to wait for meanwhile is younger.
+	if (known.waiting === before) known.waiting = now;
+	return true;
+}
+
+/** Undefined of one that can't be asked, because its keeper is older. */
+async function inspectionOf(session: Session): Promise<Inspection | undefined> {
 	try {
-		const found = await session.inspect();
-		return isWaiting(found) ? waitingOf(await describeProgram(session, found, signal)) : null;
+		return await session.inspect();
 	} catch (error) {
-		if (error instanceof SessionError && error.code === "unsupported") return null;
+		if (error instanceof SessionError && error.code === "unsupported") return undefined;
 		throw error;
 	}
+}
+
+/**
+ * One that is known is the same, up to where the output is now. If more has come since what is known of it, that is told
+ * the next time.
+ */
+async function waitNow(session: Session, found: Inspection, known: Known, signal: AbortSignal): Promise<Waiting> {
+	const { waiting, pulse, lastLine } = known;
+	if (!waiting) return waitingOf(await describeProgram(session, found, signal));
+	if (found.offset !== pulse?.offset) return waiting;
+	const { offset, episode } = found;
+	return { ...waiting, ...questionOf(lastLine ?? waiting.prompt), offset, episode };
 }
 
 /** What is typed into an answer is no other wait: nothing has come but what stands behind the question. */
@@ -183,16 +205,4 @@ function continued(before: Waiting | null, now: Waiting): Waiting {
 	const typed = Buffer.byteLength(now.prompt) - Buffer.byteLength(before?.prompt ?? "");
 	const isSame = before && now.prompt.startsWith(before.prompt) && now.offset - before.offset <= typed;
 	return isSame ? { ...now, since: before.since } : now;
-}
-
-/**
- * A wait after something came or went: over; or the same, up to where the output is now. If more has come since what is
- * known of it, that is told the next time.
- */
-async function stillWaiting(session: Session, waiting: Waiting, { pulse, lastLine }: Known): Promise<Waiting | null> {
-	const found = await session.inspect();
-	if (!isWaiting(found)) return null;
-	if (found.offset !== pulse?.offset) return waiting;
-	const { offset, episode } = found;
-	return { ...waiting, ...questionOf(lastLine ?? waiting.prompt), offset, episode };
 }
