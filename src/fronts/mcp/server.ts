@@ -30,12 +30,12 @@ export async function exchange(request: Request, message: unknown, parts: Exchan
 	const listen = (wanted: Wanted) => {
 		const call = new Call({ ...parts, meta: {}, onProgress: () => {} });
 		// Whoever listens hears that this is over, and listens again.
-		return new ResourceChanges(wanted, call, (error) => {
+		return ResourceChanges.open(wanted, call, (error) => {
 			explained(error, "mcp subscription", parts);
 			close();
 		});
 	};
-	const handler = createMcpHandler(({ era }) => createServer(parts, era), wanted ? { bus: listen(wanted) } : {});
+	const handler = createMcpHandler(({ era }) => createServer(parts, era), wanted ? { bus: await listen(wanted) } : {});
 	parts.signal.addEventListener("abort", close, { once: true });
 	return handler.fetch(request, message === undefined ? {} : { parsedBody: message });
 }

@@ -40,7 +40,8 @@ export function wantedBy(message: unknown): Wanted | undefined {
 	});
 }
 
-type Watched = { readonly uri: string; readonly session: Session; readonly view: View };
+/** With what is not news any more to who begins to listen: of a state the last wait, of the others all events before one. */
+type Watched = { readonly uri: string; readonly session: Session; readonly view: View; readonly known: number };
 
 /** Where the SDK hears of changes: only what its one client wants is looked at, and only while it listens. */
 export class ResourceChanges implements ServerEventBus {
@@ -49,13 +50,25 @@ export class ResourceChanges implements ServerEventBus {
 	readonly #watched: readonly Watched[];
 	readonly #onFailure: (error: unknown) => void;
 
-	/** Rejects what the caller may not read, or may not read now. */
-	constructor(wanted: Wanted, call: Call, onFailure: (error: unknown) => void) {
+	private constructor(wanted: Wanted, call: Call, watched: readonly Watched[], onFailure: (error: unknown) => void) {
 		this.#wanted = wanted;
 		this.#call = call;
+		this.#watched = watched;
 		this.#onFailure = onFailure;
-		this.#watched = wanted.uris.filter((uri) => uri !== LIST).map((uri) => ({ uri, ...viewOf(uri, call) }));
-		for (const { session } of this.#watched) call.beginReading(session);
+	}
+
+	/**
+	 * Rejects what the caller may not read, or may not read now. Sessions are asked before the client hears that it listens:
+	 * whatever happens after that is told.
+	 */
+	static async open(wanted: Wanted, call: Call, onFailure: (error: unknown) => void): Promise<ResourceChanges> {
+		const views = wanted.uris.filter((uri) => uri !== LIST).map((uri) => ({ uri, ...viewOf(uri, call) }));
+		for (const { session } of views) call.beginReading(session);
+		const watched = views.map(async ({ uri, session, view }) => {
+			const known = view === "state" ? (await session.inspect()).episode : (await session.end()).seq;
+			return { uri, session, view, known };
+		});
+		return new ResourceChanges(wanted, call, await Promise.all(watched), onFailure);
 	}
 
 	publish(): void {
@@ -75,9 +88,10 @@ export class ResourceChanges implements ServerEventBus {
 			});
 			signal.addEventListener("abort", unwatch, { once: true });
 		}
-		for (const { uri, session, view } of this.#watched) {
+		for (const { uri, session, view, known } of this.#watched) {
 			const tell = paced(() => listener({ kind: "resource_updated", uri }), signal);
-			const watching = view === "state" ? watchState(session, tell, signal) : watchOutput(session, tell, signal);
+			const watch = view === "state" ? watchState : watchOutput;
+			const watching = watch(session, known, tell, signal);
 			watching.catch((error: unknown) => signal.aborted || this.#onFailure(error));
 		}
 		return () => over.abort();
@@ -100,14 +114,14 @@ function paced(tell: () => void, signal: AbortSignal): () => void {
 	};
 }
 
-/** Whatever is appended to its log may change what it shows. */
-async function watchOutput(session: Session, tell: () => void, signal: AbortSignal): Promise<void> {
-	for await (const _ of session.follow("end", { signal, flow: "live" })) tell();
+/** Whatever is appended to its log from an event on may change what it shows. */
+async function watchOutput(session: Session, seq: number, tell: () => void, signal: AbortSignal): Promise<void> {
+	for await (const _ of session.follow({ seq }, { signal, flow: "live" })) tell();
 }
 
-/** When its program begins to wait for somebody, and when it ends. */
-async function watchState(session: Session, tell: () => void, signal: AbortSignal): Promise<void> {
-	for (let { episode } = await session.inspect(); ; ) {
+/** When its program begins to wait for somebody, after the wait that is known, and when it ends. */
+async function watchState(session: Session, known: number, tell: () => void, signal: AbortSignal): Promise<void> {
+	for (let episode = known; ; ) {
 		const found = await session.untilWaiting(episode, signal);
 		if (signal.aborted) return;
 		tell();

@@ -1,17 +1,21 @@
 import { randomUUID } from "node:crypto";
 import type { Client } from "@modelcontextprotocol/client";
 import { expect, it, onTestFinished } from "vitest";
+import { systemClock } from "../../../src/backends/clock.ts";
+import { spawn } from "../../../src/backends/spawn.ts";
+import type { Clock } from "../../../src/core/clock.ts";
 import { createMcpFront } from "../../../src/fronts/mcp/front.ts";
 import { eventually } from "../../helpers/reading.ts";
-import { startTestServer, TOKEN } from "../native/test-server.ts";
+import { startTestServer, type TestServerOptions, TOKEN } from "../native/test-server.ts";
 import { connectOverHttp, type Era, eras, newerOverHttp, type Progress, told } from "./mcp-client.ts";
 
 /** To a server without screens, whose sessions live in this process. */
-async function connect(era: Era) {
+async function connect(era: Era, more: Pick<TestServerOptions, "spawn" | "clock"> = {}) {
 	const secretUrl = (id: string) => `http://localhost/secret/${id}`;
 	const options = { secretUrl, newUuid: randomUUID, shell: "/bin/sh", version: "0", progressMs: 20 };
 	const server = await startTestServer({
 		fronts: (parts) => [createMcpFront({ ...parts, ...options })],
+		...more,
 	});
 	onTestFinished(() => server.close());
 	const place = { url: server.url, token: TOKEN };
@@ -90,6 +94,34 @@ it("tells who listens that a resource has changed, and nobody else", async () =>
 	await told(client, "send", { session: "asks", text: "end", keys: ["Enter"], until: { exit: true } });
 	expect(heard).toHaveLength(before);
 	expect(server.problems).toEqual([]);
+});
+
+it("says that it listens when it knows what is no news any more", async () => {
+	let see: (() => void) | undefined;
+	const slowly: typeof spawn = async (command, report) => {
+		const program = await spawn(command, report);
+		const look = program.look.bind(program);
+		program.look = async () => {
+			if (!see) await new Promise<void>((resolve) => (see = resolve));
+			return look();
+		};
+		return program;
+	};
+	// By which no look takes too long.
+	const clock: Clock = { ...systemClock, after: (ms, run) => systemClock.after(60 * ms, run) };
+	const { server, client, place } = await connect("2026-07-28", { spawn: slowly, clock });
+	const { id } = await server.create({ command: "read x" });
+	const listener = await newerOverHttp(place);
+	onTestFinished(() => listener.close());
+	let isListening = false;
+	const listening = listen(listener, [`hawser://sessions/${id}/state`]).then(() => {
+		isListening = true;
+	});
+	await eventually("the first look", () => see !== undefined);
+	await client.listTools();
+	expect(isListening).toBe(false);
+	see?.();
+	await listening;
 });
 
 it("tells of a flood no more often than it can be read", async () => {

@@ -12,7 +12,9 @@ import { spawn } from "../../../src/backends/spawn.ts";
 import type { Principal, Right } from "../../../src/core/access.ts";
 import { Approvals } from "../../../src/core/approvals.ts";
 import { noAudit } from "../../../src/core/audit.ts";
+import type { Clock } from "../../../src/core/clock.ts";
 import { inProcess } from "../../../src/core/in-process.ts";
+import type { Spawn } from "../../../src/core/process.ts";
 import { type Home, LocalSessions } from "../../../src/core/sessions.ts";
 import { writeAtomically } from "../../../src/disk/write-atomically.ts";
 import type { Front, Prepare } from "../../../src/fronts/front.ts";
@@ -61,6 +63,9 @@ export type TestServerOptions = {
 	readonly onRoute?: (route: Route) => void;
 	/** Where durable sessions live; in this process, like the others, if left out. */
 	readonly durable?: Home;
+	/** How programs of this process are started, and by which clock they live, if not as usual. */
+	readonly spawn?: Spawn;
+	readonly clock?: Clock;
 };
 
 /** Somebody with a few rights in every workspace, or in one. */
@@ -84,7 +89,7 @@ export function principalWith(rights: readonly Right[], options: Partial<Princip
 }
 
 export async function startTestServer(options: TestServerOptions = {}): Promise<TestServer> {
-	const home = inProcess({ spawn, clock: systemClock });
+	const home = inProcess({ spawn: options.spawn ?? spawn, clock: options.clock ?? systemClock });
 	const directory = await mkdtemp(join(tmpdir(), "hawser-workspaces-"));
 	const workspaces = await StoredWorkspaces.open({ directory, write: writeAtomically, clock: systemClock });
 	const sessions = new LocalSessions({
