@@ -50,7 +50,8 @@ export type Inspected = {
 	place(): Pick<Inspection, "offset" | "since">;
 };
 
-type Found = { readonly verdict: Verdict; readonly sight: Sight | undefined };
+/** `turns` is how many it had been given before it was looked at: what is typed meanwhile was not seen. */
+type Found = { readonly verdict: Verdict; readonly sight: Sight | undefined; readonly turns: number };
 
 export class Inspector {
 	readonly #program: Inspected;
@@ -100,7 +101,8 @@ export class Inspector {
 	}
 
 	async #look(): Promise<Found> {
-		if (this.#program.isEnded()) return { verdict: ENDED, sight: undefined };
+		const turns = this.#program.turns();
+		if (this.#program.isEnded()) return { verdict: ENDED, sight: undefined, turns };
 		let cancel = () => {};
 		const late = new Promise<"late">((resolve) => {
 			cancel = this.#clock.after(LOOK_MS, () => resolve("late"));
@@ -108,9 +110,9 @@ export class Inspector {
 		const sight = await Promise.race([this.#program.look().catch(() => "late" as const), late]);
 		cancel();
 		// It may have ended meanwhile.
-		if (this.#program.isEnded() || sight === undefined) return { verdict: ENDED, sight: undefined };
-		if (sight === "late") return { verdict: TOO_SLOW, sight: undefined };
-		return { verdict: decide(sight, this.#program.surroundings()), sight };
+		if (this.#program.isEnded() || sight === undefined) return { verdict: ENDED, sight: undefined, turns };
+		if (sight === "late") return { verdict: TOO_SLOW, sight: undefined, turns };
+		return { verdict: decide(sight, this.#program.surroundings()), sight, turns };
 	}
 
 	#isKnown(found: Found): boolean {
@@ -118,8 +120,8 @@ export class Inspector {
 	}
 
 	/** By which one wait is told from another: it is another, too, if another program does the waiting. */
-	#nameOf({ verdict, sight }: Found): string {
-		return `${verdict.state} ${verdict.kind} ${sight?.pid} ${sight?.image} ${this.#program.turns()}`;
+	#nameOf({ verdict, sight, turns }: Found): string {
+		return `${verdict.state} ${verdict.kind} ${sight?.pid} ${sight?.image} ${turns}`;
 	}
 
 	#count(found: Found): void {

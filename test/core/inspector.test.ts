@@ -17,7 +17,7 @@ class Program implements Inspected {
 	readonly looks: number[] = [];
 	readonly #begin = this.clock.monotonic();
 	readonly inspector = new Inspector(this, this.clock);
-	sight: Sight | Promise<never> = asleep;
+	sight: Sight | Promise<Sight> = asleep;
 	lastByte = this.#begin;
 	line = 0;
 	ended = false;
@@ -106,6 +106,31 @@ describe("who wants to hear of a wait", () => {
 		expect(await looked()).toBe(1);
 		program.sight = { ...reading, image: "100.7e" };
 		expect(await looked()).toBe(2);
+	});
+
+	test("is not told of another wait when a line is typed while it is looked at", async () => {
+		const program = new Program();
+		program.sight = reading;
+		const first = program.inspector.inspect();
+		await program.pass(10);
+		expect((await first).episode).toBe(1);
+		program.byte();
+		const second = program.inspector.inspect();
+		await nextTurn();
+		// The look that confirms it has seen the program before the line came.
+		let see = (_sight: Sight) => {};
+		program.sight = new Promise<Sight>((resolve) => {
+			see = resolve;
+		});
+		await program.pass(2);
+		expect(program.looks).toHaveLength(4);
+		program.line++;
+		see(reading);
+		expect((await second).episode).toBe(1);
+		program.sight = reading;
+		const third = program.inspector.inspect();
+		await program.pass(10);
+		expect((await third).episode).toBe(2);
 	});
 
 	test("does not make it look at each byte of one that writes all the time", async () => {
