@@ -14,7 +14,7 @@ let plans: (Plan | undefined)[];
 beforeEach(async () => {
 	plans = [];
 	server = await startTestServer();
-	proxy = new FaultProxy({ target: () => Number(new URL(server.url).port), plan: () => plans.shift() });
+	proxy = new FaultProxy({ target: () => new URL(server.url), plan: () => plans.shift() });
 	await proxy.start();
 });
 afterEach(async () => {

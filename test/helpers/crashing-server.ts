@@ -1,6 +1,7 @@
-/** A real server process on a state directory, started again after every SIGKILL, on the same port. */
+/** A real server process on a state directory, started again after every SIGKILL, at the same address. */
 
 import { type ChildProcess, spawn } from "node:child_process";
+import { randomInt } from "node:crypto";
 import { once } from "node:events";
 import { readdirSync, readFileSync } from "node:fs";
 import { readFile } from "node:fs/promises";
@@ -17,6 +18,8 @@ export type Crash = { readonly crashAt: string; readonly crashAfter: number };
 
 export class CrashingServer {
 	readonly #stateDir: string;
+	/** Of its own: the kernel would give others its port while there is no server. */
+	readonly #host = `127.${randomInt(1, 255)}.${randomInt(1, 255)}.${randomInt(1, 255)}`;
 	#port = 0;
 	#child: ChildProcess | undefined;
 	#url = "";
@@ -50,7 +53,7 @@ export class CrashingServer {
 	/** Resolves when the server answers, or is dead already because of where it was to crash. */
 	async start(crash?: Crash): Promise<void> {
 		const config = {
-			host: "127.0.0.1",
+			host: this.#host,
 			port: this.#port,
 			stateDir: this.#stateDir,
 			runtimeDir: join(this.#stateDir, "run"),

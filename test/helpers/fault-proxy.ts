@@ -16,8 +16,8 @@ export type Plan = {
 };
 
 export type FaultProxyOptions = {
-	/** A port or a path. Asked for each connection, because a server may come back elsewhere. */
-	readonly target: () => number | string;
+	/** A URL or a path. Asked for each connection, because a server may come back elsewhere. */
+	readonly target: () => URL | string;
 	/** The path to listen on; a port of its own when left out. */
 	readonly path?: string;
 	/** Undefined lets a connection live. */
@@ -83,7 +83,9 @@ export class FaultProxy {
 		this.#connections++;
 		const target = this.#options.target();
 		const server = connect(
-			typeof target === "string" ? { path: target } : { port: target, host: "127.0.0.1", noDelay: true },
+			typeof target === "string"
+				? { path: target }
+				: { port: Number(target.port), host: target.hostname, noDelay: true },
 		);
 		const pair = new Pair(client, server, this.#options.plan(), (fault) => {
 			this.counts[fault]++;

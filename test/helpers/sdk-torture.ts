@@ -73,7 +73,7 @@ export async function torture({
 	const startedAt = performance.now();
 	const random = randomOf(seed);
 	const proxy: FaultProxy = new FaultProxy({
-		target: () => Number(new URL(server.url).port),
+		target: () => new URL(server.url),
 		plan: () => (proxy.total < cuts ? planOf(random) : undefined),
 	});
 	await proxy.start();

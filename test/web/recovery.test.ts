@@ -13,7 +13,7 @@ it("after a cut network nothing is missed, and what was typed meanwhile is sent 
 	const server = await start();
 	let isCut = false;
 	const proxy = new FaultProxy({
-		target: () => Number(new URL(server.url).port),
+		target: () => new URL(server.url),
 		plan: () => (isCut ? { fault: "cut", direction: "up", afterBytes: 0 } : undefined),
 	});
 	await proxy.start();
