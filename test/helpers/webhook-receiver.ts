@@ -64,7 +64,9 @@ export class WebhookReceiver {
 	}
 
 	async #receive(request: IncomingMessage, response: ServerResponse): Promise<void> {
-		const body = await text(request);
+		const body = await text(request).catch(() => undefined);
+		// Whoever sent it died in the middle of it.
+		if (body === undefined) return;
 		const header = (name: string) => String(request.headers[name]);
 		const received: Received = {
 			id: header("webhook-id"),
