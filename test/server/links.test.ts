@@ -140,9 +140,19 @@ describe("a link for guests", () => {
 		const server = await start();
 		const id = await server.session();
 		const owner = connect({ url: server.url, token: server.adminToken });
-		const { url } = await owner.sessions.at(id).links.create({ expiresInMs: 300 });
 		const guest = browser(server);
-		await guest.signIn({ token: keyOf(url) });
+		/** A link that was not over when the guest came: one that was is followed by one that lasts longer. */
+		const usedInTime = async (expiresInMs: number): Promise<string> => {
+			const { url } = await owner.sessions.at(id).links.create({ expiresInMs });
+			const refused = await guest.signIn({ token: keyOf(url) }).then(
+				() => undefined,
+				({ code }: { code: string }) => code,
+			);
+			if (refused === undefined) return url;
+			expect(refused).toBe("token_ended");
+			return usedInTime(2 * expiresInMs);
+		};
+		const url = await usedInTime(300);
 		await expect
 			.poll(() =>
 				guest
