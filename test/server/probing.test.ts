@@ -67,6 +67,9 @@ beforeEach(async () => {
 		durable: false,
 	});
 	expect(made.status).toBe(201);
+	// What it says is there to be found.
+	const outputOf = async () => (await server.request(`/v1/sessions/${made.body.id}/output`)).text();
+	await expect.poll(outputOf).toBe(`${SECRET}\r\n`);
 	const token = await call(server, "POST", "/v1/tokens", { name: SECRET, scopes: [`workspace:${WORKSPACE}:manage`] });
 	const address = `https://127.0.0.1/${SECRET}`;
 	const webhook = await call(server, "POST", "/v1/webhooks", {
