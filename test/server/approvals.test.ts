@@ -331,6 +331,7 @@ describe("who decides", () => {
 		const listed = async () =>
 			(await person.sessions.list({ overview: true })).find((one) => one.id === session.id)?.overview?.approvals;
 		expect(await listed()).toBe(1);
+		await eventually("the socket", () => heard.join() === "asked");
 		await person.approvals.decide(id, { decision: "deny" });
 		expect(await listed()).toBe(0);
 		await eventually("the feed", () => feed.join() === "begin,asked,denied");

@@ -47,6 +47,8 @@ test("events come by type, and of the sessions that are asked for", async () => 
 	const last = await run("exit 5", {});
 	await client.sessions.at(code).remove();
 	await eventually("its removal", () => made.length === 2);
+	// Each comes over a connection of its own.
+	await eventually("the failures", () => failed.length === 3);
 	expect(failed.map(({ type, session, exit }) => [type, session.id, exit?.code])).toEqual([
 		["exited", code, 2],
 		["exited", killed, null],

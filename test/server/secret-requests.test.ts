@@ -263,6 +263,7 @@ describe("a request for a secret", () => {
 		const codes = await Promise.all(others.map((other) => codeOf(other.secretRequests.give(id, "given"))));
 		expect(codes.sort()).toEqual(["done", "not_found"]);
 		await asks(session, "secret?");
+		await eventually("the feed", () => became(id).length === 2);
 		expect(became(id)).toEqual(["asked", "given"]);
 		// The output ends where it did.
 		expect(await codeOf(session.secret("again", { ifWaiting }))).toBe("not_waiting");
