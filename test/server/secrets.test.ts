@@ -101,8 +101,9 @@ function describe(problems: readonly unknown[]): string {
 	return problems.map((problem) => (problem instanceof Error ? `${problem.stack} ${problem.cause}` : problem)).join();
 }
 
-/** All that is written, but for the file whose purpose it is. */
-async function filesOf({ stateDir }: Started): Promise<string> {
+/** All that is written, but for the file whose purpose it is; once nothing is written any more. */
+async function filesOf({ stateDir, close }: Started): Promise<string> {
+	await close();
 	const entries = await readdir(stateDir, { withFileTypes: true, recursive: true });
 	const files = entries.filter((entry) => entry.isFile() && entry.name !== "admin-token");
 	return (await Promise.all(files.map(({ parentPath, name }) => readFile(join(parentPath, name), "latin1")))).join();
