@@ -67,11 +67,12 @@ export class Operator {
 		const makeToken = async () =>
 			scopes ? String((await this.#ask("POST", "/v1/tokens", { scopes })).token) : (openSandbox.token ?? "");
 		const [{ pty, holder }, token] = await Promise.all([openPty(), makeToken(), openTask()]);
-		// What the one before has left may have ended and not be gone yet.
+		// What the one before has left may have ended and not be gone yet, or end now.
 		const pids = (await this.#list(ways[0])).flatMap(({ pid }) => pid ?? []);
+		const keepers = (await Promise.all(pids.map(keeperOf))).filter((keeper) => keeper !== undefined);
 		return {
 			target: { session, pty, token },
-			keepers: await Promise.all(pids.map(keeperOf)),
+			keepers,
 			questions: ways.map((way) => () => this.#list(way)),
 			async echo() {
 				const typed = echo.output.byteLength;
@@ -203,11 +204,14 @@ async function hold({ address, prefix, token }: Grounds["openSandbox"], pty: str
 	return socket;
 }
 
-/** The process that has a program's session: one of those above it. */
-async function keeperOf(pid: number): Promise<number> {
+/** The process that has a program's session: one of those above it. Undefined if the program has gone meanwhile. */
+async function keeperOf(pid: number): Promise<number | undefined> {
+	const read = (path: string) => readFile(path, "utf8").catch(() => undefined);
 	for (let above = pid; above > 1; ) {
-		if ((await readFile(`/proc/${above}/cmdline`, "utf8")).includes("keeper/main.js")) return above;
-		above = Number(/^PPid:\s+(\d+)$/m.exec(await readFile(`/proc/${above}/status`, "utf8"))?.[1]);
+		const [command, status] = [await read(`/proc/${above}/cmdline`), await read(`/proc/${above}/status`)];
+		if (command === undefined || status === undefined) return undefined;
+		if (command.includes("keeper/main.js")) return above;
+		above = Number(/^PPid:\s+(\d+)$/m.exec(status)?.[1]);
 	}
 	throw new Error(`process ${pid} has no keeper`);
 }

@@ -412,7 +412,8 @@ async function timed(act: () => Promise<unknown>): Promise<number> {
 	return performance.now() - begun;
 }
 
+/** Nothing, of a process that has gone: that the server is there is known by its answers. */
 async function residentMiB(pid: number): Promise<number> {
-	const status = await readFile(`/proc/${pid}/status`, "utf8");
-	return Number(/^VmRSS:\s+(\d+) kB$/m.exec(status)?.[1]) / 1024;
+	const status = await readFile(`/proc/${pid}/status`, "utf8").catch(() => "");
+	return Number(/^VmRSS:\s+(\d+) kB$/m.exec(status)?.[1] ?? 0) / 1024;
 }
