@@ -104,8 +104,9 @@ test("an expression is found within a line, also in one that goes on, and one th
 });
 
 test("a screen that changes is waited for until it stays", async () => {
-	const session = await answering('for n in 1 2 3 4 5; do printf "\\r$n"; sleep 0.1; done; printf "\\rover"');
-	const answer = await session.send({ text: "go", keys: ["Enter"], until: { stableMs: 300 } });
+	// Much longer than each change takes, however busy the machine is.
+	const session = await answering('for n in 1 2 3 4 5; do printf "\\r$n"; sleep 0.05; done; printf "\\rover"');
+	const answer = await session.send({ text: "go", keys: ["Enter"], until: { stableMs: 1_000 } });
 	expect(answer).toMatchObject({ cause: "stable", text: expect.stringContaining("over") });
 });
 

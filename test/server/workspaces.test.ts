@@ -337,7 +337,7 @@ describe("the limits of a workspace", () => {
 		const server = await start();
 		await call(server, "PUT", "/v1/workspaces/red", { roots: [], limits: { startsPerSecond: 1 } });
 		const made = await Promise.all(
-			Array.from({ length: 7 }, () => call(server, "POST", "/v1/sessions", { ...waiting, workspace: "red" })),
+			Array.from({ length: 30 }, () => call(server, "POST", "/v1/sessions", { ...waiting, workspace: "red" })),
 		);
 		const refused = made.filter(({ status }) => status === 429);
 		expect(refused.length).toBeGreaterThanOrEqual(1);
