@@ -66,10 +66,11 @@ it("a PTY or a bash session of OpenSandbox is known until its end is approved, a
 
 describe("what is held when something dies", () => {
 	async function held() {
-		const home = await temporaryDirectory();
 		const crashing = new CrashingServer(await temporaryDirectory());
 		await crashing.start();
 		onTestFinished(() => crashing.killAll());
+		// Gone before its shell is: that writes its history there when it is ended.
+		const home = await temporaryDirectory();
 		const operator = connect({ url: crashing.url, token: await crashing.token() });
 		const made = await operator.tokens.create({ scopes: ["workspace:default:manage"], gate: { match: ["touch"] } });
 		const session = await operator.sessions.create({ argv: ["bash"], cwd: home, env: { HOME: home } });
