@@ -367,12 +367,15 @@ export async function costsOf(site: Site, trial: Trial, ms: number, root: URL): 
 	const insider = await site.enter(trial.who);
 	const { first, again = "", times } = trial.says(insider.target);
 	const program = fileURLToPath(new URL("test/fixtures/worst-client.js", root));
-	const child = spawn(process.execPath, [program], { stdio: ["pipe", "inherit", "inherit"] });
+	const child = spawn(process.execPath, [program], { stdio: ["pipe", "pipe", "inherit"] });
 	const ended = once(child, "exit");
+	const begun = once(child.stdout, "data");
 	const { connections } = trial;
 	const speech = { first: base64(first), again: base64(again), times };
 	child.stdin.end(JSON.stringify({ ...speech, address: site.address, connections }));
 	try {
+		// On a busy machine all the time could be over before that; it would have read nothing of what it is to say.
+		await Promise.race([begun, ended.then(() => Promise.reject(new Error("the worst client has ended")))]);
 		return await observed(site, insider, ms);
 	} finally {
 		child.kill("SIGKILL");
