@@ -37,6 +37,12 @@ test("what a workspace may keep on disk: its oldest ended sessions make room, an
 		await closed(site, body.id);
 		ended.push(body.id);
 	}
+	// That a session has ended is told before the last of it is on disk.
+	const onDisk = async () => {
+		const page = await fetch(`${site.url}/metrics`, { headers: { authorization: `Bearer ${site.adminToken}` } });
+		return Number(/^hawser_journal_bytes (\d+)/m.exec(await page.text())?.[1]);
+	};
+	await expect.poll(onDisk).toBeGreaterThan(3 * 1_500_000);
 	// It may come to more than is left beside two ended ones: the older has to go, the other need not.
 	const running = await make("sleep 1000", 2 * MiB);
 	expect(running.status).toBe(201);
