@@ -76,7 +76,9 @@ asyncio.run(main())
 
 it("says that a certificate is not known, and takes one that is given", async () => {
 	const [certFile, keyFile] = [`${root}test/fixtures/tls-cert.pem`, `${root}test/fixtures/tls-key.pem`];
-	const server = new CrashingServer(await temporaryDirectory(), { tls: { certFile, keyFile } });
+	// The address that the certificate is for.
+	const settings = { host: "127.0.0.1", tls: { certFile, keyFile } };
+	const server = new CrashingServer(await temporaryDirectory(), settings);
 	onTestFinished(() => server.killAll());
 	await server.start();
 	const code = `
