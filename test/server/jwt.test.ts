@@ -41,6 +41,7 @@ describe("a server that believes JWTs", () => {
 			const exp = Math.ceil(Date.now() / 1000) + seconds;
 			const headers = { authorization: `Bearer ${signer.sign({ workspaces: { red: "read" }, exp })}` };
 			const socket = new WebSocket(url, "hawser.v1", { headers });
+			socket.once("open", () => socket.send(JSON.stringify({ type: "hello", since: 0, role: "viewer", flow: "live" })));
 			const refused = once(socket, "unexpected-response").then(([, response]) => response.statusCode as number);
 			const status = await Promise.race([once(socket, "open").then(() => 101), refused]);
 			if (status === 101) return { exp, socket };

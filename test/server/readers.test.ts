@@ -4,11 +4,12 @@ import { WebSocket } from "ws";
 import { TestSocket } from "../fronts/native/test-socket.ts";
 import { type Started, start } from "./start.ts";
 
-/** How an attachment is answered: 101, or the status with which it is refused. */
+/** How an attachment is answered: 101, and then it says hello, so that it stays; or the status with which it is refused. */
 async function attach(server: Started, id: string, token: string): Promise<number> {
 	const url = `${server.url.replace(/^http/, "ws")}/v1/sessions/${id}/attach`;
 	const socket = new WebSocket(url, "hawser.v1", { headers: { authorization: `Bearer ${token}` } });
 	onTestFinished(() => socket.terminate());
+	socket.once("open", () => socket.send(JSON.stringify({ type: "hello", since: 0, role: "viewer", flow: "live" })));
 	const refused = once(socket, "unexpected-response").then(([, response]) => response.statusCode as number);
 	return Promise.race([once(socket, "open").then(() => 101), refused]);
 }
