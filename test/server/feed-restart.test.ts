@@ -94,4 +94,4 @@ test("what happened without a server, or without its having told it, is told by 
 	]);
 	expect(later.events().filter(({ type }) => type === "created")).toMatchObject([{ session: { name: "made" } }]);
 	expect(later.items.map(({ kind }) => kind)).not.toContain("gap");
-}, 30_000);
+}, 60_000);
