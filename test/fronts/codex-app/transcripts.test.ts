@@ -32,12 +32,19 @@ async function recording(name: string): Promise<Line[]> {
 		.map((line) => JSON.parse(line) as Line);
 }
 
+type Stream = "stdout" | "stderr";
+type Told = { readonly text: Record<Stream, string>; readonly capped: Record<Stream, boolean> };
+
+const nothingTold = (): Told => ({ text: { stdout: "", stderr: "" }, capped: { stdout: false, stderr: false } });
+
 /** Says what the client said, each thing after everything that the server had said before it. */
 class Replay {
 	readonly #client: AppClient;
 	readonly #answers = new Map<number | string, Promise<unknown>[]>();
+	/** The programs that were started under a name, by the request that did. */
+	readonly #started = new Map<number | string, string>();
 	/** Output of each program that came in the recording since it was started. */
-	readonly #told = new Map<string, { stdout: string; stderr: string }>();
+	readonly #told = new Map<string, Told>();
 	#note = "";
 
 	constructor(client: AppClient) {
@@ -61,6 +68,7 @@ class Replay {
 			return;
 		}
 		const { processId, processHandle } = message.params ?? {};
+		if (message.method === "command/exec" && typeof processId === "string") this.#started.set(id, processId);
 		if (message.method === "command/exec") this.#told.delete(String(processId));
 		if (message.method === "process/spawn") this.#told.delete(`handle ${processHandle}`);
 		const answer = this.#client.post(text).then(
@@ -74,6 +82,7 @@ class Replay {
 		if (method === "process/exited") {
 			const { processHandle, ...exited } = params;
 			expect([this.#note, await this.#client.exited(String(processHandle))]).toEqual([this.#note, exited]);
+			this.#compareOutput(`handle ${processHandle}`);
 		} else if (method !== undefined) await this.#hearOutput(params);
 		else await this.#hearAnswer(id ?? "", error ? { error } : { result }, or);
 	}
@@ -82,15 +91,25 @@ class Replay {
 	async #hearOutput(params: Record<string, unknown>): Promise<void> {
 		const { processId, processHandle, stream, deltaBase64, capReached } = params;
 		const key = processId === undefined ? `handle ${processHandle}` : String(processId);
-		const told = this.#told.get(key) ?? { stdout: "", stderr: "" };
+		const { text, capped } = this.#told.get(key) ?? nothingTold();
 		const name = stream === "stderr" ? "stderr" : "stdout";
-		told[name] += Buffer.from(String(deltaBase64), "base64").toString();
-		this.#told.set(key, told);
+		text[name] += Buffer.from(String(deltaBase64), "base64").toString();
+		capped[name] = capReached === true;
+		this.#told.set(key, { text, capped });
 		await this.#client.until(() => {
 			const deltas = this.#client.deltas(key);
-			const isSame = deltas.text(name).startsWith(told[name]) && deltas.capped[name] === capReached;
-			return isSame || undefined;
+			// More may have come in the same chunk, and the cap with it.
+			const isTold = deltas.text(name).startsWith(text[name]) && (deltas.capped[name] || !capped[name]);
+			return isTold || undefined;
 		});
+	}
+
+	/** Of a program that has ended: all that was told of it, and no more. */
+	#compareOutput(key: string): void {
+		const { text, capped } = this.#told.get(key) ?? nothingTold();
+		const deltas = this.#client.deltas(key);
+		const came = { text: { stdout: deltas.text(), stderr: deltas.text("stderr") }, capped: deltas.capped };
+		expect([this.#note, came]).toEqual([this.#note, { text, capped }]);
 	}
 
 	async #hearAnswer(id: number | string, expected: Message, or: readonly Message[] = []): Promise<void> {
@@ -100,6 +119,8 @@ class Replay {
 		this.#answers.set(id, await without(answers, answer));
 		const wanted = or.find(({ error }) => error?.message === answer.error?.message) ?? expected;
 		expect([this.#note, answer]).toEqual([this.#note, matching(wanted)]);
+		const started = this.#started.get(id);
+		if (started !== undefined && !answer.error) this.#compareOutput(started);
 	}
 }
 
