@@ -1,4 +1,4 @@
-/** Whether a process runs, as the kernel says. */
+/** Whether a process runs, as the kernel says, and the end of one that may. */
 
 import { readFileSync } from "node:fs";
 
@@ -8,5 +8,14 @@ export function isAlive(pid: number): boolean {
 		return !/\) [ZX] /.test(readFileSync(`/proc/${pid}/stat`, "latin1"));
 	} catch {
 		return false;
+	}
+}
+
+/** It may go by itself meanwhile. */
+export function killIfThere(pid: number): void {
+	try {
+		process.kill(pid, "SIGKILL");
+	} catch (error) {
+		if ((error as NodeJS.ErrnoException).code !== "ESRCH") throw error;
 	}
 }

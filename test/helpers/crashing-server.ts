@@ -10,6 +10,7 @@ import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import type { Config } from "../../src/server/config.ts";
 import type { ServerOptions } from "../../src/server/server.ts";
+import { killIfThere } from "./alive.ts";
 import { eventually } from "./reading.ts";
 
 const program = fileURLToPath(new URL("../fixtures/crashing-server.js", import.meta.url));
@@ -126,15 +127,6 @@ export async function killKeepers(stateDir: string): Promise<void> {
 		for (const pid of keepers) killIfThere(pid);
 		return keepers.length === 0;
 	});
-}
-
-/** A keeper may go by itself meanwhile. */
-function killIfThere(pid: number): void {
-	try {
-		process.kill(pid, "SIGKILL");
-	} catch (error) {
-		if ((error as NodeJS.ErrnoException).code !== "ESRCH") throw error;
-	}
 }
 
 /** The processes whose command line has this in it; a keeper's has the path of its socket. */

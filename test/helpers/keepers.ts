@@ -12,6 +12,7 @@ import type { Session } from "../../src/core/session.ts";
 import { openForReading } from "../../src/journal/reader.ts";
 import { Keepers, type KeepersOptions } from "../../src/keepers/keepers.ts";
 import { isAlive, type KeeperRecord, readRecord, type SessionRecord } from "../../src/link/record.ts";
+import { killIfThere } from "./alive.ts";
 import { FaultProxy, type Plan } from "./fault-proxy.ts";
 import { eventually } from "./reading.ts";
 
@@ -103,7 +104,7 @@ export class KeeperSite {
 		}
 		await keepers.close();
 		for (const id of this.#ids) await killSurvivors(id);
-		for (const keeper of this.#keepers.values()) if (await isAlive(keeper)) process.kill(keeper.pid, "SIGKILL");
+		for (const keeper of this.#keepers.values()) if (await isAlive(keeper)) killIfThere(keeper.pid);
 		// The directory itself may be where a disk is mounted.
 		for (const entry of await readdir(this.directory)) await rm(join(this.directory, entry), { recursive: true });
 		await rmdir(this.directory).catch(() => {});
