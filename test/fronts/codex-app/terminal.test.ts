@@ -49,13 +49,15 @@ describe("a terminal", () => {
 		await client.write("raw", "q", true);
 		await raw;
 		expect(client.deltas("raw").text()).toMatch(/q +\\n +004/);
-		// Waits for the first key, and then takes what comes soon after it.
-		const keys = "head -c 1 >/dev/null; stty min 0 time 5; od -An -c";
-		const none = client.sh(`stty raw -echo eof undef; echo ready; ${keys}`, { processId: "none", tty: true });
+		// Takes the keys that there are when the size changes, which it does after all that was typed before.
+		const keys = "until [ $resized ]; do sleep 0.02; done; stty min 0 time 0; od -An -c";
+		const script = `trap resized=1 WINCH; stty raw -echo eof undef; echo ready; ${keys}`;
+		const none = client.sh(script, { processId: "none", tty: true });
 		await client.output("none", "ready");
 		await client.write("none", "x", true);
+		await client.resize("none", 10, 10);
 		await none;
-		expect(client.deltas("none").text()).toMatch(/ready\r?\n +\\n\r?\n$/);
+		expect(client.deltas("none").text()).toMatch(/ready\r?\n +x +\\n\r?\n$/);
 	});
 
 	it("turns keys into signals", async () => {
