@@ -8,16 +8,16 @@ import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { eventually } from "../../helpers/reading.ts";
 import type { AppClient } from "./app-client.ts";
-import { findByArgument, inDirectory, startApp, startStdioApp, workspace } from "./app-harness.ts";
+import { type AppOptions, findByArgument, inDirectory, startApp, startStdioApp, workspace } from "./app-harness.ts";
 
 const readOnly = { sandboxPolicy: { type: "readOnly" } } as const;
 const workspaceWrite = { sandboxPolicy: { type: "workspaceWrite" } } as const;
 const forever = { disableTimeout: true } as const;
 
 /** A client of a server that was started in `work`. */
-async function connect(carrier: string, work: string): Promise<AppClient> {
+async function connect(carrier: string, work: string, options: AppOptions = {}): Promise<AppClient> {
 	return inDirectory(work, async () => {
-		const client = carrier === "stdio" ? startStdioApp().client : await (await startApp()).stranger();
+		const client = carrier === "stdio" ? startStdioApp(options).client : await (await startApp(options)).stranger();
 		return client.initialize({ experimentalApi: true });
 	});
 }
@@ -77,8 +77,10 @@ describe.each(["stdio", "ws"])("over %s, a policy", (carrier) => {
 		await mkdir(join(String(work), ".git"));
 		await mkdir(join(String(work), "repo/.git"), { recursive: true });
 		const port = await listeningPort();
+		// Some of the directories are everybody's.
+		const probe = `.hawser-${process.pid}`;
 		const script = [
-			`w() { (: > "$2/.probe") 2>/dev/null && rm "$2/.probe" && echo "$1"; }`,
+			`w() { (: > "$2/${probe}") 2>/dev/null && rm "$2/${probe}" && echo "$1"; }`,
 			`w work ${work}; w repo ${work}/repo; w repo/.git ${work}/repo/.git; w .git ${work}/.git; w other ${other}`,
 			`w tmp /tmp; w TMPDIR "$TMPDIR"; w elsewhere ${elsewhere}; w shm /dev/shm`,
 			`(: <> /dev/tcp/127.0.0.1/${port}) 2>/dev/null && echo network; :`,
@@ -184,11 +186,13 @@ describe.each(["stdio", "ws"])("over %s, a policy", (carrier) => {
 	);
 
 	it.each(["terminate", "timeout"])("lets %s end a command that does not read its input, at once", async (how) => {
-		const [client, seconds] = [await connect(carrier, await workspace()), marker()];
+		// With so little that is acknowledged, a little is enough to be stuck, and has come long before the time is over.
+		const limits = { queuedBytes: 1 };
+		const [client, seconds] = [await connect(carrier, await workspace(), { limits }), marker()];
 		const isTerminated = how === "terminate";
 		const limit = isTerminated ? forever : { timeoutMs: 1_000 };
 		const answer = client.exec(["sleep", seconds], { ...readOnly, ...limit, processId: "deaf", streamStdin: true });
-		const writes = Array.from({ length: 40 }, () => client.write("deaf", Buffer.alloc(65_536)));
+		const writes = Array.from({ length: 8 }, () => client.write("deaf", Buffer.alloc(65_536)));
 		const outcomes = Promise.allSettled(writes);
 		if (isTerminated) expect(await client.terminate("deaf")).toEqual({});
 		expect((await answer).exitCode).toBe(isTerminated ? 137 : 124);
@@ -217,12 +221,7 @@ describe.each(["stdio", "ws"])("over %s, a policy", (carrier) => {
 
 	it("does not reach process/spawn, which is never in a sandbox", async () => {
 		const work = await workspace();
-		const client = await inDirectory(work, async () => {
-			const policy = { type: "readOnly" } as const;
-			const stranger =
-				carrier === "stdio" ? startStdioApp({ policy }).client : await (await startApp({ policy })).stranger();
-			return stranger.initialize({ experimentalApi: true });
-		});
+		const client = await connect(carrier, work, { policy: { type: "readOnly" } });
 		expect((await client.sh("echo x > new")).exitCode).toBe(2);
 		await client.spawn("free", ["/bin/sh", "-c", "echo x > new"], { cwd: work });
 		expect((await client.exited("free")).exitCode).toBe(0);
