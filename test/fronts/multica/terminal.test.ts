@@ -285,7 +285,7 @@ describe("an end", () => {
 	});
 
 	it("2.4: that was natural before a close keeps its reason, and one that comes of a close keeps that", async () => {
-		const server = await startMultica();
+		const server = await startMultica({ times: { killMs: 10_000 } });
 		const client = await MulticaClient.open(server);
 		client.type("exec sh -c 'trap \"exit 7\" HUP; echo ready-$((1+1)); while :; do sleep 0.02; done'\n");
 		await client.text(/ready-2/);
