@@ -83,12 +83,12 @@ export function sessionContract(where: string, open: () => Promise<(start: Sessi
 
 		test("ends its program when it has been idle, but not while it works", async () => {
 			const session = await start(
-				shell("i=0; while [ $i -lt 8 ]; do echo $i; sleep 0.1; i=$((i+1)); done; exec sleep 1000", {
-					idleTimeoutMs: 400,
+				shell("i=0; while [ $i -lt 22 ]; do echo $i; sleep 0.05; i=$((i+1)); done; exec sleep 1000", {
+					idleTimeoutMs: 1_000,
 				}),
 			);
 			const items = await itemsUntil(session, { offset: 0 });
-			expect(textOf(items)).toContain("7");
+			expect(textOf(items)).toContain("21");
 			expect(session.state.exit).toMatchObject({ signal: "SIGHUP", reason: "idle" });
 		});
 
