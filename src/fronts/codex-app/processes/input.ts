@@ -101,8 +101,10 @@ export class Input {
 		} catch (error) {
 			if (!(error instanceof SessionError)) throw error;
 			this.#isDeaf = true;
-			// Its end closes its input, too, a moment before we hear of it: `close` is first then.
-			setTimeout(() => this.#drop((entry) => entry.acknowledge()), ENDING_MS).unref();
+			// Its end closes its input, too, a moment before we hear of it: `close` is first then. It is heard before this if
+			// it has come by now, also when our timer is late.
+			const acknowledge = () => this.#drop((entry) => entry.acknowledge());
+			setTimeout(() => setImmediate(acknowledge), ENDING_MS).unref();
 		} finally {
 			this.#isFeeding = false;
 		}
