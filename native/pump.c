@@ -260,7 +260,8 @@ static napi_value take_pump(napi_env env, napi_callback_info info) {
 	return number(env, over ? -1 : (double)moved);
 }
 
-// drainPump(pump, bytes) → how many came: what waits, and when that is all, what the kernel holds now.
+// drainPump(pump, bytes) → how many came: what waits, and when that is all, what the kernel holds now; 0 when it holds
+// nothing, -1 when nothing will ever come again.
 static napi_value drain_pump(napi_env env, napi_callback_info info) {
 	struct pump *pump;
 	uint8_t *bytes;
@@ -272,10 +273,13 @@ static napi_value drain_pump(napi_env env, napi_callback_info info) {
 	forget(pump, moved);
 	pthread_mutex_unlock(&pump->state);
 	ssize_t got = moved > 0 ? (ssize_t)moved : read(pump->fd, bytes, length);
+	if (got < 0 && (errno == EAGAIN || errno == EINTR)) got = 0;
+	// EIO is how a terminal ends, and nothing more can be read after any other error.
+	else if (got <= 0) got = -1;
 	pthread_mutex_unlock(&pump->reading);
 	// There may be room again.
 	if (moved > 0) wake(pump);
-	return number(env, got < 0 ? 0 : (double)got);
+	return number(env, (double)got);
 }
 
 // pausePump(pump, isPaused): while it is, nothing is read but what `drainPump` reads.

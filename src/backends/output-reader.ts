@@ -12,6 +12,8 @@ export type OutputReaderOptions = {
 
 export interface OutputReader {
 	readonly isEnded: boolean;
+	/** Whether it was finished while others could still write. */
+	readonly isCutShort: boolean;
 	/** Stops reading; what was read and not yet reported may still come. */
 	pause(): void;
 	resume(): void;

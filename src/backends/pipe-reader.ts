@@ -28,6 +28,7 @@ export class PipeReader implements OutputReader {
 	#windowBytes = 0;
 	#cancelFlush: (() => void) | undefined;
 	#isEnded = false;
+	#isCutShort = false;
 
 	/** The descriptor becomes the reader's own. */
 	constructor(fd: number, options: OutputReaderOptions) {
@@ -46,6 +47,10 @@ export class PipeReader implements OutputReader {
 		return this.#isEnded;
 	}
 
+	get isCutShort(): boolean {
+		return this.#isCutShort;
+	}
+
 	pause(): void {
 		if (!this.#isEnded) this.#stream.pause();
 	}
@@ -62,7 +67,7 @@ export class PipeReader implements OutputReader {
 		for (let left = mostToDrain; left > 0; ) {
 			const bytes = Buffer.allocUnsafeSlow(fullChunk);
 			const length = readNow(this.#fd, bytes);
-			if (length === 0) return;
+			if (length === 0 || length === "empty") return;
 			this.#options.onBytes(bytes.subarray(0, length));
 			left -= length;
 		}
@@ -119,9 +124,11 @@ export class PipeReader implements OutputReader {
 	}
 
 	#drain(): void {
+		this.#isCutShort = true;
 		for (let left = mostToDrain; left > 0; ) {
 			const length = readNow(this.#fd, this.#space());
-			if (length === 0) return;
+			if (length === 0) this.#isCutShort = false;
+			if (length === 0 || length === "empty") return;
 			this.#segments.fill(length);
 			left -= length;
 		}
@@ -135,12 +142,12 @@ export class PipeReader implements OutputReader {
 	}
 }
 
-/** Reads without waiting; nothing when there is nothing, or never will be again. */
-function readNow(fd: number, bytes: Uint8Array): number {
+/** Reads without waiting; zero when there never will be anything again, `empty` when there is nothing now. */
+function readNow(fd: number, bytes: Uint8Array): number | "empty" {
 	try {
 		return readSync(fd, bytes);
 	} catch {
-		// EAGAIN: empty, though somebody still holds the other side.
-		return 0;
+		// EAGAIN: somebody still holds the other side.
+		return "empty";
 	}
 }

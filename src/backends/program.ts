@@ -76,8 +76,8 @@ export class Program implements Process {
 	#isClosed = false;
 	#isPaused = false;
 	#cancelDrain: (() => void) | undefined;
-	/** The drain time was over before the output was. */
-	#isCutShort = false;
+	/** The time for draining is over. */
+	#isDrained = false;
 	#killing: Killing | undefined;
 	#isKilled = false;
 	/** The end of what was left of a program whose minder was killed. */
@@ -210,7 +210,7 @@ export class Program implements Process {
 		const { drainMs } = this.#command;
 		if (this.#isClosed || this.#isPaused || drainMs === null) return;
 		this.#cancelDrain ??= this.#clock.after(drainMs, () => {
-			this.#isCutShort = true;
+			this.#isDrained = true;
 			this.#finish();
 		});
 	}
@@ -220,8 +220,10 @@ export class Program implements Process {
 	}
 
 	#closeIfOver(): void {
-		if (this.#hasExited && this.#readers.every((reader) => reader.isEnded))
-			this.#close(this.#isCutShort ? { kind: "closed", isCutShort: true } : { kind: "closed" });
+		if (!this.#hasExited || !this.#readers.every((reader) => reader.isEnded)) return;
+		// What had ended by then, and we had no turn to hear of, was not cut short.
+		const isCutShort = this.#isDrained && this.#readers.some((reader) => reader.isCutShort);
+		this.#close(isCutShort ? { kind: "closed", isCutShort } : { kind: "closed" });
 	}
 
 	#close(last: Fact): void {

@@ -19,6 +19,7 @@ export class TerminalReader implements OutputReader {
 	/** Whether the pump has said so and we have not taken anything since. */
 	#isReady = false;
 	#isEnded = false;
+	#isCutShort = false;
 
 	/** The descriptors become the reader's own. */
 	constructor(terminal: Pick<Ends, "output" | "wake">, options: Pick<OutputReaderOptions, "onBytes" | "onEnd">) {
@@ -31,6 +32,10 @@ export class TerminalReader implements OutputReader {
 
 	get isEnded(): boolean {
 		return this.#isEnded;
+	}
+
+	get isCutShort(): boolean {
+		return this.#isCutShort;
 	}
 
 	pause(): void {
@@ -51,18 +56,20 @@ export class TerminalReader implements OutputReader {
 		if (!this.#isPaused) this.#drain();
 	}
 
-	#drain(): void {
+	/** Whether nothing will ever come again. */
+	#drain(): boolean {
 		for (let left = mostToDrain; left > 0 && !this.#isEnded; ) {
 			const length = drainPump(this.#pump, this.#segments.space());
-			if (length === 0) return;
+			if (length <= 0) return length < 0;
 			this.#report(length);
 			left -= length;
 		}
+		return false;
 	}
 
 	finish(): void {
 		if (this.#isEnded) return;
-		this.#drain();
+		this.#isCutShort = !this.#drain();
 		this.#isEnded = true;
 		closePump(this.#pump);
 		this.#options.onEnd();

@@ -319,7 +319,7 @@ export function takePump(pump: Pump, bytes: Uint8Array): number {
 	return addon().takePump(pump, bytes);
 }
 
-/** Takes what was read and then what the kernel holds now; 0 when there is nothing. */
+/** Takes what was read and then what the kernel holds now; 0 when there is nothing, -1 when there never will be again. */
 export function drainPump(pump: Pump, bytes: Uint8Array): number {
 	return addon().drainPump(pump, bytes);
 }

@@ -129,6 +129,19 @@ export function testBackend(mode: "pty" | "pipe"): void {
 			expect(run.facts.at(-1)).toEqual({ kind: "closed" });
 		});
 
+		test("is not called cut short when its output had ended, and nobody had the time to look", async () => {
+			const clock = new FakeClock();
+			const run = await start("read go; echo the end", { drainMs: 50 }, createSpawn({ clock }));
+			run.process.pause();
+			await run.process.write(Buffer.from("go\n"));
+			await run.until(() => run.exit !== undefined);
+			run.process.resume();
+			clock.stall(1000);
+			await run.closed();
+			expect(run.text()).toContain("the end");
+			expect(run.facts.at(-1)).toEqual({ kind: "closed" });
+		});
+
 		test("that was killed while paused still gives what the kernel held", async () => {
 			const run = await start("read go; echo last words; sleep 1000; true");
 			run.process.pause();
