@@ -10,7 +10,7 @@ import { expect, onTestFinished, test } from "vitest";
 import { eventually } from "../../helpers/reading.ts";
 import { temporaryDirectory } from "../../helpers/temporary.ts";
 import { KeeperSite, startKeptExecd } from "./execd-server.ts";
-import { createPty, PtyClient, statusOf } from "./pty-client.ts";
+import { createPty, handshake, PtyClient, statusOf } from "./pty-client.ts";
 
 const hawser = fileURLToPath(new URL("../../../dist/cli/main.js", import.meta.url));
 
@@ -88,6 +88,30 @@ test("a shell survives a server killed again and again, and every client goes on
 	const stateDir = await temporaryDirectory();
 	let child: ChildProcess | undefined;
 	const start = async () => {
+test("while its keeper is silent a client can leave, and who comes back is given nothing twice once it answers", async () => {
+	const site = await KeeperSite.create();
+	const server = await startKeptExecd(site);
+	const id = await createPty(server);
+	const client = await PtyClient.open(server, id, "pty=0");
+	client.type("echo once\n");
+	await client.text(/once\n/);
+	const { keeper } = await site.record(server.sessions.list()[0]?.id ?? "");
+	process.kill(keeper.pid, "SIGSTOP");
+	onTestFinished(() => void process.kill(keeper.pid, "SIGCONT"));
+	await client.close();
+	const isFree = async () => (await handshake(server.url, `/pty/${id}/ws`, {})).status !== 409;
+	await eventually("a free lock", isFree, 5_000);
+	const again = new PtyClient(server.url, id, `since=${client.position}`);
+	await eventually("its turn", async () => !(await isFree()));
+	// What is known without the keeper is told after a while; by the second time whoever came before has heard it, too.
+	for (let count = 0; count < 2; count++) expect((await statusOf(server, id)).running).toBe(true);
+	process.kill(keeper.pid, "SIGCONT");
+	await again.message("connected");
+	again.type("echo twice\n");
+	await again.text(/twice\n/);
+	expect(again.output.toString()).toBe("twice\n");
+});
+
 		const args = ["execd", "--host", "127.0.0.1", "--port", "0", "--state-dir", stateDir];
 		child = spawn(process.execPath, [hawser, ...args], { stdio: ["ignore", "pipe", "ignore"] });
 		const [line] = (await once(createInterface({ input: child.stdout as NodeJS.ReadableStream }), "line")) as [string];

@@ -76,12 +76,11 @@ export class PtyRecord {
 		return this.#options.front.sessions.list().filter((session) => this.#isOurs(session));
 	}
 
-	/** One look at the last program, so that its two halves belong together. */
+	/** One look at the last program, so that its two halves belong together. If its keeper is silent, as far as it is known. */
 	async status(): Promise<PtyStatus> {
-		const last = this.#parts.at(-1);
+		const base = this.#parts.at(-1)?.base ?? 0;
 		const info = await this.#last()?.info();
-		this.#seen = Math.max(this.#seen, (last?.base ?? 0) + (info?.offsets.end ?? 0));
-		return { isRunning: info?.status === "running", total: this.#seen };
+		return { isRunning: info?.status === "running", total: this.#atLeast(base + (info?.offsets.end ?? 0)) };
 	}
 
 	/** For the holder: starts a program unless one runs, and asks `allow` before. */
@@ -93,14 +92,14 @@ export class PtyRecord {
 		options.allow();
 		// Its last bytes may still be on their way, and the next program's come after them.
 		await untilEnded(this.#last(), options.signal);
-		const { total } = await this.status();
+		const total = await this.#total();
 		// Nobody is there any more to start it for.
 		if (!options.signal.aborted) await this.#start(mode, total, options.witness);
 	}
 
 	/** Begins to read, at the end of the past that there is now. */
 	async attach(since: number, options: FollowOptions & { signal: AbortSignal }): Promise<PtyAttachment> {
-		const { total } = await this.status();
+		const total = await this.#total();
 		const session = this.#last();
 		if (!session) throw notFound(this.id);
 		return { session, reader: new PtyReader(this.#chain(), { since, total }, options) };
@@ -110,6 +109,18 @@ export class PtyRecord {
 	close(witness: Witness): void {
 		this.#closing = witness;
 		for (const session of this.sessions) this.#remove(session, witness);
+	}
+
+	/** Where its output ends, however late its keeper says so: from an older end a reader would be given bytes again. */
+	async #total(): Promise<number> {
+		const base = this.#parts.at(-1)?.base ?? 0;
+		const end = await this.#last()?.end();
+		return this.#atLeast(base + (end?.offset ?? 0));
+	}
+
+	#atLeast(total: number): number {
+		this.#seen = Math.max(this.#seen, total);
+		return this.#seen;
 	}
 
 	async #start(mode: "pty" | "pipe", base: number, witness: Witness): Promise<void> {
