@@ -2,7 +2,7 @@
 
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { readdir } from "node:fs/promises";
+import { readdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
@@ -44,8 +44,11 @@ test("scenario 6.1 on keepers: output, takeover, exit, a second program behind t
 
 test("the next server finds the record, the shell and the bytes that came while nobody served", async () => {
 	const site = await KeeperSite.create();
+	const directory = await temporaryDirectory();
 	const server = await startKeptExecd(site);
-	const id = await createPty(server, { command: "echo before; sleep 0.3; echo meanwhile; exec cat" });
+	const id = await createPty(server, {
+		command: `echo before; until [ -e ${directory}/go ]; do sleep 0.01; done; echo meanwhile; exec cat`,
+	});
 	const unused = await createPty(server);
 	const gone = await createPty(server);
 	await server.request(`/pty/${gone}`, { method: "DELETE" });
@@ -53,6 +56,7 @@ test("the next server finds the record, the shell and the bytes that came while 
 	await client.text(/before\n/);
 	await server.close();
 	expect((await client.closed).code).toBe(1001);
+	await writeFile(join(directory, "go"), "");
 
 	const next = await startKeptExecd(site);
 	expect(await statusOf(next, unused)).toEqual({ session_id: unused, running: false, output_offset: 0 });
@@ -84,10 +88,6 @@ test("a program whose keeper died counts as exited, its output is replayed, and 
 	expect(next.position).toBe(5 + 6);
 });
 
-test("a shell survives a server killed again and again, and every client goes on where the last one was", async () => {
-	const stateDir = await temporaryDirectory();
-	let child: ChildProcess | undefined;
-	const start = async () => {
 test("while its keeper is silent a client can leave, and who comes back is given nothing twice once it answers", async () => {
 	const site = await KeeperSite.create();
 	const server = await startKeptExecd(site);
@@ -112,6 +112,10 @@ test("while its keeper is silent a client can leave, and who comes back is given
 	expect(again.output.toString()).toBe("twice\n");
 });
 
+test("a shell survives a server killed again and again, and every client goes on where the last one was", async () => {
+	const stateDir = await temporaryDirectory();
+	let child: ChildProcess | undefined;
+	const start = async () => {
 		const args = ["execd", "--host", "127.0.0.1", "--port", "0", "--state-dir", stateDir];
 		child = spawn(process.execPath, [hawser, ...args], { stdio: ["ignore", "pipe", "ignore"] });
 		const [line] = (await once(createInterface({ input: child.stdout as NodeJS.ReadableStream }), "line")) as [string];
