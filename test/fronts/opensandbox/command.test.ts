@@ -9,7 +9,7 @@ import { eventually } from "../../helpers/reading.ts";
 import { standsStill } from "../../helpers/standstill.ts";
 import { temporaryDirectory } from "../../helpers/temporary.ts";
 import { command, createSession, Events, open, refusalOf, run } from "./events.ts";
-import { startExecd } from "./execd-server.ts";
+import { startExecd, untilItComes } from "./execd-server.ts";
 
 describe("the stream", () => {
 	test("3.4: headers, one line of bare JSON and an empty line each, a time in every event", async () => {
@@ -145,7 +145,7 @@ describe("the end", () => {
 	});
 
 	test("I-21: what a process substitution prints after the shell's end still comes", async () => {
-		const server = await startExecd();
+		const server = await startExecd({ times: untilItComes });
 		const stream = await command(server, "exec > >(sleep 0.05; cat); echo late");
 		expect(stream.stdout).toEqual(["late"]);
 	});

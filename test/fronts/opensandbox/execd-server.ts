@@ -14,6 +14,7 @@ import { type Home, LocalSessions } from "../../../src/core/sessions.ts";
 import { JsonFile } from "../../../src/disk/json-file.ts";
 import { createOpenSandboxFront } from "../../../src/fronts/opensandbox/front.ts";
 import type { OpenSandboxOptions, RecordFile } from "../../../src/fronts/opensandbox/options.ts";
+import type { Times } from "../../../src/fronts/opensandbox/times.ts";
 import { createId, createPrepare } from "../../../src/fronts/prepare.ts";
 import { createBudgets } from "../../../src/server/budgets.ts";
 import { listen } from "../../../src/server/listen.ts";
@@ -141,6 +142,9 @@ export async function startKeptExecd(
 }
 
 export { KeeperSite };
+
+/** For what comes after the end of a shell: it is waited for until it has come, on however busy a machine. */
+export const untilItComes: Partial<Times> = { drainMs: 15_000 };
 
 /** A home in this process where nothing starts until the gate is opened. */
 export function gatedHome(): { readonly home: Home; readonly open: () => void } {

@@ -4,7 +4,7 @@ import { readdir } from "node:fs/promises";
 import { expect, test } from "vitest";
 import { randomOf } from "../../helpers/echo-stream.ts";
 import { eventually } from "../../helpers/reading.ts";
-import { startExecd } from "./execd-server.ts";
+import { startExecd, untilItComes } from "./execd-server.ts";
 import { createPty, PtyClient, statusOf } from "./pty-client.ts";
 
 const RECONNECTS = 200;
@@ -135,7 +135,7 @@ test("I-04, I-18: status never goes back and never contradicts the stream", asyn
 });
 
 test("2.15: who comes while a program's last bytes are on their way gets the next program, behind them", async () => {
-	const server = await startExecd();
+	const server = await startExecd({ times: untilItComes });
 	const id = await createPty(server, { command: "echo begun; read -r x; (sleep 0.1; echo late) & exit" });
 	const first = await PtyClient.open(server, id, "pty=0");
 	await first.text(/begun\n/);

@@ -3,11 +3,13 @@
 import { createConnection } from "node:net";
 import { expect, test } from "vitest";
 import { eventually } from "../../helpers/reading.ts";
-import { type ExecdServer, startExecd } from "./execd-server.ts";
+import { type ExecdServer, type ExecdServerOptions, startExecd, untilItComes } from "./execd-server.ts";
 import { createPty, handshake, PtyClient, statusOf, upgradeHeaders } from "./pty-client.ts";
 
-async function opened(query = "", body?: object): Promise<{ server: ExecdServer; id: string; client: PtyClient }> {
-	const server = await startExecd();
+type Opened = { server: ExecdServer; id: string; client: PtyClient };
+
+async function opened(query = "", body?: object, options: ExecdServerOptions = {}): Promise<Opened> {
+	const server = await startExecd(options);
 	const id = await createPty(server, body);
 	return { server, id, client: await PtyClient.open(server, id, query) };
 }
@@ -221,7 +223,7 @@ test("2.14: names other than the five are ignored, and SIGKILL ends the shell wh
 });
 
 test("2.14: on pipes a signal reaches the children, too", async () => {
-	const { client } = await opened("pty=0");
+	const { client } = await opened("pty=0", undefined, { times: untilItComes });
 	client.type("(trap 'echo caught; exit' TERM; echo ready; while :; do sleep 0.01; done)& wait\n");
 	await client.text(/ready/);
 	client.say({ type: "signal", signal: "SIGTERM" });

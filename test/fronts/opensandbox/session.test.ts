@@ -7,7 +7,7 @@ import fc from "fast-check";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { temporaryDirectory } from "../../helpers/temporary.ts";
 import { createSession, refusalOf, run } from "./events.ts";
-import { type ExecdServer, startExecd } from "./execd-server.ts";
+import { type ExecdServer, startExecd, untilItComes } from "./execd-server.ts";
 
 /** Runs one text after the other in a new session; what each printed. */
 async function runs(server: ExecdServer, ...lines: string[]): Promise<string[][]> {
@@ -239,7 +239,7 @@ describe("output", () => {
 	});
 
 	test("6.4: exec redirections through tee; what was printed comes, the state does not, the session goes on", async () => {
-		const server = await startExecd();
+		const server = await startExecd({ times: untilItComes });
 		const file = join(await temporaryDirectory(), "log");
 		const session = await createSession(server);
 		const stream = await run(server, session, `exec > >(tee ${file}) 2>&1; echo through; export R=1`);
