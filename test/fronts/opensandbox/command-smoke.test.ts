@@ -1,7 +1,10 @@
 /** What upstream's black-box smoke test checks of processes (6.6), one after the other on one server. */
 
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
 import { expect, test } from "vitest";
 import { eventually } from "../../helpers/reading.ts";
+import { temporaryDirectory } from "../../helpers/temporary.ts";
 import { command, Events } from "./events.ts";
 import { startExecd } from "./execd-server.ts";
 
@@ -24,10 +27,13 @@ test("6.6: ping, a client that leaves, blank lines, a background command with it
 	expect(blank.stdout).toEqual(["a", "\n", "b", "\n", "\n", "c"]);
 	expect(blank.types).toContain("execution_complete");
 
-	const background = await command(server, "echo smoke-log && sleep 0.2", { background: true });
+	const directory = await temporaryDirectory();
+	const line = `echo smoke-log; until [ -e ${directory}/go ]; do sleep 0.01; done`;
+	const background = await command(server, line, { background: true });
 	const first = await server.request(`/command/status/${background.id}`);
 	expect(first.status).toBe(200);
 	expect(await first.json()).toMatchObject({ running: true });
+	await writeFile(join(directory, "go"), "");
 	await eventually("the end", async () => {
 		const status = (await (await server.request(`/command/status/${background.id}`)).json()) as { running: boolean };
 		return !status.running;
