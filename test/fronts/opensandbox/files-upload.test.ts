@@ -130,7 +130,10 @@ describe("scenario 5, F-03: what is not complete changes nothing and leaves noth
 		const [note = ""] = await readdir(spoolDirectory);
 		const copies = await Promise.all([readFile(join(spoolDirectory, note)), readFile(files.at(left))]);
 		request.destroy();
-		await eventually("that it is gone", async () => (await files.names()).length === 0);
+		// The note goes after the file, and what we put in its place would go with it.
+		await eventually("that both are gone", async () => {
+			return (await files.names()).length === 0 && (await readdir(spoolDirectory)).length === 0;
+		});
 		await writeFile(join(spoolDirectory, note), copies[0]);
 		await writeFile(files.at(left), copies[1]);
 		await writeFile(files.at("other"), "");
