@@ -179,6 +179,7 @@ test("I-02: the shell and the runs are two, whose output is in one ring", async 
 	type(client, 'echo "shell: $MINE $PWD"\n');
 	await until(client, /shell: shell \/\n/);
 	expect(await run(server, id, 'echo "again: $MINE"')).toContain("again: run");
+	await until(client, /again: run\n/);
 	expect((await statusOf(server, id)).output_offset).toBe(Buffer.byteLength(textOf(client)));
 });
 
