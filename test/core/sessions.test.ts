@@ -190,12 +190,13 @@ describe("the sessions of a node", () => {
 			await outputUntil(slow, /ready/);
 			const quick = await sessions.create(idle({ durable: false }));
 			let isOver = false;
-			const first = sessions.endTransient({ graceMs: 1_000 }).then(() => {
+			const first = sessions.endTransient({ graceMs: 60_000 }).then(() => {
 				isOver = true;
 			});
 			await eventually("the quick one", () => quick.state.status === "closed");
 			expect(isOver).toBe(false);
 			const second = sessions.endTransient();
+			await slow.kill({ signal: "SIGKILL", graceMs: 0 });
 			await second;
 			await first;
 			expect(slow.state.exit).toEqual({ code: null, signal: "SIGKILL", reason: "killed", by: "server" });
