@@ -3,13 +3,12 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { systemClock } from "../../src/backends/clock.ts";
 import { spawn } from "../../src/backends/spawn.ts";
 import { LocalSession } from "../../src/core/local-session.ts";
 import type { Session } from "../../src/core/session.ts";
 import { FakeClock } from "../helpers/fake-clock.ts";
 import { eventually, outputUntil, write } from "../helpers/reading.ts";
-import { shell, startOf } from "../helpers/starts.ts";
+import { type StartOptions, shell, startOf } from "../helpers/starts.ts";
 import { temporaryDirectory } from "../helpers/temporary.ts";
 import { EVERY_QUERY } from "../helpers/terminal-queries.ts";
 
@@ -18,13 +17,22 @@ function asker(question: string, until: string): string {
 	return `stty raw -echo; printf '${question}'; got=; while :; do c=$(dd bs=1 count=1 2>/dev/null | od -An -tx1 | tr -d ' \\n'); got=$got$c; case $c in 21|${until}) break;; esac; done; printf "[$got]"`;
 }
 
-async function start(script: string): Promise<Session> {
-	return LocalSession.start(shell(script, { answersQueries: true }), { spawn, clock: systemClock });
+/** With a clock that stands still until the question was read, so that nothing depends on how fast anybody is. */
+async function asked(
+	script: string,
+	{ question = /\u001b\[c/, ...options }: StartOptions & { readonly question?: RegExp } = {},
+): Promise<{ readonly session: Session; readonly clock: FakeClock }> {
+	const clock = new FakeClock();
+	const session = await LocalSession.start(shell(script, { answersQueries: true, ...options }), { spawn, clock });
+	await outputUntil(session, question);
+	return { session, clock };
 }
 
 /** What was typed in answer to a question; `last` is the byte that ends the answer, in hexadecimal. */
-async function answerTo(question: string, last: string): Promise<string> {
-	const session = await start(`${asker(question, last)}; exec sleep 1000`);
+async function answerTo(question: string, last: string, options: StartOptions = {}): Promise<string> {
+	// In raw mode it comes in one piece.
+	const { session, clock } = await asked(`${asker(question, last)}; exec sleep 1000`, { question: /./s, ...options });
+	clock.advance(300);
 	const output = await outputUntil(session, /\[[0-9a-f]*\]$/);
 	await session.kill({ signal: "SIGKILL" });
 	return Buffer.from(/\[([0-9a-f]*)\]$/.exec(output)?.[1] ?? "", "hex").toString("latin1");
@@ -57,31 +65,28 @@ test.each([
 
 test("the colours that a program is told are those that the session was given", async () => {
 	const question = "\\033]10;?\\007\\033]11;?\\007\\033[?996n";
-	const start = shell(`${asker(question, "6e")}; exec sleep 1000`, {
-		answersQueries: true,
-		colors: { foreground: "#102030", background: "#FFfff0" },
-	});
-	const session = await LocalSession.start(start, { spawn, clock: systemClock });
-	const output = await outputUntil(session, /\[[0-9a-f]*\]$/);
-	await session.kill({ signal: "SIGKILL" });
-	expect(Buffer.from(/\[([0-9a-f]*)\]$/.exec(output)?.[1] ?? "", "hex").toString("latin1")).toBe(
+	const colors = { foreground: "#102030", background: "#FFfff0" };
+	expect(await answerTo(question, "6e", { colors })).toBe(
 		"\u001b]10;rgb:1010/2020/3030\u001b\\\u001b]11;rgb:ffff/ffff/f0f0\u001b\\\u001b[?997;2n",
 	);
 });
 
 test("somebody who knows the screen tells where the cursor is", async () => {
-	const session = await start(`${asker("text\\033[6n", "52")}; exec sleep 1000`);
-	await outputUntil(session, /6n$/);
+	const { session, clock } = await asked(`${asker("text\\033[6n", "52")}; exec sleep 1000`, { question: /6n$/ });
 	const { offset } = await session.end();
-	await eventually("the question", () => session.ask<"reply">({ do: "reply", end: offset, text: "\u001b[3;7R" }));
+	expect(await session.ask<"reply">({ do: "reply", end: offset, text: "\u001b[3;7R" })).toBe(true);
+	clock.advance(10);
 	await outputUntil(session, /\[1b5b333b3752\]$/);
 	expect(await session.ask<"reply">({ do: "reply", end: offset, text: "\u001b[3;7R" })).toBe(false);
 	await session.kill({ signal: "SIGKILL" });
 });
 
 test("the answers are typed as a stream of their own, also while somebody else has control", async () => {
-	const session = await start(`${asker("ready\\033[c", "63")}; ${asker("\\033[5n", "6e")}; exec sleep 1000`);
+	const { session, clock } = await asked(`${asker("ready\\033[c", "63")}; ${asker("\\033[5n", "6e")}; exec sleep 1000`);
 	await session.acquire("ana", { exclusive: true, take: true });
+	clock.advance(10);
+	await outputUntil(session, /\u001b\[5n/);
+	clock.advance(10);
 	await outputUntil(session, /\[1b5b306e\]$/);
 	expect(await session.receipt("hawser:replies")).toMatchObject({ next: 13, written: 13 });
 	await session.kill({ signal: "SIGKILL" });
@@ -112,14 +117,6 @@ test.each(SHELLS)("cat of a file with every query at the prompt of %s types noth
 	expect(await session.receipt("hawser:replies")).toMatchObject({ next: 0 });
 	await session.kill({ signal: "SIGKILL" });
 });
-
-/** With a clock that stands still until the question was read, so that nothing depends on how fast anybody is. */
-async function asked(script: string): Promise<{ readonly session: Session; readonly clock: FakeClock }> {
-	const clock = new FakeClock();
-	const session = await LocalSession.start(shell(script, { answersQueries: true }), { spawn, clock });
-	await outputUntil(session, /\u001b\[c/);
-	return { session, clock };
-}
 
 async function typedBy(session: Session): Promise<number> {
 	return (await session.receipt("hawser:replies")).next;
