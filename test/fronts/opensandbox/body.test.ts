@@ -3,6 +3,7 @@
 import { describe, expect, test } from "vitest";
 import { ExecdError } from "../../../src/fronts/opensandbox/answers.ts";
 import { type Body, readBody } from "../../../src/fronts/opensandbox/body.ts";
+import { processorMs } from "../../helpers/processor-time.ts";
 
 function read(text: string, mayBeEmpty = false): Body {
 	return readBody(Buffer.from(text), { mayBeEmpty });
@@ -25,16 +26,15 @@ describe("1.4: the first JSON value", () => {
 		expect(read(`{"command":"${command}"} trailing`).string("command").length).toBe(command.length);
 	});
 
-	test("what is none is refused at once, however long", () => {
-		const since = performance.now();
-		for (const text of [
+	test("what is none is refused at once, however long", async () => {
+		const texts = [
 			`{"${'\\"'.repeat(1024 * 1024)}`,
 			`{"${"\\".repeat(1024 * 1024)}`,
 			"[ ".repeat(100_000),
 			'"'.repeat(100_000),
-		])
-			refused(() => read(text));
-		expect(performance.now() - since).toBeLessThan(1_000);
+		];
+		const readAll = () => texts.map((text) => refused(() => read(text)));
+		expect(await processorMs(readAll)).toBeLessThan(1_000);
 	});
 
 	test("null is all defaults, also with something after it", () => {

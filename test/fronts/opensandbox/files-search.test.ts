@@ -4,6 +4,7 @@ import { execFileSync } from "node:child_process";
 import { chmod, mkdir, symlink, writeFile } from "node:fs/promises";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { parseGlob } from "../../../src/fronts/opensandbox/files/glob.ts";
+import { processorMs } from "../../helpers/processor-time.ts";
 import { Files, type Info, query } from "./files-client.ts";
 
 const search = (path: string, pattern?: string) =>
@@ -52,19 +53,19 @@ describe("scenario 17: patterns", () => {
 		expect(await files.get(search(files.root, pattern))).toMatchObject({ status: 400, code: "INVALID_REQUEST_BODY" });
 	});
 
-	test("F-10: none takes long", () => {
-		const since = performance.now();
-		for (const pattern of [`${"*a".repeat(100)}b`, `${"{a,aa}".repeat(60)}b`, `${"!(a)*".repeat(50)}`])
-			parseGlob(pattern).matches("a".repeat(255));
-		expect(performance.now() - since).toBeLessThan(2_000);
+	test("F-10: none takes long", async () => {
+		const patterns = [`${"*a".repeat(100)}b`, `${"{a,aa}".repeat(60)}b`, `${"!(a)*".repeat(50)}`];
+		const match = () => patterns.map((pattern) => parseGlob(pattern).matches("a".repeat(255)));
+		expect(await processorMs(match)).toBeLessThan(2_000);
 	});
 
-	test("F-10: none takes long on a deep path of long names either", () => {
+	test("F-10: none takes long on a deep path of long names either", async () => {
 		const path = `${"a".repeat(240)}/`.repeat(14);
-		const since = performance.now();
-		expect(parseGlob(`${"**a".repeat(20)}/b`).matches(`${path}c`)).toBe(false);
-		expect(parseGlob(`${"**a".repeat(20)}/b`).matches(`${path}b`)).toBe(true);
-		expect(performance.now() - since).toBeLessThan(500);
+		const match = () => {
+			const glob = parseGlob(`${"**a".repeat(20)}/b`);
+			expect([glob.matches(`${path}c`), glob.matches(`${path}b`)]).toEqual([false, true]);
+		};
+		expect(await processorMs(match)).toBeLessThan(500);
 	});
 
 	test("* stays in its directory, ** does not", () => {
