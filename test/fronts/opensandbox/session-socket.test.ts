@@ -230,6 +230,8 @@ test("I-24, I-42: a client that never reads is dropped, and the shell goes on", 
 	const client = await open(server, id);
 	client.socket.pause();
 	type(client, "head -c 20000000 /dev/zero | tr '\\0' x; touch_me=1; echo; echo end\n");
+	// Only once nobody waits for the client is all of it printed.
+	await eventually("all of it", async () => (await statusOf(server, id)).output_offset > 20_000_000);
 	const next = await reopen(server, id);
 	type(next, "echo go''ne $touch_me\n");
 	await until(next, /gone 1\n/);
