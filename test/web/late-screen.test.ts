@@ -39,11 +39,20 @@ async function openedWhileFlooding(
 	const { page } = opened;
 	await signIn(opened, server.url, server.adminToken);
 	let late = 0;
+	let look = () => {};
+	const looked = new Promise<void>((resolve) => {
+		look = resolve;
+	});
 	await page.routeWebSocket(/\/attach/, (socket) => {
 		const upstream = socket.connectToServer();
 		socket.onMessage(async (message) => {
 			const said = typeof message === "string" ? (JSON.parse(message) as Record<string, unknown>) : undefined;
-			if (said?.from !== "screen" || late >= lateScreens) return upstream.send(message);
+			if (said?.from !== "screen") return upstream.send(message);
+			if (late >= lateScreens) {
+				// The screen takes the place of what was seen before.
+				await looked;
+				return upstream.send(message);
+			}
 			if (late++ === 0) {
 				await session.write("\n");
 				await eventually("the end of the flood", async () => (await journalOf(session)).includes("finished"));
@@ -55,6 +64,7 @@ async function openedWhileFlooding(
 	await page.goto(`${server.url}/s/${session.id}`);
 	await untilShown(page, "finished");
 	expect(await allText(page)).toContain("are missing here. This session keeps its last 64 KiB.");
+	look();
 	return page;
 }
 
