@@ -22,7 +22,7 @@ it("the keyboard rises by a tap on the text alone, and the key bar leaves it as 
 	await bar.getByRole("button", { name: "Slash" }).tap();
 	expect(await focused(page)).toBe("BODY");
 	await page.locator(".xterm-screen").tap();
-	expect(await focused(page)).toBe("TEXTAREA");
+	await expect.poll(() => focused(page)).toBe("TEXTAREA");
 	await bar.getByRole("button", { name: "Hyphen" }).tap();
 	expect(await focused(page)).toBe("TEXTAREA");
 	await page.keyboard.type("x\n");
@@ -38,7 +38,7 @@ it("the keyboard rises by a tap on the text alone, and the key bar leaves it as 
 	await page.evaluate('delete visualViewport.height; visualViewport.dispatchEvent(new Event("resize"))');
 	await expect.poll(lowest).toBeGreaterThan(800);
 	await bar.getByRole("button", { name: "Hide the keyboard" }).tap();
-	expect(await focused(page)).toBe("BODY");
+	await expect.poll(() => focused(page)).toBe("BODY");
 	const { width } = (await page.locator("main").boundingBox()) ?? { width: 0 };
 	expect(width).toBeLessThanOrEqual(390);
 	expect(problems).toEqual([]);
@@ -47,7 +47,7 @@ it("the keyboard rises by a tap on the text alone, and the key bar leaves it as 
 it("its keys follow the mode of cursor keys, and its modifiers are for the next key", async () => {
 	const server = await start();
 	const session = await create(server, {
-		command: "stty raw -echo; printf 'ready\\r\\n'; head -c 3 | cat -v; printf '\\033[?1h'; exec cat -v",
+		command: "stty raw -echo; printf 'ready\\r\\n'; head -c 3 | cat -v; printf '\\033[?1h!'; exec cat -v",
 		cols: 50,
 		rows: 20,
 	});
@@ -56,10 +56,10 @@ it("its keys follow the mode of cursor keys, and its modifiers are for the next 
 	const tap = (name: string) =>
 		page.getByRole("toolbar", { name: "Keys" }).getByRole("button", { name, exact: true }).tap();
 	await tap("Up");
-	await untilShown(page, "^[[A");
+	await untilShown(page, "^[[A!");
 	// From here on in application mode.
 	await tap("Up");
-	await untilShown(page, "^[[A^[OA");
+	await untilShown(page, "^[[A!^[OA");
 	await tap("Control");
 	await tap("Right");
 	await untilShown(page, "^[OA^[[1;5C");
