@@ -143,6 +143,7 @@ it("is used by keys alone: moves, filters, renames, kills after asking, and open
 	const { sessions } = connect({ url: server.url, token: server.adminToken });
 	const make = (name: string, argv = ["cat"]) => sessions.create({ name, argv, durable: false });
 	const first = await make("first", ["sh", "-c", "cat | cat; :"]);
+	await eventually("what it starts", async () => (await first.inspect()).processes === 3);
 	await make("second");
 	await make("third");
 	const { page, problems } = await openSignedIn(server);
@@ -159,6 +160,8 @@ it("is used by keys alone: moves, filters, renames, kills after asking, and open
 	await page.getByRole("dialog", { name: "Rename first" }).getByLabel("Name").fill("renamed");
 	await page.keyboard.press("Enter");
 	await page.getByRole("row", { name: /^renamed, / }).waitFor();
+	// Others tell the new name, too, and perhaps sooner than who was asked for it.
+	await page.getByRole("dialog").waitFor({ state: "detached" });
 	expect((await first.info()).name).toBe("renamed");
 
 	await page.keyboard.press("Delete");
