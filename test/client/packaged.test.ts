@@ -57,11 +57,13 @@ it("in one file, with nothing installed beside it, it attaches in Node", async (
 			const [url, token, id] = process.argv.slice(2);
 			const attachment = connect({ url, token }).sessions.at(id).attach();
 			await attachment.write("bundled\\n");
+			let text = "";
 			for await (const event of attachment) {
 				if (event.kind !== "output") continue;
-				process.stdout.write(event.bytes);
-				break;
-			}`,
+				text += new TextDecoder().decode(event.bytes);
+				if (text.includes("bundled")) break;
+			}
+			process.stdout.write(text);`,
 	});
 	const bundle = await rolldown({ input: join(folder, "main.js"), platform: "node" });
 	const elsewhere = await temporaryDirectory();
