@@ -78,8 +78,17 @@ it("each does what the sheet of shortcuts says, and every other key belongs to t
 				await page.locator(".xterm-screen").click();
 			},
 		],
-		["Control+Shift+A", () => page.waitForURL(`${server.url}/s/${asks.id}`)],
+		[
+			"Control+Shift+A",
+			async () => {
+				await page.waitForURL(`${server.url}/s/${asks.id}`);
+				// The address changes before the page does, and who types there has the other terminal until then.
+				await untilShown(page, "Go on?");
+			},
+		],
 	];
+	// Where the last of them leads.
+	await page.getByRole("link", { name: "Needs you" }).getByText("1", { exact: true }).waitFor();
 	for (const [key, does] of ours) {
 		// What is copied was chosen before.
 		if (key === "Control+Shift+C") {
