@@ -42,6 +42,8 @@ it("in every theme, all of it can be seen and read aloud", async () => {
 
 	await page.getByRole("link", { name: "All sessions" }).click();
 	await page.getByText("Wants a secret", { exact: true }).waitFor();
+	// Until all that need somebody are there, rows move.
+	await expect.poll(() => page.title()).toBe("(3) Hawser");
 	await expectAccessibleInAll(page, "list");
 	await page.getByRole("row", { name: /^goes-on, / }).click({ button: "right" });
 	await page.getByRole("menuitem", { name: /Kill/ }).waitFor();
