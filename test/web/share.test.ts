@@ -55,8 +55,8 @@ it("a guest who can type does, until the link ends by itself", async () => {
 	const server = await start();
 	const session = await create(server, { command: REPEATER });
 	const links = clientOf(server).sessions.at(session.id).links;
-	const { url } = await links.create({ right: "control", expiresInMs: 8_000 });
 	const guest = await openBrowser();
+	const { url } = await links.create({ right: "control", expiresInMs: 8_000 });
 	await guest.page.goto(url);
 	await untilShown(guest.page, "ready");
 	await guest.page.getByText("You can type").waitFor();
