@@ -44,7 +44,7 @@ it("opening changes nothing; the first key makes the session as large as the win
 	await page.getByText(/^1\d\d × \d\d, set by/).waitFor();
 	const { size } = await session.info();
 	expect(size.cols).toBeGreaterThan(100);
-	expect(await page.locator(".xterm-rows > div").count()).toBe(size.rows);
+	await expect.poll(() => page.locator(".xterm-rows > div").count()).toBe(size.rows);
 	await page.setViewportSize({ width: 900, height: 600 });
 	await expect.poll(async () => (await session.info()).size.cols).toBeLessThan(size.cols);
 });
@@ -59,10 +59,12 @@ it("a session has one size: that of whoever typed last, and the other page shows
 	const sizeOf = async () => (await session.info()).size;
 	await large.page.keyboard.type("large\n");
 	await untilShown(small.page, "<large>");
+	await large.page.getByText(", set by whoever types").waitFor();
 	const first = await sizeOf();
 	await small.page.getByText(`${first.cols} × ${first.rows}; this window has room for`).waitFor();
 	await small.page.keyboard.type("small\n");
 	await untilShown(large.page, "<small>");
+	await small.page.getByText(", set by whoever types").waitFor();
 	const second = await sizeOf();
 	expect(second.cols).toBeLessThan(first.cols);
 	await large.page.getByText(`${second.cols} × ${second.rows}; this window has room for`).waitFor();
@@ -71,7 +73,8 @@ it("a session has one size: that of whoever typed last, and the other page shows
 it("what is scrolled away is loaded when somebody scrolls up to it", async () => {
 	const server = await start();
 	const session = await create(server, { command: "seq 1 2000; cat" });
-	await session.wait({ match: /2000\n/ });
+	// A page begins with all of the output where its screen can't be had at once.
+	await session.wait({ screen: "2000" });
 	const { page } = await openSession(server, session.id);
 	await untilShown(page, "2000");
 	expect((await allText(page)).split("\n").length).toBeLessThan(300);
