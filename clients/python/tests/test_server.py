@@ -361,7 +361,10 @@ class Waits(Case):
         found = await session.wait(match=r"ready> $", timeout=20)
         self.assertEqual((found.kind, found.offset), ("match", 15))
         self.assertEqual((await session.wait(idle=0.05)).kind, "idle")
-        self.assertEqual(await session.wait(timeout=0.05), hawser.WaitResult("timeout", 15))
+        # Where the end is, one who is not attached yet does not know.
+        self.assertEqual((await session.wait(timeout=0.05)).kind, "timeout")
+        never = await session.wait(match="never", since=15, timeout=0.05)
+        self.assertEqual(never, hawser.WaitResult("timeout", 15))
         waiting = asyncio.create_task(session.wait())
         await session.write("go\n", until_written=True)
         expected = hawser.WaitResult("exit", 15, exit={"code": 7, "signal": None})
