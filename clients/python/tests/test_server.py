@@ -257,8 +257,11 @@ class Attachments(Case):
         self.assertEqual(events[-2:], [hawser.Exited(11, {"code": None, "signal": "SIGKILL"}), hawser.Closed(11)])
 
     async def test_a_writer_waits_while_too_much_waits_for_the_program(self) -> None:
-        session = await self.start(command="trap 'cat | wc -c; exit' INT; while :; do sleep 0.02; done", mode="pipe")
-        async with session.attach() as attachment:
+        command = "trap 'cat | wc -c; exit' INT; echo ready; while :; do sleep 0.02; done"
+        session = await self.start(command=command, mode="pipe")
+        # Before that, a signal would end it.
+        ready = await session.wait(match="ready\n")
+        async with session.attach(since=ready.offset) as attachment:
             writes = [asyncio.create_task(attachment.write(bytes(64 * 1024))) for _ in range(40)]
             # Each has had its turn, and none of them its way: what is kept is bounded.
             await anext(attachment)
