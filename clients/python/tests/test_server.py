@@ -424,7 +424,9 @@ class Terminals(Case):
         commands = await shell.commands()
         self.assertTrue(commands["proven"])
         self.assertEqual([one["exitCode"] for one in commands["commands"]], [3, 0])
-        self.assertEqual((await shell.inspect())["state"], "prompt")
+        async with asyncio.timeout(20):
+            while (await shell.inspect())["state"] != "prompt":
+                await asyncio.sleep(0.01)
         self.assertEqual((await shell.send("echo here", keys=["Enter"], match="here", timeout=10))["cause"], "match")
         found = await shell.send("echo a-$((1+1))", keys=["Enter"], match=re.compile(r"^A-\d$", re.IGNORECASE), timeout=10)
         self.assertEqual((found["cause"], found["takeovers"]), ("match", []))
