@@ -9,6 +9,7 @@ import { afterAll, beforeAll, expect, it, onTestFinished, test } from "vitest";
 import { Installation } from "../cli/hawser.ts";
 import { CrashingServer } from "../helpers/crashing-server.ts";
 import { outcomeOf, runPython, startPython } from "../helpers/python.ts";
+import { eventually } from "../helpers/reading.ts";
 import { temporaryDirectory } from "../helpers/temporary.ts";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
@@ -106,7 +107,7 @@ it("without asyncio, stops at Ctrl-C while it waits", async () => {
 import hawser.sync
 with hawser.sync.locate() as client:
     session = client.create(["cat"], mode="pipe")
-    print("waiting", flush=True)
+    print(session.id, flush=True)
     try:
         session.wait()
     finally:
@@ -114,7 +115,9 @@ with hawser.sync.locate() as client:
 `;
 	const child = startPython(["-c", code], { env });
 	const outcome = outcomeOf(child);
-	await once(child.stdout ?? child, "data");
+	const [id] = (await once(child.stdout ?? child, "data")) as [Buffer];
+	const session = (await hawser.client()).sessions.at(id.toString().trim());
+	await eventually("somebody who waits", async () => (await session.info()).attachments === 1);
 	child.kill("SIGINT");
 	expect(await outcome).toMatchObject({ stderr: expect.stringMatching(/^Traceback.*\nKeyboardInterrupt\n$/s) });
 });
