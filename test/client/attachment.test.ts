@@ -60,7 +60,8 @@ describe("reading", () => {
 		const session = await client.sessions.create({
 			command: "stty -echo; printf shown; read -r x; printf ' more'; read -r x",
 		});
-		await session.wait({ match: /shown/ });
+		// Who asks for a screen that can't be had at once gets the output instead.
+		await session.wait({ screen: "shown" });
 		const attachment = session.attach({ from: "screen" });
 		const screen = await kindOf(attachment, "screen");
 		expect(screen).toMatchObject({ offset: 5, cols: 80, rows: 24, isFirst: true });
@@ -75,7 +76,7 @@ describe("reading", () => {
 		const session = await client.sessions.create({
 			command: 'stty -echo; printf shown; while read -r x; do printf "<$x>"; done',
 		});
-		await session.wait({ match: /shown/ });
+		await session.wait({ screen: "shown" });
 		const states: string[] = [];
 		const attachment = session.attach({ from: "screen", onConnection: ({ state }) => states.push(state) });
 		await kindOf(attachment, "screen");
