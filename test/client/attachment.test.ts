@@ -232,7 +232,10 @@ describe("acting", () => {
 describe("control", () => {
 	it("keeps others from writing until it is released or taken by force", async () => {
 		const session = await client.sessions.create({ argv: ["cat"], mode: "pipe" });
-		const [mine, other] = [session.attach({ exclusive: true }), session.attach()];
+		const other = session.attach();
+		// Who comes later is told with the welcome, and by no event.
+		await kindOf(other, "connection");
+		const mine = session.attach({ exclusive: true });
 		expect(await kindOf(mine, "lease")).toMatchObject({ lease: { mine: true, exclusive: true } });
 		expect(await kindOf(other, "lease")).toMatchObject({ lease: { mine: false, exclusive: true } });
 		await expect(other.write("x")).rejects.toMatchObject({ code: "not_writable" });
