@@ -48,7 +48,7 @@ test("an attachment shows a ticket, works as elsewhere, and learns why it was re
 		vi.unstubAllGlobals();
 	});
 	const server = new CrashingServer(await temporaryDirectory());
-	onTestFinished(() => server.kill());
+	onTestFinished(() => server.killAll());
 	await server.start();
 	const client = connect({
 		url: server.url,

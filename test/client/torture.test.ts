@@ -14,7 +14,7 @@ test(
 		const seed = Number(process.env.SEED ?? Date.now() % 1_000_000);
 		console.info(`seed ${seed}: repeat with SEED=${seed}`);
 		const server = new CrashingServer(await temporaryDirectory());
-		onTestFinished(() => server.kill());
+		onTestFinished(() => server.killAll());
 		await server.start();
 		const result = await torture({ server, seed, cuts: CUTS, kills: KILLS });
 		console.info(JSON.stringify(result));

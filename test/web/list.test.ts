@@ -13,7 +13,7 @@ import { type At, openPage, openSignedIn, pasteToken } from "./page.ts";
 /** A server of its own process, which can have durable sessions, and be killed. */
 async function serve(): Promise<At & { readonly process: CrashingServer }> {
 	const process = new CrashingServer(await temporaryDirectory());
-	onTestFinished(() => process.kill());
+	onTestFinished(() => process.killAll());
 	await process.start();
 	return { process, url: process.url, adminToken: await process.token() };
 }
