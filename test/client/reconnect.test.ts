@@ -61,9 +61,10 @@ it.each<Fault>(["cut", "reset", "blackhole"])(
 );
 
 it("an idle connection is not taken for a dead one", async () => {
-	const { id } = await server.create({ command: "sleep 0.5; echo done; exec cat", mode: "pipe" });
+	const { id } = await server.create({ command: "sleep 0.8; echo done; exec cat", mode: "pipe" });
 	const states: string[] = [];
-	const session = connect({ url: proxy.url, token: TOKEN, times }).sessions.at(id);
+	// Shorter than it is idle, and long enough for an answer on a machine that is busy.
+	const session = connect({ url: proxy.url, token: TOKEN, times: { ...times, deadMs: 600 } }).sessions.at(id);
 	const attachment = session.attach({ onConnection: ({ state }) => states.push(state) });
 	await readUntil(attachment, "done");
 	expect(states).toEqual(["connected"]);
@@ -74,10 +75,10 @@ it("a session is not idle because nobody can be asked", async () => {
 	const script = "for i in $(seq 20); do echo; sleep 0.05; done; exec cat";
 	const { id } = await server.create({ command: script, mode: "pipe" });
 	plans = [{ fault: "cut", direction: "down", afterBytes: 1_000 }];
-	const slow = { ...times, firstRetryMs: 700, lastRetryMs: 700 };
+	const slow = { ...times, firstRetryMs: 1_300, lastRetryMs: 1_300 };
 	const session = connect({ url: proxy.url, token: TOKEN, times: slow }).sessions.at(id);
 	// The program says something far more often; the connection is away for longer.
-	expect(await session.wait({ idle: 300 })).toEqual({ kind: "idle", offset: 20 });
+	expect(await session.wait({ idle: 600 })).toEqual({ kind: "idle", offset: 20 });
 	expect(proxy.counts.cut).toBeGreaterThan(0);
 });
 
