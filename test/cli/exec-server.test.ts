@@ -167,7 +167,7 @@ describe("hawser exec-server", () => {
 		[["--ws-auth", "capability-token", "--ws-token-sha256", "abc"], "64 hexadecimal digits"],
 		[["--ws-auth", "capability-token", "--ws-issuer", "x"], "need --ws-auth signed-bearer-token"],
 		[["--ws-auth", "signed-bearer-token"], "needs --ws-shared-secret-file"],
-		[["--ws-auth", "signed-bearer-token", "--ws-shared-secret-file", "/etc/hostname"], "at least 32 bytes"],
+		[["--ws-auth", "signed-bearer-token", "--ws-shared-secret-file", "/proc/sys/kernel/ostype"], "at least 32 bytes"],
 		[["--listen", "stdio", "--ws-auth", "capability-token", "--ws-token-sha256", "0".repeat(64)], "not for stdio"],
 	])("refuses %j", async (flags, sentence) => {
 		const { code, stdout, stderr } = await result(launch(...flags));
