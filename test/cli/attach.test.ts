@@ -14,6 +14,15 @@ async function hasWritten(id: string, match: RegExp): Promise<void> {
 	expect(kind).toBe("match");
 }
 
+/** Draws whenever its size changes; unlike bash, it loses no change that comes while it draws for the one before. */
+const DRAWS = `
+import os, signal, time
+def draw(*_): os.write(1, b"<%dx%d>" % os.get_terminal_size())
+signal.signal(signal.SIGWINCH, draw)
+draw()
+while True: time.sleep(0.05)
+`;
+
 /** Makes a command throw where nobody catches it. */
 const CRASHING = `NODE_OPTIONS='--import "data:text/javascript,process.on(\`SIGUSR2\`,()=>{throw(7)})"'`;
 
@@ -77,6 +86,7 @@ describe("attach", () => {
 		const id = await hawser.detached(
 			'while :; do s=$(stty size); [ "$s" = "$p" ] || echo "$s"; p=$s; read -r -t 0.05 x; done',
 		);
+		await hasWritten(id, /24 80/);
 		const terminal = await Terminal.start(hawser, ["attach", id], { cols: 100, rows: 33 });
 		await terminal.attached();
 		await terminal.shows("24 80");
@@ -177,17 +187,17 @@ describe("attach", () => {
 	});
 
 	it("makes a full-screen program draw everything anew", async () => {
-		const id = await hawser.detached(
-			"trap 'stty size' WINCH; stty -echo; echo ready; while :; do read -r -t 0.05 x; done",
-		);
+		const id = await hawser.detached(`exec /usr/bin/python3 -c '${DRAWS}'`);
+		await hasWritten(id, /<80x24>/);
 		const terminal = await Terminal.start(hawser, ["attach", id], { cols: 70, rows: 20 });
 		await terminal.attached();
-		await terminal.shows("20 70");
+		await terminal.shows("<70x20>");
 		await terminal.type("\u001dr");
-		await terminal.shows("20 69");
-		await terminal.shows("20 70", 2);
+		await terminal.shows("<70x20>", 2);
 		await terminal.type("\u001dd");
 		expect(await terminal.ended()).toEqual(LEFT);
+		// By a size that a busy program may not have seen.
+		expect((await hawser.run(["export", id])).stdout).toMatch(/"r","69x20"\]\n(.*\n)*.*"r","70x20"\]/);
 	});
 
 	it.each([
