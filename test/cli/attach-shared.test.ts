@@ -1,5 +1,6 @@
 import { readFileSync } from "node:fs";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import type { SessionMessage } from "../../src/client/index.ts";
 import { Installation } from "./hawser.ts";
 import { ECHO, LEFT, Terminal } from "./terminal.ts";
 
@@ -9,13 +10,9 @@ beforeAll(async () => {
 });
 afterAll(() => hawser.remove());
 
-/** Grows whenever control changes hands. */
-async function fenceOf(id: string): Promise<number> {
-	const sessions = JSON.parse((await hawser.run(["ls", "--json"])).stdout) as {
-		id: string;
-		lease: { fence: number };
-	}[];
-	return sessions.find((each) => each.id === id)?.lease.fence ?? 0;
+/** Who has control; its fence grows whenever that changes. */
+async function leaseOf(id: string): Promise<SessionMessage["lease"]> {
+	return (await (await hawser.client()).sessions.at(id).info()).lease;
 }
 
 describe("several terminals on one session", () => {
@@ -55,8 +52,11 @@ describe("several terminals on one session", () => {
 		await third.attached();
 		await third.shows("~T takes control");
 		await third.type("~.");
+		expect(await third.ended()).toEqual(LEFT);
 		await second.type("~.");
-		expect([await second.ended(), await third.ended()]).toEqual([LEFT, LEFT]);
+		expect(await second.ended()).toEqual(LEFT);
+		// The one that is left has heard that it may type once it has control itself.
+		await expect.poll(() => leaseOf(id)).toMatchObject({ holder: expect.any(String), exclusive: false });
 		await first.type("again\r");
 		await first.shows("[again]");
 		await first.type("~.");
@@ -109,10 +109,10 @@ describe("several terminals on one session", () => {
 		await second.type("two\r");
 		await second.shows("<two \u001b[6n>");
 		await first.shows("<two >");
-		const fence = await fenceOf(id);
+		const { fence } = await leaseOf(id);
 		await second.type("~.");
 		expect(await second.ended()).toEqual(LEFT);
-		while ((await fenceOf(id)) <= fence);
+		await expect.poll(async () => (await leaseOf(id)).fence).toBeGreaterThan(fence);
 		await first.type("three\r");
 		await first.shows("<three \u001b[6n>");
 		await first.type("~.");
