@@ -62,7 +62,8 @@ describe("hawser tmux", () => {
 		expect((await tmux("-L", "one", "has-session", "-t", "same")).code).toBe(1);
 		expect((await tmux("-L", "two", "has-session", "-t", "=same:0.0")).code).toBe(0);
 		expect((await tmux("-L", "two", "new-session", "-d", "-s", "same")).stderr).toContain("duplicate session: same");
-		expect((await tmux("-L", "two", "list-panes", "-F", "#{pane_current_command} ##{x}")).stdout).toBe("cat #{x}\n");
+		const running = async () => (await tmux("-L", "two", "list-panes", "-F", "#{pane_current_command} ##{x}")).stdout;
+		await expect.poll(running, SOON).toBe("cat #{x}\n");
 	});
 
 	it("types words to the letter that are no keys of tmux, and presses those that are", async () => {
