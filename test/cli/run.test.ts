@@ -1,11 +1,10 @@
 import { once } from "node:events";
-import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
-import { eventually } from "../backends/run.ts";
-import { isAlive } from "../helpers/alive.ts";
+import { killKeepers } from "../helpers/crashing-server.ts";
 import { Installation, result } from "./hawser.ts";
 import { Terminal } from "./terminal.ts";
 
@@ -147,9 +146,7 @@ describe("run without a server", () => {
 		const stateDir = await mkdtemp(join(tmpdir(), "hawser-auto-"));
 		const env = { HAWSER_STATE_DIR: stateDir, HAWSER_PORT: "0", HAWSER_SPARES: "0" };
 		onTestFinished(async () => {
-			const { pid } = JSON.parse(await readFile(join(stateDir, "server.json"), "utf8")) as { pid: number };
-			process.kill(pid, "SIGTERM");
-			await eventually(() => !isAlive(pid));
+			await killKeepers(stateDir);
 			await rm(stateDir, { recursive: true });
 		});
 		return env;
