@@ -144,12 +144,14 @@ export class KeptSession extends Session {
 			this.#details = details;
 			return { ...this.spec, ...details, attachments: this.#attachments };
 		}
-		const offset = this.#seen?.offset ?? 0;
-		const unknown = { pid: null, offsets: { oldest: 0, end: offset }, lease: NO_LEASE, terminal: null };
+		const unknown = { pid: null, offsets: { oldest: 0, end: 0 }, lease: NO_LEASE, terminal: null };
+		const known = this.#details ?? unknown;
+		// Whoever has read further goes on from there.
+		const end = Math.max(known.offsets.end, this.#seen?.offset ?? 0);
 		return {
 			...this.spec,
-			...unknown,
-			...this.#details,
+			...known,
+			offsets: { ...known.offsets, end },
 			...this.#state,
 			attachments: this.#attachments,
 			...(this.#isSilent ? { unreachable: true } : {}),

@@ -8,7 +8,7 @@ import { descendants, isLeft, living } from "../../src/backends/processes.ts";
 import { KeeperLink } from "../../src/keepers/keeper-link.ts";
 import { isAlive } from "../../src/link/record.ts";
 import { KeeperSite, only } from "../helpers/keepers.ts";
-import { eventually, itemsUntil, outputUntil, textOf } from "../helpers/reading.ts";
+import { eventually, itemsUntil, outputUntil, textOf, write } from "../helpers/reading.ts";
 import { rawShell, shell, startOf } from "../helpers/starts.ts";
 
 /** The name of what a process runs; none if it is gone. */
@@ -122,6 +122,19 @@ describe("a keeper", () => {
 		const told = await again.info(1);
 		expect(told).toMatchObject({ status: "running", pid, offsets: { oldest: 0, end: 4 } });
 		expect(told).not.toHaveProperty("unreachable");
+		process.kill(keeper.pid, "SIGCONT");
+	});
+
+	test("that is late does not take back what was read of its session", async () => {
+		const site = await KeeperSite.create();
+		const { keepers } = await site.open();
+		const session = await keepers.start(rawShell("read -r x; printf up; exec cat"));
+		expect((await session.info()).offsets.end).toBe(0);
+		await write(session, "\n");
+		await outputUntil(session, /up/);
+		const { keeper } = await site.record(session.id);
+		process.kill(keeper.pid, "SIGSTOP");
+		expect((await session.info(1)).offsets).toEqual({ oldest: 0, end: 2 });
 		process.kill(keeper.pid, "SIGCONT");
 	});
 
