@@ -13,7 +13,10 @@ export type Wanted = Pick<WorkspaceFlags, "workspace"> & {
 	readonly running?: boolean;
 };
 
-/** Among those that may be seen, or those of a workspace. What is said of it later calls it as its user does. */
+/**
+ * Among those that may be seen, or those of a workspace. What is said of it later calls it as its user does. It is told as
+ * it is now: a list does not wait for a keeper that is late, and where the output ends counts for what comes after that.
+ */
 export async function findSession(
 	client: Client,
 	wanted: string | undefined,
@@ -22,7 +25,7 @@ export async function findSession(
 	const sessions = await client.sessions.list(workspace === undefined ? {} : { workspace });
 	const found = select(sessions, wanted, running);
 	if (wanted === undefined || !found.id.startsWith(wanted)) callSession(found.id, nameOf(found));
-	return found;
+	return client.sessions.at(found.id).info();
 }
 
 function select(sessions: readonly SessionMessage[], wanted: string | undefined, running: boolean): SessionMessage {

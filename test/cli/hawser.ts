@@ -8,7 +8,7 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { text } from "node:stream/consumers";
 import { fileURLToPath } from "node:url";
-import { type Client, type CreateSession, connect } from "../../src/client/index.ts";
+import { type Client, type ConnectOptions, type CreateSession, connect } from "../../src/client/index.ts";
 import { killKeepers } from "../helpers/crashing-server.ts";
 
 export const main: string = fileURLToPath(new URL("../../dist/cli/main.js", import.meta.url));
@@ -48,12 +48,12 @@ export class Installation {
 	}
 
 	/** What the server is asked for that is no command's business. */
-	async client(): Promise<Client> {
+	async client(options: Pick<ConnectOptions, "fetch"> = {}): Promise<Client> {
 		const [announced, token] = await Promise.all(
 			["server.json", "admin-token"].map((name) => readFile(join(this.stateDir, name), "utf8")),
 		);
 		const { url } = JSON.parse(announced ?? "") as { url: string };
-		return connect({ url, token: (token ?? "").trim() });
+		return connect({ url, token: (token ?? "").trim(), ...options });
 	}
 
 	/** A script in a session of its own, on a terminal unless asked otherwise; the session's id. */

@@ -1,4 +1,9 @@
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
+import { findSession } from "../../src/cli/find-session.ts";
+import { openForReading } from "../../src/journal/reader.ts";
+import { eventually } from "../helpers/reading.ts";
 import { Installation, result } from "./hawser.ts";
 
 let hawser: Installation;
@@ -65,6 +70,27 @@ it("looks only at what came after a send", async () => {
 	expect(await hawser.run(["wait", id, "--since", at.trim(), "--match", "done", "--timeout", "50ms"])).toMatchObject({
 		code: 2,
 	});
+});
+
+it("what was written before a send is before its offset, though the keeper was late when sessions were listed", async () => {
+	const id = await session("read -r x; echo done; exec cat");
+	const directory = join(hawser.stateDir, "sessions", id);
+	const end = "\r\ndone\r\n".length;
+	await (await hawser.client()).sessions.at(id).write("\r");
+	// Nobody has read it, and so the server has not heard of it.
+	await eventually("all of it", async () => (await openForReading(join(directory, "journal"))).end.offset === end);
+	const record = await readFile(join(directory, "session.json"), "utf8");
+	const { pid } = (JSON.parse(record) as { keeper: { pid: number } }).keeper;
+	const client = await hawser.client({
+		fetch: async (address, init) => {
+			if (!new URL(String(address)).pathname.endsWith("/sessions")) return fetch(address, init);
+			process.kill(pid, "SIGSTOP");
+			return fetch(address, init).finally(() => process.kill(pid, "SIGCONT"));
+		},
+	});
+	const listed = await client.sessions.list();
+	expect(listed.find((each) => each.id === id)?.offsets.end).toBe(0);
+	expect((await findSession(client, id)).offsets.end).toBe(end);
 });
 
 it("waits for quiet", async () => {
