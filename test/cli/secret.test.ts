@@ -19,17 +19,26 @@ afterAll(() => hawser.remove());
 const CARELESS = `read -r -s -p 'Password: ' it; echo
 	echo "it is $it"; printf %s "$it" | base64 -w0; echo; printf %s "x$it" | base64 -w0; echo; printf %s "$it" | od -An -tx1 | tr -d ' \\n'; echo; read -r go; seq 1000; echo done; cat`;
 
-async function asks(session: string, what = "waits for a secret"): Promise<void> {
-	await expect.poll(async () => (await hawser.run(["why", session])).stdout, SOON).toContain(what);
+const SECRET = "waits for a secret";
+
+/** Waits until it does, and for the answer to this question, which alone is shown a moment before. */
+async function asks(session: string, what = SECRET, question = ""): Promise<void> {
+	const said = async () => (await hawser.run(["why", session])).stdout;
+	await expect.poll(said, SOON).toSatisfy((text: string) => text.includes(what) && text.includes(question));
 }
 
 const wrote = (session: string) => hawser.run(["logs", session]);
 
-/** All files below a directory. */
+/** All files below a directory; listed again where one was gone by then, for it may have got another name. */
 async function filesOf(directory: string): Promise<Buffer> {
 	const entries = await readdir(directory, { recursive: true, withFileTypes: true });
 	const files = entries.filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath, entry.name));
-	return Buffer.concat(await Promise.all(files.map((file) => readFile(file))));
+	try {
+		return Buffer.concat(await Promise.all(files.map((file) => readFile(file))));
+	} catch (error) {
+		if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
+		return filesOf(directory);
+	}
 }
 
 /** How often a process has each of these in its memory: in all of it that can be read. */
@@ -159,10 +168,10 @@ describe("a password that a person types", () => {
 		await expect(shell.secret("hunter-two")).rejects.toMatchObject(refused);
 		const asker = await hawser.detached("read -s -p 'one? ' a; read -s -p 'two? ' b; echo $a-$b; cat");
 		const session = client.sessions.at(asker);
-		await asks(asker, "one?");
+		await asks(asker, SECRET, "one?");
 		const { offset } = await session.inspect();
 		await session.secret("first", { ifWaiting: offset });
-		await asks(asker, "two?");
+		await asks(asker, SECRET, "two?");
 		await expect(session.secret("late", { ifWaiting: offset })).rejects.toMatchObject(refused);
 		await session.secret("second", { ifWaiting: (await session.inspect()).offset });
 		await expect.poll(async () => (await wrote(asker)).stdout, SOON).toBe("one? two? first-******\r\n");
@@ -210,15 +219,15 @@ describe("a password that a person types", () => {
 		const script = `cd ${directory}; for n in 1 2 3; do read -r -s -p "secret $n? " it; echo; printf %s "$it" > got-$n; done; cat`;
 		const session = await hawser.detached(script);
 		const got = (number: number) => readFile(join(directory, `got-${number}`), "utf8").catch(() => "");
-		await asks(session, "secret 1?");
+		await asks(session, SECRET, "secret 1?");
 		expect(await hawser.run(["secret", "--from", "env:PASSWORD"], { env: { PASSWORD: "from env" } })).toMatchObject({
 			code: 0,
 		});
-		await asks(session, "secret 2?");
+		await asks(session, SECRET, "secret 2?");
 		expect(await hawser.run(["secret", session, "--from", `file:${join(directory, "got-1")}`])).toMatchObject({
 			code: 0,
 		});
-		await asks(session, "secret 3?");
+		await asks(session, SECRET, "secret 3?");
 		expect(await hawser.run(["secret", session, "--from", "cmd:echo from cmd"])).toMatchObject({ code: 0 });
 		await expect.poll(() => got(3), SOON).toBe("from cmd");
 		expect([await got(1), await got(2)]).toEqual(["from env", "from env"]);
@@ -253,7 +262,7 @@ describe("a password that a source of the server gives", () => {
 		const session = connectTo({ url: (await placeOf(hawser.stateDir)).url, token }).sessions.at(id);
 		const given: unknown[] = [];
 		for (const word of ["First", "Second", "Third"]) {
-			await expect.poll(async () => (await session.inspect()).lastLine, SOON).toBe(`${word}:`);
+			await expect.poll(() => session.inspect(), SOON).toMatchObject({ kind: "secret", lastLine: `${word}:` });
 			given.push((await session.requestSecret()).source);
 		}
 		const fault = "its command ended with 1";
