@@ -57,6 +57,11 @@ export class InputQueue {
 		return this.#queuedUnits > 0;
 	}
 
+	/** Resolves when as many of the units that were accepted are done, or none will be any more: nobody needs their bytes. */
+	async taken(units: number): Promise<void> {
+		while (this.#accepted - this.#queuedUnits < units && !this.#isClosed) await this.#change.next();
+	}
+
 	/** Whether all that was accepted is done. */
 	get isIdle(): boolean {
 		return !this.#isRunning;

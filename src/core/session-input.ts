@@ -76,6 +76,7 @@ export class SessionInput {
 	 */
 	async acceptSecret(value: Uint8Array, question: SecretQuestion, options: ActOptions): Promise<Receipt> {
 		const act = { kind: "write", bytes: secretLine(value) } as const;
+		let upTo = 0;
 		try {
 			if (this.#isRepeat(act, options.origin)) return this.accept(act, options);
 			const { at, episode } = question;
@@ -85,10 +86,13 @@ export class SessionInput {
 			const terminal = this.#options.program()?.terminal();
 			if (!terminal?.canonical || terminal.echo || this.queue.isWaiting) throw wouldShow();
 			this.#options.mask(value);
-			return this.accept(act, options);
+			const receipt = this.accept(act, options);
+			upTo = this.queue.accepted;
+			return receipt;
 		} finally {
 			value.fill(0);
-			if (!this.queue.isWaiting) act.bytes.fill(0);
+			// That the kernel has it is known a moment later.
+			void this.queue.taken(upTo).then(() => act.bytes.fill(0));
 		}
 	}
 

@@ -2,6 +2,7 @@ import { expect, test } from "vitest";
 import { systemClock } from "../../src/backends/clock.ts";
 import { spawn } from "../../src/backends/spawn.ts";
 import { LocalSession } from "../../src/core/local-session.ts";
+import type { Spawn } from "../../src/core/process.ts";
 import { sessionContract } from "../contract/session.ts";
 import { FakeClock } from "../helpers/fake-clock.ts";
 import { eventually, itemsUntil, textOf, write } from "../helpers/reading.ts";
@@ -58,6 +59,26 @@ test("a secret that a program writes in parts is masked as one, and what only be
 	expect(session.log.end.offset).toBe("ready\r\n<********>".length);
 	clock.advance(1);
 	await shown("ready <********>pas");
+	await session.kill();
+});
+
+test("a secret is overwritten as soon as the program's terminal has it", async () => {
+	let typed: Uint8Array = new Uint8Array();
+	const noting: Spawn = async (command, report) => {
+		const program = await spawn(command, report);
+		const write = program.write.bind(program);
+		program.write = (bytes) => {
+			typed = bytes;
+			return write(bytes);
+		};
+		return program;
+	};
+	const script = "stty -echo; echo ready; read it; echo got; exec cat";
+	const session = await LocalSession.start(shell(script), { spawn: noting, clock: systemClock });
+	await itemsUntil(session, { offset: 0 }, (_, seen) => seen.includes("ready"));
+	await session.secret(Buffer.from("password"), {});
+	await itemsUntil(session, { offset: 0 }, (_, seen) => seen.includes("got"));
+	expect(Buffer.from(typed)).toEqual(Buffer.alloc("password\r".length));
 	await session.kill();
 });
 
