@@ -220,22 +220,24 @@ static bool read_arguments(napi_env env, napi_callback_info info, struct pump **
 	return false;
 }
 
-// Copies what waits to `bytes`, as much as fits; it stays until it is forgotten. Only the loop takes, and the thread
-// only adds behind, so that it need not wait meanwhile.
-static size_t copy(struct pump *pump, uint8_t *bytes, size_t length) {
+// Moves what waits to `bytes`, as much as fits. Nothing of it stays, for a secret may be in it, which only whoever takes
+// it can mask. Only the loop takes, and the thread only adds behind, so that it need not wait meanwhile.
+static size_t move(struct pump *pump, uint8_t *bytes, size_t length) {
 	pthread_mutex_lock(&pump->state);
-	size_t first = pump->first, copied = pump->length < length ? pump->length : length;
+	size_t first = pump->first, moved = pump->length < length ? pump->length : length;
 	pthread_mutex_unlock(&pump->state);
-	size_t straight = STORE_BYTES - first < copied ? STORE_BYTES - first : copied;
+	size_t straight = STORE_BYTES - first < moved ? STORE_BYTES - first : moved;
 	memcpy(bytes, pump->store + first, straight);
-	memcpy(bytes + straight, pump->store, copied - straight);
-	return copied;
+	memcpy(bytes + straight, pump->store, moved - straight);
+	memset(pump->store + first, 0, straight);
+	memset(pump->store, 0, moved - straight);
+	return moved;
 }
 
-// Makes room of what was copied. With `state`.
-static void forget(struct pump *pump, size_t copied) {
-	pump->first = (pump->first + copied) % STORE_BYTES;
-	pump->length -= copied;
+// Makes room of what was moved. With `state`.
+static void forget(struct pump *pump, size_t moved) {
+	pump->first = (pump->first + moved) % STORE_BYTES;
+	pump->length -= moved;
 }
 
 // takePump(pump, bytes) → how many came; 0 when nothing waits, -1 when nothing will ever come again. What is left,
@@ -245,7 +247,7 @@ static napi_value take_pump(napi_env env, napi_callback_info info) {
 	uint8_t *bytes;
 	size_t length;
 	if (!read_arguments(env, info, &pump, &bytes, &length)) return NULL;
-	size_t moved = copy(pump, bytes, length);
+	size_t moved = move(pump, bytes, length);
 	pthread_mutex_lock(&pump->state);
 	bool was_full = pump->length == STORE_BYTES;
 	forget(pump, moved);
@@ -268,7 +270,7 @@ static napi_value drain_pump(napi_env env, napi_callback_info info) {
 	size_t length;
 	if (!read_arguments(env, info, &pump, &bytes, &length)) return NULL;
 	pthread_mutex_lock(&pump->reading);
-	size_t moved = copy(pump, bytes, length);
+	size_t moved = move(pump, bytes, length);
 	pthread_mutex_lock(&pump->state);
 	forget(pump, moved);
 	pthread_mutex_unlock(&pump->state);
