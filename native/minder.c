@@ -583,9 +583,10 @@ static int mind(void) {
 		remove_placeholders();
 		return 1;
 	}
-	tell(MINDER_STARTED, program, 0);
-	// Not ours: as long as we had them, nobody would ever see their end.
+	// Not ours: as long as we had them, nobody would ever see their end. Before it is told, so that whoever hears of the
+	// program never finds its input open because of us.
 	for (int i = ORDER_STDIO; i < ORDER_FDS; i++) close(given[i]);
+	tell(MINDER_STARTED, program, 0);
 	munmap(first_text, (size_t)(last_text - first_text));
 	if (entrance >= 0) close(entrance);
 	watch(signals);
