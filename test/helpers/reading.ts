@@ -4,7 +4,7 @@ import type { Change } from "../../src/core/change.ts";
 import type { Item, Start } from "../../src/core/event.ts";
 import type { Session } from "../../src/core/session.ts";
 
-const PATIENCE_MS = 15_000;
+export const PATIENCE_MS = 15_000;
 
 /** The items from a place up to the first that meets the condition, it included; all of them without one. */
 export async function itemsUntil(

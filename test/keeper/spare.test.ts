@@ -25,4 +25,4 @@ it("a spare that its server never greeted goes when that server is gone", async 
 	server.kill("SIGKILL");
 	await eventually(() => !existsSync(socket));
 	expect(existsSync(socket)).toBe(false);
-}, 15_000);
+});

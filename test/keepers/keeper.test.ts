@@ -8,7 +8,7 @@ import { descendants, isLeft, living } from "../../src/backends/processes.ts";
 import { KeeperLink } from "../../src/keepers/keeper-link.ts";
 import { isAlive } from "../../src/link/record.ts";
 import { KeeperSite, only } from "../helpers/keepers.ts";
-import { eventually, itemsUntil, outputUntil, textOf, write } from "../helpers/reading.ts";
+import { eventually, itemsUntil, outputUntil, PATIENCE_MS, textOf, write } from "../helpers/reading.ts";
 import { rawShell, shell, startOf } from "../helpers/starts.ts";
 
 /** The name of what a process runs; none if it is gone. */
@@ -27,10 +27,10 @@ describe("a keeper", () => {
 		await site.open();
 		const session = await keepers.start(rawShell("exec cat"));
 		const { keeper } = await site.record(session.id);
-		const newer = await KeeperLink.connect(keeper, 5, 2_000);
+		const newer = await KeeperLink.connect(keeper, 5, PATIENCE_MS);
 		expect(newer.welcome).toMatchObject({ session: session.id, state: { status: "running" } });
-		await expect(session.info()).rejects.toMatchObject({ code: "node_unavailable" });
-		await expect(KeeperLink.connect(keeper, 4, 2_000)).rejects.toMatchObject({ code: "node_unavailable" });
+		await expect(session.end()).rejects.toMatchObject({ code: "node_unavailable" });
+		await expect(KeeperLink.connect(keeper, 4, PATIENCE_MS)).rejects.toMatchObject({ code: "node_unavailable" });
 		await newer.link.call({ do: "kill", options: { signal: "SIGKILL" } });
 		newer.link.close();
 	});
@@ -40,7 +40,7 @@ describe("a keeper", () => {
 		const { keepers } = await site.open();
 		const session = await keepers.start(rawShell("exec cat"));
 		const { keeper } = await site.record(session.id);
-		await expect(KeeperLink.connect({ ...keeper, epoch: "0000000000000000" }, 9, 2_000)).rejects.toMatchObject({
+		await expect(KeeperLink.connect({ ...keeper, epoch: "0000000000000000" }, 9, PATIENCE_MS)).rejects.toMatchObject({
 			code: "session_not_found",
 		});
 		expect((await session.info()).status).toBe("running");
@@ -98,7 +98,7 @@ describe("a keeper", () => {
 		const { keepers } = await site.open();
 		const session = await keepers.start(shell("echo up; trap '' HUP TERM; while :; do sleep 1; done"));
 		await outputUntil(session, /up/);
-		const { pid } = await session.info();
+		const { pid } = await session.info(PATIENCE_MS);
 		const { keeper } = await site.record(session.id);
 		process.kill(keeper.pid, "SIGSTOP");
 		expect(await session.info()).toMatchObject({ id: session.id, status: "running", pid, unreachable: true });
@@ -114,9 +114,10 @@ describe("a keeper", () => {
 		const first = await site.open();
 		const session = await first.keepers.start(shell("echo up; exec sleep 1000"));
 		await outputUntil(session, /up/);
-		const { pid } = await session.info();
+		const { pid } = await session.info(PATIENCE_MS);
 		await first.keepers.close();
 		const again = only((await site.open()).adopted);
+		await eventually("the greeting", async () => !(await again.info(0)).unreachable);
 		const { keeper } = await site.record(session.id);
 		process.kill(keeper.pid, "SIGSTOP");
 		const told = await again.info(1);
@@ -161,7 +162,7 @@ describe("a keeper", () => {
 		await writeFile(log, Buffer.alloc(4 * 1024 * 1024 + 1, "x"));
 		const session = await keepers.start(rawShell("exec cat"));
 		const { keeper } = await site.record(session.id);
-		const { link } = await KeeperLink.connect(keeper, 9, 2_000);
+		const { link } = await KeeperLink.connect(keeper, 9, PATIENCE_MS);
 		// Our own bug, as far as a keeper can tell: it has a session already.
 		const opening = { do: "open", start: startOf(["true"]), directory: site.directory, fsync: "interval" } as const;
 		await expect(link.call(opening)).rejects.toMatchObject({ code: "internal" });

@@ -7,7 +7,7 @@ import type { Item } from "../../src/core/event.ts";
 import type { Session } from "../../src/core/session.ts";
 import { isAlive } from "../../src/link/record.ts";
 import { KeeperSite, only } from "../helpers/keepers.ts";
-import { brief, eventually, itemsUntil, outputUntil, textOf, write } from "../helpers/reading.ts";
+import { brief, eventually, itemsUntil, outputUntil, PATIENCE_MS, textOf, write } from "../helpers/reading.ts";
 import { rawShell, shell, startOf } from "../helpers/starts.ts";
 
 describe("a session in a keeper", () => {
@@ -33,14 +33,14 @@ describe("a session in a keeper", () => {
 			rawShell("printf one; read -r line; printf two; read -r line; printf three"),
 		);
 		await outputUntil(session, /one/);
-		const { pid } = await session.info();
+		const { pid } = await session.info(PATIENCE_MS);
 		await write(session, "\n");
 		await first.keepers.close();
 
 		const second = await site.open();
 		const again = only(second.adopted);
-		expect(await again.info()).toMatchObject({ id: session.id, pid, status: "running" });
 		expect(await outputUntil(again, /two/)).toBe("onetwo");
+		expect(await again.info()).toMatchObject({ id: session.id, pid, status: "running" });
 		await write(again, "\n");
 		expect((await itemsUntil(again, { offset: 0 })).map(brief)).toEqual(
 			expect.arrayContaining([expect.stringContaining("three"), "exited", "closed"]),

@@ -8,7 +8,7 @@ import type { Clock } from "../../src/core/clock.ts";
 import type { Session } from "../../src/core/session.ts";
 import { isAlive } from "../../src/link/record.ts";
 import { KeeperSite } from "../helpers/keepers.ts";
-import { eventually, itemsUntil, outputUntil, textOf, write } from "../helpers/reading.ts";
+import { eventually, itemsUntil, outputUntil, PATIENCE_MS, textOf, write } from "../helpers/reading.ts";
 import { shell } from "../helpers/starts.ts";
 
 const setLimit = (soft: number) => execFileSync("prlimit", ["--pid", String(process.pid), `--nofile=${soft}:`]);
@@ -43,7 +43,7 @@ test("a session whose link breaks then is found again when there are descriptors
 	const [session] = (await site.open({ clock })).adopted as [Session];
 	await outputUntil(session, /on/);
 	const { keeper } = await site.record(id);
-	const { pid } = await session.info();
+	const { pid } = await session.info(PATIENCE_MS);
 
 	setLimit(200);
 	takeAll();

@@ -11,7 +11,7 @@ import { KeeperLink } from "../../src/keepers/keeper-link.ts";
 import { Link } from "../../src/link/link.ts";
 import { KeeperSite, keeperProgram } from "../helpers/keepers.ts";
 import { buildLinkV1, type KeepersV1, type LinkV1, type SessionV1 } from "../helpers/link-v1.ts";
-import { eventually, itemsUntil, outputUntil, textOf, write } from "../helpers/reading.ts";
+import { eventually, itemsUntil, outputUntil, PATIENCE_MS, textOf, write } from "../helpers/reading.ts";
 import { rawShell, startOf } from "../helpers/starts.ts";
 
 let v1: LinkV1;
@@ -55,7 +55,7 @@ test("a keeper of the version before serves today's server", async () => {
 	await outputUntil(session, /50 132/);
 	// More than one frame of version 1 takes, in one call.
 	const bytes = Buffer.alloc(5_000_000, "x");
-	const reading = itemsUntil(session, { offset: 0 }, (_, text) => text.length > bytes.length);
+	const reading = itemsUntil(session, { offset: 0 }, (_, text) => text.length - text.indexOf("x") === bytes.length);
 	await offer(session, { kind: "write", bytes }, { origin: { stream: "s", position: 0 }, until: "accepted" });
 	await reading;
 	const receipts: number[] = [];
@@ -94,7 +94,7 @@ test("a keeper of the version before is not asked what it would take for done, n
 	const session = await keepers.start(rawShell("printf ready; exec cat"));
 	await outputUntil(session, /ready/);
 	const { keeper } = await site.record(session.id);
-	const { link } = await KeeperLink.connect(keeper, 9, 2_000);
+	const { link } = await KeeperLink.connect(keeper, 9, PATIENCE_MS);
 	expect(link.can("receipts")).toBe(false);
 	await expect(link.call({ do: "forgetStream", stream: "s" })).rejects.toMatchObject({ code: "unsupported" });
 	expect(await link.ask<"end">({ do: "end" })).toEqual({ seq: 2, offset: 5 });
