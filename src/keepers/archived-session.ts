@@ -41,7 +41,10 @@ export class ArchivedSession extends Session {
 		replies: () => Promise.reject(this.over()),
 		untilCursorAsked: async () => null,
 		reply: async () => false,
-		untilMuchDrawn: async () => false,
+		untilMuchDrawn: async () => {
+			if (this.spec.mode !== "pty") throw noTerminal();
+			return false;
+		},
 		setSizePolicy: () => Promise.reject(this.over()),
 		act: () => Promise.reject(this.over()),
 		actIfWaiting: () => Promise.reject(this.over()),

@@ -90,6 +90,16 @@ describe("a session in a keeper", () => {
 		expect(await again.info()).toMatchObject({ offsets: { oldest: 0, end: 8 } });
 	});
 
+	test("on pipes has no terminal after its end either, when its keeper is gone", async () => {
+		const site = await KeeperSite.create();
+		const { keepers } = await site.open();
+		const session = await keepers.start(startOf(["/bin/true"], { mode: "pipe" }));
+		const { keeper } = await site.record(session.id);
+		await eventually("the keeper to leave", async () => !(await isAlive(keeper)));
+		await expect(session.scan()).rejects.toMatchObject({ code: "unsupported" });
+		await expect(session.untilMuchDrawn(0)).rejects.toMatchObject({ code: "unsupported" });
+	});
+
 	test("passes a reader from the keeper to the journal in mid-stream when the keeper leaves", async () => {
 		const site = await KeeperSite.create();
 		const { keepers } = await site.open();
