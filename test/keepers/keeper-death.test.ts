@@ -1,14 +1,16 @@
 /** Keepers that die: what becomes of their sessions, and of what they leave behind. */
 
+import { execFileSync } from "node:child_process";
 import { once } from "node:events";
-import { existsSync, readdirSync, readFileSync } from "node:fs";
-import { readdir, readFile, rename } from "node:fs/promises";
+import { existsSync, readFileSync } from "node:fs";
+import { mkdir, readdir, readFile, rename } from "node:fs/promises";
 import { createServer } from "node:net";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { living } from "../../src/backends/processes.ts";
 import type { Session } from "../../src/core/session.ts";
-import { isAlive, type SessionRecord } from "../../src/link/record.ts";
+import { nameSegment } from "../../src/journal/segment.ts";
+import { isAlive, journalDirectory, readRecord } from "../../src/link/record.ts";
 import { KeeperSite, only } from "../helpers/keepers.ts";
 import { brief, eventually, itemsUntil, outputUntil, textOf, write } from "../helpers/reading.ts";
 import { rawShell, shell, startOf } from "../helpers/starts.ts";
@@ -51,7 +53,8 @@ describe("when a keeper dies", () => {
 		await eventually("the keeper's end", async () => !(await isAlive(keeper)));
 		const again = only((await site.open()).adopted);
 		await eventually("the loss", () => again.state.status === "lost");
-		expect((await itemsUntil(again, { offset: 0 })).map(brief)).toEqual(["up\r\n", "lost"]);
+		const items = await itemsUntil(again, { offset: 0 });
+		expect([textOf(items), items.at(-1)?.kind]).toEqual(["up\r\n", "lost"]);
 		expect(only((await site.open()).adopted).state.status).toBe("lost");
 	});
 
@@ -152,33 +155,31 @@ describe("a start whose keeper dies in the midst of it", () => {
 		const { keepers } = await site.open({ spares: 3 });
 		await eventually("the spares", async () => (await readdir(join(site.directory, "run"))).length === 3);
 		const file = join(site.directory, "runs");
-		const suicide = shell(`echo run >> ${file}; kill -9 $(ps -o ppid= -p $PPID); exec sleep 1000`, { mode: "pipe" });
+		// Above it are its minder, the nursery of that, and its keeper.
+		const parentOf = (pid: string) => `$(ps -o ppid= -p ${pid})`;
+		const suicide = shell(`echo run >>${file}; kill -9 ${parentOf(parentOf("$PPID"))}; exec sleep 1000`, {
+			mode: "pipe",
+		});
 		// The keeper may have said that it runs before it is killed.
 		await keepers.start(suicide).catch(() => {});
-		await eventually("the first run", () => existsSync(file));
+		await eventually("the first run", () => existsSync(file) && readFileSync(file, "utf8") !== "");
 		await eventually("the spares again", async () => (await keepers.figures()).spares === 3);
 		expect(readFileSync(file, "utf8")).toBe("run\n");
 	});
 
 	test("leaves no ghost behind: no directory, no process, no lost session for the next server", async () => {
 		const site = await KeeperSite.create();
+		const { keepers } = await site.open();
+		const id = "ghost";
 		const directory = join(site.directory, "sessions");
-		let killed = 0;
-		// As soon as its record is on disk, which is before its program runs, or while it does.
-		const passed = (point: string) => {
-			if (point !== "create.sent") return;
-			const look = () => {
-				const [id] = existsSync(directory) ? readdirSync(directory) : [];
-				const file = id && join(directory, id, "session.json");
-				if (!file || !existsSync(file)) return void setImmediate(look);
-				killed = (JSON.parse(readFileSync(file, "utf8")) as SessionRecord).keeper.pid;
-				process.kill(killed, "SIGKILL");
-			};
-			look();
-		};
-		const { keepers } = await site.open({ passed });
-		await expect(keepers.start(shell("sleep 1000"))).rejects.toMatchObject({ code: "internal" });
-		expect(killed).toBeGreaterThan(0);
+		// Its keeper comes no further than to its journal, which is before its program runs: nobody writes to what it reads.
+		const journal = journalDirectory(join(directory, id));
+		await mkdir(journal, { recursive: true });
+		execFileSync("mkfifo", [join(journal, nameSegment({ seq: 1, offset: 0 }).name)]);
+		const starting = expect(keepers.start(shell("sleep 1000", { id }))).rejects.toMatchObject({ code: "internal" });
+		const { keeper } = await eventually("its record", () => readRecord(join(directory, id)));
+		process.kill(keeper.pid, "SIGKILL");
+		await starting;
 		expect(await readdir(directory)).toEqual([]);
 		expect((await site.open()).adopted).toEqual([]);
 	});
