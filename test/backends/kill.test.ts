@@ -38,8 +38,8 @@ test("survivors of a session are found by its marker and ended, and nobody else 
 });
 
 test("stopped programs are ended too", async () => {
-	const run = await Run.start(spawn, ["bash", "-c", "trap 'exit 3' TERM; echo ready; kill -STOP $$; sleep 1000"]);
-	await run.untilText("ready");
+	const run = await Run.start(spawn, ["bash", "-c", "trap 'exit 3' TERM; kill -STOP $$; sleep 1000"]);
+	await eventually(() => stateOf(run.process.pid) === "T");
 	await run.process.kill();
 	expect(run.exit).toEqual({ code: 3, signal: null });
 });
@@ -123,9 +123,11 @@ describe("a marker that another session's program carries", () => {
 		const child = spawnChild("bash", ["-c", `HAWSER_SESSION=${id} sleep 1000 & echo $!; read line`], {
 			detached: true,
 		});
-		const [chunk] = await once(child.stdout, "data");
+		const sleep = Number((await once(child.stdout, "data"))[0]);
+		// Until it has become the sleep it carries what its parent does.
+		await eventually(() => readFileSync(`/proc/${sleep}/environ`, "latin1").includes(id));
 		await killSurvivors(id);
-		expect([child.pid ?? 0, Number(chunk)].map(isAlive)).toEqual([true, false]);
+		expect([child.pid ?? 0, sleep].map(isAlive)).toEqual([true, false]);
 		child.kill("SIGKILL");
 	});
 });
@@ -135,6 +137,8 @@ test("a minder that does nothing at all is ended itself", async () => {
 	// It heeds no signal, and gets no order either.
 	const deaf = spawnChild(minderFile, ["0"], { env: { HAWSER_MINDER: id }, stdio: ["pipe", "ignore", "ignore"] });
 	await once(deaf, "spawn");
+	const { pid = 0 } = deaf;
+	await eventually(() => /^SigBlk:\t0*[1-9a-f]/m.test(readFileSync(`/proc/${pid}/status`, "latin1")));
 	const [[, signal]] = await Promise.all([once(deaf, "exit"), killSurvivors(id)]);
 	expect(signal).toBe("SIGKILL");
 });
