@@ -71,7 +71,9 @@ test("nothing is left of a terminal that was closed: no thread, no descriptor", 
 	const before = { threads: threads(), descriptors: readdirSync("/proc/self/fd").length };
 	for (let round = 0; round < 10; round++) await Promise.all(Array.from({ length: 10 }, () => runToEnd("echo hi")));
 	await eventually(() => terminals() === 0);
-	expect({ threads: threads(), descriptors: readdirSync("/proc/self/fd").length }).toEqual(before);
+	expect(readdirSync("/proc/self/fd").length).toBe(before.descriptors);
+	// The kernel lists a thread for a moment after it was joined, and may have done so before.
+	await eventually(() => threads() <= before.threads);
 });
 
 test("a pump whose full store was drained goes on reading", async () => {
