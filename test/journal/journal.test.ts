@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { describe, expect, it, vi } from "vitest";
 import { byteLength, type Event, type Fact } from "../../src/core/event.ts";
 import { Log } from "../../src/core/log.ts";
+import { eventually } from "../helpers/reading.ts";
 import { fileTurns, Memory, openJournal, output, readAll, sampleFacts, temporaryDirectory, write } from "./helpers.ts";
 
 const kilobyte = (letter: string) => output(letter.repeat(1000));
@@ -298,7 +299,7 @@ describe("writing", () => {
 		await memory.taken();
 		expect([syncs, clock.pending]).toEqual([0, 1]);
 		clock.advance(1000);
-		await vi.waitFor(() => expect(syncs).toBe(4));
+		await eventually("all syncs", () => syncs === 4);
 		clock.advance(10_000);
 		memory.append(output("more"));
 		await memory.taken();

@@ -17,7 +17,7 @@ import {
 import { connect, createServer, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, describe, expect, test, vi } from "vitest";
+import { afterAll, describe, expect, test } from "vitest";
 import {
 	growSendBuffer,
 	lockFile,
@@ -29,6 +29,7 @@ import {
 	terminal,
 } from "../../src/native/addon.ts";
 import type { Order } from "../../src/native/minder.ts";
+import { eventually } from "../backends/run.ts";
 import { type Started, startProgram } from "../helpers/programs.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "hawser-native-"));
@@ -322,7 +323,7 @@ test("a socket whose send buffer grew takes a chunk of a flooded terminal at onc
 	const accepted: Socket[] = [];
 	const server = createServer((socket) => accepted.push(socket)).listen(path);
 	const clients = [connect(path), connect(path)];
-	await vi.waitFor(() => expect(accepted).toHaveLength(2));
+	await eventually(() => accepted.length === 2);
 	const [usual, grown] = accepted as [Socket, Socket];
 	// As the keeper finds it; see src/keeper/control.ts.
 	const { fd } = (grown as unknown as { _handle: { fd: number } })._handle;
