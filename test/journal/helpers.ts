@@ -16,6 +16,8 @@ export class Memory implements ArchiveSource {
 	held = Number.POSITIVE_INFINITY;
 	readonly archive: Archive;
 	#end: Mark;
+	/** What the archive had as its oldest when it last asked what is held, if it has asked since it was woken. */
+	#askedAt: number | undefined;
 	readonly #waiting = new Set<() => void>();
 
 	constructor(archive: Archive) {
@@ -35,8 +37,18 @@ export class Memory implements ArchiveSource {
 			return event;
 		});
 		this.events.push(...events);
-		this.archive.wake();
+		this.wake();
 		return events;
+	}
+
+	wake(): void {
+		this.#askedAt = undefined;
+		this.archive.wake();
+	}
+
+	/** The archive is full, and not about to drop anything: it has asked what is held, and did not drop its oldest then. */
+	get isHeldUp(): boolean {
+		return this.archive.isFull && this.#askedAt === this.archive.oldest.seq;
 	}
 
 	/** As a log does whose archive is not healthy. */
@@ -55,6 +67,7 @@ export class Memory implements ArchiveSource {
 	}
 
 	heldFrom(): number {
+		this.#askedAt = this.archive.oldest.seq;
 		return this.held;
 	}
 

@@ -120,7 +120,7 @@ class Run {
 				return this.#settle();
 			case "hold":
 				this.#memory.held = step.back === undefined ? Number.POSITIVE_INFINITY : archive.end.seq - step.back;
-				archive.wake();
+				this.#memory.wake();
 				return;
 			case "lose": {
 				// As when the disk fails for a while: the journal never sees these numbers.
@@ -163,7 +163,7 @@ class Run {
 	/** At the end, everything that is left is what was written last, and another process would see the same. */
 	async finish(): Promise<void> {
 		this.#memory.held = Number.POSITIVE_INFINITY;
-		this.#memory.archive.wake();
+		this.#memory.wake();
 		await this.#settle();
 		await this.close();
 		const { oldest } = this.#memory.archive;
@@ -184,7 +184,7 @@ class Run {
 	async #settle(): Promise<void> {
 		const { archive } = this.#memory;
 		const last = this.#memory.events.at(-1)?.seq ?? 0;
-		while (archive.end.seq <= last && !archive.isFull) {
+		while (archive.end.seq <= last && !this.#memory.isHeldUp) {
 			this.#clock.advance(2);
 			await fileTurns();
 		}
