@@ -2,7 +2,7 @@
 
 import { randomBytes } from "node:crypto";
 import { mkdir, mkdtemp, readdir, rename, rm, rmdir } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { constants, tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { expect, onTestFinished } from "vitest";
@@ -11,10 +11,12 @@ import { killSurvivors } from "../../src/backends/kill.ts";
 import type { Session } from "../../src/core/session.ts";
 import { openForReading } from "../../src/journal/reader.ts";
 import { Keepers, type KeepersOptions } from "../../src/keepers/keepers.ts";
-import { isAlive, type KeeperRecord, readRecord, type SessionRecord } from "../../src/link/record.ts";
-import { killIfThere } from "./alive.ts";
+import { type KeeperRecord, readRecord, type SessionRecord } from "../../src/link/record.ts";
+import { signalProcess } from "../../src/native/addon.ts";
 import { FaultProxy, type Plan } from "./fault-proxy.ts";
 import { eventually } from "./reading.ts";
+
+const { SIGKILL } = constants.signals;
 
 export const keeperProgram: string = fileURLToPath(new URL("../../dist/keeper/main.js", import.meta.url));
 
@@ -104,9 +106,12 @@ export class KeeperSite {
 		}
 		await keepers.close();
 		for (const id of this.#ids) await killSurvivors(id);
-		for (const keeper of this.#keepers.values()) if (await isAlive(keeper)) killIfThere(keeper.pid);
-		// The directory itself may be where a disk is mounted.
-		for (const entry of await readdir(this.directory)) await rm(join(this.directory, entry), { recursive: true });
+		// Nobody, if it has gone by itself.
+		for (const { pid, startTime } of this.#keepers.values()) signalProcess(pid, Number(startTime), SIGKILL);
+		// The directory itself may be where a disk is mounted; and a spare that was just started may still make its socket.
+		for (const entry of await readdir(this.directory)) {
+			await rm(join(this.directory, entry), { recursive: true, maxRetries: 5 });
+		}
 		await rmdir(this.directory).catch(() => {});
 	}
 }

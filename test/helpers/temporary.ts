@@ -7,6 +7,7 @@ import { onTestFinished } from "vitest";
 
 export async function temporaryDirectory(): Promise<string> {
 	const directory = await mkdtemp(join(tmpdir(), "hawser-test-"));
-	onTestFinished(() => rm(directory, { recursive: true, force: true }));
+	// Again, if a process that is on its way out has just made another file in it.
+	onTestFinished(() => rm(directory, { recursive: true, force: true, maxRetries: 5 }));
 	return directory;
 }
