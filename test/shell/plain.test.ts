@@ -11,7 +11,7 @@ import { eventually, outputUntil, write } from "../helpers/reading.ts";
 import { startOf } from "../helpers/starts.ts";
 import { temporaryDirectory } from "../helpers/temporary.ts";
 import { plainArguments, plainShells, slowCommands } from "./plain-shells.ts";
-import { textOf } from "./shells.ts";
+import { textOf, UNTIL_GO } from "./shells.ts";
 
 /** Of the thousand that the benchmark types. */
 const COMMANDS = 20;
@@ -71,8 +71,14 @@ describe.each(plainShells)("%s without hooks", (name) => {
 	test("types a command once that is asked for again from the same place", async () => {
 		const { run, home } = await start([name, ...rest]);
 		await run("true");
-		const command = "echo x >>count; sleep 0.3; printf 'ov%s\\n' er";
-		expect(await run(command, { stream: "s", timeoutMs: 100 })).toMatchObject({ status: "running", exact: false });
+		const command = `echo x >>count; ${UNTIL_GO}; printf 'ov%s\\n' er`;
+		// Busy, while it is not seen that the shell is at its prompt.
+		const first = await eventually("that it is typed", async () => {
+			const answer = await run(command, { stream: "s", timeoutMs: 100 });
+			return answer.status !== "busy" && answer;
+		});
+		expect(first).toMatchObject({ status: "running", exact: false });
+		writeFileSync(join(home, "go"), "");
 		expect(await run(command, { stream: "s" })).toMatchObject({
 			status: "ended",
 			text: expect.stringContaining("over"),
@@ -101,11 +107,15 @@ describe.each(plainShells)("%s without hooks", (name) => {
 		await run("true");
 		await write(session, "sleep 100");
 		await outputUntil(session, /sleep 100/);
-		expect(await run("echo no", { timeoutMs: 300 })).toMatchObject({ status: "busy" });
+		expect(await run("echo unwanted", { timeoutMs: 300 })).toMatchObject({ status: "busy" });
 		await write(session, "\r");
-		expect(await run("echo no", { timeoutMs: 300 })).toMatchObject({ status: "busy", front: { program: "sleep" } });
+		await eventually("the sleep", async () => (await session.inspect()).program === "sleep");
+		expect(await run("echo unwanted", { timeoutMs: 300 })).toMatchObject({
+			status: "busy",
+			front: { program: "sleep" },
+		});
 		const { offset } = await session.end();
-		expect(await textOf(session, { from: 0, to: offset })).not.toContain("no");
+		expect(await textOf(session, { from: 0, to: offset })).not.toContain("unwanted");
 	});
 });
 

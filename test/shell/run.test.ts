@@ -7,7 +7,7 @@ import { systemClock } from "../../src/backends/clock.ts";
 import { eventually, outputUntil, write } from "../helpers/reading.ts";
 import { shells } from "./decorations.ts";
 import { randomCommands } from "./random-commands.ts";
-import { bytesOf, startShell, textOf } from "./shells.ts";
+import { bytesOf, startShell, textOf, UNTIL_GO } from "./shells.ts";
 
 /** Of the thousand that the benchmark runs. */
 const RANDOM_COMMANDS = 60;
@@ -129,13 +129,14 @@ describe.each(shells)("%s", (name) => {
 	test("a command that takes longer than the caller waits is running, and can be waited for again", async () => {
 		const shell = await startShell(name);
 		await shell.run("true");
-		const request = { command: "sleep 0.4; echo late", options: { origin: { stream: "s", position: 0 } } };
+		const request = { command: `${UNTIL_GO}; echo late`, options: { origin: { stream: "s", position: 0 } } };
 		// Busy, while the shell is on its way to its prompt.
 		const first = await eventually("that it is sent", async () => {
 			const answer = await shell.session.run({ ...request, timeoutMs: 100 });
 			return answer.status !== "busy" && answer;
 		});
 		expect(first).toMatchObject({ status: "running", exitCode: null });
+		writeFileSync(join(shell.home, "go"), "");
 		const again = await shell.session.run({ ...request, timeoutMs: 5_000 });
 		expect(again).toMatchObject({ status: "ended", exitCode: 0, seq: first.seq });
 		expect((await shell.session.commands()).commands.filter(({ command }) => command === request.command)).toHaveLength(
@@ -187,8 +188,9 @@ describe.each(shells)("%s", (name) => {
 	test("nothing is run while somebody types", async () => {
 		const shell = await startShell(name);
 		await shell.run("true");
+		const { offset } = await shell.session.end();
 		await write(shell.session, "echo mi");
-		await outputUntil(shell.session, /mi/);
+		await outputUntil(shell.session, /mi/, { offset });
 		expect(await shell.run("echo no", 200)).toMatchObject({ status: "busy" });
 		await write(shell.session, "ne\r");
 		await eventually("the end of what was typed", async () => {
@@ -278,7 +280,12 @@ describe.each(["exec 2>/dev/null", "unset PROMPT_COMMAND PS0"])("bash after `%s`
 		for (const name of ["one", "two"])
 			expect(await shell.run(`echo x >${name}`)).toMatchObject({ status: "ended", exact: false, exitCode: null });
 		expect(readFileSync(join(shell.home, "two"), "utf8")).toBe("x\n");
-		expect(await shell.run("sleep 10", 100)).toMatchObject({ status: "running", exact: false });
+		// Busy, while it is not seen that the shell is at its prompt.
+		const last = await eventually("that it is typed", async () => {
+			const answer = await shell.run("sleep 10", 100);
+			return answer.status !== "busy" && answer;
+		});
+		expect(last).toMatchObject({ status: "running", exact: false });
 	});
 });
 

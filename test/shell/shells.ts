@@ -29,6 +29,9 @@ export type ShellOptions = {
 	readonly clock?: Clock;
 };
 
+/** A command that takes until there is a file `go` where it runs. */
+export const UNTIL_GO = "sh -c 'until [ -e go ]; do sleep 0.01; done'";
+
 /** Is ended with the test. */
 export async function startShell(name: ShellName, options: ShellOptions = {}): Promise<LivingShell> {
 	const home = mkdtempSync(join(tmpdir(), "hawser-shell-"));
