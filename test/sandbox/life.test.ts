@@ -67,11 +67,10 @@ test("what a killed minder left is taken away by the next program", async () => 
 test.each(users)("as $name, everything that a program started ends with it, at once", async (user) => {
 	const script = "setsid sleep 1000 </dev/null & setsid sh -c 'trap \"\" TERM HUP; sleep 1000' & echo started";
 	const run = await startConfined(["sh", "-c", script], { sandbox: { type: "readOnly" }, user, drainMs: 10_000 });
-	const began = performance.now();
 	await run.closed();
 	expect(run.exit).toEqual({ code: 0, signal: null });
-	// The pipes were held by what it started; without its end they would be waited for.
-	expect(performance.now() - began).toBeLessThan(5_000);
+	// The pipes were held by what it started; without its end they would have been waited for in vain.
+	expect(run.facts.at(-1)).toEqual({ kind: "closed" });
 });
 
 test("the processor, memory and files that a program may use are limited", async () => {
