@@ -9,7 +9,8 @@ import { stateOf } from "./terminal-state.ts";
 
 let server: TestServer;
 beforeAll(async () => {
-	server = await startTestServer({ memoryBytes: 8 * 1024 * 1024 });
+	// Whoever comes is shown the screen, however long a busy machine takes for it.
+	server = await startTestServer({ memoryBytes: 8 * 1024 * 1024, socketLimits: { screenMs: 30_000 } });
 });
 afterAll(() => server.close());
 
