@@ -64,6 +64,8 @@ export class KeptSession extends Session {
 	#lostAt = 0;
 	/** A terminal answers what the program asks, and this hears where it does not. */
 	#onOwnReplies: ((part: OwnReplies) => void) | undefined;
+	/** The keeper may have handed that over again, and what it said of its own answers was lost with the link. */
+	#isOwnPartLost = false;
 	#asking: { readonly answer: Promise<SessionDetails>; readonly since: number } | undefined;
 
 	constructor(spec: SessionSpec, state: State, finder: Finder) {
@@ -188,6 +190,7 @@ export class KeptSession extends Session {
 	override async handReplies(by: Replier, onOwn: (part: OwnReplies) => void): Promise<number> {
 		const from = await super.handReplies(by, onOwn);
 		this.#onOwnReplies = by === "terminal" ? onOwn : undefined;
+		this.#isOwnPartLost = false;
 		return from;
 	}
 
@@ -334,11 +337,15 @@ export class KeptSession extends Session {
 		if (!tell) return;
 		try {
 			const { from: to, ownFrom = 0 } = await link.ask<"replies">({ do: "replies", by: "terminal" });
-			// What was asked before the link broke, and was not heard of, is the terminal's, unless it is too late for that.
-			tell({ from: performance.now() - this.#lostAt > LATE_MS ? 0 : ownFrom, to });
+			// What was asked before the link broke, and was not heard of, is the terminal's: unless it is too late for that,
+			// or nobody knows what of it was answered, and rather none than two answers are given.
+			const isTheirs = performance.now() - this.#lostAt <= LATE_MS && !this.#isOwnPartLost;
+			this.#isOwnPartLost = false;
+			tell({ from: isTheirs ? ownFrom : 0, to });
 		} catch (error) {
 			// If the link is lost there will be another one.
-			if (!(error instanceof LinkLost)) tell({ from: 0, to: Number.MAX_SAFE_INTEGER });
+			if (error instanceof LinkLost) this.#isOwnPartLost = true;
+			else tell({ from: 0, to: Number.MAX_SAFE_INTEGER });
 		}
 	}
 

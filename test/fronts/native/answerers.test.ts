@@ -8,6 +8,7 @@ import type { Session } from "../../../src/core/session.ts";
 import { type Answerer, Answerers } from "../../../src/fronts/native/socket/answerers.ts";
 import { KeeperLink } from "../../../src/keepers/keeper-link.ts";
 import type { RepliesMessage } from "../../../src/protocol/socket.ts";
+import type { Plan } from "../../helpers/fault-proxy.ts";
 import { KeeperSite, only } from "../../helpers/keepers.ts";
 import { eventually } from "../../helpers/reading.ts";
 import { shell } from "../../helpers/starts.ts";
@@ -73,10 +74,8 @@ async function start(rounds: number) {
 	const first = await site.open();
 	const { id } = await first.keepers.start(shell(asker(site.directory, rounds), { answersQueries: true }));
 	await first.keepers.close();
-	const link = { isDown: false };
-	const proxy = await site.proxy(id, () =>
-		link.isDown ? { fault: "cut", direction: "up", afterBytes: 0 } : undefined,
-	);
+	const link: { plan: () => Plan | undefined } = { plan: () => undefined };
+	const proxy = await site.proxy(id, () => link.plan());
 	const session = only((await site.open()).adopted);
 	const terminal = new TestTerminal(session);
 	await new Answerers(session).join(terminal);
@@ -105,21 +104,42 @@ function askedOnce(text: string): string {
 	return text.replaceAll(/(?:<\u001b\[c)+/g, `<${QUESTION}`);
 }
 
-test("what is asked while the link is broken is answered by the session alone, and by the terminal again afterwards", async () => {
-	const { terminal, proxy, link, following, go, noticed, answered } = await start(3);
-	await go();
-	await answered(0);
-	link.isDown = true;
-	proxy.cutAll();
-	await noticed();
-	await go();
-	await answered(1);
-	link.isDown = false;
-	await eventually("the output of meanwhile", () => terminal.text.includes(BY_SESSION));
-	await go();
-	await following;
-	expect(askedOnce(terminal.text)).toBe(`${BY_TERMINAL}${BY_SESSION}${BY_TERMINAL}()`);
-});
+const down: Plan = { fault: "cut", direction: "up", afterBytes: 0 };
+
+/** Of a link over which the keeper is greeted, and heard no further: what it is asked first it does, and nobody knows. */
+function deafAfterWelcome(): Plan {
+	let parts = 0;
+	return {
+		fault: "cut",
+		direction: "down",
+		get afterBytes() {
+			return parts++ === 0 ? Number.POSITIVE_INFINITY : 0;
+		},
+	};
+}
+
+test.each([
+	["is broken", []],
+	["is broken, and again when it has just come back,", [deafAfterWelcome()]],
+])(
+	"what is asked while the link %s is answered by the session alone, and by the terminal again afterwards",
+	async (_, plans) => {
+		const { terminal, proxy, link, following, go, noticed, answered } = await start(3);
+		await go();
+		await answered(0);
+		link.plan = () => down;
+		proxy.cutAll();
+		await noticed();
+		await go();
+		await answered(1);
+		link.plan = () => plans.shift();
+		await eventually("the output of meanwhile", () => terminal.text.includes(BY_SESSION));
+		expect(plans).toEqual([]);
+		await go();
+		await following;
+		expect(askedOnce(terminal.text)).toBe(`${BY_TERMINAL}${BY_SESSION}${BY_TERMINAL}()`);
+	},
+);
 
 test("a question is answered once, whenever the link breaks", async () => {
 	const rounds = 12;
