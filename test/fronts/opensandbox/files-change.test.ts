@@ -2,6 +2,7 @@
 
 import { chmod, chown, lstat, mkdir, readFile, readlink, stat, symlink, utimes, writeFile } from "node:fs/promises";
 import { describe, expect, onTestFinished, test } from "vitest";
+import { processorMs } from "../../helpers/processor-time.ts";
 import { temporaryDirectory } from "../../helpers/temporary.ts";
 import { Files, query } from "./files-client.ts";
 
@@ -105,12 +106,15 @@ describe("scenario 15: replace", () => {
 		const path = files.at("file");
 		const MiB = 1024 * 1024;
 		await writeFile(path, Buffer.alloc(8 * MiB, "a"));
-		await files.post("/files/replace", { [path]: { old: "a", new: "bc" } });
-		expect((await readFile(path)).equals(Buffer.alloc(16 * MiB, "bc"))).toBe(true);
-		const long = "bc".repeat(2 * MiB);
-		const { body } = await files.post("/files/replace?verbose=true", { [path]: { old: long, new: "d" } });
-		expect([body, await readFile(path, "utf8")]).toEqual([{ [path]: { replacedCount: 4 } }, "dddd"]);
-	}, 20_000);
+		const replaceAll = async () => {
+			await files.post("/files/replace", { [path]: { old: "a", new: "bc" } });
+			expect((await readFile(path)).equals(Buffer.alloc(16 * MiB, "bc"))).toBe(true);
+			const long = "bc".repeat(2 * MiB);
+			const { body } = await files.post("/files/replace?verbose=true", { [path]: { old: long, new: "d" } });
+			expect([body, await readFile(path, "utf8")]).toEqual([{ [path]: { replacedCount: 4 } }, "dddd"]);
+		};
+		expect(await processorMs(replaceAll)).toBeLessThan(20_000);
+	}, 60_000);
 
 	test("refuses what can't be, in this order; says nothing unless it is asked", async () => {
 		const files = await Files.start();
