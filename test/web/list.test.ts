@@ -193,6 +193,14 @@ it("is used by keys alone: moves, filters, renames, kills after asking, and open
 	await page.keyboard.press("?");
 	await page.getByRole("dialog", { name: "Shortcuts" }).waitFor();
 	await page.keyboard.press("Escape");
+	// One dialog in the place of another, with the first field of its own.
+	await page.keyboard.press("Control+k");
+	await page.getByRole("option", { name: "Start a session…" }).click();
+	const dialog = page.getByRole("dialog", { name: "Start a session" });
+	await dialog.waitFor();
+	const isFocused = () => dialog.getByLabel("Command").evaluate((field) => field.matches(":focus"));
+	await eventually("the focus", isFocused);
+	await page.keyboard.press("Escape");
 	await page.keyboard.press("Control+k");
 	await page.getByRole("combobox", { name: "Go to a session or command" }).fill("thi");
 	await page.keyboard.press("Enter");

@@ -22,7 +22,7 @@ export function modal({ title, close, body, look }: DialogOptions): TemplateResu
 	return html`<dialog
 		class="dlg ${look ?? ""}"
 		aria-label=${title}
-		${mounted(show)}
+		${mounted(show, title)}
 		@cancel=${(event: Event) => {
 			event.preventDefault();
 			close();
