@@ -68,7 +68,7 @@ describe("attach", () => {
 
 	it("gives Ctrl-C, Ctrl-Z and Ctrl-\\ to the program", async () => {
 		const id = await hawser.detached(
-			"trap 'echo <int>' INT; trap 'echo <quit>' QUIT; trap '' TSTP; echo ready; while :; do read -r x; done",
+			`trap 'echo "<int>"' INT; trap 'echo "<quit>"' QUIT; trap '' TSTP; echo ready; while :; do read -r x; done`,
 		);
 		const terminal = await Terminal.start(hawser, ["attach", id]);
 		await terminal.attached();
