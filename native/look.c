@@ -31,6 +31,8 @@
 #define EPOLL_TEXT (64 * 1024)
 // A terminal within a terminal within one: a script in tmux in ssh is as far as anybody goes.
 #define MOST_LEVELS 4
+// How often it is looked again when the modes of a terminal have changed meanwhile: whoever changes them on and on runs.
+#define MOST_CHANGES 3
 
 struct seen {
 	pid_t pid, parent, group, session, foreground;
@@ -340,6 +342,20 @@ static bool read_modes(int fd, struct sight *sight) {
 	return true;
 }
 
+// Who is in front, in the modes of that moment: a program that is seen in a call under modes that it had before, or has
+// only since, would be taken for one that waits for something else.
+static bool look_at_terminal(int fd, const struct tree *tree, const struct input *input, pid_t foreground, struct sight *sight) {
+	struct sight later = {0};
+	for (int changes = 0; changes <= MOST_CHANGES; changes++) {
+		if (!read_modes(fd, sight)) return false;
+		look_at_front(tree, input, foreground, sight);
+		if (read_modes(fd, &later) && later.canonical == sight->canonical && later.echo == sight->echo) return true;
+	}
+	sight->runs = true;
+	sight->reads = sight->writes = sight->listens = false;
+	return true;
+}
+
 // A terminal that one of its programs has open; -1 when we may not open it.
 static int open_inner(const struct seen *leader) {
 	const struct input input = {.terminal = leader->terminal};
@@ -368,14 +384,13 @@ static void look_inside(const struct tree *tree, struct input *input, pid_t *for
 		if (leader == NULL && !sight->is_split && is_idle) leader = find_inner(tree, input, *foreground, true, &sight->is_split);
 		if (leader == NULL) return;
 		int fd = open_inner(leader);
-		if (fd < 0 || !read_modes(fd, sight)) sight->is_split = true;
 		sight->unread = fd < 0 ? 0 : unread_on(fd);
+		input->terminal = leader->terminal;
+		*foreground = leader->foreground;
+		if (fd < 0 || !look_at_terminal(fd, tree, input, *foreground, sight)) sight->is_split = true;
 		if (fd >= 0) close(fd);
 		if (sight->is_split) return;
 		sight->is_inner = true;
-		input->terminal = leader->terminal;
-		*foreground = leader->foreground;
-		look_at_front(tree, input, *foreground, sight);
 	}
 }
 
@@ -415,10 +430,10 @@ void look(int fd, pid_t root, struct sight *sight) {
 	// Before and after the look: a program that is about to read what came meanwhile still sleeps for a moment.
 	int unread = unread_of(fd, sight->has_terminal);
 	pid_t foreground = sight->has_terminal ? tcgetpgrp(fd) : 0;
-	if (sight->has_terminal) read_modes(fd, sight);
 	read_tree(root, tree);
 	sight->processes = (int)tree->count;
-	look_at_front(tree, &input, foreground, sight);
+	if (!sight->has_terminal || !look_at_terminal(fd, tree, &input, foreground, sight))
+		look_at_front(tree, &input, foreground, sight);
 	if (sight->has_terminal) look_inside(tree, &input, &foreground, sight);
 	int unread_later = unread_of(fd, sight->has_terminal);
 	sight->unread += unread > unread_later ? unread : unread_later;
