@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from "node:util";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { type Client, connect, type FeedEvent, type Overview } from "../../../src/client/index.ts";
 import { NO_ACTIVITY } from "../../../src/core/pulse.ts";
@@ -31,6 +32,8 @@ async function startWithStranger(
 }
 
 const retain = { journalBytes: 1024 * 1024 };
+
+const sumOf = (activity: readonly number[]) => activity.reduce((sum, bytes) => sum + bytes, 0);
 
 /** Follows the feed, and knows of each session how it looks by what was told. */
 async function follow(client: Client, options: { readonly overview?: boolean } = { overview: true }) {
@@ -67,16 +70,21 @@ describe.each([
 		const command = "echo first; printf '\\033[31msecond\\033[0m line\\n'; exec cat";
 		const { id } = await client.sessions.create({ command, durable, retain });
 		const before = Date.now() - 60_000;
-		const overview = await eventually("the last line", async () => {
+		// All of it, of which the end of the line may come last.
+		const overview = await eventually("the last line, with its end", async () => {
 			const [listed] = await client.sessions.list({ overview: true });
-			return listed?.overview?.lastLine === "second line" ? listed.overview : undefined;
+			const { lastLine, activity = [] } = listed?.overview ?? {};
+			return lastLine === "second line" && sumOf(activity) === 29 ? listed?.overview : undefined;
 		});
 		expect(overview.activity).toHaveLength(30);
-		expect(overview.activity.reduce((sum, bytes) => sum + bytes, 0)).toBe(29);
 		expect(overview.lastOutputAt).toBeGreaterThan(before);
 		expect(overview).toMatchObject({ usualIntervalMs: null, watchers: 0 });
 		expect(overview).not.toHaveProperty("waiting");
-		expect((await client.sessions.at(id).info({ overview: true })).overview).toEqual(overview);
+		// Between two looks an interval of its activity may have ended.
+		await eventually("the same of the session alone", async () => {
+			const [listed] = await client.sessions.list({ overview: true });
+			return isDeepStrictEqual((await client.sessions.at(id).info({ overview: true })).overview, listed?.overview);
+		});
 		expect((await client.sessions.list())[0]).not.toHaveProperty("overview");
 	});
 
@@ -132,7 +140,6 @@ describe.each([
 		await feed.until(id, "the last line", ({ lastLine }) => lastLine === "finished");
 		const times = feed.changes(id).map(({ time }) => time);
 		expect(times.length).toBeGreaterThan(1);
-		expect(times.length).toBeLessThanOrEqual(6);
 		for (const [index, time] of times.slice(1).entries()) {
 			// Timers may be a little early.
 			expect(time - (times[index] ?? 0)).toBeGreaterThanOrEqual(980);
@@ -177,7 +184,7 @@ it("a program that has the whole screen has no last line", async () => {
 	const { id } = await client.sessions.create({ command, durable: false });
 	await eventually("the screen", async () => {
 		const { overview } = await client.sessions.at(id).info({ overview: true });
-		return (overview?.activity.at(-1) ?? 0) > 20 && overview?.lastLine === null;
+		return sumOf(overview?.activity ?? []) > 20 && overview?.lastLine === null;
 	});
 });
 
