@@ -83,21 +83,18 @@ describe("searching a session's output", () => {
 	it("gives an expression up that never comes to an end, while the server goes on answering", async () => {
 		const { id } = await written(`printf '${"a".repeat(40)}!'`);
 		const hopeless = ask(id, { q: "(a+)+$", regex: "1" });
-		let slowest = 0;
+		let answered = 0;
 		let isOver = false;
 		const done = hopeless.finally(() => {
 			isOver = true;
 		});
-		while (!isOver) {
-			const begin = performance.now();
-			await server.request("/healthz");
-			slowest = Math.max(slowest, performance.now() - begin);
-		}
+		for (; !isOver; answered++) await server.request("/healthz");
 		expect((await done).body.error).toMatchObject({
 			code: "limit_exceeded",
 			message: expect.stringContaining("too long"),
 		});
-		expect(slowest).toBeLessThan(2_000);
+		// In seconds, of which one that waits for the search answers nothing.
+		expect(answered).toBeGreaterThan(10);
 		expect((await ask(id, { q: "a!" })).body.matches).toHaveLength(1);
 	});
 
@@ -113,7 +110,7 @@ describe("searching a session's output", () => {
 		const meanwhile = ask(id, endless);
 		expect((await ask(id, { q: "hello" })).body.matches).toHaveLength(1);
 		expect((await meanwhile).status).toBe(429);
-	}, 15_000);
+	});
 
 	it("refuses what is no expression, and what is too much at once", async () => {
 		const { id } = await written(`printf '${"a".repeat(40)}!'`);
@@ -121,14 +118,14 @@ describe("searching a session's output", () => {
 		expect((await ask(id, {})).status).toBe(400);
 		expect((await ask(id, { q: "x".repeat(1001) })).status).toBe(400);
 		const broken = new AbortController();
-		const two = [1, 2].map(() =>
-			server
-				.request(`/v1/sessions/${id}/search?q=(a%2B)%2B$&regex=1`, { signal: broken.signal })
-				.catch(() => undefined),
-		);
-		await expect.poll(async () => (await ask(id, { q: "a" })).status).toBe(429);
+		const three = [1, 2, 3].map(async () => {
+			const url = `/v1/sessions/${id}/search?q=(a%2B)%2B$&regex=1`;
+			return (await server.request(url, { signal: broken.signal })).status;
+		});
+		// Of these, two are under way for seconds.
+		expect(await Promise.race(three)).toBe(429);
 		broken.abort();
-		await Promise.all(two);
+		await Promise.allSettled(three);
 		// Who has gone away no longer counts.
 		await expect.poll(async () => (await ask(id, { q: "a" })).status).toBe(200);
 	});
