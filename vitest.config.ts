@@ -15,7 +15,7 @@ const together = [
 	"test/client/!(page).test.ts",
 	"test/fronts/*.test.ts",
 	"test/fronts/{codex-app,codex-exec,json-rpc,mcp,multica,opensandbox}/*.test.ts",
-	"test/fronts/native/!(screen).test.ts",
+	"test/fronts/native/!(screen|search-shortage).test.ts",
 	"test/web/{answers,attention,filter,keys,paste,player,route,settings,size,start,words}.test.ts",
 ];
 
