@@ -111,6 +111,7 @@ describe("a client that does not consume", () => {
 		quick.type(0, "\n");
 		await quick.closed;
 		expect(quick.output.byteLength).toBe(20_000_003);
+		await lazy.until("its window", () => lazy.output.byteLength >= 262_144);
 		expect(lazy.output.byteLength).toBe(262_144);
 		lazy.startAcking();
 		const gap = await lazy.message("gap");
