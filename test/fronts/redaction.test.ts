@@ -99,11 +99,12 @@ it.each([
 	"bearer ",
 	"aws_secret_access_key=",
 ])("is looked for in a time that grows with the text, also in one of nothing but %j", (part) => {
+	// Of the processor: how long others have it says nothing.
 	const took = (bytes: number) => {
 		const text = part.repeat(bytes / part.length);
-		const begun = performance.now();
+		const begun = process.cpuUsage();
 		redacted(text);
-		return performance.now() - begun;
+		return process.cpuUsage(begun).user / 1000;
 	};
 	took(16 * 1024);
 	// Were it quadratic, four times as much would take sixteen times as long.
