@@ -73,7 +73,9 @@ describe("/mcp", () => {
 		expect(await callTool(stranger, "read", { session })).toMatchObject({ isError: true });
 		const own = await connectOverHttp({ ...place, token, query: "?workspace=other" }, era);
 		expect(await told(own, "run", { session: "theirs", command: "echo he''re" })).toContain("here");
-		expect(await told(stranger, "sessions", {})).toContain("(theirs, in other) · at its prompt");
+		await eventually("that its shell reads again", async () =>
+			(await told(stranger, "sessions", {})).includes("(theirs, in other) · at its prompt"),
+		);
 		await Promise.all([admin, viewer, stranger, own].map((client) => client.close()));
 	});
 
@@ -90,7 +92,10 @@ describe("/mcp", () => {
 				text: expect.stringMatching(/^\[session_not_found\]/),
 			});
 		}
-		const [, id = ""] = /^(\w+) \(build, in evil\) · at its prompt/m.exec(await told(admin, "sessions", {})) ?? [];
+		const id = await eventually("that its shell reads again", async () => {
+			const [, found] = /^(\w+) \(build, in evil\) · at its prompt/m.exec(await told(admin, "sessions", {})) ?? [];
+			return found;
+		});
 		const seen = await told(admin, "run", { session: id, command: "echo it is $X." });
 		expect(seen).toMatch(new RegExp(`^\\[ended · exit 0 · \\S+ s · ${id} · [^]*\\nit is captured\\.\\n`));
 		await Promise.all([evil, admin].map((client) => client.close()));
@@ -104,14 +109,14 @@ describe("/mcp", () => {
 			const { body } = await ask("GET", `/v1/sessions?name=${session}`);
 			return (body.sessions as { attachments: number }[])[0]?.attachments;
 		};
-		const before = await readers();
+		await eventually("that who started it reads no more", async () => (await readers()) === 0);
 		const client = await connectOverHttp(place, era);
 		const wanted = { session, until: { match: "never", timeout_s: 200 } };
 		const waiting = client.callTool({ name: "read", arguments: wanted });
 		waiting.catch(() => {});
-		await eventually("one reader more", async () => (await readers()) !== before);
+		await eventually("a reader", async () => (await readers()) === 1);
 		await client.close();
-		await eventually("that it has gone", async () => (await readers()) === before);
+		await eventually("that it has gone", async () => (await readers()) === 0);
 		const sent = { session, text: "on", keys: ["Enter"], until: { match: "got-on" } };
 		expect(await told(admin, "send", sent)).toMatch(/^\[matched/);
 		await admin.close();

@@ -1,6 +1,9 @@
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { Installation } from "../../cli/hawser.ts";
 import { eventually } from "../../helpers/reading.ts";
+import { temporaryDirectory } from "../../helpers/temporary.ts";
 import { callTool, connectOverHttp, eras, type McpClient, placeOf, told } from "./mcp-client.ts";
 
 let hawser: Installation;
@@ -97,13 +100,12 @@ describe.each(eras)("MCP, six tools, both eras, text results with a budget: a cl
 
 	it("gets a running answer at the timeout, and waits on", async () => {
 		const session = own("slow");
-		const first = await told(client, "run", {
-			session,
-			command: "read -t 0.1; sleep 0.7; echo over-$((40 + 2))",
-			wait: 0.5,
-		});
-		expect(first).toMatch(/^\[running · sleep/);
+		const go = join(await temporaryDirectory(), "go");
+		const command = `mkfifo ${go}; read -t 0.1; cat ${go}; echo over-$((40 + 2))`;
+		const first = await told(client, "run", { session, command, wait: 1 });
+		expect(first).toMatch(/^\[running · cat/);
 		const since = Number(/bytes (\d+)/.exec(first)?.[1]);
+		await writeFile(go, "");
 		expect(await told(client, "read", { session, since, until: { end: true } })).toMatch(/^\[ended · exit 0 · /);
 		expect(await told(client, "read", { session, since, until: { match: "over-42" } })).toMatch(
 			/^\[matched · [\s\S]*over-42/,
