@@ -22,7 +22,7 @@ async function flooding(script: string): Promise<{ session: Session; isOver: () 
 }
 
 function wait(session: Session, causes: Causes, flow: "lossless" | "live") {
-	return waitFor(session, causes, { from: 0, timeoutMs: 10_000, signal: new AbortController().signal, flow });
+	return waitFor(session, causes, { from: 0, timeoutMs: 25_000, signal: new AbortController().signal, flow });
 }
 
 /** While the program writes on, nothing that it wrote is taken. */

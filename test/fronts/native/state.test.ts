@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { connect, type FeedItem } from "../../../src/client/index.ts";
 import { SessionError } from "../../../src/core/errors.ts";
 import { guessed } from "../../../src/fronts/program-state.ts";
@@ -76,6 +76,8 @@ describe("the feed", () => {
 	test("tells once of each time a program begins to wait, and when a shell is ready", async () => {
 		const client = connect({ url: server.url, token: TOKEN });
 		const controller = new AbortController();
+		// Whoever comes first is told what waits already: that must not be this one for the tests after it.
+		onTestFinished(() => controller.abort());
 		const items: FeedItem[] = [];
 		const following = (async () => {
 			for await (const item of client.events({ signal: controller.signal })) items.push(item);
