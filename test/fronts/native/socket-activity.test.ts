@@ -19,7 +19,17 @@ function activity(socket: TestSocket): ServerMessage[] {
 	return socket.messages.filter(({ type }) => type === "waiting" || type === "ready" || type === "command");
 }
 
+/** What Node complains of in this process, such as listeners that look like a leak. */
+function hearWarnings(): readonly Error[] {
+	const warnings: Error[] = [];
+	const hear = (warning: Error) => void warnings.push(warning);
+	process.on("warning", hear);
+	onTestFinished(() => void process.off("warning", hear));
+	return warnings;
+}
+
 test("waiting and ready are told once each time, to those who asked for them, and what waits already first", async () => {
+	const warnings = hearWarnings();
 	const { id } = await server.create({ argv: ["bash", "--norc"], env: { PS1: "here> " } });
 	const other = await TestSocket.open(server.url, id);
 	await other.text((text) => text.includes("here> "));
@@ -35,6 +45,7 @@ test("waiting and ready are told once each time, to those who asked for them, an
 		{ type: "ready", prompt: "here>", program: "bash" },
 	]);
 	expect(activity(other)).toEqual([]);
+	expect(warnings).toEqual([]);
 });
 
 test("commands of a shell are told when they begin and when all is known of their end", async () => {

@@ -1,5 +1,6 @@
 /** One WebSocket as the parts of a connection see it: a place to put frames and messages, until it is closed. */
 
+import { setMaxListeners } from "node:events";
 import type { WebSocket } from "ws";
 import { encodeServerFrame } from "../../../protocol/frames.ts";
 import { type CloseCode, closeCodes, type ServerMessage } from "../../../protocol/socket.ts";
@@ -28,6 +29,8 @@ export class WebSocketWire implements Wire {
 	constructor(socket: WebSocket, limits: SocketLimits) {
 		this.#socket = socket;
 		this.#limits = limits;
+		// All that is told over it listens to its end, so that many are no sign of a leak.
+		setMaxListeners(0, this.#ended.signal);
 		socket.once("close", () => this.#ended.abort());
 	}
 
