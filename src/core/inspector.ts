@@ -50,8 +50,13 @@ export type Inspected = {
 	place(): Pick<Inspection, "offset" | "since">;
 };
 
-/** `turns` is how many it had been given before it was looked at: what is typed meanwhile was not seen. */
-type Found = { readonly verdict: Verdict; readonly sight: Sight | undefined; readonly turns: number };
+/** `look` counts them as they begin. `turns` is how many it had been given by then: what is typed meanwhile was not seen. */
+type Found = {
+	readonly verdict: Verdict;
+	readonly sight: Sight | undefined;
+	readonly look: number;
+	readonly turns: number;
+};
 
 export class Inspector {
 	readonly #program: Inspected;
@@ -64,6 +69,9 @@ export class Inspector {
 	/** The wait that the episode is about; undefined once it is over. */
 	#wait: string | undefined;
 	#countedAt = Number.NEGATIVE_INFINITY;
+	#looks = 0;
+	/** The youngest look that was counted. */
+	#counted = 0;
 
 	constructor(program: Inspected, clock: Clock) {
 		this.#program = program;
@@ -76,6 +84,8 @@ export class Inspector {
 			await new Promise<void>((resolve) => this.#clock.after(CONFIRM_MS, resolve));
 			found = await this.#look();
 		}
+		// One that began later was quicker, and has told more: a wait that is over would seem to have begun after its own.
+		if (found.look < this.#counted) return this.inspect();
 		this.#count(found);
 		const { pid = null, program = null, cwd = null, ...more } = found.sight ?? {};
 		const counted = "processes" in more ? { processes: more.processes, isInner: more.isInner } : {};
@@ -101,8 +111,8 @@ export class Inspector {
 	}
 
 	async #look(): Promise<Found> {
-		const turns = this.#program.turns();
-		if (this.#program.isEnded()) return { verdict: ENDED, sight: undefined, turns };
+		const begun = { look: ++this.#looks, turns: this.#program.turns() };
+		if (this.#program.isEnded()) return { verdict: ENDED, sight: undefined, ...begun };
 		let cancel = () => {};
 		const late = new Promise<"late">((resolve) => {
 			cancel = this.#clock.after(LOOK_MS, () => resolve("late"));
@@ -110,9 +120,9 @@ export class Inspector {
 		const sight = await Promise.race([this.#program.look().catch(() => "late" as const), late]);
 		cancel();
 		// It may have ended meanwhile.
-		if (this.#program.isEnded() || sight === undefined) return { verdict: ENDED, sight: undefined, turns };
-		if (sight === "late") return { verdict: TOO_SLOW, sight: undefined, turns };
-		return { verdict: decide(sight, this.#program.surroundings()), sight, turns };
+		if (this.#program.isEnded() || sight === undefined) return { verdict: ENDED, sight: undefined, ...begun };
+		if (sight === "late") return { verdict: TOO_SLOW, sight: undefined, ...begun };
+		return { verdict: decide(sight, this.#program.surroundings()), sight, ...begun };
 	}
 
 	#isKnown(found: Found): boolean {
@@ -127,6 +137,7 @@ export class Inspector {
 	#count(found: Found): void {
 		// Who was not seen in time may wait as before.
 		if (isUnseen(found.verdict)) return;
+		this.#counted = found.look;
 		this.#countedAt = this.#clock.monotonic();
 		if (isWaiting(found.verdict)) {
 			const wait = this.#nameOf(found);

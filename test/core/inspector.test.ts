@@ -133,6 +133,27 @@ describe("who wants to hear of a wait", () => {
 		expect((await third).episode).toBe(2);
 	});
 
+	test("is not told again of a wait that an older look, which took longer, has not seen", async () => {
+		const program = new Program();
+		let see = (_sight: Sight) => {};
+		program.sight = new Promise<Sight>((resolve) => {
+			see = resolve;
+		});
+		const slow = program.inspector.inspect();
+		await nextTurn();
+		program.sight = reading;
+		program.line++;
+		const quick = program.inspector.inspect();
+		await program.pass(10);
+		expect((await quick).episode).toBe(1);
+		see({ ...asleep, runs: true });
+		await program.pass(10);
+		expect(await slow).toMatchObject({ state: "waiting", episode: 1 });
+		const next = program.inspector.inspect();
+		await program.pass(10);
+		expect((await next).episode).toBe(1);
+	});
+
 	test("does not make it look at each byte of one that writes all the time", async () => {
 		const program = new Program();
 		const end = new AbortController();
