@@ -78,6 +78,8 @@ export class ResourceChanges implements ServerEventBus {
 	subscribe(listener: (event: ServerEvent) => void): () => void {
 		const over = new AbortController();
 		const signal = AbortSignal.any([over.signal, this.#call.signal]);
+		// Whoever wanted to listen has gone while the sessions were asked.
+		if (signal.aborted) return () => {};
 		const { uris, list } = this.#wanted;
 		if (uris.includes(LIST) || list) {
 			const tellChange = paced(() => listener({ kind: "resource_updated", uri: LIST }), signal);

@@ -97,7 +97,8 @@ it("tells who listens that a resource has changed, and nobody else", async () =>
 	expect(server.problems).toEqual([]);
 });
 
-it("says that it listens when it knows what is no news any more", async () => {
+/** A program at which the first look takes until it may see. */
+function slowToBeSeen() {
 	let see: (() => void) | undefined;
 	const slowly: typeof spawn = async (command, report) => {
 		const program = await spawn(command, report);
@@ -110,7 +111,12 @@ it("says that it listens when it knows what is no news any more", async () => {
 	};
 	// By which no look takes too long.
 	const clock: Clock = { ...systemClock, after: (ms, run) => systemClock.after(60 * ms, run) };
-	const { server, client, place } = await connect("2026-07-28", { spawn: slowly, clock });
+	return { spawn: slowly, clock, firstLook: () => eventually("the first look", () => see) };
+}
+
+it("says that it listens when it knows what is no news any more", async () => {
+	const { firstLook, ...slow } = slowToBeSeen();
+	const { server, client, place } = await connect("2026-07-28", slow);
 	const { id } = await server.create({ command: "read x" });
 	const listener = await newerOverHttp(place);
 	onTestFinished(() => listener.close());
@@ -118,11 +124,35 @@ it("says that it listens when it knows what is no news any more", async () => {
 	const listening = listen(listener, [`hawser://sessions/${id}/state`]).then(() => {
 		isListening = true;
 	});
-	await eventually("the first look", () => see !== undefined);
+	const see = await firstLook();
 	await client.listTools();
 	expect(isListening).toBe(false);
-	see?.();
+	see();
 	await listening;
+});
+
+it("keeps nobody informed who is gone before it listens", async () => {
+	const { firstLook, ...slow } = slowToBeSeen();
+	const { server, place } = await connect("2026-07-28", slow);
+	let watchers = 0;
+	const watch = server.sessions.watch.bind(server.sessions);
+	server.sessions.watch = (listener) => {
+		const leave = watch(listener);
+		watchers++;
+		return () => {
+			watchers--;
+			leave();
+		};
+	};
+	const { id } = await server.create({ command: "read x" });
+	const listener = await newerOverHttp(place);
+	onTestFinished(() => listener.close());
+	const listening = listen(listener, [`hawser://sessions/${id}/state`]).catch(() => {});
+	const see = await firstLook();
+	const closed = server.close();
+	see();
+	await Promise.all([closed, listening]);
+	expect(watchers).toBe(0);
 });
 
 it("tells of a flood no more often than it can be read", async () => {
