@@ -50,6 +50,20 @@ test("9: without a running program there is nothing to view", async () => {
 	expect((await statusOf(server, id)).running).toBe(false);
 });
 
+test("a viewer of a program whose keeper does not answer is sent away, and that is no fault of ours", async () => {
+	const server = await startExecd();
+	const id = await createPty(server);
+	await PtyClient.open(server, id);
+	const [session] = server.sessions.list();
+	if (!session) throw new Error("no session");
+	session.end = async () => {
+		throw new SessionError("node_unavailable", "its keeper did not answer");
+	};
+	const viewer = new PtyClient(server.url, id, "mode=viewer");
+	expect(await viewer.closed).toMatchObject({ code: 1001, reason: "its keeper did not answer" });
+	expect(server.problems).toEqual([]);
+});
+
 test("9: a viewer may ping and not act; the fifth attempt ends it", async () => {
 	const server = await startExecd();
 	const id = await createPty(server);

@@ -33,8 +33,9 @@ export async function view({ record, wire, since, report }: ViewerOptions): Prom
 			await reader.close();
 		}
 	} catch (thrown) {
-		const { code } = SessionError.from(thrown);
+		const { code, message } = SessionError.from(thrown);
 		if (record.isClosing || code === "session_not_found") await sayExit(wire, -1);
+		else if (code === "node_unavailable") wire.close(closeCodes.goingAway, message);
 		else if (!wire.ended.aborted) report(thrown);
 	}
 	wire.close(closeCodes.failed, "internal error");
