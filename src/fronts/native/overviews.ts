@@ -171,20 +171,21 @@ function questionOf(prompt: string): Pick<Waiting, "prompt" | "choices"> {
 async function lookAtWait(session: Session, known: Known, signal: AbortSignal): Promise<boolean> {
 	const before = known.waiting;
 	const found = await inspectionOf(session);
-	if (found && isUnseen(found)) return false;
-	const now = found && isWaiting(found) ? await waitNow(session, found, known, signal) : null;
+	if (found === "unseen") return false;
+	const now = found && (await waitNow(session, found, known, signal));
 	// What it has begun to wait for meanwhile is younger.
 	if (known.waiting === before) known.waiting = now;
 	return true;
 }
 
-/** Undefined of one that can't be asked, because its keeper is older. */
-async function inspectionOf(session: Session): Promise<Inspection | undefined> {
+/** Null of one that can't be asked, because its keeper is older. */
+async function inspectionOf(session: Session): Promise<Inspection | "unseen" | null> {
 	try {
-		return await session.inspect();
+		const found = await session.inspect();
+		return isUnseen(found) ? "unseen" : found;
 	} catch (error) {
-		if (error instanceof SessionError && error.code === "unsupported") return undefined;
-		throw error;
+		if (!(error instanceof SessionError)) throw error;
+		return error.code === "unsupported" ? null : "unseen";
 	}
 }
 
@@ -192,12 +193,23 @@ async function inspectionOf(session: Session): Promise<Inspection | undefined> {
  * One that is known is the same, up to where the output is now. If more has come since what is known of it, that is told
  * the next time.
  */
-async function waitNow(session: Session, found: Inspection, known: Known, signal: AbortSignal): Promise<Waiting> {
+async function waitNow(
+	session: Session,
+	found: Inspection,
+	known: Known,
+	signal: AbortSignal,
+): Promise<Waiting | null> {
 	const { waiting, pulse, lastLine } = known;
-	if (!waiting) return waitingOf(await describeProgram(session, found, signal));
+	const isKnown = waiting?.episode === found.episode;
+	if (!isWaiting(found)) return isKnown && isDrawing(waiting, found) ? waiting : null;
+	if (!isKnown) return continued(waiting, waitingOf(await describeProgram(session, found, signal)));
 	if (found.offset !== pulse?.offset) return waiting;
-	const { offset, episode } = found;
-	return { ...waiting, ...questionOf(lastLine ?? waiting.prompt), offset, episode };
+	return { ...waiting, ...questionOf(lastLine ?? waiting.prompt), offset: found.offset };
+}
+
+/** What has the screen to itself draws it now and then, which makes no other wait of its own. */
+function isDrawing(waiting: Waiting, { program }: Inspection): boolean {
+	return waiting.kind === "tui" && waiting.program === program;
 }
 
 /** What is typed into an answer is no other wait: nothing has come but what stands behind the question. */
