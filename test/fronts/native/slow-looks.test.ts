@@ -20,9 +20,10 @@ const QUESTION = "printf 'Go? '; read x";
 /** A program at a question, and how it looks in a list; each look at it passes through `through`. */
 async function ask(through: (look: Look) => Promise<Sight | undefined>, program = QUESTION) {
 	const over = new AbortController();
+	let look: Look = async () => undefined;
 	const slowly: typeof spawn = async (command, report) => {
 		const program = await spawn(command, report);
-		const look = program.look.bind(program);
+		look = program.look.bind(program);
 		program.look = () => through(look);
 		return program;
 	};
@@ -32,7 +33,11 @@ async function ask(through: (look: Look) => Promise<Sight | undefined>, program 
 		over.abort();
 		await session.kill();
 	});
-	await eventually("the question", () => session.log.end.offset >= 4);
+	// Between the two it would be seen to run, and nobody would look again.
+	await eventually("that it has asked, and waits", async () => {
+		const sight = await look();
+		return session.log.end.offset >= 4 && (sight?.reads || sight?.listens);
+	});
 	const told: Overview[] = [];
 	const overviews = new Overviews({
 		watchersOf: () => 0,
@@ -49,7 +54,7 @@ async function ask(through: (look: Look) => Promise<Sight | undefined>, program 
 		told,
 		follow: () => void overviews.follow(session, signal),
 		/** As the feed does, which watches for it. */
-		noteWait: async () => overviews.noteWait(session, (await nextWait(session, 0, signal)).state, signal),
+		noteWait: async (after = 0) => overviews.noteWait(session, (await nextWait(session, after, signal)).state, signal),
 	};
 }
 
@@ -113,11 +118,36 @@ it("an answer that was long under way does not take back the wait that has begun
 	follow();
 	await eventually("the first look", () => count === 1);
 	await noteWait();
-	await eventually("the wait", () => told.at(-1)?.waiting);
+	await eventually("the wait", () => told.at(-1)?.waiting ?? false);
 	const before = told.length;
 	answer();
 	await eventually("what came of the first look", () => told.length > before);
 	expect(told.at(-1)?.waiting).toMatchObject({ prompt: "Go?" });
+});
+
+it("a question that is still being read does not take the place of the next one", async () => {
+	const program = `${QUESTION}; printf 'Sure? '; read y`;
+	const { session, told, follow, noteWait } = await ask((look) => look(), program);
+	const read = session.follow.bind(session);
+	let goOn: (() => void) | undefined;
+	session.follow = (...how) => {
+		if (goOn) return read(...how);
+		const items = read(...how);
+		const isReleased = new Promise<void>((resolve) => {
+			goOn = resolve;
+		});
+		const next = items.next.bind(items);
+		items.next = () => isReleased.then(() => next());
+		return items;
+	};
+	follow();
+	await eventually("that the first is read", () => goOn !== undefined);
+	await write(session, "yes\n");
+	await noteWait(1);
+	const before = told.length;
+	goOn?.();
+	await eventually("what came of the first", () => told.length > before);
+	expect(told.slice(before).map(({ waiting }) => waiting?.prompt)).not.toContain("Go?");
 });
 
 it("another question than the one that is known has a kind and a beginning of its own", async () => {
