@@ -19,6 +19,8 @@ const together = [
 	"test/web/{answers,attention,filter,keys,paste,player,route,settings,size,start,words}.test.ts",
 ];
 
+const reports = process.env.HAWSER_TEST_REPORTS;
+
 /** What takes longest, slowest first: begun at the end, it would keep one worker busy while the others have nothing to do. */
 const slowest = [
 	"test/server/budget.test.ts",
@@ -70,6 +72,8 @@ const config: ViteUserConfig = defineConfig({
 		expect: { poll: { timeout: 15_000, interval: 5 } },
 		hookTimeout: 30_000,
 		teardownTimeout: 10_000,
+		// Where a worker is, on SIGUSR2, for who finds that nothing goes on (scripts/suite.js).
+		execArgv: reports === undefined ? [] : ["--report-on-signal", "--report-compact", `--report-directory=${reports}`],
 		projects: [
 			// What changes something of its process, or kills what is below it, has one of its own.
 			{ extends: true, test: { name: "apart", include: ["test/**/*.test.ts"], exclude: together } },

@@ -6,10 +6,8 @@
  */
 
 import { spawnSync } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { setUp } from "./setup.js";
+import { runTests } from "./suite.js";
 
 const checks = {
 	"types of src": ["node_modules/typescript/bin/tsc", "--noEmit", "-p", "tsconfig.json"],
@@ -28,29 +26,18 @@ try {
 		console.log(`check: ${name}`);
 		if (node(args) !== 0) fail(`${name}: not in order`);
 	}
-	countTests(process.argv.slice(2));
+	await countTests(process.argv.slice(2));
 } catch (error) {
 	fail(error instanceof Error ? error.message : String(error));
 }
 console.log(`${passed} passed, ${failed} failed`);
 process.exitCode = failed === 0 ? 0 : 1;
 
-function countTests(args) {
-	const folder = mkdtempSync(join(tmpdir(), "hawser-test-"));
-	try {
-		const report = join(folder, "report.json");
-		const reporters = ["--reporter=default", "--reporter=json", `--outputFile.json=${report}`];
-		const status = node(["node_modules/vitest/vitest.mjs", "run", ...reporters, ...args]);
-		const failedBefore = failed;
-		const { testResults, ...totals } = JSON.parse(readFileSync(report, "utf8"));
-		passed += totals.numPassedTests;
-		failed += totals.numFailedTests;
-		// A file that can't even be loaded has no tests to count.
-		failed += testResults.filter((file) => file.status === "failed" && file.assertionResults.length === 0).length;
-		if (status !== 0 && failed === failedBefore) fail(`vitest ended with exit code ${status}`);
-	} finally {
-		rmSync(folder, { recursive: true, force: true });
-	}
+async function countTests(args) {
+	const counted = await runTests(args);
+	passed += counted.passed;
+	failed += counted.failed;
+	if (counted.status !== 0 && counted.failed === 0) fail(`vitest ended with exit code ${counted.status}`);
 }
 
 function node(args) {

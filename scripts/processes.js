@@ -1,0 +1,50 @@
+/** The processes below one, and what each is doing, from /proc. */
+
+import { readdirSync, readFileSync } from "node:fs";
+
+/** All that were started by a process or by one of those, with their command lines. */
+export function processesBelow(pid) {
+	const parents = new Map();
+	for (const name of readdirSync("/proc")) {
+		const parent = /^\d+$/.test(name) && /^PPid:\t(\d+)$/m.exec(read(`/proc/${name}/status`))?.[1];
+		if (parent) parents.set(Number(name), Number(parent));
+	}
+	const found = [];
+	const add = (of) => {
+		for (const [child, parent] of parents) {
+			if (parent !== of) continue;
+			found.push({ pid: child, command: commandOf(child) });
+			add(child);
+		}
+	};
+	add(pid);
+	return found;
+}
+
+/** One line: who it is, whose child, in which state, and where in the kernel its threads wait. */
+export function describe(pid) {
+	const [, state, parent] = /\) (\S) (\d+)/.exec(read(`/proc/${pid}/stat`)) ?? [];
+	const places = list(`/proc/${pid}/task`).map((thread) => read(`/proc/${pid}/task/${thread}/wchan`));
+	return `${pid} of ${parent}, ${state} in ${[...new Set(places)].join(" ")}: ${commandOf(pid).slice(0, 200)}`;
+}
+
+function commandOf(pid) {
+	return read(`/proc/${pid}/cmdline`).replaceAll("\0", " ");
+}
+
+function list(path) {
+	try {
+		return readdirSync(path);
+	} catch {
+		return [];
+	}
+}
+
+/** Nothing when it has gone meanwhile. */
+function read(path) {
+	try {
+		return readFileSync(path, "utf8");
+	} catch {
+		return "";
+	}
+}

@@ -1,0 +1,35 @@
+import { execFile } from "node:child_process";
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import { expect, it } from "vitest";
+import { temporaryDirectory } from "../helpers/temporary.ts";
+
+const root = fileURLToPath(new URL("../..", import.meta.url));
+
+it("a file that hangs outside of its tests is told of, run once more and counted; one that hangs again has failed", async () => {
+	const folder = await temporaryDirectory();
+	const files = {
+		"vitest.config.js": `export default { test: { execArgv: ["--report-on-signal", "--report-directory=" + process.env.HAWSER_TEST_REPORTS] } };`,
+		"package.json": `{ "type": "module" }`,
+		"good.test.js": `import { it } from "vitest"; it("a", () => {}); it("b", () => {});`,
+		"bad.test.js": `import { it } from "vitest"; it("c", () => { throw new Error("no"); });`,
+		"once.test.js": `import { mkdirSync } from "node:fs"; import { it } from "vitest";
+			if (mkdirSync(${JSON.stringify(join(folder, "been/here"))}, { recursive: true })) await new Promise(() => setInterval(() => {}, 1000));
+			it("d", () => {});`,
+		"always.test.js": `await new Promise(() => setInterval(() => {}, 1000));`,
+	};
+	for (const [name, text] of Object.entries(files)) await writeFile(join(folder, name), text);
+	const program = `
+		import { runTests } from ${JSON.stringify(join(root, "scripts/suite.js"))};
+		console.log("counted " + JSON.stringify(await runTests(["--root=${folder}"], { quietMs: 5000 })));`;
+	const { stdout, stderr } = await promisify(execFile)(process.execPath, ["--input-type=module", "-e", program], {
+		cwd: root,
+	});
+	expect(stderr).toMatch(/once\.test\.js: it was begun/);
+	expect(stderr).toMatch(/waits for one of these\n.*"timer"/);
+	expect(stderr).toMatch(/no result: [^;]*once\.test\.js[^;]*; once more/);
+	expect(stderr).toMatch(/no result again: .*always\.test\.js/);
+	expect(stdout).toMatch(/counted \{"passed":3,"failed":2/);
+});
