@@ -55,6 +55,7 @@ def main(screen):
     for row in range(49):
         pad.addstr(row, row % 20, f"pad {row} 日本語 e\\u0301", curses.color_pair(row % 8) | curses.A_UNDERLINE)
     drawn = 0
+    screen.timeout(200)
     while True:
         try:
             draw(screen, pad, drawn)
@@ -62,7 +63,11 @@ def main(screen):
             # It has got another size in the middle of drawing.
             continue
         drawn += 1
-        if screen.getch() == ord("q"):
+        key = -1
+        # A new size that comes just before it reads is noticed only when it reads again.
+        while key == -1:
+            key = screen.getch()
+        if key == ord("q"):
             return
 
 curses.wrapper(main)
