@@ -351,13 +351,18 @@ export class KeptSession extends Session {
 
 	async #find(): Promise<void> {
 		try {
-			const found = await this.#finder.find(this);
-			if (isLink(found)) {
-				await this.#handRepliesAgain(found);
-				return this.connected(found);
+			for (let tries = 1; !this.#home && !this.#refusal; tries++) {
+				if (tries > 1) await this.#finder.pause(tries);
+				const found = await this.#finder.find(this);
+				if (isLink(found)) {
+					await this.#handRepliesAgain(found);
+					// It may have broken by now, and nobody but us would look for another.
+					this.connected(found);
+				} else {
+					this.#home = found;
+					this.#setState(found.state);
+				}
 			}
-			this.#home = found;
-			this.#setState(found.state);
 		} catch (error) {
 			this.#refusal ??= SessionError.from(error);
 			throw error;

@@ -64,12 +64,13 @@ class TestTerminal implements Answerer {
  */
 function asker(directory: string, rounds: number): string {
 	const ask = "printf '<\\033[c'; got=$(dd bs=1 count=9 2>/dev/null | tr '\\033' E)";
-	const round = `read -r go <go; got=; while [ -z "$got" ]; do ${ask}; done; printf '%s>' "$got"; : >answered$i`;
+	// Who opens the pipe while the last writer has not closed it yet reads nothing, and must not go on.
+	const round = `until read -r go <go; do :; done; got=; while [ -z "$got" ]; do ${ask}; done; printf '%s>' "$got"; : >answered$i`;
 	const every = `i=0; while [ $i -lt ${rounds} ]; do ${round}; i=$((i+1)); done`;
 	return `cd '${directory}'; mkfifo go; stty raw -echo min 0 time 50; ${every}; stty time 3; printf '('; cat; printf ')'`;
 }
 
-async function start(rounds: number) {
+async function start(rounds: number, { isFollowed = true } = {}) {
 	const site = await KeeperSite.create();
 	const first = await site.open();
 	const { id } = await first.keepers.start(shell(asker(site.directory, rounds), { answersQueries: true }));
@@ -79,7 +80,7 @@ async function start(rounds: number) {
 	const session = only((await site.open()).adopted);
 	const terminal = new TestTerminal(session);
 	await new Answerers(session).join(terminal);
-	const following = terminal.run();
+	const following = isFollowed ? terminal.run() : Promise.resolve();
 	// Heard of by whoever waits for it.
 	following.catch(() => {});
 	const pipe = join(site.directory, "go");
@@ -93,7 +94,7 @@ async function start(rounds: number) {
 	};
 	const answered = (round: number) =>
 		eventually(`the answer in round ${round}`, () => existsSync(join(site.directory, `answered${round}`)));
-	return { noticed, terminal, proxy, link, following, go, answered };
+	return { session, noticed, terminal, proxy, link, following, go, answered };
 }
 
 const BY_TERMINAL = `<${QUESTION}${TERMINAL_ANSWER.replace("\u001b", "E")}>`;
@@ -140,6 +141,16 @@ test.each([
 		expect(askedOnce(terminal.text)).toBe(`${BY_TERMINAL}${BY_SESSION}${BY_TERMINAL}()`);
 	},
 );
+
+test("a link that breaks while the terminal is handed over on it is followed by another, also when nobody asks", async () => {
+	const { session, proxy, link, go } = await start(1, { isFollowed: false });
+	const plans = [deafAfterWelcome()];
+	link.plan = () => plans.shift();
+	proxy.cutAll();
+	await eventually("the second break", () => plans.length === 0);
+	await go();
+	await eventually("news of the end", () => session.state.status === "closed");
+});
 
 test("a question is answered once, whenever the link breaks", async () => {
 	const rounds = 12;
