@@ -2,7 +2,7 @@
 
 import { execFileSync } from "node:child_process";
 import { once } from "node:events";
-import { writeFileSync } from "node:fs";
+import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { eventually } from "../helpers/reading.ts";
@@ -38,7 +38,7 @@ it("exec prints what a command writes while it runs, each byte once, and charact
 	});
 	const exited = once(child, "exit");
 	await eventually("what it wrote first", () => early === "first\ngr");
-	writeFileSync(go, "");
+	await writeFile(go, "");
 	expect(await exited).toEqual([3, null]);
 	expect(early).toBe("first\ngrün\n");
 });
@@ -59,7 +59,7 @@ it("exec says when a command runs on, waits for somebody, or makes no sense", as
 		code: 255,
 		stderr: expect.stringMatching(/busy \(cat\)/),
 	});
-	writeFileSync(gate, "");
+	await writeFile(gate, "");
 	const [, seq = ""] = /--resume (\d+)/.exec(late.stderr) ?? [];
 	expect(await hawser.run(["exec", "work", "--resume", seq])).toMatchObject({ code: 0, stdout: "late\n" });
 	const asked = await hawser.run(["exec", "work", "sh -c 'read line'"]);
