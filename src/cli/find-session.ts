@@ -22,7 +22,17 @@ export async function findSession(
 	wanted: string | undefined,
 	{ workspace, running = false }: Wanted = {},
 ): Promise<SessionMessage> {
-	const sessions = await client.sessions.list(workspace === undefined ? {} : { workspace });
+	const list = () => client.sessions.list(workspace === undefined ? {} : { workspace });
+	let sessions = await list();
+	const [own] = ownSessions(process.env);
+	if (own !== undefined && !sessions.some(({ id }) => id === own)) {
+		// The program that we are may run before its server has heard that it does; who asks for it by id waits until then.
+		await client.sessions
+			.at(own)
+			.info()
+			.catch(() => {});
+		sessions = await list();
+	}
 	const found = select(sessions, wanted, running);
 	if (wanted === undefined || !found.id.startsWith(wanted)) callSession(found.id, nameOf(found));
 	return client.sessions.at(found.id).info();

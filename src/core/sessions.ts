@@ -14,6 +14,8 @@ export interface Sessions {
 	/** Takes in a session that has ended elsewhere, with all that happened in it; the last fact is its end. Rejects with `limit_exceeded`, or `unsupported` where nothing is kept, and leaves nothing behind then. */
 	keep(spec: SessionSpec, facts: AsyncIterable<TimedFact>): Promise<Session>;
 	get(id: string): Session | undefined;
+	/** Resolves when no start of it is under way: a program may ask for its own session before we have heard that it runs. */
+	settled(id: string): Promise<void>;
 	/** Newest last. */
 	list(): readonly Session[];
 	/**
@@ -124,6 +126,12 @@ export class LocalSessions implements Sessions {
 
 	get(id: string): Session | undefined {
 		return this.#sessions.get(id);
+	}
+
+	async settled(id: string): Promise<void> {
+		const [, starting] = [...this.#starting].find(([spec]) => spec.id === id) ?? [];
+		// Whoever asked for the start hears why it failed.
+		await starting?.catch(() => {});
 	}
 
 	list(): readonly Session[] {

@@ -1,7 +1,12 @@
-import { afterAll, beforeAll, expect, it } from "vitest";
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, it, onTestFinished } from "vitest";
+import { spawn } from "../../src/backends/spawn.ts";
 import { findSession } from "../../src/cli/find-session.ts";
 import { type Client, connect } from "../../src/client/index.ts";
 import { startTestServer, type TestServer, TOKEN } from "../fronts/native/test-server.ts";
+import { eventually } from "../helpers/reading.ts";
+import { temporaryDirectory } from "../helpers/temporary.ts";
 
 let server: TestServer;
 let client: Client;
@@ -71,4 +76,54 @@ it("looks in one workspace when it is told which, and nowhere else", async () =>
 	expect((await findSession(client, "shell", { workspace: "red" })).id).toBe(red);
 	expect((await findSession(client, undefined, { workspace: "red" })).id).toBe(red);
 	await expect(findSession(client, blue, { workspace: "red" })).rejects.toMatchObject({ code: "session_not_found" });
+});
+
+it("a program finds its own session before its server has heard that it runs", async () => {
+	let hear = () => {};
+	const heard = new Promise<void>((resolve) => {
+		hear = resolve;
+	});
+	const slow = await startTestServer({
+		async spawn(command, report) {
+			const program = await spawn(command, report);
+			await heard;
+			return program;
+		},
+	});
+	onTestFinished(() => slow.close());
+	const cwd = await temporaryDirectory();
+	const starting = slow.create({
+		argv: ["sh", "-c", 'printf %s "$HAWSER_SESSION." >own; read x'],
+		mode: "pty",
+		cwd,
+		name: "own",
+	});
+	const own = await eventually("the program", async () => {
+		const text = await readFile(join(cwd, "own"), "utf8").catch(() => "");
+		return text.endsWith(".") && text.slice(0, -1);
+	});
+	const before = process.env.HAWSER_SESSION;
+	onTestFinished(() => {
+		if (before === undefined) delete process.env.HAWSER_SESSION;
+		else process.env.HAWSER_SESSION = before;
+	});
+	process.env.HAWSER_SESSION = own;
+	const statuses: number[] = [];
+	const asking = connect({
+		url: slow.url,
+		token: TOKEN,
+		async fetch(input, init) {
+			const answer = fetch(input, init);
+			if (!String(input).endsWith(`/v1/sessions/${own}`)) return answer;
+			// By the time that another request was answered, this one has come there.
+			await slow.request("/v1/me");
+			hear();
+			statuses.push((await answer).status);
+			return answer;
+		},
+	});
+	// It asks for the list first, and waits for its own session then.
+	expect((await findSession(asking, "own")).id).toBe(own);
+	expect((await starting).id).toBe(own);
+	expect(statuses).toEqual([200, 200]);
 });
