@@ -82,7 +82,9 @@ export function testBackend(mode: "pty" | "pipe"): void {
 		});
 
 		test("sees exactly its environment, its name and its directory", async () => {
-			const run = await Run.start(inProcess, ["/bin/bash", "-c", "echo $0; pwd; exec cat /proc/self/environ"], {
+			// By its name it is a login shell, which would run what this account has in its profile.
+			const argv = ["/bin/bash", "--noprofile", "-c", "echo $0; pwd; exec cat /proc/self/environ"];
+			const run = await Run.start(inProcess, argv, {
 				mode,
 				arg0: "-other",
 				cwd: "/usr",

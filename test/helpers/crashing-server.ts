@@ -74,6 +74,8 @@ export class CrashingServer {
 			...this.#settings,
 		};
 		const child = spawn(process.execPath, [program, JSON.stringify({ config, options: this.#options, ...crash })], {
+			// Shells do not run what this account has in its home.
+			env: { ...process.env, HOME: this.#stateDir },
 			stdio: ["ignore", "pipe", "inherit"],
 		});
 		this.#child = child;

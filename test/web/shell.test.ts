@@ -3,6 +3,7 @@
 import { join } from "node:path";
 import type { Page } from "playwright-core";
 import { expect, it } from "vitest";
+import { temporaryDirectory } from "../helpers/temporary.ts";
 import { start } from "../server/start.ts";
 import { openSession, untilShown } from "./browsing.ts";
 import { create } from "./sessions.ts";
@@ -19,7 +20,8 @@ const VIEWPORT = { width: 1440, height: 900 };
 
 it("commands are marked in the terminal, listed beside the playback, and seen in the grid and on a phone", async () => {
 	const server = await start();
-	const session = await create(server, { argv: ["bash"], name: "api-refactor", cols: 100, rows: 30 });
+	const env = { HOME: await temporaryDirectory() };
+	const session = await create(server, { argv: ["bash"], env, name: "api-refactor", cols: 100, rows: 30 });
 	await create(server, { command: "printf 'Push 3 commits to origin/billing-split? [y/N] '; read -r x", name: "push" });
 	await create(server, { command: `${CHECKS}; cat`, name: "agent-tests" });
 	const { page, problems } = await openSession(server, session.id, { viewport: VIEWPORT });
