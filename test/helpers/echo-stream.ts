@@ -4,6 +4,7 @@
  */
 
 import { createCipheriv } from "node:crypto";
+import { Change } from "../../src/core/change.ts";
 
 /** The bytes of the stream at a position: AES-CTR, so that any part can be made without the rest. */
 export function streamAt(position: number, length: number): Buffer {
@@ -26,6 +27,8 @@ export function randomOf(seed: number): (below: number) => number {
 }
 
 const READY = "READY";
+/** Between two attempts to reach a server that was killed: it takes about a second to be there again. */
+const RETRY_MS = 20;
 
 export class EchoStream {
 	readonly #where: () => { url: string; token: string };
@@ -33,6 +36,7 @@ export class EchoStream {
 	#id = "";
 	#sent = 0;
 	#received = 0;
+	readonly #arrival = new Change();
 	#isStopping = false;
 	#running: Promise<unknown> | undefined;
 
@@ -69,6 +73,11 @@ export class EchoStream {
 		if (greeting !== READY) throw new Error(`unexpected greeting ${greeting}`);
 		this.#running = Promise.all([this.#write(), this.#check()]);
 		this.#running.catch(() => {});
+	}
+
+	/** Waits until so many bytes have come back, and fails if anything is wrong before. */
+	async reach(received: number): Promise<void> {
+		while (this.#received < received) await Promise.race([this.#arrival.next(), this.#running]);
 	}
 
 	/** Stops sending, waits for the last byte to come back, and fails if anything was wrong. */
@@ -110,6 +119,7 @@ export class EchoStream {
 			if (!bytes.equals(wanted)) throw new Error(`output differs after byte ${this.#received}`);
 			this.#received += bytes.length;
 			if (this.#received > this.#sent) throw new Error(`${this.#received} bytes came back of ${this.#sent} sent`);
+			this.#arrival.happen();
 		}
 	}
 
@@ -134,7 +144,7 @@ export class EchoStream {
 			} catch (error) {
 				// No server, or one that died while it answered: fetch says so with a TypeError, everything else is a finding.
 				if (!(error instanceof TypeError)) throw error;
-				await new Promise((resolve) => setTimeout(resolve, 5));
+				await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
 			}
 		}
 	}

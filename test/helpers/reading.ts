@@ -66,18 +66,23 @@ export async function untilFact<Value>(
 	}
 }
 
+/** A look is often more work than what it waits for: the longer that takes, the less often it is looked. */
+const LOOK_MS = { least: 5, most: 50, share: 0.1 };
+
 /** Waits until something becomes true that no event tells of. */
 export async function eventually<Value>(
 	what: string,
 	look: () => Value | undefined | false | Promise<Value | undefined | false>,
 	patienceMs: number = PATIENCE_MS,
 ): Promise<Value> {
-	const deadline = performance.now() + patienceMs;
+	const since = performance.now();
 	for (;;) {
 		const value = await look();
 		if (value !== undefined && value !== false) return value;
-		if (performance.now() > deadline) throw new Error(`waited ${patienceMs} ms for ${what}`);
-		await new Promise((resolve) => setTimeout(resolve, 5));
+		const waitedMs = performance.now() - since;
+		if (waitedMs > patienceMs) throw new Error(`waited ${patienceMs} ms for ${what}`);
+		const pauseMs = Math.min(LOOK_MS.most, Math.max(LOOK_MS.least, waitedMs * LOOK_MS.share));
+		await new Promise((resolve) => setTimeout(resolve, pauseMs));
 	}
 }
 

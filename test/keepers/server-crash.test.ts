@@ -29,8 +29,7 @@ test(`a server killed ${KILLS} times, at random and at named points, loses no by
 		if (point === undefined) {
 			await server.start();
 			// At a random moment of the traffic, not of the clock.
-			const target = before + random(256 * 1024);
-			while (echo.received < target) await new Promise((resolve) => setImmediate(resolve));
+			await echo.reach(before + random(256 * 1024));
 		} else {
 			await server.start({ crashAt: point, crashAfter: point === "adopt.connected" ? 1 : 1 + random(20) });
 			await server.dead();
