@@ -1,15 +1,12 @@
-/** A real browser: one process for the tests of a file, and in it for each test nothing of the others. */
+/** A real browser: one process for all tests of this one, and in it for each test nothing of the others. */
 
 import { type Browser, type BrowserContext, type BrowserContextOptions, chromium } from "playwright-core";
-import { afterAll, onTestFinished } from "vitest";
+import { onTestFinished } from "vitest";
 import { launching } from "./chromium-flags.ts";
 import { temporaryDirectory } from "./temporary.ts";
 
-/** By what they were started with besides. */
+/** By what they were started with besides. Playwright closes them when this process is told to end. */
 const browsers = new Map<string, Promise<Browser>>();
-afterAll(async () => {
-	for (const browser of browsers.values()) await (await browser).close();
-});
 
 /** Cookies, storage and windows of its own, gone with the test. */
 export async function openContext(flags: readonly string[], options?: BrowserContextOptions): Promise<BrowserContext> {
@@ -38,7 +35,13 @@ export function openBrowser(): Promise<BrowserContext> {
 
 function browserWith(flags: readonly string[]): Promise<Browser> {
 	const key = flags.join(" ");
-	const started = browsers.get(key) ?? chromium.launch(launching(flags));
-	browsers.set(key, started);
-	return started;
+	let browser = browsers.get(key);
+	if (browser === undefined) {
+		browser = chromium.launch(launching(flags));
+		browsers.set(key, browser);
+		const forget = () => void browsers.delete(key);
+		// Whoever comes after one that crashed, or did not start, gets another.
+		browser.then((started) => started.once("disconnected", forget), forget);
+	}
+	return browser;
 }
