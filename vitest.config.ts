@@ -6,17 +6,17 @@ import { defineConfig, type ViteUserConfig } from "vitest/config";
 import { BaseSequencer, type TestSpecification } from "vitest/node";
 
 /**
- * Files that share a process, one after the other, because most of their time would go into loading what they import:
- * they leave nothing in it, and what they use does nothing when a file begins or ends.
+ * Files that have a process of their own, because they change something of it, count what is in it, or kill what is below
+ * it. All others share processes, one after the other, since much of their time would go into loading what they import:
+ * they leave nothing there, and what they use does nothing when a file begins or ends.
  */
-const together = [
-	"test/{access,audit,core,disk,journal,link,protocol,workspaces}/*.test.ts",
-	"test/cli/*.test.ts",
-	"test/client/!(page).test.ts",
-	"test/fronts/*.test.ts",
-	"test/fronts/{codex-app,codex-exec,json-rpc,mcp,multica,opensandbox}/*.test.ts",
-	"test/fronts/native/!(screen|search-shortage).test.ts",
-	"test/web/{answers,attention,filter,keys,paste,player,route,settings,size,start,words}.test.ts",
+const apart = [
+	"test/backends/{shortage,start,terminal-reader}.test.ts",
+	"test/fronts/native/search-shortage.test.ts",
+	"test/keepers/shortage.test.ts",
+	"test/native/{addon,memory,nursery,teardown}.test.ts",
+	"test/sandbox/*.test.ts",
+	"test/server/approvals.test.ts",
 ];
 
 const reports = process.env.HAWSER_TEST_REPORTS;
@@ -37,13 +37,13 @@ const slowest = [
 	"test/cli/attach.test.ts",
 ];
 
-/** The slowest first, and last those that share a process: they can only if they follow each other. */
+/** The slowest first, and last those that have a process of their own: the others can share one only if they follow each other. */
 class SlowestFirst extends BaseSequencer {
 	override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
 		const rank = ({ moduleId, project }: TestSpecification): number => {
 			const place = slowest.findIndex((path) => moduleId.endsWith(path));
 			if (place >= 0) return place - slowest.length;
-			return project.name === "together" ? 1 : 0;
+			return project.name === "apart" ? 1 : 0;
 		};
 		return (await super.sort(files)).sort((a, b) => rank(a) - rank(b));
 	}
@@ -75,9 +75,8 @@ const config: ViteUserConfig = defineConfig({
 		// Where a worker is, on SIGUSR2, for who finds that nothing goes on (scripts/suite.js).
 		execArgv: reports === undefined ? [] : ["--report-on-signal", "--report-compact", `--report-directory=${reports}`],
 		projects: [
-			// What changes something of its process, or kills what is below it, has one of its own.
-			{ extends: true, test: { name: "apart", include: ["test/**/*.test.ts"], exclude: together } },
-			{ extends: true, test: { name: "together", include: together, isolate: false } },
+			{ extends: true, test: { name: "together", include: ["test/**/*.test.ts"], exclude: apart, isolate: false } },
+			{ extends: true, test: { name: "apart", include: apart } },
 		],
 	},
 });
