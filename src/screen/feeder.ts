@@ -4,10 +4,10 @@ import type { Event, Item, Mark, Size } from "../core/event.ts";
 import { checkStyled, type Screen, type ScreenRow, type Snapshot } from "../core/screen.ts";
 import type { Session } from "../core/session.ts";
 import type { Checkpoint } from "./checkpoints.ts";
+import { SCROLLBACK_ROWS } from "./model.ts";
 import { shownSize, sizeOf } from "./size.ts";
 import type { FeederStart } from "./start.ts";
 import type { ScreenThread } from "./thread.ts";
-import { SCROLLBACK_ROWS } from "./xterm-model.ts";
 
 /** How much goes to the thread at a time, in bytes, and is on its way or waits for that at most twice. */
 const FEED_BYTES = 64 * 1024;

@@ -14,9 +14,9 @@ import type { Session } from "../core/session.ts";
 import { within } from "../core/within.ts";
 import type { Checkpoints } from "./checkpoints.ts";
 import { Feeder } from "./feeder.ts";
+import { SCROLLBACK_ROWS } from "./model.ts";
 import { type FeederStart, startOfNow } from "./start.ts";
 import { type ScreenThread, ThreadLost } from "./thread.ts";
-import { SCROLLBACK_ROWS } from "./xterm-model.ts";
 
 /** What it takes while nobody asks, in bytes for each of these milliseconds: what people look at is less. */
 const IDLE_BYTES = 1024 * 1024;

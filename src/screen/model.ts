@@ -3,6 +3,9 @@
 import type { Size } from "../core/event.ts";
 import type { ScreenRow, ScreenView } from "../core/screen.ts";
 
+/** Rows that were scrolled away: enough for a terminal that becomes higher, and little memory. */
+export const SCROLLBACK_ROWS = 200;
+
 export interface ScreenModel {
 	readonly size: Size;
 	/** The next bytes of the output, cut anywhere. */

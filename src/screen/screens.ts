@@ -11,11 +11,11 @@ import type { DrawnScreens, DrawOptions } from "./background-drawing.ts";
 import { type Checkpoints, FileCheckpoints, MemoryCheckpoints } from "./checkpoints.ts";
 import { Feeder } from "./feeder.ts";
 import { CHECKPOINT_BYTES, Follower, unshowable } from "./follower.ts";
+import { SCROLLBACK_ROWS } from "./model.ts";
 import { itemsBetween } from "./reading.ts";
 import { sizeOf } from "./size.ts";
 import { startBefore, startOfNow } from "./start.ts";
 import { ScreenThread, ThreadLost } from "./thread.ts";
-import { SCROLLBACK_ROWS } from "./xterm-model.ts";
 
 /** How long a model is kept that nobody asks, and how often that is looked at, in milliseconds. */
 const UNUSED_MS = 60_000;

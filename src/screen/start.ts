@@ -4,10 +4,10 @@ import type { Event, LogPlace, Mark, Size } from "../core/event.ts";
 import type { ScanState } from "../core/scan.ts";
 import type { Session } from "../core/session.ts";
 import type { Checkpoints } from "./checkpoints.ts";
+import { SCROLLBACK_ROWS } from "./model.ts";
 import { itemsBetween, type ReadingEnd } from "./reading.ts";
 import { shownSize, sizeOf } from "./size.ts";
 import { type ScreenThread, ThreadLost } from "./thread.ts";
-import { SCROLLBACK_ROWS } from "./xterm-model.ts";
 
 /** A checkpoint, or a place at which nothing is known of the screen. */
 export type FeederStart = Mark & Size & { readonly time?: number; readonly snapshot?: Uint8Array };

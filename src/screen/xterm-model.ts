@@ -12,13 +12,11 @@ import {
 	type Terminal,
 	type TerminalBuffer,
 } from "./inside.ts";
-import type { ScreenModel, SnapshotOptions } from "./model.ts";
+import { SCROLLBACK_ROWS, type ScreenModel, type SnapshotOptions } from "./model.ts";
 import { penOf, styleOf } from "./pen.ts";
 import { Pending } from "./pending.ts";
 import { snapshotOf } from "./snapshot.ts";
 
-/** Rows that were scrolled away: enough for a terminal that becomes higher, and little memory. */
-export const SCROLLBACK_ROWS = 200;
 /** Of all these rows, at 12 bytes each: they may be made wide after they were many. */
 const SCROLLBACK_CELLS = 2_000_000;
 /** How much is parsed at a time, in bytes: less than xterm itself would cut, which it does in the middle of characters. */
