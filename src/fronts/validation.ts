@@ -2,7 +2,7 @@
 
 import type { FastifySchemaCompiler } from "fastify";
 import { IsOptional, type TSchema } from "typebox";
-import { Compile } from "typebox/compile";
+import { Compile, type Validator } from "typebox/compile";
 import { SessionError } from "../core/errors.ts";
 
 /** Values longer than this are not repeated in a message. */
@@ -17,12 +17,22 @@ type Problem = {
 	readonly message: string;
 };
 
+/** Compiles a schema for the first value that is checked: a server has hundreds, and is asked for few of them. */
+export function validatorOf(schema: TSchema): () => Validator {
+	let validator: Validator | undefined;
+	return () => {
+		validator ??= Compile(schema);
+		return validator;
+	};
+}
+
 export const compileValidator: FastifySchemaCompiler<TSchema> = ({ schema, httpPart }) => {
-	const validator = Compile(schema);
+	const compiled = validatorOf(schema);
 	return (value) => {
 		const received = httpPart === "querystring" ? fromQuery(schema, value) : value;
 		// Fastify says null for a body that is not there.
 		if (httpPart === "body" && received === null && IsOptional(schema)) return { value: received };
+		const validator = compiled();
 		if (validator.Check(received)) return { value: received };
 		return { error: problemOf(schema, validator.Errors(received), received) };
 	};

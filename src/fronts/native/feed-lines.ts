@@ -1,8 +1,8 @@
 /** The lines in which the feed is kept: what each says, and which lines are such ones at all. */
 
 import Type from "typebox";
-import { Compile } from "typebox/compile";
 import type { FeedEvent } from "../../protocol/feed.ts";
+import { validatorOf } from "../validation.ts";
 import { feedEvent, feedSession } from "./feed-messages.ts";
 import { nullable, offset } from "./schemas.ts";
 
@@ -45,7 +45,7 @@ const told = Type.Object({
 	command: Type.Integer(),
 	quiet: Type.Array(Type.Tuple([Type.Integer(), offset])),
 });
-const mark = Compile(
+const mark = validatorOf(
 	Type.Object({
 		last: count,
 		epochs: Type.Array(Type.Object({ name: Type.String({ pattern: "^[0-9a-z]+$" }), after: count })),
@@ -53,9 +53,9 @@ const mark = Compile(
 		asked: Type.Optional(Type.Array(feedEvent)),
 	}),
 );
-const entry = Compile(Type.Object({ number: count, event: feedEvent, told: nullable(told) }));
+const entry = validatorOf(Type.Object({ number: count, event: feedEvent, told: nullable(told) }));
 
 /** Anybody may have written into a file. */
 export function isLine(line: unknown): line is Mark | Entry {
-	return entry.Check(line) || mark.Check(line);
+	return entry().Check(line) || mark().Check(line);
 }

@@ -1,10 +1,10 @@
 /** What a client may say over the WebSocket, checked as strictly as a request's body. */
 
 import Type, { type TSchema, type TUnsafe } from "typebox";
-import { Compile, type Validator } from "typebox/compile";
+import type { Validator } from "typebox/compile";
 import { limits } from "../../../protocol/messages.ts";
 import { type ClientMessage, socketLimits } from "../../../protocol/socket.ts";
-import { problemOf } from "../../validation.ts";
+import { problemOf, validatorOf } from "../../validation.ts";
 import { closed, schemaOf } from "../schemas.ts";
 import { sendInput } from "../send-messages.ts";
 
@@ -71,8 +71,8 @@ const clientMessages: { readonly [T in ClientMessage["type"]]: TUnsafe<MessageOf
 	),
 };
 
-const validators = new Map<string, { schema: TSchema; validator: Validator }>(
-	Object.entries(clientMessages).map(([type, schema]) => [type, { schema, validator: Compile(schema) }]),
+const validators = new Map<string, { schema: TSchema; validator: () => Validator }>(
+	Object.entries(clientMessages).map(([type, schema]) => [type, { schema, validator: validatorOf(schema) }]),
 );
 
 /** A message that does not follow the protocol; its text says what is wrong with which field. */
@@ -88,8 +88,9 @@ export function parseClientMessage(text: string): ClientMessage {
 	const type = typeof message === "object" && message !== null && "type" in message ? message.type : undefined;
 	const known = typeof type === "string" ? validators.get(type) : undefined;
 	if (!known) throw new MessageError("a message needs a known type");
-	if (known.validator.Check(message)) return message as ClientMessage;
-	throw new MessageError(problemOf(known.schema, known.validator.Errors(message), message).message);
+	const validator = known.validator();
+	if (validator.Check(message)) return message as ClientMessage;
+	throw new MessageError(problemOf(known.schema, validator.Errors(message), message).message);
 }
 
 function parseJson(text: string): unknown {
