@@ -1,7 +1,7 @@
 /** What ends a command with a sentence instead of a stack, and the exit code that goes with it. */
 
 import { getSystemErrorMap } from "node:util";
-import { HawserError } from "../client/index.ts";
+import { HawserError } from "../client/error.ts";
 import type { ErrorCode } from "../protocol/messages.ts";
 import { inCommands } from "./wording.ts";
 

@@ -71,10 +71,11 @@ for (const command of await Promise.all(neededFor(argv[2]).map((load) => load())
 sayInOneLine(program, program.name());
 
 /**
- * Only the command that was typed, for loading them all takes longer than most of them run; all of them for help, for
- * an alias or a mistake, and for completion, which tells of them.
+ * Only the command that was typed, for loading them all takes longer than most of them run, and none for the version;
+ * all of them for help, for an alias or a mistake, and for completion, which tells of them.
  */
 function neededFor(typed = ""): (() => Promise<Command>)[] {
+	if (typed === "--version" || typed === "-V") return [];
 	const load = Object.hasOwn(commands, typed) && typed !== "completion" ? commands[typed] : undefined;
 	return load ? [load] : Object.values(commands);
 }
