@@ -10,6 +10,7 @@ import { Failures } from "../../../src/access/rate.ts";
 import { systemClock } from "../../../src/backends/clock.ts";
 import { childEnvironment } from "../../../src/backends/environment.ts";
 import { spawn } from "../../../src/backends/spawn.ts";
+import type { Clock } from "../../../src/core/clock.ts";
 import { inProcess } from "../../../src/core/in-process.ts";
 import type { Session } from "../../../src/core/session.ts";
 import { type Home, LocalSessions } from "../../../src/core/sessions.ts";
@@ -50,6 +51,8 @@ export type MulticaServer = {
 };
 
 export type MulticaServerOptions = Partial<Pick<MulticaOptions, "graceMs" | "idleMs" | "times" | "clock">> & {
+	/** By which JWTs end. */
+	readonly jwtClock?: Clock;
 	/** Where durable sessions live; in this process, like the others, if left out. */
 	readonly durable?: Home;
 	/** Sessions that were there before. */
@@ -84,7 +87,7 @@ export async function startMultica(options: MulticaServerOptions = {}): Promise<
 	const signer = hmacSigner();
 	const rules = { key: parseJwtKey(signer.keyFile), issuer: ISSUER, audience: AUDIENCE };
 	const creationRate = { perSecond: 1_000, burst: 10_000 };
-	const jwts = new JwtBearers({ rules, clock: systemClock, creationRate });
+	const jwts = new JwtBearers({ rules, clock: options.jwtClock ?? systemClock, creationRate });
 	const adminToken = randomBytes(32).toString("base64url");
 	const access = await LocalAccess.open({
 		adminToken,

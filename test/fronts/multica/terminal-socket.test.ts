@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import { WebSocket } from "ws";
 import { SessionError } from "../../../src/core/errors.ts";
 import type { Session } from "../../../src/core/session.ts";
+import { FakeClock } from "../../helpers/fake-clock.ts";
 import { eventually } from "../../helpers/reading.ts";
 import { standsStill } from "../../helpers/standstill.ts";
 import { ask } from "../../server/start.ts";
@@ -264,14 +265,17 @@ describe("the socket for many terminals", () => {
 	});
 
 	it("takes a JWT, and its end ends the socket", async () => {
-		const server = await startMultica();
+		const clock = new FakeClock();
+		const server = await startMultica({ jwtClock: clock });
 		await putTask(server, "again", {});
-		const exp = Math.ceil(Date.now() / 1000) + 1;
+		const exp = clock.now() / 1000 + 60;
 		const client = await MulticaClient.raw(
 			server,
 			server.jwt({ exp, sub: "eve", workspaces: { [WORKSPACE]: "manage" } }),
 		);
+		clock.advance(59_999);
 		await opened(client, "1");
+		clock.advance(1);
 		expect((await client.closed).code).toBe(1008);
 	});
 });
