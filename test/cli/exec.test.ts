@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { eventually } from "../helpers/reading.ts";
 import { temporaryDirectory } from "../helpers/temporary.ts";
-import { Installation } from "./hawser.ts";
+import { Installation, result } from "./hawser.ts";
 
 let hawser: Installation;
 beforeAll(async () => {
@@ -53,14 +53,22 @@ it("exec in a shell without hooks prints what is seen, and does not pretend to k
 it("exec says when a command runs on, waits for somebody, or makes no sense", async () => {
 	const gate = join(await temporaryDirectory(), "gate");
 	execFileSync("mkfifo", [gate]);
-	const late = await hawser.run(["exec", "--timeout", "300ms", "work", `cat ${gate}; echo late`]);
-	expect(late).toMatchObject({ code: 124, stderr: expect.stringMatching(/: hawser exec work --resume \d+\n$/) });
+	const patient = result(hawser.start(["exec", "work", `cat ${gate}; echo late`]));
+	const { sessions } = await hawser.client();
+	const shell = sessions.at((await sessions.list()).find(({ name }) => name === "work")?.id ?? "");
+	await eventually("cat", async () => (await shell.inspect()).program === "cat");
+	const seq = String((await shell.commands()).commands.at(-1)?.seq);
+	const late = await hawser.run(["exec", "--timeout", "50ms", "work", "--resume", seq]);
+	expect(late).toMatchObject({
+		code: 124,
+		stderr: `hawser: it still runs; to go on waiting: hawser exec work --resume ${seq}\n`,
+	});
 	expect(await hawser.run(["exec", "work", "echo no"])).toMatchObject({
 		code: 255,
 		stderr: expect.stringMatching(/busy \(cat\)/),
 	});
 	await writeFile(gate, "");
-	const [, seq = ""] = /--resume (\d+)/.exec(late.stderr) ?? [];
+	expect(await patient).toMatchObject({ code: 0, stdout: "late\n" });
 	expect(await hawser.run(["exec", "work", "--resume", seq])).toMatchObject({ code: 0, stdout: "late\n" });
 	const asked = await hawser.run(["exec", "work", "sh -c 'read line'"]);
 	expect(asked).toMatchObject({ code: 124, stderr: expect.stringMatching(/: hawser exec work --resume \d+\n$/) });
