@@ -1,16 +1,20 @@
 /** Who answers a program that asks its terminal something: one of those who are attached, or the session itself. */
 
 import { afterAll, beforeAll, expect, it } from "vitest";
+import { PatientClock } from "../../helpers/fake-clock.ts";
 import { eventually } from "../../helpers/reading.ts";
 import { principalWith, startTestServer, type TestServer } from "./test-server.ts";
 import { TestSocket } from "./test-socket.ts";
 
+const clock = new PatientClock();
 let server: TestServer;
 beforeAll(async () => {
-	server = await startTestServer({ principals: { reader: principalWith(["read"]) } });
+	// What is answered late, because this process stood still, is not answered at all.
+	server = await startTestServer({ principals: { reader: principalWith(["read"]) }, clock });
 });
 afterAll(async () => {
 	await server.close();
+	clock.stop();
 	expect(server.problems).toEqual([]);
 });
 

@@ -9,17 +9,21 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { Session } from "../../../src/core/session.ts";
+import { PatientClock } from "../../helpers/fake-clock.ts";
 import { outputUntil, write } from "../../helpers/reading.ts";
 import { temporaryDirectory } from "../../helpers/temporary.ts";
 import { startTestServer, type TestServer } from "./test-server.ts";
 import { TestSocket } from "./test-socket.ts";
 
+const clock = new PatientClock();
 let server: TestServer;
 beforeAll(async () => {
-	server = await startTestServer();
+	// What is answered late, because this process stood still, is not answered at all.
+	server = await startTestServer({ clock });
 });
 afterAll(async () => {
 	await server.close();
+	clock.stop();
 	expect(server.problems).toEqual([]);
 });
 
@@ -29,7 +33,9 @@ const PROMPT = "<prompt>";
 
 /** bash at its prompt, on which nobody looks. */
 async function shell(): Promise<Session> {
-	const { id } = await server.create({ argv: ["bash", "--norc", "--noprofile", "-i"], shellHooks: false });
+	// A home without files of shells, which tmux would start one with.
+	const env = { HOME: await temporaryDirectory() };
+	const { id } = await server.create({ argv: ["bash", "--norc", "--noprofile", "-i"], shellHooks: false, env });
 	const session = server.sessions.get(id);
 	if (!session) throw new Error("it has just been made");
 	await write(session, "PS1='<pro''mpt>'\n");
@@ -47,7 +53,7 @@ async function typed(session: Session, keys: string, until: RegExp): Promise<str
 const answered = async (session: Session) => (await session.receipt("hawser:replies")).next;
 
 /**
- * Asks where the cursor is, as crossterm does, at five places, and gives up after two seconds. Where it is told the last
+ * Asks where the cursor is, as crossterm does, at five places, and gives up after five seconds. Where it is told the last
  * row, as it is when nobody knew the screen in time, or nothing, as it is when all of us are late, it asks again. It prints
  * what it was told.
  */
@@ -59,7 +65,7 @@ os.write(1, b"${first}")
 def ask(row, col):
     os.write(1, b"\\x1b[%d;%dHx\\x1b[6n${more}" % (row, col))
     got = b""
-    while not got.endswith(b"${last}") and select.select([0], [], [], 2)[0]:
+    while not got.endswith(b"${last}") and select.select([0], [], [], 5)[0]:
         got += os.read(0, 1)
     return got.replace(b"\\x1b", b"").decode() if got else "[24;1R"
 told = []
