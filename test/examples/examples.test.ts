@@ -1,10 +1,10 @@
 /** What is in `examples` runs against a real server, as its first lines say. */
 
 import { type ChildProcess, spawn } from "node:child_process";
+import { randomInt } from "node:crypto";
 import { once } from "node:events";
-import { copyFile, mkdir, symlink } from "node:fs/promises";
+import { copyFile, mkdir, readFile, symlink } from "node:fs/promises";
 import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
 import { join, resolve } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
@@ -75,11 +75,19 @@ it("a page in a browser shows a shell, and the same one after a reload", async (
 	await page.locator(".xterm-rows", { hasText: "in a 42 page" }).waitFor();
 });
 
-/** The server must be told the page's origin before there is a page. */
+/**
+ * The server must be told the page's origin before there is a page. Of those that the kernel gives nobody who asks for
+ * any, so that it is still free then.
+ */
 async function freePort(): Promise<number> {
-	const server = createServer().listen(0, "127.0.0.1");
-	await once(server, "listening");
-	const { port } = server.address() as AddressInfo;
+	const [firstGiven] = (await readFile("/proc/sys/net/ipv4/ip_local_port_range", "latin1")).split("\t");
+	const port = randomInt(10_000, Math.max(20_000, Number(firstGiven)));
+	const server = createServer().listen(port, "127.0.0.1");
+	const isFree = await once(server, "listening").then(
+		() => true,
+		() => false,
+	);
+	if (!isFree) return freePort();
 	server.close();
 	await once(server, "close");
 	return port;
