@@ -159,11 +159,11 @@ test("our cookie goes to no other port, and no other port sets it, or clears wha
 
 test("502 where nothing listens, 400 without a port, 401 without the token", async () => {
 	const server = await startExecd({ accessToken: TOKEN });
-	const closed = createServer().listen(0, "127.0.0.1");
-	await once(closed, "listening");
-	const { port } = closed.address() as AddressInfo;
-	closed.close();
-	await once(closed, "close");
+	// Where a connection comes from nobody listens, nor can anybody begin to while there is the connection.
+	const connection = connectTo(Number(new URL(server.url).port), "127.0.0.1");
+	onTestFinished(() => void connection.destroy());
+	await once(connection, "connect");
+	const port = connection.localPort;
 	const down = await server.request(`/proxy/${port}/`);
 	expect([down.status, await down.text()]).toEqual([502, "Bad Gateway"]);
 	for (const path of ["/proxy", "/proxy/", "/proxy/0/", "/proxy/abc/", "/proxy/65536/x", "/proxy/?x"])
