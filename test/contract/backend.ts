@@ -240,7 +240,7 @@ export function testBackend(mode: "pty" | "pipe"): void {
 			await stubborn.process.kill({ signal: "KILL" });
 			await polite;
 			expect(stubborn.exit).toEqual({ code: null, signal: "SIGKILL" });
-			expect(Date.now() - began).toBeLessThan(5_000);
+			expect(Date.now() - began).toBeLessThan(20_000);
 		});
 
 		test("is killed with its whole tree", async () => {

@@ -108,8 +108,8 @@ test("one keeper that does not answer costs nobody else anything, is told of, an
 		method: "POST",
 		headers: { "content-type": "application/json", accept: "application/json, text/event-stream" },
 		body: JSON.stringify({ jsonrpc: "2.0", id: 1, method: "tools/call", params: { name: "sessions", arguments: {} } }),
-		// Less than a link is waited for.
-		signal: AbortSignal.timeout(5_000),
+		// Less than the 10 s that an answer of a keeper is waited for.
+		signal: AbortSignal.timeout(9_000),
 	});
 	expect(await listed.text()).toContain("running, and does not say what it does");
 	// What was known of it is still told.

@@ -87,7 +87,7 @@ describe("a lost connection", () => {
 		await Promise.all([expect(poll).rejects.toThrow(), lose(client)]);
 		const begin = performance.now();
 		await back(exec, client);
-		expect(performance.now() - begin).toBeLessThan(5_000);
+		expect(performance.now() - begin).toBeLessThan(15_000);
 	});
 
 	it("ends a write that was waiting, which then counts as never sent", async () => {

@@ -118,7 +118,7 @@ describe("whatever is sent over a WebSocket", () => {
 			{ numRuns: 150 },
 		);
 		await isHealthy();
-		await expect.poll(async () => (await server.sessions.get(id)?.info())?.attachments, { timeout: 5000 }).toBe(0);
+		await expect.poll(async () => (await server.sessions.get(id)?.info())?.attachments).toBe(0);
 	}, 60_000);
 
 	it("even if it is no WebSocket at all", async () => {

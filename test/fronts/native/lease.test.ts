@@ -64,7 +64,7 @@ describe("control over HTTP", () => {
 		const renewed = await call("POST", `/v1/sessions/${id}/lease`, { fence: short.fence, ttlMs: 1_000 });
 		expect(renewed).toEqual(short);
 		await expect
-			.poll(async () => (await server.sessions.get(id)?.info())?.lease, { timeout: 5_000 })
+			.poll(async () => (await server.sessions.get(id)?.info())?.lease)
 			.toMatchObject({ holder: null, exclusive: false });
 	});
 
@@ -79,7 +79,7 @@ describe("control over HTTP", () => {
 		await call("POST", `/v1/sessions/${theirs.id}/lease`, { force: true }, other);
 		revocation.abort();
 		const leaseOf = async (id: string) => (await server.sessions.get(id)?.info())?.lease;
-		await expect.poll(() => leaseOf(mine.id), { timeout: 5_000 }).toMatchObject({ holder: null, exclusive: false });
+		await expect.poll(() => leaseOf(mine.id)).toMatchObject({ holder: null, exclusive: false });
 		expect(await call("POST", `/v1/sessions/${mine.id}/keys`, keys, other)).toMatchObject({ status: 200 });
 		expect(await leaseOf(theirs.id)).toMatchObject({ holder: "read+operate", exclusive: true });
 	});

@@ -100,7 +100,7 @@ test("while its keeper is silent a client can leave, and who comes back is given
 	onTestFinished(() => void process.kill(keeper.pid, "SIGCONT"));
 	await client.close();
 	const isFree = async () => (await handshake(server.url, `/pty/${id}/ws`, {})).status !== 409;
-	await eventually("a free lock", isFree, 5_000);
+	await eventually("a free lock", isFree);
 	const again = new PtyClient(server.url, id, `since=${client.position}`);
 	await eventually("its turn", async () => !(await isFree()));
 	// What is known without the keeper is told after a while; by the second time whoever came before has heard it, too.
