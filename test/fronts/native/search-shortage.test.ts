@@ -1,9 +1,9 @@
 /** What a search says when the machine has no more to give; in a file, and so a process, of its own. */
 
 import { execFileSync } from "node:child_process";
-import { closeSync, openSync } from "node:fs";
-import { afterEach, expect, test } from "vitest";
-import { SearchProcess } from "../../../src/fronts/native/search/process.ts";
+import { closeSync, openSync, readFileSync } from "node:fs";
+import { afterEach, expect, onTestFinished, test } from "vitest";
+import { BATCH_MS, SearchProcess } from "../../../src/fronts/native/search/process.ts";
 
 const setLimit = (soft: number) => execFileSync("prlimit", ["--pid", String(process.pid), `--nofile=${soft}:`]);
 afterEach(() => setLimit(10_000));
@@ -20,6 +20,21 @@ test("without a free descriptor a search is refused as a limit, and works again 
 	for (const fd of opened) closeSync(fd);
 	expect(seen[0]).toBe("limit_exceeded: cannot start a search: the server has too many files open (EMFILE)");
 	expect(new Set(seen)).toEqual(new Set([seen[0], "found"]));
+});
+
+test("a search that gets no processor for longer than it may compute is waited for", async () => {
+	const searching = new SearchProcess({ source: "b", flags: "", isLiteral: false, limit: 1, isExact: true });
+	onTestFinished(() => searching.end());
+	const ask = () =>
+		searching.ask(
+			{ bytes: Buffer.from("abc"), marks: [], isLast: true },
+			{ signal: new AbortController().signal, where: "it" },
+		);
+	expect((await ask()).isFull).toBe(true);
+	const [child = ""] = readFileSync(`/proc/self/task/${process.pid}/children`, "latin1").split(" ");
+	process.kill(Number(child), "SIGSTOP");
+	setTimeout(() => process.kill(Number(child), "SIGCONT"), BATCH_MS + 300);
+	expect((await ask()).isFull).toBe(true);
 });
 
 async function search(): Promise<string> {

@@ -4,7 +4,7 @@
  */
 
 import { type ChildProcess, spawn } from "node:child_process";
-import { closeSync, openSync } from "node:fs";
+import { closeSync, openSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { SessionError } from "../../../core/errors.ts";
 import { shortage } from "../../../core/shortage.ts";
@@ -43,10 +43,12 @@ export type AskOptions = {
 	readonly where: string;
 };
 
-/** How long one batch may take: it takes a few milliseconds, unless its expression tries every way to match. */
+/** How much of a processor's time one batch may take: a few milliseconds, unless its expression tries every way to match. */
 export const BATCH_MS = 2_000;
-/** How long Node may take to start, which says nothing about an expression: on a busy machine that is seconds. */
-const START_MS = 20_000;
+/** How long Node may take to start, and a batch in all, which says nothing about an expression: on a busy machine that is seconds. */
+const PATIENCE_MS = 20_000;
+/** What the kernel counts a processor's time in, for everybody to read (USER_HZ). */
+const TICK_MS = 10;
 /** What a process may have of memory: some 200 MiB are Node's own and garbage, the rest is for batches and the expression. */
 const MEMORY_MIB = 512;
 /** More than any search takes: one whose server was killed meanwhile comes to an end by itself. */
@@ -94,7 +96,7 @@ export class SearchProcess {
 
 	/**
 	 * One after the other. Rejects with `limit_exceeded` when the process has used up its time or its memory; the time
-	 * begins once the process has.
+	 * begins once the process has, and only what it computes counts.
 	 */
 	ask(batch: Batch, { signal, where }: AskOptions): Promise<Answer> {
 		const process = this.#process;
@@ -115,10 +117,18 @@ export class SearchProcess {
 			const gone = (why?: unknown) => settle(() => reject(why ?? tooDear(where)));
 			const aborted = () => gone(new SessionError("node_unavailable", "the search was broken off"));
 			const late = () => gone(new SessionError("node_unavailable", "the process of a search does not start"));
-			let timer = setTimeout(late, START_MS);
+			let timer = setTimeout(late, PATIENCE_MS);
 			void this.#begun.then(() => {
 				clearTimeout(timer);
-				if (!isSettled) timer = setTimeout(gone, BATCH_MS);
+				if (isSettled) return;
+				const begin = { at: performance.now(), computedMs: this.#computedMs() };
+				const look = () => {
+					const leftMs = BATCH_MS - (this.#computedMs() - begin.computedMs);
+					if (leftMs > 0 && performance.now() - begin.at < PATIENCE_MS) {
+						timer = setTimeout(look, Math.max(leftMs, TICK_MS));
+					} else gone();
+				};
+				timer = setTimeout(look, BATCH_MS);
 			});
 			process.on("message", answered);
 			signal.addEventListener("abort", aborted);
@@ -132,6 +142,18 @@ export class SearchProcess {
 	/** Whatever it is doing; nobody has to wait for it. */
 	end(): void {
 		this.#process.kill("SIGKILL");
+	}
+
+	/** Of a processor's time, since its start; not a number once it is gone. */
+	#computedMs(): number {
+		try {
+			const stat = readFileSync(`/proc/${this.#process.pid}/stat`, "latin1");
+			// The name in brackets may hold anything; the fields count from its last bracket.
+			const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
+			return (Number(fields[11]) + Number(fields[12])) * TICK_MS;
+		} catch {
+			return Number.NaN;
+		}
 	}
 
 	#send(message: Task | Batch): void {
