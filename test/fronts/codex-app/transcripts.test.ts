@@ -1,8 +1,10 @@
 /** Conversations with the real server, recorded and held with ours: what a client can tell apart must be the same. */
 
-import { readFile } from "node:fs/promises";
+import { readFile, writeFile } from "node:fs/promises";
 import { homedir } from "node:os";
+import { join } from "node:path";
 import { beforeAll, expect, it } from "vitest";
+import { temporaryDirectory } from "../../helpers/temporary.ts";
 import type { AppClient } from "./app-client.ts";
 import { startApp, startStdioApp } from "./app-harness.ts";
 
@@ -17,6 +19,8 @@ type Message = {
 type Line =
 	| { readonly note: string; readonly from?: never }
 	| { readonly from: "client"; readonly text: string }
+	/** A file that a program waits for. */
+	| { readonly from: "test"; readonly opens: string }
 	/** `or` is what would be right as well, where it depends on how far the program's end has come. */
 	| { readonly from: "server"; readonly message: Message; readonly or?: readonly Message[] };
 
@@ -27,6 +31,7 @@ async function recording(name: string): Promise<Line[]> {
 	const file = new URL(`../../fixtures/codex/app-server-${name}.jsonl`, import.meta.url);
 	const text = (await readFile(file, "utf8")).replaceAll("<cwd>", process.cwd()).replaceAll("<home>", homedir());
 	return text
+		.replaceAll("<gate>", join(await temporaryDirectory(), "gate"))
 		.trim()
 		.split("\n")
 		.map((line) => JSON.parse(line) as Line);
@@ -55,6 +60,7 @@ class Replay {
 		for (const line of lines) {
 			if (line.from === undefined) this.#note = line.note;
 			else if (line.from === "client") this.#say(line.text);
+			else if (line.from === "test") await writeFile(line.opens, "");
 			else await this.#hear(line.message, line.or);
 		}
 	}
@@ -156,10 +162,13 @@ beforeAll(() => {
 it.each(recordings)(
 	"the recorded conversation (%s) is the same with ours, on stdio and on a WebSocket",
 	async (name) => {
-		const lines = await recording(name);
-		expect(lines.length).toBeGreaterThan(30);
 		const app = await startApp({ limits });
 		const clients = [startStdioApp({ limits }).client, await app.stranger()];
-		await Promise.all(clients.map((client) => new Replay(client).run(lines)));
+		const replays = clients.map(async (client) => {
+			const lines = await recording(name);
+			expect(lines.length).toBeGreaterThan(30);
+			await new Replay(client).run(lines);
+		});
+		await Promise.all(replays);
 	},
 );

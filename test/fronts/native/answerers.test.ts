@@ -140,6 +140,7 @@ test.each([
 		await following;
 		expect(askedOnce(terminal.text)).toBe(`${BY_TERMINAL}${BY_SESSION}${BY_TERMINAL}()`);
 	},
+	60_000,
 );
 
 test("a link that breaks while the terminal is handed over on it is followed by another, also when nobody asks", async () => {
