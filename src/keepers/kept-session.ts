@@ -108,7 +108,10 @@ export class KeptSession extends Session {
 	/** The server goes away; the session stays. */
 	letGo(): void {
 		this.#refusal ??= unavailable("the server is shutting down");
-		this.#link?.close();
+		const close = () => this.#link?.close();
+		close();
+		// A keeper that is just being greeted may still answer.
+		this.#finding?.then(close, () => {});
 	}
 
 	/** It is being removed: nothing can be asked any more, and what becomes of its keeper is not its business. */

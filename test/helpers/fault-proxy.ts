@@ -48,6 +48,11 @@ export class FaultProxy {
 		return this.#connections;
 	}
 
+	/** How many sockets there are now, on both sides. */
+	get open(): number {
+		return this.#sockets.size;
+	}
+
 	/** How many connections a fault has ended or is ending. */
 	get total(): number {
 		return Object.values(this.counts).reduce((sum, count) => sum + count, 0);

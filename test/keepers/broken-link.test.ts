@@ -133,6 +133,24 @@ test("what can't be recognised as a repeat is not sent again: its caller is told
 	expect(await outputUntil(session, /\./)).toMatch(/^ready(once)?\.$/);
 });
 
+test("a server that goes while it looks for a keeper keeps no link to the one that it finds", async () => {
+	const site = await KeeperSite.create();
+	const first = await site.open();
+	const { id } = await first.keepers.start(rawShell("printf ready; exec cat"));
+	await first.keepers.close();
+	const proxy = await site.proxy(id, () => undefined);
+	const { keepers } = await site.open();
+	const { keeper } = await site.record(id);
+	const before = proxy.connections;
+	// Stopped, so that it is still being greeted when the server goes.
+	process.kill(keeper.pid, "SIGSTOP");
+	proxy.cutAll();
+	await eventually("the next link", () => proxy.connections > before);
+	await keepers.close();
+	process.kill(keeper.pid, "SIGCONT");
+	await eventually("the end of that link", () => proxy.open === 0);
+});
+
 test("one write of any size is taken in parts, and no link breaks of it", async () => {
 	const site = await KeeperSite.create();
 	const { keepers } = await site.open();
