@@ -1,5 +1,5 @@
 import { execFile } from "node:child_process";
-import { writeFile } from "node:fs/promises";
+import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
@@ -20,16 +20,31 @@ it("a file that hangs outside of its tests is told of, run once more and counted
 			it("d", () => {});`,
 		"always.test.js": `await new Promise(() => setInterval(() => {}, 1000));`,
 	};
-	for (const [name, text] of Object.entries(files)) await writeFile(join(folder, name), text);
-	const program = `
-		import { runTests } from ${JSON.stringify(join(root, "scripts/suite.js"))};
-		console.log("counted " + JSON.stringify(await runTests(["--root=${folder}"], { quietMs: 5000 })));`;
-	const { stdout, stderr } = await promisify(execFile)(process.execPath, ["--input-type=module", "-e", program], {
-		cwd: root,
-	});
+	const { stdout, stderr } = await count(folder, files);
 	expect(stderr).toMatch(/once\.test\.js: it was begun/);
 	expect(stderr).toMatch(/waits for one of these\n.*"timer"/);
 	expect(stderr).toMatch(/no result: [^;]*once\.test\.js[^;]*; once more/);
 	expect(stderr).toMatch(/no result again: .*always\.test\.js/);
 	expect(stdout).toMatch(/counted \{"passed":3,"failed":2/);
 });
+
+it("a run that hangs after its last file has failed, and no file is run again", async () => {
+	const folder = await temporaryDirectory();
+	const { stdout } = await count(folder, {
+		"vitest.config.js": `export default { test: { globalSetup: "./hang.js", teardownTimeout: 600_000 } };`,
+		"package.json": `{ "type": "module" }`,
+		"hang.js": `export default () => () => new Promise(() => setInterval(() => {}, 1000));`,
+		"good.test.js": `import { appendFileSync } from "node:fs"; import { it } from "vitest";
+			it("a", () => appendFileSync(${JSON.stringify(join(folder, "runs"))}, "one "));`,
+	});
+	expect(stdout).toMatch(/counted \{"passed":1,"failed":0,"status":"SIGKILL"\}/);
+	expect(await readFile(join(folder, "runs"), "utf8")).toBe("one ");
+});
+
+async function count(folder: string, files: Record<string, string>): Promise<{ stdout: string; stderr: string }> {
+	for (const [name, text] of Object.entries(files)) await writeFile(join(folder, name), text);
+	const program = `
+		import { runTests } from ${JSON.stringify(join(root, "scripts/suite.js"))};
+		console.log("counted " + JSON.stringify(await runTests(["--root=${folder}"], { quietMs: 5000 })));`;
+	return promisify(execFile)(process.execPath, ["--input-type=module", "-e", program], { cwd: root });
+}
