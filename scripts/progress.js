@@ -1,6 +1,12 @@
 /** A reporter of vitest that tells whoever started it which files there are, what was last heard of each, and how it ended. */
 
 export default class Progress {
+	#vitest;
+
+	onInit(vitest) {
+		this.#vitest = vitest;
+	}
+
 	onTestRunStart(specifications) {
 		process.send({ files: specifications.map(({ moduleId }) => moduleId) });
 	}
@@ -27,6 +33,7 @@ export default class Progress {
 		const failed = count("failed");
 		// One that can't even be loaded, or whose hooks failed, may have no test that did.
 		const isBroken = module.state() === "failed" && failed === 0;
-		process.send({ file: module.moduleId, result: { passed: count("passed"), failed: failed + (isBroken ? 1 : 0) } });
+		const result = { passed: count("passed"), failed: failed + (isBroken ? 1 : 0) };
+		process.send({ file: module.moduleId, result, unhandled: this.#vitest.state.getUnhandledErrors().length });
 	}
 }

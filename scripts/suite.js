@@ -7,6 +7,7 @@
  */
 
 import { spawn } from "node:child_process";
+import { once } from "node:events";
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, relative } from "node:path";
@@ -19,14 +20,20 @@ const QUIET_MS = 150_000;
 /** What a process has for its report; one that waits within a call of the system gives none. */
 const REPORT_MS = 5000;
 
+/** How long what was told before the end may take to come; a moment, unless somebody else has got the channel. */
+const LAST_WORDS_MS = 5000;
+
 /** `args` are vitest's; a file or a folder among them is there. */
 export async function runTests(args, { quietMs = QUIET_MS } = {}) {
 	const first = await runOnce(args, quietMs);
 	if (first.status !== undefined) return { ...sum(first.results), status: first.status };
 
 	const missing = first.files.filter((file) => !first.results.has(file));
-	// It hung after its last file, and a run without a file would be one of all.
-	if (first.files.length > 0 && missing.length === 0) return { ...sum(first.results), status: "SIGKILL" };
+	// It hung after its last file: all is known, and a run without a file would be one of all.
+	if (first.files.length > 0 && missing.length === 0) {
+		console.error(`\nevery file gave its result; errors outside of tests: ${first.unhandled}`);
+		return { ...sum(first.results), status: first.unhandled === 0 ? 0 : "SIGKILL" };
+	}
 	console.error(`\nno result: ${named(missing)}; once more:`);
 	const again = await runOnce([...args.filter((arg) => !existsSync(arg)), ...missing], quietMs);
 	const lost = again.files.filter((file) => !again.results.has(file));
@@ -36,7 +43,7 @@ export async function runTests(args, { quietMs = QUIET_MS } = {}) {
 		...again.results,
 		...first.results,
 	]);
-	return { ...sum(results), status: again.status };
+	return { ...sum(results), status: first.unhandled === 0 ? again.status : "SIGKILL" };
 }
 
 function sum(results) {
@@ -64,10 +71,14 @@ async function runOnce(args, quietMs) {
 			env: { ...process.env, HAWSER_TEST_REPORTS: folder },
 		});
 		const told = listen(child);
-		const ended = new Promise((resolve) => child.once("exit", (code, signal) => resolve(code ?? signal)));
+		const ended = once(child, "exit").then(([code, signal]) => code ?? signal);
+		const heardAll = once(child, "disconnect");
 		for (let status; told.quietMs() <= quietMs; ) {
 			status = await Promise.race([ended, sleep(Math.min(1000, quietMs))]);
-			if (status !== undefined) return { ...told, status };
+			if (status === undefined) continue;
+			// The last that it told may come after its end.
+			await Promise.race([heardAll, sleep(LAST_WORDS_MS)]);
+			return { ...told, status };
 		}
 		console.error(`\nnothing was heard for ${Math.round(quietMs / 1000)} s; what was last:`);
 		for (const [file, heard] of told.heard) if (!told.results.has(file)) console.error(`${named([file])}: ${heard}`);
@@ -84,12 +95,19 @@ async function runOnce(args, quietMs) {
 /** What a run tells of itself by its reporter. */
 function listen(child) {
 	let heardAt = performance.now();
-	const told = { files: [], heard: new Map(), results: new Map(), quietMs: () => performance.now() - heardAt };
-	child.on("message", ({ files, file, heard, result }) => {
+	const told = {
+		files: [],
+		heard: new Map(),
+		results: new Map(),
+		unhandled: 0,
+		quietMs: () => performance.now() - heardAt,
+	};
+	child.on("message", ({ files, file, heard, result, unhandled }) => {
 		heardAt = performance.now();
 		if (files) told.files = files;
 		if (heard) told.heard.set(file, heard);
 		if (result) told.results.set(file, result);
+		told.unhandled = unhandled ?? told.unhandled;
 	});
 	return told;
 }

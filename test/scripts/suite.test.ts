@@ -28,17 +28,25 @@ it("a file that hangs outside of its tests is told of, run once more and counted
 	expect(stdout).toMatch(/counted \{"passed":3,"failed":2/);
 });
 
-it("a run that hangs after its last file has failed, and no file is run again", async () => {
-	const folder = await temporaryDirectory();
-	const { stdout } = await count(folder, {
-		"vitest.config.js": `export default { test: { globalSetup: "./hang.js", teardownTimeout: 600_000 } };`,
-		"package.json": `{ "type": "module" }`,
-		"hang.js": `export default () => () => new Promise(() => setInterval(() => {}, 1000));`,
-		"good.test.js": `import { appendFileSync } from "node:fs"; import { it } from "vitest";
-			it("a", () => appendFileSync(${JSON.stringify(join(folder, "runs"))}, "one "));`,
-	});
-	expect(stdout).toMatch(/counted \{"passed":1,"failed":0,"status":"SIGKILL"\}/);
-	expect(await readFile(join(folder, "runs"), "utf8")).toBe("one ");
+it("a run that hangs after its last file is counted without another, and has failed if something failed outside of tests", async () => {
+	const counted = async (body: string) => {
+		const folder = await temporaryDirectory();
+		const { stdout } = await count(folder, {
+			"vitest.config.js": `export default { test: { globalSetup: "./hang.js", teardownTimeout: 600_000 } };`,
+			"package.json": `{ "type": "module" }`,
+			"hang.js": `export default () => () => new Promise(() => setInterval(() => {}, 1000));`,
+			"good.test.js": `import { appendFileSync } from "node:fs"; import { it } from "vitest";
+				it("a", () => { appendFileSync(${JSON.stringify(join(folder, "runs"))}, "one "); ${body} });`,
+		});
+		expect(await readFile(join(folder, "runs"), "utf8")).toBe("one ");
+		return /counted (.*)/.exec(stdout)?.[1];
+	};
+	const outside =
+		'setTimeout(() => { throw new Error("late"); }); return new Promise((resolve) => setTimeout(resolve, 100));';
+	expect(await Promise.all([counted(""), counted(outside)])).toEqual([
+		'{"passed":1,"failed":0,"status":0}',
+		'{"passed":1,"failed":0,"status":"SIGKILL"}',
+	]);
 });
 
 async function count(folder: string, files: Record<string, string>): Promise<{ stdout: string; stderr: string }> {
