@@ -77,7 +77,7 @@ async function runOnce(args, quietMs) {
 			status = await Promise.race([ended, sleep(Math.min(1000, quietMs))]);
 			if (status === undefined) continue;
 			// The last that it told may come after its end.
-			await Promise.race([heardAll, sleep(LAST_WORDS_MS)]);
+			await Promise.race([heardAll, sleep(LAST_WORDS_MS, undefined, { ref: false })]);
 			return { ...told, status };
 		}
 		console.error(`\nnothing was heard for ${Math.round(quietMs / 1000)} s; what was last:`);
