@@ -55,6 +55,7 @@ export function createNativeFront(options: NativeOptions): Front {
 			// The schemas describe answers; shaping them is the job of the code that the compiler checks.
 			app.setSerializerCompiler(() => (value) => JSON.stringify(value));
 			const typed: NativeApp = app.withTypeProvider<TypeBoxTypeProvider>();
+			// Who names a session that is being started, as its own program may, waits for it; other things' ids are no session's.
 			app.addHook("preHandler", async ({ params }) => options.sessions.settled((params as { id?: string }).id ?? ""));
 			const attachments = new Attachments();
 			const report = (problem: unknown) => hosting.report(problem, "feed");
