@@ -42,7 +42,7 @@ it("a run that hangs after its last file is counted without another, and has fai
 		return /counted (.*)/.exec(stdout)?.[1];
 	};
 	const outside =
-		'setTimeout(() => { throw new Error("late"); }); return new Promise((resolve) => setTimeout(resolve, 100));';
+		'return new Promise((resolve) => setTimeout(() => { setImmediate(resolve); throw new Error("late"); }));';
 	expect(await Promise.all([counted(""), counted(outside)])).toEqual([
 		'{"passed":1,"failed":0,"status":0}',
 		'{"passed":1,"failed":0,"status":"SIGKILL"}',
