@@ -4,45 +4,28 @@ import { availableParallelism } from "node:os";
 import { fileURLToPath } from "node:url";
 import { defineConfig, type ViteUserConfig } from "vitest/config";
 import { BaseSequencer, type TestSpecification } from "vitest/node";
+import { testFiles } from "./scripts/test-files.js";
+
+const tagged = testFiles();
+const filesWith = (tag: string): string[] => tagged.filter(({ tags }) => tags.includes(tag)).map(({ file }) => file);
 
 /**
- * Files that have a process of their own, because they change something of it, count what is in it, or kill what is below
- * it. All others share processes, one after the other, since much of their time would go into loading what they import:
- * they leave nothing there, and what they use does nothing when a file begins or ends.
+ * Files that have a process of their own, because they change something of it, count what is in it, or kill what is
+ * below it. The other files share processes, one after the other: loading what they import takes much of their time,
+ * and they leave nothing behind.
  */
-const apart = [
-	"test/backends/{shortage,start,terminal-reader}.test.ts",
-	"test/fronts/native/search-shortage.test.ts",
-	"test/keepers/shortage.test.ts",
-	"test/native/{addon,memory,nursery,teardown}.test.ts",
-	"test/sandbox/*.test.ts",
-	"test/server/approvals.test.ts",
-];
+const apart = filesWith("apart");
 
 const reports = process.env.HAWSER_TEST_REPORTS;
 
-/** What takes longest, slowest first: begun at the end, it would keep one worker busy while the others have nothing to do. */
-const slowest = [
-	"test/server/budget.test.ts",
-	"test/keepers/server-crash.test.ts",
-	"test/scripts/package.test.ts",
-	"test/client/torture.test.ts",
-	"test/web/list.test.ts",
-	"test/cli/server.test.ts",
-	"test/web/terminal.test.ts",
-	"test/cli/away.test.ts",
-	"test/cli/daily.test.ts",
-	"test/cli/run.test.ts",
-	"test/web/accessible.test.ts",
-	"test/cli/attach.test.ts",
-];
+/** Files that take more than five seconds. They start first, so that no worker is left with one at the end. */
+const slow = filesWith("slow");
 
-/** The slowest first, and last those that have a process of their own: the others can share one only if they follow each other. */
-class SlowestFirst extends BaseSequencer {
+/** Slow files first, and files with a process of their own last: the others can only share one while they follow each other. */
+class SlowFirst extends BaseSequencer {
 	override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
 		const rank = ({ moduleId, project }: TestSpecification): number => {
-			const place = slowest.findIndex((path) => moduleId.endsWith(path));
-			if (place >= 0) return place - slowest.length;
+			if (slow.some((path) => moduleId.endsWith(path))) return -1;
 			return project.name === "apart" ? 1 : 0;
 		};
 		return (await super.sort(files)).sort((a, b) => rank(a) - rank(b));
@@ -66,7 +49,8 @@ const config: ViteUserConfig = defineConfig({
 		pool: "forks",
 		// All of them: a test mostly waits for programs, and so leaves room for the other's.
 		maxWorkers: availableParallelism(),
-		sequence: { sequencer: SlowestFirst },
+		tags: [{ name: "apart" }, { name: "slow" }],
+		sequence: { sequencer: SlowFirst },
 		testTimeout: 30_000,
 		// A second, as it is by default, is nothing on a machine that is busy with other tests.
 		expect: { poll: { timeout: 15_000, interval: 5 } },

@@ -1,19 +1,19 @@
 /** A real browser that is signed in to a server, for measurements of the web UI. */
 
 import { type BrowserContext, chromium, type Page } from "playwright-core";
-import { launching } from "../test/helpers/chromium-flags.ts";
+import { launching } from "../test/support/chromium-flags.ts";
 import type { Served } from "./served.ts";
 import type { Workshop } from "./workshop.ts";
 
 /** As much of a page as the code that runs in one needs. */
 declare const localStorage: { setItem(key: string, value: string): void };
 
-/** For there is no GPU here, and one in software would be what is measured. */
+/** The machine has no GPU; software rendering would dominate the measurement. */
 const FLAGS = ["--disable-3d-apis"];
 
 export type SignedIn = { readonly context: BrowserContext; readonly page: Page; readonly url: string };
 
-/** With nothing in its cache; ended whatever happens. */
+/** Starts with an empty cache. The browser is closed in any case. */
 export async function browsing<T>(
 	workshop: Workshop,
 	{ target: { port, token } }: Served,

@@ -1,20 +1,21 @@
-/** The places where sessions live, as the server composes them, for one measurement: in process and in keepers. */
+/** Session providers for one measurement, composed as in the server: in-process and with keepers. */
 
 import { randomBytes } from "node:crypto";
 import { existsSync } from "node:fs";
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
-import { systemClock } from "../src/backends/clock.ts";
 import { spawn } from "../src/backends/spawn.ts";
-import { LocalSession } from "../src/core/local-session.ts";
-import type { Session, SessionStart } from "../src/core/session.ts";
+import { systemClock } from "../src/backends/system-clock.ts";
+import { LocalSession } from "../src/core/session/local-session.ts";
+import type { Session } from "../src/core/session/session.ts";
+import type { SessionStart } from "../src/core/session/session-info.ts";
 import { Journal } from "../src/journal/journal.ts";
-import { Keepers } from "../src/keepers/keepers.ts";
-import { readRecord } from "../src/link/record.ts";
+import { DurableSessions } from "../src/keeper/client/durable-sessions.ts";
+import { readRecord } from "../src/keeper/link/session-record.ts";
 import { skim } from "../src/native/addon.ts";
-import { type StartOptions, startOf } from "../test/helpers/starts.ts";
+import { type StartOptions, startOf } from "../test/support/starts.ts";
 
-/** Any time will do: that there is a timer is what counts. */
+/** Any interval works: the timer only keeps the process alive. */
 const STAYING_MS = 60_000;
 
 export type HomeKind = "process" | "keeper";
@@ -26,10 +27,10 @@ export type HomeOptions = {
 	readonly spares?: number;
 };
 
-/** Where sessions are started, and everything that was started is ended again. */
+/** Starts sessions and ends all of them. */
 export class BenchHome {
 	readonly #options: HomeOptions;
-	readonly #keepers: Keepers | undefined;
+	readonly #keepers: DurableSessions | undefined;
 	readonly #sessions = new Set<Session>();
 	readonly #journals: Journal[] = [];
 	#isClosing = false;
@@ -54,19 +55,19 @@ export class BenchHome {
 		return session;
 	}
 
-	/** From here on readers lose their sessions, which is no failure. */
+	/** Once it is closing, readers lose their sessions, which is not a failure. */
 	get isClosing(): boolean {
 		return this.#isClosing;
 	}
 
-	/** The process that keeps a session. */
+	/** The pid of a session's keeper. */
 	async keeperPid(session: Session): Promise<number> {
 		const record = await readRecord(join(this.#options.directory, "sessions", session.id));
 		if (!record) throw new Error(`no record of session ${session.id}`);
 		return record.keeper.pid;
 	}
 
-	/** Ends one session and forgets it. */
+	/** Ends and removes one session. */
 	async end(session: Session): Promise<void> {
 		this.#sessions.delete(session);
 		await session.kill({ signal: "SIGKILL", graceMs: 0 });
@@ -80,7 +81,7 @@ export class BenchHome {
 		await this.#keepers?.close();
 	}
 
-	/** Forgets what was not ended. Many keepers that end their trees at once each look at all processes; this looks once for all. */
+	/** Removes sessions that were not ended. Many keepers ending at once would each scan all processes; this scans once for all. */
 	async #abandon(session: Session): Promise<void> {
 		if (!this.#keepers) return this.end(session);
 		this.#sessions.delete(session);
@@ -99,11 +100,11 @@ export class BenchHome {
 }
 
 /**
- * Ends whatever a measurement left behind that died, and removes its directory. Keepers are ended by force: one that
- * was worn down by a measurement need not answer soon.
+ * Ends everything that a crashed measurement left behind, and removes its directory. Keepers are killed, since an
+ * overloaded one need not respond soon.
  */
 export async function sweep(directory: string): Promise<void> {
-	// Whoever looks for a keeper waits by timers that let a process end; a server listens meanwhile, and we do not.
+	// The keeper client's timers do not keep a process alive. A server has its listener for that; here, a timer does it.
 	const staying = setInterval(() => {}, STAYING_MS);
 	try {
 		if (existsSync(join(directory, "sessions"))) {
@@ -119,8 +120,8 @@ export async function sweep(directory: string): Promise<void> {
 	}
 }
 
-function keepersOn(directory: string, generation: number, spares: number): Keepers {
-	return new Keepers({
+function keepersOn(directory: string, generation: number, spares: number): DurableSessions {
+	return new DurableSessions({
 		directory: join(directory, "sessions"),
 		socketDirectory: join(directory, "run"),
 		generation,
@@ -134,7 +135,7 @@ function keepersOn(directory: string, generation: number, spares: number): Keepe
 	});
 }
 
-/** A measurement in which something went wrong is none. */
+/** An error makes the measurement invalid. */
 function fail(problem: unknown): void {
 	console.error(problem);
 	process.exitCode = 1;

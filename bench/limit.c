@@ -1,10 +1,10 @@
-// What the machine can do without us: reads a terminal or a pipe and throws everything away, or types single
-// keys and waits for each to come back. Prints what it measured as JSON.
+// Measures the machine without Hawser: reads a terminal or a pipe and discards the bytes, or types single keys and waits
+// for each echo. Prints its results as JSON.
 //
 //   limit pty FILE...           cat FILE... on a cooked terminal
 //   limit pipe BYTES FILE...    the same through a pipe of that size
 //   limit echo KEYS             keys through a raw terminal with cat on it
-//   limit keys SOCKET KEYS      keys through whatever listens on a Unix socket
+//   limit keys SOCKET KEYS      keys through the server of a Unix socket
 
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -40,14 +40,14 @@ static double cpu(void) {
 	return usage.ru_utime.tv_sec + usage.ru_stime.tv_sec + (usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) / 1e6;
 }
 
-// Runs a program on a new terminal and returns our side of it.
+// Runs a program on a new terminal and returns our end of it.
 static int on_terminal(char **argv, int raw) {
 	int master = posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC);
 	check(master, "posix_openpt");
 	check(unlockpt(master), "unlockpt");
 	int slave = open(ptsname(master), O_RDWR | O_NOCTTY | O_CLOEXEC);
 	check(slave, "open");
-	// The modes that ours have: with IUTF8 the kernel looks at each character, which costs it about a tenth.
+	// The modes of our terminals: with IUTF8 the kernel checks each character, which costs about a tenth.
 	struct termios modes;
 	tcgetattr(slave, &modes);
 	if (raw) cfmakeraw(&modes);
@@ -81,7 +81,7 @@ static int on_pipe(char **argv, int size) {
 	return fds[0];
 }
 
-// From the first byte to the last, so that starting the program does not count.
+// Measured from the first byte to the last, so that the start of the program does not count.
 static void read_all(int fd) {
 	double start = 0, used = 0, bytes = 0;
 	ssize_t length;
@@ -100,7 +100,7 @@ static int by_size(const void *a, const void *b) {
 	return (x > y) - (x < y);
 }
 
-// Keys come at random moments, up to 2 ms apart, so that none is in step with what it is measured against.
+// Keys come at random times, up to 2 ms apart, so that they are not in step with the measured program.
 static void type_keys(int in, int out, int keys) {
 	double *times = calloc(keys, sizeof *times);
 	srandom(1);

@@ -1,4 +1,4 @@
-/** The machine: what it is, and how much of it was taken from us meanwhile. */
+/** Describes the machine and measures stolen processor time. */
 
 import { readFileSync } from "node:fs";
 import { cpus, loadavg, release, totalmem } from "node:os";
@@ -26,7 +26,7 @@ export function load(): number {
 	return loadavg()[0] ?? Number.NaN;
 }
 
-/** Processor time that the hypervisor gave to others since this was made, as a share of all. */
+/** Share of processor time that the hypervisor gave to other machines since the meter was created. */
 export class StealMeter {
 	readonly #start = readTicks();
 
@@ -37,7 +37,7 @@ export class StealMeter {
 	}
 }
 
-/** The first line of /proc/stat: user nice system idle iowait irq softirq steal, and guest time that is in user already. */
+/** The first line of /proc/stat: user nice system idle iowait irq softirq steal. Guest time is included in user. */
 function readTicks(): { all: number; stolen: number } {
 	const [line = ""] = readFileSync("/proc/stat", "utf8").split("\n");
 	const ticks = line.split(/\s+/).slice(1, 9).map(Number);

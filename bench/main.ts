@@ -1,4 +1,4 @@
-/** The benchmarks: which there are, and how they are run. */
+/** The command line of the benchmarks. */
 
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
@@ -39,7 +39,7 @@ import { type Results, toMarkdown, toText } from "./report.ts";
 import { type CaseResult, runCase } from "./rounds.ts";
 import { Workshop } from "./workshop.ts";
 
-/** Beside the sources; this runs from dist-bench/bench. */
+/** Next to the sources; this file runs from dist-bench/bench. */
 const resultsFolder = fileURLToPath(new URL("../../bench-results/", import.meta.url));
 
 const USAGE = `Usage: npm run bench -- [CASE...] [options]
@@ -66,7 +66,7 @@ const { values: options, positionals: names } = parseArgs({
 	},
 });
 const isQuick = options.quick;
-// A quick run must not overwrite figures that took ten minutes.
+// A quick run must not overwrite results that took ten minutes.
 const resultsFile = `${resultsFolder}${isQuick ? "quick" : "latest"}.json`;
 
 const cases: readonly Case[] = [
@@ -138,7 +138,7 @@ async function run(wanted: readonly Case[]): Promise<void> {
 				process.exitCode = 1;
 				continue;
 			}
-			// After each, so that nothing that was measured is lost when the run is broken off.
+			// Saved after each case, so that an interrupted run keeps its results.
 			save(done, meter.share);
 		}
 	} finally {
@@ -147,12 +147,12 @@ async function run(wanted: readonly Case[]): Promise<void> {
 	const missed = done.flatMap(({ bars }) => bars).filter(({ isReached }) => !isReached);
 	const failed = wanted.length - done.length;
 	if (failed > 0) console.log(`${failed} cases failed`);
-	const verdict = missed.length === 0 ? "every bar that was measured was reached" : `${missed.length} bars were missed`;
-	// A case that failed may have left a client behind that goes on trying.
+	const verdict = missed.length === 0 ? "all measured bars were reached" : `${missed.length} bars were missed`;
+	// A failed case may have left a client that keeps retrying.
 	process.stdout.write(`${verdict}\n`, () => process.exit());
 }
 
-/** Cases that were not run now are kept as they were, each with its own date, if they are of this machine. */
+/** Cases that did not run keep their previous results with their dates, if those are from this machine. */
 function save(done: readonly CaseResult[], steal: number): void {
 	const machine = describeMachine();
 	const before = earlier();
@@ -170,7 +170,7 @@ function earlier(): Results | undefined {
 	try {
 		return JSON.parse(readFileSync(resultsFile, "utf8")) as Results;
 	} catch {
-		// None yet, or one that an older version wrote.
+		// There are no results yet, or an older version wrote them.
 		return undefined;
 	}
 }

@@ -1,6 +1,6 @@
-/** What a session wrote between two places. */
+/** The output of a session between two offsets. */
 
-import type { Session } from "../src/core/session.ts";
+import type { Session } from "../src/core/session/session.ts";
 
 export async function outputBetween(
 	session: Session,

@@ -1,8 +1,8 @@
-/** What the kernel tells of a process: the time it used and the memory it has. */
+/** Processor time and memory of a process, from /proc. */
 
 import { readdirSync, readFileSync } from "node:fs";
 
-/** Processor seconds of all threads. Exact, where /proc/PID/stat counts in hundredths. */
+/** Processor seconds of all threads. More precise than /proc/PID/stat, which counts in hundredths. */
 export function cpuSeconds(pid: number | "self"): number {
 	let nanoseconds = 0;
 	for (const thread of readdirSync(`/proc/${pid}/task`)) {
@@ -12,7 +12,7 @@ export function cpuSeconds(pid: number | "self"): number {
 }
 
 export type Memory = {
-	/** Private pages, and its share of those it has in common with others. */
+	/** Private pages plus a proportional share of shared ones. */
 	readonly pss: number;
 	readonly privateDirty: number;
 	readonly rss: number;

@@ -1,4 +1,4 @@
-/** Results as tables: for the terminal, and as Markdown for docs/benchmarks.md. */
+/** Formats results as tables: for the terminal, and as Markdown for docs/benchmarks.md. */
 
 import type { Machine } from "./machine.ts";
 import type { BarResult, CaseResult } from "./rounds.ts";
@@ -8,7 +8,7 @@ export type Results = {
 	readonly date: string;
 	readonly machine: Machine;
 	readonly isQuick: boolean;
-	/** Share of the processor time that the hypervisor gave to others, over the whole run. */
+	/** Share of processor time that the hypervisor gave to other machines during the run. */
 	readonly steal: number;
 	readonly cases: readonly CaseResult[];
 };

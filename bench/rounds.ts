@@ -1,11 +1,11 @@
-/** Runs a case: every variant in every round, back and forth, and again where the hypervisor was busy with others. */
+/** Runs all variants of a case in each round, in alternating order. Repeats measurements during which much time was stolen. */
 
 import type { Bar, Case, Metric, Round, Sample } from "./case.ts";
 import { load, StealMeter } from "./machine.ts";
 import { type Spread, spreadOf } from "./statistics.ts";
 import type { Workshop } from "./workshop.ts";
 
-/** Above this share of stolen time a measurement says more about our neighbours than about us. */
+/** Above this share of stolen time, a measurement is repeated. */
 const MOST_STEAL = 0.08;
 const MOST_REPEATS = 2;
 
@@ -23,10 +23,10 @@ export type CaseResult = {
 	readonly date: string;
 	readonly rounds: number;
 	readonly seconds: number;
-	/** Of the measurements that count. */
+	/** Stolen time of the measurements that count. */
 	readonly steal: Spread;
 	readonly repeats: number;
-	/** One minute's average before the case began: what others did on this machine. */
+	/** Load average over one minute before the case: other work on this machine. */
 	readonly loadBefore: number;
 	readonly metrics: readonly Metric[];
 	readonly variants: readonly { readonly name: string; readonly values: Readonly<Record<string, Spread>> }[];
@@ -41,7 +41,7 @@ export async function runCase(bench: Case, rounds: number, workshop: Workshop): 
 	const steals: number[] = [];
 	let repeats = 0;
 	for (let round = 0; round < rounds; round++) {
-		// Whatever warms up or wears out over a round must not always favour the same one.
+		// The order alternates, so that warm-up and wear do not always favor the same variant.
 		const order = round % 2 === 0 ? bench.variants : [...bench.variants].reverse();
 		for (const variant of order) {
 			workshop.say(`${bench.name}: round ${round + 1} of ${rounds}, ${variant.name}`);

@@ -1,4 +1,4 @@
-/** The whole server as it is shipped, in a process of its own, for one measurement. */
+/** The built server in a separate process, for one measurement. */
 
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
@@ -6,17 +6,15 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
-import { readRecord } from "../src/link/record.ts";
-import type { CreateSession, SessionList, SessionMessage } from "../src/protocol/messages.ts";
-import type { SearchResult } from "../src/protocol/past.ts";
-import type { ScreenMessage } from "../src/protocol/screens.ts";
+import type { CreateSession, ScreenMessage, SearchResult, SessionList, SessionMessage } from "../src/api/types.ts";
+import { readRecord } from "../src/keeper/link/session-record.ts";
 import { type HomeKind, sweep } from "./homes.ts";
 import type { Workshop } from "./workshop.ts";
 import type { Target } from "./ws-client.ts";
 
-/** This runs from dist-bench/bench. */
+/** This file runs from dist-bench/bench. */
 const program = fileURLToPath(new URL("../../dist/cli/main.js", import.meta.url));
-/** Longer than the server gives itself to close. */
+/** Longer than the server's own limit for closing. */
 const CLOSING_MS = 10_000;
 
 export type Created = { readonly id: string; readonly target: Target; readonly pids: readonly number[] };
@@ -27,9 +25,9 @@ export class Served {
 	readonly #url: URL;
 	readonly #token: string;
 
-	/** On a directory of its own, or on that of one that was killed. */
+	/** Uses a new directory, or that of a killed server. */
 	static async start(workshop: Workshop, directory: string = workshop.newSite()): Promise<Served> {
-		// Without its limit of sessions per second, which is there for strangers.
+		// Without the rate limit for starts.
 		const env = { ...process.env, HAWSER_CREATE_RATE: "0" };
 		const child = spawn(process.execPath, [program, "serve", "--port", "0", "--state-dir", directory], {
 			stdio: ["ignore", "pipe", "pipe"],
@@ -59,12 +57,12 @@ export class Served {
 		return this.#child.pid ?? Number.NaN;
 	}
 
-	/** The server itself, for what concerns no session. */
+	/** The server itself, for requests without a session. */
 	get target(): Target {
 		return { protocol: "hawser", port: Number(this.#url.port), path: "/", token: this.#token };
 	}
 
-	/** Starts a session; `pids` are the processes that its output passes through. */
+	/** Starts a session. `pids` are the processes that its output passes through. */
 	async create(home: HomeKind, request: CreateSession): Promise<Created> {
 		const { id } = (await this.#ask("POST", "/v1/sessions", {
 			durable: home === "keeper",
@@ -78,7 +76,7 @@ export class Served {
 		return (await this.#ask("GET", `/v1/sessions/${id}`)) as SessionMessage;
 	}
 
-	/** Reads all of a session's output over HTTP, answer by answer, until its end; how many bytes there were. */
+	/** Reads all of a session's output over HTTP until its end; returns the number of bytes. */
 	async readAll(id: string): Promise<number> {
 		for (let offset = 0; ; ) {
 			const response = await this.#fetch("GET", `/v1/sessions/${id}/output?since=${offset}&wait=10000&max=1048576`);
@@ -97,7 +95,7 @@ export class Served {
 		return (await this.#ask("GET", `/v1/sessions/${id}/screen?${new URLSearchParams(query)}`)) as ScreenMessage;
 	}
 
-	/** What a server that is not busy says at once. */
+	/** An idle server answers this at once. */
 	async health(): Promise<void> {
 		await this.#ask("GET", "/healthz");
 	}
@@ -106,7 +104,7 @@ export class Served {
 		return ((await this.#ask("GET", "/v1/sessions?limit=1000")) as SessionList).sessions;
 	}
 
-	/** Kills the server and starts the next one on what it leaves. */
+	/** Kills the server and starts a new one on its directory. */
 	async crash(workshop: Workshop, meanwhile: () => Promise<void> = async () => {}): Promise<Served> {
 		const ended = once(this.#child, "exit");
 		this.#child.kill("SIGKILL");
@@ -115,7 +113,7 @@ export class Served {
 		return Served.start(workshop, this.#directory);
 	}
 
-	/** Ends the server, and whatever was started by it. */
+	/** Ends the server and everything that it started. */
 	async close(): Promise<void> {
 		if (this.#child.exitCode === null && this.#child.signalCode === null) {
 			const timer = setTimeout(() => this.#child.kill("SIGKILL"), CLOSING_MS);
@@ -147,7 +145,7 @@ export class Served {
 	}
 }
 
-/** Starts a server, uses it, and ends it whatever happens. */
+/** Starts a server, calls `use`, and ends the server in any case. */
 export async function serving<T>(workshop: Workshop, use: (server: Served) => Promise<T>): Promise<T> {
 	const server = await Served.start(workshop);
 	try {

@@ -9,7 +9,7 @@ export function spreadOf(values: readonly number[]): Spread {
 	return { median: (low + high) / 2, min: at(sorted, 0), max: at(sorted, sorted.length - 1) };
 }
 
-/** The smallest value that at least this share of all values does not exceed. */
+/** The smallest value that is at least as large as this share of all values. */
 export function percentile(values: readonly number[], share: number): number {
 	const sorted = sort(values);
 	return at(sorted, Math.max(0, Math.ceil(share * sorted.length) - 1));

@@ -1,4 +1,4 @@
-/** The server as a process that is killed and started again, on the same directory and port. */
+/** A server process that is killed and restarted on the same directory and port. */
 
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
@@ -27,7 +27,7 @@ export class TortureServer {
 		return (await readFile(join(this.#directory, "admin-token"), "utf8")).trim();
 	}
 
-	/** Resolves when the server answers, or is dead already because of where it was to crash. */
+	/** Resolves when the server answers, or has crashed where it should. */
 	async start(crash?: { readonly crashAt: string; readonly crashAfter: number }): Promise<void> {
 		const port = this.#url === "" ? 0 : Number(new URL(this.#url).port);
 		const input: ServerInput & { directory: string } = { directory: this.#directory, port, ...crash };
@@ -39,13 +39,13 @@ export class TortureServer {
 		else if (!crash) throw new Error("the server ended before it listened");
 	}
 
-	/** Kills the server, unless it has killed itself, and waits until it is gone. */
+	/** Kills the server unless it has crashed, and waits for its end. */
 	async kill(): Promise<void> {
 		this.#child?.kill("SIGKILL");
 		await this.dead();
 	}
 
-	/** Asks it to end, and waits until it has. */
+	/** Stops the server gracefully. */
 	async stop(): Promise<void> {
 		this.#child?.kill("SIGTERM");
 		await this.dead();

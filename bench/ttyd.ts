@@ -1,4 +1,4 @@
-/** ttyd, the peer that does most of what we do, when TTYD=path says where it is: one program for each connection. */
+/** ttyd, the most similar program, when TTYD=path is set. It runs one program per connection. */
 
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
@@ -11,21 +11,21 @@ const path: string | undefined = process.env.TTYD || undefined;
 
 export const hasTtyd: boolean = path !== undefined;
 
-/** What is measured only beside ttyd. */
+/** Items that are measured only together with ttyd. */
 export function withTtyd<T>(items: readonly T[]): readonly T[] {
 	return hasTtyd ? items : [];
 }
 
 export type Ttyd = { readonly pid: number; readonly target: Target };
 
-/** Serves this program, uses it, and ends it whatever happens. */
+/** Serves a program with ttyd, calls `use`, and ends ttyd in any case. */
 export async function ttyd<T>(argv: readonly string[], use: (server: Ttyd) => Promise<T>): Promise<T> {
-	if (path === undefined) throw new Error("TTYD does not say where ttyd is");
+	if (path === undefined) throw new Error("set TTYD to the path of ttyd");
 	const port = await freePort();
-	// Writable, and only from here; SIGKILL for its programs, which need not be asked.
+	// Writable, and reachable only from this machine. Its programs are ended by SIGKILL.
 	const flags = ["--port", String(port), "--interface", "lo", "--writable", "--signal", "9"];
 	const child = spawn(path, [...flags, ...argv], { stdio: "ignore" });
-	// Rejects when there is no such program.
+	// Rejects if the program does not exist.
 	await once(child, "spawn");
 	try {
 		await answering(child, port);
@@ -38,12 +38,12 @@ export async function ttyd<T>(argv: readonly string[], use: (server: Ttyd) => Pr
 	}
 }
 
-/** A variant of a case that is there only with ttyd. */
+/** A variant that is measured only together with ttyd. */
 export function ttydVariant(name: string, measure: Variant["measure"]): readonly Variant[] {
 	return withTtyd([{ name, measure }]);
 }
 
-/** Resolves when it answers: what it says of itself is different from version to version. */
+/** Resolves when it accepts connections. Its log differs between versions. */
 async function answering(child: ChildProcess, port: number): Promise<void> {
 	for (;;) {
 		if (child.exitCode !== null || child.signalCode !== null) throw new Error("ttyd ended before it listened");

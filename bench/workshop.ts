@@ -1,4 +1,4 @@
-/** What the measurements share: a directory of their own, the payload, the C programs, and children that measure. */
+/** Shared by all measurements: a temporary directory, test data, C programs, and child processes. */
 
 import { execFile, execFileSync, spawn } from "node:child_process";
 import { randomBytes } from "node:crypto";
@@ -10,14 +10,14 @@ import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { sweep } from "./homes.ts";
 
-/** The benchmark's sources; this runs from dist-bench/bench. */
+/** Sources of the benchmarks; this file runs from dist-bench/bench. */
 const sources = fileURLToPath(new URL("../../bench/", import.meta.url));
-/** No measurement takes longer unless something hangs. */
-const PATIENCE_MS = 300_000;
-/** 79 columns and a line feed, which a terminal turns into two characters. */
+/** Longer than any measurement. */
+const TIMEOUT_MS = 300_000;
+/** 79 columns and a line feed, which a terminal expands to two characters. */
 const LINE_BYTES = 80;
 
-/** A file of text; `ttyBytes` is what a cooked terminal makes of it. */
+/** A text file. `ttyBytes` is its size after a cooked terminal has processed it. */
 export type Payload = { readonly path: string; readonly bytes: number; readonly ttyBytes: number };
 
 export class Workshop {
@@ -30,18 +30,18 @@ export class Workshop {
 		this.directory = mkdtempSync(join(tmpdir(), "hawser-bench-"));
 	}
 
-	/** Progress goes to stderr, so that stdout is the report. */
+	/** Progress goes to stderr; stdout has only the report. */
 	say(sentence: string): void {
 		process.stderr.write(process.stderr.isTTY ? `\r\x1b[K${sentence}` : `${sentence}\n`);
 	}
 
-	/** Base64 text of about this size, made once. */
+	/** Base64 text of about this size, created once. */
 	payload(name: string, megabytes: number): Payload {
 		const known = this.#payloads.get(name);
 		if (known) return known;
 		const lines = Math.floor((megabytes * 1e6) / LINE_BYTES);
 		const path = join(this.directory, `${name}.txt`);
-		// One random block repeated: no reader here looks at the content, and making it takes no time.
+		// One random block repeated: no reader checks the content, and generating it is fast.
 		const block = Array.from(
 			{ length: 1000 },
 			() =>
@@ -58,7 +58,7 @@ export class Workshop {
 		return payload;
 	}
 
-	/** The same line again and again. */
+	/** The same line repeated. */
 	repeated(line: string, megabytes: number): Payload {
 		const name = `repeated-${megabytes}-${line}`;
 		const known = this.#payloads.get(name);
@@ -71,15 +71,15 @@ export class Workshop {
 		return payload;
 	}
 
-	/** Runs the bare C program (limit.c) and returns what it measured. */
+	/** Runs limit.c and returns its results. */
 	async limit(...parameters: (string | number)[]): Promise<Record<string, number>> {
 		const { stdout } = await promisify(execFile)(this.compiled("limit.c"), parameters.map(String), {
-			timeout: PATIENCE_MS,
+			timeout: TIMEOUT_MS,
 		});
 		return JSON.parse(stdout) as Record<string, number>;
 	}
 
-	/** Compiles a C program, once, and returns where it is. The first of its sources names it. */
+	/** Compiles a C program once and returns its path. It is named after its first source. */
 	compiled(...names: readonly [string, ...string[]]): string {
 		const known = this.#compiled.get(names[0]);
 		if (known !== undefined) return known;
@@ -90,7 +90,7 @@ export class Workshop {
 		return output;
 	}
 
-	/** A new directory with nothing in it. */
+	/** A new empty directory. */
 	newSite(): string {
 		const directory = join(this.directory, `site-${++this.#sites}`);
 		mkdirSync(directory);
@@ -98,8 +98,8 @@ export class Workshop {
 	}
 
 	/**
-	 * Runs one of `programs/` in a Node.js process of its own, so that no measurement sees the heap of another.
-	 * It gets its input and a new directory, may print lines for `onLine`, and prints its result last.
+	 * Runs one of `programs/` in a separate Node.js process, so that measurements do not share a heap. The program gets its
+	 * input and a new directory, may print lines for `onLine`, and prints its result last.
 	 */
 	async child<Result>(
 		program: string,
@@ -110,7 +110,7 @@ export class Workshop {
 		const script = fileURLToPath(new URL(`./programs/${program}.js`, import.meta.url));
 		const child = spawn(process.execPath, [...(options.flags ?? []), script, JSON.stringify({ directory, ...input })], {
 			stdio: ["ignore", "pipe", "inherit"],
-			timeout: PATIENCE_MS,
+			timeout: TIMEOUT_MS,
 			killSignal: "SIGKILL",
 		});
 		const ended = new Promise<number | null>((resolve, reject) => child.on("error", reject).on("exit", resolve));

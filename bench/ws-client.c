@@ -1,5 +1,5 @@
-// A WebSocket client for measurements: reads and throws away, types, or comes back again and again. Prints what
-// it measured as JSON.
+// A WebSocket client for measurements: reads and discards output, types, or reconnects repeatedly. Prints its results as
+// JSON.
 //
 //   ws-client hawser|ttyd PORT PATH TOKEN MODE...
 //
@@ -23,7 +23,7 @@
 #include <unistd.h>
 #include "ws.h"
 
-// Not counted: the server compiles what it runs often.
+// Not counted: the server's JIT compiles code that runs often.
 #define WARM_UP_KEYS 50
 #define WARM_UP_REPLAYS 30
 
@@ -39,7 +39,7 @@ static double own_cpu(void) {
 	return usage.ru_utime.tv_sec + usage.ru_stime.tv_sec + (usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) / 1e6;
 }
 
-// Seconds of all threads of these processes; exact, where /proc/PID/stat counts in hundredths.
+// Processor seconds of all threads of these processes; more precise than /proc/PID/stat, which counts in hundredths.
 static double cpu_of(char **pids) {
 	double total = 0;
 	for (; *pids; pids++) {
@@ -116,7 +116,7 @@ static void await_key(struct ws *ws, char key) {
 	}
 }
 
-// Keys come at random moments, up to 2 ms apart, as in limit.c.
+// Keys come at random times, up to 2 ms apart, as in limit.c.
 static void keys(const struct target *target, int count) {
 	struct ws *ws = ws_open(target, "0", 0);
 	double *times = calloc(count, sizeof *times), start = now();
@@ -182,13 +182,13 @@ static void replay(const struct target *target, double end, double back, int run
 		if (ws->offset != (uint64_t)end) fail("it ended at %lu instead of %.0f", ws->offset, end);
 		if (i >= 0) times[i] = (now() - start) * 1e6;
 		ws_close(ws);
-		// As one does that comes back: the server is done with the one before.
+		// Like a real reconnect, this starts after the server has handled the end of the previous connection.
 		usleep(2000);
 	}
 	print_times(times, runs, now() - begin);
 }
 
-// Asks for a session over a connection that stays, and finds its name in the answer.
+// Creates a session over a persistent connection and returns its id.
 static void ask(int fd, const struct target *target, const char *body, char *id, size_t size) {
 	static char text[64 * 1024];
 	int length = snprintf(text, sizeof text,
@@ -225,9 +225,9 @@ static void create(const struct target *target, int count, const char *body, int
 		if (target->is_ttyd || is_watched) {
 			struct output output;
 			struct ws *ws = ws_open(&session, "0", 0);
-			// The first thing that is said: it has been started.
+			// The first message shows that the session has started.
 			while (!ws_next(ws, &output)) ws_fill(ws);
-			// Never closed, but one buffer for each would be a gigabyte.
+			// The connection stays open, but buffers of all connections would take a gigabyte.
 			free(ws->buffer);
 		}
 		times[i] = (now() - start) * 1e6;

@@ -1,4 +1,4 @@
-/** The C client (ws-client.c) as the cases use it: for one measurement, or beside others until it is stopped. */
+/** Runs the C client (ws-client.c): for one measurement, or in the background until it is stopped. */
 
 import { type ChildProcessByStdio, spawn } from "node:child_process";
 import { createInterface } from "node:readline";
@@ -6,7 +6,7 @@ import type { Readable, Writable } from "node:stream";
 import type { Sample } from "./case.ts";
 import type { Workshop } from "./workshop.ts";
 
-/** Where a client connects to, and how it speaks. */
+/** The address and protocol of a server. */
 export type Target = {
 	readonly protocol: "hawser" | "ttyd";
 	readonly port: number;
@@ -14,8 +14,8 @@ export type Target = {
 	readonly token: string;
 };
 
-/** No measurement takes longer unless something hangs. */
-const PATIENCE_MS = 120_000;
+/** Longer than any measurement. */
+const TIMEOUT_MS = 120_000;
 
 /** Runs the client to its end. */
 export async function measured(
@@ -27,7 +27,7 @@ export async function measured(
 	return running.finish();
 }
 
-/** A client that goes on until it is finished, which it does by itself or because its stdin ends. */
+/** A client that runs until it finishes or its stdin ends. */
 export class Client {
 	readonly #child: ChildProcessByStdio<Writable, Readable, null>;
 	readonly #ended: Promise<number | null>;
@@ -39,7 +39,7 @@ export class Client {
 		const program = workshop.compiled("ws-client.c", "ws.c");
 		this.#child = spawn(program, [protocol, port, path, token, ...mode].map(String), {
 			stdio: ["pipe", "pipe", "inherit"],
-			timeout: PATIENCE_MS,
+			timeout: TIMEOUT_MS,
 			killSignal: "SIGKILL",
 		});
 		const lines = createInterface({ input: this.#child.stdout });
@@ -55,11 +55,11 @@ export class Client {
 			this.#child.once("error", reject);
 			this.#child.once("exit", (code) => void closed.then(() => resolve(code)));
 		});
-		// Heard of by whoever finishes it.
+		// `finished` reports the failure.
 		this.#ended.catch(() => {});
 	}
 
-	/** The first line it says: that it is ready, or what it measured before it waits for the end of stdin. */
+	/** The first line of its output: it is ready, or its results before it waits for the end of stdin. */
 	async said(): Promise<string> {
 		const line = await this.#first;
 		if (line === "") throw new Error(`the client ended with ${await this.#ended} before it was ready`);
@@ -73,14 +73,14 @@ export class Client {
 		return JSON.parse(this.#last) as Record<string, number>;
 	}
 
-	/** Ends it without caring for what it would say. */
+	/** Kills it and ignores its results. */
 	async stop(): Promise<void> {
 		this.#child.kill("SIGKILL");
 		await this.#ended.catch(() => {});
 	}
 }
 
-/** Beside a reader that takes everything a flooding session writes, at full speed. */
+/** Measures while a reader takes a flooding session's output at full speed. */
 export async function besideFlood(
 	workshop: Workshop,
 	flood: Target,
@@ -97,7 +97,7 @@ export async function besideFlood(
 	}
 }
 
-/** Programs that write for ever. */
+/** Programs that write endlessly. */
 export function floodArgv(kind: "yes" | "cat", file: string): string[] {
 	return kind === "yes" ? ["yes"] : ["/bin/sh", "-c", 'while :; do cat "$0"; done', file];
 }

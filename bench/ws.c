@@ -1,4 +1,4 @@
-// One WebSocket to a server of sessions; ws.h says what it can do.
+// A WebSocket connection to a session server; see ws.h.
 
 #define _GNU_SOURCE
 #include "ws.h"
@@ -15,13 +15,13 @@
 #include <unistd.h>
 
 enum { TEXT = 1, BINARY = 2, CLOSE = 8, PING = 9, PONG = 10 };
-// src/protocol/frames.ts.
+// Frame types of src/api/frames.ts.
 enum { INPUT = 0x00, STDOUT = 0x01, STDERR = 0x02, CONSUMED = 0x04, RECEIPT = 0x80 };
 
-// Twice, so that there is always room for a whole read behind the frame that is not complete yet.
+// Twice the size of a read, so that a full read always fits after an incomplete frame.
 #define READ_BYTES (1024 * 1024)
 #define BUFFER_BYTES (2 * READ_BYTES)
-// A quarter of the window: the server never waits for us as long as we read.
+// A quarter of the window, so that the server never waits for us while we read.
 #define ACK_BYTES (64 * 1024)
 
 void fail(const char *format, ...) {
@@ -59,7 +59,7 @@ int connect_to(int port) {
 	return fd;
 }
 
-// Clients must mask what they send (RFC 6455 §5.3); with what does not matter here.
+// Clients must mask their frames (RFC 6455 §5.3); the mask itself does not matter here.
 static void send_frame(struct ws *ws, int opcode, const void *payload, size_t length) {
 	static const unsigned char mask[4] = {0x5a, 0xc3, 0x96, 0x0f};
 	unsigned char frame[8 + 512];
@@ -108,7 +108,7 @@ struct ws *ws_open(const struct target *target, const char *since, int is_live) 
 	else
 		snprintf(hello, sizeof hello, "{\"type\":\"hello\",\"since\":%s,\"role\":%s,\"flow\":\"%s\"}", since,
 				 is_live ? "\"viewer\"" : writer, is_live ? "live" : "lossless");
-	// ttyd reads everything as binary; hello is a text.
+	// ttyd expects binary messages; `hello` is a text message.
 	send_frame(ws, ws->is_ttyd ? BINARY : TEXT, hello, strlen(hello));
 	return ws;
 }
@@ -127,14 +127,14 @@ void ws_fill(struct ws *ws) {
 		ws->start = 0;
 	}
 	ssize_t length = read(ws->fd, ws->buffer + ws->end, READ_BYTES);
-	// A signal came: whoever waits for it looks itself.
+	// A signal arrived, which the caller checks for.
 	if (length < 0 && errno == EINTR) return;
 	check(length, "read");
 	if (length == 0) fail("the server closed the connection after %.0f bytes", ws->bytes);
 	ws->end += length;
 }
 
-// The position stands after the kind, most significant byte first.
+// Bytes after the type: the position, most significant byte first.
 static uint64_t position_at(const unsigned char *bytes) {
 	uint64_t position;
 	memcpy(&position, bytes, sizeof position);
@@ -147,7 +147,7 @@ static struct output take_output(struct ws *ws, const unsigned char *payload, si
 	int is_output = length >= head && (ws->is_ttyd ? payload[0] == '0' : payload[0] == STDOUT || payload[0] == STDERR);
 	if (!is_output) return none;
 	uint64_t offset = ws->is_ttyd ? ws->offset : position_at(payload + 1);
-	// The first says where we begin.
+	// The first output shows where this connection begins.
 	int may_skip = ws->messages == 0 || ws->is_live;
 	if (!may_skip && offset != ws->offset) fail("output at %lu where %lu is due", offset, ws->offset);
 	struct output output = {payload + head, length - head};
@@ -159,7 +159,7 @@ static struct output take_output(struct ws *ws, const unsigned char *payload, si
 
 static void take_text(struct ws *ws, const unsigned char *payload, size_t length) {
 	static const char *const problems[] = {"{\"type\":\"error\"", "{\"type\":\"lost\"", "{\"type\":\"gap\""};
-	// Only who watches live may miss something.
+	// Only live viewers may miss output.
 	for (int i = 0; i < (ws->is_live ? 2 : 3); i++) {
 		size_t size = strlen(problems[i]);
 		if (length < size || memcmp(payload, problems[i], size) != 0) continue;
@@ -203,7 +203,7 @@ int ws_next(struct ws *ws, struct output *output) {
 }
 
 void ws_acknowledge(struct ws *ws) {
-	// ttyd knows no such thing.
+	// ttyd has no acknowledgments.
 	if (ws->is_ttyd || ws->offset - ws->acked < ACK_BYTES) return;
 	ws->acked = ws->offset;
 	unsigned char payload[9] = {CONSUMED};

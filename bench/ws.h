@@ -1,4 +1,4 @@
-// One WebSocket to a server of sessions, ours (`hawser.v1`) or ttyd (`tty`), at as little cost as possible.
+// A WebSocket connection to a session server, ours (`hawser.v1`) or ttyd (`tty`), with little overhead.
 
 #ifndef HAWSER_BENCH_WS_H
 #define HAWSER_BENCH_WS_H
@@ -17,16 +17,16 @@ struct ws {
 	int fd;
 	int is_ttyd;
 	int is_live;
-	// Where our input stream stands.
+	// Position of our input stream.
 	uint64_t input;
-	// What was received: the offset after it, the last one we acknowledged, and how much and in how many frames.
+	// Received so far: the offset after the output, the last acknowledged offset, and the numbers of bytes and frames.
 	uint64_t offset, acked;
 	double bytes, messages;
 	unsigned char *buffer;
 	size_t start, end;
 };
 
-// What a frame brought: `length` is zero for the welcome, events and receipts, and ttyd's title and preferences.
+// Output of a frame. `length` is zero for the welcome, events and receipts, and ttyd's title and preferences.
 struct output {
 	const unsigned char *bytes;
 	size_t length;
@@ -37,16 +37,16 @@ __attribute__((noreturn)) void fail(const char *format, ...);
 void send_all(int fd, const void *bytes, size_t length);
 int connect_to(int port);
 
-// Connects, upgrades and says hello. `since` is a number or "end" in quotes; a live one is a viewer, others write.
+// Connects, upgrades and says hello. `since` is a number or "end" in quotes. Live connections are viewers, others writers.
 struct ws *ws_open(const struct target *target, const char *since, int is_live);
 void ws_close(struct ws *ws);
-// Reads once, however much there is.
+// Reads once, any number of bytes.
 void ws_fill(struct ws *ws);
-// The next frame that is complete already; false when there is none. Its bytes are valid until the next fill.
+// The next complete frame; false if there is none. Its bytes are valid until the next fill.
 int ws_next(struct ws *ws, struct output *output);
-// Says how far we came, if that is far enough since the last time.
+// Acknowledges output if enough has come since the last time.
 void ws_acknowledge(struct ws *ws);
-// Types.
+// Sends input.
 void ws_type(struct ws *ws, const char *bytes, size_t length);
 
 #endif

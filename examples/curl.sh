@@ -1,5 +1,5 @@
 #!/bin/sh
-# Starts a command over HTTP, reads its output as it comes, then answers what it asks.
+# Starts a command over HTTP, streams its output, and answers its question.
 #
 #   HAWSER_TOKEN=$(hawser token create --name curl) sh examples/curl.sh
 set -eu
@@ -9,7 +9,7 @@ call() {
 	curl --silent --show-error --fail-with-body -H "Authorization: Bearer $HAWSER_TOKEN" "$@"
 }
 
-# The answer is the session, as JSON. With jq: id=$(… | jq -r .id)
+# The response is the session as JSON. With jq: id=$(… | jq -r .id)
 id=$(call "$api" -H 'Content-Type: application/json' \
 	-d '{"command":"echo What is your name?; read name; echo Hello $name","mode":"pipe"}' |
 	sed 's/.*"id":"\([^"]*\)".*/\1/')
@@ -17,7 +17,7 @@ id=$(call "$api" -H 'Content-Type: application/json' \
 # Waits for output after byte 0, for 30 seconds at most.
 call "$api/$id/output?since=0&wait=30000"
 
-# What is typed is the body itself.
+# The request body is the input.
 call "$api/$id/input" -H 'Content-Type: application/octet-stream' --data-binary 'Ada
 ' > /dev/null
 

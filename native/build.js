@@ -15,10 +15,10 @@ const inFolder = (ending) =>
 		.filter((name) => name.endsWith(ending))
 		.map((name) => join(folder, name));
 
-/** Programs of their own, complete in themselves: so they start fast, stay small, and load nothing that a variable names. */
+/** Static programs: they start fast, stay small, and ignore variables such as LD_PRELOAD. */
 const programs = ["minder", "confine"];
 
-/** What is built. */
+/** Build products. */
 export const products = [
 	{
 		file: "hawser.node",
@@ -32,7 +32,7 @@ export const products = [
 	})),
 ];
 
-/** Builds `native/build/<target>`, as far as it is older than its sources; returns the addon's path. */
+/** Builds `native/build/<target>` where it is older than its sources. Returns the addon's path. */
 export function buildAddon({
 	target = platform,
 	compiler = process.env.CC || "cc",
@@ -55,9 +55,9 @@ function isBuilt(output, sources) {
 	return existsSync(output) && [...sources, ...inFolder(".h")].every(isNewer);
 }
 
-/** Compiles to a file that appears only when it is complete. */
+/** Compiles to a temporary file and renames it when it is complete. */
 export function compile({ compiler, sources, flags, output }) {
-	// A rename, because another process may have the old file mapped, and two builds may run at once.
+	// Another process may have the old file mapped, and two builds may run at once.
 	const partial = `${output}.${process.pid}`;
 	const result = spawnSync(compiler, ["-o", partial, ...sources, ...flags], { encoding: "utf8" });
 	if (result.error?.code === "ENOENT")

@@ -1,11 +1,11 @@
-// Runs a program in a sandbox, from both of its sides.
+// Runs a program in a sandbox. It runs twice, outside and inside:
 //
-//   outside: puts what the program is to be into memory ─▶ bubblewrap, which makes the namespaces and mounts
-//   inside:  as process 1, checks what was mounted, gives up what is left to give up ─▶ the program, and waits for it
+//   outside: puts the program's specification into memory ─▶ bubblewrap, which creates namespaces and mounts
+//   inside:  as process 1, checks the mounts, drops the remaining privileges ─▶ the program, and waits for it
 //
-// It is linked statically, so that a variable such as LD_PRELOAD, which is meant for the program, loads nothing here;
-// and bubblewrap gets none of the program's variables at all. Nothing of them, nor of the program's arguments, is in a
-// command line that others on the host can read.
+// It is linked statically, so that a variable such as LD_PRELOAD, meant for the program, has no effect here. bubblewrap
+// gets none of the program's variables. Neither they nor the program's arguments are on a command line that other users
+// of the host can read.
 
 #define _GNU_SOURCE
 #include <linux/keyctl.h>
@@ -23,10 +23,10 @@
 #include <unistd.h>
 #include "filter.h"
 
-// What a shell says of a program that it can't run, and that it can't find.
+// Exit codes of a shell for a program that can't be run, and for one that is not found.
 #define NOT_EXECUTABLE 126
 #define NOT_FOUND 127
-// As bubblewrap when it fails.
+// Exit code of bubblewrap when it fails.
 #define NOT_CONFINED 1
 
 #define SESSION_MARK "HAWSER_SESSION="
@@ -45,14 +45,14 @@ static noreturn void fail(int status, const char *format, ...) {
 
 static int open_memory(const char *name) {
 	int fd = memfd_create(name, 0);
-	if (fd < 0) fail(NOT_CONFINED, "no memory for the sandbox: %s", strerror(errno));
+	if (fd < 0) fail(NOT_CONFINED, "cannot store the sandbox specification: %s", strerror(errno));
 	return fd;
 }
 
 static void put(int fd, char *const *texts, size_t count) {
 	for (size_t i = 0; i < count; i++) {
 		size_t size = strlen(texts[i]) + 1;
-		if (write(fd, texts[i], size) != (ssize_t)size) fail(NOT_CONFINED, "no memory for the sandbox: %s", strerror(errno));
+		if (write(fd, texts[i], size) != (ssize_t)size) fail(NOT_CONFINED, "cannot store the sandbox specification: %s", strerror(errno));
 	}
 }
 
@@ -68,7 +68,7 @@ static size_t length(char *const *texts) {
 	return count;
 }
 
-// arguments: whether there is a terminal; bubblewrap and how many options it gets; those; what is for the inside.
+// arguments: whether there is a terminal; bubblewrap and the number of its options; the options; the specification.
 static noreturn void outside(char **arguments) {
 	syscall(SYS_close_range, 3, ~0u, 0);
 	bool has_terminal = strcmp(arguments[0], "1") == 0;
@@ -76,27 +76,27 @@ static noreturn void outside(char **arguments) {
 	size_t option_count = strtoul(arguments[2], NULL, 10);
 	char **options = arguments + 3, **rest = options + option_count;
 
-	int own = open("/proc/self/exe", O_RDONLY), told = open_memory("options"), spec = open_memory("program");
-	if (own < 0) fail(NOT_CONFINED, "cannot find itself: %s", strerror(errno));
-	put(told, options, option_count);
-	lseek(told, 0, SEEK_SET);
+	int own = open("/proc/self/exe", O_RDONLY), options_fd = open_memory("options"), spec = open_memory("program");
+	if (own < 0) fail(NOT_CONFINED, "cannot open /proc/self/exe: %s", strerror(errno));
+	put(options_fd, options, option_count);
+	lseek(options_fd, 0, SEEK_SET);
 	put(spec, arguments, 1);
 	put(spec, rest, length(rest));
 	put_number(spec, length(environ));
 	put(spec, environ, length(environ));
 
-	// Signals are for the program, which gets each from whoever sends them to all; none may end what holds it.
+	// Senders signal the whole group, so the program gets each signal itself. None may end this process.
 	for (int signo = 1; signo < _NSIG; signo++)
 		if (signo != SIGCHLD) signal(signo, SIG_IGN);
-	// The terminal is to be the program's, as if there were nobody in between. Until it takes it, it is nobody's.
+	// The terminal becomes the program's controlling terminal inside. Until then it must belong to no session.
 	if (has_terminal && ioctl(0, TIOCNOTTY) < 0) fail(NOT_CONFINED, "cannot give up the terminal: %s", strerror(errno));
 
-	char told_number[16], spec_number[16], own_path[32];
-	snprintf(told_number, sizeof told_number, "%d", told);
+	char options_number[16], spec_number[16], own_path[32];
+	snprintf(options_number, sizeof options_number, "%d", options_fd);
 	snprintf(spec_number, sizeof spec_number, "%d", spec);
 	snprintf(own_path, sizeof own_path, "/proc/self/fd/%d", own);
-	char *argv[] = {bubblewrap, "--args", told_number, "--", own_path, "inside", spec_number, NULL};
-	// Only the mark by which a session's processes are found again.
+	char *argv[] = {bubblewrap, "--args", options_number, "--", own_path, "inside", spec_number, NULL};
+	// Only the variable that identifies the session's processes.
 	char *env[] = {NULL, NULL};
 	for (char **each = environ; *each != NULL; each++)
 		if (strncmp(*each, SESSION_MARK, strlen(SESSION_MARK)) == 0) env[0] = *each;
@@ -109,7 +109,7 @@ static noreturn void outside(char **arguments) {
 static char *next_text, *last_text;
 
 static char *text(void) {
-	if (next_text >= last_text) fail(NOT_CONFINED, "the sandbox was told too little");
+	if (next_text >= last_text) fail(NOT_CONFINED, "the sandbox specification is incomplete");
 	char *taken = next_text;
 	next_text += strlen(taken) + 1;
 	return taken;
@@ -119,11 +119,11 @@ static unsigned long long number(void) {
 	return strtoull(text(), NULL, 10);
 }
 
-// With room for one more in front, which the shell takes when a script has no first line.
+// Leaves room for one more element in front, for the shell that runs a script without a #! line.
 static char **texts(void) {
 	size_t count = number();
 	char **list = calloc(count + 2, sizeof *list);
-	if (list == NULL) fail(NOT_CONFINED, "no memory for the sandbox");
+	if (list == NULL) fail(NOT_CONFINED, "out of memory for the sandbox");
 	for (size_t i = 0; i < count; i++) list[i + 1] = text();
 	return list + 1;
 }
@@ -131,11 +131,11 @@ static char **texts(void) {
 static void read_spec(int fd) {
 	off_t size = lseek(fd, 0, SEEK_END);
 	next_text = mmap(NULL, (size_t)size, PROT_READ | PROT_WRITE, MAP_PRIVATE, fd, 0);
-	if (size <= 0 || next_text == MAP_FAILED) fail(NOT_CONFINED, "the sandbox was told nothing");
+	if (size <= 0 || next_text == MAP_FAILED) fail(NOT_CONFINED, "the sandbox specification is empty");
 	last_text = next_text + size;
 }
 
-// Between the look at a directory and its mount somebody may have put a link in its place.
+// A link may have replaced the directory between its check and its mount.
 static void check_writable(void) {
 	for (unsigned long long left = number(); left > 0; left--) {
 		unsigned long long device = number(), file = number();
@@ -150,7 +150,7 @@ static void check_protected(void) {
 	for (char **path = texts(); *path != NULL; path++) {
 		int fd = open(*path, O_PATH | O_NOFOLLOW | O_CLOEXEC);
 		struct statvfs status;
-		// Where nothing stands because nobody can make anything, we can't either.
+		// A missing directory is fine if it can't be created, since then the program can't create it either.
 		if (fd < 0 && errno == ENOENT && mkdir(*path, 0) == 0) {
 			rmdir(*path);
 			fail(NOT_CONFINED, "cannot enforce sandbox read-only path %s", *path);
@@ -203,13 +203,13 @@ static noreturn void become_program(bool has_terminal, char **files, char **argv
 	sigset_t none;
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
-	// On pipes it stays in the group that whoever started it sends signals to.
+	// On pipes it stays in the process group that the server signals.
 	if (has_terminal && (setsid() < 0 || ioctl(0, TIOCSCTTY, 0) < 0))
 		fail(NOT_CONFINED, "cannot take the terminal: %s", strerror(errno));
 	execute(files, argv, env);
 }
 
-// As process 1: when it ends, the kernel ends all that is left in here.
+// As process 1: when it exits, the kernel kills all remaining processes of the sandbox.
 static noreturn void wait_for(pid_t program) {
 	for (int status;;) {
 		pid_t ended = wait(&status);
@@ -224,7 +224,7 @@ static noreturn void inside(char *spec) {
 	sigset_t all;
 	sigfillset(&all);
 	sigprocmask(SIG_SETMASK, &all, NULL);
-	// What the program sees of us.
+	// Name of this process as the program sees it.
 	prctl(PR_SET_NAME, "sandbox");
 	read_spec(atoi(spec));
 	syscall(SYS_close_range, 3, ~0u, 0);
@@ -233,14 +233,14 @@ static noreturn void inside(char *spec) {
 	check_protected();
 	set_limits();
 	char **files = texts(), **argv = texts(), **env = texts();
-	// The one of whoever started the server has keys that are none of the program's business.
+	// The keyring of the user that started the server has keys that the program must not get.
 	if (syscall(SYS_keyctl, KEYCTL_JOIN_SESSION_KEYRING, NULL) < 0 && errno != ENOSYS && errno != EPERM)
 		fail(NOT_CONFINED, "cannot leave the session keyring: %s", strerror(errno));
 	if (!install_filter(has_network)) fail(NOT_CONFINED, "no filter for system calls: %s", strerror(errno));
 	pid_t program = fork();
 	if (program < 0) fail(NOT_CONFINED, "cannot fork: %s", strerror(errno));
 	if (program == 0) become_program(has_terminal, files, argv, env);
-	// Not ours: as long as we had them, nobody would see their end.
+	// Closes the program's descriptors here. Otherwise the other ends would never see them close.
 	int nothing = open("/dev/null", O_RDWR | O_CLOEXEC);
 	for (int fd = 0; fd < 3; fd++) dup2(nothing, fd);
 	close(nothing);
@@ -250,5 +250,5 @@ static noreturn void inside(char *spec) {
 int main(int count, char **arguments) {
 	if (count > 5 && strcmp(arguments[1], "outside") == 0) outside(arguments + 2);
 	if (count == 3 && strcmp(arguments[1], "inside") == 0) inside(arguments[2]);
-	fail(NOT_CONFINED, "this is started by the server, not by hand");
+	fail(NOT_CONFINED, "this program is started by the server, not by hand");
 }

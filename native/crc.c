@@ -1,4 +1,4 @@
-// CRC-32C, the checksum of the journal's records: by the processor's own instruction where there is one.
+// CRC-32C, the checksum of journal records, with the CPU's instruction where there is one.
 
 #define _GNU_SOURCE
 #define NAPI_VERSION 8
@@ -30,11 +30,11 @@ static uint32_t crc_by_table(uint32_t crc, const uint8_t *bytes, size_t length) 
 static uint32_t (*crc_of)(uint32_t, const uint8_t *, size_t) = crc_by_table;
 
 #ifdef __x86_64__
-// The instruction takes three cycles and can begin in each: three lanes side by side cost as much as one. A
-// checksum is linear, so that what a lane's would be behind the one before it is a matter of four look-ups.
+// The instruction has a latency of three cycles but a throughput of one, so three interleaved lanes cost as much as one.
+// A checksum is linear: combining the lanes takes four table lookups.
 #define LANE_BYTES 4096
 
-// What becomes of each byte of a checksum when a lane of zeros follows.
+// Effect of a lane of zeros on each byte of a checksum.
 static uint32_t past_lane[4][256];
 
 static uint32_t shift_past_lane(uint32_t crc) {
@@ -70,7 +70,7 @@ static void fill_past_lane(void) {
 	for (int byte = 0; byte < 4; byte++)
 		for (int bit = 0; bit < 8; bit++) {
 			uint32_t past = crc_by_instruction(1u << (8 * byte + bit), zeros, LANE_BYTES);
-			// Every number with this as its highest bit is one that was known before and this bit.
+			// XOR with the value for the rest gives every number with this highest bit.
 			for (int rest = 0; rest < 1 << bit; rest++) past_lane[byte][1 << bit | rest] = past_lane[byte][rest] ^ past;
 		}
 }
@@ -85,7 +85,7 @@ static void prepare(void) {
 #endif
 }
 
-// crc32c(bytes, seed) → the checksum of what `seed` stands for followed by `bytes`; `byTable` is for the test.
+// crc32c(bytes, seed) → the checksum of the data of `seed` followed by `bytes`. `byTable` is for tests.
 static napi_value crc32c(napi_env env, napi_callback_info info) {
 	napi_value values[3];
 	size_t given = 3;

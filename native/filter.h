@@ -1,7 +1,7 @@
-// Which system calls a sandboxed program does without: a seccomp filter, put together for this machine's processor.
+// A seccomp filter for sandboxed programs, for the CPU architecture of this machine.
 //
-// Namespaces and mounts say what a program can reach; the filter closes what they leave open: terminals that take typed
-// input from their own programs, sockets of the host that lie in its files, files that would run as another user.
+// Namespaces and mounts limit what a program can reach. The filter closes the remaining gaps: typing into a terminal from
+// its own programs, sockets of the host in visible directories, and files that run as another user.
 
 #pragma once
 #include <errno.h>
@@ -25,20 +25,20 @@
 #error "the sandbox knows the system calls of x86-64 and arm64 only"
 #endif
 
-// Newer than some headers.
+// Missing in some headers.
 #ifndef SYS_openat2
 #define SYS_openat2 437
 #endif
 #ifndef SYS_fchmodat2
 #define SYS_fchmodat2 452
 #endif
-// The x32 calls of x86-64 have the numbers of others with this bit.
+// The x32 calls of x86-64 have this bit in addition to the number of another call.
 #define X32_BIT 0x40000000u
-// What open and openat must be asked for before their mode means anything.
+// The mode of open and openat counts only with one of these flags.
 #define MAKES_FILE (O_CREAT | (O_TMPFILE & ~O_DIRECTORY))
 #define OTHER_USER (S_ISUID | S_ISGID)
 
-// More than the filter has; the kernel takes 4096.
+// More than the filter needs. The kernel accepts 4096.
 static struct sock_filter filter[512];
 static unsigned short filter_length;
 
@@ -50,7 +50,7 @@ static void load(size_t offset) {
 	emit(BPF_LD | BPF_W | BPF_ABS, (uint32_t)offset, 0, 0);
 }
 
-// The lower half of an argument; all that flags, modes and numbers have.
+// The lower half of an argument, which is enough for flags, modes and numbers.
 static size_t argument(int index) {
 	return offsetof(struct seccomp_data, args) + (size_t)index * 8;
 }
@@ -90,7 +90,7 @@ static void deny_bits(long number, int index, uint32_t bits) {
 	refuse(EPERM);
 }
 
-// The mode is noise unless a file is made.
+// The mode is meaningless unless a file is created.
 static void deny_opening(long number, int flags) {
 	load(offsetof(struct seccomp_data, nr));
 	emit(BPF_JMP | BPF_JEQ | BPF_K, (uint32_t)number, 0, 5);
@@ -101,7 +101,7 @@ static void deny_opening(long number, int flags) {
 	refuse(EPERM);
 }
 
-// What runs as its owner whoever starts it would be a way out, left behind in a directory that others use.
+// A set-user-ID file in a shared directory would let the program act as its user outside the sandbox.
 static void deny_setuid_files(void) {
 #ifdef SYS_chmod
 	deny_bits(SYS_chmod, 1, OTHER_USER);
@@ -114,14 +114,14 @@ static void deny_setuid_files(void) {
 	deny_bits(SYS_fchmodat2, 2, OTHER_USER);
 	deny_bits(SYS_mknodat, 2, OTHER_USER);
 	deny_opening(SYS_openat, 2);
-	// It has its mode in memory, where a filter can't look; programs go back to openat when it is not there.
+	// openat2 has its mode in memory, which a filter can't read. Programs fall back to openat.
 	load(offsetof(struct seccomp_data, nr));
 	emit(BPF_JMP | BPF_JEQ | BPF_K, SYS_openat2, 0, 1);
 	refuse(ENOSYS);
 }
 
-// No network: sockets are for pairs of one's own. Whoever may name an address could name one of the host's. What only
-// asks about a socket stays: bash takes a refused getpeername for a remote shell, and reads its start-up files.
+// Without network only socket pairs are allowed: with addresses a program could reach the host's sockets. Calls that only
+// query a socket are allowed, because bash takes a refused getpeername for a remote shell and reads its start-up files.
 static void deny_network(void) {
 	static const long calls[] = {
 		SYS_connect, SYS_accept, SYS_accept4, SYS_bind, SYS_listen, SYS_sendmmsg, SYS_recvmmsg,
@@ -131,16 +131,16 @@ static void deny_network(void) {
 	static const long makers[] = {SYS_socket, SYS_socketpair};
 	for (size_t i = 0; i < 2; i++) {
 		deny_other(makers[i], argument(0), AF_UNIX);
-		// A datagram can be sent to any address, even by one half of a pair; a raw socket of this family is the same.
+		// A datagram can be sent to any address, even on a socket pair. In this family, raw sockets are the same.
 		deny_equal(makers[i], argument(1), 0xf, SOCK_DGRAM);
 		deny_equal(makers[i], argument(1), 0xf, SOCK_RAW);
 	}
-	// Without an address it is what send() is.
+	// Without an address, sendto equals send.
 	deny_other(SYS_sendto, argument(4), 0);
 	deny_other(SYS_sendto, argument(4) + 4, 0);
 }
 
-// For this process and all that it starts; false when the kernel refuses.
+// Applies to this process and its children. False if the kernel refuses.
 static bool install_filter(bool has_network) {
 	load(offsetof(struct seccomp_data, arch));
 	emit(BPF_JMP | BPF_JEQ | BPF_K, OWN_ARCH, 1, 0);
@@ -148,16 +148,16 @@ static bool install_filter(bool has_network) {
 	load(offsetof(struct seccomp_data, nr));
 	emit(BPF_JMP | BPF_JGE | BPF_K, X32_BIT, 0, 1);
 	refuse(ENOSYS);
-	// Rings do what they are told without asking any filter; keys belong to the user and not to the sandbox.
+	// io_uring bypasses filters, and keys belong to the user, not to the sandbox.
 	static const long calls[] = {
 		SYS_io_uring_setup, SYS_io_uring_enter, SYS_io_uring_register, SYS_add_key, SYS_keyctl, SYS_request_key,
 		SYS_userfaultfd, SYS_bpf, SYS_perf_event_open,
 	};
 	for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) deny(calls[i]);
-	// What these type into a terminal, somebody else would seem to have typed.
+	// These could type into a terminal in the name of the user.
 	deny_equal(SYS_ioctl, argument(1), UINT32_MAX, TIOCSTI);
 	deny_equal(SYS_ioctl, argument(1), UINT32_MAX, TIOCLINUX);
-	// Loads drivers of the kernel that nobody else uses.
+	// This could load rarely used kernel drivers.
 	deny_equal(SYS_ioctl, argument(1), UINT32_MAX, TIOCSETD);
 	deny_setuid_files();
 	if (has_network) deny_equal(SYS_socket, argument(0), UINT32_MAX, AF_VSOCK);

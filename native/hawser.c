@@ -1,7 +1,7 @@
-// The addon: what Node can't do itself. Each part adds its functions.
+// The addon: system functions that Node lacks. Each part registers its functions.
 //
-// Everything here is a thin cover over system calls. Errors carry `errno` and the `step` that failed; names
-// and sentences are made in TypeScript. No call blocks, but for the moment between vfork and exec.
+// Everything here is a thin layer over system calls. Errors carry `errno` and the failed `step`; TypeScript code turns
+// them into messages. No call blocks, except between vfork and exec.
 
 #define NAPI_VERSION 8
 #include "parts.h"

@@ -1,13 +1,13 @@
-// Looks at programs without keeping the event loop waiting: each look has a thread of its own.
+// Inspects programs without blocking the event loop: each inspection has its own thread.
 //
-// Most take some hundred microseconds. But the kernel may have to fetch a page of a program's memory to show it, and a
-// program can see to it that this takes for ever; then such a thread waits, and nobody else does. Whoever asks sees to it
-// that there are few.
+// Most take some hundred microseconds. But the kernel may have to load a page of the program's memory first, and a
+// program can make that take forever. Then only this thread waits. The caller limits the number of inspections.
 
 #define _GNU_SOURCE
 #define NAPI_VERSION 8
 #include <fcntl.h>
 #include <stddef.h>
+#include <string.h>
 #include <unistd.h>
 #include "look.h"
 #include "parts.h"
@@ -28,7 +28,7 @@ static void *run(void *argument) {
 	struct inspection *inspection = argument;
 	look(inspection->fd, inspection->root, &inspection->sight);
 	napi_threadsafe_function done = inspection->done;
-	// When the environment is on its way out nobody takes it, and the function is gone with that word.
+	// While the environment shuts down, the call fails and its function is gone.
 	napi_status status = napi_call_threadsafe_function(done, inspection, napi_tsfn_nonblocking);
 	if (status != napi_ok) finish(inspection);
 	if (status != napi_closing) napi_release_threadsafe_function(done, napi_tsfn_release);
@@ -42,7 +42,19 @@ static napi_value text(napi_env env, const char *value) {
 	return result;
 }
 
-// What is true or not of a sight, by the names that `Sight` in core/inspection.ts has for it.
+// The arguments, each ended by a zero byte. The last one may be truncated.
+static napi_value texts(napi_env env, const char *bytes, size_t length) {
+	napi_value result, one;
+	napi_create_array(env, &result);
+	uint32_t count = 0;
+	for (size_t from = 0; from < length; from += strlen(bytes + from) + 1) {
+		napi_create_string_utf8(env, bytes + from, NAPI_AUTO_LENGTH, &one);
+		napi_set_element(env, result, count++, one);
+	}
+	return result;
+}
+
+// Boolean members of a sight, by their names in `ProcessSnapshot` of core/process/process-snapshot.ts.
 static const struct { const char *name; size_t place; } FLAGS[] = {
 	{"hasTerminal", offsetof(struct sight, has_terminal)},
 	{"isInner", offsetof(struct sight, is_inner)},
@@ -75,19 +87,21 @@ static void hand_over(napi_env env, napi_value callback, void *context, void *ar
 		set(env, result, "program", text(env, sight->name));
 		set(env, result, "cwd", text(env, sight->cwd));
 		set(env, result, "call", text(env, sight->call));
+		set(env, result, "depth", sight->depth == 0 ? null(env) : number(env, (double)sight->depth));
+		set(env, result, "argv", texts(env, sight->arguments, sight->arguments_length));
 		napi_call_function(env, receiver, callback, 1, &result, NULL);
 	}
 	finish(inspection);
 }
 
-// inspect(fd, root, done): looks at what has its input from our end `fd` (-1: none is left), below the process `root`; calls back with it.
+// inspect(fd, root, done): inspects the process that reads from our end `fd` (-1: it is closed), below the process `root`.
 static napi_value inspect(napi_env env, napi_callback_info info) {
 	napi_value values[3], name;
 	if (!arguments(env, info, 3, values)) return NULL;
 	struct inspection *inspection = calloc(1, sizeof *inspection);
 	if (inspection == NULL) return fail(env, "inspect", ENOMEM);
 	int fd = to_int(env, values[0]);
-	// A copy, because the loop may close its own meanwhile.
+	// A copy, since the event loop may close its own meanwhile.
 	inspection->fd = fd < 0 ? -1 : fcntl(fd, F_DUPFD_CLOEXEC, 3);
 	inspection->root = to_int(env, values[1]);
 	int error = fd >= 0 && inspection->fd < 0 ? errno : 0;

@@ -1,10 +1,10 @@
-// Looks at the processes in front of a terminal: which call each sleeps in, and whether that is for the terminal's input.
+// Inspects the foreground processes of a terminal: the system call each sleeps in, and whether it waits for input.
 //
 //   tree below the root ─▶ innermost terminal ─▶ its foreground group ─▶ each thread's call ─▶ what it waits for
 //
-// All is read from /proc, which shows calls and descriptors only to whoever could trace the process: the same user, or
-// an ancestor where only ancestors may. What is not shown is said to be denied. Calls are told by their numbers on
-// 64-bit machines; a 32-bit program's are taken for others, and it seems to sleep.
+// All of it comes from /proc, which shows calls and descriptors only to processes that may trace the program: those of the
+// same user, or only its ancestors. Anything else is reported as denied. Call numbers are those of 64-bit programs; a
+// 32-bit program's are misread, and it appears to sleep.
 
 #define _GNU_SOURCE
 #include <dirent.h>
@@ -22,16 +22,18 @@
 #define TIOCGPTPEER _IO('T', 0x41)
 #endif
 
-// So many processes, and threads of each, are looked at; a session with more is judged by these.
+// Limits of processes, and of threads of each. Larger sessions are judged by this part.
+/** @limit processes of a session that an inspection covers | others are not inspected */
 #define MOST_PROCESSES 256
+/** @limit threads of a process that an inspection covers | others are not inspected */
 #define MOST_THREADS 64
-// Descriptors of one poll or select: more are a server's.
+// Descriptors of one poll or select. Only servers have more.
 #define MOST_POLLED 1024
-// What is read of an epoll's list, some 50 bytes for each descriptor.
+// Bytes read of an epoll's list, which has some 50 bytes per descriptor.
 #define EPOLL_TEXT (64 * 1024)
-// A terminal within a terminal within one: a script in tmux in ssh is as far as anybody goes.
+// Nested terminals, such as a script in tmux in ssh.
 #define MOST_LEVELS 4
-// How often it is looked again when the modes of a terminal have changed meanwhile: whoever changes them on and on runs.
+// Retries after the terminal's modes have changed. A program that changes them all the time is running.
 #define MOST_CHANGES 3
 
 struct seen {
@@ -39,7 +41,7 @@ struct seen {
 	unsigned terminal;
 	int threads;
 	char state;
-	// When it was started, and where its stack begins, which an exec puts elsewhere; 0 if we may not know.
+	// Start time, and the start of the stack, which an exec changes; 0 if we may not read it.
 	unsigned long long started, stack;
 	char name[16];
 };
@@ -49,7 +51,7 @@ struct tree {
 	size_t count;
 };
 
-// What the programs read from: a terminal by its device number, or a pipe by its place among pipes.
+// The input of the programs: a terminal by its device number, or a pipe by its inode.
 struct input {
 	unsigned terminal;
 	uint64_t inode;
@@ -64,7 +66,7 @@ static bool read_seen(pid_t pid, struct seen *seen) {
 	char path[32], text[1024];
 	snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
 	if (read_proc(path, text, sizeof text) == 0) return false;
-	// The name may hold brackets and blanks itself.
+	// The name may itself contain parentheses and blanks.
 	char *name = strchr(text, '('), *end = strrchr(text, ')');
 	if (name == NULL || end == NULL || end < name) return false;
 	*end = 0;
@@ -78,7 +80,7 @@ static bool read_seen(pid_t pid, struct seen *seen) {
 	return seen->state != 'Z' && seen->state != 'X';
 }
 
-// The threads of a process, as many as are looked at.
+// The threads of a process, up to the limit.
 static size_t read_threads(const struct seen *seen, pid_t *threads) {
 	threads[0] = seen->pid;
 	if (seen->threads < 2) return 1;
@@ -99,13 +101,13 @@ static void add_children(struct tree *tree, pid_t parent, pid_t thread) {
 	char path[64], text[4096];
 	snprintf(path, sizeof path, "/proc/%d/task/%d/children", (int)parent, (int)thread);
 	if (read_proc(path, text, sizeof text) == 0) return;
-	// A number that was cut off at the end has no blank behind it.
+	// A number that was cut off at the end has no blank after it.
 	for (char *next = text, *end; tree->count < MOST_PROCESSES && (end = strchr(next, ' ')) != NULL; next = end + 1) {
 		if (read_seen((pid_t)atoi(next), &tree->all[tree->count])) tree->count++;
 	}
 }
 
-// Everything below the root, parents before children.
+// All processes below the root, parents before children.
 static void read_tree(pid_t root, struct tree *tree) {
 	tree->count = 0;
 	add_children(tree, root, root);
@@ -123,7 +125,15 @@ static const struct seen *find(const struct tree *tree, pid_t pid) {
 
 // ---- the input of a process
 
-// Without asking a file server, which might not answer.
+// Linux numbers every terminal of /dev/pts as a minor of this major.
+#define PTS_MAJOR 136
+
+// A device number as /proc/PID/stat writes it: bits 7-0 and 31-20 are the minor, bits 19-8 the major.
+static unsigned device_number(unsigned major, unsigned minor) {
+	return (minor & 0xff) | major << 8 | (minor & ~0xffu) << 12;
+}
+
+// Does not query a file server, which might not answer.
 static bool is_input(const struct seen *seen, int fd, const struct input *input) {
 	char path[48];
 	struct statx status;
@@ -132,10 +142,9 @@ static bool is_input(const struct seen *seen, int fd, const struct input *input)
 	if (input->terminal == 0)
 		return status.stx_ino == input->inode && status.stx_dev_major == input->major && status.stx_dev_minor == input->minor;
 	if ((status.stx_mode & S_IFMT) != S_IFCHR) return false;
-	// /dev/tty is whatever terminal the process has.
+	// /dev/tty is the process's own terminal.
 	if (status.stx_rdev_major == 5 && status.stx_rdev_minor == 0) return seen->terminal == input->terminal;
-	unsigned number = (status.stx_rdev_minor & 0xff) | status.stx_rdev_major << 8 | (status.stx_rdev_minor & ~0xffu) << 12;
-	return number == input->terminal;
+	return device_number(status.stx_rdev_major, status.stx_rdev_minor) == input->terminal;
 }
 
 static bool read_memory(const struct seen *seen, uint64_t address, void *bytes, size_t size) {
@@ -160,7 +169,7 @@ static bool polls_input(const struct seen *seen, const struct input *input, cons
 static bool selects_input(const struct seen *seen, const struct input *input, const uint64_t *arguments) {
 	unsigned char set[MOST_POLLED / 8];
 	int count = arguments[0] < MOST_POLLED ? (int)arguments[0] : MOST_POLLED;
-	// Whole words, as the kernel takes them.
+	// Whole words, as the kernel reads them.
 	if (count <= 0 || arguments[1] == 0 || !read_memory(seen, arguments[1], set, (size_t)(count + 63) / 64 * 8)) return false;
 	for (int fd = 0; fd < count; fd++) {
 		if ((set[fd / 8] >> fd % 8 & 1) != 0 && is_input(seen, fd, input)) return true;
@@ -172,7 +181,7 @@ static bool epoll_has_input(const struct seen *seen, const struct input *input, 
 	char path[48], *text = malloc(EPOLL_TEXT);
 	if (text == NULL) return false;
 	snprintf(path, sizeof path, "/proc/%d/fdinfo/%d", (int)seen->pid, (int)arguments[0]);
-	// It comes a page at a time.
+	// The kernel returns it page by page.
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
 	size_t length = 0;
 	for (ssize_t got = 1; fd >= 0 && got > 0 && length < EPOLL_TEXT - 1; length += got > 0 ? (size_t)got : 0)
@@ -193,7 +202,7 @@ static bool epoll_has_input(const struct seen *seen, const struct input *input, 
 
 enum shape { OTHER, READING, WRITING, POLLING, SELECTING, EPOLLING };
 
-// The word is for people; what is not listed is "other".
+// The word is for users; calls that are not listed are "other".
 static const struct { long number; enum shape shape; const char *word; } CALLS[] = {
 	{SYS_read, READING, "read"},
 	{SYS_readv, READING, "read"},
@@ -227,21 +236,25 @@ static const struct { long number; enum shape shape; const char *word; } CALLS[]
 	{SYS_rt_sigtimedwait, OTHER, "signal"},
 };
 
-static enum does ask_thread(const struct seen *seen, pid_t thread, const struct input *input, const char **word) {
+// For the first thread of its process, `depth` is set to the bytes of stack in use at its call.
+static enum does ask_thread(const struct seen *seen, pid_t thread, const struct input *input, const char **word, uint64_t *depth) {
 	char path[64], text[256];
 	snprintf(path, sizeof path, "/proc/%d/task/%d/syscall", (int)seen->pid, (int)thread);
 	*word = "other";
+	*depth = 0;
 	errno = 0;
 	if (read_proc(path, text, sizeof text) == 0) {
-		// A thread that has just ended has no such file either; where nobody has one, the kernel tells nothing.
+		// A thread that has just ended has no such file either. If even our own is missing, the kernel does not support it.
 		bool is_unknown = errno == ENOENT && access("/proc/self/syscall", F_OK) < 0;
 		return errno == EACCES || errno == EPERM || is_unknown ? IS_DENIED : SLEEPS;
 	}
 	if (text[0] == 'r') return RUNS;
-	uint64_t arguments[3] = {0};
+	// The six arguments of the call, and the stack pointer.
+	uint64_t arguments[7] = {0};
 	char *next = text;
 	long number = strtol(next, &next, 10);
-	for (int i = 0; i < 3; i++) arguments[i] = strtoull(next, &next, 16);
+	for (int i = 0; i < 7; i++) arguments[i] = strtoull(next, &next, 16);
+	if (thread == seen->pid && seen->stack > arguments[6] && arguments[6] > 0) *depth = seen->stack - arguments[6];
 	for (size_t i = 0; i < sizeof CALLS / sizeof *CALLS; i++) {
 		if (CALLS[i].number != number) continue;
 		*word = CALLS[i].word;
@@ -259,7 +272,7 @@ static enum does ask_thread(const struct seen *seen, pid_t thread, const struct 
 
 // ---- the processes in front
 
-// How much each says about what a group waits for; who waits for a child says that it is not about itself.
+// How informative each state is about what a group waits for. A process waiting for a child says nothing about itself.
 static int weight(const bool *does, const char *call) {
 	if (does[READS]) return 6;
 	if (does[WRITES]) return 5;
@@ -284,7 +297,12 @@ static void look_at_front(const struct tree *tree, const struct input *input, pi
 		size_t count = read_threads(seen, threads);
 		bool does[IS_DENIED + 1] = {false};
 		const char *call = "other", *other;
-		for (size_t t = 0; t < count; t++) does[ask_thread(seen, threads[t], input, t == 0 ? &call : &other)] = true;
+		uint64_t depth = 0, used;
+		for (size_t t = 0; t < count; t++) {
+			enum does what = ask_thread(seen, threads[t], input, t == 0 ? &call : &other, &used);
+			does[what] = true;
+			if (what == READS || what == LISTENS) depth = used;
+		}
 		sight->runs |= does[RUNS];
 		sight->reads |= does[READS];
 		sight->writes |= does[WRITES];
@@ -293,11 +311,12 @@ static void look_at_front(const struct tree *tree, const struct input *input, pi
 		sight->on_disk |= seen->state == 'D';
 		sight->stopped &= seen->state == 'T' || seen->state == 't';
 		int importance = weight(does, call);
-		// Of equals the one further down: it is what the others wait for.
+		// Among equals, the deepest: it is what the others wait for.
 		if (importance < most) continue;
 		most = importance;
 		sight->pid = seen->pid;
 		sight->call = call;
+		sight->depth = depth;
 		memcpy(sight->name, seen->name, sizeof sight->name);
 		snprintf(sight->image, sizeof sight->image, "%llu.%llx", seen->started, seen->stack);
 	}
@@ -306,21 +325,21 @@ static void look_at_front(const struct tree *tree, const struct input *input, pi
 
 // ---- terminals within terminals
 
-// Whether one of the processes in front is above it.
+// Whether a foreground process is its ancestor.
 static bool is_below_front(const struct tree *tree, const struct seen *seen, const struct input *input, pid_t foreground) {
 	for (const struct seen *above = find(tree, seen->parent); above != NULL; above = find(tree, above->parent))
 		if (is_in_front(above, input, foreground)) return true;
 	return false;
 }
 
-// Whether nothing above it is on that terminal: a server that left it, as that of tmux does.
+// Whether no ancestor is on that terminal, as for a server that has left it, such as that of tmux.
 static bool is_apart(const struct tree *tree, const struct seen *seen, const struct input *input) {
 	for (const struct seen *above = find(tree, seen->parent); above != NULL; above = find(tree, above->parent))
 		if (above->terminal == input->terminal) return false;
 	return true;
 }
 
-// The leader of the one session on another terminal that what is in front has to do with; NULL when there is none, or several.
+// The leader of the one session on another terminal that the foreground processes use; NULL if there is none, or several.
 static const struct seen *find_inner(const struct tree *tree, const struct input *input, pid_t foreground, bool apart, bool *is_split) {
 	const struct seen *found = NULL;
 	for (size_t i = 0; i < tree->count; i++) {
@@ -342,8 +361,8 @@ static bool read_modes(int fd, struct sight *sight) {
 	return true;
 }
 
-// Who is in front, in the modes of that moment: a program that is seen in a call under modes that it had before, or has
-// only since, would be taken for one that waits for something else.
+// Inspects the foreground processes under stable terminal modes. A program seen in a call under older or newer modes could
+// be mistaken for one that waits for something else.
 static bool look_at_terminal(int fd, const struct tree *tree, const struct input *input, pid_t foreground, struct sight *sight) {
 	struct sight later = {0};
 	for (int changes = 0; changes <= MOST_CHANGES; changes++) {
@@ -356,7 +375,7 @@ static bool look_at_terminal(int fd, const struct tree *tree, const struct input
 	return true;
 }
 
-// A terminal that one of its programs has open; -1 when we may not open it.
+// Opens a terminal through one of its programs; -1 if we may not.
 static int open_inner(const struct seen *leader) {
 	const struct input input = {.terminal = leader->terminal};
 	for (int fd = 0; fd < 3; fd++) {
@@ -367,8 +386,8 @@ static int open_inner(const struct seen *leader) {
 	return -1;
 }
 
-// Input that a program has not read from its side. What was typed waits for a thread of the kernel to bring it there,
-// for many milliseconds on a busy machine; a poll has that done first.
+// Input that a program has not read, on the program's side. A kernel thread moves typed input there, which may take many
+// milliseconds on a busy machine; a poll forces it first.
 static int unread_on(int side) {
 	struct pollfd polled = {.fd = side, .events = POLLIN};
 	int unread = 0;
@@ -376,7 +395,7 @@ static int unread_on(int side) {
 	return ioctl(side, FIONREAD, &unread) < 0 ? 0 : unread;
 }
 
-// Goes in as far as can be seen: a recorder, or a multiplexer with one window, shows what is further in.
+// Follows nested terminals as far as possible: a recorder, or a multiplexer with one window, shows the inner one.
 static void look_inside(const struct tree *tree, struct input *input, pid_t *foreground, struct sight *sight) {
 	for (int level = 0; level < MOST_LEVELS; level++) {
 		const struct seen *leader = find_inner(tree, input, *foreground, false, &sight->is_split);
@@ -387,7 +406,10 @@ static void look_inside(const struct tree *tree, struct input *input, pid_t *for
 		sight->unread = fd < 0 ? 0 : unread_on(fd);
 		input->terminal = leader->terminal;
 		*foreground = leader->foreground;
+		// Typed text is visible if any terminal on the way echoes it.
+		bool is_shown = sight->echo;
 		if (fd < 0 || !look_at_terminal(fd, tree, input, *foreground, sight)) sight->is_split = true;
+		sight->echo |= is_shown;
 		if (fd >= 0) close(fd);
 		if (sight->is_split) return;
 		sight->is_inner = true;
@@ -396,7 +418,7 @@ static void look_inside(const struct tree *tree, struct input *input, pid_t *for
 
 // ---- all of it
 
-// Only the program's side knows what was not read; of a pipe either does.
+// Unread input is known only on the program's side of a terminal; for a pipe, on both.
 static int unread_of(int fd, bool is_terminal) {
 	int side = is_terminal ? ioctl(fd, TIOCGPTPEER, O_RDONLY | O_NOCTTY | O_NONBLOCK | O_CLOEXEC) : fd;
 	int unread = side < 0 ? 0 : unread_on(side);
@@ -409,9 +431,7 @@ static struct input input_of(int fd) {
 	unsigned number;
 	struct statx status;
 	if (ioctl(fd, TIOCGPTN, &number) == 0) {
-		// As /proc writes the number of a device.
-		unsigned major = 136 + number / 256, minor = number % 256;
-		input.terminal = minor | major << 8;
+		input.terminal = device_number(PTS_MAJOR, number);
 	} else if (syscall(SYS_statx, fd, "", AT_EMPTY_PATH, STATX_INO, &status) == 0) {
 		input.inode = status.stx_ino;
 		input.major = status.stx_dev_major;
@@ -427,7 +447,7 @@ void look(int fd, pid_t root, struct sight *sight) {
 	if (tree == NULL) return;
 	struct input input = input_of(fd);
 	sight->has_terminal = input.terminal != 0;
-	// Before and after the look: a program that is about to read what came meanwhile still sleeps for a moment.
+	// Checked before and after: a program that is about to read new input still sleeps for a moment.
 	int unread = unread_of(fd, sight->has_terminal);
 	pid_t foreground = sight->has_terminal ? tcgetpgrp(fd) : 0;
 	read_tree(root, tree);
@@ -440,6 +460,10 @@ void look(int fd, pid_t root, struct sight *sight) {
 	free(tree);
 	if (sight->pid == 0) return;
 	char path[32];
+	if (sight->reads || sight->listens) {
+		snprintf(path, sizeof path, "/proc/%d/cmdline", (int)sight->pid);
+		sight->arguments_length = read_proc(path, sight->arguments, sizeof sight->arguments);
+	}
 	snprintf(path, sizeof path, "/proc/%d/cwd", (int)sight->pid);
 	ssize_t length = readlink(path, sight->cwd, sizeof sight->cwd - 1);
 	sight->cwd[length < 0 ? 0 : length] = 0;

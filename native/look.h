@@ -1,33 +1,43 @@
-// What the program in front of a session is doing, as the kernel tells it.
+// The state of a session's foreground program, as the kernel reports it.
 
 #pragma once
 #include <limits.h>
 #include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 #include <sys/types.h>
 
-// Two numbers of 64 bits, a full stop and the end.
+// Two 64-bit numbers, a full stop and the terminator.
 #define IMAGE_TEXT 40
+// Longer arguments are truncated: the options of a shell come first.
+#define ARGUMENTS_TEXT 4096
 
 struct sight {
-	// The innermost terminal that can be seen, if there is one; else the program has pipes.
+	// The innermost terminal that can be inspected, if there is one; otherwise the program has pipes.
 	bool has_terminal, is_inner, canonical, echo;
-	// Several terminals were made further in, and nobody can tell which of them is shown.
+	// Several terminals are nested inside, and it is unknown which one is shown.
 	bool is_split;
-	// Input that is there for the program, and that it has not read.
+	// Available input that the program has not read.
 	int unread;
-	// Of the processes in front: whether one runs, one is blocked reading that input, writing to the terminal, listening
-	// for the input among other things, or in the disk's hands; whether all are stopped; whether we may not look at one.
+	// Foreground processes: whether one runs, blocks reading that input, blocks writing to the terminal, polls the input
+	// among other things, or is in disk sleep; whether all are stopped; whether we may not inspect one.
 	bool runs, reads, writes, listens, on_disk, stopped, denied;
-	// The process that says most about it: who it is, where, and what it sleeps in. No pid when there is none.
+	// The most informative process: its pid, name, directory, and the call it sleeps in. No pid if there is none.
 	pid_t pid;
-	// By which it is told from others that have its number before or after it, and from what it was before an exec.
+	// Distinguishes the process from others with the same pid, and from itself before an exec.
 	char image[IMAGE_TEXT];
 	char name[16];
 	char cwd[PATH_MAX];
 	const char *call;
-	// How many there are, in front or not, as far as they are counted.
+	// If it waits for input: bytes of stack that its first thread used at that call, which distinguish different reads of one
+	// program; 0 if unknown.
+	uint64_t depth;
+	// If it waits for input: the beginning of its arguments, each followed by a zero, and the number of bytes.
+	char arguments[ARGUMENTS_TEXT];
+	size_t arguments_length;
+	// Number of processes, foreground or not, up to the limit.
 	int processes;
 };
 
-// Looks at what has its input from `fd`, our end of a terminal or of a pipe or -1, among the processes below `root`.
+// Inspects the processes below `root` whose input is `fd`, our end of a terminal or pipe, or -1.
 void look(int fd, pid_t root, struct sight *sight);

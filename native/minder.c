@@ -1,13 +1,13 @@
-// A minder: the small parent of one program, a process of its own, so that nothing the program starts can get away.
+// A minder: the small parent process of one program, from which none of the program's processes can escape.
 //
-// It is a child-subreaper: whatever loses its parent below it becomes its child, whatever that did to hide. So
-// "no child is left" (ECHILD) is the kernel's own word that nothing is left at all, which no look at /proc could give.
-// When its socket closes, because whoever started it died or gave up, it kills all that is left. Then it goes.
+// It is a child subreaper: a process below it that loses its parent becomes its child, however it tries to hide. So when
+// the kernel reports that there are no children (ECHILD), nothing is left at all, which /proc could not prove. When its
+// socket closes, because the server died or gave up, it kills the remaining processes and exits.
 //
-//   order ─▶ start ─▶ watch: reap, tell of the program's end, signal all when told ─▶ nothing left: exit
+//   order ─▶ start ─▶ watch: reap, report the program's end, send signals on request ─▶ nothing left: exit
 //
-// Minders are forked by a nursery, some ahead of their orders: to start one as a program of its own would cost as much
-// again as to start the program that it is for.
+// Minders are forked by a nursery, some of them in advance: starting one as a separate program would cost as much again
+// as starting the user's program.
 
 #define _GNU_SOURCE
 #include <dirent.h>
@@ -28,28 +28,28 @@
 #include "minder.h"
 #include "process.h"
 
-// So much more readily than us does the kernel take the program when memory runs out, in thousandths of all memory:
-// more than a keeper ever has. Raising it needs no privilege.
+// When memory runs out, the kernel prefers the program to us by this many thousandths of all memory, more than a keeper
+// ever uses. Raising the score needs no privilege.
 #define OOM_RAISE 200
 #define OOM_MOST 1000
-// Between two looks at the tree while something is being ended: whoever forked away from one is found by the next.
+// Pauses between two scans of the tree while it is being ended: a later scan finds children that were forked meanwhile.
 #define FIRST_PAUSE_MS 1
 #define LONGEST_PAUSE_MS 1000
-// How long a child that a signal ended may take to become a zombie.
+// Longest time in which a killed child becomes a zombie.
 #define DYING_MS 200
-// Between two tries to fork when there are too many processes.
+// Delay before another fork when there are too many processes.
 #define RETRY_MS 100
 
-// What an order brought, the minder's end of its socket among it.
+// Descriptors of the order, including the minder's end of its socket.
 static int given[ORDER_FDS];
 
-static void tell(int kind, int value, int other) {
+static void report(int kind, int value, int other) {
 	struct minder_message message = {kind, value, other};
-	// If nobody listens any more, the socket says so by itself.
+	// If the server is gone, the socket itself shows it.
 	if (send(given[ORDER_CONTROL], &message, sizeof message, MSG_NOSIGNAL | MSG_DONTWAIT) < 0) return;
 }
 
-// ---- the order: strings, each ended by a NUL; lists and numbers begin with their decimal
+// ---- the order: strings, each ended by a NUL; lists begin with their length, and numbers are decimal
 
 static char *first_text, *next_text, *last_text;
 static bool is_broken;
@@ -66,7 +66,7 @@ static long long integer(void) {
 	return strtoll(text(), NULL, 10);
 }
 
-// A list with room for one more in front, which the shell takes when a script has no first line.
+// A list with room for one more element in front, for the shell that runs a script without a #! line.
 static char **texts(size_t *count) {
 	*count = (size_t)integer();
 	if (*count > (size_t)(last_text - next_text)) is_broken = true;
@@ -84,18 +84,18 @@ static const struct { const char *name; int resource; } LIMITS[] = {
 
 static struct {
 	bool terminal;
-	int umask; // -1: as we are
-	int uid, gid; // -1: as we are
-	gid_t *groups; // what a change of user gives besides
+	int umask; // -1: unchanged
+	int uid, gid; // -1: unchanged
+	gid_t *groups; // supplementary groups of the new user
 	size_t group_count;
 	bool limited[LIMIT_COUNT];
 	struct rlimit limits[LIMIT_COUNT];
-	bool is_real_cwd; // no part of it is a link
+	bool is_real_cwd; // must not contain links
 	char *cwd, **files, **argv, **env, **placeholders;
 	size_t placeholder_count;
-	char *cgroup, **settings; // none: empty; names and values in turn
+	char *cgroup, **settings; // empty if there is none; names and values alternate
 	char oom_score[16];
-	long long start_ms; // how long directory and program may take to answer
+	long long start_ms; // time limit for opening the directory and the program
 } order;
 
 static void read_limits(void) {
@@ -106,7 +106,7 @@ static void read_limits(void) {
 			if (strcmp(name, LIMITS[i].name) != 0) continue;
 			getrlimit(LIMITS[i].resource, &order.limits[i]);
 			if (hard >= 0) order.limits[i].rlim_max = (rlim_t)hard;
-			// A soft limit alone gives way to the hard one.
+			// Without a new hard limit, the soft one must stay below the current one.
 			bool fits = hard >= 0 || (rlim_t)soft < order.limits[i].rlim_max;
 			order.limits[i].rlim_cur = fits ? (rlim_t)soft : order.limits[i].rlim_max;
 			order.limited[i] = true;
@@ -114,11 +114,14 @@ static void read_limits(void) {
 	}
 }
 
-// Where /proc shows our environment, it now says whose minder we are.
+// Makes our environment in /proc name the session of this minder.
 static void mark(const char *session) {
 	char *value = environ[0] == NULL ? NULL : strchr(environ[0], '=');
 	if (value != NULL && strlen(session) <= strlen(value + 1)) strcpy(value + 1, session);
 }
+
+// Why an order was refused.
+static int refusal = STEP_ORDER;
 
 static bool read_order(void) {
 	struct stat status;
@@ -127,11 +130,15 @@ static bool read_order(void) {
 	if (next_text == MAP_FAILED) return false;
 	last_text = next_text + status.st_size;
 	if (last_text[-1] != 0) return false;
+	if (integer() != ORDER_VERSION) {
+		refusal = STEP_VERSION;
+		return false;
+	}
 	mark(text());
 	order.start_ms = integer();
 	order.terminal = integer() != 0;
 	order.umask = (int)integer();
-	// Asking for what we are already is no change, and needs no privilege.
+	// Changing to the current user is no change and needs no privilege.
 	order.uid = (int)integer();
 	order.gid = (int)integer();
 	if (order.uid == (int)geteuid()) order.uid = -1;
@@ -157,13 +164,13 @@ static bool read_order(void) {
 	return !is_broken && order.groups != NULL;
 }
 
-// ---- placeholders: directories that stand for something only while the program runs
+// ---- placeholders: directories that exist only while the program runs
 //
-// In a sandbox a name can be kept from being made only by something that is mounted there, and that needs something to
-// be mounted on, which everybody sees. So it is made here, where no signal ends us before it is removed again. Several
-// programs may need the same one: each holds a shared lock on it, and who gets it alone is the last.
+// In a sandbox, a name can be protected from creation only by a mount, and a mount needs an existing directory, which
+// everyone can see. It is created here, where no signal can end us before it is removed. Programs may share a placeholder:
+// each holds a shared lock, and the one that gets an exclusive lock is the last.
 
-// By this one is told from a directory that somebody else made: nobody may write to it, but only its owner could.
+// Distinguishes a placeholder from other directories: no write permission, and the sticky bit, which only its owner can set.
 #define PLACEHOLDER_MODE (S_ISVTX | 0555)
 #define PLACEHOLDER_MARKS (S_ISUID | S_ISGID | S_ISVTX | 0222)
 
@@ -173,7 +180,7 @@ static struct placeholder {
 } *standing;
 static size_t standing_count;
 
-// No part of the way may be a link: whoever can write there could lead us elsewhere.
+// No part of the path may be a link, which another user could redirect.
 static int open_directly(const char *path) {
 	struct open_how how = {.flags = O_PATH | O_DIRECTORY | O_CLOEXEC, .resolve = RESOLVE_NO_SYMLINKS};
 	return (int)syscall(SYS_openat2, AT_FDCWD, path, &how, sizeof how);
@@ -184,26 +191,31 @@ static bool is_own(int fd) {
 	return fstat(fd, &status) < 0 || status.st_uid == geteuid();
 }
 
-// 1 when it stands and is held, 0 when there is something else of that name, or nobody can make anything there.
+static bool is_named(const struct placeholder *each) {
+	struct stat held, named;
+	return fstat(each->self, &held) == 0 && fstatat(each->parent, each->name, &named, AT_SYMLINK_NOFOLLOW) == 0 &&
+	       named.st_ino == held.st_ino && named.st_dev == held.st_dev;
+}
+
+// 1 if it exists and is locked; 0 if something else has the name, or no one can create anything there.
 static int hold(struct placeholder *each) {
 	for (;;) {
 		if (mkdirat(each->parent, each->name, PLACEHOLDER_MODE) < 0 && errno != EEXIST) {
-			// Where we can't, our program can't either, unless it is another user's, or its owner, who can change that.
+			// If we can't create it, our program can't either, unless it runs as another user or as the directory's owner, who can change that.
 			int error = errno;
 			bool is_denied = error == EROFS || (error == EACCES && order.uid < 0 && !is_own(each->parent));
 			errno = error;
 			return is_denied ? 0 : -1;
 		}
 		each->self = openat(each->parent, each->name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-		struct stat held, named;
+		struct stat held;
 		if (each->self < 0 && errno == ENOENT) continue;
 		if (each->self < 0) return 0;
 		if (fstat(each->self, &held) < 0) return -1;
 		if ((held.st_mode & PLACEHOLDER_MARKS) != S_ISVTX) return 0;
 		if (flock(each->self, LOCK_SH) < 0) return -1;
-		// Whoever removed it while we waited for the lock had it to itself.
-		if (fstatat(each->parent, each->name, &named, AT_SYMLINK_NOFOLLOW) == 0 && named.st_ino == held.st_ino && named.st_dev == held.st_dev)
-			return 1;
+		// The process that removed it while we waited for the lock held it exclusively.
+		if (is_named(each)) return 1;
 		close(each->self);
 	}
 }
@@ -231,19 +243,21 @@ static bool make_placeholders(void) {
 }
 
 static void remove_placeholders(void) {
-	for (size_t i = 0; i < standing_count; i++) {
-		// Not while another needs it; and one that was filled meanwhile stays by itself.
-		if (flock(standing[i].self, LOCK_EX | LOCK_NB) == 0) unlinkat(standing[i].parent, standing[i].name, AT_REMOVEDIR);
-		close(standing[i].self);
+	for (; standing_count > 0; standing_count--) {
+		struct placeholder *each = &standing[standing_count - 1];
+		// Kept if another minder needs it, or something else has its name. A non-empty one is kept by the kernel.
+		if (flock(each->self, LOCK_EX | LOCK_NB) == 0 && is_named(each)) unlinkat(each->parent, each->name, AT_REMOVEDIR);
+		close(each->self);
+		close(each->parent);
 	}
 }
 
-// ---- the control group: what limits all of the program's processes together
+// ---- the control group: limits all processes of the program together
 //
-// It is made here for the same reason as placeholders, and has its limits before the program enters it.
+// It is created here for the same reason as placeholders, and its limits are set before the program enters it.
 
 static char *standing_group;
-// Where a process enters it.
+// Processes enter through this file.
 static int entrance = -1;
 
 static bool set_in_group(int group, const char *name, const char *value) {
@@ -272,13 +286,13 @@ static bool make_group(void) {
 
 static void remove_group(void) {
 	if (standing_group == NULL) return;
-	// Who was reaped may be counted in it for a moment yet.
+	// A reaped process may still be counted for a moment.
 	for (int tries = 0; rmdir(standing_group) < 0 && errno == EBUSY && tries < DYING_MS; tries++) poll(NULL, 0, 1);
 }
 
 // ---- the start
 
-// The child's answer, written into the memory that it shares with us until it execs.
+// The child's error, written to the memory that it shares with us until its exec.
 static volatile int failed_step = -1, failed_error;
 
 static noreturn void give_up(int step) {
@@ -287,8 +301,8 @@ static noreturn void give_up(int step) {
 	_exit(127);
 }
 
-// As execvp does: a candidate that is missing is passed over, one that is forbidden is remembered, and a
-// text file without a #! line is given to the shell.
+// Like execvp: a missing candidate is skipped, a forbidden one is remembered, and a text file without a #! line is run by
+// the shell.
 static noreturn void execute(void) {
 	int error = ENOENT;
 	for (char **file = order.files; *file != NULL; file++) {
@@ -310,13 +324,13 @@ static noreturn void execute(void) {
 static void raise_oom_score(void) {
 	int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
 	if (fd < 0) return;
-	// Where it can't be raised the program is as likely to be taken as we are.
+	// If the score can't be raised, the program is as likely to be killed as we are.
 	if (write(fd, order.oom_score, strlen(order.oom_score)) < 0) errno = 0;
 	close(fd);
 }
 
-// A directory or a program on a file server that is away would keep us for ever, and our parent with us. A timer does
-// not outlive the exec; until then its signal ends us wherever we wait.
+// A directory or program on an unreachable file server would block us forever, and our parent with us. A timer does not
+// survive exec; until then its signal kills us wherever we wait.
 static void limit_start(void) {
 	struct sigevent event = {.sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGALRM};
 	struct itimerspec once = {.it_value = {order.start_ms / 1000, order.start_ms % 1000 * 1000000}};
@@ -339,7 +353,7 @@ static noreturn void child(void) {
 	if (order.terminal && ioctl(0, TIOCSCTTY, 0) < 0) give_up(STEP_PTY);
 	if (order.terminal && order.uid >= 0 && fchown(0, (uid_t)order.uid, (gid_t)-1) < 0 && errno != EPERM) give_up(STEP_PTY);
 	raise_oom_score();
-	// Before the change of user, who has no right to. "0" is whoever writes it.
+	// Before the change of user, who may not write there. "0" means the writing process.
 	if (entrance >= 0 && write(entrance, "0", 1) != 1) give_up(STEP_CGROUP);
 	if (order.umask >= 0) umask((mode_t)order.umask);
 	for (size_t i = 0; i < LIMIT_COUNT; i++)
@@ -347,18 +361,18 @@ static noreturn void child(void) {
 	if ((order.uid >= 0 || order.gid >= 0) && setgroups(order.group_count, order.groups) < 0) give_up(STEP_SETGROUPS);
 	if (order.gid >= 0 && setgid((gid_t)order.gid) < 0) give_up(STEP_SETGID);
 	if (order.uid >= 0 && setuid((uid_t)order.uid) < 0) give_up(STEP_SETUID);
-	// After the change of user, which would undo it. A program whose minder was killed has nobody to tell its end to.
+	// After the change of user, which would reset it. Without a minder, a program's end could not be reported.
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	sigset_t none;
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
 	limit_start();
-	// After the change of user, who may not be allowed where we are.
+	// After the change of user, because the new user may not be allowed in our directory.
 	if (enter_directory() < 0) give_up(STEP_CHDIR);
 	execute();
 }
 
-// Apart, so that no variable of the caller lives across the second return of vfork.
+// A separate function, so that no variable of the caller is live across the second return of vfork.
 static __attribute__((noinline)) pid_t fork_child(void) {
 	pid_t pid = vfork();
 	if (pid == 0) child();
@@ -371,11 +385,11 @@ static long long milliseconds(void) {
 	return now.tv_sec * 1000LL + now.tv_nsec / 1000000;
 }
 
-// Whether a child was ended by its timer before it could become the program. vfork lets us go on when it gives up our
-// memory, which is a moment before it can be waited for.
+// Whether the timer killed the child before its exec. vfork returns when the child releases our memory, which is shortly
+// before it can be waited for.
 static bool was_too_slow(pid_t pid, long long began) {
 	if (milliseconds() - began < order.start_ms) return false;
-	// Its memory, for which we waited, goes a moment before it can be reaped.
+	// It has released our memory and can be reaped in a moment.
 	for (int tries = 0; tries < DYING_MS; tries++) {
 		siginfo_t info = {0};
 		if (waitid(P_PID, (id_t)pid, &info, WEXITED | WNOHANG | WNOWAIT) < 0) return false;
@@ -385,25 +399,25 @@ static bool was_too_slow(pid_t pid, long long began) {
 	return false;
 }
 
-// The program's pid, or 0 when it could not be started, which was told then.
+// The program's pid, or 0 if it could not be started, which is then reported.
 static pid_t start(void) {
 	if (!read_order()) {
-		tell(MINDER_FAILED, STEP_ORDER, EINVAL);
+		report(MINDER_FAILED, refusal, EINVAL);
 		return 0;
 	}
 	if (!make_placeholders()) {
-		tell(MINDER_FAILED, STEP_PLACEHOLDER, errno);
+		report(MINDER_FAILED, STEP_PLACEHOLDER, errno);
 		return 0;
 	}
 	if (!make_group()) {
-		tell(MINDER_FAILED, STEP_CGROUP, errno);
+		report(MINDER_FAILED, STEP_CGROUP, errno);
 		return 0;
 	}
 	long long began = milliseconds();
 	pid_t pid = fork_child();
-	if (pid < 0) tell(MINDER_FAILED, STEP_FORK, errno);
-	else if (failed_step >= 0) tell(MINDER_FAILED, failed_step, failed_error);
-	else if (was_too_slow(pid, began)) tell(MINDER_FAILED, STEP_START, ETIMEDOUT);
+	if (pid < 0) report(MINDER_FAILED, STEP_FORK, errno);
+	else if (failed_step >= 0) report(MINDER_FAILED, failed_step, failed_error);
+	else if (was_too_slow(pid, began)) report(MINDER_FAILED, STEP_START, ETIMEDOUT);
 	else return pid;
 	return 0;
 }
@@ -419,21 +433,21 @@ static void add(struct list *list, struct process process) {
 	if (list->count == list->room) {
 		size_t room = list->room == 0 ? 64 : 2 * list->room;
 		struct process *items = realloc(list->items, room * sizeof *items);
-		if (items == NULL) return; // Found again by the next look.
+		if (items == NULL) return; // The next scan finds it again.
 		list->items = items;
 		list->room = room;
 	}
 	list->items[list->count++] = process;
 }
 
-// Adds a process if it is what we took it for: a child of `parent`, or ours since its parent died.
+// Adds a process if it is still a child of `parent`, or ours since its parent died.
 static void add_child(struct list *list, pid_t pid, pid_t parent) {
 	struct process process;
 	if (!read_process(pid, &process)) return;
 	if (process.parent == parent || process.parent == getpid()) add(list, process);
 }
 
-// For a kernel that lists nobody's children: everything that runs is asked for its parent.
+// For kernels that do not list children: checks the parent of every process.
 static void search_children(struct list *list, pid_t parent) {
 	DIR *all = opendir("/proc");
 	for (struct dirent *entry; all != NULL && (entry = readdir(all)) != NULL;) {
@@ -462,9 +476,36 @@ static void add_children(struct list *list, pid_t parent) {
 	if (tasks != NULL) closedir(tasks);
 }
 
-// What every process of the tree is to get, and who has got it.
+// The signal to send, and the processes that got it. SIGKILL is for every process, now and later. Any other signal is for
+// the processes that exist at one moment: a program may start new ones in response, such as a helper of a trap, which must
+// not get it.
 static int ending;
 static struct list signalled;
+
+// Time of the first signal: the newest pid, and the time in the unit of /proc/PID/stat.
+static struct {
+	bool is_noted;
+	pid_t newest;
+	double time;
+} moment;
+
+// The pid is read first: a process started between the two reads counts as existing.
+static void note_moment(void) {
+	char text[256];
+	struct timespec now;
+	char *last = read_proc("/proc/loadavg", text, sizeof text) == 0 ? NULL : strrchr(text, ' ');
+	moment.newest = last == NULL ? 0 : (pid_t)atoi(last);
+	clock_gettime(CLOCK_BOOTTIME, &now);
+	long hertz = sysconf(_SC_CLK_TCK);
+	moment.time = (double)(now.tv_sec * hertz + now.tv_nsec / (1000000000L / hertz));
+	moment.is_noted = true;
+}
+
+// A tick is long. Within one, ascending pids decide.
+static bool was_there(const struct process *process) {
+	if (process->started != moment.time) return process->started < moment.time;
+	return process->pid <= moment.newest;
+}
 
 static bool was_signalled(const struct process *process) {
 	for (size_t i = 0; i < signalled.count; i++)
@@ -472,22 +513,27 @@ static bool was_signalled(const struct process *process) {
 	return false;
 }
 
-// Signals who has not got it yet; whether there was any. All are found first, since the children of who dies are
-// elsewhere a moment later; and parents come before their children, for a shell whose child was ended first would
-// go on with its next command.
-static bool look(void) {
+// Signals processes that have not got the signal yet, and returns whether there were any. The first scan finds only
+// existing processes. All are collected before any is signaled, because children of a dying process get a new parent, and
+// parents come before their children, because a shell whose child dies first would run its next command.
+static bool scan(void) {
 	struct list found = {0};
 	add_children(&found, getpid());
 	for (size_t i = 0; i < found.count; i++) add_children(&found, found.items[i].pid);
 	bool any = false;
 	for (size_t i = 0; i < found.count; i++) {
 		struct process *each = &found.items[i];
-		if (was_signalled(each)) continue;
+		if (was_signalled(each) || (ending != SIGKILL && moment.is_noted && !was_there(each))) continue;
 		any = true;
 		add(&signalled, *each);
-		signal_exactly(each->pid, each->started, ending);
-		// So that stopped ones can heed it.
-		if (ending != SIGKILL) signal_exactly(each->pid, each->started, SIGCONT);
+		int pidfd = open_exactly(each->pid, each->started);
+		if (pidfd < 0) continue;
+		// As late as possible: a process forked between this moment and the signal would be missed.
+		if (!moment.is_noted) note_moment();
+		signal_pidfd(pidfd, ending);
+		// So that stopped processes can handle the signal.
+		if (ending != SIGKILL) signal_pidfd(pidfd, SIGCONT);
+		close(pidfd);
 	}
 	free(found.items);
 	return any;
@@ -496,7 +542,7 @@ static bool look(void) {
 // ---- the watch
 
 static pid_t program;
-// Ended and told, and kept as a zombie until that was heard: whoever signals its group meanwhile hits no other.
+// Ended, reported, and kept as a zombie until the report is acknowledged, so that its process group can't be reused.
 static bool is_held;
 static bool is_deserted;
 
@@ -504,6 +550,7 @@ static void end_with(int signo) {
 	if (ending == SIGKILL) return;
 	ending = signo;
 	signalled.count = 0;
+	moment.is_noted = false;
 }
 
 static void desert(void) {
@@ -512,20 +559,39 @@ static void desert(void) {
 	end_with(SIGKILL);
 }
 
-static void tell_exit(const siginfo_t *info) {
+static void report_exit(const siginfo_t *info) {
 	bool by_itself = info->si_code == CLD_EXITED;
-	tell(MINDER_EXITED, by_itself ? info->si_status : -1, by_itself ? -1 : info->si_status);
+	report(MINDER_EXITED, by_itself ? info->si_status : -1, by_itself ? -1 : info->si_status);
 }
 
-// Reaps who has ended; false when no child is left, and so nothing at all.
+// Waits for the processes of a sandbox whose program has ended, and removes its placeholders, so that a caller that gets
+// the end can use their names. The kernel kills remaining sandbox processes, which takes a moment. If it takes longer, the
+// placeholders stay until nothing is left at all.
+static void clear_up(void) {
+	for (int tries = 0; standing_count > 0 && tries < DYING_MS; tries++) {
+		struct list left = {0};
+		add_children(&left, getpid());
+		size_t others = 0;
+		for (size_t i = 0; i < left.count; i++) {
+			pid_t pid = left.items[i].pid;
+			if (pid != program && waitpid(pid, NULL, WNOHANG | __WALL) == 0) others++;
+		}
+		free(left.items);
+		if (others == 0) remove_placeholders();
+		else poll(NULL, 0, 1);
+	}
+}
+
+// Reaps ended children. False if no child is left, and so nothing at all.
 static bool reap(void) {
 	while (!is_held) {
 		siginfo_t info = {0};
 		if (waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT | __WALL) < 0) return errno != ECHILD;
 		if (info.si_pid == 0) return true;
 		if (info.si_pid == program) {
+			clear_up();
 			program = 0;
-			tell_exit(&info);
+			report_exit(&info);
 			is_held = !is_deserted;
 			if (is_held) return true;
 		}
@@ -534,7 +600,7 @@ static bool reap(void) {
 	return true;
 }
 
-static void hear(void) {
+static void receive(void) {
 	struct minder_message message;
 	ssize_t length = recv(given[ORDER_CONTROL], &message, sizeof message, MSG_DONTWAIT);
 	if (length < 0 && (errno == EAGAIN || errno == EINTR)) return;
@@ -551,7 +617,7 @@ static void watch(int signals) {
 		if (ending != 0) {
 			bool is_new = seen != ending;
 			if (is_new || milliseconds() >= next) {
-				is_new = look() || is_new;
+				is_new = scan() || is_new;
 				seen = ending;
 				pause_ms = is_new ? FIRST_PAUSE_MS : 2 * pause_ms < LONGEST_PAUSE_MS ? 2 * pause_ms : LONGEST_PAUSE_MS;
 				next = milliseconds() + pause_ms;
@@ -562,19 +628,19 @@ static void watch(int signals) {
 		if (poll(fds, 2, timeout) < 0) continue;
 		struct signalfd_siginfo signal;
 		if (fds[0].revents != 0 && read(signals, &signal, sizeof signal) == sizeof signal && signal.ssi_signo == SIGUSR2) desert();
-		if (fds[1].revents != 0) hear();
+		if (fds[1].revents != 0) receive();
 	}
 }
 
 static int mind(void) {
-	sigset_t heard;
-	sigemptyset(&heard);
-	sigaddset(&heard, SIGCHLD);
-	// How another server says that whoever started us is gone.
-	sigaddset(&heard, SIGUSR2);
-	int signals = signalfd(-1, &heard, SFD_CLOEXEC | SFD_NONBLOCK);
+	sigset_t handled;
+	sigemptyset(&handled);
+	sigaddset(&handled, SIGCHLD);
+	// Another server sends this when the server that started us is gone.
+	sigaddset(&handled, SIGUSR2);
+	int signals = signalfd(-1, &handled, SFD_CLOEXEC | SFD_NONBLOCK);
 	if (signals < 0 || prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) < 0) {
-		tell(MINDER_FAILED, STEP_FORK, errno);
+		report(MINDER_FAILED, STEP_FORK, errno);
 		return 1;
 	}
 	program = start();
@@ -583,10 +649,10 @@ static int mind(void) {
 		remove_placeholders();
 		return 1;
 	}
-	// Not ours: as long as we had them, nobody would ever see their end. Before it is told, so that whoever hears of the
-	// program never finds its input open because of us.
+	// Closes the program's descriptors here, since otherwise the other ends would never see them close. This comes before the
+	// report, so that a caller never finds the program's input still open because of us.
 	for (int i = ORDER_STDIO; i < ORDER_FDS; i++) close(given[i]);
-	tell(MINDER_STARTED, program, 0);
+	report(MINDER_STARTED, program, 0);
 	munmap(first_text, (size_t)(last_text - first_text));
 	if (entrance >= 0) close(entrance);
 	watch(signals);
@@ -597,7 +663,7 @@ static int mind(void) {
 
 // ---- the nursery
 
-// False when whoever started us is gone.
+// False if the server is gone.
 static bool receive_order(void) {
 	char byte;
 	union {
@@ -613,25 +679,26 @@ static bool receive_order(void) {
 	return true;
 }
 
-// One that waits with others for an order, whoever gets it.
+// Waits with other minders for an order; one of them gets it.
 static int wait_and_mind(pid_t nursery, int taken) {
 	signal(SIGCHLD, SIG_DFL);
-	// Until then nobody needs us without the nursery, which alone would fill our place.
+	// Until it has an order, a minder is useless without the nursery.
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (getppid() != nursery) return 0;
 	if (!receive_order()) return 0;
-	prctl(PR_SET_PDEATHSIG, 0);
+	// The nursery ends with the server. Then a minder that a program has stopped is continued, and ends its program.
+	prctl(PR_SET_PDEATHSIG, SIGCONT);
 	pid_t own = getpid();
-	tell(MINDER_TAKEN, own, 0);
-	// Another must take our place.
+	report(MINDER_TAKEN, own, 0);
+	// The nursery must start another one.
 	if (write(taken, &own, sizeof own) != sizeof own) return 1;
 	close(taken);
-	// An order is not ours to take any more; its number is wanted by a child.
+	// This minder takes no more orders, and a child needs the descriptor number.
 	dup2(1, NURSERY_FD);
 	return mind();
 }
 
-// The minders that wait for orders.
+// Minders waiting for orders.
 struct waiting {
 	pid_t *pids;
 	int count;
@@ -647,17 +714,19 @@ static void wake(int signo) {
 }
 
 int main(int count, char **arguments) {
-	// Nothing but SIGKILL ends us before our time, least of all what was meant for a program or for the server.
+	// Only SIGKILL ends us early. Signals meant for a program or for the server do not.
 	sigset_t all;
 	sigfillset(&all);
 	sigprocmask(SIG_SETMASK, &all, NULL);
-	// So that what an order brings has higher numbers than where a child moves it.
+	// Continues a stopped nursery when the server is killed.
+	prctl(PR_SET_PDEATHSIG, SIGCONT);
+	// So that the descriptors of an order are higher than the numbers that a child needs.
 	for (int fd = 0; fd < 3; fd = open("/dev/null", O_RDWR | O_CLOEXEC)) continue;
 	int ahead = count > 1 ? atoi(arguments[1]) : 0;
 	int taken[2];
 	struct waiting waiting = {.pids = calloc((size_t)ahead + 1, sizeof(pid_t))};
 	if (waiting.pids == NULL || pipe2(taken, O_CLOEXEC | O_NONBLOCK) < 0) return 1;
-	// The end of a minder wakes us, and only while we wait.
+	// A minder that ends or stops wakes us, but only during the wait.
 	sigset_t sleeping = all;
 	sigdelset(&sleeping, SIGCHLD);
 	sigaction(SIGCHLD, &(struct sigaction){.sa_handler = wake}, NULL);
@@ -669,16 +738,21 @@ int main(int count, char **arguments) {
 			waiting.pids[waiting.count++] = pid;
 		}
 		bool is_short = waiting.count < wanted;
-		// While nobody waits, we look out for an order; else only for the end of all orders.
+		// Without waiting minders, wait for an order; otherwise only for the end of all orders.
 		short orders = waiting.count == 0 && !is_short ? POLLIN : 0;
 		struct pollfd fds[] = {{.fd = taken[0], .events = POLLIN}, {.fd = NURSERY_FD, .events = orders}};
 		struct timespec retry = {.tv_nsec = RETRY_MS * 1000000L};
 		int ready = ppoll(fds, 2, is_short ? &retry : NULL, &sleeping);
 		if (ready > 0 && (fds[1].revents & POLLHUP) != 0) return 0;
 		if (ready > 0 && (fds[1].revents & POLLIN) != 0) wanted = 1;
-		// Nobody asks how a minder ended, its socket says that it did; but one that waited must be replaced.
-		for (pid_t pid; (pid = waitpid(-1, NULL, WNOHANG)) > 0;) no_longer_waits(&waiting, pid);
-		// After that: who took an order and ended has said so before, and must not be taken for the next of its number.
+		// A minder's exit status is not needed, since its socket closes. But a waiting one must be replaced. If a program stops
+		// its minder, only the minder's parent learns it: a stopped minder can't report its program's end.
+		int status;
+		for (pid_t pid; (pid = waitpid(-1, &status, WNOHANG | WUNTRACED)) > 0;) {
+			if (WIFSTOPPED(status)) kill(pid, SIGCONT);
+			else no_longer_waits(&waiting, pid);
+		}
+		// Read afterwards: a minder that took an order and has ended reported that before. A new one with its pid must not be confused with it.
 		for (pid_t pid; read(taken[0], &pid, sizeof pid) == sizeof pid; wanted = ahead) no_longer_waits(&waiting, pid);
 	}
 }

@@ -1,4 +1,4 @@
-// What the parts of the addon share besides Node's values: how each adds its functions, and how a thread begins.
+// Shared by the parts of the addon: registering functions, and starting threads.
 
 #pragma once
 #include <node_api.h>
@@ -19,13 +19,13 @@ static inline void add_functions(napi_env env, napi_value exports, const struct 
 	}
 }
 
-// What a call answers that sent a signal: whether there was anybody to get it.
+// The result of sending a signal: whether a process got it.
 static inline napi_value sent(napi_env env, int result) {
 	if (result < 0 && errno != ESRCH) return fail(env, "signal", errno);
 	return boolean(env, result >= 0);
 }
 
-// Starts a thread with a small stack, which gets no signal: those are for Node's own threads. Returns an errno.
+// Starts a thread with a small stack and all signals blocked, which Node's own threads handle. Returns an errno.
 static inline int start_thread(pthread_t *thread, void *(*run)(void *), void *argument) {
 	pthread_attr_t attributes;
 	pthread_attr_init(&attributes);

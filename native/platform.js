@@ -1,13 +1,13 @@
-// Which build of the addon this machine runs, and where it is: shared by what builds it and what loads it.
+// The addon build for this machine and its path, for the build script and the loader.
 
 import { closeSync, openSync, readSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 
-/** Where every linker puts the name of the loader that starts a program. */
+/** Linkers put the name of a program's loader within these bytes. */
 const HEAD_BYTES = 4096;
 
-/** An addon is tied to the C library of the Node that loads it; musl is what Alpine has. */
+/** An addon needs the same C library as the Node that loads it. Alpine has musl. */
 function isMusl() {
 	if (process.platform !== "linux") return false;
 	const program = openSync(process.execPath, "r");
@@ -20,10 +20,10 @@ function isMusl() {
 	}
 }
 
-/** For instance linux-x64, or linux-arm64-musl. */
+/** For example linux-x64, or linux-arm64-musl. */
 export const platform = `${process.platform}-${process.arch}${isMusl() ? "-musl" : ""}`;
 
-/** The folder of one platform's build. */
+/** The build folder of a platform. */
 export function buildFolder(name = platform) {
 	return join(fileURLToPath(new URL("build", import.meta.url)), name);
 }

@@ -1,4 +1,4 @@
-// Says when descriptors are ready: one thread per environment sleeps in epoll and hands over tokens.
+// Reports ready descriptors: one thread per environment sleeps in epoll and passes tokens to the event loop.
 
 #define _GNU_SOURCE
 #define NAPI_VERSION 8
@@ -45,7 +45,7 @@ static void stop_poller(void *argument) {
 	free(poller);
 }
 
-// openPoller(onReady): starts the thread; `onReady` gets the token of each descriptor that became ready.
+// openPoller(onReady): starts the thread. `onReady` gets the tokens of ready descriptors.
 static napi_value open_poller(napi_env env, napi_callback_info info) {
 	napi_value callback, name;
 	if (!arguments(env, info, 1, &callback)) return NULL;
@@ -74,7 +74,7 @@ static napi_value open_poller(napi_env env, napi_callback_info info) {
 	return NULL;
 }
 
-// poll(fd, forWriting, token): one report, then silence; only one interest per descriptor at a time.
+// poll(fd, forWriting, token): reports once. A descriptor can have only one interest at a time.
 static napi_value poll_fd(napi_env env, napi_callback_info info) {
 	napi_value values[3];
 	if (!arguments(env, info, 3, values)) return NULL;
@@ -90,7 +90,7 @@ static napi_value poll_fd(napi_env env, napi_callback_info info) {
 	return NULL;
 }
 
-// holdPoller(isHeld): whether the thread keeps the event loop alive; at first it does not.
+// holdPoller(isHeld): whether the thread keeps the event loop alive; initially it does not.
 static napi_value hold_poller(napi_env env, napi_callback_info info) {
 	napi_value argument;
 	if (!arguments(env, info, 1, &argument)) return NULL;

@@ -1,4 +1,4 @@
-// A process as /proc describes it, and a signal that reaches it or nobody.
+// A process as described in /proc, and signals that can't reach another process with a reused pid.
 
 #pragma once
 #include <errno.h>
@@ -20,16 +20,16 @@
 
 struct process {
 	pid_t pid, parent;
-	// In clock ticks since boot; with the pid it names a process for ever.
+	// In clock ticks since boot. Together with the pid it identifies a process.
 	double started;
-	// Whether it is on its way out, a zombie or about to be one.
+	// Whether it is exiting or a zombie.
 	bool is_ending;
 };
 
-// PF_EXITING of the kernel, which /proc shows among a process's flags.
+// The kernel's PF_EXITING, shown among a process's flags in /proc.
 #define ENDING_FLAG 4u
 
-// Reads a file of /proc as text; how many bytes came.
+// Reads a file of /proc as text; returns the number of bytes.
 static inline size_t read_proc(const char *path, char *text, size_t size) {
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
 	ssize_t length = fd < 0 ? -1 : read(fd, text, size - 1);
@@ -38,12 +38,12 @@ static inline size_t read_proc(const char *path, char *text, size_t size) {
 	return length < 0 ? 0 : (size_t)length;
 }
 
-// False when there is no such process.
+// False if there is no such process.
 static inline bool read_process(pid_t pid, struct process *process) {
 	char path[32], text[1024];
 	snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
 	if (read_proc(path, text, sizeof text) == 0) return false;
-	// The name, in brackets, may itself hold brackets and blanks; the fields count from its last bracket.
+	// The name in parentheses may itself contain parentheses and blanks, so fields count from the last parenthesis.
 	char *field = strrchr(text, ')');
 	if (field == NULL) return false;
 	process->pid = pid;
@@ -57,17 +57,26 @@ static inline bool read_process(pid_t pid, struct process *process) {
 	return true;
 }
 
-// To the process that has this pid and this start time, or to none (ESRCH). The pidfd is opened before the comparison:
-// should the pid have passed on in between, the signal goes to the dead one, and nowhere.
-static inline int signal_exactly(pid_t pid, double started, int signo) {
+// A pidfd of the process with this pid and start time; -1 with ESRCH if there is none. It is opened before the comparison:
+// if the pid is reused in between, the pidfd refers to the dead process, and signals to it have no effect.
+static inline int open_exactly(pid_t pid, double started) {
 	int pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
 	if (pidfd < 0) return -1;
 	struct process now;
-	int result = -1, error = ESRCH;
-	if (read_process(pid, &now) && now.started == started) {
-		result = (int)syscall(SYS_pidfd_send_signal, pidfd, signo, NULL, 0);
-		error = errno;
-	}
+	if (read_process(pid, &now) && now.started == started) return pidfd;
+	close(pidfd);
+	errno = ESRCH;
+	return -1;
+}
+
+static inline int signal_pidfd(int pidfd, int signo) {
+	return (int)syscall(SYS_pidfd_send_signal, pidfd, signo, NULL, 0);
+}
+
+static inline int signal_exactly(pid_t pid, double started, int signo) {
+	int pidfd = open_exactly(pid, started);
+	if (pidfd < 0) return -1;
+	int result = signal_pidfd(pidfd, signo), error = errno;
 	close(pidfd);
 	errno = error;
 	return result;

@@ -1,15 +1,15 @@
-// A pump: a thread that reads a terminal into a bounded store, from which the event loop takes it.
+// A pump: a thread that reads a terminal into a bounded buffer, which the event loop empties.
 //
-// A terminal gives its output in pieces of 4 KiB and waits until each is read, so that its speed is that of
-// whoever reads. The event loop takes some microseconds between two reads, which cost a quarter of it; a thread
-// that does nothing else takes none. The loop is woken for little output at once, and for much of it when
-// enough has come together; it then takes all of that in one go.
+// A terminal delivers output in pieces of 4 KiB and waits until each is read, so its speed is that of the reader. The
+// event loop takes some microseconds between two reads, which would cost a quarter of the speed; a dedicated thread takes
+// none. A little output wakes the loop at once; a lot wakes it when enough has been collected, and then the loop takes all
+// of it.
 //
 //   terminal ──read, by the thread──▶ store ──take, by the loop──▶ segments of the log
 //
-// `reading` is held around each read and the publishing of what it gave: whoever has it (the thread, or the
-// loop when it drains) is the only reader. `state` guards the rest, and is never held across a system call
-// that may sleep. The order is `reading`, then `state`.
+// `reading` is held around each read and the publishing of its result: its holder (the thread, or the loop when it drains)
+// is the only reader. `state` guards the rest and is never held across a system call that may sleep. Lock order:
+// `reading`, then `state`.
 
 #define _GNU_SOURCE
 #define NAPI_VERSION 8
@@ -19,14 +19,14 @@
 #include <unistd.h>
 #include "parts.h"
 
-// What may wait for the loop; at this bound nothing is read, and the program waits.
+// Limit of the buffer. At the limit nothing is read, and the program waits.
+/** @limit terminal output that the event loop has not taken | nothing more is read, and the program waits */
 #define STORE_BYTES (512 * 1024)
-// Up to this many bytes per window are somebody typing, and are told at once. Chosen by measurement.
+// Up to this many bytes per window are interactive and reported at once. Chosen by measurement.
 #define PROMPT_BYTES (4 * 1024)
 #define WINDOW_MS 4
-// A terminal fills this in some 3 ms. Each time the loop is woken it takes a core from the terminal, and whatever
-// is done with a chunk, in a keeper and then in a server, is done once: with a quarter of this the way through a
-// keeper cost half as much again.
+// A terminal fills this in some 3 ms. Each wake-up of the loop takes a core from the terminal, and later steps in a keeper
+// and in a server happen once per chunk. With a quarter of this size, the way through a keeper cost half as much again.
 #define FULL_BYTES (256 * 1024)
 
 struct pump {
@@ -34,13 +34,13 @@ struct pump {
 	pthread_t thread;
 	napi_threadsafe_function ready;
 	pthread_mutex_t reading, state;
-	// Bytes from `first` on, `length` of them, around the end of the store.
+	// `length` bytes from `first` on, wrapping around at the end of the buffer.
 	uint8_t *store;
 	size_t first, length;
 	bool paused, closing, joined, ended;
-	// Whether the loop was told, and has not taken anything since.
-	bool told;
-	// When what waits began to, and how much came in the current window.
+	// Whether the loop was notified and has not taken anything since.
+	bool notified;
+	// When the waiting bytes arrived, and how many came in the current window.
 	int64_t waiting_since, window_start;
 	size_t window_bytes;
 };
@@ -51,24 +51,24 @@ static int64_t milliseconds(void) {
 	return (int64_t)time.tv_sec * 1000 + time.tv_nsec / 1000000;
 }
 
-// How long until the loop must be told of what waits; -1 when there is nothing to tell. With `state`.
+// Time until the loop must be notified; -1 if there is nothing to report. With `state`.
 static int until_due(struct pump *pump) {
-	if (pump->told || (pump->length == 0 && !pump->ended)) return -1;
+	if (pump->notified || (pump->length == 0 && !pump->ended)) return -1;
 	if (pump->ended || pump->length >= FULL_BYTES) return 0;
 	int64_t left = pump->waiting_since + WINDOW_MS - milliseconds();
 	return left < 0 ? 0 : (int)left;
 }
 
-// Tells the loop, if that is due.
+// Notifies the loop if that is due.
 static void tell(struct pump *pump) {
 	pthread_mutex_lock(&pump->state);
 	bool due = until_due(pump) == 0;
-	if (due) pump->told = true;
+	if (due) pump->notified = true;
 	pthread_mutex_unlock(&pump->state);
 	if (due) napi_call_threadsafe_function(pump->ready, NULL, napi_tsfn_nonblocking);
 }
 
-// Adds what was read to what waits. With `state`.
+// Adds bytes that were read. With `state`.
 static void publish(struct pump *pump, size_t bytes) {
 	int64_t now = milliseconds();
 	if (now - pump->window_start >= WINDOW_MS) {
@@ -80,21 +80,21 @@ static void publish(struct pump *pump, size_t bytes) {
 	pump->length += bytes;
 }
 
-// Reads once into the free part of the store; whether there may be more. With `reading`.
+// Reads once into the free part of the buffer; returns whether there may be more. With `reading`.
 static bool fill(struct pump *pump) {
 	pthread_mutex_lock(&pump->state);
-	// An empty store begins anew, so that a terminal on which little happens touches little memory.
+	// An empty buffer starts at its beginning, so that a quiet terminal touches little memory.
 	if (pump->length == 0) pump->first = 0;
 	size_t end = pump->first + pump->length, at = end % STORE_BYTES;
 	size_t room = end < STORE_BYTES ? STORE_BYTES - end : pump->first - at;
 	bool wanted = !pump->paused && !pump->closing && !pump->ended && room > 0;
 	pthread_mutex_unlock(&pump->state);
 	if (!wanted) return false;
-	// Only the one who reads writes there, and taking only makes more room.
+	// Only the reader writes there, and taking only frees space.
 	ssize_t got = read(pump->fd, pump->store + at, room);
 	if (got < 0 && (errno == EAGAIN || errno == EINTR)) return false;
 	pthread_mutex_lock(&pump->state);
-	// EIO is how a terminal ends; whatever the error, nothing more can be read.
+	// EIO is the normal end of a terminal. After any error, nothing more can be read.
 	if (got <= 0) pump->ended = true;
 	else publish(pump, (size_t)got);
 	bool full = pump->length >= FULL_BYTES;
@@ -127,7 +127,7 @@ static void *run(void *argument) {
 
 static void wake(struct pump *pump) {
 	uint64_t one = 1;
-	// It can only be full, and then the thread has been woken.
+	// It can only fail when it is full, and then the thread is awake.
 	if (write(pump->wake, &one, sizeof one) < 0) return;
 }
 
@@ -152,14 +152,14 @@ static void join(struct pump *pump) {
 	pump->joined = true;
 }
 
-// The environment goes away with the pump still open.
+// The environment shuts down with the pump still open.
 static void stop(void *argument) {
 	struct pump *pump = argument;
 	begin_close(pump);
 	join(pump);
 }
 
-// The thread has let go: nobody can touch the pump any more, and only now may its descriptor be another's.
+// The thread has ended, so no one uses the pump, and its descriptors may be closed.
 static void finalize(napi_env env, void *data, void *hint) {
 	(void)hint;
 	struct pump *pump = data;
@@ -177,13 +177,13 @@ static void call(napi_env env, napi_value callback, void *context, void *data) {
 	napi_call_function(env, receiver, callback, 0, NULL, NULL);
 }
 
-// openPump(fd, wake, onReady) → pump: the descriptors become the pump's own. Calls back when there is something to take.
+// openPump(fd, wake, onReady) → pump: takes ownership of the descriptors. Calls back when there is something to take.
 static napi_value open_pump(napi_env env, napi_callback_info info) {
 	napi_value values[3], name, result;
 	if (!arguments(env, info, 3, values)) return NULL;
 	struct pump *pump = calloc(1, sizeof *pump);
 	if (pump == NULL) return fail(env, "pump", ENOMEM);
-	// The caller's, as long as there is no thread that uses them.
+	// The descriptors still belong to the caller until the thread runs.
 	pump->fd = pump->wake = -1;
 	pump->joined = true;
 	pump->store = malloc(STORE_BYTES);
@@ -220,8 +220,8 @@ static bool read_arguments(napi_env env, napi_callback_info info, struct pump **
 	return false;
 }
 
-// Moves what waits to `bytes`, as much as fits. Nothing of it stays, for a secret may be in it, which only whoever takes
-// it can mask. Only the loop takes, and the thread only adds behind, so that it need not wait meanwhile.
+// Moves waiting bytes to `bytes`, as many as fit. They are erased here, since they may contain a secret that only the
+// caller masks. Only the loop takes bytes, and the thread only appends, so the thread need not wait meanwhile.
 static size_t move(struct pump *pump, uint8_t *bytes, size_t length) {
 	pthread_mutex_lock(&pump->state);
 	size_t first = pump->first, moved = pump->length < length ? pump->length : length;
@@ -234,14 +234,14 @@ static size_t move(struct pump *pump, uint8_t *bytes, size_t length) {
 	return moved;
 }
 
-// Makes room of what was moved. With `state`.
+// Frees the space of moved bytes. With `state`.
 static void forget(struct pump *pump, size_t moved) {
 	pump->first = (pump->first + moved) % STORE_BYTES;
 	pump->length -= moved;
 }
 
-// takePump(pump, bytes) → how many came; 0 when nothing waits, -1 when nothing will ever come again. What is left,
-// and what comes, is told of again.
+// takePump(pump, bytes) → number of bytes; 0 if none are waiting, -1 at the end. Remaining and later bytes are reported
+// again.
 static napi_value take_pump(napi_env env, napi_callback_info info) {
 	struct pump *pump;
 	uint8_t *bytes;
@@ -252,18 +252,18 @@ static napi_value take_pump(napi_env env, napi_callback_info info) {
 	bool was_full = pump->length == STORE_BYTES;
 	forget(pump, moved);
 	bool over = moved == 0 && pump->length == 0 && pump->ended;
-	// After the end nobody has to be told any more.
-	pump->told = over;
+	// After the end there is nothing left to report.
+	pump->notified = over;
 	if (pump->length > 0 && pump->window_bytes > PROMPT_BYTES) pump->waiting_since = milliseconds();
-	// The thread sleeps without a limit while we are told, and without its terminal while the store is full.
+	// The thread sleeps indefinitely while the loop is notified, and does not poll its terminal while the buffer is full.
 	bool asleep = until_due(pump) >= 0 || was_full;
 	pthread_mutex_unlock(&pump->state);
 	if (asleep) wake(pump);
 	return number(env, over ? -1 : (double)moved);
 }
 
-// drainPump(pump, bytes) → how many came: what waits, and when that is all, what the kernel holds now; 0 when it holds
-// nothing, -1 when nothing will ever come again.
+// drainPump(pump, bytes) → number of bytes: the waiting ones first, then those in the kernel; 0 if there are none, -1 at
+// the end.
 static napi_value drain_pump(napi_env env, napi_callback_info info) {
 	struct pump *pump;
 	uint8_t *bytes;
@@ -276,15 +276,15 @@ static napi_value drain_pump(napi_env env, napi_callback_info info) {
 	pthread_mutex_unlock(&pump->state);
 	ssize_t got = moved > 0 ? (ssize_t)moved : read(pump->fd, bytes, length);
 	if (got < 0 && (errno == EAGAIN || errno == EINTR)) got = 0;
-	// EIO is how a terminal ends, and nothing more can be read after any other error.
+	// EIO is the normal end of a terminal. After any other error nothing can be read either.
 	else if (got <= 0) got = -1;
 	pthread_mutex_unlock(&pump->reading);
-	// There may be room again.
+	// There may be free space again.
 	if (moved > 0) wake(pump);
 	return number(env, (double)got);
 }
 
-// pausePump(pump, isPaused): while it is, nothing is read but what `drainPump` reads.
+// pausePump(pump, isPaused): while paused, only `drainPump` reads.
 static napi_value pause_pump(napi_env env, napi_callback_info info) {
 	napi_value values[2];
 	struct pump *pump;
@@ -299,7 +299,7 @@ static napi_value pause_pump(napi_env env, napi_callback_info info) {
 	return NULL;
 }
 
-// closePump(pump): of no use after it. The descriptor is closed as soon as the thread has let go of it.
+// closePump(pump): the pump is unusable afterwards. The descriptor is closed as soon as the thread has ended.
 static napi_value close_pump(napi_env env, napi_callback_info info) {
 	napi_value argument;
 	struct pump *pump;

@@ -1,5 +1,5 @@
-// Passes over the parts of a terminal's output that say nothing about the terminal: text, and sequences that only draw.
-// What those are is said by `skim` in src/core/skim.ts, which looks at one byte after the other; here it is 64.
+// Skips output that does not change the terminal's state: text, and sequences that only draw. `skim` in
+// src/core/terminal/skim.ts defines which; it checks byte by byte, this code 64 bytes at a time.
 
 #define _GNU_SOURCE
 #define NAPI_VERSION 8
@@ -8,7 +8,7 @@
 
 #define BEL 0x07
 #define ESC 0x1B
-// In UTF-8, the first byte of C1.
+// First byte of a C1 control in UTF-8.
 #define C1_LEAD 0xC2
 
 enum { PARAMETER = 1, INTERMEDIATE = 2, PLAIN_FINAL = 4, PLAIN_SHORT = 8, LINK_TEXT = 16 };
@@ -18,8 +18,8 @@ static bool is_control(uint8_t byte) {
 	return byte == ESC || byte == BEL || byte == C1_LEAD;
 }
 
-// Where controls are is found for 64 bytes at a time, without regard to what they begin: nothing has to wait for where
-// that ends.
+// Controls are found in 64 bytes at a time, whether or not they begin a sequence, so that no step depends on the end of the
+// previous sequence.
 #define MASK_BYTES 64
 
 static size_t after_controls(const uint8_t *bytes, size_t at, size_t end, uint64_t controls, bool *isFound);
@@ -36,17 +36,17 @@ static size_t after_controls(const uint8_t *bytes, size_t at, size_t end, uint64
 #include "skim-blocks.h"
 #endif
 
-// A bit for each byte that is no parameter of a CSI: not one of 0x20 to 0x3F.
+// One bit per byte that is not a CSI parameter (0x20 to 0x3F).
 static uint64_t after_parameters(block_by_16 all) {
 	return mask_of_by_16((block_by_16)((all & 0xE0) != 0x20));
 }
 
-// And for each that is no printable ASCII, as links are.
+// One bit per byte that is not printable ASCII, which links consist of.
 static uint64_t after_link_text(block_by_16 all) {
 	return mask_of_by_16((block_by_16)(all - 0x20 > 0x5E));
 }
 
-// The first byte at or after `at` that is not of a kind, for which `after` looks at a block.
+// The first byte at or after `at` that is not of a kind. `after` checks a block.
 static inline size_t end_of(uint8_t kind, uint64_t (*after)(block_by_16), const uint8_t *bytes, size_t at, size_t end) {
 	for (; end - at >= sizeof(block_by_16); at += sizeof(block_by_16)) {
 		uint64_t others = after(block_at_by_16(bytes + at));
@@ -60,7 +60,7 @@ static bool is_plain_csi(uint8_t first, uint8_t final) {
 	return kinds[final] & PLAIN_FINAL && !(final == 'm' && first == '?');
 }
 
-// Each gives where the output goes on after what begins at `at`; zero if that says something, is not complete, or is none.
+// Each returns the end of the sequence at `at`; zero if it changes the state, is incomplete, or is not a sequence.
 
 static size_t after_csi(const uint8_t *bytes, size_t at, size_t end) {
 	size_t final = end_of(PARAMETER, after_parameters, bytes, at + 2, end);
@@ -89,7 +89,7 @@ static size_t after_control(const uint8_t *bytes, size_t at, size_t end) {
 	return next == '[' ? after_csi(bytes, at, end) : next == ']' ? after_link(bytes, at, end) : after_short(bytes, at, end);
 }
 
-// Passes over those of 64 bytes one after the other; up to the first that says something, if one does.
+// Skips the sequences in 64 bytes one by one, up to the first that changes the state.
 static size_t after_controls(const uint8_t *bytes, size_t at, size_t end, uint64_t controls, bool *isFound) {
 	size_t passed = at;
 	for (; controls != 0; controls &= controls - 1) {
@@ -130,15 +130,15 @@ static napi_value skim_with(skim_blocks *blocks, napi_env env, napi_callback_inf
 	return number(env, (double)skim_bytes(blocks, bytes, (size_t)from, length));
 }
 
-// By what this processor can.
+// The best variant for this processor.
 static skim_blocks *best = skim_by_16;
 
-// skim(bytes, from) → the first place at or after `from` that needs a closer look, or the end.
+// skim(bytes, from) → the first index at or after `from` that needs a closer look, or the end.
 static napi_value skim(napi_env env, napi_callback_info info) {
 	return skim_with(best, env, info);
 }
 
-// The same by what every processor can, so that it is tried wherever the other one is.
+// The variant for all processors, so that it is tested everywhere.
 static napi_value skim_anywhere(napi_env env, napi_callback_info info) {
 	return skim_with(skim_by_16, env, info);
 }

@@ -1,4 +1,4 @@
-// Starts programs: on a terminal or on real pipes by way of a minder, and such as outlive us.
+// Starts programs: through a minder on a terminal or pipes, and detached ones that outlive us.
 
 #define _GNU_SOURCE
 #define NAPI_VERSION 8
@@ -25,9 +25,9 @@
 #ifndef SYS_pidfd_open
 #define SYS_pidfd_open 434
 #endif
-// Lets a fast program run ahead of a busy event loop. On a noisy machine it read 1.2 to 2.7 GB/s with this,
-// 1.0 to 1.8 with the usual 64 KiB, 1.9 to 2.3 with 1 MiB. All pipes of a user share a budget
-// (pipe-user-pages-soft), past which new ones get only a page or two: so no more than this, and for stdout only.
+// Lets a fast program run ahead of a busy event loop. On a noisy machine, reading reached 1.2 to 2.7 GB/s with this size,
+// 1.0 to 1.8 with the usual 64 KiB, and 1.9 to 2.3 with 1 MiB. All pipes of a user share a budget (pipe-user-pages-soft),
+// beyond which new ones get only a page or two. So it is not larger, and for stdout only.
 #define PIPE_BYTES (256 * 1024)
 
 static void free_strings(char **strings) {
@@ -52,16 +52,16 @@ static char **to_strings(napi_env env, napi_value array) {
 	return strings;
 }
 
-// All that the child needs, made before it exists: it may neither allocate nor lock. `error` is its answer, written
-// into the memory it shares with us until it execs.
+// Everything that the child needs, prepared in advance: it may neither allocate nor lock. `error` is its result, written
+// to the memory that it shares with us until its exec.
 struct launch {
 	char *file, **argv, **env;
-	int fds[3]; // what becomes its 0, 1 and 2; -1 for none
+	int fds[3]; // becomes its 0, 1 and 2; -1 for none
 	int highest;
 	volatile int error;
 };
 
-// Between vfork and exec, on our stack and in our memory.
+// Runs between vfork and exec, on our stack and in our memory.
 static _Noreturn void child(struct launch *launch) {
 	struct sigaction plain = {.sa_handler = SIG_DFL};
 	for (int signo = 1; signo < _NSIG; signo++) sigaction(signo, &plain, NULL);
@@ -78,20 +78,20 @@ static _Noreturn void child(struct launch *launch) {
 	_exit(127);
 }
 
-// Apart, so that no variable of the caller lives across the second return of vfork.
+// A separate function, so that no variable of the caller is live across the second return of vfork.
 static __attribute__((noinline)) pid_t fork_child(struct launch *launch) {
 	pid_t pid = vfork();
 	if (pid == 0) child(launch);
 	return pid;
 }
 
-// Runs the child up to its exec; returns its pid, or -1 with `error` set.
+// Runs the child up to its exec. Returns its pid, or -1 with `error` set.
 static pid_t start_child(struct launch *launch) {
 	struct rlimit open_files;
 	launch->highest = getrlimit(RLIMIT_NOFILE, &open_files) == 0 && open_files.rlim_cur < 1 << 20 ? (int)open_files.rlim_cur : 1 << 20;
 	sigset_t all, before;
 	sigfillset(&all);
-	// No handler of ours may run in the child, where it would act on our memory.
+	// None of our signal handlers may run in the child, where it would change our memory.
 	pthread_sigmask(SIG_SETMASK, &all, &before);
 	pid_t pid = fork_child(launch);
 	int error = errno;
@@ -102,7 +102,7 @@ static pid_t start_child(struct launch *launch) {
 	return -1;
 }
 
-// Our ends: what we write to, what we read from, and for a terminal its other side, held open, and what wakes its pump.
+// Our ends: for writing, for reading, the terminal's other side, which is kept open, and the descriptor that wakes its pump.
 struct ends { int input, output, error, slave, wake; };
 
 static bool open_terminal(int *given, struct ends *ends, struct winsize *size) {
@@ -118,10 +118,10 @@ static bool open_terminal(int *given, struct ends *ends, struct winsize *size) {
 	}
 	ends->slave = lift(ends->slave);
 	if (ends->slave < 0) return false;
-	// Now, so that a shortage of descriptors shows before there is a program.
+	// Opened now, so that a shortage of descriptors shows before the program starts.
 	ends->wake = lift(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
 	if (ends->wake < 0) return false;
-	// The reader gets a descriptor of its own, so that no close of one can pull the other from under a wait.
+	// The reader gets its own descriptor, so that closing one does not affect a wait on the other.
 	ends->output = fcntl(ends->input, F_DUPFD_CLOEXEC, 3);
 	if (ends->output < 0 || ioctl(ends->input, TIOCSWINSZ, size) < 0) return false;
 	struct termios modes;
@@ -152,7 +152,7 @@ static bool open_pipes(int *given, struct ends *ends, bool empty_input, bool one
 	if (one_output) given[2] = fcntl(given[1], F_DUPFD_CLOEXEC, 3);
 	else if (!open_pipe(&ends->error, &given[2], 0)) return false;
 	if (given[2] < 0) return false;
-	fcntl(ends->output, F_SETPIPE_SZ, PIPE_BYTES); // The kernel may refuse; then it stays as it is.
+	fcntl(ends->output, F_SETPIPE_SZ, PIPE_BYTES); // The kernel may refuse; then the size does not change.
 	return true;
 }
 
@@ -170,7 +170,7 @@ static bool open_stdio(napi_env env, napi_value options, int *given, struct ends
 	return open_terminal(given, ends, &size);
 }
 
-// openNursery(path, ahead) → { pid, orders }: the parent of minders, and our end of the socket over which it takes orders.
+// openNursery(path, ahead) → { pid, orders }: starts the parent of minders. `orders` is our end of its socket.
 static napi_value open_nursery(napi_env env, napi_callback_info info) {
 	napi_value values[2];
 	if (!arguments(env, info, 2, values)) return NULL;
@@ -179,7 +179,7 @@ static napi_value open_nursery(napi_env env, napi_callback_info info) {
 	snprintf(ahead, sizeof ahead, "%d", to_int(env, values[1]));
 	int sockets[2] = {-1, -1};
 	pid_t pid = -1;
-	// Its name tells nothing of any program, so that who looks for one by its arguments finds only that.
+	// Its name contains nothing of a program, so that a search for a program by its arguments does not find it.
 	struct launch launch = {.file = file, .argv = (char *[]){"hawser-minder", ahead, NULL}, .env = (char *[]){MINDER_MARK MINDER_BLANKS, NULL}, .fds = {-1, -1, -1}};
 	if (!open_sockets(sockets)) launch.error = errno;
 	else {
@@ -199,7 +199,7 @@ static napi_value open_nursery(napi_env env, napi_callback_info info) {
 	return result;
 }
 
-// A file in memory, for an order may be longer than any packet.
+// A memory file, because an order may be longer than a packet.
 static int write_order(napi_env env, napi_value order) {
 	char *bytes;
 	size_t length;
@@ -230,12 +230,12 @@ static bool send_order(int orders, const int *given) {
 	header->cmsg_type = SCM_RIGHTS;
 	header->cmsg_len = CMSG_LEN(ORDER_FDS * sizeof *given);
 	memcpy(CMSG_DATA(header), given, ORDER_FDS * sizeof *given);
-	// Waits, should the nursery be behind with a great many orders; it never waits for us.
+	// Blocks while the nursery is behind with many orders. The nursery never waits for us.
 	return sendmsg(orders, &message, MSG_NOSIGNAL) == 1;
 }
 
 // order(orders, { order, terminal, cols, rows, emptyInput, oneOutput }) → { control, input, output, error, slave, wake }:
-// our ends. The program's pid, or why there is none, comes over `control`, from its minder.
+// our ends. The minder reports the program's pid, or why it was not started, over `control`.
 static napi_value order_program(napi_env env, napi_callback_info info) {
 	napi_value values[2];
 	if (!arguments(env, info, 2, values)) return NULL;
@@ -269,7 +269,7 @@ static napi_value order_program(napi_env env, napi_callback_info info) {
 	return result;
 }
 
-// hearMinder(control) → null | { kind, value, other, step }: what it says next; kind 0 when it is gone.
+// hearMinder(control) → null | { kind, value, other, step }: the next message; kind 0 if the minder is gone.
 static napi_value hear_minder(napi_env env, napi_callback_info info) {
 	static const char *const steps[] = STEP_NAMES;
 	napi_value argument;
@@ -277,7 +277,7 @@ static napi_value hear_minder(napi_env env, napi_callback_info info) {
 	int fd = to_int(env, argument);
 	struct minder_message message;
 	ssize_t length;
-	// It went without having read all that we said: that is told once, before what it had said.
+	// The minder ended without reading all our messages. The error occurs once, before its own messages.
 	do length = recv(fd, &message, sizeof message, MSG_DONTWAIT);
 	while (length < 0 && (errno == ECONNRESET || errno == EINTR));
 	if (length < 0 && errno == EAGAIN) return null(env);
@@ -295,7 +295,7 @@ static napi_value hear_minder(napi_env env, napi_callback_info info) {
 	return result;
 }
 
-// tellMinder(control, kind, value) → whether it still listens.
+// tellMinder(control, kind, value) → whether the minder is still there.
 static napi_value tell_minder(napi_env env, napi_callback_info info) {
 	napi_value values[3];
 	if (!arguments(env, info, 3, values)) return NULL;
@@ -303,8 +303,8 @@ static napi_value tell_minder(napi_env env, napi_callback_info info) {
 	return boolean(env, send(to_int(env, values[0]), &message, sizeof message, MSG_DONTWAIT | MSG_NOSIGNAL) >= 0);
 }
 
-// startDetached({ argv, env, output }) → { pid, pidfd }: for a program that outlives us, with nothing to read and,
-// unless a descriptor is given, nowhere to write.
+// startDetached({ argv, env, output }) → { pid, pidfd }: starts a program that outlives us, with no input and, unless
+// `output` is given, no output.
 static napi_value start_detached(napi_env env, napi_callback_info info) {
 	napi_value options;
 	if (!arguments(env, info, 1, &options)) return NULL;
@@ -317,7 +317,7 @@ static napi_value start_detached(napi_env env, napi_callback_info info) {
 	if (argv != NULL && argv[0] != NULL && environment != NULL) {
 		launch.file = argv[0];
 		launch.fds[0] = lift(open("/dev/null", O_RDWR | O_CLOEXEC));
-		// None after one that failed, so that its error is the one that is told.
+		// Not after a failure, so that the first error is reported.
 		if (launch.fds[0] >= 0) launch.fds[1] = fcntl(output < 0 ? launch.fds[0] : output, F_DUPFD_CLOEXEC, 3);
 		if (launch.fds[1] >= 0) launch.fds[2] = fcntl(launch.fds[1], F_DUPFD_CLOEXEC, 3);
 		step = "stdio";
@@ -344,7 +344,7 @@ static napi_value start_detached(napi_env env, napi_callback_info info) {
 	return result;
 }
 
-// wait(pid) → null | { pid, code, signal }: reaps one child if it has ended, any child for -1.
+// wait(pid) → null | { pid, code, signal }: reaps one child if it has ended; any child for -1.
 static napi_value wait_child(napi_env env, napi_callback_info info) {
 	napi_value argument;
 	if (!arguments(env, info, 1, &argument)) return NULL;

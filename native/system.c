@@ -1,4 +1,4 @@
-// What else Node lacks of the system: signals to the right process, locks, socket buffers, memory.
+// Other system functions that Node lacks: safe signals, locks, socket buffers and peers, memory.
 
 #define _GNU_SOURCE
 #define NAPI_VERSION 8
@@ -10,7 +10,7 @@
 #include "parts.h"
 #include "process.h"
 
-// signalGroup(pgid, signo): the caller knows that the group's leader was not reaped yet.
+// signalGroup(pgid, signo): the caller ensures that the group's leader is not reaped yet.
 static napi_value signal_group(napi_env env, napi_callback_info info) {
 	napi_value values[2];
 	if (!arguments(env, info, 2, values)) return NULL;
@@ -19,7 +19,7 @@ static napi_value signal_group(napi_env env, napi_callback_info info) {
 	return sent(env, kill(-group, to_int(env, values[1])));
 }
 
-// signalProcess(pid, startTime, signo): to that very process, or to none.
+// signalProcess(pid, startTime, signo): to exactly that process, or to none.
 static napi_value signal_process(napi_env env, napi_callback_info info) {
 	napi_value values[3];
 	if (!arguments(env, info, 3, values)) return NULL;
@@ -30,7 +30,7 @@ static napi_value signal_process(napi_env env, napi_callback_info info) {
 	return sent(env, signal_exactly(pid, expected, to_int(env, values[2])));
 }
 
-// lockFile(path) → fd | null: held until the descriptor is closed, by us or by our death.
+// lockFile(path) → fd | null: held until the descriptor is closed or this process ends.
 static napi_value lock_file(napi_env env, napi_callback_info info) {
 	napi_value argument;
 	if (!arguments(env, info, 1, &argument)) return NULL;
@@ -46,7 +46,7 @@ static napi_value lock_file(napi_env env, napi_callback_info info) {
 	return error == EWOULDBLOCK ? null(env) : fail(env, "lock", error);
 }
 
-// trimMemory(): what was freed in the middle of the heap goes back to the system, where the C library can do that.
+// trimMemory(): returns free memory within the heap to the system, if the C library supports it.
 static napi_value trim_memory(napi_env env, napi_callback_info info) {
 	(void)env, (void)info;
 #ifdef __GLIBC__
@@ -55,7 +55,7 @@ static napi_value trim_memory(napi_env env, napi_callback_info info) {
 	return NULL;
 }
 
-// growSendBuffer(fd, bytes): the kernel grants what its limits allow.
+// growSendBuffer(fd, bytes): the kernel may grant less.
 static napi_value grow_send_buffer(napi_env env, napi_callback_info info) {
 	napi_value values[2];
 	if (!arguments(env, info, 2, values)) return NULL;
@@ -64,12 +64,23 @@ static napi_value grow_send_buffer(napi_env env, napi_callback_info info) {
 	return NULL;
 }
 
+// peerProcess(fd) → pid | null: the process that connected to a Unix socket; null if it is not visible to us.
+static napi_value peer_process(napi_env env, napi_callback_info info) {
+	napi_value argument;
+	if (!arguments(env, info, 1, &argument)) return NULL;
+	struct ucred peer;
+	socklen_t size = sizeof peer;
+	if (getsockopt(to_int(env, argument), SOL_SOCKET, SO_PEERCRED, &peer, &size) < 0) return fail(env, "peer", errno);
+	return peer.pid > 0 ? number(env, peer.pid) : null(env);
+}
+
 void add_system(napi_env env, napi_value exports) {
 	static const struct function functions[] = {
 		{"signalGroup", signal_group},
 		{"signalProcess", signal_process},
 		{"lockFile", lock_file},
 		{"growSendBuffer", grow_send_buffer},
+		{"peerProcess", peer_process},
 		{"trimMemory", trim_memory},
 	};
 	add_functions(env, exports, functions, sizeof functions / sizeof *functions);

@@ -1,4 +1,4 @@
-// Terminals: their size, their state, and signals as their keys send them.
+// Terminals: size, state, and the signals that their keys send.
 
 #define _GNU_SOURCE
 #define NAPI_VERSION 8
@@ -20,7 +20,7 @@ static napi_value resize(napi_env env, napi_callback_info info) {
 	return NULL;
 }
 
-// terminal(fd) → { cols, rows, foreground, leader, echo, canonical, eof }, as seen from either side.
+// terminal(fd) → { cols, rows, foreground, leader, echo, canonical, eof }, on either side.
 static napi_value terminal(napi_env env, napi_callback_info info) {
 	napi_value argument;
 	if (!arguments(env, info, 1, &argument)) return NULL;
@@ -41,7 +41,7 @@ static napi_value terminal(napi_env env, napi_callback_info info) {
 	return result;
 }
 
-// signalTerminal(fd, signo): to the foreground group. The kernel does it in one step for the signals that keys send.
+// signalTerminal(fd, signo): signals the foreground group, atomically for the signals that keys send.
 static napi_value signal_terminal(napi_env env, napi_callback_info info) {
 	napi_value values[2];
 	if (!arguments(env, info, 2, values)) return NULL;

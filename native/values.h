@@ -1,4 +1,4 @@
-// From JavaScript and back: what all parts of the addon need of Node's values.
+// Conversion of values between JavaScript and C.
 
 #pragma once
 #include <errno.h>
@@ -30,7 +30,7 @@ static inline void set(napi_env env, napi_value object, const char *name, napi_v
 	napi_set_named_property(env, object, name, value);
 }
 
-// Throws an Error with `errno` and `step`; returns NULL, so that a function can end with it.
+// Throws an Error with `errno` and `step`. Returns NULL, so that a function can return its result.
 static inline napi_value fail(napi_env env, const char *step, int error) {
 	char text[128];
 	snprintf(text, sizeof text, "%s: %s", step, strerror(error));
@@ -55,7 +55,7 @@ static inline bool to_number(napi_env env, napi_value value, double *result) {
 	return napi_get_value_double(env, value, result) == napi_ok;
 }
 
-// The n-th argument as an int; -1, which no call accepts, when it is none.
+// The n-th argument as an int; -1, which no call accepts, for another type.
 static inline int to_int(napi_env env, napi_value value) {
 	double result;
 	if (!to_number(env, value, &result) || result < -2147483648.0 || result > 2147483647.0) return -1;
@@ -73,7 +73,7 @@ static inline int get_int(napi_env env, napi_value object, const char *name, int
 	return to_number(env, get(env, object, name), &value) ? (int)value : otherwise;
 }
 
-// A copy that the caller frees; NULL when it is no string or holds a NUL, which the kernel would cut at.
+// A copy that the caller frees; NULL if it is not a string or contains a NUL.
 static inline char *to_string(napi_env env, napi_value value) {
 	size_t length = 0;
 	if (napi_get_value_string_utf8(env, value, NULL, 0, &length) != napi_ok) return NULL;

@@ -2,8 +2,8 @@
 /**
  * Runs the addon and the minder under the sanitizers of the C compiler.
  *
- * By hand, not with the tests: `npm run check:native`. Installs what it needs on Debian, as root. Each run has a copy
- * of `dist` with an addon of its own, and does what `native-scenario.js` says.
+ * Run by hand: `npm run check:native`. Installs missing packages on Debian, as root. Each run has a copy of `dist` with
+ * its own addon and runs `native-scenario.js`.
  */
 
 import { spawnSync } from "node:child_process";
@@ -16,25 +16,25 @@ import { say } from "./run.js";
 import { setUp } from "./setup.js";
 
 const scenario = fileURLToPath(new URL("native-scenario.js", import.meta.url));
-/** More than a scenario takes on a slow machine under the slower sanitizer. */
+/** Longer than a scenario takes on a slow machine under the slower sanitizer. */
 const timeLimitMs = 60_000;
 
-/** What each looks for, and how. The library comes first in Node itself, which was not made for it. */
+/** The sanitizers and their options. Their library is preloaded, because Node itself was built without it. */
 const sanitizers = [
 	{
 		name: "address",
 		library: "libasan.so",
 		flags: ["-fsanitize=address,undefined", "-fno-sanitize-recover=undefined"],
-		// Node frees little at its end.
+		// Node frees little memory at its end.
 		options: { ASAN_OPTIONS: "detect_leaks=0:abort_on_error=0:exitcode=66" },
 	},
 	{
 		name: "thread",
 		library: "libtsan.so",
 		flags: ["-fsanitize=thread"],
-		// What Node's own threads say to each other it takes for races, since it can't see how; so there are none but ours.
+		// It reports false races between Node's own threads, whose synchronization it can't see. So our thread runs alone.
 		isAlone: true,
-		// Threads of V8 that are there all the same; none of them ever calls us.
+		// V8's remaining threads never call us.
 		suppressed: "race:v8::platform::\n",
 		options: { TSAN_OPTIONS: "exitcode=66:report_signal_unsafe=0:suppressions=suppressions" },
 	},
@@ -43,7 +43,7 @@ const sanitizers = [
 async function main() {
 	if (process.platform !== "linux") throw new Error("the addon is for Linux");
 	await setUp("build");
-	// Not before: it looks for headers that the set-up installs.
+	// Imported late: it needs headers that the set-up installs.
 	const native = await import("../native/build.js");
 	const folder = mkdtempSync(join(tmpdir(), "hawser-check-"));
 	try {
@@ -65,7 +65,7 @@ function check({ compile, products }, { name, library, flags, options, suppresse
 	cpSync("package.json", join(folder, "package.json"));
 	symlinkSync(join(process.cwd(), "node_modules"), join(folder, "node_modules"));
 	writeFileSync(join(folder, "suppressions"), suppressed);
-	// A minder has no environment and no output, so where it reports to is compiled in.
+	// A minder has no environment and no output, so the path of its reports is compiled in.
 	const defaults = join(folder, "defaults.c");
 	writeFileSync(
 		defaults,
@@ -73,7 +73,7 @@ function check({ compile, products }, { name, library, flags, options, suppresse
 	);
 	for (const { file, sources, flags: own } of products) {
 		const isMinder = file === "minder";
-		// A minder has one thread; and with this library its vfork would be a fork.
+		// A minder has one thread, and this library would turn its vfork into a fork.
 		const isWatched = !isMinder || name !== "thread";
 		const watched = [...own.filter((flag) => flag !== "-static" && flag !== "-Os"), ...flags, "-g", "-O1"];
 		compile({
@@ -86,7 +86,7 @@ function check({ compile, products }, { name, library, flags, options, suppresse
 	const preload = spawnSync(process.env.CC || "cc", [`-print-file-name=${library}`], {
 		encoding: "utf8",
 	}).stdout.trim();
-	// Without the random places of memory, which the thread sanitizer can't always work with.
+	// Without address randomization, with which the thread sanitizer does not always work.
 	const result = spawnSync(
 		"setarch",
 		["-R", process.execPath, "--no-warnings", scenario, join(folder, "dist"), ...(isAlone ? ["alone"] : [])],

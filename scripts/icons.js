@@ -1,12 +1,12 @@
 #!/usr/bin/env node
-/** Draws the PNG icons of the web UI from its SVG; run by hand when that changes, and its results are committed. */
+/** Renders the PNG icons of the web UI from its SVG. Run by hand after a change; the results are committed. */
 
 import { readFileSync } from "node:fs";
 import { chromium } from "playwright-core";
 
 const folder = "web/public/icons";
 const drawing = readFileSync(`${folder}/icon.svg`, "utf8");
-/** A maskable icon is cut to any shape: its ground has no corners, and the mark keeps to the middle. */
+/** A maskable icon may be cut to any shape, so its background has no corners and the mark stays in the middle. */
 const maskable = drawing.replace('rx="112" ', "").replace("translate(76 72) scale(18)", "translate(118 115) scale(14)");
 
 const browser = await chromium.launch({ executablePath: "/usr/bin/chromium", args: ["--no-sandbox"] });

@@ -1,6 +1,6 @@
 /**
- * What the addon and the minder do in a life, in little, for a sanitizer to watch: `node native-scenario.js DIST [alone]`.
- * Fails when what comes back is wrong; what is wrong inside is the sanitizer's to say.
+ * Exercises the addon and the minder under a sanitizer: `node native-scenario.js DIST [alone]`. Fails when a result is
+ * wrong; the sanitizer reports memory errors and races.
  */
 
 import { join } from "node:path";
@@ -13,7 +13,7 @@ const { spawn } = await load("backends/spawn.js");
 const { crc32c, crc32cByTable, skim: nativeSkim } = await load("native/addon.js");
 const { skim } = await load("core/skim.js");
 
-/** Starts a program; resolves with what it wrote and how it ended. */
+/** Starts a program; resolves with its output and exit. */
 async function run(script, { mode, act = () => {} }) {
 	const chunks = [];
 	let exit;
@@ -114,7 +114,7 @@ for (const mode of ["pty", "pipe"]) {
 const bytes = Buffer.from(Array.from({ length: 100_003 }, (_, i) => i % 251));
 for (const from of [0, 1, 7]) expect(crc32c(bytes.subarray(from)) === crc32cByTable(bytes.subarray(from)), "checksums");
 
-// Each in memory of its own, so that a look beyond its end is one at what is nobody's.
+// Each piece has its own allocation, so that the sanitizer notices reads beyond its end.
 const output = Buffer.from(
 	"plain \u001b[1;38;5;244mcolours\u001b[0m \u00e4\u0085 \u001b[12;3H\u001b[?25h\u0007 more of it".repeat(3),
 );
@@ -125,7 +125,7 @@ for (let from = 0; from < output.byteLength; from++) {
 	for (let at = 0; at <= from; at += 5) expect(nativeSkim(begun, at) === skim(begun, at), `what is plain to ${from}`);
 }
 
-// Threads that end while their pumps run, unless we are to be the only one.
+// Threads that end while their pumps run, unless this thread is to run alone.
 if (isMainThread) {
 	for (let round = 0; round < 4 && process.argv[3] !== "alone"; round++) {
 		const worker = new Worker(new URL(import.meta.url), { workerData: dist });

@@ -1,11 +1,11 @@
-/** Installs the npm packages that package-lock.json asks for, unless they are there. */
+/** Installs the npm packages of package-lock.json unless they are already there. */
 
 import { createHash } from "node:crypto";
 import { readFileSync, writeFileSync } from "node:fs";
 import { run, say } from "./run.js";
 
 const STAMP = "node_modules/.hawser-installed";
-/** What npm itself notes about what it installed. */
+/** npm's record of the installed packages. */
 const INSTALLED = "node_modules/.package-lock.json";
 
 export function installPackages() {
@@ -15,8 +15,8 @@ export function installPackages() {
 	if (read(STAMP) === hash && read(INSTALLED) !== undefined) return;
 	if (!isInstalled(locked)) {
 		say("installing packages (npm)");
-		// Not `npm ci`: it refuses a lock file without the optional binaries of other platforms, and a registry that
-		// does not have these can't give us any other. This installs the same versions, and we check that it did.
+		// Not `npm ci`: it refuses a lockfile without the optional binaries of other platforms, which some registries do not
+		// have. This installs the same versions, as is checked below.
 		run("npm", ["install", "--no-save", "--no-audit", "--no-fund"]);
 		if (!isInstalled(locked))
 			throw new Error("package-lock.json does not fit package.json: run npm install, and commit it");
@@ -24,14 +24,14 @@ export function installPackages() {
 	writeFileSync(STAMP, hash);
 }
 
-/** Whether what is installed is what is locked, as after an `npm install` that wrote the lock file. */
+/** Whether the installed packages are the locked ones. */
 function isInstalled(locked) {
 	const text = read(INSTALLED);
 	if (text === undefined) return false;
 	const { packages: installed } = JSON.parse(text);
 	const isSame = (path) =>
 		locked[path]?.version === installed[path]?.version && locked[path]?.integrity === installed[path]?.integrity;
-	// Optional packages are the binaries of one platform each: which are there depends on where we are.
+	// Optional packages are binaries for one platform each, so which are installed depends on the machine.
 	const needed = (packages) => Object.keys(packages).filter((path) => path !== "" && !packages[path].optional);
 	return needed(locked).every(isSame) && needed(installed).every(isSame);
 }
@@ -40,7 +40,7 @@ function read(path) {
 	try {
 		return readFileSync(path, "utf8");
 	} catch {
-		// Not there, so not installed.
+		// The file does not exist, so nothing is installed.
 		return undefined;
 	}
 }

@@ -1,8 +1,8 @@
 #!/usr/bin/env node
 /**
- * Draws docs/images/tour.svg: types the README's tour into a real shell, and shows what it answered.
+ * Renders docs/images/tour.svg: runs the commands of the README's tour and shows their output.
  *
- * By hand, after a change of what the commands print: `npm run build && node scripts/picture.js`.
+ * Run it by hand when the output of the commands changes: `npm run build && node scripts/picture.js`.
  */
 
 import { spawnSync } from "node:child_process";
@@ -21,12 +21,12 @@ const colours = { typed: "#e6edf3", answer: "#9aa7b4", comment: "#7ee787" };
 const steps = [
 	"# a shell that outlives its server",
 	"hawser run --detach --name work -- bash --norc",
-	"hawser send work 'echo hello from $$' --key Enter",
+	"hawser send work 'echo hello from $$' --enter",
 	"hawser wait work --match 'from [0-9]+' && hawser logs work",
-	"# kill the server, the hard way, and go on",
-	`kill -9 $(grep -oP '"pid":\\s*\\K\\d+' ~/.local/state/hawser/server.json)`,
+	"# kill the server, and continue in the same shell",
+	"hawser stop --force",
 	"hawser run --detach -- true",
-	"hawser send work 'echo still $$' --key Enter",
+	"hawser send work 'echo still $$' --enter",
 	"hawser wait work --match 'still [0-9]+' && hawser logs work",
 	"hawser ls",
 ];
@@ -47,11 +47,11 @@ try {
 	rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
 }
 
-/** What a command prints, line by line, its remarks included. */
+/** The lines of a command's output, including stderr. */
 function answerTo(command) {
 	const env = { PATH: `${join(folder, "bin")}:${process.env.PATH}`, HOME: folder };
 	const { stdout } = spawnSync("bash", ["-c", `exec 2>&1; ${command}`], { cwd: folder, env, encoding: "utf8" });
-	// The escape sequences with which bash tells a terminal how to paste would show.
+	// Removes the escape sequences with which bash enables bracketed paste.
 	const text = stdout
 		.replaceAll(folder, "~")
 		.replaceAll(/\x1b\[\?2004[hl]\r?|\r/g, "")
@@ -68,7 +68,7 @@ function draw(lines) {
 	});
 	return [
 		`<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" font-family="ui-monospace, Menlo, Consolas, 'DejaVu Sans Mono', monospace" font-size="14">`,
-		"\t<title>A shell in Hawser goes on after its server was killed</title>",
+		"\t<title>A shell keeps running after its server was killed</title>",
 		`\t<rect width="${width}" height="${height}" rx="8" fill="#0d1117"/>`,
 		...text,
 		"</svg>\n",

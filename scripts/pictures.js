@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-/** Takes the pictures in docs/images, of a server of its own with sample sessions; run by hand when the looks change. */
+/** Takes the pictures in docs/images, from a server with sample sessions. Run it by hand when the UI changes. */
 
 import { spawn } from "node:child_process";
 import { once } from "node:events";
@@ -7,12 +7,12 @@ import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:f
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { chromium } from "playwright-core";
-import { connect } from "../dist/local/index.js";
+import { connect } from "../dist/client/node/index.js";
 
 const FOLDER = "docs/images";
 const WINDOW = { width: 1440, height: 900 };
 const PHONE = { width: 390, height: 844 };
-/** So that there is some activity to see. */
+/** Long enough for some activity to show. */
 const LIFE_MS = 30_000;
 
 const samples = [
@@ -47,7 +47,7 @@ const samples = [
 	["db-migrate", "printf 'Password for user app: '; stty -echo; read a", "ops"],
 ];
 
-/** What the sample shell runs, instead of the programs of these names. */
+/** Replacements for the programs of these names in the sample shell. */
 const programs = {
 	npm: `cat <<'END'
 
@@ -94,7 +94,7 @@ END`,
 };
 const PROMPT =
 	"\\[\\e]0;ada@build-host: ~/src/billing\\a\\e[36m\\]~/src/billing\\[\\e[0m\\] \\[\\e[35m\\]billing-split\\[\\e[0m\\] ❯ ";
-/** Between two commands, so that there is a time line to see. */
+/** Pause between two commands, so that the timeline has some length. */
 const PAUSE_MS = 6_000;
 const lines = ["git log --oneline -4", "npm test -- --changed", 'agent "fix the failing tax test, then push"'];
 
@@ -102,7 +102,7 @@ const state = mkdtempSync(join(tmpdir(), "hawser-pictures-"));
 const work = join(state, "billing");
 mkdirSync(work);
 for (const [name, text] of Object.entries(programs)) {
-	// Colours are written above without the character that begins them.
+	// The texts above omit the ESC character of color sequences.
 	writeFileSync(join(work, name), `#!/bin/sh\n${text.replaceAll(/(?<!033)\[(?=[\d;]*m)/g, "\u001b[")}\n`);
 	chmodSync(join(work, name), 0o755);
 }
@@ -134,7 +134,7 @@ try {
 	}
 	await page.getByText(/^Waits for an answer/).waitFor();
 	await page.getByRole("link", { name: "All sessions" }).click();
-	await page.getByText("Wants a secret").waitFor();
+	await page.getByText("Needs a secret").waitFor();
 	await page.waitForTimeout(LIFE_MS);
 	mkdirSync(FOLDER, { recursive: true });
 	await picture("list");
@@ -150,14 +150,14 @@ try {
 	await picture("playback");
 	await page.goto(new URL("grid", page.url().replace(/s\/.*/, "")).href);
 	await page.getByRole("region", { name: /^agent-tests/ }).click();
-	await page.getByText("you type here").waitFor();
+	await page.getByText("typing here").waitFor();
 	await page.waitForTimeout(2_000);
 	await picture("grid");
 	await page.setViewportSize(PHONE);
 	await page.getByRole("link", { name: "Needs you" }).last().click();
 	await page.getByRole("heading", { name: "Needs you" }).first().waitFor();
 	await picture("phone-list");
-	// A phone has a finger, which the window had not; it is signed in as the window is.
+	// A phone has touch input, unlike the window. It is signed in like the window.
 	const phone = await browser.newContext({
 		viewport: PHONE,
 		colorScheme: "dark",
@@ -179,7 +179,7 @@ try {
 	rmSync(state, { recursive: true, force: true });
 }
 
-/** As the server prints it. */
+/** The sign-in link that the server prints. */
 function signInLink() {
 	let said = "";
 	return new Promise((resolve) => {

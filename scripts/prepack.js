@@ -1,8 +1,8 @@
 #!/usr/bin/env node
 /**
- * `npm pack`: makes everything that goes into the package, with addons for other machines than this.
+ * `npm pack`: builds everything in the package, including addons for other platforms.
  *
- * What can't be compiled here is left out with a sentence, and compiled where the package is started first.
+ * A platform that can't be compiled for here is reported and left out; the package compiles its addon at the first start.
  */
 
 import { platform } from "../native/platform.js";
@@ -10,7 +10,7 @@ import { has, say } from "./run.js";
 import { setUp } from "./setup.js";
 import { ensurePackages } from "./system.js";
 
-/** Debian's compilers for other machines. Its musl has no headers of the kernel: those of this machine come last. */
+/** Debian's cross compilers. Its musl has no kernel headers, so those of this machine come last. */
 const compilers = [
 	{
 		target: "linux-x64",
@@ -33,7 +33,7 @@ const compilers = [
 ];
 
 await setUp("build");
-// Not before: it looks for headers that the set-up installs.
+// Imported late: it needs headers that the set-up installs.
 const { buildAddon } = await import("../native/build.js");
 for (const { target, compiler, options, packages } of compilers.filter(({ target }) => target !== platform)) {
 	try {

@@ -1,8 +1,8 @@
-/** The processes below one, and what each is doing, from /proc. */
+/** Lists the descendants of a process and their states, from /proc. */
 
 import { readdirSync, readFileSync } from "node:fs";
 
-/** All that were started by a process or by one of those, with their command lines. */
+/** All descendants of a process, with their command lines. */
 export function processesBelow(pid) {
 	const parents = new Map();
 	for (const name of readdirSync("/proc")) {
@@ -21,7 +21,7 @@ export function processesBelow(pid) {
 	return found;
 }
 
-/** One line: who it is, whose child, in which state, and where in the kernel its threads wait. */
+/** One line: pid, parent, state, and the kernel functions in which its threads wait. */
 export function describe(pid) {
 	const [, state, parent] = /\) (\S) (\d+)/.exec(read(`/proc/${pid}/stat`)) ?? [];
 	const places = list(`/proc/${pid}/task`).map((thread) => read(`/proc/${pid}/task/${thread}/wchan`));
@@ -40,7 +40,7 @@ function list(path) {
 	}
 }
 
-/** Nothing when it has gone meanwhile. */
+/** Empty if the process has ended. */
 function read(path) {
 	try {
 		return readFileSync(path, "utf8");

@@ -1,4 +1,4 @@
-/** A reporter of vitest that tells whoever started it which files there are, what was last heard of each, and how it ended. */
+/** A vitest reporter that sends the list of files, their progress and their results to the parent process. */
 
 export default class Progress {
 	#vitest;
@@ -12,26 +12,26 @@ export default class Progress {
 	}
 
 	onTestModuleQueued({ moduleId }) {
-		process.send({ file: moduleId, heard: "it was begun" });
+		process.send({ file: moduleId, step: "started" });
 	}
 
 	onTestModuleStart({ moduleId }) {
-		process.send({ file: moduleId, heard: "it was loaded" });
+		process.send({ file: moduleId, step: "loaded" });
 	}
 
 	onTestCaseReady({ module, name }) {
-		process.send({ file: module.moduleId, heard: `began: ${name}` });
+		process.send({ file: module.moduleId, step: `began: ${name}` });
 	}
 
 	onTestCaseResult({ module, name }) {
-		process.send({ file: module.moduleId, heard: `ended: ${name}` });
+		process.send({ file: module.moduleId, step: `ended: ${name}` });
 	}
 
 	onTestModuleEnd(module) {
 		const states = [...module.children.allTests()].map((test) => test.result().state);
 		const count = (state) => states.filter((each) => each === state).length;
 		const failed = count("failed");
-		// One that can't even be loaded, or whose hooks failed, may have no test that did.
+		// A file that can't be loaded, or whose hooks failed, may have no failed test.
 		const isBroken = module.state() === "failed" && failed === 0;
 		const result = { passed: count("passed"), failed: failed + (isBroken ? 1 : 0) };
 		process.send({ file: module.moduleId, result, unhandled: this.#vitest.state.getUnhandledErrors().length });

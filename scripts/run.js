@@ -1,13 +1,13 @@
-/** Runs a command in the foreground and shows what it says. */
+/** Runs a command in the foreground and shows its output. */
 
 import { spawnSync } from "node:child_process";
 
-/** Says what is about to happen; on stderr, so that what a script prints as its result stays clean. */
+/** Prints progress to stderr, so that stdout has only a script's result. */
 export function say(sentence) {
 	console.error(`set-up: ${sentence}`);
 }
 
-/** Throws when the command can't be run or fails. What it prints goes to stderr. */
+/** Throws if the command can't be run or fails. Its output goes to stderr. */
 export function run(command, args, env = {}) {
 	const { error, status, signal } = spawnSync(command, args, {
 		stdio: ["ignore", process.stderr, process.stderr],
@@ -17,7 +17,7 @@ export function run(command, args, env = {}) {
 	if (status !== 0) throw new Error(`${[command, ...args].join(" ")} failed (${signal ?? `exit code ${status}`})`);
 }
 
-/** Whether a command can be found. */
+/** Whether a command is in PATH. */
 export function has(command) {
 	return spawnSync("sh", ["-c", 'command -v "$1"', "sh", command], { stdio: "ignore" }).status === 0;
 }

@@ -35,11 +35,11 @@ export async function setUp(purpose) {
 	await buildWeb();
 	if (purpose === "test") ensureCommands();
 	if (purpose === "bench") {
-		// Emitted as dist-bench/src and dist-bench/bench; the links put the addon, the hooks of shells and the web UI where src looks for them.
+		// Emitted as dist-bench/src, dist-bench/bench and dist-bench/chaos; the links put the addon, the hooks of shells and the web UI where src looks for them.
 		compile({
 			project: "tsconfig.test.json",
 			root: ".",
-			sources: ["src", "bench", "test", "vitest.config.ts"],
+			sources: ["src", "bench", "chaos", "test", "vitest.config.ts"],
 			output: "dist-bench",
 			links: { native: "../native", shell: "../shell", dist: "../dist" },
 		});
@@ -62,7 +62,7 @@ async function buildAddon() {
 	const { buildAddon } = await import("../native/build.js");
 	buildAddon({
 		log(sentence) {
-			// Called only when there is something to compile: an addon that is there needs no compiler.
+			// Called only when something has to be compiled, so an existing addon needs no compiler.
 			ensureCompiler();
 			say(sentence);
 		},

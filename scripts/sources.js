@@ -1,10 +1,10 @@
-/** What something is made from: its files, and whether they have changed. */
+/** Detects changes of source files. */
 
 import { createHash } from "node:crypto";
 import { lstatSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 
-/** Contents and names, so that a change is noticed whatever it does to the times, and a deletion too. */
+/** A hash of names and contents, so that it does not depend on file times and notices deletions. */
 export function hashOf(files) {
 	const hash = createHash("sha256");
 	for (const file of files) {
@@ -14,7 +14,7 @@ export function hashOf(files) {
 	return hash.digest("hex");
 }
 
-/** Every file below a path, in a fixed order; a path that is not there has none. Links are files. */
+/** Every file below a path, in a fixed order; empty for a missing path. Links count as files. */
 export function filesIn(path) {
 	const status = lstatSync(path, { throwIfNoEntry: false });
 	if (!status) return [];

@@ -2,7 +2,7 @@
 /**
  * `npm start`: sets up, then becomes the server.
  *
- * In one process, because a shell between npm and the server would keep signals to itself. Further
+ * In one process, because a shell between npm and the server would not pass signals on. Further
  * arguments are the server's: `npm start -- --port 8000`.
  */
 

@@ -1,9 +1,9 @@
 /**
- * Runs the tests and counts them, and does not wait for ever: a worker of vitest can hang outside of every test, where
- * no test's time limit reaches. That has been seen once, with nothing to learn from it.
+ * Runs the tests and counts them, with a limit for silence: a vitest worker can hang outside of every test, where no
+ * test's timeout applies. This has been seen once; its cause is unknown.
  *
- * When nothing was heard for a while, it says what every process of the run is doing, ends them, and runs the files that
- * gave no result once more. What has failed is never run again, and what gives no result twice has failed.
+ * After a silence, it prints what each process of the run is doing, kills them, and runs the files without a result once
+ * more. Failed tests never run again, and a file without a result twice has failed.
  */
 
 import { spawn } from "node:child_process";
@@ -15,26 +15,26 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { describe, processesBelow } from "./processes.js";
 
 const VITEST = "node_modules/vitest/vitest.mjs";
-/** No test is silent for a quarter of this; what is left is for a machine that has other things to do. */
+/** No test is silent for a quarter of this; the rest is reserve for a busy machine. */
 const QUIET_MS = 150_000;
-/** What a process has for its report; one that waits within a call of the system gives none. */
+/** Time for a process to write its report. A process blocked in a system call writes none. */
 const REPORT_MS = 5000;
 
-/** How long what was told before the end may take to come; a moment, unless somebody else has got the channel. */
-const LAST_WORDS_MS = 5000;
+/** Time for messages sent before the end to arrive. It is short, unless another process holds the channel. */
+const EXIT_FLUSH_MS = 5000;
 
-/** `args` are vitest's; a file or a folder among them is there. */
+/** `args` are vitest's. Files and folders among them must exist. */
 export async function runTests(args, { quietMs = QUIET_MS } = {}) {
 	const first = await runOnce(args, quietMs);
 	if (first.status !== undefined) return { ...sum(first.results), status: first.status };
 
 	const missing = first.files.filter((file) => !first.results.has(file));
-	// It hung after its last file: all is known, and a run without a file would be one of all.
+	// The run hung after its last file: all results are known, and a run without files would run all of them.
 	if (first.files.length > 0 && missing.length === 0) {
 		console.error(`\nevery file gave its result; errors outside of tests: ${first.unhandled}`);
 		return { ...sum(first.results), status: first.unhandled === 0 ? 0 : "SIGKILL" };
 	}
-	console.error(`\nno result: ${named(missing)}; once more:`);
+	console.error(`\nno result: ${named(missing)}; running again:`);
 	const again = await runOnce([...args.filter((arg) => !existsSync(arg)), ...missing], quietMs);
 	const lost = again.files.filter((file) => !again.results.has(file));
 	if (lost.length > 0) console.error(`\nno result again: ${named(lost)}`);
@@ -59,64 +59,65 @@ function named(files) {
 	return files.map((file) => relative(process.cwd(), file)).join(", ");
 }
 
-/** The files, the results of those that ended, and vitest's exit code: none when nothing was heard of it any more. */
+/** The files, the results of those that ended, and vitest's exit code, which is undefined if it hung. */
 async function runOnce(args, quietMs) {
 	const folder = mkdtempSync(join(tmpdir(), "hawser-test-"));
 	try {
-		// Where it is, on SIGUSR2; of its workers by vitest.config.ts.
+		// Reports on SIGUSR2; vitest.config.ts sets the same for workers.
 		const reports = ["--report-on-signal", "--report-compact", `--report-directory=${folder}`];
 		const reporters = ["--reporter=default", "--reporter=./scripts/progress.js"];
 		const child = spawn(process.execPath, [...reports, VITEST, "run", ...reporters, ...args], {
 			stdio: ["inherit", "inherit", "inherit", "ipc"],
 			env: { ...process.env, HAWSER_TEST_REPORTS: folder },
 		});
-		const told = listen(child);
+		const progress = listen(child);
 		const ended = once(child, "exit").then(([code, signal]) => code ?? signal);
-		const heardAll = once(child, "disconnect");
-		for (let status; told.quietMs() <= quietMs; ) {
+		const allReceived = once(child, "disconnect");
+		for (let status; progress.quietMs() <= quietMs; ) {
 			status = await Promise.race([ended, sleep(Math.min(1000, quietMs))]);
 			if (status === undefined) continue;
-			// The last that it told may come after its end.
-			await Promise.race([heardAll, sleep(LAST_WORDS_MS, undefined, { ref: false })]);
-			return { ...told, status };
+			// The last message may arrive after the exit.
+			await Promise.race([allReceived, sleep(EXIT_FLUSH_MS, undefined, { ref: false })]);
+			return { ...progress, status };
 		}
-		console.error(`\nnothing was heard for ${Math.round(quietMs / 1000)} s; what was last:`);
-		for (const [file, heard] of told.heard) if (!told.results.has(file)) console.error(`${named([file])}: ${heard}`);
-		await tellWhere(child.pid, folder);
+		console.error(`\nno progress for ${Math.round(quietMs / 1000)} s; last messages:`);
+		for (const [file, step] of progress.steps)
+			if (!progress.results.has(file)) console.error(`${named([file])}: ${step}`);
+		await printWhere(child.pid, folder);
 		for (const { pid } of processesBelow(child.pid)) kill(pid, "SIGKILL");
 		child.kill("SIGKILL");
 		await ended;
-		return { ...told, status: undefined };
+		return { ...progress, status: undefined };
 	} finally {
 		rmSync(folder, { recursive: true, force: true });
 	}
 }
 
-/** What a run tells of itself by its reporter. */
+/** Collects the reporter's messages. */
 function listen(child) {
-	let heardAt = performance.now();
-	const told = {
+	let lastMessageAt = performance.now();
+	const progress = {
 		files: [],
-		heard: new Map(),
+		steps: new Map(),
 		results: new Map(),
 		unhandled: 0,
-		quietMs: () => performance.now() - heardAt,
+		quietMs: () => performance.now() - lastMessageAt,
 	};
-	child.on("message", ({ files, file, heard, result, unhandled }) => {
-		heardAt = performance.now();
-		if (files) told.files = files;
-		if (heard) told.heard.set(file, heard);
-		if (result) told.results.set(file, result);
-		told.unhandled = unhandled ?? told.unhandled;
+	child.on("message", ({ files, file, step, result, unhandled }) => {
+		lastMessageAt = performance.now();
+		if (files) progress.files = files;
+		if (step) progress.steps.set(file, step);
+		if (result) progress.results.set(file, result);
+		progress.unhandled = unhandled ?? progress.unhandled;
 	});
-	return told;
+	return progress;
 }
 
-/** Says of each process of a run what it is doing, and of those of vitest where in its code. */
-async function tellWhere(pid, folder) {
+/** Prints what each process of a run is doing, with the JavaScript stack of vitest's processes. */
+async function printWhere(pid, folder) {
 	const below = processesBelow(pid);
 	for (const each of [pid, ...below.map((process) => process.pid)]) console.error(describe(each));
-	// Whoever was started without a handler for the signal would be ended by it.
+	// A process without a handler for the signal would be killed by it.
 	const workers = below.filter(({ command }) => command.includes("--report-on-signal"));
 	const asked = [pid, ...workers.map((worker) => worker.pid)];
 	for (const each of asked) kill(each, "SIGUSR2");
@@ -124,11 +125,11 @@ async function tellWhere(pid, folder) {
 	for (const each of asked) {
 		let report = reportOf(each, folder);
 		for (; !report && performance.now() < deadline; report = reportOf(each, folder)) await sleep(50);
-		console.error(`${each}: ${report ? whereItIs(report) : "no report; it waits within a call"}`);
+		console.error(`${each}: ${report ? whereItIs(report) : "no report; it is blocked in a system call"}`);
 	}
 }
 
-/** Nothing while it is not there, or not whole. */
+/** Undefined while the report is missing or incomplete. */
 function reportOf(pid, folder) {
 	const name = readdirSync(folder).find((name) => name.split(".").includes(String(pid)));
 	try {
@@ -153,6 +154,6 @@ function kill(pid, signal) {
 	try {
 		process.kill(pid, signal);
 	} catch {
-		// It has gone meanwhile.
+		// The process has ended.
 	}
 }

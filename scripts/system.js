@@ -1,4 +1,4 @@
-/** What must be on the machine besides Node: installed on Debian when we may, else named in a sentence. */
+/** System packages that are needed besides Node: installed on Debian as root, otherwise named in a message. */
 
 import { spawnSync } from "node:child_process";
 import { existsSync } from "node:fs";
@@ -6,13 +6,16 @@ import { has, run, say } from "./run.js";
 
 const DEBIAN_PYTHON = "/usr/bin/python3";
 
-/** What the tests use: the command, and the Debian package that has it. */
+/** Commands that the tests use, with their Debian packages. */
 const testCommands = {
 	bwrap: "bubblewrap",
 	ps: "procps",
 	setsid: "util-linux",
 	chromium: "chromium",
 	asciinema: "asciinema",
+	faketime: "faketime",
+	prlimit: "util-linux",
+	chattr: "e2fsprogs",
 	curl: "curl",
 	mypy: "mypy",
 	zsh: "zsh",
@@ -32,7 +35,7 @@ const testCommands = {
 	"ssh-keygen": "openssh-client",
 };
 
-/** The modules of Debian's Python that the Python client and its tests use, and the packages that have them. */
+/** Modules of Debian's Python that the Python client and its tests use, with their packages. */
 const testModules = {
 	websockets: "python3-websockets",
 };
@@ -45,7 +48,7 @@ export function ensureCompiler() {
 	install(["gcc", "libc6-dev"], "the C compiler for the PTY addon");
 }
 
-/** Installs what is missing; what can't be installed skips its tests, except in CI. */
+/** Installs missing commands. If that is not possible, their tests are skipped, except in CI. */
 export function ensureCommands() {
 	const missing = [
 		...Object.entries(testCommands).filter(([command]) => !has(command)),
@@ -61,12 +64,12 @@ export function ensureCommands() {
 	say(`not installed, so some tests can't run: ${names}`);
 }
 
-/** Installs packages where we may; what can't be installed is the caller's to notice. */
+/** Installs packages if allowed. The caller must check the result. */
 export function ensurePackages(names, purpose) {
 	if (canInstall()) install(names, purpose);
 }
 
-/** Whether the Python that tests run can import it: Debian's where there is one, since packages are for that. */
+/** Whether the Python of the tests can import a module: Debian's if there is one, since packages are installed for that. */
 function hasModule(name) {
 	const python = existsSync(DEBIAN_PYTHON) ? DEBIAN_PYTHON : "python3";
 	return spawnSync(python, ["-c", `import ${name}`], { stdio: "ignore" }).status === 0;

@@ -1,6 +1,6 @@
 /**
- * Bundles TypeBox where the compiled code finds it before the installed one, when that has changed: it has hundreds of
- * small files, and to load them is a third of what starting the server takes.
+ * Bundles TypeBox into dist, where compiled code finds it before the installed one, if that has changed. It has hundreds
+ * of small files, and loading them takes a third of the server's start.
  */
 
 import { existsSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
@@ -15,9 +15,9 @@ export async function bundleTypebox() {
 	if (existsSync(join(OUTPUT, "package.json")) && read(OUTPUT).version === version) return;
 
 	say(`bundling ${name} to ${OUTPUT}`);
-	// Here, because it is installed by then.
+	// Imported late, since the set-up installs it.
 	const { rolldown } = await import("rolldown");
-	// Every part by the name it is imported by, for they must share what they have in common.
+	// One output file per exported part, because the parts share code.
 	const parts = Object.keys(exports).map((part) => ({ part, file: `${posix.join(name, part)}.js` }));
 	const bundle = await rolldown({
 		input: Object.fromEntries(parts.map(({ part, file }) => [file, posix.join(name, part)])),

@@ -1,4 +1,4 @@
-/** Compiles TypeScript when, and only when, what it is made from has changed, and leaves nothing stale behind. */
+/** Compiles TypeScript if its sources have changed, and removes stale output. */
 
 import {
 	chmodSync,
@@ -18,9 +18,9 @@ const COMPILER = "node_modules/typescript/bin/tsc";
 const STAMP = ".hawser-built";
 
 /**
- * Compiles a project. `root` is the folder whose layout the output repeats, `sources` everything the
- * project is made from, `executables` the results that are started by name, `links` the symbolic
- * links to make in the output, and `others` the folders in it that somebody else fills.
+ * Compiles a project. `root` is the folder whose layout the output repeats; `sources` are all inputs of the project;
+ * `executables` are output files that are started by name; `links` are symbolic links to create in the output; `others`
+ * are folders of the output that other build steps fill.
  */
 export function compile({ project, root, sources, output, executables = [], links = {}, others = [] }) {
 	const files = sources.flatMap(filesIn);
@@ -31,7 +31,7 @@ export function compile({ project, root, sources, output, executables = [], link
 	if (isComplete && existsSync(stamp) && readFileSync(stamp, "utf8") === hash) return;
 
 	say(`compiling ${sources.join(", ")} to ${output}`);
-	// Beside the old results, and moved over them file by file: a program that starts meanwhile finds no half of one.
+	// Compiled next to the old files and moved over them one by one: a program that starts meanwhile never finds half a file.
 	const fresh = join(output, `.hawser-fresh-${process.pid}`);
 	try {
 		run(process.execPath, [COMPILER, "-p", project, "--outDir", fresh, "--noEmitOnError"]);
@@ -57,7 +57,7 @@ function move(from, to) {
 	renameSync(from, to);
 }
 
-/** What the compiler makes of these files: anything else in the output is of a source that is gone. */
+/** The output files of these sources. Other files in the output are stale. */
 function resultsOf(files, root) {
 	return new Set(
 		files.flatMap((file) => {

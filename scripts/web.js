@@ -1,4 +1,4 @@
-/** Builds the web UI when, and only when, what it is made from has changed, and leaves nothing stale behind. */
+/** Builds the web UI if its sources have changed, and removes stale output. */
 
 import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join, relative, resolve } from "node:path";
@@ -7,10 +7,10 @@ import { say } from "./run.js";
 import { filesIn, hashOf } from "./sources.js";
 
 const OUTPUT = "dist/web";
-/** Beside the output, which is served as it is. */
+/** Next to the output, because all files in the output are served. */
 const STAMP = "dist/.hawser-web-built";
-/** The SDK, under its public name, is part of the page. */
-const SOURCES = ["web", "src/client", "src/protocol", "scripts/web.js", "package-lock.json"];
+/** The page includes the SDK under its public name. */
+const SOURCES = ["web", "src/client", "src/api", "src/words", "scripts/web.js", "package-lock.json"];
 
 export async function buildWeb() {
 	const hash = hashOf(SOURCES.flatMap(filesIn));
@@ -18,7 +18,7 @@ export async function buildWeb() {
 	if (isComplete && existsSync(STAMP) && readFileSync(STAMP, "utf8") === hash) return;
 
 	say(`building web to ${OUTPUT}`);
-	// Beside the old results, and moved over them file by file, the page last: a server that runs meanwhile answers with a whole one.
+	// Built next to the old files and moved over them, the page last: a running server never serves a mixture.
 	const fresh = `dist/.hawser-fresh-web-${process.pid}`;
 	try {
 		await bundle(resolve(fresh));
@@ -40,12 +40,12 @@ export async function buildWeb() {
 }
 
 async function bundle(outDir) {
-	// Here, because it is installed by then.
+	// Imported late, since the set-up installs it.
 	const { build } = await import("vite");
 	await build({
 		configFile: false,
 		root: "web",
-		// Relative: the server may be below a path, and says in the page how far up it is.
+		// Relative, because the server may run below a path; it inserts the number of levels into the page.
 		base: "./",
 		logLevel: "warn",
 		resolve: { alias: { "hawser/client": resolve("src/client/index.ts") } },
@@ -53,22 +53,22 @@ async function bundle(outDir) {
 			outDir,
 			emptyOutDir: true,
 			target: "es2022",
-			// A data: address is refused by the page's policy.
+			// The page's policy refuses data: URLs.
 			assetsInlineLimit: 0,
 			modulePreload: { polyfill: false },
 			reportCompressedSize: false,
 			rolldownOptions: {
-				input: { main: "web/index.html", worker: "web/worker.ts" },
-				// In Node alone, where the SDK asks for it.
+				input: { main: "web/index.html", worker: "web/service-worker.ts" },
+				// Loaded only in Node, where the SDK asks for it.
 				external: ["ws"],
-				// The worker's address must not change, and its folder is what it may act for.
+				// The worker's URL must not change, and its folder is its scope.
 				output: { entryFileNames: ({ name }) => (name === "worker" ? "worker.js" : "assets/[name]-[hash].js") },
 			},
 		},
 	});
 }
 
-/** Leaves a `.br` and a `.gz` beside what is worth it, so that the server compresses nothing. */
+/** Writes a `.br` and a `.gz` next to compressible files, so that the server does not compress anything. */
 function compress(folder) {
 	for (const file of filesIn(folder).filter((file) => /\.(js|css|svg|webmanifest)$/.test(file))) {
 		const content = readFileSync(file);

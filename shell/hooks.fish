@@ -1,8 +1,8 @@
-# What fish reads after its configuration in a session with hooks.
-# The session puts __hawser_key and __hawser_file before this. Nothing of it is exported.
+# The file that fish reads after its configuration in a session with hooks.
+# The session puts __hawser_key and __hawser_file before this. None of them is exported.
 
-# The number of the line that comes next, so that no mark counts twice; and the word that came with it, if it was fetched,
-# which is shown at its end and never before.
+# The number of the next line, so that no mark counts twice, and the word of a fetched line, which appears at its end and
+# never before.
 set -g __hawser_turn 1
 set -g __hawser_word
 
@@ -32,8 +32,8 @@ function __hawser_postexec --on-event fish_postexec
 	__hawser_place
 end
 
-# The line is replaced by the file's, after its word; one that fish would not run is not left in its editor. Why is told without our
-# file's name, which is of no use to anybody.
+# Replaces the line by the file's content, followed by its word. A line that fish would not run is not left in the editor.
+# The reason is reported without the name of our file, which would not help the user.
 function __hawser_take
 	set -l text (string collect <$__hawser_file)
 	set -g __hawser_word (string sub -l 24 -- "$text")
@@ -57,22 +57,38 @@ function __hawser_take
 	end
 end
 
-functions -q fish_prompt; and functions -c fish_prompt __hawser_prompt
-function fish_prompt
-	set -l code $status
-	__hawser_mark A
-	# The prompt may show how the last command ended.
-	functions -q __hawser_prompt; and begin
-		test $code -eq 0; or __hawser_status $code
-		__hawser_prompt
-	end
-	__hawser_mark B
-end
-function __hawser_status
-	return $argv[1]
+# Reports whether the line has text, which a fetched command would replace.
+function __hawser_look
+	set -l line (commandline | string collect)
+	set -l has
+	test -n "$line"; and set has 1
+	__hawser_mark "T;$has"
 end
 
 for map in default insert
 	bind -M $map \e'[7707;1~' __hawser_take
+	bind -M $map \e'[7707;3~' __hawser_look
 end
+
+# Adds the marks to the user's prompt, also when the user defines another one later.
+function __hawser_wrap --on-event fish_prompt
+	functions fish_prompt | string match -q '*__hawser_mark*'; and return
+	functions -e __hawser_prompt
+	functions -q fish_prompt; and functions -c fish_prompt __hawser_prompt
+	function fish_prompt
+		set -l code $status
+		__hawser_mark A
+		# The prompt may show the status of the last command.
+		functions -q __hawser_prompt; and begin
+			test $code -eq 0; or __hawser_status $code
+			__hawser_prompt
+		end
+		__hawser_mark B
+	end
+end
+__hawser_wrap
+function __hawser_status
+	return $argv[1]
+end
+
 __hawser_place

@@ -1,30 +1,30 @@
-/** The page itself: makes everything once, and draws it from then on. */
+/** Starts the page: creates the app and renders it on every change. */
 
 import { connect } from "hawser/client";
-import { keepAnnouncing } from "./announce.ts";
-import { keepDrawn } from "./draw.ts";
-import { listenToKeys } from "./keys.ts";
-import { keepNotifying, registerWorker } from "./notify.ts";
-import { base, startRouter, takeGuestKey, takeStart } from "./router.ts";
+import { startAnnouncements } from "./announcements.ts";
+import { registerWorker, startNotifications } from "./notifications.ts";
+import { renderOnChange } from "./render.ts";
+import { base, consumeGuestKey, consumeStartFlag, startRouter } from "./router.ts";
+import { listenToKeys } from "./shortcuts.ts";
 import { createApp } from "./state/app.ts";
-import { emptyForm } from "./state/start.ts";
-import { keepTheme } from "./theme.ts";
-import { keepViewport } from "./viewport.ts";
-import { shell } from "./views/shell.ts";
+import { emptyForm } from "./state/start-form.ts";
+import { applyTheme } from "./theme.ts";
+import { trackViewport } from "./viewport.ts";
+import { shell } from "./views/layout.ts";
 
 const root = document.getElementById("app");
-if (!root) throw new Error("invariant: the page has no place to draw in");
+if (!root) throw new Error("invariant: the page has no root element");
 
 const app = createApp(connect({ url: base.href.replace(/\/$/, "") }), localStorage);
-keepTheme(app.settings);
-keepViewport();
+applyTheme(app.settings);
+trackViewport();
 addEventListener("storage", () => app.settings.reread());
-document.addEventListener("visibilitychange", () => app.clock.see(!document.hidden));
+document.addEventListener("visibilitychange", () => app.clock.setVisible(!document.hidden));
 startRouter();
-if (takeStart()) app.dialogs.open({ kind: "start", form: emptyForm });
+if (consumeStartFlag()) app.dialogs.open({ kind: "start", form: emptyForm });
 listenToKeys(app);
-keepNotifying(app);
-keepAnnouncing(app);
-keepDrawn(() => shell(app), root);
+startNotifications(app);
+startAnnouncements(app);
+renderOnChange(() => shell(app), root);
 void registerWorker();
-await app.auth.begin(takeGuestKey());
+await app.auth.begin(consumeGuestKey());

@@ -1,9 +1,9 @@
-/** Puts the chosen theme on the page, and follows the system where that was chosen. */
+/** Applies the theme, or follows the system's. */
 
 import { effect } from "@preact/signals-core";
 import type { SettingsStore } from "./state/settings.ts";
 
-export function keepTheme(settings: SettingsStore): void {
+export function applyTheme(settings: SettingsStore): void {
 	const light = matchMedia("(prefers-color-scheme: light)");
 	const apply = () => {
 		const { theme } = settings.current.value;

@@ -1,18 +1,18 @@
-/** Keeps the page as high as what is seen of it, while a phone's keyboard covers the rest. */
+/** Keeps the page as high as its visible part while a phone's keyboard covers the rest. */
 
-/** What differs by less, in CSS pixels, is a bar that slides away, or a fraction. */
+/** Smaller differences, in CSS pixels, come from sliding browser bars and rounding. */
 const LEAST_COVERED_PX = 60;
 
-export function keepViewport(): void {
+export function trackViewport(): void {
 	const viewport = window.visualViewport;
 	if (!viewport) return;
 	const { style } = document.documentElement;
 	const look = () => {
-		// Who zooms in sees less of the page, and wants it as it is.
+		// A user who zooms in sees less of the page without covering it.
 		const isCovered = viewport.scale <= 1 && innerHeight - viewport.height >= LEAST_COVERED_PX;
 		if (isCovered) {
 			style.setProperty("--page-height", `${viewport.height}px`);
-			// Some browsers scroll the page up to what is typed in.
+			// Some browsers scroll the page up to the focused field.
 			style.setProperty("--page-top", `${viewport.offsetTop}px`);
 		} else {
 			style.removeProperty("--page-height");

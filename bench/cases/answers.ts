@@ -1,4 +1,4 @@
-/** What an agent has to read for the answer to a task, beside what tmux gives it for the same; and whether it is in there. */
+/** Length of the answers that an agent reads for a task, compared with tmux, and whether they contain the facts. */
 
 import { execFile } from "node:child_process";
 import { mkdirSync, writeFileSync } from "node:fs";
@@ -9,19 +9,19 @@ import type { Case, Sample } from "../case.ts";
 import { type Served, serving } from "../served.ts";
 import type { Workshop } from "../workshop.ts";
 
-/** As people reckon it: no tokenizer is the same as another, and this holds for most within a fifth. */
+/** A usual estimate. Tokenizers differ, but most are within a fifth of it. */
 const CHARACTERS_PER_TOKEN = 4;
-/** As many as the shells of agents have. */
+/** The usual size of agents' shells. */
 const SIZE = { cols: 120, rows: 40 };
-/** Of what an agent would have read if it had been given everything. */
+/** Largest share of the tokens that an agent would read with the full output. */
 const LARGEST_SHARE = 0.25;
-/** What tmux keeps of what has scrolled away, in lines: enough for all of it. */
+/** Lines that tmux keeps in its history: enough for all output. */
 const HISTORY = 10_000;
-/** How often an editor is looked at until it shows what was typed, in milliseconds, and for how long. */
+/** Interval and time limit of waiting for an editor to show typed text, in milliseconds. */
 const LOOK_MS = 20;
-const PATIENCE_MS = 10_000;
+const TIMEOUT_MS = 10_000;
 
-/** Something that an agent does, and what it has to learn from the answer. */
+/** A task of an agent, and the facts that its answer must contain. */
 type Task = {
 	readonly name: string;
 	readonly command: string;
@@ -55,8 +55,8 @@ const TASKS: readonly Task[] = [
 export function answersCase(): Case {
 	return {
 		name: "answers",
-		title: "What an agent reads for an answer",
-		note: `tokens (characters / ${CHARACTERS_PER_TOKEN}) of the answers to four tasks in a shell of ${SIZE.cols} × ${SIZE.rows}: an install with a progress bar, a test run of 1200 with one failure, a log of 300 commits, a line typed in vim; over MCP, and as \`tmux capture-pane\` gives them, with all that has scrolled away or the screen alone; and how many of the ${factCount()} facts that were asked for are not in there`,
+		title: "Length of answers for agents",
+		note: `tokens (characters / ${CHARACTERS_PER_TOKEN}) of the answers to four tasks in a shell of ${SIZE.cols} × ${SIZE.rows}: an install with a progress bar, a test run of 1200 with one failure, a log of 300 commits, a line typed in vim; over MCP, and as \`tmux capture-pane\` gives them, with its whole history or the screen alone; and how many of the ${factCount()} facts are missing`,
 		rounds: { full: 1, quick: 1 },
 		metrics: [
 			...TASKS.map(({ name }) => ({ key: name, title: name, digits: 0 })),
@@ -65,7 +65,7 @@ export function answersCase(): Case {
 		],
 		bars: [
 			{
-				title: "of what tmux has, with all that has scrolled away",
+				title: "share of tmux with its whole history",
 				value: (round) => round("hawser", "all") / round("tmux, all", "all"),
 				digits: 2,
 				atMost: LARGEST_SHARE,
@@ -84,7 +84,7 @@ function factCount(): number {
 	return TASKS.flatMap(({ facts }) => facts).length;
 }
 
-/** What the tasks need. */
+/** Files that the tasks need. */
 function siteOf(workshop: Workshop): string {
 	const site = workshop.newSite();
 	mkdirSync(site, { recursive: true });
@@ -140,7 +140,7 @@ async function askTmux(workshop: Workshop, range: readonly string[]): Promise<Sa
 		return (await promisify(execFile)("tmux", ["-L", "bench", "-f", settings, ...args], options)).stdout;
 	};
 	const type = (...keys: readonly string[]) => tmux("send-keys", "-t", "agent", ...keys);
-	/** As harnesses do it, for want of a shell that tells: what says that it is over is typed behind it. */
+	/** The usual way of harnesses without shell marks: a marker command is typed after the command. */
 	const run = async (command: string) => {
 		await type("-l", `${command}; tmux -L bench wait-for -S over`);
 		await type("Enter");
@@ -159,7 +159,7 @@ async function askTmux(workshop: Workshop, range: readonly string[]): Promise<Sa
 				await type("Enter");
 				await type("-l", text);
 				await type("Escape");
-				const end = performance.now() + PATIENCE_MS;
+				const end = performance.now() + TIMEOUT_MS;
 				while (performance.now() < end && missingIn(await capture(), facts).length > 0) await sleep(LOOK_MS);
 			}
 			answers.set(name, await capture());

@@ -1,16 +1,16 @@
-/** The worst that each kind of caller was found to do: what it costs, and what those who are in notice of it. */
+/** The worst known behavior of each kind of caller: its cost, and its effect on other clients. */
 
-import { openSite, type Place } from "../../test/helpers/budget/sites.ts";
-import { type Costs, costsOf, type Trial, trials } from "../../test/helpers/budget/worst-clients.ts";
+import { openSite, type Place } from "../../test/system/security/support/sites.ts";
+import { type Costs, costsOf, type Trial, trials } from "../../test/system/security/support/worst-clients.ts";
 import type { Case } from "../case.ts";
 import { sweep } from "../homes.ts";
 import type { Workshop } from "../workshop.ts";
 
-/** The repository; this runs from dist-bench/bench/cases. */
+/** The repository root; this file runs from dist-bench/bench/cases. */
 const root = new URL("../../../", import.meta.url);
 const TRIAL_MS = { full: 30_000, quick: 2_000 };
 
-/** As docs/security.md states it. */
+/** As in docs/security.md. */
 const bars = [
 	{ metric: "server", title: "server's RSS MiB", atMost: 512 },
 	{ metric: "keepers", title: "largest keeper's RSS MiB", atMost: 256 },
@@ -18,7 +18,7 @@ const bars = [
 	{ metric: "echoP99Ms", title: "echo p99 ms", atMost: 100 },
 ] as const;
 
-/** One for each listener, so that they can be measured one by one: all of them take the better part of an hour. */
+/** One case per listener, so that they can run separately: all of them take most of an hour. */
 export function budgetCases(isQuick: boolean): Case[] {
 	const places = [...new Set(trials.map(({ at }) => at))];
 	return places.map((place) => budgetCase(place, isQuick));

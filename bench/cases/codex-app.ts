@@ -1,4 +1,4 @@
-/** App-server as Codex uses it: commands, echoes and bulk output, on its WebSocket and on stdio; beside the real one if CODEX=path says where it is. */
+/** App-server as Codex uses it: commands, echoes and bulk output, over WebSocket and stdio; compared with the real one if CODEX=path is set. */
 
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
@@ -8,7 +8,7 @@ import { WebSocket } from "ws";
 import { type Bar, type Case, ratio, type Sample } from "../case.ts";
 import { percentile } from "../statistics.ts";
 
-/** This runs from dist-bench/bench/cases. */
+/** This file runs from dist-bench/bench/cases. */
 const program = fileURLToPath(new URL("../../../dist/cli/main.js", import.meta.url));
 const codex: string | undefined = process.env.CODEX || undefined;
 
@@ -87,7 +87,7 @@ async function measure([file = "", ...args]: readonly string[], carrier: Carrier
 	}
 }
 
-/** What carries messages. */
+/** Transports of messages. */
 type Line = { send(text: string): void; onMessage: (data: Buffer) => void };
 
 async function overSocket({ stderr }: ChildProcess): Promise<Line> {
@@ -102,7 +102,7 @@ async function overSocket({ stderr }: ChildProcess): Promise<Line> {
 		socket.on("message", (data: Buffer) => line.onMessage(data));
 		return line;
 	}
-	throw new Error("it did not say where it listens");
+	throw new Error("the server did not print its address");
 }
 
 function overStdio({ stdin, stdout, stderr }: ChildProcess): Line {
@@ -170,7 +170,7 @@ class Client {
 				bytes += Math.floor(((data.indexOf('"', delta + DELTA.length) - delta - DELTA.length) * 3) / 4);
 		});
 		const seconds = (performance.now() - begin) / 1000;
-		// Two bytes of padding at most are counted with each delta.
+		// Each delta may include up to two bytes of padding.
 		if (bytes < mebibytes * MIB || bytes > mebibytes * MIB * 1.01) throw new Error(`${bytes} bytes came`);
 		return bytes / 1e6 / seconds;
 	}
@@ -193,7 +193,7 @@ class Client {
 		this.#line.send(JSON.stringify({ id: ++this.#id, method, params }));
 	}
 
-	/** Resolves with the first message that is the one. */
+	/** Resolves with the first matching message. */
 	#until(isIt: (data: Buffer) => boolean): Promise<void> {
 		return new Promise((resolve, reject) => {
 			this.#line.onMessage = (data) => {
@@ -204,7 +204,7 @@ class Client {
 	}
 }
 
-/** Without a sandbox on both sides, unless it is asked for. */
+/** No sandbox on either side, unless the parameters request one. */
 function execParams(command: readonly string[], params: object): object {
 	return { command, sandboxPolicy: { type: "dangerFullAccess" }, ...params };
 }

@@ -1,4 +1,4 @@
-/** Exec-server as Codex uses it: starts, echoes and bulk output; beside the real one if CODEX=path says where it is. */
+/** Exec-server as Codex uses it: starts, echoes and bulk output; compared with the real one if CODEX=path is set. */
 
 import { spawn } from "node:child_process";
 import { once } from "node:events";
@@ -8,7 +8,7 @@ import { WebSocket } from "ws";
 import { type Bar, type Case, ratio, type Sample } from "../case.ts";
 import { percentile } from "../statistics.ts";
 
-/** This runs from dist-bench/bench/cases. */
+/** This file runs from dist-bench/bench/cases. */
 const program = fileURLToPath(new URL("../../../dist/cli/main.js", import.meta.url));
 const codex: string | undefined = process.env.CODEX || undefined;
 
@@ -131,7 +131,7 @@ class Client {
 		this.#start(`bulk-${this.#id}`, ["head", "-c", String(mebibytes * MIB), "/dev/zero"]);
 		await closed;
 		const seconds = (performance.now() - begin) / 1000;
-		// Two bytes of padding at most are counted with each chunk.
+		// Each chunk may include up to two bytes of padding.
 		if (bytes < mebibytes * MIB || bytes > mebibytes * MIB * 1.01) throw new Error(`${bytes} bytes came`);
 		return bytes / 1e6 / seconds;
 	}
@@ -149,7 +149,7 @@ class Client {
 		this.#socket.send(JSON.stringify({ id: ++this.#id, method, params }));
 	}
 
-	/** Resolves with the first message that is the one. */
+	/** Resolves with the first matching message. */
 	#until(isIt: (data: Buffer) => boolean): Promise<void> {
 		return new Promise((resolve) => {
 			this.#onMessage = (data) => {

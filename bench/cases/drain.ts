@@ -1,4 +1,4 @@
-/** The end of the output of programs that are over at once. */
+/** Completeness of the output of short programs. */
 
 import type { Case } from "../case.ts";
 import type { DrainInput } from "../programs/drain.ts";

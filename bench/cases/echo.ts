@@ -1,4 +1,4 @@
-/** How long a key takes to come back, alone and beside a session that floods. */
+/** Round-trip time of a key, alone and next to a flooding session. */
 
 import type { Bar, Case, Sample, Variant } from "../case.ts";
 import type { EchoInput } from "../programs/echo.ts";

@@ -1,9 +1,9 @@
-/** Stops and kills the server again and again while many sessions ask and end, before one reader of the feed. */
+/** Stops and kills the server repeatedly while many sessions ask and end, with one reader of the feed. */
 
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
-import { randomOf } from "../../test/helpers/echo-stream.ts";
-import { FeedTorture } from "../../test/helpers/feed-torture.ts";
+import { randomOf } from "../../test/system/torture/support/echo-stream.ts";
+import { FeedTorture } from "../../test/system/torture/support/feed-torture.ts";
 import type { Case, Sample } from "../case.ts";
 import { sweep } from "../homes.ts";
 import { TortureServer } from "../torture-server.ts";
@@ -54,7 +54,7 @@ async function restart(workshop: Workshop, sessions: number, restarts: number): 
 			workshop.say(`feed: ${round} of ${restarts} restarts, seed ${seed}`);
 			await torture.round(round % 2 === 0 ? "kill" : "stop");
 		}
-		// Throws at the first event that is missing, doubled or out of place.
+		// Throws at the first event that is missing, duplicated or out of order.
 		await torture.finish();
 		return { sessions, restarts, told: torture.told, wrong: 0, seconds: (performance.now() - begin) / 1000, seed };
 	} finally {

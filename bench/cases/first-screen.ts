@@ -1,27 +1,27 @@
-/** How soon somebody sees the right screen of a session that nobody has looked at, after much output. */
+/** Time to the first correct screen of a session without viewers, after much output. */
 
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { type Client, connect } from "../../src/client/index.ts";
-import { XtermModel } from "../../src/screen/xterm-model.ts";
+import { type Client, connect, offsetsOf } from "../../src/client/index.ts";
+import { XtermModel } from "../../src/emulator/xterm-model.ts";
 import type { Case, Sample } from "../case.ts";
 import { type Served, serving } from "../served.ts";
 import { percentile } from "../statistics.ts";
 import type { Workshop } from "../workshop.ts";
 
 const SIZE = { cols: 80, rows: 24 };
-/** Beneath what a journal keeps. */
+/** Less than a journal keeps. */
 const WRITTEN_MEGABYTES = 60;
-/** How many sessions are looked at, each once over a WebSocket or over HTTP. */
+/** Sessions, each read once over a WebSocket or over HTTP. */
 const SESSIONS = { full: 10, quick: 4 };
-/** Within this, what a program has drawn is drawn here, too, though nobody looks, in milliseconds. */
+/** Time within which the output of a program without viewers is rendered, in milliseconds. */
 const SETTLED_MS = 5_000;
-/** A screen that is not right by then never is. */
-const PATIENCE_MS = 60_000;
+/** A screen that is wrong after this time stays wrong. */
+const TIMEOUT_MS = 60_000;
 const MOST_MS = 30;
 
-/** A file that a program writes, and what a terminal shows at its end. */
+/** A file that a program writes, and the final screen. */
 type Written = { readonly path: string; readonly bytes: number; readonly lines: readonly string[] };
 
 const KINDS = { lines: linesOfText, pictures: wholePictures, parts: partsOfPictures } as const;
@@ -31,7 +31,7 @@ export function firstScreenCase(isQuick: boolean): Case {
 	const kinds = Object.entries(KINDS);
 	return {
 		name: "first-screen",
-		title: `The first screen of a program after ${WRITTEN_MEGABYTES} MB that nobody has looked at`,
+		title: `The first screen of a program after ${WRITTEN_MEGABYTES} MB without viewers`,
 		note: `${sessions} sessions in keepers of each kind, half of them attached to from the screen on, half asked for it over HTTP, until the right lines are there: lines that scroll; pictures of a full-screen program, one over the other, at once after the last of them; and parts of a picture, of which some are never drawn again, ${SETTLED_MS / 1000} s after the last`,
 		rounds: { full: 3, quick: 1 },
 		metrics: [
@@ -66,7 +66,7 @@ function measure(
 		const client = connect({ url: `http://127.0.0.1:${port}`, token });
 		const attaching: number[] = [];
 		const getting: number[] = [];
-		// The thread of the models and the client are there from the first look on.
+		// The rendering thread and the client start with the first request.
 		await attachedMs(client, await sessionWith(server, written), written);
 		for (let index = 0; index < sessions; index++) {
 			const id = await sessionWith(server, written);
@@ -83,11 +83,11 @@ function measure(
 	});
 }
 
-/** One that has written all of it, and waits. */
+/** A session whose program has written everything and waits. */
 async function sessionWith(server: Served, { path, bytes }: Written): Promise<string> {
 	const argv = ["/bin/sh", "-c", 'cat "$0"; exec sleep 1000', path];
 	const { id } = await server.create("keeper", { argv, ...SIZE });
-	while ((await server.look(id)).offsets.end < bytes) await sleep(20);
+	while (offsetsOf(await server.look(id)).end < bytes) await sleep(20);
 	return id;
 }
 
@@ -95,7 +95,7 @@ async function attachedMs(client: Client, id: string, { lines }: Written): Promi
 	const session = await client.sessions.get(id);
 	const model = new XtermModel(SIZE);
 	const begin = performance.now();
-	const attachment = session.attach({ role: "viewer", from: "screen", signal: AbortSignal.timeout(PATIENCE_MS) });
+	const attachment = session.attach({ role: "viewer", from: "screen", signal: AbortSignal.timeout(TIMEOUT_MS) });
 	try {
 		for await (const event of attachment) {
 			if (event.kind !== "screen" && event.kind !== "output") continue;
@@ -121,7 +121,7 @@ function isShown(lines: readonly string[], shown: readonly string[]): boolean {
 	return lines.every((line, row) => line === (shown[row] ?? ""));
 }
 
-/** The cursor is below the last one. */
+/** The cursor is below the last line. */
 function linesOfText(workshop: Workshop): Written {
 	const { path, ttyBytes: bytes } = workshop.payload("screen", WRITTEN_MEGABYTES);
 	const lines = readFileSync(path, "latin1")
@@ -131,17 +131,17 @@ function linesOfText(workshop: Workshop): Written {
 	return { path, bytes, lines };
 }
 
-/** On the alternate screen, every row of it each time. */
+/** Redraws every row of the alternate screen each time. */
 function wholePictures(workshop: Workshop): Written {
 	return pictures(workshop, "whole", 1);
 }
 
-/** The first row is written once, and is seen to the end. */
+/** The first row is written once and stays visible. */
 function partsOfPictures(workshop: Workshop): Written {
 	return pictures(workshop, "parts", 2);
 }
 
-/** From this row on each of them is drawn anew. */
+/** Rows from this one on are redrawn each time. */
 function pictures(workshop: Workshop, name: string, firstRow: number): Written {
 	const rowOf = (row: number, picture: number) => `${row} of ${picture} `.padEnd(SIZE.cols, ".");
 	const drawn = (picture: number) =>

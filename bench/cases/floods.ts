@@ -1,4 +1,4 @@
-/** Many kept sessions that flood at once: all go on, none is left behind, and all come to their end. */
+/** Many durable sessions that flood at once: all make progress and end at similar times. */
 
 import { writeFile } from "node:fs/promises";
 import type { Case, Sample } from "../case.ts";
@@ -7,7 +7,7 @@ import type { Workshop } from "../workshop.ts";
 
 const SESSIONS = { full: 32, quick: 8 };
 const BYTES = { full: 32_000_000, quick: 8_000_000 };
-/** Of the time that the slowest takes, the fastest takes at least this much. */
+/** Smallest allowed ratio of the fastest time to the slowest. */
 const LEAST_FAIRNESS = 0.4;
 
 export function floodsCase(isQuick: boolean): Case {

@@ -1,11 +1,11 @@
-/** What a journal costs: the same output with one and without, by turns in one process. */
+/** The cost of a journal: the same output with and without one, in turns in one process. */
 
 import type { Case, Variant } from "../case.ts";
 import type { JournalInput } from "../programs/journal.ts";
 
-/** Some seconds each: after a pause everything costs more for a moment, which is not what is asked here. */
+/** Some seconds per turn: for a moment after a pause, everything costs more. */
 const TURN_MEGABYTES = { full: 300, quick: 20 };
-/** Nearly a gigabyte each before it counts: V8 goes on compiling what is done a few thousand times for each of them. */
+/** Nearly a gigabyte each before measuring: V8 still compiles code after thousands of calls. */
 const TURNS = { full: { turns: 5, warmUpTurns: 3 }, quick: { turns: 3, warmUpTurns: 2 } };
 
 export function journalCase(isQuick: boolean): Case {

@@ -1,4 +1,4 @@
-/** What an idle session costs: bytes of the server, and of its keeper. */
+/** Memory of an idle session in the server and in its keeper. */
 
 import type { Case, Round, Sample } from "../case.ts";
 import type { MemoryInput } from "../programs/memory.ts";
@@ -43,7 +43,7 @@ export function keeperMemoryCase(isQuick: boolean): Case {
 			{ key: "marginal", title: "marginal, MiB", digits: 2 },
 			{ key: "own", title: "server's private dirty per session, KiB", digits: 1 },
 		],
-		// A keeper shrinks when it has been idle for some seconds: of many, most have been; of some, none.
+		// A keeper releases memory after some idle seconds. With many keepers, most have done that; with few, none.
 		bars: counts.slice(1).flatMap((count) =>
 			["pss", "marginal"].map((key) => ({
 				title: `${count} keepers, ${key === "pss" ? "PSS" : key} MiB each`,

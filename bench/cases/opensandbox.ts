@@ -1,4 +1,4 @@
-/** How soon and how fast a foreground command of the OpenSandbox front answers, through the published SDK and beside it. */
+/** Latency and throughput of foreground commands of the OpenSandbox front, with the published SDK and without. */
 
 import { ConnectionConfig, DefaultAdapterFactory } from "@alibaba-group/opensandbox";
 import type { Case, Sample, Variant } from "../case.ts";
@@ -7,7 +7,7 @@ import { percentile } from "../statistics.ts";
 import type { Workshop } from "../workshop.ts";
 
 const RUNS = { full: 300, quick: 50 };
-/** The first ones load code, on both sides. */
+/** The first runs load code on both sides. */
 const WARM_UP_RUNS = 20;
 const MEGABYTES = { full: 100, quick: 20 };
 const MOST_MS = 20;
@@ -92,7 +92,7 @@ async function lines(workshop: Workshop, { target }: Served, size: "full" | "qui
 	return { rate: bytes / 1e6 / ((performance.now() - since) / 1000) };
 }
 
-/** Reads a stream to its end, which must be a good one. */
+/** Reads a stream to its end and checks that the command has completed. */
 async function drain(port: number, token: string, command: string): Promise<void> {
 	const response = await fetch(`http://127.0.0.1:${port}/opensandbox/command`, {
 		method: "POST",

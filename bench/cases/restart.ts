@@ -1,18 +1,19 @@
-/** What a server finds when it starts: keepers that live, keepers that died with full journals, and one that is stopped. */
+/** Starts a server with existing sessions: with running keepers, with dead keepers and full journals, and with one stopped keeper. */
 
 import { execFileSync } from "node:child_process";
-import type { CreateSession } from "../../src/protocol/messages.ts";
+import type { CreateSession } from "../../src/api/types.ts";
+import { offsetsOf } from "../../src/client/index.ts";
 import type { Case, Sample, Variant } from "../case.ts";
 import { Served } from "../served.ts";
 import type { Workshop } from "../workshop.ts";
 
 const SESSIONS = { full: 200, quick: 20 };
-/** Enough segments that reading all of them would show; the default would fill the disk. */
+/** Enough segments that reading all of them would show. The default would fill the disk. */
 const JOURNAL_BYTES = 16 * 1024 * 1024;
 const STARTS_AT_A_TIME = 8;
 const MOST_ADOPTION_MS = 2_000;
 const MOST_LIST_MS = 100;
-/** How much later it may listen than a server that finds nothing. */
+/** Largest delay of the start, compared with a server without sessions. */
 const MOST_DELAY_MS = 250;
 
 export function restartCase(isQuick: boolean): Case {
@@ -81,13 +82,13 @@ async function restarted(
 		};
 		await Promise.all(Array.from({ length: STARTS_AT_A_TIME }, startSome));
 		if (keepers === "dead") {
-			for (const id of ids) while ((await server.look(id)).offsets.end < JOURNAL_BYTES);
+			for (const id of ids) while (offsetsOf(await server.look(id)).end < JOURNAL_BYTES);
 		}
 		const pids = await Promise.all(ids.map((id) => server.keeperPid(id)));
 		let began = 0;
 		server = await server.crash(workshop, async () => {
 			if (keepers === "dead") for (const pid of pids) process.kill(pid, "SIGKILL");
-			// The first thing a server writes would wait for all that the disk still has to take of gigabytes of journals.
+			// Otherwise the server's first write would wait for gigabytes of journals to reach the disk.
 			execFileSync("sync");
 			began = performance.now();
 		});

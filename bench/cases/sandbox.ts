@@ -1,4 +1,4 @@
-/** What a sandbox costs: `true` with and without. */
+/** The cost of a sandbox: `true` with and without one. */
 
 import type { Case, Variant } from "../case.ts";
 import type { SandboxInput } from "../programs/sandbox.ts";

@@ -1,4 +1,4 @@
-/** What it costs to know what a terminal's output says about the terminal. */
+/** The cost of scanning a terminal's output. */
 
 import type { Case, Variant } from "../case.ts";
 import { COLOURED_LINE, LINKED_LINE } from "../lines.ts";

@@ -1,4 +1,4 @@
-/** What the screens of many full-screen programs cost: followed, attached to, or seen by nobody. */
+/** The cost of screens of many full-screen programs: followed, attached to, or without viewers. */
 
 import { setTimeout as sleep } from "node:timers/promises";
 import { connect } from "../../src/client/index.ts";
@@ -9,20 +9,20 @@ import type { Workshop } from "../workshop.ts";
 
 const SESSIONS = { full: 100, quick: 20 };
 const MEASURED_MS = { full: 10_000, quick: 3_000 };
-/** Every row in a colour, twice a second and in one write each. The shell itself waits, so that nothing is started for that. */
+/** Redraws every row in color, twice a second with one write each. The shell itself sleeps, so no process is started for that. */
 const DRAWING = `printf '\\033[?1049h'; i=0; while :; do
 	printf -v frame '\\033[H\\033[7m frame %d \\033[m' $((i += 1))
 	for row in {2..24}; do printf -v line '\\033[%d;1H\\033[3%dm%060d\\033[m' $row $((row % 8)) $i; frame+=$line; done
 	printf %s "$frame"
 	read -r -t 0.5
 done`;
-/** Of the server for each session, in MiB: its model, which has 240 KB of cells, a mirror of its log, and its viewer. */
+/** Server memory per session in MiB: the model with 240 KB of cells, the keeper's mirrored tail, and the viewer. */
 const SESSION_MIB = 1.5;
 
-/** What somebody does with one of the sessions until the signal; calls back for each screen, or piece of one. */
+/** Watches a session until the signal aborts, and calls back for each screen or piece of one. */
 type Watch = (server: Served, id: string, seen: () => void, over: AbortSignal) => Promise<void>;
 
-/** How each is watched, and what of one processor that may take, in ms for each second of one session. */
+/** Kinds of viewers, and CPU limits in ms per second and session. */
 const WATCHES: Readonly<Record<string, { readonly watch?: Watch; readonly cpuMs: number }>> = {
 	followed: { watch: followed, cpuMs: 10 },
 	attached: { watch: attached, cpuMs: 5 },
@@ -39,7 +39,7 @@ export function screensCase(isQuick: boolean): Case {
 	return {
 		name: "screens",
 		title: `Screens of ${sessions} full-screen programs`,
-		note: `programs in keepers draw all of the alternate screen twice a second: one who follows its screen over HTTP for each, one who is attached from its screen on, or nobody. What the server has and uses more than before them, the thread of the models included`,
+		note: `programs in keepers draw all of the alternate screen twice a second: each with one HTTP follower, one attachment that begins with the screen, or no viewer. Additional memory and CPU of the server, including the rendering thread`,
 		rounds: { full: 3, quick: 1 },
 		metrics: [
 			{ key: "cpu", title: "CPU ms/s each", digits: 2 },
@@ -64,7 +64,7 @@ function measure(workshop: Workshop, watch: Watch | undefined, count: number, me
 			const { id } = await server.create("keeper", { argv: ["bash", "-c", DRAWING] });
 			if (watch) watching.push(watch(server, id, () => seen++, AbortSignal.any([over.signal])));
 		}
-		// Every model is made by then.
+		// By then, every model exists.
 		while (watch && seen < 2 * count) await sleep(50);
 		const before = { seen, cpu: cpuSeconds(server.pid), at: performance.now() };
 		await sleep(measuredMs);

@@ -1,7 +1,7 @@
-/** The SDK over a network that cuts every connection, to a server that is killed meanwhile: nothing may be lost. */
+/** The SDK over a network that cuts every connection, with a server that is repeatedly killed: nothing may be lost. */
 
 import { setTimeout as sleep } from "node:timers/promises";
-import { torture } from "../../test/helpers/sdk-torture.ts";
+import { torture } from "../../test/system/torture/support/sdk-torture.ts";
 import type { Case, Sample } from "../case.ts";
 import { sweep } from "../homes.ts";
 import { TortureServer } from "../torture-server.ts";
@@ -9,10 +9,10 @@ import type { Workshop } from "../workshop.ts";
 
 const CUTS = { full: 10_000, quick: 200 };
 const KILLS = { full: 60, quick: 4 };
-/** Some cuts are found out by time alone; meanwhile the others go on. Each has a server of its own to be killed. */
+/** Some cuts are noticed only by a timeout, so several runs go on in parallel. Each has its own server. */
 const LANES = { full: 4, quick: 1 };
-/** Longer than any run: one that takes so long stands still. */
-const PATIENCE_MS = 600_000;
+/** Longer than any run: one that takes this long is stuck. */
+const TIMEOUT_MS = 600_000;
 
 export function sdkTortureCase(isQuick: boolean): Case {
 	const size = isQuick ? "quick" : "full";
@@ -55,14 +55,14 @@ type Extent = { readonly cuts: number; readonly kills: number; readonly lanes: n
 
 async function tortureAll(workshop: Workshop, { cuts, kills, lanes }: Extent): Promise<Sample> {
 	const seed = Number(process.env.SEED ?? Date.now() % 1_000_000);
-	// Before anything can go wrong, so that it can be played again.
+	// Printed first, so that a failed run can be repeated.
 	workshop.say(`sdk-torture: ${cuts} broken connections and ${kills} kills, seed ${seed}`);
 	const begin = performance.now();
 	const share = { cuts: Math.ceil(cuts / lanes), kills: Math.ceil(kills / lanes) };
 	const ends = await Promise.allSettled(
 		Array.from({ length: lanes }, (_, lane) => tortureOne(workshop, { ...share, seed: seed + lane })),
 	);
-	// Only now, when none of the others is left running.
+	// Only after all runs have ended.
 	const parts = ends.map((end) => {
 		if (end.status === "rejected") throw end.reason;
 		return end.value;
@@ -80,20 +80,20 @@ async function tortureOne(
 ): Promise<Sample> {
 	const directory = workshop.newSite();
 	const server = new TortureServer(directory);
-	const patience = new AbortController();
+	const timeout = new AbortController();
 	try {
 		await server.start();
-		// It throws at the first byte that is missing, doubled or out of place.
+		// It throws at the first byte that is missing, duplicated or out of order.
 		const { sent, received, faults, kills, reconnects } = await Promise.race([
 			torture({ server, ...options }),
-			sleep(PATIENCE_MS, undefined, { signal: patience.signal }).then(() => {
-				throw new Error(`it stood still, or took more than ${PATIENCE_MS} ms; seed ${options.seed}`);
+			sleep(TIMEOUT_MS, undefined, { signal: timeout.signal }).then(() => {
+				throw new Error(`the run was stuck, or took more than ${TIMEOUT_MS} ms; seed ${options.seed}`);
 			}),
 		]);
 		const cuts = Object.values(faults).reduce((total, count) => total + count, 0);
 		return { cuts, kills, reconnects, sent, received, lost: sent - received };
 	} finally {
-		patience.abort();
+		timeout.abort();
 		await server.kill();
 		await sweep(directory);
 	}

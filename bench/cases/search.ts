@@ -1,6 +1,7 @@
-/** How long a search through everything a session wrote takes, and what others notice of it. */
+/** Time of a search through all output of a session, and its effect on other requests. */
 
 import { setTimeout as sleep } from "node:timers/promises";
+import { offsetsOf } from "../../src/client/index.ts";
 import type { Case, Sample, Variant } from "../case.ts";
 import { COLOURED_LINE } from "../lines.ts";
 import { type Served, serving } from "../served.ts";
@@ -13,7 +14,7 @@ const SECONDS = 2;
 
 type Look = { readonly query: Readonly<Record<string, string>>; readonly isColoured?: true };
 
-/** None of them is there, so that everything is looked at; the payload is Base64, or the same line in colours. */
+/** None of them matches, so that everything is searched. The payload is Base64, or one colored line repeated. */
 const looks: Readonly<Record<string, Look>> = {
 	text: { query: { q: "not-in-base64" } },
 	"text in any case": { query: { q: "not-in-base64", ignoreCase: "1" } },
@@ -53,7 +54,7 @@ function measure(workshop: Workshop, { query, isColoured }: Look): Promise<Sampl
 			: workshop.payload("search", WRITTEN_MEGABYTES);
 		const argv = ["/bin/sh", "-c", 'cat "$0"; exec sleep 1000', path];
 		const { id } = await server.create("keeper", { argv, retain: RETAIN });
-		while ((await server.look(id)).offsets.end < ttyBytes) await sleep(20);
+		while (offsetsOf(await server.look(id)).end < ttyBytes) await sleep(20);
 		const begin = performance.now();
 		const searching = searchAll(server, id, query).then(() => (performance.now() - begin) / 1000);
 		const slowest = await slowestAnswer(server, searching);
@@ -65,7 +66,7 @@ function measure(workshop: Workshop, { query, isColoured }: Look): Promise<Sampl
 async function searchAll(server: Served, id: string, query: Readonly<Record<string, string>>): Promise<void> {
 	for (let after: number | null = 0; after !== null; ) {
 		const { matches, next } = await server.search(id, { ...query, after: String(after) });
-		if (matches.length > 0) throw new Error("something was found that is not there");
+		if (matches.length > 0) throw new Error("the search found text that does not exist");
 		after = next;
 	}
 }

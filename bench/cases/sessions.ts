@@ -1,4 +1,4 @@
-/** How fast idle sessions are made one after the other, and what the server has more for each. */
+/** Rate of creating idle sessions one after another, and server memory per session. */
 
 import { type Case, ratio, type Sample, type Variant } from "../case.ts";
 import { memoryOf } from "../processes.ts";
@@ -10,7 +10,7 @@ import { Client, measured, type Target } from "../ws-client.ts";
 const SESSIONS = { full: 500, quick: 50 };
 const PROGRAM = ["sleep", "1000"];
 const BODY = JSON.stringify({ argv: PROGRAM, durable: false });
-/** The first ones load code and start threads, which all the others share. */
+/** The first sessions load code and start threads that all others share. */
 const WARM_UP_SESSIONS = 10;
 const MIN_RATIO = 1.5;
 
@@ -59,7 +59,7 @@ async function open(workshop: Workshop, { pid, target, count, isWatched }: Openi
 	const before = memoryOf(pid);
 	const client = new Client(workshop, target, ["create", count, BODY, watch]);
 	try {
-		// It says what it measured, and holds its connections until we have looked.
+		// It prints its results, and keeps its connections open until memory is measured.
 		await client.said();
 		const after = memoryOf(pid);
 		const { p50 = 0, p99 = 0, seconds = 1 } = await client.finish();

@@ -1,16 +1,16 @@
-/** Commands in living shells: how long one takes, and that none of many is told wrong. */
+/** Commands in running shells: the time for one, and wrong reports among many. */
 
-import { shells } from "../../test/shell/decorations.ts";
-import { editors } from "../../test/shell/long-texts.ts";
-import { plainShells } from "../../test/shell/plain-shells.ts";
+import { shells } from "../../test/shell/support/decorations.ts";
+import { editors } from "../../test/shell/support/long-texts.ts";
+import { plainShells } from "../../test/shell/support/plain-shells.ts";
 import type { Case } from "../case.ts";
 
 const COMMANDS = { full: 1_000, quick: 50 };
-/** Of 24 KB, which is where harnesses that type lose them. */
+/** Files of 24 KB, which harnesses that type often lose. */
 const HEREDOCS = { full: 100, quick: 5 };
-/** In each of the shells without hooks. */
+/** Commands in each of the shells without hooks. */
 const TYPED = { full: 250, quick: 10 };
-/** Of 1 MB, which takes seconds to be typed. */
+/** Files of 1 MB, which take seconds to type. */
 const FILES = { full: 3, quick: 1 };
 
 export function shellCase(isQuick: boolean): Case {
@@ -27,7 +27,7 @@ export function shellCase(isQuick: boolean): Case {
 			{ key: "lost", title: "wrong files", digits: 0 },
 		],
 		bars: shells.map((shell) => ({
-			title: `commands and files told wrong in ${shell}`,
+			title: `wrong commands and files in ${shell}`,
 			value: (round) => round(shell, "wrong") + round(shell, "lost"),
 			digits: 0,
 			atMost: 0,
@@ -52,7 +52,7 @@ export function plainShellCase(isQuick: boolean): Case {
 			{ key: "undecided", title: "not seen to end", digits: 0 },
 		],
 		bars: plainShells.map((shell) => ({
-			title: `commands that were told wrong in ${shell}`,
+			title: `wrong commands in ${shell}`,
 			value: (round) => round(shell, "early") + round(shell, "undecided"),
 			digits: 0,
 			atMost: 0,

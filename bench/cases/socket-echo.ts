@@ -1,4 +1,4 @@
-/** How long a key takes over the network to a program and back, alone and beside a session that floods. */
+/** Round-trip time of a key over the network, alone and next to a flooding session. */
 
 import { join } from "node:path";
 import { type Bar, type Case, ratio, type Sample, type Variant } from "../case.ts";
@@ -77,7 +77,7 @@ function measureOurs(workshop: Workshop, home: HomeKind, { flood, keys }: Typing
 	});
 }
 
-/** ttyd runs one program for all: whoever comes first gets the flood. */
+/** ttyd runs the same program for all connections: the first one floods. */
 function measureTtyd(workshop: Workshop, { flood, keys }: Typing): Promise<Sample> {
 	const file = workshop.payload("flood", FLOOD_MEGABYTES).path;
 	const script = `if mkdir "$0" 2>/dev/null; then while :; do cat "$1"; done; else ${ECHO}; fi`;

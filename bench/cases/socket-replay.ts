@@ -1,6 +1,7 @@
-/** How long somebody who comes back waits for the last mebibyte, from the connect to its last byte. */
+/** Time for a returning client to get the last mebibyte, from the connect to its last byte. */
 
 import { setTimeout as sleep } from "node:timers/promises";
+import { offsetsOf } from "../../src/client/index.ts";
 import type { Case, Sample, Variant } from "../case.ts";
 import type { HomeKind } from "../homes.ts";
 import { type Served, serving } from "../served.ts";
@@ -9,9 +10,9 @@ import { measured } from "../ws-client.ts";
 
 const BACK_BYTES = 1024 * 1024;
 const RUNS = { full: 200, quick: 50 };
-/** Some was dropped already, as in any session that has run for a while. */
+/** Some output was already dropped, as in a long-running session. */
 const WRITTEN_MEGABYTES = 4;
-/** More than is asked for: what is kept ends at a whole piece. */
+/** More than needed, because whole segments are dropped. */
 const RETAIN = { memoryBytes: 2 * BACK_BYTES };
 const P50_MS = 3;
 
@@ -48,5 +49,5 @@ function measure(workshop: Workshop, home: HomeKind, runs: number): Promise<Samp
 }
 
 async function written(server: Served, id: string, end: number): Promise<void> {
-	while ((await server.look(id)).offsets.end < end) await sleep(20);
+	while (offsetsOf(await server.look(id)).end < end) await sleep(20);
 }

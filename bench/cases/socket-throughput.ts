@@ -1,4 +1,4 @@
-/** How fast output passes through the whole server to a WebSocket, beside a bare C reader, and ttyd if it is there. */
+/** Throughput of the whole server to a WebSocket, compared with a C reader, and with ttyd if available. */
 
 import { type Bar, type Case, ratio, type Sample, type Variant } from "../case.ts";
 import type { HomeKind } from "../homes.ts";
@@ -9,14 +9,14 @@ import { measured, type Target } from "../ws-client.ts";
 
 type Mode = "pty" | "pipe";
 
-/** Enough that what is hot is compiled, in a keeper too; see throughput.ts. */
+/** Enough to compile hot code, in a keeper too; see throughput.ts. */
 const WARM_UP_MEGABYTES = { full: 64, quick: 16 };
 const PTY_MEGABYTES = { full: 100, quick: 20 };
-/** The file is repeated on a pipe, which is some ten times as fast. */
+/** The file is repeated on a pipe, which is about ten times as fast. */
 const PIPE_REPEATS = { full: 8, quick: 10 };
-/** A pipe needs more to be warm, because it comes in larger pieces. */
+/** A pipe needs a longer warm-up, because it delivers larger pieces. */
 const WARM_UP_REPEATS = { pty: 1, pipe: 4 };
-/** What a program gets from a shell. */
+/** The pipe size of a shell. */
 const DEFAULT_PIPE_BYTES = 64 * 1024;
 
 export function socketThroughputCase(isQuick: boolean): Case {
@@ -100,7 +100,7 @@ async function bulk(workshop: Workshop, target: Target, pids: readonly number[],
 	return toSample(await measured(workshop, target, ["bulk", warm, total, ...pids]));
 }
 
-/** It begins when we read, and stays after the last byte, so that its keeper is still there to be measured. */
+/** Starts when the client reads, and keeps running at the end, so that its keeper can still be measured. */
 function argvOf({ mode, warmUp, files }: Load): string[] {
 	const warming = '"$0" '.repeat(WARM_UP_REPEATS[mode]);
 	const script = `printf R; read go; cat ${warming}; read go; cat "$@"; exec sleep 1000`;

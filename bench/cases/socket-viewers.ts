@@ -1,6 +1,7 @@
-/** One flooding terminal and many who watch it live: what all of them get together, beside what one gets. */
+/** One flooding terminal with many live viewers: their total throughput, compared with that of one viewer. */
 
 import { setTimeout as sleep } from "node:timers/promises";
+import { offsetsOf } from "../../src/client/index.ts";
 import { type Case, ratio, type Sample, type Variant } from "../case.ts";
 import type { HomeKind } from "../homes.ts";
 import { serving } from "../served.ts";
@@ -10,10 +11,10 @@ import { Client, floodArgv } from "../ws-client.ts";
 const VIEWERS = 50;
 const MEASURED_MS = { full: 3000, quick: 1000 };
 const FLOOD_MEGABYTES = 16;
-/** Each viewer has had a good part of a second of it, and what it needs is compiled. */
+/** A good part of a second for each viewer, enough to compile hot code. */
 const WARM_UP_BYTES = 24_000_000;
 const MIN_RATIO = 3;
-/** Of all that the program wrote, in percent. */
+/** Largest share of the program's output that viewers skip, in percent. */
 const MOST_SKIPPED = 15;
 
 export function socketViewersCase(isQuick: boolean): Case {
@@ -65,9 +66,9 @@ function measure(workshop: Workshop, { home, viewers, measuredMs }: Watching): P
 		const client = new Client(workshop, target, ["watch", viewers, WARM_UP_BYTES, ...pids]);
 		try {
 			await client.said();
-			const before = (await server.look(id)).offsets.end;
+			const before = offsetsOf(await server.look(id)).end;
 			await sleep(measuredMs);
-			const written = (await server.look(id)).offsets.end - before;
+			const written = offsetsOf(await server.look(id)).end - before;
 			const { bytes = 0, seconds = 1, cpu = 0, slowest = 0 } = await client.finish();
 			return {
 				rate: bytes / 1e6 / seconds,

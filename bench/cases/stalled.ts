@@ -1,10 +1,10 @@
-/** A hundred viewers that stopped reading: what they cost, and whom they hold up. */
+/** A hundred viewers that stopped reading: their cost, and their effect on other readers. */
 
 import { type Case, ratio, type Variant } from "../case.ts";
 import type { StalledInput } from "../programs/stalled.ts";
 
 const READERS = 100;
-/** Each may hold what it took last, and what is on its way to it. */
+/** Each may hold its last piece, and output in flight. */
 const MOST_GROWTH_MIB = 100;
 
 export function stalledCase(isQuick: boolean): Case {

@@ -1,4 +1,4 @@
-/** How long a start takes, and how long it keeps everybody else waiting. */
+/** Time of a start, and how long it blocks the event loop. */
 
 import type { Case, Variant } from "../case.ts";
 import type { BlockInput } from "../programs/block.ts";

@@ -1,17 +1,17 @@
-/** How fast output passes through us, beside a C program that does nothing but read: on a terminal, and on a pipe. */
+/** Throughput in process and through a keeper, compared with a C program that only reads: on a terminal, and on a pipe. */
 
 import { type Case, ratio, type Sample, type Variant } from "../case.ts";
 import type { ThroughputInput } from "../programs/throughput.ts";
 import type { Payload, Workshop } from "../workshop.ts";
 
-/** What is done for each 256 KiB, or for each 512 KiB in a journal, is still being compiled after a thousand times. */
+/** Code that runs once per 256 KiB, or per 512 KiB in a journal, is still being compiled after a thousand runs. */
 const WARM_UP_MEGABYTES = 256;
-/** Long enough that a few lucky or unlucky moments of the scheduler do not decide. */
+/** Long enough that random effects of the scheduler average out. */
 const PTY_MEGABYTES = { full: 300, quick: 30 };
 const PIPE_MEGABYTES = 100;
-/** The file is repeated on a pipe, which is some thirty times as fast. */
+/** The file is repeated on a pipe, which is about thirty times as fast. */
 const PIPE_REPEATS = { full: 15, quick: 10 };
-/** What a program gets from a shell, and what it gets from us (native/hawser.c). */
+/** The pipe size of a shell, and ours (native/spawn.c). */
 const PIPE_BYTES = { default: 64 * 1024, ours: 256 * 1024 };
 
 const metrics = [
@@ -34,7 +34,7 @@ export function ptyCase(isQuick: boolean): Case {
 		name: "pty",
 		title: "Terminal to a reader that discards",
 		note: "`cat` of 79-column text on a cooked terminal, from the first byte to the last, after 256 MB of warm-up; lossless cursor; CPU of the server, and of the keeper where there is one",
-		// More than elsewhere: what the scheduler does with four busy threads on few cores differs by a fifth from run to run.
+		// More rounds than elsewhere: with four busy threads on few cores, results differ by a fifth between runs.
 		rounds: { full: 9, quick: 2 },
 		metrics,
 		bars: [

@@ -1,16 +1,16 @@
-/** Kills the server again and again under a stream of bytes that goes through it both ways. */
+/** Kills the server repeatedly while bytes pass through it in both directions. */
 
 import { setTimeout as sleep, setImmediate as turn } from "node:timers/promises";
-import { EchoStream, randomOf } from "../../test/helpers/echo-stream.ts";
+import { EchoStream, randomOf } from "../../test/system/torture/support/echo-stream.ts";
 import type { Case, Sample } from "../case.ts";
 import { sweep } from "../homes.ts";
 import { TortureServer } from "../torture-server.ts";
 import type { Workshop } from "../workshop.ts";
 
 const KILLS = { full: 300, quick: 20 };
-/** A stream that makes no progress for this long has failed, and says why when it is asked to finish. */
+/** A stream without progress for this long has failed, and reports that at the end. */
 const STUCK_MS = 60_000;
-/** Every other eight kills come at these; the rest at random moments of the traffic. */
+/** Half of the kills, in groups of eight, come at these points; the others at random times. */
 const POINTS = ["input.received", "input.accepted", "output.delivered", "adopt.connected"];
 
 export function tortureCase(isQuick: boolean): Case {

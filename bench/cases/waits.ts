@@ -1,4 +1,4 @@
-/** How soon it is known that a program waits for somebody, and what it costs to watch many that do. */
+/** Delay until a waiting program is noticed, and the cost of watching many waiting programs. */
 
 import { readFileSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -10,16 +10,16 @@ import type { Workshop } from "../workshop.ts";
 
 const PROMPTS = { full: 200, quick: 50 };
 const SESSIONS = { full: 100, quick: 20 };
-/** One or two looks at each session, on which nothing happens. */
+/** One or two inspections of each session while nothing happens. */
 const WATCHED_MS = { full: 10_000, quick: 5_000 };
-/** After the looks that come soon after a start. */
+/** After the inspections that follow a start. */
 const SETTLING_MS = 1_500;
 const SHELL = { argv: ["bash", "--norc", "--noprofile"], env: { PS1: "ready> " } };
-/** Silent, and may begin to wait at any time; a shell at its prompt would cost nothing. */
+/** Silent, and may begin to wait at any time. A shell at its prompt would cost nothing. */
 const SILENT = { argv: ["sh", "-c", "echo ready; sleep 1000; read line"] };
 const LATEST_MS = 60;
 const CPU_MS_PER_SECOND = 20;
-/** Of the times in /proc/PID/stat. */
+/** Unit of times in /proc/PID/stat. */
 const TICK_MS = 10;
 
 export function waitsCase(isQuick: boolean): Case {
@@ -28,8 +28,8 @@ export function waitsCase(isQuick: boolean): Case {
 	const prompts = isQuick ? PROMPTS.quick : PROMPTS.full;
 	return {
 		name: "waits",
-		title: "Programs that wait for somebody",
-		note: `a shell in a keeper: from its prompt's arrival at a viewer to the event \`ready\`, ${prompts} times; ${sessions} scripts in process that sleep for ${watchedMs / 1000} s: the server's processor time with somebody who follows \`/v1/events\`, and without`,
+		title: "Programs that wait for input",
+		note: `a shell in a keeper: from its prompt's arrival at a viewer to the event \`ready\`, ${prompts} times; ${sessions} scripts in process that sleep for ${watchedMs / 1000} s: the server's processor time with one follower of \`/v1/events\`, and without`,
 		rounds: { full: 3, quick: 1 },
 		metrics: [
 			{ key: "p50", title: "p50 ms", digits: 1 },
@@ -60,17 +60,17 @@ function clientOf({ target }: Served): Client {
 	return connect({ url: `http://127.0.0.1:${target.port}`, token: target.token });
 }
 
-/** Hears of the events until the signal aborts. */
-async function listen(client: Client, signal: AbortSignal, hear: (event: FeedEvent) => void): Promise<void> {
-	for await (const item of client.events({ signal })) if (item.kind === "event") hear(item.event);
+/** Reads the events until the signal aborts. */
+async function listen(client: Client, signal: AbortSignal, onEvent: (event: FeedEvent) => void): Promise<void> {
+	for await (const item of client.events({ signal })) if (item.kind === "event") onEvent(item.event);
 }
 
 async function measurePrompts(server: Served, count: number): Promise<Sample> {
 	const client = clientOf(server);
 	const controller = new AbortController();
 	let shownAt = Number.NaN;
-	let told = () => {};
-	const listening = listen(client, controller.signal, ({ type }) => type === "ready" && told());
+	let onReady = () => {};
+	const listening = listen(client, controller.signal, ({ type }) => type === "ready" && onReady());
 	const attachment = (await client.sessions.create(SHELL)).attach();
 	const reading = (async () => {
 		for await (const event of attachment) if (event.kind === "output") shownAt = performance.now();
@@ -78,11 +78,11 @@ async function measurePrompts(server: Served, count: number): Promise<Sample> {
 	const times: number[] = [];
 	for (let prompts = 0; prompts <= count; prompts++) {
 		const ready = new Promise<void>((resolve) => {
-			told = resolve;
+			onReady = resolve;
 		});
 		if (prompts > 0) await attachment.write("\r");
 		await ready;
-		// The first is that of a shell that has just started.
+		// The first event is that of the newly started shell.
 		if (prompts > 0) times.push(performance.now() - shownAt);
 	}
 	controller.abort();
@@ -109,7 +109,7 @@ function measureWatching(workshop: Workshop, { sessions, watchedMs, isWatched }:
 	});
 }
 
-/** With that of threads that have ended, as those that look are. */
+/** Includes ended threads, such as those of inspections. */
 function processorMs(pid: number): number {
 	const text = readFileSync(`/proc/${pid}/stat`, "latin1");
 	const [user, system] = text

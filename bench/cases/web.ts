@@ -1,4 +1,4 @@
-/** The web UI in a real browser: how soon a terminal is drawn, and how soon a key is seen beside sixteen tiles. */
+/** The web UI in a real browser: time until a terminal is rendered, and key latency next to sixteen tiles. */
 
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Page } from "playwright-core";
@@ -14,13 +14,13 @@ const TILES = 16;
 const FLOODS = 4;
 const KEYS = { full: 200, quick: 60 };
 const ECHO_MS = 50;
-/** Between two keys: somebody who types fast, in milliseconds. */
+/** Pause between two keys of a fast typist, in milliseconds. */
 const PAUSE_MS = { least: 40, most: 120 };
-/** How much one flood writes at a time, and how often: 1 MB/s. */
+/** Size and interval of one flood's writes: 1 MB/s. */
 const PIECE_BYTES = 50_000;
 const PIECE_MS = 50;
 
-/** What a page measures; kept there, and taken when all was typed. */
+/** Measurements that a page collects until all keys are typed. */
 type Watched = { readonly times: number[]; readonly tasks: number[] };
 declare const window: { watched: Watched };
 
@@ -98,7 +98,7 @@ function opened(workshop: Workshop, openings: number, { isCached }: { readonly i
 	});
 }
 
-/** In the page: resolves with its age when a terminal shows a text, in the frame after. */
+/** In the page: resolves with the page's age in the first frame after a terminal shows a text. */
 function untilDrawn(text: string): Promise<number> {
 	const { document, requestAnimationFrame } = globalThis as unknown as {
 		document: { querySelector(selector: string): { readonly textContent: string } | null };
@@ -123,7 +123,7 @@ function typed(workshop: Workshop, keys: number, flood: string): Promise<Sample>
 		await makeTiles(server, flood);
 		return browsing(workshop, server, async ({ page, url }) => {
 			await page.goto(`${url}/grid`);
-			// Only then are they drawn.
+			// They are rendered only then.
 			await page
 				.locator("canvas.pic")
 				.nth(TILES - 1)
@@ -153,13 +153,13 @@ async function makeTiles(server: Served, flood: string): Promise<void> {
 		const command = index < FLOODS ? flood : `echo tile ${index}; exec cat`;
 		await server.create("keeper", { command, name: `tile-${index}` });
 	}
-	// The newest is the first.
+	// The newest comes first.
 	await server.create("keeper", { command: "stty raw -echo; exec cat", name: "typed-in" });
 }
 
 /**
- * In the page: for each key, how long until the frame is painted in which the cursor's row is another. Nothing of ours
- * asks for frames: a page that draws each of them is a slower one.
+ * In the page: the time from each key to the paint of the frame in which the cursor's row changes. It requests no frames
+ * itself, because a page that renders every frame is slower.
  */
 function watchKeys(): void {
 	type Row = { readonly textContent: string };
@@ -178,7 +178,7 @@ function watchKeys(): void {
 	const rows = page.document.querySelector(".tile.live .xterm-rows");
 	const watched: Watched = { times: [], tasks: [] };
 	window.watched = watched;
-	/** Keys that are not seen yet, the oldest first. */
+	/** Keys that are not visible yet, oldest first. */
 	const pending: number[] = [];
 	let shown = rows.textContent;
 	let isInFrame = false;
@@ -187,7 +187,7 @@ function watchKeys(): void {
 		nextFrame((now) => {
 			isInFrame = true;
 			callback(now);
-			// After those who are told what the callback has changed.
+			// Runs after other observers of the callback's changes.
 			queueMicrotask(() => {
 				isInFrame = false;
 			});
@@ -199,7 +199,7 @@ function watchKeys(): void {
 		shown = text;
 		const seen = pending.splice(0, Math.max(0, count));
 		if (seen.length === 0) return;
-		// What is posted in a frame's callback comes after that frame was laid out and painted.
+		// A message posted in a frame's callback arrives after that frame's layout and paint.
 		const whenPainted = () => {
 			const { port1, port2 } = new page.MessageChannel();
 			port1.onmessage = () => {

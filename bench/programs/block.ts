@@ -1,7 +1,7 @@
-/** How long starting a program holds the event loop of a process with a large heap. */
+/** Time that starting a program blocks the event loop of a process with a large heap. */
 
 import { spawn } from "../../src/backends/spawn.ts";
-import { startOf } from "../../test/helpers/starts.ts";
+import { startOf } from "../../test/support/starts.ts";
 import { percentile } from "../statistics.ts";
 import { finish, readInput } from "./input.ts";
 
@@ -11,7 +11,7 @@ const { megabytes, runs } = readInput<BlockInput>();
 const ballast = { objects: [] as unknown[], buffers: [] as Uint8Array[] };
 const start = process.memoryUsage();
 const grown = (kind: "heapUsed" | "arrayBuffers") => (process.memoryUsage()[kind] - start[kind]) / 1e6;
-// Half of it objects, as records and events are, half of it bytes, as retained output is; all of it in use.
+// Half objects, like records and events, and half bytes, like retained output; all of it in use.
 while (megabytes > 0 && grown("heapUsed") < megabytes / 2) {
 	for (let i = 0; i < 10_000; i++) ballast.objects.push({ seq: i, name: `object ${i}`, values: [i, i + 1, i + 2] });
 }
@@ -25,7 +25,7 @@ for (let run = -10; run < runs; run++) {
 	});
 	const { command } = startOf(["/bin/true"]);
 	const begin = performance.now();
-	// Everything up to the first promise happens before this returns; that is what others wait for.
+	// The synchronous part before the first promise is what blocks other work.
 	const running = spawn(command, (fact) => {
 		if (fact.kind === "closed") close();
 	});

@@ -1,4 +1,4 @@
-/** Runs many short programs to their end and counts those whose output is not complete, to the byte. */
+/** Runs many short programs and counts those with incomplete output. */
 
 import { readFileSync } from "node:fs";
 import { BenchHome, type HomeKind } from "../homes.ts";

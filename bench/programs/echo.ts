@@ -1,4 +1,4 @@
-/** Passes keys from a Unix socket to a raw terminal and what comes back to the socket, beside a flood or alone. */
+/** Passes keys from a Unix socket to a raw terminal and the output back, with or without a flooding session. */
 
 import { once } from "node:events";
 import { createServer, type Socket } from "node:net";
@@ -18,7 +18,7 @@ const server = createServer();
 const path = join(directory, "keys.sock");
 server.listen(path);
 await once(server, "listening");
-// The flood runs at its full speed, and what it needs is compiled, before the first key.
+// Before the first key, the flood runs at full speed and hot code is compiled.
 await flood?.received(8_000_000);
 const before = flood?.bytes ?? 0;
 const begin = performance.now();

@@ -1,4 +1,4 @@
-/** How a measuring child gets its input and gives its result. */
+/** Input and output of measuring child processes. */
 
 export function readInput<Input>(): Input & { readonly directory: string } {
 	return JSON.parse(process.argv[2] ?? "{}") as Input & { readonly directory: string };
@@ -8,7 +8,7 @@ export function say(line: string): void {
 	process.stdout.write(`${line}\n`);
 }
 
-/** The last thing a program does: whatever still holds the loop does not matter any more. */
+/** Prints the result and exits, even if something still keeps the event loop alive. */
 export function finish(result: Readonly<Record<string, number>>): void {
 	process.stdout.write(`${JSON.stringify(result)}\n`, () => process.exit());
 }

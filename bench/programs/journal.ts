@@ -1,23 +1,23 @@
-/** Reads the same output of two sessions by turns, one with a journal and one without, and compares what it costs. */
+/** Reads the same output of two sessions in turns, one with a journal and one without, and compares the cost. */
 
 import { setTimeout as sleep } from "node:timers/promises";
-import type { Item } from "../../src/core/event.ts";
-import type { Session } from "../../src/core/session.ts";
+import type { Item } from "../../src/core/log/event.ts";
+import type { Session } from "../../src/core/session/session.ts";
 import { BenchHome, type HomeKind } from "../homes.ts";
 import { cpuSeconds } from "../processes.ts";
 import { finish, readInput } from "./input.ts";
 
 export type JournalInput = {
 	readonly home: HomeKind;
-	/** What is printed in one turn; `bytes` as they arrive. */
+	/** Output of one turn; `bytes` as they arrive. */
 	readonly file: string;
 	readonly bytes: number;
-	/** How often each of the two has its turn, and how often before that without being measured. */
+	/** Number of measured turns of each, and of warm-up turns before. */
 	readonly turns: number;
 	readonly warmUpTurns: number;
 };
 
-/** What a turn put off, up to the journal's sync after a second, belongs to its cost. */
+/** Deferred work, up to the journal's sync after a second, counts as part of the turn. */
 const AFTERMATH_MS = { plain: 50, journaled: 1_200 };
 
 const input = readInput<JournalInput>();
@@ -67,7 +67,7 @@ class Contestant {
 		this.#bytes += input.bytes;
 	}
 
-	/** What was measured so far was only to warm up. */
+	/** Discards the results of the warm-up. */
 	forget(): void {
 		this.#cpu = 0;
 		this.#bytes = 0;

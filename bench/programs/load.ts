@@ -1,18 +1,18 @@
-/** Sessions that others are measured beside: one that floods with a reader of its own, and one that echoes. */
+/** Background load of measurements: a flooding session with its own reader, and one that echoes. */
 
-import type { Session } from "../../src/core/session.ts";
+import type { Session } from "../../src/core/session/session.ts";
 import type { BenchHome } from "../homes.ts";
 
 const READY = "READY";
 
-/** A session that writes for ever, and its active reader. */
+/** A session that writes endlessly, and its active reader. */
 export type Flood = {
 	readonly session: Session;
-	/** What the reader has had so far. */
+	/** Bytes that the reader has received. */
 	readonly bytes: number;
-	/** The longest that the reader was left without anything, in milliseconds. */
+	/** The reader's longest time without output, in milliseconds. */
 	longestStall: number;
-	/** Resolves when the reader has had this much. */
+	/** Resolves when the reader has received this many bytes. */
 	received(bytes: number): Promise<void>;
 };
 
@@ -46,7 +46,7 @@ export async function startFlood(home: BenchHome, kind: "yes" | "cat", file: str
 
 export type Echo = { readonly session: Session; onBytes: (bytes: Uint8Array) => void };
 
-/** A raw terminal that gives back what it gets. */
+/** A raw terminal that echoes its input. */
 export async function startEcho(home: BenchHome): Promise<Echo> {
 	const session = await home.start(["/bin/sh", "-c", `stty raw -echo; printf ${READY}; exec cat`]);
 	let greeting = "";
@@ -68,7 +68,7 @@ export async function startEcho(home: BenchHome): Promise<Echo> {
 	return echo;
 }
 
-/** A reader that fails before its home is closed ends the measurement; afterwards it only lost its session. */
+/** A reader that fails before its home is closed ends the measurement; after that, it has only lost its session. */
 function untilClosed(home: BenchHome, reading: Promise<void>): void {
 	reading.catch((error: unknown) => {
 		if (home.isClosing) return;

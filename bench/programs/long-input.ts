@@ -1,10 +1,10 @@
-/** Types a megabyte into a program that edits lines, in a keeper, as often as wanted, and counts the files that differ. */
+/** Types a megabyte repeatedly into a program that edits lines, in a keeper, and counts the files that differ. */
 
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { offer } from "../../src/core/offer.ts";
-import { TextMatcher, waitFor } from "../../src/fronts/wait.ts";
-import { type Editor, longText, writing } from "../../test/shell/long-texts.ts";
+import { sendInParts } from "../../src/core/session/send-input.ts";
+import { TextMatcher, waitFor } from "../../src/services/waits/wait.ts";
+import { type Editor, longText, writing } from "../../test/shell/support/long-texts.ts";
 import { BenchHome } from "../homes.ts";
 import { finish, readInput } from "./input.ts";
 
@@ -26,8 +26,8 @@ for (let turn = 0; turn < files; turn++) {
 	const { offset: from } = await session.end();
 	const bytes = Buffer.from(before + text + after);
 	const origin = { stream: `file-${turn}`, position: 0 };
-	await offer(session, { kind: "write", bytes }, { origin, until: "written" });
-	// All that was typed has been read when it waits again.
+	await sendInParts(session, { kind: "write", bytes }, { origin, until: "written" });
+	// When the program waits again, it has read everything.
 	const match = new TextMatcher("ten\n");
 	await waitFor(session, { match }, { from, timeoutMs: PATIENCE_MS, signal, flow: "lossless" });
 	if (readFileSync(join(directory, "file"), "utf8") !== text) lost++;

@@ -1,20 +1,20 @@
-/** What idle shells cost: in this process, or in keepers. Run with --expose-gc, so that garbage does not count. */
+/** Memory of idle shells, in this process or in keepers. Run with --expose-gc, so that garbage does not count. */
 
 import { setTimeout as sleep } from "node:timers/promises";
-import type { Session } from "../../src/core/session.ts";
+import type { Session } from "../../src/core/session/session.ts";
 import { BenchHome, type HomeKind } from "../homes.ts";
 import { type Memory, memoryOf } from "../processes.ts";
 import { finish, readInput } from "./input.ts";
 
 export type MemoryInput = { readonly home: HomeKind; readonly journal: boolean; readonly sessions: number };
 
-/** A keeper collects its own garbage when it is idle; so long may that take. */
+/** A keeper collects garbage when it is idle, which may take this long. */
 const SETTLE_MS = 3_000;
 const AT_A_TIME = 4;
 
 const { home: kind, journal, sessions: count, directory } = readInput<MemoryInput>();
 const home = await BenchHome.open({ kind, directory, journal });
-// The first session loads code and starts threads, which all the others share.
+// The first session loads code and starts threads that all others share.
 await home.end(await startIdle());
 const before = await settled();
 const liveBefore = liveBytes();
@@ -45,12 +45,12 @@ if (kind === "process") {
 	const pss = mean((memory) => memory.pss);
 	await home.close();
 	finish({
-		// Not its PSS, which shrinks when others map the same files.
+		// Not its PSS, which shrinks when other processes map the same files.
 		own: grown("privateDirty"),
 		pss,
 		privateDirty: mean((memory) => memory.privateDirty),
 		rss: mean((memory) => memory.rss),
-		// What the machine has less for each: pages that the server had alone before count for less now.
+		// The machine's memory per session. Pages that only the server had before are now shared and count for less.
 		marginal: pss + grown("pss"),
 	});
 }
@@ -62,7 +62,7 @@ async function startIdle(): Promise<Session> {
 	return session;
 }
 
-/** What is in use, without the room that V8 keeps for more. */
+/** Memory in use, without V8's reserve. */
 function liveBytes(): number {
 	const { heapUsed, external } = process.memoryUsage();
 	return heapUsed + external;

@@ -1,7 +1,7 @@
 /** Types many commands into a shell without hooks in a keeper, and counts those that were taken for over too early. */
 
-import { shellText } from "../../src/core/shell-output.ts";
-import { type PlainShellName, plainArguments, slowCommands } from "../../test/shell/plain-shells.ts";
+import { shellText } from "../../src/core/shell/shell-text.ts";
+import { type PlainShellName, plainArguments, slowCommands } from "../../test/shell/support/plain-shells.ts";
 import { BenchHome } from "../homes.ts";
 import { outputBetween } from "../output-between.ts";
 import { finish, readInput } from "./input.ts";

@@ -1,17 +1,17 @@
-/** Runs `true` on pipes again and again under one policy, each time to its end. */
+/** Runs `true` on pipes repeatedly under one policy. */
 
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { spawn } from "../../src/backends/spawn.ts";
-import type { SandboxPolicy } from "../../src/core/sandbox.ts";
+import type { SandboxPolicy } from "../../src/core/process/sandbox-policy.ts";
 import { Sandbox } from "../../src/sandbox/sandbox.ts";
-import { startOf } from "../../test/helpers/starts.ts";
+import { startOf } from "../../test/support/starts.ts";
 import { percentile } from "../statistics.ts";
 import { finish, readInput } from "./input.ts";
 
 export type SandboxInput = { readonly policy: SandboxPolicy["type"]; readonly runs: number };
 
-/** Not counted: caches fill, and minders are forked. */
+/** Warm-up: caches fill, and minders are forked. */
 const WARM_UPS = 10;
 
 const { policy: type, runs, directory } = readInput<SandboxInput>();

@@ -1,22 +1,22 @@
-/** Reads a flood of output from a terminal, and scans every piece of it once more: what part of the flood's cost a scan is. */
+/** Reads a flood from a terminal and scans every piece a second time, to measure the scan's share of the cost. */
 
 import { setTimeout as sleep } from "node:timers/promises";
-import { Scan } from "../../src/core/scan.ts";
+import { Scan } from "../../src/core/terminal/terminal-scan.ts";
 import { skim } from "../../src/native/addon.ts";
 import { BenchHome } from "../homes.ts";
 import { cpuSeconds } from "../processes.ts";
 import { finish, readInput } from "./input.ts";
 
 export type ScanInput = {
-	/** What is printed in one turn; `bytes` as they arrive. */
+	/** Output of one turn; `bytes` as they arrive. */
 	readonly file: string;
 	readonly bytes: number;
-	/** How often, and how often before that without being measured. */
+	/** Number of measured turns, and of warm-up turns before. */
 	readonly turns: number;
 	readonly warmUpTurns: number;
 };
 
-/** What a turn put off belongs to its cost. */
+/** Deferred work counts as part of the turn. */
 const AFTERMATH_MS = 50;
 
 const input = readInput<ScanInput>();
@@ -28,8 +28,8 @@ const items = session.follow({ offset: 0 }, { flow: "lossless" })[Symbol.asyncIt
 type Turn = { readonly cpu: number; readonly scanned: number };
 
 /**
- * Scans each piece once more as it comes, as the session itself has just done: what was read from the kernel a moment
- * ago is in the processor's cache, and fetching it from memory again would be most of the cost.
+ * Scans each piece again when it arrives, right after the session itself. The piece is then still in the CPU cache;
+ * otherwise fetching it from memory would be most of the cost.
  */
 async function receive(bytes: number, scan: Scan): Promise<number> {
 	let scanned = 0;
@@ -44,7 +44,7 @@ async function receive(bytes: number, scan: Scan): Promise<number> {
 	return scanned / 1000;
 }
 
-/** The CPU of a turn is that without the second scan. */
+/** The CPU time of a turn without the second scan. */
 async function flood(scan: Scan): Promise<Turn> {
 	const before = cpuSeconds("self");
 	await session.act({ kind: "write", bytes: Buffer.from("\n") });

@@ -1,4 +1,4 @@
-/** The whole server as it is shipped, from dist/, which kills itself at the n-th pass of a named point. */
+/** The built server from dist/, which kills itself at the n-th pass of a named point. */
 
 import { readInput, say } from "./input.ts";
 

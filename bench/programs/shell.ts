@@ -1,10 +1,10 @@
-/** Runs many commands in a decorated shell in a keeper, and counts those that were told wrong. */
+/** Runs many commands in a decorated shell in a keeper, and counts wrong results. */
 
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { shellText } from "../../src/core/shell-output.ts";
-import { decorations, type ShellName } from "../../test/shell/decorations.ts";
-import { randomCommands } from "../../test/shell/random-commands.ts";
+import { shellText } from "../../src/core/shell/shell-text.ts";
+import { decorations, type ShellName } from "../../test/shell/support/decorations.ts";
+import { randomCommands } from "../../test/shell/support/random-commands.ts";
 import { BenchHome } from "../homes.ts";
 import { outputBetween } from "../output-between.ts";
 import { percentile } from "../statistics.ts";

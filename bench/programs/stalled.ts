@@ -1,4 +1,4 @@
-/** A flooding session with an active reader, and any number of others that began to read and stopped. */
+/** A flooding session with an active reader, and readers that stopped reading. */
 
 import { setTimeout as sleep } from "node:timers/promises";
 import { BenchHome, type HomeKind } from "../homes.ts";
@@ -14,7 +14,7 @@ export type StalledInput = {
 	readonly file: string;
 };
 
-/** More than a reader takes at once, so that no two of them hold the same part of the past. */
+/** More than a reader takes at once, so that no two of them hold the same output. */
 const APART_BYTES = 600_000;
 
 const { home: kind, readers, keys, file, directory } = readInput<StalledInput>();
@@ -59,7 +59,7 @@ finish({
 	p50: 1000 * percentile(times, 0.5),
 	p99: 1000 * percentile(times, 0.99),
 	grown: (rssStalled - rssBefore) / 2 ** 20,
-	// Not because of their number but with time: a leak.
+	// Growth with time, rather than with their number, is a leak.
 	leaked: (rssAfter - rssStalled) / 2 ** 20,
 	readers: stalled.length,
 });

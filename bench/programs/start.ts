@@ -1,4 +1,4 @@
-/** Starts `echo hi` again and again, and waits each time for its first byte. */
+/** Starts `echo hi` repeatedly and measures the time to its first byte. */
 
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
@@ -30,7 +30,7 @@ for (let run = 0; run < runs; run++) {
 await home.close();
 finish({ p50: percentile(times, 0.5), p99: percentile(times, 0.99), max: Math.max(...times) });
 
-/** Only its socket can be seen from here; what is left is one exchange of greetings. */
+/** Only its socket is visible from here. The rest of the start is one handshake. */
 async function spareIsReady(): Promise<void> {
 	const sleep = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 	while (!readdirSync(join(directory, "run")).some((name) => name.endsWith(".sock"))) await sleep(5);

@@ -1,4 +1,4 @@
-/** Reads a program's output as fast as it comes and throws it away; first a part that only warms us up. */
+/** Reads a program's output as fast as it comes and discards it, after a warm-up. */
 
 import { BenchHome, type HomeKind } from "../homes.ts";
 import { cpuSeconds } from "../processes.ts";
@@ -8,7 +8,7 @@ export type ThroughputInput = {
 	readonly home: HomeKind;
 	readonly mode: "pty" | "pipe";
 	readonly journal: boolean;
-	/** Bytes are counted as they arrive: a terminal makes more of them. */
+	/** Bytes as they arrive: a terminal adds some. */
 	readonly warmUp: { readonly path: string; readonly bytes: number };
 	readonly files: readonly string[];
 	readonly bytes: number;
@@ -16,7 +16,7 @@ export type ThroughputInput = {
 
 const input = readInput<ThroughputInput>();
 const home = await BenchHome.open({ kind: input.home, directory: input.directory, journal: input.journal });
-// It begins when we read, and stays after the last byte, so that its keeper is still there to be measured.
+// Starts when the reader reads, and keeps running at the end, so that its keeper can still be measured.
 const script = 'printf R; read go; cat "$0"; read go; cat "$@"; exec sleep 1000';
 const argv = [
 	"/bin/sh",
@@ -29,7 +29,7 @@ const session = await home.start(argv, { mode: input.mode });
 const pids = input.home === "keeper" ? [process.pid, await home.keeperPid(session)] : [process.pid];
 const cpuUsed = () => pids.reduce((sum, pid) => sum + cpuSeconds(pid), 0);
 
-/** Where it waits for us to go on: ready, and warm. */
+/** Where the program waits for us to continue: ready, then warm. */
 const warm = 1 + input.warmUp.bytes;
 const end = warm + input.bytes;
 let received = 0;

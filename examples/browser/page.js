@@ -1,12 +1,16 @@
-/** Draws a session with xterm.js; reload the page, or open it twice: it is the same shell. */
+/** Shows a session in xterm.js. Reload the page, or open it twice: it is the same shell. */
 
-import { connect, ReplyTurns } from "/hawser/client/index.js";
+import { connect, ReplyRanges } from "/hawser/client/index.js";
 import { Terminal } from "/xterm.mjs";
 
-const askForTicket = async () => (await fetch("/ticket", { method: "POST" })).json();
+async function askForTicket() {
+	const response = await fetch("/ticket", { method: "POST" });
+	if (!response.ok) throw new Error(`the backend created no ticket: ${response.status}`);
+	return response.json();
+}
 
 const { url, id } = await askForTicket();
-// A ticket is good for one connection; after a broken one the SDK asks for the next.
+// A ticket is valid for one connection. After a lost connection the SDK requests the next one.
 const ticket = async () => (await askForTicket()).ticket;
 const attachment = connect({ url }).sessions.at(id).attach({ ticket, replies: true });
 
@@ -15,8 +19,8 @@ terminal.open(document.body);
 terminal.focus();
 terminal.onData((text) => attachment.write(text));
 
-// Of all who look at a session, one terminal answers what its program asks; this one, only where it is its turn.
-const turns = new ReplyTurns();
+// Exactly one attached terminal answers the program's queries: this one, in the ranges that the server names.
+const ranges = new ReplyRanges();
 let isOurTurn = false;
 for (const prefix of ["", "?", ">"]) {
 	for (const final of ["c", "n"]) terminal.parser.registerCsiHandler({ prefix, final }, () => !isOurTurn);
@@ -25,15 +29,15 @@ for (const prefix of ["", "?", ">"]) {
 terminal.parser.registerDcsHandler({ intermediates: "$", final: "q" }, () => !isOurTurn);
 
 for await (const event of attachment) {
-	if (event.kind === "replies") turns.change(event);
-	if (event.kind === "connection" && event.state === "connected") turns.reset();
+	if (event.kind === "replies") ranges.change(event);
+	if (event.kind === "connection" && event.state === "connected") ranges.reset();
 	if (event.kind === "resized") terminal.resize(event.cols, event.rows);
 	if (event.kind === "output") {
-		for (const { bytes, mine } of turns.split(event.offset, event.bytes)) {
+		for (const { bytes, mine } of ranges.split(event.offset, event.bytes)) {
 			isOurTurn = mine;
-			// Waiting until it is drawn keeps a flood of output from piling up in the page.
+			// Waiting until it is rendered keeps a flood of output from piling up in the page.
 			await new Promise((drawn) => terminal.write(bytes, drawn));
 		}
 	}
-	if (event.kind === "exited") terminal.write("\r\nThe shell has ended.\r\n");
+	if (event.kind === "exited") terminal.write("\r\nThe shell exited.\r\n");
 }

@@ -28,17 +28,27 @@ const files = {
 };
 const types = { html: "text/html", js: "text/javascript", mjs: "text/javascript", css: "text/css" };
 
-const server = createServer(async (request, response) => {
-	// Another name that leads here would make another site's page one of ours.
+const server = createServer((request, response) => {
+	answer(request, response).catch((error) => {
+		// The page retries while the Hawser server is unreachable.
+		console.error(`${request.method} ${request.url}: ${error.message}`);
+		if (response.headersSent) response.destroy();
+		else response.writeHead(error.code === "node_unavailable" ? 503 : 500).end();
+	});
+});
+
+async function answer(request, response) {
+	// Under another host name, a page of another site could be same-origin with this one.
 	if (request.headers.host !== `127.0.0.1:${port}`) return response.writeHead(403).end();
 	if (request.method === "POST" && request.url === "/ticket") {
 		const { ticket } = await client.tickets.create({ session: shell.id, right: "operate" });
 		return response.setHeader("Content-Type", "application/json").end(JSON.stringify({ url, id: shell.id, ticket }));
 	}
-	const [, part] = /^\/hawser\/((?:client|protocol)\/[\w-]+\.js)$/.exec(request.url) ?? [];
-	const file = part === undefined ? files[request.url] : new URL(`../${part}`, sdk);
+	const [, part] = /^\/hawser\/((?:client|api|words|async)\/[\w/-]+\.js)$/.exec(request.url) ?? [];
+	const file = part === undefined ? files[request.url] : new URL(`../../${part}`, sdk);
 	if (file === undefined) return response.writeHead(404).end();
 	const [, ending] = /\.(\w+)$/.exec(file.pathname);
 	return response.setHeader("Content-Type", types[ending]).end(await readFile(file));
-});
+}
+
 server.listen(port, "127.0.0.1", () => console.log(`a shell is at http://127.0.0.1:${port}`));

@@ -1,8 +1,8 @@
-"""Runs a build in a session that outlives this program, shows its output as it comes, and ends as it ended.
+"""Runs a build in a session that outlives this program, prints its output as it arrives, and exits with its exit code.
 
     PYTHONPATH=clients/python python3 examples/python/build.py 'make test'
 
-Started again with the id that it printed, it goes on with the same build: kill it, kill the server, come back.
+Restarted with the ID that it printed, it continues with the same build, even after a kill of this program or the server.
 
     PYTHONPATH=clients/python python3 examples/python/build.py --session ID
 """
@@ -17,7 +17,7 @@ import hawser
 async def main() -> int:
     parser = argparse.ArgumentParser()
     parser.add_argument("command", nargs="?", default="echo building; sleep 1; echo done")
-    parser.add_argument("--session", help="an id that an earlier run printed")
+    parser.add_argument("--session", help="ID printed by an earlier run")
     options = parser.parse_args()
 
     async with hawser.locate() as client:
@@ -39,9 +39,9 @@ async def show(session: hawser.Session) -> int:
                     target.buffer.write(data)
                     target.flush()
                 case hawser.Gap(start, end, reason):
-                    print(f"[bytes {start} to {end} are gone: {reason}]", file=sys.stderr)
+                    print(f"[bytes {start} to {end} are missing: {reason}]", file=sys.stderr)
                 case hawser.Disconnected(error):
-                    print(f"[{error.message}; the build goes on]", file=sys.stderr)
+                    print(f"[{error.message}; the build keeps running]", file=sys.stderr)
                 case hawser.Exited(_, exit_status):
                     code = 1 if exit_status["code"] is None else exit_status["code"]
     return code

@@ -1,19 +1,18 @@
-/** Tokens and browsers on disk: one file, written whole, without a secret in it. */
+/** Stores tokens and signed-in browsers in one file, which contains no secrets and is always replaced as a whole. */
 
 import { readFile } from "node:fs/promises";
-import { type SecretRight, secretRights } from "../core/access.ts";
+import { Serial } from "../async/serial.ts";
 import { SessionError } from "../core/errors.ts";
-import type { Gate } from "../core/gate.ts";
-import type { BrowserRecord } from "./browsers.ts";
-import { parseScope } from "./scope.ts";
+import type { Gate } from "../core/policy/gate.ts";
+import { parseScope } from "../core/policy/scope.ts";
+import { type SecretRight, secretRights } from "../words/rights.ts";
+import type { BrowserRecord } from "./signed-in-browsers.ts";
 import type { TokenRecord } from "./tokens.ts";
 
-/** A server of before there were gates must not take a file that has one: its tokens would do alone what they may not. */
-const VERSION = 2;
-const UNGATED_VERSION = 1;
+const VERSION = 3;
 
 export type Stored = {
-	/** Digest of the admin token: who changes that one also signs out the browsers that came from it. */
+	/** Digest of the admin token. Changing that token also signs out the browsers that it signed in. */
 	readonly admin: string;
 	readonly tokens: readonly TokenRecord[];
 	readonly browsers: readonly BrowserRecord[];
@@ -22,9 +21,8 @@ export type Stored = {
 export class AccessFile {
 	readonly #path: string;
 	readonly #write: (path: string, text: string) => Promise<void>;
-	/** The last write that was asked for. */
-	#last: Promise<void> = Promise.resolve();
-	/** The same, as long as it has not begun. */
+	readonly #writes = new Serial();
+	/** The queued write, until it starts. */
 	#waiting: Promise<void> | undefined;
 
 	constructor(path: string, write: (path: string, text: string) => Promise<void>) {
@@ -32,7 +30,7 @@ export class AccessFile {
 		this.#write = write;
 	}
 
-	/** What was stored; undefined the first time. Refuses what it does not understand, rather than to forget a token. */
+	/** Undefined if there is no file. Throws for an unknown format instead of losing tokens. */
 	async read(): Promise<Stored | undefined> {
 		let text: string;
 		try {
@@ -44,27 +42,24 @@ export class AccessFile {
 		return parse(text, this.#path);
 	}
 
-	/** Resolves when what `stored` returns, now or later, is on disk. Writes that wait for one another become one. */
+	/** Resolves when the current result of `stored` is on disk. Queued writes are combined. */
 	save(stored: () => Stored): Promise<void> {
-		this.#waiting ??= this.settled().then(() => {
+		this.#waiting ??= this.#writes.run(() => {
 			this.#waiting = undefined;
-			const { tokens, ...rest } = stored();
-			const version = tokens.some(({ gate }) => gate !== null) ? VERSION : UNGATED_VERSION;
-			return this.#write(this.#path, `${JSON.stringify({ version, tokens, ...rest }, null, "\t")}\n`);
+			return this.#write(this.#path, `${JSON.stringify({ version: VERSION, ...stored() }, null, "\t")}\n`);
 		});
-		this.#last = this.#waiting;
 		return this.#waiting;
 	}
 
-	/** Resolves when no write is under way any more, whatever became of it: who asked for it has heard. */
+	/** Resolves when no write is in progress. Its caller gets the result. */
 	settled(): Promise<void> {
-		return this.#last.catch(() => undefined);
+		return this.#writes.idle();
 	}
 }
 
 function parse(text: string, path: string): Stored {
 	const unreadable = (cause?: unknown) =>
-		new SessionError("invalid_argument", `${path} can't be read: it is not what this server has written`, {
+		new SessionError("invalid_argument", `${path} is damaged: its content is not valid`, {
 			hint: "restore it, or move it away to start without tokens",
 			cause,
 		});
@@ -72,19 +67,23 @@ function parse(text: string, path: string): Stored {
 	try {
 		value = JSON.parse(text) as typeof value;
 	} catch {
-		// The error would quote the file, which is nobody's business.
+		// The parser's error would quote the file.
 		throw unreadable();
 	}
-	if (typeof value?.version === "number" && value.version > VERSION) {
-		throw new SessionError("unsupported", `${path} was written by a newer version (${value.version})`, {
-			hint: "start the newer server again; nothing was changed",
-		});
+	if (typeof value?.version === "number" && value.version !== VERSION) {
+		const isNewer = value.version > VERSION;
+		throw new SessionError(
+			"unsupported",
+			`${path} was written by ${isNewer ? "a newer" : "an older"} version (${value.version}; this one reads ${VERSION})`,
+			{
+				hint: `nothing was changed; ${isNewer ? "start the newer server again" : "move the file away to start without tokens"}`,
+			},
+		);
 	}
 	const { admin, tokens, browsers } = value ?? {};
 	if (typeof admin !== "string" || !Array.isArray(tokens) || !Array.isArray(browsers)) throw unreadable();
 	if (!tokens.every(isToken) || !browsers.every(isBrowser)) throw unreadable();
-	// Those of before there were page keys are signed out: a cookie alone is worth nothing any more.
-	return { admin, tokens, browsers: browsers.filter(({ key }) => key !== undefined) };
+	return { admin, tokens, browsers };
 }
 
 const isText = (value: unknown): value is string => typeof value === "string";
@@ -122,5 +121,5 @@ function isScope(value: unknown): boolean {
 function isBrowser(value: unknown): value is BrowserRecord {
 	if (typeof value !== "object" || value === null) return false;
 	const { hash, key, token, expiresAt } = value as Record<string, unknown>;
-	return isHash(hash) && (key === undefined || isHash(key)) && isText(token) && isTime(expiresAt);
+	return isHash(hash) && isHash(key) && isText(token) && isTime(expiresAt);
 }

@@ -1,85 +1,91 @@
-/** Who may come in to one server: tokens for programs, cookies for browsers, tickets for their sockets. */
+/** Authenticates the callers of one server: tokens for programs, cookies for browsers, tickets for their sockets. */
 
+import type { Clock } from "../core/async/clock.ts";
+import { type Rate, RateLimiter } from "../core/async/rate-limit.ts";
+import { SessionError } from "../core/errors.ts";
 import type {
 	Access,
-	Caller,
+	CredentialPrincipal,
+	Credentials,
 	Durability,
+	Grantor,
 	Principal,
-	Right,
 	SignedIn,
 	SignedOut,
+	TicketPrincipal,
 	TokenInfo,
 	TokenRequest,
 	Verify,
-} from "../core/access.ts";
-import type { Clock } from "../core/clock.ts";
-import { SessionError } from "../core/errors.ts";
-import { Bucket, type Rate } from "../core/rate.ts";
+} from "../core/policy/access.ts";
+import type { Right } from "../words/rights.ts";
 import { AccessFile, type Stored } from "./access-file.ts";
-import { Browsers, COOKIE_LIFETIME_MS } from "./browsers.ts";
 import { type Cookie, readCookie, setCookie } from "./cookie.ts";
-import { OneTime } from "./one-time.ts";
-import { createRevocation, narrowed, unauthenticated } from "./principal.ts";
-import { createSecret, digest, isDigestOf, type RandomBytes, sign } from "./secret.ts";
+import { OneTimeSecrets } from "./one-time-secrets.ts";
+import { createRevocation, credentialOf, ticketPrincipal, unauthenticated } from "./principal.ts";
+import { createSecret, digest, isDigestOf, type RandomBytes, sign } from "./secret-digest.ts";
+import { Browsers, COOKIE_LIFETIME_MS } from "./signed-in-browsers.ts";
 import { type TokenRecord, Tokens } from "./tokens.ts";
 
 export type AccessOptions = {
-	/** The operator's own, which is kept elsewhere. */
+	/** The operator's token, which is stored elsewhere. */
 	readonly adminToken: string;
-	/** Where tokens are kept. */
+	/** The file of tokens and browsers. */
 	readonly file: string;
-	/** Replaces a file so that a crash leaves the old one or the new one, readable for its owner alone. */
+	/** Replaces a file atomically, readable by its owner only. */
 	readonly write: (path: string, text: string) => Promise<void>;
 	readonly clock: Clock;
 	readonly randomBytes: RandomBytes;
-	/** Whether browsers reach us over TLS. */
+	/** Whether browsers connect over TLS. */
 	readonly isSecure: boolean;
-	/** Where a session is, to know who may share it. */
+	/** The workspace of a session, which decides who may share it. */
 	readonly workspaceOf: (session: string) => string | undefined;
-	/** How fast one caller may make sessions. */
+	/** Rate of session starts per caller. */
 	readonly creationRate: Rate;
-	/** Is asked about credentials that are none of ours. */
+	/** Checks credentials that this server has not issued. */
 	readonly verify?: Verify;
-	/** Hears of what concerns no caller: a file that can't be written. */
+	/** Reports problems that concern no caller, such as a file that can't be written. */
 	readonly report: (problem: unknown) => void;
 };
 
 const ADMIN = "admin";
-/** Enough to tell the servers of one host apart. */
+/** Digits that make cookie names unique per server on one host. */
 const SERVER_DIGITS = 8;
+/** @limit a ticket | it expires */
 const TICKET_MS = 30_000;
+const TICKET_ID_BYTES = 6;
+/** @limit a sign-in link | it expires */
 const SIGN_IN_MS = 5 * 60_000;
-/** How often what is over is looked for at the latest, and how often it is noted who was here. */
+/** Interval for removing expired records and saving last-used times. */
 const SWEEP_MS = 60_000;
-/** Between two looks, whatever the clock says. */
+/** Shortest time between two checks, even if the clock was set. */
 const MIN_SWEEP_MS = 1;
-/** How often a disk that did not take a revocation is asked again. */
+/** Delay before a failed write of a revocation is retried. */
 const RETRY_MS = 1_000;
 
-type Ticket = { readonly owner: Principal; readonly principal: Principal; readonly origin: string | undefined };
+type Ticket = { readonly owner: Grantor; readonly principal: TicketPrincipal; readonly origin: string | undefined };
 
 export class LocalAccess implements Access {
-	/** Who `adminToken` stands for. It has no end as long as this server runs. */
-	readonly admin: Principal;
+	/** The caller with the admin token. It does not expire while the server runs. */
+	readonly admin: CredentialPrincipal;
 	readonly #options: AccessOptions;
 	readonly #adminHash: string;
 	readonly #cookie: Cookie;
-	/** Signs for tokens that are not there, so that nobody learns that they are not. */
-	readonly #nobodysHash: string;
+	/** Checked when a token is unknown, so that the response time does not reveal whether it exists. */
+	readonly #unknownHash: string;
 	readonly #file: AccessFile;
 	readonly #tokens: Tokens;
 	readonly #browsers: Browsers;
-	readonly #tickets: OneTime<Ticket>;
-	readonly #codes: OneTime<Principal>;
-	/** Tokens that were revoked and may still be on disk, and who revoked them. */
+	readonly #tickets: OneTimeSecrets<Ticket>;
+	readonly #codes: OneTimeSecrets<CredentialPrincipal>;
+	/** Revoked tokens that may still be on disk, with the caller that revoked each. */
 	readonly #unwritten = new Map<string, string>();
-	/** Whether the file is known to lack something. */
+	/** Whether the file lacks a change. */
 	#isUnsaved = false;
 	#cancelSweep: () => void = () => {};
 	#cancelRetry: () => void = () => {};
 	#lastUse = 0;
 
-	/** With what was stored before. */
+	/** Opens the stored state. */
 	static async open(options: AccessOptions): Promise<LocalAccess> {
 		const access = new LocalAccess(options);
 		const stored = await access.#file.read();
@@ -90,21 +96,22 @@ export class LocalAccess implements Access {
 
 	private constructor(options: AccessOptions) {
 		const { clock, randomBytes, creationRate } = options;
-		const creations = new Bucket(creationRate, clock);
+		const creations = new RateLimiter(creationRate, clock);
 		this.#options = options;
 		this.#adminHash = digest(options.adminToken);
 		this.#cookie = { server: digest(this.#adminHash).slice(0, SERVER_DIGITS), isSecure: options.isSecure };
-		this.#nobodysHash = digest(createSecret(randomBytes));
+		this.#unknownHash = digest(createSecret(randomBytes));
 		this.#file = new AccessFile(options.file, options.write);
 		this.#tokens = new Tokens({
 			...options,
-			// At once, and not only with the next sweep: after a crash it must not pass for one that was never used.
+			// Saved at once: after a crash, a used token must not look unused.
 			onFirstUse: () => void this.#save().catch(options.report),
 		});
 		this.#browsers = new Browsers(options);
-		this.#tickets = new OneTime({ what: "tickets", lifetimeMs: TICKET_MS, clock, randomBytes });
-		this.#codes = new OneTime({ what: "sign-in links", lifetimeMs: SIGN_IN_MS, clock, randomBytes });
+		this.#tickets = new OneTimeSecrets({ what: "tickets", lifetimeMs: TICKET_MS, clock, randomBytes });
+		this.#codes = new OneTimeSecrets({ what: "sign-in links", lifetimeMs: SIGN_IN_MS, clock, randomBytes });
 		this.admin = {
+			kind: "credential",
 			id: ADMIN,
 			account: ADMIN,
 			name: ADMIN,
@@ -121,32 +128,33 @@ export class LocalAccess implements Access {
 		};
 	}
 
-	/** Whether browsers reach us over TLS. */
+	/** Whether browsers connect over TLS. */
 	get isSecure(): boolean {
 		return this.#options.isSecure;
 	}
 
-	/** The caller, if what is shown is good; a ticket is used up by this. */
-	authorize({ credential, ticket, cookies, pageKey, origin, isSafe }: Caller): Principal {
+	/** The caller with these credentials. A ticket is used up by this. Throws for invalid credentials. */
+	authorize({ credential, ticket, cookies, pageKey, origin, isSafe }: Credentials): Principal {
 		if (credential !== undefined) {
-			// Both are always looked at, so that the time says nothing about which it might have been.
+			// Both are always compared, so that the response time does not reveal which one was tried.
 			const isAdmin = isDigestOf(this.#adminHash, credential) && this.#options.adminToken !== "";
 			const principal = this.#tokens.verify(credential) ?? (isAdmin ? this.admin : undefined);
 			return principal ?? this.#options.verify?.(credential) ?? refuse("the token is not valid");
 		}
-		if (ticket !== undefined) return this.#redeem(ticket, origin) ?? refuse("the ticket is not valid any more");
+		if (ticket !== undefined) return this.#redeem(ticket, origin) ?? refuse("the ticket is no longer valid");
 		const value = readCookie(cookies, this.#cookie);
 		if (value === undefined) return refuse("a token is required");
-		if (pageKey === undefined) return refuse("a cookie without the page key of this browser is not enough");
-		// A browser sends cookies by itself; that it was a page of ours that wanted it, only the origin says.
-		if (!isSafe && origin === undefined) return refuse("a cookie without an Origin header is not enough for this");
+		if (pageKey === undefined) return refuse("the page key of this browser is required in addition to the cookie");
+		// Browsers send cookies on their own. Only the origin shows that the request came from one of our pages.
+		if (!isSafe && origin === undefined) return refuse("an Origin header is required in addition to the cookie");
 		const principal = this.#browsers.find(value, pageKey);
-		if (!principal || !this.#isLive(principal)) return refuse("this browser is not signed in any more");
+		if (!principal || !this.#isLive(principal)) return refuse("this browser is no longer signed in");
 		this.#tokens.touch(principal.id);
 		return principal;
 	}
 
-	async createToken(by: Principal, request: TokenRequest): Promise<{ secret: string; token: TokenInfo }> {
+	async createToken(by: Grantor, request: TokenRequest): Promise<{ secret: string; token: TokenInfo }> {
+		this.#checkLive(by);
 		const { secret, record } = this.#tokens.create(by, request);
 		try {
 			await this.#save();
@@ -158,14 +166,15 @@ export class LocalAccess implements Access {
 		return { secret, token: withoutHash(record) };
 	}
 
-	listTokens(by: Principal): TokenInfo[] {
+	listTokens(by: Grantor): TokenInfo[] {
 		return this.#tokens.visibleTo(by).map(withoutHash);
 	}
 
-	async revokeToken(by: Principal, id: string): Promise<Durability> {
+	async revokeToken(by: Grantor, id: string): Promise<Durability> {
+		this.#checkLive(by);
 		if (id === ADMIN && by.isAdmin) {
-			throw new SessionError("permission_denied", "the operator's own token can't be revoked here", {
-				hint: "remove admin-token from the state directory and start the server again, which makes a new one",
+			throw new SessionError("permission_denied", "the operator's token can't be revoked here", {
+				hint: "remove admin-token from the state directory and restart the server, which creates a new one",
 			});
 		}
 		const isThere = this.#tokens.visibleTo(by).some((record) => record.id === id);
@@ -173,35 +182,48 @@ export class LocalAccess implements Access {
 		if (!isThere && !isUnwritten) {
 			throw new SessionError("not_found", `there is no token ${JSON.stringify(id.slice(0, 64))}`);
 		}
-		// In force before it is on disk: whoever revokes a token is in a hurry.
+		// Takes effect before it is on disk, since a revocation is urgent.
 		for (const gone of this.#tokens.remove(id)) this.#unwritten.set(gone, by.id);
 		this.#browsers.sweep();
-		return this.#saveInTheEnd();
+		return this.#saveEventually();
 	}
 
-	async leaveWorkspace(by: Principal, workspace: string): Promise<readonly string[]> {
+	async leaveWorkspace(by: Grantor, workspace: string): Promise<readonly string[]> {
 		const ended = this.#tokens.leave(workspace);
 		for (const id of ended) this.#unwritten.set(id, by.id);
 		this.#browsers.sweep();
-		await this.#saveInTheEnd();
+		await this.#saveEventually();
 		return ended;
 	}
 
+	/** Aborts when a token is revoked or expires; undefined for an unknown token. */
+	revocationOf(id: string): AbortSignal | undefined {
+		if (id === ADMIN) return this.admin.revoked;
+		return this.#tokens.isOver(id) ? undefined : this.#tokens.principal(id)?.revoked;
+	}
+
 	prove(token: string, text: string): string {
-		return sign((token === ADMIN ? this.#adminHash : this.#tokens.hashOf(token)) ?? this.#nobodysHash, text);
+		return sign((token === ADMIN ? this.#adminHash : this.#tokens.hashOf(token)) ?? this.#unknownHash, text);
 	}
 
 	createTicket(
-		by: Principal,
-		request: { readonly session: string; readonly right: Right; readonly origin: string | undefined },
-	): { ticket: string; expiresAt: number } {
-		const principal = narrowed(by, request.session, request.right);
-		const { secret, expiresAt } = this.#tickets.issue(by.account, { owner: by, principal, origin: request.origin });
-		return { ticket: secret, expiresAt };
+		by: Grantor,
+		{
+			session,
+			right,
+			origin,
+		}: { readonly session: string; readonly right: Right; readonly origin: string | undefined },
+	): { id: string; ticket: string; expiresAt: number } {
+		this.#checkLive(by);
+		const id = Buffer.from(this.#options.randomBytes(TICKET_ID_BYTES)).toString("hex");
+		const principal = ticketPrincipal(by, id, session, right);
+		const { secret, expiresAt } = this.#tickets.issue(by.account, { owner: by, principal, origin });
+		return { id, ticket: secret, expiresAt };
 	}
 
-	createSignInCode(by: Principal): { code: string; expiresAt: number } {
-		const { secret, expiresAt } = this.#codes.issue(by.account, this.#owner(by.id) ?? by);
+	createSignInCode(by: Grantor): { code: string; expiresAt: number } {
+		this.#checkLive(by);
+		const { secret, expiresAt } = this.#codes.issue(by.account, credentialOf(by));
 		return { code: secret, expiresAt };
 	}
 
@@ -215,8 +237,9 @@ export class LocalAccess implements Access {
 		return owner && this.#isLive(owner) ? this.signInAs(owner) : undefined;
 	}
 
-	async signInAs(by: Principal): Promise<SignedIn> {
-		const owner = this.#owner(by.id) ?? by;
+	async signInAs(by: Grantor): Promise<SignedIn> {
+		this.#checkLive(by);
+		const owner = credentialOf(by);
 		const { value, pageKey } = this.#browsers.add(owner);
 		this.#tokens.countOpening(owner.id);
 		await this.#save();
@@ -230,15 +253,15 @@ export class LocalAccess implements Access {
 	async signOut(cookies: string | undefined): Promise<SignedOut> {
 		const value = readCookie(cookies, this.#cookie);
 		const owner = value === undefined ? undefined : this.#browsers.remove(value);
-		const { isDurable } = owner || this.#isUnsaved ? await this.#saveInTheEnd() : { isDurable: true };
+		const { isDurable } = owner || this.#isUnsaved ? await this.#saveEventually() : { isDurable: true };
 		return { cookie: setCookie("", { maxAgeMs: 0, ...this.#cookie }), isDurable, owner };
 	}
 
-	/** Resolves when everything is on disk, if it can be: who was here last, and what a disk did not take so far. */
+	/** Saves last-used times and earlier changes that could not be written, if the disk allows. */
 	async close(): Promise<void> {
 		this.#cancelSweep();
 		this.#cancelRetry();
-		// A write that is under way may fail yet.
+		// A write in progress may still fail.
 		await this.#file.settled();
 		if (this.#isUnsaved || this.#lastUse !== this.#usedAt()) await this.#save().catch(this.#options.report);
 	}
@@ -249,7 +272,12 @@ export class LocalAccess implements Access {
 		return ticket.origin === undefined || ticket.origin === origin ? ticket.principal : undefined;
 	}
 
-	/** What came from a token is no good once that is over, also before the next sweep. */
+	/** The credential may be revoked while a request is being received. */
+	#checkLive(by: Grantor): void {
+		if (!this.#isLive(by)) refuse("the credential of this request was revoked or has expired");
+	}
+
+	/** Credentials derived from a token end with it, even before the next sweep. */
 	#isLive({ id, revoked }: Principal): boolean {
 		return !revoked.aborted && !this.#tokens.isOver(id);
 	}
@@ -257,20 +285,19 @@ export class LocalAccess implements Access {
 	#restore({ admin, tokens, browsers }: Stored): void {
 		this.#tokens.restore(tokens);
 		const isSameAdmin = admin === this.#adminHash;
-		this.#browsers.restore(browsers, (id) => (id === ADMIN && !isSameAdmin ? undefined : this.#owner(id)));
+		this.#browsers.restore(browsers, (id) => {
+			if (id === ADMIN) return isSameAdmin ? this.admin : undefined;
+			return this.#tokens.principal(id);
+		});
 		this.#lastUse = this.#usedAt();
 	}
 
-	#owner(id: string): Principal | undefined {
-		return id === ADMIN ? this.admin : this.#tokens.principal(id);
-	}
-
-	/** At the next end of a token or a browser, so that what it has open ends with it; and once in a while. */
+	/** Schedules the next sweep for when a token or browser expires, but at least once per interval. */
 	#sweepLater(): void {
 		const { clock } = this.#options;
 		this.#cancelSweep();
 		const next = Math.min(this.#tokens.nextEnd, this.#browsers.nextEnd) - clock.now();
-		// A timer may be a little early, and a clock may be set back.
+		// A timer may fire early, and the clock may be set back.
 		const delayMs = Math.max(MIN_SWEEP_MS, Math.min(SWEEP_MS, next));
 		this.#cancelSweep = clock.after(delayMs, () => {
 			const isChanged = [this.#tokens.sweep().length > 0, this.#browsers.sweep()].includes(true);
@@ -281,13 +308,13 @@ export class LocalAccess implements Access {
 		});
 	}
 
-	/** When a token was last used, which is worth a write once in a while and no more. */
+	/** The newest last-used time. It is saved from time to time only. */
 	#usedAt(): number {
 		return this.#tokens.records.reduce((latest, { lastUsedAt }) => Math.max(latest, lastUsedAt ?? 0), 0);
 	}
 
-	/** For what is in force already: a disk that does not take it now is asked again until it does. */
-	async #saveInTheEnd(): Promise<Durability> {
+	/** Saves a change that is already in effect, and retries until the disk accepts it. */
+	async #saveEventually(): Promise<Durability> {
 		try {
 			await this.#save();
 			return { isDurable: true };
@@ -301,7 +328,7 @@ export class LocalAccess implements Access {
 	#retryLater(): void {
 		this.#cancelRetry();
 		this.#cancelRetry = this.#options.clock.after(RETRY_MS, () => {
-			// Said once: it is tried far more often than anybody wants to read.
+			// Reported once, since it is retried often.
 			if (this.#isUnsaved) this.#save().catch(() => this.#retryLater());
 		});
 	}

@@ -1,66 +1,75 @@
-/** The tokens there are: made, found by what is shown, revoked and forgotten when they are over. */
+/** Creates, finds, revokes and expires tokens. */
 
-import { type Principal, type SecretRight, secretRights, type TokenInfo, type TokenRequest } from "../core/access.ts";
-import type { Clock } from "../core/clock.ts";
+import type { Clock } from "../core/async/clock.ts";
+import { type Rate, RateLimiter } from "../core/async/rate-limit.ts";
 import { SessionError } from "../core/errors.ts";
-import { both, type Gate, MAX_EXPRESSIONS } from "../core/gate.ts";
-import { Bucket, type Rate } from "../core/rate.ts";
+import type { CredentialPrincipal, Grantor, TokenInfo, TokenRequest } from "../core/policy/access.ts";
+import { combineGates, type Gate } from "../core/policy/gate.ts";
+import { covers, grants, parseScope, type Scope } from "../core/policy/scope.ts";
+import { MAX_EXPRESSIONS } from "../words/gate-limits.ts";
+import { type SecretRight, secretRights } from "../words/rights.ts";
 import { createRevocation } from "./principal.ts";
-import { covers, grants, parseScope, type Scope } from "./scope.ts";
-import { createSecret, digest, isDigestOf, type RandomBytes } from "./secret.ts";
+import { createSecret, digest, isDigestOf, type RandomBytes } from "./secret-digest.ts";
 
-/** A token as it is stored. */
+/** A stored token. */
 export type TokenRecord = TokenInfo & {
-	/** Of the secret. */
+	/** Digest of the secret. */
 	readonly hash: string;
 };
 
 type TokensOptions = {
 	readonly clock: Clock;
 	readonly randomBytes: RandomBytes;
-	/** Where a session is, to know who may share it. */
+	/** The workspace of a session, which decides who may share it. */
 	readonly workspaceOf: (session: string) => string | undefined;
 	readonly creationRate: Rate;
-	/** Called when a token is used for the first time. */
+	/** Called on a token's first use. */
 	readonly onFirstUse: () => void;
 };
 
-/** How many there may be, and how many may come, over all generations, from one that the operator made. */
+/**
+ * Number of tokens, and of tokens derived over all generations from one that the operator created.
+ * @limit tokens | `limit_exceeded`
+ */
 const MAX_TOKENS = 10_000;
+/** @limit tokens made by one token, over all generations | `limit_exceeded` */
 const MAX_DESCENDANTS = 100;
 const MAX_SCOPES = 32;
 const ID_BYTES = 6;
-/** How many that have ended are remembered, so that whoever still has one hears why it is no good: the newest. */
+/**
+ * Ended tokens that are remembered, newest first, to report why they are refused.
+ * @limit ended tokens that are remembered for `token_ended` | `unauthenticated`
+ */
 const MAX_ENDED = 1_000;
-/** Compared with when there is nothing to compare with, so that an unknown id takes as long as a known one. */
-const NOBODY = "0".repeat(64);
-/** What older files do not say. */
-const unsaid = { opened: 0, secrets: "type", gate: null } as const;
+/** Compared for an unknown id, so that it takes as long as a known one. */
+const UNKNOWN_HASH = "0".repeat(64);
+/** Defaults for fields that older files lack. */
+const defaults = { opened: 0, secrets: "type", gate: null } as const;
 
 type Entry = {
 	record: TokenRecord;
 	scopes: readonly Scope[];
-	readonly principal: Principal;
+	readonly principal: CredentialPrincipal;
 	readonly revocation: AbortController;
-	/** Shared by all that came from one that the operator made. */
-	readonly creations: Bucket;
+	/** Shared by all tokens derived from one that the operator created. */
+	readonly creations: RateLimiter;
 };
 
 export class Tokens {
 	readonly #options: TokensOptions;
 	readonly #entries = new Map<string, Entry>();
-	/** The digests of those that have ended, by id. */
+	/** Digests of ended tokens, by id. */
 	readonly #ended = new Map<string, string>();
 
 	constructor(options: TokensOptions) {
 		this.#options = options;
 	}
 
-	/** Takes in what was stored. */
+	/** Restores stored tokens. */
 	restore(records: readonly TokenRecord[]): void {
-		for (const record of records) this.#entries.set(record.id, this.#entry({ ...unsaid, ...record }));
+		for (const record of records) this.#entries.set(record.id, this.#entry({ ...defaults, ...record }));
 		this.sweep();
-		// Whoever edits the file may leave a token without the one that made it.
+		// An edited file may have a token without its parent.
 		for (const { record } of this.#entries.values()) {
 			if (record.parent !== null && !this.#entries.has(record.parent)) this.remove(record.id);
 		}
@@ -70,30 +79,30 @@ export class Tokens {
 		return [...this.#entries.values()].map(({ record }) => record);
 	}
 
-	/** The caller who shows this; undefined if it is no token of ours, or none any more. */
-	verify(shown: string): Principal | undefined {
+	/** The caller with this token; undefined if it is not a valid token of this server. */
+	verify(shown: string): CredentialPrincipal | undefined {
 		const { id, secret } = parts(shown);
 		const entry = this.#entries.get(id);
-		if (!isDigestOf(entry?.record.hash ?? NOBODY, secret) || !entry || this.#isOver(entry)) return undefined;
+		if (!isDigestOf(entry?.record.hash ?? UNKNOWN_HASH, secret) || !entry || this.#isOver(entry)) return undefined;
 		this.touch(id);
 		return entry.principal;
 	}
 
-	/** Whether this was a token of ours, and has ended. */
+	/** Whether this was a valid token of this server that has ended. */
 	wasGood(shown: string): boolean {
 		const { id, secret } = parts(shown);
 		const entry = this.#entries.get(id);
 		const hash = entry && this.#isOver(entry) ? entry.record.hash : this.#ended.get(id);
-		return isDigestOf(hash ?? NOBODY, secret) && hash !== undefined;
+		return isDigestOf(hash ?? UNKNOWN_HASH, secret) && hash !== undefined;
 	}
 
-	/** Notes that it has signed in one more browser. */
+	/** Counts another browser that it signed in. */
 	countOpening(id: string): void {
 		const entry = this.#entries.get(id);
 		if (entry) entry.record = { ...entry.record, opened: entry.record.opened + 1 };
 	}
 
-	/** Notes that it was used just now, by itself or by a browser that came from it. */
+	/** Records that it was used now, directly or by a browser that it signed in. */
 	touch(id: string): void {
 		const entry = this.#entries.get(id);
 		if (!entry) return;
@@ -102,7 +111,7 @@ export class Tokens {
 		if (isFirst) this.#options.onFirstUse();
 	}
 
-	/** Whether it has come to its end, though it may not have been swept away yet. */
+	/** Whether it has expired or ended, even if it was not swept yet. */
 	isOver(id: string): boolean {
 		const entry = this.#entries.get(id);
 		return entry !== undefined && this.#isOver(entry);
@@ -112,18 +121,23 @@ export class Tokens {
 		return this.#entries.get(id)?.record.hash;
 	}
 
-	principal(id: string): Principal | undefined {
+	principal(id: string): CredentialPrincipal | undefined {
 		return this.#entries.get(id)?.principal;
 	}
 
-	create(by: Principal, request: TokenRequest): { secret: string; record: TokenRecord } {
+	create(by: Grantor, request: TokenRequest): { secret: string; record: TokenRecord } {
 		const { clock, randomBytes } = this.#options;
 		const scopes = [...new Set(request.scopes)];
 		if (scopes.length === 0 || scopes.length > MAX_SCOPES) {
-			throw new SessionError("invalid_argument", `scopes: from 1 to ${MAX_SCOPES} are needed, not ${scopes.length}`);
+			throw new SessionError("invalid_argument", `scopes: expected 1 to ${MAX_SCOPES}, not ${scopes.length}`);
 		}
 		const maker = this.#entries.get(by.id);
-		this.#checkNarrower(by, maker, scopes);
+		if (!maker && !by.isAdmin) {
+			throw new SessionError("permission_denied", "a JWT can't create tokens", {
+				hint: "use a token of this server, or a JWT with fewer rights",
+			});
+		}
+		this.#checkNarrower(by, scopes);
 		checkSecrets(by, request.secrets);
 		this.#checkRoom(maker);
 		const now = clock.now();
@@ -135,24 +149,24 @@ export class Tokens {
 			scopes,
 			hash: digest(secret),
 			createdAt: now,
-			expiresAt: earlier(asked, maker?.record.expiresAt ?? null),
+			expiresAt: earlier(asked, by.expiresAt),
 			lastUsedAt: null,
 			parent: maker ? by.id : null,
 			opened: 0,
 			secrets: request.secrets ?? by.secrets,
-			gate: checkedGate(both(maker?.record.gate ?? null, request.gate ?? null)),
+			gate: checkedGate(combineGates(by.gate, request.gate ?? null)),
 		};
 		this.#entries.set(record.id, this.#entry(record));
 		return { secret: `hwt_${record.id}_${secret}`, record };
 	}
 
-	/** Those that `by` may revoke: all for the operator, itself and what came from it for anybody else. */
-	visibleTo(by: Principal): TokenRecord[] {
-		if (by.isAdmin) return this.records;
+	/** Tokens that `by` may revoke: all for the operator; itself and its descendants for other callers and for a token with a gate. */
+	visibleTo(by: Grantor): TokenRecord[] {
+		if (by.isAdmin && by.gate === null) return this.records;
 		return this.records.filter(({ id }) => this.#lineage(id).includes(by.id));
 	}
 
-	/** Ends a token and all that came from it; their ids. */
+	/** Revokes a token and its descendants; returns their ids. */
 	remove(id: string): string[] {
 		const ids = this.records.flatMap((record) => (this.#lineage(record.id).includes(id) ? [record.id] : []));
 		const entries = ids.flatMap((one) => this.#entries.get(one) ?? []);
@@ -165,7 +179,7 @@ export class Tokens {
 		return ids;
 	}
 
-	/** Takes what they may do in a workspace from all of them, and ends those that may do nothing else; their ids. */
+	/** Removes a workspace's scopes from all tokens, and revokes tokens without any other; returns the ids of those. */
 	leave(workspace: string): string[] {
 		const isThere = (scope: Scope) => scope.kind === "workspace" && scope.id === workspace;
 		const members = [...this.#entries.values()].filter(({ scopes }) => scopes.some(isThere));
@@ -177,12 +191,12 @@ export class Tokens {
 		return members.flatMap(({ record }) => (record.scopes.length === 0 ? this.remove(record.id) : []));
 	}
 
-	/** When the next one is over; infinity if none ever is. */
+	/** When the next token expires; infinity if none does. */
 	get nextEnd(): number {
 		return this.records.reduce((next, { expiresAt }) => Math.min(next, expiresAt ?? next), Number.POSITIVE_INFINITY);
 	}
 
-	/** Ends those that are over; their ids. */
+	/** Removes expired tokens; returns their ids. */
 	sweep(): string[] {
 		const over = [...this.#entries.values()].filter((entry) => this.#isOver(entry));
 		return over.flatMap(({ record }) => this.remove(record.id));
@@ -191,15 +205,16 @@ export class Tokens {
 	#entry(record: TokenRecord): Entry {
 		const scopes = record.scopes.map(parseScope);
 		const revocation = createRevocation();
-		// There before it: makers are stored before what they made.
+		// Parents are stored before their children.
 		const maker = this.#entries.get(record.parent ?? "");
-		const creations = maker?.creations ?? new Bucket(this.#options.creationRate, this.#options.clock);
+		const creations = maker?.creations ?? new RateLimiter(this.#options.creationRate, this.#options.clock);
 		const entry: Entry = {
 			record,
 			scopes,
 			revocation,
 			creations,
 			principal: {
+				kind: "credential",
 				id: record.id,
 				account: maker?.principal.account ?? record.id,
 				name: record.name === null ? `token:${record.id}` : `token:${record.id}:${record.name}`,
@@ -212,7 +227,7 @@ export class Tokens {
 				},
 				gate: record.gate,
 				expiresAt: record.expiresAt,
-				// Asked again and again of an open socket, so the time counts here, too.
+				// Open sockets check this repeatedly, so expiry counts here too.
 				may: (right, place) =>
 					!revocation.signal.aborted &&
 					!this.#isOver(entry) &&
@@ -224,33 +239,32 @@ export class Tokens {
 		return entry;
 	}
 
-	#checkNarrower(by: Principal, maker: Entry | undefined, scopes: readonly string[]): void {
-		if (!maker && !by.isAdmin) {
-			throw new SessionError("permission_denied", "a JWT can't make tokens", {
-				hint: "show a token of this server; or have a JWT signed that may do just what is needed",
-			});
-		}
-		const held: readonly Scope[] = maker?.scopes ?? [{ kind: "admin" }];
+	#checkNarrower(by: Grantor, scopes: readonly string[]): void {
+		const held = by.scopes.map(parseScope);
 		for (const scope of scopes) {
 			if (covers(held, parseScope(scope), this.#options.workspaceOf)) continue;
-			throw new SessionError("permission_denied", `this token may not give the scope ${scope}, because it has less`, {
-				hint: "a token makes only tokens that may do no more than itself",
-			});
+			throw new SessionError(
+				"permission_denied",
+				`this token may not grant the scope ${scope}, which exceeds its own rights`,
+				{
+					hint: "a token can create only tokens with at most its own rights",
+				},
+			);
 		}
 	}
 
 	#checkRoom(maker: Entry | undefined): void {
 		if (this.#entries.size >= MAX_TOKENS) {
-			throw new SessionError("limit_exceeded", `there are ${MAX_TOKENS} tokens, which is all there may be`);
+			throw new SessionError("limit_exceeded", `too many tokens (limit ${MAX_TOKENS})`);
 		}
 		const root = maker && this.#lineage(maker.record.id).at(-1);
 		if (root === undefined) return;
 		const family = this.records.filter(({ id }) => this.#lineage(id).at(-1) === root);
 		if (family.length <= MAX_DESCENDANTS) return;
-		throw new SessionError("limit_exceeded", `${MAX_DESCENDANTS} tokens came from this one, which is all it may make`);
+		throw new SessionError("limit_exceeded", `too many tokens derived from this one (limit ${MAX_DESCENDANTS})`);
 	}
 
-	/** The token, the one that made it, the one that made that, up to the one that the operator made. */
+	/** The token, its parent, and so on up to one that the operator created. */
 	#lineage(id: string): string[] {
 		const lineage: string[] = [];
 		for (let next: string | null | undefined = id; next; next = this.#entries.get(next)?.record.parent) {
@@ -272,29 +286,29 @@ export class Tokens {
 	}
 }
 
-/** Of what is shown as a token; empty for what is none. */
+/** Splits a token into id and secret; both are empty for other text. */
 function parts(shown: string): { readonly id: string; readonly secret: string } {
 	const [, id = "", secret = ""] = /^hwt_([0-9a-f]{12})_([A-Za-z0-9_-]{43})$/.exec(shown) ?? [];
 	return { id, secret };
 }
 
-function checkSecrets(by: Principal, wanted: SecretRight = by.secrets): void {
+function checkSecrets(by: Grantor, wanted: SecretRight = by.secrets): void {
 	if (secretRights.indexOf(wanted) <= secretRights.indexOf(by.secrets)) return;
 	throw new SessionError(
 		"permission_denied",
-		`this token may not give secrets: ${wanted}, because its own is ${by.secrets}`,
+		`this token may not grant secrets: ${wanted}; its own right is ${by.secrets}`,
 		{
-			hint: "a token makes only tokens that may do no more than itself",
+			hint: "a token can create only tokens with at most its own rights",
 		},
 	);
 }
 
-/** With what came from its maker it may have become too much. */
+/** Combined with the creator's gate, it may have too many expressions. */
 function checkedGate(gate: Gate | null): Gate | null {
 	if (gate === null || gate.match.length <= MAX_EXPRESSIONS) return gate;
 	throw new SessionError(
 		"limit_exceeded",
-		`a gate has at most ${MAX_EXPRESSIONS} expressions, with those of its maker`,
+		`too many gate expressions, including the creator's (limit ${MAX_EXPRESSIONS})`,
 	);
 }
 

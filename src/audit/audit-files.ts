@@ -1,28 +1,31 @@
 /**
- * The files of a record as their one writer has them: lines are added to the newest, and a new one is begun when that
- * is full. What a write that failed left of itself is taken away again, so that a line is whole or not there.
+ * The audit files as their only writer uses them. Lines are appended to the newest file; a full file is followed by a new
+ * one. The remains of a failed write are removed, so that each line is complete or missing.
  */
 
-import { type FileHandle, mkdir, open, unlink } from "node:fs/promises";
-import { type LineFile, readLines } from "../disk/line-files.ts";
-import { fileIn, listFiles } from "./files.ts";
-import { breakBetween, decodeLine, encodeLine, GENESIS, type Link } from "./line.ts";
+import { type FileHandle, open, unlink } from "node:fs/promises";
+import { type LineFile, lineFileIn, listLineFiles, readLines } from "../disk/line-files.ts";
+import { makePrivateDirectory } from "../disk/private-directory.ts";
+import { breakBetween, type ChainHead, decodeLine, encodeLine, GENESIS } from "./chained-line.ts";
 
-/** How many files make up the record: the oldest is dropped for one more. */
+/**
+ * Number of files. One more removes the oldest.
+ * @limit files of the audit | the oldest is dropped, and an entry says so
+ */
 const MAX_FILES = 16;
-/** A file is never smaller, so that the lines about files are few among the others. */
+/** Smallest size of a file, so that entries about files stay rare. */
 const MIN_FILE_BYTES = 16 * 1024;
 
 type AuditFilesOptions = {
 	readonly directory: string;
-	/** Of all files together. */
+	/** Limit for all files together. */
 	readonly maxBytes: number;
 	readonly now: () => number;
-	/** Hears of files that can't be dropped. */
+	/** Reports files that can't be removed. */
 	readonly report: (problem: unknown) => void;
 };
 
-/** What goes into a line besides its place in the chain. */
+/** A line without its position in the chain. */
 export type Content = { readonly time: number; readonly action: string; readonly [field: string]: unknown };
 
 export class AuditFiles {
@@ -31,23 +34,23 @@ export class AuditFiles {
 	#file: LineFile;
 	#handle: FileHandle;
 	#size: number;
-	#head: Link;
+	#head: ChainHead;
 	#isSynced = true;
-	/** Whether a write that failed may have left a part of itself after what counts. */
+	/** Whether a failed write may have left an incomplete line at the end. */
 	#isTorn = false;
-	/** What was found when it was opened, and must be said first. */
+	/** Entries about problems found on opening, to be written first. */
 	readonly #found: Content[];
-	/** When the last line was written that was there before; undefined if there was none. */
+	/** Time of the last line of earlier servers; undefined if there is none. */
 	readonly lastTime: number | undefined;
 
-	/** Goes on where the record ends. A line that was not written to its end is taken away, and that is said. */
+	/** Continues an existing record. An incomplete last line is removed, and an entry says so. */
 	static async open(options: AuditFilesOptions): Promise<AuditFiles> {
-		await mkdir(options.directory, { recursive: true, mode: 0o700 });
+		await makePrivateDirectory(options.directory);
 		const files = await listFiles(options.directory);
 		const newest = files.at(-1);
 		const end = await endOf(files);
 		const found: Content[] = [];
-		// What is wrong stays as it is, for whoever wants to know what was done to it.
+		// A damaged file stays as it is, as evidence.
 		const isBroken = end.fault !== undefined;
 		const file = newest && !isBroken ? newest : fileIn(options.directory, (newest?.number ?? 0) + 1);
 		if (isBroken) found.push({ time: options.now(), action: "broken", message: `${newest?.path}: ${end.fault}` });
@@ -79,17 +82,17 @@ export class AuditFiles {
 		this.lastTime = opened.end.time;
 	}
 
-	get head(): Link {
+	get head(): ChainHead {
 		return this.#head;
 	}
 
-	/** Whether something is wrong with what was there before. */
+	/** A problem with the existing files. */
 	get fault(): string | undefined {
 		const broken = this.#found.find(({ action }) => action === "broken");
 		return broken && String(broken.message);
 	}
 
-	/** Adds lines, as many as the newest file takes; how many that were. None when it rejects. */
+	/** Appends as many lines as the newest file takes, and returns their number. If it rejects, none was added. */
 	async append(contents: readonly Content[]): Promise<number> {
 		if (this.#size >= this.#fileBytes) await this.#begin();
 		if (this.#found.length > 0) await this.#write(this.#found);
@@ -97,7 +100,7 @@ export class AuditFiles {
 		return this.#write(contents);
 	}
 
-	/** The disk confirms what was written; and nobody has taken the file away, which writing to it would not show. */
+	/** Syncs the file, and detects its removal, which writing does not reveal. */
 	async sync(): Promise<void> {
 		if (this.#isSynced) return;
 		this.#isSynced = true;
@@ -109,7 +112,7 @@ export class AuditFiles {
 		await this.sync().finally(() => this.#handle.close());
 	}
 
-	/** The last line may go beyond the end of a file, so that there is always room for one. */
+	/** The last line may exceed the size of a file, so that one line always fits. */
 	async #write(contents: readonly Content[]): Promise<number> {
 		let link = this.#head;
 		const lines: Buffer[] = [];
@@ -123,7 +126,7 @@ export class AuditFiles {
 			link = line.link;
 		}
 		const bytes = Buffer.concat(lines);
-		// Before anything is added after half a line; if we never get to it, the next server does.
+		// Remove an incomplete line first. If this process never does, the next one will.
 		if (this.#isTorn) await this.#handle.truncate(this.#size);
 		this.#isTorn = true;
 		for (let at = 0; at < bytes.byteLength; ) at += (await this.#handle.write(bytes, at)).bytesWritten;
@@ -134,12 +137,12 @@ export class AuditFiles {
 		return lines.length;
 	}
 
-	/** Goes on in a new file with the chain of the one that is gone, so that it shows that lines are missing. */
+	/** Continues the chain of a removed file in a new one, so that the missing lines are visible. */
 	async #replace(): Promise<void> {
 		const { directory, now, report } = this.#options;
 		const { path, number } = this.#file;
-		report(new Error(`somebody removed ${path}, and with it what was recorded there`));
-		await mkdir(directory, { recursive: true, mode: 0o700 });
+		report(new Error(`${path} was removed by another program; its entries are lost`));
+		await makePrivateDirectory(directory);
 		await this.#open(fileIn(directory, number + 1));
 		this.#found.push({ time: now(), action: "broken", message: `${path} was removed` });
 	}
@@ -152,7 +155,7 @@ export class AuditFiles {
 		this.#size = 0;
 	}
 
-	/** Begins the next file. The oldest goes only when it is on disk that it does, and where it ended. */
+	/** Starts the next file. The oldest is removed only after an entry about that is on disk. */
 	async #begin(): Promise<void> {
 		await this.sync();
 		await this.#open(fileIn(this.#options.directory, this.#file.number + 1));
@@ -169,9 +172,9 @@ export class AuditFiles {
 	}
 }
 
-/** How a record ends: with which line, and where in its newest file; or what is wrong with that. */
+/** The end of a record: its last line and the position in its newest file, or what is wrong with it. */
 type End = {
-	readonly link: Link;
+	readonly link: ChainHead;
 	readonly bytes: number;
 	readonly time: number | undefined;
 	readonly fault?: string;
@@ -181,24 +184,35 @@ async function endOf(files: readonly LineFile[]): Promise<End> {
 	const newest = files.at(-1);
 	if (!newest) return { link: GENESIS, bytes: 0, time: undefined };
 	let end: End | undefined;
-	for await (const { bytes, isWhole, end: place } of readLines(newest.path)) {
+	for await (const { bytes, isWhole, end: position } of readLines(newest.path)) {
 		if (!isWhole) break;
 		const line = decodeLine(bytes);
 		const fault = typeof line === "string" ? line : end && breakBetween(end.link, line);
 		if (typeof line === "string" || fault !== undefined) {
-			return { ...(end ?? (await endOf(files.slice(0, -1)))), fault: fault ?? "it can't be read" };
+			return { ...(end ?? (await endOf(files.slice(0, -1)))), fault: fault ?? "it has no valid line" };
 		}
-		end = { link: { seq: line.seq, hash: line.hash }, bytes: place, time: line.time };
+		end = { link: { seq: line.seq, hash: line.hash }, bytes: position, time: line.time };
 	}
-	// A file that was only begun: the record ends with the one before.
+	// The newest file has no lines yet, so the record ends in the one before.
 	return end ?? { ...(await endOf(files.slice(0, -1))), bytes: 0 };
 }
 
-/** The line before a file's first. */
-async function beforeFirst({ path }: LineFile): Promise<Link | undefined> {
+/** The line before a file's first one. */
+async function beforeFirst({ path }: LineFile): Promise<ChainHead | undefined> {
 	for await (const { bytes } of readLines(path)) {
 		const line = decodeLine(bytes);
 		return typeof line === "string" ? undefined : { seq: line.seq - 1, hash: line.prev };
 	}
 	return undefined;
+}
+
+const NAME = "audit";
+
+export function fileIn(directory: string, number: number): LineFile {
+	return lineFileIn(directory, NAME, number);
+}
+
+/** Oldest first. Empty if the directory does not exist. */
+export function listFiles(directory: string): Promise<LineFile[]> {
+	return listLineFiles(directory, NAME);
 }

@@ -1,23 +1,22 @@
 /**
- * The record of who did what, on disk. Nobody waits for it: entries go into a queue that has a bound, and are written
- * from there, one batch at a time. While the disk takes nothing they wait; what no longer fits is counted, and the
- * count is written in its place once the disk takes something again.
+ * The audit on disk. Callers do not wait for it: entries go into a bounded queue and are written in batches. While the
+ * disk fails, they stay in the queue. Entries that do not fit are counted, and the count is written in their place later.
  *
- * A line is given to the kernel within milliseconds, so that a server that is killed loses what it was just gathering
- * (see `merge.ts`) and no more; the disk confirms it within a second, or before the next is written.
+ * An entry reaches the kernel within milliseconds, so a killed server loses only what it was merging at that time (see
+ * `merge-entries.ts`). The disk confirms entries within a second.
  */
 
 import { createHash } from "node:crypto";
-import type { AuditEntry, AuditPage, AuditQuery, AuditStatus, AuditTrail } from "../core/audit.ts";
-import type { Clock } from "../core/clock.ts";
+import type { Clock } from "../core/async/clock.ts";
+import type { AuditEntry, AuditPage, AuditQuery, AuditStatus, AuditTrail } from "../core/policy/audit.ts";
 import { AuditFiles, type Content } from "./audit-files.ts";
-import { cut } from "./cut.ts";
-import { GENESIS } from "./line.ts";
-import { type Gathered, Merger } from "./merge.ts";
-import { Queue } from "./queue.ts";
-import { readPage } from "./read.ts";
+import { GENESIS } from "./chained-line.ts";
+import { type MergedEntry, Merger } from "./merge-entries.ts";
+import { readPage } from "./read-page.ts";
+import { truncateFields } from "./truncate-fields.ts";
+import { WriteQueue } from "./write-queue.ts";
 
-/** A power cut loses this much at most, unless it is told to lose nothing. */
+/** A power failure loses at most this much, unless every entry is to be synced. */
 const SYNC_MS = 1_000;
 const FIRST_RETRY_MS = 1_000;
 const MAX_RETRY_MS = 30_000;
@@ -27,7 +26,7 @@ export type AuditLogOptions = {
 	readonly maxBytes: number;
 	readonly fsync: "interval" | "always";
 	readonly clock: Clock;
-	/** Hears once when nothing can be written any more, and once when it can. */
+	/** Called once when the audit can't be written any more, and once when it can again. */
 	readonly report: (problem: unknown) => void;
 };
 
@@ -35,18 +34,18 @@ export class AuditLog implements AuditTrail {
 	readonly #options: AuditLogOptions;
 	readonly #merger: Merger;
 	#files: AuditFiles | undefined;
-	readonly #queue = new Queue();
+	readonly #queue = new WriteQueue();
 	#writing: Promise<void> | undefined;
 	#retryMs = FIRST_RETRY_MS;
 	#cancelRetry: (() => void) | undefined;
-	/** Whether a timer runs after which the disk is to confirm what was written; and whether that is now. */
+	/** Whether a sync is scheduled, and whether it is due now. */
 	#isSyncDue = false;
 	#isSyncWanted = false;
 	#isHealthy = true;
 	#isClosed = false;
 	#written = 0;
 
-	/** Never rejects: a server must start whatever became of its disk. */
+	/** Never rejects, because a server must start whatever happened to its disk. */
 	static async open(options: AuditLogOptions): Promise<AuditLog> {
 		const log = new AuditLog(options);
 		await log.#write();
@@ -62,23 +61,23 @@ export class AuditLog implements AuditTrail {
 		return { isHealthy: this.#isHealthy, written: this.#written, lost: this.#queue.lost };
 	}
 
-	/** When the last line was written before this server; undefined if nobody knows. */
+	/** Time of the last entry before this server; undefined if unknown. */
 	get lastTime(): number | undefined {
 		return this.#files?.lastTime;
 	}
 
 	record(entry: AuditEntry): void {
-		if (!this.#isClosed) this.#merger.add(cut(entry));
+		if (!this.#isClosed) this.#merger.add(truncateFields(entry));
 	}
 
-	/** Everything up to now is in it, if the disk takes it. */
+	/** Includes all entries so far, if they could be written. */
 	async read(query: AuditQuery): Promise<AuditPage> {
 		this.#merger.flush();
 		await this.#write();
 		return readPage(this.#options.directory, query, this.#files?.head ?? GENESIS);
 	}
 
-	/** Resolves when everything is on disk, or that was tried once more in vain. */
+	/** Resolves when everything is on disk, or a last attempt has failed. */
 	async close(): Promise<void> {
 		this.#merger.flush();
 		this.#isClosed = true;
@@ -91,11 +90,11 @@ export class AuditLog implements AuditTrail {
 
 	#enqueue(content: Content): void {
 		this.#queue.add(content);
-		// Not while it waits for a disk that failed.
+		// A failed write waits for its retry.
 		if (this.#cancelRetry === undefined) void this.#write();
 	}
 
-	/** Resolves when nothing waits any more, or the disk does not take it. */
+	/** Resolves when the queue is empty or the disk fails. */
 	async #write(): Promise<void> {
 		this.#writing ??= this.#writeAll().finally(() => {
 			this.#writing = undefined;
@@ -108,7 +107,7 @@ export class AuditLog implements AuditTrail {
 		this.#cancelRetry = undefined;
 		try {
 			this.#files ??= await this.#open();
-			// One after the other, because a file that is full is closed, whoever is still at work on it.
+			// One at a time, because a full file is closed while others might still use it.
 			while (!this.#queue.isEmpty || this.#isSyncWanted) {
 				if (!this.#queue.isEmpty) await this.#writeBatch(this.#files);
 				if (this.#options.fsync !== "always" && !this.#isSyncWanted) continue;
@@ -136,7 +135,7 @@ export class AuditLog implements AuditTrail {
 	async #open(): Promise<AuditFiles> {
 		const { directory, maxBytes, clock, report } = this.#options;
 		const files = await AuditFiles.open({ directory, maxBytes, now: () => clock.now(), report });
-		if (files.fault !== undefined) report(new Error(`the audit is not as it was written: ${files.fault}`));
+		if (files.fault !== undefined) report(new Error(`the audit was damaged or changed: ${files.fault}`));
 		return files;
 	}
 
@@ -145,7 +144,7 @@ export class AuditLog implements AuditTrail {
 		this.#isSyncDue = true;
 		this.#options.clock.after(SYNC_MS, () => {
 			this.#isSyncDue = false;
-			// What is closed was confirmed then.
+			// close() has synced.
 			if (this.#isClosed) return;
 			this.#isSyncWanted = true;
 			void this.#write();
@@ -154,7 +153,7 @@ export class AuditLog implements AuditTrail {
 
 	#failed(error: unknown): void {
 		if (this.#isHealthy)
-			this.#options.report(new Error("the audit can't be written; sessions go on", { cause: error }));
+			this.#options.report(new Error("the audit can't be written; sessions are not affected", { cause: error }));
 		this.#isHealthy = false;
 		if (this.#isClosed || this.#cancelRetry) return;
 		this.#cancelRetry = this.#options.clock.after(this.#retryMs, () => {
@@ -168,12 +167,14 @@ export class AuditLog implements AuditTrail {
 		this.#retryMs = FIRST_RETRY_MS;
 		if (this.#isHealthy) return;
 		this.#isHealthy = true;
-		this.#options.report(new Error(`the audit is written again; ${this.#queue.lost} entries were lost so far`));
+		this.#options.report(
+			new Error(`the audit can be written again; ${this.#queue.lost} entries have been lost so far`),
+		);
 	}
 }
 
-/** The name of an input stream is known to its client alone, and must stay so: it is told apart by a mark. */
-function contentOf({ entry: { by, ...entry }, time, count, isVarious }: Gathered): Content {
+/** The name of an input stream is a secret of its client, so a digest stands for it. */
+function contentOf({ entry: { by, ...entry }, time, count, isVarious }: MergedEntry): Content {
 	const stream = entry.action === "input" && entry.stream !== undefined ? { stream: markOf(entry.stream) } : {};
 	const { action, session, workspace, ...details } = entry;
 	return {

@@ -1,45 +1,45 @@
-/** Whether a record is as it was written: every line where it was, and none changed, added or taken away. */
+/** Verifies a record: every line is in its place, and none was changed, added or removed. */
 
-import type { AuditLine } from "../core/audit.ts";
+import type { AuditLine } from "../core/policy/audit.ts";
 import { type LineFile, readLines } from "../disk/line-files.ts";
-import { breakBetween, decodeLine, GENESIS, type Link } from "./line.ts";
+import { breakBetween, type ChainHead, decodeLine, GENESIS } from "./chained-line.ts";
 
-/** `line` is undefined for what is wrong with the whole. */
+/** `line` is undefined for a problem of the whole record. */
 export type Fault = { readonly path: string; readonly line: number | undefined; readonly message: string };
 
-export type Verdict = {
-	/** The first thing that is wrong; what comes after it proves nothing. */
+export type Verification = {
+	/** The first problem. Later lines prove nothing. */
 	readonly fault: Fault | undefined;
 	readonly entries: number;
-	/** The line before the first one that is here, which was dropped, or is in another file. */
-	readonly base: Link | undefined;
-	readonly head: Link;
-	/** What an operator should know of a record that is whole: lines that were lost, repaired, or are being written. */
+	/** The line before the first one here. It was dropped or is in another file. */
+	readonly base: ChainHead | undefined;
+	readonly head: ChainHead;
+	/** Notes about an intact record: lines that were lost, repaired, or are being written. */
 	readonly remarks: readonly string[];
 };
 
 type VerifyOptions = {
-	/** These are not all files there are, so that the first need not be the first of all. */
+	/** Not all files are given, so the first need not begin the record. */
 	readonly isPart?: boolean;
 	/**
-	 * A hash that was the newest once: the line that has it must be here, with everything before it. Lines are dropped
-	 * only after one that says so, so that what was dropped by then is told up to that line; what was dropped since is
-	 * told after it, by a line that anybody could have added who can remove files, and so can't be checked.
+	 * A hash noted when it was the newest. Its line must be here, with all lines before it. Lines are dropped only after an
+	 * entry about that. Lines dropped before the noted one are confirmed by entries up to it. Those dropped later are
+	 * confirmed only by an entry that anyone who can remove files could have added, so they can't be checked.
 	 */
 	readonly head?: string | undefined;
 };
 
-export async function verify(files: readonly LineFile[], options: VerifyOptions = {}): Promise<Verdict> {
-	let head: Link = GENESIS;
-	let base: Link | undefined;
+export async function verify(files: readonly LineFile[], options: VerifyOptions = {}): Promise<Verification> {
+	let head: ChainHead = GENESIS;
+	let base: ChainHead | undefined;
 	const noted = options.head === GENESIS.hash ? undefined : options.head;
-	/** Whether the line that was noted is still to come. Nobody can have made up since what stands before it. */
+	/** Whether the noted line is still to come. Lines before it can't have been invented since. */
 	let isNotedAhead = noted !== undefined;
 	let isBaseExplained = options.isPart === true;
 	let isBaseProven = isBaseExplained || noted === undefined;
 	let entries = 0;
 	const remarks: string[] = [];
-	const result = (fault?: Fault): Verdict => ({ fault, entries, base, head, remarks });
+	const result = (fault?: Fault): Verification => ({ fault, entries, base, head, remarks });
 
 	for (const [index, { path }] of files.entries()) {
 		let number = 0;
@@ -47,8 +47,8 @@ export async function verify(files: readonly LineFile[], options: VerifyOptions 
 			number++;
 			const fault = (message: string) => result({ path, line: number, message });
 			if (!isWhole) {
-				if (index < files.length - 1) return fault("it is not whole");
-				remarks.push("the last line is not whole: it is being written, or the next server will repair it");
+				if (index < files.length - 1) return fault("it is incomplete");
+				remarks.push("the last line is incomplete: it is being written, or the next server will repair it");
 				break;
 			}
 			const line = decodeLine(bytes);
@@ -56,7 +56,7 @@ export async function verify(files: readonly LineFile[], options: VerifyOptions 
 			if (entries === 0) {
 				head = { seq: line.seq - 1, hash: line.prev };
 				if (head.seq !== GENESIS.seq) base = head;
-				else if (head.hash !== GENESIS.hash) return fault("it is the first, but follows from another");
+				else if (head.hash !== GENESIS.hash) return fault("it is the first line, but continues another one");
 			}
 			const broken = breakBetween(head, line);
 			if (broken !== undefined) return fault(broken);
@@ -72,12 +72,12 @@ export async function verify(files: readonly LineFile[], options: VerifyOptions 
 	}
 	const whole = { path: files[0]?.path ?? "", line: 1 };
 	if (entries === 0) {
-		return result({ ...whole, line: undefined, message: "there is no entry in it, and so nothing to verify" });
+		return result({ ...whole, line: undefined, message: "there are no entries to verify" });
 	}
 	if (base && !isBaseExplained) {
 		return result({
 			...whole,
-			message: `${base.seq} lines before it are missing, and no later one says that they were dropped`,
+			message: `${base.seq} lines before it are missing, and no later entry says that they were dropped`,
 		});
 	}
 	if (isNotedAhead) {
@@ -88,8 +88,8 @@ export async function verify(files: readonly LineFile[], options: VerifyOptions 
 		return result({
 			...whole,
 			message:
-				`what was before could not be checked: ${base.seq} entries are not here, ` +
-				"and that they were dropped is said only after the line that was noted",
+				`entries before the first one could not be checked: ${base.seq} entries are missing, ` +
+				"and only an entry after the noted one says that they were dropped",
 		});
 	}
 	return result();
@@ -101,12 +101,12 @@ function remarkOn(line: AuditLine): string {
 	const when = `${line.seq} (${new Date(line.time).toISOString()})`;
 	switch (line.action) {
 		case "gap":
-			return `${when}: ${line.lost} entries were lost, for want of a disk that took them`;
+			return `${when}: ${line.lost} entries were lost because the disk could not be written`;
 		case "repaired":
-			return `${when}: a line of ${line.bytes} bytes that was not written to its end was taken away`;
+			return `${when}: an incomplete line of ${line.bytes} bytes was removed`;
 		case "dropped":
 			return `${when}: the lines up to ${line.to} were dropped to make room`;
 		default:
-			return `${when}: the server found the record broken: ${line.message}`;
+			return `${when}: the server found the record damaged: ${line.message}`;
 	}
 }

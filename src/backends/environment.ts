@@ -1,17 +1,17 @@
-/** What a program finds in its environment: an allow-list of ours, never the whole, then what was asked for. */
+/** Builds the environment of a session's program: a few of the server's variables, plus those of the request. */
 
 const inherited = new Set(["PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "TZ", "TMPDIR"]);
 
-/** The mark by which a session's processes are found again, wherever they went. */
-export const marker = "HAWSER_SESSION";
+/** Marks the processes of a session, so that they can be found again. */
+export const SESSION_VARIABLE = "HAWSER_SESSION";
 
-/** The mark of the minder of a session's program, which is none of its processes. */
-export const minderMarker = "HAWSER_MINDER";
+/** Marks the minder of a session's program, which is not one of its processes. */
+export const MINDER_VARIABLE = "HAWSER_MINDER";
 
-/** Where programs are looked for when the server itself has no PATH. */
+/** The PATH if the server itself has none. */
 const defaultPath = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
-/** What every program is given of the environment of the server. */
+/** The variables that every program gets from the server's environment. */
 export function inheritedFrom(own: NodeJS.ProcessEnv): Record<string, string> {
 	const env: Record<string, string> = { PATH: defaultPath };
 	for (const [name, value] of Object.entries(own)) {
@@ -20,7 +20,10 @@ export function inheritedFrom(own: NodeJS.ProcessEnv): Record<string, string> {
 	return { ...env, TERM: "xterm-256color", COLORTERM: "truecolor" };
 }
 
-/** The environment of a session's program; a null in the request takes a variable away, and `base` stands for what every program is given. */
+/**
+ * The environment of a session's program. A null in the request removes a variable; `base` replaces the inherited
+ * variables.
+ */
 export function childEnvironment(
 	own: NodeJS.ProcessEnv,
 	request: Readonly<Record<string, string | null>>,
@@ -32,12 +35,12 @@ export function childEnvironment(
 		if (value === null) delete env[name];
 		else env[name] = value;
 	}
-	// Last, so that no request can hide a program from its own end.
-	env[marker] = sessionId;
+	// Last, so that no request can hide a program from being killed.
+	env[SESSION_VARIABLE] = sessionId;
 	return env;
 }
 
-/** All of the server's environment but its settings, tokens among them, for protocols that promise it to their programs. */
+/** The server's whole environment without its settings and tokens, for protocols that promise it to their programs. */
 export function wholeEnvironment(own: NodeJS.ProcessEnv, withheld: readonly string[] = []): Record<string, string> {
 	const env: Record<string, string> = {};
 	for (const [name, value] of Object.entries(own)) {

@@ -1,4 +1,4 @@
-/** The one way in which programs are ended: all of a tree, first asked, then made to, until none is left. */
+/** Kills process trees: first with a signal, then with SIGKILL, until no process is left. */
 
 import { constants } from "node:os";
 import { SessionError } from "../core/errors.ts";
@@ -8,52 +8,59 @@ import {
 	descendants,
 	findMinder,
 	isLeft,
-	type Living,
 	membersOf,
 	mindersOf,
-	type Snapshot,
-	snapshot,
-} from "./processes.ts";
+	type ProcessTable,
+	type RunningProcess,
+	readProcessTable,
+} from "./process-table.ts";
 
 const { SIGCONT, SIGKILL, SIGUSR2 } = constants.signals;
 
+/** @limit from the first signal of a kill to SIGKILL | SIGKILL */
 export const defaultGraceMs = 5_000;
 
-/** Nothing survives SIGKILL for long but what hangs in the kernel or what we may not signal. */
+/**
+ * After SIGKILL only processes that hang in the kernel, or that we may not signal, survive for long.
+ * @limit a kill, after SIGKILL | `node_unavailable`; the minder continues
+ */
 const giveUpMs = 30_000;
-/** How long a minder may take to end all that is below it, which is a matter of milliseconds; a stopped one never does. */
+/**
+ * Time for a minder to kill everything below it, which takes milliseconds unless it was stopped.
+ * @limit a minder that should end everything below it, after SIGKILL | the server does it, then kills the minder
+ */
 const minderMs = 1_000;
-/** Between two looks at processes that were killed, and will be gone in a moment; longer each time if they are not. */
+/** Delays between checks for killed processes. They grow while processes are left. */
 const firstPauseMs = 5;
 const longestPauseMs = 250;
 
-/** Something of a session is left that SIGKILL did not end in its time. It may go later: it hangs in the kernel, or is another user's. */
-export class Unended extends SessionError {
+/** Some processes of a session survived SIGKILL for the whole time. They may still exit later. */
+export class KillTimeoutError extends SessionError {
 	constructor(pids: readonly number[]) {
 		const which = pids.length === 1 ? `process ${pids[0]}` : `processes ${pids.join(", ")}`;
 		super("node_unavailable", `${which} of the session can't be ended`, {
-			hint: "it may wait for a disk or file server, or belong to a user whom the server may not signal; try again later",
+			hint: "they may wait for a disk or file server, or belong to another user; try again later",
 		});
 	}
 }
 
-/** An ending under way. */
+/** A kill in progress. */
 export type Killing = {
-	/** Resolves when none is left. */
+	/** Resolves when no process is left. */
 	readonly done: Promise<void>;
-	/** A further request: its signal is sent too, and the shorter grace counts. */
+	/** Another request: its signal is sent too, and the shorter grace period applies. */
 	hasten(signo: number, graceMs: number): void;
 };
 
 /**
- * Ends all that is below a minder: a signal to each, and after the grace time SIGKILL. The minder does that; one that
- * was stopped is continued for it, again and again, and what it does not do in its time is done in its stead.
+ * Kills everything below a minder: a signal to each process, and SIGKILL after the grace period. The minder does that.
+ * If it was stopped it is continued repeatedly, and after its time this process does its work.
  */
 export function killTree(minder: Minder, sessionId: string, signo: number, graceMs: number): Killing {
 	let deadline = Number.POSITIVE_INFINITY;
 	let last: number | undefined;
 	let isReplaced = false;
-	// Keeps the process alive: a server that shuts down must not leave before this is over.
+	// Keeps the process alive: a server that shuts down must not exit before this is done.
 	let timer: NodeJS.Timeout | undefined;
 	let reject: (error: unknown) => void = () => {};
 	const givenUp = new Promise<never>((_, refuse) => {
@@ -64,7 +71,7 @@ export function killTree(minder: Minder, sessionId: string, signo: number, grace
 		if (next !== last && last !== SIGKILL) minder.signalAll(next);
 		last = last === SIGKILL ? last : next;
 	}
-	function goOn(): void {
+	function proceed(): void {
 		clearTimeout(timer);
 		if (isReplaced) return;
 		const leftMs = deadline - performance.now();
@@ -73,12 +80,15 @@ export function killTree(minder: Minder, sessionId: string, signo: number, grace
 		if (itself) signal(itself, SIGCONT);
 		if (itself && leftMs <= -minderMs) {
 			isReplaced = true;
-			endInStead(itself, deadline + giveUpMs).catch(reject);
-		} else if (leftMs <= -giveUpMs) reject(new Unended([minder.pid]));
-		else timer = setTimeout(goOn, leftMs > 0 ? Math.min(leftMs, minderMs) : minderMs);
+			killWithoutMinder(itself, deadline + giveUpMs).catch(reject);
+		} else if (leftMs <= -giveUpMs) reject(new KillTimeoutError([minder.pid]));
+		else timer = setTimeout(proceed, leftMs > 0 ? Math.min(leftMs, minderMs) : minderMs);
 	}
-	/** Undefined when it is gone, or when /proc can't be read just now, as when no descriptor is free. */
-	function findItself(): Living | undefined {
+	/**
+	 * Undefined when the minder is gone, or when /proc can't be read at the moment, for example without a free
+	 * descriptor.
+	 */
+	function findItself(): RunningProcess | undefined {
 		try {
 			return findMinder(minder.ownPid, sessionId);
 		} catch {
@@ -87,10 +97,10 @@ export function killTree(minder: Minder, sessionId: string, signo: number, grace
 	}
 	function hasten(signo: number, graceMs: number): void {
 		const leftMs = signo === SIGKILL ? 0 : graceMs;
-		// Without time to heed it a signal is not worth sending.
+		// A program could not react to a signal without a grace period.
 		if (leftMs > 0) send(signo);
 		deadline = Math.min(deadline, performance.now() + leftMs);
-		goOn();
+		proceed();
 	}
 
 	hasten(signo, graceMs);
@@ -98,38 +108,38 @@ export function killTree(minder: Minder, sessionId: string, signo: number, grace
 }
 
 /**
- * Ends at once what is left of a session whose keeper died. Its minder does that by itself, and completely; for a
- * minder that was killed too, all that carries the session's marker is ended, and what is below such.
+ * Kills the rest of a session whose keeper died. Its minder does that by itself, completely. If the minder was killed
+ * too, everything with the session's marker is killed, and everything below.
  */
-export async function killSurvivors(sessionId: string): Promise<void> {
+export async function killRemaining(sessionId: string): Promise<void> {
 	const giveUpAt = performance.now() + giveUpMs;
 	const minders = await look((all) => mindersOf(sessionId, all), giveUpAt);
 	for (const minder of minders) {
 		signal(minder, SIGUSR2);
 		signal(minder, SIGCONT);
 	}
-	const left = await whoIsLeft(minders, performance.now() + minderMs);
-	await Promise.all(left.map((minder) => endInStead(minder, giveUpAt)));
-	// Twice, for who forked while we looked.
+	const left = await survivorsOf(minders, performance.now() + minderMs);
+	await Promise.all(left.map((minder) => killWithoutMinder(minder, giveUpAt)));
+	// Two empty results in a row are needed, because a process may fork while /proc is read.
 	for (let empty = 0; empty < 2; ) {
 		const members = await look((all) => membersOf(sessionId, all), giveUpAt);
 		empty = members.length === 0 ? empty + 1 : 0;
 		killAll(members);
-		const alive = await whoIsLeft(members, giveUpAt);
+		const alive = await survivorsOf(members, giveUpAt);
 		if (alive.length > 0) throw unended(alive);
 	}
 }
 
 /**
- * Does the work of a minder that does not. While that is there, stopped or not, nothing gets away from below it, so it
- * is killed itself only when nothing is left below it and it does not go all the same.
+ * Does the work of a minder that does not respond. While the minder exists, even stopped, no process below it can
+ * escape. So it is killed only after nothing is left below it and it still does not exit.
  */
-async function endInStead(minder: Living, giveUpAt: number): Promise<void> {
+async function killWithoutMinder(minder: RunningProcess, giveUpAt: number): Promise<void> {
 	let emptySince: number | undefined;
 	for (let pauseMs = firstPauseMs; isLeft(minder); pauseMs = await pause(pauseMs)) {
 		const below = await look(({ all }) => (isLeft(minder) ? descendants(minder.pid, all) : []), giveUpAt);
 		killAll(below);
-		// Only now that whoever may have stopped it is dying.
+		// Continue it only now that the process that may have stopped it is being killed.
 		signal(minder, SIGCONT);
 		const now = performance.now();
 		if (now > giveUpAt) throw unended([...below, minder]);
@@ -138,19 +148,19 @@ async function endInStead(minder: Living, giveUpAt: number): Promise<void> {
 	}
 }
 
-/** One look; again when /proc can't be read just now, as when no descriptor is free. */
-async function look(find: (all: Snapshot) => Living[], giveUpAt: number): Promise<Living[]> {
+/** Searches the process table. Retries if /proc can't be read at the moment, for example without a free descriptor. */
+async function look(find: (all: ProcessTable) => RunningProcess[], giveUpAt: number): Promise<RunningProcess[]> {
 	for (let pauseMs = firstPauseMs; ; pauseMs = await pause(pauseMs)) {
 		try {
-			return find(await snapshot());
+			return find(await readProcessTable());
 		} catch (thrown) {
 			if (performance.now() > giveUpAt) throw thrown;
 		}
 	}
 }
 
-/** Waits until processes are gone; those that are not when the time is over. */
-async function whoIsLeft(processes: readonly Living[], giveUpAt: number): Promise<Living[]> {
+/** Waits until the processes are gone. Returns those that are left when the time is over. */
+async function survivorsOf(processes: readonly RunningProcess[], giveUpAt: number): Promise<RunningProcess[]> {
 	let left = processes.filter(isLeft);
 	for (let pauseMs = firstPauseMs; left.length > 0 && performance.now() < giveUpAt; left = left.filter(isLeft)) {
 		pauseMs = await pause(pauseMs);
@@ -158,27 +168,27 @@ async function whoIsLeft(processes: readonly Living[], giveUpAt: number): Promis
 	return left;
 }
 
-/** Waits; how long to wait the next time. */
+/** Waits, and returns the next delay. */
 async function pause(ms: number): Promise<number> {
 	await new Promise((resolve) => setTimeout(resolve, ms));
 	return Math.min(2 * ms, longestPauseMs);
 }
 
-/** Parents before their children: a shell whose child was ended first would go on with its next command. */
-function killAll(processes: readonly Living[]): void {
-	const olderFirst = (a: Living, b: Living) => a.startTime - b.startTime || a.pid - b.pid;
+/** Kills parents before their children: a shell whose child was killed first would run its next command. */
+function killAll(processes: readonly RunningProcess[]): void {
+	const olderFirst = (a: RunningProcess, b: RunningProcess) => a.startTime - b.startTime || a.pid - b.pid;
 	for (const one of [...processes].sort(olderFirst)) signal(one, SIGKILL);
 }
 
-function signal({ pid, startTime }: Living, signo: number): void {
+function signal({ pid, startTime }: RunningProcess, signo: number): void {
 	try {
 		signalProcess(pid, startTime, signo);
 	} catch (thrown) {
-		// Another user's process, or no descriptor free just now; the next look finds it again.
+		// Another user's process, or no free descriptor. The next search finds it again.
 		if (!isNativeError(thrown)) throw thrown;
 	}
 }
 
-function unended(processes: readonly Living[]): Unended {
-	return new Unended(processes.map(({ pid }) => pid));
+function unended(processes: readonly RunningProcess[]): KillTimeoutError {
+	return new KillTimeoutError(processes.map(({ pid }) => pid));
 }

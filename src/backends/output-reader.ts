@@ -1,30 +1,30 @@
-/** What a reader of a program's output does, whatever it reads. */
+/** The interface of readers of a program's output. */
 
-import type { Clock } from "../core/clock.ts";
+import type { Clock } from "../core/async/clock.ts";
 
 export type OutputReaderOptions = {
 	readonly clock: Clock;
-	/** The bytes stay as they are. */
+	/** The bytes are not changed later. */
 	readonly onBytes: (bytes: Uint8Array) => void;
-	/** Called once; no bytes come after it. */
+	/** Called once, after the last bytes. */
 	readonly onEnd: () => void;
 };
 
 export interface OutputReader {
 	readonly isEnded: boolean;
-	/** Whether it was finished while others could still write. */
+	/** Whether it was finished while other processes could still write. */
 	readonly isCutShort: boolean;
-	/** Stops reading; what was read and not yet reported may still come. */
+	/** Stops reading. Bytes that were already read may still be reported. */
 	pause(): void;
 	resume(): void;
 	/**
-	 * Reports what the kernel holds now, though more may come: what a program wrote before its end comes before its
-	 * exit. While paused nothing may be read: what is there comes after the exit then, as its children's output does.
+	 * Reports the output that the kernel has now, so that output written before a program's end is reported before its
+	 * exit. Does nothing while paused. The output is then reported after the exit, like that of the program's children.
 	 */
 	catchUp(): void;
-	/** Reads what the kernel still holds and ends, even if others could still write. */
+	/** Reads what the kernel still has, and ends even if other processes could write more. */
 	finish(): void;
 }
 
-/** More than any kernel buffer holds; others may keep writing while somebody drains it. */
+/** More than any kernel buffer holds. A limit is needed because other processes may keep writing. */
 export const mostToDrain: number = 1024 * 1024;

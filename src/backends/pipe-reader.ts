@@ -1,45 +1,45 @@
 /**
- * Reads a pipe into segments and reports what came, without copying a byte.
+ * Reads a pipe into segments and reports them without copying.
  *
- * One read per turn of the loop, so that a pipe that never runs dry starves nobody. Small output is reported at
- * once; under load, reads that lie side by side become one chunk. At the end comes a synchronous drain, because
- * libuv 1.46 takes a short read together with a hang-up for the end and leaves the rest in the kernel (libuv #4992).
+ * It reads once per turn of the event loop, so that a busy pipe does not starve others. Small output is reported at
+ * once. Under load, adjacent reads are merged into one chunk. The end is drained synchronously, because libuv 1.46
+ * takes a short read with a hang-up for the end and leaves the rest in the kernel (libuv #4992).
  */
 
 import { readSync } from "node:fs";
 import { Socket, type SocketConstructorOpts } from "node:net";
 import { mostToDrain, type OutputReader, type OutputReaderOptions } from "./output-reader.ts";
-import { Segments } from "./segments.ts";
+import { ReadSegments } from "./read-segments.ts";
 
 const largestSegment = 256 * 1024;
 
-/** Up to this many bytes per window are somebody typing, and go out at once. Chosen by measurement. */
+/** Up to this many bytes per window are interactive output and are reported at once. Chosen by measurement. */
 const promptBytes = 4 * 1024;
 const windowMs = 3;
-/** Enough to make the cost per chunk vanish. */
+/** Large enough that the cost per chunk does not matter. */
 const fullChunk = 64 * 1024;
 
 export class PipeReader implements OutputReader {
 	readonly #fd: number;
 	readonly #options: OutputReaderOptions;
 	readonly #stream: Socket;
-	readonly #segments = new Segments(largestSegment);
+	readonly #segments = new ReadSegments(largestSegment);
 	#windowStart = 0;
 	#windowBytes = 0;
 	#cancelFlush: (() => void) | undefined;
 	#isEnded = false;
 	#isCutShort = false;
 
-	/** The descriptor becomes the reader's own. */
+	/** Takes ownership of the descriptor. */
 	constructor(fd: number, options: OutputReaderOptions) {
 		this.#fd = fd;
 		this.#options = options;
 		this.#stream = this.#open();
 		this.#stream.on("end", () => this.finish());
-		// Whatever the error, nothing more can be read.
+		// After any error nothing more can be read.
 		this.#stream.on("error", () => {});
 		this.#stream.on("close", () => this.#end());
-		// Not resume(): its work is done in the next tick, which would undo a pause() that came first.
+		// Not resume(): it takes effect in the next tick and would undo an earlier pause().
 		this.#stream.read(0);
 	}
 
@@ -63,7 +63,7 @@ export class PipeReader implements OutputReader {
 		if (this.#isEnded) return;
 		this.#flush();
 		if (this.#stream.isPaused()) return;
-		// Into memory of its own: the stream goes on, and will fill the free end of the segment.
+		// Use a new buffer: the stream continues and will fill the free end of the segment.
 		for (let left = mostToDrain; left > 0; ) {
 			const bytes = Buffer.allocUnsafeSlow(fullChunk);
 			const length = readNow(this.#fd, bytes);
@@ -76,7 +76,7 @@ export class PipeReader implements OutputReader {
 	finish(): void {
 		if (this.#isEnded) return;
 		this.#stream.pause();
-		// Destroyed by an error and not yet told so: the number may be another's by now, and nothing was left.
+		// If an error destroyed the stream, the descriptor may already be reused, and nothing was left to read.
 		if (!this.#stream.destroyed) this.#drain();
 		this.#end();
 		this.#stream.destroy();
@@ -84,7 +84,7 @@ export class PipeReader implements OutputReader {
 
 	#open(): Socket {
 		const onread = { buffer: () => this.#space(), callback: (length: number) => this.#take(length) };
-		// Neither may close the descriptor behind our back: what libuv calls the end is not yet the end.
+		// Neither option may close the descriptor for us: what libuv reports as the end may not be the end.
 		const options = {
 			fd: this.#fd,
 			onread,
@@ -97,7 +97,7 @@ export class PipeReader implements OutputReader {
 		return new Socket(options as SocketConstructorOpts);
 	}
 
-	/** Reports what was read and waits to become more. */
+	/** Reports the bytes that wait to be merged. */
 	#flush(): void {
 		this.#cancelFlush?.();
 		this.#cancelFlush = undefined;
@@ -142,12 +142,12 @@ export class PipeReader implements OutputReader {
 	}
 }
 
-/** Reads without waiting; zero when there never will be anything again, `empty` when there is nothing now. */
+/** Reads without waiting. Returns zero at the end, or `empty` if there is nothing now. */
 function readNow(fd: number, bytes: Uint8Array): number | "empty" {
 	try {
 		return readSync(fd, bytes);
 	} catch {
-		// EAGAIN: somebody still holds the other side.
+		// EAGAIN: another process still holds the other end.
 		return "empty";
 	}
 }

@@ -1,17 +1,16 @@
 /**
- * A running program, the same on a terminal and on pipes: its output, its exit, the end of its output, its end.
+ * A running program, on a terminal or on pipes: its output, its exit, the end of its output, its end.
  *
  *   running ──leader reaped──▶ exited ──outputs at their end, or drained after drainMs──▶ closed
  *
- * `exited` comes at once, `closed` when no byte can follow. While paused nobody is hurried: the time for
- * draining runs only while we read. Killing the tree ends the waiting.
+ * `exited` is reported at once, `closed` when no byte can follow. The drain time runs only while output is read.
+ * Killing the tree ends the wait.
  */
 
 import { closeSync } from "node:fs";
-import type { Clock } from "../core/clock.ts";
+import type { Clock } from "../core/async/clock.ts";
 import { SessionError } from "../core/errors.ts";
-import type { Exit, Fact, Size, Stream } from "../core/event.ts";
-import type { Sight } from "../core/inspection.ts";
+import type { Fact } from "../core/log/event.ts";
 import {
 	type Command,
 	checkSize,
@@ -19,30 +18,35 @@ import {
 	type Process,
 	type TerminalState,
 	withReason,
-} from "../core/process.ts";
+} from "../core/process/process.ts";
+import type { ProcessSnapshot } from "../core/process/process-snapshot.ts";
 import { inspect, isNativeError, type Reaped } from "../native/addon.ts";
 import type { Minder } from "../native/minder.ts";
-import { defaultGraceMs, type Killing, killSurvivors, killTree } from "./kill.ts";
-import { inTurn } from "./looks.ts";
-import type { OomCounter } from "./oom.ts";
+import type { Exit, Size, Stream } from "../words/state.ts";
+import { Writer } from "./input-writer.ts";
+import { InspectionTurns } from "./inspection-turns.ts";
+import { defaultGraceMs, type Killing, killRemaining, killTree } from "./kill.ts";
+import type { OomCounter } from "./oom-counter.ts";
 import type { OutputReader, OutputReaderOptions } from "./output-reader.ts";
-import { signalName, signalNumber } from "./signals.ts";
-import { Writer } from "./writer.ts";
+import { signalName, signalNumber } from "./signal-numbers.ts";
 
-/** One output of a program; its descriptors become the reader's own when it is opened. */
+/** One output of a program. The reader takes ownership of its descriptors. */
 export type Output = {
 	readonly stream: Stream;
 	readonly fds: readonly number[];
 	readonly open: (options: OutputReaderOptions) => OutputReader;
 };
 
-/** What a program reads from and writes to: all that differs between a terminal and pipes. Not called after `closed`, when the descriptors may be another's. */
+/**
+ * The input and outputs of a program: the differences between a terminal and pipes. Not used after `closed`, when the
+ * descriptors may be reused.
+ */
 export type Stdio = {
 	readonly kind: "pty" | "pipe";
-	/** What asks a tree to end. */
+	/** The signal that asks a tree to exit. */
 	readonly hangUp: number;
 	readonly outputs: readonly Output[];
-	/** Called only while the leader was not reaped. */
+	/** Called only until the leader was reaped. */
 	signal(signo: number): void;
 	eof(writer: Writer): Promise<void>;
 	resize(size: Size): void;
@@ -50,7 +54,7 @@ export type Stdio = {
 };
 
 type ProgramOptions = {
-	/** Its ends become the program's own. */
+	/** The program takes ownership of its descriptors. */
 	readonly minder: Minder;
 	readonly stdio: Stdio;
 	readonly command: Command;
@@ -61,6 +65,7 @@ type ProgramOptions = {
 
 export class Program implements Process {
 	readonly pid: number;
+	readonly gone: Promise<void>;
 	readonly #minder: Minder;
 	readonly #command: Command;
 	readonly #stdio: Stdio;
@@ -69,6 +74,7 @@ export class Program implements Process {
 	readonly #oom: OomCounter;
 	readonly #writer: Writer;
 	readonly #readers: OutputReader[] = [];
+	readonly #inspections = new InspectionTurns();
 	readonly #slave: number;
 	readonly #closed: Promise<void>;
 	#resolveClosed: () => void = () => {};
@@ -76,11 +82,11 @@ export class Program implements Process {
 	#isClosed = false;
 	#isPaused = false;
 	#cancelDrain: (() => void) | undefined;
-	/** The time for draining is over. */
+	/** The drain time is over. */
 	#isDrained = false;
 	#killing: Killing | undefined;
 	#isKilled = false;
-	/** The end of what was left of a program whose minder was killed. */
+	/** The kill of processes left behind by a killed minder. */
 	#survivors: Promise<void> | undefined;
 	/** The first request that gave a reason for the end. */
 	#ending: KillOptions | undefined;
@@ -94,6 +100,7 @@ export class Program implements Process {
 		this.#report = report;
 		this.#oom = oom;
 		this.#slave = minder.ends.slave;
+		this.gone = this.#untilGone();
 		this.#closed = new Promise((resolve) => {
 			this.#resolveClosed = resolve;
 		});
@@ -104,13 +111,13 @@ export class Program implements Process {
 			}
 			minder.onExit((reaped) => this.#exit(reaped));
 		} catch (thrown) {
-			this.#letGo();
+			this.#releaseAll();
 			throw thrown;
 		}
 		this.#writer = new Writer(minder.ends.input, clock);
 	}
 
-	write(bytes: Uint8Array): Promise<void> {
+	write(bytes: Uint8Array): Promise<void> | void {
 		return this.#writer.write(bytes);
 	}
 
@@ -130,7 +137,7 @@ export class Program implements Process {
 			this.#stdio.signal(signo);
 		} catch (thrown) {
 			if (!isNativeError(thrown) || thrown.code !== "EPERM") throw thrown;
-			throw new SessionError("permission_denied", `the program runs as a user whom the server may not signal`, {
+			throw new SessionError("permission_denied", "the server may not signal this program: it runs as another user", {
 				cause: thrown,
 			});
 		}
@@ -150,16 +157,20 @@ export class Program implements Process {
 		if (this.#hasExited) this.#limitDrain();
 	}
 
+	catchUp(): void {
+		if (!this.#isClosed) for (const reader of this.#readers) reader.catchUp();
+	}
+
 	terminal(): TerminalState | undefined {
 		return this.#isClosed ? undefined : this.#stdio.terminal();
 	}
 
-	async look(): Promise<Sight | undefined> {
+	async look(): Promise<ProcessSnapshot | undefined> {
 		if (this.#isClosed) return undefined;
-		const sight = await inTurn(() => inspect(this.#writer.fd, this.#minder.ownPid));
-		// What it wrote before it began to wait belongs before that.
-		if (!this.#isClosed && !sight.runs) for (const reader of this.#readers) reader.catchUp();
-		return sight;
+		const snapshot = await this.#inspections.run(() => inspect(this.#writer.fd, this.#minder.ownPid));
+		// Output written before the program began to wait must be reported before this snapshot.
+		if (!snapshot.runs) this.catchUp();
+		return snapshot;
 	}
 
 	async kill(options: KillOptions = {}): Promise<void> {
@@ -174,9 +185,16 @@ export class Program implements Process {
 		} finally {
 			this.#killing = undefined;
 		}
-		// Its own end may still be on the way to us; whatever others hold open can't matter any more.
+		// The exit may not be reported yet. Output that other processes hold open no longer matters.
 		this.#isKilled = true;
 		if (this.#hasExited) this.#finish();
+		await this.#closed;
+	}
+
+	/** A killed minder leaves processes behind. If they can't be killed, the program is not gone. */
+	async #untilGone(): Promise<void> {
+		await this.#minder.gone;
+		await this.#survivors?.catch(() => new Promise(() => {}));
 		await this.#closed;
 	}
 
@@ -184,22 +202,22 @@ export class Program implements Process {
 		this.#hasExited = true;
 		for (const reader of this.#readers) reader.catchUp();
 		if (reaped === undefined) {
-			// Nobody is left who would see all that it started; what carries the marker is found all the same.
-			this.#survivors = killSurvivors(this.#command.sessionId);
+			// Without the minder some descendants can't be found, but those with the marker can.
+			this.#survivors = killRemaining(this.#command.sessionId);
 			this.#survivors.catch(() => {});
 			this.#close({
 				kind: "lost",
-				message: "the process that watched over its program was killed; how the program ended is unknown",
+				message: "the program's minder was killed; how the program ended is unknown",
 			});
 			return;
 		}
 		const exit: Exit = { code: reaped.code, signal: reaped.signal === null ? null : signalName(reaped.signal) };
 		const isOom = this.#oom.hasJustGrown() && exit.signal === "SIGKILL" && this.#killing === undefined;
 		this.#report({ kind: "exited", exit: isOom ? { ...exit, reason: "oom" } : withReason(exit, this.#ending) });
-		// Only now can the terminal hang up, when no other process has it open. Up to here we had: a program that
-		// closes its descriptors and opens /dev/tty later must find it as it was.
+		// Only now may the terminal hang up. Until here we kept it open, because a program may close its descriptors and
+		// open /dev/tty later.
 		if (this.#slave >= 0) closeSync(this.#slave);
-		// A pipe without a reader says so; a terminal would go on taking bytes that nobody will ever read.
+		// A pipe without a reader fails by itself. A terminal would accept bytes that no process reads.
 		if (this.#stdio.kind === "pty") this.#writer.refuse("the program has ended");
 		if (this.#isKilled) this.#finish();
 		else this.#limitDrain();
@@ -221,7 +239,7 @@ export class Program implements Process {
 
 	#closeIfOver(): void {
 		if (!this.#hasExited || !this.#readers.every((reader) => reader.isEnded)) return;
-		// What had ended by then, and we had no turn to hear of, was not cut short.
+		// An output that has ended in the meantime was not cut short.
 		const isCutShort = this.#isDrained && this.#readers.some((reader) => reader.isCutShort);
 		this.#close(isCutShort ? { kind: "closed", isCutShort } : { kind: "closed" });
 	}
@@ -239,8 +257,10 @@ export class Program implements Process {
 		this.#resolveClosed();
 	}
 
-	/** Closes all, when the kernel has nothing left for reading the output or hearing of the end; the minder ends the program then. */
-	#letGo(): void {
+	/**
+	 * Closes all descriptors when the program can't be watched for lack of resources. The minder then kills the program.
+	 */
+	#releaseAll(): void {
 		for (const reader of this.#readers) reader.finish();
 		const unread = this.#stdio.outputs.slice(this.#readers.length).flatMap(({ fds }) => fds);
 		const { input, slave } = this.#minder.ends;

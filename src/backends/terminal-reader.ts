@@ -1,28 +1,28 @@
 /**
- * Reads a terminal: a pump, which is a thread, reads it and gathers what comes; we take that into segments.
+ * Reads a terminal. A pump thread reads it and collects output, which is taken into segments here.
  *
- * One take per turn of the loop, so that a terminal that is flooded starves nobody.
+ * It takes once per turn of the event loop, so that a flooded terminal does not starve others.
  */
 
-import { closePump, drainPump, type Ends, openPump, type Pump, pausePump, takePump } from "../native/addon.ts";
+import { closePump, drainPump, openPump, type ProgramFds, type Pump, pausePump, takePump } from "../native/addon.ts";
 import { mostToDrain, type OutputReader, type OutputReaderOptions } from "./output-reader.ts";
-import { Segments } from "./segments.ts";
+import { ReadSegments } from "./read-segments.ts";
 
-/** As much as the pump gathers before it says so. */
+/** As much as the pump collects before it calls. */
 const largestSegment = 256 * 1024;
 
 export class TerminalReader implements OutputReader {
 	readonly #options: Pick<OutputReaderOptions, "onBytes" | "onEnd">;
 	readonly #pump: Pump;
-	readonly #segments = new Segments(largestSegment);
+	readonly #segments = new ReadSegments(largestSegment);
 	#isPaused = false;
-	/** Whether the pump has said so and we have not taken anything since. */
+	/** Whether the pump has called since output was last taken. */
 	#isReady = false;
 	#isEnded = false;
 	#isCutShort = false;
 
-	/** The descriptors become the reader's own. */
-	constructor(terminal: Pick<Ends, "output" | "wake">, options: Pick<OutputReaderOptions, "onBytes" | "onEnd">) {
+	/** Takes ownership of the descriptors. */
+	constructor(terminal: Pick<ProgramFds, "output" | "wake">, options: Pick<OutputReaderOptions, "onBytes" | "onEnd">) {
 		this.#options = options;
 		this.#pump = openPump(terminal, () => {
 			this.#isReady = true;
@@ -48,7 +48,7 @@ export class TerminalReader implements OutputReader {
 		if (this.#isEnded) return;
 		this.#isPaused = false;
 		pausePump(this.#pump, false);
-		// Not within the call of somebody who only wanted us to go on.
+		// Not synchronously, inside the caller's resume().
 		setImmediate(() => this.#take());
 	}
 
@@ -56,7 +56,7 @@ export class TerminalReader implements OutputReader {
 		if (!this.#isPaused) this.#drain();
 	}
 
-	/** Whether nothing will ever come again. */
+	/** Returns true if no output can follow. */
 	#drain(): boolean {
 		for (let left = mostToDrain; left > 0 && !this.#isEnded; ) {
 			const length = drainPump(this.#pump, this.#segments.space());

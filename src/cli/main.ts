@@ -1,13 +1,11 @@
 #!/usr/bin/env node
-/** The `hawser` command. It is small, so that it can say what is wrong when the rest can't be loaded. */
+/** The `hawser` command. It is small, so that it can report that the rest failed to load. */
 
 try {
 	await import("./program.ts");
 } catch (error) {
 	if (!(error instanceof Error && "code" in error && error.code === "EMFILE")) throw error;
-	process.stderr.write(
-		"hawser: its parts can't be loaded: too many open files (raise the limit of open files: ulimit -n 65536)\n",
-	);
+	process.stderr.write("hawser: can't load: too many open files; raise the limit with ulimit -n 65536\n");
 	process.exitCode = 1;
 }
 

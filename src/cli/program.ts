@@ -1,14 +1,14 @@
-/** All commands of `hawser`, and what becomes of the one that was typed. */
+/** Registers the commands of `hawser` and runs the one that was typed. */
 
 import { basename } from "node:path";
 import { Command } from "commander";
 import { version } from "../server/version.ts";
-import { explain } from "./errors.ts";
-import { withGoFlags } from "./go-flags.ts";
-import { endOnClosedPipe, remark } from "./output.ts";
-import { refusedLine } from "./refused-line.ts";
+import { usageMessage } from "./args/usage-message.ts";
+import { toUserError } from "./print/errors.ts";
+import { endOnClosedPipe, printNotice } from "./print/output.ts";
+import { withGoFlags } from "./serve/go-flags.ts";
 
-/** Each by its name, in the order of the help. */
+/** Commands by name, in the order of the help. */
 const commands: Readonly<Record<string, () => Promise<Command>>> = {
 	serve: async () => (await import("./commands/serve.ts")).serve,
 	stop: async () => (await import("./commands/stop.ts")).stop,
@@ -16,7 +16,7 @@ const commands: Readonly<Record<string, () => Promise<Command>>> = {
 	run: async () => (await import("./commands/run.ts")).run,
 	attach: async () => (await import("./commands/attach.ts")).attach,
 	detach: async () => (await import("./commands/detach.ts")).detach,
-	ls: async () => (await import("./commands/list.ts")).list,
+	ls: async () => (await import("./commands/ls.ts")).list,
 	watch: async () => (await import("./commands/watch.ts")).watch,
 	show: async () => (await import("./commands/show.ts")).show,
 	screen: async () => (await import("./commands/screen.ts")).screen,
@@ -29,6 +29,8 @@ const commands: Readonly<Record<string, () => Promise<Command>>> = {
 	exec: async () => (await import("./commands/exec.ts")).exec,
 	commands: async () => (await import("./commands/commands.ts")).commands,
 	send: async () => (await import("./commands/send.ts")).send,
+	answer: async () => (await import("./commands/answer.ts")).answer,
+	queue: async () => (await import("./commands/queue.ts")).queue,
 	secret: async () => (await import("./commands/secret.ts")).secret,
 	approve: async () => (await import("./commands/approve.ts")).approve,
 	wait: async () => (await import("./commands/wait.ts")).wait,
@@ -36,7 +38,7 @@ const commands: Readonly<Record<string, () => Promise<Command>>> = {
 	resize: async () => (await import("./commands/resize.ts")).resize,
 	signal: async () => (await import("./commands/signal.ts")).signal,
 	kill: async () => (await import("./commands/kill.ts")).kill,
-	rm: async () => (await import("./commands/remove.ts")).remove,
+	rm: async () => (await import("./commands/rm.ts")).remove,
 	login: async () => (await import("./commands/login.ts")).login,
 	logout: async () => (await import("./commands/login.ts")).logout,
 	remotes: async () => (await import("./commands/login.ts")).remotes,
@@ -59,20 +61,20 @@ const commands: Readonly<Record<string, () => Promise<Command>>> = {
 
 const argv = withGoFlags(withTmux(process.argv));
 const program = new Command("hawser")
-	.description("Interactive processes: start a shell or a command, leave, come back from anywhere, miss nothing.")
+	.description("Persistent terminal sessions: start a program, detach, come back from anywhere, miss nothing.")
 	.version(version)
 	.enablePositionalOptions()
 	.addHelpText(
 		"after",
-		"\nExamples:\n  hawser run -- bash\n  hawser run --detach --name build -- make\n  hawser attach build\n  hawser logs -f build\n\n" +
-			"A session is named by its id, its name, or the beginning of either.",
+		"\nExamples:\n  hawser run -- bash\n  hawser run --detach --name build -- make\n  hawser attach build\n" +
+			"  hawser logs -f build\n\nSESSION is a session ID, a name, or a unique prefix of either.",
 	);
 for (const command of await Promise.all(neededFor(argv[2]).map((load) => load()))) program.addCommand(command);
 sayInOneLine(program, program.name());
 
 /**
- * Only the command that was typed, for loading them all takes longer than most of them run, and none for the version;
- * all of them for help, for an alias or a mistake, and for completion, which tells of them.
+ * Loads only the typed command, because loading all takes longer than most of them run. Loads none for the version, and
+ * all for help, aliases, mistakes and completion.
  */
 function neededFor(typed = ""): (() => Promise<Command>)[] {
 	if (typed === "--version" || typed === "-V") return [];
@@ -80,13 +82,13 @@ function neededFor(typed = ""): (() => Promise<Command>)[] {
 	return load ? [load] : Object.values(commands);
 }
 
-/** Commands that are added this way inherit nothing, so each is told. */
+/** Commander does not pass this setting on to added commands. */
 function sayInOneLine(command: Command, typed: string): void {
-	command.configureOutput({ outputError: (text) => remark(refusedLine(text, typed)) });
+	command.configureOutput({ outputError: (text) => printNotice(usageMessage(text, typed)) });
 	for (const part of command.commands) sayInOneLine(part, `${typed} ${part.name()}`);
 }
 
-/** By a link with that name it is tmux that was called. */
+/** A symlink named tmux runs `hawser tmux`. */
 function withTmux([node = "", script = "", ...args]: readonly string[]): string[] {
 	return [node, script, ...(basename(script) === "tmux" ? ["tmux"] : []), ...args];
 }
@@ -95,9 +97,9 @@ endOnClosedPipe();
 try {
 	await program.parseAsync(argv);
 } catch (error) {
-	const explained = explain(error);
-	// A bug of ours is the one thing that deserves its stack.
+	const explained = toUserError(error);
+	// Only an internal error prints a stack trace.
 	if (!explained) throw error;
-	remark(explained.sentence);
+	printNotice(explained.message);
 	process.exitCode = explained.exitCode;
 }

@@ -1,4 +1,4 @@
-/** What sandbox policies are called on a command line. */
+/** Names of sandbox policies on the command line. */
 
 export const sandboxTypes = {
 	"read-only": "readOnly",

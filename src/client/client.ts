@@ -1,167 +1,160 @@
-/** A server as a program sees it: its sessions, what happens to them, and who may use it. */
+/** The client of a server: sessions, events, and access. */
 
+import { idempotencyKeyHeader } from "../api/messages.ts";
 import type {
+	ApprovalMessage,
+	AuditList,
 	CreatedTicket,
 	CreatedToken,
+	CreateSession,
 	CreateTicket,
 	CreateToken,
+	DecideApproval,
+	Health,
+	Info,
+	InputReceipt,
+	Me,
+	SecretRequestMessage,
+	SessionMessage,
+	SessionState,
 	SignedIn,
 	SignIn,
 	SignInLink,
-	TokenList,
 	TokenMessage,
-} from "../protocol/access.ts";
-import type { InputReceipt } from "../protocol/acts.ts";
-import type {
-	ApprovalList,
-	ApprovalMessage,
-	DecideApproval,
-	SecretRequestList,
-	SecretRequestMessage,
-} from "../protocol/asking.ts";
-import {
-	type AuditList,
-	type CreateSession,
-	type Health,
-	type Info,
-	idempotencyKeyHeader,
-	type Me,
-	type SessionList,
-	type SessionMessage,
-	type SessionState,
-} from "../protocol/messages.ts";
-import type { ActOptions } from "./attachment.ts";
-import { type Ended, end } from "./ended.ts";
-import { HawserError } from "./error.ts";
-import { type FeedItem, type FeedOptions, followFeed } from "./feed.ts";
-import { forgetPageKey, storePageKey } from "./page-key.ts";
-import { type RunOptions, type RunRequest, type RunResult, runOnce } from "./run.ts";
-import { Screens, type ScreensOptions } from "./screens.ts";
-import { type KnownSession, Session } from "./session.ts";
-import { type Call, type ConnectOptions, Transport } from "./transport.ts";
-import { type WebhooksClient, webhooksAt } from "./webhooks.ts";
-import { type WorkspacesClient, workspacesAt } from "./workspaces.ts";
+} from "../api/types.ts";
+import type { RequestOptions } from "./attach/attachment.ts";
+import { HawserError } from "./errors.ts";
+import { forgetPageKey, storePageKey } from "./http/page-key.ts";
+import { whenAllowed } from "./http/rate-limit.ts";
+import { type RevokeResult, revoke } from "./http/revocation.ts";
+import { type ConnectOptions, Transport } from "./http/transport.ts";
+import { bytesOf } from "./input/bytes.ts";
+import { type RunOptions, type RunRequest, type RunResult, runProgram } from "./output/run.ts";
+import { type FeedItem, type FeedOptions, followFeed } from "./resources/feed.ts";
+import { type WebhooksClient, webhooks } from "./resources/webhooks.ts";
+import { type WorkspacesClient, workspaces } from "./resources/workspaces.ts";
+import { ScreenStream, type ScreenStreamOptions } from "./screen/screen-stream.ts";
+import { type LoadedSession, Session } from "./session.ts";
 
 export type ListFilter = {
 	readonly state?: readonly SessionState[];
 	readonly workspace?: string;
 	readonly task?: string;
 	readonly name?: string;
-	/** Each is `key` or `key=value`, and all must hold. */
+	/** Each is `key` or `key=value`; all must match. */
 	readonly label?: readonly string[];
-	/** Which come first; the oldest, if left out. */
+	/** Order of the list. Default: oldest first. */
 	readonly order?: "oldest" | "newest";
-	/** Whether each is told with how it looks now: its last line, its activity, what it waits for. */
+	/** Whether to include an overview of each session: last line, activity, what it waits for. */
 	readonly overview?: boolean;
 };
 
-export type CreateOptions = ActOptions & {
-	/** Makes it safe to ask again after an answer was lost: with the same key, nothing is started twice. */
+export type CreateOptions = RequestOptions & {
+	/** Makes a retry after a lost response safe: the same key starts nothing twice. */
 	readonly idempotencyKey?: string;
+	/** How long to wait for the server's start rate, in milliseconds. Default: one minute; zero does not wait. */
+	readonly retryTimeoutMs?: number;
 };
 
 export type AuditFilter = {
 	readonly session?: string | undefined;
-	/** The id of whoever did it. */
+	/** ID of the caller. */
 	readonly principal?: string | undefined;
 	readonly action?: string | undefined;
 };
 
 export interface Client {
-	/** Runs a program to its end and gives what it wrote. */
+	/** Runs a program until it ends, and returns its output. */
 	run(request: RunRequest, options?: RunOptions): Promise<RunResult>;
-	/** What happens to all sessions, across lost connections, until the loop is left or the signal aborted. */
+	/** Events of all sessions, across lost connections, until the loop ends or the signal is aborted. */
 	events(options?: FeedOptions): AsyncGenerator<FeedItem, void, void>;
-	/** What the terminals of several sessions show, for small pictures of them, over one connection. */
-	screens(options?: ScreensOptions): Screens;
-	/** What the server is and can do on its machine. */
-	info(options?: ActOptions): Promise<Info>;
-	/** Who we are and what we may do there. */
-	me(options?: ActOptions): Promise<Me>;
-	health(options?: ActOptions): Promise<Health>;
-	/** Whether it takes requests: not while it shuts down. */
-	isReady(options?: ActOptions): Promise<boolean>;
-	/** The server's numbers, as Prometheus reads them. */
-	metrics(options?: ActOptions): Promise<string>;
-	/** The API's description. */
-	openApi(options?: ActOptions): Promise<object>;
+	/** Screens of several sessions over one connection, for thumbnails. */
+	screens(options?: ScreenStreamOptions): ScreenStream;
+	/** The server's version, limits and features. */
+	info(options?: RequestOptions): Promise<Info>;
+	/** The caller's identity and rights. */
+	me(options?: RequestOptions): Promise<Me>;
+	health(options?: RequestOptions): Promise<Health>;
+	/** Whether the server accepts requests; false while it shuts down. */
+	isReady(options?: RequestOptions): Promise<boolean>;
+	/** Server metrics in Prometheus format. */
+	metrics(options?: RequestOptions): Promise<string>;
+	/** The OpenAPI document. */
+	openApi(options?: RequestOptions): Promise<object>;
 	/**
-	 * Signs this browser in, by a token, a guest's key or the code of a sign-in link; pages of the server's origin need
-	 * nothing else from then on. `unauthenticated` for what is not known, `token_ended` for what was good once.
+	 * Signs this browser in with a token, a guest key or a sign-in code. Pages of the server's origin then need no token.
+	 * Rejects with `unauthenticated` for an unknown credential, and `token_ended` for one that is no longer valid.
 	 */
-	signIn(request: SignIn, options?: ActOptions): Promise<SignedIn>;
-	/** Ends the sign-in of this browser. */
-	signOut(options?: ActOptions): Promise<Ended>;
-	/** One page of who did what, from the entry after a number on; for the operator. */
-	audit(filter?: AuditFilter & { after?: number; limit?: number }, options?: ActOptions): Promise<AuditList>;
+	signIn(request: SignIn, options?: RequestOptions): Promise<SignedIn>;
+	/** Signs this browser out. */
+	signOut(options?: RequestOptions): Promise<RevokeResult>;
+	/** One page of the audit log after an entry number. Operator only. */
+	audit(filter?: AuditFilter & { after?: number; limit?: number }, options?: RequestOptions): Promise<AuditList>;
 	readonly sessions: {
-		/** Starts a program; `snapshot` is what the server answered. */
-		create(request: CreateSession, options?: CreateOptions): Promise<KnownSession>;
-		/** Every session, oldest first. */
-		list(filter?: ListFilter, options?: ActOptions): Promise<SessionMessage[]>;
-		/** Throws `session_not_found` when there is none. */
-		get(id: string, options?: ActOptions): Promise<KnownSession>;
-		/** Takes in a recording, an asciicast of version 2 or 3, as a session that has ended. */
-		importRecording(cast: Uint8Array | string, options?: ImportOptions): Promise<KnownSession>;
-		/** The session of this id, without asking whether it exists. */
+		/** Starts a program; `snapshot` is the server's response. */
+		create(request: CreateSession, options?: CreateOptions): Promise<LoadedSession>;
+		/** All sessions, oldest first. */
+		list(filter?: ListFilter, options?: RequestOptions): Promise<SessionMessage[]>;
+		/** Rejects with `session_not_found` if it does not exist. */
+		get(id: string, options?: RequestOptions): Promise<LoadedSession>;
+		/** Imports a recording, an asciicast version 2 or 3, as an ended session. */
+		importRecording(cast: Uint8Array | string, options?: ImportOptions): Promise<LoadedSession>;
+		/** The session with this ID. Makes no request. */
 		at(id: string): Session;
 	};
 	readonly workspaces: WorkspacesClient;
 	readonly webhooks: WebhooksClient;
-	/** Secrets that somebody asked for who may not type them, such as an agent. */
+	/** Requests for secrets by callers that may not type them, such as agents. */
 	readonly secretRequests: {
-		/** Those of sessions that we may read, oldest first. */
-		list(options?: ActOptions): Promise<readonly SecretRequestMessage[]>;
-		/** Types it, and Enter, if the program still asks the same; `not_waiting` else, and nothing was typed. */
-		give(id: string, secret: Uint8Array | string, options?: ActOptions): Promise<InputReceipt>;
-		refuse(id: string, options?: ActOptions): Promise<void>;
+		/** Requests of sessions that the caller may read, oldest first. */
+		list(options?: RequestOptions): Promise<readonly SecretRequestMessage[]>;
+		/**
+		 * Sends the secret and Enter if the program still shows the same prompt. Otherwise rejects with `not_waiting` and
+		 * sends nothing.
+		 */
+		give(id: string, secret: Uint8Array | string, options?: RequestOptions): Promise<InputReceipt>;
+		refuse(id: string, options?: RequestOptions): Promise<void>;
 	};
 	readonly tokens: {
-		/** Makes one that may do no more and live no longer than ours; its secret is told only now. */
-		create(request: CreateToken, options?: ActOptions): Promise<CreatedToken>;
-		/** Those that we may revoke. */
-		list(options?: ActOptions): Promise<readonly TokenMessage[]>;
-		revoke(id: string, options?: ActOptions): Promise<Ended>;
+		/** Creates a token with at most the caller's rights and lifetime. Only this response contains its secret. */
+		create(request: CreateToken, options?: RequestOptions): Promise<CreatedToken>;
+		/** Tokens that the caller may revoke. */
+		list(options?: RequestOptions): Promise<readonly TokenMessage[]>;
+		revoke(id: string, options?: RequestOptions): Promise<RevokeResult>;
 	};
-	/** What tokens with a gate want to do, and may not do alone. */
+	/** Held actions of tokens with a gate. */
 	readonly approvals: {
-		/** Those that wait, oldest first. */
-		list(options?: ActOptions): Promise<ApprovalMessage[]>;
-		/** One that waits, or was decided not long ago. */
-		get(id: string, options?: ActOptions): Promise<ApprovalMessage>;
-		/** Grants or denies one; what became of it is its `state`, for a grant may come too late. */
-		decide(id: string, decision: DecideApproval, options?: ActOptions): Promise<ApprovalMessage>;
+		/** Pending approvals, oldest first. */
+		list(options?: RequestOptions): Promise<readonly ApprovalMessage[]>;
+		/** A pending or recently decided approval. */
+		get(id: string, options?: RequestOptions): Promise<ApprovalMessage>;
+		/** Approves or denies an action. Check `state` of the result, because an approval may come too late. */
+		decide(id: string, decision: DecideApproval, options?: RequestOptions): Promise<ApprovalMessage>;
 	};
 	readonly tickets: {
-		/** Good for one WebSocket, soon: for a page that has no token. */
-		create(request: CreateTicket, options?: ActOptions): Promise<CreatedTicket>;
+		/** Creates a short-lived ticket for one WebSocket, for a page without a token. */
+		create(request: CreateTicket, options?: RequestOptions): Promise<CreatedTicket>;
 	};
 	readonly signInLinks: {
-		/** Signs in one browser as us, within five minutes. */
-		create(options?: ActOptions): Promise<SignInLink>;
+		/** Creates a link that signs in one browser as the caller, within five minutes. */
+		create(options?: RequestOptions): Promise<SignInLink>;
 	};
 }
 
-export type ImportOptions = ActOptions & {
-	/** Instead of the title that it has. */
+export type ImportOptions = RequestOptions & {
+	/** Replaces the recording's title. */
 	readonly name?: string;
 	readonly workspace?: string;
 };
 
-/** Makes no request yet: the first one shows whether the server is there. */
+/** Makes no request; the first one shows whether the server is reachable. */
 export function connect(options: ConnectOptions): Client {
 	const transport = new Transport(options);
-	const ask = async <Answer>(call: Call): Promise<Answer> => (await (await transport.request(call)).json()) as Answer;
 	const sessions: Client["sessions"] = {
-		async create(request, { signal, idempotencyKey } = {}) {
+		async create(request, { signal, idempotencyKey, retryTimeoutMs } = {}) {
 			const headers = idempotencyKey === undefined ? {} : { [idempotencyKeyHeader]: idempotencyKey };
-			const created = await ask<SessionMessage>({
-				method: "POST",
-				path: "/v1/sessions",
-				json: request,
-				headers,
-				signal,
-			});
+			const call = { body: request, headers, signal };
+			const created = await whenAllowed(() => transport.call("createSession", call), { retryTimeoutMs, signal });
 			return Session.known(transport, created);
 		},
 		list: (filter = {}, { signal } = {}) => listAll(transport, filter, { signal }),
@@ -170,74 +163,69 @@ export function connect(options: ConnectOptions): Client {
 			return Session.known(transport, await session.info(options));
 		},
 		async importRecording(cast, { signal, name, workspace } = {}) {
-			const bytes = typeof cast === "string" ? new TextEncoder().encode(cast) : cast;
-			const query = { name, workspace };
-			const path = "/v1/recordings";
-			return Session.known(transport, await ask<SessionMessage>({ method: "POST", path, query, bytes, signal }));
+			const body = bytesOf(cast);
+			const imported = transport.call("importRecording", { query: { name, workspace }, body, signal });
+			return Session.known(transport, await imported);
 		},
 		at: (id) => new Session(transport, id),
 	};
 	return {
-		run: (request, options) => runOnce(sessions, request, options),
+		run: (request, options) => runProgram(sessions, request, options),
 		events: (options) => followFeed(transport, options),
-		screens: (options) => new Screens(transport, options),
-		info: ({ signal } = {}) => ask({ path: "/v1/info", signal }),
-		me: ({ signal } = {}) => ask({ path: "/v1/me", signal }),
-		health: ({ signal } = {}) => ask({ path: "/healthz", signal }),
-		async isReady({ signal } = {}) {
+		screens: (options) => new ScreenStream(transport, options),
+		info: (options = {}) => transport.call("getInfo", options),
+		me: (options = {}) => transport.call("getMe", options),
+		health: (options = {}) => transport.call("getHealth", options),
+		async isReady(options = {}) {
 			try {
-				await ask({ path: "/readyz", signal });
+				await transport.call("getReadiness", options);
 				return true;
 			} catch (error) {
-				// No server at all is something else than one that says so.
+				// An error without a status means that no server responds.
 				if (error instanceof HawserError && error.status === 503) return false;
 				throw error;
 			}
 		},
-		audit: (filter = {}, { signal } = {}) => ask({ path: "/v1/audit", query: filter, signal }),
-		metrics: async ({ signal } = {}) => (await transport.request({ path: "/metrics", signal })).text(),
-		openApi: ({ signal } = {}) => ask({ path: "/openapi.json", signal }),
-		async signIn(request, { signal } = {}) {
-			const signedIn = await ask<SignedIn>({ method: "POST", path: "/v1/signin", json: request, signal });
+		audit: (query = {}, options = {}) => transport.call("listAudit", { query, ...options }),
+		metrics: async (options = {}) => (await transport.open("getMetrics", options)).text(),
+		openApi: async (options = {}) => (await transport.open("getOpenApi", options)).json() as Promise<object>,
+		async signIn(body, options) {
+			const signedIn = await transport.call("signInBrowser", { body, ...options });
 			storePageKey((await transport.address()).url, signedIn.pageKey);
 			return signedIn;
 		},
-		async signOut({ signal } = {}) {
-			const ended = await end(transport, { method: "POST", path: "/v1/signout", signal });
+		async signOut(options = {}) {
+			const ended = await revoke(transport, "signOut", options);
 			forgetPageKey((await transport.address()).url);
 			return ended;
 		},
 		sessions,
 		secretRequests: {
-			list: async ({ signal } = {}) => (await ask<SecretRequestList>({ path: "/v1/secret-requests", signal })).requests,
-			give(id, secret, { signal } = {}) {
-				const bytes = typeof secret === "string" ? new TextEncoder().encode(secret) : secret;
-				return ask({ method: "POST", path: `/v1/secret-requests/${encodeURIComponent(id)}`, bytes, signal });
-			},
-			async refuse(id, { signal } = {}) {
-				await transport.request({ method: "DELETE", path: `/v1/secret-requests/${encodeURIComponent(id)}`, signal });
+			list: async (options = {}) => (await transport.call("listSecretRequests", options)).requests,
+			give: (id, secret, options) =>
+				transport.call("giveSecret", { params: { id }, body: bytesOf(secret), ...options }),
+			async refuse(id, options) {
+				await transport.open("refuseSecret", { params: { id }, ...options });
 			},
 		},
 		tokens: {
-			create: (request, { signal } = {}) => ask({ method: "POST", path: "/v1/tokens", json: request, signal }),
-			list: async ({ signal } = {}) => (await ask<TokenList>({ path: "/v1/tokens", signal })).tokens,
-			revoke: (id, { signal } = {}) =>
-				end(transport, { method: "DELETE", path: `/v1/tokens/${encodeURIComponent(id)}`, signal }),
+			create: (body, options) => transport.call("createToken", { body, ...options }),
+			list: async (options = {}) => (await transport.call("listTokens", options)).tokens,
+			revoke: (id, options) => revoke(transport, "revokeToken", { params: { id }, ...options }),
 		},
 		approvals: {
-			list: async ({ signal } = {}) => (await ask<ApprovalList>({ path: "/v1/approvals", signal })).approvals,
-			get: (id, { signal } = {}) => ask({ path: `/v1/approvals/${encodeURIComponent(id)}`, signal }),
-			decide: (id, decision, { signal } = {}) =>
-				ask({ method: "POST", path: `/v1/approvals/${encodeURIComponent(id)}`, json: decision, signal }),
+			list: async (options = {}) => (await transport.call("listApprovals", options)).approvals,
+			get: (id, options) => transport.call("getApproval", { params: { id }, ...options }),
+			decide: (id, body, options) => transport.call("decideApproval", { params: { id }, body, ...options }),
 		},
 		tickets: {
-			create: (request, { signal } = {}) => ask({ method: "POST", path: "/v1/tickets", json: request, signal }),
+			create: (body, options) => transport.call("createTicket", { body, ...options }),
 		},
 		signInLinks: {
-			create: ({ signal } = {}) => ask({ method: "POST", path: "/v1/signin-links", signal }),
+			create: (options = {}) => transport.call("createSignInLink", options),
 		},
-		workspaces: workspacesAt(transport),
-		webhooks: webhooksAt(transport),
+		workspaces: workspaces(transport),
+		webhooks: webhooks(transport),
 	};
 }
 
@@ -249,12 +237,7 @@ async function listAll(
 	const all: SessionMessage[] = [];
 	let after: string | undefined;
 	do {
-		const response = await transport.request({
-			path: "/v1/sessions",
-			query: { ...filter, overview: filter.overview ? "1" : undefined, after, limit: 1000 },
-			signal,
-		});
-		const page = (await response.json()) as SessionList;
+		const page = await transport.call("listSessions", { query: { ...filter, after, limit: 1000 }, signal });
 		all.push(...page.sessions);
 		after = page.next ?? undefined;
 	} while (after !== undefined);

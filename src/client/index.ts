@@ -1,81 +1,111 @@
 /** `hawser/client`: the SDK for Node and browsers. */
 
+export { isFailure } from "../api/attention.ts";
 export type {
-	CreatedLink,
-	CreatedTicket,
-	CreatedToken,
-	CreateLink,
-	CreateTicket,
-	CreateToken,
-	GateMessage,
-	LinkMessage,
-	SecretRight,
-	SignedIn,
-	SignIn,
-	SignInLink,
-	TokenMessage,
-} from "../protocol/access.ts";
-export type {
-	CommandList,
-	InputReceipt,
-	RunAnswer,
-	SendAnswer,
-	SendInput,
-	SessionLease,
-	ShellCommand,
-	TakeLease,
-} from "../protocol/acts.ts";
-export type { ApprovalMessage, AskSecret, DecideApproval, SecretRequestMessage } from "../protocol/asking.ts";
-export type { Activity, FeedEvent, FeedType, ProgramState } from "../protocol/feed.ts";
-export type {
+	Activity,
+	ActivityMessage,
+	AgentChild,
+	AgentExplanation,
+	AgentKind,
+	AgentMessage,
+	AgentState,
+	ApprovalMessage,
+	AskSecret,
 	AttachedMessage,
 	AuditList,
 	AuditMessage,
+	CommandList,
+	CreatedLink,
+	CreatedTicket,
+	CreatedToken,
+	CreatedWebhook,
+	CreateLink,
 	CreateSession,
+	CreateTicket,
+	CreateToken,
+	CreateWebhook,
+	DecideApproval,
 	ErrorCode,
 	ExitMessage,
-	Health,
-	Info,
-	Me,
-	Overview,
-	SandboxLimits,
-	SandboxMessage,
-	SessionMessage,
-	SessionState,
-	SizePolicy,
-	Waiting,
-} from "../protocol/messages.ts";
-export { isFailure } from "../protocol/needs.ts";
-export type { ActivityMessage, RecordingFormat, SearchMatch } from "../protocol/past.ts";
-export { showUnseen } from "../protocol/printable.ts";
-export type { ScreenMessage, ScreenRunMessage, ScreenStyleMessage, ScrollbackMessage } from "../protocol/screens.ts";
-export type { LeaseMessage } from "../protocol/socket.ts";
-export type {
-	CreatedWebhook,
-	CreateWebhook,
 	FailedList,
 	FailedNotice,
+	FeedEvent,
+	FeedType,
+	GateMessage,
+	Health,
+	Info,
+	InputReceipt,
+	LeaseMessage,
+	LinkMessage,
+	Me,
+	Overview,
+	ProgramState,
+	PutTask,
+	PutWorkspace,
+	RecordingFormat,
+	RequiredSandbox,
 	RetriedWebhook,
+	RunAnswer,
+	SandboxLimits,
+	SandboxMessage,
+	ScreenMessage,
+	ScreenRunMessage,
+	ScreenStyleMessage,
+	ScrollbackMessage,
+	SearchMatch,
+	SecretRequestMessage,
+	SecretRight,
+	SendAnswer,
+	SendInput,
+	SessionLease,
+	SessionMessage,
+	SessionState,
+	ShellCommand,
+	SignedIn,
+	SignIn,
+	SignInLink,
+	SizePolicy,
+	TakeLease,
+	TaskMessage,
+	TokenMessage,
+	Waiting,
 	WebhookEvent,
 	WebhookMessage,
 	WebhookNotice,
 	WebhookTest,
-} from "../protocol/webhooks.ts";
-export type { PutTask, PutWorkspace, TaskMessage, WorkspaceLimits, WorkspaceMessage } from "../protocol/workspaces.ts";
-export { giveAnswer, type Question, typed } from "./answer.ts";
-export type { ActOptions, Attachment, AttachOptions } from "./attachment.ts";
+	WorkspaceLimits,
+	WorkspaceMessage,
+} from "../api/types.ts";
+export { showUnseen } from "../words/printable.ts";
+export type { Attachment, AttachOptions, RequestOptions } from "./attach/attachment.ts";
+export type { AttachmentEvent, ConnectionEvent } from "./attach/event-queue.ts";
+export type { TakeOptions } from "./attach/lease-state.ts";
+export { ReplyRanges } from "./attach/reply-ranges.ts";
+export type { Ticket, WebSocketConstructor, WebSocketLike } from "./attach/websocket.ts";
+export { answerInput, answerPrompt, type PendingPrompt } from "./attention/answer.ts";
+export { approvalTitle, decideApproval, hasOutputSince, withPendingStarts } from "./attention/approvals.ts";
+export { callerName, commandText, endLabel, failureLabel, needSummary } from "./attention/labels.ts";
+export { type LiveConnection, LiveSessions, type LiveSessionsOptions } from "./attention/live-sessions.ts";
 export {
-	byUrgency,
-	type Circumstances,
-	dismissalOf,
+	compareNeeds,
+	dismissalKey,
 	isActive,
 	isEnded,
-	type Listed,
-	lastActive,
+	lastActiveAt,
 	type Need,
-	type Needing,
+	type NeedContext,
 	needOf,
-} from "./attention.ts";
+	type SessionInfo,
+	type SessionNeed,
+} from "./attention/needs.ts";
+export {
+	groupSessions,
+	keepOrder,
+	matchesFilter,
+	type SessionFilter,
+	type SessionGroups,
+	searchWords,
+} from "./attention/session-groups.ts";
 export {
 	type AuditFilter,
 	type Client,
@@ -84,44 +114,37 @@ export {
 	type ImportOptions,
 	type ListFilter,
 } from "./client.ts";
-export type { TakeOptions } from "./control.ts";
-export type { Ended } from "./ended.ts";
-export { HawserError } from "./error.ts";
-export type { AttachmentEvent, ConnectionEvent } from "./event-queue.ts";
-export type { FeedConnection, FeedItem, FeedOptions } from "./feed.ts";
-export { type FollowOptions, follow } from "./follow.ts";
-export { type Grouped, grouped, heldInOrder, matches, type Wanted, wordsOf } from "./grouped.ts";
-export { decideHeld, hasChangedSince, wantsSentence, withAwaited } from "./held.ts";
-export type { LastingOptions } from "./lasting-call.ts";
-export { type LiveConnection, LiveSessions, type LiveSessionsOptions } from "./live-sessions.ts";
-export type { Output, OutputOptions, OutputText, TextOptions } from "./output.ts";
-export { ReplyTurns } from "./reply-turns.ts";
-export type { RunOptions, RunRequest, RunResult } from "./run.ts";
+export { HawserError } from "./errors.ts";
+export type { ResumableOptions } from "./http/resumable-request.ts";
+export type { ConnectionTimeouts } from "./http/retries.ts";
+export type { RevokeResult } from "./http/revocation.ts";
+export type { ConnectOptions, ServerAddress } from "./http/transport.ts";
+export type { SendRequest } from "./input/send-request.ts";
+export type { AnswerOptions, SecretOptions, SessionActOptions, WriteOptions } from "./input/session-input.ts";
+export { type FollowOptions, follow } from "./output/follow.ts";
+export { offsetsOf } from "./output/offsets.ts";
+export type { Output, OutputOptions, OutputText, TextOptions } from "./output/output.ts";
+export type { RunOptions, RunRequest, RunResult } from "./output/run.ts";
+export type { AgentCondition, ScreenCondition, WaitCondition, WaitOptions, WaitResult } from "./output/wait.ts";
+export type { FeedConnection, FeedItem, FeedOptions } from "./resources/feed.ts";
+export type { WebhooksClient } from "./resources/webhooks.ts";
+export type { TasksClient, WorkspacesClient } from "./resources/workspaces.ts";
 export type {
-	EarlierOptions,
+	AtOptions,
 	ScreenChangesOptions,
 	ScreenOptions,
+	ScreenText,
 	ScreenTextOptions,
 	ScrollbackOptions,
-	WholeScreen,
-} from "./screen.ts";
-export type { Screens, ScreensItem, ScreensOptions, TileScreen } from "./screens.ts";
-export type { SendRequest } from "./send-request.ts";
+} from "./screen/screen-changes.ts";
+export type { ScreenStream, ScreenStreamItem, ScreenStreamOptions, StyledScreen } from "./screen/screen-stream.ts";
 export type {
 	ActivityOptions,
 	ExecOptions,
 	ExecOutput,
 	KillOptions,
-	KnownSession,
+	LoadedSession,
 	RecordingOptions,
 	SearchOptions,
 	Session,
 } from "./session.ts";
-export type { AnswerOptions, SecretOptions, SessionActOptions, WriteOptions } from "./session-input.ts";
-export type { Times } from "./times.ts";
-export type { Address, ConnectOptions } from "./transport.ts";
-export type { ScreenCondition, WaitCondition, WaitOptions, WaitResult } from "./wait.ts";
-export type { Ticket, WebSocketConstructor, WebSocketLike } from "./web-socket.ts";
-export type { WebhooksClient } from "./webhooks.ts";
-export { callerName, failureWord, needingSentence, shortEnd, typedLine } from "./words.ts";
-export type { TasksClient, WorkspacesClient } from "./workspaces.ts";

@@ -1,40 +1,52 @@
-/** One session on a server, as a program sees it. */
+/** One session on a server. */
 
 /// <reference lib="esnext.disposable" preserve="true" />
 
+import { limits } from "../api/messages.ts";
 import type {
+	ActivityMessage,
+	AgentState,
+	AskSecret,
+	AttachedMessage,
 	CommandList,
-	CommandsQuery,
+	DetachSession,
 	InputReceipt,
+	KillSession,
+	Operations,
+	ProgramState,
+	PromptedAgent,
+	QueuedPrompt,
+	RecordingFormat,
 	RunAnswer,
 	RunCommand,
+	ScreenMessage,
+	ScrollbackMessage,
+	SearchMatch,
+	SearchResult,
+	SecretRequestMessage,
 	SendAnswer,
 	SendInput,
 	SessionLease,
+	SessionMessage,
+	SizePolicy,
 	TakeLease,
-} from "../protocol/acts.ts";
-import type { AskSecret, SecretRequestMessage } from "../protocol/asking.ts";
-import type { ProgramState } from "../protocol/feed.ts";
+} from "../api/types.ts";
+import { Attachment, type AttachOptions, type RequestOptions } from "./attach/attachment.ts";
+import { newStreamId } from "./attach/outbox.ts";
+import { HawserError } from "./errors.ts";
+import { askOverHttp, type ResumableOptions, ResumableRequest } from "./http/resumable-request.ts";
+import type { CallOptions, OperationName, Transport } from "./http/transport.ts";
+import { checkSignal, checkSize } from "./http/validation.ts";
+import { writeHeaders } from "./http/write-headers.ts";
+import { bytesOf } from "./input/bytes.ts";
+import { type SendRequest, toSendInput } from "./input/send-request.ts";
 import {
-	type AttachedList,
-	type AttachedMessage,
-	type Detached,
-	type DetachSession,
-	idempotencyKeyHeader,
-	type KillSession,
-	limits,
-	type SessionMessage,
-	type SizePolicy,
-} from "../protocol/messages.ts";
-import type { ActivityMessage, RecordingFormat, SearchMatch, SearchResult } from "../protocol/past.ts";
-import type { ScreenMessage, ScrollbackMessage } from "../protocol/screens.ts";
-import { sessionPath } from "./address.ts";
-import { type ActOptions, Attachment, type AttachOptions } from "./attachment.ts";
-import { checkSignal, checkSize } from "./checks.ts";
-import { HawserError } from "./error.ts";
-import { askOverHttp, LastingCall, type LastingOptions } from "./lasting-call.ts";
-import { type LinksClient, linksAt } from "./links.ts";
-import { newStreamId } from "./outbox.ts";
+	type AnswerOptions,
+	type SecretOptions,
+	type SessionActOptions,
+	SessionInput,
+	type WriteOptions,
+} from "./input/session-input.ts";
 import {
 	type Output,
 	type OutputOptions,
@@ -42,190 +54,201 @@ import {
 	type TextOptions,
 	toOutput,
 	toOutputText,
-} from "./output.ts";
+} from "./output/output.ts";
+import { type WaitCondition, type WaitOptions, type WaitResult, waitFor } from "./output/wait.ts";
+import { waitForAgent } from "./output/wait-agent.ts";
+import { guestLinks, type LinksClient } from "./resources/guest-links.ts";
 import {
-	type EarlierOptions,
+	type AtOptions,
 	type ScreenChangesOptions,
 	type ScreenOptions,
+	type ScreenText,
 	type ScreenTextOptions,
 	type ScrollbackOptions,
 	screenChanges,
-	type WholeScreen,
 	waitForScreen,
-} from "./screen.ts";
-import { type SendRequest, toSendInput } from "./send-request.ts";
-import {
-	type AnswerOptions,
-	fenceOf,
-	type SecretOptions,
-	type SessionActOptions,
-	SessionInput,
-	type WriteOptions,
-} from "./session-input.ts";
-import type { Transport } from "./transport.ts";
-import { type WaitCondition, type WaitOptions, type WaitResult, waitFor } from "./wait.ts";
+} from "./screen/screen-changes.ts";
 
 export type SearchOptions = {
 	readonly ignoreCase?: boolean;
-	/** The first byte that is searched; 0 by default. */
+	/** First byte to search. Default: 0. */
 	readonly since?: number;
 	readonly signal?: AbortSignal;
 };
 
 export type RecordingOptions = {
-	/** `asciicast-v2` by default, which all players know. */
+	/** Default: `asciicast-v2`, which all players support. */
 	readonly format?: RecordingFormat;
 	/** Players shorten longer pauses to this. */
 	readonly idleLimitMs?: number;
-	/** An offset, or a moment. */
+	/** An offset, or a time. */
 	readonly from?: number | Date;
 	readonly to?: number | Date;
 	readonly signal?: AbortSignal;
 };
 
 export type ActivityOptions = {
-	/** From when, and up to when; its whole life by default. */
+	/** Time range. Default: the session's whole lifetime. */
 	readonly from?: Date | number;
 	readonly to?: Date | number;
-	/** In how many parts; 100 by default, 2000 at most. */
+	/** Number of intervals. Default: 100, maximum 2000. */
 	readonly buckets?: number;
 	readonly signal?: AbortSignal;
 };
 
-/** Without `timeoutMs` it waits for as long as it takes. */
-export type ExecOptions = LastingOptions & {
-	/** How much of the output the answer has as text, in bytes: its end; 64 KiB by default, 4 MiB at most. */
+export type InspectOptions = RequestOptions & {
+	/** Respond once the coding agent is in one of these states, or the program has ended. */
+	readonly agent?: readonly AgentState[];
+	/** How long to wait for that, in milliseconds; the server caps it at a minute. */
+	readonly wait?: number;
+	/** Whether to include the signals of the agent and the rules that were tried. */
+	readonly explain?: boolean;
+};
+
+export type CommandsOptions = RequestOptions & {
+	/** Only commands with a larger number. */
+	readonly after?: number;
+	/** Number of commands, newest first. Default: 100. */
 	readonly limit?: number;
-	/** Told what the command writes as it comes, to the last part; the answer's own text is that last part then. */
+};
+
+/** Without `timeoutMs` it waits without limit. */
+export type ExecOptions = ResumableOptions & {
+	/** Bytes of output in the result's text, from the end. Default: 64 KiB, maximum 4 MiB. */
+	readonly limit?: number;
+	/** Called with all output of the command, in order, as it arrives. The result's text stays the same. */
 	readonly onOutput?: (part: ExecOutput) => void | Promise<void>;
 };
 
-/** What a command wrote from an offset on, and how many bytes from there on are left out before the text. */
-export type ExecOutput = { readonly offset: number; readonly text: string; readonly omitted: number };
+/** A chunk of a command's output. */
+export type ExecOutput = {
+	/** Offset in the session's output. */
+	readonly offset: number;
+	/** The bytes as the command wrote them. */
+	readonly bytes: Uint8Array;
+	/** The bytes decoded as UTF-8. */
+	readonly text: string;
+	/** Bytes before this chunk that the session's log no longer has. */
+	readonly omitted: number;
+};
 
-/** Aborting it ends the waiting, not the killing. */
-export type KillOptions = ActOptions & {
-	/** What is sent first, such as `TERM`. */
+/** Aborting stops waiting, not the kill. */
+export type KillOptions = RequestOptions & {
+	/** First signal to send, such as `TERM`. */
 	readonly killSignal?: string;
 	readonly graceMs?: number;
 };
 
-/** A session of which the server has told. */
-export type KnownSession = Session & { readonly snapshot: SessionMessage };
+/** A session with the info that the server returned. */
+export type LoadedSession = Session & { readonly snapshot: SessionMessage };
 
-/** How often it is asked what a command has written, for who wants to hear of it as it comes. */
+/** Polling interval for `onOutput`. */
 const OUTPUT_MS = 250;
+/** Options of an operation of this session; the session ID is added to the parameters. */
+type SessionCall<Name extends OperationName> = Omit<CallOptions<Name>, "params"> & {
+	readonly params?: Readonly<Record<string, string>>;
+};
+
 export class Session {
 	readonly id: string;
-	/** For guests. */
+	/** Guest links. */
 	readonly links: LinksClient;
 	readonly #transport: Transport;
 	readonly #input: SessionInput;
 	#snapshot: SessionMessage | undefined;
-	readonly #runs: LastingCall<RunCommand, RunAnswer>;
-	readonly #sends: LastingCall<SendInput, SendAnswer>;
+	readonly #runs: ResumableRequest<RunCommand, RunAnswer>;
+	readonly #sends: ResumableRequest<SendInput, SendAnswer>;
 
 	constructor(transport: Transport, id: string) {
 		this.#transport = transport;
 		this.id = id;
-		this.links = linksAt(transport, id);
+		this.links = guestLinks(transport, id);
 		this.#input = new SessionInput(transport, id);
 		const { times } = transport;
-		this.#runs = new LastingCall({
+		this.#runs = new ResumableRequest({
 			times,
-			ask: askOverHttp<RunAnswer>(transport, this.#path("/run")),
-			isTimeout: ({ status }) => status === "running",
+			ask: askOverHttp(transport, "runCommand", id),
+			isTimeout: ({ status, why }) => status === "running" || why === "starting",
 		});
-		this.#sends = new LastingCall({
+		this.#sends = new ResumableRequest({
 			times,
-			ask: askOverHttp<SendAnswer>(transport, this.#path("/send")),
+			ask: askOverHttp(transport, "sendInput", id),
 			isTimeout: ({ cause }) => cause === "timeout",
 		});
 	}
 
-	static known(transport: Transport, snapshot: SessionMessage): KnownSession {
+	static known(transport: Transport, snapshot: SessionMessage): LoadedSession {
 		const session = new Session(transport, snapshot.id);
 		session.#snapshot = snapshot;
-		return session as KnownSession;
+		return session as LoadedSession;
 	}
 
-	/** What the server said of it last, to `create`, `get`, `info` or `kill`; `info()` asks again. */
+	/** The last info that the server returned to `create`, `get`, `info` or `kill`. `info()` requests it again. */
 	get snapshot(): SessionMessage | undefined {
 		return this.#snapshot;
 	}
 
-	/** Joins it over a WebSocket: events to read, input to send, across lost connections and restarts of the server. */
+	/** Attaches over a WebSocket: events to read, input to send, across lost connections and server restarts. */
 	attach(options: AttachOptions = {}): Attachment {
 		return new Attachment(this.#transport, this.id, options);
 	}
 
-	/** Resolves when the condition holds, the session has ended, or the time is over; the result says which. */
-	wait(condition: WaitCondition, options: WaitOptions = {}): Promise<WaitResult> {
+	/** Resolves when the condition is met, the session ends, or the timeout expires; the result says which. */
+	async wait(condition: WaitCondition, options: WaitOptions = {}): Promise<WaitResult> {
 		if ("screen" in condition || "stable" in condition) return waitForScreen(this, condition, options);
-		return waitFor((attach) => this.attach(attach), condition, options);
+		if ("agent" in condition) return waitForAgent(this, condition, options);
+		const { since = this.#input.typedAt, includeEcho = false } = options;
+		const typed = options.since === undefined && !includeEcho ? this.#input.typedLines : [];
+		return waitFor((attach) => this.attach(attach), condition, { ...options, since, typed });
 	}
 
-	/** With `overview`, also how it looks now: its last line, its activity, what it waits for. */
-	async info({ overview, signal }: ActOptions & { readonly overview?: boolean } = {}): Promise<SessionMessage> {
-		const query = overview ? { overview: "1" } : {};
-		return this.#learn(await this.#transport.request({ path: this.#path(), query, signal }));
+	/** With `overview`, also the last line, activity and what the program waits for. */
+	async info({ overview, signal }: RequestOptions & { readonly overview?: boolean } = {}): Promise<SessionMessage> {
+		return this.#learn(this.#call("getSession", { query: { overview }, signal }));
 	}
 
-	/** What there is from `since` on. Without `wait` it answers at once, perhaps with nothing. */
+	/** Output from `since` on. Without `wait` it returns at once, even if there is none. */
 	async output(since = 0, { wait, limit, signal }: OutputOptions = {}): Promise<Output> {
-		const response = await this.#transport.request({
-			path: this.#path("/output"),
-			query: { since, wait, limit },
-			signal,
-		});
+		const response = await this.#open("readOutput", { query: { since, wait, limit }, signal });
 		const bytes = await this.#transport.body(response, signal);
 		return toOutput(response.headers, bytes);
 	}
 
 	/**
-	 * What there is from `since` on as text for reading by the token: without escape sequences, drawn over or repeated
-	 * lines, and within `max` bytes, where what is left out says so.
+	 * Output from `since` on as compact text for a model: no escape sequences, no overwritten or repeated lines, and at
+	 * most `max` bytes, with a note about what was left out.
 	 */
 	async text(since = 0, { wait, limit, max, redact, signal }: TextOptions = {}): Promise<OutputText> {
-		const query = { as: "text", since, wait, limit, max, redact: redact ? "1" : undefined };
-		const response = await this.#transport.request({ path: this.#path("/output"), query, signal });
+		const query = { as: "text", since, wait, limit, max, redact } as const;
+		const response = await this.#open("readOutput", { query, signal });
 		const bytes = await this.#transport.body(response, signal);
 		return toOutputText(response.headers, bytes);
 	}
 
-	/** What its program does now, and what it waits for. */
-	async inspect({ signal }: ActOptions = {}): Promise<ProgramState> {
-		const response = await this.#transport.request({ path: this.#path("/state"), signal });
-		return (await response.json()) as ProgramState;
+	/** The program's current state, and what it waits for. */
+	inspect({ agent, wait, explain, signal }: InspectOptions = {}): Promise<ProgramState> {
+		return this.#call("inspectSession", { query: { agent, wait, explain }, signal });
 	}
 
 	/**
-	 * The lines in which something is, of everything that was written by now and is kept, oldest first: text to the
-	 * letter, or an expression, of whose flags only `i` counts. Escape sequences are not in the way.
+	 * Lines that match, in all retained output so far, oldest first. A string is literal; of a regular expression's flags
+	 * only `i` applies. Escape sequences are ignored.
 	 */
 	async *search(wanted: string | RegExp, options: SearchOptions = {}): AsyncGenerator<SearchMatch, void, void> {
 		const { since = 0, signal } = options;
 		const isExpression = typeof wanted !== "string";
 		const ignoreCase = options.ignoreCase ?? (isExpression && wanted.ignoreCase);
 		for (let after: number | null = since; after !== null; ) {
-			const response = await this.#transport.request({
-				path: this.#path("/search"),
-				query: {
-					q: isExpression ? wanted.source : wanted,
-					regex: isExpression ? "1" : undefined,
-					ignoreCase: ignoreCase ? "1" : undefined,
-					after,
-				},
-				signal,
-			});
-			const page = (await response.json()) as SearchResult;
+			const q = isExpression ? wanted.source : wanted;
+			const query = { q, regex: isExpression, ignoreCase, after };
+			const page: SearchResult = await this.#call("searchOutput", { query, signal });
 			yield* page.matches;
 			after = page.next;
 		}
 	}
 
-	/** What its terminal shows: the text of its rows, the cursor, the title. */
-	async screen({ since, at, wait, text, stable, region, signal, ...how }: ScreenOptions = {}): Promise<ScreenMessage> {
+	/** The screen: text rows, cursor and title. */
+	screen({ since, at, wait, text, stable, region, signal, ...how }: ScreenOptions = {}): Promise<ScreenMessage> {
 		const isExpression = text instanceof RegExp;
 		const ignoreCase = how.ignoreCase ?? (isExpression && text.ignoreCase);
 		const query = {
@@ -233,96 +256,82 @@ export class Session {
 			at: placeOf(at),
 			wait,
 			text: isExpression ? text.source : text,
-			regex: isExpression ? "1" : undefined,
-			ignoreCase: ignoreCase ? "1" : undefined,
+			regex: isExpression,
+			ignoreCase,
 			stable,
 			region: region?.join("-"),
 		};
-		const response = await this.#transport.request({ path: this.#path("/screen"), query, signal });
-		return (await response.json()) as ScreenMessage;
+		return this.#call("readScreen", { query, signal });
 	}
 
-	/** The same as text, with colours if they are wanted, as any terminal prints it. */
+	/** The screen as text, optionally with colors. */
 	async screenText({ at, colors = false, signal }: ScreenTextOptions = {}): Promise<string> {
-		const query = { format: colors ? "ansi" : "text", at: placeOf(at) };
-		const response = await this.#transport.request({ path: this.#path("/screen"), query, signal });
-		return response.text();
+		const query = { format: colors ? "ansi" : "text", at: placeOf(at) } as const;
+		return (await this.#open("readScreen", { query, signal })).text();
 	}
 
-	/** The same as a picture that needs nothing but itself. */
-	async screenPicture(format: "svg" | "html", { at, signal }: EarlierOptions = {}): Promise<string> {
-		const query = { format, at: placeOf(at) };
-		const response = await this.#transport.request({ path: this.#path("/screen"), query, signal });
-		return response.text();
+	/** The screen as a self-contained picture. */
+	async screenPicture(format: "svg" | "html", { at, signal }: AtOptions = {}): Promise<string> {
+		return (await this.#open("readScreen", { query: { format, at: placeOf(at) }, signal })).text();
 	}
 
-	/** What it shows now, with all rows, and again whenever that looks otherwise, until the session has ended. */
-	screenChanges(options: ScreenChangesOptions = {}): AsyncGenerator<WholeScreen, void, void> {
+	/** The full screen now, and again after every change, until the session ends. */
+	screenChanges(options: ScreenChangesOptions = {}): AsyncGenerator<ScreenText, void, void> {
 		return screenChanges(this, options);
 	}
 
-	/** The rows above what it shows. */
-	async scrollback({ at, skip, limit, signal }: ScrollbackOptions = {}): Promise<ScrollbackMessage> {
-		const query = { at: placeOf(at), skip, limit };
-		const response = await this.#transport.request({ path: this.#path("/scrollback"), query, signal });
-		return (await response.json()) as ScrollbackMessage;
+	/** Rows above the screen. */
+	scrollback({ at, skip, limit, signal }: ScrollbackOptions = {}): Promise<ScrollbackMessage> {
+		return this.#call("readScrollback", { query: { at: placeOf(at), skip, limit }, signal });
 	}
 
-	/** What was shown by now, and when, as a file for players of terminals; piece by piece, as fast as it is taken. */
+	/** The output so far with its timing, as an asciicast, streamed with backpressure. */
 	async *recording(options: RecordingOptions = {}): AsyncGenerator<Uint8Array, void, void> {
 		const { format, idleLimitMs, from, to, signal } = options;
 		const query = { format, idleLimitMs, from: placeOf(from), to: placeOf(to) };
-		const response = await this.#transport.request({ path: this.#path("/recording"), query, signal });
+		const response = await this.#open("recordSession", { query, signal });
 		yield* this.#transport.chunks(response, signal);
 	}
 
-	/** How much it wrote when, over all that is kept of it: in so many parts of a time, oldest first. */
-	async activity({ from, to, buckets, signal }: ActivityOptions = {}): Promise<ActivityMessage> {
+	/** How much output was written per interval, oldest first, as far as it is retained. */
+	activity({ from, to, buckets, signal }: ActivityOptions = {}): Promise<ActivityMessage> {
 		const query = { from: from?.valueOf(), to: to?.valueOf(), buckets };
-		const response = await this.#transport.request({ path: this.#path("/activity"), query, signal });
-		return (await response.json()) as ActivityMessage;
+		return this.#call("readActivity", { query, signal });
 	}
 
 	/**
-	 * Writes in the order of the calls. A write that names its stream and position may be repeated after a
-	 * lost connection, and is carried out once however often it arrives.
+	 * Writes in the order of the calls. A write with a stream and a position may be repeated after a lost connection, and
+	 * takes effect once.
 	 */
 	write(input: Uint8Array | string, options: WriteOptions = {}): Promise<InputReceipt> {
-		const bytes = typeof input === "string" ? new TextEncoder().encode(input) : input;
 		if ((options.stream === undefined) !== (options.position === undefined)) {
-			throw new TypeError("stream and position go together");
+			throw new TypeError("stream and position must be given together");
 		}
-		return this.#input.write(bytes, options);
+		return this.#input.write(bytesOf(input), options);
 	}
 
-	/** Presses keys by name (`Enter`, `C-c`, `Up`) and types text (`text:ls -l`), in the order of the calls. */
+	/** Sends keys by name (`Enter`, `C-c`, `Up`) and text (`text:ls -l`), in the order of the calls. */
 	keys(keys: readonly string[], options: AnswerOptions = {}): Promise<InputReceipt> {
-		const { ifWaiting } = options;
-		return this.#input.act("/keys", { keys }, { ...options, query: { ifWaiting } });
+		const { ifWaiting, ...rest } = options;
+		return this.#input.act("pressKeys", { ...rest, body: { keys }, query: { ifWaiting } });
 	}
 
 	/**
-	 * Types a line that nobody may see, such as a password, and Enter: only while the program reads one without showing it,
-	 * else it is refused with `not_waiting`. `ifWaiting` is the `offset` of the question, and `episode` its
-	 * episode, as `inspect` tells them.
+	 * Sends a secret line, such as a password, and Enter. Rejects with `not_waiting` unless the program reads a line
+	 * without echo. `ifWaiting` and `episode` are the prompt's `offset` and `episode` from `inspect`.
 	 */
-	async secret(
+	secret(
 		secret: Uint8Array | string,
 		{ ifWaiting, episode, fence, signal }: SecretOptions = {},
 	): Promise<InputReceipt> {
-		const bytes = typeof secret === "string" ? new TextEncoder().encode(secret) : secret;
-		const path = this.#path("/secret");
-		const headers = { [idempotencyKeyHeader]: `${newStreamId()}:0`, ...fenceOf(fence) };
+		const headers = writeHeaders({ origin: { stream: newStreamId(), position: 0 }, fence });
 		const query = { ifWaiting, episode };
-		const response = await this.#transport.request({ method: "POST", path, query, headers, bytes, signal });
-		return (await response.json()) as InputReceipt;
+		return this.#call("typeSecret", { query, headers, body: bytesOf(secret), signal });
 	}
 
-	/** Asks for the secret that the program reads now to be typed by somebody who may; `not_waiting` if it reads none. */
-	async requestSecret(request: AskSecret = {}, { signal }: ActOptions = {}): Promise<SecretRequestMessage> {
-		const path = this.#path("/secret-requests");
-		const response = await this.#transport.request({ method: "POST", path, json: request, signal });
-		return (await response.json()) as SecretRequestMessage;
+	/** Requests that a user types the secret that the program reads now. Rejects with `not_waiting` if it reads none. */
+	requestSecret(body: AskSecret = {}, options: RequestOptions = {}): Promise<SecretRequestMessage> {
+		return this.#call("requestSecret", { body, ...options });
 	}
 
 	resize(
@@ -330,24 +339,27 @@ export class Session {
 		options: SessionActOptions = {},
 	): Promise<InputReceipt> {
 		checkSize(size);
-		return this.#input.act("/resize", { cols: size.cols, rows: size.rows }, options);
+		return this.#input.act("resizeTerminal", { body: { cols: size.cols, rows: size.rows }, ...options });
 	}
 
-	/** As a key press would, to the program in the foreground; `urgent` overtakes input that it has not read. */
-	signal(name: string, options: SessionActOptions & { readonly urgent?: boolean } = {}): Promise<InputReceipt> {
+	/** Sent to the foreground process group, like a key press; `urgent` overtakes input that the program has not read. */
+	signal(
+		name: string,
+		{ urgent, ...options }: SessionActOptions & { readonly urgent?: boolean } = {},
+	): Promise<InputReceipt> {
 		const signal = checkSignal(name);
-		if (options.urgent) return this.#input.actAtOnce("/signal", { signal, urgent: true }, options);
-		return this.#input.act("/signal", { signal }, options);
+		if (urgent) return this.#input.actAtOnce("signalProgram", { body: { signal, urgent }, ...options });
+		return this.#input.act("signalProgram", { body: { signal }, ...options });
 	}
 
-	/** The end of the program's input: a pipe is closed, a terminal gets Ctrl-D. */
+	/** End of input: closes a pipe, sends Ctrl-D to a terminal. */
 	eof(options: SessionActOptions = {}): Promise<InputReceipt> {
-		return this.#input.act("/eof", undefined, options);
+		return this.#input.act("endInput", options);
 	}
 
 	/**
-	 * Runs a command in the bash, zsh or fish that this session is, and tells what it wrote and how it ended; or goes on
-	 * waiting for the one with this number. It runs once, whatever happens to connections and to the server.
+	 * Runs a command in the session's bash, zsh or fish, and returns its output and exit code; or resumes waiting for a
+	 * command by number. It runs once, whatever happens to connections and the server.
 	 */
 	async exec(command: string | number, { limit, onOutput, ...given }: ExecOptions = {}): Promise<RunAnswer> {
 		const request: RunCommand = {
@@ -356,111 +368,140 @@ export class Session {
 		};
 		const options = { timeoutMs: Number.POSITIVE_INFINITY, ...given };
 		if (!onOutput) return this.#runs.make(request, options);
-		let offset: number | undefined;
-		const tell = async ({ output, text, omitted }: RunAnswer) => {
-			await onOutput({ offset: offset ?? output.from, text, omitted });
-			offset = output.to;
-			return { ...request, since: output.to };
+		let partFrom = 0;
+		const next = async ({ part }: RunAnswer) => {
+			if (!part) return { ...request, partFrom };
+			const { from: offset, omitted } = part;
+			const bytes = Uint8Array.from(atob(part.bytes), (character) => character.charCodeAt(0));
+			partFrom = part.to;
+			if (bytes.byteLength > 0 || omitted > 0) {
+				await onOutput({ offset, bytes, text: new TextDecoder().decode(bytes), omitted });
+			}
+			return { ...request, partFrom };
 		};
-		const answer = await this.#runs.make(request, options, { everyMs: OUTPUT_MS, next: tell });
-		await tell(answer);
-		return answer;
+		const hasMore = ({ part }: RunAnswer) => part?.more === true;
+		const answer = await this.#runs.make({ ...request, partFrom }, options, { everyMs: OUTPUT_MS, hasMore, next });
+		await next(answer);
+		return { ...answer, part: null };
 	}
 
 	/**
-	 * Types text and keys, waits for the first of several causes, and reads what was written since before the first byte
-	 * was typed. It is typed once, whatever happens to connections and to the server.
+	 * Sends text and keys, waits for the first of several conditions, and returns the output since before the first byte.
+	 * Sent once, whatever happens to connections and the server.
 	 */
-	send(request: SendRequest, options: LastingOptions = {}): Promise<SendAnswer> {
+	send(request: SendRequest, options: ResumableOptions = {}): Promise<SendAnswer> {
 		return this.#sends.make(toSendInput(request), { timeoutMs: limits.runMs, ...options });
 	}
 
-	/** What its shell has run: the newest, oldest first. */
-	async commands({ after, limit, signal }: ActOptions & CommandsQuery = {}): Promise<CommandList> {
-		const query = { after, limit };
-		const response = await this.#transport.request({ path: this.#path("/commands"), query, signal });
-		return (await response.json()) as CommandList;
+	/** Answers the dialog of the session's agent. Resolves once the dialog is gone; see `agent` of `inspect`. */
+	async answer(
+		answer: { readonly episode: number } & ({ readonly choice: string } | { readonly text: string }),
+		{ fence, signal }: SessionActOptions = {},
+	): Promise<void> {
+		await this.#call("answerAgent", { body: answer, headers: writeHeaders({ fence }), signal });
 	}
 
-	/** Ends the whole tree of processes and keeps the session's record. */
+	/**
+	 * Types a prompt into the session's agent and submits it. With `whenIdle` it is queued while the agent works or a dialog
+	 * is open; otherwise a dialog is the error `blocked`, with the dialog as its `agent`.
+	 */
+	prompt(
+		text: string,
+		{ whenIdle, fence, signal }: SessionActOptions & { readonly whenIdle?: boolean } = {},
+	): Promise<PromptedAgent> {
+		const body = { text, ...(whenIdle === undefined ? {} : { whenIdle }) };
+		return this.#call("promptAgent", { body, headers: writeHeaders({ fence }), signal });
+	}
+
+	/** Prompts that wait until the agent is idle, oldest first. */
+	async prompts(options: RequestOptions = {}): Promise<readonly QueuedPrompt[]> {
+		return (await this.#call("listPrompts", options)).prompts;
+	}
+
+	/** Removes a prompt from the queue; `not_found` once it was submitted. */
+	cancelPrompt(id: string, options: RequestOptions = {}): Promise<void> {
+		return this.#call("cancelPrompt", { params: { prompt: id }, ...options });
+	}
+
+	/** The most recent commands of the shell, oldest first. */
+	commands({ after, limit, signal }: CommandsOptions = {}): Promise<CommandList> {
+		return this.#call("listCommands", { query: { after, limit }, signal });
+	}
+
+	/** Kills the process tree and keeps the session's record. */
 	async kill({ killSignal, graceMs, signal }: KillOptions = {}): Promise<SessionMessage> {
-		const json: KillSession = {
+		const body: KillSession = {
 			...(killSignal === undefined ? {} : { signal: killSignal }),
 			...(graceMs === undefined ? {} : { graceMs }),
 		};
-		return this.#learn(await this.#transport.request({ method: "POST", path: this.#path("/kill"), json, signal }));
+		return this.#learn(this.#call("killSession", { body, signal }));
 	}
 
-	/** Gets control for a time; what is written then shows the `fence` of the answer. An attachment holds it for as long as it is attached: `attachment.take()`. */
-	async takeLease(request: TakeLease = {}, { signal }: ActOptions = {}): Promise<SessionLease> {
-		const path = this.#path("/lease");
-		const response = await this.#transport.request({ method: "POST", path, json: request, signal });
-		return (await response.json()) as SessionLease;
+	/**
+	 * Takes control for a limited time. Later writes pass the `fence` of the result. An attachment keeps control while
+	 * attached: `attachment.take()`.
+	 */
+	takeLease(body: TakeLease = {}, options: RequestOptions = {}): Promise<SessionLease> {
+		return this.#call("takeLease", { body, ...options });
 	}
 
-	async releaseLease({ fence, signal }: SessionActOptions = {}): Promise<SessionLease> {
-		const response = await this.#transport.request({
-			method: "DELETE",
-			path: this.#path("/lease"),
-			query: { fence },
-			signal,
-		});
-		return (await response.json()) as SessionLease;
+	releaseLease({ fence, signal }: SessionActOptions = {}): Promise<SessionLease> {
+		return this.#call("releaseLease", { query: { fence }, signal });
 	}
 
-	/** Gives it another name, or none. */
-	async rename(name: string | null, { signal }: ActOptions = {}): Promise<SessionMessage> {
-		const response = await this.#transport.request({ method: "PATCH", path: this.#path(), json: { name }, signal });
-		return (await response.json()) as SessionMessage;
+	/** Renames the session; null removes the name. */
+	rename(name: string | null, options: RequestOptions = {}): Promise<SessionMessage> {
+		return this.#call("updateSession", { body: { name }, ...options });
 	}
 
-	/** Who is attached to it by WebSocket, those who came first first. */
-	async attached({ signal }: ActOptions = {}): Promise<AttachedMessage[]> {
-		const response = await this.#transport.request({ path: this.#path("/attachments"), signal });
-		return ((await response.json()) as AttachedList).attached;
+	/** Clients attached by WebSocket, in the order of attaching. */
+	async attached(options: RequestOptions = {}): Promise<readonly AttachedMessage[]> {
+		return (await this.#call("listAttached", options)).attached;
 	}
 
-	/** Changes what decides the size of its terminal while several are attached. */
-	async setSizePolicy(sizePolicy: SizePolicy, { signal }: ActOptions = {}): Promise<SessionMessage> {
-		const response = await this.#transport.request({
-			method: "PATCH",
-			path: this.#path(),
-			json: { sizePolicy },
-			signal,
-		});
-		return (await response.json()) as SessionMessage;
+	/** Sets which client decides the terminal's size while several are attached. */
+	setSizePolicy(sizePolicy: SizePolicy, options: RequestOptions = {}): Promise<SessionMessage> {
+		return this.#call("updateSession", { body: { sizePolicy }, ...options });
 	}
 
-	/** Ends every attachment to it, by whomever, and leaves the program alone; with `keepWriter` all but the one that wrote last. Resolves to how many it ended. */
-	async detachAll({ signal, ...request }: ActOptions & DetachSession = {}): Promise<number> {
-		const path = this.#path("/detach");
-		const response = await this.#transport.request({ method: "POST", path, json: request, signal });
-		return ((await response.json()) as Detached).detached;
+	/**
+	 * Detaches all clients, of any caller; the program keeps running. With `keepWriter`, all except the last writer.
+	 * Resolves to the number of detached clients.
+	 */
+	async detachAll({ signal, ...body }: RequestOptions & DetachSession = {}): Promise<number> {
+		return (await this.#call("detachAll", { body, signal })).detached;
 	}
 
-	/** Ends the session if it runs, and forgets it; with `force` also if whoever keeps it does not answer. */
-	async remove({ signal, force }: ActOptions & { readonly force?: boolean } = {}): Promise<void> {
-		const query = force ? { force: "1" } : {};
-		await this.#transport.request({ method: "DELETE", path: this.#path(), query, signal });
+	/** Deletes the session; kills it first if it is running. `force` works even if the keeper does not respond. */
+	async remove({ signal, force }: RequestOptions & { readonly force?: boolean } = {}): Promise<void> {
+		await this.#open("deleteSession", { query: { force }, signal });
 	}
 
-	/** `await using`: the session is ended and forgotten with the block. */
+	/** For `await using`: deletes the session at the end of the block. */
 	async [Symbol.asyncDispose](): Promise<void> {
 		await this.remove().catch((error: unknown) => {
 			if (!(error instanceof HawserError) || error.code !== "session_not_found") throw error;
 		});
 	}
 
-	async #learn(response: Response): Promise<SessionMessage> {
-		this.#snapshot = (await response.json()) as SessionMessage;
+	async #learn(answer: Promise<SessionMessage>): Promise<SessionMessage> {
+		this.#snapshot = await answer;
 		return this.#snapshot;
 	}
 
-	#path(rest = ""): string {
-		return `${sessionPath(this.id)}${rest}`;
+	#call<Name extends OperationName>(name: Name, options: SessionCall<Name>): Promise<Operations[Name]["answer"]> {
+		return this.#transport.call(name, this.#withId(options));
+	}
+
+	#open<Name extends OperationName>(name: Name, options: SessionCall<Name>): Promise<Response> {
+		return this.#transport.open(name, this.#withId(options));
+	}
+
+	#withId<Name extends OperationName>(options: SessionCall<Name>): CallOptions<Name> {
+		return { ...options, params: { ...options.params, id: this.id } } as unknown as CallOptions<Name>;
 	}
 }
 
-function placeOf(place: number | Date | undefined): string | number | undefined {
-	return place instanceof Date ? place.toISOString() : place;
+function placeOf(place: number | Date | undefined): string | undefined {
+	return place instanceof Date ? place.toISOString() : place?.toString();
 }

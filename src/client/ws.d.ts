@@ -1,5 +1,8 @@
-/** As much of the package `ws` as the client needs, for when it is compiled without Node's types, which those of `ws` bring along. */
+/**
+ * The part of the package `ws` that the client needs, for compiling without Node's types, which the types of `ws`
+ * require.
+ */
 
-import type { WebSocketConstructor } from "./web-socket.ts";
+import type { WebSocketConstructor } from "./attach/websocket.ts";
 
 export const WebSocket: WebSocketConstructor;

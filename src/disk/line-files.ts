@@ -1,4 +1,4 @@
-/** Files of lines: numbered, each going on where the one before ends. */
+/** Numbered files of lines, each the continuation of the one before. */
 
 import { createReadStream } from "node:fs";
 import { readdir } from "node:fs/promises";
@@ -8,12 +8,12 @@ const LINE_FEED = 0x0a;
 
 export type LineFile = { readonly number: number; readonly path: string };
 
-/** `name` is what all of them are called. */
+/** `name` is the common prefix of the files. */
 export function lineFileIn(directory: string, name: string, number: number): LineFile {
 	return { number, path: join(directory, `${name}-${String(number).padStart(6, "0")}.jsonl`) };
 }
 
-/** Oldest first; none in a directory that is not there. */
+/** Oldest first. Empty if the directory does not exist. */
 export async function listLineFiles(directory: string, name: string): Promise<LineFile[]> {
 	const names = await readdir(directory).catch((error: NodeJS.ErrnoException) => {
 		if (error.code === "ENOENT") return [];
@@ -29,14 +29,14 @@ export async function listLineFiles(directory: string, name: string): Promise<Li
 type RawLine = {
 	/** Without its line feed. */
 	readonly bytes: Buffer;
-	/** Whether it had one. Only the last of a file can be without. */
+	/** Whether it ends with a line feed. Only the last line of a file may lack it. */
 	readonly isWhole: boolean;
-	/** Where the next begins. */
+	/** Position of the next line. */
 	readonly end: number;
 };
 
 export async function* readLines(path: string): AsyncGenerator<RawLine, void, void> {
-	/** Of a line whose end is still to come. Put together once, so that a long one takes no longer than many short ones. */
+	/** Parts of an incomplete line. They are joined once, so that a long line is not slower than many short ones. */
 	let parts: Buffer[] = [];
 	let end = 0;
 	for await (const chunk of createReadStream(path) as AsyncIterable<Buffer>) {

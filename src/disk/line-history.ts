@@ -1,44 +1,51 @@
 /**
- * Lines of JSON that outlive the process, the newest so many bytes of them. A line is with the kernel when `append`
- * resolves, so that a process that is killed forgets none; the disk is not waited for, so that a power cut may take the
- * last seconds. What a write that failed left of itself is taken away again: a line is whole or not there.
+ * JSON lines that outlive the process, limited in size. `append` resolves when the kernel has the lines, so a killed
+ * process loses none. It does not sync, so a power cut may lose the last seconds. The rest of a failed write is
+ * removed: a line is complete or missing.
  */
 
-import { type FileHandle, mkdir, open, stat, unlink } from "node:fs/promises";
+import { type FileHandle, open, stat, unlink } from "node:fs/promises";
 import { type LineFile, lineFileIn, listLineFiles, readLines } from "./line-files.ts";
+import { makePrivateDirectory } from "./private-directory.ts";
 
-/** How many files make up a history: the oldest is dropped for one more. */
+/**
+ * Number of files in a history. One more removes the oldest.
+ * @limit files of the event feed | the oldest is dropped
+ */
 const MAX_FILES = 8;
 
 type LineHistoryOptions = {
 	readonly directory: string;
-	/** What its files are called. */
+	/** Prefix of its file names. */
 	readonly name: string;
-	/** Of all files together, but for the last lines of each; four times a head, where that is more. */
+	/** Limit for all files together, except for the last lines of each; at least four times a head. */
 	readonly maxBytes: number;
-	/** Hears of what can't be read, or dropped. */
+	/** Reports files that can't be read or removed. */
 	readonly report: (problem: unknown) => void;
 };
 
-/** `head` is how long its first line is. */
+/** `head` is the length of the first line. */
 type Opened = { readonly handle: FileHandle; size: number; head: number };
 
 export class LineHistory {
 	readonly #options: LineHistoryOptions;
-	/** What was there when it was opened, oldest first. */
+	/** The lines found when it was opened, oldest first. */
 	readonly kept: readonly unknown[];
 	#file: Opened | undefined;
-	/** Of the newest file there is. */
+	/** Number of the newest file. */
 	#number: number;
-	/** Whether a write that failed may have left a part of itself after what counts. */
+	/** Whether a failed write may have left an incomplete line at the end. */
 	#isTorn = false;
 
-	/** Never rejects: a server must start whatever became of its disk. What can't be read is left out, and said. */
+	/**
+	 * Never rejects, because a server must start whatever happened to its disk. Unreadable parts are skipped and
+	 * reported.
+	 */
 	static async open(options: LineHistoryOptions): Promise<LineHistory> {
 		const kept: unknown[] = [];
 		let newest: { readonly file: LineFile; readonly head: number; readonly end: number } | undefined;
 		try {
-			await mkdir(options.directory, { recursive: true, mode: 0o700 });
+			await makePrivateDirectory(options.directory);
 			for (const file of await listLineFiles(options.directory, options.name)) {
 				newest = { file, ...(await readInto(kept, file, options.report)) };
 			}
@@ -46,7 +53,7 @@ export class LineHistory {
 			if (newest) history.#file = await openAt(newest.file, newest);
 			return history;
 		} catch (error) {
-			options.report(new Error(`what was kept in ${options.directory} can't be gone on with`, { cause: error }));
+			options.report(new Error(`can't continue the history in ${options.directory}`, { cause: error }));
 			return new LineHistory(options, kept, newest?.file.number ?? 0);
 		}
 	}
@@ -57,10 +64,13 @@ export class LineHistory {
 		this.#number = number;
 	}
 
-	/** Adds lines; `head` is what a new file begins with, so that those before it can go. None was added when it rejects. */
+	/**
+	 * Appends lines. `head` makes the first line of a new file, so that older files can be removed. If it rejects, no
+	 * line was added.
+	 */
 	async append(lines: readonly unknown[], head: () => unknown): Promise<void> {
 		const { maxBytes } = this.#options;
-		// At least half of a file is what comes after its head, however long that is.
+		// At least half of a file comes after its head, however long that is.
 		if (!this.#file || this.#file.size >= Math.max(maxBytes / MAX_FILES, 2 * this.#file.head)) await this.#begin();
 		const file = this.#file;
 		if (!file) return;
@@ -70,7 +80,7 @@ export class LineHistory {
 			await this.#makeRoom(file.head);
 		}
 		const bytes = first ? Buffer.concat([first, encode(lines)]) : encode(lines);
-		// Before anything is added after half a line; if we never get to it, the next process does.
+		// Remove an incomplete line first. If this process never does, the next one will.
 		if (this.#isTorn) await file.handle.truncate(file.size);
 		this.#isTorn = true;
 		for (let at = 0; at < bytes.byteLength; ) at += (await file.handle.write(bytes, at)).bytesWritten;
@@ -85,7 +95,7 @@ export class LineHistory {
 
 	async #begin(): Promise<void> {
 		const { directory, name } = this.#options;
-		await mkdir(directory, { recursive: true, mode: 0o700 });
+		await makePrivateDirectory(directory);
 		const begun = await openAt(lineFileIn(directory, name, this.#number + 1), { head: 0, end: 0 });
 		await this.#file?.handle.close();
 		this.#file = begun;
@@ -93,7 +103,7 @@ export class LineHistory {
 		this.#isTorn = false;
 	}
 
-	/** For the newest file, which has such a head: the oldest go, but never the one before it. */
+	/** Removes the oldest files to make room for a newest file with a head of this size, but never the file before it. */
 	async #makeRoom(head: number): Promise<void> {
 		const { directory, name, maxBytes, report } = this.#options;
 		const before = (await listLineFiles(directory, name)).slice(0, -1).reverse();
@@ -109,7 +119,7 @@ function encode(lines: readonly unknown[]): Buffer {
 	return Buffer.from(lines.map((line) => `${JSON.stringify(line)}\n`).join(""));
 }
 
-/** Opens a file to go on at a place; what is behind it is no whole line. */
+/** Opens a file to append at a position. The bytes after it are not a complete line. */
 async function openAt({ path }: LineFile, { head, end }: Extent): Promise<Opened> {
 	const handle = await open(path, "a", 0o600);
 	try {
@@ -121,20 +131,20 @@ async function openAt({ path }: LineFile, { head, end }: Extent): Promise<Opened
 	}
 }
 
-/** Where the first line of a file ends, and where the last. */
+/** Ends of the first and the last line of a file. */
 type Extent = { readonly head: number; readonly end: number };
 
-/** The lines of a file up to the first that is none. */
+/** Reads the lines of a file up to the first invalid one. */
 async function readInto(lines: unknown[], { path }: LineFile, report: LineHistoryOptions["report"]): Promise<Extent> {
 	let head = 0;
 	let end = 0;
 	for await (const line of readLines(path)) {
-		// The process that wrote it was killed then.
+		// The process was killed while it wrote this line.
 		if (!line.isWhole) break;
 		try {
 			lines.push(JSON.parse(line.bytes.toString()));
 		} catch (error) {
-			report(new Error(`${path} is not as it was written from byte ${end} on`, { cause: error }));
+			report(new Error(`${path} is damaged from byte ${end} on`, { cause: error }));
 			break;
 		}
 		end = line.end;

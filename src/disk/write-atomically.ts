@@ -1,9 +1,7 @@
-/** Small files that are whole after any crash. */
-
 import { open, rename, rm } from "node:fs/promises";
 import { dirname } from "node:path";
 
-/** Replaces a file, for its owner alone, so that a crash leaves the old one or the new one, never a part. */
+/** Replaces a file, readable by its owner only, so that a crash leaves either the old or the new content. */
 export async function writeAtomically(path: string, text: string): Promise<void> {
 	const temporary = `${path}.new`;
 	try {
@@ -16,14 +14,14 @@ export async function writeAtomically(path: string, text: string): Promise<void>
 		}
 		await rename(temporary, path);
 	} catch (error) {
-		// A part of it would take the room that whoever tries again needs.
+		// An incomplete file would take the space that a retry needs.
 		await rm(temporary, { force: true }).catch(() => {});
 		throw error;
 	}
 	await syncDirectory(dirname(path));
 }
 
-/** Makes sure that what has just got or lost its name there stays so. */
+/** Makes a created, renamed or deleted entry durable. */
 export async function syncDirectory(path: string): Promise<void> {
 	const directory = await open(path, "r");
 	await directory.sync().finally(() => directory.close());

@@ -1,36 +1,39 @@
 /**
- * A log on disk: takes a session's events as fast as the disk does, and keeps the newest of them.
+ * A log on disk: takes a session's events as fast as the disk allows, and keeps the newest ones.
  *
- * One write is under way at a time, and a stream of writes is spaced: what is appended meanwhile waits in
- * the log's memory and goes out as one batch, so small events cost little. An event after a pause is written
- * at once. `end` moves only when a write is complete.
+ * One write runs at a time, and consecutive writes are spaced: events appended meanwhile wait in the log's memory and
+ * are written as one batch, so small events cost little. An event after a pause is written at once. `end` moves only
+ * when a write is complete.
  */
 
 import { promises as fs } from "node:fs";
 import { dirname } from "node:path";
-import type { Archive, ArchiveReader, ArchiveSource } from "../core/archive.ts";
-import type { Clock } from "../core/clock.ts";
+import type { Clock } from "../core/async/clock.ts";
 import { invariant } from "../core/errors.ts";
-import { byteLength, type Event, isFinal, type Mark } from "../core/event.ts";
-import { DEFAULT_MEMORY_BYTES } from "../core/log.ts";
-import { examine, JournalReader, listSegments, type Tail } from "./reader.ts";
+import type { Archive, ArchiveSource } from "../core/log/archive.ts";
+import { byteLength, type Event, type Fact, isFinal, type LogPosition } from "../core/log/event.ts";
+import { DEFAULT_MEMORY_BYTES } from "../core/log/log.ts";
+import { JournalReader, listSegments, readSegmentTail, type SegmentTail } from "./journal-reader.ts";
 import { recover } from "./recovery.ts";
-import { encodeRecords, HEADER_BYTES, markAfter, RECORD_HEADER_BYTES } from "./segment.ts";
-import { SegmentFile } from "./segment-file.ts";
+import { encodeRecords, HEADER_BYTES, positionAfter, RECORD_HEADER_BYTES } from "./segment-format.ts";
+import { SegmentFile } from "./segment-writer.ts";
 
 const DEFAULT_LIMIT_BYTES = 64 * 1024 * 1024;
-/** Each costs some system calls to begin and to end, and stays open; whoever comes back reads half of one to find its place. */
+/**
+ * A segment costs some system calls to begin and to end, and an open file. A reader scans half of one on average to
+ * find its position.
+ */
 const DEFAULT_SEGMENT_BYTES = 8 * 1024 * 1024;
-/** Retention drops whole segments, so this many make up the limit at least. */
+/** The limit consists of at least this many segments, because retention drops whole ones. */
 const MIN_SEGMENTS = 8;
 /**
- * After a write, the next waits for this much of what the log keeps in memory, or this long, whichever is first: a write
- * costs the loop some tenth of a millisecond, however little it writes. The program fills the rest meanwhile.
+ * After a write, the next one waits until this share of the log's memory is filled, or for the gather time. A write
+ * costs about 0.1 ms of the event loop however small it is. The program fills the rest of the memory meanwhile.
  */
 const BATCH_SHARE = 0.75;
 const BATCH_BYTES = BATCH_SHARE * DEFAULT_MEMORY_BYTES;
 const DEFAULT_GATHER_MS = 25;
-/** A power cut loses this much at most. */
+/** A power cut loses at most this much. */
 const SYNC_MS = 1_000;
 const FIRST_RETRY_MS = 1_000;
 const MAX_RETRY_MS = 30_000;
@@ -39,16 +42,16 @@ export type JournalOptions = {
 	readonly directory: string;
 	/** Oldest segments are dropped beyond this. */
 	readonly limitBytes?: number;
-	/** At most an eighth of the limit, whatever is given. */
+	/** Capped at an eighth of the limit. */
 	readonly segmentBytes?: number;
 	/** Durable within a second, or before `end` moves. */
 	readonly fsync?: "interval" | "always";
-	/** How long events may wait for others to be written with; zero writes as soon as the last write is done. */
+	/** How long events may wait to be written together. Zero writes as soon as the last write is done. */
 	readonly gatherMs?: number;
-	/** What the log keeps in memory, if less than usual: most of it is written without waiting for more, or the program would wait too. */
+	/** The log's memory, if smaller than usual. A batch must be smaller, or the program would have to wait. */
 	readonly memoryBytes?: number;
 	readonly clock: Clock;
-	/** Told once when writing begins to fail, not again until it has worked in between. */
+	/** Called once when writing begins to fail, and again only after it worked in between. */
 	readonly onError?: (error: unknown) => void;
 };
 
@@ -61,14 +64,14 @@ export class Journal implements Archive {
 	readonly #gatherBytes: number;
 	readonly #clock: Clock;
 	readonly #onError: (error: unknown) => void;
-	/** Oldest first; events are added to the last. */
+	/** Oldest first. Events are added to the last one. */
 	readonly #segments: SegmentFile[];
-	#end: Mark;
+	#end: LogPosition;
 	#source: ArchiveSource | undefined;
 	#isHealthy = true;
 	#isFull = false;
 	#pumping: Promise<void> | undefined;
-	/** Whether there was a call of `wake` that nothing was done about yet. */
+	/** Whether `wake` was called since the last check of the source. */
 	#isAwake = false;
 	#cancelGather: (() => void) | undefined;
 	#retryMs = FIRST_RETRY_MS;
@@ -79,7 +82,7 @@ export class Journal implements Archive {
 	#closing: Promise<void> | undefined;
 	#isClosing = false;
 
-	private constructor(options: JournalOptions, segments: SegmentFile[], end: Mark) {
+	private constructor(options: JournalOptions, segments: SegmentFile[], end: LogPosition) {
 		this.#directory = options.directory;
 		this.#limitBytes = options.limitBytes ?? DEFAULT_LIMIT_BYTES;
 		this.#segmentBytes = Math.min(
@@ -95,7 +98,7 @@ export class Journal implements Archive {
 		this.#end = end;
 	}
 
-	/** Creates a journal, or opens one to go on with it. Refuses one of a newer version and leaves it untouched. */
+	/** Creates a journal, or opens one to continue it. Refuses a journal of a newer version and leaves it unchanged. */
 	static async open(options: JournalOptions): Promise<Journal> {
 		const { directory } = options;
 		const created = await fs.mkdir(directory, { recursive: true, mode: 0o700 });
@@ -105,11 +108,11 @@ export class Journal implements Archive {
 		return journal;
 	}
 
-	get oldest(): Mark {
+	get oldest(): LogPosition {
 		return this.#segments[0]?.segment.start ?? this.#end;
 	}
 
-	get end(): Mark {
+	get end(): LogPosition {
 		return this.#end;
 	}
 
@@ -140,7 +143,7 @@ export class Journal implements Archive {
 		this.#pumping = this.#pump(source);
 	}
 
-	reader(): ArchiveReader {
+	reader(): JournalReader {
 		return new JournalReader(this.#directory, {
 			list: () => this.#segments.map((file) => file.segment),
 			sizeOf: ({ name }) => this.#segments.find((file) => file.segment.name === name)?.size ?? 0,
@@ -154,21 +157,21 @@ export class Journal implements Archive {
 	}
 
 	async #pump(source: ArchiveSource): Promise<void> {
-		// What else is appended in this turn belongs to the same batch, and the source is not called inside its own call.
+		// Other events appended in this turn join the batch. Also, the source must not be called inside its own call.
 		await undefined;
 		this.#cancelGather?.();
 		try {
 			await this.#takeAll(source);
 		} catch (error) {
 			this.#fail(error);
-			// If even that fails, the next event goes to it, and the gap before that is found by its number.
+			// If this fails too, the next event goes to that segment, and its number shows the gap.
 			await this.#discardEmpty().catch(() => {});
 		}
 		this.#pumping = undefined;
 		this.#gather();
 	}
 
-	/** Until there is nothing more that is worth a write, or no room. */
+	/** Writes until nothing is left that is worth a write, or there is no room. */
 	async #takeAll(source: ArchiveSource): Promise<void> {
 		for (let isFirst = true; ; isFirst = false) {
 			this.#isAwake = false;
@@ -194,7 +197,7 @@ export class Journal implements Archive {
 		return source.end.offset - this.#end.offset >= this.#gatherBytes;
 	}
 
-	/** Lets some time pass before the next write, and then does what was asked for meanwhile. */
+	/** Waits before the next write, then does what was requested meanwhile. */
 	#gather(): void {
 		const proceed = () => {
 			this.#cancelGather = undefined;
@@ -215,24 +218,24 @@ export class Journal implements Archive {
 		if (count > 0) {
 			if (this.#isAlwaysSynced) await this.#sync([file]);
 			file.keep(ends[count - 1] as number, this.#isAlwaysSynced);
-			this.#end = markAfter(events[count - 1] as Event);
+			this.#end = positionAfter(events[count - 1] as Event);
 			this.#syncSoon();
 			this.#source?.archiveChanged();
 		}
 		if (error !== undefined) throw error;
 	}
 
-	/** The segment this event goes to: the last one, or a new one when that has no room for it; none while the journal is full. */
+	/** The segment for this event: the last one, or a new one if it has no room. Undefined while the journal is full. */
 	async #fileFor(event: Event, source: ArchiveSource): Promise<SegmentFile | undefined> {
 		const last = this.#segments.at(-1);
 		const bytes = RECORD_HEADER_BYTES + byteLength(event);
 		if (last !== undefined && (last.isEmpty || last.size + bytes <= this.#segmentBytes)) return last;
-		// Before there is a newer one: only what a writer had last may have a rest that is not in order.
+		// Trim it before there is a newer one: only the last segment may have invalid bytes at its end.
 		await last?.trim();
 		return this.#begin(event, source);
 	}
 
-	/** A new segment, in the place of the oldest ones if there is no room for it otherwise; none while a reader holds those. */
+	/** Creates a segment. If there is no room, it replaces the oldest ones; undefined while a reader holds those. */
 	async #begin(event: Event, source: ArchiveSource): Promise<SegmentFile | undefined> {
 		const room = Math.max(this.#segmentBytes, HEADER_BYTES + RECORD_HEADER_BYTES + byteLength(event));
 		const hasRoom = () => this.#bytes + room <= this.#limitBytes;
@@ -240,9 +243,9 @@ export class Journal implements Archive {
 			const [oldest, second] = this.#segments;
 			if (oldest === undefined || hasRoom()) return this.#create(event);
 			const isHeld = (second?.segment.start ?? event).seq > source.heldFrom();
-			// A full journal takes nothing more, so its limit holds; but at the end everything is written.
+			// A full journal accepts nothing, which keeps its limit. At shutdown everything is written anyway.
 			if (isHeld) return this.#isClosing ? this.#create(event) : undefined;
-			// `oldest` moves before the file goes, so that a reader who misses it knows that it was dropped on purpose.
+			// Move `oldest` before the file goes, so that a reader that misses it sees a drop on purpose.
 			this.#segments.shift();
 			source.archiveChanged();
 			try {
@@ -255,14 +258,14 @@ export class Journal implements Archive {
 		}
 	}
 
-	async #create({ seq, offset }: Mark, dropped?: SegmentFile): Promise<SegmentFile> {
+	async #create({ seq, offset }: LogPosition, dropped?: SegmentFile): Promise<SegmentFile> {
 		const file = await SegmentFile.create(this.#directory, { seq, offset }, dropped);
 		this.#segments.push(file);
 		this.#dirtyDirectories.add(this.#directory);
 		return file;
 	}
 
-	/** After a failed write: a segment that has nothing goes, because the next event may be a later one. */
+	/** After a failed write: removes an empty segment, because the next event may be a later one. */
 	async #discardEmpty(): Promise<void> {
 		const last = this.#segments.at(-1);
 		if (last === undefined || !last.isEmpty) return;
@@ -313,7 +316,7 @@ export class Journal implements Archive {
 	async #sync(files: readonly SegmentFile[]): Promise<void> {
 		for (const file of files) await file.sync();
 		for (const directory of this.#dirtyDirectories) {
-			// Forgotten first, as with files: a segment may be created meanwhile.
+			// Clear the entry first, as with files: a segment may be created meanwhile.
 			this.#dirtyDirectories.delete(directory);
 			await syncDirectory(directory).catch((error: unknown) => {
 				this.#dirtyDirectories.add(directory);
@@ -327,7 +330,7 @@ export class Journal implements Archive {
 		this.#cancelSync?.();
 		this.#cancelGather?.();
 		await this.#pumping;
-		// One attempt, also when the last one failed: there may be room again, and there is no later.
+		// One more attempt even if the last one failed: there may be room again, and this is the last chance.
 		if (this.#source !== undefined) await this.#pump(this.#source);
 		try {
 			await this.#segments.at(-1)?.trim();
@@ -339,15 +342,22 @@ export class Journal implements Archive {
 	}
 }
 
-/** How a journal stands that nobody writes any more: its last event, and what its newest segment tells besides. */
-export type Ending = { readonly last: Event } & Pick<Tail, "resized" | "exited">;
+/** The end of a journal without a writer: its last event, and the last size and exit in its newest segment. */
+export type JournalEnding = { readonly last: Event } & Pick<SegmentTail, "resized" | "exited">;
+
+/** The last event of a journal whose writer could not write it. */
+export type EndFact = Extract<Fact, { kind: "closed" | "lost" }>;
 
 /**
- * Ends the journal of a session whose writer died. If it has a last event already, nothing is written. `seen` is
- * where others know the session's end to be, if the writer told them more than it wrote. Only the newest segment is
- * read, however long the journal is.
+ * Ends the journal of a session whose writer died. If it already has a last event, nothing is written. `seen` is the
+ * end as others saw it, if the writer had sent more than it wrote. Reads only the newest segment.
  */
-export async function appendLost(directory: string, message: string, time: number, seen?: Mark): Promise<Ending> {
+export async function appendEnd(
+	directory: string,
+	fact: EndFact,
+	time: number,
+	seen?: LogPosition,
+): Promise<JournalEnding> {
 	let failure: unknown;
 	const journal = await Journal.open({
 		directory,
@@ -358,16 +368,16 @@ export async function appendLost(directory: string, message: string, time: numbe
 		},
 	});
 	const segment = (await listSegments(directory)).at(-1);
-	const tail = segment && (await examine(directory, segment));
+	const tail = segment && (await readSegmentTail(directory, segment));
 	const { last, resized, exited } = tail ?? { last: undefined, resized: undefined, exited: undefined };
 	if (last !== undefined && isFinal(last)) {
 		await journal.close();
 		return { last, resized, exited };
 	}
-	const place = seen !== undefined && seen.seq > journal.end.seq ? seen : journal.end;
-	const event: Event = { kind: "lost", message, seq: place.seq, offset: place.offset, time };
+	const position = seen !== undefined && seen.seq > journal.end.seq ? seen : journal.end;
+	const event: Event = { ...fact, seq: position.seq, offset: position.offset, time };
 	journal.start({
-		end: markAfter(event),
+		end: positionAfter(event),
 		peek: (seq) => (seq <= event.seq ? [event] : []),
 		heldFrom: () => event.seq,
 		archiveChanged: () => {},

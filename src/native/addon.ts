@@ -1,4 +1,6 @@
-/** The addon, typed: what Node can't do itself. Loaded on first use, so that what needs none of it runs anywhere. */
+/**
+ * The typed interface of the native addon. It is loaded on first use, so that code that does not need it runs anywhere.
+ */
 
 import { spawnSync } from "node:child_process";
 import { closeSync } from "node:fs";
@@ -8,45 +10,45 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { buildFolder, platform } from "../../native/platform.js";
 import { SessionError } from "../core/errors.ts";
-import type { Sight } from "../core/inspection.ts";
+import type { ProcessSnapshot } from "../core/process/process-snapshot.ts";
 
-/** What is to be started, and on what; see `minder.ts`. */
+/** A program to start; see `minder.ts`. */
 type NativeOrder = {
 	readonly order: Uint8Array;
 	/** 1 for a terminal, 0 for pipes. */
 	readonly terminal: 0 | 1;
 	readonly cols: number;
 	readonly rows: number;
-	/** 1 gives a program on pipes an empty input. */
+	/** 1 for an empty input on pipes. */
 	readonly emptyInput: 0 | 1;
-	/** 1 gives it one pipe for stdout and stderr. */
+	/** 1 for one pipe for stdout and stderr. */
 	readonly oneOutput: 0 | 1;
 };
 
-/** Descriptors that the caller owns; -1 where there is none. */
-export type Ends = {
-	/** The socket to the program's minder. */
+/** Descriptors that the caller owns; -1 if there is none. */
+export type ProgramFds = {
+	/** Socket to the program's minder. */
 	readonly control: number;
-	/** Written to: the terminal, or the pipe to stdin. */
+	/** For writing: the terminal, or the pipe to stdin. */
 	readonly input: number;
-	/** Read from: the terminal by a descriptor of its own, or the pipe from stdout. */
+	/** For reading: the terminal by its own descriptor, or the pipe from stdout. */
 	readonly output: number;
 	readonly error: number;
-	/** The program's side of the terminal; while it is open the terminal can't hang up. */
+	/** The program's side of the terminal. While it is open the terminal can't hang up. */
 	readonly slave: number;
-	/** For the pump of the terminal. */
+	/** For the terminal's pump. */
 	readonly wake: number;
 };
 
-/** The parent of minders, and our end of the socket over which it takes orders. */
-export type Nursery = { readonly pid: number; readonly orders: number };
+/** The parent of minders, and our end of the socket for orders. */
+export type MinderPool = { readonly pid: number; readonly orders: number };
 
-/** A packet from a minder; see native/minder.h. */
+/** A message from a minder; see native/minder.h. */
 export type MinderMessage = {
 	readonly kind: number;
 	readonly value: number;
 	readonly other: number;
-	/** What a start failed at. */
+	/** The step at which a start failed. */
 	readonly step?: string;
 };
 
@@ -61,16 +63,16 @@ type NativeTerminal = {
 	readonly leader: number;
 	readonly echo: boolean;
 	readonly canonical: boolean;
-	/** The character that ends the input. */
+	/** The end-of-file character. */
 	readonly eof: number;
 };
 
-/** A failed system call: `step` says what was being done, `code` is the errno's name. */
+/** A failed system call: `step` names the operation, `code` is the errno's name. */
 export type NativeError = Error & { readonly step: string; readonly errno: number; readonly code: string };
 
 type Addon = {
-	openNursery(path: string, ahead: number): Nursery;
-	order(orders: number, order: NativeOrder): Ends;
+	openNursery(path: string, ahead: number): MinderPool;
+	order(orders: number, order: NativeOrder): ProgramFds;
 	hearMinder(control: number): MinderMessage | null;
 	tellMinder(control: number, kind: number, value: number): boolean;
 	startDetached(options: {
@@ -90,6 +92,7 @@ type Addon = {
 	signalProcess(pid: number, startTime: number, signo: number): boolean;
 	lockFile(path: string): number | null;
 	growSendBuffer(fd: number, bytes: number): void;
+	peerProcess(fd: number): number | null;
 	trimMemory(): void;
 	crc32c(bytes: Uint8Array, seed?: number, byTable?: boolean): number;
 	skim(bytes: Uint8Array, from: number): number;
@@ -99,10 +102,10 @@ type Addon = {
 	drainPump(pump: Pump, bytes: Uint8Array): number;
 	pausePump(pump: Pump, isPaused: boolean): void;
 	closePump(pump: Pump): void;
-	inspect(fd: number, root: number, done: (sight: Sight) => void): void;
+	inspect(fd: number, root: number, done: (snapshot: ProcessSnapshot) => void): void;
 };
 
-/** A thread that reads one terminal, and what it has read; of no use after `closePump`. */
+/** A thread that reads one terminal, with its buffered output. Not usable after `closePump`. */
 export type Pump = { readonly pump: unique symbol };
 
 let loaded: Addon | undefined;
@@ -114,12 +117,12 @@ function addon(): Addon {
 	return loaded;
 }
 
-/** Where a product of native/build.js is. */
+/** The path of a file built by native/build.js. */
 export function builtFile(name: string): string {
 	return join(buildFolder(), name);
 }
 
-/** Loads the addon that came with the package, or else the one that this machine's C compiler makes of its source. */
+/** Loads the addon from the package, or compiles it with this machine's C compiler. */
 function load(): Addon {
 	const require = createRequire(import.meta.url);
 	const file = builtFile("hawser.node");
@@ -128,7 +131,7 @@ function load(): Addon {
 	} catch (cause) {
 		if (process.platform !== "linux") throw fail("sessions run on Linux only", notLinux, cause);
 	}
-	process.stderr.write(`hawser: no native addon here that fits ${platform}; compiling one, which happens once\n`);
+	process.stderr.write(`hawser: no native addon for ${platform}; compiling it once\n`);
 	const build = spawnSync(process.execPath, [builder], { encoding: "utf8" });
 	if (build.status !== 0) {
 		const why = build.error?.message ?? build.stderr.trim();
@@ -142,11 +145,11 @@ function load(): Addon {
 }
 
 const builder = fileURLToPath(new URL("../../native/build.js", import.meta.url));
-const compileByHand = `"node ${builder}", run by the owner of that directory, compiles it`;
+const compileByHand = `compile it with "node ${builder}" as the owner of that directory`;
 const notLinux =
 	"from here, use a server on a Linux machine: hawser --url https://HOST …, or connect() of hawser/client";
 
-/** Remembered, so that a compiler is tried once in the life of a process. */
+/** Remembers the failure, so that the compiler runs at most once per process. */
 function fail(message: string, hint: string, cause?: unknown): SessionError {
 	failure = new SessionError("unsupported", message, { hint, cause });
 	return failure;
@@ -156,20 +159,23 @@ export function isNativeError(thrown: unknown): thrown is NativeError {
 	return thrown instanceof Error && "step" in thrown && "errno" in thrown;
 }
 
-/** Not util.getSystemErrorName, which knows only what libuv can return. Where there are two names, the first (EAGAIN) counts. */
+/**
+ * errno names. util.getSystemErrorName knows only those that libuv returns. If there are two names, the first one
+ * (EAGAIN).
+ */
 const errnoNames: ReadonlyMap<number, string> = new Map(
 	Object.entries(constants.errno)
 		.map(([name, errno]): [number, string] => [errno, name])
 		.reverse(),
 );
 
-/** A failed call as the addon would throw it, for what another process of ours failed at. */
+/** A NativeError for a call that failed in another process of ours. */
 export function nativeError(step: string, errno: number): NativeError {
 	const code = errnoNames.get(errno) ?? `errno ${errno}`;
 	return Object.assign(new Error(`${step}: ${code}`), { step, errno, code });
 }
 
-/** Gives a failed call the errno's name as its `code`. */
+/** Adds the errno's name to errors of the call as their `code`. */
 function named<Result>(call: () => Result): Result {
 	try {
 		return call();
@@ -179,35 +185,44 @@ function named<Result>(call: () => Result): Result {
 	}
 }
 
-/** Starts the parent of minders, in a session of its own; so many are forked ahead of orders. Throws a `NativeError`; nothing is left behind then. */
-export function openNursery(path: string, ahead: number): Nursery {
-	// First, so that a shortage of descriptors shows before there is a program whose end nobody would hear of.
+/**
+ * Starts the parent of minders in its own session, with `ahead` minders forked in advance. If it throws a
+ * `NativeError`, nothing is left behind.
+ */
+export function openNursery(path: string, ahead: number): MinderPool {
+	// First, so that a lack of descriptors shows before there is a program whose end could not be observed.
 	ensurePoller();
 	return named(() => addon().openNursery(path, ahead));
 }
 
-/** Has a program started; what becomes of that comes over `control`. Throws a `NativeError`, EPIPE or ECONNRESET when the nursery is gone. */
-export function order(orders: number, what: NativeOrder): Ends {
+/**
+ * Starts a program. The outcome comes over `control`. Throws a `NativeError`: EPIPE or ECONNRESET when the parent of
+ * minders is gone.
+ */
+export function order(orders: number, what: NativeOrder): ProgramFds {
 	return named(() => addon().order(orders, what));
 }
 
-/** What a minder says next: null when nothing yet, kind 0 when it is gone. */
-export function hearMinder(control: number): MinderMessage | null {
+/** The next message of a minder: null if there is none yet, kind 0 when it is gone. */
+export function receiveFromMinder(control: number): MinderMessage | null {
 	return named(() => addon().hearMinder(control));
 }
 
-/** Whether the minder still listens. */
-export function tellMinder(control: number, kind: number, value: number): boolean {
+/** Returns whether the minder still receives messages. */
+export function sendToMinder(control: number, kind: number, value: number): boolean {
 	return addon().tellMinder(control, kind, value);
 }
 
 export type Detached = {
 	readonly pid: number;
-	/** Resolves once it has ended and was reaped; keeps no process alive. */
+	/** Resolves when it has ended and was reaped. Does not keep the process alive. */
 	readonly ended: Promise<Reaped>;
 };
 
-/** Starts a program that outlives us, by its path: own session, in "/", no input, output to a descriptor that stays the caller's, or nowhere. */
+/**
+ * Starts a program that outlives us: in its own session and in "/", without input. Its output goes to the given
+ * descriptor, which the caller keeps, or nowhere.
+ */
 export function spawnDetached(options: {
 	readonly argv: readonly string[];
 	readonly env: Readonly<Record<string, string>>;
@@ -226,12 +241,14 @@ export function spawnDetached(options: {
 	return { pid, ended };
 }
 
-/** Reaps a child that has ended, any child for -1; null when there is none. Throws ECHILD for a pid that is no child. */
+/**
+ * Reaps a child that has ended, or any child for -1; null if there is none. Throws ECHILD if the pid is not a child.
+ */
 export function wait(pid: number): Reaped | null {
 	return named(() => addon().wait(pid));
 }
 
-/** Interests by token. A token is never used twice, so a report that comes too late finds nothing. */
+/** Interests by token. Tokens are never reused, so a late report finds nothing. */
 const interests = new Map<number, Interest>();
 type Interest = { readonly fd: number; readonly ready: () => void; readonly hold: boolean };
 let lastToken = 0;
@@ -245,9 +262,8 @@ function ensurePoller(): void {
 }
 
 /**
- * Calls back once when a descriptor is ready, unless the returned function is called first; both end the
- * interest. One interest per descriptor at a time, ended before it is closed. Keeps the process alive only
- * with `hold`.
+ * Calls back once when a descriptor is ready, unless the returned function cancels that. One interest per descriptor at
+ * a time, which must end before the descriptor is closed. Keeps the process alive only with `hold`.
  */
 export function poll(
 	fd: number,
@@ -267,7 +283,7 @@ function onReady(token: number): void {
 	forget(token)?.ready();
 }
 
-/** Ends an interest, if it is not over; the kernel has forgotten it when this returns. */
+/** Ends an interest. The kernel has forgotten it when this returns. */
 function forget(token: number): Interest | undefined {
 	const interest = interests.get(token);
 	if (interest === undefined) return undefined;
@@ -281,90 +297,100 @@ export function resize(fd: number, cols: number, rows: number): void {
 	named(() => addon().resize(fd, cols, rows));
 }
 
-/** The state of a terminal, seen from either side. */
+/** The state of a terminal, from either side. */
 export function terminal(fd: number): NativeTerminal {
 	return named(() => addon().terminal(fd));
 }
 
-/** Signals the terminal's foreground group, as a key would; false when there is none. */
+/** Signals the terminal's foreground group, as a key press would; false if there is none. */
 export function signalTerminal(fd: number, signo: number): boolean {
 	return named(() => addon().signalTerminal(fd, signo));
 }
 
-/** Signals a process group whose leader is our child and was not reaped yet; false when it is empty. */
+/** Signals a process group whose leader is our unreaped child; false if it is empty. */
 export function signalGroup(pgid: number, signo: number): boolean {
 	return named(() => addon().signalGroup(pgid, signo));
 }
 
-/** Signals the process that has this pid and this start time; false when it is gone, whoever has its pid now. */
+/** Signals the process with this pid and start time; false if it is gone, even if the pid was reused. */
 export function signalProcess(pid: number, startTime: number, signo: number): boolean {
 	return named(() => addon().signalProcess(pid, startTime, signo));
 }
 
 /**
- * Looks, in a thread of its own, at what the processes below `root` do that have their input from our end `fd` of a
- * terminal or a pipe, or have none (-1). Rejects with a `NativeError`. May take any time; keeps no process alive.
+ * Inspects, in a thread, the processes below `root` whose input is our end `fd` of a terminal or a pipe (-1: none).
+ * Rejects with a `NativeError`. May take any time. Does not keep the process alive.
  */
-export function inspect(fd: number, root: number): Promise<Sight> {
+export function inspect(fd: number, root: number): Promise<ProcessSnapshot> {
 	return new Promise((resolve) => named(() => addon().inspect(fd, root, resolve)));
 }
 
-/** Starts to read a terminal, whose two descriptors become the pump's own; calls back whenever there is something to take. */
-export function openPump({ output, wake }: Pick<Ends, "output" | "wake">, onReady: () => void): Pump {
+/**
+ * Starts to read a terminal. The pump takes ownership of both descriptors, and calls back when there is output to take.
+ */
+export function openPump({ output, wake }: Pick<ProgramFds, "output" | "wake">, onReady: () => void): Pump {
 	return named(() => addon().openPump(output, wake, onReady));
 }
 
-/** Takes what was read, as much as fits; 0 when there is nothing, -1 when there never will be again. */
+/** Takes buffered output, as much as fits. Returns 0 if there is none, -1 at the end. */
 export function takePump(pump: Pump, bytes: Uint8Array): number {
 	return addon().takePump(pump, bytes);
 }
 
-/** Takes what was read and then what the kernel holds now; 0 when there is nothing, -1 when there never will be again. */
+/** Takes buffered output and then what the kernel has now. Returns 0 if there is none, -1 at the end. */
 export function drainPump(pump: Pump, bytes: Uint8Array): number {
 	return addon().drainPump(pump, bytes);
 }
 
-/** While it is paused a pump reads nothing, but for who drains it. */
+/** A paused pump reads only in `drainPump`. */
 export function pausePump(pump: Pump, isPaused: boolean): void {
 	addon().pausePump(pump, isPaused);
 }
 
-/** Ends the thread, and closes the descriptor when the thread has let go of it. */
+/** Ends the thread, and closes the descriptor when the thread no longer uses it. */
 export function closePump(pump: Pump): void {
 	addon().closePump(pump);
 }
 
-/** Locks a file, made if need be, until the returned descriptor is closed or this process ends; null when another has it. */
+/**
+ * Locks a file, which is created if needed, until the returned descriptor is closed or this process ends; null if
+ * another process has the lock.
+ */
 export function lockFile(path: string): number | null {
 	return named(() => addon().lockFile(path));
 }
 
-/** Lets a socket take more at once, as far as the kernel's limits go. */
+/** Increases a socket's send buffer, within the kernel's limits. */
 export function growSendBuffer(fd: number, bytes: number): void {
 	named(() => addon().growSendBuffer(fd, bytes));
 }
 
-/** Gives memory back to the system that was freed and kept for later; takes some milliseconds after a flood. */
+/** The process that connected a Unix socket; null if it is not visible to this process. */
+export function peerProcess(fd: number): number | null {
+	return named(() => addon().peerProcess(fd));
+}
+
+/** Returns freed memory to the system. Takes some milliseconds after a flood. */
 export function trimMemory(): void {
 	addon().trimMemory();
 }
 
-/** The CRC-32C of some bytes; with the checksum of what came before as `seed`, of the whole. */
+/** The CRC-32C of the bytes. `seed` is the checksum of the bytes before them. */
 export function crc32c(bytes: Uint8Array, seed = 0): number {
 	return addon().crc32c(bytes, seed);
 }
 
-/** The same without the processor's help, as machines that lack it compute it. */
+/** The same without processor support, for tests. */
 export function crc32cByTable(bytes: Uint8Array, seed = 0): number {
 	return addon().crc32c(bytes, seed, true);
 }
 
-/** Passes over the plain parts of a terminal's output, as `skim` in core/skim.ts says, and some twenty times as fast. */
+/** A fast version of `skim` in core/terminal/skim.ts, about twenty times faster. */
 export function skim(bytes: Uint8Array, from: number): number {
 	return addon().skim(bytes, from);
 }
 
-/** The same as processors do it that can look at fewer bytes together. */
+/** The same without wide vector instructions, for tests. */
 export function skimAnywhere(bytes: Uint8Array, from: number): number {
 	return addon().skimAnywhere(bytes, from);
 }

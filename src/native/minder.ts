@@ -1,37 +1,37 @@
 /**
- * A program and its minder: the small process that is its parent and out of whose sight nothing below it can get.
- * See native/minder.c; this is our side of the socket between us.
+ * A program's minder: the small process that is its parent, below which no process can escape. This is our side of the
+ * socket to it; see native/minder.c.
  */
 
 import { closeSync } from "node:fs";
 import { constants } from "node:os";
 import {
 	builtFile,
-	type Ends,
-	hearMinder,
 	isNativeError,
 	type MinderMessage,
+	type MinderPool,
 	type NativeError,
-	type Nursery,
 	nativeError,
 	openNursery,
 	order as orderNative,
+	type ProgramFds,
 	poll,
 	type Reaped,
-	tellMinder,
+	receiveFromMinder,
+	sendToMinder,
 	wait,
 } from "./addon.ts";
 
-/** What is started. Numbers that are left out stay as they are with us. */
+/** A program to start. Attributes that are left out are inherited. */
 export type Order = {
-	/** Whose program it is: `HAWSER_MINDER` in the minder's environment, by which that is found from outside. */
+	/** The session of the program: `HAWSER_MINDER` in the minder's environment, which identifies it from outside. */
 	readonly session: string;
 	readonly stdio: "pty" | "pipe";
 	readonly size: { readonly cols: number; readonly rows: number };
 	/** On pipes: an empty input, and one pipe for stdout and stderr. */
 	readonly emptyInput?: boolean;
 	readonly oneOutput?: boolean;
-	/** Tried in turn; see `candidates`. */
+	/** Tried in order; see `candidates`. */
 	readonly files: readonly string[];
 	readonly argv: readonly string[];
 	/** `NAME=value` each. */
@@ -42,45 +42,51 @@ export type Order = {
 	readonly umask?: number;
 	readonly uid?: number;
 	readonly gid?: number;
-	/** Besides `gid`, where user or group change. */
+	/** Supplementary groups, if user or group change. */
 	readonly groups?: readonly number[];
-	/** The soft limit, and the hard one too where it is given. */
+	/** The soft limit, and the hard one if given. */
 	readonly limits?: Readonly<Record<string, Limit>>;
-	/** Directories that stand while it runs; see `Command`. */
+	/** Directories that exist while it runs; see `Command`. */
 	readonly placeholders?: readonly string[];
 	/** See `Command`. */
 	readonly cgroup?: { readonly path: string; readonly settings: Readonly<Record<string, string>> };
-	/** How long the program's directory and file may take to answer: they may be on a server that does not. */
+	/** Timeout for access to the program's directory and file, which may be on an unreachable server. */
 	readonly startMs: number;
 };
 
 export type Limit = { readonly soft: number; readonly hard?: number };
 
-/** A program may stop its minder before that has told of it, so it is continued so often until it has. */
+/**
+ * A program may stop its minder before that reports the start. So the minder is continued at this interval until it
+ * does.
+ */
 const continueMs = 500;
 
-/** How long a minder may take to say that it took too long. */
+/**
+ * Additional time for a minder to report its own timeout.
+ * @limit a minder's answer, after those 10 s | `spawn_failed`; the minders that wait are replaced
+ */
 const answerMs = 2_000;
 
-/** As in native/minder.h. */
-const told = { gone: 0, started: 1, failed: 2, exited: 3, taken: 6 } as const;
-const tell = { signal: 4, reap: 5 } as const;
+/** Message kinds, as in native/minder.h. */
+const received = { gone: 0, started: 1, failed: 2, exited: 3, taken: 6 } as const;
+const sent = { signal: 4, reap: 5 } as const;
 
 export class Minder {
-	/** The program's. */
+	/** The program's pid. */
 	readonly pid: number;
-	/** The minder's own. It may be another's once the minder is gone, so look first. */
+	/** The minder's pid. It may be reused once the minder is gone, so check first. */
 	readonly ownPid: number;
-	/** All but the first belong to whoever runs the program. */
-	readonly ends: Ends;
-	/** Resolves when the minder is gone, and with it all that was below; unless it was killed itself. */
+	/** All descriptors but the first belong to the caller. */
+	readonly ends: ProgramFds;
+	/** Resolves when the minder is gone, and with it everything below, unless the minder was killed. */
 	readonly gone: Promise<void>;
 	#resolveGone: () => void = () => {};
 	#isGone = false;
 	#hasExited = false;
 	#onExit: ((reaped: Reaped | undefined) => void) | undefined;
 
-	private constructor(pid: number, ownPid: number, ends: Ends) {
+	private constructor(pid: number, ownPid: number, ends: ProgramFds) {
 		this.pid = pid;
 		this.ownPid = ownPid;
 		this.ends = ends;
@@ -90,12 +96,13 @@ export class Minder {
 	}
 
 	/**
-	 * Starts a program; rejects with a `NativeError` when it can't be started, and nothing is left behind then. `run` is
-	 * called in the turn in which the start becomes known, and its result the answer; the ends are its own from then on.
+	 * Starts a program. Rejects with a `NativeError` if that fails; nothing is left behind then. `run` is called in the
+	 * turn in which the start is reported. It takes ownership of the descriptors, and its result is returned.
 	 */
 	static start<Result>(order: Order, run: (minder: Minder) => Result): Promise<Result> {
 		return Minder.#start(order, run).catch((thrown: unknown) => {
-			// The nursery was killed before anybody had the order, so nothing was started; the next is another.
+			// The parent of minders was killed before the order was taken, so nothing was started. Try once more with a new
+			// one.
 			if (isNativeError(thrown) && thrown.step === untaken && thrown.code === "ECHILD")
 				return Minder.#start(order, run);
 			throw thrown;
@@ -107,7 +114,7 @@ export class Minder {
 		const sentTo = nursery;
 		const { control, input, output, error, slave, wake } = ends;
 		return new Promise((resolve, reject) => {
-			// Without us the minder ends its program, if it has one, and itself.
+			// When the socket is closed, the minder kills its program, if any, and exits.
 			const fail = (thrown: unknown, fds: readonly number[]) => {
 				clearTimeout(timer);
 				clearInterval(continuing);
@@ -116,26 +123,26 @@ export class Minder {
 			};
 			const all = [control, input, output, error, slave, wake];
 			let cancel = () => {};
-			// The minder keeps the time itself; but where not even a signal ends the waiting, it can't tell us.
+			// The minder has its own timeout. But if not even a signal ends its wait, it can't report that.
 			const timer = setTimeout(() => {
 				cancel();
-				// Stopped, most likely: whoever waits in there would keep the next start waiting too.
+				// It is probably stopped, and would delay the next start too.
 				if (takenBy === undefined) replace(sentTo);
 				fail(nativeError(takenBy === undefined ? untaken : "start", constants.errno.ETIMEDOUT), all);
 			}, order.startMs + answerMs);
 			let takenBy: number | undefined;
 			let continuing: NodeJS.Timeout | undefined;
 			const answered = () => {
-				let answer = hearMinder(control);
-				if (answer?.kind === told.taken) {
+				let answer = receiveFromMinder(control);
+				if (answer?.kind === received.taken) {
 					takenBy = answer.value;
 					continuing = setInterval(continueProcess, continueMs, takenBy);
-					answer = hearMinder(control);
+					answer = receiveFromMinder(control);
 				}
 				if (answer === null) return listen();
-				// Who is just being killed may still take in what nobody will read.
-				if (answer.kind === told.gone && takenBy === undefined) replace(sentTo);
-				if (answer.kind !== told.started || takenBy === undefined)
+				// A minder that is being killed may still take an order that it will never execute.
+				if (answer.kind === received.gone && takenBy === undefined) replace(sentTo);
+				if (answer.kind !== received.started || takenBy === undefined)
 					return fail(toError(answer, takenBy !== undefined), all);
 				clearTimeout(timer);
 				clearInterval(continuing);
@@ -156,35 +163,39 @@ export class Minder {
 		});
 	}
 
-	/** Calls back once when the program has ended; with nothing when its minder was killed, and nobody knows how. Call it once. */
+	/** Calls back once when the program has ended; with undefined if its minder was killed, so the exit is unknown. */
 	onExit(callback: (reaped: Reaped | undefined) => void): void {
 		this.#listen();
 		this.#onExit = callback;
 	}
 
-	/** Sends a signal once to every process there is, also to those that are found a little later; after SIGKILL, until none is left. */
+	/** Sends a signal once to every existing process. SIGKILL also goes to those started later, until none is left. */
 	signalAll(signo: number): void {
-		if (!this.#isGone) tellMinder(this.ends.control, tell.signal, signo);
+		if (!this.#isGone) sendToMinder(this.ends.control, sent.signal, signo);
 	}
 
 	#listen(): void {
-		const hear = () => {
-			for (let next = hearMinder(this.ends.control); next !== null; next = hearMinder(this.ends.control)) {
-				if (next.kind === told.gone) return this.#end();
-				if (next.kind === told.exited) this.#exit(next.value, next.other);
+		const receive = () => {
+			for (
+				let next = receiveFromMinder(this.ends.control);
+				next !== null;
+				next = receiveFromMinder(this.ends.control)
+			) {
+				if (next.kind === received.gone) return this.#end();
+				if (next.kind === received.exited) this.#exit(next.value, next.other);
 			}
 			this.#listen();
 		};
-		// A running program keeps us alive, as its output does; what it leaves behind does not.
-		poll(this.ends.control, "read", hear, { hold: !this.#hasExited });
+		// A running program keeps us alive, as its output does. Processes that it leaves behind do not.
+		poll(this.ends.control, "read", receive, { hold: !this.#hasExited });
 	}
 
 	#exit(code: number, signal: number): void {
 		this.#hasExited = true;
 		const or = (value: number) => (value < 0 ? null : value);
 		this.#onExit?.({ pid: this.pid, code: or(code), signal: or(signal) });
-		// Only now may its number pass on.
-		tellMinder(this.ends.control, tell.reap, 0);
+		// Only now may its pid be reused.
+		sendToMinder(this.ends.control, sent.reap, 0);
 	}
 
 	#end(): void {
@@ -199,40 +210,40 @@ function continueProcess(pid: number): void {
 	try {
 		process.kill(pid, "SIGCONT");
 	} catch {
-		// It is gone, as its socket will say.
+		// It is gone, which its socket will report.
 	}
 }
 
-/** The step at which a start failed whose order nobody had taken. */
+/** Step of a start that failed before a minder took the order. */
 const untaken = "order";
 
 function toError(answer: MinderMessage, isTaken: boolean): NativeError {
-	if (answer.kind === told.failed) return nativeError(answer.step ?? "start", answer.other);
+	if (answer.kind === received.failed) return nativeError(answer.step ?? "start", answer.other);
 	return nativeError(isTaken ? "start" : untaken, constants.errno.ECHILD);
 }
 
-/** The program that nursery and minders run. */
+/** The executable of minders and of their parent. */
 export const minderFile: string = builtFile("minder");
 
-/** The parent of this process's minders; it goes when we do. */
-let nursery: Nursery | undefined;
+/** The parent of this process's minders. It exits when we do. */
+let nursery: MinderPool | undefined;
 
-/** Between two tries to reap a nursery, whose socket closes a moment before its end. */
+/** Delay between attempts to reap the parent, whose socket closes a moment before its end. */
 const reapMs = 1;
 
-/** So many minders wait for orders, unless it is said: one takes an order while another's place is being filled. */
+/** Default number of minders that wait for orders: one takes an order while another one is replaced. */
 let mindersAhead = 2;
 
-/** Has so many minders wait for orders from now on; for who knows better than the default. */
+/** Sets the number of minders that wait for orders. */
 export function prepareMinders(ahead: number): void {
 	mindersAhead = ahead;
 	nursery ??= openNursery(minderFile, ahead);
 }
 
-/** What sending an order says when the nursery is gone; the second, once, when it left orders unread. */
+/** Errors of sending an order when the parent is gone; the second one if it left orders unread. */
 const nurseryGone = new Set(["EPIPE", "ECONNRESET"]);
 
-function send(order: Order): Ends {
+function send(order: Order): ProgramFds {
 	const isNew = nursery === undefined;
 	nursery ??= openNursery(minderFile, mindersAhead);
 	try {
@@ -245,19 +256,19 @@ function send(order: Order): Ends {
 		});
 	} catch (thrown) {
 		if (!isNativeError(thrown) || !nurseryGone.has(thrown.code)) throw thrown;
-		// Somebody killed it, and nobody got the order. Its minders go on; the next has another parent.
+		// It was killed and the order was not taken. Its minders live on; a new parent starts the next program.
 		replace(nursery);
 		if (isNew) throw thrown;
 		return send(order);
 	}
 }
 
-/** Has the next order go to another nursery than this, which is ended with all who wait in it, if it is there. */
-function replace(former: Nursery | undefined): void {
+/** Stops using this parent of minders and kills it with all minders that wait in it. */
+function replace(former: MinderPool | undefined): void {
 	if (former === undefined || former !== nursery) return;
 	nursery = undefined;
 	closeSync(former.orders);
-	// It is our child until it was reaped, and so is its number.
+	// Until it is reaped its pid can't be reused.
 	process.kill(former.pid, "SIGKILL");
 	void reap(former.pid);
 }
@@ -266,12 +277,16 @@ async function reap(pid: number): Promise<void> {
 	while (wait(pid) === null) await new Promise<void>((resolve) => setTimeout(resolve, reapMs));
 }
 
-/** As native/minder.c reads it: strings, each ended by a NUL. */
+/** As in native/minder.h. A minder of another version refuses the order. */
+const ORDER_VERSION = 1;
+
+/** Encodes an order as native/minder.c reads it: NUL-terminated strings. */
 function encode(order: Order): Buffer {
 	const { umask = -1, uid = -1, gid = -1, groups = [], limits = {}, cwd, files, argv, env } = order;
 	const { placeholders = [], cgroup } = order;
 	const list = (values: readonly (string | number)[]) => [values.length, ...values];
 	const fields = [
+		ORDER_VERSION,
 		order.session,
 		order.startMs,
 		order.stdio === "pty" ? 1 : 0,
@@ -290,11 +305,11 @@ function encode(order: Order): Buffer {
 		cgroup?.path ?? "",
 		...list(Object.entries(cgroup?.settings ?? {}).flat()),
 	].map(String);
-	if (fields.some((field) => field.includes("\0"))) throw new Error("invariant: an order holds no NUL");
+	if (fields.some((field) => field.includes("\0"))) throw new Error("invariant: an order contains no NUL");
 	return Buffer.from(`${fields.join("\0")}\0`);
 }
 
-/** Where a program may be, as execvp looks for it: in the PATH of its own environment, unless its name has a slash. */
+/** Possible paths of a program, as execvp finds it: in the PATH of its environment, unless its name has a slash. */
 export function candidates(program: string, path: string | undefined): string[] {
 	if (program === "") return [];
 	if (program.includes("/")) return [program];

@@ -1,29 +1,37 @@
-/** Runs programs in a sandbox, or refuses to: what bubblewrap can do here is tried once, before anybody relies on it. */
+/** Runs programs in a sandbox, or refuses to. Support is probed once, before it is needed. */
 
 import { execFile } from "node:child_process";
 import { constants } from "node:fs";
 import { access, realpath } from "node:fs/promises";
 import { delimiter, isAbsolute, join } from "node:path";
+import { isDeepStrictEqual } from "node:util";
 import { SessionError } from "../core/errors.ts";
-import type { Command } from "../core/process.ts";
-import { isConfined, type SandboxPolicy, type SandboxSupport } from "../core/sandbox.ts";
-import type { Home } from "../core/sessions.ts";
+import type { Command } from "../core/process/process.ts";
+import {
+	type ConfiningPolicy,
+	isConfined,
+	type RequiredSandbox,
+	type SandboxLimits,
+	type SandboxPolicy,
+	type SandboxSupport,
+} from "../core/process/sandbox-policy.ts";
+import type { SessionProvider } from "../core/session/session-registry.ts";
 import { builtFile } from "../native/addon.ts";
-import type { ControlGroups } from "./cgroup.ts";
-import { findPlaces } from "./places.ts";
-import { wrap } from "./wrap.ts";
+import { toBubblewrapCommand } from "./bubblewrap-command.ts";
+import type { ControlGroups } from "./control-groups.ts";
+import { exceeding, planMounts } from "./mount-plan.ts";
 
-/** How long the first try may take: a start takes some ten milliseconds, a machine that is busy some hundred. */
+/** Timeout of the probe. It takes about ten milliseconds, or some hundred on a busy machine. */
 const PROBE_MS = 10_000;
 
 export type SandboxOptions = {
-	/** Where bubblewrap is looked for: the PATH of the server, never that of a program. */
+	/** The PATH in which bubblewrap is searched: the server's, never a program's. */
 	readonly path: string | undefined;
-	/** The server's own directories and files, which no program in a sandbox sees; they need not be there yet. */
+	/** The server's own files, which no program in a sandbox may see. They need not exist yet. */
 	readonly hidden?: readonly string[];
-	/** What native/confine.c was built to, where every user who is to have a sandbox can run it. */
+	/** The executable of native/confine.c, at a path where every user with a sandbox can run it. */
 	readonly helper?: string;
-	/** Limit memory and processes in the place of rlimits. */
+	/** Replace rlimits for memory and processes. */
 	readonly cgroups?: ControlGroups | undefined;
 };
 
@@ -38,18 +46,16 @@ export class Sandbox {
 		this.#means = means;
 	}
 
-	/** Finds out what can be enforced here; never rejects. */
+	/** Probes what this machine can enforce. Never rejects. */
 	static async probe({ path, hidden = [], helper = builtFile("confine"), cgroups }: SandboxOptions): Promise<Sandbox> {
 		const bubblewrap = await find("bwrap", path);
 		const means = { bubblewrap: bubblewrap ?? "", hidden, helper, cgroups };
 		const without = (reason: string) => new Sandbox({ isEnforced: false, reason }, means);
 		if (bubblewrap === undefined)
-			return without(
-				"bubblewrap is not installed: there is no bwrap in the server's PATH (Debian: apt-get install bubblewrap)",
-			);
+			return without("bubblewrap is not installed: no bwrap in the server's PATH (Debian: apt-get install bubblewrap)");
 		const sandbox = new Sandbox({ isEnforced: true, by: bubblewrap, limits: cgroups ? "cgroup" : "rlimits" }, means);
 		const fault = await tryOut(sandbox);
-		return fault === undefined ? sandbox : without(`${bubblewrap} can't make a sandbox here: ${fault}`);
+		return fault === undefined ? sandbox : without(`${bubblewrap} can't create a sandbox here: ${fault}`);
 	}
 
 	describe(): SandboxSupport {
@@ -57,30 +63,62 @@ export class Sandbox {
 	}
 
 	/**
-	 * The command that runs this one under its policy. Rejects with `unsupported` when that can't be enforced here, and
-	 * with `invalid_argument` when the policy makes no sense.
+	 * Wraps a command with its policy and that of its workspace. Rejects with `unsupported` if it can't be enforced here,
+	 * with `invalid_argument` for an invalid policy, and with `permission_denied` if it allows more than the workspace
+	 * does.
 	 */
 	async apply(command: Command): Promise<Command> {
+		const { requiredSandbox: required, ...rest } = command;
+		const { sandbox: asked } = rest;
+		if (!required) return this.#confine(rest);
+		if (asked === undefined || isDeepStrictEqual(asked, required.policy))
+			return this.#confine({ ...rest, sandbox: required.policy }).catch((error: unknown) => {
+				throw inapplicable(required, error);
+			});
+		return this.#confine({ ...rest, sandbox: await this.#atLeast(required, asked, rest) });
+	}
+
+	/** The requested policy plus missing limits, if it allows no more than the required one. */
+	async #atLeast(required: RequiredSandbox, asked: SandboxPolicy, command: Command): Promise<ConfiningPolicy> {
+		const { policy } = required;
+		if (!isConfined(asked)) throw weaker(required, asked, "it restricts nothing");
+		if (asked.networkAccess === true && policy.networkAccess !== true) throw weaker(required, asked, "it has network");
+		const limits = { ...policy.limits, ...asked.limits };
+		for (const [name, most] of Object.entries(policy.limits ?? {})) {
+			if ((limits[name as keyof SandboxLimits] ?? most) > most)
+				throw weaker(required, asked, `its limits.${name} is above ${most}`);
+		}
+		const { hidden } = this.#means;
+		const most = await planMounts(policy, command, hidden).catch((error: unknown) => {
+			throw inapplicable(required, error);
+		});
+		const excess = exceeding(await planMounts(asked, command, hidden), most);
+		if (excess)
+			throw weaker(required, asked, `it allows more than "${excess.most}" for ${JSON.stringify(excess.path)}`);
+		return { ...asked, limits };
+	}
+
+	async #confine(command: Command): Promise<Command> {
 		const { sandbox: policy, ...rest } = command;
 		if (!isConfined(policy)) return rest;
 		if (!this.#support.isEnforced) throw unsupported(policy, this.#support.reason);
 		const isRoot = (command.uid ?? process.geteuid?.()) === 0;
 		const { cgroups, hidden, ...tools } = this.#means;
 		if (policy.limits?.processes !== undefined && isRoot && !cgroups)
-			throw unsupported(policy, "the kernel limits how many processes root has only in a control group (--cgroup)");
+			throw unsupported(policy, "the kernel can limit root's processes only in a control group (--cgroup)");
 		const cgroup = cgroups?.for(command.sessionId, policy.limits ?? {});
-		const places = await findPlaces(policy, command, hidden);
-		// One that can't be resolved is the start's to complain about.
+		const places = await planMounts(policy, command, hidden);
+		// If it can't be resolved, the start will report that.
 		const cwd = command.isRealCwd ? command.cwd : await realpath(command.cwd).catch(() => command.cwd);
-		return wrap(command, { policy, cgroup, places, cwd, ...tools });
+		return toBubblewrapCommand(command, { policy, cgroup, places, cwd, ...tools });
 	}
 }
 
-/** A home whose sessions run in the sandboxes that they ask for, wherever it has them. */
-export function confined(home: Home, sandbox: Sandbox): Home {
+/** A provider whose sessions run in the sandboxes that they request. */
+export function confined(home: SessionProvider, sandbox: Sandbox): SessionProvider {
 	return {
 		start: async (start) => home.start({ ...start, command: await sandbox.apply(start.command) }),
-		keep: (spec, facts) => home.keep(spec, facts),
+		import: (spec, facts) => home.import(spec, facts),
 		forget: (session, how) => home.forget(session, how),
 		rename: (session, name) => home.rename(session, name),
 		excessBytes: () => home.excessBytes(),
@@ -88,9 +126,25 @@ export function confined(home: Home, sandbox: Sandbox): Home {
 	};
 }
 
+function weaker({ workspace, policy }: RequiredSandbox, asked: SandboxPolicy, why: string): SessionError {
+	return new SessionError(
+		"permission_denied",
+		`workspace "${workspace}" requires the sandbox policy "${policy.type}", and the requested "${asked.type}" is weaker: ${why}`,
+		{ hint: "request a stricter policy, or none to get the required one" },
+	);
+}
+
+/** Names the policy, because the caller did not choose it. */
+function inapplicable({ workspace, policy }: RequiredSandbox, thrown: unknown): unknown {
+	if (!(thrown instanceof SessionError)) return thrown;
+	const { code, message, hint, cause } = thrown;
+	const required = `workspace "${workspace}" requires the sandbox policy "${policy.type}"`;
+	return new SessionError(code, `${required}: ${message}`, { cause, ...(hint === undefined ? {} : { hint }) });
+}
+
 function unsupported({ type }: SandboxPolicy, reason: string): SessionError {
 	return new SessionError("unsupported", `the sandbox policy "${type}" can't be enforced here: ${reason}`, {
-		hint: '"hawser doctor" says what this machine can do',
+		hint: 'run "hawser doctor" to see what this machine supports',
 	});
 }
 
@@ -107,7 +161,7 @@ async function find(program: string, path: string | undefined): Promise<string |
 	return undefined;
 }
 
-/** What went wrong, or nothing. */
+/** Runs a program in a sandbox. Returns the problem, or undefined. */
 async function tryOut(sandbox: Sandbox): Promise<string | undefined> {
 	try {
 		const { argv } = await sandbox.apply({

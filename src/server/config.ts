@@ -1,68 +1,73 @@
-/** The server's settings: flags before `HAWSER_*` variables before defaults. */
+/** The server's settings. Flags take precedence over `HAWSER_*` variables, these over defaults. */
 
 import { createPrivateKey, X509Certificate } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { homedir } from "node:os";
 import { join, resolve } from "node:path";
 import { type JwtRules, parseJwtKey } from "../access/jwt.ts";
-import { parseOrigin } from "../access/origin.ts";
-import { parseDuration, parseSize } from "../protocol/units.ts";
+import { defaultStateDirectory } from "../disk/state-path.ts";
+import { parseOrigin } from "../http/origin.ts";
+import { parseDuration, parseSize } from "../words/units.ts";
 
 export type Config = {
 	readonly host: string;
-	/** Zero picks a free one. */
+	/** Zero picks a free port. */
 	readonly port: number;
 	/** Sessions, journals, tokens and the address of the running server. */
 	readonly stateDir: string;
-	/** Sockets; private to the user. */
+	/** Directory of the sockets; private to the user. */
 	readonly runtimeDir: string;
 	readonly maxSessions: number;
-	/** Of these, in one workspace. */
+	/** Per workspace. */
 	readonly maxWorkspaceSessions: number;
-	/** When the disk confirms what is written to journals: within a second, or before anything else is written. */
+	/** When journals are flushed to disk: within a second, or before each further write. */
 	readonly fsync: "interval" | "always";
-	/** How many keepers wait ready for the next session. */
+	/** Idle keepers kept ready for new sessions. */
 	readonly spares: number;
-	/** Kept of each session in memory and on disk, when it does not ask for anything else. */
+	/** Default retention of a session, in memory and on disk. */
 	readonly retention: { readonly memoryBytes: number; readonly journalBytes: number };
-	/** What the journals of all sessions together may take on disk. */
+	/** Limit of all journals together. */
 	readonly maxDiskBytes: number;
-	/** What the record of who did what may take on disk; zero keeps none. */
+	/** Limit of the audit log; zero keeps none. */
 	readonly maxAuditBytes: number;
-	/** Where programs start that do not say. */
+	/** Default working directory of programs. */
 	readonly cwd: string;
-	/** A control group, without processes of its own, in which programs with limits get groups of theirs. */
+	/** A control group without processes, below which programs with limits get their own groups. */
 	readonly cgroup: string | null;
-	/** Names under which the server may be asked for, besides the loopback ones and `host`. */
+	/** Accepted host names besides the loopback ones and `host`. */
 	readonly allowedHosts: readonly string[];
-	/** Pages that may use the server, besides those that come from it. */
+	/** Origins whose pages may use the API, besides the server's own. */
 	readonly allowedOrigins: readonly string[];
-	/** The files of a certificate and its key, both as PEM. */
+	/** PEM files of a certificate and its key. */
 	readonly tls: { readonly certFile: string; readonly keyFile: string } | null;
-	/** Whose JWTs are believed, besides our own tokens: the file of the key, and what must stand in them. */
+	/** Accepted JWTs: the file of the key, and the required issuer and audience. */
 	readonly jwt: { readonly keyFile: string; readonly issuer: string; readonly audience: string } | null;
-	/** The file that names what answers requests for secrets without a person. */
+	/** File that declares automatic sources for secret requests. */
 	readonly secretSources: string | null;
-	/** How many may follow one session at a time. */
+	/** Directory with screen rules for coding agents. It need not exist. */
+	readonly agentRules: string;
+	/** Readers per session. */
 	readonly maxAttachments: number;
 	readonly maxConnections: number;
-	/** How many sessions one caller may make in a second, in the long run; zero is no limit. */
+	/** Starts per second per caller in the long run; zero means no limit. */
 	readonly createRate: number;
-	/** False lets everybody in who can reach the port. */
+	/** False gives every client that reaches the port full access. */
 	readonly auth: boolean;
-	/** Somebody else does TLS in front of us. */
+	/** A proxy in front of the server terminates TLS. */
 	readonly behindProxy: boolean;
-	/** The path below which a proxy serves us, without a slash at its end; empty for none. */
+	/** Whether webhooks may go to link-local and cloud metadata addresses. */
+	readonly webhookLinkLocal: boolean;
+	/** Path prefix used by a proxy, without a trailing slash; empty for none. */
 	readonly basePath: string;
-	/** How long a Multica terminal waits for its client to come back; zero ends it when the client leaves. */
+	/** Time for a client to return to a Multica terminal; zero ends the terminal when its client leaves. */
 	readonly multicaGraceMs: number;
-	/** A Multica terminal is ended after this long without output or input; zero is never. */
+	/** Multica terminals without input and output for this long are ended; zero disables this. */
 	readonly multicaIdleMs: number;
 };
 
-/** A setting that makes no sense; the message names it. */
+/** An invalid setting; the message names it. */
 export class ConfigError extends Error {
-	/** The flag, as it would be typed. */
+	/** The flag as typed. */
 	readonly setting: string;
 
 	constructor(setting: string, message: string) {
@@ -72,7 +77,7 @@ export class ConfigError extends Error {
 	}
 }
 
-/** What is typed for a part of a setting, or in another unit. */
+/** Flags that set a part of a setting, or use another unit. */
 type FlagOfPart =
 	| "maxMemory"
 	| "maxJournal"
@@ -86,16 +91,16 @@ type FlagOfPart =
 	| "multicaGrace"
 	| "multicaIdle";
 
-/** What was typed, by the name of the setting in `Config`. */
+/** Flags by the name of their setting in `Config`. */
 export type Flags = {
 	readonly [K in keyof Config | FlagOfPart]?: string | boolean | undefined;
 };
 export type Environment = Readonly<Record<string, string | undefined>>;
 
 const DEFAULT_SESSIONS = 1000;
-/** Long enough to walk to another desk, and short enough that a shell nobody wants is not there the next day. */
+/** Long enough to walk to another desk, short enough that unused shells are gone the next day. */
 const DEFAULT_MULTICA_GRACE_MS = 10 * 60_000;
-/** As its own daemon has it. */
+/** Same as Multica's daemon. */
 const DEFAULT_MULTICA_IDLE_MS = 60 * 60_000;
 
 export function loadConfig(flags: Flags = {}, env: Environment = process.env): Config {
@@ -104,17 +109,32 @@ export function loadConfig(flags: Flags = {}, env: Environment = process.env): C
 		host: from.text("host", "127.0.0.1"),
 		port: from.number("port", 7707, { min: 0, max: 65_535 }),
 		stateDir: stateDirectory(flags, env),
-		// Not in XDG_RUNTIME_DIR, which is emptied at logout: durable sessions must be found again after it.
+		// Not in XDG_RUNTIME_DIR, which is emptied at logout, while durable sessions must stay reachable.
 		runtimeDir: resolve(from.text("runtimeDir", join(stateDirectory(flags, env), "run"))),
+		/** @limit running sessions (`--max-sessions`) | a start is refused with `limit_exceeded` */
 		maxSessions: from.number("maxSessions", DEFAULT_SESSIONS, { min: 1, max: 1_000_000 }),
+		/** @limit running sessions of one workspace (`--max-workspace-sessions`) | the same */
 		maxWorkspaceSessions: from.number("maxWorkspaceSessions", DEFAULT_SESSIONS, { min: 1, max: 1_000_000 }),
 		fsync: from.choice("fsync", ["interval", "always"]),
 		spares: from.number("spares", 1, { min: 0, max: 64 }),
 		retention: {
+			/**
+			 * @limit output of one session in memory (`--max-memory`) | the oldest events are dropped once the journal
+			 * has them; until then the program waits
+			 */
 			memoryBytes: from.size("maxMemory", 1024 ** 2),
+			/**
+			 * @limit journal of one session (`--max-journal`) | the newest segment replaces the oldest one; if a
+			 * lossless cursor is there, the program waits
+			 */
 			journalBytes: from.size("maxJournal", 64 * 1024 ** 2),
 		},
+		/**
+		 * @limit journals and screen checkpoints of all sessions (`--max-disk`) | the oldest ended sessions make room
+		 * for a new one; without any, `limit_exceeded`
+		 */
 		maxDiskBytes: from.size("maxDisk", 32 * 1024 ** 3),
+		/** @limit the audit (`--max-audit`) | the oldest file is dropped, and an entry says so */
 		maxAuditBytes: from.size("maxAudit", 64 * 1024 ** 2),
 		cwd: resolve(from.text("cwd", homedir())),
 		cgroup: from.path("cgroup"),
@@ -126,30 +146,52 @@ export function loadConfig(flags: Flags = {}, env: Environment = process.env): C
 		tls: tlsFiles(from),
 		jwt: jwtRules(from),
 		secretSources: from.path("secretSources"),
+		agentRules: resolve(
+			from.text("agentRules", join(env.XDG_CONFIG_HOME || join(homedir(), ".config"), "hawser", "agents")),
+		),
+		/**
+		 * @limit readers of one session (`--max-attachments`) | `limit_exceeded`; a caller that may operate the
+		 * session always gets one
+		 */
 		maxAttachments: from.number("maxAttachments", 100, { min: 1, max: 1_000_000 }),
+		/**
+		 * @limit connections (`--max-connections`), and half of the descriptors left at the start | strangers, who
+		 * have a quarter, give way first: the oldest of the address with the most. Then the caller with the most gives
+		 * way, idle connections first
+		 */
 		maxConnections: from.number("maxConnections", 4096, { min: 1, max: 1_000_000 }),
+		/**
+		 * @limit new sessions and tokens of one caller (`--create-rate`) | % a second, five seconds' worth at once |
+		 * 429 with `retryAfterMs`
+		 */
 		createRate: from.number("createRate", 20, { min: 0, max: 1_000_000 }),
 		auth: from.boolean("auth", true),
 		behindProxy: from.boolean("behindProxy", false),
+		webhookLinkLocal: from.boolean("webhookLinkLocal", false),
 		basePath: from.urlPath("basePath"),
+		/**
+		 * @limit a Multica terminal without its client (`--multica-grace`) | it is ended; a new server restarts the
+		 * time
+		 */
 		multicaGraceMs: from.duration("multicaGrace", DEFAULT_MULTICA_GRACE_MS),
+		/** @limit a Multica terminal without a byte (`--multica-idle`) | it is ended */
 		multicaIdleMs: from.duration("multicaIdle", DEFAULT_MULTICA_IDLE_MS),
 	};
 	checkReach(config);
 	return config;
 }
 
-/** Where a server keeps its state, which is also where the other commands look for it. */
+/** The state directory, which other commands use to find the server. */
 export function stateDirectory(flags: { readonly stateDir?: string | boolean | undefined }, env: Environment): string {
-	return resolve(new Settings({ stateDir: flags.stateDir }, env).text("stateDir", defaultStateDir(env)));
+	return resolve(new Settings({ stateDir: flags.stateDir }, env).text("stateDir", defaultStateDirectory(env)));
 }
 
 function tlsFiles(from: Settings): Config["tls"] {
 	const certFile = from.text("tlsCert", "");
 	const keyFile = from.text("tlsKey", "");
 	if (certFile === "" && keyFile === "") return null;
-	if (keyFile === "") throw new ConfigError("--tls-key", "is needed with --tls-cert: the file of the private key");
-	if (certFile === "") throw new ConfigError("--tls-cert", "is needed with --tls-key: the file of the certificate");
+	if (keyFile === "") throw new ConfigError("--tls-key", "required with --tls-cert: the file of the private key");
+	if (certFile === "") throw new ConfigError("--tls-cert", "required with --tls-key: the file of the certificate");
 	return { certFile: resolve(certFile), keyFile: resolve(keyFile) };
 }
 
@@ -160,12 +202,12 @@ function jwtRules(from: Settings): Config["jwt"] {
 	if (keyFile === "" && issuer === "" && audience === "") return null;
 	const needed = { "--jwt-key": keyFile, "--jwt-issuer": issuer, "--jwt-audience": audience };
 	for (const [flag, value] of Object.entries(needed)) {
-		if (value === "") throw new ConfigError(flag, "is needed: JWTs are checked for their key, issuer and audience");
+		if (value === "") throw new ConfigError(flag, "required: JWTs are checked by key, issuer and audience");
 	}
 	return { keyFile: resolve(keyFile), issuer, audience };
 }
 
-/** What JWTs are checked by, with the key itself. */
+/** The rules for JWTs, including the key itself. */
 export function readJwtRules({ keyFile, issuer, audience }: NonNullable<Config["jwt"]>): JwtRules {
 	const text = readText("--jwt-key", keyFile);
 	try {
@@ -175,7 +217,7 @@ export function readJwtRules({ keyFile, issuer, audience }: NonNullable<Config["
 	}
 }
 
-/** The certificate and its key, if they can be read and belong together. What is wrong is said without their text. */
+/** Reads a certificate and its key and checks that they match. Errors do not contain file contents. */
 export function readTls({ certFile, keyFile }: NonNullable<Config["tls"]>): { cert: string; key: string } {
 	const cert = readText("--tls-cert", certFile);
 	const key = readText("--tls-key", keyFile);
@@ -206,10 +248,11 @@ function parsed<T>(setting: string, problem: string, parse: () => T): T {
 	}
 }
 
-/** A token that crosses a network in the clear is nobody's secret any more. */
+/** Without TLS, tokens would cross the network in the clear. */
 function checkReach({ host, auth, tls, behindProxy }: Config): void {
 	if (isLoopback(host)) return;
-	if (!auth) throw new ConfigError("--no-auth", `not on ${host}: anybody who reaches it could run programs`);
+	if (!auth)
+		throw new ConfigError("--no-auth", `not allowed on ${host}: every client that reaches it could run programs`);
 	if (tls || behindProxy) return;
 	throw new ConfigError(
 		"--host",
@@ -217,7 +260,7 @@ function checkReach({ host, auth, tls, behindProxy }: Config): void {
 	);
 }
 
-/** Whether an address to listen on can be reached from this machine alone. */
+/** Whether an address is reachable from this machine only. */
 export function isLoopback(host: string): boolean {
 	return host === "localhost" || host === "::1" || /^127\.\d+\.\d+\.\d+$/.test(host);
 }
@@ -243,7 +286,7 @@ class Settings {
 		return path === "" ? null : resolve(path);
 	}
 
-	/** Where something is on a server, without a slash at its end. */
+	/** A path prefix, without a trailing slash. */
 	urlPath(name: keyof Flags): string {
 		const path = this.text(name, "");
 		if (/^(?:(?:\/[\w.~-]+)*\/?)$/.test(path)) return path.replace(/\/$/, "");
@@ -253,7 +296,7 @@ class Settings {
 		);
 	}
 
-	/** Several, by commas; `problem` says what is wrong with one. */
+	/** A comma-separated list. `problem` returns why an item is invalid. */
 	list(name: keyof Flags, problem: (item: string) => string | undefined = () => undefined): string[] {
 		const items = this.text(name, "").split(",");
 		const found = items.flatMap((item) => item.trim() || []);
@@ -288,7 +331,7 @@ class Settings {
 		}
 	}
 
-	/** One of a few words, of which the first is the default. */
+	/** One of several words; the first is the default. */
 	choice<Word extends string>(name: keyof Flags, words: readonly [Word, ...Word[]]): Word {
 		const { value, setting } = this.#find(name);
 		const word = value === undefined ? words[0] : words.find((candidate) => candidate === value);
@@ -309,11 +352,7 @@ class Settings {
 		const flag = this.#flags[name];
 		if (flag !== undefined) return { value: flag, setting: `--${words}` };
 		const variable = `HAWSER_${words.replaceAll("-", "_").toUpperCase()}`;
-		// An empty variable is how a shell says that there is none.
+		// An empty variable counts as unset.
 		return { value: this.#env[variable] || undefined, setting: variable };
 	}
-}
-
-function defaultStateDir(env: Environment): string {
-	return join(env.XDG_STATE_HOME || join(homedir(), ".local", "state"), "hawser");
 }

@@ -1,81 +1,88 @@
-/** What all fronts stand on: the state directory, the sessions and where they live, and who may do what. */
+/** The parts shared by all fronts: state directory, sessions and their homes, access. */
 
 import { randomBytes } from "node:crypto";
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
-import { JwtBearers } from "../access/jwt-bearers.ts";
+import { anybodyId } from "../access/fixed-access.ts";
+import { JwtBearers } from "../access/jwt-callers.ts";
 import { LocalAccess } from "../access/local-access.ts";
 import type { AuditLog } from "../audit/audit-log.ts";
-import { systemClock } from "../backends/clock.ts";
 import { childEnvironment } from "../backends/environment.ts";
-import { readInherited } from "../backends/inherited.ts";
+import { readInherited } from "../backends/inherited-limits.ts";
+import { withHooks } from "../backends/shell-hooks.ts";
 import { spawn } from "../backends/spawn.ts";
-import type { Verify } from "../core/access.ts";
-import { inProcess } from "../core/in-process.ts";
-import type { SandboxSupport } from "../core/sandbox.ts";
-import { LocalSessions, MAX_RETENTION } from "../core/sessions.ts";
-import { defaultWorkspace, type Workspaces } from "../core/workspaces.ts";
-import type { Prepare } from "../fronts/front.ts";
-import { createId, createNodeCode, createPrepare } from "../fronts/prepare.ts";
-import { Keepers } from "../keepers/keepers.ts";
+import { systemClock } from "../backends/system-clock.ts";
+import type { Verify } from "../core/policy/access.ts";
+import type { SandboxSupport } from "../core/process/sandbox-policy.ts";
+import { inProcess } from "../core/session/in-process-sessions.ts";
+import { MAX_RETENTION, SessionRegistry } from "../core/session/session-registry.ts";
+import { defaultWorkspace, type Workspaces } from "../core/session/workspaces.ts";
+import { DurableSessions } from "../keeper/client/durable-sessions.ts";
+import { checkpointFile } from "../keeper/link/session-record.ts";
 import { skim } from "../native/addon.ts";
 import { confined } from "../sandbox/sandbox.ts";
-import { BackgroundDrawing } from "../screen/background-drawing.ts";
-import { CursorReplies } from "../screen/cursor-replies.ts";
-import { SessionScreens } from "../screen/screens.ts";
-import { withHooks } from "../shell/hooks.ts";
-import type { DeliveryTimes } from "../webhooks/courier.ts";
-import { StoredWebhooks } from "../webhooks/stored-webhooks.ts";
+import { BackgroundRendering } from "../services/screens/background-rendering.ts";
+import { CursorReplies } from "../services/screens/cursor-replies.ts";
+import { SessionScreens } from "../services/screens/session-screens.ts";
+import { createId, createNodeCode, createPrepare } from "../services/starts/prepare.ts";
+import type { Prepare } from "../services/starts/request.ts";
+import { StoredWebhooks } from "../services/webhooks/stored-webhooks.ts";
+import type { DeliveryTimes } from "../services/webhooks/webhook-sender.ts";
 import { StoredWorkspaces } from "../workspaces/stored-workspaces.ts";
+import { openAudit, recordEndings } from "./audit.ts";
 import { type Config, readJwtRules } from "./config.ts";
 import { openLocalSandbox } from "./local-sandbox.ts";
-import { openAudit, recordEndings } from "./open-audit.ts";
 import { openStateDirectory, type StateDirectory } from "./state-directory.ts";
 import { version } from "./version.ts";
 
-/** How many ended sessions are kept to be read. */
+/**
+ * Ended sessions kept for reading.
+ * @limit ended sessions | the oldest is forgotten, with its journal
+ */
 const MAX_ENDED = 500;
-/** How long `closed` waits for background children that keep the terminal or the pipes. */
+/**
+ * Time between `exited` and `closed` for background children that hold the terminal or the pipes.
+ * @limit from `exited` to `closed`, if children hold the terminal or the pipes | what is there is read, then `closed`
+ */
 const DRAIN_MS = 2_000;
-/** How many seconds' worth of sessions may be made at once. */
+/** Burst of starts, in seconds' worth of the rate. */
 const CREATE_BURST_S = 5;
 
 export type EngineOptions = {
-	/** Hears of what concerns no caller: failing disks, silent keepers, our own bugs. */
+	/** Reports problems without a caller: failing disks, unresponsive keepers, internal errors. */
 	readonly report: (problem: unknown, where: string) => void;
-	/** Called at named points of the code, so that a test can crash the server there. */
+	/** Called at named points, so that tests can crash the server there. */
 	readonly passed?: (point: string) => void;
-	/** Whether browsers reach us over TLS, whoever does it. */
+	/** Whether browsers reach the server over TLS, terminated here or by a proxy. */
 	readonly isSecure: boolean;
-	/** Files that no program in a sandbox may see, besides our own directories. */
+	/** Files hidden from all sandboxed programs, besides our own directories. */
 	readonly hidden: readonly string[];
-	/** Is asked about credentials that are neither tokens of this server nor JWTs by its settings. */
+	/** Checks credentials that are neither tokens of this server nor accepted JWTs. */
 	readonly verify?: Verify;
-	/** When webhooks are told again, instead of the usual times, for tests that do not want to wait. */
+	/** Overrides of the retry times of webhooks, for tests. */
 	readonly webhookTimes?: Partial<DeliveryTimes>;
 };
 
 export type Engine = {
 	readonly state: StateDirectory;
-	readonly keepers: Keepers;
-	readonly sessions: LocalSessions;
-	/** What their terminals show. */
+	readonly keepers: DurableSessions;
+	readonly sessions: SessionRegistry;
+	/** Rendered screens of the sessions. */
 	readonly screens: SessionScreens;
 	readonly workspaces: Workspaces;
-	/** Who is told what happens. */
 	readonly webhooks: StoredWebhooks;
-	/** What programs may be kept from here. */
+	/** Sandboxes that can be enforced. */
 	readonly sandbox: SandboxSupport;
 	readonly access: LocalAccess;
-	/** The record of who did what, where one is kept. */
+	/** The audit log, if one is kept. */
 	readonly audit: AuditLog | undefined;
 	readonly adminToken: string;
 	readonly prepare: Prepare;
-	/** How many sessions were there before this server. */
+	/** Number of sessions taken over from a previous server. */
 	readonly adopted: number;
 };
 
-/** Whatever is opened is to be closed again by `onClose`, the last first, also when something later fails. */
+/** Each opened part registers its closing with `onClose`, to run in reverse order, also if a later step fails. */
 export async function openEngine(
 	config: Config,
 	{ report, passed, isSecure, hidden, verify, webhookTimes }: EngineOptions,
@@ -97,7 +104,7 @@ export async function openEngine(
 	});
 	const lastTime = audit?.lastTime;
 	audit?.record({ action: "start", version, by: null });
-	const keepers = new Keepers({
+	const keepers = new DurableSessions({
 		directory: state.sessions,
 		socketDirectory: state.sockets,
 		generation: state.generation,
@@ -107,27 +114,28 @@ export async function openEngine(
 		clock: systemClock,
 		newEpoch: () => randomBytes(8).toString("hex"),
 		logFile: state.keeperLog,
+		write: state.write,
 		report: (problem) => report(problem, "keepers"),
 		...(passed ? { passed } : {}),
 	});
 	onClose(() => keepers.close());
 	const sandbox = await openLocalSandbox([state.path, state.sockets, ...hidden], config.cgroup);
-	// Whatever is there is of sessions that have ended with the server before.
+	// Leftovers belong to sessions that ended with the previous server.
 	await rm(state.shells, { recursive: true, force: true });
 	const local = inProcess({
 		spawn,
 		clock: systemClock,
 		skim,
-		hook: (start) => withHooks(start, join(state.shells, start.spec.id)),
+		hook: (command, id) => withHooks(command, join(state.shells, id)),
 		onFailure: (error) => report(error, "session"),
 	});
-	const sessions = new LocalSessions({
+	const sessions = new SessionRegistry({
 		homes: { durable: confined(keepers, sandbox), transient: confined(local, sandbox) },
 		maxRunning: config.maxSessions,
 		maxPerWorkspace: config.maxWorkspaceSessions,
 		workspaces,
 		maxEnded: MAX_ENDED,
-		// What the operator gives to every session is never too much for one.
+		// The operator's default retention is always allowed.
 		maxRetention: {
 			memoryBytes: Math.max(MAX_RETENTION.memoryBytes, config.retention.memoryBytes),
 			journalBytes: Math.max(MAX_RETENTION.journalBytes, config.retention.journalBytes),
@@ -138,15 +146,20 @@ export async function openEngine(
 	const screens = new SessionScreens({
 		sessions,
 		clock: systemClock,
-		checkpointFile: ({ id, spec }) => (spec.durable ? join(state.sessions, id, "screens") : undefined),
+		checkpointFile: ({ id, spec }) => (spec.durable ? checkpointFile(join(state.sessions, id)) : undefined),
 		report: (problem) => report(problem, "screens"),
 	});
 	onClose(() => screens.close());
 	const adopted = await keepers.open();
 	for (const session of adopted) sessions.adopt(session);
-	const cursors = new CursorReplies({ sessions, screens, report: (problem) => report(problem, "screens") });
+	const cursors = new CursorReplies({
+		sessions,
+		screens,
+		clock: systemClock,
+		report: (problem) => report(problem, "screens"),
+	});
 	onClose(async () => cursors.close());
-	const drawing = new BackgroundDrawing({
+	const drawing = new BackgroundRendering({
 		sessions,
 		screens,
 		clock: systemClock,
@@ -157,6 +170,15 @@ export async function openEngine(
 		directory: state.webhooks,
 		clock: systemClock,
 		randomBytes,
+		allowsLinkLocal: config.webhookLinkLocal,
+		revocationOf: (owner) => {
+			if (owner === anybodyId && !config.auth) return access.admin.revoked;
+			return access.revocationOf(owner);
+		},
+		onEnd: (action, { id, owner, workspace }) => {
+			const deed = action === "webhook-stopped" ? { action, webhook: id, owner: owner ?? "" } : { action, webhook: id };
+			audit?.record({ ...deed, by: null, ...(workspace === null ? {} : { workspace }) });
+		},
 		report: (problem) => report(problem, "webhooks"),
 		times: webhookTimes,
 	});
@@ -190,6 +212,7 @@ export async function openEngine(
 		},
 		newId: () => createId(randomBytes, state.node),
 		task: (workspace, id) => workspaces.task(workspace, id),
+		requiredSandbox: (workspace) => workspaces.get(workspace)?.sandbox ?? undefined,
 		now: () => systemClock.now(),
 		environment: (request, id, base) => childEnvironment(process.env, request, id, base),
 	});

@@ -1,11 +1,11 @@
-/** The sandbox of a server on this machine, and what it can enforce, also for who starts no server. */
+/** The sandbox of this machine, also for commands that start no server. */
 
-import type { SandboxSupport } from "../core/sandbox.ts";
-import { ControlGroups } from "../sandbox/cgroup.ts";
+import type { SandboxSupport } from "../core/process/sandbox-policy.ts";
+import { ControlGroups } from "../sandbox/control-groups.ts";
 import { Sandbox } from "../sandbox/sandbox.ts";
 import { type Config, ConfigError, stateDirectory } from "./config.ts";
 
-/** Hides these paths, and where a server of this user is usually found: its token would be a way out. */
+/** Hides these paths and the default state directory, whose token would let a program escape. */
 export async function openLocalSandbox(hidden: readonly string[], cgroup: Config["cgroup"]): Promise<Sandbox> {
 	return Sandbox.probe({
 		path: process.env.PATH,

@@ -1,4 +1,4 @@
-/** The Unix socket over which commands of the same account reach the server: nobody else can take its place. */
+/** The Unix socket for commands of the same account. Other accounts can't replace it. */
 
 import { once } from "node:events";
 import { chmod, rm } from "node:fs/promises";
@@ -6,15 +6,15 @@ import { createConnection, createServer, type Socket } from "node:net";
 import { SessionError } from "../core/errors.ts";
 
 /**
- * How many connections may wait to be accepted, as far as the kernel allows. Over a Unix socket one more is refused
- * with EAGAIN instead of being tried again, so that a program which opens many at once would keep commands out.
+ * Pending connections, as far as the kernel allows. On Unix sockets further ones are refused with EAGAIN instead of
+ * retried, so a program that opens many could lock out commands.
  */
 const BACKLOG = 4_096;
 
 /**
- * Its directory is private and the state directory's lock is ours, so that whatever has this name was left by a
- * server that died; unless ours is a copy of another state directory, with the same place for sockets. What comes
- * over it belongs to the listener, which closes it.
+ * The directory is private and we hold the state directory's lock, so an existing socket is a leftover of a server that
+ * died, unless another server runs on a copy of our state directory with the same runtime directory. Accepted
+ * connections belong to the listener, which closes them.
  */
 export async function openLocalSocket(
 	path: string,
@@ -26,13 +26,13 @@ export async function openLocalSocket(
 		});
 	}
 	await rm(path, { force: true });
-	// Half open, as Node's own HTTP servers are: a client may end its side when it has asked.
+	// Half-open connections as in Node's HTTP servers: a client may end its side after the request.
 	const server = createServer({ allowHalfOpen: true }, accept);
 	server.listen({ path, backlog: BACKLOG });
 	await once(server, "listening");
 	await chmod(path, 0o600);
 	return {
-		// Takes the file away at once; it would wait for connections, which are not ours any more.
+		// Removes the file at once. Not awaited, since the remaining connections belong to the listener.
 		close: async () => void server.close(),
 	};
 }

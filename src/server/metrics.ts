@@ -1,34 +1,34 @@
-/** What `/metrics` says of keepers, journals, the audit and webhooks, which fronts know nothing about. */
+/** Metrics of keepers, journals, the audit and webhooks. */
 
-import type { AuditStatus } from "../core/audit.ts";
-import type { WebhookFigures } from "../core/webhooks.ts";
-import type { Metric } from "../fronts/metric.ts";
-import type { Keepers } from "../keepers/keepers.ts";
+import type { AuditStatus } from "../core/policy/audit.ts";
+import type { DurableSessions } from "../keeper/client/durable-sessions.ts";
+import type { Metric } from "../services/metrics/metric.ts";
+import type { WebhookFigures } from "../services/webhooks/webhooks.ts";
 
-export async function keeperMetrics(keepers: Keepers): Promise<Metric[]> {
+export async function keeperMetrics(keepers: DurableSessions): Promise<Metric[]> {
 	const { started, lost, spares, journalBytes } = await keepers.figures();
 	return [
 		{
 			name: "hawser_keepers_started_total",
-			help: "Keepers that this server has started, spares included.",
+			help: "Keepers started by this server, including spares.",
 			type: "counter",
 			values: [{ value: started }],
 		},
 		{
 			name: "hawser_keepers_lost_total",
-			help: "Keepers that died with their session, as this server found.",
+			help: "Keepers that died with their session.",
 			type: "counter",
 			values: [{ value: lost }],
 		},
 		{
 			name: "hawser_keepers_spare",
-			help: "Keepers that wait for a session.",
+			help: "Spare keepers ready for a session.",
 			type: "gauge",
 			values: [{ value: spares }],
 		},
 		{
 			name: "hawser_journal_bytes",
-			help: "What the journals of all sessions take on disk.",
+			help: "Bytes of all journals on disk.",
 			type: "gauge",
 			values: [{ value: journalBytes }],
 		},
@@ -39,19 +39,19 @@ export function auditMetrics({ isHealthy, written, lost }: AuditStatus): Metric[
 	return [
 		{
 			name: "hawser_audit_entries_total",
-			help: "Entries of the audit that this server has written.",
+			help: "Audit entries written by this server.",
 			type: "counter",
 			values: [{ value: written }],
 		},
 		{
 			name: "hawser_audit_lost_total",
-			help: "Entries of the audit that were lost because the disk took nothing.",
+			help: "Audit entries lost because the disk refused them.",
 			type: "counter",
 			values: [{ value: lost }],
 		},
 		{
 			name: "hawser_audit_healthy",
-			help: "Whether the audit is being written.",
+			help: "Whether audit entries are being written.",
 			type: "gauge",
 			values: [{ value: isHealthy ? 1 : 0 }],
 		},
@@ -62,7 +62,7 @@ export function webhookMetrics({ delivered, refused, givenUp, waiting }: Webhook
 	return [
 		{
 			name: "hawser_webhook_notices_total",
-			help: "Notices that receivers of webhooks took, or that were given up.",
+			help: "Webhook notices delivered or given up.",
 			type: "counter",
 			values: [
 				{ labels: { result: "delivered" }, value: delivered },
@@ -71,13 +71,13 @@ export function webhookMetrics({ delivered, refused, givenUp, waiting }: Webhook
 		},
 		{
 			name: "hawser_webhook_attempts_failed_total",
-			help: "Attempts to tell a webhook something that failed.",
+			help: "Failed attempts to deliver a webhook notice.",
 			type: "counter",
 			values: [{ value: refused }],
 		},
 		{
 			name: "hawser_webhook_waiting",
-			help: "Notices that wait to be taken by receivers of webhooks.",
+			help: "Webhook notices waiting for delivery.",
 			type: "gauge",
 			values: [{ value: waiting }],
 		},

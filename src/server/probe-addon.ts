@@ -1,11 +1,11 @@
-/** Whether the addon that came with this package loads here, for who starts no server: nothing is compiled for it. */
+/** Whether the packaged addon loads on this machine, for commands that start no server. Nothing is compiled. */
 
 import { existsSync } from "node:fs";
 import { createRequire } from "node:module";
 import { platform } from "../../native/platform.js";
 import { builtFile } from "../native/addon.ts";
 
-/** `fault` is why it does not. */
+/** `fault` is the reason if it does not load. */
 export function probeAddon(): { readonly platform: string; readonly fault: string | undefined } {
 	const path = builtFile("hawser.node");
 	try {

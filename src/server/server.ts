@@ -1,58 +1,70 @@
-/** The composition root: which fronts stand on the engine, where they are served, and nothing else. */
+/** The composition root: connects the fronts to the engine and the ports. */
 
 import { createHash, randomBytes, randomUUID } from "node:crypto";
 import { hostname } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { anybody } from "../access/fixed.ts";
-import { Failures } from "../access/rate.ts";
-import { systemClock } from "../backends/clock.ts";
+import { FailedLogins } from "../access/failed-logins.ts";
+import { allowAnyone, anybodyId } from "../access/fixed-access.ts";
 import { inheritedFrom } from "../backends/environment.ts";
-import { Approvals } from "../core/approvals.ts";
-import { noAudit } from "../core/audit.ts";
-import { Gatekeeper } from "../core/gatekeeper.ts";
-import type { Session } from "../core/session.ts";
+import { sessionsOfPeer } from "../backends/surrounding-sessions.ts";
+import { systemClock } from "../backends/system-clock.ts";
+import { SessionError } from "../core/errors.ts";
+import { Approvals } from "../core/policy/approvals.ts";
+import { noAudit } from "../core/policy/audit.ts";
+import { GateChecks } from "../core/policy/gates.ts";
+import type { Session } from "../core/session/session.ts";
 import { JsonFile } from "../disk/json-file.ts";
 import { LineHistory } from "../disk/line-history.ts";
-import { createCodexAppFront } from "../fronts/codex-app/front.ts";
-import { createCodexExecFront } from "../fronts/codex-exec/front.ts";
-import { loginShell } from "../fronts/find-shell.ts";
-import type { Front } from "../fronts/front.ts";
+import { createCodexAppFront } from "../fronts/dropins/codex-app/front.ts";
+import { createCodexExecFront } from "../fronts/dropins/codex-exec/front.ts";
+import { createMulticaFront } from "../fronts/dropins/multica/front.ts";
+import { createOpenSandboxFront } from "../fronts/dropins/opensandbox/front.ts";
+import type { OpenSandboxOptions } from "../fronts/dropins/opensandbox/options.ts";
 import { createMcpFront } from "../fronts/mcp/front.ts";
-import { createMulticaFront } from "../fronts/multica/front.ts";
 import { createAccessFront } from "../fronts/native/access/front.ts";
 import { signInPath } from "../fronts/native/access/signin.ts";
-import { FeedLog } from "../fronts/native/feed-log.ts";
 import { createNativeFront } from "../fronts/native/front.ts";
-import { GateJudge } from "../fronts/native/search/gate-judge.ts";
-import { createOpenSandboxFront } from "../fronts/opensandbox/front.ts";
-import type { OpenSandboxOptions } from "../fronts/opensandbox/options.ts";
-import { SecretRequests, type SecretSources } from "../fronts/secret-requests.ts";
 import { createWebFront } from "../fronts/web/front.ts";
-import { createBudgets } from "./budgets.ts";
-import { codexHost } from "./codex-host.ts";
-import { type Config, readTls } from "./config.ts";
+import type { Front } from "../http/front.ts";
+import { createBudgets } from "../http/limits/budgets.ts";
+import { type Listener, type ListenOptions, listen, type Route } from "../http/listen.ts";
+import { Agents } from "../services/agents/agents.ts";
+import { PromptQueue } from "../services/agents/prompt-queue.ts";
+import { builtinRules } from "../services/agents/screen-rules/builtin/index.ts";
+import type { AgentRules } from "../services/agents/screen-rules/format.ts";
+import { readRuleFiles } from "../services/agents/screen-rules/rule-files.ts";
+import { Attachments } from "../services/attachments/attachments.ts";
+import { FeedLog } from "../services/feed/feed-log.ts";
+import { GateJudge } from "../services/gates/judge.ts";
+import { loginShell } from "../services/host/shells.ts";
+import { SecretRequests, type SecretSources } from "../services/secrets/requests.ts";
+import { SourceAnswers } from "../services/secrets/source-answers.ts";
+import { filesOf, readSecretSources, type SecretSource } from "../services/secrets/source-file.ts";
+import { type Config, ConfigError, readTls } from "./config.ts";
+import { codexHost } from "./dropins/codex-host.ts";
 import { type Engine, type EngineOptions, openEngine } from "./engine.ts";
-import { type Listener, type ListenOptions, listen, type Route } from "./listen.ts";
 import { openLocalSocket } from "./local-socket.ts";
 import { auditMetrics, keeperMetrics, webhookMetrics } from "./metrics.ts";
-import { filesOf, readSecretSources } from "./secret-sources.ts";
-import { SourceAnswers } from "./source-answers.ts";
 import { version } from "./version.ts";
 
-/** The same from our sources and from what was made of them. */
+/** The same path from sources and from compiled files. */
 const WEB_DIRECTORY = fileURLToPath(new URL("../../dist/web", import.meta.url));
 
-/** What the events of all sessions take on disk: as many as the feed remembers, of which most have less than 500 bytes. */
+/**
+ * The event feed on disk: room for all events that the feed keeps, most of which are below 500 bytes.
+ * @limit the event feed on disk | %, or four times what is known of all sessions if that is more | the oldest file is
+ * dropped; an older cursor gets a gap
+ */
 const FEED_BYTES = 8 * 1024 ** 2;
 
 export type ServerOptions = Omit<EngineOptions, "isSecure" | "hidden"> & {
-	/** Hears of every route there is, so that a test can try them all. */
+	/** Called for every route, so that a test can try them all. */
 	readonly onRoute?: (route: Route) => void;
 	readonly dropIn?: DropIn;
 };
 
-/** A second port, on which a front is served alone by the rules of the server that it stands in for. */
+/** A second port for one front, with the rules of the original server. */
 export type DropIn = (
 	parts: FrontParts,
 ) => Pick<
@@ -60,19 +72,19 @@ export type DropIn = (
 	"host" | "port" | "fronts" | "authorize" | "isOpen" | "answerUnknown" | "maxHeadBytes" | "hasLongBodies"
 >;
 
-/** What such fronts are made of. */
+/** Options for drop-in fronts. */
 export type FrontParts = { readonly openSandbox: OpenSandboxOptions };
 
 export type Server = {
 	readonly url: string;
-	/** Where the drop-in is served. */
+	/** URL of the drop-in. */
 	readonly dropInUrl: string | undefined;
 	readonly adminToken: string;
-	/** Signs in one browser, once and within five minutes; undefined when nobody has to. */
+	/** A link that signs in one browser, once and within five minutes; undefined without authentication. */
 	readonly signInUrl: string | undefined;
-	/** How many sessions were there before this server. */
+	/** Number of sessions taken over from a previous server. */
 	readonly adopted: number;
-	/** Stops serving. Durable sessions go on; those that live in this process are ended. Idempotent. */
+	/** Stops serving. Durable sessions continue; sessions in this process are ended. Idempotent. */
 	close(): Promise<void>;
 };
 
@@ -87,7 +99,8 @@ export async function startServer(config: Config, options: ServerOptions): Promi
 	try {
 		const tls = config.tls ? readTls(config.tls) : undefined;
 		const { secretSources } = config;
-		const sources = secretSources === null ? [] : await readSecretSources(secretSources);
+		const sources = secretSources === null ? [] : await secretSourcesOf(secretSources);
+		const rules = await agentRulesOf(config.agentRules);
 		const hidden = secretSources === null ? [] : [secretSources, ...filesOf(sources)];
 		const isSecure = tls !== undefined || config.behindProxy;
 		const engine = await openEngine(config, { ...options, isSecure, hidden }, onClose);
@@ -106,7 +119,7 @@ export async function startServer(config: Config, options: ServerOptions): Promi
 			gatekeeper,
 			report: options.report,
 		};
-		const failures = new Failures(systemClock);
+		const failures = new FailedLogins(systemClock);
 		const sourceAnswers = new SourceAnswers({
 			sources,
 			judge: judge.judge,
@@ -114,7 +127,7 @@ export async function startServer(config: Config, options: ServerOptions): Promi
 			audit,
 			report: (problem) => options.report(problem, "secret sources"),
 		});
-		// Nobody asks before it listens.
+		// Only called after listen().
 		const home = () => publicUrl(config, listener);
 		const listener: Listener = await listen({
 			...common,
@@ -122,22 +135,23 @@ export async function startServer(config: Config, options: ServerOptions): Promi
 			port: config.port,
 			fronts: createFronts(
 				config,
-				{ engine, feedLog, approvals, secretSources: sourceAnswers, home },
+				{ engine, feedLog, approvals, secretSources: sourceAnswers, rules, report: options.report, home },
 				options.dropIn ? undefined : parts.openSandbox,
 			),
 			allowedHosts: config.allowedHosts,
 			allowedOrigins: config.allowedOrigins,
 			tls,
 			behindProxy: config.behindProxy,
-			authorize: config.auth ? (caller) => access.authorize(caller) : anybody,
+			authorize: config.auth ? (caller) => access.authorize(caller) : allowAnyone,
 			noteFailure: (address) => failures.note(address),
 			...(options.onRoute ? { onRoute: options.onRoute } : {}),
 		});
 		onClose(() => listener.close());
-		// Before that, which waits for every answer.
+		// Runs before the listener closes, which waits for all answers.
 		onClose(async () => approvals.close());
 		onClose(async () => sourceAnswers.close());
-		const local = await openLocalSocket(state.socket, (connection) => listener.accept(connection));
+		const accept: Listener["accept"] = (connection) => listener.accept(connection);
+		const local = await state.withReserve(() => openLocalSocket(state.socket, accept));
 		onClose(() => local.close());
 		const dropIn = options.dropIn && (await listen({ ...common, ...options.dropIn(parts) }));
 		if (dropIn) onClose(() => dropIn.close());
@@ -166,16 +180,19 @@ type FrontSupport = {
 	readonly feedLog: FeedLog;
 	readonly approvals: Approvals;
 	readonly secretSources: SecretSources;
+	/** How the screens of coding agents look. */
+	readonly rules: readonly AgentRules[];
+	readonly report: ServerOptions["report"];
 	readonly home: () => string;
 };
 
-/** `openSandbox` is left out where it has a port of its own. */
+/** `openSandbox` is undefined if that front has its own port. */
 function createFronts(
 	config: Config,
-	{ engine, feedLog, approvals, secretSources, home }: FrontSupport,
+	{ engine, feedLog, approvals, secretSources, rules, report, home }: FrontSupport,
 	openSandbox: OpenSandboxOptions | undefined,
 ): Front[] {
-	const { sessions, screens, workspaces, webhooks, prepare, sandbox, access, keepers, audit } = engine;
+	const { sessions, screens, workspaces, webhooks, prepare, sandbox, access, keepers, audit, state } = engine;
 	const metrics = async () => [
 		...(await keeperMetrics(keepers)),
 		...(audit ? auditMetrics(audit.status) : []),
@@ -188,16 +205,38 @@ function createFronts(
 		audit: audit ?? noAudit,
 		sources: secretSources,
 	});
+	const attachments = new Attachments();
+	const agents = new Agents({
+		sessions,
+		attachments,
+		screens,
+		rules,
+		now: () => systemClock.now(),
+		report: (problem) => report(problem, "agents"),
+	});
+	const prompts = new PromptQueue({
+		sessions,
+		agents,
+		directory: state.prompts,
+		audit: audit ?? noAudit,
+		now: () => systemClock.now(),
+		isRevoked: (owner) => owner !== anybodyId && access.revocationOf(owner)?.aborted !== false,
+		report: (problem) => report(problem, "prompts"),
+	});
 	return [
 		createNativeFront({
 			sessions,
 			screens,
+			attachments,
+			agents,
+			prompts,
 			workspaces,
 			webhooks,
 			pageOf: (id) => (hasPublicName ? `${home()}${config.basePath}/s/${id}` : undefined),
 			secretRequests,
 			access,
 			approvals,
+			sessionsOfPeer,
 			prepare,
 			clock: systemClock,
 			sandbox,
@@ -219,6 +258,7 @@ function createFronts(
 		createCodexExecFront({
 			sessions,
 			prepare,
+			workspaces,
 			environment: () => inheritedFrom(process.env),
 			cwd: config.cwd,
 			newUuid: randomUUID,
@@ -229,7 +269,7 @@ function createFronts(
 			sessions,
 			prepare,
 			sandbox,
-			// Whoever may manage here may run anything by every other front, too.
+			// Callers with the right to manage may run anything through the other fronts too.
 			policy: { type: "dangerFullAccess" },
 			environment: () => inheritedFrom(process.env),
 			cwd: config.cwd,
@@ -248,6 +288,7 @@ function createFronts(
 		createMcpFront({
 			sessions,
 			screens,
+			agents,
 			prepare,
 			secretRequests,
 			secretUrl: (request) => `${home()}${config.basePath}/secret/${request}`,
@@ -259,17 +300,36 @@ function createFronts(
 	];
 }
 
+/** Reports an invalid file as an invalid setting. */
+async function agentRulesOf(directory: string): Promise<readonly AgentRules[]> {
+	try {
+		return await readRuleFiles(directory, builtinRules);
+	} catch (error) {
+		if (error instanceof SessionError) throw new ConfigError("--agent-rules", error.message);
+		throw error;
+	}
+}
+
+async function secretSourcesOf(path: string): Promise<readonly SecretSource[]> {
+	try {
+		return await readSecretSources(path);
+	} catch (error) {
+		if (error instanceof SessionError) throw new ConfigError("--secret-sources", error.message);
+		throw error;
+	}
+}
+
 async function openFeedLog(stateDir: string, report: (problem: unknown) => void): Promise<FeedLog> {
 	const directory = join(stateDir, "events");
 	const history = await LineHistory.open({ directory, name: "events", maxBytes: FEED_BYTES, report });
 	return FeedLog.open({ history, report });
 }
 
-/** What callers do not do alone is held in this process, and nowhere else. `older` is what was there before it. */
+/** Held actions exist in this process only. `older` are the sessions started before it. */
 function createGates(older: readonly Session[]): {
 	readonly judge: GateJudge;
 	readonly approvals: Approvals;
-	readonly gatekeeper: Gatekeeper;
+	readonly gatekeeper: GateChecks;
 } {
 	const judge = new GateJudge();
 	const approvals = new Approvals({ clock: systemClock, newId: () => `a_${randomBytes(6).toString("hex")}` });
@@ -277,15 +337,16 @@ function createGates(older: readonly Session[]): {
 	const known = new WeakSet(older);
 	const isOlder = (session: Session) => known.has(session);
 	const options = { approvals, judge: judge.judge, digest, clock: systemClock, isOlder };
-	return { judge, approvals, gatekeeper: new Gatekeeper(options) };
+	return { judge, approvals, gatekeeper: new GateChecks(options) };
 }
 
-function frontParts(config: Config, { sessions, prepare, state }: Engine): FrontParts {
+function frontParts(config: Config, { sessions, prepare, workspaces, state }: Engine): FrontParts {
 	return {
 		openSandbox: {
 			path: "/opensandbox",
 			sessions,
 			prepare,
+			workspaces,
 			environment: () => inheritedFrom(process.env),
 			cwd: config.cwd,
 			spoolDirectory: join(state.path, "opensandbox-uploads"),
@@ -296,24 +357,24 @@ function frontParts(config: Config, { sessions, prepare, state }: Engine): Front
 	};
 }
 
-/** One after the other, each whatever became of those before: what can't be closed is no reason to leave the rest open. */
+/** Closes everything in order, even if some of it fails. */
 async function closeAll(opened: readonly (() => Promise<unknown>)[], report: ServerOptions["report"]): Promise<void> {
 	for (const close of opened) await close().catch((error: unknown) => report(error, "close"));
 }
 
-/** Where a browser finds us: under the first name that we were given, if there is one. */
+/** The server's URL for browsers: its first allowed host name, if there is one. */
 function publicUrl({ allowedHosts: [name], behindProxy, host }: Config, { url, port }: Listener): string {
 	const { protocol } = new URL(url);
 	if (name === undefined) return isEveryAddress(host) ? `${protocol}//localhost:${port}` : url;
 	return behindProxy ? `https://${name}` : `${protocol}//${name}:${port}`;
 }
 
-/** Where commands find us. */
+/** The server's URL for commands. */
 function ownUrl(config: Config, listener: Listener): string {
 	return isEveryAddress(config.host) ? publicUrl(config, listener) : listener.url;
 }
 
-/** To listen on, but not to go to: it stands for every address of this machine, and is the address of none. */
+/** Listens on all addresses; not usable as a destination. */
 function isEveryAddress(host: string): boolean {
 	return host === "0.0.0.0" || host === "::";
 }

@@ -1,46 +1,50 @@
-/** The server's place on disk: one server at a time, with a number that grows at every start. */
+/** The server's directory: used by one server at a time, with a generation number that grows at every start. */
 
 import { closeSync } from "node:fs";
 import { chmod, readFile, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { SessionError } from "../core/errors.ts";
-import { Reserve } from "../disk/reserve.ts";
+import { makePrivateDirectory } from "../disk/private-directory.ts";
+import { ReservedSpace } from "../disk/reserved-space.ts";
+import { checkTrusted } from "../disk/trusted-path.ts";
 import { lockFile } from "../native/addon.ts";
-import { makeTree } from "./make-tree.ts";
-import { checkTrusted } from "./trusted-path.ts";
 
-/** What the kernel allows for the path of a Unix socket, its final NUL not counted. */
+/** Longest path of a Unix socket in the kernel, without its NUL. */
 const MAX_SOCKET_PATH_BYTES = 107;
-/** The longest name that a socket gets, with its separator. */
+/** Longest name of a socket, with the separator. */
 const SOCKET_NAME_BYTES = "/0123456789abcdef.sock".length;
 
 export type StateDirectory = {
 	readonly path: string;
 	readonly sessions: string;
-	/** What shells with hooks read that live in the server's own process. */
+	/** Files for shells with hooks that run in the server's process. */
 	readonly shells: string;
 	readonly workspaces: string;
 	readonly webhooks: string;
+	/** Queued prompts for agents. */
+	readonly prompts: string;
 	readonly sockets: string;
-	/** The server's own, for commands of the same account. */
+	/** The server's own socket, for commands of the same account. */
 	readonly socket: string;
 	readonly keeperLog: string;
 	readonly generation: number;
-	/** Six letters and digits that stand for this directory, made once: ids of its sessions end in them. */
+	/** Six letters and digits that identify this directory. The ids of its sessions end in them. */
 	readonly node: string;
-	/** Replaces one of the server's small files, whole or not at all, even on a disk that is full. */
+	/** Replaces a small file atomically, even on a full disk. */
 	write(file: string, text: string): Promise<void>;
-	/** Makes the admin token on the first start, and reads it on every other. */
+	/** Runs `work`; if the disk is full, again with the reserved space. */
+	withReserve<Result>(work: () => Promise<Result>): Promise<Result>;
+	/** Reads the admin token, or creates it on the first start. */
 	adminToken(make: () => string): Promise<string>;
-	/** Where the other commands find the running server: its socket, and its address for people. */
+	/** Publishes the running server for other commands: its socket and its URL. */
 	announce(url: string, dropIn?: string | undefined): Promise<void>;
-	/** Lets another server in. */
+	/** Releases the lock for another server. */
 	release(): Promise<void>;
 };
 
 type Write = StateDirectory["write"];
 
-/** `makeCode` makes the six letters and digits of a directory that has none. */
+/** `makeCode` creates the six letters and digits of a new directory. */
 export async function openStateDirectory(
 	path: string,
 	sockets: string,
@@ -50,13 +54,13 @@ export async function openStateDirectory(
 	await makePrivate(path);
 	await makePrivate(sockets);
 	const lock = await acquire(path);
-	const reserve = new Reserve(join(path, "reserve"));
+	const reserve = new ReservedSpace(join(path, "reserve"));
 	await reserve.fill();
 	const write = (file: string, text: string) => reserve.write(file, text);
 	const generation = await nextGeneration(path, write);
 	const node = await nodeCode(path, makeCode, write);
 	const addressFile = join(path, "server.json");
-	// The code keeps the servers of several state directories apart that share a place for their sockets.
+	// The code keeps servers apart that share a directory for their sockets.
 	const socket = join(sockets, `server-${node}.sock`);
 	return {
 		path,
@@ -64,12 +68,14 @@ export async function openStateDirectory(
 		shells: join(path, "shells"),
 		workspaces: join(path, "workspaces"),
 		webhooks: join(path, "webhooks"),
+		prompts: join(path, "prompts"),
 		sockets,
 		socket,
 		keeperLog: join(path, "keepers.log"),
 		generation,
 		node,
 		write,
+		withReserve: (work) => reserve.use(work),
 		adminToken: (make) => readOrMake(join(path, "admin-token"), make, write),
 		announce: (url, dropIn) => write(addressFile, `${JSON.stringify({ url, dropIn, pid: process.pid, socket })}\n`),
 		release: async () => {
@@ -95,12 +101,12 @@ function checkSocketPath(sockets: string): void {
 	);
 }
 
-/** Makes a directory that only we can use, or makes sure that it is one. */
+/** Creates a directory that only we can use, or checks an existing one. */
 async function makePrivate(path: string): Promise<void> {
 	try {
 		await checkTrusted(path);
-		await makeTree(path);
-		// Once more: where everybody may make something, somebody else may have been faster.
+		await makePrivateDirectory(path);
+		// Checked again: in a shared parent, another user may have created it first.
 		await checkTrusted(path);
 		const { uid, mode } = await stat(path);
 		if (uid !== process.getuid?.()) throw new SessionError("permission_denied", `${path} belongs to another user`);
@@ -108,7 +114,7 @@ async function makePrivate(path: string): Promise<void> {
 	} catch (error) {
 		if (error instanceof SessionError) throw error;
 		const code = (error as NodeJS.ErrnoException).code;
-		throw new SessionError("permission_denied", `the directory ${path} can't be made or used (${code})`, {
+		throw new SessionError("permission_denied", `cannot create or use the directory ${path} (${code})`, {
 			hint: "choose another one with --state-dir",
 			cause: error,
 		});
@@ -121,10 +127,10 @@ async function acquire(path: string): Promise<number> {
 	try {
 		lock = lockFile(file);
 	} catch (error) {
-		// There is no addon to lock it with, which is no fault of the directory.
+		// The addon for locking is missing; not a problem of the directory.
 		if (error instanceof SessionError) throw error;
 		const code = (error as NodeJS.ErrnoException).code;
-		throw new SessionError("permission_denied", `${file} can't be written (${code})`, {
+		throw new SessionError("permission_denied", `cannot write ${file} (${code})`, {
 			hint: "choose another directory with --state-dir",
 			cause: error,
 		});
@@ -138,8 +144,8 @@ async function acquire(path: string): Promise<number> {
 }
 
 /**
- * More than any before: keepers obey no server with a lower one. Where the last is not known, because it was never
- * written, or its file was lost or damaged, the time in milliseconds is more than anybody can have counted to.
+ * Returns a number higher than any before: keepers refuse servers with a lower one. If the last number is unknown, the
+ * time in milliseconds is larger than any counter can be.
  */
 async function nextGeneration(path: string, write: Write): Promise<number> {
 	const file = join(path, "generation");
@@ -166,7 +172,7 @@ async function readOrMake(file: string, make: () => string, write: Write): Promi
 	return text;
 }
 
-/** Undefined for a file that is not there. */
+/** Undefined if the file does not exist. */
 async function readText(file: string): Promise<string | undefined> {
 	try {
 		return (await readFile(file, "utf8")).trim();
@@ -176,7 +182,7 @@ async function readText(file: string): Promise<string | undefined> {
 	}
 }
 
-/** The address that its operator knows: that of the drop-in, where there is one. */
+/** The address known to its operator: the drop-in's, if there is one. */
 function shownAddress(announced: string): string {
 	const { url, dropIn } = JSON.parse(announced) as { url: string; dropIn?: string };
 	return dropIn ?? url;

@@ -1,11 +1,11 @@
-/** Somebody who signs JWTs, as an issuer of them would, and as one who should not be believed. */
+/** Signs JWTs like an issuer, or like an untrusted one. */
 
 import { createHmac, generateKeyPairSync, type KeyObject, sign } from "node:crypto";
 
 export type Signer = {
-	/** What stands in the key file of who believes it. */
+	/** The content of the server's key file. */
 	readonly keyFile: string;
-	/** Claims and header fields go over the usual ones; undefined takes one away. */
+	/** Claims and header fields override the usual ones. Undefined removes one. */
 	sign(claims: object, header?: object): string;
 };
 
@@ -13,7 +13,7 @@ export const ISSUER = "https://multica.test";
 export const AUDIENCE = "hawser";
 export const SECRET = "a-secret-that-is-longer-than-32-characters";
 
-/** The usual claims go on for a long time, whatever clock they are checked by. */
+/** The usual claims are valid for a long time, by any clock that checks them. */
 const usual = { iss: ISSUER, aud: AUDIENCE, sub: "alice", exp: 4_000_000_000 };
 
 export function hmacSigner(secret = SECRET): Signer {

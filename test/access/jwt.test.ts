@@ -1,8 +1,9 @@
 import { generateKeyPairSync } from "node:crypto";
 import { describe, expect, it } from "vitest";
 import { MAX_JWT_BYTES, parseJwtKey } from "../../src/access/jwt.ts";
-import { JwtBearers } from "../../src/access/jwt-bearers.ts";
-import { FakeClock } from "../helpers/fake-clock.ts";
+import { JwtBearers } from "../../src/access/jwt-callers.ts";
+import { grantorOf } from "../../src/core/policy/access.ts";
+import { FakeClock } from "../support/fake-clock.ts";
 import { AUDIENCE, edSigner, hmacSigner, ISSUER, part, rsaSigner, SECRET, type Signer } from "./jwt-signer.ts";
 import { bearer, openAccess } from "./open-access.ts";
 
@@ -18,7 +19,7 @@ const ed = edSigner();
 const red = { workspaces: { red: "operate", blue: "read" } };
 
 describe("a JWT", () => {
-	it("of each kind of key is worth the rights that it names, in the workspaces that it names", () => {
+	it("a JWT of each kind of key has the rights it names, in the workspaces it names", () => {
 		for (const signer of [hmac, rsa, ed]) {
 			const principal = believing(signer).bearers.verify(signer.sign(red));
 			expect(principal).toMatchObject({ id: "jwt:alice", name: "jwt:alice", user: "alice", isAdmin: false });
@@ -29,8 +30,8 @@ describe("a JWT", () => {
 		}
 	});
 
-	it("is refused under any algorithm but the one of the key, whoever signed it", () => {
-		// The classic: a public key, which everybody has, used as the secret of an HMAC.
+	it("a JWT is refused under any algorithm except its key's, with any signer", () => {
+		// The classic attack: the public key, known to everyone, used as an HMAC secret.
 		for (const known of [rsa, ed]) {
 			const confused = hmacSigner(known.keyFile.trimEnd()).sign(red);
 			const withNewline = hmacSigner(known.keyFile).sign(red);
@@ -44,7 +45,7 @@ describe("a JWT", () => {
 		}
 	});
 
-	it("without a signature, with another's, or changed afterwards, is refused", () => {
+	it("a JWT without a signature, with another's, or changed after signing, is refused", () => {
 		const { bearers } = believing(hmac);
 		const [head, body, signature] = hmac.sign(red).split(".");
 		const forged = part({ iss: ISSUER, aud: AUDIENCE, sub: "mallory", exp: 4e9, workspaces: { red: "manage" } });
@@ -68,37 +69,37 @@ describe("a JWT", () => {
 		}
 	});
 
-	it("is refused for another issuer or audience, before its time and after it, and without an end or a subject", () => {
+	it("a JWT is refused for another issuer or audience, before nbf, after exp, and without exp or sub", () => {
 		const { bearers, seconds } = believing(hmac);
 		const refused: [object, RegExp][] = [
 			[{ iss: "https://evil.test" }, /issuer/],
 			[{ iss: undefined }, /issuer/],
-			[{ aud: "another" }, /not meant/],
-			[{ aud: undefined }, /not meant/],
-			[{ aud: [AUDIENCE.slice(1), ["hawser"]] }, /not meant/],
-			[{ exp: undefined }, /no end/],
-			[{ exp: "4000000000" }, /no end/],
-			[{ exp: Number.MAX_VALUE }, /no end/],
-			[{ exp: seconds }, /has expired/],
-			[{ nbf: seconds + 31 }, /not come/],
-			[{ nbf: "soon" }, /not come/],
-			[{ sub: undefined }, /nobody/],
-			[{ sub: "" }, /nobody/],
-			[{ sub: "a\u001b[2J" }, /nobody/],
-			[{ sub: "a".repeat(129) }, /nobody/],
+			[{ aud: "another" }, /wrong audience/],
+			[{ aud: undefined }, /wrong audience/],
+			[{ aud: [AUDIENCE.slice(1), ["hawser"]] }, /wrong audience/],
+			[{ exp: undefined }, /exp/],
+			[{ exp: "4000000000" }, /exp/],
+			[{ exp: Number.MAX_VALUE }, /exp/],
+			[{ exp: seconds }, /: expired/],
+			[{ nbf: seconds + 31 }, /nbf/],
+			[{ nbf: "soon" }, /nbf/],
+			[{ sub: undefined }, /missing or invalid sub/],
+			[{ sub: "" }, /missing or invalid sub/],
+			[{ sub: "a\u001b[2J" }, /missing or invalid sub/],
+			[{ sub: "a".repeat(129) }, /missing or invalid sub/],
 		];
 		for (const [claims, why] of refused) expect(() => bearers.verify(hmac.sign(claims))).toThrow(why);
 		expect(() => bearers.verify(hmac.sign({}, { crit: ["exp"] }))).toThrow(/critical/);
 		expect(bearers.verify(hmac.sign({ aud: ["other", AUDIENCE], nbf: seconds + 30, exp: seconds + 1 }))).toBeDefined();
 	});
 
-	it("that is longer than any should be is not even looked at", () => {
+	it("a JWT above the length limit is not parsed", () => {
 		const { bearers } = believing(hmac);
 		const long = hmac.sign({ pad: "x".repeat(MAX_JWT_BYTES) });
 		expect(bearers.verify(long)).toBeUndefined();
 	});
 
-	it("gives no right by a claim of another form", () => {
+	it("a JWT grants no right by a claim of another form", () => {
 		const { bearers } = believing(hmac);
 		const odd = [
 			["red"],
@@ -116,7 +117,7 @@ describe("a JWT", () => {
 		}
 	});
 
-	it("ends what it has open in the moment when it is over", () => {
+	it("a JWT ends its connections when it expires", () => {
 		const { bearers, clock, seconds } = believing(hmac);
 		const short = bearers.verify(hmac.sign({ ...red, exp: seconds + 100 }));
 		const long = bearers.verify(hmac.sign({ ...red, exp: seconds + 200 }));
@@ -129,7 +130,7 @@ describe("a JWT", () => {
 		expect([long?.revoked.aborted, clock.pending]).toEqual([true, 0]);
 	});
 
-	it("is the same caller each time, and all of one subject share what they may make", () => {
+	it("a JWT is the same caller each time, and all of one subject share their limits", () => {
 		const { bearers } = believing(hmac);
 		const token = hmac.sign(red);
 		const first = bearers.verify(token);
@@ -141,7 +142,7 @@ describe("a JWT", () => {
 		expect(bearers.verify(hmac.sign({ sub: "bob" }))?.countCreation()).toBe(0);
 	});
 
-	it("of one subject, however many there are, keeps none of another out", () => {
+	it("many JWTs of one subject do not lock out another subject", () => {
 		const { bearers } = believing(hmac);
 		const verify = (claims: object) => bearers.verify(hmac.sign({ ...red, ...claims })) ?? expect.fail();
 		const used = verify({ jti: "used" });
@@ -149,7 +150,7 @@ describe("a JWT", () => {
 		const bob = verify({ sub: "bob" });
 		for (let index = 0; index < 10_100; index++) verify({ jti: String(index) });
 		expect(verify({ sub: "carol" }).may("read", { workspace: "red" })).toBe(true);
-		// Those go that nobody needs, which can be shown again.
+		// Entries are removed if they are unused and can be created again.
 		expect([used, bob].map(({ revoked }) => revoked.aborted)).toEqual([false, false]);
 		expect(verify({ jti: "0" }).may("read", { workspace: "red" })).toBe(true);
 		bearers.close();
@@ -157,13 +158,13 @@ describe("a JWT", () => {
 });
 
 describe("the key of JWTs", () => {
-	it("is a public key or a secret, and nothing that could be mistaken for one", () => {
+	it("the key is a public key or a secret, and never an ambiguous file", () => {
 		const { privateKey, publicKey } = generateKeyPairSync("ed25519");
 		const refused: [string, RegExp][] = [
 			["", /neither/],
-			["short", /less than 32/],
+			["short", /minimum 32/],
 			[privateKey.export({ type: "pkcs8", format: "pem" }).toString(), /private key/],
-			["-----BEGIN PUBLIC KEY-----\nAAAA\n-----END PUBLIC KEY-----\n", /can be read/],
+			["-----BEGIN PUBLIC KEY-----\nAAAA\n-----END PUBLIC KEY-----\n", /no valid public key/],
 			[JSON.stringify(publicKey.export({ format: "jwk" })), /neither/],
 			[`ssh-ed25519 ${"A".repeat(68)} somebody`, /neither/],
 			[publicKey.export({ type: "spki", format: "der" }).toString("latin1"), /neither/],
@@ -180,15 +181,15 @@ describe("the key of JWTs", () => {
 });
 
 describe("access with JWTs", () => {
-	it("takes them where tokens are taken, and lets them make no tokens", async () => {
+	it("JWTs are accepted like tokens, and create no tokens", async () => {
 		const { bearers } = believing(hmac);
 		const { access } = await openAccess({ verify: (shown) => bearers.verify(shown) });
-		const principal = access.authorize(bearer(hmac.sign(red)));
+		const principal = grantorOf(access.authorize(bearer(hmac.sign(red))));
 		expect(principal.name).toBe("jwt:alice");
 		expect(() => access.authorize(bearer(rsa.sign(red)))).toThrow(/the JWT is not valid/);
 		expect(() => access.authorize(bearer("nonsense"))).toThrow(/the token is not valid/);
 		await expect(access.createToken(principal, { scopes: ["workspace:red:read"] })).rejects.toThrow(
-			/a JWT can't make tokens/,
+			/a JWT can't create tokens/,
 		);
 		expect(access.listTokens(principal)).toEqual([]);
 	});

@@ -1,17 +1,17 @@
-/** A `LocalAccess` on a directory of its own, with a clock and a randomness that tests know. */
+/** A `LocalAccess` on its own directory, with a known clock and known randomness. */
 
 import { createHash } from "node:crypto";
 import { join } from "node:path";
 import { onTestFinished } from "vitest";
 import { type AccessOptions, LocalAccess } from "../../src/access/local-access.ts";
-import type { Caller, SignedIn } from "../../src/core/access.ts";
+import type { Credentials, SignedIn } from "../../src/core/policy/access.ts";
 import { writeAtomically } from "../../src/disk/write-atomically.ts";
-import { FakeClock } from "../helpers/fake-clock.ts";
-import { temporaryDirectory } from "../helpers/temporary.ts";
+import { FakeClock } from "../support/fake-clock.ts";
+import { temporaryDirectory } from "../support/temporary.ts";
 
 export const ADMIN_TOKEN = "the-admin-token";
 
-/** Which workspace the sessions of these tests are in. */
+/** The workspace of the sessions in these tests. */
 const workspaces: Readonly<Record<string, string>> = { s1: "red", s2: "blue" };
 
 export type Opened = {
@@ -40,7 +40,7 @@ export async function openAccess(changes: Partial<AccessOptions> = {}): Promise<
 	return { access: await reopen(options), clock, file: options.file, problems, options };
 }
 
-/** One more on the same file. It has written all that it will before its directory is removed. */
+/** Another one on the same file. It finishes writing before its directory is removed. */
 export async function reopen(options: AccessOptions): Promise<LocalAccess> {
 	const access = await LocalAccess.open(options);
 	onTestFinished(() => access.close());
@@ -53,7 +53,7 @@ export function predictable(seed = 0): (count: number) => Uint8Array {
 	return (count) => createHash("sha256").update(String(next++)).digest().subarray(0, count);
 }
 
-export const nothing: Caller = {
+export const nothing: Credentials = {
 	credential: undefined,
 	ticket: undefined,
 	cookies: undefined,
@@ -63,9 +63,11 @@ export const nothing: Caller = {
 	connection: {},
 };
 
-export const bearer = (credential: string): Caller => ({ ...nothing, credential });
+export const bearer = (credential: string): Credentials => ({ ...nothing, credential });
 
-/** What a browser shows from then on. */
-export function shownBy(signedIn: SignedIn | undefined): Pick<Caller, "cookies" | "pageKey"> & { cookies: string } {
+/** The headers that a browser sends from then on. */
+export function shownBy(
+	signedIn: SignedIn | undefined,
+): Pick<Credentials, "cookies" | "pageKey"> & { cookies: string } {
 	return { cookies: signedIn?.cookie.split(";", 1)[0] ?? "", pageKey: signedIn?.pageKey };
 }

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { isAllowedOrigin } from "../../src/access/origin.ts";
+import { isAllowedOrigin } from "../../src/http/origin.ts";
 
 const allowed = ["https://ide.example", "http://localhost:5173/"];
 
@@ -29,7 +29,7 @@ it.each([
 	).toBe(expected);
 });
 
-it("behind TLS a page that came without is somebody else's", () => {
+it("behind TLS a plain page has another origin", () => {
 	const origins = { scheme: "https:", allowed: [] } as const;
 	expect(isAllowedOrigin("https://a.example", "a.example", origins)).toBe(true);
 	expect(isAllowedOrigin("http://a.example", "a.example", origins)).toBe(false);

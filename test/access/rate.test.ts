@@ -1,12 +1,12 @@
 import { describe, expect, it } from "vitest";
-import { Failures, networkOf } from "../../src/access/rate.ts";
-import { Bucket } from "../../src/core/rate.ts";
-import { FakeClock } from "../helpers/fake-clock.ts";
+import { FailedLogins, networkOf } from "../../src/access/failed-logins.ts";
+import { RateLimiter } from "../../src/core/async/rate-limit.ts";
+import { FakeClock } from "../support/fake-clock.ts";
 
 describe("new sessions", () => {
-	it("may come a hundred at once, and twenty a second in the long run", () => {
+	it("new sessions are limited to bursts of a hundred, and to twenty per second on average", () => {
 		const clock = new FakeClock();
-		const bucket = new Bucket({ perSecond: 20, burst: 100 }, clock);
+		const bucket = new RateLimiter({ perSecond: 20, burst: 100 }, clock);
 		const taken = (tries: number) => Array.from({ length: tries }, () => bucket.take()).filter((wait) => wait === 0);
 		expect(taken(150)).toHaveLength(100);
 		expect(bucket.take()).toBe(50);
@@ -19,9 +19,9 @@ describe("new sessions", () => {
 		expect(taken(150)).toHaveLength(100);
 	});
 
-	it("come no faster and no slower when the clock is set", () => {
+	it("the rate of new sessions does not change when the clock is set", () => {
 		const clock = new FakeClock();
-		const bucket = new Bucket({ perSecond: 1, burst: 1 }, clock);
+		const bucket = new RateLimiter({ perSecond: 1, burst: 1 }, clock);
 		expect(bucket.take()).toBe(0);
 		clock.jump(3_600_000);
 		expect(bucket.take()).toBe(1_000);
@@ -30,16 +30,16 @@ describe("new sessions", () => {
 		expect(bucket.take()).toBe(0);
 	});
 
-	it("have no limit when the rate is zero", () => {
-		const bucket = new Bucket({ perSecond: 0, burst: 0 }, new FakeClock());
+	it("new sessions are unlimited with a rate of zero", () => {
+		const bucket = new RateLimiter({ perSecond: 0, burst: 0 }, new FakeClock());
 		expect(Array.from({ length: 1000 }, () => bucket.take()).every((wait) => wait === 0)).toBe(true);
 	});
 });
 
 describe("failed credentials", () => {
-	it("of one address make it wait from the eleventh in a minute on", () => {
+	it("failed credentials delay an address from the eleventh per minute on", () => {
 		const clock = new FakeClock();
-		const failures = new Failures(clock);
+		const failures = new FailedLogins(clock);
 		const note = () => failures.note("192.0.2.1");
 		expect(Array.from({ length: 10 }, note)).toEqual(Array(10).fill(0));
 		expect(note()).toBe(1000);
@@ -48,18 +48,18 @@ describe("failed credentials", () => {
 		expect(failures.note("192.0.2.2")).toBe(0);
 	});
 
-	it("make it wait for the same time when the clock is set back", () => {
+	it("failed credentials delay it equally when the clock is set back", () => {
 		const clock = new FakeClock();
-		const failures = new Failures(clock);
+		const failures = new FailedLogins(clock);
 		for (let index = 0; index < 10; index++) failures.note("a");
 		expect(failures.note("a")).toBe(1_000);
 		clock.jump(-3_600_000);
 		expect(failures.note("a")).toBe(1_000);
 	});
 
-	it("grow to five minutes, and are forgiven after a quiet minute", () => {
+	it("the delay grows to five minutes, and resets after a quiet minute", () => {
 		const clock = new FakeClock();
-		const failures = new Failures(clock);
+		const failures = new FailedLogins(clock);
 		for (let index = 0; index < 10; index++) failures.note("a");
 		const waits = Array.from({ length: 11 }, () => {
 			const wait = failures.note("a");
@@ -71,17 +71,17 @@ describe("failed credentials", () => {
 		expect(failures.note("a")).toBe(0);
 	});
 
-	it("spread over time are nobody's attack", () => {
+	it("failed credentials spread over time cause no delay", () => {
 		const clock = new FakeClock();
-		const failures = new Failures(clock);
+		const failures = new FailedLogins(clock);
 		for (let index = 0; index < 100; index++) {
 			expect(failures.note("a")).toBe(0);
 			clock.advance(7_000);
 		}
 	});
 
-	it("are remembered of ten thousand addresses and no more", () => {
-		const failures = new Failures(new FakeClock());
+	it("failed credentials are stored for at most ten thousand addresses", () => {
+		const failures = new FailedLogins(new FakeClock());
 		for (let index = 0; index < 20_000; index++) failures.note(`10.0.${index >> 8}.${index & 255}`);
 		expect(failures.size).toBe(10_000);
 	});
@@ -93,7 +93,7 @@ describe("failed credentials", () => {
 		["2001:db8::1", "2001:db8:0:0"],
 		["fe80::1%eth0", "fe80:0:0:0"],
 		["::1", "0:0:0:0"],
-	])("of %s count for %s", (address, network) => {
+	])("failed credentials of %s count for %s", (address, network) => {
 		expect(networkOf(address)).toBe(network);
 	});
 });

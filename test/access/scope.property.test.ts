@@ -1,13 +1,14 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { covers, grants, parseScope, type Scope } from "../../src/access/scope.ts";
-import type { Place, Right } from "../../src/core/access.ts";
+import type { AccessResource } from "../../src/core/policy/access.ts";
+import { covers, grants, parseScope, type Scope } from "../../src/core/policy/scope.ts";
+import type { Right } from "../../src/words/rights.ts";
 
 const rights: readonly Right[] = ["read", "operate", "manage"];
 const workspaces = ["red", "blue"];
 const sessions: Readonly<Record<string, string>> = { s1: "red", s2: "red", s3: "blue" };
 const workspaceOf = (session: string) => sessions[session];
-const places: readonly Place[] = [
+const places: readonly AccessResource[] = [
 	...workspaces.map((workspace) => ({ workspace })),
 	...Object.entries(sessions).map(([session, workspace]) => ({ workspace, session })),
 ];
@@ -25,27 +26,27 @@ const scope: fc.Arbitrary<Scope> = fc
 	.map(parseScope);
 const held = fc.array(scope, { maxLength: 4 });
 
-/** Everything that a set of scopes allows, as the door asks for it. */
+/** Everything that a set of scopes allows, as access checks request it. */
 function allowed(scopes: readonly Scope[]): Set<string> {
 	const pairs = places.flatMap((place) => rights.map((right) => ({ place, right })));
 	const granted = pairs.filter(({ place, right }) => scopes.some((one) => grants(one, right, place)));
 	return new Set(granted.map(({ place, right }) => `${right} ${place.workspace}/${place.session ?? ""}`));
 }
 
-test("a scope is given on only by who may do all that it allows already", () => {
+test("a scope is granted only by a caller with all of its rights", () => {
 	fc.assert(
 		fc.property(held, scope, (holder, wanted) => {
 			const mayGive = covers(holder, wanted, workspaceOf);
 			const gains = [...allowed([wanted])].filter((one) => !allowed(holder).has(one));
 			if (mayGive) expect(gains).toEqual([]);
-			// The other way round a holder of each workspace is still not the operator.
+			// The reverse does not hold: a holder of each workspace is not the operator.
 			else if (wanted.kind !== "admin") expect(gains).not.toEqual([]);
 		}),
 		{ numRuns: 2_000 },
 	);
 });
 
-test("what is given on can be given on, and never grows on the way", () => {
+test("granted scopes can be granted on, and never grow on the way", () => {
 	fc.assert(
 		fc.property(held, scope, scope, (holder, given, again) => {
 			fc.pre(covers(holder, given, workspaceOf) && covers([given], again, workspaceOf));
@@ -55,7 +56,7 @@ test("what is given on can be given on, and never grows on the way", () => {
 	);
 });
 
-test("more scopes never allow less, and a right holds those below it everywhere", () => {
+test("more scopes never allow less, and a right includes those below it everywhere", () => {
 	fc.assert(
 		fc.property(held, scope, (holder, more) => {
 			const before = allowed(holder);
@@ -71,7 +72,7 @@ test("more scopes never allow less, and a right holds those below it everywhere"
 	);
 });
 
-test("a scope of a session that is not there any more is given on by nobody but the operator", () => {
+test("a scope of a removed session is granted only by the operator", () => {
 	fc.assert(
 		fc.property(held, fc.constantFrom("view", "control"), (holder, word) => {
 			const wanted = parseScope(`session:gone:${word}`);

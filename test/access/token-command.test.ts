@@ -1,16 +1,16 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { Installation } from "../cli/hawser.ts";
+import { TestHawser } from "../support/hawser-command.ts";
 
-let hawser: Installation;
+let hawser: TestHawser;
 beforeAll(async () => {
-	hawser = await Installation.create();
+	hawser = await TestHawser.create();
 });
 afterAll(() => hawser.remove());
 
 describe("hawser token", () => {
-	it("prints a new token alone on stdout, lists it without its secret, and ends it", async () => {
+	it("hawser token prints a new token alone on stdout, lists it without its secret, and revokes it", async () => {
 		const created = await hawser.run(["token", "create", "--name", "ci", "--scope", "workspace:ci:manage"]);
 		expect(created.code).toBe(0);
 		expect(created.stdout).toMatch(/^hwt_[0-9a-f]{12}_[A-Za-z0-9_-]{43}\n$/);
@@ -31,7 +31,7 @@ describe("hawser token", () => {
 		expect(await hawser.run(["ls"], { env })).toMatchObject({ code: 1, stderr: expect.stringContaining("not valid") });
 	});
 
-	it("is for the server that --on names", async () => {
+	it("hawser token uses the server that --on names", async () => {
 		const { url } = JSON.parse(await readFile(join(hawser.stateDir, "server.json"), "utf8")) as { url: string };
 		const input = await readFile(join(hawser.stateDir, "admin-token"), "utf8");
 		const env = { XDG_CONFIG_HOME: hawser.stateDir, HAWSER_STATE_DIR: "/nowhere" };
@@ -41,7 +41,7 @@ describe("hawser token", () => {
 		expect((await hawser.run(["token", "ls", "--on", "dev"], { env })).stdout).toContain("there");
 	});
 
-	it("is for a session by whatever name, and for none that is not there", async () => {
+	it("hawser token accepts a session by name or id, and refuses a missing one", async () => {
 		const { stdout } = await hawser.run(["run", "--detach", "--name", "build", "--", "cat"]);
 		const id = stdout.trim();
 		for (const name of ["build", "bui", id.slice(0, 12), id]) {
@@ -51,11 +51,11 @@ describe("hawser token", () => {
 		expect(await hawser.run(["token", "create", "--scope", "session:biuld:view"])).toMatchObject({
 			code: 3,
 			stdout: "",
-			stderr: expect.stringContaining("did you mean build?"),
+			stderr: expect.stringContaining('did you mean "build"?'),
 		});
 	});
 
-	it("says which of several tokens is not there, and ends the others", async () => {
+	it("hawser token reports which of several tokens does not exist, and revokes the others", async () => {
 		const [one, other] = [await hawser.run(["token", "create"]), await hawser.run(["token", "create"])];
 		const ids = [one, other].map(({ stdout }) => stdout.slice(4, 16));
 		const { code, stderr } = await hawser.run(["token", "revoke", ids[0] ?? "", "nonsense", ids[1] ?? ""]);
@@ -69,14 +69,14 @@ describe("hawser token", () => {
 		[["create", "--expires", "soon"], "--expires"],
 		[["revoke"], "missing required argument"],
 		[["mend"], "unknown command"],
-	])("refuses %j in one line", async (args, sentence) => {
+	])("hawser token refuses %j in one line", async (args, sentence) => {
 		const { code, stdout, stderr } = await hawser.run(["token", ...args]);
 		expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
 		expect(stderr).toContain(sentence);
 		expect(stderr.trim().split("\n")).toHaveLength(1);
 	});
 
-	it.each(["create", "ls", "revoke"])("%s explains itself with examples", async (command) => {
+	it.each(["create", "ls", "revoke"])("%s has help with examples", async (command) => {
 		const { code, stdout } = await hawser.run(["token", command, "--help"]);
 		expect(code).toBe(0);
 		expect(stdout).toContain(`Examples:\n  hawser token ${command}`);

@@ -1,5 +1,6 @@
 import { readFile, stat, writeFile } from "node:fs/promises";
 import { describe, expect, it } from "vitest";
+import { type Grantor, grantorOf } from "../../src/core/policy/access.ts";
 import { writeAtomically } from "../../src/disk/write-atomically.ts";
 import { ADMIN_TOKEN, bearer, nothing, openAccess, predictable, reopen, shownBy } from "./open-access.ts";
 
@@ -7,7 +8,7 @@ const DAY = 86_400_000;
 const red = { workspace: "red", session: "s1" };
 
 describe("a token", () => {
-	it("is shown once, and stored as a digest that only its owner can read", async () => {
+	it("a token is shown once, and stored as a digest that only its owner can read", async () => {
 		const { access, file } = await openAccess();
 		const { secret, token } = await access.createToken(access.admin, { name: "ci", scopes: ["workspace:red:operate"] });
 		expect(secret).toMatch(/^hwt_[0-9a-f]{12}_[A-Za-z0-9_-]{43}$/);
@@ -29,7 +30,7 @@ describe("a token", () => {
 		expect((await stat(file)).mode & 0o777).toBe(0o600);
 	});
 
-	it("is worth what its scopes say, also after a restart", async () => {
+	it("a token has the rights of its scopes, also after a restart", async () => {
 		const { access, options } = await openAccess();
 		const { secret } = await access.createToken(access.admin, { name: "ci", scopes: ["workspace:red:operate"] });
 		await access.close();
@@ -44,14 +45,14 @@ describe("a token", () => {
 		}
 	});
 
-	it("of the operator may do everything and has no end", async () => {
+	it("the operator's token has all rights and no expiry", async () => {
 		const { access } = await openAccess();
-		const admin = access.authorize(bearer(ADMIN_TOKEN));
+		const admin = grantorOf(access.authorize(bearer(ADMIN_TOKEN)));
 		expect(admin).toMatchObject({ id: "admin", isAdmin: true });
 		await expect(access.revokeToken(admin, "admin")).rejects.toMatchObject({ code: "permission_denied" });
 	});
 
-	it("that is none is refused without being repeated", async () => {
+	it("an invalid token is refused without being repeated", async () => {
 		const { access } = await openAccess();
 		const { secret } = await access.createToken(access.admin, { scopes: ["admin"] });
 		const wrong = [
@@ -77,12 +78,12 @@ describe("a token", () => {
 		expect(() => access.authorize(nothing)).toThrow("a token is required");
 	});
 
-	it("an empty admin token lets nobody in", async () => {
+	it("an empty admin token admits no caller", async () => {
 		const { access } = await openAccess({ adminToken: "" });
 		expect(() => access.authorize(bearer(""))).toThrow("not valid");
 	});
 
-	it("ends with its time, and what it has open with it, also one that was made after others", async () => {
+	it("a token expires with its connections, also one that was created after others", async () => {
 		const { access, clock } = await openAccess();
 		const { secret, token } = await access.createToken(access.admin, { scopes: ["admin"], expiresInMs: 90_000 });
 		expect(token.expiresAt).toBe(1_090_000);
@@ -101,10 +102,10 @@ describe("a token", () => {
 		expect(caller.revoked.aborted).toBe(true);
 	});
 
-	it("is revoked at once, with what it made and what that has open", async () => {
+	it("a token is revoked at once, with its children and their connections", async () => {
 		const { access, options } = await openAccess();
 		const parent = await access.createToken(access.admin, { scopes: ["workspace:red:manage"] });
-		const principal = access.authorize(bearer(parent.secret));
+		const principal = grantorOf(access.authorize(bearer(parent.secret)));
 		const child = await access.createToken(principal, { scopes: ["session:s1:view"] });
 		const other = await access.createToken(access.admin, { scopes: ["admin"] });
 		const callers = [parent, child, other].map(({ secret }) => access.authorize(bearer(secret)));
@@ -114,7 +115,7 @@ describe("a token", () => {
 		expect((await reopen(options)).listTokens(access.admin).map(({ id }) => id)).toEqual([other.token.id]);
 	});
 
-	it("is known to have been used after a crash, and when, but for the last minute", async () => {
+	it("a token's last use is known after a crash, up to the last minute", async () => {
 		const { access, clock, options } = await openAccess();
 		const { secret } = await access.createToken(access.admin, { scopes: ["admin"] });
 		const lastUse = async () => (await reopen(options)).listTokens(access.admin)[0]?.lastUsedAt;
@@ -128,7 +129,7 @@ describe("a token", () => {
 		await expect.poll(lastUse).toBe(1_000_010);
 	});
 
-	it("notes when it was used, once in a while and not at every request", async () => {
+	it("a token stores its last use now and then, not at every request", async () => {
 		let writes = 0;
 		const { access, clock } = await openAccess({
 			write: async () => {
@@ -139,7 +140,7 @@ describe("a token", () => {
 		clock.advance(5);
 		for (let index = 0; index < 100; index++) access.authorize(bearer(secret));
 		expect(access.listTokens(access.admin)[0]?.lastUsedAt).toBe(1_000_005);
-		// When it was made, and when it was used for the first time.
+		// Its creation, and its first use.
 		await expect.poll(() => writes).toBe(2);
 		clock.advance(5);
 		for (let index = 0; index < 100; index++) access.authorize(bearer(secret));
@@ -151,11 +152,26 @@ describe("a token", () => {
 	});
 });
 
-describe("a token makes tokens", () => {
-	it("that may do no more than itself", async () => {
+describe("a token that creates tokens", () => {
+	it("a revoked token creates nothing, whatever request is in progress", async () => {
+		const { access } = await openAccess();
+		const { secret, token } = await access.createToken(access.admin, { scopes: ["admin"] });
+		const other = await access.createToken(access.admin, { scopes: ["workspace:red:read"] });
+		const by = grantorOf(access.authorize(bearer(secret)));
+		await access.revokeToken(access.admin, token.id);
+		const ended = { code: "unauthenticated", message: "the credential of this request was revoked or has expired" };
+		await expect(access.createToken(by, { scopes: ["admin"] })).rejects.toMatchObject(ended);
+		await expect(access.revokeToken(by, other.token.id)).rejects.toMatchObject(ended);
+		await expect(access.signInAs(by)).rejects.toMatchObject(ended);
+		expect(() => access.createSignInCode(by)).toThrow(ended.message);
+		expect(() => access.createTicket(by, { session: "s1", right: "read", origin: undefined })).toThrow(ended.message);
+		expect(access.listTokens(access.admin).map(({ id }) => id)).toEqual([other.token.id]);
+	});
+
+	it("a child token has no more rights than its parent", async () => {
 		const { access } = await openAccess();
 		const { secret } = await access.createToken(access.admin, { scopes: ["workspace:red:operate"] });
-		const principal = access.authorize(bearer(secret));
+		const principal = grantorOf(access.authorize(bearer(secret)));
 		await access.createToken(principal, { scopes: ["workspace:red:read", "session:s1:control"] });
 		for (const scope of ["admin", "workspace:red:manage", "workspace:blue:read", "session:s2:view"]) {
 			await expect(access.createToken(principal, { scopes: ["workspace:red:read", scope] })).rejects.toMatchObject({
@@ -165,11 +181,11 @@ describe("a token makes tokens", () => {
 		}
 	});
 
-	it("that may do no more with secrets than itself, also after a restart, and everything where an older file does not say", async () => {
+	it("a child token has no more secret rights than its parent, also after a restart; in an older file it has all", async () => {
 		const { access, options, file } = await openAccess();
 		const scopes = ["workspace:red:operate"];
 		const maker = await access.createToken(access.admin, { scopes, secrets: "request" });
-		const by = access.authorize(bearer(maker.secret));
+		const by = grantorOf(access.authorize(bearer(maker.secret)));
 		await expect(access.createToken(by, { scopes, secrets: "type" })).rejects.toMatchObject({
 			code: "permission_denied",
 		});
@@ -179,16 +195,16 @@ describe("a token makes tokens", () => {
 		const rights = [maker, made, none].map(({ secret }) => again.authorize(bearer(secret)).secrets);
 		expect(rights).toEqual(["request", "request", "none"]);
 		expect(again.authorize(bearer(made.secret)).makers).toEqual([maker.token.id]);
-		// That they were used for the first time is written meanwhile, and would undo our edit.
+		// The first use is being written, and would overwrite the test's edit.
 		await again.close();
 		await writeFile(file, (await readFile(file, "utf8")).replaceAll(/,\s*"secrets": "[a-z]+"/g, ""));
 		expect((await reopen(options)).authorize(bearer(none.secret)).secrets).toBe("type");
 	});
 
-	it("that live no longer than itself", async () => {
+	it("a child token lives no longer than its parent", async () => {
 		const { access } = await openAccess();
 		const { secret } = await access.createToken(access.admin, { scopes: ["workspace:red:read"], expiresInMs: DAY });
-		const principal = access.authorize(bearer(secret));
+		const principal = grantorOf(access.authorize(bearer(secret)));
 		for (const expiresInMs of [undefined, 2 * DAY]) {
 			const { token } = await access.createToken(principal, { scopes: ["workspace:red:read"], expiresInMs });
 			expect(token.expiresAt).toBe(1_000_000 + DAY);
@@ -197,11 +213,11 @@ describe("a token makes tokens", () => {
 		expect(token.expiresAt).toBe(1_000_010);
 	});
 
-	it("and sees and revokes only itself and those", async () => {
+	it("a token sees and revokes only itself and its children", async () => {
 		const { access } = await openAccess();
-		const make = async (by = access.admin) => {
+		const make = async (by: Grantor = access.admin) => {
 			const { secret, token } = await access.createToken(by, { scopes: ["workspace:red:read"] });
-			return { id: token.id, principal: access.authorize(bearer(secret)) };
+			return { id: token.id, principal: grantorOf(access.authorize(bearer(secret))) };
 		};
 		const [one, other] = [await make(), await make()];
 		const child = await make(one.principal);
@@ -215,11 +231,11 @@ describe("a token makes tokens", () => {
 		expect(access.listTokens(access.admin).map(({ id }) => id)).toEqual([one.id, other.id]);
 	});
 
-	it("that share with it what one caller may have, also after a restart", async () => {
+	it("a child token shares its parent's limits, also after a restart", async () => {
 		const { access, options } = await openAccess({ creationRate: { perSecond: 1, burst: 3 } });
-		const make = async (by = access.admin) => {
+		const make = async (by: Grantor = access.admin) => {
 			const { secret } = await access.createToken(by, { scopes: ["workspace:red:read"] });
-			return { secret, principal: access.authorize(bearer(secret)) };
+			return { secret, principal: grantorOf(access.authorize(bearer(secret))) };
 		};
 		const [root, other] = [await make(), await make()];
 		const child = await make(root.principal);
@@ -237,11 +253,11 @@ describe("a token makes tokens", () => {
 		}
 	});
 
-	it("a hundred of them at most, over all generations", async () => {
+	it("a token has at most a hundred descendants over all generations", async () => {
 		const { access } = await openAccess({ write: async () => {} });
-		const make = async (by = access.admin) => {
+		const make = async (by: Grantor = access.admin) => {
 			const { secret } = await access.createToken(by, { scopes: ["workspace:red:read"] });
-			return access.authorize(bearer(secret));
+			return grantorOf(access.authorize(bearer(secret)));
 		};
 		const root = await make();
 		let last = root;
@@ -252,7 +268,7 @@ describe("a token makes tokens", () => {
 });
 
 describe("the file of tokens", () => {
-	it("that can't be written makes no token, and revokes one all the same, until that is written too", async () => {
+	it("a file that can't be written prevents new tokens, but not revocations, which are written later", async () => {
 		let isFull = false;
 		const { access, options, clock, problems } = await openAccess({
 			write: async (path, text) => {
@@ -262,7 +278,7 @@ describe("the file of tokens", () => {
 		});
 		const make = () => access.createToken(access.admin, { scopes: ["workspace:red:manage"] });
 		const [one, other] = [await make(), await make()];
-		const caller = access.authorize(bearer(other.secret));
+		const caller = grantorOf(access.authorize(bearer(other.secret)));
 		const stored = async () => (await reopen(options)).listTokens(access.admin);
 		await expect.poll(stored).toEqual(access.listTokens(access.admin));
 		isFull = true;
@@ -271,7 +287,8 @@ describe("the file of tokens", () => {
 		expect(await access.revokeToken(access.admin, one.token.id)).toEqual({ isDurable: false });
 		expect(problems).toHaveLength(1);
 		expect(() => access.authorize(bearer(one.secret))).toThrow("not valid");
-		// Asked again, it is no unknown token but one that is not off the disk; to those who may know of it.
+		// A second revocation does not report an unknown token but one not yet removed from the disk, to callers that
+		// may know of it.
 		expect(await access.revokeToken(access.admin, one.token.id)).toEqual({ isDurable: false });
 		await expect(access.revokeToken(caller, one.token.id)).rejects.toMatchObject({ code: "not_found" });
 		isFull = false;
@@ -286,7 +303,7 @@ describe("the file of tokens", () => {
 		await access.close();
 	});
 
-	it("that is being written when the server closes is waited for, and written again when that fails", async () => {
+	it("closing waits for a write of the file in progress, and retries it if it fails", async () => {
 		let writes = 0;
 		let fail = () => {};
 		const { access, options } = await openAccess({
@@ -306,7 +323,7 @@ describe("the file of tokens", () => {
 		expect((await reopen(options)).listTokens(access.admin)[0]?.lastUsedAt).toBe(1_000_000);
 	});
 
-	it("is asked once more when the server closes", async () => {
+	it("closing writes the file once more", async () => {
 		let isFull = false;
 		const { access, options } = await openAccess({
 			write: async (path, text) => {
@@ -325,7 +342,7 @@ describe("the file of tokens", () => {
 		await access.close();
 		const reopened = await reopen(options);
 		expect(reopened.listTokens(access.admin)).toEqual([]);
-		expect(() => reopened.authorize({ ...nothing, ...shown })).toThrow("not signed in any more");
+		expect(() => reopened.authorize({ ...nothing, ...shown })).toThrow("no longer signed in");
 	});
 
 	it.each([
@@ -334,14 +351,15 @@ describe("the file of tokens", () => {
 		["null", "null", "invalid_argument"],
 		["a token without a digest", tokenFile({ hash: "" }), "invalid_argument"],
 		["a token with an unknown scope", tokenFile({ scopes: ["root"] }), "invalid_argument"],
-		["that of a newer server", '{"version":3}', "unsupported"],
-	])("which is %s is refused rather than forgotten", async (_, text, code) => {
+		["that of a newer server", '{"version":4}', "unsupported"],
+		["that of an older server", '{"version":2}', "unsupported"],
+	])("a file that is %s is refused and not replaced", async (_, text, code) => {
 		const { options, file } = await openAccess();
 		await writeFile(file, text);
 		await expect(reopen(options)).rejects.toMatchObject({ code, message: expect.stringContaining(file) });
 	});
 
-	it("which somebody has edited gives nothing to a token whose maker is not there, nor to what came from it", async () => {
+	it("an edited file grants nothing to a token whose parent is missing, nor to its children", async () => {
 		const { options, file, access } = await openAccess();
 		const { tokens, ...rest } = JSON.parse(tokenFile({ parent: "ffffffffffff" })) as { tokens: [{ id: string }] };
 		const [orphan] = tokens;
@@ -351,7 +369,7 @@ describe("the file of tokens", () => {
 		expect((await reopen(options)).listTokens(access.admin).map(({ id }) => id)).toEqual([other.id]);
 	});
 
-	it("loses nothing when many write at once", async () => {
+	it("concurrent writers of the file lose nothing", async () => {
 		const { access, options } = await openAccess();
 		const made = await Promise.all(
 			Array.from({ length: 20 }, () => access.createToken(access.admin, { scopes: ["admin"] })),
@@ -364,5 +382,5 @@ describe("the file of tokens", () => {
 function tokenFile(changes: object): string {
 	const token = { id: "0123456789ab", name: null, scopes: ["admin"], hash: "0".repeat(64), createdAt: 1 };
 	const tokens = [{ ...token, expiresAt: null, lastUsedAt: null, parent: null, ...changes }];
-	return JSON.stringify({ version: 1, admin: "", tokens, browsers: [] });
+	return JSON.stringify({ version: 3, admin: "", tokens, browsers: [] });
 }

@@ -1,15 +1,15 @@
 import { appendFile, readdir, readFile, rm, truncate, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
+import { listFiles } from "../../src/audit/audit-files.ts";
 import { AuditLog, type AuditLogOptions } from "../../src/audit/audit-log.ts";
-import { listFiles } from "../../src/audit/files.ts";
-import { encodeLine } from "../../src/audit/line.ts";
+import { encodeLine } from "../../src/audit/chained-line.ts";
 import { verify } from "../../src/audit/verify.ts";
-import type { Actor } from "../../src/core/audit.ts";
-import { FakeClock } from "../helpers/fake-clock.ts";
-import { processorMs } from "../helpers/processor-time.ts";
-import { fill, withSmallDisk } from "../helpers/small-disk.ts";
-import { temporaryDirectory } from "../helpers/temporary.ts";
+import type { Actor } from "../../src/core/policy/audit.ts";
+import { processorMs } from "../support/cpu-time.ts";
+import { FakeClock } from "../support/fake-clock.ts";
+import { fill, withSmallDisk } from "../support/small-disk.ts";
+import { temporaryDirectory } from "../support/temporary.ts";
 
 const ana: Actor = { id: "4f0c", name: "token:4f0c:ana", from: "127.0.0.1", front: "native" };
 const KiB = 1024;
@@ -25,7 +25,7 @@ async function open(directory: string, options: Partial<AuditLogOptions> = {}): 
 	return { log, clock, problems };
 }
 
-/** A record of so many lines, closed. */
+/** A closed record with this many lines. */
 async function written(lines: number, options: Partial<AuditLogOptions> = {}): Promise<string> {
 	const directory = await temporaryDirectory();
 	const { log } = await open(directory, options);
@@ -52,7 +52,7 @@ async function edit(directory: string, change: (lines: string[]) => string[]): P
 }
 
 describe("a record", () => {
-	test("is as it was written, over several servers", async () => {
+	test("a record written by several servers is valid", async () => {
 		const directory = await temporaryDirectory();
 		for (let i = 0; i < 3; i++) {
 			const { log } = await open(directory);
@@ -64,7 +64,7 @@ describe("a record", () => {
 		expect(JSON.parse(line ?? "")).toMatchObject({ seq: 1, action: "token-made", by: ana, prev: "0".repeat(64) });
 	});
 
-	test("shows every byte that is changed", async () => {
+	test("every changed byte of a record is found", async () => {
 		const directory = await written(5);
 		const bytes = await readFile(first(directory));
 		for (let at = 0; at < bytes.length; at++) {
@@ -72,7 +72,7 @@ describe("a record", () => {
 			changed[at] = (changed[at] ?? 0) ^ 1;
 			await writeFile(first(directory), changed);
 			const { fault } = await verdict(directory);
-			// A last line feed that is gone looks like a line that is being written, and is repaired like one.
+			// A missing last line feed looks like an incomplete line, and is repaired.
 			if (at < bytes.length - 1) expect(fault, `byte ${at}`).toBeDefined();
 		}
 	});
@@ -91,20 +91,20 @@ describe("a record", () => {
 		expect((await verdict(directory)).fault).toMatchObject({ path: first(directory), line });
 	});
 
-	test("shows that its end is missing to who noted a hash, and only to them", async () => {
+	test("a missing end is found only with a noted hash", async () => {
 		const directory = await written(6);
 		const { head } = await verdict(directory);
 		const { log } = await open(directory);
 		log.record({ action: "attach", by: ana });
 		await log.close();
-		// What was the head once is part of what it has become.
+		// An earlier head is part of the longer record.
 		expect((await verdict(directory, head.hash)).fault).toBeUndefined();
 		await edit(directory, (lines) => lines.slice(0, 3));
 		expect((await verdict(directory)).fault).toBeUndefined();
 		expect((await verdict(directory, head.hash)).fault?.message).toContain(head.hash);
 	});
 
-	test("goes on over files, and says which it dropped; that others are missing is found", async () => {
+	test("a record spans files and reports dropped ones; other missing files are found", async () => {
 		const directory = await written(6_000, { maxBytes: 256 * KiB });
 		const files = await listFiles(directory);
 		expect(files).toHaveLength(16);
@@ -116,10 +116,10 @@ describe("a record", () => {
 		await rm(files[7]?.path ?? "");
 		expect((await verdict(directory)).fault).toMatchObject({ path: files[8]?.path, line: 1 });
 		for (const { path } of files.slice(0, 7)) await rm(path);
-		expect((await verdict(directory)).fault?.message).toContain("no later one says that they were dropped");
+		expect((await verdict(directory)).fault?.message).toContain("no later entry says that they were dropped");
 	});
 
-	test("whose beginning somebody removed does not pass by a line that they add after the noted one", async () => {
+	test("a removed beginning is found despite a forged line after the noted one", async () => {
 		const directory = await written(6);
 		const { head } = await verdict(directory);
 		const [, , , , fifth = ""] = (await readFile(first(directory), "utf8")).split("\n");
@@ -127,14 +127,14 @@ describe("a record", () => {
 		await edit(directory, (lines) => lines.slice(4));
 		const made = encodeLine({ time: 0, action: "dropped", files: 1, to: seq - 1, last: prev }, head);
 		await appendFile(first(directory), made.text);
-		// Without a head nobody can tell.
+		// Without a noted head, this can't be found.
 		expect((await verdict(directory)).fault).toBeUndefined();
 		const { fault } = await verdict(directory, head.hash);
-		expect(fault?.message).toContain("what was before could not be checked: 4 entries are not here");
+		expect(fault?.message).toContain("entries before the first one could not be checked: 4 entries are missing");
 		expect((await verdict(directory, made.link.hash)).fault).toBeUndefined();
 	});
 
-	test("that dropped files passes for who noted a hash since", async () => {
+	test("a record that dropped files is valid with a hash noted after that", async () => {
 		const directory = await written(6_000, { maxBytes: 256 * KiB });
 		const files = await listFiles(directory);
 		const { head } = await verdict(directory);
@@ -144,16 +144,16 @@ describe("a record", () => {
 		expect((await verdict(directory, hash)).fault?.message).toContain("could not be checked");
 	});
 
-	test("that is not there, or empty, is not taken for one that is whole", async () => {
+	test("a missing or empty record is not reported as valid", async () => {
 		const directory = await temporaryDirectory();
-		const nothing = { message: expect.stringContaining("nothing to verify") };
+		const nothing = { message: expect.stringContaining("there are no entries to verify") };
 		expect((await verdict(join(directory, "none"))).fault).toMatchObject(nothing);
 		expect((await verdict(directory)).fault).toMatchObject(nothing);
 		await writeFile(first(directory), "");
 		expect((await verdict(directory)).fault).toMatchObject({ path: first(directory), ...nothing });
 	});
 
-	test("is repaired when the server was killed in the middle of a line, and says so", async () => {
+	test("a record whose server was killed within a line is repaired, with an entry about that", async () => {
 		const directory = await written(3);
 		const whole = (await readFile(first(directory))).length;
 		await appendFile(first(directory), '{"seq":4,"time":17');
@@ -167,7 +167,7 @@ describe("a record", () => {
 		expect((await readFile(first(directory), "utf8")).slice(whole)).toContain('"action":"repaired","bytes":18');
 	});
 
-	test("that was changed is not repaired: it stays as it is, a new file is begun, and it is told", async () => {
+	test("a changed record is not repaired: it stays as it is, a new file is started, and the change is reported", async () => {
 		const directory = await written(6);
 		await edit(directory, (lines) => lines.with(3, String(lines[3]).replace("t3-", "t9-")));
 		const before = await readFile(first(directory), "utf8");
@@ -176,11 +176,11 @@ describe("a record", () => {
 		await log.close();
 		expect(await readFile(first(directory), "utf8")).toBe(before);
 		expect(await readdir(directory)).toHaveLength(2);
-		expect(problems).toMatchObject([{ message: expect.stringContaining("not as it was written") }]);
+		expect(problems).toMatchObject([{ message: expect.stringContaining("damaged or changed") }]);
 		expect((await verdict(directory)).fault).toMatchObject({ path: first(directory), line: 4 });
 	});
 
-	test("whose file is removed goes on in a new one, which shows that lines are missing, and it is told", async () => {
+	test("a record whose file is removed continues in a new one, and the missing lines are found and reported", async () => {
 		const directory = await temporaryDirectory();
 		const { log, problems } = await open(directory, { fsync: "always" });
 		log.record({ action: "attach", by: ana });
@@ -190,32 +190,35 @@ describe("a record", () => {
 			log.record({ action: "detach", by: ana });
 			await log.read({ after: 0, limit: 1 });
 		}
-		expect(problems).toMatchObject([{ message: expect.stringContaining("somebody removed") }]);
+		expect(problems).toMatchObject([{ message: expect.stringContaining("was removed by another program") }]);
 		expect((await verdict(directory)).fault?.message).toContain("2 lines before it are missing");
 	});
 
-	test("with a line of any length is read in a time that grows with its length, not with its square", async () => {
+	test("a record with a long line is read in linear time", async () => {
 		const directory = await temporaryDirectory();
 		await writeFile(first(directory), Buffer.alloc(40 * 1024 * KiB, "x"));
 		const read = async () =>
-			expect(await verdict(directory)).toMatchObject({ entries: 0, remarks: [expect.stringContaining("not whole")] });
+			expect(await verdict(directory)).toMatchObject({
+				entries: 0,
+				remarks: [expect.stringContaining("the last line is incomplete")],
+			});
 		expect(await processorMs(read)).toBeLessThan(3_000);
 	});
 
-	test("begins a new file while the disk confirms the one before, and that is no trouble", async () => {
+	test("a record starts a new file while the previous one is being synced", async () => {
 		const { log, clock, problems } = await open(await temporaryDirectory(), { maxBytes: 256 * KiB });
 		const entry = { action: "token-revoked", token: "t", by: { ...ana, name: "n".repeat(500) } } as const;
 		for (let i = 0; i < 100; i++) {
 			log.record(entry);
 			await log.read({ after: i, limit: 1 });
-			// The disk begins to confirm what there is, and by now the file may be full.
+			// The sync starts, and by now the file may be full.
 			clock.advance(1_000);
 		}
 		await log.close();
 		expect(problems).toEqual([]);
 	});
 
-	test("that is cut to nothing goes on, and what is missing is found", async () => {
+	test("a truncated record continues, and the missing lines are found", async () => {
 		const directory = await written(2_000, { maxBytes: 256 * KiB });
 		const files = await listFiles(directory);
 		await truncate(files[1]?.path ?? "", 0);
@@ -223,8 +226,8 @@ describe("a record", () => {
 	});
 });
 
-describe("what is recorded", () => {
-	test("of many keys is one line, with how many bytes there were and where they began", async () => {
+describe("the audit", () => {
+	test("many key presses are one entry, with the number of bytes and their first position", async () => {
 		const directory = await temporaryDirectory();
 		const { log, clock } = await open(directory);
 		for (let position = 0; position < 1_000; position++) {
@@ -240,7 +243,7 @@ describe("what is recorded", () => {
 		expect(await readFile(first(directory), "utf8")).not.toContain("secret-name");
 	});
 
-	test("comes in the order in which it was done, also what was gathered", async () => {
+	test("entries come in the order of the actions, also merged ones", async () => {
 		const directory = await temporaryDirectory();
 		const { log } = await open(directory);
 		const here = { by: ana, session: "s1" };
@@ -263,7 +266,7 @@ describe("what is recorded", () => {
 		]);
 	});
 
-	test("of a caller comes before what else it does, wherever that was", async () => {
+	test("merged entries of a caller come before its later actions, in any session", async () => {
 		const { log } = await open(await temporaryDirectory());
 		const bob: Actor = { ...ana, id: "b0b", name: "token:b0b:bob" };
 		log.record({ action: "input", bytes: 3, by: ana, session: "s1" });
@@ -277,7 +280,7 @@ describe("what is recorded", () => {
 		]);
 	});
 
-	test("can't be filled by who does the same again and again", async () => {
+	test("a caller can't fill the audit by repeating an action", async () => {
 		const { log } = await open(await temporaryDirectory());
 		for (let i = 0; i < 1_000; i++) {
 			const here = { by: ana, session: "s1" };
@@ -296,7 +299,7 @@ describe("what is recorded", () => {
 		]);
 	});
 
-	test("can't be filled by who comes and goes, or asks for what there is not", async () => {
+	test("a caller can't fill the audit by attaching and detaching, or by requests for missing sessions", async () => {
 		const { log } = await open(await temporaryDirectory());
 		for (let i = 0; i < 1_000; i++) {
 			const here = { by: ana, session: "s1", workspace: "w1" };
@@ -319,7 +322,7 @@ describe("what is recorded", () => {
 		expect(entries[2]).not.toHaveProperty("workspace");
 	});
 
-	test("can't be filled by who never does the same twice: what is too much of one caller is one line, which says so", async () => {
+	test("a caller can't fill the audit by varying its actions: above a limit they are one entry, which says so", async () => {
 		const { log, clock } = await open(await temporaryDirectory());
 		const others: Actor = { ...ana, id: "5a11" };
 		for (let i = 0; i < 1_000; i++) {
@@ -329,7 +332,7 @@ describe("what is recorded", () => {
 				code: "unauthenticated",
 				by: { ...ana, id: null, from: `127.0.${i >> 8}.${i % 256}` },
 			});
-			// What is told at once tells what waits, but gives nobody more lines.
+			// A flush writes waiting entries, but does not allow more of them.
 			if (i % 100 === 0) log.record({ action: "token-revoked", token: `t${i}`, by: ana });
 		}
 		log.record({ action: "input", bytes: 7, by: others, session: "s1" });
@@ -347,7 +350,7 @@ describe("what is recorded", () => {
 		expect(entries.at(-1)).not.toHaveProperty("various");
 	});
 
-	test("can't be filled by who has many tokens: what is too much of all callers is one line for each action, of nobody", async () => {
+	test("many tokens can't fill the audit: above a limit each action is one entry without a caller", async () => {
 		const { log, clock } = await open(await temporaryDirectory());
 		log.record({ action: "input", bytes: 1, by: ana, session: "s0" });
 		for (let i = 0; i < 3_000; i++) {
@@ -369,7 +372,7 @@ describe("what is recorded", () => {
 		]);
 	});
 
-	test("can't be pushed out by who makes long lines: each field is cut, and says so", async () => {
+	test("long fields can't push entries out of the audit: each is truncated, with its length", async () => {
 		const directory = await temporaryDirectory();
 		const { log } = await open(directory, { maxBytes: 256 * KiB });
 		log.record({ action: "token-made", token: "first", scopes: ["admin"], by: ana });
@@ -385,7 +388,7 @@ describe("what is recorded", () => {
 		expect(Buffer.byteLength(JSON.stringify(entries[12]))).toBeLessThan(8 * KiB);
 	});
 
-	test("is read by pages, and by session, principal and action", async () => {
+	test("the audit is read by page, session, principal and action", async () => {
 		const directory = await written(5_000, { maxBytes: 256 * KiB });
 		const { log } = await open(directory, { maxBytes: 256 * KiB });
 		const seen: number[] = [];
@@ -402,14 +405,14 @@ describe("what is recorded", () => {
 		expect((await log.read({ ...only, action: "dropped" })).entries.length).toBeGreaterThan(0);
 	});
 
-	test("waits while the disk is full; what is too much is counted, and nobody waits for any of it", async () => {
+	test("entries wait while the disk is full; those that do not fit are counted, and no caller is blocked", async () => {
 		await withSmallDisk(256 * KiB, async (disk) => {
 			const directory = join(disk, "audit");
 			const { log, clock, problems } = await open(directory);
 			log.record({ action: "attach", by: ana });
 			await log.read({ after: 0, limit: 1 });
 			const filler = await fill(disk);
-			// It may take some until the block is full.
+			// The disk may accept some until its block is full.
 			for (let i = 0; i < 50; i++) log.record({ action: "token-revoked", token: "t", by: ana });
 			await log.read({ after: 0, limit: 1 });
 			expect(log.status).toMatchObject({ isHealthy: false, lost: 0 });
@@ -423,14 +426,14 @@ describe("what is recorded", () => {
 		});
 	});
 
-	test("of which the disk took a part is written whole, once it takes it", async () => {
+	test("an entry that was written partially is written completely once there is space", async () => {
 		await withSmallDisk(256 * KiB, async (disk) => {
 			const directory = join(disk, "audit");
 			const { log } = await open(directory);
 			log.record({ action: "attach", by: ana });
 			await log.read({ after: 0, limit: 1 });
 			const filler = await fill(disk);
-			// What is left of the block takes some of them, and half of one.
+			// The rest of the block takes some entries, and half of one.
 			for (let i = 0; i < 50; i++) log.record({ action: "token-revoked", token: `t${i}`, by: ana });
 			await log.read({ after: 0, limit: 1 });
 			expect(log.status).toMatchObject({ isHealthy: false, lost: 0 });
@@ -442,7 +445,7 @@ describe("what is recorded", () => {
 		});
 	});
 
-	test("waits in memory up to a bound of bytes, however few entries that are", async () => {
+	test("entries wait in memory up to a limit of bytes, however few they are", async () => {
 		await withSmallDisk(256 * KiB, async (disk) => {
 			const { log } = await open(join(disk, "audit"));
 			const filler = await fill(disk);
@@ -454,7 +457,7 @@ describe("what is recorded", () => {
 		});
 	});
 
-	test("is written once the disk takes it again, with the count of what was lost in its place", async () => {
+	test("entries are written once the disk works again, with the number of lost ones in their place", async () => {
 		await withSmallDisk(8 * 1024 * KiB, async (disk) => {
 			const directory = join(disk, "audit");
 			const { log, problems } = await open(directory, { maxBytes: 64 * 1024 * KiB });

@@ -1,11 +1,11 @@
 import { afterEach, expect, test, vi } from "vitest";
-import { systemClock } from "../../src/backends/clock.ts";
+import { systemClock } from "../../src/backends/system-clock.ts";
 
 afterEach(() => void vi.useRealTimers());
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 
-test("waits as long as it was told, also for longer than one timer of Node can", () => {
+test("a timer waits its full time, also beyond the limit of Node's timers", () => {
 	vi.useFakeTimers();
 	const calls: string[] = [];
 	systemClock.after(60 * DAY_MS, () => calls.push("late"));

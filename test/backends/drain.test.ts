@@ -1,4 +1,4 @@
-/** No byte is lost when a short program ends, however busy the loop is. */
+/** A short program's output is complete, however busy the loop is. */
 
 import { createHash } from "node:crypto";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { spawn } from "../../src/backends/spawn.ts";
-import { Run } from "./run.ts";
+import { Run } from "../support/run-program.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "hawser-drain-"));
 const file = join(folder, "bytes");
@@ -15,20 +15,20 @@ const atOnce = 10;
 const payload = Buffer.alloc(1_000_000);
 
 beforeAll(() => {
-	// Every position can be told from its neighbours, so that a piece lost in the middle shows too.
+	// Each position differs from its neighbors, so that a missing piece in the middle is noticed.
 	for (let at = 0; at + 4 <= payload.byteLength; at += 4) payload.writeUInt32LE((at * 2_654_435_761) % 2 ** 32, at);
 	writeFileSync(file, payload);
 });
 afterAll(() => rmSync(folder, { recursive: true }));
 
-/** From 4 KB to 1 MB, more often small, never round. */
+/** From 4 KB to 1 MB, mostly small, never round numbers. */
 const sizeOf = (index: number) => Math.floor(4_000 * 250 ** (((index * 617) % 1000) / 1000)) + (index % 7);
 
 function digest(bytes: Uint8Array): string {
 	return createHash("sha1").update(bytes).digest("hex");
 }
 
-/** Keeps the loop busy with work of a few milliseconds each, until stopped. */
+/** Keeps the loop busy with tasks of a few milliseconds until stopped. */
 function keepBusy(): () => void {
 	let isStopped = false;
 	const work = () => {

@@ -1,14 +1,14 @@
-/** What is told of a program when memory runs out. */
+/** Reports about programs when memory runs out. */
 
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { OomCounter } from "../../src/backends/oom.ts";
+import { OomCounter } from "../../src/backends/oom-counter.ts";
 import { createSpawn, spawn } from "../../src/backends/spawn.ts";
-import { temporaryDirectory } from "../helpers/temporary.ts";
-import { Run } from "./run.ts";
+import { Run } from "../support/run-program.ts";
+import { temporaryDirectory } from "../support/temporary.ts";
 
-test("a program that the kernel killed for want of memory says so; one that somebody else killed does not", async () => {
+test("a program killed by the kernel for lack of memory reports that; one killed by another process does not", async () => {
 	const events = join(await temporaryDirectory(), "memory.events");
 	const count = (kills: number) => writeFileSync(events, `low 0\nhigh 0\nmax 12\noom 3\noom_kill ${kills}\n`);
 	count(7);
@@ -35,7 +35,7 @@ test("a program that the kernel killed for want of memory says so; one that some
 	expect(killed.exit).toEqual({ code: null, signal: "SIGKILL", reason: "killed" });
 });
 
-test("what the kernel killed in a program's own group counts from the first on", async () => {
+test("the kernel's kills in a program's own group count from the first one", async () => {
 	const group = await temporaryDirectory();
 	const counter = () => OomCounter.ofGroup(group).hasJustGrown();
 	expect(counter()).toBe(false);
@@ -45,7 +45,7 @@ test("what the kernel killed in a program's own group counts from the first on",
 	expect(counter()).toBe(true);
 });
 
-test("when memory runs out a program goes before whoever keeps it", async () => {
+test("when memory runs out, the program is killed before its keeper", async () => {
 	const run = await (await Run.start(spawn, ["cat", "/proc/self/oom_score_adj"])).closed();
 	const own = Number(readFileSync("/proc/self/oom_score_adj", "latin1"));
 	expect(Number(run.text())).toBe(Math.min(own + 200, 1000));

@@ -1,13 +1,13 @@
-/** How output is cut into chunks. */
+/** Cutting output into chunks. */
 
 import { closeSync, writeSync } from "node:fs";
 import { expect, test } from "vitest";
-import { systemClock } from "../../src/backends/clock.ts";
 import { PipeReader } from "../../src/backends/pipe-reader.ts";
-import { startProgram } from "../helpers/programs.ts";
-import { eventually } from "./run.ts";
+import { systemClock } from "../../src/backends/system-clock.ts";
+import { startProgram } from "../support/programs.ts";
+import { eventually } from "../support/run-program.ts";
 
-/** A reader of a pipe that the test itself writes to, through a program that gives it back. */
+/** A reader of a pipe that the test writes to through an echoing program. */
 async function open() {
 	const { input, output, error } = await startProgram(["cat"], { stdio: "pipe" });
 	closeSync(error);
@@ -26,7 +26,7 @@ async function open() {
 
 const text = (chunks: Uint8Array[]) => Buffer.concat(chunks).toString("latin1");
 
-test("small output is reported as it comes, from one small segment, and never changed afterwards", async () => {
+test("small output is reported as it arrives, from one small segment, and not changed afterwards", async () => {
 	const { input, chunks, isEnded } = await open();
 	let expected = "";
 	for (let i = 0; i < 20; i++) {
@@ -41,14 +41,14 @@ test("small output is reported as it comes, from one small segment, and never ch
 	await eventually(isEnded);
 });
 
-test("much output becomes few chunks in segments that grow, in order and without a hole", async () => {
+test("large output becomes few chunks in growing segments, complete and in order", async () => {
 	const { input, chunks, length, isEnded } = await open();
 	const piece = Buffer.from(Array.from({ length: 1000 }, (_, i) => i % 251));
 	for (let i = 0; i < 3000; i++) {
 		try {
 			writeSync(input, piece);
 		} catch {
-			// Full: the loop must turn before there is room.
+			// The pipe is full until the loop turns.
 			i--;
 			await new Promise((resolve) => setImmediate(resolve));
 		}
@@ -61,7 +61,7 @@ test("much output becomes few chunks in segments that grow, in order and without
 	await eventually(isEnded);
 });
 
-test("what waits for the end of its window is reported before the end", async () => {
+test("output waiting for its window is reported before the end", async () => {
 	const { input, reader, chunks, length, isEnded } = await open();
 	writeSync(input, Buffer.alloc(30_000, 97));
 	await eventually(() => length() > 0);
@@ -76,13 +76,13 @@ test("what waits for the end of its window is reported before the end", async ()
 	closeSync(input);
 });
 
-test("nothing is read between a pause and the next resume, even if both come in one turn", async () => {
+test("nothing is read between a pause and the next resume, even within one turn", async () => {
 	const { input, reader, chunks, length, isEnded } = await open();
 	reader.pause();
 	reader.resume();
 	reader.pause();
 	writeSync(input, "hidden");
-	// Written later and read by the same loop: by the time this has come, the other would have, too.
+	// Written later and read by the same loop: once this arrives, the other would have arrived too.
 	const other = await open();
 	for (let bytes = 1; bytes <= 20; bytes++) {
 		writeSync(other.input, "x");

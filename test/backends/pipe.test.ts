@@ -5,21 +5,21 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { createSpawn, spawn } from "../../src/backends/spawn.ts";
-import { testBackend } from "../contract/backend.ts";
-import { FakeClock } from "../helpers/fake-clock.ts";
-import { temporaryDirectory } from "../helpers/temporary.ts";
-import { Run } from "./run.ts";
+import { testBackend } from "../contracts/backend.ts";
+import { FakeClock } from "../support/fake-clock.ts";
+import { Run } from "../support/run-program.ts";
+import { temporaryDirectory } from "../support/temporary.ts";
 
 testBackend("pipe");
 
 const start = (script: string, options = {}) => Run.start(spawn, ["bash", "-c", script], { mode: "pipe", ...options });
 
-test("stdout and stderr come apart", async () => {
+test("stdout and stderr are reported separately", async () => {
 	const run = await (await start("echo one; echo two >&2; echo three")).closed();
 	expect([run.text("stdout"), run.text("stderr")]).toEqual(["one\nthree\n", "two\n"]);
 });
 
-test("merged, both come through one pipe in the order in which they were written", async () => {
+test("merged output comes through one pipe in the order written", async () => {
 	const script = "for i in {1..500}; do echo out $i; echo err $i >&2; done";
 	const run = await (await start(script, { stderr: "merged" })).closed();
 	const written = Array.from({ length: 500 }, (_, i) => `out ${i + 1}\nerr ${i + 1}\n`).join("");
@@ -27,7 +27,7 @@ test("merged, both come through one pipe in the order in which they were written
 	expect(run.text("stderr")).toBe("");
 });
 
-test("with no limit for the drain, closed waits for whoever holds the pipes, however long", async () => {
+test("with an unlimited drain time, closed waits for every process that holds the pipes", async () => {
 	const clock = new FakeClock();
 	const fifo = join(await temporaryDirectory(), "fifo");
 	execFileSync("mkfifo", [fifo]);
@@ -41,18 +41,18 @@ test("with no limit for the drain, closed waits for whoever holds the pipes, how
 	expect([run.text(), run.exit]).toEqual(["late\n", { code: 3, signal: null }]);
 });
 
-test("they are real pipes, which a program can open again by name", async () => {
+test("a program can reopen its pipes by name", async () => {
 	const run = await (await start("echo x > /dev/stdout; echo y > /dev/stderr")).closed();
 	expect([run.text("stdout"), run.text("stderr")]).toEqual(["x\n", "y\n"]);
 });
 
-test("a closed input is empty from the start", async () => {
+test("a closed input is at its end from the start", async () => {
 	const run = await (await start("cat; echo over", { stdin: "closed" })).closed();
 	expect(run.text()).toBe("over\n");
 	await expect(run.process.write(Buffer.from("x"))).rejects.toMatchObject({ code: "session_closed" });
 });
 
-test("writing after the end of the input, or to a program that closed it, is refused", async () => {
+test("a write after the end of the input, or to a program that closed it, is refused", async () => {
 	const run = await start("exec <&-; echo ready; sleep 1000");
 	await run.untilText("ready");
 	await expect(run.process.write(Buffer.from("x"))).rejects.toMatchObject({ code: "session_closed" });
@@ -64,7 +64,7 @@ test("writing after the end of the input, or to a program that closed it, is ref
 	await other.process.kill();
 });
 
-test("the input ends after what was still to be written", async () => {
+test("the input ends after all pending writes", async () => {
 	const run = await start("sleep 0.1; wc -c");
 	const writing = run.process.write(new Uint8Array(500_000));
 	await run.process.eof();
@@ -73,14 +73,14 @@ test("the input ends after what was still to be written", async () => {
 	expect(run.text().trim()).toBe("500000");
 });
 
-test("output that ended before the program is no reason to call it closed", async () => {
+test("a program whose output ended is not reported as closed before its exit", async () => {
 	const run = await start("exec >&- 2>&-; read line");
 	await run.process.write(Buffer.from("go\n"));
 	await run.closed();
 	expect(run.facts).toEqual([{ kind: "exited", exit: { code: 0, signal: null } }, { kind: "closed" }]);
 });
 
-test("a signal reaches the program's whole group", async () => {
+test("a signal reaches the program's whole process group", async () => {
 	const run = await start(
 		"bash -c 'trap \"echo child; exit\" USR1; echo ready; while :; do sleep 0.05; done' & trap : USR1; wait; wait; exit 0",
 	);
@@ -90,7 +90,7 @@ test("a signal reaches the program's whole group", async () => {
 	expect(run.text()).toContain("child");
 });
 
-test("there is no terminal to ask about, and a size is of no effect", async () => {
+test("a program on pipes has no terminal state, and a resize has no effect", async () => {
 	const run = await start("read line");
 	expect(run.process.terminal()).toBeUndefined();
 	run.process.resize({ cols: 1, rows: 1 });

@@ -3,14 +3,14 @@
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { spawn } from "../../src/backends/spawn.ts";
-import { testBackend } from "../contract/backend.ts";
-import { eventually, Run } from "./run.ts";
+import { testBackend } from "../contracts/backend.ts";
+import { eventually, Run } from "../support/run-program.ts";
 
 testBackend("pty");
 
 const start = (script: string, options = {}) => Run.start(spawn, ["bash", "-c", script], { mode: "pty", ...options });
 
-test("a new size is seen at once, and its signal comes", async () => {
+test("a resize takes effect at once and sends SIGWINCH", async () => {
 	const run = await start(
 		"stty size; trap 'stty size < /dev/tty; exit' WINCH; echo ready; while :; do sleep 0.05; done",
 		{ size: { cols: 132, rows: 43 } },
@@ -46,7 +46,7 @@ test("an interrupt ends the foreground job and not the shell", async () => {
 	expect(run.process.terminal()).toBeUndefined();
 });
 
-test("the terminal's state is seen without reading its output", async () => {
+test("the terminal's state is read without reading its output", async () => {
 	const run = await start("stty -echo; echo one; read x; stty raw; echo two; read x");
 	await run.untilText("one");
 	expect(run.process.terminal()).toMatchObject({ echo: false, canonical: true });
@@ -56,7 +56,7 @@ test("the terminal's state is seen without reading its output", async () => {
 	await run.process.kill();
 });
 
-test("a program may close its terminal and open it again later", async () => {
+test("a program may close its terminal and reopen it later", async () => {
 	const run = await start(
 		"echo one; exec <&- >&- 2>&-; sleep 0.1; echo two > /dev/tty; sleep 0.1; read line < /dev/tty; echo $line > /dev/tty",
 	);
@@ -67,7 +67,7 @@ test("a program may close its terminal and open it again later", async () => {
 	expect(run.exit).toEqual({ code: 0, signal: null });
 });
 
-test("input far beyond the kernel's buffer goes in while its echo comes out", async () => {
+test("input far larger than the kernel's buffer is written while its echo is read", async () => {
 	const run = await start("stty -icanon; echo ready; head -c 300000 | wc -c");
 	await run.untilText("ready");
 	await run.process.write(new Uint8Array(300_000).fill(97));
@@ -75,7 +75,7 @@ test("input far beyond the kernel's buffer goes in while its echo comes out", as
 	expect(run.text()).toContain("300000");
 });
 
-test("a terminal that nobody reads from any more is still asked about by its own descriptor, never by another's", async () => {
+test("the state of a closed terminal is read by its own descriptor, never by another terminal's", async () => {
 	const run = await start("read line; exit 0");
 	run.process.pause();
 	await run.process.write(Buffer.from("\n"));

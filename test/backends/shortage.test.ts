@@ -1,10 +1,12 @@
-/** What happens when the machine has no more to give; in a file, and so a process, of its own. */
+// @module-tag apart
+
+/** Exhausted resources; in a process of its own. */
 
 import { execFileSync } from "node:child_process";
 import { closeSync, openSync, readdirSync, readlinkSync } from "node:fs";
 import { afterEach, expect, test } from "vitest";
 import { spawn } from "../../src/backends/spawn.ts";
-import { eventually, Run } from "./run.ts";
+import { eventually, Run } from "../support/run-program.ts";
 
 const setLimit = (soft: number) => execFileSync("prlimit", ["--pid", String(process.pid), `--nofile=${soft}:`]);
 afterEach(() => setLimit(10_000));
@@ -13,7 +15,7 @@ test.each(["pty", "pipe"] as const)(
 	"without a free descriptor a %s is refused as a limit, leaves nothing behind, and works again later",
 	async (mode) => {
 		const first = await (await Run.start(spawn, ["true"], { mode })).closed();
-		// Until its minder is gone too, and our end of its socket.
+		// Until its minder and our end of its socket are gone.
 		await first.process.kill();
 		await eventually(() => readdirSync("/proc/self/fd").every((fd) => !isTerminal(fd)));
 		const before = readdirSync("/proc/self/fd").length;
@@ -21,7 +23,7 @@ test.each(["pty", "pipe"] as const)(
 		const withRunning = readdirSync("/proc/self/fd").length;
 		const opened: number[] = [];
 		setLimit(100);
-		// From none to more than enough, one more each time: every step of a start has its turn to fail.
+		// From none to enough, one more each time, so that every step of a start fails once.
 		for (let fd = open(); fd >= 0; fd = open()) opened.push(fd);
 		const seen: string[] = [];
 		for (let free = 0; free < 12; free++) {
@@ -34,9 +36,9 @@ test.each(["pty", "pipe"] as const)(
 		expect(new Set(seen)).toEqual(new Set([seen[0], "started"]));
 		expect(seen.at(-1)).toBe("started");
 
-		// The thread that read a terminal closes it a moment later.
+		// The thread that reads a terminal closes it slightly later.
 		await eventually(() => readdirSync("/proc/self/fd").length === withRunning + opened.length);
-		// Ending a program needs none.
+		// Ending a program needs no descriptor.
 		for (let fd = open(); fd >= 0; fd = open()) opened.push(fd);
 		await running.process.kill({ graceMs: 0 });
 		expect(running.exit).toEqual({ code: null, signal: "SIGKILL" });

@@ -1,14 +1,16 @@
-/** What a caller is told when a program can't be started, and what a program is given when it can. */
+// @module-tag apart
+
+/** Errors of starts that fail, and the environment of starts that succeed. */
 
 import { mkdirSync, mkdtempSync, readdirSync, realpathSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
 import { childEnvironment, wholeEnvironment } from "../../src/backends/environment.ts";
-import { signalName, signalNumber } from "../../src/backends/signals.ts";
+import { signalName, signalNumber } from "../../src/backends/signal-numbers.ts";
 import { spawn } from "../../src/backends/spawn.ts";
-import type { Command } from "../../src/core/process.ts";
-import { Run } from "./run.ts";
+import type { Command } from "../../src/core/process/process.ts";
+import { Run } from "../support/run-program.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "hawser-start-"));
 afterAll(() => rmSync(folder, { recursive: true }));
@@ -29,12 +31,12 @@ const failures: [string, string[], Partial<Command>][] = [
 	[`spawn_failed: cannot start in "${folder}/x": no such directory (ENOENT)`, ["true"], { cwd: `${folder}/x` }],
 	[`spawn_failed: cannot start in "${plain}": not a directory (ENOTDIR)`, ["true"], { cwd: plain }],
 	[
-		`spawn_failed: cannot start in "${link}": it has become a symbolic link, or goes through one (ELOOP)`,
+		`spawn_failed: cannot start in "${link}": it is or contains a symbolic link now (ELOOP)`,
 		["true"],
 		{ cwd: link, isRealCwd: true },
 	],
 	[
-		`spawn_failed: cannot start in "${link}/in": it has become a symbolic link, or goes through one (ELOOP)`,
+		`spawn_failed: cannot start in "${link}/in": it is or contains a symbolic link now (ELOOP)`,
 		["true"],
 		{ cwd: `${link}/in`, isRealCwd: true },
 	],
@@ -44,13 +46,13 @@ const failures: [string, string[], Partial<Command>][] = [
 		{ cwd: "/root", uid: 65534, gid: 65534 },
 	],
 	[
-		'spawn_failed: cannot start "true" with these limits: the server is not permitted to raise them (EPERM)',
+		'spawn_failed: cannot start "true" with these limits: the server lacks the permission to raise them (EPERM)',
 		["true"],
 		{ limits: { nofile: 2 ** 40 } },
 	],
 	["invalid_argument: argv must name a program", [], {}],
-	["invalid_argument: argv, env and cwd must not hold NUL characters", ["true", "a\0b"], {}],
-	['invalid_argument: "A=B" can\'t be the name of an environment variable', ["true"], { env: { "A=B": "c" } }],
+	["invalid_argument: argv, env and cwd must not contain NUL characters", ["true", "a\0b"], {}],
+	['invalid_argument: "A=B" is not a valid name of an environment variable', ["true"], { env: { "A=B": "c" } }],
 	[
 		"invalid_argument: cpu must be a whole number from 0 to 9007199254740991, not -1",
 		["true"],
@@ -68,14 +70,14 @@ describe.each(["pty", "pipe"] as const)("on a %s", (mode) => {
 	});
 });
 
-test("a program starts in a real path that is still one", async () => {
+test("a program starts in a directory whose real path is unchanged", async () => {
 	const cwd = join(realpathSync(folder), "real", "in");
 	const run = await Run.start(spawn, ["pwd"], { mode: "pipe", cwd, isRealCwd: true });
 	await run.closed();
 	expect(run.text()).toBe(`${cwd}\n`);
 });
 
-test("a child gets an allow-list of our environment, what was asked for, and its marker whatever was asked for", () => {
+test("a child gets the allowed part of our environment, the requested variables, and always its own marker", () => {
 	const base = {
 		PATH: "/bin",
 		HOME: "/root",
@@ -95,7 +97,7 @@ test("a child gets an allow-list of our environment, what was asked for, and its
 	});
 });
 
-test("a protocol may promise all of our environment, but neither our settings nor our tokens", () => {
+test("a protocol may pass on our environment, without our settings and tokens", () => {
 	const own = {
 		PATH: "/bin",
 		SECRET: "x",
@@ -114,7 +116,7 @@ test("a protocol may promise all of our environment, but neither our settings no
 	});
 });
 
-test("signals have one name and one number, and unknown ones are refused", () => {
+test("each signal has one name and one number, and unknown signals are refused", () => {
 	expect(["SIGTERM", "term", "Kill", "SIGABRT"].map(signalNumber)).toEqual([15, 15, 9, 6]);
 	expect([15, 6, 17, 29, 31, 34].map(signalName)).toEqual([
 		"SIGTERM",

@@ -1,23 +1,25 @@
-/** How a terminal is read by its pump. */
+// @module-tag apart
+
+/** Reading a terminal through its pump. */
 
 import { readdirSync, readlinkSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { spawn } from "../../src/backends/spawn.ts";
 import { closePump, drainPump, openPump, takePump } from "../../src/native/addon.ts";
-import { startProgram } from "../helpers/programs.ts";
-import { eventually, Run } from "./run.ts";
+import { startProgram } from "../support/programs.ts";
+import { eventually, Run } from "../support/run-program.ts";
 
 const start = (script: string) => Run.start(spawn, ["bash", "-c", script], { mode: "pty" });
 
-/** Keeps the event loop from doing anything. */
+/** Blocks the event loop. */
 function block(ms: number): void {
 	Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
 }
 
 const written = (bytes: number) => `head -c ${bytes} /dev/zero | tr '\\0' x`;
 
-describe("what a terminal gives while the loop is busy", () => {
-	// More than a segment, more than enough to be told at once, the whole store, and more than that.
+describe("a terminal's output while the loop is busy", () => {
+	// Sizes around a segment, one report, the whole store, and beyond.
 	for (const bytes of [5_000, 200_000, 300_000, 524_288, 530_000, 2_000_000]) {
 		test(`is all reported, though nothing follows it: ${bytes} bytes`, async () => {
 			const run = await start(`stty -echo; echo ready; read line; ${written(bytes)}; exec sleep 1000`);
@@ -29,7 +31,7 @@ describe("what a terminal gives while the loop is busy", () => {
 		});
 	}
 
-	test("makes the program wait when the store is full, and is all there in the end", async () => {
+	test("a full store makes the program wait, and all output arrives in the end", async () => {
 		const run = await start(`stty -echo; ${written(2_000_000)}; echo; echo done`);
 		for (let i = 0; i < 20; i++) {
 			block(20);
@@ -40,7 +42,7 @@ describe("what a terminal gives while the loop is busy", () => {
 	});
 });
 
-test("pausing and going on at any moment loses nothing and repeats nothing", async () => {
+test("pausing and resuming at any moment loses and repeats nothing", async () => {
 	const run = await start("stty -echo; seq 1 60000");
 	while (!run.isClosed) {
 		run.process.pause();
@@ -51,7 +53,7 @@ test("pausing and going on at any moment loses nothing and repeats nothing", asy
 	expect(run.text()).toBe(Array.from({ length: 60_000 }, (_, i) => `${i + 1}\r\n`).join(""));
 });
 
-test("nothing is left of a terminal that was closed: no thread, no descriptor", async () => {
+test("a closed terminal leaves no thread and no descriptor", async () => {
 	const threads = () => readdirSync("/proc/self/task").length;
 	const terminals = () =>
 		readdirSync("/proc/self/fd").filter((fd) => {
@@ -63,7 +65,7 @@ test("nothing is left of a terminal that was closed: no thread, no descriptor", 
 		}).length;
 	const runToEnd = async (script: string) => {
 		const run = await (await start(script)).closed();
-		// Until its minder is gone too, and our end of its socket.
+		// Until its minder and our end of its socket are gone.
 		await run.process.kill();
 	};
 	await runToEnd("true");
@@ -72,11 +74,11 @@ test("nothing is left of a terminal that was closed: no thread, no descriptor", 
 	for (let round = 0; round < 10; round++) await Promise.all(Array.from({ length: 10 }, () => runToEnd("echo hi")));
 	await eventually(() => terminals() === 0);
 	expect(readdirSync("/proc/self/fd").length).toBe(before.descriptors);
-	// The kernel lists a thread for a moment after it was joined, and may have done so before.
+	// The kernel lists a thread shortly after it was joined, possibly also in the count before.
 	await eventually(() => threads() <= before.threads);
 });
 
-test("a pump whose full store was drained goes on reading", async () => {
+test("a pump continues after its full store was drained", async () => {
 	const bytes = 2_000_000;
 	const script = `stty -echo; ${written(bytes)}; exec sleep 1000`;
 	const started = await startProgram(["bash", "-c", script], { stdio: "pty" });
@@ -90,7 +92,7 @@ test("a pump whose full store was drained goes on reading", async () => {
 			resolve();
 		});
 		block(200);
-		// All that the store can hold, and nothing more: the pump has to read the rest by itself.
+		// Exactly what the store holds; the pump has to read the rest by itself.
 		while (read < 512 * 1024) read += drainPump(pump, space);
 	});
 	expect(read).toBe(bytes);

@@ -1,9 +1,9 @@
-/** A session joined over a WebSocket, against a server as it runs in production. */
+/** Attachments over a WebSocket, against a server as it runs in production. */
 
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { WebSocket } from "ws";
-import { type Attachment, type AttachmentEvent, type Client, connect } from "../../src/client/index.ts";
-import { startTestServer, type TestServer, TOKEN } from "../fronts/native/test-server.ts";
+import { type Attachment, type AttachmentEvent, type Client, connect, offsetsOf } from "../../src/client/index.ts";
+import { startTestServer, type TestServer, TOKEN } from "../support/native-server.ts";
 
 let server: TestServer;
 let client: Client;
@@ -15,7 +15,7 @@ afterAll(() => server.close());
 
 const decode = (bytes: Uint8Array) => new TextDecoder().decode(bytes);
 
-/** Reads on, without detaching, until the text is there. */
+/** Reads without detaching until the text arrives. */
 async function readUntil(attachment: Attachment, wanted: string): Promise<string> {
 	let text = "";
 	while (!text.includes(wanted)) {
@@ -38,7 +38,7 @@ async function kindOf<K extends AttachmentEvent["kind"]>(
 }
 
 describe("reading", () => {
-	it("gives everything that happened, in order, and ends after closed", async () => {
+	it("an attachment yields all events in order, and ends after closed", async () => {
 		const session = await client.sessions.create({
 			command: "echo out; sleep 0.1; echo err >&2; exit 3",
 			mode: "pipe",
@@ -53,11 +53,11 @@ describe("reading", () => {
 		]);
 	});
 
-	it("begins with the screen if asked to, and goes on with the first byte after it", async () => {
+	it("an attachment starts with the screen if requested, and continues with the first byte after it", async () => {
 		const session = await client.sessions.create({
 			command: "stty -echo; printf shown; read -r x; printf ' more'; read -r x",
 		});
-		// Who asks for a screen that can't be had at once gets the output instead.
+		// A screen that is not available at once is replaced by output.
 		await session.wait({ screen: "shown" });
 		const attachment = session.attach({ from: "screen" });
 		const screen = await kindOf(attachment, "screen");
@@ -69,7 +69,7 @@ describe("reading", () => {
 		await session.kill();
 	});
 
-	it("begins with the screen again when asked to, leaves out what that shows, and types once what was typed", async () => {
+	it("reconnect starts with the screen again, skips output in it, and sends pending input once", async () => {
 		const session = await client.sessions.create({
 			command: 'stty -echo; printf shown; while read -r x; do printf "<$x>"; done',
 		});
@@ -89,12 +89,12 @@ describe("reading", () => {
 		expect(rest.match(/<two>/g)).toHaveLength(1);
 		await attachment.write("three\n");
 		expect(await readUntil(attachment, "<three>")).toBe("<three>");
-		// It was wanted, so it was no loss.
+		// A requested reconnect is not a loss.
 		expect(states).toEqual(["connected", "connected"]);
 		await session.kill();
 	});
 
-	it("tells a size that its terminal got while it was connecting", async () => {
+	it("an attachment sends a size that was set while it was connecting", async () => {
 		const session = await client.sessions.create({ argv: ["cat"], cols: 80, rows: 24 });
 		let attachment: Attachment | undefined;
 		class Eager extends WebSocket {
@@ -109,16 +109,16 @@ describe("reading", () => {
 		await session.kill();
 	});
 
-	it("begins with the output where there is no screen, or the server is too old to know of it", async () => {
+	it("an attachment starts with the output if there is no screen or the server is too old", async () => {
 		const pipes = await client.sessions.create({ command: "printf abc", mode: "pipe" });
 		expect((await kindOf(pipes.attach({ from: "screen" }), "output")).offset).toBe(0);
-		// A server refuses what it does not know, whatever that is.
+		// A server refuses unknown fields, whatever they are.
 		const session = await client.sessions.create({ command: "printf abc" });
 		const unknown = session.attach({ from: "scroll" as "screen" });
 		expect(decode((await kindOf(unknown, "output")).bytes)).toBe("abc");
 	});
 
-	it("begins where it is told to, also beyond the end and after it", async () => {
+	it("an attachment starts at any offset, also at the end and beyond", async () => {
 		const session = await client.sessions.create({ command: "printf abcdef", mode: "pipe" });
 		await session.wait({ exit: true });
 		expect(await new Response(session.attach({ since: 4 }).bytes).text()).toBe("ef");
@@ -126,7 +126,7 @@ describe("reading", () => {
 		expect(await new Response(session.attach({ since: "end" }).bytes).text()).toBe("");
 	});
 
-	it("shows bytes that are gone as a gap, and as an error in a stream of bytes", async () => {
+	it("dropped output is a gap among events, and an error in a byte stream", async () => {
 		const small = await client.sessions.create({
 			command: "head -c 300000 /dev/zero",
 			mode: "pipe",
@@ -141,7 +141,7 @@ describe("reading", () => {
 		await expect(new Response(small.attach().bytes).text()).rejects.toMatchObject({ code: "limit_exceeded" });
 	});
 
-	it("lets the server send no more than a window ahead of the reader", async () => {
+	it("the server sends at most one window ahead of the reader", async () => {
 		const session = await client.sessions.create({
 			command: "read go; head -c 3000000 /dev/zero; echo done",
 			mode: "pipe",
@@ -152,14 +152,14 @@ describe("reading", () => {
 		for await (const event of attachment) {
 			if (event.kind !== "output") continue;
 			bytes += event.bytes.byteLength;
-			const { offsets } = await session.info();
-			// One window on its way, and what the program's side keeps for a reader that holds it.
+			const offsets = offsetsOf(await session.info());
+			// One window in flight, and what the server keeps for a lossless reader.
 			expect(offsets.end - bytes).toBeLessThan(262_144 + 2 * 1024 * 1024);
 		}
 		expect(bytes).toBe(3_000_005);
 	});
 
-	it("ends quietly when it is aborted, and when the loop is broken off", async () => {
+	it("an attachment ends quietly when aborted, and when its loop ends", async () => {
 		const session = await client.sessions.create({ argv: ["cat"], mode: "pipe" });
 		const controller = new AbortController();
 		const attachment = session.attach({ signal: controller.signal });
@@ -174,7 +174,7 @@ describe("reading", () => {
 });
 
 describe("acting", () => {
-	it("writes, and resolves when the program's side took it", async () => {
+	it("a write resolves when the kernel has it", async () => {
 		const session = await client.sessions.create({ argv: ["cat"], mode: "pipe" });
 		const attachment = session.attach();
 		await Promise.all(["a", "b", "c"].map((text) => attachment.write(text)));
@@ -185,7 +185,7 @@ describe("acting", () => {
 		await expect(attachment.write("x")).rejects.toMatchObject({ code: "session_closed" });
 	});
 
-	it("keeps what is larger than the window until the program reads, and lets an urgent signal overtake it", async () => {
+	it("a write larger than the window waits for the program, and an urgent signal overtakes it", async () => {
 		const session = await client.sessions.create({ argv: ["sleep", "1000"], mode: "pipe" });
 		const attachment = session.attach();
 		const writing = attachment.write(new Uint8Array(1_000_000));
@@ -197,7 +197,7 @@ describe("acting", () => {
 		await expect(writing).rejects.toMatchObject({ code: "session_closed" });
 	});
 
-	it("resizes and signals in line with what was typed", async () => {
+	it("resizes and signals keep their order with writes", async () => {
 		const session = await client.sessions.create({
 			command: "stty raw -echo; printf READY; exec cat",
 			cols: 80,
@@ -213,7 +213,7 @@ describe("acting", () => {
 		expect(() => attachment.resize({ cols: 0, rows: 1 })).toThrow("cols");
 	});
 
-	it("takes back a write that is aborted before it was sent", async () => {
+	it("an aborted write that was not sent is removed", async () => {
 		const session = await client.sessions.create({ argv: ["cat"], mode: "pipe" });
 		const attachment = session.attach();
 		const controller = new AbortController();
@@ -227,10 +227,10 @@ describe("acting", () => {
 });
 
 describe("control", () => {
-	it("keeps others from writing until it is released or taken by force", async () => {
+	it("exclusive control blocks other writers until it is released or taken by force", async () => {
 		const session = await client.sessions.create({ argv: ["cat"], mode: "pipe" });
 		const other = session.attach();
-		// Who comes later is told with the welcome, and by no event.
+		// A later client learns it from the welcome, not from an event.
 		await kindOf(other, "connection");
 		const mine = session.attach({ exclusive: true });
 		expect(await kindOf(mine, "lease")).toMatchObject({ lease: { mine: true, exclusive: true } });
@@ -254,7 +254,7 @@ describe("control", () => {
 		await Promise.all([mine.detach(), other.detach()]);
 	});
 
-	it("is not for viewers", async () => {
+	it("viewers can't take control", async () => {
 		const session = await client.sessions.create({ argv: ["cat"], mode: "pipe" });
 		const viewer = session.attach({ role: "viewer" });
 		await expect(viewer.write("x")).rejects.toMatchObject({ code: "not_writable" });
@@ -263,8 +263,8 @@ describe("control", () => {
 	});
 });
 
-describe("what can't be cured by coming back", () => {
-	it("is thrown with the server's words", async () => {
+describe("a permanent error", () => {
+	it("a permanent error is thrown with the server's message", async () => {
 		await expect(client.sessions.at("nosuchsession").attach().next()).rejects.toMatchObject({
 			code: "session_not_found",
 		});
@@ -278,16 +278,16 @@ describe("what can't be cured by coming back", () => {
 			for await (const event of attachment) if (event.kind === "closed") return "closed";
 			return "ended";
 		})();
-		// Whichever comes first: the end of the program that the removal killed, or the removal.
+		// Whichever comes first: the exit caused by the removal, or the removal.
 		expect(await ending.catch((error: { code: string }) => error.code)).toMatch(/closed|session_not_found/);
 	});
 
-	it("includes a server that stays away for longer than our patience", async () => {
+	it("a server unreachable for longer than the timeout is a permanent error", async () => {
 		const states: string[] = [];
 		const lost = connect({ url: "http://127.0.0.1:9", times: { firstRetryMs: 1, lastRetryMs: 5 } });
 		const attachment = lost.sessions
 			.at("x")
-			.attach({ patienceMs: 50, onConnection: ({ state }) => states.push(state) });
+			.attach({ reconnectTimeoutMs: 50, onConnection: ({ state }) => states.push(state) });
 		await expect(kindOf(attachment, "output")).rejects.toMatchObject({ code: "node_unavailable" });
 		expect(new Set(states)).toEqual(new Set(["disconnected"]));
 	});

@@ -1,11 +1,19 @@
 import { describe, expect, it } from "vitest";
-import { byUrgency, dismissalOf, grouped, isActive, needOf, withAwaited } from "../../src/client/index.ts";
-import { asking, held, listed, MINUTE, NOW } from "../web/listed.ts";
+import {
+	type AgentMessage,
+	compareNeeds,
+	dismissalKey,
+	groupSessions,
+	isActive,
+	needOf,
+	withPendingStarts,
+} from "../../src/client/index.ts";
+import { asking, held, listed, MINUTE, NOW } from "../support/session-info.ts";
 
 const none = { now: NOW, dismissed: new Set<string>(), held: [] };
 
-describe("a program that waits", () => {
-	it("asks, if what it wrote is a question; it says so in its own words", () => {
+describe("the need of a program that waits", () => {
+	it("a question asks, in the program's own words", () => {
 		expect(needOf(asking("Push 3 commits? [y/N] ", { choices: ["y", "N"] }), none)).toEqual({
 			kind: "asks",
 			since: NOW - 4 * MINUTE,
@@ -28,36 +36,74 @@ describe("a program that waits", () => {
 	});
 
 	it.each([">>> ", "", "alert(1)>", "done [5]", "ledger=> ", "(gdb) x", "mysql> ", "❯ ", "> 1", "at x (y)"])(
-		"does not ask by %j, which takes commands",
+		"the prompt %j takes commands and does not ask",
 		(prompt) => {
 			expect(needOf(asking(prompt), none)).toBeUndefined();
 		},
 	);
 
-	it("wants a secret, whatever it wrote", () => {
+	it("a read without echo needs a secret, whatever the output", () => {
 		expect(needOf(asking("", { kind: "secret" }), none)).toMatchObject({ kind: "secret", question: "" });
 	});
 
-	it("is left alone as a shell at its prompt, and as one that has the screen to itself, unless that offers a choice", () => {
+	it("a shell at its prompt and a full-screen program need nothing, unless they offer a choice", () => {
 		expect(needOf(asking("Really?", { kind: "prompt" }), none)).toBeUndefined();
 		expect(needOf(asking("file: ", { kind: "tui" }), none)).toBeUndefined();
 		expect(needOf(asking("Allow? (y/n)", { kind: "tui", choices: ["y", "n"] }), none)?.kind).toBe("asks");
 	});
 });
 
-describe("a program that has ended", () => {
+describe("the need of a coding agent", () => {
+	const agentWith = (changes: Partial<AgentMessage>): AgentMessage => ({
+		app: "codex",
+		state: "blocked",
+		kind: "permission",
+		question: "Run ls?",
+		details: null,
+		choices: [{ id: "1", label: "Yes" }],
+		progress: null,
+		title: null,
+		children: [],
+		episode: 1,
+		offset: 1,
+		since: NOW - MINUTE,
+		signal: "osc7501",
+		confidence: "sure",
+		...changes,
+	});
+
+	it("a blocked agent needs a user, with its question, or else with its kind", () => {
+		const blocked = listed({ overview: { agent: agentWith({}) } });
+		const need = { kind: "asks", since: NOW - MINUTE, question: "Run ls?", choices: [] };
+		expect(needOf(blocked, none)).toEqual(need);
+		const unread = listed({ overview: { agent: agentWith({ question: null, kind: "trust" }) } });
+		expect(needOf(unread, none)?.question).toBe("asks for trust");
+	});
+
+	it("an agent in another state needs nothing, whatever the kernel says and however long it is silent", () => {
+		for (const state of ["working", "done", "idle", "error"] as const) {
+			const { overview } = asking("Allow? (y/n)", { kind: "tui", choices: ["y", "n"] });
+			const quiet = { usualIntervalMs: 1, lastOutputAt: NOW - 1_000 * MINUTE };
+			expect(
+				needOf(listed({ overview: { ...overview, ...quiet, agent: agentWith({ state }) } }), none),
+			).toBeUndefined();
+		}
+	});
+});
+
+describe("the need of a program that has ended", () => {
 	const ended = (exit: NonNullable<ReturnType<typeof listed>["exit"]>) =>
 		listed({ state: "closed", exit, endedAt: NOW - MINUTE, overview: { lastLine: "npm error 403" } });
 
-	it("needs somebody if that was not well, until it was seen", () => {
+	it("a failure needs attention until it is dismissed", () => {
 		const failed = ended({ code: 1, signal: null });
 		expect(needOf(failed, none)).toMatchObject({ kind: "failed", since: NOW - MINUTE, question: "npm error 403" });
-		expect(needOf(failed, { ...none, dismissed: new Set([dismissalOf(failed)]) })).toBeUndefined();
+		expect(needOf(failed, { ...none, dismissed: new Set([dismissalKey(failed)]) })).toBeUndefined();
 		expect(needOf(ended({ code: null, signal: "SIGSEGV" }), none)?.kind).toBe("failed");
 		expect(needOf(ended({ code: null, signal: "SIGKILL", reason: "oom" }), none)?.kind).toBe("failed");
 	});
 
-	it("does not if it was, or ended as somebody wanted", () => {
+	it("a success, and an end that a user wanted, need nothing", () => {
 		expect(needOf(ended({ code: 0, signal: null }), none)).toBeUndefined();
 		expect(needOf(ended({ code: null, signal: "SIGTERM", reason: "killed", by: "ci" }), none)).toBeUndefined();
 		expect(needOf(ended({ code: null, signal: "SIGTERM", reason: "timeout" }), none)).toBeUndefined();
@@ -72,36 +118,36 @@ describe("a program that has ended", () => {
 		[["/bin/sh", "-c", "exit 7"], true],
 		[["bash", "deploy.sh"], true],
 		[["rsync"], true],
-	])("%j that is left with 7 is a failure, unless somebody left a shell: %s", (argv, isFailure) => {
+	])("%j with exit code 7 is a failure, unless a user left a shell: %s", (argv, isFailure) => {
 		const left = { ...ended({ code: 7, signal: null }), argv };
 		expect(needOf(left, none)?.kind).toBe(isFailure ? "failed" : undefined);
 		expect(needOf({ ...left, exit: { code: null, signal: "SIGSEGV" } }, none)?.kind).toBe("failed");
 	});
 });
 
-describe("a program that is silent", () => {
+describe("the need of a silent program", () => {
 	const silent = (minutes: number, usualIntervalMs: number | null) =>
 		listed({ overview: { lastOutputAt: NOW - minutes * MINUTE, usualIntervalMs } });
 
-	it("needs somebody when it is so for twenty times as long as usual, and for ten minutes", () => {
+	it("a silence of twenty usual intervals and ten minutes needs attention", () => {
 		expect(needOf(silent(47, 2_000), none)).toMatchObject({ kind: "quiet", since: NOW - 47 * MINUTE });
 		expect(needOf(silent(9, 2_000), none)).toBeUndefined();
 		expect(needOf(silent(47, 3 * MINUTE), none)).toBeUndefined();
 		expect(needOf(silent(61, 3 * MINUTE), none)?.kind).toBe("quiet");
 	});
 
-	it("does not when what is usual is not known, when it waits for somebody, and once that was seen", () => {
+	it("a silence needs nothing without a usual interval, while the program waits, and after it was dismissed", () => {
 		expect(needOf(silent(600, null), none)).toBeUndefined();
 		const waiting = { kind: "prompt" as const, prompt: "$ ", since: 0, offset: 0, episode: 1, program: null };
 		expect(needOf(listed({ overview: { ...silent(600, 1_000).overview, waiting } }), none)).toBeUndefined();
-		const dismissed = new Set([dismissalOf(silent(47, 2_000))]);
+		const dismissed = new Set([dismissalKey(silent(47, 2_000))]);
 		expect(needOf(silent(47, 2_000), { ...none, dismissed })).toBeUndefined();
-		// It spoke again, and fell silent again.
+		// It wrote again, and fell silent again.
 		expect(needOf(silent(46, 2_000), { ...none, dismissed })?.kind).toBe("quiet");
 	});
 });
 
-it("needs somebody for what is held in it, whatever else it needs, and so does one that waits to be started", () => {
+it("a held action is the first need of a session, and of one that waits to be started", () => {
 	const circumstances = {
 		...none,
 		held: [held(), held({ id: "a_2", session: { ...held().session, id: "bbbb" }, kind: "start" })],
@@ -112,16 +158,18 @@ it("needs somebody for what is held in it, whatever else it needs, and so does o
 		expect(needOf(session, circumstances)).toMatchObject(need);
 	}
 	const sessions = new Map([["aaaa", listed()]]);
-	const all = withAwaited(sessions, circumstances.held);
+	const all = withPendingStarts(sessions, circumstances.held);
 	expect(all.map(({ id, name }) => [id, name])).toEqual([
 		["aaaa", null],
 		["bbbb", "vite"],
 	]);
-	expect(grouped(all, { q: "", workspace: undefined, labels: [] }, circumstances).needing).toHaveLength(2);
-	expect(withAwaited(new Map([...sessions, ["bbbb", listed({ id: "bbbb" })]]), circumstances.held)).toHaveLength(2);
+	expect(groupSessions(all, { q: "", workspace: undefined, labels: [] }, circumstances).needing).toHaveLength(2);
+	expect(withPendingStarts(new Map([...sessions, ["bbbb", listed({ id: "bbbb" })]]), circumstances.held)).toHaveLength(
+		2,
+	);
 });
 
-it("what is held comes first, then questions, and of each kind whoever waits longest", () => {
+it("needs are sorted: held actions, then questions, the oldest of each first", () => {
 	const need = (kind: "asks" | "secret" | "failed" | "quiet", since: number) => ({
 		session: listed(),
 		need: { kind, since, question: "", choices: [] },
@@ -137,7 +185,7 @@ it("what is held comes first, then questions, and of each kind whoever waits lon
 		need("asks", 9),
 		need("secret", 3),
 		need("asks", 5),
-	].sort(byUrgency);
+	].sort(compareNeeds);
 	expect(sorted.map(({ need: { kind, since } }) => `${kind} ${since}`)).toEqual([
 		"approval 8",
 		"asks 5",
@@ -148,7 +196,7 @@ it("what is held comes first, then questions, and of each kind whoever waits lon
 	]);
 });
 
-it("it is active for five seconds after it wrote, and not once it has ended", () => {
+it("a session is active for five seconds after output, and never after its end", () => {
 	expect(isActive(listed({ overview: { lastOutputAt: NOW - 4_999 } }), NOW)).toBe(true);
 	expect(isActive(listed({ overview: { lastOutputAt: NOW - 5_000 } }), NOW)).toBe(false);
 	expect(isActive(listed({ state: "closed" }), NOW)).toBe(false);

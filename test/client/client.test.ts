@@ -3,7 +3,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { type Client, connect, follow, HawserError, type Output } from "../../src/client/index.ts";
-import { startTestServer, type TestServer, TOKEN } from "../fronts/native/test-server.ts";
+import { startTestServer, type TestServer, TOKEN } from "../support/native-server.ts";
 
 let server: TestServer;
 let client: Client;
@@ -22,7 +22,7 @@ async function all(parts: AsyncIterable<Output>): Promise<string> {
 }
 
 describe("sessions", () => {
-	it("are created, listed over all pages, looked at, ended and forgotten", async () => {
+	it("sessions are created, listed over all pages, read, killed and deleted", async () => {
 		const session = await client.sessions.create({ argv: ["cat"], mode: "pipe", labels: { made: "here" } });
 		expect(await session.info()).toMatchObject({ id: session.id, state: "running" });
 		expect((await client.sessions.list({ label: ["made=here"] })).map(({ id }) => id)).toEqual([session.id]);
@@ -35,7 +35,7 @@ describe("sessions", () => {
 		await expect(client.sessions.get(session.id)).rejects.toMatchObject({ code: "session_not_found", status: 404 });
 	});
 
-	it("are written to in a new stream after a long rest, since the server may have forgotten the old one", async () => {
+	it("writes use a new stream after a long rest, because the server may have forgotten the old one", async () => {
 		const keys: string[] = [];
 		const noting: typeof fetch = (input, init) => {
 			const key = new Headers(init?.headers).get("idempotency-key");
@@ -64,7 +64,7 @@ describe("sessions", () => {
 		await session.remove();
 	});
 
-	it("fail with the server's words", async () => {
+	it("errors have the server's code and message", async () => {
 		const failed = client.sessions.create({ argv: ["cat"], cols: 0 });
 		await expect(failed).rejects.toBeInstanceOf(HawserError);
 		await expect(failed).rejects.toMatchObject({ code: "invalid_argument", message: expect.stringContaining("cols") });
@@ -74,7 +74,7 @@ describe("sessions", () => {
 });
 
 describe("write", () => {
-	it("keeps the order of the calls, and splits what is too large for one request", async () => {
+	it("writes keep the order of the calls, and are split if too large for one request", async () => {
 		const session = await client.sessions.create({ command: "wc -c; exec cat", mode: "pipe" });
 		const echo = await client.sessions.create({ argv: ["cat"], mode: "pipe" });
 		await Promise.all(["a", "b", "c", "d"].map((text) => echo.write(encode(text), { untilWritten: true })));
@@ -86,7 +86,7 @@ describe("write", () => {
 		await expect(session.write(encode("x"))).rejects.toMatchObject({ code: "session_closed" });
 	});
 
-	it("is carried out once, however often it is sent", async () => {
+	it("a write with a position takes effect once, however often it is sent", async () => {
 		const session = await client.sessions.create({ argv: ["cat"], mode: "pipe" });
 		for (let round = 0; round < 3; round++) {
 			await session.write(encode("once"), { stream: "mine", position: 0, untilWritten: true });
@@ -101,7 +101,7 @@ describe("write", () => {
 });
 
 describe("follow", () => {
-	it("reads to the end, and ends quietly when told to", async () => {
+	it("follow reads to the end, and ends quietly when aborted", async () => {
 		const session = await client.sessions.create({
 			command: "for i in 1 2 3; do echo $i; sleep 0.05; done",
 			mode: "pipe",
@@ -116,14 +116,14 @@ describe("follow", () => {
 		expect(await reading).toBe("");
 	});
 
-	it("finds a server that moved, and gives up on one that does not come back", async () => {
+	it("follow finds a server that moved, and gives up on one that does not come back", async () => {
 		const other = await startTestServer();
 		const { id } = await other.create({ command: "echo before; sleep 0.2; echo after", mode: "pipe" });
 		const said: string[] = [];
 		let url = "http://127.0.0.1:9";
 		const moving = connect({ url, token: TOKEN, locate: async () => ({ url, token: TOKEN, mustProve: false }) });
 		const options = {
-			patienceMs: 20_000,
+			reconnectTimeoutMs: 20_000,
 			onLost: () => {
 				said.push("lost");
 				url = other.url;
@@ -137,7 +137,7 @@ describe("follow", () => {
 	});
 });
 
-it("something that is not our server does not confuse it", async () => {
+it("the client reports responses that are not from a Hawser server", async () => {
 	const stranger = createServer((_, response) => response.writeHead(502).end("<html>Bad gateway</html>")).listen(
 		0,
 		"127.0.0.1",

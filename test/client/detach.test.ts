@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { connect } from "../../src/client/index.ts";
-import { startTestServer, type TestServer, TOKEN } from "../fronts/native/test-server.ts";
+import { startTestServer, type TestServer, TOKEN } from "../support/native-server.ts";
 
 let server: TestServer;
 beforeAll(async () => {
@@ -11,7 +11,7 @@ afterAll(async () => {
 	expect(server.problems).toEqual([]);
 });
 
-it("knows every attachment of a session, and ends them, which do not come back, and no other's", async () => {
+it("detachAll ends all attachments of a session for good, and no others", async () => {
 	const { sessions } = connect({ url: server.url, token: TOKEN });
 	const [crowded, other] = [await sessions.create({ argv: ["cat"] }), await sessions.create({ argv: ["cat"] })];
 	const attachments = [crowded.attach(), crowded.attach({ role: "viewer" }), other.attach()];
@@ -21,7 +21,7 @@ it("knows every attachment of a session, and ends them, which do not come back, 
 	const ends = Promise.allSettled([first, second]);
 	expect(await crowded.detachAll()).toBe(2);
 	for (const end of await ends) {
-		const reason = { code: "conflict", message: expect.stringContaining("has detached everybody") };
+		const reason = { code: "conflict", message: expect.stringContaining("detached all clients") };
 		expect(end).toMatchObject({ status: "rejected", reason });
 	}
 	expect(await crowded.detachAll()).toBe(0);
@@ -32,7 +32,7 @@ it("knows every attachment of a session, and ends them, which do not come back, 
 	await attachments[2]?.detach();
 });
 
-it("gives a session another name, unless one that runs beside it has it", async () => {
+it("rename sets a session's name, unless another running session has it", async () => {
 	const { sessions } = connect({ url: server.url, token: TOKEN });
 	const session = await sessions.create({ argv: ["cat"], name: "before" });
 	await sessions.create({ argv: ["cat"], name: "taken" });

@@ -1,15 +1,15 @@
-/** How an attachment finds out that its connection is gone, and what it does on the next one. */
+/** How an attachment detects a dead connection, and what it does on the next one. */
 
 import { afterEach, beforeEach, expect, it, onTestFinished } from "vitest";
 import { type Attachment, type AttachmentEvent, connect } from "../../src/client/index.ts";
-import { startTestServer, type TestServer, TOKEN } from "../fronts/native/test-server.ts";
-import { type Fault, FaultProxy, type Plan } from "../helpers/fault-proxy.ts";
+import { type Fault, FaultProxy, type Plan } from "../support/fault-proxy.ts";
+import { startTestServer, type TestServer, TOKEN } from "../support/native-server.ts";
 
 const times = { connectMs: 15_000, pingMs: 50, deadMs: 150, firstRetryMs: 1, lastRetryMs: 20 };
 
 let server: TestServer;
 let proxy: FaultProxy;
-/** What happens to the next connections, in order; the rest live. */
+/** Faults of the next connections, in order; later ones have none. */
 let plans: (Plan | undefined)[];
 beforeEach(async () => {
 	plans = [];
@@ -37,10 +37,10 @@ it.each<Fault>(["cut", "reset", "blackhole"])(
 	async (fault) => {
 		const { id } = await server.create({ argv: ["cat"], mode: "pipe" });
 		plans = [
-			// In the request, and in the answer to the question why that failed.
+			// In the request, and in the response to the request for the error.
 			{ fault, direction: "up", afterBytes: 20 },
 			{ fault, direction: "down", afterBytes: 20 },
-			// In the welcome, and again in the question.
+			// In the welcome, and again in that request.
 			{ fault, direction: "down", afterBytes: 300 },
 			{ fault, direction: "up", afterBytes: 20 },
 			// In the input.
@@ -61,10 +61,10 @@ it.each<Fault>(["cut", "reset", "blackhole"])(
 	},
 );
 
-it("an idle connection is not taken for a dead one", async () => {
+it("an idle connection does not count as dead", async () => {
 	const { id } = await server.create({ command: "sleep 0.8; echo done; exec cat", mode: "pipe" });
 	const states: string[] = [];
-	// Shorter than it is idle, and long enough for an answer on a machine that is busy.
+	// Shorter than the idle time, and long enough for an answer on a busy machine.
 	const session = connect({ url: proxy.url, token: TOKEN, times: { ...times, deadMs: 600 } }).sessions.at(id);
 	const attachment = session.attach({ onConnection: ({ state }) => states.push(state) });
 	await readUntil(attachment, "done");
@@ -72,9 +72,9 @@ it("an idle connection is not taken for a dead one", async () => {
 	await attachment.detach();
 });
 
-it("a session is not idle because nobody can be asked", async () => {
+it("a session does not count as idle while the server is unreachable", async () => {
 	const { id } = await server.create({ argv: ["cat"], mode: "pipe" });
-	// Half of that at least, which is longer than it has to be idle.
+	// Half of that at least, which is longer than the idle time.
 	const retryMs = 1_300;
 	const slow = { ...times, firstRetryMs: retryMs, lastRetryMs: retryMs };
 	const session = connect({ url: proxy.url, token: TOKEN, times: slow }).sessions.at(id);
@@ -88,14 +88,14 @@ it("a session is not idle because nobody can be asked", async () => {
 	expect(at - cutAt).toBeGreaterThanOrEqual(retryMs / 2 + idle);
 });
 
-it("a server that moved is looked for, and exclusive control is demanded again", async () => {
+it("an attachment finds a server that moved, and requests exclusive control again", async () => {
 	const { id } = await server.create({ argv: ["cat"], mode: "pipe" });
 	let asked = 0;
 	const locate = async () => {
 		asked++;
 		return { url: proxy.url, token: TOKEN, mustProve: false };
 	};
-	// The first is the question whether there is a server.
+	// The first connection asks whether a server is there.
 	plans = [undefined, { fault: "cut", direction: "up", afterBytes: 1_500 }];
 	const client = connect({ url: "http://127.0.0.1:9", token: TOKEN, locate, times });
 	const attachment = client.sessions.at(id).attach({ exclusive: true });
@@ -115,7 +115,7 @@ it("a server that moved is looked for, and exclusive control is demanded again",
 	await attachment.detach();
 });
 
-it("what arrived before the connection broke can be read while there is none", async () => {
+it("output that arrived before a lost connection can be read without a connection", async () => {
 	const { id } = await server.create({ command: "printf before; exec cat", mode: "pipe" });
 	let told: () => void = () => {};
 	const disconnected = new Promise<void>((resolve) => {
@@ -124,7 +124,7 @@ it("what arrived before the connection broke can be read while there is none", a
 	const slow = { ...times, firstRetryMs: 60_000, lastRetryMs: 60_000 };
 	plans = [{ fault: "blackhole", direction: "up", afterBytes: 1_200 }];
 	const printed = connect({ url: server.url, token: TOKEN }).sessions.at(id);
-	await expect.poll(async () => (await printed.info()).offsets.end).toBe("before".length);
+	await expect.poll(async () => (await printed.info()).offsets?.end).toBe("before".length);
 	const session = connect({ url: proxy.url, token: TOKEN, times: slow }).sessions.at(id);
 	const attachment = session.attach({ onConnection: ({ state }) => state === "disconnected" && told() });
 	attachment.write("x".repeat(2_000)).catch(() => {});
@@ -133,7 +133,7 @@ it("what arrived before the connection broke can be read while there is none", a
 	await attachment.detach();
 });
 
-it("a reader that the server gave up goes on where it stood as soon as it asks for more", async () => {
+it("a reader dropped by the server continues at its position when it reads again", async () => {
 	const impatient = await startTestServer({ memoryBytes: 4 * 1024 * 1024, socketLimits: { ackMs: 100 } });
 	onTestFinished(() => impatient.close());
 	const { id } = await impatient.create({ command: "head -c 2000000 /dev/zero", mode: "pipe" });
@@ -141,16 +141,16 @@ it("a reader that the server gave up goes on where it stood as soon as it asks f
 	// Only the server gives up.
 	const session = connect({ url: impatient.url, token: TOKEN, times: { ...times, deadMs: 10_000 } }).sessions.at(id);
 	const attachment = session.attach({ onConnection: ({ state }) => states.push(state) });
-	// That it is attached may be over before anybody has asked.
+	// The connected state may be over before it is polled.
 	await expect.poll(() => states).toEqual(["connected"]);
 	await expect.poll(async () => (await session.info()).attachments).toBe(0);
 	expect((await new Response(attachment.bytes).arrayBuffer()).byteLength).toBe(2_000_000);
-	// Once, unless this process stood still for so long again meanwhile.
+	// Once, unless this process was suspended for that long again.
 	expect(states.slice(0, 3)).toEqual(["connected", "disconnected", "connected"]);
 	expect(states.at(-1)).toBe("connected");
 });
 
-it("a server that shuts down is waited for", async () => {
+it("an attachment waits for a server that restarts", async () => {
 	const first = await startTestServer();
 	const { id } = await first.create({ argv: ["cat"], mode: "pipe" });
 	const seen: { state: string; message?: string }[] = [];
@@ -177,7 +177,7 @@ it("a server that shuts down is waited for", async () => {
 	await attachment.detach();
 });
 
-it("who does not want to wait for the next attempt makes it at once", async () => {
+it("reconnect() makes the next attempt at once", async () => {
 	const { id } = await server.create({ argv: ["cat"], mode: "pipe" });
 	plans = [{ fault: "cut", direction: "up", afterBytes: 0 }];
 	const patient = { ...times, firstRetryMs: 600_000, lastRetryMs: 600_000 };

@@ -1,8 +1,8 @@
-/** One program from its start to its end. */
+/** client.run: one program from start to end. */
 
 import { afterAll, afterEach, beforeAll, expect, it } from "vitest";
 import { type Client, connect } from "../../src/client/index.ts";
-import { startTestServer, type TestServer, TOKEN } from "../fronts/native/test-server.ts";
+import { startTestServer, type TestServer, TOKEN } from "../support/native-server.ts";
 
 let server: TestServer;
 let client: Client;
@@ -10,11 +10,11 @@ beforeAll(async () => {
 	server = await startTestServer();
 	client = connect({ url: server.url, token: TOKEN });
 });
-// Whatever becomes of a run, nothing of it is left.
+// A run leaves nothing on the server, whatever happens.
 afterEach(() => expect(server.sessions.list()).toEqual([]));
 afterAll(() => server.close());
 
-it("gives what it wrote, apart, and how it ended", async () => {
+it("run returns stdout and stderr separately, and the exit", async () => {
 	expect(await client.run({ command: "echo out; echo err >&2; exit 3" })).toEqual({
 		stdout: "out\n",
 		stderr: "err\n",
@@ -23,14 +23,14 @@ it("gives what it wrote, apart, and how it ended", async () => {
 	});
 });
 
-it("gives it what to read, all of it, and an end of it", async () => {
+it("run sends all of the input and its end", async () => {
 	const input = "ü".repeat(300_000);
 	expect(await client.run({ argv: ["cat"] }, { input })).toMatchObject({ stdout: input, exit: { code: 0 } });
 	expect(await client.run({ argv: ["true"] }, { input })).toMatchObject({ stdout: "", exit: { code: 0 } });
 	expect(await client.run({ argv: ["cat"] })).toMatchObject({ stdout: "", exit: { code: 0 } });
 });
 
-it("ends what writes too much, or takes too long, and says so", async () => {
+it("run kills a program that writes too much or takes too long, and reports that", async () => {
 	const flood = await client.run({ argv: ["yes"] }, { maxBytes: 1001 });
 	expect(flood).toMatchObject({ isTruncated: true, exit: { reason: "killed" } });
 	expect(flood.stdout.length).toBe(1001);
@@ -38,7 +38,7 @@ it("ends what writes too much, or takes too long, and says so", async () => {
 	expect(slow).toMatchObject({ isTruncated: false, exit: { reason: "timeout" } });
 });
 
-it("is given up with its signal, whenever that comes", async () => {
+it("run ends when its signal is aborted, at any time", async () => {
 	await expect(client.run({ argv: ["true"] }, { signal: AbortSignal.abort(new Error("early")) })).rejects.toThrow(
 		"early",
 	);
@@ -49,6 +49,6 @@ it("is given up with its signal, whenever that comes", async () => {
 	await expect(running).rejects.toThrow("enough");
 });
 
-it("says why nothing could be run", async () => {
+it("run reports why a program could not start", async () => {
 	await expect(client.run({ argv: ["/no/such/program"] })).rejects.toMatchObject({ code: "spawn_failed" });
 });

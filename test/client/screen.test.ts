@@ -1,8 +1,8 @@
-/** What a terminal shows, through the SDK: followed, waited for, and what is above it. */
+/** Screens through the SDK: following, waiting, and scrollback. */
 
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { type Client, connect, type Session } from "../../src/client/index.ts";
-import { startTestServer, type TestServer, TOKEN } from "../fronts/native/test-server.ts";
+import { startTestServer, type TestServer, TOKEN } from "../support/native-server.ts";
 
 let server: TestServer;
 let client: Client;
@@ -12,7 +12,7 @@ beforeAll(async () => {
 });
 afterAll(() => server.close());
 
-/** A program that prints each line that it is told, with escapes, and ends at the end of its input. */
+/** A program that prints each line of its input with escapes interpreted, and exits at the end of its input. */
 function drawing(): Promise<Session> {
 	return client.sessions.create({
 		command: 'stty -echo; printf ready; while read -r line; do printf "$line"; done; exit 4',
@@ -21,10 +21,10 @@ function drawing(): Promise<Session> {
 	});
 }
 
-it("a screen is followed as it changes, until the session has ended", async () => {
+it("screenChanges follows a screen until the session ends", async () => {
 	const session = await drawing();
 	await session.wait({ screen: "ready" });
-	const seen: string[][] = [];
+	const seen: (readonly string[])[] = [];
 	for await (const { lines } of session.screenChanges()) {
 		seen.push(lines);
 		if (seen.length === 1) await session.write("\\033[3;1Hthird\n");
@@ -39,7 +39,7 @@ it("a screen is followed as it changes, until the session has ended", async () =
 	for await (const _ of other.screenChanges({ signal: controller.signal })) controller.abort();
 });
 
-it("what a screen shows is waited for: a text, an expression, that it stays", async () => {
+it("wait waits for a text, an expression or an unchanged screen", async () => {
 	const session = await drawing();
 	const waiting = [
 		session.wait({ screen: "done (1)" }),
@@ -61,7 +61,7 @@ it("what a screen shows is waited for: a text, an expression, that it stays", as
 	await expect(given).rejects.toThrow("enough");
 });
 
-it("the rows above a screen, and pictures of it, can be had", async () => {
+it("the SDK reads the scrollback and pictures of a screen", async () => {
 	const session = await client.sessions.create({ command: "seq 1 20", cols: 20, rows: 5 });
 	await session.wait({ exit: true });
 	expect(await session.scrollback({ limit: 2, skip: 1 })).toMatchObject({ total: 16, lines: ["14", "15"] });

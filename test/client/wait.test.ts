@@ -1,8 +1,11 @@
-/** Waiting for a session to end, to go quiet, or to say something. */
+/** Waiting for a session to end, to go quiet, or to write a text. */
 
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { type Client, connect } from "../../src/client/index.ts";
-import { startTestServer, type TestServer, TOKEN } from "../fronts/native/test-server.ts";
+import { startTestServer, type TestServer, TOKEN } from "../support/native-server.ts";
+import { temporaryDirectory } from "../support/temporary.ts";
 
 let server: TestServer;
 let client: Client;
@@ -12,7 +15,7 @@ beforeAll(async () => {
 });
 afterAll(() => server.close());
 
-it("an exit is found whether it comes or has been", async () => {
+it("wait finds an exit before and after it happens", async () => {
 	const session = await client.sessions.create({ command: "read line; exit 7", mode: "pipe" });
 	const waiting = session.wait({ exit: true });
 	await session.write("go\n");
@@ -22,17 +25,66 @@ it("an exit is found whether it comes or has been", async () => {
 	expect(await session.wait({ match: /never/ })).toMatchObject({ kind: "exit", exit: { code: 7 } });
 });
 
-it("a match says where to go on, also in the middle of a character and of bytes that are none", async () => {
+it("a match reports the next offset, also next to partial and invalid characters", async () => {
 	const session = await client.sessions.create({ argv: ["cat"], mode: "pipe" });
 	await session.write(Uint8Array.of(0xff, 0xe2, 0x82));
 	await session.write(Uint8Array.of(0xac, 0x21, 0x21));
-	const first = await session.wait({ match: /€!/g });
+	const first = await session.wait({ match: /€!/g }, { since: 0 });
 	expect(first).toMatchObject({ kind: "match", offset: 5 });
 	expect(await session.wait({ match: /!/ }, { since: first.offset })).toMatchObject({ kind: "match", offset: 6 });
 	expect(await session.wait({ match: /!/ }, { since: 6, timeoutMs: 20 })).toEqual({ kind: "timeout", offset: 6 });
 });
 
-it("a session is idle when nothing was written for so long", async () => {
+it("wait takes a string literally, and after a write searches only later output", async () => {
+	const session = await client.sessions.create({ argv: ["cat"], mode: "pipe" });
+	await session.write("one (a.b)\n");
+	expect(await session.wait({ match: "(a.b)" })).toMatchObject({ kind: "match", offset: 9 });
+	const { from } = await session.write("two\n");
+	expect(from).toBe(10);
+	expect(await session.wait({ match: "one" }, { timeoutMs: 20 })).toMatchObject({ kind: "timeout" });
+	expect(await session.wait({ match: /two/ })).toMatchObject({ kind: "match", offset: 13 });
+	expect(await session.wait({ match: "one" }, { since: 0 })).toMatchObject({ kind: "match", offset: 3 });
+	expect(await session.wait({ match: "axb" }, { since: 0, timeoutMs: 20 })).toMatchObject({ kind: "timeout" });
+	await session.keys(["text:three\n"]);
+	expect(await session.wait({ match: "two" }, { timeoutMs: 20 })).toMatchObject({ kind: "timeout" });
+	// Another handle has written nothing, so it searches all output.
+	expect(await client.sessions.at(session.id).wait({ match: "one" })).toMatchObject({ kind: "match", offset: 3 });
+});
+
+it.each(["bash", "zsh", "fish", "sh"])("in %s, wait does not match the echo of the line just written", async (name) => {
+	const home = await temporaryDirectory();
+	writeFileSync(join(home, ".zshrc"), "");
+	const session = await client.sessions.create({ argv: [name], cwd: home, env: { HOME: home } });
+	await session.send({ until: { input: true, end: true } });
+	await session.write("sleep 0.2; echo finished\r");
+	const found = await session.wait({ match: "finished" });
+	expect(found.kind).toBe("match");
+	expect((await session.text(0)).text).toMatch(/finished\n+finished/);
+	// After the whole echo, so that the next byte is the one after the match.
+	const { bytes } = await session.output(found.offset - "finished".length);
+	expect(new TextDecoder().decode(bytes)).toMatch(/^finished\r\n/);
+	await session.send({ until: { end: true } });
+	await session.write("sleep 9; echo never\r");
+	expect(await session.wait({ match: /never/ }, { timeoutMs: 300 })).toMatchObject({ kind: "timeout" });
+	expect(await session.wait({ match: /never/ }, { includeEcho: true })).toMatchObject({ kind: "match" });
+	await session.remove();
+});
+
+it("output on pipes does not count as echo, even if it is the line just written", async () => {
+	const session = await client.sessions.create({ argv: ["cat"], mode: "pipe" });
+	await session.write("same\n");
+	expect(await session.wait({ match: "same" })).toMatchObject({ kind: "match", offset: 4 });
+});
+
+it("wait refuses an empty condition, and connects nowhere", async () => {
+	const session = await client.sessions.create({ argv: ["cat"], mode: "pipe" });
+	await expect(session.wait({} as never)).rejects.toThrow(
+		new TypeError("wait needs a condition: exit, idle, match, screen or stable"),
+	);
+	expect(await session.attached()).toEqual([]);
+});
+
+it("wait for idle resolves after that long without output", async () => {
 	const session = await client.sessions.create({
 		command: "for i in 1 2 3 4 5 6 7 8; do date +%s%3N; sleep 0.05; done; exec cat",
 		mode: "pipe",
@@ -41,13 +93,13 @@ it("a session is idle when nothing was written for so long", async () => {
 	const { kind, offset } = await session.wait({ idle });
 	const over = Date.now();
 	expect(kind).toBe("idle");
-	// All of them, unless the program stood still for so long meanwhile.
+	// All of them, unless the program paused for that long.
 	const { bytes } = await session.output(0, { limit: offset });
 	const lastWritten = Number(new TextDecoder().decode(bytes).trim().split("\n").at(-1));
 	expect(over - lastWritten).toBeGreaterThanOrEqual(idle);
 });
 
-it("times of any length can be waited for, as well as for ever", async () => {
+it("wait accepts timeouts of any length, and none", async () => {
 	const session = await client.sessions.create({ command: "read line; exit 3", mode: "pipe" });
 	const month = 40 * 24 * 3600 * 1000;
 	const waiting = [
@@ -60,7 +112,7 @@ it("times of any length can be waited for, as well as for ever", async () => {
 	for (const result of await Promise.all(waiting)) expect(result).toMatchObject({ kind: "exit", exit: { code: 3 } });
 });
 
-it("is given up with the signal's reason, and fails with the server's words", async () => {
+it("wait rejects with the signal's reason, or with the server's error", async () => {
 	const session = await client.sessions.create({ argv: ["cat"], mode: "pipe" });
 	const controller = new AbortController();
 	const waiting = session.wait({ match: /never/ }, { signal: controller.signal });
@@ -72,7 +124,7 @@ it("is given up with the signal's reason, and fails with the server's words", as
 	});
 });
 
-it("resizes, signals and the end of input go in line with what was written", async () => {
+it("resizes, signals and the end of input keep their order with writes", async () => {
 	const session = await client.sessions.create({ command: "stty raw -echo; printf READY; exec cat" });
 	await session.wait({ match: /READY/ });
 	await Promise.all([session.write("x"), session.resize({ cols: 91, rows: 17 }), session.signal("TERM")]);

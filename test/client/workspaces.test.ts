@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { type Client, connect } from "../../src/client/index.ts";
-import { startTestServer, type TestServer, TOKEN } from "../fronts/native/test-server.ts";
+import { startTestServer, type TestServer, TOKEN } from "../support/native-server.ts";
 
 let server: TestServer;
 let client: Client;
@@ -10,7 +10,7 @@ beforeAll(async () => {
 });
 afterAll(() => server.close());
 
-it("declares workspaces, lists them and forgets them", async () => {
+it("workspaces are created, listed and deleted", async () => {
 	const { workspaces } = client;
 	const put = await workspaces.put("acme", { name: "Acme", roots: ["/tmp"], limits: { sessions: 2 } });
 	expect(put).toMatchObject({ id: "acme", name: "Acme", roots: ["/tmp"], limits: { sessions: 2 } });
@@ -23,7 +23,7 @@ it("declares workspaces, lists them and forgets them", async () => {
 	expect(await client.sessions.list()).toEqual([]);
 });
 
-it("makes tasks, lists them newest first and forgets them", async () => {
+it("tasks are created, listed newest first and deleted", async () => {
 	await client.workspaces.put("acme", { roots: [] });
 	const tasks = client.workspaces.tasks("acme");
 	const first = await tasks.put("t1", { workDir: "/tmp", env: { A: "1" }, issueKey: "X-1" });

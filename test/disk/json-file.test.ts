@@ -4,9 +4,9 @@ import { expect, it } from "vitest";
 import { JsonFile } from "../../src/disk/json-file.ts";
 import { loadConfig } from "../../src/server/config.ts";
 import { startServer } from "../../src/server/server.ts";
-import { temporaryDirectory } from "../helpers/temporary.ts";
+import { temporaryDirectory } from "../support/temporary.ts";
 
-it("has nothing until something was written, then what was written last, however many write at once", async () => {
+it("a JSON file is empty until it is written, and then has the last value, with concurrent writes too", async () => {
 	const path = join(await temporaryDirectory(), "file.json");
 	const file = new JsonFile(path);
 	expect(await file.read()).toBeUndefined();
@@ -15,7 +15,7 @@ it("has nothing until something was written, then what was written last, however
 	expect(await new JsonFile(path).read()).toEqual({ n: 19 });
 });
 
-it("goes on after a write that failed, whose caller hears of it", async () => {
+it("a JSON file accepts writes after a failed one, which rejects", async () => {
 	const directory = await temporaryDirectory();
 	const path = join(directory, "file.json");
 	const file = new JsonFile(path);
@@ -26,24 +26,24 @@ it("goes on after a write that failed, whose caller hears of it", async () => {
 	expect([await file.read(), await readdir(directory)]).toEqual([2, ["file.json"]]);
 });
 
-it("that is no JSON is named, and what would do is said", async () => {
+it("an invalid JSON file is reported by name, with a hint", async () => {
 	const path = join(await temporaryDirectory(), "file.json");
 	await writeFile(path, '{"half":');
 	await expect(new JsonFile(path).read()).rejects.toMatchObject({
 		code: "unsupported",
-		message: `${path} is not what this server wrote: it is not JSON`,
-		hint: "move it away to start without what it holds",
+		message: `${path} is damaged: it is not JSON`,
+		hint: "move it away to start without its content",
 	});
 });
 
-it("of a newer version keeps the server from starting, in one sentence, and stays as it is", async () => {
+it("a file of a newer version keeps the server from starting, with one sentence, and is not changed", async () => {
 	const stateDir = await temporaryDirectory();
 	const path = join(stateDir, "opensandbox.json");
 	await writeFile(path, '{"version":2,"ptys":[]}');
 	const config = loadConfig({ port: "0", spares: "0", stateDir }, {});
 	await expect(startServer(config, { report: () => {} })).rejects.toMatchObject({
 		code: "unsupported",
-		message: "the records of PTYs have a form (2) that this version can't read",
+		message: "cannot read opensandbox.json: unknown version 2",
 	});
 	expect(await readFile(path, "utf8")).toBe('{"version":2,"ptys":[]}');
 	await writeFile(path, '{"version":1,"ptys":[]}');

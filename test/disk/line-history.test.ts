@@ -2,8 +2,8 @@ import { appendFile, readdir, readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { LineHistory } from "../../src/disk/line-history.ts";
-import { fill, withSmallDisk } from "../helpers/small-disk.ts";
-import { temporaryDirectory } from "../helpers/temporary.ts";
+import { fill, withSmallDisk } from "../support/small-disk.ts";
+import { temporaryDirectory } from "../support/temporary.ts";
 
 const head = () => "head";
 
@@ -17,7 +17,7 @@ async function open(directory: string, maxBytes = 64 * 1024) {
 
 const first = (directory: string) => join(directory, "lines-000001.jsonl");
 
-test("lines are there again, and a line that was not written to its end is not", async () => {
+test("stored lines are read again, without an incomplete last line", async () => {
 	const directory = await temporaryDirectory();
 	const { history } = await open(directory);
 	expect(history.kept).toEqual([]);
@@ -30,18 +30,18 @@ test("lines are there again, and a line that was not written to its end is not",
 	expect(problems).toEqual([]);
 });
 
-test("what is no line of ours, and all that follows it, is left out, and said", async () => {
+test("a damaged line and all later ones are dropped, and reported", async () => {
 	const directory = await temporaryDirectory();
 	await (await open(directory)).history.append([1], head);
 	await appendFile(first(directory), "nonsense\n3\n");
 	const { history, problems } = await open(directory);
 	expect(history.kept).toEqual(["head", 1]);
-	expect(problems).toMatchObject([{ message: expect.stringContaining("is not as it was written from byte 9 on") }]);
+	expect(problems).toMatchObject([{ message: expect.stringContaining("is damaged from byte 9 on") }]);
 	await history.append([2], head);
 	expect(await readFile(first(directory), "utf8")).toBe('"head"\n1\n2\n');
 });
 
-test("the oldest lines go, and each file begins with a head", async () => {
+test("the oldest lines are dropped, and each file begins with a head", async () => {
 	const directory = await temporaryDirectory();
 	const { history } = await open(directory, 8 * 100);
 	for (let count = 0; count < 1_000; count++) await history.append([count], () => `before ${count}`);
@@ -55,7 +55,7 @@ test("the oldest lines go, and each file begins with a head", async () => {
 	expect(kept[0]).toBe(`before ${begin}`);
 });
 
-test("a head that is longer than a file may be leaves room for as many lines, also after a restart", async () => {
+test("a head longer than a file's limit leaves room for as many lines, also after a restart", async () => {
 	const directory = await temporaryDirectory();
 	const long = () => "h".repeat(1_000);
 	for (let count = 0; count < 300; count++) {
@@ -71,7 +71,7 @@ test("a head that is longer than a file may be leaves room for as many lines, al
 	expect(await readdir(directory)).toHaveLength(2);
 });
 
-test("a full disk takes a line whole or not at all, and the next one when there is room", async () => {
+test("a full disk stores a line completely or not at all, and the next one once there is space", async () => {
 	await withSmallDisk(256 * 1024, async (directory) => {
 		const { history } = await open(directory, 1024 * 1024);
 		await history.append([1], head);

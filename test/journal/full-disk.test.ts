@@ -2,16 +2,16 @@ import { execFileSync } from "node:child_process";
 import { mkdirSync, readdirSync, statSync, unlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { type Fact, isFinal } from "../../src/core/event.ts";
+import { type Fact, isFinal } from "../../src/core/log/event.ts";
 import { Journal } from "../../src/journal/journal.ts";
-import { openForReading } from "../../src/journal/reader.ts";
-import { FakeClock } from "../helpers/fake-clock.ts";
-import { fileTurns, Memory, openJournal, output, readAll, temporaryDirectory } from "./helpers.ts";
+import { openForReading } from "../../src/journal/journal-reader.ts";
+import { FakeClock } from "../support/fake-clock.ts";
+import { fileTurns, Memory, openJournal, output, readAll, temporaryDirectory } from "./support.ts";
 
 const chunk = (size: number): Fact => ({ kind: "output", stream: "pty", bytes: new Uint8Array(size).fill(66) });
 
 describe("on a disk that is full", () => {
-	it("the journal keeps whole events, says so once, and comes back by itself when there is room", async () => {
+	it("on a full disk the journal keeps whole events, reports that once, and recovers by itself when space is free", async () => {
 		const disk = mountDisk();
 		const { journal, clock, errors } = await openOn(disk);
 		const memory = new Memory(journal);
@@ -25,7 +25,7 @@ describe("on a disk that is full", () => {
 		written.push(...(await readAll(journal.reader(), { seq: 1 }, 1e6)).map(({ seq }) => seq));
 		expect(written).toEqual(Array.from({ length: lostFrom - 1 }, (_, n) => n + 1));
 
-		// The session goes on without the journal, through failing attempts ever further apart.
+		// The session continues without the journal, through failed attempts at increasing intervals.
 		for (const delay of [1000, 2000, 4000, 8000, 16_000, 30_000, 30_000]) {
 			memory.append(chunk(33_333));
 			const attempts = countPeeks(memory);
@@ -49,7 +49,7 @@ describe("on a disk that is full", () => {
 		expect((await openForReading(join(disk, "journal"))).end.seq).toBe((after[1]?.seq as number) + 1);
 	});
 
-	it("a write that is taken in part leaves no part behind", async () => {
+	it("a partial write leaves no partial record", async () => {
 		const disk = mountDisk();
 		const { journal } = await openOn(disk);
 		const memory = new Memory(journal);
@@ -63,7 +63,7 @@ describe("on a disk that is full", () => {
 		expect(await readAll(journal.reader(), { seq: 1 }, 1e6)).toEqual(kept);
 	});
 
-	it("close does not hang, and writes what fits by then", async () => {
+	it("close does not hang on a full disk, and writes what fits", async () => {
 		const disk = mountDisk();
 		const { journal, clock } = await openOn(disk);
 		const memory = new Memory(journal);
@@ -85,8 +85,8 @@ describe("on a disk that is full", () => {
 	});
 });
 
-describe("on a disk that refuses to let go of the oldest segment", () => {
-	it("the journal keeps it, says so once, and goes on when it may", async () => {
+describe("on a disk that can't delete the oldest segment", () => {
+	it("the journal keeps a segment that it can't delete, reports that once, and continues later", async () => {
 		const directory = join(mountDisk(), "journal");
 		const errors: unknown[] = [];
 		const { journal, clock } = await openJournal({
@@ -113,7 +113,7 @@ describe("on a disk that refuses to let go of the oldest segment", () => {
 	});
 });
 
-/** A disk of a megabyte, half of it taken. */
+/** A disk of 1 MB, half full. */
 function mountDisk(): string {
 	const disk = temporaryDirectory();
 	execFileSync("mount", ["-t", "tmpfs", "-o", "size=1m", "tmpfs", disk]);
@@ -146,7 +146,7 @@ function countPeeks(memory: Memory): () => number {
 	return () => count;
 }
 
-/** Until the next attempt is planned, which is the last thing that a failed one does. */
+/** Waits until the next attempt is scheduled, which a failed one does last. */
 async function vacant(clock: FakeClock): Promise<void> {
 	while (clock.pending === 0) await fileTurns();
 }

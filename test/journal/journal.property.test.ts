@@ -2,12 +2,12 @@ import { cpSync, mkdtempSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import type { ArchiveReader } from "../../src/core/archive.ts";
-import { byteLength, type Event, type Fact } from "../../src/core/event.ts";
+import type { ArchiveReader } from "../../src/core/log/archive.ts";
+import { byteLength, type Event, type Fact } from "../../src/core/log/event.ts";
 import { Journal } from "../../src/journal/journal.ts";
-import { openForReading } from "../../src/journal/reader.ts";
-import { FakeClock } from "../helpers/fake-clock.ts";
-import { fileTurns, MEMORY, Memory, readAll } from "./helpers.ts";
+import { openForReading } from "../../src/journal/journal-reader.ts";
+import { FakeClock } from "../support/fake-clock.ts";
+import { fileTurns, MEMORY, Memory, readAll } from "./support.ts";
 
 const fact: fc.Arbitrary<Fact> = fc.oneof(
 	{
@@ -29,7 +29,7 @@ const fact: fc.Arbitrary<Fact> = fc.oneof(
 	fc.record({ kind: fc.constant("lost" as const), message: fc.string({ unit: "grapheme" }) }),
 );
 
-/** What can happen to a journal, in any order. */
+/** Operations on a journal, in any order. */
 type Step =
 	| { readonly do: "append"; readonly facts: Fact[] }
 	| { readonly do: "wait" }
@@ -87,12 +87,12 @@ it("every reader sees every event that was written and not dropped, from any sta
 
 class Run {
 	readonly #place: string;
-	/** How often the writer died; each time the next goes on in a copy of what it left. */
+	/** Number of writer deaths; each time, the next one continues on a copy of the directory. */
 	#deaths = 0;
 	readonly #options: { limitBytes: number; gatherMs: number };
 	readonly #clock = new FakeClock();
 	#memory!: Memory;
-	/** Everything that the journal must have had, in order. */
+	/** All events that the journal must have had, in order. */
 	#events: Event[] = [];
 	#reader: ArchiveReader | undefined;
 
@@ -123,7 +123,7 @@ class Run {
 				this.#memory.wake();
 				return;
 			case "lose": {
-				// As when the disk fails for a while: the journal never sees these numbers.
+				// A gap in the numbers, as after a temporary disk failure.
 				await this.#settle();
 				if (archive.isFull) return;
 				const { wake } = archive;
@@ -145,7 +145,7 @@ class Run {
 				await this.close();
 				await this.open();
 				expect([this.#memory.archive.oldest, this.#memory.archive.end]).toEqual([oldest, end]);
-				// What a full journal had not taken died with the writer.
+				// Events that a full journal had not taken were lost with the writer.
 				this.#events = this.#events.filter(({ seq }) => seq < end.seq);
 				return;
 			}
@@ -154,13 +154,16 @@ class Run {
 				const place = Math.floor(step.at * (step.by === "seq" ? end.seq : end.offset));
 				this.#reader ??= archive.reader();
 				const before = { oldest: archive.oldest.seq, end: archive.end.seq };
-				const got = await this.#reader.read(step.by === "seq" ? { seq: place } : { offset: place }, step.maxBytes);
+				const got = await this.#reader.read(
+					step.by === "seq" ? { seq: place, offset: 0 } : { offset: place },
+					step.maxBytes,
+				);
 				this.#check(got, step.by, place, before);
 			}
 		}
 	}
 
-	/** At the end, everything that is left is what was written last, and another process would see the same. */
+	/** At the end, the newest events are still there, and another process reads the same. */
 	async finish(): Promise<void> {
 		this.#memory.held = Number.POSITIVE_INFINITY;
 		this.#memory.wake();
@@ -180,7 +183,7 @@ class Run {
 		await this.#memory.archive.close();
 	}
 
-	/** Until all is written, or nothing more can be. */
+	/** Waits until everything is written, or nothing more can be. */
 	async #settle(): Promise<void> {
 		const { archive } = this.#memory;
 		const last = this.#memory.events.at(-1)?.seq ?? 0;
@@ -190,7 +193,7 @@ class Run {
 		}
 	}
 
-	/** What was got is a run of events without a hole, from the place on or from the oldest there was or is. */
+	/** The events read are consecutive, starting at the requested position or at the oldest event. */
 	#check(got: readonly Event[], by: "seq" | "offset", place: number, before: { oldest: number; end: number }): void {
 		const isAt = (event: Event) =>
 			by === "seq"
@@ -201,7 +204,7 @@ class Run {
 		const first = got[0];
 		const oldestNow = this.#memory.archive.oldest.seq;
 		if (first === undefined) {
-			// Only where the archive had nothing yet, or has it no more.
+			// Only if the archive had nothing yet, or dropped it.
 			const from = Math.max(before.oldest, oldestNow);
 			expect(this.#events.filter((event) => isAt(event) && event.seq >= from && event.seq < before.end)).toEqual([]);
 			return;
@@ -209,7 +212,7 @@ class Run {
 		const from = this.#events.findIndex((event) => event.seq === first.seq);
 		expect(got).toEqual(this.#events.slice(from, from + got.length));
 		const wanted = this.#events.find((event) => isAt(event) && event.seq >= before.oldest) as Event;
-		// A segment that was dropped after it was opened may still be read, so an older event is no mistake.
+		// A segment that was dropped after it was opened may still be read, so an older event is correct.
 		expect(first.seq).toBeLessThanOrEqual(Math.max(wanted.seq, oldestNow));
 		expect(isAt(first)).toBe(true);
 	}

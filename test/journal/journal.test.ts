@@ -2,15 +2,15 @@ import { readdirSync, statSync, unlinkSync } from "node:fs";
 import { open, readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it, vi } from "vitest";
-import { byteLength, type Event, type Fact } from "../../src/core/event.ts";
-import { Log } from "../../src/core/log.ts";
-import { eventually } from "../helpers/reading.ts";
-import { fileTurns, Memory, openJournal, output, readAll, sampleFacts, temporaryDirectory, write } from "./helpers.ts";
+import { byteLength, type Event, type Fact } from "../../src/core/log/event.ts";
+import { Log } from "../../src/core/log/log.ts";
+import { eventually } from "../support/reading.ts";
+import { fileTurns, Memory, openJournal, output, readAll, sampleFacts, temporaryDirectory, write } from "./support.ts";
 
 const kilobyte = (letter: string) => output(letter.repeat(1000));
 
-describe("what was written", () => {
-	it("reads back the same from every event on, in reads of any size", async () => {
+describe("stored events", () => {
+	it("reads of any size return the same events from every event on", async () => {
 		const { journal } = await openJournal({ limitBytes: 1600 });
 		const memory = new Memory(journal);
 		const events = memory.append(...sampleFacts);
@@ -24,7 +24,7 @@ describe("what was written", () => {
 		}
 	});
 
-	it("reads back the same from every output byte on", async () => {
+	it("reads return the same events from every output byte on", async () => {
 		const { journal, directory } = await openJournal({ limitBytes: 1600 });
 		const memory = new Memory(journal);
 		const events = memory.append(...sampleFacts);
@@ -40,7 +40,7 @@ describe("what was written", () => {
 		}
 	});
 
-	it("can be read by one reader back and forth", async () => {
+	it("one reader can read back and forth", async () => {
 		const { journal } = await openJournal({ limitBytes: 1600 });
 		const memory = new Memory(journal);
 		const events = memory.append(...sampleFacts);
@@ -53,18 +53,18 @@ describe("what was written", () => {
 		await reader.close();
 	});
 
-	it("may be one event that is larger than a batch, a segment and the limit", async () => {
+	it("an event may be larger than a batch, a segment and the limit", async () => {
 		const { journal } = await openJournal({ limitBytes: 8000 });
 		const memory = new Memory(journal);
 		const large: Fact = { kind: "output", stream: "stdout", bytes: new Uint8Array(3_000_000).fill(65) };
 		const events = memory.append(output("a"), large, output("b"));
-		// Not only until they are taken: the oldest are dropped after that.
+		// Read after close, since the oldest events are dropped later.
 		await journal.close();
 		expect(await readAll(journal.reader())).toEqual(events.slice(2));
 		expect(journal.oldest.seq).toBe(3);
 	});
 
-	it("is readable only by its owner", async () => {
+	it("a journal is readable only by its owner", async () => {
 		const directory = join(temporaryDirectory(), "a", "b");
 		await write(sampleFacts, { directory });
 		expect(statSync(directory).mode & 0o777).toBe(0o700);
@@ -73,7 +73,7 @@ describe("what was written", () => {
 });
 
 describe("segments", () => {
-	it("end at their size and are named by where they begin", async () => {
+	it("segments end at their size and are named by their start", async () => {
 		const directory = temporaryDirectory();
 		await write(
 			Array.from({ length: 10 }, () => kilobyte("x")),
@@ -89,7 +89,7 @@ describe("segments", () => {
 		expect(names.map((name) => statSync(join(directory, name)).size)).toEqual([3134, 3134, 3134, 1066]);
 	});
 
-	it("are dropped as a whole, oldest first, to stay within the limit", async () => {
+	it("segments are dropped as a whole, oldest first, to stay within the limit", async () => {
 		const { journal, directory } = await openJournal({ limitBytes: 16_000 });
 		const memory = new Memory(journal);
 		const events: Event[] = [];
@@ -106,7 +106,7 @@ describe("segments", () => {
 		expect(await readAll(journal.reader(), { offset: 5 })).toEqual(events.slice(36));
 	});
 
-	it("that are dropped give their files to new ones", async () => {
+	it("new segments reuse the files of dropped ones", async () => {
 		const { journal, directory } = await openJournal({ limitBytes: 16_000 });
 		const memory = new Memory(journal);
 		const inodes = () => new Set(readdirSync(directory).map((name) => statSync(join(directory, name)).ino));
@@ -123,7 +123,7 @@ describe("segments", () => {
 		expect(inodes()).toEqual(before);
 	});
 
-	it("have nothing but their own, though their files had been larger ones", async () => {
+	it("a segment in a reused larger file contains only its own events", async () => {
 		const { journal, directory } = await openJournal({ limitBytes: 16_000 });
 		const memory = new Memory(journal);
 		for (let n = 0; n < 42; n++) {
@@ -134,13 +134,13 @@ describe("segments", () => {
 		const sizes = () => readdirSync(directory).map((name) => statSync(join(directory, name)).size);
 		const records = kept.reduce((sum, event) => sum + 34 + byteLength(event), 0);
 		expect(sizes().length).toBe(kept.length);
-		// The newest, of 1200 bytes, still has the rest of one of 1800.
+		// The newest segment of 1200 bytes still has the tail of an old one of 1800.
 		expect(diskBytes(directory)).toBe(records + 32 * kept.length + 600);
 		await journal.close();
 		expect(diskBytes(directory)).toBe(records + 32 * kept.length);
 	});
 
-	it("that are dropped under a reader are not read on, whatever their files are used for", async () => {
+	it("a reader stops at a segment that is dropped, even if its file is reused", async () => {
 		const { journal } = await openJournal({ limitBytes: 8 * 400 });
 		const memory = new Memory(journal);
 		const fill = async (count: number) => {
@@ -156,7 +156,7 @@ describe("segments", () => {
 		expect(rest).toEqual(memory.events.filter(({ seq }) => (seq > 1 && seq <= 3) || seq >= journal.oldest.seq));
 	});
 
-	it("whose files somebody deleted are missed by readers only", async () => {
+	it("deleted segment files are missed by readers only", async () => {
 		const { journal, directory } = await openJournal({ limitBytes: 16_000 });
 		const memory = new Memory(journal);
 		for (let n = 0; n < 10; n++) memory.append(kilobyte("q"));
@@ -172,7 +172,7 @@ describe("segments", () => {
 		expect(await readAll(journal.reader())).toEqual(memory.events.slice(journal.oldest.seq - 1));
 	});
 
-	it("are kept while held: the journal is then full and takes nothing until the hold moves", async () => {
+	it("held segments are kept: the journal is full and takes nothing until the hold moves", async () => {
 		const { journal, directory } = await openJournal({ limitBytes: 16_000 });
 		const memory = new Memory(journal);
 		memory.held = 3;
@@ -196,7 +196,7 @@ describe("segments", () => {
 		expect(await readAll(journal.reader(), { seq: 10 })).toEqual(memory.events.slice(journal.oldest.seq - 1));
 	});
 
-	it("that are held do not keep close from writing what is left", async () => {
+	it("close writes the remaining events although segments are held", async () => {
 		const { journal } = await openJournal({ limitBytes: 4000 });
 		const memory = new Memory(journal);
 		memory.held = 1;
@@ -212,8 +212,8 @@ describe("segments", () => {
 	});
 });
 
-describe("writing", () => {
-	it("takes what was appended during a write as one batch", async () => {
+describe("the writer", () => {
+	it("events appended during a write become one batch", async () => {
 		const { journal } = await openJournal();
 		const memory = new Memory(journal);
 		const peek = vi.spyOn(memory, "peek");
@@ -222,7 +222,7 @@ describe("writing", () => {
 		expect(peek.mock.calls.length).toBeLessThan(5);
 	});
 
-	it("happens at once after a pause, and otherwise waits a moment for more", async () => {
+	it("a write starts at once after a pause, and otherwise waits briefly for more events", async () => {
 		const { journal, clock } = await openJournal({ gatherMs: 2 });
 		const memory = new Memory(journal);
 		memory.append(output("first"));
@@ -240,7 +240,7 @@ describe("writing", () => {
 		await memory.taken();
 	});
 
-	it("does not wait for more when there is enough, whatever the size of the events", async () => {
+	it("a write does not wait once there is enough, whatever the size of the events", async () => {
 		for (const memoryBytes of [1024 * 1024, 20_000]) {
 			for (const size of [300, 4096, 65_536, 300_000]) {
 				const { journal } = await openJournal({ gatherMs: 2, memoryBytes });
@@ -254,7 +254,7 @@ describe("writing", () => {
 		}
 	});
 
-	it("moves the end only once the bytes are durable, if asked for that", async () => {
+	it("with fsync always, the end moves only once bytes are durable", async () => {
 		const order: string[] = [];
 		const spy = await spyOnDatasync(() => order.push("durable"));
 		const { journal, clock } = await openJournal({ fsync: "always" });
@@ -269,7 +269,7 @@ describe("writing", () => {
 		spy.mockRestore();
 	});
 
-	it("that could not be made durable leaves nothing behind, if asked for that", async () => {
+	it("with fsync always, events that could not be made durable leave nothing behind", async () => {
 		let failures = 0;
 		const { journal, clock, directory } = await openJournal({ fsync: "always" });
 		const memory = new Memory(journal);
@@ -290,7 +290,7 @@ describe("writing", () => {
 		spy.mockRestore();
 	});
 
-	it("is made durable once a second while there is something to do", async () => {
+	it("the journal is synced once a second while there are new events", async () => {
 		let syncs = 0;
 		const spy = await spyOnDatasync(() => syncs++);
 		const { journal, clock } = await openJournal({ segmentBytes: 2000 });
@@ -309,7 +309,7 @@ describe("writing", () => {
 		spy.mockRestore();
 	});
 
-	it("is done by close, which may be called twice and before anything was started", async () => {
+	it("close is idempotent and works before anything was written", async () => {
 		const { journal, directory } = await openJournal();
 		const memory = new Memory(journal);
 		const events = memory.append(...sampleFacts);
@@ -320,7 +320,7 @@ describe("writing", () => {
 		await unused.close();
 	});
 
-	it("serves a log, whose readers get every byte though memory keeps few", async () => {
+	it("a journal serves a log, whose readers get every byte though memory keeps few", async () => {
 		const { journal, clock } = await openJournal();
 		let isPaused = false;
 		const onPressure = (isFull: boolean) => {

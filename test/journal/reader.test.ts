@@ -1,14 +1,14 @@
 import { readdirSync, rmSync, unlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import type { Event } from "../../src/core/event.ts";
-import { appendLost } from "../../src/journal/journal.ts";
-import { JournalReader, openForReading } from "../../src/journal/reader.ts";
-import { encodeHeader, encodeRecords, nameSegment } from "../../src/journal/segment.ts";
-import { Memory, openJournal, output, readAll, sampleFacts, temporaryDirectory, write } from "./helpers.ts";
+import type { Event } from "../../src/core/log/event.ts";
+import { appendEnd } from "../../src/journal/journal.ts";
+import { JournalReader, openForReading } from "../../src/journal/journal-reader.ts";
+import { encodeHeader, encodeRecords, nameSegment } from "../../src/journal/segment-format.ts";
+import { Memory, openJournal, output, readAll, sampleFacts, temporaryDirectory, write } from "./support.ts";
 
 describe("a reader beside the writer", () => {
-	it("gets every event in order while segments come", async () => {
+	it("a concurrent reader gets every event in order while segments are added", async () => {
 		const { journal } = await openJournal({ segmentBytes: 3000 });
 		const memory = new Memory(journal);
 		const reader = journal.reader();
@@ -23,7 +23,7 @@ describe("a reader beside the writer", () => {
 		expect(seen).toEqual(memory.events);
 	});
 
-	it("takes a record that is there in part for nothing, until it is whole", async () => {
+	it("a reader ignores a partial record until it is complete", async () => {
 		const directory = temporaryDirectory();
 		const name = nameSegment({ seq: 1, offset: 0 });
 		const events: Event[] = [1, 2].map((seq) => ({ kind: "lost", message: "abc", seq, offset: 0, time: 1 }));
@@ -41,7 +41,7 @@ describe("a reader beside the writer", () => {
 		await reader.close();
 	});
 
-	it("finishes the segment it has open when that is deleted, and goes on with what is left", async () => {
+	it("a reader finishes its open segment after it is deleted, then continues with the remaining ones", async () => {
 		const directory = temporaryDirectory();
 		const events = await write(
 			Array.from({ length: 12 }, (_, n) => output(`${n}`.repeat(100))),
@@ -56,7 +56,7 @@ describe("a reader beside the writer", () => {
 		expect(rest).toEqual(events.filter(({ seq }) => (seq > 1 && seq <= 2) || seq >= left));
 	});
 
-	it("finds nothing once the journal is gone", async () => {
+	it("a reader finds nothing once the journal is deleted", async () => {
 		const directory = temporaryDirectory();
 		await write(sampleFacts, { directory });
 		rmSync(directory, { recursive: true });
@@ -66,7 +66,7 @@ describe("a reader beside the writer", () => {
 });
 
 describe("a reader by offset", () => {
-	it("keeps an empty output that follows the first event it returns", async () => {
+	it("a read by offset keeps an empty output that follows the first event", async () => {
 		const directory = temporaryDirectory();
 		const events = await write([{ kind: "resized", size: { cols: 1, rows: 1 } }, output(""), output("a")], {
 			directory,
@@ -76,7 +76,7 @@ describe("a reader by offset", () => {
 });
 
 describe("a stored journal", () => {
-	it("begins and ends where its files do, and takes nothing", async () => {
+	it("a stored journal begins and ends where its files do, and accepts no events", async () => {
 		const directory = temporaryDirectory();
 		await write([...sampleFacts.slice(0, -1), output("o".repeat(2000))], { directory, segmentBytes: 300 });
 		const stored = await openForReading(directory);
@@ -87,27 +87,27 @@ describe("a stored journal", () => {
 	});
 });
 
-describe("appending that a session was lost", () => {
-	it("makes it the last event, once", async () => {
+describe("appendEnd", () => {
+	it("appendEnd adds a lost event as the last one, once", async () => {
 		const directory = temporaryDirectory();
 		const events = await write(sampleFacts.slice(0, 4), { directory, segmentBytes: 150 });
 		const lost = { kind: "lost", message: "the keeper died", seq: 5, offset: 13, time: 1234.5 };
-		expect((await appendLost(directory, "the keeper died", 1234.5)).last).toEqual(lost);
-		expect((await appendLost(directory, "again", 9999)).last).toEqual(lost);
+		expect((await appendEnd(directory, { kind: "lost", message: "the keeper died" }, 1234.5)).last).toEqual(lost);
+		expect((await appendEnd(directory, { kind: "lost", message: "again" }, 9999)).last).toEqual(lost);
 		expect(await readAll((await openForReading(directory)).reader())).toEqual([...events, lost]);
 	});
 
-	it("leaves a journal alone that came to its end", async () => {
+	it("appendEnd does not change a complete journal", async () => {
 		const directory = temporaryDirectory();
 		const events = await write(sampleFacts, { directory });
-		expect((await appendLost(directory, "the keeper died", 1)).last).toEqual(events.at(-1));
+		expect((await appendEnd(directory, { kind: "lost", message: "the keeper died" }, 1)).last).toEqual(events.at(-1));
 		expect(await readAll((await openForReading(directory)).reader())).toEqual(events);
 	});
 
-	it("comes after everything that others have seen, and begins a journal where there is none", async () => {
+	it("appendEnd continues after the events that other readers have seen, and starts a missing journal", async () => {
 		const directory = join(temporaryDirectory(), "none");
 		const lost = { kind: "lost", message: "m", seq: 8, offset: 99, time: 1 };
-		expect((await appendLost(directory, "m", 1, { seq: 8, offset: 99 })).last).toEqual(lost);
+		expect((await appendEnd(directory, { kind: "lost", message: "m" }, 1, { seq: 8, offset: 99 })).last).toEqual(lost);
 		expect(await readAll((await openForReading(directory)).reader())).toEqual([lost]);
 	});
 });

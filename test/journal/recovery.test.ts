@@ -1,16 +1,17 @@
+import { randomBytes } from "node:crypto";
 import { copyFileSync, mkdirSync, readdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
-import type { Event, Fact } from "../../src/core/event.ts";
-import { appendLost } from "../../src/journal/journal.ts";
-import { openForReading } from "../../src/journal/reader.ts";
-import { encodeHeader, encodeRecords, nameSegment, parseSegmentName } from "../../src/journal/segment.ts";
-import { MEMORY, Memory, openJournal, output, readAll, sampleFacts, temporaryDirectory, write } from "./helpers.ts";
+import type { Event, Fact } from "../../src/core/log/event.ts";
+import { appendEnd } from "../../src/journal/journal.ts";
+import { openForReading } from "../../src/journal/journal-reader.ts";
+import { encodeHeader, encodeRecords, nameSegment, parseSegmentName } from "../../src/journal/segment-format.ts";
+import { MEMORY, Memory, openJournal, output, readAll, sampleFacts, temporaryDirectory, write } from "./support.ts";
 
 const headerBytes = 32;
 
-describe("a journal cut off at any byte", () => {
-	it("has exactly the events that are whole, takes more after them, and reads it all back", async () => {
+describe("a truncated journal", () => {
+	it("a journal truncated at any byte keeps all whole events, takes more, and reads back", async () => {
 		const { original, segments } = await sampleJournal();
 		const last = segments.at(-1) as Segment;
 		expect(last.events.length).toBeGreaterThan(1);
@@ -32,7 +33,7 @@ describe("a journal cut off at any byte", () => {
 		}
 	});
 
-	it("loses nothing of the segments after it, and is left as it is", async () => {
+	it("a truncated segment loses no later segments, and is left as it is", async () => {
 		const { original, segments } = await sampleJournal();
 		const first = segments[0] as Segment;
 		const after = segments.slice(1).flatMap((segment) => segment.events);
@@ -51,8 +52,8 @@ describe("a journal cut off at any byte", () => {
 	});
 });
 
-describe("a journal with any byte damaged", () => {
-	it("has exactly the other events, with their numbers, takes more, and reads it all back", async () => {
+describe("a damaged journal", () => {
+	it("a journal with any damaged byte keeps all other events with their numbers, takes more, and reads back", async () => {
 		const { original, segments } = await sampleJournal();
 		const all = segments.flatMap((segment) => segment.events);
 		for (const segment of segments) {
@@ -75,7 +76,7 @@ describe("a journal with any byte damaged", () => {
 		}
 	}, 120_000);
 
-	it("is read on from after the damage, from every start", async () => {
+	it("reads continue after the damage, from every start", async () => {
 		const { original, segments } = await sampleJournal();
 		const all = segments.flatMap((segment) => segment.events);
 		const second = segments[1] as Segment;
@@ -88,7 +89,7 @@ describe("a journal with any byte damaged", () => {
 		}
 	});
 
-	it("does not take what a program printed for events, not even whole records of another journal", async () => {
+	it("output that looks like records is not taken for events, even if copied from another journal", async () => {
 		const directory = temporaryDirectory();
 		const forged: Event = { kind: "output", stream: "pty", bytes: Buffer.from("forged"), seq: 3, offset: 600, time: 0 };
 		const foreign = Buffer.concat(encodeRecords([forged], 0x1234, 1000).pieces);
@@ -100,8 +101,8 @@ describe("a journal with any byte damaged", () => {
 	});
 });
 
-describe("a journal whose writer died in a file that had been an older segment's", () => {
-	it("has exactly the events that are whole, however much was overwritten, and nothing of the older segment", async () => {
+describe("a journal whose writer died in a reused segment file", () => {
+	it("a partly overwritten segment keeps exactly the new whole events, and nothing of the old segment", async () => {
 		const { left, overwritten, name, events } = await reusedJournal();
 		const written = readFileSync(join(left, name));
 		const record = 34 + 50;
@@ -127,7 +128,7 @@ describe("a journal whose writer died in a file that had been an older segment's
 		}
 	});
 
-	it("is searched no longer because a program printed what looks like records", async () => {
+	it("output that looks like records does not make the search longer", async () => {
 		const directory = temporaryDirectory();
 		const name = nameSegment({ seq: 1, offset: 0 });
 		const [first, last] = [1, 9].map((seq): Event => ({ kind: "lost", message: "m", seq, offset: 0, time: 1 })) as [
@@ -135,7 +136,7 @@ describe("a journal whose writer died in a file that had been an older segment's
 			Event,
 		];
 		const record = (event: Event, salt = name.salt) => Buffer.concat(encodeRecords([event], salt, 0).pieces);
-		/** Records of another journal, each of which reaches as far as the one before it does. */
+		/** Records of another journal, each ending where the previous one does. */
 		const forged = (count: number) => {
 			const bytes = Buffer.alloc(count * 34);
 			for (let at = 0; at < bytes.length; at += 34) {
@@ -151,13 +152,36 @@ describe("a journal whose writer died in a file that had been an older segment's
 			return readAll((await openForReading(directory)).reader());
 		};
 		expect(await found(20)).toEqual([first, last]);
-		// Sixteen times the bytes are checked, and no more.
+		// At most sixteen times the bytes are checked.
 		expect(await found(100)).toEqual([first]);
+	});
+
+	it("a damaged journal is searched in steps, with other work in between", async () => {
+		const directory = temporaryDirectory();
+		const name = nameSegment({ seq: 1, offset: 0 });
+		// It contains no record, so every offset must be checked.
+		writeFileSync(join(directory, name.name), Buffer.concat([encodeHeader(name.start), randomBytes(16 * 1024 ** 2)]));
+		let isOver = false;
+		let longestMs = 0;
+		const beating = (async () => {
+			for (let last = performance.now(); !isOver; ) {
+				await new Promise((resolve) => setImmediate(resolve));
+				const now = performance.now();
+				longestMs = Math.max(longestMs, now - last);
+				last = now;
+			}
+		})();
+		const began = performance.now();
+		expect(await readAll((await openForReading(directory)).reader())).toEqual([]);
+		const tookMs = performance.now() - began;
+		isOver = true;
+		await beating;
+		expect(longestMs).toBeLessThan(tookMs / 4);
 	});
 });
 
 describe("a journal of a newer version", () => {
-	it("is refused by all, and not touched", async () => {
+	it("a journal of a newer version is refused everywhere, and not changed", async () => {
 		const { original, segments } = await sampleJournal();
 		const name = (segments[0] as Segment).name;
 		const bytes = readFileSync(join(original, name));
@@ -171,17 +195,17 @@ describe("a journal of a newer version", () => {
 			readdirSync(original).map((file) => [file, readFileSync(join(original, file)).toString("hex")]);
 		const before = contents();
 
-		const refusal = { code: "unsupported", message: expect.stringMatching(/newer version \(2, this one reads 1\)/) };
+		const refusal = { code: "unsupported", message: expect.stringMatching(/newer version \(2; this one reads 1\)/) };
 		await expect(openJournal({ directory: original })).rejects.toMatchObject(refusal);
 		await expect(openForReading(original)).rejects.toMatchObject(refusal);
-		await expect(appendLost(original, "gone", 1)).rejects.toMatchObject(refusal);
+		await expect(appendEnd(original, { kind: "lost", message: "gone" }, 1)).rejects.toMatchObject(refusal);
 		expect(contents()).toEqual(before);
 	});
 });
 
 type Segment = { readonly name: string; readonly size: number; readonly events: Event[]; readonly ends: number[] };
 
-/** A journal of several small segments, and what is where in it. */
+/** A journal of several small segments, with the position of each event. */
 async function sampleJournal(): Promise<{ original: string; segments: Segment[] }> {
 	const original = temporaryDirectory(MEMORY);
 	const written = await write(sampleFacts, { directory: original, segmentBytes: 280 });
@@ -199,7 +223,7 @@ async function sampleJournal(): Promise<{ original: string; segments: Segment[] 
 	return { original, segments };
 }
 
-/** What a writer left that died after it had overwritten its oldest segment, and that segment as it was. */
+/** The files of a writer that died after overwriting its oldest segment, and that segment's former content. */
 async function reusedJournal() {
 	const { journal, directory } = await openJournal({ directory: temporaryDirectory(MEMORY), limitBytes: 8 * 290 });
 	const memory = new Memory(journal);

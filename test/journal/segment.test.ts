@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { Event } from "../../src/core/event.ts";
+import type { Event } from "../../src/core/log/event.ts";
 import {
 	decodeHeader,
 	decodeRecord,
@@ -7,7 +7,7 @@ import {
 	encodeRecords,
 	nameSegment,
 	parseSegmentName,
-} from "../../src/journal/segment.ts";
+} from "../../src/journal/segment-format.ts";
 
 const place = { seq: 5, offset: 2 ** 33 + 1, time: 1.5 };
 
@@ -58,8 +58,8 @@ const records: readonly { readonly event: Event; readonly salt: number; readonly
 	},
 ];
 
-describe("a record", () => {
-	it.each(records)("of $event.kind has the bytes that the format says, both ways", ({ event, salt, bytes }) => {
+describe("records", () => {
+	it.each(records)("the record of $event.kind is encoded and decoded as the format says", ({ event, salt, bytes }) => {
 		const encoded = encode([event], salt);
 		const rest = Buffer.from(bytes.replace(/^.*CRC/, "").replaceAll(" ", ""), "hex");
 		const checksum = Buffer.alloc(4);
@@ -68,14 +68,14 @@ describe("a record", () => {
 		expect(decodeRecord(encoded, 0, salt)).toEqual({ event, size: encoded.length });
 	});
 
-	it("has a checksum that is CRC-32C, so that others can read it", () => {
+	it("the checksum is CRC-32C, so that other tools can read records", () => {
 		const event: Event = { kind: "closed", seq: 1, offset: 0, time: 0 };
 		expect(crc32cByBits(Buffer.from("123456789"), 0)).toBe(0xe3069283);
 		const encoded = encode([event], 0);
 		expect(encoded.readUInt32LE(4)).toBe(crc32cByBits(encoded.subarray(8), 0));
 	});
 
-	it("is short at every place where it may be cut off", () => {
+	it("a record cut at any byte is reported as short", () => {
 		for (const { event, salt } of records) {
 			const encoded = encode([event], salt);
 			for (let length = 0; length < encoded.length; length++) {
@@ -84,7 +84,7 @@ describe("a record", () => {
 		}
 	});
 
-	it("is never taken for an event after any bit was flipped", () => {
+	it("a record with any flipped bit is not accepted", () => {
 		for (const { event, salt } of records) {
 			const encoded = encode([event], salt);
 			for (let bit = 0; bit < encoded.length * 8; bit++) {
@@ -95,11 +95,11 @@ describe("a record", () => {
 		}
 	});
 
-	it("of another segment is not taken for one of this", () => {
+	it("a record of another segment is not accepted", () => {
 		for (const { event, salt } of records) expect(decodeRecord(encode([event], salt), 0, salt ^ 1)).toBe("wrong");
 	});
 
-	it("is not seen in zeros, nor in a length that no event has", () => {
+	it("zeros, and a length that no event has, are not taken for records", () => {
 		expect(decodeRecord(Buffer.alloc(100), 0, 0)).toBe("bad");
 		const oversized = encode([records[0]?.event as Event], 0);
 		oversized.writeUInt32LE(0xffffffff, 0);
@@ -108,7 +108,7 @@ describe("a record", () => {
 });
 
 describe("a batch", () => {
-	it("passes large output on without copying it, and joins what is small", () => {
+	it("a batch passes large output without copying and joins small events", () => {
 		const large = new Uint8Array(100_000).fill(7);
 		const small: Event = { kind: "output", stream: "pty", bytes: new Uint8Array(10), seq: 1, offset: 0, time: 0 };
 		const events: Event[] = [
@@ -126,7 +126,7 @@ describe("a batch", () => {
 		expect(starts.map((at) => (decodeRecord(encoded, at, 9) as { event: Event }).event)).toEqual(events);
 	});
 
-	it("holds as many events as there is room for, but at least one", () => {
+	it("a batch holds as many events as fit, but at least one", () => {
 		const events = [1, 2, 3].map((seq): Event => ({ kind: "closed", seq, offset: 0, time: 0 }));
 		expect([0, 34, 67, 68, 102, 500].map((room) => encodeRecords(events, 0, room).ends.length)).toEqual([
 			1, 1, 1, 2, 3, 3,
@@ -135,7 +135,7 @@ describe("a batch", () => {
 });
 
 describe("a segment's header and name", () => {
-	it("have the bytes that the format says, both ways", () => {
+	it("headers and names of segments are encoded and decoded as the format says", () => {
 		const start = { seq: 258, offset: 2 ** 40 };
 		const header = Buffer.from(encodeHeader(start));
 		expect(header.subarray(0, 28).toString("hex")).toBe(
@@ -157,7 +157,7 @@ describe("a segment's header and name", () => {
 		expect(parseSegmentName("0000000000000258-0001099511627776-00000abc.journal")).toEqual(nameSegment(start, 0xabc));
 	});
 
-	it("are refused when damaged, cut off, or not ours", () => {
+	it("damaged, truncated and foreign headers and names are refused", () => {
 		const header = Buffer.from(encodeHeader({ seq: 1, offset: 0 }));
 		for (let length = 0; length < header.length; length++)
 			expect(decodeHeader(header.subarray(0, length))).toBeUndefined();
@@ -180,7 +180,7 @@ function hex(text: string): string {
 	return Buffer.from(text).toString("hex");
 }
 
-/** The definition, bit by bit. */
+/** CRC-32C bit by bit, as defined. */
 function crc32cByBits(bytes: Uint8Array, seed: number): number {
 	let crc = ~seed;
 	for (const byte of bytes) {

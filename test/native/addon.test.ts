@@ -1,4 +1,6 @@
-/** What the addon promises, call by call. */
+// @module-tag apart
+
+/** The contract of the addon, call by call. */
 
 import { execFileSync } from "node:child_process";
 import {
@@ -29,13 +31,13 @@ import {
 	terminal,
 } from "../../src/native/addon.ts";
 import type { Order } from "../../src/native/minder.ts";
-import { eventually } from "../backends/run.ts";
-import { type Started, startProgram } from "../helpers/programs.ts";
+import { type Started, startProgram } from "../support/programs.ts";
+import { eventually } from "../support/run-program.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "hawser-native-"));
 afterAll(() => rmSync(folder, { recursive: true }));
 
-/** Runs a program to its end: its output, and how it ended. All descriptors are closed. */
+/** Runs a program to its end and closes all descriptors; returns its output and exit. */
 async function run(
 	argv: readonly string[],
 	options: Partial<Order> = {},
@@ -55,7 +57,7 @@ function readAll(fd: number): string {
 		for (let length = readSync(fd, buffer); length > 0; length = readSync(fd, buffer))
 			chunks.push(Buffer.from(buffer.subarray(0, length)));
 	} catch {
-		// EIO, the end of a terminal.
+		// EIO marks the end of a terminal.
 	}
 	return Buffer.concat(chunks).toString("latin1").replaceAll("\r\n", "\n");
 }
@@ -73,7 +75,7 @@ async function failure(call: () => unknown): Promise<unknown> {
 const openFds = () => readdirSync("/proc/self/fd").length;
 
 describe.each(["pty", "pipe"] as const)("starting on a %s", (stdio) => {
-	test("fails with the step and the reason, and leaves nothing behind", async () => {
+	test("a failed start reports the step and the reason, and leaves nothing behind", async () => {
 		const file = join(folder, `plain-${stdio}`);
 		writeFileSync(file, "text", { mode: 0o644 });
 		await run(["true"], { stdio });
@@ -95,17 +97,17 @@ describe.each(["pty", "pipe"] as const)("starting on a %s", (stdio) => {
 		expect(zombies()).toEqual([]);
 	});
 
-	test("makes a session with a group of its own", async () => {
+	test("a program gets a session and a process group of its own", async () => {
 		const { text, reaped } = await run(["sh", "-c", "cut -d' ' -f5,6 /proc/$$/stat"], { stdio });
 		expect(text).toBe(`${reaped?.pid} ${reaped?.pid}\n`);
 	});
 
-	test("resets what signals do and which are blocked", async () => {
+	test("signal handlers and the signal mask are reset", async () => {
 		const { text } = await run(["cat", "/proc/self/status"], { stdio });
 		expect(text.match(/Sig(Blk|Ign|Cgt):\t0{16}/g)?.length).toBe(3);
 	});
 
-	test("gives no descriptor above 2, whatever was opened and closed before", async () => {
+	test("a program gets no descriptor above 2, whatever was opened and closed before", async () => {
 		// A linear congruential generator; the seed is the test's.
 		let state = 20_261_115;
 		const random = (below: number) => {
@@ -130,7 +132,7 @@ describe.each(["pty", "pipe"] as const)("starting on a %s", (stdio) => {
 		await Promise.all(programs.map((program) => program.end()));
 	});
 
-	test("sets limits, and the name a program sees", async () => {
+	test("a start sets limits and the program's name", async () => {
 		const limits = Object.fromEntries(
 			Object.entries({ nofile: 123, core: 0, fsize: 4096, cpu: 77 }).map(([name, hard]) => [
 				name,
@@ -146,13 +148,13 @@ describe.each(["pty", "pipe"] as const)("starting on a %s", (stdio) => {
 		expect(text.split("\n")).toEqual(["123", "123", "0", "77", "myself", ""]);
 	});
 
-	test("gives a script without a first line to the shell", async () => {
+	test("a script without a first line runs in the shell", async () => {
 		const file = join(folder, `script-${stdio}`);
 		writeFileSync(file, 'echo "got $1"\n', { mode: 0o755 });
 		expect((await run([file, "it"], { stdio })).text).toBe("got it\n");
 	});
 
-	test("passes over what PATH has not, and remembers what it may not run", async () => {
+	test("a PATH search skips missing files, and remembers files without permission", async () => {
 		const file = join(folder, `ls-${stdio}`);
 		writeFileSync(file, "", { mode: 0o644 });
 		expect((await run(["echo", "x"], { stdio, files: ["/no/echo", `${file}/echo`, file, "/bin/echo"] })).text).toBe(
@@ -161,7 +163,7 @@ describe.each(["pty", "pipe"] as const)("starting on a %s", (stdio) => {
 		expect(await failure(() => startProgram(["x"], { stdio, files: [file, "/no/x"] }))).toBe("exec EACCES");
 	});
 
-	test("becomes another user, without our groups", async () => {
+	test("a program can run as another user, without our groups", async () => {
 		const { text } = await run(["sh", "-c", "id -u; id -g; id -G"], { stdio, uid: 65534, gid: 65534 });
 		expect(text).toBe("65534\n65534\n65534\n");
 		const grouped = await run(["id", "-G"], { stdio, uid: 65534, gid: 65534, groups: [4, 24] });
@@ -169,12 +171,12 @@ describe.each(["pty", "pipe"] as const)("starting on a %s", (stdio) => {
 		expect(readFileSync("/proc/self/status", "latin1")).toMatch(/^Uid:\t0\t/m);
 	});
 
-	test("tells a code from a signal", async () => {
+	test("an exit code differs from a signal", async () => {
 		expect((await run(["sh", "-c", "exit 200"], { stdio })).reaped).toMatchObject({ code: 200, signal: null });
 		expect((await run(["sh", "-c", "kill -9 $$"], { stdio })).reaped).toMatchObject({ code: null, signal: 9 });
 	});
 
-	test("a thousand times leaves no zombie, no descriptor and no thread", async () => {
+	test("a thousand starts leave no zombie, no descriptor and no thread", async () => {
 		await run(["true"], { stdio });
 		const threads = () => readdirSync("/proc/self/task").length;
 		const before = [openFds(), threads()];
@@ -185,8 +187,8 @@ describe.each(["pty", "pipe"] as const)("starting on a %s", (stdio) => {
 	});
 });
 
-test("what an unprivileged server may not do is said so", () => {
-	// Where such a user may read it.
+test("starts that an unprivileged server is not allowed are reported as such", () => {
+	// A path that such a user may read.
 	const copy = join(folder, "copy");
 	for (const part of ["dist", "native/build", "native/platform.js"])
 		cpSync(new URL(`../../${part}`, import.meta.url), join(copy, part), { recursive: true });
@@ -217,7 +219,7 @@ test("a terminal controls its session and has its size before the program runs",
 	expect(Number(group)).toBeGreaterThan(1);
 });
 
-test("a terminal's state is seen and its size changed from our side", async () => {
+test("a terminal's state is read and its size changed from our side", async () => {
 	const spawned = await startProgram(["cat"], { stdio: "pty" });
 	expect(terminal(spawned.input)).toEqual({
 		cols: 80,
@@ -242,7 +244,7 @@ test("a terminal's state is seen and its size changed from our side", async () =
 	await spawned.end();
 });
 
-test("a full pipe becomes writable when it is read, and not before", async () => {
+test("a full pipe becomes writable only once it is read", async () => {
 	const spawned = await startProgram(["sh", "-c", "read -r go < /dev/fd/0; exec cat > /dev/null"]);
 	try {
 		for (;;) writeSync(spawned.input, Buffer.alloc(65_536, 10));
@@ -253,14 +255,14 @@ test("a full pipe becomes writable when it is read, and not before", async () =>
 	await spawned.end();
 });
 
-test("an interest that was given up is never reported, even if its number is used again", async () => {
+test("a canceled interest is never reported, even if its number is reused", async () => {
 	const calls: string[] = [];
 	const ready = () => openSync(fifo, constants.O_RDWR | constants.O_NONBLOCK);
 	const fifo = join(folder, "fifo");
 	execFileSync("mkfifo", [fifo]);
 	const one = ready();
 	const cancel = poll(one, "write", () => calls.push("one"));
-	// Ready by now for the thread that waits, and not yet handed over to us.
+	// Ready for the waiting thread by now, and not yet passed to us.
 	execFileSync("sleep", ["0.05"]);
 	cancel();
 	cancel();
@@ -278,7 +280,7 @@ test("an interest that was given up is never reported, even if its number is use
 	expect(calls).toEqual(["two"]);
 });
 
-test("a signal goes to the process that was meant, or to none", async () => {
+test("a signal goes to the intended process or to none", async () => {
 	const spawned = await startProgram(["sleep", "1000"]);
 	const startTime = Number(readFileSync(`/proc/${spawned.pid}/stat`, "latin1").split(" ")[21]);
 	expect(signalProcess(spawned.pid, startTime + 1, 9)).toBe(false);
@@ -303,7 +305,7 @@ test("a detached program writes to the given file, and is reaped", async () => {
 	expect(zombies()).toEqual([]);
 });
 
-test("a lock is held by one, and free again when that one is gone", async () => {
+test("a lock has one holder, and is free once the holder is gone", async () => {
 	const path = join(folder, "lock");
 	const held = lockFile(path);
 	expect(held).toBeGreaterThan(2);
@@ -318,14 +320,14 @@ test("a lock is held by one, and free again when that one is gone", async () => 
 	expect(await failure(() => lockFile("/no/such/lock"))).toBe("lock ENOENT");
 });
 
-test("a socket whose send buffer grew takes a chunk of a flooded terminal at once", async () => {
+test("a socket with a larger send buffer takes a chunk of a flooded terminal at once", async () => {
 	const path = join(folder, "socket");
 	const accepted: Socket[] = [];
 	const server = createServer((socket) => accepted.push(socket)).listen(path);
 	const clients = [connect(path), connect(path)];
 	await eventually(() => accepted.length === 2);
 	const [usual, grown] = accepted as [Socket, Socket];
-	// As the keeper finds it; see src/keeper/control.ts.
+	// The descriptor as the keeper gets it.
 	const { fd } = (grown as unknown as { _handle: { fd: number } })._handle;
 	growSendBuffer(fd, 1024 * 1024);
 	for (const socket of accepted) socket.write(Buffer.alloc(256 * 1024 + 200));
@@ -335,7 +337,7 @@ test("a socket whose send buffer grew takes a chunk of a flooded terminal at onc
 	expect(await failure(() => growSendBuffer(-1, 1024))).toBe("send buffer EBADF");
 });
 
-/** Children of ours that wait to be reaped. */
+/** Our children that are not reaped yet. */
 function zombies(): number[] {
 	const isZombie = (pid: string) => {
 		try {

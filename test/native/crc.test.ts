@@ -1,4 +1,4 @@
-/** The checksum of the journal, as published, and in both ways of computing it. */
+/** The journal's checksum, compared with published values, in both implementations. */
 
 import { expect, test } from "vitest";
 import { crc32c, crc32cByTable } from "../../src/native/addon.ts";
@@ -18,7 +18,7 @@ test("crc32c agrees with the published vectors, by instruction and by table, in 
 	expect(crc32c(digits.subarray(4), crc32c(digits.subarray(0, 4)))).toBe(0xe3069283);
 	const noise = Uint8Array.from({ length: 1000 }, (_, i) => (i * 7919) >> 3);
 	for (let at = 0; at < 40; at++) expect(crc32c(noise.subarray(at))).toBe(crc32cByTable(noise.subarray(at)));
-	// Long ones are done in lanes: none, one and several rounds of them, with every kind of rest.
+	// Long inputs use lanes: none, one and several rounds, with every remainder.
 	const long = Uint8Array.from({ length: 3 * 12_288 + 100 }, (_, i) => (i * i * 7919) >> 5);
 	for (const rounds of [0, 1, 2, 3])
 		for (let rest = -9; rest < 20; rest++) {

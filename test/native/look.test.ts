@@ -1,13 +1,13 @@
 import { expect, onTestFinished, test } from "vitest";
 import { inspect } from "../../src/native/addon.ts";
-import { startProgram } from "../helpers/programs.ts";
+import { startProgram } from "../support/programs.ts";
 
-/** Some of so many were wrong. */
+/** With this many inspections, some used to be wrong. */
 const LOOKS = 3_000;
-/** In a look that takes longer than the program takes input at a time, it may have been raw before and after that. */
+/** An inspection longer than the program's input phase may see the raw terminal before and after it. */
 const INPUT_MS = 20;
 
-/** Has its terminal raw while it computes, for a moment, and never while it takes input. */
+/** Sets its terminal raw for moments while it computes, and never while it reads input. */
 const CHANGING = `
 import select, termios, time, tty
 lines = termios.tcgetattr(0)
@@ -22,7 +22,7 @@ while True:
 `;
 
 test("a program that changes how it reads is never seen to read in one way, in the mode of the other", async () => {
-	// What is looked at is below the shell.
+	// The inspected program is a child of the shell.
 	const argv = ["sh", "-c", '/usr/bin/python3 -c "$0"; :', CHANGING];
 	const { pid, input, end } = await startProgram(argv, { stdio: "pty" });
 	onTestFinished(() => end());

@@ -1,13 +1,17 @@
-/** What becomes of starts when somebody kills the processes that stand ready for them. */
+// @module-tag apart
+
+/** Starts while their helper processes are killed. */
 
 import { readdirSync, readFileSync } from "node:fs";
 import { expect, test } from "vitest";
-import { eventually } from "../backends/run.ts";
-import { startProgram } from "../helpers/programs.ts";
+import { startProgram } from "../support/programs.ts";
+import { eventually } from "../support/run-program.ts";
 
 type Found = { readonly pid: number; readonly parent: number; readonly state: string };
 
-/** The nursery of this process, and who waits in it for an order: a minder that was just forked does not sleep yet. */
+/**
+ * The nursery of this process and the minders waiting in it for an order. A freshly forked minder is not asleep yet.
+ */
 function nursery(): { readonly pid: number; readonly waiting: readonly number[] } {
 	const all = readdirSync("/proc").flatMap((pid) => (/^\d+$/.test(pid) ? (minder(Number(pid)) ?? []) : []));
 	const { pid = 0 } = all.find(({ parent, state }) => parent === process.pid && state !== "Z") ?? {};
@@ -30,7 +34,7 @@ async function expectStart(): Promise<void> {
 	await started.end();
 }
 
-test("minders that were killed while they waited for an order are replaced at once", async () => {
+test("minders killed while waiting for an order are replaced at once", async () => {
 	await expectStart();
 	await eventually(() => nursery().waiting.length === 2);
 	const { pid, waiting } = nursery();
@@ -40,7 +44,7 @@ test("minders that were killed while they waited for an order are replaced at on
 	expect(nursery().pid).toBe(pid);
 });
 
-test("a nursery that was killed is replaced, and the start that nobody had taken from it is made by the next", async () => {
+test("a killed nursery is replaced, and the next one runs its pending start", async () => {
 	await expectStart();
 	await eventually(() => nursery().waiting.length === 2);
 	const { pid, waiting } = nursery();
@@ -52,7 +56,7 @@ test("a nursery that was killed is replaced, and the start that nobody had taken
 	expect(nursery().pid).not.toBe(pid);
 });
 
-test("a start whose minder was killed after it had taken the order is not made twice", async () => {
+test("a start whose minder was killed after it took the order does not run twice", async () => {
 	const fails = startProgram(["sh", "-c", "kill -9 $PPID"], { env: [] }).then(
 		async (started) => `started, then ${JSON.stringify(await started.exited)}`,
 		({ step, code }) => `${step} ${code}`,
@@ -60,7 +64,7 @@ test("a start whose minder was killed after it had taken the order is not made t
 	expect(["start ECHILD", "started, then undefined"]).toContain(await fails);
 });
 
-test("a nursery that was stopped is replaced once a start has waited for it in vain", async () => {
+test("a stopped nursery is replaced after a start has timed out in it", async () => {
 	await expectStart();
 	await eventually(() => nursery().waiting.length === 2);
 	const { pid, waiting } = nursery();

@@ -1,23 +1,25 @@
-/** What becomes of a pump and of children when whoever had them goes. */
+// @module-tag apart
+
+/** Pumps and children whose owner ends. */
 
 import { closeSync, readdirSync, readFileSync } from "node:fs";
 import { Worker } from "node:worker_threads";
 import { expect, test } from "vitest";
-import { eventually } from "../backends/run.ts";
-import { startProgram } from "../helpers/programs.ts";
+import { startProgram } from "../support/programs.ts";
+import { eventually } from "../support/run-program.ts";
 
 const threads = () => readdirSync("/proc/self/task").length;
 const terminals = () =>
 	readdirSync("/proc/self/fdinfo").filter((fd) => {
 		try {
-			// Every side of a terminal that we hold, by what it is and not by where it lies.
+			// Our descriptors of terminals, found by kind, not by path.
 			return readFileSync(`/proc/self/fdinfo/${fd}`, "latin1").includes("tty-index");
 		} catch {
 			return false;
 		}
 	}).length;
 
-/** A thread that floods itself from a terminal, and says when the first bytes came. */
+/** A thread that floods itself from a terminal, and reports the first bytes. */
 const script = `
 	const { parentPort } = require("node:worker_threads");
 	Promise.all([
@@ -35,7 +37,7 @@ const script = `
 	});
 `;
 
-test("a nursery that was killed costs no program its life, the next start nothing, and leaves no zombie", async () => {
+test("a killed nursery ends no program, does not affect the next start, and leaves no zombie", async () => {
 	const first = await startProgram(["cat"]);
 	const [nursery] = children().filter(({ name }) => name === "minder");
 	process.kill(nursery?.pid ?? 0, "SIGKILL");
@@ -49,7 +51,7 @@ test("a nursery that was killed costs no program its life, the next start nothin
 	await eventually(() => children().every(({ state }) => state !== "Z"));
 });
 
-test("a thread may end while its pumps run: they end with it, close their terminals, and nothing crashes", async () => {
+test("a thread that ends closes its pumps and their terminals, and nothing crashes", async () => {
 	const before = threads();
 	for (let round = 0; round < 10; round++) {
 		const workers = [0, 1].map(() => new Worker(script, { eval: true }));
@@ -58,7 +60,7 @@ test("a thread may end while its pumps run: they end with it, close their termin
 		);
 		await Promise.all(workers.map((worker) => worker.terminate()));
 		for (const fd of held.flat()) closeSync(fd);
-		// One more may be Node's own.
+		// Node may have started one more itself.
 		await eventually(() => threads() <= before + 1 && terminals() === 0);
 	}
 });

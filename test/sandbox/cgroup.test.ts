@@ -1,22 +1,24 @@
-/** Limits by control groups: which are taken, and what they do as far as this machine lets us have any. */
+// @module-tag apart
+
+/** Limits by control groups: accepted groups, and their effects as far as this machine allows. */
 
 import { randomUUID } from "node:crypto";
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmdirSync, writeFileSync } from "node:fs";
 import { realpath } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
-import type { Command } from "../../src/core/process.ts";
-import type { SandboxLimits } from "../../src/core/sandbox.ts";
-import { ControlGroups } from "../../src/sandbox/cgroup.ts";
-import { KeeperSite } from "../helpers/keepers.ts";
-import { eventually, itemsUntil, outputUntil, write } from "../helpers/reading.ts";
-import { startOf } from "../helpers/starts.ts";
-import { temporaryDirectory } from "../helpers/temporary.ts";
-import { confined, probe, startConfined, type User, users } from "./confined.ts";
+import type { Command } from "../../src/core/process/process.ts";
+import type { SandboxLimits } from "../../src/core/process/sandbox-policy.ts";
+import { ControlGroups } from "../../src/sandbox/control-groups.ts";
+import { KeeperSite } from "../support/keeper-site.ts";
+import { eventually, itemsUntil, outputUntil, write } from "../support/reading.ts";
+import { startOf } from "../support/starts.ts";
+import { temporaryDirectory } from "../support/temporary.ts";
+import { confined, probe, startConfined, type User, users } from "./support.ts";
 
 const own = users[0] as User;
 
-/** A directory laid out as a control group is, in a folder that stands for where they are mounted. */
+/** A directory with the files of a control group, in a folder that stands for the mount point. */
 async function layOut(files: Readonly<Record<string, string>>): Promise<{ group: string; mount: string }> {
 	const mount = await realpath(await temporaryDirectory());
 	const group = join(mount, "hawser");
@@ -27,8 +29,8 @@ async function layOut(files: Readonly<Record<string, string>>): Promise<{ group:
 
 const delegated = { "cgroup.controllers": "cpu io memory pids\n", "cgroup.subtree_control": "" };
 
-describe("the control group that the operator names", () => {
-	test("passes its controllers on to the groups below it, unless it does already", async () => {
+describe("the operator's control group", () => {
+	test("the operator's group passes its controllers to the groups below it, unless it already does", async () => {
 		const control = async (passed: string) => {
 			const { group, mount } = await layOut({ ...delegated, "cgroup.subtree_control": passed });
 			await ControlGroups.open(group, mount);
@@ -43,21 +45,21 @@ describe("the control group that the operator names", () => {
 		["is no control group", {}, /hawser is not a control group of version 2$/],
 		["has no controllers", { "cgroup.controllers": "\n" }, /hawser has no controller for memory and pids; /],
 		["lacks one", { "cgroup.controllers": "cpu pids\n" }, /hawser has no controller for memory; /],
-	])("is refused when it %s", async (_, files, reason) => {
+	])("a group is refused when it %s", async (_, files, reason) => {
 		const { group, mount } = await layOut(files);
 		await expect(ControlGroups.open(group, mount)).rejects.toThrow(reason);
 		expect(readdirSync(group)).toEqual(Object.keys(files));
 	});
 
-	test("is refused when it is not there, or where a sandbox may be able to write", async () => {
+	test("a missing group is refused, and one in a directory that a sandbox may write", async () => {
 		const { group } = await layOut(delegated);
-		await expect(ControlGroups.open(`${group}/none`)).rejects.toThrow(`there is no directory ${group}/none`);
+		await expect(ControlGroups.open(`${group}/none`)).rejects.toThrow(`no such directory: ${group}/none`);
 		await expect(ControlGroups.open(group)).rejects.toThrow(
 			"is not below /sys/fs/cgroup, which no sandbox can write to",
 		);
 	});
 
-	test("has a group for each session with limits for all of its processes, which then have none of their own", async () => {
+	test("the operator's group gets a group per session with limits, whose processes get no limits of their own", async () => {
 		const { group, mount } = await layOut({ ...delegated, "memory.swap.max": "max\n" });
 		const within = await probe({ cgroups: await ControlGroups.open(group, mount) });
 		expect(within.describe()).toMatchObject({ isEnforced: true, limits: "cgroup" });
@@ -89,7 +91,7 @@ const anything: Command = {
 
 type Mount = { readonly point: string; readonly type: string; readonly options: readonly string[] };
 
-/** Where control groups of either version are mounted. */
+/** The mount points of control groups of both versions. */
 function mounts(): Mount[] {
 	const lines = readFileSync("/proc/self/mountinfo", "latin1").trim().split("\n");
 	const all = lines.map((line) => {
@@ -100,7 +102,7 @@ function mounts(): Mount[] {
 	return all.filter(({ type }) => type.startsWith("cgroup"));
 }
 
-/** A new group below this directory, gone when the test is over; undefined where we may make none. */
+/** A new group in this directory, removed after the test; undefined if not permitted. */
 function makeGroup(directory: string): string | undefined {
 	const group = join(directory, `hawser-test-${randomUUID()}`);
 	try {
@@ -114,14 +116,14 @@ function makeGroup(directory: string): string | undefined {
 
 describe("a program in a group that limits its processes", () => {
 	/**
-	 * Where such groups can be made here. Version 1 has them with the same files, so that it will do for what a minder
-	 * does with one; without any, a folder in which it can be seen that nothing starts.
+	 * A place where groups can be created. Version 1 has the same files, which is enough to test the minder. Otherwise a
+	 * plain folder, where the failure to start is tested.
 	 */
 	async function placeForGroups(): Promise<{ place: string; isReal: boolean }> {
 		for (const { point, type, options } of mounts()) {
 			if (type === "cgroup" && !options.includes("pids")) continue;
 			const group = makeGroup(point);
-			// In version 2 those of the root need not be passed on to this one, and what it has not it can't pass on.
+			// In version 2, groups get only the controllers that their parent passes on.
 			if (group !== undefined && type === "cgroup") return { place: group, isReal: true };
 			if (group === undefined || !existsSync(join(group, "pids.max"))) continue;
 			writeFileSync(join(group, "cgroup.subtree_control"), "+pids");
@@ -130,7 +132,7 @@ describe("a program in a group that limits its processes", () => {
 		return { place: await temporaryDirectory(), isReal: false };
 	}
 
-	/** As the sandbox asks for it, but in the place that there is. */
+	/** A sandbox that uses groups in this place. */
 	async function withinGroups(place: string) {
 		const { group, mount } = await layOut(delegated);
 		const sandbox = await probe({ cgroups: await ControlGroups.open(group, mount) });
@@ -144,22 +146,25 @@ describe("a program in a group that limits its processes", () => {
 	const everything = [{ path: "/", access: "write" }] as const;
 	const sandbox = { type: "paths", paths: everything, limits: { processes: 8 } } as const;
 
-	test.each(users)("as $name, has no more of them, can't help it, and leaves no group behind", async (user) => {
-		const { place, isReal } = await placeForGroups();
-		const within = await withinGroups(place);
-		const group = join(place, "limited");
-		const script = `
+	test.each(users)(
+		"as $name, a program stays within its group's process limit and leaves no group behind",
+		async (user) => {
+			const { place, isReal } = await placeForGroups();
+			const within = await withinGroups(place);
+			const group = join(place, "limited");
+			const script = `
 			(echo max > ${group}/pids.max) 2>/dev/null || echo kept
 			(echo 0 > ${place}/cgroup.procs) 2>/dev/null || echo kept
 			for i in 1 2 3 4 5 6 7 8 9 10; do sleep 100 & echo $i; done`;
-		const ended = confined(script, { sandbox, user, within });
-		// Process 1 of the sandbox and the shell are two of the eight.
-		if (isReal) expect((await ended).text).toMatch(/^kept\nkept\n1\n2\n3\n4\n5\n6\n.*fork/i);
-		else await expect(ended).rejects.toMatchObject({ code: "spawn_failed" });
-		await eventually("the end of the group", async () => !existsSync(group));
-	});
+			const ended = confined(script, { sandbox, user, within });
+			// Process 1 of the sandbox and the shell count too.
+			if (isReal) expect((await ended).text).toMatch(/^kept\nkept\n1\n2\n3\n4\n5\n6\n.*fork/i);
+			else await expect(ended).rejects.toMatchObject({ code: "spawn_failed" });
+			await eventually("the end of the group", async () => !existsSync(group));
+		},
+	);
 
-	test("is in it in a keeper too, also while no server is there", async () => {
+	test("the group applies in a keeper too, also while no server runs", async () => {
 		const { place, isReal } = await placeForGroups();
 		const site = await KeeperSite.create();
 		const first = await site.open();
@@ -187,17 +192,17 @@ test("a program whose group can't have its limits is not started, and no group i
 	const within = { apply: async ({ sandbox: _, ...command }: Command): Promise<Command> => ({ ...command, cgroup }) };
 	await expect(startConfined(["true"], { sandbox: { type: "readOnly" }, user: own, within })).rejects.toMatchObject({
 		code: "spawn_failed",
-		message: expect.stringContaining(`its control group ${cgroup.path} can't be made or entered`),
+		message: expect.stringContaining(`its control group ${cgroup.path} can't be created or entered`),
 	});
 	await eventually("the end of the group", async () => readdirSync(directory).length === 0);
 });
 
-test("a program that takes more memory than its group may is ended for that, where groups have memory", async () => {
+test("a program above its group's memory limit is killed, where groups have memory", async () => {
 	const unified = mounts().find(({ type }) => type === "cgroup2")?.point ?? "/nowhere";
 	const group = makeGroup(unified) ?? join(unified, "none");
 	const opening = ControlGroups.open(group);
 	const hasMemory = existsSync(join(group, "memory.max")) && existsSync(join(group, "pids.max"));
-	if (!hasMemory) return expect(opening).rejects.toThrow(/^there is no directory|has no controller for/);
+	if (!hasMemory) return expect(opening).rejects.toThrow(/^no such directory|has no controller for/);
 	const within = await probe({ cgroups: await opening });
 	const sandbox = { type: "readOnly", limits: { memoryBytes: 32 * 1024 ** 2 } } as const;
 	const run = await (await startConfined(["tail", "-c", "200M", "/dev/zero"], { sandbox, within })).closed();

@@ -1,12 +1,14 @@
-import { existsSync, symlinkSync } from "node:fs";
+// @module-tag apart
+
+import { existsSync, readdirSync, symlinkSync } from "node:fs";
 import { chmod, lchown, mkdir, readFile, rename, symlink, writeFile } from "node:fs/promises";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { describe, expect, test } from "vitest";
 import type { Sandbox } from "../../src/sandbox/sandbox.ts";
-import { eventually } from "../backends/run.ts";
-import { attempt, confined, directoryOf, probe, sandbox, type User, users } from "./confined.ts";
+import { eventually } from "../support/run-program.ts";
+import { attempt, confined, directoryOf, probe, sandbox, type User, users } from "./support.ts";
 
-/** What the user finds and may change, unless something keeps it from that. */
+/** Creates files of the user. */
 async function owned(user: User, path: string, content?: string): Promise<void> {
 	if (content === undefined) await mkdir(path);
 	else await writeFile(path, content);
@@ -15,14 +17,14 @@ async function owned(user: User, path: string, content?: string): Promise<void> 
 
 const readOnly = { type: "readOnly" } as const;
 
-describe.each(users)("as $name, a program that may read", (user) => {
-	test("reads every file", async () => {
+describe.each(users)("as $name, a program with a read-only policy", (user) => {
+	test("a read-only program reads every file", async () => {
 		const { text, code } = await confined("cat /etc/passwd", { sandbox: readOnly, user });
 		expect(text).toBe(await readFile("/etc/passwd", "latin1"));
 		expect(code).toBe(0);
 	});
 
-	test("writes nowhere", async () => {
+	test("a read-only program writes nowhere", async () => {
 		const work = await directoryOf(user);
 		await owned(user, join(work, "old"), "old");
 		const options = { sandbox: readOnly, user, cwd: work };
@@ -42,19 +44,19 @@ describe.each(users)("as $name, a program that may read", (user) => {
 		expect(await attempt(["setuid", `${work}/old`], options)).toBe("EROFS");
 	});
 
-	test("writes no setting of the machine", async () => {
+	test("a read-only program changes no settings of the machine", async () => {
 		const settings = ["/proc/sys/kernel/core_pattern", "/proc/sys/vm/drop_caches", "/proc/sysrq-trigger"];
 		for (const path of settings)
 			expect(await attempt(["write", path], { sandbox: readOnly, user }), path).toMatch(/^(EROFS|EACCES|ENOENT)$/);
 	});
 
-	test("has shared memory of its own", async () => {
+	test("a read-only program has its own shared memory", async () => {
 		const name = `/dev/shm/hawser-${process.pid}`;
 		expect(await attempt(["write", name], { sandbox: readOnly, user })).toBe("ok");
 		expect(existsSync(name)).toBe(false);
 	});
 
-	test("mounts nothing and unmounts nothing", async () => {
+	test("a read-only program can't mount or unmount", async () => {
 		const options = { sandbox: readOnly, user };
 		expect(await attempt(["bind", "/tmp", "/mnt"], options)).toBe("EPERM");
 		expect(await attempt(["unmount", "/proc/sys"], options)).toBe("EPERM");
@@ -63,10 +65,10 @@ describe.each(users)("as $name, a program that may read", (user) => {
 	});
 });
 
-describe.each(users)("as $name, a program that may write to its workspace", (user) => {
+describe.each(users)("as $name, a program with a workspace policy", (user) => {
 	const policy = { type: "workspaceWrite" } as const;
 
-	test("writes below its own directory and for temporary files, and nowhere else", async () => {
+	test("a workspace program writes below its directory and to temporary files only", async () => {
 		const [work, other] = [await directoryOf(user), await directoryOf(user)];
 		const options = { sandbox: policy, user, cwd: work };
 		expect(await attempt(["write", join(work, "new")], options)).toBe("ok");
@@ -78,14 +80,14 @@ describe.each(users)("as $name, a program that may write to its workspace", (use
 			expect(await attempt(["write", place], options), place).toBe("EROFS");
 	});
 
-	test("writes to the roots that it was given, and then not to its own directory", async () => {
+	test("a workspace program with given roots writes to them, and not to its directory", async () => {
 		const [work, root] = [await directoryOf(user), await directoryOf(user)];
 		const options = { sandbox: { ...policy, writableRoots: [root] }, user, cwd: work };
 		expect(await attempt(["write", join(root, "new")], options)).toBe("ok");
 		expect(await attempt(["write", join(work, "new")], options)).toBe("EROFS");
 	});
 
-	test("writes to what TMPDIR names for it, unless that is excluded", async () => {
+	test("a workspace program writes to its TMPDIR, unless that is excluded", async () => {
 		const [work, temporary] = [await directoryOf(user), await directoryOf(user)];
 		const env = { PATH: "/usr/bin:/bin", TMPDIR: temporary };
 		const options = { sandbox: policy, user, cwd: work, env };
@@ -95,18 +97,78 @@ describe.each(users)("as $name, a program that may write to its workspace", (use
 		expect(await attempt(["write", "/tmp/hawser-new"], { ...options, sandbox: excluded })).toBe("EROFS");
 	});
 
-	test.each(["", "relative", "/is/not/there", "/etc/passwd"])("is not kept by a TMPDIR of %j", async (named) => {
-		const env = { PATH: "/usr/bin:/bin", TMPDIR: named };
-		const { code } = await confined("true", { sandbox: policy, user, cwd: await directoryOf(user), env });
-		expect(code).toBe(0);
-	});
+	test.each(["", "relative", "/is/not/there", "/etc/passwd"])(
+		"a TMPDIR of %j does not prevent the start",
+		async (named) => {
+			const env = { PATH: "/usr/bin:/bin", TMPDIR: named };
+			const { code } = await confined("true", { sandbox: policy, user, cwd: await directoryOf(user), env });
+			expect(code).toBe(0);
+		},
+	);
 
-	test("does not get the whole disk by a TMPDIR of /", async () => {
+	test("a TMPDIR of / does not make the whole disk writable", async () => {
 		const run = attempt(["write", "/etc/new"], { sandbox: policy, user, cwd: "/tmp", env: { TMPDIR: "/" } });
 		await expect(run).rejects.toMatchObject({ code: "invalid_argument" });
 	});
 
-	test("changes nothing that gives orders to tools, whatever it tries", async () => {
+	describe("links to paths that the next policy makes writable", () => {
+		const excluded = { ...policy, excludeSlashTmp: true } as const;
+		const makers: Readonly<Record<string, (work: string, victim: string) => string>> = {
+			"a link": (work, victim) => `ln -s ${victim} ${work}/later`,
+			"a relative link": (work, victim) => `ln -s ../${basename(victim)} ${work}/later`,
+			"two links": (work, victim) => `ln -s ${victim} ${work}/first; ln -s first ${work}/later`,
+			"a link to /": (work) => `ln -s / ${work}/later`,
+		};
+
+		test.each(Object.entries(makers))("%s widens no sandbox", async (_name, made) => {
+			const [work, victim] = [await directoryOf(user), await directoryOf(user)];
+			const roots = { ...excluded, writableRoots: [work, join(work, "later")], skipsMissing: true };
+			const first = await confined(made(work, victim), { sandbox: roots, user });
+			expect(first).toEqual({ text: "", code: 0 });
+			const link = `it crosses the link ${join(work, "later")}, which a program in the sandbox can change`;
+			const refused = (path: string, why = link) => ({
+				code: "invalid_argument",
+				message: `a sandbox can't have ${JSON.stringify(path)}: ${why}`,
+			});
+			const isRoot = _name === "a link to /";
+			await expect(confined(`touch ${victim}/new`, { sandbox: roots, user })).rejects.toMatchObject(
+				refused(join(work, "later"), isRoot ? 'it leads to "/"' : link),
+			);
+			// The same through TMPDIR, the working directory, and a path below the link.
+			const env = { PATH: "/usr/bin:/bin", TMPDIR: join(work, "later") };
+			const byTmpdir = confined(`touch ${victim}/new`, { sandbox: excluded, user, cwd: work, env });
+			await expect(byTmpdir).rejects.toMatchObject({ code: "invalid_argument" });
+			const below = join(work, "later", "sub");
+			await mkdir(join(victim, "sub"), { recursive: true });
+			if (!isRoot) {
+				const deep = { ...excluded, writableRoots: [work, below] };
+				await expect(confined("true", { sandbox: deep, user })).rejects.toMatchObject(refused(below));
+			}
+			expect(readdirSync(victim)).toEqual(["sub"]);
+		});
+
+		test.each(["read", "none"] as const)("a link does not redirect a path of access %s", async (access) => {
+			const [work, victim] = [await directoryOf(user), await directoryOf(user)];
+			await symlink(victim, join(work, "secret"));
+			const paths = [
+				{ path: work, access: "write" },
+				{ path: join(work, "secret"), access },
+			] as const;
+			await expect(confined("true", { sandbox: { type: "paths", paths }, user })).rejects.toMatchObject({
+				code: "invalid_argument",
+				message: `cannot enforce sandbox read-only path ${work}/secret: it crosses writable symlink ${work}/secret`,
+			});
+		});
+
+		test("a link in a directory that the program can't change may be used", async () => {
+			const [outer, work] = [await directoryOf(user), await directoryOf(user)];
+			await symlink(work, join(outer, "link"));
+			const roots = { ...excluded, writableRoots: [join(outer, "link")] };
+			expect(await attempt(["write", join(work, "new")], { sandbox: roots, user })).toBe("ok");
+		});
+	});
+
+	test("a workspace program can't change files that control tools", async () => {
 		const work = await directoryOf(user);
 		for (const name of [".git", ".codex", ".agents"]) await owned(user, join(work, name));
 		await owned(user, join(work, ".git/config"), "ours");
@@ -127,7 +189,7 @@ describe.each(users)("as $name, a program that may write to its workspace", (use
 		expect(await readFile(join(work, ".git/config"), "utf8")).toBe("ours");
 	});
 
-	test("makes nothing that would give orders to tools, and nothing of that is left", async () => {
+	test("a workspace program can't create files that control tools, and no placeholder is left", async () => {
 		const work = await directoryOf(user);
 		const options = { sandbox: policy, user, cwd: work };
 		for (const name of [".git", ".codex", ".agents"]) {
@@ -139,7 +201,7 @@ describe.each(users)("as $name, a program that may write to its workspace", (use
 		await eventually(() => ![".codex", ".agents", ".aws"].some((name) => existsSync(join(work, name))));
 	});
 
-	test("does not move what is above its roots out of the way", async () => {
+	test("a workspace program can't move the parents of its roots", async () => {
 		const outer = await directoryOf(user, "/tmp");
 		await owned(user, join(outer, "between"));
 		await owned(user, join(outer, "between/work"));
@@ -151,14 +213,14 @@ describe.each(users)("as $name, a program that may write to its workspace", (use
 		expect(await attempt(["rename", outer, "/tmp/hawser-moved"], options)).toBe("EBUSY");
 	});
 
-	test("writes to a nested repository that no root has at its top", async () => {
+	test("a workspace program writes to a nested repository that is not at the top of a root", async () => {
 		const work = await directoryOf(user);
 		await owned(user, join(work, "nested"));
 		const options = { sandbox: policy, user, cwd: work };
 		expect(await attempt(["mkdir", "nested/.git"], options)).toBe("ok");
 	});
 
-	test("does not write to the repository of its worktree", async () => {
+	test("a workspace program can't write to the repository of its worktree", async () => {
 		const work = await directoryOf(user);
 		await owned(user, join(work, "repository"));
 		await owned(user, join(work, "repository/config"), "ours");
@@ -170,7 +232,7 @@ describe.each(users)("as $name, a program that may write to its workspace", (use
 		expect(await attempt(["write", "repository/config"], options)).toBe("EROFS");
 	});
 
-	test("is not refused because a stranger made such a link where everybody may make files", async () => {
+	test("another user's link in a shared directory does not prevent the start", async () => {
 		const work = await directoryOf(user);
 		const shared = await directoryOf(user);
 		await chmod(shared, 0o1777);
@@ -180,7 +242,7 @@ describe.each(users)("as $name, a program that may write to its workspace", (use
 		expect(await attempt(["write", join(work, "file")], { sandbox, user, cwd: work })).toBe("ok");
 	});
 
-	test("is refused where a link stands for what must be protected", async () => {
+	test("a start is refused if a link stands where a protected file must be", async () => {
 		const work = await directoryOf(user);
 		await owned(user, join(work, "elsewhere"));
 		await symlink("elsewhere", join(work, ".git"));
@@ -188,7 +250,7 @@ describe.each(users)("as $name, a program that may write to its workspace", (use
 		await expect(run).rejects.toMatchObject({ message: expect.stringContaining("crosses writable symlink") });
 	});
 
-	test("goes through links to where they lead, and writes there only if it may", async () => {
+	test("links lead to their targets, which are writable only if the policy says so", async () => {
 		const [work, other] = [await directoryOf(user), await directoryOf(user)];
 		const options = { sandbox: policy, user, cwd: work };
 		expect(await attempt(["symlink-write", "/etc/hawser-new", "out"], options)).toBe("EROFS");
@@ -199,7 +261,7 @@ describe.each(users)("as $name, a program that may write to its workspace", (use
 		expect(await attempt(["write", join(work, "new")], { ...options, cwd: way })).toBe("ok");
 	});
 
-	test("leaves nothing behind that would run as its user", async () => {
+	test("a workspace program leaves nothing behind that would run as its user", async () => {
 		const options = { sandbox: policy, user, cwd: await directoryOf(user) };
 		expect(await attempt(["setuid", "program"], options)).toBe("EPERM");
 		expect(await attempt(["setuid-open", "other"], options)).toBe("EPERM");
@@ -207,8 +269,8 @@ describe.each(users)("as $name, a program that may write to its workspace", (use
 	});
 });
 
-describe.each(users)("as $name, path by path", (user) => {
-	test("the longest path that fits counts", async () => {
+describe.each(users)("as $name, a program with a path policy", (user) => {
+	test("the longest matching path decides", async () => {
 		const work = await directoryOf(user);
 		await owned(user, join(work, "kept"));
 		await owned(user, join(work, "kept/open"));
@@ -234,7 +296,7 @@ describe.each(users)("as $name, path by path", (user) => {
 		await eventually(() => !existsSync(join(work, "later")));
 	});
 
-	test("what is the server's own is not there", async () => {
+	test("the server's own files are hidden", async () => {
 		const state = await directoryOf(user, "/tmp");
 		await owned(user, join(state, "admin-token"), "secret");
 		const within = await probe({ hidden: [state, "/tmp/hawser-is-not-there"] });
@@ -260,7 +322,7 @@ test("a root must be an absolute path", async () => {
 	await expect(confined("true", { sandbox: policy })).rejects.toMatchObject({ code: "invalid_argument" });
 });
 
-test("a root that is not there is refused, unless it is to be passed over", async () => {
+test("a missing root is refused, unless missing roots are skipped", async () => {
 	const policy = { type: "workspaceWrite", writableRoots: ["/var/tmp/no such root"] } as const;
 	await expect(confined("true", { sandbox: policy })).rejects.toMatchObject({
 		code: "invalid_argument",
@@ -270,7 +332,7 @@ test("a root that is not there is refused, unless it is to be passed over", asyn
 	expect(await confined("echo ran", { sandbox: skipping })).toMatchObject({ text: "ran\n" });
 });
 
-test("a workspace that is all of the disk is guarded like any other", async () => {
+test("a workspace of the whole disk is protected like any other", async () => {
 	const policy = { type: "workspaceWrite", writableRoots: ["/"] } as const;
 	const options = { sandbox: policy } as const;
 	const [user] = users as [User];
@@ -283,7 +345,7 @@ test("a workspace that is all of the disk is guarded like any other", async () =
 	await eventually(() => !guarded.some((name) => existsSync(name)));
 });
 
-test("with all of the disk to write to, the machine's settings are still not", async () => {
+test("with the whole disk writable, the machine's settings stay read-only", async () => {
 	const paths = [{ path: "/", access: "write" }] as const;
 	const options = { sandbox: { type: "paths", paths } } as const;
 	const [user] = users as [User];
@@ -293,38 +355,38 @@ test("with all of the disk to write to, the machine's settings are still not", a
 	expect(await attempt(["write", "/sys/kernel/uevent_seqnum"], options)).toMatch(/^(EROFS|EACCES)$/);
 });
 
-test.each(["/sys/kernel/security", "/dev/shm"])("nor are they because %s is named among its paths", async (path) => {
-	const paths = [
-		{ path: "/", access: "write" },
-		{ path, access: "none" },
-	] as const;
-	const script = "grep ' / /sys ' /proc/self/mountinfo | tail -n 1; [ -e /dev/kmsg ] && echo devices";
-	const { text } = await confined(script, { sandbox: { type: "paths", paths } });
-	expect(text).toMatch(/^\S+ \S+ \S+ \/ \/sys ro,[^\n]*\n$/);
-});
-
-test.each(["link", "directory"])(
-	"a root that becomes another %s while the sandbox is made is not written to",
-	async (kind) => {
-		const [user] = users as [User];
-		const [work, other] = [await directoryOf(user), await directoryOf(user)];
-		const [root, victim] = [join(work, "root"), join(other, "victim")];
-		for (const folder of [root, victim]) {
-			await mkdir(folder);
-			// So that nothing has to be made in it, which would fail before.
-			for (const name of [".git", ".codex", ".agents", ".aws"]) await mkdir(join(folder, name));
-		}
-		const within = await sandbox();
-		const apply: Sandbox["apply"] = async (command) => {
-			const applied = await within.apply(command);
-			await rename(root, join(work, "moved"));
-			await (kind === "link" ? symlink(victim, root) : rename(victim, root));
-			return applied;
-		};
-		const policy = { type: "workspaceWrite", writableRoots: [root], excludeSlashTmp: true } as const;
-		const { text, code } = await confined(`echo gone > ${root}/new`, { sandbox: policy, within: { apply } });
-		expect(code).toBe(1);
-		if (kind === "directory") expect(text).toBe(`hawser: ${root} was replaced while the sandbox was made\n`);
-		expect(existsSync(join(root, "new"))).toBe(false);
+test.each(["/sys/kernel/security", "/dev/shm"])(
+	"naming %s among the paths does not make the machine's settings writable",
+	async (path) => {
+		const paths = [
+			{ path: "/", access: "write" },
+			{ path, access: "none" },
+		] as const;
+		const script = "grep ' / /sys ' /proc/self/mountinfo | tail -n 1; [ -e /dev/kmsg ] && echo devices";
+		const { text } = await confined(script, { sandbox: { type: "paths", paths } });
+		expect(text).toMatch(/^\S+ \S+ \S+ \/ \/sys ro,[^\n]*\n$/);
 	},
 );
+
+test.each(["link", "directory"])("a root replaced by another %s during the setup is not written to", async (kind) => {
+	const [user] = users as [User];
+	const [work, other] = [await directoryOf(user), await directoryOf(user)];
+	const [root, victim] = [join(work, "root"), join(other, "victim")];
+	for (const folder of [root, victim]) {
+		await mkdir(folder);
+		// So that no placeholder has to be created in it, which would fail earlier.
+		for (const name of [".git", ".codex", ".agents", ".aws"]) await mkdir(join(folder, name));
+	}
+	const within = await sandbox();
+	const apply: Sandbox["apply"] = async (command) => {
+		const applied = await within.apply(command);
+		await rename(root, join(work, "moved"));
+		await (kind === "link" ? symlink(victim, root) : rename(victim, root));
+		return applied;
+	};
+	const policy = { type: "workspaceWrite", writableRoots: [root], excludeSlashTmp: true } as const;
+	const { text, code } = await confined(`echo gone > ${root}/new`, { sandbox: policy, within: { apply } });
+	expect(code).toBe(1);
+	if (kind === "directory") expect(text).toBe(`hawser: ${root} was replaced while the sandbox was made\n`);
+	expect(existsSync(join(root, "new"))).toBe(false);
+});

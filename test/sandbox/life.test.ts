@@ -1,18 +1,20 @@
+// @module-tag apart
+
 import { execFileSync } from "node:child_process";
-import { chmodSync, cpSync, existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { chmodSync, cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmdirSync, writeFileSync } from "node:fs";
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import type { Sandbox } from "../../src/sandbox/sandbox.ts";
-import { eventually } from "../backends/run.ts";
-import { temporaryDirectory } from "../helpers/temporary.ts";
-import { attempt, confined, directoryOf, probe, startConfined, type User, users } from "./confined.ts";
+import { eventually } from "../support/run-program.ts";
+import { temporaryDirectory } from "../support/temporary.ts";
+import { attempt, confined, directoryOf, probe, startConfined, type User, users } from "./support.ts";
 
 const policy = { type: "workspaceWrite", excludeSlashTmp: true } as const;
 const waiting = ["/bin/sh", "-c", "echo ready; read line"];
 
-describe.each(users)("as $name, what stands where nothing may be made", (user) => {
-	test("is gone after the program was killed", async () => {
+describe.each(users)("as $name, placeholders of protected files", (user) => {
+	test("placeholders are gone after the program was killed", async () => {
 		const work = await directoryOf(user);
 		const run = await startConfined(waiting, { sandbox: policy, user, cwd: work });
 		await run.untilText("ready");
@@ -21,7 +23,44 @@ describe.each(users)("as $name, what stands where nothing may be made", (user) =
 		await eventually(() => readdirSync(work).length === 0);
 	});
 
-	test("stays until the last program that needs it has ended", async () => {
+	test.each(["true", "exit 3", "sleep 60 & setsid sleep 60 & true", "kill -KILL $$"])(
+		"placeholders are gone when the program's end is reported: %s",
+		async (script) => {
+			const work = await directoryOf(user);
+			for (let round = 0; round < 10; round++) {
+				const run = await startConfined(["/bin/sh", "-c", script], { sandbox: policy, user, cwd: work });
+				await run.until(() => run.exit !== undefined);
+				expect(readdirSync(work)).toEqual([]);
+				await run.closed();
+			}
+		},
+	);
+
+	test("placeholders are gone when a killed program's end is reported", async () => {
+		const work = await directoryOf(user);
+		for (let round = 0; round < 10; round++) {
+			const run = await startConfined(waiting, { sandbox: policy, user, cwd: work });
+			await run.untilText("ready");
+			// The parent of the sandbox, while processes in it still run.
+			process.kill(run.process.pid, "SIGKILL");
+			await run.until(() => run.exit !== undefined);
+			expect(readdirSync(work)).toEqual([]);
+			await run.closed();
+		}
+	});
+
+	test("a file that the user put in place of a placeholder is kept", async () => {
+		const work = await directoryOf(user);
+		const run = await startConfined(waiting, { sandbox: policy, user, cwd: work });
+		await run.untilText("ready");
+		rmdirSync(join(work, ".git"));
+		mkdirSync(join(work, ".git"));
+		await run.process.kill({ signal: "SIGKILL", graceMs: 0 });
+		await eventually(() => readdirSync(work).length === 1);
+		expect(readdirSync(work)).toEqual([".git"]);
+	});
+
+	test("placeholders stay until the last program that needs them has ended", async () => {
 		const work = await directoryOf(user);
 		const options = { sandbox: policy, user, cwd: work };
 		const [first, second] = [await startConfined(waiting, options), await startConfined(waiting, options)];
@@ -34,7 +73,7 @@ describe.each(users)("as $name, what stands where nothing may be made", (user) =
 		await eventually(() => readdirSync(work).length === 0);
 	});
 
-	test("is never missing while programs come and go", async () => {
+	test("placeholders are never missing while programs start and end", async () => {
 		const work = await directoryOf(user);
 		const options = { sandbox: policy, user, cwd: work };
 		const tries = Array.from({ length: 24 }, async () => attempt(["write", ".git/hook"], options));
@@ -43,7 +82,7 @@ describe.each(users)("as $name, what stands where nothing may be made", (user) =
 	});
 });
 
-test("what somebody makes meanwhile stays", async () => {
+test("files that others create meanwhile are kept", async () => {
 	const [user] = users as [User];
 	const work = await directoryOf(user);
 	const run = await startConfined(waiting, { sandbox: policy, cwd: work });
@@ -55,7 +94,7 @@ test("what somebody makes meanwhile stays", async () => {
 	expect(readFileSync(join(work, ".git/config"), "utf8")).toBe("ours");
 });
 
-test("what a killed minder left is taken away by the next program", async () => {
+test("the next program removes what a killed minder left", async () => {
 	const [user] = users as [User];
 	const work = await directoryOf(user);
 	await mkdir(join(work, ".git"), { mode: 0o555 });
@@ -69,11 +108,11 @@ test.each(users)("as $name, everything that a program started ends with it, at o
 	const run = await startConfined(["sh", "-c", script], { sandbox: { type: "readOnly" }, user, drainMs: 10_000 });
 	await run.closed();
 	expect(run.exit).toEqual({ code: 0, signal: null });
-	// The pipes were held by what it started; without its end they would have been waited for in vain.
+	// Children held the pipes; if they had survived, closed would not have come.
 	expect(run.facts.at(-1)).toEqual({ kind: "closed" });
 });
 
-test("the processor, memory and files that a program may use are limited", async () => {
+test("processor time, memory and files of a program are limited", async () => {
 	const limits = { cpuSeconds: 1, memoryBytes: 1024 ** 3, fileBytes: 1024 ** 2 };
 	const work = await directoryOf(users[0] as User);
 	const options = { sandbox: { ...policy, limits }, cwd: work };
@@ -82,7 +121,7 @@ test("the processor, memory and files that a program may use are limited", async
 	expect((await confined("head -c 2000000 /dev/zero > large", options)).code).not.toBe(0);
 });
 
-test("how many processes a program may have is limited, but for root", async () => {
+test("the number of processes of a program is limited, except for root", async () => {
 	const nobody = users.find(({ uid }) => uid !== 0);
 	const limited = { type: "readOnly", limits: { processes: 8 } } as const;
 	if (nobody) {
@@ -97,10 +136,10 @@ test("how many processes a program may have is limited, but for root", async () 
 		await expect(confined("true", { sandbox: limited, user: root })).rejects.toMatchObject({ code: "unsupported" });
 });
 
-describe("a server that is not root's", () => {
+describe("a server without root", () => {
 	const user = users.at(-1) as User;
 
-	/** What a line of shell says in a sandbox that such a server made, or why it made none. */
+	/** The output of a shell line in a sandbox made by such a server, or the error. */
 	async function confinedByUser(line: string, cwd: string): Promise<string> {
 		const copy = await directoryOf(user);
 		for (const part of ["dist", "native/build", "native/platform.js"])
@@ -129,24 +168,24 @@ describe("a server that is not root's", () => {
 		return execFileSync(process.execPath, ["--input-type=module", "--eval", script], options);
 	}
 
-	test("makes the same sandboxes", async () => {
+	test("a server without root makes the same sandboxes", async () => {
 		const work = await directoryOf(user);
 		const line = "id -u; touch new && echo wrote; mkdir .git/hooks || echo kept; touch /etc/new || echo kept";
 		expect(await confinedByUser(line, work)).toBe(`${user.uid}\nwrote\nkept\nkept\n`);
 		await eventually(() => readdirSync(work).join() === "new");
 	});
 
-	test("makes none in a directory that only its program could make writable", async () => {
+	test("a server without root refuses a directory that only its program could make writable", async () => {
 		const work = await directoryOf(user);
 		chmodSync(work, 0o555);
-		// Root needs no permission, so that for it there is nothing to see here.
+		// Root needs no permission, so the program just runs.
 		const wanted = user.uid === 0 ? /kept/ : /^cannot start "[^"]+" in a sandbox: .*EACCES/;
 		expect(await confinedByUser("chmod 755 . ; mkdir .git/hooks || echo kept", work)).toMatch(wanted);
 		expect(existsSync(join(work, ".git"))).toBe(false);
 	});
 });
 
-test("what must not be made and could be is no sandbox", async () => {
+test("a sandbox whose protected files could be created is refused", async () => {
 	const work = await directoryOf(users[0] as User);
 	const within = await probe();
 	const apply: Sandbox["apply"] = async (command) => {
@@ -159,8 +198,8 @@ test("what must not be made and could be is no sandbox", async () => {
 	expect(readdirSync(work)).toEqual([]);
 });
 
-describe("where no sandbox can be made", () => {
-	test("without bubblewrap a policy is refused, and one that asks for nothing is not", async () => {
+describe("a server without sandboxes", () => {
+	test("without bubblewrap a policy is refused, except one without restrictions", async () => {
 		const within = await probe({ path: await temporaryDirectory() });
 		expect(within.describe()).toMatchObject({
 			isEnforced: false,
@@ -172,7 +211,7 @@ describe("where no sandbox can be made", () => {
 			expect((await confined("exit 3", { sandbox: { type }, within })).code).toBe(3);
 	});
 
-	test("with a bubblewrap that fails it is refused with what that says", async () => {
+	test("with a failing bubblewrap a policy is refused with its error text", async () => {
 		const folder = await temporaryDirectory();
 		await writeFile(join(folder, "bwrap"), "#!/bin/sh\necho no namespaces here >&2\nexit 1\n", { mode: 0o755 });
 		const within = await probe({ path: folder });

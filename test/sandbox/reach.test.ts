@@ -1,8 +1,10 @@
+// @module-tag apart
+
 import { execFileSync } from "node:child_process";
 import { randomUUID } from "node:crypto";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { attempt, confined, directoryOf, onHost, startConfined, users } from "./confined.ts";
+import { attempt, confined, directoryOf, onHost, startConfined, users } from "./support.ts";
 
 const offline = { type: "readOnly" } as const;
 const online = { type: "readOnly", networkAccess: true } as const;
@@ -10,11 +12,11 @@ const online = { type: "readOnly", networkAccess: true } as const;
 describe.each(users)("as $name, a program without network", (user) => {
 	const options = { sandbox: offline, user } as const;
 
-	test.each(["inet", "netlink", "vsock"])("makes no socket of %s", async (family) => {
+	test.each(["inet", "netlink", "vsock"])("a program without network can't create a socket of %s", async (family) => {
 		expect(await attempt([family], options)).toBe("EPERM");
 	});
 
-	test("reaches no socket of the host, whatever kind of socket it takes", async () => {
+	test("a program without network reaches no socket of the host, whatever socket it inherits", async () => {
 		const folder = await directoryOf(user);
 		const [stream, datagrams, abstract] = [join(folder, "stream"), join(folder, "datagrams"), `hawser-${randomUUID()}`];
 		await onHost(["take-stream", stream], user);
@@ -28,11 +30,11 @@ describe.each(users)("as $name, a program without network", (user) => {
 		}
 	});
 
-	test("talks to its own children over a pair of sockets", async () => {
+	test("a program without network talks to its children over a socket pair", async () => {
 		expect(await attempt(["pair"], options)).toBe("ok");
 	});
 
-	test("traces nobody", async () => {
+	test("a program without network can't trace", async () => {
 		expect(await attempt(["trace-child"], options)).toBe("EPERM");
 	});
 });
@@ -40,7 +42,7 @@ describe.each(users)("as $name, a program without network", (user) => {
 describe.each(users)("as $name, a program with network", (user) => {
 	const options = { sandbox: online, user } as const;
 
-	test("uses the network and sockets of the host, but not those of virtual machines", async () => {
+	test("a program with network uses the network and sockets of the host, but not those of virtual machines", async () => {
 		const path = join(await directoryOf(user), "stream");
 		await onHost(["take-stream", path], user);
 		expect(await attempt(["inet"], options)).toBe("ok");
@@ -49,7 +51,7 @@ describe.each(users)("as $name, a program with network", (user) => {
 		expect(await attempt(["vsock"], options)).toBe("EPERM");
 	});
 
-	test("traces its own children", async () => {
+	test("a program with network traces its own children", async () => {
 		expect(await attempt(["trace-child"], options)).toBe("ok");
 	});
 });
@@ -57,7 +59,7 @@ describe.each(users)("as $name, a program with network", (user) => {
 describe.each(users)("as $name, any program in a sandbox", (user) => {
 	const options = { sandbox: online, user } as const;
 
-	test("sees no process but its own, and reaches none", async () => {
+	test("a sandboxed program sees and reaches only its own processes", async () => {
 		const { pid = 0 } = await onHost(["take-abstract", `hawser-${randomUUID()}`], user);
 		const { text } = await confined(
 			'for each in /proc/[0-9]*; do read name < "$each/comm"; echo "$name"; done',
@@ -69,12 +71,12 @@ describe.each(users)("as $name, any program in a sandbox", (user) => {
 		expect(await attempt(["trace", String(pid)], options)).toBe("ESRCH");
 	});
 
-	test("gains no rights by what it starts", async () => {
+	test("a sandboxed program gains no rights from what it starts", async () => {
 		const { text } = await confined("grep -E '^(Cap|NoNewPrivs|Seccomp):?' /proc/self/status /proc/1/status", options);
 		const caps = [...text.matchAll(/Cap\w+:\t(\w+)/g)].map(([, set]) => set);
 		expect(new Set(caps)).toEqual(new Set(["0000000000000000"]));
 		expect([...text.matchAll(/NoNewPrivs:\t(\d)/g)].map(([, value]) => value)).toEqual(["1", "1"]);
-		// Process 1 too: who may trace it would otherwise be free of the filter.
+		// Process 1 too: a tracer of it would be free of the filter.
 		expect([...text.matchAll(/Seccomp:\t(\d)/g)].map(([, value]) => value)).toEqual(["2", "2"]);
 	});
 
@@ -84,20 +86,20 @@ describe.each(users)("as $name, any program in a sandbox", (user) => {
 		["key", "EPERM"],
 		["fault", "EPERM"],
 		["32-bit", "ENOSYS"],
-	])("does without %s", async (what, error) => {
+	])("a sandboxed program can't use %s", async (what, error) => {
 		expect(await attempt([what], options)).toBe(error);
 	});
 
-	test.each(["type", "type-high"])("types nothing into its terminal (%s)", async (way) => {
+	test.each(["type", "type-high"])("a sandboxed program can't type into its terminal (%s)", async (way) => {
 		expect(await attempt([way], { ...options, mode: "pty" })).toBe("EPERM");
 	});
 
-	test("has no descriptors but its own three", async () => {
+	test("a sandboxed program has only its own three descriptors", async () => {
 		for (const mode of ["pipe", "pty"] as const)
 			expect(await attempt(["descriptors"], { ...options, mode })).toBe("0 1 2 ok");
 	});
 
-	test("has a terminal, a directory and a host name of its own to look at", async () => {
+	test("a sandboxed program sees its terminal, directory and host name", async () => {
 		const { text } = await confined("ls /dev/pts; pwd; hostname >/dev/null && echo named", {
 			...options,
 			cwd: "/usr/bin",
@@ -105,7 +107,7 @@ describe.each(users)("as $name, any program in a sandbox", (user) => {
 		expect(text).toBe("ptmx\n/usr/bin\nnamed\n");
 	});
 
-	test("gets its variables, and nothing that starts it does", async () => {
+	test("a sandboxed program gets its variables, and its launcher does not", async () => {
 		const env = { PATH: "/usr/bin:/bin", LD_PRELOAD: "/is/not/there.so", SECRET: "in-a-variable" };
 		const run = await startConfined(["/bin/sh", "-c", 'echo "$SECRET"; read line'], { ...options, env });
 		await run.untilText("in-a-variable\n");
@@ -113,12 +115,12 @@ describe.each(users)("as $name, any program in a sandbox", (user) => {
 		expect(all).not.toContain("in-a-variable");
 		await run.process.kill({ signal: "SIGKILL" });
 		await run.closed();
-		// The loader complains of what it can't load: once for sh, never for bubblewrap.
+		// The loader complains about a missing library: once for sh, never for bubblewrap.
 		expect(run.text("stderr").match(/cannot be preloaded/g)).toHaveLength(1);
 	});
 });
 
-test("a program is found in its own PATH, and one that can't be started says so", async () => {
+test("a program is found in its own PATH, and a failed start reports the reason", async () => {
 	const found = await confined("true", { sandbox: offline });
 	expect(found.code).toBe(0);
 	const missing = await (await startConfined(["hawser-is-not-there"], { sandbox: offline })).closed();

@@ -1,6 +1,8 @@
+// @module-tag apart
+
 import { describe, expect, test } from "vitest";
-import { eventually } from "../helpers/reading.ts";
-import { startConfined, users } from "./confined.ts";
+import { eventually } from "../support/reading.ts";
+import { startConfined, users } from "./support.ts";
 
 const options = { sandbox: { type: "readOnly" }, mode: "pty" } as const;
 
@@ -8,7 +10,7 @@ describe.each(users)("as $name, a program in a sandbox with a terminal", (user) 
 	const start = (script: string) => startConfined(["bash", "-c", script], { ...options, user });
 	const interactive = () => startConfined(["bash", "--norc", "-i"], { ...options, user });
 
-	test("handles Ctrl-C itself", async () => {
+	test("a sandboxed program handles Ctrl-C itself", async () => {
 		const run = await start("trap 'echo caught; exit 7' INT; echo ready; while :; do read -t 0.1; done");
 		await run.untilText("ready");
 		await run.process.write(Buffer.from("\x03"));
@@ -17,7 +19,7 @@ describe.each(users)("as $name, a program in a sandbox with a terminal", (user) 
 		expect(run.exit).toEqual({ code: 7, signal: null });
 	});
 
-	test("is ended by Ctrl-C if it does not handle it", async () => {
+	test("a sandboxed program that does not handle Ctrl-C is ended by it", async () => {
 		const run = await start("echo ready; exec sleep 1000");
 		await run.untilText("ready");
 		await run.process.write(Buffer.from("\x03"));
@@ -25,7 +27,7 @@ describe.each(users)("as $name, a program in a sandbox with a terminal", (user) 
 		expect(run.exit).toEqual({ code: 130, signal: null });
 	});
 
-	test("gets signals as if they had been typed", async () => {
+	test("a sandboxed program gets signals as if they were typed", async () => {
 		const run = await start("trap 'echo caught; exit 7' QUIT; echo ready; while :; do read -t 0.1; done");
 		await run.untilText("ready");
 		run.process.signal("SIGQUIT");
@@ -33,7 +35,7 @@ describe.each(users)("as $name, a program in a sandbox with a terminal", (user) 
 		expect(run.exit).toEqual({ code: 7, signal: null });
 	});
 
-	test("hears of a new size", async () => {
+	test("a sandboxed program gets SIGWINCH after a resize", async () => {
 		const run = await start("trap 'stty size' WINCH; echo ready; while :; do read -t 0.1; done");
 		await run.untilText("ready");
 		run.process.resize({ cols: 132, rows: 43 });
@@ -41,7 +43,7 @@ describe.each(users)("as $name, a program in a sandbox with a terminal", (user) 
 		await run.process.kill({ signal: "SIGKILL" });
 	});
 
-	test("is seen to wait for what it waits for, as outside of a sandbox", async () => {
+	test("a sandboxed program's wait is recognized as without a sandbox", async () => {
 		const run = await start("read -s secret; exec sleep 1000");
 		await eventually("the secret", async () => {
 			const sight = await run.process.look();
@@ -55,12 +57,12 @@ describe.each(users)("as $name, a program in a sandbox with a terminal", (user) 
 		await run.process.kill({ signal: "SIGKILL" });
 	});
 
-	test("has job control", async () => {
+	test("a sandboxed shell has job control", async () => {
 		const run = await interactive();
 		await run.process.write(Buffer.from("PS1='> '\nsh -c 'echo job-$((1+1)); exec sleep 1000'\n"));
-		// It has the terminal then; before that ^Z would be for the shell, which ignores it.
+		// The job has the terminal then; earlier, ^Z would go to the shell, which ignores it.
 		await run.untilText("job-2");
-		// Once, for every one throws away what the terminal has not given us yet, and that might be "Stopped".
+		// Only once: each ^Z discards pending terminal output, possibly "Stopped".
 		await run.process.write(Buffer.from("\x1a"));
 		await run.untilText("Stopped");
 		await run.process.write(Buffer.from("kill %1; wait; tty >/dev/tty; exit 5\n"));
@@ -69,7 +71,7 @@ describe.each(users)("as $name, a program in a sandbox with a terminal", (user) 
 		expect(run.exit).toEqual({ code: 5, signal: null });
 	});
 
-	test("is told from a job of its own, as outside of a sandbox", async () => {
+	test("a sandboxed shell is distinguished from its job, as without a sandbox", async () => {
 		const run = await interactive();
 		await run.process.write(Buffer.from("PS1='> '; echo rea''dy\n"));
 		await run.untilText("ready");
@@ -79,13 +81,13 @@ describe.each(users)("as $name, a program in a sandbox with a terminal", (user) 
 		await run.process.kill({ signal: "SIGKILL" });
 	});
 
-	test("leads its own session, in which the terminal is its own", async () => {
+	test("a sandboxed program leads its own session with its own controlling terminal", async () => {
 		const run = await start("ps -o pid=,sid=,tpgid= -p $$; : </dev/tty && echo opened");
 		await run.closed();
 		expect(run.text()).toMatch(/^\s*2\s+2\s+2\r\nopened\r\n$/);
 	});
 
-	test("ends with its terminal", async () => {
+	test("a sandboxed program ends with its terminal", async () => {
 		const run = await start("trap 'exit 9' HUP; echo ready; while :; do read -t 1000 </dev/null; sleep 0.01; done");
 		await run.untilText("ready");
 		await run.process.kill();
@@ -94,7 +96,7 @@ describe.each(users)("as $name, a program in a sandbox with a terminal", (user) 
 });
 
 describe.each(users)("as $name, a program in a sandbox on pipes", (user) => {
-	test("handles the signals that are sent to it, each once", async () => {
+	test("a sandboxed program on pipes gets each signal once", async () => {
 		const script = "trap 'echo caught' INT; trap 'exit 4' TERM; echo ready; while :; do sleep 0.01; done";
 		const run = await startConfined(["bash", "-c", script], { sandbox: { type: "readOnly" }, user });
 		await run.untilText("ready");

@@ -1,4 +1,4 @@
-/** What goes into the package, as npm says it: whoever reads a document there finds what it speaks of. */
+/** The files of the package, as npm lists them. Links in its documents must lead to files in it. */
 
 import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
@@ -20,7 +20,7 @@ function packed(): string[] {
 	return files.map(({ path }) => path);
 }
 
-/** Where the links of a document lead, in this repository. */
+/** Targets of a document's links in this repository. */
 function linksOf(document: string): string[] {
 	const text = readFileSync(join(root, document), "utf8").replaceAll(/```.*?```/gs, "");
 	const links = [...text.matchAll(/\]\(([^)\s]+)\)/g)].map(([, link = ""]) => link.split("#", 1)[0] ?? "");
@@ -29,7 +29,7 @@ function linksOf(document: string): string[] {
 		.map((link) => normalize(join(dirname(document), link)).replace(/\/$/, ""));
 }
 
-it("has everything that its documents link to, and nothing of caches", () => {
+it("the package has all files that its documents link to, and no caches", () => {
 	const files = packed();
 	const isThere = (path: string) => files.some((file) => file === path || file.startsWith(`${path}/`));
 	const documents = files.filter((file) => file.endsWith(".md"));

@@ -1,14 +1,16 @@
+// @module-tag slow
+
 import { execFile } from "node:child_process";
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { expect, it } from "vitest";
-import { temporaryDirectory } from "../helpers/temporary.ts";
+import { temporaryDirectory } from "../support/temporary.ts";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
 
-it("a file that hangs outside of its tests is told of, run once more and counted; one that hangs again has failed", async () => {
+it("a file that hangs outside of its tests is reported, run once more and counted; one that hangs again has failed", async () => {
 	const folder = await temporaryDirectory();
 	const files = {
 		"vitest.config.js": `export default { test: { execArgv: ["--report-on-signal", "--report-directory=" + process.env.HAWSER_TEST_REPORTS] } };`,
@@ -21,9 +23,9 @@ it("a file that hangs outside of its tests is told of, run once more and counted
 		"always.test.js": `await new Promise(() => setInterval(() => {}, 1000));`,
 	};
 	const { stdout, stderr } = await count(folder, files);
-	expect(stderr).toMatch(/once\.test\.js: it was begun/);
+	expect(stderr).toMatch(/once\.test\.js: started/);
 	expect(stderr).toMatch(/waits for one of these\n.*"timer"/);
-	expect(stderr).toMatch(/no result: [^;]*once\.test\.js[^;]*; once more/);
+	expect(stderr).toMatch(/no result: [^;]*once\.test\.js[^;]*; running again/);
 	expect(stderr).toMatch(/no result again: .*always\.test\.js/);
 	expect(stdout).toMatch(/counted \{"passed":3,"failed":2/);
 });

@@ -44,18 +44,18 @@ function write(path: string, text: string): void {
 	writeFileSync(join(folder, path), text);
 }
 
-/** Compiles; answers what was said, which is nothing when there was nothing to do. */
+/** Compiles, and returns the printed messages; none if there was nothing to do. */
 function compile(): { said: string; code: number | null } {
 	const args = ["--input-type=module", "--eval", script];
 	const { stderr, status } = spawnSync(process.execPath, args, { cwd: folder, encoding: "utf8" });
 	return { said: stderr, code: status };
 }
 
-it("compiles once, and again only when something has changed", () => {
+it("sources are compiled once, and again only after a change", () => {
 	expect(compile().said).toContain("compiling");
 	expect(statSync(join(folder, "dist/main.js")).mode & 0o111).toBe(0o111);
 	expect(compile()).toEqual({ said: "", code: 0 });
-	// Newer but the same: nothing to do. Changed but older: something to do.
+	// Newer but unchanged: nothing to do. Changed but older: something to do.
 	utimesSync(join(folder, "src/main.ts"), new Date(), new Date());
 	expect(compile().said).toBe("");
 	write("src/main.ts", "export const main: number = 2;\n");
@@ -66,7 +66,7 @@ it("compiles once, and again only when something has changed", () => {
 	expect(existsSync(join(folder, "dist/part/old.js"))).toBe(true);
 });
 
-it("leaves nothing of a source that is gone", () => {
+it("compiling removes the output of a deleted source", () => {
 	compile();
 	rmSync(join(folder, "src/part/old.ts"));
 	write("src/part/new.ts", "export const young: number = 1;\n");
@@ -74,7 +74,7 @@ it("leaves nothing of a source that is gone", () => {
 	expect(readdirSync(join(folder, "dist/part")).sort()).toEqual(["new.d.ts", "new.js"]);
 });
 
-it("does not count a failed compilation as done", () => {
+it("a failed compilation is repeated", () => {
 	write("src/main.ts", 'export const main: number = "x";\n');
 	expect(compile().code).not.toBe(0);
 	expect(compile().said).toContain("compiling");

@@ -2,9 +2,9 @@ import { chmod, chown, lchown, mkdir, readFile, rm, stat, symlink, writeFile } f
 import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { openStateDirectory, type StateDirectory } from "../../src/server/state-directory.ts";
-import { temporaryDirectory } from "../helpers/temporary.ts";
+import { temporaryDirectory } from "../support/temporary.ts";
 
-/** Somebody who is neither us nor root. */
+/** A user other than ours and root. */
 const STRANGER = 65_534;
 
 async function open(
@@ -18,7 +18,7 @@ async function open(
 }
 
 describe("the state directory", () => {
-	test("is made for its owner alone", async () => {
+	test("a new state directory is private to its owner", async () => {
 		const path = join(await temporaryDirectory(), "deep", "state");
 		const state = await open(path);
 		expect((await stat(path)).mode & 0o777).toBe(0o700);
@@ -27,14 +27,14 @@ describe("the state directory", () => {
 		expect((await stat(join(path, "admin-token"))).mode & 0o777).toBe(0o600);
 	});
 
-	test("is closed to others if it was open to them", async () => {
+	test("an open state directory is closed to other users", async () => {
 		const path = join(await temporaryDirectory(), "state");
 		await mkdir(path, { mode: 0o755 });
 		await open(path);
 		expect((await stat(path)).mode & 0o777).toBe(0o700);
 	});
 
-	test("numbers the servers that are started on it, each higher than the last", async () => {
+	test("each server on a state directory gets a higher number than the previous one", async () => {
 		const path = await temporaryDirectory();
 		await writeFile(join(path, "generation"), "41\n");
 		for (const generation of [42, 43, 44]) {
@@ -45,7 +45,7 @@ describe("the state directory", () => {
 	});
 
 	test.each([undefined, "", "\n", "0", "-5", "1e3", "12 34", "\0\0\0\0", "9".repeat(30)])(
-		"goes on with a number higher than any before when the last is lost: %j",
+		"the next number is higher than any before, even if the last is lost: %j",
 		async (damage) => {
 			const path = await temporaryDirectory();
 			const first = await open(path);
@@ -62,7 +62,7 @@ describe("the state directory", () => {
 		},
 	);
 
-	test("has a code of six letters and digits, made once", async () => {
+	test("a state directory has a code of six letters and digits, created once", async () => {
 		const path = await temporaryDirectory();
 		const codes = ["first1", "second", "third3"];
 		const make = () => codes.shift() ?? "";
@@ -75,14 +75,14 @@ describe("the state directory", () => {
 		expect((await open(path, join(path, "run"), make)).node).toBe("second");
 	});
 
-	test("keeps one admin token", async () => {
+	test("the admin token is created once", async () => {
 		const path = await temporaryDirectory();
 		const state = await open(path);
 		expect(await state.adminToken(() => "first")).toBe("first");
 		expect(await state.adminToken(() => "second")).toBe("first");
 	});
 
-	test("tells others where the server is, as long as it is there", async () => {
+	test("the server's address is published while the server runs", async () => {
 		const path = await temporaryDirectory();
 		const state = await open(path);
 		await state.announce("http://127.0.0.1:1");
@@ -96,8 +96,8 @@ describe("the state directory", () => {
 	});
 });
 
-describe("the state directory is refused, in one sentence that says what would do,", () => {
-	test("while another server has it", async () => {
+describe("the state directory is refused with one sentence and a hint", () => {
+	test("a state directory in use by another server is refused", async () => {
 		const path = await temporaryDirectory();
 		const state = await open(path);
 		await state.announce("http://127.0.0.1:7707");
@@ -110,7 +110,7 @@ describe("the state directory is refused, in one sentence that says what would d
 		await open(path);
 	});
 
-	test("when its path is too long for sockets, before anything is made", async () => {
+	test("a path too long for sockets is refused before anything is created", async () => {
 		const path = join(await temporaryDirectory(), "x".repeat(90));
 		await expect(open(path)).rejects.toMatchObject({
 			code: "invalid_argument",
@@ -122,7 +122,7 @@ describe("the state directory is refused, in one sentence that says what would d
 		await open(path, short);
 	});
 
-	test("when it can't be made", async () => {
+	test("a state directory that can't be created is refused", async () => {
 		const file = join(await temporaryDirectory(), "file");
 		await writeFile(file, "");
 		await expect(open(join(file, "state"))).rejects.toMatchObject({
@@ -132,7 +132,7 @@ describe("the state directory is refused, in one sentence that says what would d
 		await expect(open("/proc/hawser-state")).rejects.toMatchObject({ code: "permission_denied" });
 	});
 
-	test("when it belongs to another user", async () => {
+	test("a state directory of another user is refused", async () => {
 		const path = await temporaryDirectory();
 		await chown(path, STRANGER, STRANGER);
 		await expect(open(path)).rejects.toMatchObject({
@@ -141,7 +141,7 @@ describe("the state directory is refused, in one sentence that says what would d
 		});
 	});
 
-	test("when it, or the sockets' place, is a stranger's link, even to a directory of our own", async () => {
+	test("a state or runtime directory that is another user's link is refused, even if it leads to our own directory", async () => {
 		const own = await temporaryDirectory();
 		const shared = await temporaryDirectory();
 		await chmod(shared, 0o1777);
@@ -154,12 +154,12 @@ describe("the state directory is refused, in one sentence that says what would d
 		await expect(open(await temporaryDirectory(), link)).rejects.toMatchObject(refused);
 	});
 
-	test("when others may replace what is on the way to it", async () => {
+	test("a state directory below a directory that others may write is refused", async () => {
 		const shared = await temporaryDirectory();
 		await chmod(shared, 0o777);
 		await expect(open(join(shared, "a", "state"))).rejects.toMatchObject({
 			code: "permission_denied",
-			message: expect.stringContaining(`others may write in ${shared}`),
+			message: expect.stringContaining(`other users may write in ${shared}`),
 			hint: expect.stringContaining("only you can change"),
 		});
 		await expect(stat(join(shared, "a"))).rejects.toMatchObject({ code: "ENOENT" });
@@ -167,7 +167,7 @@ describe("the state directory is refused, in one sentence that says what would d
 		await mkdir(strangers, { mode: 0o755 });
 		await chown(strangers, STRANGER, STRANGER);
 		await expect(open(join(strangers, "state"))).rejects.toMatchObject({ code: "permission_denied" });
-		// Where only the owner of an entry may replace it, ours is ours.
+		// In a directory with the sticky bit, other users can't replace our entries.
 		await chmod(shared, 0o1777);
 		await open(join(shared, "a", "state"));
 	});

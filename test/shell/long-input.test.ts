@@ -1,17 +1,17 @@
-/** Long input that always arrives: into shells with hooks, and typed into programs that edit lines. */
+/** Long input that always arrives: into shells with hooks, and typed into programs with line editors. */
 
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { beforeAll, expect, test } from "vitest";
 import { type Client, connect } from "../../src/client/index.ts";
-import { startTestServer, TOKEN } from "../fronts/native/test-server.ts";
-import { temporaryDirectory } from "../helpers/temporary.ts";
-import { editors, longText, WRITTEN, writing } from "./long-texts.ts";
-import { startPostgres } from "./postgres.ts";
-import { startShell } from "./shells.ts";
+import { startTestServer, TOKEN } from "../support/native-server.ts";
+import { temporaryDirectory } from "../support/temporary.ts";
+import { editors, longText, WRITTEN, writing } from "./support/long-texts.ts";
+import { startPostgres } from "./support/postgres.ts";
+import { startShell } from "./support/shells.ts";
 
 const MEGABYTE = 1_000_000;
-/** Of the megabyte that the benchmark types: they take seconds for that. */
+/** The benchmark types a megabyte, which takes seconds. */
 const TYPED_BYTES = 100_000;
 const PATIENCE_MS = 30_000;
 
@@ -59,7 +59,7 @@ test("long input that always arrives: 100 KB that are typed into psql come to it
 	expect(inserted).toEqual([text]);
 });
 
-test("long input that always arrives: a line that the terminal would cut off is refused, and nothing of it is typed", async () => {
+test("long input that always arrives: a line that the terminal would cut is refused, and nothing of it is typed", async () => {
 	const session = await client.sessions.create({
 		command: 'while read line; do echo "got $(printf %s $line | wc -c)"; done',
 	});

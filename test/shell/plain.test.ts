@@ -1,19 +1,19 @@
-/** Commands in shells that have no hooks: typed at their prompts, and what can be seen of them told, and no more. */
+/** Commands in shells without hooks: typed at the prompt, and reported as far as they can be observed. */
 
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { systemClock } from "../../src/backends/clock.ts";
+import { withHooks } from "../../src/backends/shell-hooks.ts";
 import { spawn } from "../../src/backends/spawn.ts";
-import { LocalSession } from "../../src/core/local-session.ts";
-import { withHooks } from "../../src/shell/hooks.ts";
-import { eventually, outputUntil, write } from "../helpers/reading.ts";
-import { startOf } from "../helpers/starts.ts";
-import { temporaryDirectory } from "../helpers/temporary.ts";
-import { plainArguments, plainShells, slowCommands } from "./plain-shells.ts";
-import { textOf, UNTIL_GO } from "./shells.ts";
+import { systemClock } from "../../src/backends/system-clock.ts";
+import { LocalSession } from "../../src/core/session/local-session.ts";
+import { eventually, outputUntil, write } from "../support/reading.ts";
+import { startOf } from "../support/starts.ts";
+import { temporaryDirectory } from "../support/temporary.ts";
+import { plainArguments, plainShells, slowCommands } from "./support/plain-shells.ts";
+import { textOf, UNTIL_GO } from "./support/shells.ts";
 
-/** Of the thousand that the benchmark types. */
+/** The benchmark runs a thousand. */
 const COMMANDS = 20;
 
 async function start(argv: readonly string[], env: Readonly<Record<string, string>> = {}) {
@@ -37,7 +37,7 @@ function runner(session: LocalSession) {
 describe.each(plainShells)("%s without hooks", (name) => {
 	const rest = plainArguments[name];
 
-	test("types a command at its prompt, and says that its exit code is not known", async () => {
+	test("a command is typed at the prompt of a shell without hooks, and its exit code is reported as unknown", async () => {
 		const { run, home } = await start([name, ...rest]);
 		const answer = await run("mkdir sub; cd sub; echo a-1-c | tr c b");
 		expect(answer).toMatchObject({ status: "ended", exact: false, exitCode: null, seq: null, front: null });
@@ -54,7 +54,7 @@ describe.each(plainShells)("%s without hooks", (name) => {
 		}
 	});
 
-	test("tells a command that wants something typed from its prompt", async () => {
+	test("a command that waits for input is distinguished from the prompt", async () => {
 		const { session, run } = await start([name, ...rest]);
 		const command = `sh -c 'printf "name? "; read name; echo hello $name'`;
 		const asked = await run(command, { stream: "s" });
@@ -68,11 +68,11 @@ describe.each(plainShells)("%s without hooks", (name) => {
 		expect(ended.text).toMatch(/hello you\n/);
 	});
 
-	test("types a command once that is asked for again from the same place", async () => {
+	test("a repeated command from the same position is typed once", async () => {
 		const { run, home } = await start([name, ...rest]);
 		await run("true");
 		const command = `echo x >>count; ${UNTIL_GO}; printf 'ov%s\\n' er`;
-		// Busy, while it is not seen that the shell is at its prompt.
+		// Busy until the shell is seen at its prompt.
 		const first = await eventually("that it is typed", async () => {
 			const answer = await run(command, { stream: "s", timeoutMs: 100 });
 			return answer.status !== "busy" && answer;
@@ -87,13 +87,13 @@ describe.each(plainShells)("%s without hooks", (name) => {
 		await expect(run("echo other", { stream: "s" })).rejects.toMatchObject({ code: "invalid_argument" });
 	});
 
-	test("a command that ends the shell ends with the shell's exit code", async () => {
+	test("a command that ends the shell reports the shell's exit code", async () => {
 		const { run } = await start([name, ...rest]);
 		expect(await run("exit 7")).toMatchObject({ status: "ended", exitCode: 7, front: null });
 		await expect(run("echo no")).rejects.toMatchObject({ code: "session_closed" });
 	});
 
-	test("of two that ask for the same command at the same time, one types it, and both hear how it ends", async () => {
+	test("of two concurrent calls of the same command, one types it, and both get its end", async () => {
 		const { run, home } = await start([name, ...rest]);
 		const command = "echo x >>count; printf 'ov%s\\n' er";
 		const answers = await Promise.all([run(command, { stream: "s" }), run(command, { stream: "s" })]);
@@ -102,7 +102,7 @@ describe.each(plainShells)("%s without hooks", (name) => {
 		expect(readFileSync(join(home, "count"), "utf8")).toBe("x\n");
 	});
 
-	test("types nothing while somebody is in the middle of a line, or another command runs", async () => {
+	test("nothing is typed while a user is in the middle of a line, or another command runs", async () => {
 		const { session, run } = await start([name, ...rest]);
 		await run("true");
 		await write(session, "sleep 100");
@@ -119,7 +119,7 @@ describe.each(plainShells)("%s without hooks", (name) => {
 	});
 });
 
-test("a line that the terminal would cut off is refused, and so is what would be taken for a key", async () => {
+test("a line that the terminal would cut is refused, and so is one with key codes", async () => {
 	const { session, run } = await start(["dash"]);
 	await run("true");
 	const { offset } = await session.end();
@@ -131,13 +131,13 @@ test("a line that the terminal would cut off is refused, and so is what would be
 	expect((await run(longest)).text).toContain(`${"x".repeat(4_090)}\n`);
 });
 
-test("a command that ends the shell has ended once the last of what it began has, too", async () => {
+test("a command that ends the shell has ended once its last child has", async () => {
 	const { run } = await start(["dash"]);
 	const answer = await run("(trap '' HUP; exec sleep 0.3) & exit 7");
 	expect(answer).toMatchObject({ status: "ended", exitCode: 7 });
 });
 
-test("a line that dash reads for a command is no prompt", async () => {
+test("a line read by a command in dash is not a prompt", async () => {
 	const { session, run } = await start(["dash"]);
 	expect(await run("read line; echo got $line", { stream: "s" })).toMatchObject({ status: "waiting" });
 	expect(await run("echo no")).toMatchObject({ status: "busy" });
@@ -147,7 +147,7 @@ test("a line that dash reads for a command is no prompt", async () => {
 });
 
 test.each(["dash", "bash", "zsh"] as const)(
-	"what %s wants the rest of is given up, and it is ready again",
+	"an incomplete command in %s is discarded, and the shell is ready again",
 	async (name) => {
 		const { run, home } = await start([name, ...plainArguments[name]]);
 		for (const command of ["echo 'not closed", "if true; then", "cat <<END"])
@@ -157,12 +157,12 @@ test.each(["dash", "bash", "zsh"] as const)(
 	},
 );
 
-test("a prompt that looks as if the rest was wanted is a prompt", async () => {
+test("a prompt that looks like a continuation prompt is a prompt", async () => {
 	const { run } = await start(["dash"], { PS1: "> " });
 	expect(await run("echo a-$((1 + 1))")).toMatchObject({ status: "ended", text: expect.stringContaining("a-2\n") });
 });
 
-test("what is no shell, or one that was told what to do, runs nothing", async () => {
+test("a program that is not a shell, or a shell with a script, runs no command", async () => {
 	for (const argv of [["cat"], ["sh", "-c", "while read line; do echo $line; done"]]) {
 		const { session, run } = await start(argv);
 		await expect(run("echo no")).rejects.toMatchObject({ code: "unsupported" });
@@ -170,20 +170,23 @@ test("what is no shell, or one that was told what to do, runs nothing", async ()
 	}
 });
 
-test("a shell that never read our hooks is a plain one", async () => {
+test("a shell that never read our hooks counts as one without hooks", async () => {
 	const home = await temporaryDirectory();
 	writeFileSync(join(home, ".bashrc"), "PS1='$ ' exec bash --norc");
 	mkdirSync(join(home, ".hooks"));
 	const asked = startOf(["bash"], { cwd: home, shellHooks: true });
 	const env = { ...asked.command.env, HOME: home, TERM: "xterm-256color" };
-	const hooked = await withHooks({ ...asked, command: { ...asked.command, env } }, join(home, ".hooks"));
+	const hooked = await withHooks({ ...asked.command, env }, join(home, ".hooks"));
 	if (!hooked) throw new Error("no hooks for bash");
 	let skippedMs = 0;
 	const clock = { ...systemClock, monotonic: () => systemClock.monotonic() + skippedMs };
-	const session = await LocalSession.start(hooked.start, { spawn, clock, shellHooks: hooked.hooks });
+	const session = await LocalSession.start(
+		{ ...asked, command: hooked.command },
+		{ spawn, clock, shellHooks: hooked.hooks },
+	);
 	onTestFinished(() => session.kill({ graceMs: 0 }));
 	await outputUntil(session, /\$ /);
-	// As long as a shell may take for its files.
+	// The time a shell may take for its start-up files.
 	skippedMs = 3_000;
 	expect(await runner(session)("echo a-$((1 + 1))")).toMatchObject({
 		status: "ended",

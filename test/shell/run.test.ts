@@ -1,24 +1,24 @@
-/** Commands in living shells: what they wrote, how they ended, and that each runs once. */
+/** Commands in running shells: their output, their exit codes, and that each runs once. */
 
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { systemClock } from "../../src/backends/clock.ts";
-import { eventually, outputUntil, write } from "../helpers/reading.ts";
-import { shells } from "./decorations.ts";
-import { randomCommands } from "./random-commands.ts";
-import { bytesOf, startShell, textOf, UNTIL_GO } from "./shells.ts";
+import { systemClock } from "../../src/backends/system-clock.ts";
+import { eventually, outputUntil, write } from "../support/reading.ts";
+import { shells } from "./support/decorations.ts";
+import { randomCommands } from "./support/random-commands.ts";
+import { bytesOf, startShell, textOf, UNTIL_GO } from "./support/shells.ts";
 
-/** Of the thousand that the benchmark runs. */
+/** The benchmark runs a thousand. */
 const RANDOM_COMMANDS = 60;
 
-/** One in a hundred was not given up on a busy machine. */
+/** Incomplete commands; on a busy machine one in a hundred used not to be discarded. */
 const UNFINISHED_COMMANDS = 30;
 
 const RUN = "run with exact output, exit code, offsets in a living shell";
 
 describe.each(shells)("%s", (name) => {
-	test.each([false, true])("a command's output and exit code are told exactly (decorated: %s)", async (isDecorated) => {
+	test.each([false, true])("a command's output and exit code are exact (decorated: %s)", async (isDecorated) => {
 		const shell = await startShell(name, { isDecorated });
 		for (const [command, text, exitCode] of [
 			["echo hello", "hello\n", 0],
@@ -58,7 +58,7 @@ describe.each(shells)("%s", (name) => {
 		}
 	});
 
-	test("no command stands for one of the history, not even a fresh shell's first, and a typed line may", async () => {
+	test("no command expands to a history entry, not even the first of a fresh shell; a typed line may", async () => {
 		const files = {
 			bash: { ".bash_history": "echo SECRET-FROM-HISTORY\n" },
 			zsh: { ".zshrc": "HISTFILE=~/history HISTSIZE=9 SAVEHIST=9\n", history: "echo SECRET-FROM-HISTORY\n" },
@@ -69,7 +69,7 @@ describe.each(shells)("%s", (name) => {
 		const ended = { status: "ended", text: "a!! b!e !!\n!!\n", exitCode: 0 };
 		expect(await shell.run(command)).toMatchObject(ended);
 		expect(await shell.run(command)).toMatchObject(ended);
-		// fish has none.
+		// fish has no history expansion.
 		const typed = name === "fish" ? "echo SECRET-FROM-HISTORY again" : "echo !?SECRET?:1 again";
 		await write(shell.session, `${typed}\r`);
 		const output = await eventually("the end of what was typed", async () => {
@@ -80,7 +80,7 @@ describe.each(shells)("%s", (name) => {
 		expect(await shell.run(command)).toMatchObject(ended);
 	});
 
-	test("the directory after a command is told, with odd names too", async () => {
+	test("the directory after a command is reported, with unusual names too", async () => {
 		const shell = await startShell(name);
 		expect(await shell.run("mkdir -p 'a %20 b;c'; cd 'a %20 b;c'")).toMatchObject({
 			exitCode: 0,
@@ -106,7 +106,7 @@ describe.each(shells)("%s", (name) => {
 		writeFileSync(join(shell.home, "replayed"), before);
 		writeFileSync(join(shell.home, "made"), made);
 		expect(await shell.run("cat replayed made; sh -c 'exit 3'")).toMatchObject({ status: "ended", exitCode: 3 });
-		// Of what is typed its number alone tells that it is not old.
+		// For a typed command, only its number shows that a mark is not a replay.
 		await write(shell.session, "cat replayed; sh -c 'exit 4'\r");
 		const commands = await eventually("the end of what was typed", async () => {
 			const { commands } = await shell.session.commands();
@@ -116,7 +116,7 @@ describe.each(shells)("%s", (name) => {
 		expect(await shell.run("echo on")).toMatchObject({ status: "ended", exitCode: 0, text: "on\n" });
 	});
 
-	test("a command that waits for somebody says so, and goes on being waited for", async () => {
+	test("a command that waits for input is reported, and can be waited for again", async () => {
 		const shell = await startShell(name);
 		const waiting = await shell.run("sh -c 'printf \"name? \"; read name; echo hello $name; exit 5'");
 		expect(waiting).toMatchObject({ status: "waiting", exitCode: null, front: { state: "waiting", kind: "line" } });
@@ -126,14 +126,14 @@ describe.each(shells)("%s", (name) => {
 		expect(ended).toMatchObject({ status: "ended", exitCode: 5, seq: waiting.seq });
 	});
 
-	test("a command that takes longer than the caller waits is running, and can be waited for again", async () => {
+	test("a command that takes longer than the timeout is reported as running, and can be waited for again", async () => {
 		const shell = await startShell(name);
 		await shell.run("true");
 		const request = { command: `${UNTIL_GO}; echo late`, options: { origin: { stream: "s", position: 0 } } };
-		// Busy, while the shell is on its way to its prompt.
-		const first = await eventually("that it is sent", async () => {
+		// Busy while the shell is not at its prompt yet; without a number before it has begun.
+		const first = await eventually("that it has begun", async () => {
 			const answer = await shell.session.run({ ...request, timeoutMs: 100 });
-			return answer.status !== "busy" && answer;
+			return answer.status !== "busy" && answer.seq !== null && answer;
 		});
 		expect(first).toMatchObject({ status: "running", exitCode: null });
 		writeFileSync(join(shell.home, "go"), "");
@@ -144,7 +144,7 @@ describe.each(shells)("%s", (name) => {
 		);
 	});
 
-	test("of two that ask for the same command at the same time, one sends it, and both hear how it ends", async () => {
+	test("of two concurrent calls of the same command, one sends it, and both get its end", async () => {
 		const shell = await startShell(name);
 		const request = { command: "echo x >>count", timeoutMs: 5_000, options: { origin: { stream: "s", position: 0 } } };
 		const both = () => Promise.all([shell.session.run(request), shell.session.run(request)]);
@@ -153,7 +153,7 @@ describe.each(shells)("%s", (name) => {
 		expect(readFileSync(join(shell.home, "count"), "utf8")).toBe("x\n");
 	});
 
-	test("of two commands that are sent at the same time, each runs as itself or not at all", async () => {
+	test("two commands sent concurrently each run separately or not at all", async () => {
 		const shell = await startShell(name);
 		const texts = ["echo one", "echo two"];
 		const answers = await Promise.all(texts.map((command) => shell.run(command)));
@@ -161,7 +161,7 @@ describe.each(shells)("%s", (name) => {
 		expect(answers[0]?.text).toBe("one\n");
 	});
 
-	test("what the shell will not run is rejected, what is not whole is given up, and the shell is ready again", async () => {
+	test("a rejected command is reported, an incomplete one is discarded, and the shell is ready again", async () => {
 		const shell = await startShell(name, { isDecorated: true });
 		const rejected = await shell.run(name === "fish" ? "echo (" : "echo )");
 		expect(["rejected", "incomplete"]).toContain(rejected.status);
@@ -169,7 +169,7 @@ describe.each(shells)("%s", (name) => {
 		expect(senseless.status).toBe("rejected");
 		expect(senseless.text).toMatch(/done|end/);
 		expect(senseless.text).not.toMatch(/[0-9a-f]{24}|\.hooks/);
-		// Its message alone: what the line editor drew is no word of the shell.
+		// Only the message: the line editor's drawing is not part of it.
 		if (name !== "fish") expect(senseless.text.trim()).toMatch(/^\S*(?:bash|zsh): .*`done'$/);
 		expect(await shell.run(name === "fish" ? "if true" : "if true; then")).toMatchObject({
 			status: "incomplete",
@@ -178,14 +178,14 @@ describe.each(shells)("%s", (name) => {
 		expect(await shell.run("echo fine")).toMatchObject({ status: "ended", text: "fine\n", exitCode: 0 });
 	});
 
-	test("what is not whole is given up, time after time", async () => {
+	test("incomplete commands are discarded time after time", async () => {
 		const shell = await startShell(name);
 		for (let turn = 0; turn < UNFINISHED_COMMANDS; turn++)
 			expect(await shell.run(name === "fish" ? "if true" : "if true; then")).toMatchObject({ status: "incomplete" });
 		expect(await shell.run("echo fine")).toMatchObject({ status: "ended", text: "fine\n", exitCode: 0 });
 	});
 
-	test("nothing is run while somebody types", async () => {
+	test("nothing is run while a user types", async () => {
 		const shell = await startShell(name);
 		await shell.run("true");
 		const { offset } = await shell.session.end();
@@ -201,7 +201,7 @@ describe.each(shells)("%s", (name) => {
 		expect(await shell.run("echo yes")).toMatchObject({ status: "ended", text: "yes\n" });
 	});
 
-	test("a command that ends the shell ends with the shell's exit code", async () => {
+	test("a command that ends the shell reports the shell's exit code", async () => {
 		const shell = await startShell(name);
 		expect(await shell.run("echo bye; exit 9")).toMatchObject({ status: "ended", exitCode: 9 });
 		await expect(shell.run("echo no")).rejects.toMatchObject({ code: "session_closed" });
@@ -218,7 +218,7 @@ describe.each(shells)("%s", (name) => {
 	});
 });
 
-test.each(["bash", "zsh"] as const)("%s tells of its commands when its own output goes elsewhere", async (name) => {
+test.each(["bash", "zsh"] as const)("%s reports its commands although its own output is redirected", async (name) => {
 	const shell = await startShell(name);
 	expect(await shell.run("exec >elsewhere")).toMatchObject({ status: "ended", exitCode: 0 });
 	expect(await shell.run("mkdir in; cd in; echo seen >&2; echo unseen")).toMatchObject({
@@ -233,11 +233,45 @@ test.each(["bash", "zsh"] as const)("%s tells of its commands when its own outpu
 	expect(elsewhere).not.toMatch(/\](?:133|633);|\]7;/);
 });
 
-test.each(["bash", "zsh"] as const)("a login shell of %s reads what a login shell reads", async (name) => {
+test.each(["bash", "zsh"] as const)("a login shell of %s reads the files of a login shell", async (name) => {
 	const profile = name === "bash" ? ".bash_profile" : ".zprofile";
 	const shell = await startShell(name, { files: { [profile]: "OWN=login" }, arguments: ["-l"] });
 	expect((await shell.run("echo $OWN")).text).toBe("login\n");
 });
+
+test.each(["bash", "zsh"] as const)(
+	"a command's output in %s ends with the command, also while the shell is still making its prompt",
+	async (name) => {
+		const slow = "if [ -e ran ]; then echo noise; until [ -e go ]; do sleep 0.01; done; fi";
+		const files = { bash: { ".bashrc": `PROMPT_COMMAND='${slow}'` }, zsh: { ".zshrc": `precmd() { ${slow} }` } }[name];
+		const shell = await startShell(name, { files });
+		const command = "touch ran; echo one";
+		const ask = (timeoutMs: number) =>
+			shell.session.run({ command, timeoutMs, options: { origin: { stream: "s", position: 0 } } });
+		const first = await ask(500);
+		await outputUntil(shell.session, /noise/);
+		const second = await ask(100);
+		writeFileSync(join(shell.home, "go"), "");
+		const last = await ask(10_000);
+		expect([first, second, last].map(({ status }) => status)).toEqual(["running", "running", "ended"]);
+		for (const { output } of [first, second, last]) expect(await textOf(shell.session, output)).toBe("one\n");
+	},
+);
+
+test.each(["starts", "has run a command"])(
+	"fish takes a command although a signal interrupted its prompt after it %s",
+	async (moment) => {
+		const interrupt = "if test -e interrupt; rm interrupt; kill -INT $fish_pid; while true; end; end";
+		const config = `function fish_prompt; ${interrupt}; echo '> '; end`;
+		const shell = await startShell("fish", {
+			files: { ".config/fish/config.fish": config, ...(moment === "starts" ? { interrupt: "" } : {}) },
+		});
+		if (moment !== "starts") expect(await shell.run("touch interrupt")).toMatchObject({ status: "ended" });
+		const answer = await shell.run("echo one; sh -c 'exit 3'");
+		expect(answer).toMatchObject({ status: "ended", exact: true, exitCode: 3, text: "one\n" });
+		expect(await shell.run("echo two")).toMatchObject({ status: "ended", exact: true, text: "two\n" });
+	},
+);
 
 test("zsh keeps the user's own ZDOTDIR", async () => {
 	const shell = await startShell("zsh", {
@@ -246,17 +280,17 @@ test("zsh keeps the user's own ZDOTDIR", async () => {
 	expect((await shell.run("echo $OWN $ZDOTDIR:t")).text).toBe("dots dots\n");
 });
 
-test("a shell within a shell runs until it ends, and its own prompts are none of ours", async () => {
+test("a nested shell runs until it ends, and its prompts are not the outer shell's", async () => {
 	const shell = await startShell("bash", { files: { ".bashrc": "export PS1='$ '" } });
 	const inner = await shell.run("bash --norc");
 	expect(inner).toMatchObject({ status: "waiting" });
-	expect(await shell.run("echo no")).toMatchObject({ status: "busy" });
+	expect(await shell.run("echo typed | tr t T")).toMatchObject({ status: "ended", exact: false, exitCode: null });
 	await write(shell.session, "exit 4\r");
 	const outer = await shell.session.run({ command: inner.seq ?? 0, timeoutMs: 5_000, options: {} });
 	expect(outer).toMatchObject({ status: "ended", exitCode: 4 });
 });
 
-test("a repeat that is another command than the first is refused", async () => {
+test("a repeat with another command than the first is refused", async () => {
 	const shell = await startShell("bash");
 	const options = { origin: { stream: "s", position: 0 } };
 	expect(await shell.session.run({ command: "echo one", timeoutMs: 5_000, options })).toMatchObject({
@@ -267,20 +301,20 @@ test("a repeat that is another command than the first is refused", async () => {
 	});
 });
 
-/** As long as a shell may take for its files. */
+/** The time a shell may take for its start-up files. */
 const HOOKS_MS = 3_000;
 
-describe.each(["exec 2>/dev/null", "unset PROMPT_COMMAND PS0"])("bash after `%s`", (deed) => {
-	test("is a plain shell, for its marks do not come any more", async () => {
+describe("bash after `exec 2>/dev/null`", () => {
+	test("bash after `exec 2>/dev/null` counts as a shell without hooks, because its marks are missing", async () => {
 		let skippedMs = 0;
 		const clock = { ...systemClock, monotonic: () => systemClock.monotonic() + skippedMs };
 		const shell = await startShell("bash", { clock });
-		expect(await shell.run(deed)).toMatchObject({ status: "ended" });
+		expect(await shell.run("exec 2>/dev/null")).toMatchObject({ status: "ended" });
 		skippedMs = HOOKS_MS;
 		for (const name of ["one", "two"])
 			expect(await shell.run(`echo x >${name}`)).toMatchObject({ status: "ended", exact: false, exitCode: null });
 		expect(readFileSync(join(shell.home, "two"), "utf8")).toBe("x\n");
-		// Busy, while it is not seen that the shell is at its prompt.
+		// Busy until the shell is seen at its prompt.
 		const last = await eventually("that it is typed", async () => {
 			const answer = await shell.run("sleep 10", 100);
 			return answer.status !== "busy" && answer;
@@ -297,10 +331,10 @@ test("bash runs commands after `exec >/dev/null`", async () => {
 });
 
 test.each([
-	// Without a job of its own, what runs beside it is in front as well.
+	// Without job control, its background process is in the foreground group as well.
 	["bash", "set +m; while :; do :; done & read -e line; kill $!; echo got $line"],
 	["fish", "read line; echo got $line"],
-] as const)("a command of the own line editor of %s waits for somebody", async (name, command) => {
+] as const)("a command with the line editor of %s waits for input", async (name, command) => {
 	const shell = await startShell(name);
 	const asked = await shell.run(command);
 	expect(asked).toMatchObject({ status: "waiting", exact: true });

@@ -1,4 +1,4 @@
-/** What a browser loads before it shows something. */
+/** Download size of the web UI. */
 
 import { readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
@@ -8,12 +8,12 @@ import { expect, it } from "vitest";
 const web = fileURLToPath(new URL("../../dist/web", import.meta.url));
 const assets = join(web, "assets");
 
-/** With gzip, which every browser takes; brotli is smaller. */
+/** With gzip, which every browser supports; brotli is smaller. */
 function kilobytes(names: readonly string[]): number {
 	return names.reduce((sum, name) => sum + statSync(join(assets, `${name}.gz`)).size, 0) / 1024;
 }
 
-it("the list is there after 64 KB, and everything together stays below 235", () => {
+it("the list needs at most 64 KB, and everything together stays below 235", () => {
 	const page = readFileSync(join(web, "index.html"), "utf8");
 	const first = [...page.matchAll(/assets\/([\w.-]+\.(?:js|css))/g)].map(([, name = ""]) => name);
 	expect(first.length).toBeGreaterThan(1);

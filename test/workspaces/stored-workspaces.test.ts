@@ -6,19 +6,25 @@ import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
 import { writeAtomically } from "../../src/disk/write-atomically.ts";
 import { StoredWorkspaces } from "../../src/workspaces/stored-workspaces.ts";
-import { FakeClock } from "../helpers/fake-clock.ts";
-import { temporaryDirectory } from "../helpers/temporary.ts";
+import { FakeClock } from "../support/fake-clock.ts";
+import { operator } from "../support/owner.ts";
+import { temporaryDirectory } from "../support/temporary.ts";
 
 async function open(directory: string, write = writeAtomically, clock = new FakeClock()): Promise<StoredWorkspaces> {
 	return StoredWorkspaces.open({ directory, write, clock });
 }
 
-it("finds again what was put, in a file that a person can read", async () => {
+it("stored workspaces are found again, in a file that people can read", async () => {
 	const directory = join(await temporaryDirectory(), "workspaces");
 	const store = await open(directory);
 	const made = await store.put("acme", { name: "Acme", roots: ["/srv/acme"], limits: { sessions: 3 } });
-	const first = await store.putTask("acme", "t1", { workDir: "/srv/acme/one", issueKey: "MUL-1", env: { A: "1" } });
-	const second = await store.putTask("acme", "t2", { workDir: "/srv/acme/two" });
+	const first = await store.putTask(
+		"acme",
+		"t1",
+		{ workDir: "/srv/acme/one", issueKey: "MUL-1", env: { A: "1" } },
+		operator,
+	);
+	const second = await store.putTask("acme", "t2", { workDir: "/srv/acme/two" }, operator);
 	expect(first).toMatchObject({ workspace: "acme", issueKey: "MUL-1", issueId: null, env: { A: "1" } });
 
 	const again = await open(directory);
@@ -31,30 +37,37 @@ it("finds again what was put, in a file that a person can read", async () => {
 	expect((await stat(file)).mode & 0o777).toBe(0o600);
 });
 
-it("replaces what was said of a workspace, and keeps its tasks and its age", async () => {
+it("a new declaration replaces a workspace, and keeps its tasks and its creation time", async () => {
 	const clock = new FakeClock();
 	const directory = await temporaryDirectory();
 	const store = await open(directory, writeAtomically, clock);
 	const { createdAt } = await store.put("acme", { name: "Acme", roots: ["/a"], limits: { sessions: 3 } });
-	await store.putTask("acme", "t1", { workDir: "/a/1" });
+	await store.putTask("acme", "t1", { workDir: "/a/1" }, operator);
 	clock.advance(5_000);
-	expect(await store.put("acme", { roots: [] })).toEqual({ id: "acme", name: null, roots: [], limits: {}, createdAt });
-	await store.putTask("acme", "t2", { workDir: "/a/2" });
-	await store.putTask("acme", "t1", { workDir: "/a/3" });
+	expect(await store.put("acme", { roots: [] })).toEqual({
+		id: "acme",
+		name: null,
+		roots: [],
+		limits: {},
+		sandbox: null,
+		createdAt,
+	});
+	await store.putTask("acme", "t2", { workDir: "/a/2" }, operator);
+	await store.putTask("acme", "t1", { workDir: "/a/3" }, operator);
 	expect((await open(directory)).tasks("acme").map(({ id, workDir }) => [id, workDir])).toEqual([
 		["t2", "/a/2"],
 		["t1", "/a/3"],
 	]);
 });
 
-it("forgets a task, and a workspace with its tasks", async () => {
+it("removing a task, or a workspace with its tasks, forgets it", async () => {
 	const directory = await temporaryDirectory();
 	const store = await open(directory);
 	await store.put("acme", { roots: [] });
-	await store.putTask("acme", "t1", { workDir: "/a" });
-	expect(await store.removeTask("acme", "t1")).toBe(true);
-	expect(await store.removeTask("acme", "t1")).toBe(false);
-	await store.putTask("acme", "t2", { workDir: "/a" });
+	await store.putTask("acme", "t1", { workDir: "/a" }, operator);
+	expect(await store.removeTask("acme", "t1", operator)).toBe(true);
+	expect(await store.removeTask("acme", "t1", operator)).toBe(false);
+	await store.putTask("acme", "t2", { workDir: "/a" }, operator);
 	expect(await store.remove("acme")).toBe(true);
 	expect(await store.remove("acme")).toBe(false);
 	await store.put("acme", { roots: [] });
@@ -63,16 +76,16 @@ it("forgets a task, and a workspace with its tasks", async () => {
 	expect(await readdir(directory)).toEqual([]);
 });
 
-it("takes many changes at once without losing one", async () => {
+it("concurrent changes are all stored", async () => {
 	const directory = await temporaryDirectory();
 	const store = await open(directory);
 	await store.put("acme", { roots: [] });
 	const ids = Array.from({ length: 20 }, (_, i) => `t${i}`);
-	await Promise.all(ids.map((id) => store.putTask("acme", id, { workDir: `/w/${id}` })));
+	await Promise.all(ids.map((id) => store.putTask("acme", id, { workDir: `/w/${id}` }, operator)));
 	expect((await open(directory)).tasks("acme").map(({ id }) => id)).toEqual(ids.reverse());
 });
 
-it("leaves everything as it was when the disk refuses a change", async () => {
+it("a change that the disk refuses changes nothing", async () => {
 	let isFull = false;
 	const write = async (path: string, text: string) => {
 		if (isFull) throw Object.assign(new Error("no space"), { code: "ENOSPC" });
@@ -83,29 +96,31 @@ it("leaves everything as it was when the disk refuses a change", async () => {
 	await store.put("acme", { roots: ["/a"] });
 	isFull = true;
 	await expect(store.put("acme", { roots: [] })).rejects.toMatchObject({ code: "ENOSPC" });
-	await expect(store.putTask("acme", "t", { workDir: "/a" })).rejects.toMatchObject({ code: "ENOSPC" });
+	await expect(store.putTask("acme", "t", { workDir: "/a" }, operator)).rejects.toMatchObject({ code: "ENOSPC" });
 	expect(store.get("acme")?.roots).toEqual(["/a"]);
 	expect(store.tasks("acme")).toEqual([]);
 	isFull = false;
-	await store.putTask("acme", "t", { workDir: "/a" });
+	await store.putTask("acme", "t", { workDir: "/a" }, operator);
 	expect((await open(directory)).get("acme")?.roots).toEqual(["/a"]);
 });
 
-it("refuses what can't be an id or a directory, tasks of nobody, and more than a file may hold", async () => {
+it("invalid ids and directories, tasks without a workspace, and files above the limit are refused", async () => {
 	const store = await open(await temporaryDirectory());
 	for (const id of ["", ".", "..", "a/b", "a b", "../x", "x".repeat(65)]) {
 		expect(() => store.put(id, { roots: [] }), id).toThrow(expect.objectContaining({ code: "invalid_argument" }));
 	}
 	expect(() => store.put("a", { roots: ["srv"] })).toThrow(/absolute/);
-	await expect(store.putTask("a", "t", { workDir: "/a" })).rejects.toMatchObject({ code: "not_found" });
+	await expect(store.putTask("a", "t", { workDir: "/a" }, operator)).rejects.toMatchObject({ code: "not_found" });
 	await store.put("a", { roots: [] });
-	expect(() => store.putTask("a", "t", { workDir: "a" })).toThrow(/absolute/);
+	expect(() => store.putTask("a", "t", { workDir: "a" }, operator)).toThrow(/absolute/);
 	const env = { BIG: "x".repeat(1024 ** 2) };
-	await expect(store.putTask("a", "t", { workDir: "/a", env })).rejects.toMatchObject({ code: "limit_exceeded" });
+	await expect(store.putTask("a", "t", { workDir: "/a", env }, operator)).rejects.toMatchObject({
+		code: "limit_exceeded",
+	});
 	expect(store.tasks("a")).toEqual([]);
 });
 
-it("is named by ids that are odd names for files", async () => {
+it("ids that are unusual file names work", async () => {
 	const directory = await temporaryDirectory();
 	const store = await open(directory);
 	const ids = ["...", "-", "a.json", "a.json.new", "x".repeat(64)];
@@ -114,9 +129,11 @@ it("is named by ids that are odd names for files", async () => {
 	expect(again.list().map(({ name }) => name)).toEqual([...ids].sort());
 });
 
-describe("a file that is not ours", () => {
+describe("an edited file", () => {
 	const good = { version: 1, id: "acme", name: null, roots: ["/a"], limits: {}, createdAt: 1, tasks: [] };
 	const task = { id: "t", workDir: "/a", issueId: null, issueKey: null, priorSessionId: null, env: {}, createdAt: 1 };
+
+	const withSandbox = (sandbox: unknown) => JSON.stringify({ ...good, version: 2, sandbox });
 
 	async function opened(text: string): Promise<StoredWorkspaces> {
 		const directory = await temporaryDirectory();
@@ -124,10 +141,24 @@ describe("a file that is not ours", () => {
 		return open(directory);
 	}
 
-	it("is read when a person wrote it well", async () => {
+	it("a valid file written by a person is read", async () => {
 		const store = await opened(JSON.stringify({ ...good, limits: { sessions: 1 }, tasks: [task] }));
 		expect(store.get("acme")).toMatchObject({ roots: ["/a"], limits: { sessions: 1 } });
-		expect(store.task("acme", "t")).toEqual({ ...task, workspace: "acme" });
+		expect(store.task("acme", "t")).toEqual({ ...task, owner: null, workspace: "acme" });
+	});
+
+	it("a required sandbox is read again, from a file that an older server refuses", async () => {
+		const directory = await temporaryDirectory();
+		const sandbox = { type: "workspaceWrite", excludeSlashTmp: true, limits: { cpuSeconds: 5 } } as const;
+		const { sandbox: stored } = await (await open(directory)).put("acme", { roots: ["/a"], sandbox });
+		expect(stored).toEqual({ ...sandbox, writableRoots: ["/a"], excludeTmpdirEnvVar: true });
+		expect((await open(directory)).get("acme")?.sandbox).toEqual(stored);
+		expect(JSON.parse(await readFile(join(directory, "acme.json"), "utf8"))).toMatchObject({ version: 2 });
+		const paths = [{ path: "/a", access: "none" as const }];
+		expect((await opened(withSandbox({ type: "paths", paths }))).get("acme")?.sandbox).toEqual({
+			type: "paths",
+			paths,
+		});
 	});
 
 	it.each([
@@ -137,21 +168,35 @@ describe("a file that is not ours", () => {
 		["of another workspace", JSON.stringify({ ...good, id: "evil" }), /"id"/],
 		["without roots", JSON.stringify({ ...good, roots: undefined }), /"roots"/],
 		["with a relative root", JSON.stringify({ ...good, roots: ["a"] }), /"roots"/],
-		["with a misspelt limit", JSON.stringify({ ...good, limits: { session: 1 } }), /"limits"/],
-		["with a limit of nothing", JSON.stringify({ ...good, limits: { sessions: 0 } }), /"limits"/],
-		["with a task of no place", JSON.stringify({ ...good, tasks: [{ ...task, workDir: 3 }] }), /"tasks"/],
-		["with a task twice", JSON.stringify({ ...good, tasks: [task, task] }), /"tasks"/],
-		["of a newer version", JSON.stringify({ ...good, version: 2 }), /newer version/],
-	])("is refused with its name and what is wrong when it is %s", async (_, text, message) => {
+		["with an unknown limit", JSON.stringify({ ...good, limits: { session: 1 } }), /"limits"/],
+		["with a limit of zero", JSON.stringify({ ...good, limits: { sessions: 0 } }), /"limits"/],
+		["with a task without a directory", JSON.stringify({ ...good, tasks: [{ ...task, workDir: 3 }] }), /"tasks"/],
+		["with a duplicate task", JSON.stringify({ ...good, tasks: [task, task] }), /"tasks"/],
+		["of a newer version", JSON.stringify({ ...good, version: 3 }), /newer version/],
+	])("an invalid file is refused with its name and the reason when it is %s", async (_, text, message) => {
 		await expect(opened(text)).rejects.toMatchObject({
 			code: "unsupported",
 			message: expect.stringMatching(message) as unknown,
 			hint: expect.any(String) as unknown,
 		});
 	});
+
+	it.each([
+		{ type: "dangerFullAccess" },
+		{ type: "readOnly", networkAcces: false },
+		{ type: "readOnly", networkAccess: "no" },
+		{ type: "readOnly", limits: { cpuSecond: 1 } },
+		{ type: "workspaceWrite", excludeTmpdirEnvVar: true },
+		{ type: "workspaceWrite", writableRoots: ["/a"] },
+		{ type: "paths", paths: [{ path: "a", access: "read" }] },
+		{ type: "paths", paths: [{ path: "/a", access: "all" }] },
+		"readOnly",
+	])("a file with an invalid required sandbox is refused: %j", async (sandbox) => {
+		await expect(opened(withSandbox(sandbox))).rejects.toThrow(/acme\.json .*invalid "sandbox"/);
+	});
 });
 
-it("has all that was promised, and nothing torn, after its process was killed in the middle of writing", async () => {
+it("after a kill during writes, all confirmed changes are stored, and none partially", async () => {
 	const directory = await temporaryDirectory();
 	const program = fileURLToPath(new URL("../fixtures/workspaces-writer.js", import.meta.url));
 	const writer = fork(program, [directory]);
@@ -162,7 +207,7 @@ it("has all that was promised, and nothing torn, after its process was killed in
 	});
 	await once(writer, "exit");
 	const store = await open(directory);
-	// More may be there: on disk, but their writer did not live to say so.
+	// More may be stored: the writer was killed before it could confirm them.
 	const { length } = store.tasks("acme");
 	expect(length).toBeGreaterThanOrEqual(Math.max(30, promised));
 	expect(store.tasks("acme").map(({ id }) => id)).toEqual(Array.from({ length }, (_, n) => `t${length - n}`));
@@ -182,38 +227,42 @@ describe("the roots of a workspace", () => {
 		return { root, store };
 	}
 
-	it("admit what is in them, by its real path", async () => {
+	it("roots admit directories inside them, by real path", async () => {
 		const { root, store } = await site();
 		const deep = join(root, "in", "deep");
-		expect(await store.admit("acme", join(root, "in"))).toBe(join(root, "in"));
+		expect(await store.resolveDirectory("acme", join(root, "in"))).toBe(join(root, "in"));
 		for (const path of ["in/deep", "in/inside", "alias/deep", "in/../in/./deep"]) {
-			expect(await store.admit("acme", `${root}/${path}`), path).toBe(deep);
+			expect(await store.resolveDirectory("acme", `${root}/${path}`), path).toBe(deep);
 		}
 	});
 
-	it("admit nothing else: no neighbour, no parent, nothing that a link leads to", async () => {
+	it("roots admit no neighbor, no parent, and no target of a link outside", async () => {
 		const { root, store } = await site();
 		for (const path of ["out", "in-between", "", "in/escape", "in/..", "in/escape/../in-between"]) {
-			await expect(store.admit("acme", `${root}/${path}`), path).rejects.toMatchObject({ code: "permission_denied" });
+			await expect(store.resolveDirectory("acme", `${root}/${path}`), path).rejects.toMatchObject({
+				code: "permission_denied",
+			});
 		}
 		for (const path of ["in/none", "absent/x"]) {
-			await expect(store.admit("acme", `${root}/${path}`), path).rejects.toMatchObject({ code: "spawn_failed" });
+			await expect(store.resolveDirectory("acme", `${root}/${path}`), path).rejects.toMatchObject({
+				code: "spawn_failed",
+			});
 		}
 	});
 
-	it("may be links themselves, and everything where there are none", async () => {
+	it("roots may be links, and without roots everything is admitted", async () => {
 		const { root, store } = await site();
 		await store.put("acme", { roots: [join(root, "alias")] });
-		expect(await store.admit("acme", join(root, "in", "inside"))).toBe(join(root, "in", "deep"));
+		expect(await store.resolveDirectory("acme", join(root, "in", "inside"))).toBe(join(root, "in", "deep"));
 		await store.put("acme", { roots: ["/"] });
-		expect(await store.admit("acme", join(root, "out"))).toBe(join(root, "out"));
+		expect(await store.resolveDirectory("acme", join(root, "out"))).toBe(join(root, "out"));
 		await store.put("acme", { roots: [] });
-		expect(await store.admit("acme", join(root, "in", "inside"))).toBe(join(root, "in", "inside"));
-		expect(await store.admit("never-declared", "/not/there")).toBe("/not/there");
+		expect(await store.resolveDirectory("acme", join(root, "in", "inside"))).toBe(join(root, "in", "inside"));
+		expect(await store.resolveDirectory("never-declared", "/not/there")).toBe("/not/there");
 	});
 });
 
-it("counts starts by a workspace's own rate, which another change of it does not begin anew", async () => {
+it("starts are counted by the workspace's rate, and an unrelated change does not reset the count", async () => {
 	const clock = new FakeClock();
 	const store = await open(await temporaryDirectory(), writeAtomically, clock);
 	await store.put("acme", { roots: [], limits: { startsPerSecond: 2 } });

@@ -1,8 +1,8 @@
-/** What a screen reader is told of those who need somebody: seldom, and only what is new. */
+/** Announces sessions that need attention to screen readers: rate-limited, and only new ones. */
 
 import { type ReadonlySignal, signal } from "@preact/signals-core";
 
-/** More often would talk over whatever somebody is doing. */
+/** Minimum time between announcements, so that they don't interrupt the user. */
 const PAUSE_MS = 5_000;
 
 export class Announcer {
@@ -14,7 +14,7 @@ export class Announcer {
 		return this.#said;
 	}
 
-	/** At once, or when the pause is over; of several, the newest. */
+	/** Announces at once or after the pause. The newest of several wins. */
 	say(sentence: string): void {
 		if (this.#timer !== undefined) {
 			this.#waiting = sentence;

@@ -1,27 +1,27 @@
-/** Everything that the pages show and do, put together once. */
+/** The app's state, shared by all pages. */
 
 import { computed, effect, type ReadonlySignal, type Signal, signal } from "@preact/signals-core";
 import {
-	type Circumstances,
 	type Client,
-	dismissalOf,
-	grouped,
-	type Listed,
-	type Needing,
-	withAwaited,
+	dismissalKey,
+	groupSessions,
+	type NeedContext,
+	type SessionInfo,
+	type SessionNeed,
+	withPendingStarts,
 } from "hawser/client";
-import { Aim } from "./aim.ts";
 import { Announcer } from "./announcer.ts";
 import { Answers } from "./answers.ts";
-import { Decisions } from "./approvals.ts";
+import { ApprovalDecisions } from "./approvals.ts";
 import { Auth } from "./auth.ts";
+import { ClickGuard } from "./click-guard.ts";
 import { Clock } from "./clock.ts";
 import { Dialogs } from "./dialogs.ts";
 import { OutputSearch } from "./output-search.ts";
-import { everything } from "./route.ts";
-import { areSecondsShown } from "./seconds.ts";
+import { noFilter } from "./route.ts";
+import { showsSeconds } from "./seconds.ts";
 import { SecretPage } from "./secret-request.ts";
-import { SessionList } from "./sessions.ts";
+import { SessionList } from "./session-list.ts";
 import { SettingsStore, type Storage } from "./settings.ts";
 import { WorkspacePage } from "./workspace.ts";
 
@@ -32,31 +32,31 @@ export type App = {
 	readonly clock: Clock;
 	readonly sessions: SessionList;
 	readonly answers: Answers;
-	readonly decisions: Decisions;
+	readonly decisions: ApprovalDecisions;
 	readonly dialogs: Dialogs;
 	readonly announcer: Announcer;
-	/** Of the pointer, on those that need somebody. */
-	readonly aim: Aim;
+	/** Guards against clicks on rows that just moved. */
+	readonly aim: ClickGuard;
 	readonly workspace: WorkspacePage;
 	readonly outputSearch: OutputSearch;
 	readonly secret: SecretPage;
-	/** What besides a session itself decides whether it needs somebody. */
-	readonly circumstances: ReadonlySignal<Circumstances>;
-	/** Those that need somebody, of all sessions and of those that wait to be started; whatever filter there is. */
-	readonly needing: ReadonlySignal<readonly Needing[]>;
-	/** Those of them that there are already. */
-	readonly openable: ReadonlySignal<readonly Needing[]>;
-	/** The row that keys act on. */
+	/** Everything besides the session that determines its need. */
+	readonly circumstances: ReadonlySignal<NeedContext>;
+	/** All sessions and pending starts that need attention, regardless of the filter. */
+	readonly needing: ReadonlySignal<readonly SessionNeed[]>;
+	/** Those of them that exist as sessions. */
+	readonly openable: ReadonlySignal<readonly SessionNeed[]>;
+	/** The row that shortcuts act on. */
 	readonly selected: Signal<string | undefined>;
-	/** Somebody has seen what a session needs: it does not need them for that any more. */
-	dismiss(session: Listed): void;
+	/** Marks a session's need as seen. */
+	dismiss(session: SessionInfo): void;
 };
 
 export function createApp(client: Client, storage: Storage): App {
 	const auth = new Auth(client);
 	const settings = new SettingsStore(storage);
 	const clock = new Clock();
-	const sessions = new SessionList(client, () => auth.wasRefused());
+	const sessions = new SessionList(client, () => auth.onUnauthorized());
 	const answers = new Answers(client, (id) => sessions.answered(id));
 	const dismissed = computed(() => new Set(settings.current.value.dismissed));
 	const circumstances = computed(() => ({
@@ -65,27 +65,27 @@ export function createApp(client: Client, storage: Storage): App {
 		held: sessions.held.value,
 	}));
 	const needing = computed(() => {
-		const all = withAwaited(sessions.all.value, sessions.held.value);
-		return grouped(all, everything, circumstances.value).needing;
+		const all = withPendingStarts(sessions.all.value, sessions.held.value);
+		return groupSessions(all, noFilter, circumstances.value).needing;
 	});
-	const aim = new Aim();
+	const aim = new ClickGuard();
 	const byKey = computed(() => needing.value.map(({ session, need }) => `${session.id} ${need.kind} ${need.since}`));
 	effect(() => aim.change(byKey.value.join()));
 	const openable = computed(() => needing.value.filter(({ session }) => sessions.all.value.has(session.id)));
-	// Only who is signed in has sessions to follow.
+	// Follow sessions only while signed in.
 	effect(() => {
-		if (auth.state.value.kind === "in") sessions.follow();
+		if (auth.state.value.kind === "signed-in") sessions.follow();
 		else sessions.stop();
 	});
 	effect(() => {
-		const isCut = sessions.connection.value.kind === "cut";
-		clock.hurry(isCut || areSecondsShown(sessions.all.value.values(), needing.value, clock.now.value));
+		const isCut = sessions.connection.value.kind === "disconnected";
+		clock.setFast(isCut || showsSeconds(sessions.all.value.values(), needing.value, clock.now.value));
 	});
 	let wasCut = false;
 	effect(() => {
 		const { kind } = sessions.connection.value;
-		if (wasCut && kind === "live") void auth.lookAtVersion();
-		wasCut = kind === "cut";
+		if (wasCut && kind === "live") void auth.checkVersion();
+		wasCut = kind === "disconnected";
 	});
 	return {
 		client,
@@ -94,7 +94,7 @@ export function createApp(client: Client, storage: Storage): App {
 		clock,
 		sessions,
 		answers,
-		decisions: new Decisions(client, (id) => sessions.decided(id)),
+		decisions: new ApprovalDecisions(client, (id) => sessions.decided(id)),
 		dialogs: new Dialogs(),
 		announcer: new Announcer(),
 		aim,
@@ -106,7 +106,7 @@ export function createApp(client: Client, storage: Storage): App {
 		openable,
 		selected: signal<string | undefined>(undefined),
 		dismiss(session) {
-			settings.change({ dismissed: [...settings.current.peek().dismissed, dismissalOf(session)] });
+			settings.change({ dismissed: [...settings.current.peek().dismissed, dismissalKey(session)] });
 		},
 	};
 }

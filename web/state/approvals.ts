@@ -1,46 +1,46 @@
-/** Decisions on what is held, given from a page, and why one came to nothing. */
+/** Decisions on held actions, and why one had no effect. */
 
 import { type ReadonlySignal, signal } from "@preact/signals-core";
-import { type ApprovalMessage, type Client, type DecideApproval, decideHeld, HawserError } from "hawser/client";
+import { type ApprovalMessage, type Client, type DecideApproval, decideApproval, HawserError } from "hawser/client";
 
-/** How long it is said why a decision came to nothing. */
+/** How long the reason is shown. */
 const SHOWN_MS = 6_000;
 
-export class Decisions {
+export class ApprovalDecisions {
 	readonly #client: Client;
 	readonly #decided: (id: string) => void;
 	readonly #underWay = new Set<string>();
 	readonly #failure = signal<string | undefined>(undefined);
 	readonly #doubted = signal<string | undefined>(undefined);
 
-	/** `decided` hears what is not to be decided any more. */
+	/** `decided` is called with the ID of an approval that is no longer pending. */
 	constructor(client: Client, decided: (id: string) => void) {
 		this.#client = client;
 		this.#decided = decided;
 	}
 
-	/** Why something that was decided here was not done. */
+	/** Why the last decision had no effect. */
 	get failure(): ReadonlySignal<string | undefined> {
 		return this.#failure;
 	}
 
-	/** Whether it is to be approved once more, now that it was said that its session has written something since. */
-	isDoubted({ id }: ApprovalMessage): boolean {
+	/** Whether the user must confirm, because the session wrote output since the request. */
+	needsReconfirm({ id }: ApprovalMessage): boolean {
 		return this.#doubted.value === id;
 	}
 
-	/** Nothing, if one is on its way: two clicks are one decision. */
+	/** Ignored while another decision is in flight: a double click is one decision. */
 	async decide(approval: ApprovalMessage, decision: DecideApproval["decision"], hasChanged: boolean): Promise<void> {
 		const { id } = approval;
 		if (this.#underWay.has(id)) return;
-		const evenIfChanged = this.isDoubted(approval);
+		const evenIfChanged = this.needsReconfirm(approval);
 		if (decision === "grant" && hasChanged && !evenIfChanged) {
 			this.#doubted.value = id;
 			return;
 		}
 		this.#underWay.add(id);
 		try {
-			const late = await decideHeld(this.#client, id, { decision, evenIfChanged });
+			const late = await decideApproval(this.#client, id, { decision, evenIfChanged });
 			if (late !== undefined) this.#say(late);
 			this.#decided(id);
 		} catch (error) {

@@ -1,32 +1,32 @@
-/** Whether this browser is signed in, as whom, and where. */
+/** Whether this browser is signed in, as which caller, on which server. */
 
 import { type ReadonlySignal, signal } from "@preact/signals-core";
 import { type Client, HawserError, type Me } from "hawser/client";
 
 type AuthState =
-	/** The server was not asked yet. */
+	/** Before the first response. */
 	| { readonly kind: "unknown" }
-	| { readonly kind: "in"; readonly me: Me }
-	/** Who was here before, and is not any more. */
-	| { readonly kind: "out"; readonly was: "nobody" | "guest" | "somebody" }
-	/** It can't be reached. */
-	| { readonly kind: "away" };
+	| { readonly kind: "signed-in"; readonly me: Me }
+	/** `was` is the previous caller on this page. */
+	| { readonly kind: "signed-out"; readonly was: "none" | "guest" | "user" }
+	/** The server is unreachable. */
+	| { readonly kind: "unreachable" };
 
-/** Why a token did not sign in. */
+/** Why signing in with a token failed. */
 export type SignInProblem = "unknown" | "ended" | "away";
 
-/** Each has those before it. */
+/** Each right includes those before it. */
 const rights = ["read", "operate", "manage"] as const;
 export type Right = (typeof rights)[number];
 
-/** Before a server that is away is asked again. */
+/** Delay before an unreachable server is asked again. */
 const AGAIN_MS = 2_000;
 
 export class Auth {
 	readonly #client: Client;
 	readonly #state = signal<AuthState>({ kind: "unknown" });
 	readonly #isUpdated = signal(false);
-	/** Of the server when this page was loaded, which is the page's own. */
+	/** The server's version when this page was loaded, which is the page's own. */
 	#version: string | undefined;
 
 	constructor(client: Client) {
@@ -37,46 +37,46 @@ export class Auth {
 		return this.#state;
 	}
 
-	/** Whether the server is another version than this page by now. */
+	/** Whether the server's version differs from this page's. */
 	get isUpdated(): boolean {
 		return this.#isUpdated.value;
 	}
 
-	/** The server was away: it may have been replaced meanwhile. Whether we are still signed in, others find out. */
-	async lookAtVersion(): Promise<void> {
+	/** Checks the version after a reconnect, because the server may have been upgraded. */
+	async checkVersion(): Promise<void> {
 		const found = await this.#ask();
-		this.#isUpdated.value = found.kind === "in" && found.me.server.version !== this.#version;
+		this.#isUpdated.value = found.kind === "signed-in" && found.me.server.version !== this.#version;
 	}
 
-	/** Finds out who we are. A guest's key is for one session, and not used by who is more than a guest already. */
+	/** Finds out who is signed in. A guest key is ignored if the browser already has more rights. */
 	async begin(guest: { readonly key: string } | undefined): Promise<void> {
 		let found = await this.#ask();
-		for (; found.kind === "away"; found = await this.#ask()) {
+		for (; found.kind === "unreachable"; found = await this.#ask()) {
 			this.#state.value = found;
 			await new Promise((resolve) => setTimeout(resolve, AGAIN_MS));
 		}
-		if (guest && (found.kind === "out" || (found.kind === "in" && found.me.guest))) {
+		if (guest && (found.kind === "signed-out" || (found.kind === "signed-in" && found.me.guest))) {
 			if ((await this.signIn({ token: guest.key })) === undefined) return;
-			found = { kind: "out", was: "guest" };
+			found = { kind: "signed-out", was: "guest" };
 		}
 		this.#state.value = found;
 	}
 
 	get isAdmin(): boolean {
 		const state = this.#state.value;
-		return state.kind === "in" && state.me.admin;
+		return state.kind === "signed-in" && state.me.admin;
 	}
 
-	/** Whether the caller has been given one session by a link, and sees nothing else. */
+	/** Whether the caller is a guest, who sees only one session. */
 	get isGuest(): boolean {
 		const state = this.#state.value;
-		return state.kind === "in" && state.me.guest !== null;
+		return state.kind === "signed-in" && state.me.guest !== null;
 	}
 
-	/** Whether the caller has a right in a workspace; the server decides, and what it would refuse need not be offered. */
+	/** Whether to offer what this right allows. The server enforces it. */
 	may(right: Right, workspace: string): boolean {
 		const state = this.#state.value;
-		if (state.kind !== "in") return false;
+		if (state.kind !== "signed-in") return false;
 		const { admin, guest, workspaces } = state.me;
 		if (admin) return true;
 		if (guest) return right === "read" || (right === "operate" && guest.right === "control");
@@ -88,13 +88,13 @@ export class Auth {
 		try {
 			const me = await this.#client.me();
 			this.#version ??= me.server.version;
-			return { kind: "in", me };
+			return { kind: "signed-in", me };
 		} catch (error) {
-			return isSignedOut(error) ? this.#out() : { kind: "away" };
+			return isSignedOut(error) ? this.#out() : { kind: "unreachable" };
 		}
 	}
 
-	/** Undefined when it did. */
+	/** Resolves with the problem; undefined on success. */
 	async signIn(credential: { readonly token: string }): Promise<SignInProblem | undefined> {
 		try {
 			await this.#client.signIn(credential);
@@ -109,18 +109,19 @@ export class Auth {
 
 	async signOut(): Promise<void> {
 		await this.#client.signOut();
-		this.#state.value = { kind: "out", was: "nobody" };
+		this.#state.value = { kind: "signed-out", was: "none" };
 	}
 
-	/** Something that we asked for was refused because nobody is signed in any more. */
-	wasRefused(): void {
+	/** A request failed because the browser is no longer signed in. */
+	onUnauthorized(): void {
 		this.#state.value = this.#out();
 	}
 
 	#out(): AuthState {
 		const before = this.#state.peek();
-		if (before.kind !== "in") return { kind: "out", was: before.kind === "out" ? before.was : "nobody" };
-		return { kind: "out", was: before.me.guest ? "guest" : "somebody" };
+		if (before.kind !== "signed-in")
+			return { kind: "signed-out", was: before.kind === "signed-out" ? before.was : "none" };
+		return { kind: "signed-out", was: before.me.guest ? "guest" : "user" };
 	}
 }
 

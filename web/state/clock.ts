@@ -1,10 +1,10 @@
-/** The time of day as the pages show it: ages of all rows change together, and no more often than somebody sees. */
+/** The time for displayed ages: all rows change together, and no more often than needed. */
 
 import { type ReadonlySignal, signal } from "@preact/signals-core";
 
-const CALM_MS = 10_000;
-/** While something is counted in seconds. */
-const QUICK_MS = 1_000;
+const SLOW_TICK_MS = 10_000;
+/** Interval while an age is shown in seconds. */
+const FAST_TICK_MS = 1_000;
 
 export class Clock {
 	readonly #now = signal(Date.now());
@@ -13,7 +13,7 @@ export class Clock {
 	#isSeen = true;
 
 	constructor() {
-		this.#timer = setInterval(() => this.tick(), CALM_MS);
+		this.#timer = setInterval(() => this.tick(), SLOW_TICK_MS);
 	}
 
 	/** Milliseconds since the epoch. */
@@ -21,27 +21,27 @@ export class Clock {
 		return this.#now;
 	}
 
-	/** At once, as when something has just happened whose age is shown. */
+	/** Updates at once, for example for a new age. */
 	tick(): void {
 		this.#now.value = Date.now();
 	}
 
-	/** Whether seconds are counted. */
-	hurry(isQuick: boolean): void {
+	/** Whether any age is shown in seconds. */
+	setFast(isQuick: boolean): void {
 		if (isQuick === this.#isQuick) return;
 		this.#isQuick = isQuick;
 		this.#restart();
 	}
 
-	/** Whether anybody can see the page. */
-	see(isSeen: boolean): void {
+	/** Whether the page is visible. */
+	setVisible(isSeen: boolean): void {
 		this.#isSeen = isSeen;
 		this.#restart();
 	}
 
 	#restart(): void {
 		clearInterval(this.#timer);
-		this.#timer = setInterval(() => this.tick(), this.#isQuick && this.#isSeen ? QUICK_MS : CALM_MS);
+		this.#timer = setInterval(() => this.tick(), this.#isQuick && this.#isSeen ? FAST_TICK_MS : SLOW_TICK_MS);
 		this.tick();
 	}
 }

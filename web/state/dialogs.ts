@@ -1,13 +1,13 @@
-/** What stands before the page: one dialog at a time. */
+/** The open dialog; at most one at a time. */
 
 import { type ReadonlySignal, signal } from "@preact/signals-core";
-import type { StartForm } from "./start.ts";
+import type { StartForm } from "./start-form.ts";
 
 type Dialog =
 	| { readonly kind: "start"; readonly form: StartForm }
 	| { readonly kind: "kill"; readonly id: string }
 	| { readonly kind: "rename"; readonly id: string }
-	/** What can be done with a session, beside what was pressed. */
+	/** The actions of a session, next to the pressed element. */
 	| { readonly kind: "menu"; readonly id: string; readonly at: { readonly x: number; readonly y: number } }
 	| { readonly kind: "palette" }
 	| { readonly kind: "keys" };

@@ -1,24 +1,31 @@
-/** Looks for text in the output of many sessions, one after the other, those first that have written last. */
+/** Searches the output of many sessions, one after the other, starting with the most recently active. */
 
 import { type ReadonlySignal, signal } from "@preact/signals-core";
-import { type Client, HawserError, type Listed, lastActive, type SearchMatch } from "hawser/client";
+import { type Client, HawserError, lastActiveAt, type SearchMatch, type SessionInfo } from "hawser/client";
 
-/** A session that has it, and the newest line in which it does. */
-export type Found = { readonly session: Listed; readonly line: SearchMatch };
+/** A session with a match, and its newest matching line. */
+export type SessionMatch = { readonly session: SessionInfo; readonly line: SearchMatch };
 
 type OutputSearchState = {
-	/** Empty while nothing was looked for. */
+	/** Empty before the first search. */
 	readonly query: string;
-	readonly found: readonly Found[];
-	/** How many sessions were searched, of how many. */
+	readonly found: readonly SessionMatch[];
+	/** Number of sessions searched, of how many. */
 	readonly searched: number;
 	readonly total: number;
 };
 
-/** How many sessions are searched, and how many of those that have it are told: each search is a process of the server. */
+/**
+ * Each search is a process on the server.
+ * @limit sessions that a page searches: the most recent ones | the others are not searched
+ */
 const MOST_SESSIONS = 100;
+/** @limit sessions with a match in such a search | the search ends */
 const MOST_FOUND = 8;
-/** Of one session so many lines are gone through for the newest. */
+/**
+ * Matching lines read per session to find the newest.
+ * @limit matching lines of one session in such a search | the search ends
+ */
 const MOST_LINES = 1000;
 
 const NOTHING: OutputSearchState = { query: "", found: [], searched: 0, total: 0 };
@@ -36,11 +43,11 @@ export class OutputSearch {
 		return this.#state;
 	}
 
-	/** Resolves when all were searched, or enough have it. Another question ends this one. */
-	async find(query: string, sessions: Iterable<Listed>): Promise<void> {
+	/** Resolves when all sessions were searched or enough matched. A new query cancels this one. */
+	async find(query: string, sessions: Iterable<SessionInfo>): Promise<void> {
 		this.clear();
 		const { signal: asked } = this.#asking;
-		const searched = [...sessions].sort((a, b) => lastActive(b) - lastActive(a)).slice(0, MOST_SESSIONS);
+		const searched = [...sessions].sort((a, b) => lastActiveAt(b) - lastActiveAt(a)).slice(0, MOST_SESSIONS);
 		this.#state.value = { ...NOTHING, query, total: searched.length };
 		for (const session of searched) {
 			const line = await this.#newest(session, query, asked);
@@ -59,8 +66,8 @@ export class OutputSearch {
 		this.#state.value = NOTHING;
 	}
 
-	/** Undefined also of one that can't be searched now: others can. */
-	async #newest({ id }: Listed, query: string, asked: AbortSignal): Promise<SearchMatch | undefined> {
+	/** Also undefined if this session can't be searched now. */
+	async #newest({ id }: SessionInfo, query: string, asked: AbortSignal): Promise<SearchMatch | undefined> {
 		let newest: SearchMatch | undefined;
 		let count = 0;
 		try {

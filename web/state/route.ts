@@ -1,17 +1,17 @@
-/** Where somebody is, as the address says it. */
+/** The current page, parsed from the address. */
 
-import type { Wanted } from "hawser/client";
+import type { SessionFilter } from "hawser/client";
 
-/** Which sessions are wanted, in the list and in the grid. */
-export type Filter = Wanted & {
-	/** Only those that need somebody. */
+/** The sessions selected in the list and the grid. */
+export type Filter = SessionFilter & {
+	/** Only sessions that need attention. */
 	readonly isNeeding: boolean;
 };
 
 export type Route =
 	| { readonly view: "list"; readonly filter: Filter }
 	| { readonly view: "grid"; readonly filter: Filter }
-	/** `at` opens the playback at a moment: an offset, or an ISO 8601 time. */
+	/** `at` opens the playback at an offset, or at an ISO 8601 time. */
 	| { readonly view: "session"; readonly id: string; readonly at: string | undefined }
 	| { readonly view: "playback"; readonly id: string; readonly at: string | undefined }
 	| { readonly view: "workspace"; readonly workspace: string }
@@ -20,9 +20,9 @@ export type Route =
 	| { readonly view: "settings" }
 	| { readonly view: "unknown" };
 
-export const everything: Filter = { q: "", workspace: undefined, labels: [], isNeeding: false };
+export const noFilter: Filter = { q: "", workspace: undefined, labels: [], isNeeding: false };
 
-/** `path` begins after where the server is, without a slash. */
+/** `path` is relative to the server's address, without a leading slash. */
 export function parseRoute(path: string, query: URLSearchParams): Route {
 	const [first = "", second, third, ...more] = path.replace(/\/$/, "").split("/").map(decoded);
 	const at = query.get("at") ?? undefined;
@@ -40,7 +40,7 @@ export function parseRoute(path: string, query: URLSearchParams): Route {
 	return { view: "unknown" };
 }
 
-/** The other way round: path and query, without a slash at the front. */
+/** The inverse: path and query, without a leading slash. */
 export function addressOf(route: Route): string {
 	switch (route.view) {
 		case "list":
@@ -84,7 +84,7 @@ function withQuery(path: string, pairs: readonly Pair[]): string {
 	return query.size === 0 ? path : `${path}?${query}`;
 }
 
-/** As it was typed, where it is not written as addresses are. */
+/** Invalid percent-encoding stays as typed. */
 function decoded(part: string): string {
 	try {
 		return decodeURIComponent(part);

@@ -1,18 +1,18 @@
-/** Whether a time is shown that is told in seconds, and so changes each second. */
+/** Whether any displayed age is in seconds, and so changes every second. */
 
-import { isActive, isEnded, type Listed, lastActive, type Needing } from "hawser/client";
+import { isActive, isEnded, lastActiveAt, type SessionInfo, type SessionNeed } from "hawser/client";
 
-/** From here on, times are told in minutes. */
+/** Ages from here on are shown in minutes. */
 const MINUTE_MS = 60_000;
 
-export function areSecondsShown(all: Iterable<Listed>, needing: readonly Needing[], now: number): boolean {
+export function showsSeconds(all: Iterable<SessionInfo>, needing: readonly SessionNeed[], now: number): boolean {
 	const isNew = (time: number) => now - time < MINUTE_MS;
-	const isCounted = ({ need }: Needing) =>
+	const isCounted = ({ need }: SessionNeed) =>
 		isNew(need.since) || (need.kind === "approval" && need.approval.expiresAt - now < MINUTE_MS);
-	const isYoung = (session: Listed) => {
+	const isYoung = (session: SessionInfo) => {
 		if (isEnded(session)) return isNew(session.endedAt ?? session.createdAt);
-		// What is active is called so, without a time.
-		return isNew(session.createdAt) || (!isActive(session, now) && isNew(lastActive(session)));
+		// An active session shows no age.
+		return isNew(session.createdAt) || (!isActive(session, now) && isNew(lastActiveAt(session)));
 	};
 	if (needing.some(isCounted)) return true;
 	for (const session of all) if (isYoung(session)) return true;

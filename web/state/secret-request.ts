@@ -1,4 +1,4 @@
-/** One request for a secret, as the page at its address shows it: what is asked, and what became of it. */
+/** The state of the page for one secret request. */
 
 import { type ReadonlySignal, signal } from "@preact/signals-core";
 import { type Client, HawserError, type SecretRequestMessage } from "hawser/client";
@@ -8,7 +8,7 @@ type SecretState =
 	| { readonly kind: "asked"; readonly request: SecretRequestMessage; readonly problem: string | undefined }
 	| { readonly kind: "given" }
 	| { readonly kind: "refused" }
-	/** It was given, refused, or its program asks something else. */
+	/** It was answered or refused, or the prompt changed. */
 	| { readonly kind: "over" }
 	| { readonly kind: "failed"; readonly message: string };
 
@@ -32,7 +32,7 @@ export class SecretPage {
 		});
 	}
 
-	/** The text is nowhere here afterwards. */
+	/** Does not keep the text. */
 	give({ id }: SecretRequestMessage, text: string): Promise<void> {
 		return this.#try(async () => {
 			await this.#client.secretRequests.give(id, text);

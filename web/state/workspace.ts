@@ -1,26 +1,26 @@
-/** What is known of one workspace: who may do what in it, what it may have, and what was done. */
+/** Details of one workspace: members, limits, links and audit log. */
 
 import { type ReadonlySignal, signal } from "@preact/signals-core";
 import { type AuditMessage, type Client, HawserError, type TokenMessage, type WorkspaceMessage } from "hawser/client";
 
-export type WorkspaceFacts = {
+export type WorkspaceDetails = {
 	readonly id: string;
-	/** Null for one that was never declared. */
+	/** Null if it was never created. */
 	readonly declared: WorkspaceMessage | null;
-	/** Tokens that are for it, of those that the caller may revoke. */
+	/** Tokens for this workspace that the caller may revoke. */
 	readonly members: readonly TokenMessage[];
-	/** Tokens that are for one session, of any workspace. */
+	/** Tokens for one session, in any workspace. */
 	readonly links: readonly TokenMessage[];
-	/** The newest first; undefined where the caller may not see them. */
+	/** Newest first; undefined if the caller may not read them. */
 	readonly audit: readonly AuditMessage[] | undefined;
 };
 
 type WorkspaceState =
 	| { readonly kind: "loading" }
-	| { readonly kind: "here"; readonly facts: WorkspaceFacts }
+	| { readonly kind: "here"; readonly facts: WorkspaceDetails }
 	| { readonly kind: "failed"; readonly message: string };
 
-/** How many of the newest entries of the audit are looked at for those of the workspace. */
+/** Newest audit entries searched for those of the workspace. */
 const AUDIT_ENTRIES = 500;
 
 export class WorkspacePage {
@@ -29,7 +29,7 @@ export class WorkspacePage {
 	readonly #state = signal<WorkspaceState>({ kind: "loading" });
 	#id: string | undefined;
 
-	/** Only the operator may see who did what. */
+	/** Only the operator may read the audit log. */
 	constructor(client: Client, mayAudit: () => boolean) {
 		this.#client = client;
 		this.#mayAudit = mayAudit;
@@ -39,7 +39,7 @@ export class WorkspacePage {
 		return this.#state;
 	}
 
-	/** Asks for it anew. */
+	/** Loads the details again. */
 	async load(id: string): Promise<void> {
 		if (id !== this.#id) this.#state.value = { kind: "loading" };
 		this.#id = id;
@@ -57,7 +57,7 @@ export class WorkspacePage {
 		await this.load(workspace);
 	}
 
-	async #facts(id: string): Promise<WorkspaceFacts> {
+	async #facts(id: string): Promise<WorkspaceDetails> {
 		const [workspaces, tokens, audit] = await Promise.all([
 			this.#client.workspaces.list(),
 			this.#client.tokens.list(),
@@ -72,13 +72,13 @@ export class WorkspacePage {
 		};
 	}
 
-	/** Whoever comes after the last has nothing to read, and is told which that was. */
+	/** A request beyond the last entry returns none, but reports the last number. */
 	async #newestAudit(): Promise<AuditMessage[]> {
 		const { head } = await this.#client.audit({ after: Number.MAX_SAFE_INTEGER, limit: 1 });
 		const { entries } = await this.#client.audit({
 			after: Math.max(0, head.seq - AUDIT_ENTRIES),
 			limit: AUDIT_ENTRIES,
 		});
-		return entries.reverse();
+		return entries.toReversed();
 	}
 }

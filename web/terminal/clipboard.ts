@@ -1,12 +1,12 @@
-/** What a program wants to put on the clipboard (OSC 52). It never learns what is there. */
+/** Clipboard requests of programs (OSC 52). Programs can write the clipboard, never read it. */
 
-/** More than a person could have meant to copy, in characters of the sequence. */
+/** Maximum length of the encoded text; more is not a user's copy. */
 const MAX_ENCODED = 1024 * 1024;
 
-/** The text of a request; undefined when it is none that we would carry out. */
+/** The text to copy; undefined for an invalid or refused request. */
 export function clipboardText(data: string): string | undefined {
 	const encoded = data.slice(data.indexOf(";") + 1);
-	// A question mark asks for the clipboard.
+	// A question mark would read the clipboard.
 	if (encoded === "?" || encoded.length > MAX_ENCODED) return undefined;
 	try {
 		return new TextDecoder().decode(Uint8Array.from(atob(encoded), (character) => character.charCodeAt(0)));

@@ -1,20 +1,20 @@
 /**
  * Lets xterm.js style itself under `style-src 'self'`.
  *
- * It puts <style> elements with text into the page and style attributes on spans, and has no other way; both would need
- * 'unsafe-inline'. The same rules set through the CSSOM (a constructed sheet, `element.style`) need nothing.
+ * xterm.js adds <style> elements with text and style attributes, which need 'unsafe-inline'. The same rules set through
+ * the CSSOM (a constructed sheet, `element.style`) don't.
  */
 
 type CreateElement = (name: string, options?: ElementCreationOptions) => HTMLElement;
 
 let isAdopted = false;
 
-/** Once, before the first terminal is opened. */
+/** Call once, before the first terminal is opened. */
 export function adoptTerminalStyles(): void {
 	if (isAdopted) return;
 	isAdopted = true;
 	const create = document.createElement.bind(document) as CreateElement;
-	// An empty <style> is a violation already, so a <template>, which is never drawn, stands in for it.
+	// Even an empty <style> violates the policy, so use a <template>, which is never rendered.
 	const createElement: CreateElement = (name, options) =>
 		name === "style" ? adopted(create("template")) : create(name, options);
 	document.createElement = createElement as typeof document.createElement;

@@ -1,15 +1,15 @@
-/** xterm.js as we use it: nothing that a program writes makes it do more than show text. */
+/** Configures xterm.js so that program output can only display text. */
 
 import { FitAddon } from "@xterm/addon-fit";
 import { UnicodeGraphemesAddon } from "@xterm/addon-unicode-graphemes";
 import { Terminal } from "@xterm/xterm";
 import "@xterm/xterm/css/xterm.css";
+import { CommandMarks } from "./command-marks.ts";
 import { adoptTerminalStyles } from "./csp-styles.ts";
-import { findLinks, linkHandler } from "./links.ts";
-import { CommandMarks } from "./marks.ts";
-import { leaveUnanswered } from "./questions.ts";
-import { drawFast } from "./renderer.ts";
+import { useWebGl } from "./renderer.ts";
+import { suppressQueries } from "./suppress-queries.ts";
 import { MINIMUM_CONTRAST, themeOf, tokensOf } from "./theme.ts";
+import { findLinks, linkHandler } from "./web-links.ts";
 
 export type Size = { readonly cols: number; readonly rows: number };
 
@@ -17,16 +17,22 @@ type EmulatorOptions = {
 	readonly size: Size;
 	/** In pixels. */
 	readonly fontSize: number;
-	readonly isForReaders: boolean;
-	/** Whether it shows what a program wrote to pipes, whose newlines return to the first column. */
+	readonly screenReaderMode: boolean;
+	/** Whether the output comes from pipes, where a newline also returns to the first column. */
 	readonly hasBareNewlines: boolean;
 };
 
-/** What scrolls away is kept for this many rows: some 20 MB in a wide window, and more than anybody scrolls through. */
+/**
+ * Scrollback rows: about 20 MB in a wide window, and more than a user scrolls.
+ * @limit rows above a terminal of a page | the oldest are dropped; search and playback reach them
+ */
 const SCROLLBACK_ROWS = 10_000;
-/** How much may be given to it and not be drawn yet: what is read beyond that waits. */
+/**
+ * Bytes passed to xterm.js and not yet processed.
+ * @limit output that a terminal of a page has not processed | no more is read
+ */
 const PENDING_BYTES = 64 * 1024;
-/** As wide as the marks in it. */
+/** Width of its marks. */
 const RULER_WIDTH = 10;
 const LINE_HEIGHT = 1.3;
 
@@ -38,8 +44,8 @@ export class Emulator {
 	#pendingBytes = 0;
 	#onDrawn: (() => void)[] = [];
 
-	/** `parent` must be visible: its font is measured. */
-	constructor(parent: HTMLElement, { size, fontSize, isForReaders, hasBareNewlines }: EmulatorOptions) {
+	/** `parent` must be visible, because the font is measured. */
+	constructor(parent: HTMLElement, { size, fontSize, screenReaderMode, hasBareNewlines }: EmulatorOptions) {
 		adoptTerminalStyles();
 		this.#parent = parent;
 		const token = tokensOf(parent);
@@ -52,24 +58,24 @@ export class Emulator {
 			theme: themeOf(token),
 			minimumContrastRatio: MINIMUM_CONTRAST,
 			scrollback: SCROLLBACK_ROWS,
-			screenReaderMode: isForReaders,
+			screenReaderMode: screenReaderMode,
 			convertEol: hasBareNewlines,
 			linkHandler,
 			overviewRuler: { width: RULER_WIDTH },
 			logLevel: "off",
 		});
-		leaveUnanswered(this.xterm);
+		suppressQueries(this.xterm);
 		this.marks = new CommandMarks(this.xterm, token);
-		// The widths that the server's own model of the screen has.
+		// The same character widths as in the server's emulator.
 		this.xterm.loadAddon(new UnicodeGraphemesAddon());
 		this.xterm.loadAddon(this.#fit);
 		findLinks(this.xterm);
 		this.xterm.open(parent);
-		drawFast(this.xterm, () => this.#fit.proposeDimensions());
+		useWebGl(this.xterm, () => this.#fit.proposeDimensions());
 	}
 
-	/** How large a terminal would fill its place. */
-	get room(): Size | undefined {
+	/** The size that fills the parent element. */
+	get availableSize(): Size | undefined {
 		const proposed = this.#fit.proposeDimensions();
 		return proposed && Number.isFinite(proposed.cols) ? { cols: proposed.cols, rows: proposed.rows } : undefined;
 	}
@@ -86,17 +92,17 @@ export class Emulator {
 		await this.#until(PENDING_BYTES);
 	}
 
-	/** Resolves when all that was written is taken in, so that what is done then is in order with it. */
-	settled(): Promise<void> {
+	/** Resolves when all writes were processed, so that later operations are in order. */
+	drained(): Promise<void> {
 		return this.#until(0);
 	}
 
 	async resize({ cols, rows }: Size): Promise<void> {
-		await this.settled();
+		await this.drained();
 		if (cols !== this.xterm.cols || rows !== this.xterm.rows) this.xterm.resize(cols, rows);
 	}
 
-	/** All rows that it has, as text; rows that belong together are one. */
+	/** All rows as text; wrapped rows are joined. */
 	get text(): string {
 		const { active } = this.xterm.buffer;
 		const lines: string[] = [];
@@ -109,7 +115,7 @@ export class Emulator {
 		return lines.join("\n").trimEnd();
 	}
 
-	/** The page's theme or the font's size is another now. */
+	/** Applies a changed theme or font size. */
 	restyle(fontSize: number): void {
 		const token = tokensOf(this.#parent);
 		this.xterm.options.theme = themeOf(token);

@@ -1,37 +1,43 @@
-/** Output of before the screen, for somebody who scrolls up to it: it is drawn again from an earlier byte on. */
+/** Loads output older than the screen when the user scrolls up, by replaying from an earlier byte. */
 
 import type { AttachmentEvent, Session } from "hawser/client";
 import type { Emulator } from "./emulator.ts";
 
 export type Gap = Pick<Extract<AttachmentEvent, { kind: "gap" }>, "from" | "to" | "reason">;
 
-type Replaying = {
-	/** The first byte that is to be there. */
+type ReplayOptions = {
+	/** First byte wanted. */
 	readonly wanted: number | undefined;
-	/** Where that begins what is there now. */
+	/** First byte that is loaded now. */
 	readonly loadedFrom: number | undefined;
-	/** The oldest byte that can be had. */
+	/** Oldest byte available. */
 	readonly oldest: number;
-	/** The end of what is there now, and will be again. */
+	/** End of the loaded output, which the replay reaches again. */
 	readonly to: number;
 	readonly gapLine: (gap: Gap) => string;
 };
 
-/** The first look back, and how much each further one has of the one before. */
+/** First step back, and the factor of each further step. */
 const FIRST_BYTES = 512 * 1024;
 const GROWTH = 4;
-/** More takes a page too long, in bytes; a search or a playback leads to what is older. */
+/**
+ * A larger replay takes a page too long; search and playback reach older output.
+ * @limit output that a page loads for scrolling up | older output is left to search and playback
+ */
 const MOST_BYTES = 16 * 1024 * 1024;
-/** As many rows as that much output usually has; a wide terminal takes 100 MB for them. */
+/**
+ * The usual number of rows for that much output. In a wide terminal they take 100 MB.
+ * @limit rows that a page loads for scrolling up | the same
+ */
 const HISTORY_ROWS = 50_000;
 const NEWLINE = 0x0a;
 
-/** Where what is there begins then. The place that somebody looks at stays the same. */
-export async function replay(emulator: Emulator, session: Session, replaying: Replaying): Promise<number> {
+/** Returns the new start of the loaded output. Keeps the scroll position. */
+export async function replay(emulator: Emulator, session: Session, replaying: ReplayOptions): Promise<number> {
 	const { oldest, to, gapLine } = replaying;
 	const { xterm } = emulator;
-	const from = beginningOf(replaying);
-	await emulator.settled();
+	const from = replayStart(replaying);
+	await emulator.drained();
 	const below = xterm.buffer.active.baseY - xterm.buffer.active.viewportY;
 	const modes = modesOf(emulator);
 	xterm.reset();
@@ -42,7 +48,7 @@ export async function replay(emulator: Emulator, session: Session, replaying: Re
 		if (event.kind === "resized" && event.offset < to) await emulator.resize(event);
 		if (event.kind === "gap") await emulator.write(gapLine(event));
 		if (event.kind === "output") {
-			// Of a line that is cut the beginning is missing, and perhaps that of a sequence.
+			// The first line may be partial, and start inside a sequence.
 			const begin = isCut ? event.bytes.indexOf(NEWLINE) + 1 : 0;
 			isCut = isCut && begin === 0;
 			if (!isCut) await emulator.write(event.bytes.subarray(begin, to - event.offset));
@@ -50,17 +56,17 @@ export async function replay(emulator: Emulator, session: Session, replaying: Re
 		if ((attachment.offset ?? 0) >= to) break;
 	}
 	await emulator.write(modes);
-	await emulator.settled();
+	await emulator.drained();
 	xterm.scrollToLine(Math.max(0, xterm.buffer.active.baseY - below));
 	return from;
 }
 
-function beginningOf({ wanted, loadedFrom, oldest, to }: Replaying): number {
+function replayStart({ wanted, loadedFrom, oldest, to }: ReplayOptions): number {
 	const span = loadedFrom === undefined ? FIRST_BYTES : (to - loadedFrom) * GROWTH;
 	return Math.max(oldest, to - MOST_BYTES, Math.min(wanted ?? to, to - span));
 }
 
-/** What makes a terminal work as it does now: a program says it once, and perhaps before what is drawn again. */
+/** Sequences that restore the terminal's modes. The program may have set them before the replayed output. */
 function modesOf({ xterm: { modes } }: Emulator): string {
 	const set = (mode: number, isOn: boolean) => `\u001b[?${mode}${isOn ? "h" : "l"}`;
 	return (

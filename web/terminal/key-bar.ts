@@ -1,6 +1,14 @@
-/** Keys that a phone's keyboard lacks. They are no targets of focus, so that the keyboard stays as it is. */
+/** Keys that a phone's keyboard lacks. The buttons take no focus, so that the keyboard stays open. */
 
-import { type KeyModes, type Modifiers, type Sticky, sequenceOf, tapped, used, withModifiers } from "./keys.ts";
+import {
+	afterKey,
+	afterTap,
+	type KeyModes,
+	type Modifiers,
+	type Sticky,
+	sequenceOf,
+	withModifiers,
+} from "./key-encoding.ts";
 
 type KeyBarOptions = {
 	readonly send: (sequence: string) => void;
@@ -9,18 +17,18 @@ type KeyBarOptions = {
 	readonly hideKeyboard: () => void;
 };
 
-type Cap = {
+type BarKey = {
 	readonly label: string;
-	/** What it is called, where its label is no word. */
+	/** Accessible name, if the label is not a word. */
 	readonly name?: string;
-	/** As browsers call it, or the text that it types. */
+	/** The browser's key name, or the text to send. */
 	readonly key?: string;
 	readonly with?: Partial<Modifiers>;
 	readonly act?: "ctrl" | "alt" | "paste" | "hide";
 	readonly repeats?: true;
 };
 
-const ROWS: readonly (readonly Cap[])[] = [
+const ROWS: readonly (readonly BarKey[])[] = [
 	[
 		{ label: "Esc", name: "Escape", key: "Escape" },
 		{ label: "Tab", key: "Tab" },
@@ -43,7 +51,7 @@ const ROWS: readonly (readonly Cap[])[] = [
 	],
 ];
 
-/** A finger that has moved so many pixels swipes. */
+/** Movement in pixels that counts as a swipe. */
 const SWIPE_PX = 10;
 const REPEAT_AFTER_MS = 350;
 const REPEAT_MS = 60;
@@ -67,14 +75,14 @@ export class KeyBar {
 		}
 	}
 
-	/** What was typed on the phone's own keyboard, with what is held here. */
+	/** Applies held modifiers to text from the phone's keyboard. */
 	modify(typed: string): string {
 		const modified = withModifiers(typed, this.#modifiers());
 		if (modified !== typed) this.#used();
 		return modified;
 	}
 
-	#button(cap: Cap): HTMLElement {
+	#button(cap: BarKey): HTMLElement {
 		const button = document.createElement("button");
 		button.type = "button";
 		button.tabIndex = -1;
@@ -90,15 +98,15 @@ export class KeyBar {
 			stop = this.#hold(button, cap, down);
 		});
 		button.addEventListener("pointercancel", () => stop());
-		// Without a pointer, as those who hear the page press it.
+		// Click without a pointer, as screen readers send it.
 		button.addEventListener("click", ({ detail }) => {
 			if (detail === 0) this.#press(cap);
 		});
 		return button;
 	}
 
-	/** From the moment when the finger is down; gives what ends it without a press. */
-	#hold(button: HTMLElement, cap: Cap, down: PointerEvent): () => void {
+	/** Starts when the finger is down; returns a function that cancels without a press. */
+	#hold(button: HTMLElement, cap: BarKey, down: PointerEvent): () => void {
 		const held = new AbortController();
 		const { signal } = held;
 		let timer: ReturnType<typeof setTimeout> | undefined;
@@ -133,8 +141,8 @@ export class KeyBar {
 		return () => held.abort();
 	}
 
-	#press({ key, act, with: held }: Cap): void {
-		if (act === "ctrl" || act === "alt") this.#set(act, tapped(this.#sticky[act]));
+	#press({ key, act, with: held }: BarKey): void {
+		if (act === "ctrl" || act === "alt") this.#set(act, afterTap(this.#sticky[act]));
 		else if (act === "paste") this.#options.paste();
 		else if (act === "hide") this.#options.hideKeyboard();
 		else if (key !== undefined) {
@@ -148,8 +156,8 @@ export class KeyBar {
 	}
 
 	#used(): void {
-		this.#set("ctrl", used(this.#sticky.ctrl));
-		this.#set("alt", used(this.#sticky.alt));
+		this.#set("ctrl", afterKey(this.#sticky.ctrl));
+		this.#set("alt", afterKey(this.#sticky.alt));
 	}
 
 	#set(modifier: "ctrl" | "alt", sticky: Sticky): void {

@@ -1,42 +1,49 @@
-/** A session's recording on a terminal of the page: what it showed at any moment, played at any speed. */
+/** Plays a session's recording in a terminal, from any moment, at any speed. */
 
 import { type ReadonlySignal, signal } from "@preact/signals-core";
-import type { KnownSession } from "hawser/client";
+import { type LoadedSession, offsetsOf } from "hawser/client";
 import { Emulator } from "./emulator.ts";
-import { grow } from "./growth.ts";
-import { AT_THE_BEGINNING, advance, type Place, type Playing, seek, type TimeLine } from "./player.ts";
-import { idleStretches, MOST_BYTES, momentOfOffset, type RecordedEvent, RecordingParser } from "./recording.ts";
+import { followRecording } from "./live-recording.ts";
+import {
+	advance,
+	initialPlayback,
+	type PlaybackPosition,
+	type PlaybackTarget,
+	seek,
+	type Timeline,
+} from "./playback-clock.ts";
+import { idleRanges, MOST_BYTES, type RecordedEvent, RecordingParser, timeOfOffset } from "./recording.ts";
 
-export type PlaybackState = Playing &
-	TimeLine & {
-		/** All of it is here, as far as it was written when it was opened. */
+export type PlaybackState = PlaybackPosition &
+	Timeline & {
+		/** Whether all output up to the opening of the page is loaded. */
 		readonly isLoaded: boolean;
-		/** Only the newest part: there is more than a page can hold. */
+		/** Whether only the newest part is loaded, because the rest is too large. */
 		readonly isCut: boolean;
-		/** There is more by now, which is not here. */
+		/** Whether there is newer output that is not loaded. */
 		readonly isBehind: boolean;
-		/** What it was opened at is older than all that is here. */
+		/** Whether the requested position is older than everything loaded. */
 		readonly isPlaceGone: boolean;
-		/** What its program calls itself at this moment. */
+		/** The program's title at this moment. */
 		readonly title: string;
-		/** Another array with what arrives, so that pictures of it are made anew. */
+		/** A new array when events arrive, so that views update. */
 		readonly events: readonly RecordedEvent[];
 	};
 
 type PlaybackOptions = {
-	readonly session: KnownSession;
+	readonly session: LoadedSession;
 	readonly fontSize: number;
-	/** Where to begin; paused, if it is given. */
-	readonly place: Place | undefined;
+	/** Start position. The playback is paused if it is given. */
+	readonly place: PlaybackTarget | undefined;
 };
 
-/** What comes within this time is added together. */
+/** Events within this time are added together. */
 const GATHER_MS = 100;
-/** How often a session that writes nothing gets longer. */
+/** How often the duration of a silent session is updated. */
 const TICK_MS = 1_000;
-/** Written in one go, in UTF-16 units, so that the page answers meanwhile. */
+/** UTF-16 units per write, so that the page stays responsive. */
 const PIECE_LENGTH = 64 * 1024;
-/** A screen that is larger than its place is drawn as small as this and no smaller, for nobody could read it: then it scrolls. In CSS pixels, as is the step. */
+/** Smallest font for a screen that does not fit; below that it scrolls. In CSS pixels, like the step. */
 const SMALLEST_FONT_PX = 8;
 const FONT_STEP_PX = 0.5;
 
@@ -44,7 +51,7 @@ export class Playback {
 	readonly emulator: Emulator;
 	readonly #options: PlaybackOptions;
 	readonly #state = signal<PlaybackState>({
-		...AT_THE_BEGINNING,
+		...initialPlayback,
 		isLoaded: false,
 		isCut: false,
 		isBehind: false,
@@ -58,7 +65,7 @@ export class Playback {
 	readonly #stopped = new AbortController();
 	readonly #placed = new ResizeObserver(() => this.#fit());
 	#first: { readonly cols: number; readonly rows: number };
-	/** The next event that is not drawn. */
+	/** Index of the next event to write. */
 	#drawn = 0;
 	#turn: Promise<void> = Promise.resolve();
 	#frame = 0;
@@ -71,8 +78,8 @@ export class Playback {
 		this.emulator = new Emulator(parent, {
 			size: snapshot.size,
 			fontSize: options.fontSize,
-			isForReaders: false,
-			// What went to pipes is recorded as a terminal would have got it.
+			screenReaderMode: false,
+			// Recordings contain pipe output as a terminal would receive it.
 			hasBareNewlines: false,
 		});
 		this.emulator.xterm.options.disableStdin = true;
@@ -86,14 +93,14 @@ export class Playback {
 		return this.#state;
 	}
 
-	/** Begins or stops; at the end it begins again. */
+	/** Plays or pauses; at the end it starts over. */
 	toggle(): void {
 		const { isPlaying, position, durationMs } = this.#state.value;
 		if (!isPlaying && position >= durationMs) this.goTo(0);
 		this.change({ isPlaying: !isPlaying });
 	}
 
-	change(change: Partial<Pick<Playing, "isPlaying" | "speed" | "skipsIdle">>): void {
+	change(change: Partial<Pick<PlaybackPosition, "isPlaying" | "speed" | "skipsIdle">>): void {
 		this.#change(change);
 		if (this.#state.value.isPlaying) this.#schedule();
 	}
@@ -110,14 +117,16 @@ export class Playback {
 		this.emulator.dispose();
 	}
 
-	/** Resolves when what is to be seen now is drawn. */
+	/** Resolves when the current moment is rendered. */
 	settled(): Promise<void> {
 		return this.#turn;
 	}
 
 	async #load(): Promise<void> {
 		const { session, place } = this.#options;
-		const { offsets, createdAt, endedAt, activeAt } = await session.info();
+		const info = await session.info();
+		const { createdAt, endedAt, activeAt } = info;
+		const offsets = offsetsOf(info);
 		const isCut = offsets.end - offsets.oldest > MOST_BYTES;
 		const parser = new RecordingParser();
 		const events: RecordedEvent[] = [];
@@ -126,7 +135,7 @@ export class Playback {
 		for await (const bytes of session.recording({ ...part, to: offsets.end, signal: this.#stopped.signal })) {
 			for (const event of parser.add(bytes)) events.push(event);
 		}
-		// The times of a part begin with its first event; its last was written when the session was active last.
+		// Times of a part start at its first event. Its last event was written when the session was last active.
 		const shift = !isCut ? 0 : Math.max(0, (activeAt ?? createdAt) - createdAt - (events.at(-1)?.at ?? 0));
 		for (const [index, event] of events.entries()) events[index] = { ...event, at: event.at + shift };
 		const oldestAt = events.find(({ kind }) => kind === "output")?.at ?? 0;
@@ -139,7 +148,7 @@ export class Playback {
 			isGrowing: endedAt === null,
 			durationMs,
 			events,
-			idle: idleStretches(events, durationMs),
+			idle: idleRanges(events, durationMs),
 			isPlaying: place === undefined,
 		});
 		if (endedAt === null) void this.#grow(offsets.end, durationMs);
@@ -150,13 +159,13 @@ export class Playback {
 			return;
 		}
 		const isOffset = "offset" in place;
-		const moment = isOffset ? momentOfOffset(events, place.offset, oldest) : place.time - createdAt;
+		const moment = isOffset ? timeOfOffset(events, place.offset, oldest) : place.time - createdAt;
 		const isPlaceGone = oldest > 0 && (isOffset ? place.offset < oldest : moment < oldestAt);
 		this.#change({ isPlaceGone });
 		this.goTo(isPlaceGone ? oldestAt : moment);
 	}
 
-	/** With what the session writes from now on, until it ends or this page can't keep up. */
+	/** Appends live output, until the session ends or this page can't keep up. */
 	async #grow(from: number, durationMs: number): Promise<void> {
 		const begun = performance.now();
 		const { signal: stopped } = this.#stopped;
@@ -168,7 +177,7 @@ export class Playback {
 			const events = come.length === 0 ? this.#state.value.events : [...this.#state.value.events, ...come];
 			come = [];
 			const longer = durationMs + performance.now() - begun;
-			this.#change({ events, durationMs: longer, idle: idleStretches(events, longer) });
+			this.#change({ events, durationMs: longer, idle: idleRanges(events, longer) });
 		};
 		const ticking = setInterval(add, TICK_MS);
 		const onEvent = (event: RecordedEvent) => {
@@ -176,10 +185,10 @@ export class Playback {
 			gathering ??= setTimeout(add, GATHER_MS);
 		};
 		try {
-			const end = await grow(this.#options.session, { from, durationMs, signal: stopped, onEvent });
+			const end = await followRecording(this.#options.session, { from, durationMs, signal: stopped, onEvent });
 			this.#change({ isBehind: end === "behind" });
 		} catch {
-			// It was left, or is not ours to see any more: what is here stays.
+			// The page was left, or the session is no longer accessible. Keep what is loaded.
 			this.#change({ isBehind: true });
 		} finally {
 			clearInterval(ticking);
@@ -188,13 +197,13 @@ export class Playback {
 		}
 	}
 
-	/** The whole screen is seen: it has the session's size, whatever room there is. */
+	/** Shows the whole screen in the session's size, whatever space there is. */
 	#fit(): void {
 		const { xterm } = this.emulator;
 		for (let size = this.#options.fontSize; size >= SMALLEST_FONT_PX; size -= FONT_STEP_PX) {
 			xterm.options.fontSize = size;
-			const { room } = this.emulator;
-			if (!room || (room.cols >= xterm.cols && room.rows >= xterm.rows)) return;
+			const { availableSize } = this.emulator;
+			if (!availableSize || (availableSize.cols >= xterm.cols && availableSize.rows >= xterm.rows)) return;
 		}
 	}
 
@@ -205,7 +214,7 @@ export class Playback {
 			const now = performance.now();
 			const { position, isPlaying } = this.#state.value;
 			const next = advance(this.#state.value, now - this.#lastFrameAt, this.#state.value);
-			// Whoever waits at the end for more draws nothing anew.
+			// A playback that waits at the end needs no update.
 			if (next.position !== position || next.isPlaying !== isPlaying) this.#change(next);
 			this.#lastFrameAt = now;
 			this.#draw();
@@ -214,7 +223,7 @@ export class Playback {
 		this.#frame = requestAnimationFrame(step);
 	}
 
-	/** One at a time, and always towards where it stands by then. */
+	/** One run at a time, always towards the current position. */
 	#draw(): void {
 		this.#turn = this.#turn.then(() => this.#drawUpTo()).catch(() => {});
 	}
@@ -238,11 +247,11 @@ export class Playback {
 			if (text.length >= PIECE_LENGTH) await flush();
 		}
 		await flush();
-		await this.emulator.settled();
+		await this.emulator.drained();
 	}
 
 	async #reset(): Promise<void> {
-		await this.emulator.settled();
+		await this.emulator.drained();
 		this.emulator.xterm.reset();
 		await this.emulator.resize(this.#first);
 		this.#drawn = 0;
@@ -253,7 +262,7 @@ export class Playback {
 	}
 }
 
-/** How many events there are up to a moment. */
+/** Number of events up to a moment. */
 function countUpTo(events: readonly RecordedEvent[], moment: number): number {
 	let [low, high] = [0, events.length];
 	while (low < high) {

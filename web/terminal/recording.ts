@@ -1,18 +1,21 @@
-/** A session's recording (asciicast, version 2) as it arrives, piece by piece, and what can be told from its times. */
+/** Parses a recording (asciicast version 2) as it arrives, and analyzes its timing. */
 
 export type RecordedEvent =
-	/** Milliseconds since the session began. */
+	/** Milliseconds since the start of the session. */
 	| { readonly at: number; readonly kind: "output"; readonly text: string }
 	| { readonly at: number; readonly kind: "resized"; readonly cols: number; readonly rows: number }
-	/** All before this byte is gone that was not shown. */
+	/** Output before this byte is no longer available. */
 	| { readonly at: number; readonly kind: "gap"; readonly to: number };
 
-/** How much of the output a playback is opened with, in bytes: the newest. A page with more would be slow to go anywhere in it. */
+/**
+ * Bytes of output in a playback, newest first. With more, seeking would be slow.
+ * @limit output of a playback | %, and as much again that is written meanwhile | older output is left out, and the page says so
+ */
 export const MOST_BYTES = 16 * 1024 * 1024;
 
 type RecordingHeader = { readonly cols: number; readonly rows: number };
 
-/** Takes lines apart that are cut anywhere. */
+/** Parses lines from chunks that may end anywhere. */
 export class RecordingParser {
 	readonly #decoder = new TextDecoder();
 	#rest = "";
@@ -22,7 +25,7 @@ export class RecordingParser {
 		return this.#header;
 	}
 
-	/** The events that have become whole with these bytes. */
+	/** The events completed by these bytes. */
 	add(bytes: Uint8Array): RecordedEvent[] {
 		const lines = (this.#rest + this.#decoder.decode(bytes, { stream: true })).split("\n");
 		this.#rest = lines.pop() ?? "";
@@ -39,7 +42,7 @@ export class RecordingParser {
 		const at = seconds * 1000;
 		if (kind === "o") return [{ at, kind: "output", text: data }];
 		if (kind === "m") {
-			// Others say which command begins.
+			// Other markers are the starts of commands.
 			const [, to] = /^bytes \d+ to (\d+) are gone /.exec(data) ?? [];
 			return to === undefined ? [] : [{ at, kind: "gap", to: Number(to) }];
 		}
@@ -49,7 +52,7 @@ export class RecordingParser {
 	}
 }
 
-/** How much was written in each of `count` equal parts of a duration, in UTF-16 units. */
+/** Output per interval in UTF-16 units, for `count` equal intervals. */
 export function activityOf(events: readonly RecordedEvent[], durationMs: number, count: number): number[] {
 	const parts = new Array<number>(count).fill(0);
 	for (const event of events) {
@@ -60,14 +63,14 @@ export function activityOf(events: readonly RecordedEvent[], durationMs: number,
 	return parts;
 }
 
-export type Stretch = { readonly from: number; readonly to: number };
+export type IdleRange = { readonly from: number; readonly to: number };
 
-/** Pauses that are longer than this, in milliseconds, are idle: nobody wants to watch them. */
+/** Longer pauses, in milliseconds, are idle and can be skipped. */
 export const IDLE_MS = 2_000;
 
-/** Where nothing was written for longer than that. */
-export function idleStretches(events: readonly RecordedEvent[], durationMs: number): Stretch[] {
-	const stretches: Stretch[] = [];
+/** The ranges without output for longer than that. */
+export function idleRanges(events: readonly RecordedEvent[], durationMs: number): IdleRange[] {
+	const stretches: IdleRange[] = [];
 	let last = 0;
 	for (const { at } of [...events, { at: durationMs }]) {
 		if (at - last > IDLE_MS) stretches.push({ from: last, to: at });
@@ -76,8 +79,11 @@ export function idleStretches(events: readonly RecordedEvent[], durationMs: numb
 	return stretches;
 }
 
-/** The moment at which so many bytes had been written, of events that begin with the byte `first`: exact where the output is UTF-8 and nothing of it is gone. */
-export function momentOfOffset(events: readonly RecordedEvent[], offset: number, first = 0): number {
+/**
+ * The time at which this many bytes had been written. `first` is the offset of the first event. Exact if the output is
+ * UTF-8 and complete.
+ */
+export function timeOfOffset(events: readonly RecordedEvent[], offset: number, first = 0): number {
 	const encoder = new TextEncoder();
 	let bytes = first;
 	for (const event of events) {

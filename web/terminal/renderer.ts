@@ -1,13 +1,13 @@
-/** What draws a terminal: WebGL where there is one, and the DOM where there is none or it was lost. */
+/** Chooses the terminal's renderer: WebGL, or the DOM if WebGL is missing or was lost. */
 
 import { WebglAddon } from "@xterm/addon-webgl";
 import type { Terminal } from "@xterm/xterm";
 
-/** Once a context was lost, the machine has too few of them: the DOM draws for the rest of this visit. */
+/** After a lost context, use the DOM for the rest of this visit, because the machine has too few contexts. */
 let wasLost = false;
 
-/** To be called right after `open`, before anything is drawn: the cells of the two differ by a fraction of a pixel. */
-export function drawFast(terminal: Terminal, onSwapped: () => void): void {
+/** Call right after `open`, before anything is rendered: cell sizes differ by a fraction of a pixel. */
+export function useWebGl(terminal: Terminal, onSwapped: () => void): void {
 	if (wasLost) return;
 	const webgl = new WebglAddon();
 	webgl.onContextLoss(() => {
@@ -15,7 +15,7 @@ export function drawFast(terminal: Terminal, onSwapped: () => void): void {
 		try {
 			webgl.dispose();
 		} catch {
-			// It disposes what is gone already.
+			// Already disposed.
 		}
 		onSwapped();
 		terminal.refresh(0, terminal.rows - 1);

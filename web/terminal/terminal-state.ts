@@ -1,51 +1,51 @@
-/** What is known of a session in a terminal of the page, and how news of its connection and of control change that: pure. */
+/** The state of a terminal page, and how connection and lease events change it. Pure functions. */
 
 import type { ConnectionEvent, HawserError, SessionMessage } from "hawser/client";
 import type { Size } from "./emulator.ts";
 
 export type Connection =
 	| { readonly kind: "connecting" }
-	| { readonly kind: "live"; readonly isBack: Back | undefined }
-	/** By the monotonic clock: since when, and when the next attempt is made. */
+	| { readonly kind: "live"; readonly reconnected: Reconnected | undefined }
+	/** Monotonic times of the loss and of the next attempt. */
 	| { readonly kind: "away"; readonly since: number; readonly retryAt: number }
-	/** For good. */
+	/** Ended for good. */
 	| { readonly kind: "over"; readonly error: HawserError };
 
-/** After how long, and when by the monotonic clock. */
-export type Back = { readonly afterMs: number; readonly at: number; readonly missedBytes: number };
+/** How long the connection was lost, and when it came back (monotonic). */
+export type Reconnected = { readonly afterMs: number; readonly at: number; readonly missedBytes: number };
 
-/** Who may type: all who may write, we alone, somebody else alone, or not we. */
+/** Input permission of this page: shared, exclusive to it, exclusive to another client, or view only. */
 export type Control =
-	| { readonly kind: "shared" | "mine" | "watching" }
-	| { readonly kind: "theirs"; readonly holder: string | null; readonly takenAt: number | undefined };
+	| { readonly kind: "shared" | "mine" | "view-only" }
+	| { readonly kind: "other"; readonly holder: string | null; readonly takenAt: number | undefined };
 
 export type TerminalState = {
 	readonly connection: Connection;
-	/** As it was told last. */
+	/** The latest info from the server. */
 	readonly session: SessionMessage;
 	readonly size: Size;
-	/** How large it could be here. */
+	/** The size that fits this page. */
 	readonly room: Size | undefined;
 	readonly control: Control;
-	/** How many keys were not sent since somebody else has control. */
+	/** Keys not sent because another client has control. */
 	readonly refusedKeys: number;
-	/** How long the program's side took to accept what was typed last. */
+	/** Time until the program accepted the last input. */
 	readonly latencyMs: number | undefined;
 	readonly title: string;
-	/** Bytes of the output, up to what is shown. */
-	readonly offset: number;
-	/** What was not shown of the output since this page is attached. */
+	/** Output offset up to what is displayed. */
+	readonly offset: number | undefined;
+	/** Bytes of output skipped since this page attached. */
 	readonly missedBytes: number;
 	readonly isScrolledBack: boolean;
 	readonly isEnded: boolean;
-	/** When somebody wanted to go to an earlier command and none was known, by the monotonic clock. */
+	/** Monotonic time when the user asked for an earlier command and none was known. */
 	readonly unknownCommandAt: number | undefined;
-	/** Text that awaits a yes: to be pasted, or to be put on the clipboard. */
+	/** Text that waits for confirmation: a paste, or a clipboard write. */
 	readonly paste: string | undefined;
 	readonly clipboard: string | undefined;
 };
 
-/** Before anything was heard. */
+/** The state before the first event. */
 export function stateOf(session: SessionMessage, room: Size | undefined, canType: boolean): TerminalState {
 	return {
 		connection: { kind: "connecting" },
@@ -56,7 +56,7 @@ export function stateOf(session: SessionMessage, room: Size | undefined, canType
 		refusedKeys: 0,
 		latencyMs: undefined,
 		title: "",
-		offset: session.offsets.end,
+		offset: session.offsets?.end,
 		missedBytes: 0,
 		isScrolledBack: false,
 		isEnded: false,
@@ -66,8 +66,8 @@ export function stateOf(session: SessionMessage, room: Size | undefined, canType
 	};
 }
 
-/** What the connection's news change; `now` is of the monotonic clock. */
-export function connectionNews(
+/** Applies a connection event; `now` is monotonic time. */
+export function applyConnection(
 	{ connection, missedBytes, control }: TerminalState,
 	event: ConnectionEvent,
 	{ canType, now }: { readonly canType: boolean; readonly now: number },
@@ -79,13 +79,13 @@ export function connectionNews(
 	const isBack = connection.kind === "away" ? { afterMs: now - connection.since, at: now, missedBytes } : undefined;
 	const { session } = event;
 	const known = control.kind === "mine" ? control : controlOf(session, canType);
-	return { connection: { kind: "live", isBack }, session, control: known };
+	return { connection: { kind: "live", reconnected: isBack }, session, control: known };
 }
 
 export type Lease = { readonly mine: boolean; readonly exclusive: boolean; readonly holder: string | null };
 
-/** What it changes who may type. It was taken from us if it was ours, or if we have typed while all might. */
-export function leaseNews(
+/** Applies a lease event. Control was taken from us if it was ours, or if we typed while it was shared. */
+export function applyLease(
 	{ control: was }: TerminalState,
 	{ mine, exclusive, holder }: Lease,
 	{ hasTyped, now }: { readonly hasTyped: boolean; readonly now: number },
@@ -93,10 +93,10 @@ export function leaseNews(
 	if (!exclusive) return { control: { kind: "shared" }, refusedKeys: 0 };
 	if (mine) return { control: { kind: "mine" }, refusedKeys: 0 };
 	const takenAt = was.kind === "mine" || (was.kind === "shared" && hasTyped) ? now : undefined;
-	return { control: { kind: "theirs", holder, takenAt }, refusedKeys: 0 };
+	return { control: { kind: "other", holder, takenAt }, refusedKeys: 0 };
 }
 
 function controlOf({ lease }: SessionMessage, canType: boolean): Control {
-	if (!canType) return { kind: "watching" };
-	return lease.exclusive ? { kind: "theirs", holder: lease.holder, takenAt: undefined } : { kind: "shared" };
+	if (!canType) return { kind: "view-only" };
+	return lease.exclusive ? { kind: "other", holder: lease.holder, takenAt: undefined } : { kind: "shared" };
 }

@@ -1,13 +1,13 @@
-/** The colours of a terminal, taken from the page's tokens, so that each theme is written down once. */
+/** The terminal's colors, from the page's design tokens, so that each theme is defined once. */
 
 import type { ITheme } from "@xterm/xterm";
 
-/** Text of less contrast than this is drawn in another shade: programs choose colours for other backgrounds than ours. */
+/** Minimum contrast. Programs choose colors for other backgrounds, so text with less is adjusted. */
 export const MINIMUM_CONTRAST = 4.5;
 
 export type TokenReader = (name: string) => string;
 
-/** The tokens as they are for an element now. */
+/** The current values of tokens on an element. */
 export function tokensOf(element: Element): TokenReader {
 	const style = getComputedStyle(element);
 	return (name) => style.getPropertyValue(`--${name}`).trim();

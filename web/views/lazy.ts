@@ -1,13 +1,13 @@
-/** Parts of the pages that are loaded when they are needed first. */
+/** Modules that are loaded on first use. */
 
 import { type Signal, signal } from "@preact/signals-core";
 
-/** `missing`: the server has another version by now, and what we would load is gone. */
+/** `missing`: the server was upgraded, and the old module is gone. */
 export type Lazy<Module> =
 	| { readonly kind: "loading" | "missing" }
 	| { readonly kind: "here"; readonly module: Module };
 
-/** The returned function loads it when it is asked first; whoever draws with it is drawn again when it has come. */
+/** The returned function loads the module on the first call, and triggers a render when it is loaded. */
 export function lazy<Module>(load: () => Promise<Module>): () => Lazy<Module> {
 	let state: Signal<Lazy<Module>> | undefined;
 	return () => {

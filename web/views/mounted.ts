@@ -1,10 +1,10 @@
-/** For what is not drawn from state: something that lives in an element for as long as that is in the page. */
+/** Attaches non-reactive code to an element for as long as it is in the page. */
 
 import { noChange } from "lit-html";
 import { AsyncDirective } from "lit-html/async-directive.js";
 import { type DirectiveResult, directive, type ElementPart, type PartInfo, PartType } from "lit-html/directive.js";
 
-/** Acts when the element is there, and gives what ends it; when `key` changes, the old one is ended and begun anew. */
+/** Called when the element is in the page; returns its cleanup. A changed `key` runs the cleanup and mounts again. */
 export type Mount<Key> = (element: HTMLElement, key: Key) => () => void;
 
 class Mounted extends AsyncDirective {
@@ -14,7 +14,7 @@ class Mounted extends AsyncDirective {
 
 	constructor(part: PartInfo) {
 		super(part);
-		if (part.type !== PartType.ELEMENT) throw new Error("invariant: mounted() stands in a tag, beside its attributes");
+		if (part.type !== PartType.ELEMENT) throw new Error("invariant: mounted() must be used inside a tag");
 	}
 
 	render(_mount: Mount<never>, _key?: unknown): typeof noChange {
@@ -28,7 +28,7 @@ class Mounted extends AsyncDirective {
 		this.#begin = () => {
 			this.#end = mount(element as HTMLElement, key as never);
 		};
-		// Once all of this drawing is in the page: what is in an element that is not has no size, and can't have focus.
+		// After the rendering: a detached element has no size and can't take focus.
 		queueMicrotask(() => {
 			if (this.isConnected && this.#key === key) this.#begin?.();
 		});

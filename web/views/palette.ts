@@ -1,22 +1,22 @@
-/** Go to a session or do something, by a few letters of its name. */
+/** The command palette: finds sessions and commands by name. */
 
 import { signal } from "@preact/signals-core";
-import { grouped, type Listed, needOf, typedLine, wordsOf } from "hawser/client";
+import { commandText, groupSessions, needOf, type SessionInfo, searchWords } from "hawser/client";
 import { html, nothing, type TemplateResult } from "lit-html";
 import { go } from "../router.ts";
 import type { App } from "../state/app.ts";
-import { everything } from "../state/route.ts";
+import { noFilter } from "../state/route.ts";
 import { themes } from "../state/settings.ts";
-import { emptyForm } from "../state/start.ts";
-import { open } from "./act.ts";
-import { describe } from "./describe.ts";
-import { modal } from "./dialog.ts";
-import { glyph, icon } from "./glyph.ts";
-import { mayStart } from "./list.ts";
-import { themeNames } from "./settings.ts";
-import { nameOf } from "./words.ts";
+import { emptyForm } from "../state/start-form.ts";
+import { glyph, icon } from "./icons.ts";
+import { mayStart } from "./list-page.ts";
+import { modal } from "./modal.ts";
+import { open } from "./session-actions.ts";
+import { sessionState } from "./session-state.ts";
+import { themeNames } from "./settings-page.ts";
+import { nameOf } from "./text.ts";
 
-/** More are found by typing on. */
+/** More sessions are found by typing more. */
 const MOST_SESSIONS = 8;
 
 const query = signal("");
@@ -26,7 +26,7 @@ type Entry = {
 	readonly group: string;
 	readonly look: TemplateResult;
 	readonly id: string;
-	/** Whether what it does is seen here. */
+	/** Whether the palette stays open, because the result is shown in it. */
 	readonly staysOpen?: true;
 	act(): unknown;
 };
@@ -49,7 +49,7 @@ export function palette(app: App): TemplateResult {
 		const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
 		if (step === undefined && event.key !== "Enter") return;
 		event.preventDefault();
-		// Of what is typed by now, which may not be drawn yet.
+		// For the current text, which may not be rendered yet.
 		const present = entriesOf(app, query.peek());
 		const at = Math.min(chosen.peek(), Math.max(0, present.length - 1));
 		if (step !== undefined) chosen.value = (at + step + present.length) % Math.max(1, present.length);
@@ -98,7 +98,7 @@ export function palette(app: App): TemplateResult {
 						)}
 					</div>`,
 				)}
-				${entries.length === 0 ? html`<p class="faint">Nothing is called that.</p>` : nothing}
+				${entries.length === 0 ? html`<p class="faint">No match.</p>` : nothing}
 			</div>
 		</div>`,
 	});
@@ -106,18 +106,18 @@ export function palette(app: App): TemplateResult {
 
 function entriesOf(app: App, text: string): Entry[] {
 	const circumstances = app.circumstances.value;
-	const { needing, running, ended } = grouped(
+	const { needing, running, ended } = groupSessions(
 		app.sessions.all.value.values(),
-		{ ...everything, q: text },
+		{ ...noFilter, q: text },
 		circumstances,
 	);
 	const sessions = [...needing.map(({ session }) => session), ...running, ...ended].slice(0, MOST_SESSIONS);
-	const sought = wordsOf(text);
+	const sought = searchWords(text);
 	const commands = commandsOf(app).filter(({ name }) => sought.every((word) => name.toLowerCase().includes(word)));
-	const look = (session: Listed) => {
-		const state = describe(session, needOf(session, circumstances), circumstances.now);
+	const look = (session: SessionInfo) => {
+		const state = sessionState(session, needOf(session, circumstances), circumstances.now);
 		return html`${glyph(state.glyph)}<b>${nameOf(session)}</b
-			><span class="faint mono ell grow">${typedLine(session.argv)}</span
+			><span class="faint mono ell grow">${commandText(session.argv)}</span
 			><span class="st ${state.tone}">${state.word}</span>`;
 	};
 	return [
@@ -139,12 +139,12 @@ function entriesOf(app: App, text: string): Entry[] {
 
 const SEARCH = "search-all";
 
-/** The way to look for it in what all sessions have written, and then which have it. */
+/** The entry that searches all sessions' output, then its matches. */
 function inTheOutput(app: App, text: string): Entry[] {
 	const group = "In the output";
 	const { query: sought, found, searched, total } = app.outputSearch.state.value;
 	if (text === "") return [];
-	const progress = searched < total ? `${searched} of ${total} searched…` : `${found.length} of ${searched} have it`;
+	const progress = searched < total ? `searched ${searched} of ${total}…` : `found in ${found.length} of ${searched}`;
 	const search: Entry = {
 		group,
 		id: SEARCH,
@@ -172,9 +172,9 @@ function commandsOf(app: App): Command[] {
 	};
 	return [
 		...(mayStart(app) ? [starting] : []),
-		{ name: "Needs you", act: () => go({ view: "list", filter: { ...everything, isNeeding: true } }) },
-		{ name: "All sessions", act: () => go({ view: "list", filter: everything }) },
-		{ name: "Grid", act: () => go({ view: "grid", filter: everything }) },
+		{ name: "Needs you", act: () => go({ view: "list", filter: { ...noFilter, isNeeding: true } }) },
+		{ name: "All sessions", act: () => go({ view: "list", filter: noFilter }) },
+		{ name: "Grid", act: () => go({ view: "grid", filter: noFilter }) },
 		...themes.map((theme) => ({
 			name: `Theme: ${themeNames[theme]}`,
 			act: () => app.settings.change({ theme }),

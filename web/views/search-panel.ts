@@ -1,12 +1,12 @@
-/** The field that looks for text in all of a session's output. */
+/** The search field for all output of a session. */
 
-import { html, type TemplateResult } from "lit-html";
-import { type HistorySearch, MAX_FOUND } from "../terminal/search.ts";
-import { icon } from "./glyph.ts";
+import { html, nothing, type TemplateResult } from "lit-html";
+import { type HistorySearch, MAX_FOUND } from "../terminal/history-search.ts";
+import { icon } from "./icons.ts";
 import { mounted } from "./mounted.ts";
-import { size } from "./words.ts";
+import { size } from "./text.ts";
 
-/** How long nothing is typed before it is looked for: each look asks the server. */
+/** Pause in typing before a search, because each search is a request. */
 const PAUSE_MS = 200;
 
 export class SearchPanel {
@@ -17,7 +17,7 @@ export class SearchPanel {
 		this.#close = close;
 	}
 
-	template(search: HistorySearch, bytes: number): TemplateResult {
+	template(search: HistorySearch, bytes: number | undefined): TemplateResult {
 		const { query, position, total, isSearching } = search.state.value;
 		const found = query === "" ? "" : isSearching ? "…" : foundText(position, total);
 		return html`<div class="pop search-panel" role="search" aria-label="Search in the output">
@@ -28,7 +28,7 @@ export class SearchPanel {
 			</label>
 			<button class="btn quiet icon up" aria-label="Previous" @click=${() => void search.previous()}>${icon("down")}</button>
 			<button class="btn quiet icon" aria-label="Next" @click=${() => void search.next()}>${icon("down")}</button>
-			<span class="faint">in all ${size(bytes)}</span>
+			${bytes === undefined ? nothing : html`<span class="faint">in all ${size(bytes)}</span>`}
 			<button class="btn quiet icon" aria-label="Close" @click=${() => this.#leave(search)}>${icon("x")}</button>
 		</div>`;
 	}

@@ -1,14 +1,14 @@
-/** What a session is called, where and what it runs: the beginning of a header. */
+/** The start of a header: the session's name, directory and program. */
 
-import { type Listed, needOf, typedLine } from "hawser/client";
+import { commandText, needOf, type SessionInfo } from "hawser/client";
 import { html, nothing, type TemplateResult } from "lit-html";
 import type { App } from "../state/app.ts";
-import { describe } from "./describe.ts";
-import { glyph } from "./glyph.ts";
-import { nameOf } from "./words.ts";
+import { glyph } from "./icons.ts";
+import { sessionState } from "./session-state.ts";
+import { nameOf } from "./text.ts";
 
-/** `title` is what the program calls itself, which is text like any other. */
-export function sessionTitle(app: App, session: Listed, title = ""): TemplateResult {
+/** `title` is the program's own title, which is untrusted text. */
+export function sessionTitle(app: App, session: SessionInfo, title = ""): TemplateResult {
 	const { place, program } = whereAndWhat(session, title);
 	return html`${sessionGlyph(app, session)}
 		<h1 class="name ell" tabindex="-1">${nameOf(session)}</h1>
@@ -16,25 +16,25 @@ export function sessionTitle(app: App, session: Listed, title = ""): TemplateRes
 		<span class="command mono ell grow">${program}</span>`;
 }
 
-/** How shells call themselves: `ada@host: ~/src`. */
+/** Titles set by shells: `ada@host: ~/src`. */
 const SHELL_TITLE = /^[^\s@]+@[^\s:]+: ?([~/].*)$/;
 
-/** Where it is, unless its title says that already, which knows better than where it was started; and what it does. */
+/** Directory and activity. A shell's title has the current directory, which is better than the start directory. */
 export function whereAndWhat(
-	{ cwd, argv }: Pick<Listed, "cwd" | "argv">,
+	{ cwd, argv }: Pick<SessionInfo, "cwd" | "argv">,
 	title: string,
 ): { readonly place: string | undefined; readonly program: string } {
 	const place = SHELL_TITLE.exec(title)?.[1];
-	if (place !== undefined) return { place, program: typedLine(argv) };
-	return { place: /[~/]/.test(title) ? undefined : cwd, program: title || typedLine(argv) };
+	if (place !== undefined) return { place, program: commandText(argv) };
+	return { place: /[~/]/.test(title) ? undefined : cwd, program: title || commandText(argv) };
 }
 
-/** As in lists, with the word for those who do not see it. */
-export function sessionGlyph(app: App, session: Listed): TemplateResult {
+/** The icon as in lists, with its word for screen readers. */
+export function sessionGlyph(app: App, session: SessionInfo): TemplateResult {
 	const now = app.clock.now.value;
 	const listed = app.sessions.all.value.get(session.id);
-	// The page itself knows first that it has ended.
+	// This page learns first that the session has ended.
 	const known = listed && session.state === "running" ? listed : session;
-	const state = describe(known, needOf(known, app.circumstances.value), now);
+	const state = sessionState(known, needOf(known, app.circumstances.value), now);
 	return html`${glyph(state.glyph)}<span class="vh">${state.word}</span>`;
 }

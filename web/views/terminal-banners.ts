@@ -1,4 +1,4 @@
-/** What stands below a terminal when there is something to say or to decide: cut off, refused, taken over, pasted, ended. */
+/** Banners below a terminal: disconnected, refused, control taken, paste, ended. */
 
 import { signal } from "@preact/signals-core";
 import { callerName, type HawserError, isFailure, needOf, type SessionMessage } from "hawser/client";
@@ -7,19 +7,19 @@ import { href } from "../router.ts";
 import type { App } from "../state/app.ts";
 import { isSignedOut } from "../state/auth.ts";
 import { lineCount } from "../terminal/paste.ts";
-import type { SessionTerminal } from "../terminal/terminal.ts";
+import type { SessionTerminal } from "../terminal/session-terminal.ts";
 import type { TerminalState } from "../terminal/terminal-state.ts";
-import { runAgain } from "./act.ts";
-import { approvals } from "./approval.ts";
-import { SHORT_CUT_MS } from "./banner.ts";
-import { glyph, icon } from "./glyph.ts";
+import { approvalBars } from "./approval.ts";
+import { SHORT_CUT_MS } from "./connection-banner.ts";
+import { glyph, icon } from "./icons.ts";
+import { runAgain } from "./session-actions.ts";
+import { clipboardText, type Message, pasteText, takenOverText } from "./session-text.ts";
 import { sessionGlyph } from "./session-title.ts";
-import { clipboardText, pasteText, type Sentence, tookOverText } from "./session-words.ts";
-import { longEnd, nameOf, span, words } from "./words.ts";
+import { formatDuration, longEnd, nameOf, words } from "./text.ts";
 
 export class TerminalBanners {
 	readonly #app: App;
-	/** Until somebody has read it: why nothing happens when a key is pressed. */
+	/** Whether the user has dismissed the view-only hint. */
 	readonly #isHintDismissed = signal(false);
 
 	constructor(app: App) {
@@ -35,21 +35,21 @@ export class TerminalBanners {
 					? banner(
 							glyph("quiet"),
 							words.away(secondsUntil(connection.retryAt, now)),
-							html`<button class="btn primary" @click=${() => terminal.tryNow()}>Try now</button>`,
+							html`<button class="btn primary" @click=${() => terminal.reconnectNow()}>Try now</button>`,
 						)
 					: nothing
 			}
 			${connection.kind === "over" ? this.#refusal(connection.error) : nothing}
 			${
-				control.kind === "theirs" && control.takenAt !== undefined
+				control.kind === "other" && control.takenAt !== undefined
 					? banner(
 							icon("eye"),
-							["You watch.", tookOverText(control.holder, now - control.takenAt, refusedKeys)],
-							html`<button class="btn" @click=${() => void terminal.takeOver()}>Take back</button>`,
+							["View only.", takenOverText(control.holder, now - control.takenAt, refusedKeys)],
+							html`<button class="btn" @click=${() => void terminal.takeOver()}>Take control</button>`,
 						)
 					: nothing
 			}
-			${approvals(this.#app, session.id)}
+			${approvalBars(this.#app, session.id)}
 			${this.#watchHint(terminal, state)}
 			${paste === undefined ? nothing : pasteBanner(terminal, paste)}
 			${clipboard === undefined ? nothing : this.#clipboardBanner(terminal, session, clipboard)}
@@ -57,7 +57,7 @@ export class TerminalBanners {
 		`;
 	}
 
-	/** Where what it asks is out of view, or a phone has no room to type: it is said here, and can be answered. */
+	/** The question, if it is out of view or the phone's terminal is too small to type in. */
 	question(
 		terminal: SessionTerminal,
 		{ session, isScrolledBack }: TerminalState,
@@ -69,32 +69,31 @@ export class TerminalBanners {
 		if (!listed || need?.kind !== "asks" || !isOutOfView || !this.#app.auth.may("operate", session.workspace))
 			return nothing;
 		return html`<div class="banner askbar">
-			${glyph("wait")}<b>Asks</b><span class="dim">· waits ${span(clock.now.value - need.since)}</span>
+			${glyph("wait")}<b>Asks</b><span class="dim">· waits ${formatDuration(clock.now.value - need.since)}</span>
 			${isScrolledBack ? html`<span class="question mono grow">${need.question}</span>` : html`<span class="grow"></span>`}
 			${need.choices.map((choice) => html`<button class="key" aria-label="Answer ${choice}" @click=${() => void this.#app.answers.give(listed, choice)}>${choice}</button>`)}
-			${isScrolledBack ? html`<button class="btn quiet" @click=${() => terminal.scrollToEnd()}>Go there</button>` : nothing}
+			${isScrolledBack ? html`<button class="btn quiet" @click=${() => terminal.scrollToEnd()}>Go to the end</button>` : nothing}
 		</div>`;
 	}
 
-	/** On a key press, once: why it does nothing. */
+	/** Shown once on a key press, to explain why it has no effect. */
 	#watchHint(
 		terminal: SessionTerminal,
 		{ control, refusedKeys, session }: TerminalState,
 	): TemplateResult | typeof nothing {
 		if (refusedKeys === 0 || this.#isHintDismissed.value || session.state !== "running") return nothing;
 		const dismiss = html`<button class="btn quiet" @click=${() => (this.#isHintDismissed.value = true)}>Dismiss</button>`;
-		if (control.kind === "watching")
-			return banner(icon("eye"), ["You watch.", words.onlyWatching(this.#app.auth.isGuest)], dismiss);
-		if (control.kind !== "theirs" || control.takenAt !== undefined) return nothing;
-		const take = html`<button class="btn" @click=${() => void terminal.takeOver()}>Take over</button>${dismiss}`;
-		return banner(icon("eye"), [`You watch; ${callerName(control.holder)} types.`, ""], take);
+		if (control.kind === "view-only")
+			return banner(icon("eye"), ["View only.", words.onlyWatching(this.#app.auth.isGuest)], dismiss);
+		if (control.kind !== "other" || control.takenAt !== undefined) return nothing;
+		const take = html`<button class="btn" @click=${() => void terminal.takeOver()}>Take control</button>${dismiss}`;
+		return banner(icon("eye"), [`View only: ${callerName(control.holder)} has control.`, ""], take);
 	}
 
 	#refusal(error: HawserError): TemplateResult {
-		if (!isSignedOut(error))
-			return banner(icon("lock"), ["This page is not attached any more.", error.message], nothing);
+		if (!isSignedOut(error)) return banner(icon("lock"), ["Disconnected.", error.message], nothing);
 		if (this.#app.auth.isGuest) return banner(icon("lock"), words.guestEnded, nothing);
-		const signIn = () => this.#app.auth.wasRefused();
+		const signIn = () => this.#app.auth.onUnauthorized();
 		return banner(icon("lock"), words.signedOut, html`<button class="btn primary" @click=${signIn}>Sign in</button>`);
 	}
 
@@ -119,12 +118,12 @@ export class TerminalBanners {
 			icon("copy"),
 			clipboardText(nameOf(session), text),
 			html`<button class="btn" @click=${allow}>Allow for this session</button>
-				<button class="btn" @click=${() => terminal.confirmClipboard(false)}>No</button>`,
+				<button class="btn" @click=${() => terminal.confirmClipboard(false)}>Deny</button>`,
 		);
 	}
 }
 
-function banner(sign: unknown, [lead, rest]: Sentence, actions: unknown): TemplateResult {
+function banner(sign: unknown, [lead, rest]: Message, actions: unknown): TemplateResult {
 	return html`<div class="banner" role="status">${sign}<span class="grow"><b>${lead}</b> <span class="dim">${rest}</span></span>${actions}</div>`;
 }
 

@@ -1,28 +1,28 @@
-/** One session in its terminal: the header above it, banners and the status line below. */
+/** One session in its terminal: header above, banners and status line below. */
 
 import { computed, effect, signal, untracked } from "@preact/signals-core";
-import { callerName, HawserError, type KnownSession, type Need, needOf, type SessionMessage } from "hawser/client";
+import { callerName, HawserError, type LoadedSession, type Need, needOf, type SessionMessage } from "hawser/client";
 import { html, nothing, type TemplateResult } from "lit-html";
 import { go, href } from "../router.ts";
 import type { App } from "../state/app.ts";
 import { isSignedOut, type Right } from "../state/auth.ts";
-import { everything, type Route } from "../state/route.ts";
+import { noFilter, type Route } from "../state/route.ts";
 import { fontSizes, type Settings } from "../state/settings.ts";
-import type { OwnKey } from "../terminal/keys.ts";
-import type { OpenedTerminal } from "../terminal/open.ts";
-import type { SessionTerminal } from "../terminal/terminal.ts";
+import type { OwnKey } from "../terminal/key-encoding.ts";
+import type { OpenedTerminal } from "../terminal/open-terminal.ts";
+import type { SessionTerminal } from "../terminal/session-terminal.ts";
 import type { TerminalState } from "../terminal/terminal-state.ts";
-import { icon } from "./glyph.ts";
+import { icon } from "./icons.ts";
 import { mounted } from "./mounted.ts";
-import { playbackPage } from "./playback.ts";
+import { playbackPage } from "./playback-page.ts";
 import { SearchPanel } from "./search-panel.ts";
+import { gapText } from "./session-text.ts";
 import { sessionTitle } from "./session-title.ts";
-import { gapText } from "./session-words.ts";
-import { SharePanel } from "./share.ts";
+import { SharePanel } from "./share-panel.ts";
 import { TerminalBanners } from "./terminal-banners.ts";
 import { isOtherSize, statusLine } from "./terminal-status.ts";
 
-/** The one that is shown, while it is. */
+/** The displayed page, if any. */
 let current: TerminalPage | undefined;
 
 export function terminalPage(app: App, { id, at }: Extract<Route, { view: "session" }>): TemplateResult {
@@ -32,11 +32,11 @@ export function terminalPage(app: App, { id, at }: Extract<Route, { view: "sessi
 	return html`<main class="main" id="content" ${mounted(() => page.open(), page)}>${page.template()}</main>`;
 }
 
-/** What is said in seconds changes once a second. */
+/** Interval for texts with seconds. */
 const TICK_MS = 1_000;
-/** On a phone, unless somebody has chosen another, in CSS pixels. */
+/** Default font size on phones, in CSS pixels. */
 const PHONE_FONT_PX = 12;
-/** Phones: there is no other keyboard than the one that hides half of the page. */
+/** Touch devices, whose keyboard covers half of the page. */
 const isTouched = () => matchMedia("(pointer: coarse)").matches;
 const shownSize = (fontSize: number) => (isTouched() && fontSize === fontSizes.usual ? PHONE_FONT_PX : fontSize);
 
@@ -44,7 +44,7 @@ class TerminalPage {
 	readonly id: string;
 	readonly #app: App;
 	readonly #pane = document.createElement("div");
-	readonly #session = signal<KnownSession | undefined>(undefined);
+	readonly #session = signal<LoadedSession | undefined>(undefined);
 	readonly #opened = signal<OpenedTerminal | undefined>(undefined);
 	readonly #problem = signal<string | undefined>(undefined);
 	readonly #tick = signal(0);
@@ -66,12 +66,12 @@ class TerminalPage {
 		return this.#isOver;
 	}
 
-	/** Once its place is in the page; gives what ends it. */
+	/** Called when the page is mounted; returns its cleanup. */
 	open(): () => void {
 		const timer = setInterval(() => this.#tick.value++, TICK_MS);
 		const stopStyling = effect(() => {
 			const settings = this.#app.settings.current.value;
-			// It changes the terminal's state, which this must not depend on.
+			// Untracked, because it changes the terminal's state.
 			untracked(() => this.#restyle(settings));
 		});
 		void this.#load();
@@ -88,7 +88,7 @@ class TerminalPage {
 		const opened = this.#opened.value;
 		const problem = this.#problem.value;
 		if (problem !== undefined) {
-			const list = href({ view: "list", filter: everything });
+			const list = href({ view: "list", filter: noFilter });
 			return html`<div class="empty"><h1>This session can't be shown</h1><p class="dim">${problem}</p><p><a class="btn" href=${list}>All sessions</a></p></div>`;
 		}
 		void this.#tick.value;
@@ -104,41 +104,44 @@ class TerminalPage {
 
 	async #load(): Promise<void> {
 		try {
-			// The terminal's code comes beside the answer.
+			// Load the terminal's code while the request is pending.
 			const [session, { openTerminal }] = await Promise.all([
 				this.#app.client.sessions.get(this.id),
-				import("../terminal/open.ts"),
+				import("../terminal/open-terminal.ts"),
 			]);
 			if (this.#isOver) return;
 			this.#session.value = session;
 			this.#opened.value = this.#attach(session, openTerminal);
 		} catch (error) {
 			const known = error instanceof HawserError ? error : new HawserError("internal", String(error));
-			if (isSignedOut(known)) this.#app.auth.wasRefused();
+			if (isSignedOut(known)) this.#app.auth.onUnauthorized();
 			else this.#problem.value = known.message;
 		}
 	}
 
-	#attach(session: KnownSession, openTerminal: typeof import("../terminal/open.ts").openTerminal): OpenedTerminal {
-		const { fontSize, readsAloud, clipboardSessions } = this.#app.settings.current.peek();
+	#attach(
+		session: LoadedSession,
+		openTerminal: typeof import("../terminal/open-terminal.ts").openTerminal,
+	): OpenedTerminal {
+		const { fontSize, screenReaderMode, clipboardSessions } = this.#app.settings.current.peek();
 		const mayType = this.#may("operate", session.snapshot);
 		this.#share = new SharePanel(session, () => this.#close());
 		const opened = openTerminal(this.#pane, {
 			session,
 			canType: mayType,
 			fontSize: shownSize(fontSize),
-			isForReaders: readsAloud,
+			screenReaderMode: screenReaderMode,
 			mayUseClipboard: clipboardSessions.includes(session.id),
 			describeGap: (gap) => gapText(gap, session.snapshot),
 			onKey: (key) => this.#pressed(key),
 			hasKeyBar: isTouched() && mayType && session.snapshot.mode === "pty",
 		});
-		// On a phone the keyboard rises by a tap alone.
+		// On a phone only a tap opens the keyboard.
 		if (!isTouched()) opened.terminal.focus();
 		return opened;
 	}
 
-	/** What somebody may do with it: type, share it by links, and start programs where it is. */
+	/** The caller's rights here: type, share, start programs. */
 	#may(right: Right, { workspace }: SessionMessage): boolean {
 		return this.#app.auth.may(right, workspace);
 	}
@@ -151,7 +154,7 @@ class TerminalPage {
 		return this.#app.auth.isGuest;
 	}
 
-	/** What it needs, if it does. */
+	/** The session's need, if any. */
 	#need(): Need | undefined {
 		const session = this.#app.sessions.all.value.get(this.id);
 		return session && needOf(session, this.#app.circumstances.value);
@@ -168,7 +171,7 @@ class TerminalPage {
 		else if (key === "next-need") this.#goToNeeding();
 	}
 
-	/** The next that needs somebody, or nowhere. */
+	/** Opens the next session that needs attention. */
 	#goToNeeding(): void {
 		const ids = this.#app.openable.peek().map(({ session }) => session.id);
 		const id = ids[(ids.indexOf(this.id) + 1) % ids.length];
@@ -219,7 +222,7 @@ class TerminalPage {
 
 	#header(session: SessionMessage, opened: OpenedTerminal | undefined): TemplateResult {
 		const isGuest = this.#isGuest;
-		const back = html`<a class="btn quiet icon back" aria-label="Back to all sessions" href=${href({ view: "list", filter: everything })}>${icon("back")}</a>`;
+		const back = html`<a class="btn quiet icon back" aria-label="Back to all sessions" href=${href({ view: "list", filter: noFilter })}>${icon("back")}</a>`;
 		return html`<header class="thead">
 			${isGuest ? nothing : back}${sessionTitle(this.#app, session, opened?.terminal.state.value.title)}
 			${opened ? this.#tools(opened.terminal, opened.terminal.state.value) : nothing}
@@ -236,7 +239,7 @@ class TerminalPage {
 			@click=${() => this.#toggle(panel)}
 		>${icon(panel, 15)}<span class="label">${name}</span></button>`;
 		return html`
-			${watching > 1 ? html`<span class="tag watching">${icon("eye", 13)}${watching} watching</span>` : nothing}
+			${watching > 1 ? html`<span class="tag watching">${icon("eye", 13)}${watching} viewers</span>` : nothing}
 			${controlTag(terminal, state)}
 			<span class="sep"></span>
 			${tool("search", "Search")}
@@ -263,10 +266,10 @@ class TerminalPage {
 			${item("Playback", () => go({ view: "playback", id: session.id, at: undefined }), "phone-only")}
 			${this.#may("read", session) && !this.#isGuest ? item("Share", () => this.#toggle("share"), "phone-only") : nothing}
 			${isOtherSize(state) && this.#mayResize(session) ? item("Use my size", () => terminal.useOwnSize()) : nothing}
-			${isShared && mayType ? item("Let only me type", () => void terminal.takeOver()) : nothing}
+			${isShared && mayType ? item("Take exclusive control", () => void terminal.takeOver()) : nothing}
 			${item("Copy all text", () => void navigator.clipboard.writeText(terminal.text))}
-			${item("Copy the id", () => void navigator.clipboard.writeText(session.id))}
-			${item("Copy the attach command", () => void navigator.clipboard.writeText(`hawser attach ${session.name ?? session.id}`))}
+			${item("Copy ID", () => void navigator.clipboard.writeText(session.id))}
+			${item("Copy attach command", () => void navigator.clipboard.writeText(`hawser attach ${session.name ?? session.id}`))}
 			${
 				mayType && session.mode === "pty" && session.state === "running"
 					? html`${item("Send Ctrl-W", () => terminal.type("\u0017"))}${item("Send Ctrl-T", () => terminal.type("\u0014"))}${item("Send Ctrl-N", () => terminal.type("\u000e"))}`
@@ -275,7 +278,7 @@ class TerminalPage {
 		</div>`;
 	}
 
-	/** A panel that was opened has the focus, and is closed by Escape; a menu, and what shares, by a click elsewhere as well. */
+	/** An open panel takes the focus. Escape closes it, and so does a click outside a menu or the share panel. */
 	#attend(element: HTMLElement): () => void {
 		element.querySelector<HTMLElement>("input, button:not(:disabled)")?.focus();
 		const pressed = (event: KeyboardEvent) => {
@@ -284,14 +287,14 @@ class TerminalPage {
 			this.#close();
 		};
 		const pressedNowhere = (event: KeyboardEvent) => {
-			// What had the focus is gone, and the page has it.
+			// The focused element is gone, so the page has the focus.
 			if (event.target === document.body) pressed(event);
 		};
 		const clicked = ({ target }: PointerEvent) => {
 			const isElsewhere = !element.contains(target as Node) && !(target as Element).closest("[aria-expanded]");
 			if (isElsewhere && this.#panel.peek() !== "search") this.#panel.value = undefined;
 		};
-		// Who opens a link watches from then on.
+		// A user who opens a link becomes a viewer.
 		const watching = computed(() => this.#app.sessions.all.value.get(this.id)?.overview?.watchers);
 		const stopLoading = effect(() => {
 			if (watching.value !== undefined && this.#panel.peek() === "share") void untracked(() => this.#share?.load());
@@ -308,7 +311,7 @@ class TerminalPage {
 	}
 }
 
-/** A program on pipes gets lines. */
+/** The input line for a program on pipes. */
 function pipeInput(terminal: SessionTerminal): TemplateResult {
 	const send = (event: SubmitEvent) => {
 		event.preventDefault();
@@ -317,25 +320,25 @@ function pipeInput(terminal: SessionTerminal): TemplateResult {
 		input.value = "";
 	};
 	return html`<form class="pipe-input" @submit=${send}>
-		<label class="field grow mono"><span class="vh">A line for its input</span><input name="line" autocomplete="off" placeholder="A line for its input" /><kbd>Enter</kbd></label>
-		<button type="button" class="btn" @click=${() => terminal.endInput()}>End its input</button>
+		<label class="field grow mono"><span class="vh">Input line</span><input name="line" autocomplete="off" placeholder="Input line" /><kbd>Enter</kbd></label>
+		<button type="button" class="btn" @click=${() => terminal.sendEof()}>End its input</button>
 	</form>`;
 }
 
 function controlTag(terminal: SessionTerminal, { control, session }: TerminalState): TemplateResult | typeof nothing {
 	if (session.state !== "running") return nothing;
 	const canType = html`<span class="dot"></span>`;
-	const watch = html`<span class="tag">${icon("eye", 13)}You watch</span>`;
+	const watch = html`<span class="tag">${icon("eye", 13)}View only</span>`;
 	switch (control.kind) {
 		case "shared":
 			return html`<span class="tag can-type">${canType}You can type</span>`;
 		case "mine":
-			return html`<span class="tag can-type">${canType}Only you can type</span>
-				<button class="btn" @click=${() => void terminal.handBack()}>Hand back</button>`;
-		case "watching":
+			return html`<span class="tag can-type">${canType}Exclusive control</span>
+				<button class="btn" @click=${() => void terminal.releaseControl()}>Release control</button>`;
+		case "view-only":
 			return watch;
-		case "theirs":
-			return html`${watch}<span class="who dim">${callerName(control.holder)} types</span>
-				<button class="btn" @click=${() => void terminal.takeOver()}>Take over</button>`;
+		case "other":
+			return html`${watch}<span class="who dim">${callerName(control.holder)} has control</span>
+				<button class="btn" @click=${() => void terminal.takeOver()}>Take control</button>`;
 	}
 }

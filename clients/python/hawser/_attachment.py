@@ -1,7 +1,8 @@
-"""A session as if the connection never broke: output to read, input to send, each byte once.
+"""Reads and writes a session as if the connection never broke: each byte of output arrives once, each byte of input
+is delivered once.
 
-Connections come and go underneath. Each begins where the reader stands and sends again what the server has
-not accepted, so nothing has to be known about how the last one ended.
+Connections come and go underneath. Each starts at the reader's position and resends what the server has not accepted,
+so it does not matter how the last one ended.
 """
 
 from __future__ import annotations
@@ -16,8 +17,8 @@ from typing import Any, Literal, cast
 from ._control import Control
 from ._errors import HawserError, session_over, to_hawser_error
 from ._events import Closed, Connected, ConnectionEvent, Disconnected, Event, Gap, LeaseChanged, Lost, Output, Refused
-from ._http import Transport, session_path
-from ._messages import Lease, Welcome
+from ._http import Transport, path_of
+from ._messages import LeaseMessage, Welcome
 from ._outbox import Act, InputFlow, Outbox
 from ._protocol import (
     DONE,
@@ -41,10 +42,13 @@ from ._times import Backoff
 Role = Literal["writer", "viewer"]
 Flow = Literal["lossless", "live"]
 
-#: Close codes after which a further attempt would change nothing.
+#: How long to try the first connection, in seconds, by default.
+_FIRST_CONNECTION_S = 60.0
+
+#: Close codes after which retrying is pointless.
 _FINAL = {
-    PROTOCOL_ERROR: ("internal", "the server did not understand us"),
-    UNAUTHENTICATED: ("unauthenticated", "the token is not valid any more"),
+    PROTOCOL_ERROR: ("internal", "protocol error"),
+    UNAUTHENTICATED: ("unauthenticated", "the token is no longer valid"),
     SESSION_REMOVED: ("session_not_found", "the session was removed"),
     TOO_BIG: ("limit_exceeded", "a message was too large"),
     INTERNAL: ("internal", "the server failed"),
@@ -52,11 +56,11 @@ _FINAL = {
 
 
 class Attachment:
-    """An asynchronous iterator over a session's events, and a way to write to it.
+    """An asynchronous iterator over a session's events, and methods to write to it.
 
-    Asking for the next event says that the last one was dealt with, and lets the server send more: what is
-    not read waits at the server, apart from a window of 256 KiB. It begins to connect at once. Use it with
-    ``async with``, or call `detach`, or read it to its end.
+    Requesting the next event acknowledges the previous one, and lets the server send more. Unread events wait at the
+    server, except for a window of 256 KiB. It starts to connect at once. Use it with ``async with``, call `detach`,
+    or read it to its end.
     """
 
     def __init__(
@@ -68,34 +72,34 @@ class Attachment:
         role: Role = "writer",
         flow: Flow = "lossless",
         exclusive: bool = False,
-        patience: float | None = None,
+        reconnect_timeout: float | None = None,
         on_connection: Callable[[ConnectionEvent], None] | None = None,
     ) -> None:
         self._transport = transport
-        self._path = session_path(session_id)
+        self._params = {"id": session_id}
         self._role = role
         self._hello: dict[str, Any] = {"type": "hello", "role": role, "flow": flow}
         if role == "writer":
             self._hello["stream"] = secrets.token_hex(16)
-        self._patience = patience
+        self._reconnect_timeout = reconnect_timeout
         self._on_connection = on_connection
         self._reader = Reader(since)
         self._outbox = Outbox()
         self._input = InputFlow(self._outbox, self._end_input)
         self._control = Control(exclusive)
         self._connection: Connection | None = None
-        #: The session had ended when this connection began.
+        #: Whether the session had ended when this connection started.
         self._is_after_end = False
         #: Why nothing can be written any more.
         self._input_error: Exception | None = None
-        #: Held by the writer that waits for room, so that those after it stay behind it.
+        #: Held by the writer that waits for space, so that later writers stay behind it.
         self._turn = asyncio.Lock()
         self._room = asyncio.Event()
         self._task = asyncio.get_running_loop().create_task(self._run())
 
     @property
     def offset(self) -> int | None:
-        """The offset of the first output byte that was not handed over; None while "end" is not known."""
+        """Offset of the first output byte not returned yet; None while "end" is unknown."""
         return None if self._reader.since == "end" else self._reader.since
 
     # Reading
@@ -109,14 +113,14 @@ class Attachment:
             await self.detach()
             raise StopAsyncIteration
         if isinstance(event, (Closed, Lost)):
-            # Nothing follows, so nobody may come back to say so.
+            # No event follows, so no further call would acknowledge this one.
             self._reader.finish()
             self._end_input(session_over())
             self._reader.drop()
         return event
 
     async def chunks(self) -> AsyncIterator[bytes]:
-        """All output as it comes, instead of events; a gap is an error here."""
+        """All output instead of events; a gap is an error."""
         async for event in self:
             if isinstance(event, Output):
                 yield event.data
@@ -127,11 +131,11 @@ class Attachment:
     # Writing
 
     async def write(self, data: bytes | bytearray | memoryview | str) -> None:
-        """Returns when the kernel took all of it, each byte exactly once: the program can read it now.
+        """Returns when the kernel has all of it, each byte exactly once, so that the program can read it.
 
-        Many writes may wait at a time, and arrive in the order in which they were asked for. While 1 MiB
-        or 4096 of them wait for the program, a further one is not even kept but waits for room first.
-        Cancelling takes back what was not sent yet; of what was, the rest may or may not arrive.
+        Several writes may wait at a time; they arrive in the order of the calls. While 1 MiB or 4096 writes wait for
+        the program, further ones wait for space. Canceling removes what was not sent yet; the rest may or may not
+        arrive.
         """
         await self._add(data.encode() if isinstance(data, str) else bytes(data))
 
@@ -140,26 +144,27 @@ class Attachment:
         await self._add({"type": "resize", "cols": cols, "rows": rows})
 
     async def signal(self, name: str, *, urgent: bool = False) -> None:
-        """In line with what was typed before it; `urgent` overtakes what the program has not read."""
+        """Delivered after earlier input; `urgent` overtakes input that the program has not read."""
         act: Act = {"type": "signal", "signal": full_signal(name)}
         await self._add({**act, "urgent": True} if urgent else act, is_urgent=urgent)
 
     async def eof(self) -> None:
-        """The end of the program's input: a pipe is closed, a terminal gets Ctrl-D."""
+        """End of input: closes a pipe, sends Ctrl-D to a terminal."""
         await self._add({"type": "eof"})
 
-    async def take(self, *, exclusive: bool = True, force: bool = False) -> Lease:
-        """Gets control; fails with ``not_writable`` when somebody has it exclusively and `force` is not given."""
+    async def take(self, *, exclusive: bool = True, force: bool = False) -> LeaseMessage:
+        """Takes control. Fails with ``not_writable`` if another client has exclusive control and `force` is not set.
+        """
         return await self._demand({"type": "take", "exclusive": exclusive, "force": force})
 
-    async def release(self) -> Lease:
+    async def release(self) -> LeaseMessage:
         return await self._demand({"type": "release"})
 
     # Leaving
 
     async def detach(self) -> None:
-        """Leaves; the program runs on. What the kernel has not taken of our input may or may not arrive."""
-        self._end_input(HawserError("session_closed", "detached before the program's side took it"))
+        """Detaches; the program keeps running. Input that the kernel has not taken may or may not arrive."""
+        self._end_input(HawserError("session_closed", "detached before the input was delivered"))
         self._reader.drop()
         connection = self._connection
         if connection is not None:
@@ -208,10 +213,10 @@ class Attachment:
             self._room.set()
             raise
 
-    async def _demand(self, demand: dict[str, Any]) -> Lease:
+    async def _demand(self, demand: dict[str, Any]) -> LeaseMessage:
         self._check_writable()
         answer = self._control.demand(demand)
-        # Without a connection it is said at the beginning of the next.
+        # Without a connection, the next one starts with it.
         if self._connection is not None and self._input.is_open:
             self._connection.send(json.dumps(demand))
         return await answer
@@ -220,7 +225,7 @@ class Attachment:
         if self._input_error is not None:
             raise self._input_error
         if self._role == "viewer":
-            raise HawserError("not_writable", "a viewer does not write")
+            raise HawserError("not_writable", "viewers cannot write")
 
     def _end_input(self, error: Exception) -> None:
         self._input_error = self._input_error or error
@@ -228,7 +233,7 @@ class Attachment:
         self._control.fail(error)
         self._room.set()
 
-    # Connections: one after the other, until we are detached or nothing can follow
+    # Connections: one after the other, until detached or complete
 
     async def _run(self) -> None:
         try:
@@ -243,10 +248,11 @@ class Attachment:
             self._reader.end(error)
 
     async def _stay_connected(self) -> None:
-        """Returns when everything has arrived; raises when there can be no further connection."""
+        """Returns when complete; raises when retrying is pointless."""
         now = asyncio.get_running_loop().time
         backoff = Backoff(self._transport.times)
         away_since: float | None = None
+        was_connected = False
         while True:
             ending = await self._connect()
             if self._reader.is_complete or (ending.code == DONE and self._is_after_end):
@@ -254,57 +260,63 @@ class Attachment:
             if ending.was_welcome:
                 backoff.reset()
                 away_since = None
+                was_connected = True
             self._transport.lost()
-            if (final := await self._final_error(ending)) is not None:
-                raise final
-            # The server has not waited for our reader, and need not: what is missing is read when it is asked for.
+            error, is_final = await self._reason(ending)
+            if is_final:
+                raise error
+            # The server did not wait for our reader. The missing output is read when the reader asks for it.
             if ending.code == TOO_SLOW:
                 await self._reader.demand()
 
             away_since = now() if away_since is None else away_since
-            words = ending.reason or f"it was closed with code {ending.code}"
-            error = HawserError("node_unavailable", f"not connected to the server: {words}")
-            if self._patience is not None and now() - away_since >= self._patience:
+            limit = self._reconnect_timeout
+            if limit is None:
+                limit = float("inf") if was_connected else _FIRST_CONNECTION_S
+            if now() - away_since >= limit:
                 raise error
             pause = backoff.next()
             self._report(Disconnected(error, pause))
             await asyncio.sleep(pause)
 
     async def _connect(self) -> Ending:
-        """One connection from its beginning to its end."""
+        """One connection from start to end."""
         try:
             hello = {**self._hello, "since": self._reader.ask()}
             times = self._transport.times
             address = self._transport.address()
-            self._connection = Connection(address, f"{self._path}/attach", hello, times, self._receive)
+            path = path_of("attachSession", self._params)
+            self._connection = Connection(address, path, hello, times, self._receive)
             return await self._connection.run()
         except HawserError as error:
-            # The server was looked for and not found.
+            # The server could not be located.
             return Ending(NO_CODE, error.message, error=error)
         finally:
             self._input.close()
             self._reader.close()
             self._connection = None
 
-    async def _final_error(self, ending: Ending) -> HawserError | None:
-        """Why there can be no further connection; None when it is worth trying."""
+    async def _reason(self, ending: Ending) -> tuple[HawserError, bool]:
+        """Why a connection ended, as far as known, and whether retrying is pointless."""
         if ending.error is not None:
             error = to_hawser_error(ending.error)
-            return None if error.is_temporary else error
+            return error, not error.is_temporary
         if ending.code in _FINAL:
             code, words = _FINAL[ending.code]
-            return HawserError(code, ending.reason or words)
+            return HawserError(code, ending.reason or words), True
+        words = ending.reason or f"closed with code {ending.code}"
+        broken = HawserError("node_unavailable", f"not connected to the server: {words}")
         if ending.was_welcome:
-            return None
-        # What stood in for the server may have refused us in words that only a plain request brings out.
+            return broken, False
+        # A proxy may have refused the upgrade; a plain request gets its error.
         try:
             async with asyncio.timeout(self._transport.times.connect):
-                await self._transport.request("GET", self._path)
+                await self._transport.request("getSession", params=self._params)
         except TimeoutError:
-            return None
+            return broken, False
         except HawserError as refusal:
-            return None if refusal.is_temporary else refusal
-        return None
+            return refusal, not refusal.is_temporary
+        return broken, False
 
     def _receive(self, received: Received) -> None:
         if isinstance(received, OutputFrame):
@@ -338,7 +350,7 @@ class Attachment:
         self._report(Connected(session))
         if self._role == "viewer":
             return
-        # Before the input that is to be sent under it.
+        # Before the input, which needs the lease.
         for demand in self._control.open(welcome["lease"]):
             send(json.dumps(demand))
         self._input.open(input["next"], input["written"], input["window"], send)
@@ -359,6 +371,6 @@ class Attachment:
 def gap_error(gap: Gap) -> HawserError:
     return HawserError(
         "limit_exceeded",
-        f"the output from byte {gap.start} up to {gap.end} is gone ({gap.reason})",
-        hint="read events to go on after a gap",
+        f"output bytes {gap.start} to {gap.end} are no longer available ({gap.reason})",
+        hint="read events instead of chunks to continue after a gap",
     )

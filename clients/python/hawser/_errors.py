@@ -1,4 +1,4 @@
-"""What a server refused, or why it could not be reached."""
+"""Errors of the server and of the connection."""
 
 from __future__ import annotations
 
@@ -6,35 +6,47 @@ import json
 
 
 class HawserError(Exception):
-    """Every failure that is not a mistake in the calling program.
+    """Every failure except mistakes in the calling program.
 
-    `code` is one of docs/errors.md, such as ``session_not_found``; an unknown one is to be taken as
-    ``internal``. `hint` says what to do about it, where the message does not. `status` is that of the
-    HTTP answer, and None when there was none.
+    `code` is one of docs/errors.md, such as ``session_not_found``; treat an unknown one as ``internal``. `hint` says
+    how to fix it, if the message does not. `status` is that of the HTTP response, None without one. `retry_after`, in
+    seconds, is set if a rate limit refused the request: it had no effect, and may succeed after that time.
     """
 
-    def __init__(self, code: str, message: str, *, hint: str | None = None, status: int | None = None) -> None:
+    def __init__(
+        self,
+        code: str,
+        message: str,
+        *,
+        hint: str | None = None,
+        status: int | None = None,
+        retry_after: float | None = None,
+    ) -> None:
         super().__init__(code, message)
         self.code = code
         self.message = message
         self.hint = hint
         self.status = status
+        self.retry_after = retry_after
 
     def __str__(self) -> str:
         return f"{self.message} ({self.code})"
 
     @property
     def is_temporary(self) -> bool:
-        """Whether it may be over soon: no server, one on its way out, or something before it that has none."""
+        """Whether a retry may help: no server, one that is shutting down, or a proxy without one."""
         return self.code == "node_unavailable" or (self.status or 0) >= 500 or self.status in (408, 429)
 
 
 def error_of(status: int, body: bytes) -> HawserError:
-    """Reads the error out of an answer; something that is not our server may have sent anything."""
+    """The error in a response. A response that is not from a Hawser server may contain anything."""
     try:
         error = json.loads(body)["error"]
         hint = error.get("hint")
-        return HawserError(str(error["code"]), str(error["message"]), hint=hint, status=status)
+        wait = error.get("retryAfterMs")
+        retry_after = wait / 1000 if isinstance(wait, (int, float)) else None
+        code, message = str(error["code"]), str(error["message"])
+        return HawserError(code, message, hint=hint, status=status, retry_after=retry_after)
     except (ValueError, LookupError, TypeError, AttributeError):
         return HawserError("internal", f"the server answered with status {status}", status=status)
 
@@ -44,7 +56,7 @@ def session_over() -> HawserError:
 
 
 def to_hawser_error(error: Exception) -> HawserError:
-    """What is none was not foreseen: the server's fault, or ours."""
+    """Wraps an unexpected error, a bug of the server or of this client."""
     if isinstance(error, HawserError):
         return error
     wrapped = HawserError("internal", f"{type(error).__name__}: {error}")

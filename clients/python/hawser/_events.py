@@ -1,17 +1,17 @@
-"""What an attachment tells its reader, in the order in which it happened."""
+"""Events of an attachment, in order."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 from ._errors import HawserError
-from ._messages import Exit, Lease, SessionInfo
+from ._messages import ExitMessage, LeaseMessage, SessionMessage
 from ._protocol import Stream
 
 
 @dataclass(frozen=True, slots=True)
 class Output:
-    """Bytes that the program wrote; a terminal's are all of `stdout`."""
+    """Output of the program; a terminal's output is all ``stdout``."""
 
     stream: Stream
     offset: int
@@ -24,7 +24,9 @@ class Output:
 
 @dataclass(frozen=True, slots=True)
 class Gap:
-    """The bytes from `start` up to `end` are gone: by ``retention``, from the ``journal``, or skipped ``live``."""
+    """The bytes from `start` to `end` are missing: dropped by ``retention``, damaged in the ``journal``, or skipped
+    ``live``.
+    """
 
     start: int
     end: int
@@ -40,22 +42,22 @@ class Resized:
 
 @dataclass(frozen=True, slots=True)
 class Exited:
-    """The program has ended; output of what it started may still follow."""
+    """The program exited; its children may still write output."""
 
     offset: int
-    exit: Exit
+    exit: ExitMessage
 
 
 @dataclass(frozen=True, slots=True)
 class Closed:
-    """Always the last, after all output."""
+    """Always the last event, after all output."""
 
     offset: int
 
 
 @dataclass(frozen=True, slots=True)
 class Lost:
-    """Always the last: what became of the program is not known."""
+    """Always the last event; the program's exit status is unknown."""
 
     offset: int
     message: str
@@ -63,12 +65,12 @@ class Lost:
 
 @dataclass(frozen=True, slots=True)
 class LeaseChanged:
-    lease: Lease
+    lease: LeaseMessage
 
 
 @dataclass(frozen=True, slots=True)
 class Refused:
-    """A demand of ours was refused, such as for control on a new connection."""
+    """A request was refused, such as for control on a new connection."""
 
     code: str
     message: str
@@ -76,12 +78,12 @@ class Refused:
 
 @dataclass(frozen=True, slots=True)
 class Connected:
-    session: SessionInfo
+    session: SessionMessage
 
 
 @dataclass(frozen=True, slots=True)
 class Disconnected:
-    """Why, and in how many seconds it is tried again."""
+    """The reason, and the seconds until the next attempt."""
 
     error: HawserError
     retry_in: float

@@ -1,4 +1,4 @@
-"""HTTP requests to a server that may move or be away: each on a connection and in a thread of its own."""
+"""HTTP requests to a server that may move or be unreachable. Each has its own connection and thread."""
 
 from __future__ import annotations
 
@@ -17,23 +17,23 @@ from typing import Any, Literal, TypeVar
 from urllib.parse import quote, urlencode, urlsplit
 
 from ._errors import HawserError, error_of
+from ._operations import OPERATIONS, OperationName
 from ._times import Times
 
 T = TypeVar("T")
 Query = Mapping[str, str | int | Sequence[str] | None]
-Method = Literal["GET", "POST", "PATCH", "DELETE"]
 
-#: The feed says something every 15 s; after this many seconds without a word its connection is gone.
+#: The feed sends a heartbeat every 15 s; a connection silent for this many seconds is dead.
 _FEED_SILENCE_S = 40.0
 
 
 @dataclass(frozen=True)
 class Address:
-    """Where a server is, how to get there, and what to show it."""
+    """A server's address, how to connect, and the credentials."""
 
     url: str
     token: str | None = field(default=None, repr=False)
-    #: The path of a Unix socket to take instead of the url's host and port, without TLS.
+    #: A Unix socket to use instead of the URL's host and port, without TLS.
     socket: str | None = None
     tls: ssl.SSLContext | None = field(default=None, repr=False)
 
@@ -41,7 +41,7 @@ class Address:
         parts = urlsplit(self.url)
         if parts.scheme not in ("http", "https") or not parts.hostname or parts.query or parts.fragment:
             raise HawserError(
-                "invalid_argument", f"expected an address such as http://127.0.0.1:7707, not {self.url!r}"
+                "invalid_argument", f"invalid URL {self.url!r}; expected something like http://127.0.0.1:7707"
             )
 
     @property
@@ -57,7 +57,7 @@ class Address:
         return {} if self.token is None else {"Authorization": f"Bearer {self.token}"}
 
     def under(self, path: str) -> str:
-        """The target of a request: the server may live below a prefix."""
+        """The target of a request, below the server's path prefix."""
         return urlsplit(self.url).path.rstrip("/") + path
 
 
@@ -70,12 +70,13 @@ class Answer:
         return json_.loads(self.body)
 
 
-def session_path(session_id: str, rest: str = "") -> str:
-    return f"/v1/sessions/{quote(session_id, safe='')}{rest}"
+def path_of(operation: OperationName, params: Mapping[str, str]) -> str:
+    _, path = OPERATIONS[operation]
+    return path.format(**{name: quote(value, safe="") for name, value in params.items()})
 
 
 class Transport:
-    """`find` is asked for the address, and again once the server can't be reached under the old one."""
+    """`find` returns the address. It is called again when the server can't be reached at the old one."""
 
     def __init__(self, find: Callable[[], Address], times: Times) -> None:
         self.times = times
@@ -88,41 +89,41 @@ class Transport:
         return self._address
 
     def lost(self) -> None:
-        """The server could not be reached where it was, or went away: it is looked for again."""
+        """The server is unreachable at its address, so locate it again."""
         self._address = None
 
     async def request(
         self,
-        method: Method,
-        path: str,
+        operation: OperationName,
         *,
+        params: Mapping[str, str] = {},
         query: Query = {},
         json: object = None,
         data: bytes | None = None,
         headers: Mapping[str, str] = {},
-        patience: float | None = 0.0,
+        extra_time: float | None = 0.0,
     ) -> Answer:
-        """The answer, if it is a success; raises HawserError otherwise.
+        """Calls an operation and returns the response. Raises HawserError unless it succeeds.
 
-        `patience` is how long, in seconds, the server may take longer than for a simple answer; None is
-        for ever. A request that is cancelled has its connection cut; it may have been carried out or not.
+        `extra_time` is how much longer, in seconds, the server may take than for a simple response; None is no limit.
+        Canceling closes the connection; the server may or may not have executed the request.
         """
-        exchange = self._exchange(method, path, query, json, data, headers)
-        limit = None if patience is None else self.times.answer + patience
+        exchange = self._exchange(operation, params, query, json, data, headers)
+        limit = None if extra_time is None else self.times.answer + extra_time
         try:
             async with asyncio.timeout(limit):
                 return await in_thread(exchange.answer, exchange.cut)
         except TimeoutError as error:
-            raise self._unreachable(exchange.address, error, f"no answer within {limit:g} s") from error
+            raise self._unreachable(exchange.address, error, f"no response within {limit:g} s") from error
         except (OSError, http.client.HTTPException) as error:
             raise self._unreachable(exchange.address, error) from error
 
     async def events(
-        self, path: str, *, query: Query, headers: Mapping[str, str] = {}
+        self, operation: OperationName, *, query: Query, headers: Mapping[str, str] = {}
     ) -> AsyncIterator[tuple[str, str, str]]:
-        """Server-sent events as their id, name and data, until the connection ends."""
+        """Server-sent events as ID, name and data, until the connection ends."""
         headers = {"Accept": "text/event-stream", **headers}
-        exchange = self._exchange("GET", path, query, None, None, headers)
+        exchange = self._exchange(operation, {}, query, None, None, headers)
         try:
             await in_thread(exchange.open, exchange.cut)
             while event := await in_thread(exchange.event, exchange.cut):
@@ -135,8 +136,8 @@ class Transport:
 
     def _exchange(
         self,
-        method: Method,
-        path: str,
+        operation: OperationName,
+        params: Mapping[str, str],
         query: Query,
         json: object,
         data: bytes | None,
@@ -150,28 +151,29 @@ class Transport:
         elif data is not None:
             all_headers["Content-Type"] = "application/octet-stream"
         words = urlencode({name: value for name, value in query.items() if value is not None}, doseq=True)
-        target = address.under(path) + (f"?{words}" if words else "")
+        method, _ = OPERATIONS[operation]
+        target = address.under(path_of(operation, params)) + (f"?{words}" if words else "")
         return _Exchange(address, method, target, data, all_headers, self.times.connect)
 
     def _unreachable(self, address: Address, error: Exception, why: str = "") -> HawserError:
         self.lost()
-        words = f"no server can be reached at {address.url}: {why or error}"
+        words = f"can't reach a server at {address.url}: {why or error}"
         return certificate_error(error, address) or HawserError("node_unavailable", words)
 
 
 def certificate_error(error: BaseException, address: Address) -> HawserError | None:
-    """What to say if that is what it is: no outage, because trying again would not help."""
+    """A certificate error, which retrying would not fix; None for other errors."""
     if not isinstance(error, ssl.SSLCertVerificationError):
         return None
     return HawserError(
         "permission_denied",
-        f"the certificate of {address.url} can't be verified: {error.verify_message}",
-        hint="give a context that knows it: tls=ssl.create_default_context(cafile=…)",
+        f"can't verify the certificate of {address.url}: {error.verify_message}",
+        hint="pass a context that trusts it: tls=ssl.create_default_context(cafile=…)",
     )
 
 
 class _Exchange:
-    """One request and its answer; everything but `cut` blocks, and runs in a thread."""
+    """One request and its response. Everything but `cut` blocks, and runs in a thread."""
 
     def __init__(
         self, address: Address, method: str, target: str, data: bytes | None, headers: dict[str, str], connect_s: float
@@ -193,7 +195,7 @@ class _Exchange:
         return Answer(response.headers, body)
 
     def open(self) -> None:
-        """Begins an answer that is read piece by piece."""
+        """Starts a streaming response."""
         self._connection.request(*self._request)
         response = self._connection.getresponse()
         if response.status != 200:
@@ -216,7 +218,7 @@ class _Exchange:
         return None
 
     def cut(self) -> None:
-        """Wakes whoever waits in the other thread; safe from any."""
+        """Interrupts the other thread. Safe to call from any thread."""
         self._connection.is_cut = True
         link = self._connection.link
         if link is not None:
@@ -231,7 +233,7 @@ class _Exchange:
 
 
 class _Connection(http.client.HTTPConnection):
-    """To a host with or without TLS, or to a Unix socket."""
+    """A connection to a host with or without TLS, or to a Unix socket."""
 
     def __init__(self, address: Address, connect_s: float) -> None:
         parts = urlsplit(address.url)
@@ -239,17 +241,17 @@ class _Connection(http.client.HTTPConnection):
         super().__init__(parts.hostname or "", port)
         self._address = address
         self._connect_s = connect_s
-        #: Kept here, because HTTPConnection lets go of its own before the answer is read.
+        #: Kept here, because HTTPConnection drops its own before the response is read.
         self.link: socket.socket | None = None
         self.is_cut = False
 
     def connect(self) -> None:
         link = self._dial()
-        # It was meant for the connection alone; what may take how long is the caller's to say.
+        # The timeout was for connecting only; the caller limits the rest.
         link.settimeout(None)
         self.sock = self.link = link
         if self.is_cut:
-            raise ConnectionAbortedError("nobody waits for the answer any more")
+            raise ConnectionAbortedError("the request was canceled")
 
     def _dial(self) -> socket.socket:
         if self._address.socket is not None:
@@ -268,7 +270,7 @@ class _Connection(http.client.HTTPConnection):
 
 
 async def in_thread(work: Callable[[], T], interrupt: Callable[[], None]) -> T:
-    """Does blocking work in a thread of its own: a pool's threads would all be busy with waiting."""
+    """Runs blocking work in its own thread: a pool's threads would all be busy with waiting."""
     loop = asyncio.get_running_loop()
     done: asyncio.Future[T] = loop.create_future()
 
@@ -281,7 +283,7 @@ async def in_thread(work: Callable[[], T], interrupt: Callable[[], None]) -> T:
             tell(done.set_result, result)
 
     def tell(settle: Callable[[Any], None], value: object) -> None:
-        # A loop that is closed has nobody left who waits.
+        # Nothing waits for the result if the loop is closed.
         with suppress(RuntimeError):
             loop.call_soon_threadsafe(lambda: None if done.done() else settle(value))
 

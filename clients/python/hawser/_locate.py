@@ -1,4 +1,4 @@
-"""Finds the server of this machine by what it left in its state directory."""
+"""Finds the local server by the file in its state directory."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from ._errors import HawserError
 from ._http import Address
 
 _ROOT = 0
-#: As many as the kernel follows.
+#: The kernel's limit.
 _MAX_LINKS = 40
 
 
 def find_server(url: str | None, token: str | None, state_dir: str | os.PathLike[str] | None) -> Address:
-    """Where the server should be, whether or not it answers.
+    """The server's address, whether or not the server responds.
 
-    A token is shown to an address that was given, or over the server's Unix socket; never to an address
-    that merely stood in a file, because a port is anybody's once its server is gone.
+    A token is sent to an explicit address, or over the server's Unix socket; never to an address from a file, because
+    another program may take the port of a dead server.
     """
     folder = Path(state_dir or os.environ.get("HAWSER_STATE_DIR") or _default_folder())
     given = url or os.environ.get("HAWSER_URL") or None
@@ -31,8 +31,8 @@ def find_server(url: str | None, token: str | None, state_dir: str | os.PathLike
     if left is None:
         raise HawserError(
             "node_unavailable",
-            f"no server is running that keeps its state in {folder}",
-            hint="start one with: hawser serve",
+            f"no server is running for {folder}",
+            hint="start one with hawser serve",
         )
     return Address(left.url, token or (_read(folder / "admin-token") or "").strip() or None, socket=left.socket)
 
@@ -47,7 +47,7 @@ def _left_address(folder: Path) -> Address | None:
         left = json.loads(text) if text is not None else None
         url, socket = left["url"], left["socket"]
     except (ValueError, LookupError, TypeError):
-        # Half written, of an older version, or not ours: as good as none.
+        # Partially written, of an older version, or not ours; ignore it.
         return None
     if not isinstance(url, str) or not isinstance(socket, str):
         return None
@@ -57,10 +57,10 @@ def _left_address(folder: Path) -> Address | None:
 
 
 def check_trusted(path: str) -> None:
-    """Refuses a path that somebody else could turn elsewhere.
+    """Raises unless only this account and root can change where the path leads.
 
-    Every directory and every link on the way must be ours or root's, and no directory may let others
-    replace what is in it. What is not there yet is nobody's.
+    Every directory and link on the way must belong to one of them, and no directory may let others replace entries.
+    Parts that do not exist yet are not checked.
     """
     names = list(Path(os.path.abspath(path)).parts[1:])
     reached = Path("/")
@@ -75,7 +75,7 @@ def check_trusted(path: str) -> None:
         if stat.S_ISLNK(entry.st_mode):
             links += 1
             if links > _MAX_LINKS:
-                raise _untrusted(path, f"{reached} is one of too many links")
+                raise _untrusted(path, f"too many links at {reached}")
             target = os.path.abspath(reached.parent / os.readlink(reached))
             names[:0] = Path(target).parts[1:]
             reached = Path("/")
@@ -83,13 +83,13 @@ def check_trusted(path: str) -> None:
         if not names:
             return
         if stat.S_ISDIR(entry.st_mode) and _is_open(entry):
-            raise _untrusted(path, f"others may write in {reached}")
+            raise _untrusted(path, f"others can write to {reached}")
         reached /= names.pop(0)
 
 
 def _is_open(entry: os.stat_result) -> bool:
-    # In a sticky directory only the owner of an entry may replace it; a group with the number of its user is
-    # that user's own, as many systems give one to everybody.
+    # In a sticky directory only the owner of an entry may replace it. A group with the ID of its user is the user's
+    # own on many systems.
     if entry.st_mode & stat.S_ISVTX:
         return False
     by_group = entry.st_mode & stat.S_IWGRP and entry.st_gid != entry.st_uid
@@ -100,7 +100,7 @@ def _untrusted(path: str, why: str) -> HawserError:
     return HawserError(
         "permission_denied",
         f"{path} can't be trusted with secrets: {why}",
-        hint="choose a directory that only you can change",
+        hint="use a directory that only you can change",
     )
 
 

@@ -1,8 +1,7 @@
-"""The input of one attachment, kept until the program's side took it, whatever happens to connections.
+"""The input of one attachment, kept until the program has it, across connections.
 
-Every byte and every act has one position in the stream. A position is fixed when it is sent for the first
-time; from then on it stands for the same byte on every connection, so sending again from where the server
-wants to go on repeats nothing and leaves nothing out.
+Every byte and every action has one position in the stream. The first send fixes a position; it means the same byte on
+every connection. So resending from where the server wants to continue neither repeats nor drops anything.
 """
 
 from __future__ import annotations
@@ -18,17 +17,17 @@ from ._errors import HawserError
 from ._protocol import encode_input
 
 Act = dict[str, Any]
-"""What is done to a program beside writing, as its message without a position; each takes one unit."""
+"""An action other than writing, as its message without a position. Each takes one unit of the stream."""
 Settle = Callable[[Exception | None], None]
-"""Told once what became of an input."""
+"""Called once with the outcome of an input."""
 
-#: How much may wait before a writer has to: eight of the server's windows, and as many inputs as cost a megabyte
-#: to keep even if each is one byte. One input may exceed it, since its caller has it in memory anyway.
+#: Input that may wait before a writer has to: eight of the server's windows, and as many inputs as take a megabyte
+#: even if each is one byte. One input may exceed it, because its caller has it in memory anyway.
 OUTBOX_BYTES = 1024 * 1024
 OUTBOX_INPUTS = 4096
-#: How much input one frame carries at most: progress is seen, and a cut costs little.
+#: Bytes per frame. Small, so that progress is visible and a lost connection costs little.
 _PIECE_BYTES = 32 * 1024
-#: How long to wait, in seconds, with sending again what the server had no room for, and what it has not answered.
+#: Seconds before resending what the server had no space for, and what it has not acknowledged.
 _CROWDED_S = 0.05
 _UNANSWERED_S = 5.0
 
@@ -37,7 +36,7 @@ _UNANSWERED_S = 5.0
 class _Entry:
     position: int
     input: bytes | Act
-    #: None for the first part of an input that was split; `is_rest` says which is the second.
+    #: None for the first part of a split input; `is_rest` marks the second.
     settle: Settle | None
     is_rest: bool = False
 
@@ -52,26 +51,26 @@ class _Entry:
 
 class Outbox:
     def __init__(self) -> None:
-        #: Everything from `_written` on, in order and without holes.
+        #: Everything from `_written` on, in order and without gaps.
         self._entries: list[_Entry] = []
         self._end = 0
         self._written = 0
-        #: The end of what was ever sent.
+        #: End of what was ever sent.
         self._fixed = 0
-        #: What goes out next, and the entry it is in.
+        #: Position to send next, and the entry that contains it.
         self.sent = 0
         self._index = 0
-        #: How far the server takes input; None while there is none.
+        #: End of the server's window; None without a connection.
         self._limit: int | None = None
         self._window = 0
 
     @property
     def is_full(self) -> bool:
-        """Whether who has more to send should wait for the program's side first."""
+        """Whether further writers should wait."""
         return self._end - self._written >= OUTBOX_BYTES or len(self._entries) >= OUTBOX_INPUTS
 
     def add(self, input: bytes | Act, settle: Settle) -> None:
-        """Puts it at the end; `settle` is called when the program's side took all of it."""
+        """Appends an input. Calls `settle` when the program has all of it."""
         if input == b"":
             settle(None)
         elif _is_urgent(input):
@@ -82,7 +81,7 @@ class Outbox:
             self._end = entry.end
 
     def cancel(self, settle: Settle) -> None:
-        """Takes back an input of which nothing was sent yet; later it is too late."""
+        """Removes an input if none of it was sent."""
         for at, entry in enumerate(self._entries):
             if entry.settle is settle and entry.position >= self._fixed and not entry.is_rest:
                 del self._entries[at]
@@ -90,23 +89,23 @@ class Outbox:
                 return
 
     def open(self, next: int, written: int, window: int) -> None:
-        """A connection begins: everything the server has not accepted goes out again."""
+        """Starts a connection: everything that the server has not accepted will be sent again."""
         if not self._written <= next <= self._fixed:
             raise HawserError(
                 "internal",
-                f"the server goes on at input position {next}, "
-                f"which is not between {self._written} and {self._fixed}",
+                f"protocol error: input position {next} "
+                f"is not between {self._written} and {self._fixed}",
             )
         self._window = window
         self.receipt(written)
         self.rewind(next)
 
     def close(self) -> None:
-        """Nothing can be sent until the next connection."""
+        """Stops sending until the next connection."""
         self._limit = None
 
     def receipt(self, written: int) -> None:
-        """The server says how far it has come."""
+        """Records how far the program has taken the input."""
         self._written = max(self._written, min(written, self._fixed))
         self._limit = self._written + self._window
         done = 0
@@ -121,18 +120,19 @@ class Outbox:
                 entry.settle(None)
 
     def rewind(self, position: int) -> None:
-        """The server wants to go on from here."""
+        """Continues from the position that the server requests."""
         self.sent = max(self._written, min(position, self._fixed))
         self._index = self._at(self.sent)
 
     def take(self) -> tuple[int, bytes | Act] | None:
-        """A position and what to send there now; None when nothing is left that may be sent."""
+        """The next position and what to send there; None if there is nothing."""
         if self._limit is None or self._index == len(self._entries):
             return None
         entry = self._entries[self._index]
         position = self.sent
         room = self._limit - position
-        # An urgent signal is for a program that reads nothing, when there is no room by nature; it takes no memory.
+        # An urgent signal is meant for a program that does not read, so the window does not apply. It takes no
+        # memory.
         if room <= 0 and not _is_urgent(entry.input):
             return None
         piece = entry.input
@@ -146,7 +146,7 @@ class Outbox:
         return position, piece
 
     def refuse(self, position: int, error: Exception) -> None:
-        """The server will not take what stands here, nor anything after it: positions begin anew from here."""
+        """The server refused the entry at this position and everything after it. Positions start again here."""
         kept = [entry for entry in self._entries if entry.end <= position]
         refused = self._entries[len(kept) :]
         if refused and refused[0].position < position and isinstance(refused[0].input, bytes):
@@ -159,19 +159,19 @@ class Outbox:
         _settle_all(refused, error)
 
     def fail(self, error: Exception) -> None:
-        """Nothing of what is left will be written."""
+        """Fails all remaining input."""
         entries, self._entries = self._entries, []
         self._index = 0
         self._end = self._fixed
         _settle_all(entries, error)
 
     def _at(self, position: int) -> int:
-        """Which entry the unit at a position is in."""
+        """Index of the entry that contains a position."""
         entries = self._entries
         return next((at for at, entry in enumerate(entries) if entry.end > position), len(entries))
 
     def _insert(self, entry: _Entry) -> None:
-        """Puts an entry before everything whose position is not fixed yet, in the middle of an input if need be."""
+        """Inserts an entry before everything whose position is not fixed, splitting an input if necessary."""
         at = self._at(self._fixed)
         if at < len(self._entries):
             split = self._entries[at]
@@ -193,16 +193,16 @@ class Outbox:
 
 
 class InputFlow:
-    """Sends the outbox over one connection after the other, as far as each server lets it."""
+    """Sends the outbox over successive connections, within each server's limits."""
 
     def __init__(self, outbox: Outbox, on_over: Callable[[HawserError], None]) -> None:
         self._outbox = outbox
         self._on_over = on_over
         self._send: Callable[[str | bytes], None] | None = None
-        #: Where the server goes on, and the positions that were sent from there on.
+        #: The next position the server expects, and the positions sent from there on.
         self._next = 0
         self._sent: deque[int] = deque()
-        #: Refusals still to come for what was sent after a refused act: they say nothing new.
+        #: Refusals still expected for input sent after a refused action. They carry no news.
         self._echoes = 0
         self._timer: asyncio.TimerHandle | None = None
         self._is_crowded = False
@@ -225,7 +225,7 @@ class InputFlow:
         self._stop_timer()
 
     def pump(self) -> None:
-        """Sends what waits and may be sent."""
+        """Sends pending input, as far as the window allows."""
         send = self._send
         if send is None or self._is_crowded or self._echoes > 0:
             return
@@ -244,7 +244,7 @@ class InputFlow:
         self._next = max(self._next, next)
         while self._sent and self._sent[0] < self._next:
             self._sent.popleft()
-        # An answer is progress; only a silence, or a server without room, is a reason to send again.
+        # A receipt is progress. Resend only after silence, or if the server had no space.
         if not self._is_crowded:
             self._stop_timer()
         self.pump()
@@ -256,7 +256,7 @@ class InputFlow:
         elif error.code == "session_closed":
             self._on_over(error)
         elif error.code in ("invalid_argument", "limit_exceeded", "node_unavailable"):
-            # It had no room for all of it, or found a hole after what it had no room for.
+            # The server had no space for all of it, or found a gap after what it dropped.
             self._stop_timer()
             self._is_crowded = True
             self._again(_CROWDED_S)

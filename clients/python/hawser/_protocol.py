@@ -1,9 +1,9 @@
-"""The WebSocket `hawser.v1` as bytes: its frames, its close codes, and what a server would refuse anyway.
+"""The WebSocket protocol `hawser.v1`: frames, close codes, and checks that the server would make, too.
 
     server  0x01 | 0x02   u64be offset, bytes         stdout and terminal | stderr
     server  0x80          u64be next, u64be written   input receipt
     client  0x00          u64be position, bytes       input
-    client  0x04          u64be consumed              output that was dealt with, not merely received
+    client  0x04          u64be consumed              output that was read, not just received
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from ._errors import HawserError
 
 SUBPROTOCOL = "hawser.v1"
 
-# Why a server closes.
+# Close codes of the server.
 DONE = 1000
 NO_CODE = 1006
 PROTOCOL_ERROR = 4000
@@ -52,7 +52,7 @@ class ReceiptFrame:
 
 
 def decode_frame(data: bytes) -> OutputFrame | ReceiptFrame:
-    """Raises `internal` for what no server sends that follows the protocol."""
+    """Raises `internal` for an invalid frame."""
     try:
         kind, position = _HEAD.unpack_from(data)
         if kind in (0x01, 0x02) and position <= _MAX_POSITION:
@@ -63,7 +63,7 @@ def decode_frame(data: bytes) -> OutputFrame | ReceiptFrame:
                 return ReceiptFrame(next_, written)
     except struct.error:
         pass
-    raise HawserError("internal", f"the server sent a frame that makes no sense: {data[:20].hex()}")
+    raise HawserError("internal", f"invalid frame: {data[:20].hex()}")
 
 
 def encode_input(position: int, data: bytes) -> bytes:
@@ -86,5 +86,5 @@ def check_size(cols: int, rows: int) -> None:
     for name, value in (("cols", cols), ("rows", rows)):
         if not 1 <= value <= _MAX_SIZE:
             raise HawserError(
-                "invalid_argument", f"{name} must be a whole number from 1 to {_MAX_SIZE}, not {value}"
+                "invalid_argument", f"{name} must be an integer from 1 to {_MAX_SIZE}, got {value}"
             )

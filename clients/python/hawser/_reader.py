@@ -1,8 +1,8 @@
-"""The output side of an attachment: what arrived, what was handed over, and what the server is told of it.
+"""The output side of an attachment: events that arrived, events that were read, and acknowledgments to the server.
 
-A connection begins with a byte that was asked for, which may be before what has arrived already, and repeats
-everything that stands there: output is trimmed by its offset, an event without bytes is known by its place
-among those at the same offset. What has arrived and was not read is bounded by the server's window.
+A connection starts at the requested byte, which may be before what has already arrived, and repeats everything from
+there. Output is trimmed by its offset; an event without bytes is recognized by its index among those at the same
+offset. The server's window bounds what has arrived and was not read.
 """
 
 from __future__ import annotations
@@ -16,31 +16,31 @@ from ._errors import HawserError
 from ._events import Closed, Connected, Disconnected, Event, Exited, Gap, LeaseChanged, Lost, Output, Refused, Resized
 from ._protocol import OutputFrame
 
-#: How much is dealt with before the server is told: an eighth of its window; and how long it waits for less.
+#: Acknowledge after this many bytes, an eighth of the server's window; and less than that after this time.
 _ACK_BYTES = 32 * 1024
 _ACK_S = 0.1
 
 Since = int | Literal["end"]
 
-#: Of what only says how things are, the newest is enough; so a reader that stands still costs no memory.
+#: For these events only the newest counts, so that a reader that stops costs no memory.
 _NEWEST_ONLY: tuple[tuple[type, ...], ...] = ((Connected, Disconnected), (LeaseChanged,), (Refused,))
 
 
 class Reader:
     def __init__(self, since: Since) -> None:
-        #: The first byte that was not handed over; "end" until it is known where that is.
+        #: First byte not read yet; "end" until its offset is known.
         self.since: Since = since
-        #: The last event has arrived: no connection is needed for what is left.
+        #: The last event has arrived, so no further connection is needed.
         self.is_complete = False
         self._asked: Since = since
-        #: The next byte to arrive; how many events without bytes have come there, and how many will come again.
+        #: The next byte; events without bytes that arrived there, and how many of them will be repeated.
         self._position = since if since != "end" else None
         self._events_here = 0
         self._repeated = 0
         self._is_opened = False
-        #: Everything before it was dealt with: the reader came back for more.
+        #: Everything before this offset was read: the reader asked for more.
         self._consumed = 0
-        #: Of this connection: how far it came, and how far it was told that we are.
+        #: On this connection: end of the output that arrived, and last acknowledged offset.
         self._arrived = 0
         self._acknowledged = 0
         self._acknowledge: Callable[[int], None] | None = None
@@ -52,30 +52,31 @@ class Reader:
         self._is_awaited = asyncio.Event()
 
     def ask(self) -> Since:
-        """Where the next connection is to begin."""
+        """The offset to request on the next connection."""
         self._asked = self.since
         return self._asked
 
     def open(self, start: int, is_over: bool, acknowledge: Callable[[int], None]) -> None:
-        """The connection that was asked for begins with the byte at `start`, or after a gap that ends there.
+        """The requested connection starts at `start`, or after a gap that ends there.
 
-        `is_over`: the session has ended, and with its keeper or its machine it may have lost what we have read.
+        `is_over` means that the session has ended and may have lost output that was already read, with its keeper or
+        machine.
         """
         is_first, self._is_opened = not self._is_opened, True
-        # The first one may be told to begin beyond the end; later there is nothing that was not there before.
+        # The first connection may start before a requested offset beyond the end; later ones may not.
         if self._position is None or (is_first and start < self._position):
             self._position = start
         elif self._asked != "end" and start < self._asked and not is_over:
-            raise HawserError("internal", f"the output ends at byte {start}, but has been read up to {self._asked}")
+            raise HawserError("internal", f"the output ends at byte {start}, but was read up to {self._asked}")
         self._repeated = self._events_here
         if self.since == "end" or (is_first and start < self.since):
             self.since = start
-        # The server takes `since` as an acknowledgement, and none for more than it has sent.
+        # The server takes `since` as an acknowledgment, and accepts none beyond what it has sent.
         self._arrived = self._acknowledged = start
         self._acknowledge = acknowledge
 
     def close(self) -> None:
-        """The connection is over."""
+        """The connection ended."""
         self._stop_timer()
         self._acknowledge = None
 
@@ -87,11 +88,11 @@ class Reader:
             self._move_to(end)
             self.push(Output(frame.stream, position, frame.data[position - frame.offset :]))
         else:
-            # What it repeats may be dealt with already.
+            # The connection may repeat output that was already read.
             self._report()
 
     def message(self, message: dict[str, Any]) -> None:
-        """Takes a message if it is a part of the log; raises when it does not follow on what was there."""
+        """Takes a message that belongs to the log. Raises if it does not continue the previous one."""
         match message:
             case {"type": "gap", "from": start, "to": end, "reason": reason}:
                 self._arrived = max(self._arrived, end)
@@ -105,7 +106,8 @@ class Reader:
             case {"type": "exited", "offset": offset, "exit": exit_}:
                 if self._is_new(offset):
                     self.push(Exited(offset, exit_))
-            # These come once, because nothing is asked for after them; perhaps before what was lost and we have read.
+            # These arrive once, because no later connection requests them. They may come before lost output that was
+            # already read.
             case {"type": "closed", "offset": offset}:
                 self.is_complete = True
                 self.push(Closed(offset))
@@ -123,7 +125,7 @@ class Reader:
         self._changed.set()
 
     async def next(self) -> Event | None:
-        """The next event; None at the end. Asking says that the last one was dealt with."""
+        """The next event; None at the end. Calling it acknowledges the previous event."""
         self._deal()
         self._report()
         while not self._queue and not self._is_over:
@@ -138,29 +140,29 @@ class Reader:
             if isinstance(event, (Output, Gap)):
                 self.since = event.end
             return event
-        # An error is raised once; who asks again learns that it is over.
+        # An error is raised once; later reads report the end.
         error, self._error = self._error, None
         if error is not None:
             raise error
         return None
 
     async def demand(self) -> None:
-        """Returns when the reader has had everything and asks for more."""
+        """Returns when the reader has read everything and waits for more."""
         await self._is_awaited.wait()
 
     def end(self, error: Exception | None = None) -> None:
-        """Nothing follows what has arrived, and perhaps an error."""
+        """No events follow; an error may."""
         if not self._is_over:
             self._is_over, self._error = True, error
             self._changed.set()
 
     def drop(self) -> None:
-        """Nobody wants the rest."""
+        """The reader is gone."""
         self._queue.clear()
         self.end()
 
     def finish(self) -> None:
-        """The reader will not come back, and has dealt with what it had."""
+        """The reader will not call again; acknowledges everything it read."""
         self._deal()
         self._flush()
 
@@ -169,7 +171,7 @@ class Reader:
             self._consumed = self.since
 
     def _report(self) -> None:
-        """Tells the server soon what was dealt with, or at once when it is much."""
+        """Acknowledges what was read: soon, or at once if it is much."""
         due = min(self._consumed, self._arrived) - self._acknowledged
         if self._acknowledge is None or due <= 0:
             return
@@ -191,7 +193,7 @@ class Reader:
         self._timer = None
 
     def _is_new(self, offset: int) -> bool:
-        """Whether an event without bytes is."""
+        """Whether an event without bytes is new."""
         if offset < self._reach(offset):
             return False
         if self._repeated > 0:
@@ -203,7 +205,7 @@ class Reader:
     def _reach(self, offset: int) -> int:
         position = offset if self._position is None else self._position
         if offset > position:
-            raise HawserError("internal", f"the output goes on at byte {offset}, but byte {position} is due")
+            raise HawserError("internal", f"protocol error: output continues at byte {offset}, expected {position}")
         return position
 
     def _move_to(self, position: int) -> None:

@@ -1,21 +1,21 @@
-"""What a session's terminal shows, put together from what has changed."""
+"""Follows a session's screen, and applies its changes."""
 
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Awaitable, Callable
 
-from ._messages import Screen
+from ._messages import ScreenMessage
 
-#: How long one request waits for a change, in seconds: half of what a server allows.
+#: Long-poll time of one request, in seconds; half of the server's maximum.
 _WAIT_S = 30.0
 
-#: Asks for a screen, or for what has changed since the one with this revision.
-Read = Callable[[int | None, float], Awaitable[Screen]]
+#: Reads a screen, or its changes since a revision.
+Read = Callable[[int | None, float], Awaitable[ScreenMessage]]
 
 
-async def screen_changes(read: Read) -> AsyncIterator[Screen]:
-    """As it is now, and again whenever it looks otherwise, until the session has ended; each with all rows."""
-    shown: Screen | None = None
+async def screen_changes(read: Read) -> AsyncIterator[ScreenMessage]:
+    """Yields the full screen now, and after every change until the session ends."""
+    shown: ScreenMessage | None = None
     while shown is None or shown["state"] not in ("closed", "lost"):
         screen = await read(None if shown is None else shown["revision"], _WAIT_S)
         whole = screen.copy()
@@ -26,7 +26,7 @@ async def screen_changes(read: Read) -> AsyncIterator[Screen]:
             yield whole
 
 
-def _lines(screen: Screen, before: list[str]) -> list[str]:
+def _lines(screen: ScreenMessage, before: list[str]) -> list[str]:
     if "lines" in screen:
         return screen["lines"]
     rows = screen["rows"]
@@ -38,6 +38,6 @@ def _lines(screen: Screen, before: list[str]) -> list[str]:
     return lines
 
 
-def _looks(screen: Screen) -> object:
+def _looks(screen: ScreenMessage) -> object:
     place = (screen["cols"], screen["rows"], screen["alternate"], screen["cursor"])
     return (*place, screen["title"], screen["lines"])

@@ -1,8 +1,9 @@
-"""One session on a server, as a program sees it."""
+"""One session on a server."""
 
 from __future__ import annotations
 
 import asyncio
+import base64
 import json as json_
 import re
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
@@ -12,27 +13,32 @@ from typing import Any, Literal, TypeVar, cast
 from weakref import WeakSet
 
 from ._attachment import Attachment, Flow, Role
+from ._echo import typed_lines
 from ._errors import HawserError
 from ._events import ConnectionEvent, Gap
-from ._http import Answer, Query, Transport, session_path
-from ._lasting import LastingCall, new_stream
+from ._http import Answer, Query, Transport
+from ._lasting import LastingCall, Meanwhile, new_stream
 from ._messages import (
-    Attached,
+    AgentState,
+    AttachedMessage,
     CommandList,
-    Exit,
-    Lease,
+    ExitMessage,
+    InputReceipt,
     ProgramState,
-    Receipt,
+    PromptedAgent,
+    QueuedPrompt,
     RunAnswer,
-    Screen,
-    Scrollback,
+    ScreenMessage,
+    ScrollbackMessage,
     SearchMatch,
-    SecretRequest,
+    SecretRequestMessage,
     SendAnswer,
-    SessionInfo,
+    SessionLease,
+    SessionMessage,
     SessionState,
     Span,
 )
+from ._operations import OperationName
 from ._protocol import check_size, full_signal
 from ._reader import Since
 from ._screen import screen_changes
@@ -40,75 +46,100 @@ from ._times import Backoff, milliseconds
 from ._wait import WaitResult, wait_for
 
 T = TypeVar("T")
-#: An offset of the output, or a moment.
-LogPlace = int | datetime
+#: An output offset, or a time.
+LogPosition = int | datetime
 
-#: How much input goes into one request: half of a server's limit.
+#: Input per request; half of the server's limit.
 _PIECE_BYTES = 512 * 1024
-#: After a rest as long as this, in seconds, writes begin a new stream: a server may forget an old one after an hour.
+#: After this much idle time, in seconds, writes start a new stream, because the server may forget one after an hour.
 _STREAM_REST_S = 30 * 60.0
-#: How long, in seconds, a server may be away while something is asked of it that is safe to repeat.
-_PATIENCE_S = 10.0
-#: How long it may be away while something is done that lasts.
-_LASTING_PATIENCE_S = 60.0
-#: How long is waited, in seconds, for what follows something that was typed.
+#: How long a server may be unreachable, in seconds, during requests that are safe to repeat.
+_RECONNECT_TIMEOUT_S = 10.0
+#: The same for requests that wait.
+_LASTING_RECONNECT_TIMEOUT_S = 60.0
+#: Polling interval for `on_output`, in seconds.
+_OUTPUT_S = 0.25
+#: Default time to wait for the result of `send`, in seconds.
 _SEND_S = 30.0
-#: How long one request waits for output, in seconds: half of what a server allows.
+#: Long-poll time of one output request, in seconds; half of the server's maximum.
 _POLL_S = 30.0
 
 
 @dataclass(frozen=True)
 class OutputPart:
-    """Output from an offset on, and how the session stood after it."""
+    """Output from an offset on, and the session's state after it."""
 
     offset: int
     data: bytes
-    #: Where to go on reading, and how many bytes there have been.
+    #: Offset to continue at, and end of the output.
     next: int
     end: int
     state: SessionState
-    exit: Exit | None
-    #: Bytes that were asked for and are gone.
+    exit: ExitMessage | None
+    #: Requested bytes that are no longer available.
     gap: Gap | None
 
     @property
     def is_last(self) -> bool:
-        """Nothing can follow."""
+        """Whether no output can follow."""
         return self.state in ("closed", "lost") and self.next >= self.end
 
 
 @dataclass(frozen=True)
 class OutputText:
-    """Output from an offset on as text, and how the session stood after it."""
+    """Output from an offset on as text, and the session's state after it."""
 
     offset: int
     text: str
-    #: Where to go on reading, and how many bytes there have been.
+    #: Offset to continue at, and end of the output.
     next: int
     end: int
     state: SessionState
-    #: Bytes that the text says nothing of.
+    #: The bytes left out of the text.
     omitted: Span | None
 
 
+@dataclass(frozen=True)
+class ExecOutput:
+    """A chunk of a command's output."""
+
+    #: Offset in the session's output.
+    offset: int
+    #: The bytes as the command wrote them.
+    data: bytes
+    #: Bytes before this chunk that the session's log no longer has.
+    omitted: int
+
+    @property
+    def text(self) -> str:
+        return self.data.decode(errors="replace")
+
+
 class Session:
-    """One session on a server. It is remembered by its id alone, so it can be had again at any time."""
+    """One session on a server. It holds only the ID, so `Client.at` can create it at any time."""
 
     def __init__(self, transport: Transport, session_id: str, attachments: WeakSet[Attachment]) -> None:
         self.id = session_id
         self._transport = transport
-        #: Where whoever made us finds what it has to detach at the end.
+        #: The client's attachments, which it detaches when it is closed.
         self._attachments = attachments
-        #: Where our own writes go: a stream and the next position in it; and when the last one was.
+        #: Position of our own writes: a stream and an offset in it; and the time of the last write.
         self._stream = new_stream()
         self._position = 0
         self._written_at = 0.0
+        #: Output offset before the newest input that the server accepted; 0 before any.
+        self._typed_at = 0
+        self._typed_lines: list[str] = []
         self._turn = asyncio.Lock()
         self._runs = LastingCall(
-            transport, session_path(session_id, "/run"), lambda answer: bool(answer["status"] == "running")
+            transport,
+            "runCommand",
+            session_id,
+            # Older servers don't report why.
+            lambda answer: bool(answer["status"] == "running" or answer.get("why") == "starting"),
         )
         self._sends = LastingCall(
-            transport, session_path(session_id, "/send"), lambda answer: bool(answer["cause"] == "timeout")
+            transport, "sendInput", session_id, lambda answer: bool(answer["cause"] == "timeout")
         )
 
     def attach(
@@ -118,16 +149,16 @@ class Session:
         role: Role = "writer",
         flow: Flow = "lossless",
         exclusive: bool = False,
-        patience: float | None = None,
+        reconnect_timeout: float | None = None,
         on_connection: Callable[[ConnectionEvent], None] | None = None,
     ) -> Attachment:
-        """Joins it: events to read, input to send, across lost connections and restarts of the server.
+        """Attaches over a WebSocket: events to read, input to send, across lost connections and server restarts.
 
-        `since` is the first output byte wanted, or ``"end"``. A ``viewer`` only reads. ``lossless`` may make
-        the program wait for this reader, ``live`` may skip output, with a gap. `exclusive` demands on every
-        connection that nobody else may write, but not by force. `patience` is for how many seconds the
-        server may be away before we give up with ``node_unavailable``; for ever by default.
-        `on_connection` is told at once, whether or not anybody reads events.
+        `since` is the first output byte, or ``"end"``. A ``viewer`` only reads. ``lossless`` may make the program
+        wait for this reader; ``live`` may skip output, with a gap. `exclusive` requests the exclusive right to write
+        on every connection, without force. `reconnect_timeout` is how many seconds the server may be unreachable
+        before the attachment fails with ``node_unavailable``; the default is no limit. `on_connection` is called at
+        once, even if no events are read.
         """
         attachment = Attachment(
             self._transport,
@@ -136,7 +167,7 @@ class Session:
             role=role,
             flow=flow,
             exclusive=exclusive,
-            patience=patience,
+            reconnect_timeout=reconnect_timeout,
             on_connection=on_connection,
         )
         self._attachments.add(attachment)
@@ -148,30 +179,39 @@ class Session:
         match: str | re.Pattern[str] | None = None,
         idle: float | None = None,
         timeout: float | None = None,
-        since: Since = 0,
+        since: Since | None = None,
+        include_echo: bool = False,
+        reconnect_timeout: float | None = None,
     ) -> WaitResult:
-        """Returns when the program has ended; or before, when its output matches or it was `idle` so long.
+        """Returns when the program has exited; or earlier, when its output matches or it was `idle` for this long.
 
-        A match is looked for from the byte `since` on, in the last 64 KiB of the output as text, without
-        colours and cursor movements. Times are in seconds; those without a connection are not idle.
+        A match is a string, or a compiled expression. It is searched from the byte `since` on, in the last 64 KiB of
+        the output as text, without colors and cursor movement; by default from the end of the output before the
+        newest input through this `Session`, without the echo of that line unless `include_echo` is set, and from 0
+        before any input. Times are in seconds; time without a
+        connection is not idle. `reconnect_timeout` is how many seconds the server may be unreachable, as for an
+        attachment.
         """
-        pattern = re.compile(match, re.MULTILINE) if isinstance(match, str) else match
+        pattern = re.compile(re.escape(match)) if isinstance(match, str) else match
         attachment = self.attach(
-            since=since if pattern else "end", role="viewer", flow="lossless" if pattern else "live"
+            since=(self._typed_at if since is None else since) if pattern else "end",
+            role="viewer",
+            flow="lossless" if pattern else "live",
+            reconnect_timeout=reconnect_timeout,
         )
-        return await wait_for(attachment, pattern, idle, timeout)
+        typed = self._typed_lines if since is None and not include_echo else ()
+        return await wait_for(attachment, pattern, idle, timeout, typed)
 
-    async def info(self) -> SessionInfo:
-        return cast(SessionInfo, (await self._transport.request("GET", session_path(self.id))).json())
+    async def info(self) -> SessionMessage:
+        return cast(SessionMessage, (await self._request("getSession")).json())
 
     async def output(self, since: int = 0, *, wait: float = 0.0, max: int | None = None) -> OutputPart:
-        """What there is from `since` on; when there is nothing yet, after at most `wait` seconds.
+        """Output from `since` on; if there is none, waits for at most `wait` seconds.
 
         The server caps `wait` at a minute, and `max` at 4 MiB.
         """
         query = {"since": since, "wait": milliseconds(wait), "max": max}
-        path = session_path(self.id, "/output")
-        answer = await self._transport.request("GET", path, query=query, patience=wait)
+        answer = await self._request("readOutput", query=query, extra_time=wait)
         headers = answer.headers
         exit_ = headers.get("hawser-exit")
         gap = re.search(r"from=(\d+), to=(\d+), reason=(\w+)", headers.get("hawser-gap", ""))
@@ -180,19 +220,21 @@ class Session:
             data=answer.body,
             next=int(headers["hawser-next"]),
             end=int(headers["hawser-end"]),
-            state=cast(SessionState, headers["hawser-status"]),
+            state=cast(SessionState, headers["hawser-state"]),
             exit=None if exit_ is None else json_.loads(exit_),
             gap=None if gap is None else Gap(int(gap[1]), int(gap[2]), gap[3]),
         )
 
-    async def follow(self, since: int = 0, *, patience: float = _PATIENCE_S) -> AsyncIterator[OutputPart]:
-        """Everything from `since` on until nothing can follow, by plain requests.
+    async def follow(
+        self, since: int = 0, *, reconnect_timeout: float = _RECONNECT_TIMEOUT_S
+    ) -> AsyncIterator[OutputPart]:
+        """Yields output from `since` on until the session ends, by plain requests.
 
-        The server may be away for `patience` seconds at a time. What the program never waits for may be
-        gone when it is asked for: that is a `gap` of its part.
+        The server may be unreachable for `reconnect_timeout` seconds at a time. The program does not wait for this
+        reader, so output may be gone when it is requested: the part then has a `gap`.
         """
         while True:
-            part = await self._patiently(lambda: self.output(since, wait=_POLL_S), patience)
+            part = await self._retry(lambda: self.output(since, wait=_POLL_S), reconnect_timeout)
             since = part.next
             if part.data or part.gap or part.is_last:
                 yield part
@@ -200,7 +242,7 @@ class Session:
                 return
 
     async def logs(self, since: int = 0) -> bytes:
-        """What is kept of the output so far, from `since` on, in one piece."""
+        """All retained output from `since` on, in one piece."""
         parts: list[bytes] = []
         while True:
             part = await self.output(since)
@@ -212,13 +254,13 @@ class Session:
     async def text(
         self, since: int = 0, *, wait: float = 0.0, max: int | None = None, redact: bool = False
     ) -> OutputText:
-        """The same as text for reading by the token, within `max` bytes: 9,600 by default, and 80,000 at most.
+        """The output as compact text for a model, within `max` bytes: 9,600 by default, 80,000 at most.
 
-        It is without escape sequences, drawn over and repeated lines, and says where something is left out; with
-        `redact` without keys and tokens, too, as far as they are known by their form.
+        It has no escape sequences, no overwritten or repeated lines, and notes what was left out; with `redact`, no
+        keys and tokens of known formats either.
         """
         query: Query = {"as": "text", "since": since, "wait": milliseconds(wait), "max": max, "redact": "1" if redact else None}
-        answer = await self._get("/output", query, patience=wait)
+        answer = await self._request("readOutput", query=query, extra_time=wait)
         headers = answer.headers
         omitted = re.search(r"from=(\d+), to=(\d+)", headers.get("hawser-omitted", ""))
         return OutputText(
@@ -233,16 +275,16 @@ class Session:
     async def search(
         self, wanted: str | re.Pattern[str], *, ignore_case: bool = False, since: int = 0
     ) -> AsyncIterator[SearchMatch]:
-        """The lines in which something is, of everything that was written by now and is kept, oldest first.
+        """Lines that match, in all retained output so far, oldest first.
 
-        Text is looked for to the letter, an expression by the rules of JavaScript, of whose flags only
-        `re.IGNORECASE` counts. Escape sequences are not in the way.
+        A string is literal; an expression follows JavaScript's rules, and of its flags only `re.IGNORECASE` applies.
+        Escape sequences are ignored.
         """
         query = _wanted("q", wanted, ignore_case)
         after: int | None = since
         while after is not None:
             query["after"] = after
-            page = (await self._get("/search", query)).json()
+            page = (await self._request("searchOutput", query=query)).json()
             for match in page["matches"]:
                 yield match
             after = page["next"]
@@ -251,80 +293,120 @@ class Session:
         self,
         *,
         since: int | None = None,
-        at: LogPlace | None = None,
+        at: LogPosition | None = None,
         wait: float = 0.0,
         text: str | re.Pattern[str] | None = None,
         ignore_case: bool = False,
         stable: float | None = None,
         region: tuple[int, int] | None = None,
-    ) -> Screen:
-        """What its terminal shows: the text of its rows, the cursor, the title; or how it was `at` a place.
+    ) -> ScreenMessage:
+        """The screen: text rows, cursor and title; or an earlier screen, with `at`.
 
-        With `wait` it is waited so many seconds, a minute at most, until it has a `text` in one of its rows or
-        its text was `stable` for so long, which `met` tells; without these, until it has changed `since` a
-        `revision`. `region` are the first and the last row that count, from zero on.
+        With `wait`, waits for that many seconds, a minute at most, until one of the rows has a `text` or the text was
+        `stable` for so long, which `met` reports; without these, for a change since a `revision`. `region` is the
+        first and last row to consider, from zero.
         """
         query = {
             "since": since,
-            "at": _place(at),
+            "at": _position(at),
             "wait": milliseconds(wait or None),
             **_wanted("text", text, ignore_case),
             "stable": milliseconds(stable),
             "region": None if region is None else f"{region[0]}-{region[1]}",
         }
-        return cast(Screen, (await self._get("/screen", query, patience=wait)).json())
+        return cast(ScreenMessage, (await self._request("readScreen", query=query, extra_time=wait)).json())
 
-    async def screen_text(self, *, at: LogPlace | None = None, colors: bool = False) -> str:
-        """The same as text, with colours if they are wanted, as any terminal prints it."""
-        query = {"format": "ansi" if colors else "text", "at": _place(at)}
-        return (await self._get("/screen", query)).body.decode()
+    async def screen_text(self, *, at: LogPosition | None = None, colors: bool = False) -> str:
+        """The screen as text, optionally with colors."""
+        query = {"format": "ansi" if colors else "text", "at": _position(at)}
+        return (await self._request("readScreen", query=query)).body.decode()
 
-    async def screen_picture(self, format: Literal["svg", "html"] = "svg", *, at: LogPlace | None = None) -> str:
-        """The same as a picture that needs nothing but itself."""
-        return (await self._get("/screen", {"format": format, "at": _place(at)})).body.decode()
+    async def screen_picture(self, format: Literal["svg", "html"] = "svg", *, at: LogPosition | None = None) -> str:
+        """The screen as a self-contained picture."""
+        return (await self._request("readScreen", query={"format": format, "at": _position(at)})).body.decode()
 
-    def screen_changes(self, *, patience: float = _PATIENCE_S) -> AsyncIterator[Screen]:
-        """What it shows now, with all rows, and again whenever that looks otherwise, until the session has ended."""
+    def screen_changes(self, *, reconnect_timeout: float = _RECONNECT_TIMEOUT_S) -> AsyncIterator[ScreenMessage]:
+        """Yields the full screen now, and after every change until the session ends."""
 
-        async def read(since: int | None, wait: float) -> Screen:
+        async def read(since: int | None, wait: float) -> ScreenMessage:
             wait = 0.0 if since is None else wait
-            return await self._patiently(lambda: self.screen(since=since, wait=wait), patience)
+            return await self._retry(lambda: self.screen(since=since, wait=wait), reconnect_timeout)
 
         return screen_changes(read)
 
-    async def scrollback(self, *, at: LogPlace | None = None, skip: int = 0, limit: int | None = None) -> Scrollback:
-        """The rows above what it shows: `limit` of them, 100 by default, above `skip` others."""
-        query = {"at": _place(at), "skip": skip, "limit": limit}
-        return cast(Scrollback, (await self._get("/scrollback", query)).json())
+    async def scrollback(
+        self, *, at: LogPosition | None = None, skip: int = 0, limit: int | None = None
+    ) -> ScrollbackMessage:
+        """Rows above the screen: `limit` of them, 100 by default, after skipping `skip`."""
+        query = {"at": _position(at), "skip": skip, "limit": limit}
+        return cast(ScrollbackMessage, (await self._request("readScrollback", query=query)).json())
 
     async def recording(
         self,
         *,
         format: Literal["asciicast-v2", "asciicast-v3"] | None = None,
         idle_limit: float | None = None,
-        start: LogPlace | None = None,
-        end: LogPlace | None = None,
+        start: LogPosition | None = None,
+        end: LogPosition | None = None,
     ) -> bytes:
-        """What was shown by now, and when, as a file for players of terminals, who shorten pauses to `idle_limit`."""
+        """The output so far with its timing, as an asciicast. Players shorten pauses to `idle_limit`."""
         query = {
             "format": format,
             "idleLimitMs": milliseconds(idle_limit),
-            "from": _place(start),
-            "to": _place(end),
+            "from": _position(start),
+            "to": _position(end),
         }
-        return (await self._get("/recording", query, patience=None)).body
+        return (await self._request("recordSession", query=query, extra_time=None)).body
 
-    async def inspect(self) -> ProgramState:
-        """What its program does now, and what it waits for."""
-        return cast(ProgramState, (await self._get("/state")).json())
+    async def inspect(
+        self,
+        *,
+        agent: Sequence[AgentState] | None = None,
+        wait: float | None = None,
+        explain: bool = False,
+    ) -> ProgramState:
+        """The program's current state, and what it waits for.
+
+        With `agent` it returns once the coding agent is in one of these states, the program has ended, or `wait` seconds
+        are over. With `explain` it includes the agent's signals.
+        """
+        query: Query = {"agent": agent, "wait": milliseconds(wait), "explain": 1 if explain else None}
+        return cast(ProgramState, (await self._request("inspectSession", query=query, extra_time=wait)).json())
+
+    async def answer(
+        self, episode: int, choice: str | None = None, *, text: str | None = None, fence: int | None = None
+    ) -> None:
+        """Answers the dialog of the session's agent with one of its choices, or with a text.
+
+        Returns once the dialog is gone. `episode` and the choices are in ``agent`` of `inspect`.
+        """
+        body = {"episode": episode, "choice": choice, "text": text}
+        await self._request("answerAgent", headers=_fence(fence), json=_given(body))
+
+    async def prompt(self, text: str, *, when_idle: bool = False, fence: int | None = None) -> PromptedAgent:
+        """Types a prompt into the session's agent and submits it.
+
+        With `when_idle` it is queued while the agent works or a dialog is open; otherwise a dialog is the error
+        ``blocked``.
+        """
+        body = {"text": text, "whenIdle": when_idle}
+        return cast(PromptedAgent, (await self._request("promptAgent", headers=_fence(fence), json=body)).json())
+
+    async def prompts(self) -> list[QueuedPrompt]:
+        """Prompts that wait until the agent is idle, oldest first."""
+        return cast(list[QueuedPrompt], (await self._request("listPrompts")).json()["prompts"])
+
+    async def cancel_prompt(self, prompt: str) -> None:
+        """Removes a prompt from the queue; ``not_found`` once it was submitted."""
+        await self._request("cancelPrompt", params={"prompt": prompt})
 
     async def commands(self, *, after: int | None = None, limit: int | None = None) -> CommandList:
-        """What its shell has run: the newest, oldest first."""
-        return cast(CommandList, (await self._get("/commands", {"after": after, "limit": limit})).json())
+        """The most recent commands of the shell, oldest first."""
+        return cast(CommandList, (await self._request("listCommands", query={"after": after, "limit": limit})).json())
 
-    async def attached(self) -> list[Attached]:
-        """Who is attached to it by WebSocket, those who came first first."""
-        return cast(list[Attached], (await self._get("/attachments")).json()["attached"])
+    async def attached(self) -> list[AttachedMessage]:
+        """Clients attached by WebSocket, in the order of attaching."""
+        return cast(list[AttachedMessage], (await self._request("listAttached")).json()["attached"])
 
     async def exec(
         self,
@@ -332,20 +414,44 @@ class Session:
         *,
         timeout: float | None = None,
         limit: int | None = None,
-        patience: float = _LASTING_PATIENCE_S,
+        on_output: Callable[[ExecOutput], Awaitable[None] | None] | None = None,
+        reconnect_timeout: float = _LASTING_RECONNECT_TIMEOUT_S,
         fence: int | None = None,
     ) -> RunAnswer:
-        """Runs a command in the bash, zsh or fish that this session is, and tells what it wrote and how it ended.
+        """Runs a command in the session's bash, zsh or fish, and returns its output and exit code.
 
-        With the number of a command it goes on waiting for that one. It runs once, whatever happens to
-        connections and to the server, which may be away for `patience` seconds. `limit` is how much of the
-        output is told as text, in bytes: its end; 64 KiB by default.
+        With the number of a command, resumes waiting for it. It runs once, whatever happens to connections and the
+        server, which may be unreachable for `reconnect_timeout` seconds. `limit` is how many bytes of output the
+        result's text has, from the end; 64 KiB by default. `on_output` is called with all output of the command, in
+        order, as it arrives; in the client without asyncio it runs on the client's loop.
         """
-        body = {"command" if isinstance(command, str) else "resume": command}
+        body: dict[str, Any] = {"command" if isinstance(command, str) else "resume": command}
         if limit is not None:
             body["limit"] = limit
-        answer = await self._runs.make(body, timeout=timeout, patience=patience, fence=fence)
-        return cast(RunAnswer, answer)
+        if on_output is None:
+            answer = await self._runs.make(body, timeout=timeout, reconnect_timeout=reconnect_timeout, fence=fence)
+            return cast(RunAnswer, answer)
+        part_from, hand_on = 0, on_output
+
+        async def take(answer: RunAnswer) -> Mapping[str, Any]:
+            nonlocal part_from
+            part = answer["part"]
+            if part is not None:
+                part_from = part["to"]
+                data = base64.b64decode(part["bytes"])
+                if data or part["omitted"] > 0:
+                    called = hand_on(ExecOutput(part["from"], data, part["omitted"]))
+                    if called is not None:
+                        await called
+            return {**body, "partFrom": part_from}
+
+        meanwhile = Meanwhile(_OUTPUT_S, lambda answer: bool(answer["part"] and answer["part"]["more"]), take)
+        first = {**body, "partFrom": 0}
+        answer = await self._runs.make(
+            first, timeout=timeout, reconnect_timeout=reconnect_timeout, fence=fence, meanwhile=meanwhile
+        )
+        await take(answer)
+        return cast(RunAnswer, {**answer, "part": None})
 
     async def send(
         self,
@@ -360,16 +466,15 @@ class Session:
         end: bool | None = None,
         timeout: float = _SEND_S,
         limit: int | None = None,
-        patience: float = _LASTING_PATIENCE_S,
+        reconnect_timeout: float = _LASTING_RECONNECT_TIMEOUT_S,
         fence: int | None = None,
     ) -> SendAnswer:
-        """Types text (or pastes it, as a terminal does) and then keys, waits for the first of several causes, and
-        reads what was written since.
+        """Sends text (with `paste`, as a bracketed paste) and then keys, waits for the first of several conditions,
+        and returns the output since.
 
-        What ends the wait: a `match` in what is new (a text, or an expression within a line), that nothing was
-        written for `idle` seconds, that the screen is the same for `stable` seconds, that the program waits for
-        `input`, that its shell is at its prompt again (`end`); its end, in any case. It is typed once, whatever
-        happens to connections and to the server.
+        Conditions: a `match` in new output (a string, or an expression within a line), no output for `idle` seconds,
+        an unchanged screen for `stable` seconds, the program waits for `input`, its shell is at its prompt again
+        (`end`); and always its end. The input is sent once, whatever happens to connections and the server.
         """
         until: dict[str, Any] = {"idleMs": milliseconds(idle), "stableMs": milliseconds(stable)}
         until.update(input=input, end=end, match=match if isinstance(match, str) else None)
@@ -378,7 +483,9 @@ class Session:
             until.update(match=match.pattern, regex=True, ignoreCase=is_any_case)
         typed: dict[str, Any] = {"text": text, "paste": paste, "keys": list(keys) or None}
         wanted = {**typed, "until": _given(until) or None, "limit": limit}
-        answer = await self._sends.make(_given(wanted), timeout=timeout, patience=patience, fence=fence)
+        answer = await self._sends.make(
+            _given(wanted), timeout=timeout, reconnect_timeout=reconnect_timeout, fence=fence
+        )
         return cast(SendAnswer, answer)
 
     async def write(
@@ -387,27 +494,35 @@ class Session:
         *,
         until_written: bool = False,
         fence: int | None = None,
-    ) -> Receipt:
-        """Writes exactly once, in the order of the calls, also when a request has to be repeated.
+    ) -> InputReceipt:
+        """Writes exactly once, in the order of the calls, even if a request has to be repeated.
 
-        Returns when the server has all of it, which may take until the program reads; with
-        `until_written` when the kernel took it. When the server is away for longer than 10 s it fails with
-        ``node_unavailable``, and of what was not acknowledged some may have arrived. `fence` is that of the
-        control that `take_lease` gave.
+        Returns when the server has all of it, which may take until the program reads; with `until_written`, when the
+        kernel has it. If the server is unreachable for more than 10 s, it fails with ``node_unavailable``, and
+        unacknowledged input may have arrived. `fence` is that of `take_lease`.
         """
         rest = memoryview(data.encode() if isinstance(data, str) else bytes(data))
         query = {"wait": "written" if until_written else None}
         async with self._turn:
+            is_first = True
             while True:
-                receipt = await self._act("/input", fence, query=query, data=bytes(rest[:_PIECE_BYTES]))
+                receipt = await self._act("writeInput", fence, query=query, data=bytes(rest[:_PIECE_BYTES]))
+                # The program's response may start with the first chunk.
+                if is_first:
+                    self._typed_at = receipt.get("from", self._typed_at)
+                    self._typed_lines = typed_lines(bytes(rest))
+                is_first = False
                 rest = rest[_PIECE_BYTES:]
                 if not rest:
                     return receipt
 
-    async def keys(self, *keys: str, fence: int | None = None) -> Receipt:
-        """Presses keys by name, such as ``Enter``, ``C-c`` or ``Up``; ``text:…`` types that as it is."""
+    async def keys(self, *keys: str, fence: int | None = None) -> InputReceipt:
+        """Sends keys by name, such as ``Enter``, ``C-c`` or ``Up``; ``text:…`` sends text."""
         async with self._turn:
-            return await self._act("/keys", fence, json={"keys": list(keys)})
+            receipt = await self._act("pressKeys", fence, json={"keys": list(keys)})
+            self._typed_at = receipt.get("from", self._typed_at)
+            self._typed_lines = []
+            return receipt
 
     async def secret(
         self,
@@ -416,41 +531,44 @@ class Session:
         if_waiting: int | None = None,
         episode: int | None = None,
         fence: int | None = None,
-    ) -> Receipt:
-        """Types a line that nobody may see, such as a password, and Enter.
+    ) -> InputReceipt:
+        """Sends a secret line, such as a password, and Enter.
 
-        Only while the program reads one without showing it, else it is refused with ``not_waiting``. `if_waiting` is
-        the offset of the question, and `episode` its episode, as `inspect` tells them.
+        Fails with ``not_waiting`` unless the program reads a line without echo. `if_waiting` and `episode` are the
+        prompt's offset and episode from `inspect`.
         """
         data = secret.encode() if isinstance(secret, str) else bytes(secret)
         query = {"ifWaiting": if_waiting, "episode": episode}
-        return await self._post("/secret", f"{new_stream()}:0", fence, query=query, data=data)
+        return await self._post("typeSecret", f"{new_stream()}:0", fence, query=query, data=data)
 
-    async def request_secret(self, *, name: str | None = None, reason: str | None = None) -> SecretRequest:
-        """Asks for the secret that the program reads now to be typed by somebody who may; ``not_waiting`` if none."""
+    async def request_secret(self, *, name: str | None = None, reason: str | None = None) -> SecretRequestMessage:
+        """Requests that a user types the secret that the program reads now. Fails with ``not_waiting`` if it reads
+        none.
+        """
         wanted = {"name": name, "reason": reason}
         body = {field: value for field, value in wanted.items() if value is not None}
-        path = session_path(self.id, "/secret-requests")
-        return cast(SecretRequest, (await self._transport.request("POST", path, json=body)).json())
+        return cast(SecretRequestMessage, (await self._request("requestSecret", json=body)).json())
 
-    async def resize(self, cols: int, rows: int, *, fence: int | None = None) -> Receipt:
+    async def resize(self, cols: int, rows: int, *, fence: int | None = None) -> InputReceipt:
         check_size(cols, rows)
         async with self._turn:
-            return await self._act("/resize", fence, json={"cols": cols, "rows": rows})
+            return await self._act("resizeTerminal", fence, json={"cols": cols, "rows": rows})
 
-    async def signal(self, name: str, *, urgent: bool = False, fence: int | None = None) -> Receipt:
-        """As a key press would, to the program in the foreground; `urgent` overtakes input that it has not read."""
+    async def signal(self, name: str, *, urgent: bool = False, fence: int | None = None) -> InputReceipt:
+        """Sent to the foreground process group, like a key press; `urgent` overtakes input that the program has not
+        read.
+        """
         body = {"signal": full_signal(name), "urgent": urgent}
         if urgent:
-            # In a stream of its own, in which nothing stands before it.
-            return await self._post("/signal", f"{new_stream()}:0", fence, json=body)
+            # A new stream, so that nothing is queued before it.
+            return await self._post("signalProgram", f"{new_stream()}:0", fence, json=body)
         async with self._turn:
-            return await self._act("/signal", fence, json=body)
+            return await self._act("signalProgram", fence, json=body)
 
-    async def eof(self, *, fence: int | None = None) -> Receipt:
-        """The end of the program's input: a pipe is closed, a terminal gets Ctrl-D."""
+    async def eof(self, *, fence: int | None = None) -> InputReceipt:
+        """End of input: closes a pipe, sends Ctrl-D to a terminal."""
         async with self._turn:
-            return await self._act("/eof", fence)
+            return await self._act("endInput", fence)
 
     async def take_lease(
         self,
@@ -459,77 +577,76 @@ class Session:
         force: bool | None = None,
         ttl: float | None = None,
         fence: int | None = None,
-    ) -> Lease:
-        """Gets control for `ttl` seconds, or a minute; what is written then shows the `fence` of the answer.
+    ) -> SessionLease:
+        """Takes control for `ttl` seconds, or a minute; later writes pass the `fence` of the result.
 
-        It is exclusive unless asked otherwise, and with `force` also taken from whoever has it. With the `fence` of
-        control that we have, it is held for longer. An attachment holds it for as long as it is attached:
-        `Attachment.take`.
+        It is exclusive by default, and with `force` also taken from another holder. With the `fence` of our own
+        control, it is extended. An attachment keeps control while attached: `Attachment.take`.
         """
         wanted = {"exclusive": exclusive, "force": force, "ttlMs": milliseconds(ttl), "fence": fence}
         body = {field: value for field, value in wanted.items() if value is not None}
-        return cast(Lease, (await self._transport.request("POST", session_path(self.id, "/lease"), json=body)).json())
+        return cast(SessionLease, (await self._request("takeLease", json=body)).json())
 
-    async def release_lease(self, *, fence: int | None = None) -> Lease:
-        """Gives our control back, with `fence` only if that is still the current one."""
-        path = session_path(self.id, "/lease")
-        return cast(Lease, (await self._transport.request("DELETE", path, query={"fence": fence})).json())
+    async def release_lease(self, *, fence: int | None = None) -> SessionLease:
+        """Releases our control; with `fence`, only if that is still the current one."""
+        return cast(SessionLease, (await self._request("releaseLease", query={"fence": fence})).json())
 
-    async def rename(self, name: str | None) -> SessionInfo:
-        """Gives it another name, or none."""
-        answer = await self._transport.request("PATCH", session_path(self.id), json={"name": name})
-        return cast(SessionInfo, answer.json())
+    async def rename(self, name: str | None) -> SessionMessage:
+        """Renames the session; None removes the name."""
+        answer = await self._request("updateSession", json={"name": name})
+        return cast(SessionMessage, answer.json())
 
     async def detach_all(self, *, keep_writer: bool = False) -> int:
-        """Ends every attachment to it, by whomever, with `keep_writer` but for the one that typed last; how many."""
+        """Detaches all clients, of any caller; with `keep_writer`, all except the last writer. Returns the number of
+        detached clients.
+        """
         body = {"keepWriter": keep_writer}
-        answer = await self._transport.request("POST", session_path(self.id, "/detach"), json=body)
+        answer = await self._request("detachAll", json=body)
         return cast(int, answer.json()["detached"])
 
-    async def kill(self, *, signal: str | None = None, grace: float | None = None) -> SessionInfo:
-        """Ends the program and everything it started, and keeps the session's record.
+    async def kill(self, *, signal: str | None = None, grace: float | None = None) -> SessionMessage:
+        """Kills the program and all processes it started, and keeps the session's record.
 
-        `signal` is what is sent first; after `grace` seconds it is SIGKILL.
+        `signal` is sent first; SIGKILL follows after `grace` seconds.
         """
         wanted = {"signal": signal, "graceMs": milliseconds(grace)}
         body = {field: value for field, value in wanted.items() if value is not None}
-        answer = await self._transport.request(
-            "POST", session_path(self.id, "/kill"), json=body, patience=grace or 0.0
-        )
-        return cast(SessionInfo, answer.json())
+        answer = await self._request("killSession", json=body, extra_time=grace or 0.0)
+        return cast(SessionMessage, answer.json())
 
     async def remove(self, *, force: bool = False) -> None:
-        """Ends the program if it runs, and forgets the session; with `force` also if its keeper does not answer."""
+        """Deletes the session; kills it first if it is running. `force` works even if the keeper does not respond."""
         query = {"force": 1 if force else None}
-        await self._transport.request("DELETE", session_path(self.id), query=query)
+        await self._request("deleteSession", query=query)
 
-    async def _act(self, path: str, fence: int | None, **request: Any) -> Receipt:
-        """Does something at our place in the stream."""
+    async def _act(self, operation: OperationName, fence: int | None, **request: Any) -> InputReceipt:
+        """Executes an action at our position in the stream."""
         now = asyncio.get_running_loop().time()
         stream, position = self._stream, self._position
         if now - self._written_at > _STREAM_REST_S:
             stream, position = new_stream(), 0
-        # Until it is known to have arrived, what follows must not count on it: a failure starts a new stream.
+        # Until the request has succeeded, later ones must not rely on it: a failure starts a new stream.
         self._stream, self._position = new_stream(), 0
-        receipt = await self._post(path, f"{stream}:{position}", fence, **request)
+        receipt = await self._post(operation, f"{stream}:{position}", fence, **request)
         self._stream, self._position = stream, receipt["next"]
         self._written_at = now
         return receipt
 
-    async def _post(self, path: str, key: str, fence: int | None, **request: Any) -> Receipt:
-        target = session_path(self.id, path)
-        headers = {"Idempotency-Key": key, **({} if fence is None else {"Hawser-Fence": str(fence)})}
+    async def _post(self, operation: OperationName, key: str, fence: int | None, **request: Any) -> InputReceipt:
+        headers = {"Idempotency-Key": key, **_fence(fence)}
 
         def send() -> Awaitable[Answer]:
-            return self._transport.request("POST", target, headers=headers, patience=None, **request)
+            return self._request(operation, headers=headers, extra_time=None, **request)
 
-        return cast(Receipt, (await self._patiently(send, _PATIENCE_S)).json())
+        return cast(InputReceipt, (await self._retry(send, _RECONNECT_TIMEOUT_S)).json())
 
-    async def _get(self, path: str, query: Query = {}, *, patience: float | None = 0.0) -> Answer:
-        return await self._transport.request("GET", session_path(self.id, path), query=query, patience=patience)
+    async def _request(
+        self, operation: OperationName, *, params: Mapping[str, str] | None = None, **request: Any
+    ) -> Answer:
+        return await self._transport.request(operation, params={"id": self.id, **(params or {})}, **request)
 
-    async def _patiently(self, ask: Callable[[], Awaitable[T]], patience: float) -> T:
-        """Asks again while the server is away, for at most so many seconds."""
+    async def _retry(self, ask: Callable[[], Awaitable[T]], reconnect_timeout: float) -> T:
+        """Retries while the server is unreachable, for at most this many seconds."""
         now = asyncio.get_running_loop().time
         backoff = Backoff(self._transport.times)
         away_since: float | None = None
@@ -538,21 +655,25 @@ class Session:
                 return await ask()
             except HawserError as error:
                 away_since = now() if away_since is None else away_since
-                if error.code != "node_unavailable" or now() - away_since >= patience:
+                if error.code != "node_unavailable" or now() - away_since >= reconnect_timeout:
                     raise
             await asyncio.sleep(backoff.next())
+
+
+def _fence(fence: int | None) -> dict[str, str]:
+    return {} if fence is None else {"Hawser-Fence": str(fence)}
 
 
 def _given(fields: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in fields.items() if value is not None}
 
 
-def _place(place: LogPlace | None) -> str | int | None:
+def _position(place: LogPosition | None) -> str | int | None:
     return place.astimezone().isoformat() if isinstance(place, datetime) else place
 
 
 def _wanted(name: str, wanted: str | re.Pattern[str] | None, ignore_case: bool) -> dict[str, str | int | None]:
-    """What is looked for, to the letter or as an expression, as the fields of a query."""
+    """A string or expression as query fields."""
     if wanted is None:
         return {}
     if isinstance(wanted, str):

@@ -1,7 +1,7 @@
-"""One WebSocket from its first step to its end, whoever ends it and however quietly.
+"""One WebSocket connection, from start to end, including silent failures.
 
-`websockets` does the protocol without the I/O, so that sending never waits: what is on its way is bounded by
-the windows of `hawser.v1` already. It follows no redirects, which would carry the token elsewhere.
+`websockets` handles the protocol without I/O, so sending never waits: the windows of `hawser.v1` already bound what
+is in flight. It follows no redirects, which would send the token elsewhere.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ from ._http import Address, certificate_error
 from ._protocol import NO_CODE, SUBPROTOCOL, OutputFrame, ReceiptFrame, decode_frame
 from ._times import Times
 
-#: Version 10 of `websockets`, which Debian 12 has, knows it by its old name.
+#: Version 10 of `websockets`, which Debian 12 has, uses the old name.
 _ClientProtocol: Any = getattr(websockets_client, "ClientProtocol", None) or websockets_client.ClientConnection
-#: Instead of the library's own, which writes the token down when it is told to be talkative.
+#: Replaces the library's own logger, which logs the token at debug level.
 _SILENT = logging.Logger("hawser.websockets", logging.CRITICAL)
-#: Far above what a server sends in one message; bounds what a stranger could make us keep.
+#: Far above the largest message of a server. Bounds the memory that another peer could use.
 _MAX_BYTES = 8 * 1024 * 1024
-#: How long, in seconds, the closing handshake may take.
+#: Time allowed for the closing handshake, in seconds.
 _CLOSE_S = 2.0
 
 Received = OutputFrame | ReceiptFrame | dict[str, Any]
@@ -43,17 +43,17 @@ Received = OutputFrame | ReceiptFrame | dict[str, Any]
 class Ending:
     """How a connection ended."""
 
-    #: The close code; 1006 when there was none.
+    #: The close code; 1006 if there was none.
     code: int
     reason: str
-    #: Whether it ever came to a `welcome`.
+    #: Whether the server sent `welcome`.
     was_welcome: bool = False
-    #: What the server refused it with, or what we could not make sense of.
+    #: The server's refusal, or the invalid message, if one ended the connection.
     error: Exception | None = None
 
 
 class Connection(asyncio.Protocol):
-    """`receive` is called in the order of arrival; what it raises ends the connection as a fault."""
+    """`receive` is called in the order of arrival. An error it raises ends the connection as a fault."""
 
     def __init__(
         self, address: Address, path: str, hello: dict[str, Any], times: Times, receive: Callable[[Received], None]
@@ -67,7 +67,7 @@ class Connection(asyncio.Protocol):
         self._gone: asyncio.Future[None] = self._loop.create_future()
         self._timer: asyncio.TimerHandle | None = None
         self._transport: asyncio.Transport | None = None
-        #: The frames of the message that is arriving.
+        #: Frames of the message that is arriving.
         self._message: list[bytes] = []
         self._is_text = False
         self._is_open = False
@@ -80,7 +80,8 @@ class Connection(asyncio.Protocol):
         self._protocol = _ClientProtocol(uri, subprotocols=offered, max_size=_MAX_BYTES, logger=_SILENT)
 
     async def run(self) -> Ending:
-        """Connects, and returns when it is over. Cancelling it cuts the connection, unless it was closed politely."""
+        """Connects, and returns at the end. Canceling it drops the connection, unless it was closed with a handshake.
+        """
         self._timer = self._loop.call_later(self._times.connect, self.cut, "no answer")
         dialling = self._loop.create_task(self._dial())
         try:
@@ -91,13 +92,13 @@ class Connection(asyncio.Protocol):
             return await self._ended
         finally:
             dialling.cancel()
-            self.cut("nobody wants it any more")
+            self.cut("canceled")
 
     def send(self, message: str | bytes) -> None:
-        """What can't be sent any more is sent again on the next connection."""
+        """A message that can't be sent any more is sent again on the next connection."""
         if self._transport is None or self._ended.done():
             return
-        # The server's farewell may have come together with what we answer here.
+        # The server's close frame may have arrived with the message that is answered here.
         with suppress(InvalidState):
             if isinstance(message, str):
                 self._protocol.send_text(message.encode())
@@ -106,23 +107,23 @@ class Connection(asyncio.Protocol):
         self._write()
 
     def close(self, code: int) -> None:
-        """Ends it politely, if it has begun."""
+        """Closes with a handshake, if the connection is open."""
         if self._transport is None or not self._is_open:
             self.cut("closed before it was open")
         elif not self._ended.done():
             self._protocol.send_close(code)
             self._write()
             self._over(code, "")
-            # The other side may never read our farewell, or never answer.
+            # The server may never read the close frame, or never answer.
             self._timer = self._loop.call_later(_CLOSE_S, self._transport.abort)
 
     async def gone(self) -> None:
-        """Returns when nothing is left of a connection that was closed."""
+        """Returns when a closed connection is gone."""
         if self._transport is not None:
             await asyncio.shield(self._gone)
 
     def cut(self, reason: str) -> None:
-        """Ends it at once: the other side is not expected to answer."""
+        """Ends the connection without waiting for the server."""
         if not self._ended.done():
             self._fail(None, reason)
 
@@ -156,9 +157,9 @@ class Connection(asyncio.Protocol):
                 elif isinstance(event, Frame) and not self._ended.done():
                     self._frame(event)
             if self._protocol.parser_exc is not None:
-                raise HawserError("internal", f"the server broke the protocol: {self._protocol.parser_exc}")
+                raise HawserError("internal", f"protocol error: {self._protocol.parser_exc}")
         except Exception as error:
-            # Before it is open, who answers need not be our server, and a proxy's trouble may pass.
+            # Before the connection is open, the peer may be a proxy, whose trouble may pass.
             self._fail(error if self._is_open else None, str(error))
             return
         self._write()
@@ -168,10 +169,10 @@ class Connection(asyncio.Protocol):
             self._transport.close()
 
     def eof_received(self) -> None:
-        self._over(NO_CODE, "the connection broke")
+        self._over(NO_CODE, "the connection was lost")
 
     def connection_lost(self, error: Exception | None) -> None:
-        self._over(NO_CODE, str(error or "the connection broke"))
+        self._over(NO_CODE, str(error or "the connection was lost"))
         if not self._gone.done():
             self._gone.set_result(None)
 
@@ -201,15 +202,15 @@ class Connection(asyncio.Protocol):
             return
         message = json.loads(data)
         if not isinstance(message, dict):
-            raise HawserError("internal", f"the server sent {data[:80]!r}")
-        # An error may come instead of a welcome, and says why the close does that follows it.
+            raise HawserError("internal", f"invalid message: {data[:80]!r}")
+        # An error may come instead of a welcome, with the reason for the close that follows.
         if message.get("type") == "welcome" and not self._was_welcome:
             self._was_welcome = True
             self._watch()
         self._receive(message)
 
     def _watch(self) -> None:
-        """Asks after a silence, and gives up after a longer one."""
+        """Pings after a silence, and gives up after a longer one."""
         self._stop_timer()
         times = self._times
         silent = self._loop.time() - self._heard_at
@@ -217,12 +218,12 @@ class Connection(asyncio.Protocol):
 
         def look() -> None:
             now = self._loop.time()
-            # When we were asleep ourselves, the answer may be waiting behind this timer.
+            # If this machine was suspended, the answer may already be waiting behind this timer.
             was_asleep = now - due > (times.dead - times.ping) / 2
             if was_asleep:
                 self._heard_at = now - times.ping
             elif self._is_asked and now - self._heard_at >= times.dead:
-                self.cut(f"nothing was heard for {times.dead:g} s")
+                self.cut(f"no message for {times.dead:g} s")
                 return
             if now - self._heard_at >= times.ping and not self._is_asked:
                 self._is_asked = True

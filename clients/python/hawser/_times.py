@@ -1,4 +1,4 @@
-"""How long things may take, and how soon they are tried again: in seconds, by a clock that nobody sets."""
+"""Timeouts and retry delays, in seconds of the monotonic clock."""
 
 from __future__ import annotations
 
@@ -9,21 +9,21 @@ from dataclasses import dataclass
 @dataclass(frozen=True)
 class Times:
     connect: float = 10.0
-    """From the first step of a connection to the server's welcome."""
+    """From the start of a connection to the server's welcome."""
     answer: float = 30.0
-    """For the answer to a request that does not wait for a program by its nature."""
+    """For the response to a request that does not wait for a program."""
     ping: float = 10.0
-    """How long nothing may arrive before we ask whether the server is there…"""
+    """Silence before a ping…"""
     dead: float = 25.0
-    """…and before it is not."""
+    """…and before the connection counts as dead."""
     first_retry: float = 0.25
-    """The pause before the first new attempt, doubled with each…"""
+    """Delay before the first retry, doubled with each…"""
     last_retry: float = 10.0
     """…up to this one."""
 
 
 class Backoff:
-    """The pauses between attempts, with a jitter so that clients of a restarted server don't all come at once."""
+    """Retry delays with jitter, so that the clients of a restarted server don't reconnect all at once."""
 
     def __init__(self, times: Times) -> None:
         self._times = times
@@ -39,5 +39,5 @@ class Backoff:
 
 
 def milliseconds(seconds: float | None) -> int | None:
-    """As the server counts."""
+    """The server's unit."""
     return None if seconds is None else round(seconds * 1000)

@@ -1,4 +1,4 @@
-"""A server's sessions, for asyncio; `hawser.sync` is the same without."""
+"""A server's client for asyncio; `hawser.sync` is the same without."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Literal, cast
-from urllib.parse import quote
 from weakref import WeakSet
 
 from ._attachment import Attachment, gap_error
@@ -19,32 +18,32 @@ from ._events import Exited, Gap, Lost, Output
 from ._http import Address, Query, Transport
 from ._locate import find_server
 from ._messages import (
-    Approval,
-    Exit,
+    ApprovalMessage,
+    CreateGate,
+    CreatedTicket,
+    CreatedToken,
+    ExitMessage,
     FeedSession,
-    Gate,
+    Info,
+    InputReceipt,
     Mode,
-    NewToken,
-    Receipt,
     Retain,
-    SecretRequest,
-    ServerInfo,
-    SessionInfo,
+    SecretRequestMessage,
+    SessionMessage,
     SessionState,
     SignInLink,
-    Ticket,
-    TokenInfo,
+    TokenMessage,
 )
 from ._session import Session
 from ._times import Backoff, Times, milliseconds
 
-#: `Client.list` takes the name of the built-in inside of its class.
-_Sessions = list[SessionInfo]
-_Tokens = list[TokenInfo]
-_Approvals = list[Approval]
-_SecretRequests = list[SecretRequest]
+#: Inside of its class, `Client.list` hides the built-in.
+_Sessions = list[SessionMessage]
+_Tokens = list[TokenMessage]
+_Approvals = list[ApprovalMessage]
+_SecretRequests = list[SecretRequestMessage]
 
-#: How much output `run` takes before it ends the program, unless told otherwise: 16 MiB.
+#: Default output limit of `run`: 16 MiB.
 _RUN_BYTES = 16 * 1024 * 1024
 
 
@@ -52,15 +51,15 @@ _RUN_BYTES = 16 * 1024 * 1024
 class RunResult:
     stdout: bytes
     stderr: bytes
-    exit: Exit
+    exit: ExitMessage
 
 
 @dataclass(frozen=True)
 class FeedEvent:
-    """What happened to a session; `cursor` is where to go on.
+    """An event of a session.
 
-    ``begin`` says that everything from here on will be told, ``gap`` that something was missed and the
-    sessions must be listed anew; both have no session.
+    `cursor` is where to continue. ``begin`` says that all events from here on follow; ``gap`` says that events were
+    missed and the sessions must be listed again. Both have no session.
     """
 
     type: str
@@ -68,15 +67,15 @@ class FeedEvent:
     session: FeedSession | None = None
     #: Milliseconds since the epoch.
     time: int | None = None
-    exit: Exit | None = None
+    exit: ExitMessage | None = None
 
 
 def connect(
     url: str, token: str | None = None, *, tls: ssl.SSLContext | None = None, times: Times = Times()
 ) -> Client:
-    """Makes no request yet: the first one shows whether the server is there.
+    """Makes no request; the first one shows whether the server is reachable.
 
-    `tls` is for certificates that the system does not know. Token and address are taken as they are given.
+    `tls` is for certificates that the system does not trust. Token and address are used as given.
     """
     address = Address(url.rstrip("/"), token, tls=tls)
     return Client(Transport(lambda: address, times))
@@ -89,24 +88,24 @@ def locate(
     state_dir: str | os.PathLike[str] | None = None,
     times: Times = Times(),
 ) -> Client:
-    """The server as the command line finds it: where HAWSER_URL says, else the one of this account.
+    """Finds the server as the command line does: at HAWSER_URL, else the local one of this account.
 
-    That one is found by its state directory and asked over its Unix socket, where nobody else can answer;
-    it is looked for again whenever it went away. Without HAWSER_TOKEN the operator's own token is shown.
+    The local one is found by its state directory and used over its Unix socket, where no other account can answer; it
+    is located again after each lost connection. Without HAWSER_TOKEN the admin token is used.
     """
     return Client(Transport(lambda: find_server(url, token, state_dir), times))
 
 
 class Client:
-    """Use it with ``async with``, which detaches what is still attached at the end."""
+    """Use it with ``async with``, which detaches all attachments at the end."""
 
     def __init__(self, transport: Transport) -> None:
         self._transport = transport
         self._attachments: WeakSet[Attachment] = WeakSet()
 
-    async def info(self) -> ServerInfo:
-        """What the server is and can do on its machine."""
-        return cast(ServerInfo, (await self._transport.request("GET", "/v1/info")).json())
+    async def info(self) -> Info:
+        """The server's version, limits and features."""
+        return cast(Info, (await self._transport.request("getInfo")).json())
 
     async def create(
         self,
@@ -130,15 +129,16 @@ class Client:
         stdin: Literal["open", "closed"] | None = None,
         sandbox: Mapping[str, object] | None = None,
         idempotency_key: str | None = None,
+        retry_timeout: float = 60.0,
     ) -> Session:
         """Starts a program: `argv`, or a `command` line for ``/bin/sh -c``.
 
-        Times are in seconds. What is left out is as the server has it. When no answer comes, with
-        ``node_unavailable``, the program may have been started or not; with an `idempotency_key` the same call
-        may then be made again, and starts nothing twice.
+        Times are in seconds. Omitted settings use the server's defaults. After ``node_unavailable`` the program may
+        or may not have been started; with an `idempotency_key` the call can be repeated and starts nothing twice.
+        While the server's start rate refuses the request, the call retries for at most `retry_timeout` seconds.
         """
         wanted = {
-            "argv": None if argv is None else list(argv),
+            "argv": None if argv is None else _arguments(argv),
             "command": command,
             "cwd": cwd,
             "env": env,
@@ -159,8 +159,16 @@ class Client:
         }
         body = {field: value for field, value in wanted.items() if value is not None}
         headers = {} if idempotency_key is None else {"Idempotency-Key": idempotency_key}
-        answer = await self._transport.request("POST", "/v1/sessions", json=body, headers=headers)
-        return self.at(answer.json()["id"])
+        begin = asyncio.get_running_loop().time()
+        while True:
+            try:
+                answer = await self._transport.request("createSession", json=body, headers=headers)
+                return self.at(answer.json()["id"])
+            except HawserError as error:
+                waited = asyncio.get_running_loop().time() - begin
+                if error.retry_after is None or waited + error.retry_after > retry_timeout:
+                    raise
+                await asyncio.sleep(error.retry_after)
 
     async def list(
         self,
@@ -172,10 +180,10 @@ class Client:
         label: Sequence[str] | None = None,
         order: Literal["oldest", "newest"] | None = None,
     ) -> _Sessions:
-        """Every session, the oldest first unless `order` says otherwise.
+        """All sessions, oldest first unless `order` says otherwise.
 
-        A `name` is that of one session that runs, and of any number that have ended. Of the labels, each
-        ``key`` or ``key=value``, all must hold.
+        A `name` belongs to at most one running session, and any number of ended ones. Each label is ``key`` or
+        ``key=value``; all must match.
         """
         wanted: Query = {
             "state": state,
@@ -189,20 +197,20 @@ class Client:
         after: str | None = None
         while True:
             query: Query = {**wanted, "after": after, "limit": 1000}
-            page = (await self._transport.request("GET", "/v1/sessions", query=query)).json()
+            page = (await self._transport.request("listSessions", query=query)).json()
             sessions += page["sessions"]
             after = page["next"]
             if after is None:
                 return sessions
 
     async def get(self, session_id: str) -> Session:
-        """Fails with ``session_not_found`` when there is none."""
+        """Fails with ``session_not_found`` if it does not exist."""
         session = self.at(session_id)
         await session.info()
         return session
 
     def at(self, session_id: str) -> Session:
-        """The session of this id, without asking whether it exists."""
+        """The session with this ID. Makes no request."""
         return Session(self._transport, session_id, self._attachments)
 
     async def run(
@@ -218,11 +226,11 @@ class Client:
         limit: int = _RUN_BYTES,
         sandbox: Mapping[str, object] | None = None,
     ) -> RunResult:
-        """Runs a program on pipes to its end, and forgets it.
+        """Runs a program on pipes until it ends, and deletes its session.
 
-        After `timeout` seconds the server ends it, and ``exit["reason"]`` says so. When it has written more
-        than `limit` bytes it is ended, with ``limit_exceeded``. Cancelling ends it as well. Input that it does
-        not read is not an error.
+        After `timeout` seconds the server kills it, and ``exit["reason"]`` says so. After more than `limit` bytes of
+        output it is killed, with ``limit_exceeded``. Canceling kills it, too. Input that it does not read is not an
+        error.
         """
         start = self.create(
             argv,
@@ -236,7 +244,7 @@ class Client:
             sandbox=sandbox,
             hold_output=True,
         )
-        # Not cancelled with us: a program that runs already must be known to be ended.
+        # Not canceled with this call: a program that was started must also be killed.
         starting = asyncio.create_task(start)
         try:
             await asyncio.wait({starting})
@@ -259,18 +267,18 @@ class Client:
         labels: Sequence[str] | None = None,
         quiet: float | None = None,
     ) -> AsyncIterator[FeedEvent]:
-        """What happens to all sessions that we may read, from a cursor on, or from now on with ``begin`` first.
+        """Events of all sessions that the caller may read, from a cursor on, or from now on with ``begin`` first.
 
-        `types` are those to be told, where ``failed`` is an ``exited`` that is a failure and ``lost``; each of
-        `labels` is ``key`` or ``key=value``. `quiet`, in seconds, asks for programs that have written nothing for so
-        long. It goes on across lost connections and restarts of the server, for as long as it is read.
+        `types` selects events, where ``failed`` matches ``lost`` and an ``exited`` with a failure; each of `labels`
+        is ``key`` or ``key=value``. `quiet`, in seconds, adds events for programs without output for this long. It
+        continues across lost connections and server restarts until the caller stops reading.
         """
         backoff = Backoff(self._transport.times)
         wanted: Query = {"type": types, "workspace": workspace, "label": labels, "quietMs": milliseconds(quiet)}
         while True:
             try:
                 query: Query = {**wanted, "since": since}
-                async for cursor, kind, data in self._transport.events("/v1/events", query=query):
+                async for cursor, kind, data in self._transport.events("followEvents", query=query):
                     backoff.reset()
                     since = cursor or since
                     told = json_.loads(data) if data else {}
@@ -287,14 +295,13 @@ class Client:
         *,
         name: str | None = None,
         expires_in: float | None = None,
-        gate: Gate | None = None,
+        gate: CreateGate | None = None,
         secrets: Literal["type", "request", "none"] | None = None,
-    ) -> NewToken:
-        """Makes a token that may do no more and live no longer than ours; `expires_in` is in seconds.
+    ) -> CreatedToken:
+        """Creates a token with at most the caller's rights and lifetime; `expires_in` is in seconds.
 
-        Without `expires_in` it ends when ours does, and never if ours never does.
-        With a `gate`, what matches is done only once somebody else has approved it. With `secrets` it may only request
-        what programs read without showing it, or not even that.
+        Without `expires_in` it expires with the caller's token. With a `gate`, matching actions wait for another
+        caller's approval. `secrets` restricts it to requesting secrets, or to not even that.
         """
         wanted = {
             "scopes": list(scopes),
@@ -304,24 +311,24 @@ class Client:
             "secrets": secrets,
         }
         body = {field: value for field, value in wanted.items() if value is not None}
-        return cast(NewToken, (await self._transport.request("POST", "/v1/tokens", json=body)).json())
+        return cast(CreatedToken, (await self._transport.request("createToken", json=body)).json())
 
     async def list_tokens(self) -> _Tokens:
-        """Those that we may revoke."""
-        return cast(_Tokens, (await self._transport.request("GET", "/v1/tokens")).json()["tokens"])
+        """Tokens that the caller may revoke."""
+        return cast(_Tokens, (await self._transport.request("listTokens")).json()["tokens"])
 
     async def revoke_token(self, token_id: str) -> None:
-        """Ends a token, those it made, and everything they have open."""
-        await self._transport.request("DELETE", f"/v1/tokens/{quote(token_id, safe='')}")
+        """Revokes a token and those it created, and closes everything they have open."""
+        await self._transport.request("revokeToken", params={"id": token_id})
 
     async def list_approvals(self) -> _Approvals:
-        """What waits to be approved, oldest first."""
-        return cast(_Approvals, (await self._transport.request("GET", "/v1/approvals")).json()["approvals"])
+        """Pending approvals, oldest first."""
+        return cast(_Approvals, (await self._transport.request("listApprovals")).json()["approvals"])
 
-    async def get_approval(self, approval_id: str) -> Approval:
-        """One that waits, or has been decided not long ago."""
-        path = f"/v1/approvals/{quote(approval_id, safe='')}"
-        return cast(Approval, (await self._transport.request("GET", path)).json())
+    async def get_approval(self, approval_id: str) -> ApprovalMessage:
+        """A pending or recently decided approval."""
+        answer = await self._transport.request("getApproval", params={"id": approval_id})
+        return cast(ApprovalMessage, answer.json())
 
     async def decide_approval(
         self,
@@ -330,39 +337,40 @@ class Client:
         *,
         note: str | None = None,
         even_if_changed: bool = False,
-    ) -> Approval:
-        """Grants or denies one; what became of it is its ``state``, for a grant may come too late."""
+    ) -> ApprovalMessage:
+        """Approves or denies an action. Check ``state`` of the result, because an approval may come too late."""
         body: dict[str, object] = {"decision": decision, "evenIfChanged": even_if_changed}
         if note is not None:
             body["note"] = note
-        path = f"/v1/approvals/{quote(approval_id, safe='')}"
-        return cast(Approval, (await self._transport.request("POST", path, json=body)).json())
+        answer = await self._transport.request("decideApproval", params={"id": approval_id}, json=body)
+        return cast(ApprovalMessage, answer.json())
 
     async def secret_requests(self) -> _SecretRequests:
-        """The secrets that are asked for, oldest first."""
-        return cast(_SecretRequests, (await self._transport.request("GET", "/v1/secret-requests")).json()["requests"])
+        """Pending secret requests, oldest first."""
+        return cast(_SecretRequests, (await self._transport.request("listSecretRequests")).json()["requests"])
 
-    async def give_secret(self, request_id: str, secret: bytes | str) -> Receipt:
-        """Types a secret that was asked for, and Enter; ``not_waiting`` if its program asks something else by now."""
+    async def give_secret(self, request_id: str, secret: bytes | str) -> InputReceipt:
+        """Sends a requested secret and Enter. Fails with ``not_waiting`` if the prompt has changed."""
         data = secret.encode() if isinstance(secret, str) else bytes(secret)
-        path = f"/v1/secret-requests/{quote(request_id, safe='')}"
-        return cast(Receipt, (await self._transport.request("POST", path, data=data)).json())
+        answer = await self._transport.request("giveSecret", params={"id": request_id}, data=data)
+        return cast(InputReceipt, answer.json())
 
     async def refuse_secret(self, request_id: str) -> None:
-        await self._transport.request("DELETE", f"/v1/secret-requests/{quote(request_id, safe='')}")
+        await self._transport.request("refuseSecret", params={"id": request_id})
 
-    async def create_ticket(self, session_id: str, *, right: Literal["read", "operate"] | None = None) -> Ticket:
-        """Makes a ticket for one attachment to a session, for a page that has no token; to read unless asked otherwise."""
+    async def create_ticket(self, session_id: str, *, right: Literal["read", "operate"] | None = None) -> CreatedTicket:
+        """Creates a ticket for one attachment to a session, for a page without a token. The default right is to read.
+        """
         wanted = {"session": session_id, "right": right}
         body = {field: value for field, value in wanted.items() if value is not None}
-        return cast(Ticket, (await self._transport.request("POST", "/v1/tickets", json=body)).json())
+        return cast(CreatedTicket, (await self._transport.request("createTicket", json=body)).json())
 
     async def create_sign_in_link(self) -> SignInLink:
-        """Makes a link that signs in one browser as us."""
-        return cast(SignInLink, (await self._transport.request("POST", "/v1/signin-links")).json())
+        """Creates a link that signs in one browser as the caller."""
+        return cast(SignInLink, (await self._transport.request("createSignInLink")).json())
 
     async def close(self) -> None:
-        """Detaches everything; the programs run on."""
+        """Detaches everything; programs keep running."""
         await asyncio.gather(*(attachment.detach() for attachment in [*self._attachments]))
 
     async def __aenter__(self) -> Client:
@@ -375,31 +383,38 @@ class Client:
 
 
 async def _feed(attachment: Attachment, input: bytes | str) -> None:
-    """Gives a program its input, as far as it takes it."""
+    """Sends input to a program, as far as it reads it."""
     try:
         await attachment.write(input)
         await attachment.eof()
     except HawserError:
-        # It has ended, or whoever reads it will say what is wrong.
+        # The program has ended, or the reader reports the error.
         pass
 
 
 async def _collect(attachment: Attachment, limit: int) -> RunResult:
-    """Everything that a program writes until its end."""
+    """All output of a program until its end."""
     parts: dict[str, list[bytes]] = {"stdout": [], "stderr": []}
-    exit_: Exit | None = None
+    exit_: ExitMessage | None = None
     async for event in attachment:
         match event:
             case Output():
                 parts[event.stream].append(event.data)
                 if event.end > limit:
-                    raise HawserError("limit_exceeded", f"the program wrote more than {limit} bytes, and was ended")
+                    raise HawserError("limit_exceeded", f"the program wrote more than {limit} bytes and was killed")
             case Gap():
                 raise gap_error(event)
             case Exited():
                 exit_ = event.exit
             case Lost():
-                raise HawserError("node_unavailable", f"what became of the program is not known: {event.message}")
+                raise HawserError("node_unavailable", f"the exit status is unknown: {event.message}")
     if exit_ is None:
         raise HawserError("internal", "the session ended without an exit")
     return RunResult(b"".join(parts["stdout"]), b"".join(parts["stderr"]), exit_)
+
+
+def _arguments(argv: Sequence[str]) -> list[str]:
+    # A string is a sequence of strings, so neither a type checker nor the server would notice.
+    if isinstance(argv, str):
+        raise TypeError('argv takes a list of arguments, not a string; use command="…" for a line of shell')
+    return list(argv)

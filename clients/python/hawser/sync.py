@@ -1,8 +1,8 @@
-"""The same client without asyncio: every call blocks, and iterators are plain ones.
+"""The client without asyncio: calls block, and iterators are plain.
 
-The work is done by the asyncio client on a loop in a thread of its own, so that connections are kept up also
-while the program does something else. Its objects may be used from any thread, but from an `on_connection`:
-that is called on the loop, which must not wait for itself.
+The asyncio client runs on a loop in its own thread, so connections stay alive while the program does something else.
+Its objects may be used from any thread, except from `on_connection`: that is called on the loop, which must not wait
+for itself.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class _Loop:
         self._thread.start()
 
     def wait(self, work: Awaitable[R]) -> R:
-        """Its result; being interrupted, as by Ctrl-C, cancels it."""
+        """Waits for the result. An interrupt such as Ctrl-C cancels the work."""
 
         async def run() -> R:
             return await work
@@ -57,7 +57,7 @@ class _Loop:
             self._loop.close()
 
     async def _wind_up(self) -> None:
-        """Ends what other threads still wait for, what was interrupted, and iterators left in the middle."""
+        """Cancels what other threads still wait for, interrupted work, and unfinished iterators."""
         rest = asyncio.all_tasks() - {asyncio.current_task()}
         for task in rest:
             if not task.cancelling():
@@ -68,7 +68,7 @@ class _Loop:
 
 
 class _Blocking(Generic[A]):
-    """Something of the asyncio client, and the loop that it lives on."""
+    """An object of the asyncio client, and the loop it runs on."""
 
     def __init__(self, loop: _Loop, inner: A) -> None:
         self._loop = loop
@@ -78,7 +78,7 @@ class _Blocking(Generic[A]):
 def _blocking(
     method: Callable[Concatenate[A, P], Awaitable[R]]
 ) -> Callable[Concatenate[_Blocking[A], P], R]:
-    """The method of the asyncio client, as one that blocks."""
+    """Wraps a method of the asyncio client as one that blocks."""
 
     @wraps(method)
     def call(self: _Blocking[A], /, *args: P.args, **kwargs: P.kwargs) -> R:
@@ -90,7 +90,7 @@ def _blocking(
 def _iterating(
     method: Callable[Concatenate[A, P], AsyncIterator[R]]
 ) -> Callable[Concatenate[_Blocking[A], P], Iterator[R]]:
-    """The asynchronous iterator as a plain one."""
+    """Wraps an asynchronous iterator as a plain one."""
 
     @wraps(method)
     def call(self: _Blocking[A], /, *args: P.args, **kwargs: P.kwargs) -> Iterator[R]:
@@ -104,7 +104,7 @@ def _iterating(
 def _making(
     method: Callable[Concatenate[A, P], Awaitable[B]], kind: Callable[[_Loop, B], R]
 ) -> Callable[Concatenate[_Blocking[A], P], R]:
-    """The method of the asyncio client, as one that blocks and gives something that blocks."""
+    """Wraps a method as one that blocks and returns a blocking object."""
 
     @wraps(method)
     def call(self: _Blocking[A], /, *args: P.args, **kwargs: P.kwargs) -> R:
@@ -114,7 +114,7 @@ def _making(
 
 
 def _deferred(method: Callable[P, R]) -> Callable[P, Awaitable[R]]:
-    """A method that must be called on the loop, although it does not wait."""
+    """Wraps a method that must be called on the loop, although it does not wait."""
 
     @wraps(method)
     async def call(*args: P.args, **kwargs: P.kwargs) -> R:
@@ -124,7 +124,7 @@ def _deferred(method: Callable[P, R]) -> Callable[P, Awaitable[R]]:
 
 
 class Attachment(_Blocking[AsyncAttachment]):
-    """An iterator over a session's events, and a way to write to it; see `hawser.Attachment`."""
+    """An iterator over a session's events, and methods to write to it; see `hawser.Attachment`."""
 
     write = _blocking(AsyncAttachment.write)
     resize = _blocking(AsyncAttachment.resize)
@@ -149,7 +149,7 @@ class Attachment(_Blocking[AsyncAttachment]):
         return event
 
     def next(self, timeout: float | None = None) -> Event | None:
-        """The next event; None at the end. Raises TimeoutError when none comes for so many seconds."""
+        """The next event; None at the end. Raises TimeoutError if none comes within this many seconds."""
 
         async def ask() -> Event | None:
             async with asyncio.timeout(timeout):
@@ -184,6 +184,10 @@ class Session(_Blocking[AsyncSession]):
     scrollback = _blocking(AsyncSession.scrollback)
     recording = _blocking(AsyncSession.recording)
     inspect = _blocking(AsyncSession.inspect)
+    answer = _blocking(AsyncSession.answer)
+    prompt = _blocking(AsyncSession.prompt)
+    prompts = _blocking(AsyncSession.prompts)
+    cancel_prompt = _blocking(AsyncSession.cancel_prompt)
     commands = _blocking(AsyncSession.commands)
     attached = _blocking(AsyncSession.attached)
     exec = _blocking(AsyncSession.exec)
@@ -208,7 +212,7 @@ class Session(_Blocking[AsyncSession]):
 
 
 class Client(_Blocking[aio.Client]):
-    """A server's sessions; see `hawser.Client`. Use it with ``with``, or call `close`."""
+    """A server's client; see `hawser.Client`. Use it with ``with``, or call `close`."""
 
     info = _blocking(aio.Client.info)
     create = _making(aio.Client.create, Session)
@@ -230,7 +234,7 @@ class Client(_Blocking[aio.Client]):
     create_sign_in_link = _blocking(aio.Client.create_sign_in_link)
 
     def close(self) -> None:
-        """Detaches everything, and ends the thread; the programs run on."""
+        """Detaches everything, and ends the thread; programs keep running."""
         self._loop.wait(self._inner.close())
         self._loop.close()
 

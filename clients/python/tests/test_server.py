@@ -1,4 +1,4 @@
-"""The client against a real server, which HAWSER_STATE_DIR leads to."""
+"""Tests the client against the real server of HAWSER_STATE_DIR."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ import hawser.sync
 from hawser import HawserError
 
 STATE_DIR = Path(os.environ["HAWSER_STATE_DIR"])
-#: Every value of a byte, more than a server's windows, and nothing that a terminal would change.
+#: Every byte value, longer than the server's windows, without bytes that a terminal would translate.
 BLOB = bytes(range(256)) * 4096 * 3
 
 
@@ -43,12 +43,12 @@ async def reading(attachment: hawser.Attachment) -> bytes:
 
 class Case(unittest.IsolatedAsyncioTestCase):
     async def asyncSetUp(self) -> None:
-        # The loop of a test complains of steps over 0.1 s, which any step takes on a machine that is busy.
+        # The loop warns about steps over 0.1 s, which any step takes on a busy machine.
         asyncio.get_running_loop().slow_callback_duration = 30
         self.client = await self.enterAsyncContext(hawser.locate())
 
     async def start(self, argv: list[str] | None = None, **options: Any) -> hawser.Session:
-        """A session that is forgotten after the test."""
+        """A session that is deleted after the test."""
         session = await self.client.create(argv, **options)
 
         async def forget() -> None:
@@ -169,7 +169,7 @@ class Sessions(Case):
 
     async def test_are_spared_what_a_token_does_not_do_alone_until_somebody_has_approved_it(self) -> None:
         session = await self.start(["cat"], labels={"kind": "gated"})
-        gate: hawser.Gate = {"match": ["rm -rf"], "timeoutMs": 60_000}
+        gate: hawser.CreateGate = {"match": ["rm -rf"], "timeoutMs": 60_000}
         token = await self.client.create_token([f"session:{session.id}:control"], gate=gate, expires_in=60)
         self.assertEqual(
             token["gate"], {"match": ["rm -rf"], "keys": "enter", "signals": False, "stops": False, "timeoutMs": 60_000}
@@ -195,6 +195,46 @@ class Sessions(Case):
             self.assertEqual(granted["state"], "granted")
             await done
         await session.wait(match="rm -rf it\r\nrm -rf it")
+
+    async def test_create_refuses_a_string_as_argv_and_starts_nothing(self) -> None:
+        before = [one["id"] for one in await self.client.list()]
+        refused = 'argv takes a list of arguments.*command="'
+        with self.assertRaisesRegex(TypeError, refused):
+            await self.client.create("echo hello")
+        with self.assertRaisesRegex(TypeError, refused):
+            await self.client.run("echo hello")
+        self.assertEqual([one["id"] for one in await self.client.list()], before)
+
+    async def test_wait_takes_text_and_looks_at_what_is_new_after_a_write(self) -> None:
+        session = await self.start(["cat"], mode="pipe")
+        await session.write("one (a.b)\n")
+        first = await session.wait(match="(a.b)", timeout=20)
+        self.assertEqual((first.kind, first.offset), ("match", 9))
+        await session.write("two\n")
+        self.assertEqual((await session.wait(match="one", timeout=0.2)).kind, "timeout")
+        self.assertEqual((await session.wait(match="one", since=0, timeout=20)).kind, "match")
+        self.assertEqual((await session.wait(match="axb", since=0, timeout=0.05)).kind, "timeout")
+
+    async def test_wait_does_not_match_the_echo_of_the_line_just_written(self) -> None:
+        session = await self.start(["sh"])
+        await session.write("sleep 0.2; echo fini; echo shed finished\n")
+        found = await session.wait(match="finished", timeout=20)
+        text = (await session.text(0)).text
+        self.assertEqual((found.kind, text.count("finished")), ("match", 2))
+        await session.write("sleep 9; echo never\n")
+        self.assertEqual((await session.wait(match="never", timeout=0.3)).kind, "timeout")
+        self.assertEqual((await session.wait(match="never", include_echo=True, timeout=20)).kind, "match")
+
+    async def test_wait_and_attach_fail_when_no_server_answers_in_time(self) -> None:
+        async with hawser.connect("http://127.0.0.1:9", "token", times=hawser.Times(first_retry=0.01)) as away:
+            session = away.at("one")
+            with self.assertRaises(hawser.HawserError) as caught:
+                await session.wait(reconnect_timeout=0.05)
+            self.assertEqual(caught.exception.code, "node_unavailable")
+            with self.assertRaises(hawser.HawserError):
+                async with session.attach(reconnect_timeout=0.05) as attachment:
+                    async for _ in attachment:
+                        pass
 
     async def test_can_be_reached_with_a_token_until_it_is_revoked(self) -> None:
         session = await self.start(["cat"], mode="pipe")
@@ -260,17 +300,17 @@ class Attachments(Case):
     async def test_a_writer_waits_while_too_much_waits_for_the_program(self) -> None:
         command = "trap 'cat | wc -c; exit' INT; echo ready; while :; do sleep 0.02; done"
         session = await self.start(command=command, mode="pipe")
-        # Before that, a signal would end it.
+        # Earlier, a signal would kill it.
         ready = await session.wait(match="ready\n")
         async with session.attach(since=ready.offset) as attachment:
             writes = [asyncio.create_task(attachment.write(bytes(64 * 1024))) for _ in range(40)]
-            # Each has had its turn, and none of them its way: what is kept is bounded.
+            # Each has had a turn, but none is done: the queue is bounded.
             await anext(attachment)
             kept = sum(entry.units for entry in attachment._outbox._entries)
             self.assertLessEqual(kept, 1024 * 1024)
             self.assertFalse(any(write.done() for write in writes[24:]))
             writes[-1].cancel()
-            # Overtakes all of them, or it would wait for a program that waits for it.
+            # It overtakes all of them; else it would wait for the program, which waits for it.
             await attachment.signal("INT", urgent=True)
             await asyncio.gather(*writes[:-1])
             await attachment.eof()
@@ -321,14 +361,14 @@ class Attachments(Case):
             client = hawser.connect(f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}")
             attachment = client.at("any").attach()
             await came.wait()
-            # Without the time that a farewell may take, which is made longer than any machine needs.
+            # The close timeout is longer than any machine needs.
             with patch("hawser._socket._CLOSE_S", 60):
                 async with asyncio.timeout(20):
                     await attachment.detach()
 
-    async def test_give_up_when_the_server_is_away_for_longer_than_they_have_patience(self) -> None:
+    async def test_give_up_when_the_server_is_unreachable_for_longer_than_the_timeout(self) -> None:
         nowhere = hawser.connect("http://127.0.0.1:9", "token", times=hawser.Times(first_retry=0.01))
-        attachment = nowhere.at("any").attach(patience=0.05)
+        attachment = nowhere.at("any").attach(reconnect_timeout=0.05)
         self.assertIsInstance(await anext(attachment), hawser.Disconnected)
         await self.failing("node_unavailable", reading(attachment))
 
@@ -352,9 +392,9 @@ class Attachments(Case):
 
         async with await asyncio.start_server(greet, "127.0.0.1", 0) as server:
             client = hawser.connect(f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}")
-            attachment = client.at("any").attach(patience=0)
+            attachment = client.at("any").attach(reconnect_timeout=0)
             writing = asyncio.create_task(attachment.write("x"))
-            # To give up for lack of patience is what coming back looks like when there is none.
+            # With a timeout of zero, giving up replaces reconnecting.
             await self.failing("node_unavailable", reading(attachment))
             await self.failing("node_unavailable", writing)
             await attachment.detach()
@@ -363,10 +403,10 @@ class Attachments(Case):
 class Waits(Case):
     async def test_for_words_for_silence_and_for_the_end(self) -> None:
         session = await self.start(command="printf '\\033[1mready\\033[0m> '; read line; exit 7", mode="pipe")
-        found = await session.wait(match=r"ready> $", timeout=20)
+        found = await session.wait(match=re.compile(r"ready> $", re.MULTILINE), timeout=20)
         self.assertEqual((found.kind, found.offset), ("match", 15))
         self.assertEqual((await session.wait(idle=0.05)).kind, "idle")
-        # Where the end is, one who is not attached yet does not know.
+        # A client that is not attached yet does not know where the end is.
         self.assertEqual((await session.wait(timeout=0.05)).kind, "timeout")
         never = await session.wait(match="never", since=15, timeout=0.05)
         self.assertEqual(never, hawser.WaitResult("timeout", 15))
@@ -423,9 +463,12 @@ class Terminals(Case):
         self.assertEqual((sent["cause"], "got typed" in sent["text"]), ("end", True))
         assert running["seq"] is not None
         self.assertEqual((await shell.exec(running["seq"], timeout=10))["status"], "ended")
+        # The next commands run on the same handle although that one was resumed.
+        for text in ("next\n", "next again\n"):
+            self.assertEqual((await shell.exec(f"echo {text}", timeout=30))["text"], text)
         commands = await shell.commands()
         self.assertTrue(commands["proven"])
-        self.assertEqual([one["exitCode"] for one in commands["commands"]], [3, 0])
+        self.assertEqual([one["exitCode"] for one in commands["commands"]], [3, 0, 0, 0])
         async with asyncio.timeout(20):
             while (await shell.inspect())["state"] != "prompt":
                 await asyncio.sleep(0.01)
@@ -436,6 +479,26 @@ class Terminals(Case):
         async with shell.attach() as attachment:
             await anext(attachment)
             self.assertEqual(len(await shell.attached()), 1)
+
+    async def test_exec_hands_on_all_that_a_command_writes_in_order(self) -> None:
+        shell = await self.start(["bash"])
+        parts: list[hawser.ExecOutput] = []
+        answer = await shell.exec("seq 1 1000000; printf '\\377\\n'", limit=8, timeout=60, on_output=parts.append)
+        self.assertEqual((answer["status"], answer["exitCode"], answer["part"]), ("ended", 0, None))
+        expected = b"".join(b"%d\n" % number for number in range(1, 1_000_001)) + b"\xff\n"
+        self.assertEqual(b"".join(part.data for part in parts), expected)
+        self.assertEqual((parts[0].offset, {part.omitted for part in parts}), (answer["output"]["from"], {0}))
+
+    async def test_exec_waits_for_a_shell_on_its_way_to_its_prompt(self) -> None:
+        with tempfile.TemporaryDirectory() as home:
+            Path(home, ".bashrc").write_text("sleep 1.2")
+            shell = await self.start(["bash"], env={"HOME": home})
+            early = await shell.exec("echo no", timeout=0.1)
+            self.assertEqual((early["status"], early["why"]), ("busy", "starting"))
+            parts: list[hawser.ExecOutput] = []
+            late = await shell.exec("echo yes", timeout=20, on_output=parts.append)
+            self.assertEqual((late["status"], late["why"], late["text"]), ("ended", None, "yes\n"))
+            self.assertEqual([part.text for part in parts], ["yes\n"])
 
     async def test_run_a_command_once_though_its_answers_are_lost(self) -> None:
         shell = await self.start(["bash"])
@@ -472,11 +535,11 @@ class Requests(Case):
     async def test_end_when_nobody_answers_and_when_nobody_waits(self) -> None:
         async with silent_server() as (url, heard):
             client = hawser.connect(url, "token", times=hawser.Times(answer=0.05))
-            self.assertIn("no answer within", (await self.failing("node_unavailable", client.list())).message)
+            self.assertIn("no response within", (await self.failing("node_unavailable", client.list())).message)
             with self.assertRaises(TimeoutError):
                 async with asyncio.timeout(0.05):
                     await client.at("any").write("x")
-            # Both connections were cut, not left to wait.
+            # Both connections were closed, not left to wait.
             await asyncio.wait_for(asyncio.gather(heard.get(), heard.get()), 20)
 
     async def test_go_below_a_prefix_and_along_no_redirect(self) -> None:
@@ -492,7 +555,7 @@ class Requests(Case):
 
     async def test_addresses_that_make_no_sense_are_refused_at_once(self) -> None:
         for url in ("127.0.0.1:7707", "ftp://host", "http://", "http://host?x"):
-            with self.assertRaisesRegex(HawserError, "expected an address"):
+            with self.assertRaisesRegex(HawserError, "invalid URL"):
                 hawser.connect(url)
 
 
@@ -505,14 +568,14 @@ class Locating(Case):
                 (state / "admin-token").write_text("secret\n")
                 client = hawser.locate(state_dir=state)
                 await self.failing("node_unavailable", client.list())
-                await self.failing("node_unavailable", reading(client.at("any").attach(patience=0)))
+                await self.failing("node_unavailable", reading(client.at("any").attach(reconnect_timeout=0)))
             self.assertTrue(heard.empty())
 
     async def test_says_what_to_do_when_there_is_no_server(self) -> None:
         with tempfile.TemporaryDirectory() as folder, self.assertRaises(HawserError) as caught:
             hawser.locate(state_dir=folder)
         error = caught.exception
-        self.assertEqual((error.code, error.hint), ("node_unavailable", "start one with: hawser serve"))
+        self.assertEqual((error.code, error.hint), ("node_unavailable", "start one with hawser serve"))
 
 
 class Synchronous(unittest.TestCase):
@@ -543,7 +606,7 @@ class Synchronous(unittest.TestCase):
 
 @asynccontextmanager
 async def relay(cut_answers: int) -> AsyncIterator[str]:
-    """Passes requests on to the server, and the answers back but for the first so many."""
+    """Forwards requests to the server, and all but the first responses back."""
     left = cut_answers
     _, _, port = server_url().rpartition(":")
 
@@ -572,7 +635,7 @@ async def relay(cut_answers: int) -> AsyncIterator[str]:
 
 @asynccontextmanager
 async def silent_server(answer: bytes = b"") -> AsyncIterator[tuple[str, asyncio.Queue[bytes]]]:
-    """Tells what each connection brought once that has ended; says nothing, or one thing."""
+    """Reports what each ended connection received; sends nothing, or one answer."""
     heard: asyncio.Queue[bytes] = asyncio.Queue()
 
     async def listen(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

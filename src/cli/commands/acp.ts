@@ -1,27 +1,28 @@
-/** `hawser acp`: starts an agent for an editor, and gives it terminals that last. */
+/** `hawser acp`: runs an ACP agent for an editor, with persistent terminals. */
 
 import { type ChildProcessByStdio, spawn } from "node:child_process";
 import { once } from "node:events";
 import { constants } from "node:os";
 import type { Readable, Writable } from "node:stream";
 import { Command } from "commander";
-import { AcpProxy } from "../acp-proxy.ts";
-import { AcpTerminals } from "../acp-terminals.ts";
-import { findOrStartServer, type WorkspaceFlags, withWorkspace } from "../find-server.ts";
-import { print } from "../output.ts";
+import { AcpProxy } from "../agents/acp-proxy.ts";
+import { AcpTerminals } from "../agents/acp-terminals.ts";
+import { findOrStartServer, type WorkspaceFlags, withWorkspace } from "../connect/find-server.ts";
+import { print } from "../print/output.ts";
 
-/** What an editor sends to what it started. */
+/** Signals that an editor may send to its child. */
 const SIGNALS: readonly NodeJS.Signals[] = ["SIGINT", "SIGTERM", "SIGHUP"];
 
-export const acp: Command = withWorkspace(new Command("acp"), "whose sessions the terminals are (default: default)")
-	.summary("an agent for an editor, with terminals that last")
+export const acp: Command = withWorkspace(new Command("acp"), "workspace for the terminals (default: default)")
+	.summary("run an ACP agent with persistent terminals")
 	.description(
-		"Starts an agent that speaks the Agent Client Protocol (version 1) and stands between it and the editor that " +
-			"started this command: the agent's terminals are sessions here, which can be watched and answered (hawser attach) " +
-			"and read later (hawser logs), and which outlive editor, agent and server. Everything else passes as it is. " +
-			"With no server running, starts one in the background first. Ends as the agent does.",
+		"Runs an agent that speaks the Agent Client Protocol (version 1) behind the editor that started this " +
+			"command. The agent's terminals become Hawser sessions: attach to them with hawser attach, read them " +
+			"later with hawser logs. They outlive the editor, the agent and the server. All other messages pass " +
+			"through unchanged. Starts a server in the background if none is running. Exits with the agent's exit " +
+			"code.",
 	)
-	.argument("<agent...>", "the agent and its arguments")
+	.argument("<agent...>", "agent command and arguments")
 	.passThroughOptions()
 	.addHelpText(
 		"after",
@@ -33,19 +34,22 @@ export const acp: Command = withWorkspace(new Command("acp"), "whose sessions th
 		await once(child, "spawn");
 		for (const signal of SIGNALS) process.on(signal, () => child.kill(signal));
 		const exited = once(child, "exit") as Promise<[number | null, NodeJS.Signals | null]>;
-		await attend(child, new AcpTerminals(() => findOrStartServer(flags), flags.workspace));
+		await proxyUntilExit(child, new AcpTerminals(() => findOrStartServer(flags), flags.workspace));
 		const [code, signal] = await exited;
-		// The editor may still be there, and say something to nobody.
+		// The editor may still be running, with no agent to talk to.
 		process.stdin.destroy();
 		process.exitCode = signal === null ? (code ?? 1) : 128 + constants.signals[signal];
 	});
 
-/** Resolves when the agent says nothing more; the end of what the editor says is passed on, too. */
-async function attend(child: ChildProcessByStdio<Writable, Readable, null>, terminals: AcpTerminals): Promise<void> {
+/** Resolves when the agent's output ends. Also forwards the end of the editor's output. */
+async function proxyUntilExit(
+	child: ChildProcessByStdio<Writable, Readable, null>,
+	terminals: AcpTerminals,
+): Promise<void> {
 	const editor = { input: process.stdin, write: print };
 	const agent = { input: child.stdout, write: (line: Uint8Array | string) => written(child.stdin, line) };
 	const proxy = new AcpProxy(editor, agent, terminals);
-	// What is said to an agent that has gone is lost, as it would be without us.
+	// Writing to an agent that has exited fails; the editor notices the exit.
 	child.stdin.on("error", () => {});
 	void proxy.passToAgent().then(
 		() => child.stdin.end(),
@@ -54,7 +58,7 @@ async function attend(child: ChildProcessByStdio<Writable, Readable, null>, term
 	await proxy.passToEditor();
 }
 
-/** Resolves when it is gone, or nobody takes it. */
+/** Resolves when the line is written, or the stream is closed. */
 function written(stream: Writable, line: Uint8Array | string): Promise<void> {
 	return new Promise((resolve) => {
 		stream.write(line, () => resolve());

@@ -1,17 +1,22 @@
-/** `hawser app-server`: stands in for the server of this name that Codex brings along, as far as it runs commands. */
+/** `hawser app-server`: a drop-in for Codex app-server, commands only. */
 
 import { mkdir } from "node:fs/promises";
 import { BlockList, isIPv6 } from "node:net";
 import { join, resolve } from "node:path";
 import { Command, Option } from "commander";
-import type { AppAddress } from "../../server/app-server.ts";
-import { codexHome } from "../../server/codex-host.ts";
-import { UsageError } from "../errors.ts";
-import { describe, interruption, serveUntilInterrupted } from "../foreground.ts";
-import { parseWebSocketUrl } from "../listen-url.ts";
-import { remark } from "../output.ts";
+import type { AppAddress } from "../../server/dropins/codex-app.ts";
+import { codexHome } from "../../server/dropins/codex-host.ts";
+import { UsageError } from "../print/errors.ts";
+import { printNotice } from "../print/output.ts";
 import { type SandboxName, sandboxNames, sandboxTypes } from "../sandbox-names.ts";
-import { addWebSocketAuthOptions, secretFilesOf, type WebSocketAuthFlags, webSocketAuthOf } from "../websocket-auth.ts";
+import { errorChain, interruption, serveUntilSignal } from "../serve/foreground.ts";
+import { parseWebSocketUrl } from "../serve/listen-url.ts";
+import {
+	addWebSocketAuthOptions,
+	secretFilesOf,
+	type WebSocketAuthFlags,
+	webSocketAuthOf,
+} from "../serve/websocket-auth.ts";
 
 const DEFAULT_LISTEN = "stdio://";
 
@@ -22,20 +27,17 @@ type Flags = WebSocketAuthFlags & {
 };
 
 export const appServer: Command = addWebSocketAuthOptions(new Command("app-server"))
-	.summary("stand in for Codex app-server, as far as it runs commands")
+	.summary("run a drop-in for Codex app-server (commands only)")
 	.description(
-		"Serves command/exec and process/* of Codex app-server: to one client on stdin and stdout, or at one address.\n" +
-			"An address is printed on stderr once it answers. Nothing is kept on disk, and a command ends with its connection.\n" +
-			"Whoever reaches the address can run programs: give it a token, or keep it on this machine.",
+		"Serves command/exec and process/* of Codex app-server, to one client on stdin and stdout or on a " +
+			"listening address.\nPrints the address to stderr once it accepts connections. Keeps nothing on disk; " +
+			"a command ends with its connection.\nAnyone who can reach the address can run programs: require a " +
+			"token, or listen on loopback only.",
 	)
-	.option(
-		"--listen <url>",
-		"stdio://, ws://IP:PORT, where port 0 picks a free one, unix:// or unix://PATH",
-		DEFAULT_LISTEN,
-	)
-	.option("--stdio", "the same as --listen stdio://")
+	.option("--listen <url>", "stdio://, ws://IP:PORT (port 0: any free port), unix:// or unix://PATH", DEFAULT_LISTEN)
+	.option("--stdio", "same as --listen stdio://")
 	.addOption(
-		new Option("--sandbox <mode>", "what a command may do whose client says nothing about it")
+		new Option("--sandbox <mode>", "sandbox for commands whose client requests none")
 			.choices(sandboxNames)
 			.default("read-only"),
 	)
@@ -46,21 +48,21 @@ export const appServer: Command = addWebSocketAuthOptions(new Command("app-serve
 			"  hawser app-server --listen unix:///run/user/1000/app-server.sock",
 	)
 	.action(async (flags: Flags) => {
-		// Loaded only here: the other commands need none of it, and start faster without.
-		const { serveAppOnStdio, startAppServer } = await import("../../server/app-server.ts");
-		const report = (problem: unknown, where: string) => remark(`${where}: ${describe(problem)}`);
+		// Imported here so that other commands start faster.
+		const { serveAppOnStdio, startAppServer } = await import("../../server/dropins/codex-app.ts");
+		const report = (problem: unknown, where: string) => printNotice(`${where}: ${errorChain(problem)}`);
 		const options = { policy: { type: sandboxTypes[flags.sandbox] }, hidden: secretFilesOf(flags), report };
 		const address = await addressOf(flags);
 		if (address === "stdio") {
-			// A client that is gone ends the connection, and with it everything that it started; not just us.
+			// A client that is gone closes its connection and everything it started, not this process.
 			process.stdout.removeAllListeners("error");
 			await serveAppOnStdio({ input: process.stdin, output: process.stdout }, options, interruption());
 			process.exit(0);
 		}
 		const server = await startAppServer(address, options);
-		// Whoever reads where we are may end us at once: we listen for that before we say it.
-		const over = serveUntilInterrupted(server, "shutting down, and ending every command");
-		remark(`app-server listening on: ${server.url}`);
+		// Handle signals before printing the address: its reader may send one at once.
+		const over = serveUntilSignal(server, "shutting down and ending all commands");
+		printNotice(`app-server listening on: ${server.url}`);
 		await over;
 	});
 
@@ -68,7 +70,7 @@ async function addressOf(flags: Flags): Promise<AppAddress | "stdio"> {
 	const { listen, stdio } = flags;
 	const auth = await webSocketAuthOf(flags);
 	const isWebSocket = !stdio && listen.startsWith("ws://");
-	if (auth && !isWebSocket) throw new UsageError("--ws-auth is for ws://, and not for stdio or a Unix socket");
+	if (auth && !isWebSocket) throw new UsageError("--ws-auth works only with ws:// addresses");
 	if (stdio || listen === "stdio" || listen === "stdio://") return "stdio";
 	if (listen.startsWith("unix://")) return { kind: "unix", path: await socketPath(listen) };
 	if (!isWebSocket)
@@ -77,13 +79,11 @@ async function addressOf(flags: Flags): Promise<AppAddress | "stdio"> {
 		);
 	const { host, port } = parseWebSocketUrl(listen);
 	if (!auth && !isLoopback(host))
-		throw new UsageError(
-			`refusing to listen on ${host} without a token: anybody could run programs; see --ws-auth, or use 127.0.0.1`,
-		);
+		throw new UsageError(`refusing to listen on ${host} without authentication; use --ws-auth, or listen on 127.0.0.1`);
 	return { kind: "tcp", host, port, auth };
 }
 
-/** A directory that somebody names must be there: only where Codex has its own is it made. */
+/** The directory of a given path must exist; only Codex's default directory is created. */
 async function socketPath(listen: string): Promise<string> {
 	const path = listen.slice("unix://".length);
 	if (path !== "") return resolve(path);

@@ -1,18 +1,18 @@
-/** `hawser audit`: who did what, and whether that record is as it was written. */
+/** `hawser audit`: lists and verifies the audit log. */
 
 import { stat } from "node:fs/promises";
 import { Command } from "commander";
 import { type AuditFilter, type AuditMessage, type Client, HawserError } from "../../client/index.ts";
-import { stateFolder } from "../../local/locate.ts";
-import { auditDirectory, verifyAudit } from "../../server/open-audit.ts";
-import { UsageError } from "../errors.ts";
-import { findServer, type ServerFlags, withServer } from "../find-server.ts";
-import { findSession } from "../find-session.ts";
-import { print, remark, table } from "../output.ts";
-import { wholeNumber } from "../parse.ts";
-import { safeJson } from "../safe-text.ts";
+import { stateDirectory } from "../../client/node/locate.ts";
+import { auditDirectory, verifyAudit } from "../../server/audit.ts";
+import { wholeNumber } from "../args/values.ts";
+import { findServer, type ServerFlags, withServer } from "../connect/find-server.ts";
+import { findSession } from "../connect/find-session.ts";
+import { UsageError } from "../print/errors.ts";
+import { print, printNotice, table } from "../print/output.ts";
+import { safeJson } from "../print/safe-text.ts";
 
-/** Shown unless more are asked for. */
+/** Default for --last. */
 const SHOWN = 100;
 const PAGE = 1_000;
 
@@ -27,27 +27,22 @@ type ListFlags = ServerFlags & {
 
 const list = withServer(new Command("ls"))
 	.alias("list")
-	.summary("show who did what")
-	.description(
-		"Shows the newest entries, oldest first: who did what to which session, and from where. For the operator.",
-	)
-	.option(
-		"--session <session>",
-		"of this session alone: its id, also of one that was removed, its name, or a beginning",
-	)
-	.option("--principal <id>", "by this one alone: admin, or the id of a token")
-	.option("--action <name>", "of this kind alone, such as open, input, take-over, refused or end")
-	.option("--after <seq>", "from the one after this number on", wholeNumber)
-	.option("-n, --last <count>", "no more than the last so many; 0 is all", wholeNumber, SHOWN)
-	.option("--json", "as one JSON object a line, with everything the server says")
+	.summary("list audit entries")
+	.description("Lists audit entries, oldest first: who did what to which session, and from where. Operator only.")
+	.option("--session <session>", "only this session: ID (also of a deleted one), name or prefix")
+	.option("--principal <id>", "only this caller: admin, or a token ID")
+	.option("--action <name>", "only this action, such as open, input, take-over, refused or end")
+	.option("--after <seq>", "only entries after this sequence number", wholeNumber)
+	.option("-n, --last <count>", "print at most the last <count> entries; 0 prints all", wholeNumber, SHOWN)
+	.option("--json", "print one JSON object per line, with all fields")
 	.addHelpText(
 		"after",
 		"\nExamples:\n  hawser audit\n  hawser audit ls --action refused\n  hawser audit ls --json -n 0",
 	)
 	.action(async ({ after, last, json, session, principal, action, ...flags }: ListFlags) => {
 		const { client } = await findServer(flags);
-		const meant = session === undefined ? undefined : await sessionOf(client, session);
-		const filter: AuditFilter = { session: meant?.id, principal, action };
+		const target = session === undefined ? undefined : await sessionOf(client, session);
+		const filter: AuditFilter = { session: target?.id, principal, action };
 		let shown: AuditMessage[] = [];
 		for (let next: number | null = after ?? 0; next !== null; ) {
 			const page = await client.audit({ ...filter, after: next, limit: PAGE });
@@ -55,8 +50,8 @@ const list = withServer(new Command("ls"))
 			next = page.next;
 		}
 		if (json) return print(shown.map((entry) => `${safeJson(entry, 0)}\n`).join(""));
-		if (shown.length === 0 && meant?.unknown) throw meant.unknown;
-		if (shown.length === 0) return remark("there is no such entry");
+		if (shown.length === 0 && target?.unknown) throw target.unknown;
+		if (shown.length === 0) return printNotice("no matching entries");
 		await print(
 			table(
 				["SEQ", "TIME", "WHO", "FROM", "ACTION", "WORKSPACE", "SESSION", "DETAILS"],
@@ -66,7 +61,7 @@ const list = withServer(new Command("ls"))
 		);
 	});
 
-/** The record knows sessions that are gone, by their whole ids; whether one of them is meant shows in what is found. */
+/** The log knows deleted sessions by their full IDs; `unknown` says that the server does not know this one. */
 async function sessionOf(client: Client, wanted: string): Promise<{ id: string; unknown?: HawserError }> {
 	try {
 		return await findSession(client, wanted);
@@ -79,42 +74,43 @@ async function sessionOf(client: Client, wanted: string): Promise<{ id: string; 
 type VerifyFlags = { readonly stateDir?: string; readonly head?: string };
 
 const verify = new Command("verify")
-	.summary("check that the record is as it was written")
+	.summary("verify the audit log")
 	.description(
-		"Checks the record's files, with a server or without: that no line was changed, added, moved or taken away. Lines " +
-			"cut off at the end can't be missed that way; with --head, a hash that was noted before, they are. Ends with 1 " +
-			"when something is wrong, there is nothing to check, or what was before the noted hash is not here to be checked.",
+		"Verifies the audit files, with or without a running server: no line was changed, added, moved or " +
+			"removed. Lines missing at the end are detected only with --head, a hash noted earlier. Exits with 1 " +
+			"if verification fails, there is nothing to verify, or entries before the noted hash are missing.",
 	)
-	.argument("[file]", "one file, or a directory of them (default: those of the state directory)")
-	.option("--state-dir <dir>", "whose record it is")
-	.option("--head <hash>", "the newest hash when it was last looked at")
+	.argument("[file]", "audit file or directory (default: the state directory's)")
+	.option("--state-dir <dir>", "state directory of the server")
+	.option("--head <hash>", "newest hash seen at an earlier check")
 	.addHelpText(
 		"after",
 		"\nExamples:\n  hawser audit verify\n  hawser audit verify --head 9f86d081…  audit-000007.jsonl",
 	)
 	.action(async (path: string | undefined, { stateDir, head }: VerifyFlags) => {
 		if (head !== undefined && !/^[0-9a-f]{64}$/.test(head))
-			throw new UsageError("--head: expected 64 digits of a hash");
-		const verdict = await verifyAudit(await placeOf(path, stateDir), head);
+			throw new UsageError("--head: expected a hash of 64 hex digits");
+		const verdict = await verifyAudit(await auditPath(path, stateDir), head);
 		const { fault, entries, base } = verdict;
-		for (const text of verdict.remarks) remark(text);
+		for (const text of verdict.remarks) printNotice(text);
 		if (fault) {
-			const place = fault.line === undefined ? fault.path : `${fault.path}, line ${fault.line}`;
-			remark(`${place}: ${fault.message}`);
+			const where = fault.line === undefined ? fault.path : `${fault.path}, line ${fault.line}`;
+			printNotice(`${where}: ${fault.message}`);
 			process.exitCode = 1;
 			return;
 		}
-		const from = base === undefined ? "" : `, after ${base.seq} that are not here`;
+		const from = base === undefined ? "" : ` (starting after entry ${base.seq})`;
 		await print(`ok: ${entries} entries${from}; head ${verdict.head.seq} ${verdict.head.hash}\n`);
 	});
 
-async function placeOf(
+async function auditPath(
 	path: string | undefined,
 	stateDir: string | undefined,
 ): Promise<Parameters<typeof verifyAudit>[0]> {
-	if (path === undefined) return { directory: auditDirectory(stateFolder(stateDir === undefined ? {} : { stateDir })) };
+	if (path === undefined)
+		return { directory: auditDirectory(stateDirectory(stateDir === undefined ? {} : { stateDir })) };
 	const found = await stat(path).catch(() => undefined);
-	if (!found) throw new UsageError(`${path} can't be read`);
+	if (!found) throw new UsageError(`can't read ${path}`);
 	return found.isDirectory() ? { directory: path } : { file: path };
 }
 
@@ -128,8 +124,8 @@ function toRow({ seq, time, action, by, session, workspace, prev: _, hash: __, .
 }
 
 export const audit: Command = new Command("audit")
-	.summary("show who did what, and check that record")
-	.description("The server records who did what to which session, and from where; never what was typed.")
+	.summary("list or verify the audit log")
+	.description("The server records who did what to which session, and from where. It never records what was typed.")
 	.addHelpText("after", "\nExamples:\n  hawser audit\n  hawser audit ls --session build\n  hawser audit verify")
 	.addCommand(list, { isDefault: true })
 	.addCommand(verify);

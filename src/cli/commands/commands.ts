@@ -1,33 +1,33 @@
-/** `hawser commands`: what a session's shell has run. */
+/** `hawser commands`: lists the commands run in a session's shell. */
 
 import { Command } from "commander";
 import type { ShellCommand } from "../../client/index.ts";
-import { findServer, type WorkspaceFlags, withWorkspace } from "../find-server.ts";
-import { findSession } from "../find-session.ts";
-import { print, remark, table } from "../output.ts";
-import { wholeNumber } from "../parse.ts";
-import { safeJson } from "../safe-text.ts";
+import { wholeNumber } from "../args/values.ts";
+import { findServer, type WorkspaceFlags, withWorkspace } from "../connect/find-server.ts";
+import { findSession } from "../connect/find-session.ts";
+import { print, printNotice, table } from "../print/output.ts";
+import { safeJson } from "../print/safe-text.ts";
 
 type CommandsFlags = WorkspaceFlags & { readonly lines?: number; readonly json?: true };
 
 export const commands: Command = withWorkspace(new Command("commands"))
-	.summary("what a session's shell has run")
+	.summary("list commands run in a session's shell")
 	.description(
-		"Lists the commands of a shell, oldest first: the number, the exit code or … while it runs, how long it took, where " +
-			"its output begins, and the command. They are known of bash, zsh and fish that are sessions, and of whatever else " +
-			"marks its commands (OSC 133 or 633).",
+		"Lists the commands of a shell, oldest first: number, exit code (… while running), duration, output " +
+			"offset and command line. Works in bash, zsh and fish sessions, and with any program that marks its " +
+			"commands (OSC 133 or 633).",
 	)
-	.argument("[session]", "its id, its name, or the beginning of either (default: the most recent)")
-	.option("-n, --lines <count>", "the newest only, this many", wholeNumber)
-	.option("--json", "print them as JSON")
+	.argument("[session]", "session ID, name or prefix (default: the most recent session)")
+	.option("-n, --lines <count>", "print only the last <count> commands", wholeNumber)
+	.option("--json", "print as JSON")
 	.addHelpText("after", "\nExamples:\n  hawser commands work\n  hawser logs work --since 1834")
 	.action(async (wanted: string | undefined, flags: CommandsFlags) => {
 		const { client } = await findServer(flags);
 		const { id } = await findSession(client, wanted, flags);
 		const list = await client.sessions.at(id).commands(flags.lines === undefined ? {} : { limit: flags.lines });
 		if (flags.json) return print(`${safeJson(list)}\n`);
-		if (list.commands.length === 0) return remark("no commands are known of this session");
-		return print(table(["NUMBER", "EXIT", "TOOK", "OFFSET", "COMMAND"], list.commands.map(toRow)));
+		if (list.commands.length === 0) return printNotice("no commands recorded in this session");
+		return print(table(["NUMBER", "EXIT", "DURATION", "OFFSET", "COMMAND"], list.commands.map(toRow)));
 	});
 
 function toRow({ seq, command, exitCode, output, startedAt, endedAt }: ShellCommand): string[] {

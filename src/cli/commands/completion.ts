@@ -1,13 +1,13 @@
-/** `hawser completion`: what a shell needs to complete our commands. */
+/** `hawser completion`: prints a shell completion script. */
 
 import { Argument, Command } from "commander";
-import { completionScript, type Shell, shells } from "../completion.ts";
-import { print } from "../output.ts";
+import { completionScript, type Shell, shells } from "../completion/scripts.ts";
+import { print } from "../print/output.ts";
 
 export const completion: Command = new Command("completion")
-	.summary("complete commands in your shell")
-	.description("Prints a script with which your shell completes commands, flags and sessions.")
-	.addArgument(new Argument("<shell>", "which shell").choices(shells))
+	.summary("print a shell completion script")
+	.description("Prints a script that completes commands, flags and session names in your shell.")
+	.addArgument(new Argument("<shell>", "shell").choices(shells))
 	.addHelpText(
 		"after",
 		"\nExamples:\n  hawser completion bash >> ~/.bashrc\n  hawser completion zsh > ~/.zfunc/_hawser\n" +

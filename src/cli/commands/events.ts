@@ -1,16 +1,16 @@
-/** `hawser events`: what happens to all sessions, as it happens. */
+/** `hawser events`: streams session events. */
 
 import { readFile } from "node:fs/promises";
 import { Command, Option } from "commander";
 import type { FeedConnection, FeedEvent, FeedItem, FeedType, HawserError } from "../../client/index.ts";
-import { formatDuration } from "../../protocol/units.ts";
-import { nameOf } from "../describe-session.ts";
-import { UsageError } from "../errors.ts";
-import { findServer, type WorkspaceFlags, withWorkspace } from "../find-server.ts";
-import { print, remark } from "../output.ts";
-import { collect, duration } from "../parse.ts";
-import { safeJson, safeLine } from "../safe-text.ts";
-import { save } from "../save.ts";
+import { formatDuration } from "../../words/units.ts";
+import { collect, duration } from "../args/values.ts";
+import { findServer, type WorkspaceFlags, withWorkspace } from "../connect/find-server.ts";
+import { UsageError } from "../print/errors.ts";
+import { print, printNotice } from "../print/output.ts";
+import { safeJson, safeLine } from "../print/safe-text.ts";
+import { save } from "../print/save-file.ts";
+import { displayName } from "../print/session-text.ts";
 
 type EventsFlags = WorkspaceFlags & {
 	readonly since?: string;
@@ -23,17 +23,17 @@ type EventsFlags = WorkspaceFlags & {
 };
 
 export const events: Command = withWorkspace(new Command("events"))
-	.summary("follow what happens to all sessions")
+	.summary("stream session events")
 	.description(
-		"Prints what happens to sessions, one line each, until it is ended: that a program waits for somebody (waiting), a " +
-			"shell is ready or has run a command (ready, command), somebody is to approve something or give a secret (approval, " +
-			"secret), something was created, exited, closed, lost or removed. " +
-			"While the server is away it waits, and goes on where it was: nothing is left out or told twice.",
+		"Prints session events, one per line, until interrupted: a program waits for input (waiting); a shell " +
+			"is ready or ran a command (ready, command); an approval or a secret is requested (approval, secret); " +
+			"a session was created, exited, closed, lost or removed; the state of a coding agent changed (agent). " +
+			"Continues across server restarts, without gaps or repeats.",
 	)
 	.addOption(
 		new Option(
 			"-t, --type <types...>",
-			"only these; failed is what did not end well by itself, and what is lost",
+			"only these types; failed matches non-zero exits, signals and lost sessions",
 		).choices([
 			"created",
 			"exited",
@@ -46,19 +46,16 @@ export const events: Command = withWorkspace(new Command("events"))
 			"quiet",
 			"approval",
 			"secret",
+			"agent",
 			"failed",
 		]),
 	)
-	.option(
-		"--quiet-for <duration>",
-		"tell of programs that have written nothing for this long, too, such as 5m",
-		duration,
-	)
-	.option("-l, --label <key[=value]>", "only of sessions with this label; repeatable", collect)
-	.option("--task <id>", "only of those that were started for this task")
-	.option("--since <cursor>", "go on after this place, which --json prints with each event")
-	.option("--cursor-file <file>", "keep the place in this file, and go on from there the next time")
-	.option("--json", "as one JSON object a line")
+	.option("--quiet-for <duration>", "also report programs without output for this long, such as 5m", duration)
+	.option("-l, --label <key[=value]>", "only sessions with this label; repeatable", collect)
+	.option("--task <id>", "only sessions of this task")
+	.option("--since <cursor>", "continue after this cursor (printed by --json)")
+	.option("--cursor-file <file>", "store the cursor in this file, and continue from it")
+	.option("--json", "print one JSON object per line")
 	.addHelpText(
 		"after",
 		"\nExamples:\n  hawser events\n  hawser events --type waiting failed\n  hawser events --type quiet --quiet-for 10m --label kind=agent\n" +
@@ -66,7 +63,7 @@ export const events: Command = withWorkspace(new Command("events"))
 	)
 	.action(async ({ since, cursorFile, quietFor, type, task, label, workspace, json, ...flags }: EventsFlags) => {
 		if (since !== undefined && cursorFile !== undefined)
-			throw new UsageError("--since and --cursor-file exclude each other");
+			throw new UsageError("--since and --cursor-file cannot be used together");
 		const { client } = await findServer(flags);
 		const begin = cursorFile === undefined ? since : await readCursor(cursorFile);
 		const items = client.events({
@@ -76,15 +73,15 @@ export const events: Command = withWorkspace(new Command("events"))
 			...(task === undefined ? {} : { task }),
 			...(label === undefined ? {} : { label }),
 			...(workspace === undefined ? {} : { workspace }),
-			onConnection: sayWhetherItIsThere(),
-			...(cursorFile === undefined ? {} : { onCursor: keepIn(cursorFile) }),
+			onConnection: connectionReporter(),
+			...(cursorFile === undefined ? {} : { onCursor: cursorWriter(cursorFile) }),
 		});
 		for await (const item of items) {
 			await print(json ? `${safeJson(toJson(item), 0)}\n` : lineOf(item));
 		}
 	});
 
-/** Undefined for a file that is to be made. */
+/** Undefined if the file does not exist yet. */
 async function readCursor(file: string): Promise<string | undefined> {
 	try {
 		return (await readFile(file, "utf8")).trim() || undefined;
@@ -94,26 +91,26 @@ async function readCursor(file: string): Promise<string | undefined> {
 	}
 }
 
-/** It hears of a place once all before it is printed: if we are killed, rather is something printed twice than never. */
-function keepIn(file: string): (cursor: string) => Promise<void> {
+/** Saves a cursor after everything before it was printed, so that a kill repeats an event rather than losing it. */
+function cursorWriter(file: string): (cursor: string) => Promise<void> {
 	return (cursor) => save([`${cursor}\n`], file);
 }
 
-/** Once when the server goes or refuses, and once when it tells events again. */
-function sayWhetherItIsThere(): (connection: FeedConnection) => void {
+/** Prints one notice when the connection fails, and one when it is back. */
+function connectionReporter(): (connection: FeedConnection) => void {
 	let said: string | undefined;
 	return (connection) => {
-		const now = connection.state === "disconnected" ? troubleOf(connection.error) : undefined;
+		const now = connection.state === "disconnected" ? disconnectMessage(connection.error) : undefined;
 		if (now === said) return;
 		said = now;
-		remark(now ?? "the server is back");
+		printNotice(now ?? "reconnected");
 	};
 }
 
-/** There are others than that it is away, of which somebody can do something. */
-function troubleOf({ code, message, hint }: HawserError): string {
-	if (code !== "limit_exceeded") return "the server is away; waiting for it";
-	return `${message}${hint === undefined ? "" : ` (${hint})`}; trying again`;
+/** A limit is the user's to fix; any other error is an unreachable server. */
+function disconnectMessage({ code, message, hint }: HawserError): string {
+	if (code !== "limit_exceeded") return "server unreachable; reconnecting";
+	return `${message}${hint === undefined ? "" : ` (${hint})`}; retrying`;
 }
 
 function toJson(item: FeedItem): object {
@@ -122,17 +119,18 @@ function toJson(item: FeedItem): object {
 
 function lineOf(item: FeedItem): string {
 	if (item.kind === "begin") return "";
-	if (item.kind === "gap") return "some events were missed: hawser ls shows how it is now\n";
+	if (item.kind === "gap") return "some events were missed; see hawser ls for the current state\n";
 	const { type, time, session } = item.event;
-	const words = [new Date(time).toISOString(), type.padEnd(8), nameOf(session), detailsOf(item.event)];
+	const words = [new Date(time).toISOString(), type.padEnd(8), displayName(session), detailsOf(item.event)];
 	return `${safeLine(words.filter((word) => word !== "").join("  "))}\n`;
 }
 
-function detailsOf({ exit, prompt, kind, command, quietMs, approval, secret }: FeedEvent): string {
+function detailsOf({ exit, prompt, kind, command, quietMs, approval, secret, agent }: FeedEvent): string {
+	if (agent) return [agent.app, agent.state, agent.kind, agent.question].filter((word) => word).join("  ");
 	if (approval) return [approval.state, approval.kind, approval.preview.trimEnd()].filter((word) => word).join("  ");
 	if (secret) return [secret.status, secret.name ?? prompt].filter((word) => word).join("  ");
 	if (exit) return exit.signal ?? `exit ${exit.code}`;
 	if (command) return `exit ${command.exitCode}  ${command.command ?? ""}`;
-	if (quietMs !== undefined) return `nothing for ${formatDuration(quietMs)}`;
+	if (quietMs !== undefined) return `no output for ${formatDuration(quietMs)}`;
 	return [kind, prompt].filter((word) => word).join("  ");
 }

@@ -1,31 +1,32 @@
-/** `hawser exec-server`: stands in for the server of this name that Codex brings along. */
+/** `hawser exec-server`: a drop-in for Codex exec-server. */
 
 import { Command, InvalidArgumentError } from "commander";
 import { isLoopback } from "../../server/config.ts";
-import { UsageError } from "../errors.ts";
-import { describe, interruption, serveUntilInterrupted } from "../foreground.ts";
-import { parseWebSocketUrl, type WebSocketAddress } from "../listen-url.ts";
-import { print, remark } from "../output.ts";
-import { addWebSocketAuthOptions, secretFilesOf, type WebSocketAuthFlags, webSocketAuthOf } from "../websocket-auth.ts";
+import { UsageError } from "../print/errors.ts";
+import { print, printNotice } from "../print/output.ts";
+import { errorChain, interruption, serveUntilSignal } from "../serve/foreground.ts";
+import { parseWebSocketUrl, type WebSocketAddress } from "../serve/listen-url.ts";
+import {
+	addWebSocketAuthOptions,
+	secretFilesOf,
+	type WebSocketAuthFlags,
+	webSocketAuthOf,
+} from "../serve/websocket-auth.ts";
 
 const DEFAULT_LISTEN = "ws://127.0.0.1:0";
 
 type Flags = WebSocketAuthFlags & { readonly listen: string; readonly concurrentRequests: number };
 
 export const execServer: Command = addWebSocketAuthOptions(new Command("exec-server"))
-	.summary("stand in for Codex exec-server")
+	.summary("run a drop-in for Codex exec-server")
 	.description(
-		"Serves the protocol of Codex exec-server, at one address or to one client on stdin and stdout.\n" +
-			"It prints its address on stdout once it answers. Nothing is kept on disk, and its processes end with it.\n" +
-			"Whoever reaches the address can run programs, unless --ws-auth asks for a token.",
+		"Serves the Codex exec-server protocol, on a listening address or to one client on stdin and " +
+			"stdout.\nPrints the address to stdout once it accepts connections. Keeps nothing on disk; its " +
+			"processes end with it.\nAnyone who can reach the address can run programs, unless --ws-auth requires " +
+			"a token.",
 	)
-	.option("--listen <url>", "ws://IP:PORT, where port 0 picks a free one, or stdio", DEFAULT_LISTEN)
-	.option(
-		"--concurrent-requests <count>",
-		"requests of one connection that may be under way at once",
-		positiveInteger,
-		1,
-	)
+	.option("--listen <url>", "ws://IP:PORT (port 0: any free port), or stdio", DEFAULT_LISTEN)
+	.option("--concurrent-requests <count>", "concurrent requests per connection", positiveInteger, 1)
 	.addHelpText(
 		"after",
 		"\nExamples:\n  hawser exec-server\n  hawser exec-server --listen ws://127.0.0.1:8765 --concurrent-requests 32\n" +
@@ -35,23 +36,23 @@ export const execServer: Command = addWebSocketAuthOptions(new Command("exec-ser
 	.action(async (flags: Flags) => {
 		const address = parseListen(flags.listen);
 		const auth = await webSocketAuthOf(flags);
-		if (address === "stdio" && auth) throw new UsageError("--ws-auth is for ws://, and not for stdio");
-		// Loaded only here: the other commands need none of it, and start faster without.
-		const { serveExecOnStdio, startExecServer } = await import("../../server/exec-server.ts");
-		const report = (problem: unknown, where: string) => remark(`${where}: ${describe(problem)}`);
+		if (address === "stdio" && auth) throw new UsageError("--ws-auth works only with ws:// addresses");
+		// Imported here so that other commands start faster.
+		const { serveExecOnStdio, startExecServer } = await import("../../server/dropins/codex-exec.ts");
+		const report = (problem: unknown, where: string) => printNotice(`${where}: ${errorChain(problem)}`);
 		const options = { concurrency: flags.concurrentRequests, hidden: secretFilesOf(flags), report };
 		if (address === "stdio") {
-			// A client that is gone ends the connection, and with it everything that it started; not just us.
+			// A client that is gone closes its connection and everything it started, not this process.
 			process.stdout.removeAllListeners("error");
 			await serveExecOnStdio({ input: process.stdin, output: process.stdout }, options, interruption());
 			process.exit(0);
 		}
 		const server = await startExecServer({ ...address, auth }, options);
-		// Whoever reads where we are may end us at once: we listen for that before we say it.
-		const over = serveUntilInterrupted(server, "shutting down, and ending every process");
+		// Handle signals before printing the address: its reader may send one at once.
+		const over = serveUntilSignal(server, "shutting down and ending all processes");
 		await print(`${server.url}\n`);
 		if (!auth && !isLoopback(address.host)) {
-			remark("anybody who reaches this address can run programs and read files: see --ws-auth");
+			printNotice("warning: anyone who can reach this address can run programs and read files; see --ws-auth");
 		}
 		await over;
 	});
@@ -66,5 +67,5 @@ function parseListen(url: string): WebSocketAddress | "stdio" {
 
 function positiveInteger(text: string): number {
 	if (/^[1-9]\d{0,8}$/.test(text)) return Number(text);
-	throw new InvalidArgumentError("expected a whole number from 1 on");
+	throw new InvalidArgumentError("expected a positive integer");
 }

@@ -1,13 +1,13 @@
-/** `hawser execd`: a stand-in for OpenSandbox execd, with its flags, its variables and its port. */
+/** `hawser execd`: a drop-in for OpenSandbox execd, with its flags, variables and port. */
 
 import { createWriteStream } from "node:fs";
 import { join } from "node:path";
 import { Command } from "commander";
 import { isLoopback, loadConfig, stateDirectory } from "../../server/config.ts";
-import { UsageError } from "../errors.ts";
-import { describe, serveUntilInterrupted, toStartError } from "../foreground.ts";
-import { print, remark } from "../output.ts";
-import { duration, wholeNumber } from "../parse.ts";
+import { duration, wholeNumber } from "../args/values.ts";
+import { UsageError } from "../print/errors.ts";
+import { print, printNotice } from "../print/output.ts";
+import { errorChain, serveUntilSignal, withStartExitCode } from "../serve/foreground.ts";
 
 type Flags = {
 	readonly host: string;
@@ -19,21 +19,21 @@ type Flags = {
 };
 
 export const execd: Command = new Command("execd")
-	.summary("start a stand-in for OpenSandbox execd")
+	.summary("run a drop-in for OpenSandbox execd")
 	.description(
-		"Serves commands, sessions, terminals, files, metrics and /proxy as OpenSandbox execd does, with the same flags, " +
-			"variables and answers. Terminals and background commands outlive the server: start it again with the " +
-			"same port or --state-dir, and they are found again.",
+		"Serves commands, sessions, terminals, files, metrics and /proxy like OpenSandbox execd, with the same " +
+			"flags, variables and responses. Terminals and background commands outlive the server: start it again " +
+			"with the same port or --state-dir to find them.",
 	)
-	.option("--host <address>", "where to listen", "0.0.0.0")
-	.option("--port <number>", "where to listen; 0 picks a free port", wholeNumber, 44_772)
-	.option("--access-token <token>", "what X-EXECD-ACCESS-TOKEN must be (EXECD_ACCESS_TOKEN)")
-	.option("--graceful-shutdown-timeout <duration>", "taken for compatibility: streams end at once here", duration)
-	.option("--log-level <number>", "taken for compatibility: only what went wrong is logged", wholeNumber)
-	.option("--jupyter-host <url>", "taken for compatibility: /code is not served")
-	.option("--jupyter-token <token>", "taken for compatibility: /code is not served")
-	.option("--allow-foreign", "without a token, answer web pages of others and requests for other hosts, too")
-	.option("--state-dir <dir>", "sessions and journals (default: execd-PORT in the state directory of hawser)")
+	.option("--host <address>", "address to listen on", "0.0.0.0")
+	.option("--port <number>", "port to listen on; 0 picks a free port", wholeNumber, 44_772)
+	.option("--access-token <token>", "required X-EXECD-ACCESS-TOKEN (also EXECD_ACCESS_TOKEN)")
+	.option("--graceful-shutdown-timeout <duration>", "accepted for compatibility; streams end immediately", duration)
+	.option("--log-level <number>", "accepted for compatibility; only errors are logged", wholeNumber)
+	.option("--jupyter-host <url>", "accepted for compatibility; /code is not served")
+	.option("--jupyter-token <token>", "accepted for compatibility; /code is not served")
+	.option("--allow-foreign", "without a token: also answer pages of other origins and requests for other hosts")
+	.option("--state-dir <dir>", "directory for sessions and journals (default: execd-PORT in the state directory)")
 	.addHelpText(
 		"after",
 		"\nVariables: EXECD_ACCESS_TOKEN, EXECD_ENVS (a file of KEY=VALUE lines for programs), EXECD_LOG_FILE.\n" +
@@ -41,16 +41,16 @@ export const execd: Command = new Command("execd")
 	)
 	.action(async (flags: Flags) => {
 		const { host, port } = flags;
-		if (port > 65_535) throw new UsageError(`--port: expected a number from 0 to 65535, not ${port}`);
+		if (port > 65_535) throw new UsageError(`--port: expected a number from 0 to 65535, got ${port}`);
 		const accessToken = flags.accessToken || process.env.EXECD_ACCESS_TOKEN || undefined;
 		const stateDir = flags.stateDir ?? join(stateDirectory({}, process.env), `execd-${port}`);
-		// The native API stays on loopback, where other commands find it by the state directory.
+		// The native API stays on loopback; other commands find it through the state directory.
 		const config = loadConfig({ host: "127.0.0.1", port: "0", stateDir });
 		const report = createReport(process.env.EXECD_LOG_FILE);
 		const { startServer } = await import("../../server/server.ts");
-		const { execd: dropIn } = await import("../../server/execd.ts");
+		const { execd: dropIn } = await import("../../server/dropins/opensandbox.ts");
 		const server = await startServer(config, {
-			report: (problem, where) => report(`${where}: ${describe(problem)}`),
+			report: (problem, where) => report(`${where}: ${errorChain(problem)}`),
 			dropIn: dropIn({
 				host,
 				port,
@@ -59,27 +59,27 @@ export const execd: Command = new Command("execd")
 				envFile: process.env.EXECD_ENVS || undefined,
 			}),
 		}).catch((error: unknown) => {
-			throw toStartError(error);
+			throw withStartExitCode(error);
 		});
-		// Before anybody hears of us, and so could end us.
-		const over = serveUntilInterrupted(server, "shutting down; terminals and background commands keep running");
+		// Handle signals before printing the address: its reader may send one at once.
+		const over = serveUntilSignal(server, "shutting down; terminals and background commands keep running");
 		await print(`listening on ${server.dropInUrl}\n`);
-		if (server.adopted > 0) remark(`sessions found again: ${server.adopted}`);
+		if (server.adopted > 0) printNotice(`found ${server.adopted} running sessions`);
 		if (accessToken === undefined) {
-			const who = isLoopback(host) ? "every user of this machine" : "anybody who reaches this port";
-			remark(`${who} can run programs as you; --access-token, or EXECD_ACCESS_TOKEN, asks for a token`);
+			const who = isLoopback(host) ? "every user of this machine" : "anyone who can reach this port";
+			printNotice(`warning: ${who} can run programs as you; require a token with --access-token`);
 		}
 		if (accessToken === undefined && flags.allowForeign)
-			remark("any web page that somebody here looks at can run programs, too (--allow-foreign)");
-		if (flags.jupyterHost !== undefined) remark("code is not served: Jupyter is not asked for anything");
-		remark(`other commands find these sessions with --state-dir ${stateDir}`);
+			printNotice("warning: any web page open on this machine can run programs, too (--allow-foreign)");
+		if (flags.jupyterHost !== undefined) printNotice("--jupyter-host is ignored: /code is not served");
+		printNotice(`use --state-dir ${stateDir} in other hawser commands to see these sessions`);
 		await over;
 	});
 
-/** To the file that the original would write to, or to stderr. */
-function createReport(logFile: string | undefined): (sentence: string) => void {
-	if (!logFile) return remark;
+/** Writes to the log file that the original uses, or to stderr. */
+function createReport(logFile: string | undefined): (message: string) => void {
+	if (!logFile) return printNotice;
 	const file = createWriteStream(logFile, { flags: "a" });
 	file.on("error", () => {});
-	return (sentence) => void file.write(`${new Date().toISOString()} ${sentence}\n`);
+	return (message) => void file.write(`${new Date().toISOString()} ${message}\n`);
 }

@@ -1,13 +1,13 @@
-/** `hawser export`: a session as a recording that can be played, shown on a page, or kept. */
+/** `hawser export`: exports a session as a recording. */
 
 import { Command, InvalidArgumentError, Option } from "commander";
 import type { RecordingFormat, RecordingOptions } from "../../client/index.ts";
-import { UsageError } from "../errors.ts";
-import { findServer, type WorkspaceFlags, withWorkspace } from "../find-server.ts";
-import { findSession } from "../find-session.ts";
-import { print } from "../output.ts";
-import { duration, place } from "../parse.ts";
-import { save } from "../save.ts";
+import { duration, offsetOrTime } from "../args/values.ts";
+import { findServer, type WorkspaceFlags, withWorkspace } from "../connect/find-server.ts";
+import { findSession } from "../connect/find-session.ts";
+import { UsageError } from "../print/errors.ts";
+import { print } from "../print/output.ts";
+import { save } from "../print/save-file.ts";
 
 type ExportFlags = WorkspaceFlags & {
 	readonly output?: string;
@@ -18,21 +18,21 @@ type ExportFlags = WorkspaceFlags & {
 };
 
 export const exportRecording: Command = withWorkspace(new Command("export"))
-	.summary("save a session as a recording")
+	.summary("export a session as a recording")
 	.description(
-		"Saves what a session's program has shown by now, with the times and sizes that there were, as an asciicast for " +
-			"asciinema and other players. What was typed is in it only as far as the program showed it.",
+		"Writes the output so far as an asciicast, with its timing and terminal sizes, for asciinema and other " +
+			"players. Input is included only where the program echoed it.",
 	)
-	.argument("[session]", "its id, the beginning of it, or its name (default: the most recent)")
-	.option("-o, --output <file>", "where to; without it to a pipe, as in hawser export | asciinema cat -")
+	.argument("[session]", "session ID, name or prefix (default: the most recent session)")
+	.option("-o, --output <file>", "output file (default: stdout, unless it is a terminal)")
 	.addOption(
-		new Option("--format <format>", "the version of the format; asciinema before 3.0 knows v2")
+		new Option("--format <format>", "asciicast version; asciinema before 3.0 reads only v2")
 			.choices(["asciicast-v2", "asciicast-v3"])
 			.default("asciicast-v2"),
 	)
-	.option("--idle-limit <duration>", "let players shorten longer pauses to this, such as 2s", limit)
-	.option("--from <place>", "begin with this byte of the output, or at a time such as 2026-01-31T12:00:00Z", place)
-	.option("--to <place>", "end before this byte, or at a time", place)
+	.option("--idle-limit <duration>", "tell players to shorten longer pauses to this, such as 2s", limit)
+	.option("--from <place>", "start at this byte offset or time, such as 2026-01-31T12:00:00Z", offsetOrTime)
+	.option("--to <place>", "end before this byte offset or time", offsetOrTime)
 	.addHelpText(
 		"after",
 		"\nExamples:\n  hawser export build -o build.cast && asciinema play build.cast\n" +
@@ -42,7 +42,7 @@ export const exportRecording: Command = withWorkspace(new Command("export"))
 	.action(async (wanted: string | undefined, flags: ExportFlags) => {
 		const { output, format, idleLimit, from, to } = flags;
 		if (output === undefined && process.stdout.isTTY) {
-			throw new UsageError("a recording would act on this terminal: name a file, as in -o session.cast");
+			throw new UsageError("refusing to write a recording to the terminal; use -o FILE");
 		}
 		const { client } = await findServer(flags);
 		const session = client.sessions.at((await findSession(client, wanted, flags)).id);
@@ -60,5 +60,5 @@ export const exportRecording: Command = withWorkspace(new Command("export"))
 function limit(text: string): number {
 	const ms = duration(text);
 	if (ms > 0) return ms;
-	throw new InvalidArgumentError("expected a duration longer than 0");
+	throw new InvalidArgumentError("expected a positive duration");
 }

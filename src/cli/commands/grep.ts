@@ -1,13 +1,13 @@
-/** `hawser grep`: the lines in which something is, of everything that a program has written. */
+/** `hawser grep`: searches a session's output. */
 
 import { Command } from "commander";
 import type { SearchMatch } from "../../client/index.ts";
-import { UsageError } from "../errors.ts";
-import { findServer, type WorkspaceFlags, withWorkspace } from "../find-server.ts";
-import { findSession } from "../find-session.ts";
-import { print } from "../output.ts";
-import { wholeNumber } from "../parse.ts";
-import { safeText } from "../safe-text.ts";
+import { wholeNumber } from "../args/values.ts";
+import { findServer, type WorkspaceFlags, withWorkspace } from "../connect/find-server.ts";
+import { findSession } from "../connect/find-session.ts";
+import { UsageError } from "../print/errors.ts";
+import { print } from "../print/output.ts";
+import { safeText } from "../print/safe-text.ts";
 
 type GrepFlags = WorkspaceFlags & {
 	readonly ignoreCase?: true;
@@ -25,21 +25,21 @@ const HIGHLIGHT = "\u001b[1;31m";
 const PLAIN = "\u001b[0m";
 
 export const grep: Command = withWorkspace(new Command("grep"))
-	.summary("find lines in a session's output")
+	.summary("search a session's output")
 	.description(
-		"Shows the lines that match, of everything that a session's program has written and that is kept, without colours " +
-			"and cursor movements; each update of a progress bar is a line. Ends with 0 when there was one, and 1 when not.",
+		"Prints the lines of a session's retained output that match, without colors and cursor movement. Each " +
+			"update of a progress bar is a line. Exits with 0 if a line matched, 1 if not.",
 	)
-	.argument("<pattern>", "a regular expression as JavaScript has them, or with -F a text")
-	.argument("[session]", "its id, the beginning of it, or its name (default: the most recent)")
-	.option("-i, --ignore-case", "capital letters and small ones are the same")
-	.option("-F, --fixed", "take the pattern to the letter")
-	.option("-E, --regexp", "take it as a regular expression (the default)")
-	.option("-n, --lines <count>", "at most this many", wholeNumber)
-	.option("--since <offset>", "look at output from this byte on", wholeNumber, 0)
-	.option("-b, --byte-offset", "say before each line at which byte of the output the match begins")
-	.option("-t, --time", "say before each line when it was written")
-	.option("--json", "one object for each line, as the server gives them")
+	.argument("<pattern>", "JavaScript regular expression, or literal text with -F")
+	.argument("[session]", "session ID, name or prefix (default: the most recent session)")
+	.option("-i, --ignore-case", "ignore case")
+	.option("-F, --fixed", "treat the pattern as literal text")
+	.option("-E, --regexp", "treat the pattern as a regular expression (default)")
+	.option("-n, --lines <count>", "stop after <count> matches", wholeNumber)
+	.option("--since <offset>", "search from this byte offset", wholeNumber, 0)
+	.option("-b, --byte-offset", "print the byte offset of each match")
+	.option("-t, --time", "print the time of each line")
+	.option("--json", "print one JSON object per match")
 	.addHelpText(
 		"after",
 		"\nExamples:\n  hawser grep 'error|warning' build\n  hawser grep -iF 'listening on' web -n 1\n" +
@@ -61,8 +61,8 @@ export const grep: Command = withWorkspace(new Command("grep"))
 	});
 
 function expression(pattern: string, { fixed, regexp }: GrepFlags): string | RegExp {
-	if (fixed && regexp) throw new UsageError("a pattern is one of both: -F or -E");
-	if (pattern === "") throw new UsageError("an empty pattern is in every line: hawser logs shows them");
+	if (fixed && regexp) throw new UsageError("-F and -E cannot be used together");
+	if (pattern === "") throw new UsageError("empty pattern; use hawser logs to print every line");
 	if (fixed) return pattern;
 	try {
 		return new RegExp(pattern);

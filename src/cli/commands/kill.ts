@@ -1,19 +1,19 @@
-/** `hawser kill`: ends programs, and everything they started. */
+/** `hawser kill`: ends programs and all processes they started. */
 
 import { Command } from "commander";
-import { forEachSession } from "../each-session.ts";
-import { type WorkspaceFlags, withWorkspace } from "../find-server.ts";
-import { duration } from "../parse.ts";
+import { duration } from "../args/values.ts";
+import { type WorkspaceFlags, withWorkspace } from "../connect/find-server.ts";
+import { forEachSession } from "../connect/for-each-session.ts";
 
 export const kill: Command = withWorkspace(new Command("kill"))
-	.summary("end sessions' programs")
+	.summary("kill sessions' programs")
 	.description(
-		"Ends a session's program and everything it started: a signal, then after a while SIGKILL. What the " +
-			"program wrote stays readable; hawser rm forgets it.",
+		"Ends a session's program and all processes it started: a signal, then SIGKILL after a grace period. " +
+			"The output stays readable until hawser rm.",
 	)
-	.argument("<session...>", "ids, names, or the beginnings of either")
-	.option("-s, --signal <name>", "what to send first, such as TERM or INT")
-	.option("--grace <duration>", "how long they may take to end by themselves, such as 5s", duration)
+	.argument("<session...>", "session IDs, names or prefixes")
+	.option("-s, --signal <name>", "first signal to send, such as TERM or INT")
+	.option("--grace <duration>", "time before SIGKILL, such as 5s", duration)
 	.addHelpText("after", "\nExamples:\n  hawser kill build\n  hawser kill --signal INT --grace 30s k3v9 p0q2")
 	.action(
 		async (wanted: string[], { signal, grace, ...flags }: WorkspaceFlags & { signal?: string; grace?: number }) => {

@@ -1,25 +1,25 @@
-/** `hawser mcp`: terminals as tools for an agent that starts this command and speaks the Model Context Protocol with it. */
+/** `hawser mcp`: serves terminal tools to an agent over the Model Context Protocol. */
 
 import { randomBytes } from "node:crypto";
 import { Command } from "commander";
-import { findOrStartServer, locate, type WorkspaceFlags, withWorkspace } from "../find-server.ts";
-import { bridge } from "../mcp-bridge.ts";
-import { print } from "../output.ts";
-import { ownEnvironment } from "../own-environment.ts";
+import { bridge } from "../agents/mcp-bridge.ts";
+import { callerEnvironment } from "../connect/caller-environment.ts";
+import { findOrStartServer, locate, type WorkspaceFlags, withWorkspace } from "../connect/find-server.ts";
+import { print } from "../print/output.ts";
 
 type McpFlags = WorkspaceFlags & { readonly shell?: string };
 
 export const mcp: Command = withWorkspace(
 	new Command("mcp"),
-	"whose sessions are meant (default: all; names and new ones in default)",
+	"only sessions in this workspace (default: all; new sessions go to default)",
 )
-	.summary("terminals as tools for an agent, over MCP")
+	.summary("serve terminal tools to an AI agent over MCP")
 	.description(
-		"Speaks the Model Context Protocol on stdin and stdout, for an agent that starts this command; with no server " +
-			"running, starts one in the background first. Programs are the server's: they go on when this command, or the " +
-			"agent, has gone. From a server on this machine they get your environment and directory.",
+		"Speaks the Model Context Protocol on stdin and stdout, for an agent that starts this command. Starts " +
+			"a server in the background if none is running. Programs belong to the server: they keep running when " +
+			"this command or the agent ends. With a local server, they get your environment and directory.",
 	)
-	.option("--shell <name>", "the session in which the agent runs commands (default: a new one)")
+	.option("--shell <name>", "session for the agent's commands (default: a new one)")
 	.addHelpText(
 		"after",
 		"\nExamples:\n  claude mcp add hawser -- hawser mcp\n  codex mcp add hawser -- hawser mcp --shell review",
@@ -31,19 +31,19 @@ export const mcp: Command = withWorkspace(
 			write: print,
 			locate: () => locateOrStart(flags),
 			workspace: flags.workspace,
-			surroundings: {
+			callerContext: {
 				shell: flags.shell ?? `agent-${randomBytes(2).toString("hex")}`,
 				...(isLocal ? { cwd: process.cwd(), env: environment() } : {}),
 			},
 		});
 	});
 
-/** A server that was stopped meanwhile, or crashed, is started again: what it kept is all there. */
+/** Restarts a server that was stopped or crashed; it finds its sessions. */
 async function locateOrStart(flags: McpFlags): ReturnType<typeof locate> {
 	await findOrStartServer(flags);
 	return locate(flags);
 }
 
 function environment(): Record<string, string> {
-	return ownEnvironment(process.env, { hasTerminal: true, isElsewhere: false, isConfined: false });
+	return callerEnvironment(process.env, { hasTerminal: true, changesDirectory: false, isConfined: false });
 }

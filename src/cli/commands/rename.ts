@@ -1,14 +1,14 @@
-/** `hawser rename`: another name for a session. */
+/** `hawser rename`: renames a session. */
 
 import { Command } from "commander";
-import { findServer, type WorkspaceFlags, withWorkspace } from "../find-server.ts";
-import { findSession } from "../find-session.ts";
+import { findServer, type WorkspaceFlags, withWorkspace } from "../connect/find-server.ts";
+import { findSession } from "../connect/find-session.ts";
 
 export const rename: Command = withWorkspace(new Command("rename"))
-	.summary("give a session another name")
-	.description("Gives a session another name; its id stays. A name stands for one running session of its workspace.")
-	.argument("<session>", "its id, its name, or the beginning of either")
-	.argument("<name>", "what to call it from now on; empty for no name")
+	.summary("rename a session")
+	.description("Renames a session; its ID stays the same. A name is unique among the running sessions of a workspace.")
+	.argument("<session>", "session ID, name or prefix")
+	.argument("<name>", "new name; an empty string removes the name")
 	.addHelpText("after", "\nExamples:\n  hawser rename k3v9 build\n  hawser rename build ''")
 	.action(async (wanted: string, name: string, flags: WorkspaceFlags) => {
 		const { client } = await findServer(flags);

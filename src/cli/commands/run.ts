@@ -1,21 +1,30 @@
-/** `hawser run`: starts a program in a session, and stays with it to its end unless told to leave. */
+/** `hawser run`: starts a program in a session and stays attached until it ends. */
 
 import { resolve } from "node:path";
 import { Command, Option } from "commander";
 import type { SandboxMessage, Session, SizePolicy } from "../../client/index.ts";
-import { attachPipes } from "../attach-pipes.ts";
-import { attachTerminal } from "../attach-terminal.ts";
-import { type Ending, exitCodeOf, sentenceOf } from "../ending.ts";
-import { endNotAttached, orNotAttached, UsageError } from "../errors.ts";
-import { type Escape, escapeOption } from "../escape-keys.ts";
-import { findOrStartServer, type WorkspaceFlags, withWorkspace } from "../find-server.ts";
-import { LocalTerminal, type Size } from "../local-terminal.ts";
-import { print, printError, remark } from "../output.ts";
-import { ownEnvironment } from "../own-environment.ts";
-import { bytes, collect, duration, pairs, patience, size, sizePolicyOption, variables } from "../parse.ts";
-import { safeJson, safeLine } from "../safe-text.ts";
+import {
+	bytes,
+	collect,
+	duration,
+	pairs,
+	reconnectTimeoutOption,
+	size,
+	sizePolicyOption,
+	variables,
+} from "../args/values.ts";
+import { type EscapePrefixes, escapeOption } from "../attach/escape-keys.ts";
+import { attachPipes } from "../attach/on-pipes.ts";
+import { attachTerminal } from "../attach/on-terminal.ts";
+import { exitCodeOf, type Outcome, outcomeMessage } from "../attach/outcome.ts";
+import { callerEnvironment } from "../connect/caller-environment.ts";
+import { findOrStartServer, type WorkspaceFlags, withWorkspace } from "../connect/find-server.ts";
+import { nameSession } from "../print/error-text.ts";
+import { exitNotStarted, UsageError, withStartErrors } from "../print/errors.ts";
+import { print, printError, printNotice } from "../print/output.ts";
+import { safeJson, safeLine } from "../print/safe-text.ts";
 import { type SandboxName, sandboxNames, sandboxTypes } from "../sandbox-names.ts";
-import { callSession } from "../wording.ts";
+import { LocalTerminal, type Size } from "../terminal/local-terminal.ts";
 
 type RunFlags = WorkspaceFlags & {
 	readonly task?: string;
@@ -40,62 +49,54 @@ type RunFlags = WorkspaceFlags & {
 	readonly sandbox?: SandboxName;
 	readonly sandboxRoot?: readonly string[];
 	readonly network?: true;
-	readonly escape: Escape;
-	readonly patience: number;
+	readonly escape: EscapePrefixes;
+	readonly reconnectTimeout: number;
 };
 
-export const run: Command = withWorkspace(new Command("run"), "whose session it is (default: default)")
+export const run: Command = withWorkspace(new Command("run"), "workspace for the session (default: default)")
 	.summary("run a program in a session")
 	.description(
-		"Starts a program in a session and stays with it until it ends; with no server running, starts one in the " +
-			"background first. The exit code is the program's own (128+n for a signal), 0 after leaving, 254 when the " +
-			"session or the way to it was lost, 255 when it could not be started.\n\n" +
-			"In a terminal the program gets one, and every key goes to it, Ctrl-C too; leave with ~. at the start of a " +
-			"line or Ctrl-] d. When stdin or stdout is not a terminal the program gets pipes: stdin goes to it, its stdout " +
-			"and stderr come out apart, and INT, TERM, HUP and QUIT are handed on. --tty and --pipe decide otherwise, and " +
-			"with --detach it is a terminal unless --pipe is given.\n\n" +
-			"From a server on this machine it gets your environment and directory, as from a shell, but for HAWSER_TOKEN, and " +
-			"in a sandbox for the sockets of your agents; from any other, nothing of yours but what --env names.",
+		"Starts a program in a session and stays attached until it ends. Starts a server in the background if " +
+			"none is running.\n\nIn a terminal, the program gets a terminal and all your keys, including Ctrl-C; " +
+			"detach with ~. at the start of a line or Ctrl-] d. If stdin or stdout is not a terminal, the program " +
+			"gets pipes: stdin is forwarded, stdout and stderr stay separate, and INT, TERM, HUP and QUIT are " +
+			"forwarded. Override with --tty or --pipe; --detach uses a terminal unless --pipe is given.\n\nWith a " +
+			"local server, the program gets your environment and directory, except HAWSER_TOKEN and, in a sandbox, " +
+			"agent sockets such as SSH_AUTH_SOCK. With any other server, it gets only what --env names.\n\nExit " +
+			"code: the program's own (128+n for a signal); 0 after detaching; 254 if the session or the connection " +
+			"was lost; 255 if the program could not be started.",
 	)
-	.argument("[command...]", "the program and its arguments (default: your shell)")
-	.option("-d, --detach", "print the session's id and leave")
-	.option("--json", "print as JSON how it ended, as the last line on stderr; with --detach, all about the session")
-	.option("-n, --name <name>", "a name for the session")
-	.option("-C, --cwd <dir>", "where to start (default: here, or where the task is done)")
-	.option("--task <id>", "what it is for: a task of the workspace, with its directory and variables")
-	.option("-e, --env <K=V>", "a variable for the program, or K alone for its value here; repeatable", collect)
-	.option("--clean-env", "without your own variables, with a few of the server's instead")
-	.option("-l, --label <K=V>", "a label for the session, to find it by; repeatable", collect)
-	.option("--size <size>", "columns and rows of its terminal, such as 120x40 (default: those of yours)", size)
+	.argument("[command...]", "program and arguments (default: your shell)")
+	.option("-d, --detach", "print the session ID and return")
+	.option("--json", "print the result as JSON on the last line of stderr; with --detach, print the session")
+	.option("-n, --name <name>", "session name")
+	.option("-C, --cwd <dir>", "working directory (default: the current one, or the task's)")
+	.option("--task <id>", "task to run for; provides the directory and variables")
+	.option("-e, --env <K=V>", "set a variable (K=V), or pass yours (K); repeatable", collect)
+	.option("--clean-env", "do not pass your environment; use a few of the server's variables")
+	.option("-l, --label <K=V>", "label for the session; repeatable", collect)
+	.option("--size <size>", "terminal size, such as 120x40 (default: this terminal's)", size)
 	.addOption(sizePolicyOption())
-	.option("-t, --tty", "in a terminal, even if we have none")
-	.option("--pipe", "on pipes instead of a terminal")
-	.option("--rm", "forget the session once the program has ended")
-	.option("--timeout <duration>", "end the program after this long, such as 10m", duration)
-	.option("--idle-timeout <duration>", "end the program after this long without output and input", duration)
-	.option("--idle-exempt-jobs", "with --idle-timeout, but not while a shell's job is in the foreground")
-	.option(
-		"--journal <size>",
-		"how much of its output is kept on disk, such as 16MiB (default: as the server says)",
-		bytes,
-	)
-	.option("--no-durable", "in the server itself: it ends with the server, and nothing of it is on disk")
-	.option("--no-shell-hooks", "leave bash, zsh or fish as it is, without marks of its prompts and commands")
+	.option("-t, --tty", "use a terminal, even if this is not one")
+	.option("--pipe", "use pipes instead of a terminal")
+	.option("--rm", "delete the session when the program ends")
+	.option("--timeout <duration>", "kill the program after this long, such as 10m", duration)
+	.option("--idle-timeout <duration>", "kill the program after this long without output or input", duration)
+	.option("--idle-exempt-jobs", "with --idle-timeout: not while a shell runs a foreground job")
+	.option("--journal <size>", "output kept on disk, such as 16MiB (default: the server's setting)", bytes)
+	.option("--no-durable", "keep the session in the server process: nothing on disk, ends with the server")
+	.option("--no-shell-hooks", "do not add prompt and command marks to bash, zsh or fish")
 	.addOption(
-		new Option("--sandbox <policy>", "what the program may write: nothing, its directory, everything").choices(
+		new Option("--sandbox <policy>", "what the program may write: nothing, its directory, or everything").choices(
 			sandboxNames,
 		),
 	)
-	.option(
-		"--sandbox-root <dir>",
-		"with workspace-write, a directory that may be written to as well; repeatable",
-		collect,
-	)
-	.option("--network", "in a sandbox, with network")
+	.option("--sandbox-root <dir>", "with workspace-write: another writable directory; repeatable", collect)
+	.option("--network", "allow network access in the sandbox")
 	.addOption(escapeOption())
-	.addOption(patience())
+	.addOption(reconnectTimeoutOption())
 	.passThroughOptions()
-	.exitOverride(endNotAttached)
+	.exitOverride(exitNotStarted)
 	.addHelpText(
 		"after",
 		"\nExamples:\n  hawser run\n  hawser run -- vim notes.txt\n  hawser run --detach --name build -- make -j8\n" +
@@ -104,19 +105,19 @@ export const run: Command = withWorkspace(new Command("run"), "whose session it 
 			"  hawser run --detach --label kind=ci --size 200x50 --json -- make\n" +
 			"  hawser run --timeout 10m -- ./import.sh < data.csv > report.txt\n  hawser run --tty -- ls --color=auto | cat",
 	)
-	.action((argv: string[], flags: RunFlags) => orNotAttached(() => start(argv, flags)));
+	.action((argv: string[], flags: RunFlags) => withStartErrors(() => start(argv, flags)));
 
 async function start(argv: string[], flags: RunFlags): Promise<void> {
-	if (flags.tty && flags.pipe) throw new UsageError("--tty and --pipe exclude each other");
-	if (flags.detach && flags.rm) throw new UsageError("--detach and --rm exclude each other");
-	if (flags.idleExemptJobs && !flags.idleTimeout) throw new UsageError("--idle-exempt-jobs is for --idle-timeout");
+	if (flags.tty && flags.pipe) throw new UsageError("--tty and --pipe cannot be used together");
+	if (flags.detach && flags.rm) throw new UsageError("--detach and --rm cannot be used together");
+	if (flags.idleExemptJobs && !flags.idleTimeout) throw new UsageError("--idle-exempt-jobs needs --idle-timeout");
 	const sandbox = sandboxOf(flags);
 	const env = variables(flags.env ?? [], process.env);
 	const { client, isLocal } = await findOrStartServer(flags);
 	const labels = pairs(flags.label ?? [], "--label");
 	const ownSize =
 		process.stdout.columns && process.stdout.rows ? { cols: process.stdout.columns, rows: process.stdout.rows } : {};
-	const hasTerminal = flags.tty || (!flags.pipe && (flags.detach || LocalTerminal.isThere)) || false;
+	const hasTerminal = flags.tty || (!flags.pipe && (flags.detach || LocalTerminal.isInteractive)) || false;
 	const cwd = flags.cwd ?? (isLocal && flags.task === undefined ? process.cwd() : undefined);
 	const isConfined = sandbox !== undefined && sandbox.type !== "dangerFullAccess";
 	const session = await client.sessions.create({
@@ -124,7 +125,9 @@ async function start(argv: string[], flags: RunFlags): Promise<void> {
 		mode: hasTerminal ? "pty" : "pipe",
 		env,
 		...(isLocal && !flags.cleanEnv
-			? { baseEnv: ownEnvironment(process.env, { hasTerminal, isElsewhere: cwd !== process.cwd(), isConfined }) }
+			? {
+					baseEnv: callerEnvironment(process.env, { hasTerminal, changesDirectory: cwd !== process.cwd(), isConfined }),
+				}
 			: {}),
 		...(cwd === undefined ? {} : { cwd }),
 		...(flags.name === undefined ? {} : { name: flags.name }),
@@ -135,7 +138,7 @@ async function start(argv: string[], flags: RunFlags): Promise<void> {
 		...(flags.idleExemptJobs ? { idleExemptJobs: true } : {}),
 		...(flags.journal === undefined ? {} : { retain: { journalBytes: flags.journal } }),
 		...(flags.durable ? {} : { durable: false }),
-		...(hasTerminal && !flags.detach && LocalTerminal.isThere ? { awaitsTerminal: true } : {}),
+		...(hasTerminal && !flags.detach && LocalTerminal.isInteractive ? { awaitsTerminal: true } : {}),
 		...(flags.shellHooks ? {} : { shellHooks: false }),
 		...(flags.size ?? ownSize),
 		...(flags.detach ? {} : { holdOutput: true }),
@@ -143,19 +146,19 @@ async function start(argv: string[], flags: RunFlags): Promise<void> {
 		labels,
 		...(sandbox === undefined ? {} : { sandbox }),
 	});
-	if (flags.name !== undefined) callSession(session.id, flags.name);
+	if (flags.name !== undefined) nameSession(session.id, flags.name);
 	if (flags.detach) return print(`${flags.json ? safeJson(await session.info()) : safeLine(session.id)}\n`);
-	const ending = await stay(session, hasTerminal, flags);
-	const sentence = sentenceOf(ending, flags.name ?? session.id);
+	const ending = await attachUntilExit(session, hasTerminal, flags);
+	const message = outcomeMessage(ending, flags.name ?? session.id);
 	if (hasTerminal && (ending.kind === "left" || flags.json)) process.stderr.write("\n");
-	// The program's own output has stdout for itself.
+	// stdout is reserved for the program's output.
 	if (flags.json) await printError(`${safeJson({ id: session.id, ...ending }, 0)}\n`);
-	else if (sentence !== undefined) remark(sentence);
+	else if (message !== undefined) printNotice(message);
 	process.exitCode = exitCodeOf(ending);
 	if (flags.rm && ending.kind === "exited") await session.remove();
 }
 
-/** Without one it is a shell: ours, or on another machine that of the server's user. */
+/** The default is a shell: the user's, or on another machine that of the server's account. */
 function program(argv: string[], isLocal: boolean): { argv: string[] } | { command: string } {
 	if (argv.length > 0) return { argv };
 	return isLocal
@@ -165,9 +168,9 @@ function program(argv: string[], isLocal: boolean): { argv: string[] } | { comma
 
 function sandboxOf({ sandbox, sandboxRoot = [], network, cwd }: RunFlags): SandboxMessage | undefined {
 	if (sandboxRoot.length > 0 && sandbox !== "workspace-write")
-		throw new UsageError("--sandbox-root is for --sandbox workspace-write");
+		throw new UsageError("--sandbox-root needs --sandbox workspace-write");
 	if (network && (sandbox === undefined || sandbox === "danger-full-access"))
-		throw new UsageError("--network is for a --sandbox that has none otherwise");
+		throw new UsageError("--network needs --sandbox read-only or workspace-write");
 	if (sandbox === undefined) return undefined;
 	const type = sandboxTypes[sandbox];
 	if (type === "dangerFullAccess") return { type };
@@ -177,23 +180,23 @@ function sandboxOf({ sandbox, sandboxRoot = [], network, cwd }: RunFlags): Sandb
 	return { type, networkAccess, writableRoots: roots };
 }
 
-function stay(
+function attachUntilExit(
 	session: Session,
 	hasTerminal: boolean,
-	{ patience: patienceMs, escape: escapes }: RunFlags,
-): Promise<Ending> {
-	if (!hasTerminal || !LocalTerminal.isThere) {
-		return attachPipes(session, { patienceMs, hasTerminal });
+	{ reconnectTimeout: reconnectTimeoutMs, escape: escapes }: RunFlags,
+): Promise<Outcome> {
+	if (!hasTerminal || !LocalTerminal.isInteractive) {
+		return attachPipes(session, { reconnectTimeoutMs, hasTerminal });
 	}
 	return attachTerminal(session, {
 		since: 0,
 		isFromScreen: false,
-		isCut: false,
-		liveFrom: 0,
+		startsMidLine: false,
+		replayEnd: 0,
 		isViewer: false,
 		take: false,
 		hasTerminal,
 		escapes,
-		patienceMs,
+		reconnectTimeoutMs,
 	});
 }

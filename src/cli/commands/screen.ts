@@ -1,14 +1,14 @@
-/** `hawser screen`: what a program's terminal shows. */
+/** `hawser screen`: prints a session's screen. */
 
 import { Command } from "commander";
 import type { Session } from "../../client/index.ts";
-import { UsageError } from "../errors.ts";
-import { findServer, type WorkspaceFlags, withWorkspace } from "../find-server.ts";
-import { findSession } from "../find-session.ts";
-import { print } from "../output.ts";
-import { PATIENCE_MS, place, wholeNumber } from "../parse.ts";
-import { save } from "../save.ts";
-import { watchScreen } from "../watch-screen.ts";
+import { offsetOrTime, RECONNECT_TIMEOUT_MS, wholeNumber } from "../args/values.ts";
+import { findServer, type WorkspaceFlags, withWorkspace } from "../connect/find-server.ts";
+import { findSession } from "../connect/find-session.ts";
+import { UsageError } from "../print/errors.ts";
+import { print } from "../print/output.ts";
+import { save } from "../print/save-file.ts";
+import { watchScreen } from "../terminal/live-screen.ts";
 
 type ScreenFlags = WorkspaceFlags & {
 	readonly at?: number | Date;
@@ -21,18 +21,16 @@ type ScreenFlags = WorkspaceFlags & {
 };
 
 export const screen: Command = withWorkspace(new Command("screen"))
-	.summary("show what a session's terminal shows")
-	.description(
-		"Shows the text that a session's terminal shows now, or did at an earlier place, without attaching to it.",
-	)
-	.argument("[session]", "its id, its name, or the beginning of either (default: the most recent)")
-	.option("--at <place>", "how it was at an offset of the output, or at a time such as 2026-01-31T12:00:00Z", place)
-	.option("-c, --color", "with its colours")
-	.option("--json", "with the cursor, the title and the size, as the server gives it")
-	.option("--svg <file>", "save it as a picture, with its colours")
-	.option("--html <file>", "save it as a page, with its colours")
-	.option("-w, --watch", "show it again whenever it changes, until the session has ended; with --json a line each")
-	.option("--above <rows>", "show so many rows that have scrolled away instead, at most 1000", wholeNumber)
+	.summary("print a session's screen")
+	.description("Prints the text on a session's terminal, now or at an earlier offset or time, without attaching.")
+	.argument("[session]", "session ID, name or prefix (default: the most recent session)")
+	.option("--at <place>", "the screen at this byte offset or time, such as 2026-01-31T12:00:00Z", offsetOrTime)
+	.option("-c, --color", "include colors")
+	.option("--json", "print as JSON, with cursor, title and size")
+	.option("--svg <file>", "save as an SVG image")
+	.option("--html <file>", "save as an HTML page")
+	.option("-w, --watch", "redraw on every change until the session ends; with --json, one line per change")
+	.option("--above <rows>", "print <rows> of scrollback instead, up to 1000", wholeNumber)
 	.addHelpText(
 		"after",
 		"\nExamples:\n  hawser screen\n  hawser screen --color work\n  hawser screen --at 2026-01-31T12:00:00Z work\n" +
@@ -49,13 +47,12 @@ export const screen: Command = withWorkspace(new Command("screen"))
 function check({ json, color, svg, html, watch, above, at }: ScreenFlags): void {
 	const forms = [json && "--json", color && "--color", svg !== undefined && "--svg", html !== undefined && "--html"];
 	const [one, other] = [...forms, above !== undefined && "--above"].filter((form) => typeof form === "string");
-	if (other !== undefined) throw new UsageError(`${one} and ${other} exclude each other`);
+	if (other !== undefined) throw new UsageError(`${one} and ${other} cannot be used together`);
 	if (!watch) return;
-	if ((svg ?? html ?? above ?? at) !== undefined) throw new UsageError("--watch shows the screen itself, as it is now");
+	if ((svg ?? html ?? above ?? at) !== undefined)
+		throw new UsageError("--watch cannot be used with --at, --above, --svg or --html");
 	if (!json && !process.stdout.isTTY) {
-		throw new UsageError(
-			"--watch draws on a terminal, which this is not; with --json it writes a line for each change",
-		);
+		throw new UsageError("--watch needs a terminal, or --json");
 	}
 }
 
@@ -73,7 +70,7 @@ async function show(session: Session, flags: ScreenFlags): Promise<void> {
 }
 
 async function watch(session: Session, { json, color }: ScreenFlags): Promise<void> {
-	const changes = session.screenChanges({ patienceMs: PATIENCE_MS });
+	const changes = session.screenChanges({ reconnectTimeoutMs: RECONNECT_TIMEOUT_MS });
 	if (!json)
 		return watchScreen(changes, ({ lines }) => (color ? session.screenText({ colors: true }) : lines.join("\n")));
 	for await (const shown of changes) await print(`${JSON.stringify(shown)}\n`);

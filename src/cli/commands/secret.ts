@@ -1,4 +1,4 @@
-/** `hawser secret`: a person types a password into a session, and nobody sees it; or sees what agents ask for. */
+/** `hawser secret`: sends a secret without echo, and lists the secret requests of agents. */
 
 import { execFile } from "node:child_process";
 import { readFile } from "node:fs/promises";
@@ -6,27 +6,27 @@ import { buffer } from "node:stream/consumers";
 import { promisify } from "node:util";
 import { Command } from "commander";
 import { type Client, HawserError, type SecretRequestMessage, type SessionMessage } from "../../client/index.ts";
-import { formatDuration } from "../../protocol/units.ts";
-import { askHidden } from "../ask-hidden.ts";
-import { nameOf } from "../describe-session.ts";
-import { UsageError } from "../errors.ts";
-import { findServer, type WorkspaceFlags, withWorkspace } from "../find-server.ts";
-import { findSession } from "../find-session.ts";
-import { print, remark, table } from "../output.ts";
+import { formatDuration } from "../../words/units.ts";
+import { findServer, type WorkspaceFlags, withWorkspace } from "../connect/find-server.ts";
+import { findSession } from "../connect/find-session.ts";
+import { UsageError } from "../print/errors.ts";
+import { print, printNotice, table } from "../print/output.ts";
+import { displayName } from "../print/session-text.ts";
+import { promptHidden } from "../terminal/prompt-hidden.ts";
 
 type SecretFlags = WorkspaceFlags & { readonly from?: string; readonly list?: true; readonly refuse?: true };
 
 export const secret: Command = withWorkspace(new Command("secret"))
-	.summary("type a password that nobody sees")
+	.summary("enter a secret without echo or logging")
 	.description(
-		"Types a secret, and Enter, into a program that asks for one without showing it; anything else is refused. It is " +
-			"asked for here, not shown, and read from stdin where that is no terminal. It is neither logged nor recorded, and " +
-			"wherever the program or a later one writes it, everybody sees as many * instead (from 6 bytes on). What an agent " +
-			"has asked for is given in the same way, if its program still asks the same.",
+		"Sends a secret and Enter to a program that reads input without echo; refused otherwise. Reads the " +
+			"secret from a hidden prompt, or from stdin if that is not a terminal. The secret is never logged or " +
+			"recorded; where a program prints it, all output shows * instead (from 6 bytes on). Also answers " +
+			"secret requests of agents, if the program still asks the same.",
 	)
-	.argument("[session]", "its id or name, or that of a request (default: the only one that asks for a secret)")
-	.option("--from <source>", "where it is instead: env:NAME, file:PATH or cmd:LINE, here and not on the server")
-	.option("--list", "show what is asked for, and by whom")
+	.argument("[session]", "session ID or name, or request ID (default: the only session that asks)")
+	.option("--from <source>", "read the secret from env:NAME, file:PATH or cmd:COMMAND on this machine")
+	.option("--list", "list pending secret requests")
 	.option("--refuse", "refuse the request")
 	.addHelpText(
 		"after",
@@ -39,12 +39,12 @@ export const secret: Command = withWorkspace(new Command("secret"))
 		if (flags.list) return showRequests(requests);
 		const request = requested(requests, wanted);
 		if (flags.refuse) {
-			if (!request) throw new UsageError(`no secret is asked for${wanted === undefined ? "" : ` by ${wanted}`}`);
+			if (!request) throw new UsageError(`no pending secret requests${wanted === undefined ? "" : ` by ${wanted}`}`);
 			return client.secretRequests.refuse(request.id);
 		}
 		const asking = (request && ofRequest(client, request)) ?? (await ofSession(client, requests, wanted, flags));
-		remark(asking.sentence);
-		const value = await valueFrom(flags.from);
+		printNotice(asking.message);
+		const value = await readSecret(flags.from);
 		try {
 			await asking.give(value);
 		} finally {
@@ -52,10 +52,10 @@ export const secret: Command = withWorkspace(new Command("secret"))
 		}
 	});
 
-/** Who asks for a secret, and how it is given. */
-type Asking = { readonly sentence: string; give(value: Uint8Array): Promise<unknown> };
+/** A prompt for a secret, and how to answer it. */
+type SecretPrompt = { readonly message: string; give(value: Uint8Array): Promise<unknown> };
 
-/** An older server knows of none. */
+/** Empty with an older server. */
 async function requestsOf(client: Client, { workspace }: SecretFlags): Promise<readonly SecretRequestMessage[]> {
 	try {
 		const all = await client.secretRequests.list();
@@ -67,7 +67,7 @@ async function requestsOf(client: Client, { workspace }: SecretFlags): Promise<r
 }
 
 async function showRequests(requests: readonly SecretRequestMessage[]): Promise<void> {
-	if (requests.length === 0) return remark("no secret is asked for");
+	if (requests.length === 0) return printNotice("no pending secret requests");
 	const now = Date.now();
 	const rows = requests.map(({ id, session, name, program, prompt, askedBy, reason, expiresAt }) => [
 		id,
@@ -81,7 +81,7 @@ async function showRequests(requests: readonly SecretRequestMessage[]): Promise<
 	await print(table(["ID", "SESSION", "NAME", "ASKS", "BY", "LEFT", "WHY"], rows, process.stdout.columns));
 }
 
-/** The request that is meant: by its id, its name or its session; the only one, if none is named. */
+/** Finds a request by ID, name or session; without an argument, the only one. */
 function requested(
 	requests: readonly SecretRequestMessage[],
 	wanted: string | undefined,
@@ -91,34 +91,35 @@ function requested(
 	const meant = requests.filter(
 		({ name, session }) => wanted === undefined || [name, session.id, session.name].includes(wanted),
 	);
-	// Of one question several may have asked, and it has one answer.
+	// Several requests for one prompt share the answer.
 	const sessions = new Set(meant.map(({ session }) => session.id));
-	if (sessions.size > 1) throw several(meant.map(({ id, session, prompt }) => `${id} (${nameOf(session)}: ${prompt})`));
+	if (sessions.size > 1)
+		throw several(meant.map(({ id, session, prompt }) => `${id} (${displayName(session)}: ${prompt})`));
 	return meant[0];
 }
 
 function several(which: readonly string[]): UsageError {
-	return new UsageError(`several ask for a secret; name one of them: ${which.join(", ")}`);
+	return new UsageError(`several sessions ask for a secret; choose one: ${which.join(", ")}`);
 }
 
-function ofRequest(client: Client, request: SecretRequestMessage): Asking {
+function ofRequest(client: Client, request: SecretRequestMessage): SecretPrompt {
 	const { id, session, program, prompt, askedBy, name, reason, source } = request;
-	const what = name === null ? "a secret" : `a secret (${name})`;
-	const why = reason === null ? "" : `, ${askedBy} says: ${reason}`;
-	const fault = source ? ` (the source ${JSON.stringify(source.name)} did not answer: ${source.fault})` : "";
+	const what = name ?? "a secret";
+	const why = reason === null ? "" : ` (requested by ${askedBy}: ${reason})`;
+	const fault = source ? ` (source ${JSON.stringify(source.name)} failed: ${source.fault})` : "";
 	return {
-		sentence: `${nameOf(session)}: ${program ?? "its program"} asks for ${what}: ${prompt}${why}${fault}`,
+		message: `${displayName(session)}: ${program ?? "its program"} asks for ${what}: ${prompt}${why}${fault}`,
 		give: (value) => client.secretRequests.give(id, value),
 	};
 }
 
-/** Said before anything is typed here, which would be in vain. */
+/** Checks that the program asks for a secret before the user types one. */
 async function ofSession(
 	client: Client,
 	requests: readonly SecretRequestMessage[],
 	wanted: string | undefined,
 	flags: SecretFlags,
-): Promise<Asking> {
+): Promise<SecretPrompt> {
 	const { workspace } = flags;
 	const candidates =
 		wanted === undefined
@@ -126,18 +127,18 @@ async function ofSession(
 			: [await findSession(client, wanted, flags)];
 	const asking = (await Promise.all(candidates.map((info) => askingOf(client, requests, info)))).flat();
 	const [first, ...others] = asking;
-	if (others.length > 0) throw several(asking.map(({ sentence }) => sentence));
+	if (others.length > 0) throw several(asking.map(({ message }) => message));
 	if (first) return first;
 	const [info] = candidates;
-	if (wanted === undefined || !info) throw new UsageError("no session asks for a secret");
-	throw new UsageError(`${nameOf(info)} does not ask for a secret (hawser why ${nameOf(info)} says what it does)`);
+	if (wanted === undefined || !info) throw new UsageError("no session is asking for a secret");
+	throw new UsageError(`${displayName(info)} is not asking for a secret (see hawser why ${displayName(info)})`);
 }
 
 async function askingOf(
 	client: Client,
 	requests: readonly SecretRequestMessage[],
 	info: SessionMessage,
-): Promise<Asking[]> {
+): Promise<SecretPrompt[]> {
 	const request = requests.find(({ session }) => session.id === info.id);
 	if (request) return [ofRequest(client, request)];
 	const session = client.sessions.at(info.id);
@@ -145,29 +146,31 @@ async function askingOf(
 	if (state !== "waiting" || kind !== "secret") return [];
 	return [
 		{
-			sentence: `${nameOf(info)}: ${program ?? "its program"} asks for a secret: ${lastLine}`,
+			message: `${displayName(info)}: ${program ?? "its program"} asks for a secret: ${lastLine}`,
 			give: (value) => session.secret(value, { ifWaiting: offset, episode }),
 		},
 	];
 }
 
-async function valueFrom(source: string | undefined): Promise<Buffer> {
+async function readSecret(source: string | undefined): Promise<Buffer> {
 	if (source === undefined) {
-		return process.stdin.isTTY ? Buffer.from(await askHidden("Secret: ")) : withoutNewline(await buffer(process.stdin));
+		return process.stdin.isTTY
+			? Buffer.from(await promptHidden("Secret: "))
+			: withoutNewline(await buffer(process.stdin));
 	}
 	const [, kind, what = ""] = /^(env|file|cmd):(.+)$/s.exec(source) ?? [];
 	if (kind === "env") {
 		const value = process.env[what];
-		if (value === undefined) throw new UsageError(`--from: there is no variable ${what}`);
+		if (value === undefined) throw new UsageError(`--from: variable ${what} is not set`);
 		return Buffer.from(value);
 	}
 	if (kind === "file") return withoutNewline(await readFile(what.replace(/^~(?=\/)/, process.env.HOME ?? "~")));
-	if (kind === "cmd") return withoutNewline(await printedBy(what));
-	throw new UsageError(`--from: expected env:NAME, file:PATH or cmd:LINE, not ${JSON.stringify(source)}`);
+	if (kind === "cmd") return withoutNewline(await commandOutput(what));
+	throw new UsageError(`--from: expected env:NAME, file:PATH or cmd:LINE, got ${JSON.stringify(source)}`);
 }
 
-/** What it says on stderr is not told: that may be the secret, too. */
-async function printedBy(line: string): Promise<Buffer> {
+/** The command's stderr is not printed, because it may contain the secret. */
+async function commandOutput(line: string): Promise<Buffer> {
 	try {
 		return (await promisify(execFile)("/bin/sh", ["-c", line], { encoding: "buffer" })).stdout;
 	} catch {

@@ -1,105 +1,137 @@
-/** `hawser send`: types into a session. */
+/** `hawser send`: sends input to a session. */
 
 import { buffer } from "node:stream/consumers";
 import { Command } from "commander";
-import type { Session } from "../../client/index.ts";
-import { encodeKey } from "../../protocol/keys.ts";
-import { limits } from "../../protocol/messages.ts";
-import { formatDuration } from "../../protocol/units.ts";
-import { UsageError } from "../errors.ts";
-import { findServer, type WorkspaceFlags, withWorkspace } from "../find-server.ts";
-import { findSession } from "../find-session.ts";
-import { orSayHeld } from "../held.ts";
-import { print, remark } from "../output.ts";
-import { collect, duration } from "../parse.ts";
-import { safeJson, safeText } from "../safe-text.ts";
+import { limits } from "../../api/messages.ts";
+import { offsetsOf, type Session } from "../../client/index.ts";
+import { encodeKey } from "../../words/keys.ts";
+import { formatDuration } from "../../words/units.ts";
+import { collect, duration } from "../args/values.ts";
+import { withApprovalNotice } from "../connect/approval-notice.ts";
+import { findServer, type WorkspaceFlags, withWorkspace } from "../connect/find-server.ts";
+import { findSession } from "../connect/find-session.ts";
+import { noteEcho } from "../connect/last-echo.ts";
+import { UsageError } from "../print/errors.ts";
+import { print, printNotice } from "../print/output.ts";
+import { safeJson, safeText } from "../print/safe-text.ts";
 
 type SendFlags = WorkspaceFlags & {
 	readonly key?: readonly string[];
 	readonly enter?: true;
 	readonly paste?: true;
+	readonly submit?: true;
+	readonly queue?: true;
 	readonly offset?: true;
 	readonly wait?: true;
 	readonly match?: string;
 	readonly regex?: true;
+	readonly includeEcho?: true;
 	readonly idle?: number;
 	readonly stable?: number;
 	readonly timeout: number;
 	readonly json?: true;
 };
 
-/** What --wait alone takes for a sign that there is something to read, if the program neither ends nor waits. */
+/** Without conditions, --wait also stops after this long without output. */
 const IDLE_MS = 3_000;
-/** As `hawser wait` ends. */
+/** As in `hawser wait`. */
 const TIMED_OUT = 2;
 const GONE = 3;
 
 /**
- * How long keys wait for the program to show the text. Many take what arrives in one piece for something pasted,
- * and an Enter in it for a new line rather than for "go".
+ * How long keys wait for the program to echo the text. Many programs treat input that arrives at once as a paste, and
+ * an Enter in it as a line break.
  */
 const REACTION_MS = 250;
 
 export const send: Command = withWorkspace(new Command("send"))
-	.summary("type into a session")
+	.summary("send input to a session")
 	.description(
-		"Sends text, exactly as it is, and then keys in the order given, once the program has shown the text or a " +
-			"quarter of a second later. Keys are named as tmux does (Enter, Up, C-c, M-x, S-Tab, F5) or as ctrl+c, " +
-			"alt+x, shift+tab.",
+		"Sends text exactly as given, then keys in order, once the program has echoed the text or after 250 " +
+			"ms. Key names are as in tmux (Enter, Up, C-c, M-x, S-Tab, F5), or ctrl+c, alt+x, shift+tab.",
 	)
-	.argument("<session>", "its id, its name, or the beginning of either")
-	.argument("[text]", "what to type; - reads it from stdin")
-	.option("-k, --key <name>", "a key to press after the text; repeatable", collect)
-	.option("--enter", "press Enter at the end")
-	.option("--paste", "mark the text as pasted, so that the lines in it are not run one by one")
-	.option("--offset", "print where the output stood before, for hawser wait --since and hawser logs --since")
+	.argument("<session>", "session ID, name or prefix")
+	.argument("[text]", "text to send; - reads stdin")
+	.option("-k, --key <name>", "key to press after the text; repeatable", collect)
+	.option("--enter", "press Enter last")
+	.option("--paste", "send as a bracketed paste, so that lines do not run one by one")
+	.option("--submit", "submit the text as a prompt of a coding agent, and check that it was submitted")
+	.option("--queue", "with --submit: keep the prompt until a busy agent is idle; see hawser queue")
+	.option("--offset", "print the output offset before sending, for wait --since and logs --since")
 	.option(
 		"-w, --wait",
-		"then wait until the program waits for input, the shell is at its prompt, or nothing was written for 3 s, and print " +
-			"what was written since; ends with 2 when the time was up, and with 3 when the program has ended",
+		"wait until the program reads input, the shell shows its prompt, or output stops for 3s; then print " +
+			"the new output. Exits with 2 on timeout, 3 if the program ended",
 	)
-	.option("--match <text>", "with --wait, until this text was written", String)
-	.option("--regex", "--match is a JavaScript regular expression, which matches within a line")
-	.option("--idle <duration>", "with --wait, until nothing was written for this long", duration)
-	.option("--stable <duration>", "with --wait, until the screen is the same for this long", duration)
-	.option("--timeout <duration>", "with --wait, for this long at most", duration, limits.runMs)
-	.option("--json", "with --wait, print all about it as JSON")
+	.option("--match <text>", "with --wait: until this text appears", String)
+	.option("--regex", "treat --match as a JavaScript regular expression, matched per line")
+	.option("--include-echo", "with --match: also match in the echo of the input")
+	.option("--idle <duration>", "with --wait: until output stops for this long", duration)
+	.option("--stable <duration>", "with --wait: until the screen is unchanged for this long", duration)
+	.option("--timeout <duration>", "with --wait: timeout", duration, limits.runMs)
+	.option("--json", "with --wait: print the result as JSON")
 	.addHelpText(
 		"after",
 		"\nExamples:\n  hawser send build 'make test' --enter\n  hawser send db 'select 1;' --enter --wait\n  hawser send build --key C-c\n" +
-			"  hawser send k3v9 - < script.sql\n  hawser send agent --paste --enter - < prompt.md",
+			"  hawser send k3v9 - < script.sql\n  hawser send agent --submit - < prompt.md",
 	)
 	.action(async (wanted: string, text: string | undefined, flags: SendFlags) => {
 		const names = [...(flags.key ?? []), ...(flags.enter ? ["Enter"] : [])];
 		const keys = Buffer.concat(names.map(bytesOf));
 		if (!flags.wait && (flags.match ?? flags.idle ?? flags.stable ?? flags.json) !== undefined) {
-			throw new UsageError("--match, --idle, --stable and --json are for --wait");
+			throw new UsageError("--match, --idle, --stable and --json need --wait");
 		}
-		if (flags.regex && flags.match === undefined) throw new UsageError("--regex is for --match");
+		if ((flags.regex || flags.includeEcho) && flags.match === undefined) {
+			throw new UsageError("--regex and --include-echo need --match");
+		}
 		if (text === undefined && keys.byteLength === 0) {
-			throw new UsageError("nothing to send: give a text, --key or --enter");
+			throw new UsageError("nothing to send; pass TEXT, --key or --enter");
 		}
+		if (flags.queue && !flags.submit) throw new UsageError("--queue is for --submit");
+		if (flags.submit) return submit(wanted, text, flags);
 		const typed = text === "-" ? await buffer(process.stdin) : Buffer.from(text ?? "");
 		const { client } = await findServer(flags);
-		const { id, offsets } = await findSession(client, wanted, flags);
+		const info = await findSession(client, wanted, flags);
+		const { id } = info;
 		const session = client.sessions.at(id);
-		if (flags.wait) {
-			const input = { text: typed.toString(), keys: names, paste: flags.paste === true };
-			return orSayHeld(client, id, sendAndWait(session, input, flags));
+		const input = { text: typed.toString(), keys: names, paste: flags.paste === true };
+		if (flags.wait) return withApprovalNotice(client, id, sendAndWait(session, input, flags));
+		if (flags.paste) {
+			// The server knows whether the program enabled bracketed paste.
+			const { output } = await withApprovalNotice(client, id, session.send(input, { timeoutMs: 0 }));
+			if (flags.offset) await print(`${output.from}\n`);
+			return;
 		}
-		if (typed.byteLength > 0) await orSayHeld(client, id, session.write(flags.paste ? pasted(typed) : typed));
-		if (typed.byteLength > 0 && keys.byteLength > 0) await session.output(offsets.end, { wait: REACTION_MS, limit: 1 });
-		if (keys.byteLength > 0) await orSayHeld(client, id, session.write(keys));
-		if (flags.offset) await print(`${offsets.end}\n`);
+		const { end } = offsetsOf(info);
+		if (typed.byteLength > 0) await withApprovalNotice(client, id, session.write(typed));
+		if (typed.byteLength > 0 && keys.byteLength > 0) await session.output(end, { wait: REACTION_MS, limit: 1 });
+		if (keys.byteLength > 0) await withApprovalNotice(client, id, session.write(keys));
+		await noteEcho(session, end, Buffer.concat([typed, keys]).toString());
+		if (flags.offset) await print(`${end}\n`);
 	});
+
+/** Submits a prompt to a coding agent. */
+async function submit(wanted: string, text: string | undefined, flags: SendFlags): Promise<void> {
+	const { key = [], enter, paste, offset, wait, queue = false } = flags;
+	if (key.length > 0 || enter || paste || offset || wait) {
+		throw new UsageError("--submit types and submits by itself: no --key, --enter, --paste, --offset or --wait");
+	}
+	if (text === undefined) throw new UsageError("nothing to submit; pass TEXT");
+	const prompt = text === "-" ? (await buffer(process.stdin)).toString() : text;
+	const { client } = await findServer(flags);
+	const { id } = await findSession(client, wanted, flags);
+	const { queued } = await withApprovalNotice(client, id, client.sessions.at(id).prompt(prompt, { whenIdle: queue }));
+	if (queued) printNotice(`queued as ${queued.id}; it is submitted when the agent is idle`);
+}
 
 async function sendAndWait(
 	session: Session,
 	input: { readonly text: string; readonly keys: string[]; readonly paste: boolean },
-	{ match, regex, idle, stable, timeout, json }: SendFlags,
+	{ match, regex, includeEcho, idle, stable, timeout, json }: SendFlags,
 ): Promise<void> {
 	const asked = {
 		...(match === undefined ? {} : { match: regex ? expressionOf(match) : match }),
+		...(includeEcho ? { includeEcho } : {}),
 		...(idle === undefined ? {} : { idleMs: idle }),
 		...(stable === undefined ? {} : { stableMs: stable }),
 	};
@@ -108,7 +140,7 @@ async function sendAndWait(
 	if (json) await print(`${safeJson(answer)}\n`);
 	else if (answer.text !== "") await print(`${safeText(answer.text).trimEnd()}\n`);
 	if (answer.cause === "timeout") {
-		remark(`the time was up: in ${formatDuration(timeout)} it did not come to what was waited for`);
+		printNotice(`timed out after ${formatDuration(timeout)}`);
 		process.exitCode = TIMED_OUT;
 	}
 	if (answer.cause === "exit") process.exitCode = GONE;
@@ -122,14 +154,8 @@ function expressionOf(text: string): RegExp {
 	}
 }
 
-/** As a terminal does; what would end the paste early is not part of any text. */
-function pasted(text: Buffer): Buffer {
-	const safe = text.toString("latin1").replaceAll("\u001b[201~", "");
-	return Buffer.from(`\u001b[200~${safe}\u001b[201~`, "latin1");
-}
-
 function bytesOf(name: string): Uint8Array {
 	const bytes = encodeKey(name);
 	if (bytes) return bytes;
-	throw new UsageError(`there is no key ${JSON.stringify(name)}; keys are named like Enter, Up, F5, C-c or ctrl+c`);
+	throw new UsageError(`unknown key ${JSON.stringify(name)}; use names such as Enter, Up, F5, C-c or ctrl+c`);
 }

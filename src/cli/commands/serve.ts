@@ -1,25 +1,25 @@
-/** `hawser serve`: the server in the foreground. */
+/** `hawser serve`: runs the server in the foreground. */
 
 import { Command } from "commander";
 import { type Config, type Environment, type Flags, loadConfig } from "../../server/config.ts";
-import { explain } from "../errors.ts";
-import { describe, serveUntilInterrupted, toStartError } from "../foreground.ts";
-import { print, remark } from "../output.ts";
+import { toUserError } from "../print/errors.ts";
+import { print, printNotice } from "../print/output.ts";
+import { errorChain, serveUntilSignal, withStartExitCode } from "../serve/foreground.ts";
 
-/** What is wrong with flags for `serve`, wherever it is started; undefined if nothing is. */
-export function flagsFault(flags: readonly string[]): string | undefined {
+/** The problem with flags for `serve`; undefined if they are valid. */
+export function flagError(flags: readonly string[]): string | undefined {
 	const { operands, unknown } = serve.parseOptions([...flags]);
 	const [stray] = [...unknown, ...operands];
-	if (stray !== undefined) return `hawser serve does not know ${JSON.stringify(stray)}`;
+	if (stray !== undefined) return `hawser serve: unknown argument ${JSON.stringify(stray)}`;
 	try {
 		configOf(serve.opts(), {});
 		return undefined;
 	} catch (error) {
-		return explain(error)?.sentence ?? String(error);
+		return toUserError(error)?.message ?? String(error);
 	}
 }
 
-/** Commander sets `auth` to true when --no-auth is not given; that is no decision of the user's. */
+/** Commander sets `auth` to true if --no-auth is missing, which must not override the variable. */
 function configOf(flags: Flags, env?: Environment): Config {
 	return loadConfig({ ...flags, auth: flags.auth === false ? false : undefined }, env);
 }
@@ -27,72 +27,80 @@ function configOf(flags: Flags, env?: Environment): Config {
 export const serve: Command = new Command("serve")
 	.summary("start the server")
 	.description(
-		"Starts the server. It prints one line on stdout once it answers, and runs until it is interrupted.\n" +
-			"Every flag can be given as a variable instead: --state-dir as HAWSER_STATE_DIR.",
+		"Starts the server in the foreground. Prints one line to stdout once it accepts connections.\nEvery " +
+			"flag has a variable, such as HAWSER_STATE_DIR for --state-dir.",
 	)
-	.option("--host <address>", "where to listen (default 127.0.0.1)")
-	.option("--port <number>", "where to listen; 0 picks a free port (default 7707)")
-	.option("--state-dir <dir>", "sessions, journals, tokens (default $XDG_STATE_HOME/hawser)")
+	.option("--host <address>", "address to listen on (default 127.0.0.1)")
+	.option("--port <number>", "port to listen on; 0 picks a free port (default 7707)")
+	.option("--state-dir <dir>", "directory for sessions, journals and tokens (default $XDG_STATE_HOME/hawser)")
 	.option(
 		"--runtime-dir <dir>",
-		"sockets, where the path of the state directory is too long for them (default: run in it)",
+		"directory for sockets, if the state directory's path is too long (default: run, in the state directory)",
 	)
-	.option("--cwd <dir>", "where programs start that do not say (default: the home directory)")
-	.option("--cgroup <dir>", "a control group (v2) of ours, in which programs in sandboxes get theirs for their limits")
-	.option("--max-sessions <number>", "how many sessions there may be at once (default 1000)")
-	.option("--max-workspace-sessions <number>", "how many of them there may be in one workspace (default 1000)")
-	.option("--max-memory <size>", "output kept of each session in memory (default 1MiB)")
-	.option("--max-journal <size>", "output kept of each durable session on disk (default 64MiB)")
+	.option("--cwd <dir>", "default working directory of programs (default: the home directory)")
+	.option("--cgroup <dir>", "delegated cgroup v2 directory for sandbox resource limits")
+	.option("--max-sessions <number>", "maximum running sessions (default 1000)")
+	.option("--max-workspace-sessions <number>", "maximum running sessions per workspace (default 1000)")
+	.option("--max-memory <size>", "output kept in memory per session (default 1MiB)")
+	.option("--max-journal <size>", "output kept on disk per durable session (default 64MiB)")
 	.option(
 		"--max-disk <size>",
-		"what all journals together may take; the oldest ended sessions make room (default 32GiB)",
+		"disk space for all journals; the oldest ended sessions are deleted first (default 32GiB)",
 	)
-	.option("--max-audit <size>", "what the record of who did what may take on disk; 0 keeps none (default 64MiB)")
-	.option("--spares <number>", "how many keepers wait ready for the next session (default 1)")
-	.option("--fsync <when>", "when the disk confirms journals: interval (each second, the default) or always")
-	.option("--allowed-hosts <names>", "names under which the server may be asked for, by commas")
-	.option("--allowed-origins <origins>", "pages that may use the server from a browser, by commas")
-	.option("--tls-cert <file>", "serve https with this certificate")
-	.option("--tls-key <file>", "the certificate's key")
-	.option("--jwt-key <file>", "also believe JWTs: a public key (RS256, EdDSA) as PEM, or a secret (HS256) as one line")
-	.option("--jwt-issuer <text>", "what must be the iss of a JWT")
-	.option("--jwt-audience <text>", "what must be the aud of a JWT, or one of them")
+	.option("--max-audit <size>", "disk space for the audit log; 0 disables it (default 64MiB)")
+	.option("--spares <number>", "keepers started ahead of time (default 1)")
+	.option("--fsync <when>", "when journals are synced to disk: interval (every second, default) or always")
+	.option("--allowed-hosts <names>", "host names that clients may use, comma-separated")
+	.option("--allowed-origins <origins>", "origins of web pages that may use the server, comma-separated")
+	.option("--tls-cert <file>", "TLS certificate file; enables HTTPS")
+	.option("--tls-key <file>", "TLS private key file")
 	.option(
-		"--secret-sources <file>",
-		"answer agents' requests for secrets by the sources in this file, where its rules fit",
+		"--jwt-key <file>",
+		"also accept JWTs signed with this key: a PEM public key (RS256, EdDSA) or a one-line secret (HS256)",
 	)
-	.option("--max-attachments <number>", "how many readers one session may have (default 100)")
-	.option("--max-connections <number>", "how many connections there may be at once (default 4096)")
-	.option("--create-rate <number>", "sessions that one caller may start per second; 0 is no limit (default 20)")
-	.option("--behind-proxy", "allow an address that others can reach, because a proxy does TLS")
-	.option("--base-path <path>", "where the proxy serves us, such as /tools/hawser, for sign-in links (default /)")
+	.option("--jwt-issuer <text>", "required iss of JWTs")
+	.option("--jwt-audience <text>", "required aud of JWTs")
+	.option("--secret-sources <file>", "file of secret sources that answer agents' secret requests by rule")
+	.option(
+		"--agent-rules <dir>",
+		"screen rules for coding agents, in addition to the built-in ones (default $XDG_CONFIG_HOME/hawser/agents)",
+	)
+	.option("--max-attachments <number>", "maximum readers per session (default 100)")
+	.option("--max-connections <number>", "maximum connections (default 4096)")
+	.option("--create-rate <number>", "session starts per second and caller; 0 is unlimited (default 20)")
+	.option("--behind-proxy", "listen beyond loopback without TLS, because a proxy terminates it")
+	.option("--base-path <path>", "path prefix at the proxy, such as /tools/hawser, for sign-in links (default /)")
 	.option(
 		"--multica-grace <duration>",
-		"how long a Multica terminal waits for its client to come back; 0 ends it when the client leaves (default 10m)",
+		"how long a Multica terminal waits for its client to reconnect; 0 does not wait (default 10m)",
 	)
-	.option("--multica-idle <duration>", "end a Multica terminal after so long without a byte; 0 is never (default 1h)")
-	.option("--no-auth", "let in everybody who can reach the port")
+	.option(
+		"--multica-idle <duration>",
+		"end a Multica terminal after this long without traffic; 0 never does (default 1h)",
+	)
+	.option("--webhook-link-local", "let webhooks reach link-local addresses and metadata services")
+	.option("--no-auth", "accept all callers that can reach the port")
 	.addHelpText("after", "\nExamples:\n  hawser serve\n  hawser serve --port 0 --state-dir /srv/hawser")
 	.action(async (flags: Flags) => {
 		const config = configOf(flags);
-		// Loaded only here: the other commands need none of it, and start faster without.
+		// Imported here so that other commands start faster.
 		const { startServer } = await import("../../server/server.ts");
 		const server = await startServer(config, {
-			report: (problem, where) => remark(`${where}: ${describe(problem)}`),
+			report: (problem, where) => printNotice(`${where}: ${errorChain(problem)}`),
 		}).catch((error: unknown) => {
-			throw toStartError(error);
+			throw withStartExitCode(error);
 		});
-		// Before anybody hears of us, and so could end us.
-		const over = serveUntilInterrupted(
+		// Handle signals before printing the address: its reader may send one at once.
+		const over = serveUntilSignal(
 			server,
-			"shutting down; durable sessions keep running, and the next server finds them again",
+			"shutting down; durable sessions keep running, and the next server will find them",
 		);
 		await print(`listening on ${server.url}\n`);
-		if (server.adopted > 0) remark(`sessions found again: ${server.adopted}`);
+		if (server.adopted > 0) printNotice(`found ${server.adopted} running sessions`);
 		if (config.auth) {
-			remark(`the token is in ${config.stateDir}/admin-token; commands of this account find it by themselves`);
+			printNotice(`admin token: ${config.stateDir}/admin-token (hawser commands of this account use it automatically)`);
 		}
 		if (server.signInUrl !== undefined)
-			remark(`sign in with a browser, once and within 5 minutes: ${server.signInUrl}`);
+			printNotice(`sign in with a browser (valid once, for 5 minutes): ${server.signInUrl}`);
 		await over;
 	});

@@ -1,19 +1,19 @@
-/** `hawser show`: all that the server says of a session. */
+/** `hawser show`: shows details of a session. */
 
 import { Command } from "commander";
-import { type SessionMessage, typedLine } from "../../client/index.ts";
-import { formatDuration } from "../../protocol/units.ts";
-import { stateOf } from "../describe-session.ts";
-import { findServer, type WorkspaceFlags, withWorkspace } from "../find-server.ts";
-import { findSession } from "../find-session.ts";
-import { facts, print } from "../output.ts";
-import { safeJson } from "../safe-text.ts";
+import { commandText, type SessionMessage } from "../../client/index.ts";
+import { formatDuration } from "../../words/units.ts";
+import { findServer, type WorkspaceFlags, withWorkspace } from "../connect/find-server.ts";
+import { findSession } from "../connect/find-session.ts";
+import { keyValueList, print } from "../print/output.ts";
+import { safeJson } from "../print/safe-text.ts";
+import { sessionStateText } from "../print/session-text.ts";
 
 export const show: Command = withWorkspace(new Command("show"))
-	.summary("show all about a session")
-	.description("Shows what a session is: its program, where and how it runs, who is there, and how it ended.")
-	.argument("[session]", "its id, its name, or the beginning of either (default: the most recent)")
-	.option("--json", "as JSON, with everything the server says")
+	.summary("show details of a session")
+	.description("Shows a session's program, settings, attached clients and exit status.")
+	.argument("[session]", "session ID, name or prefix (default: the most recent session)")
+	.option("--json", "print as JSON, with all fields")
 	.addHelpText("after", "\nExamples:\n  hawser show build\n  hawser show build --json | jq .exit")
 	.action(async (wanted: string | undefined, { json, ...flags }: WorkspaceFlags & { json?: true }) => {
 		const { client } = await findServer(flags);
@@ -28,11 +28,11 @@ function lines(session: SessionMessage, now: number): string {
 	const rows: [string, string | null][] = [
 		["id", session.id],
 		["name", session.name],
-		["state", stateOf(session)],
-		["command", typedLine(session.argv)],
+		["state", sessionStateText(session)],
+		["command", commandText(session.argv)],
 		["directory", session.cwd],
 		["process", session.pid === null ? null : String(session.pid)],
-		["terminal", session.mode === "pty" ? `${size.cols}x${size.rows}` : "none, it runs on pipes"],
+		["terminal", session.mode === "pty" ? `${size.cols}x${size.rows}` : "none (pipes)"],
 		["workspace", session.workspace],
 		["task", session.task],
 		[
@@ -44,13 +44,13 @@ function lines(session: SessionMessage, now: number): string {
 		["started", ago(session.createdAt)],
 		["active", session.activeAt === null ? null : ago(session.activeAt)],
 		["ended", session.endedAt === null ? null : ago(session.endedAt)],
-		["output", `${offsets.end} bytes, readable from ${offsets.oldest} on`],
-		["attached", `${session.attachments}${lease.holder === null ? "" : `; ${lease.holder} has control`}`],
+		["output", offsets && `${offsets.end} bytes, available from ${offsets.oldest}`],
+		["attached", `${session.attachments}${lease.holder === null ? "" : `; controlled by ${lease.holder}`}`],
 		...Object.entries(limits).map(([name, ms]): [string, string | null] => [
 			name,
 			ms === 0 ? null : formatDuration(ms),
 		]),
-		["durable", session.durable ? "yes" : "no: it ends with the server"],
+		["durable", session.durable ? "yes" : "no (ends with the server)"],
 	];
-	return facts(rows);
+	return keyValueList(rows);
 }

@@ -1,15 +1,15 @@
-/** `hawser signin-link`: a link that lets a browser in. */
+/** `hawser signin-link`: prints a sign-in link for a browser. */
 
 import { Command } from "commander";
-import { findServer, type ServerFlags, withServer } from "../find-server.ts";
-import { print, remark } from "../output.ts";
-import { safeLine } from "../safe-text.ts";
+import { findServer, type ServerFlags, withServer } from "../connect/find-server.ts";
+import { print, printNotice } from "../print/output.ts";
+import { safeLine } from "../print/safe-text.ts";
 
 export const signInLink: Command = withServer(new Command("signin-link"))
-	.summary("print a link that signs in a browser")
+	.summary("print a sign-in link for a browser")
 	.description(
-		"Prints a link on stdout that signs in one browser, once and within five minutes. The browser may then do what your " +
-			"token may, so send it to nobody else; with --token it is worth what that one is.",
+		"Prints a link that signs in one browser, once, within five minutes. The browser gets the rights of " +
+			"your token, so share the link with nobody else; with --token, it gets that token's rights.",
 	)
 	.addHelpText(
 		"after",
@@ -20,5 +20,5 @@ export const signInLink: Command = withServer(new Command("signin-link"))
 		const { client } = await findServer(flags);
 		const { url, expiresAt } = await client.signInLinks.create();
 		await print(`${safeLine(url)}\n`);
-		remark(`open it in one browser, until ${new Date(expiresAt).toISOString()}`);
+		printNotice(`valid for one browser, until ${new Date(expiresAt).toISOString()}`);
 	});

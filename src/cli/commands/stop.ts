@@ -1,38 +1,38 @@
-/** `hawser stop`: ends the server on this machine, and not its sessions. */
+/** `hawser stop`: stops the local server; sessions keep running. */
 
 import { setTimeout as pause } from "node:timers/promises";
 import { Command, Option } from "commander";
-import { UsageError } from "../errors.ts";
-import { runningServer } from "../find-server.ts";
-import { remark } from "../output.ts";
+import { runningServer } from "../connect/find-server.ts";
+import { UsageError } from "../print/errors.ts";
+import { printNotice } from "../print/output.ts";
 
-/** How long a server may take to close: it gives answers under way 2 s. */
+/** Time allowed for closing. The server gives pending requests 2 s. */
 const CLOSE_MS = 15_000;
 const LOOK_MS = 20;
 
 export const stop: Command = new Command("stop")
-	.summary("end the server")
+	.summary("stop the server")
 	.description(
-		"Ends the server on this machine. What runs in durable sessions keeps running, and the next server finds it again; " +
-			"hawser kill ends programs.",
+		"Stops the server on this machine. Programs in durable sessions keep running, and the next server " +
+			"finds them. To end programs, use hawser kill.",
 	)
-	.addOption(new Option("--state-dir <dir>", "where the server keeps its state").env("HAWSER_STATE_DIR"))
-	.option("-f, --force", "at once, also if it hangs")
+	.addOption(new Option("--state-dir <dir>", "state directory of the server").env("HAWSER_STATE_DIR"))
+	.option("-f, --force", "kill it immediately, even if it hangs")
 	.addHelpText("after", "\nExamples:\n  hawser stop\n  hawser stop --force")
 	.action(async ({ force, ...flags }: { stateDir?: string; force?: true }) => {
 		const server = await runningServer(flags);
 		if (!server) {
-			remark("no server is running");
+			printNotice("no server is running");
 			return;
 		}
 		process.kill(server.pid, force ? "SIGKILL" : "SIGTERM");
 		const deadline = performance.now() + CLOSE_MS;
 		while (isAlive(server.pid)) {
 			if (performance.now() > deadline)
-				throw new UsageError(`the server (process ${server.pid}) has not ended; hawser stop --force ends it at once`);
+				throw new UsageError(`the server (PID ${server.pid}) did not stop in time; use hawser stop --force`);
 			await pause(LOOK_MS);
 		}
-		remark("the server has ended; what runs in durable sessions keeps running");
+		printNotice("server stopped; durable sessions keep running");
 	});
 
 function isAlive(pid: number): boolean {

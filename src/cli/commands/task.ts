@@ -1,14 +1,14 @@
-/** `hawser task`: makes tasks of a workspace, lists and forgets them. */
+/** `hawser task`: manages the tasks of a workspace. */
 
 import { resolve } from "node:path";
 import { Command } from "commander";
 import type { TasksClient } from "../../client/index.ts";
-import { formatDuration } from "../../protocol/units.ts";
-import { UsageError } from "../errors.ts";
-import { findServer, type WorkspaceFlags, withWorkspace } from "../find-server.ts";
-import { print, remark, table } from "../output.ts";
-import { collect, variables } from "../parse.ts";
-import { safeJson } from "../safe-text.ts";
+import { formatDuration } from "../../words/units.ts";
+import { collect, variables } from "../args/values.ts";
+import { findServer, type WorkspaceFlags, withWorkspace } from "../connect/find-server.ts";
+import { UsageError } from "../print/errors.ts";
+import { print, printNotice, table } from "../print/output.ts";
+import { safeJson } from "../print/safe-text.ts";
 
 type SetFlags = WorkspaceFlags & {
 	readonly workDir: string;
@@ -18,19 +18,19 @@ type SetFlags = WorkspaceFlags & {
 	readonly env?: readonly string[];
 };
 
-const WHOSE = "whose tasks (default: default)";
+const WHOSE = "workspace of the tasks (default: default)";
 
 const list = withWorkspace(new Command("ls"), WHOSE)
 	.alias("list")
 	.summary("list tasks")
 	.description("Lists the tasks of a workspace, newest first.")
-	.option("--json", "as a JSON array, with everything the server says")
+	.option("--json", "print as a JSON array, with all fields")
 	.addHelpText("after", "\nExamples:\n  hawser task ls --workspace acme")
 	.action(async ({ json, ...flags }: WorkspaceFlags & { json?: true }) => {
 		const tasks = await (await tasksOf(flags)).list();
 		if (json) return print(`${safeJson(tasks)}\n`);
 		if (tasks.length === 0) {
-			remark("there are no tasks");
+			printNotice("no tasks");
 			return;
 		}
 		const now = Date.now();
@@ -44,14 +44,14 @@ const list = withWorkspace(new Command("ls"), WHOSE)
 	});
 
 const set = withWorkspace(new Command("set"), WHOSE)
-	.summary("make a task")
-	.description("Makes a task of a workspace, or replaces it: what is not said is left out.")
+	.summary("create or replace a task")
+	.description("Creates a task in a workspace, or replaces it. Omitted options are removed.")
 	.argument("<id>", "1 to 64 of A-Z, a-z, 0-9, _ . -")
-	.requiredOption("--work-dir <dir>", "where its programs start")
-	.option("--issue-id <id>", "what it is done for")
-	.option("--issue-key <key>", "the same, as people know it")
-	.option("--prior-session <id>", "of the agent that worked on it before")
-	.option("-e, --env <K=V>", "a variable for its programs, or K alone for its value here; repeatable", collect)
+	.requiredOption("--work-dir <dir>", "working directory of its programs")
+	.option("--issue-id <id>", "ID of the issue it belongs to")
+	.option("--issue-key <key>", "human-readable issue key, such as ABC-123")
+	.option("--prior-session <id>", "session ID of the agent that worked on it before")
+	.option("-e, --env <K=V>", "set a variable for its programs (K=V), or copy yours (K); repeatable", collect)
 	.addHelpText("after", "\nExamples:\n  hawser task set fix-login --workspace acme --work-dir /srv/acme/fix-login")
 	.action(async (id: string, flags: SetFlags) => {
 		const { workDir, issueId, issueKey, priorSession } = flags;
@@ -62,13 +62,13 @@ const set = withWorkspace(new Command("set"), WHOSE)
 			...(priorSession === undefined ? {} : { priorSessionId: priorSession }),
 			env: known(variables(flags.env ?? [], process.env)),
 		});
-		for (const warning of made.warnings ?? []) remark(`a warning: ${warning}`);
+		for (const warning of made.warnings ?? []) printNotice(`warning: ${warning}`);
 	});
 
 const remove = withWorkspace(new Command("rm"), WHOSE)
-	.summary("forget tasks")
-	.description("Forgets tasks of a workspace; sessions that were started for them go on.")
-	.argument("<id...>", "of the tasks")
+	.summary("delete tasks")
+	.description("Deletes tasks of a workspace. Their sessions keep running.")
+	.argument("<id...>", "task IDs")
 	.addHelpText("after", "\nExamples:\n  hawser task rm fix-login --workspace acme")
 	.action(async (ids: string[], flags: WorkspaceFlags) => {
 		const tasks = await tasksOf(flags);
@@ -76,8 +76,8 @@ const remove = withWorkspace(new Command("rm"), WHOSE)
 	});
 
 export const task: Command = new Command("task")
-	.summary("make, list and forget tasks")
-	.description("A task is a piece of work in a workspace, with a directory and variables for its sessions.")
+	.summary("manage tasks")
+	.description("A task is a unit of work in a workspace. It provides the directory and variables of its sessions.")
 	.addHelpText(
 		"after",
 		"\nExamples:\n  hawser task set fix-login --workspace acme --work-dir /srv/acme/fix-login\n" +
@@ -90,11 +90,11 @@ async function tasksOf(flags: WorkspaceFlags): Promise<TasksClient> {
 	return client.workspaces.tasks(flags.workspace ?? "default");
 }
 
-/** A task has no environment to take a variable from. */
+/** A task has no environment to copy variables from. */
 function known(env: Readonly<Record<string, string | null>>): Record<string, string> {
 	return Object.fromEntries(
 		Object.entries(env).map(([name, value]) => {
-			if (value === null) throw new UsageError(`--env: there is no ${name} here`);
+			if (value === null) throw new UsageError(`--env: ${name} is not set`);
 			return [name, value];
 		}),
 	);

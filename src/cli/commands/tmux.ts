@@ -1,36 +1,36 @@
-/** `hawser tmux`: the commands of tmux on our sessions, for scripts and harnesses that know no other terminal. */
+/** `hawser tmux`: runs tmux commands on sessions, for scripts and harnesses that need tmux. */
 
 import { createHash } from "node:crypto";
 import { join } from "node:path";
 import { Command } from "commander";
-import { stateFolder } from "../../local/locate.ts";
-import { type WorkspaceFlags, withWorkspace } from "../find-server.ts";
-import { print } from "../output.ts";
-import { lastOf, parseFlags, splitCommands } from "../tmux/arguments.ts";
+import { stateDirectory } from "../../client/node/locate.ts";
+import { type WorkspaceFlags, withWorkspace } from "../connect/find-server.ts";
+import { print } from "../print/output.ts";
 import { runCommand } from "../tmux/commands.ts";
-import { SOCKET, TmuxSessions } from "../tmux/sessions.ts";
+import { lastOf, parseFlags, splitCommands } from "../tmux/flags.ts";
+import { SOCKET, TmuxSessions } from "../tmux/targets.ts";
 import { attach } from "./attach.ts";
 
-/** What those who ask for tmux's version want to know is which commands they can use. */
+/** Programs compare the version to decide which commands they can use. */
 const VERSION = "tmux 3.4-hawser";
-/** tmux's own flags: of what concerns its configuration, its terminal and its log nothing is here. */
+/** tmux's own flags. Those about its configuration, terminal and log are ignored. */
 const OWN_FLAGS = "2c:CDdf:L:lNqS:T:uUvV";
-/** Of a digest: enough to keep sockets apart in a path that must be short. */
+/** Hash characters: enough to tell sockets apart in a path that must be short. */
 const DIGEST_CHARACTERS = 8;
 
 export const tmux: Command = withWorkspace(
 	new Command("tmux"),
-	"whose sessions these are (default: all; new ones in default)",
+	"only sessions in this workspace (default: all; new sessions go to default)",
 )
-	.summary("tmux's commands on sessions, for harnesses")
+	.summary("run tmux commands on sessions")
 	.description(
-		"Understands the commands of tmux that scripts and benchmark harnesses use: new-session, send-keys, capture-pane, " +
-			"wait-for, pipe-pane, load-buffer and paste-buffer, kill-session, list-sessions, has-session, display-message and " +
-			"some more. A session has one window with one pane. Each is a session of ours, too: hawser attach, logs and ls " +
-			"show it, and it outlives the server.\n\n" +
-			"A link to hawser with the name tmux does the same, for what can't be told another name.",
+		"Implements the tmux commands that scripts and benchmark harnesses use: new-session, send-keys, " +
+			"capture-pane, wait-for, pipe-pane, load-buffer and paste-buffer, kill-session, list-sessions, " +
+			"has-session, display-message and others. A session has one window with one pane. Each is also a " +
+			"Hawser session: hawser attach, logs and ls work on it, and it outlives the server.\n\nA symlink named " +
+			"tmux that points to hawser does the same, for programs that always run tmux.",
 	)
-	.argument("[words...]", "tmux's flags, a command and its arguments; \\; begins another")
+	.argument("[words...]", "tmux flags, a command and its arguments; \\; separates commands")
 	.helpOption("--help", "display help for command")
 	.allowUnknownOption()
 	.passThroughOptions()
@@ -44,7 +44,7 @@ export const tmux: Command = withWorkspace(
 		const { flags: own, rest } = parseFlags(words, OWN_FLAGS, "tmux");
 		if (own.has("V")) return print(`${VERSION}\n`);
 		const socket = lastOf(own, "S") ?? lastOf(own, "L") ?? (process.env[SOCKET] || "default");
-		const stateDir = stateFolder(flags);
+		const stateDir = stateDirectory(flags);
 		const folder = join(
 			stateDir,
 			"tmux",
@@ -54,14 +54,14 @@ export const tmux: Command = withWorkspace(
 			sessions: new TmuxSessions(flags, socket),
 			stateDir,
 			folder,
-			attach: async (id: string) => void (await attach.parseAsync([id, ...given(flags)], { from: "user" })),
+			attach: async (id: string) => void (await attach.parseAsync([id, ...serverFlags(flags)], { from: "user" })),
 		};
 		const commands = splitCommands(rest);
 		for (const command of commands.length > 0 ? commands : [["new-session"]]) await runCommand(command, around);
 	});
 
-/** The flags that say where the server is, for another command. */
-function given({ url, on, token, stateDir, workspace }: WorkspaceFlags): string[] {
+/** The flags that select a server, for another command. */
+function serverFlags({ url, on, token, stateDir, workspace }: WorkspaceFlags): string[] {
 	const named = { url, on, token, "state-dir": stateDir, workspace };
 	return Object.entries(named).flatMap(([name, value]) => (value === undefined ? [] : [`--${name}`, value]));
 }

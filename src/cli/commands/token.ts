@@ -1,45 +1,41 @@
-/** `hawser token`: makes, lists and revokes tokens. */
+/** `hawser token`: creates, lists and revokes tokens. */
 
 import { Command, Option } from "commander";
+import type { CreateToken, GateMessage, SecretRight, TokenMessage } from "../../api/types.ts";
 import { HawserError } from "../../client/index.ts";
-import type { CreateToken, GateMessage, SecretRight, TokenMessage } from "../../protocol/access.ts";
-import { formatDuration } from "../../protocol/units.ts";
-import { UsageError } from "../errors.ts";
-import { findServer, type ServerFlags, withServer } from "../find-server.ts";
-import { scopeById } from "../find-session.ts";
-import { print, remark, table } from "../output.ts";
-import { collect, duration } from "../parse.ts";
+import { formatDuration } from "../../words/units.ts";
+import { collect, duration } from "../args/values.ts";
+import { findServer, type ServerFlags, withServer } from "../connect/find-server.ts";
+import { resolveScope } from "../connect/find-session.ts";
+import { UsageError } from "../print/errors.ts";
+import { print, printNotice, table } from "../print/output.ts";
 
-/** Everything with the sessions of people who never heard of workspaces, and nothing about tokens or the server. */
+/** Full rights on sessions of the default workspace; none on tokens or the server. */
 const DEFAULT_SCOPE = "workspace:default:manage";
 const DEFAULT_EXPIRES_MS = 30 * 24 * 3_600_000;
 
 const create = withServer(new Command("create"))
-	.summary("make a token")
+	.summary("create a token")
 	.description(
-		"Makes a token and prints it on stdout; it can't be shown again. It may do what its scopes say:\n" +
+		"Creates a token and prints it to stdout. It cannot be shown again. Scopes:\n" +
 			"  admin                                 everything\n" +
-			"  metrics                               the server's numbers, for a program that collects them\n" +
-			"  workspace:ID:read|operate|manage      look at, type into, or make and end a workspace's sessions\n" +
-			"  session:SESSION:view|control          look at, or type into, one session, named as everywhere",
+			"  metrics                               read server metrics\n" +
+			"  workspace:ID:read|operate|manage      view, type into, or create and end a workspace's sessions\n" +
+			"  session:SESSION:view|control          view or type into one session (ID, name or prefix)",
 	)
-	.option("--name <name>", "what to call it")
-	.option("--scope <scope>", `what it may do; may be given several times (default ${DEFAULT_SCOPE})`, collect)
-	.option(
-		"--gate <regexp>",
-		"hold commands and typed lines in which this matches until somebody approves; several times",
-		collect,
-	)
-	.option("--gate-signals", "hold signals, Ctrl-C too")
-	.option("--gate-stops", "hold to end programs, or to delete sessions")
-	.option("--gate-all", "hold every command, line, signal and end")
-	.option("--gate-keys", "look at what is typed with each key, and not only at Enter")
-	.option("--gate-timeout <duration>", "how long something is held before it is refused (default 5m)", duration)
-	.option("--expires <duration>", "how long it is good, such as 12h or 30d; 0 is for ever (default 30d)", duration)
+	.option("--name <name>", "display name")
+	.option("--scope <scope>", `scope; repeatable (default ${DEFAULT_SCOPE})`, collect)
+	.option("--gate <regexp>", "hold commands and input lines that match until approved; repeatable", collect)
+	.option("--gate-signals", "hold signals, including Ctrl-C")
+	.option("--gate-stops", "hold requests to end programs or delete sessions")
+	.option("--gate-all", "hold all commands, input lines, signals and ends")
+	.option("--gate-keys", "check input after every key, not only at Enter")
+	.option("--gate-timeout <duration>", "how long an action is held before it expires (default 5m)", duration)
+	.option("--expires <duration>", "lifetime, such as 12h or 30d; 0 never expires (default 30d)", duration)
 	.addOption(
-		new Option("--secrets <right>", "where a program reads a secret: type it, or only ask for it, as agents should")
+		new Option("--secrets <right>", "at a secret prompt: type secrets, only request them (for agents), or neither")
 			.choices(["type", "request", "none"])
-			.default(undefined, "as the token that makes it"),
+			.default(undefined, "that of the creating token"),
 	)
 	.addHelpText(
 		"after",
@@ -52,30 +48,30 @@ const create = withServer(new Command("create"))
 		const gate = gateOf(options);
 		const { client } = await findServer(flags);
 		const { token, ...made } = await client.tokens.create({
-			scopes: await Promise.all(scope.map((one) => scopeById(client, one))),
+			scopes: await Promise.all(scope.map((one) => resolveScope(client, one))),
 			...(name === undefined ? {} : { name }),
 			...(expires === 0 ? {} : { expiresInMs: expires }),
 			...(secrets === undefined ? {} : { secrets }),
 			...(gate ? { gate } : {}),
 		});
 		await print(`${token}\n`);
-		remark(`token ${made.id} may do ${made.scopes.join(", ")}, ${untilWhen(made)}; it is not shown again`);
-		if (made.secrets !== "type") remark(`where a program reads a secret it may ${secretRights[made.secrets]}`);
-		if (made.gate) remark(`not alone: ${describeGate(made.gate)} (hawser approve)`);
+		printNotice(`created token ${made.id} (${made.scopes.join(", ")}), ${untilWhen(made)}; it is not shown again`);
+		if (made.secrets !== "type") printNotice(`at secret prompts it may ${secretRights[made.secrets]}`);
+		if (made.gate) printNotice(`needs approval for: ${describeGate(made.gate)} (see hawser approve)`);
 	});
 
 const list = withServer(new Command("ls"))
 	.alias("list")
 	.summary("list tokens")
 	.description("Lists the tokens that you may revoke, without their secrets.")
-	.option("--json", "as a JSON array, with everything the server says")
+	.option("--json", "print as a JSON array, with all fields")
 	.addHelpText("after", "\nExamples:\n  hawser token ls\n  hawser token ls --json | jq -r '.[].id'")
 	.action(async ({ json, ...flags }: ServerFlags & { json?: true }) => {
 		const { client } = await findServer(flags);
 		const tokens = await client.tokens.list();
 		if (json) return print(`${JSON.stringify(tokens, null, 2)}\n`);
 		if (tokens.length === 0) {
-			remark("there are no tokens besides the operator's own");
+			printNotice("no tokens except the admin token");
 			return;
 		}
 		const now = Date.now();
@@ -89,13 +85,17 @@ const list = withServer(new Command("ls"))
 			token.scopes.join(" "),
 			token.gate ? describeGate(token.gate) : "",
 		]);
-		await print(table(["ID", "NAME", "MADE", "USED", "ENDS", "SCOPES", "NOT ALONE"], rows, process.stdout.columns));
+		await print(
+			table(["ID", "NAME", "CREATED", "LAST USED", "EXPIRES", "SCOPES", "GATE"], rows, process.stdout.columns),
+		);
 	});
 
 const revoke = withServer(new Command("revoke"))
-	.summary("end tokens")
-	.description("Ends tokens at once, with those they made, the browsers they signed in and all they have open.")
-	.argument("<id...>", "ids, as hawser token ls shows them")
+	.summary("revoke tokens")
+	.description(
+		"Revokes tokens immediately, with all tokens they created, browsers they signed in and connections they opened.",
+	)
+	.argument("<id...>", "token IDs, as shown by hawser token ls")
 	.addHelpText("after", "\nExamples:\n  hawser token revoke 4f0c2a9be1d7")
 	.action(async (ids: string[], flags: ServerFlags) => {
 		const { client } = await findServer(flags);
@@ -103,21 +103,23 @@ const revoke = withServer(new Command("revoke"))
 			try {
 				const { isDurable } = await client.tokens.revoke(id);
 				if (!isDurable) {
-					remark(`token ${id} is over, but not on disk yet: it would be good again after a crash; ask once more`);
+					printNotice(
+						`revoked token ${id}, but could not save that to disk; it would be valid again after a crash; retry`,
+					);
 					process.exitCode = 1;
 				}
 			} catch (error) {
-				// One that is gone must not keep the others from being revoked.
+				// A missing token must not keep the others from being revoked.
 				if (!(error instanceof HawserError) || error.code !== "not_found") throw error;
-				remark(error.message);
+				printNotice(error.message);
 				process.exitCode = 3;
 			}
 		}
 	});
 
 export const token: Command = new Command("token")
-	.summary("make, list and revoke tokens")
-	.description("Tokens are what programs and people show to the server; each may do only what its scopes say.")
+	.summary("manage tokens")
+	.description("Tokens authenticate programs and people. A token can do only what its scopes allow.")
 	.addHelpText(
 		"after",
 		"\nExamples:\n  hawser token create --name ci --scope workspace:ci:manage\n  hawser token ls\n" +
@@ -125,10 +127,9 @@ export const token: Command = new Command("token")
 	);
 for (const part of [create, list, revoke]) token.addCommand(part);
 
-/** Of those that may not do everything. */
 const secretRights: Readonly<Record<Exclude<SecretRight, "type">, string>> = {
-	request: "not type it, only ask for it (hawser secret)",
-	none: "neither type it nor ask for it",
+	request: "only request secrets (hawser secret)",
+	none: "not use secrets",
 };
 
 type CreateFlags = ServerFlags &
@@ -150,7 +151,8 @@ function gateOf(flags: GateFlags): CreateToken["gate"] {
 	const { gate = [], gateSignals, gateStops, gateAll = false, gateKeys, gateTimeout } = flags;
 	const isWanted = gateAll || gate.length > 0 || gateSignals || gateStops;
 	if (!isWanted) {
-		if (gateKeys || gateTimeout !== undefined) throw new UsageError("what is to be held? --gate, or --gate-all");
+		if (gateKeys || gateTimeout !== undefined)
+			throw new UsageError("--gate-keys and --gate-timeout need --gate, --gate-signals, --gate-stops or --gate-all");
 		return undefined;
 	}
 	return {
@@ -171,5 +173,5 @@ function describeGate({ match, keys, signals, stops }: GateMessage): string {
 }
 
 function untilWhen({ expiresAt }: Pick<TokenMessage, "expiresAt">): string {
-	return expiresAt === null ? "for ever" : `until ${new Date(expiresAt).toISOString()}`;
+	return expiresAt === null ? "without expiry" : `valid until ${new Date(expiresAt).toISOString()}`;
 }

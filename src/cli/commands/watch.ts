@@ -1,52 +1,58 @@
-/** `hawser watch`: which sessions need somebody, as a live table in which they are answered. */
+/** `hawser watch`: shows which sessions need attention in a live table, and answers them. */
 
 import { Command, Option } from "commander";
-import { type Client, type HawserError, type Listed, LiveSessions, type Wanted } from "../../client/index.ts";
-import { attachHere } from "../attach-here.ts";
-import { sentenceOf } from "../ending.ts";
-import { UsageError } from "../errors.ts";
-import { type Escape, escapeOption } from "../escape-keys.ts";
-import { findServer, type WorkspaceFlags, withWorkspace } from "../find-server.ts";
-import { LocalTerminal } from "../local-terminal.ts";
-import { remark } from "../output.ts";
-import { ownSessions } from "../own-environment.ts";
-import { collect, PATIENCE_MS } from "../parse.ts";
-import { Board } from "../watch/board.ts";
-import { ChangeLines } from "../watch/lines.ts";
-import { Notifier, type Way, ways } from "../watch/notifier.ts";
+import {
+	type Client,
+	type HawserError,
+	LiveSessions,
+	type SessionFilter,
+	type SessionInfo,
+} from "../../client/index.ts";
+import { collect, RECONNECT_TIMEOUT_MS } from "../args/values.ts";
+import { attachSession } from "../attach/attach-session.ts";
+import { type EscapePrefixes, escapeOption } from "../attach/escape-keys.ts";
+import { outcomeMessage } from "../attach/outcome.ts";
+import { enclosingSessions } from "../connect/caller-environment.ts";
+import { findServer, type WorkspaceFlags, withWorkspace } from "../connect/find-server.ts";
+import { UsageError } from "../print/errors.ts";
+import { printNotice } from "../print/output.ts";
+import { LocalTerminal } from "../terminal/local-terminal.ts";
+import { ChangePrinter } from "../watch/change-printer.ts";
+import { Notifier, type NotifyMethod, notifyMethods } from "../watch/notifier.ts";
 import { nameOf } from "../watch/rows.ts";
+import { WatchTable } from "../watch/table.ts";
 
 type WatchFlags = WorkspaceFlags & {
 	readonly label?: readonly string[];
 	readonly needsMe?: true;
 	readonly json?: true;
-	/** True is what it is without a value. */
-	readonly notify?: Way | true;
+	/** True if the flag has no value. */
+	readonly notify?: NotifyMethod | true;
 	readonly notifyCommand?: string;
-	readonly escape: Escape;
+	readonly escape: EscapePrefixes;
 };
 
-/** Silence is noticed by time alone. */
-const LOOK_MS = 10_000;
+/** Silence produces no event, so check at this interval. */
+const POLL_MS = 10_000;
 
 export const watch: Command = withWorkspace(new Command("watch"))
-	.summary("see which sessions need you, and answer them")
+	.summary("watch sessions and answer the ones that need input")
 	.description(
-		"Shows all sessions in a live table: first those in which something waits to be approved, that ask something, want " +
-			"a secret, have failed or are unusually quiet, then those that run, then those that have ended. Enter answers the " +
-			"selected one in place: its program gets the line once, and only if it still asks the same. A secret is not shown " +
-			"while it is typed. y and n decide on what waits to be approved, once all of it was shown. ? lists all keys, q " +
-			"quits. Should the server go away, it waits for it.\n\nWithout a terminal, or with --json, each change is a line.",
+		"Shows all sessions in a live table. Sessions that need you come first: approvals, questions, secrets, " +
+			"failures, unusual silence. Running and ended sessions follow. Enter answers the selected session; its " +
+			"program gets the line once, and only if it still asks the same question. Secrets are not displayed. y " +
+			"and n decide an approval after all of it was shown. ? lists the keys, q quits. If the server goes " +
+			"down, watch waits for it.\n\nWithout a terminal, or with --json, prints one line per change.",
 	)
-	.option("-l, --label <key[=value]>", "only those with this label; repeatable", collect)
-	.option("--needs-me", "only those that need somebody")
-	.option("--json", "print each change as a line of JSON")
+	.option("-l, --label <key[=value]>", "only sessions with this label; repeatable", collect)
+	.option("--needs-me", "only sessions that need attention")
+	.option("--json", "print one JSON object per change")
 	.addOption(
-		new Option("--notify [how]", "let the terminal ring, or show a notification, when one begins to need you")
-			.choices(ways)
+		new Option("--notify [how]", "notify through the terminal (bell or desktop notification) when a session needs you")
+			.choices(notifyMethods)
 			.preset("auto"),
 	)
-	.option("--notify-command <line>", "run this by sh then, with the facts in HAWSER_NOTIFY_* variables")
+	.option("--notify-command <line>", "shell command to run on each notification, with HAWSER_NOTIFY_* variables")
 	.addOption(escapeOption())
 	.addHelpText(
 		"after",
@@ -55,20 +61,21 @@ export const watch: Command = withWorkspace(new Command("watch"))
 			"  hawser watch --json | jq -r 'select(.need) | .id'",
 	)
 	.action(async ({ label = [], workspace, ...flags }: WatchFlags) => {
-		const { client } = await findServer(flags);
-		const isTable = LocalTerminal.isThere && !flags.json && process.env.TERM !== "dumb";
+		const { client, isLocal } = await findServer(flags);
+		const isTable = LocalTerminal.isInteractive && !flags.json && process.env.TERM !== "dumb";
 		if (!isTable && flags.notify) {
-			throw new UsageError("--notify is for the table in a terminal; --notify-command works everywhere");
+			throw new UsageError("--notify needs a terminal; use --notify-command");
 		}
 		const wanted = { workspace, labels: label };
 		if (!isTable) return printChanges(client, { ...wanted, q: "" }, flags);
-		// Said on the usual screen, if it is not there or does not know us.
+		// Fail before the alternate screen opens if the server is unreachable or refuses the token.
 		await client.me();
-		const board = new Board({
+		const board = new WatchTable({
 			client,
+			isLocal,
 			wanted,
 			isNeeding: flags.needsMe === true,
-			hidden: ownSessions(process.env),
+			hidden: enclosingSessions(process.env),
 			notifier: notifies(flags) ? (ring, onTrouble) => makeNotifier(flags, ring, onTrouble) : undefined,
 			open: (session) => openHere(client, session, flags.escape),
 		});
@@ -82,27 +89,37 @@ function notifies({ notify, notifyCommand }: WatchFlags): boolean {
 function makeNotifier(
 	{ notify, notifyCommand }: WatchFlags,
 	ring: (sequence: string) => void,
-	onTrouble: (sentence: string) => void,
+	onTrouble: (message: string) => void,
 ): Notifier {
 	const way = notify === undefined || notify === true ? "auto" : notify;
-	return new Notifier({ ring: notify === undefined ? undefined : ring, command: notifyCommand, onTrouble }, way);
+	return new Notifier(
+		{ writeToTerminal: notify === undefined ? undefined : ring, command: notifyCommand, onTrouble },
+		way,
+	);
 }
 
-/** Until somebody leaves it; of one that has ended, until a key is pressed. Resolves with the signal that made us leave, if one did. */
-async function openHere(client: Client, { id }: Listed, keys: Escape): Promise<NodeJS.Signals | undefined> {
+/**
+ * Attaches until the user detaches; after the program ends, waits for a key. Resolves with a termination signal, if one
+ * arrived.
+ */
+async function openHere(
+	client: Client,
+	{ id }: SessionInfo,
+	keys: EscapePrefixes,
+): Promise<NodeJS.Signals | undefined> {
 	const session = client.sessions.at(id);
-	// As it is now, not as the list had it.
+	// The list's info may be outdated.
 	const info = await session.info();
-	const ending = await attachHere(session, info, { escape: keys, patience: PATIENCE_MS });
+	const ending = await attachSession(session, info, { escape: keys, reconnectTimeout: RECONNECT_TIMEOUT_MS });
 	if (ending.kind === "left") return ending.signal;
-	const sentence = sentenceOf(ending, nameOf(info)) ?? "the program has ended";
+	const message = outcomeMessage(ending, nameOf(info)) ?? "the program ended";
 	process.stderr.write("\n");
-	remark(`${sentence}; press a key to go back to the list`);
-	await aKey();
+	printNotice(`${message}; press any key to return to the list`);
+	await waitForKey();
 	return undefined;
 }
 
-async function aKey(): Promise<void> {
+async function waitForKey(): Promise<void> {
 	process.stdin.setRawMode(true);
 	try {
 		await new Promise<void>((resolve) => {
@@ -115,10 +132,10 @@ async function aKey(): Promise<void> {
 	}
 }
 
-/** Until we are ended, or refused. */
-function printChanges(client: Client, wanted: Wanted, flags: WatchFlags): Promise<void> {
-	const lines = new ChangeLines({ wanted, isNeeding: flags.needsMe === true, isJson: flags.json === true });
-	const notifier = notifies(flags) ? makeNotifier(flags, () => {}, remark) : undefined;
+/** Runs until a signal, or until the server refuses. */
+function printChanges(client: Client, wanted: SessionFilter, flags: WatchFlags): Promise<void> {
+	const lines = new ChangePrinter({ wanted, isNeeding: flags.needsMe === true, isJson: flags.json === true });
+	const notifier = notifies(flags) ? makeNotifier(flags, () => {}, printNotice) : undefined;
 	let wasCut = false;
 	return new Promise((_, reject) => {
 		const live = new LiveSessions(client, {
@@ -129,14 +146,14 @@ function printChanges(client: Client, wanted: Wanted, flags: WatchFlags): Promis
 				reject(error);
 			},
 		});
-		const timer = setInterval(() => look(), LOOK_MS);
+		const timer = setInterval(() => look(), POLL_MS);
 		const look = () => {
-			const isCut = live.connection.kind === "cut";
-			if (isCut !== wasCut) remark(isCut ? "the server is away; waiting for it" : "the server is back");
+			const isCut = live.connection.kind === "disconnected";
+			if (isCut !== wasCut) printNotice(isCut ? "server unreachable; reconnecting" : "reconnected");
 			wasCut = isCut;
 			if (live.connection.kind !== "live") return;
-			const needing = lines.look(live, Date.now());
-			notifier?.look(needing);
+			const needing = lines.update(live, Date.now());
+			notifier?.look(needing, live);
 		};
 		live.follow();
 	});

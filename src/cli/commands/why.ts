@@ -1,74 +1,132 @@
-/** `hawser why`: what a session's program waits for, in a line. */
+/** `hawser why`: prints in one line what a session's program is waiting for. */
 
 import { Command } from "commander";
-import { type ProgramState, wantsSentence } from "../../client/index.ts";
-import { formatDuration } from "../../protocol/units.ts";
-import { nameOf, stateOf } from "../describe-session.ts";
-import { findServer, type WorkspaceFlags, withWorkspace } from "../find-server.ts";
-import { findSession } from "../find-session.ts";
-import { heldSentence } from "../held.ts";
-import { print } from "../output.ts";
-import { safeJson, safeLine } from "../safe-text.ts";
+import { type AgentExplanation, type AgentMessage, approvalTitle, type ProgramState } from "../../client/index.ts";
+import { formatDuration } from "../../words/units.ts";
+import { approvalWaitText } from "../connect/approval-notice.ts";
+import { findServer, type WorkspaceFlags, withWorkspace } from "../connect/find-server.ts";
+import { findSession } from "../connect/find-session.ts";
+import { print } from "../print/output.ts";
+import { safeJson, safeLine } from "../print/safe-text.ts";
+import { displayName, sessionStateText } from "../print/session-text.ts";
 
 export const why: Command = withWorkspace(new Command("why"))
-	.summary("say what a session waits for")
+	.summary("explain what a session is waiting for")
 	.description(
-		"Says in a line what a session's program does now: whether it works, waits for somebody to type, or for " +
-			"something else; as the kernel tells it, not by guessing from silence. What is held there until somebody approves " +
-			"it is said below, a line each.",
+		"Prints in one line what a session's program is doing: working, waiting for input, or waiting for " +
+			"something else. The answer comes from the kernel, not from silence. Actions held for approval follow, " +
+			"one per line.",
 	)
-	.argument("[session]", "its id, its name, or the beginning of either (default: the most recent)")
-	.option("--json", "as JSON, with everything the server says")
+	.argument("[session]", "session ID, name or prefix (default: the most recent session)")
+	.option("--explain", "also print the signals of its coding agent, and each screen rule that was tried")
+	.option("--json", "print as JSON, with all fields")
 	.addHelpText("after", "\nExamples:\n  hawser why build\n  hawser why build --json | jq -r .lastLine")
-	.action(async (wanted: string | undefined, { json, ...flags }: WorkspaceFlags & { json?: true }) => {
+	.action(async (wanted: string | undefined, { json, explain, ...flags }: WhyFlags) => {
 		const { client } = await findServer(flags);
 		const session = await findSession(client, wanted, flags);
-		const state = await client.sessions.at(session.id).inspect();
+		// The signals that disagree are part of the sentence about an agent.
+		const state = await client.sessions.at(session.id).inspect({ explain: true });
 		if (json) return print(`${safeJson(state)}\n`);
 		const held = (await client.approvals.list()).filter((one) => one.session.id === session.id);
-		const what = state.state === "ended" ? `has ended: ${stateOf(session)}` : describe(state, Date.now());
-		await print(`${safeLine(`${nameOf(session)} ${what}`)}\n`);
+		const what = state.state === "ended" ? `has ended: ${sessionStateText(session)}` : describe(state, Date.now());
+		const name = displayName(session);
+		const { agent, explanation } = state;
+		await print(`${safeLine(`${name} ${agent ? agentText(agent, Date.now()) : what}`)}\n`);
+		for (const line of explanation ? signalLines(explanation, explain === true) : []) {
+			await print(`${safeLine(`${name}: ${line}`)}\n`);
+		}
+		if (agent && explain) await print(`${safeLine(`${name}: the kernel says: ${what}`)}\n`);
 		for (const one of held) {
-			const wants = `${wantsSentence(one)}, which waits ${heldSentence(one, Date.now())}`;
-			await print(`${safeLine(`${nameOf(session)}: ${wants}: ${one.preview.trim()}`)}\n`);
+			const wants = `${approvalTitle(one)}, ${approvalWaitText(one, Date.now())}`;
+			await print(`${safeLine(`${displayName(session)}: ${wants}: ${one.preview.trim()}`)}\n`);
 		}
 	});
+
+type WhyFlags = WorkspaceFlags & { readonly json?: true; readonly explain?: true };
+
+function agentText(agent: AgentMessage, now: number): string {
+	const { app, state, kind, question, choices, children, confidence, signal, progress, since } = agent;
+	const what = state === "blocked" ? `${AGENT_WAITS[kind ?? "other"]}` : AGENT_STATES[state];
+	const asked = question === null ? "" : ` · "${question}"`;
+	const offered = choices.length === 0 ? "" : ` · ${choices.map(({ id, label }) => `${id} ${label}`).join(", ")}`;
+	const share = progress === null ? "" : ` · ${progress} %`;
+	const working = children.filter((child) => child.state === "working" || child.state === "blocked").length;
+	const below = working === 0 ? "" : ` · ${working} at work below it`;
+	const isSure = confidence === "sure" ? "" : ", most likely";
+	return `${what}${isSure} · ${app}, by ${SIGNALS[signal]}${asked}${offered}${share}${below} · for ${formatDuration(Math.max(0, now - since))}`;
+}
+
+/** The signals that disagree, and with `isWhole` everything that was looked at. */
+function signalLines({ decisive, others, rules }: AgentExplanation, isWhole: boolean): string[] {
+	const disagreeing = others.map(({ signal, state, source }) => `${SIGNALS[signal]} says ${state} (${source})`);
+	if (!isWhole) return disagreeing;
+	const decided = decisive
+		? `decided by ${SIGNALS[decisive.signal]}: ${decisive.state} (${decisive.source})`
+		: "no signal of a coding agent";
+	const tried = rules
+		? rules.map(({ rule, reason }) => (reason === null ? `rule ${rule}: matches` : `rule ${rule}: ${reason}`))
+		: ["no screen rules: no agent that has some is in front"];
+	return [decided, ...disagreeing, ...tried];
+}
+
+const SIGNALS: Readonly<Record<AgentMessage["signal"], string>> = {
+	osc7501: "OSC 7501",
+	hook: "its hook",
+	title: "its title",
+	notification: "its notification",
+	screen: "its screen",
+};
+
+const AGENT_STATES: Readonly<Record<Exclude<AgentMessage["state"], "blocked">, string>> = {
+	working: "is at work",
+	done: "has finished its turn",
+	idle: "is idle",
+	error: "has failed in its turn",
+};
+
+const AGENT_WAITS: Readonly<Record<NonNullable<AgentMessage["kind"]> | "other", string>> = {
+	permission: "waits for permission",
+	question: "waits for an answer",
+	trust: "asks whether to trust something",
+	login: "waits for a sign-in",
+	other: "waits for an answer",
+};
 
 function describe(state: ProgramState, now: number): string {
 	const { program, pid, cwd, lastLine, confidence } = state;
 	const who = program === null ? "" : ` · ${program} (${pid})${cwd === null ? "" : ` in ${cwd}`}`;
-	const quiet = ` · quiet for ${formatDuration(Math.max(0, now - state.since))}`;
+	const quiet = ` · no output for ${formatDuration(Math.max(0, now - state.since))}`;
 	const asked = lastLine === "" ? "" : ` · "${lastLine}"`;
-	const isSure = confidence === "sure" ? "" : confidence === "likely" ? ", most likely" : ", by the look of it";
+	const isSure = confidence === "sure" ? "" : confidence === "likely" ? " (likely)" : " (guess)";
 	return `${sentenceOf(state)}${isSure}${who}${asked}${quiet}`;
 }
 
 function sentenceOf({ state, kind, confidence }: ProgramState): string {
 	switch (state) {
 		case "busy":
-			return "has input that it has not read yet";
+			return "has unread input";
 		case "running":
 			return "is running";
 		case "flow-stopped":
-			return kind === "key" ? "can't write: Ctrl-S was pressed, and Ctrl-Q lets it go on" : "can't write: nobody reads";
+			return kind === "key" ? "output stopped by Ctrl-S; Ctrl-Q resumes it" : "blocked: its output is not being read";
 		case "waiting":
-			// Who edits lines itself listens for keys, and not for keys alone.
-			if (kind === "key" && confidence === "likely") return "waits for a key, or for a line that it edits itself";
+			// A program that edits lines itself (such as a shell or REPL) reads single keys, too.
+			if (kind === "key" && confidence === "likely") return "waits for a key or a line";
 			return WAITS[kind ?? ""] ?? `waits for a ${kind}`;
 		case "prompt":
-			return "is ready for a command";
+			return "is at its prompt";
 		case "tui":
-			return "shows its screen, and waits for keys";
+			return "full-screen program waiting for keys";
 		case "listening":
-			return "goes on by itself, and takes input when there is some";
+			return "is running and accepts input";
 		case "disk":
 			return "waits for the disk";
 		case "stopped":
-			return "is stopped; SIGCONT lets it go on";
+			return "is stopped (resume with SIGCONT)";
 		case "sleeping":
-			return SLEEPS[kind ?? ""] ?? "waits for something else than input";
+			return SLEEPS[kind ?? ""] ?? "is blocked, but not on input";
 		case "unknown":
-			return UNKNOWN[kind ?? ""] ?? "can't be looked at";
+			return UNKNOWN[kind ?? ""] ?? "can't be inspected";
 		case "ended":
 			return "has ended";
 		default:
@@ -77,25 +135,25 @@ function sentenceOf({ state, kind, confidence }: ProgramState): string {
 }
 
 const WAITS: Readonly<Record<string, string>> = {
-	secret: "waits for a secret, which it will not show",
-	reply: "has asked its terminal something, and waits for the reply",
+	secret: "waits for a secret (echo off)",
+	reply: "waits for a reply from the terminal",
 };
 
 const SLEEPS: Readonly<Record<string, string>> = {
-	sleep: "sleeps for a time",
-	child: "waits for a process that it started",
-	thread: "waits for another of its threads",
+	sleep: "is sleeping",
+	child: "waits for a child process",
+	thread: "waits for a thread",
 	socket: "waits for a connection",
 	lock: "waits for a lock",
 	signal: "waits for a signal",
-	events: "waits for events other than input",
-	read: "waits for another process's output, or for a file",
-	write: "waits until another process reads what it writes",
+	events: "waits for events",
+	read: "waits to read a pipe or file",
+	write: "waits to write to a pipe",
 };
 
 const UNKNOWN: Readonly<Record<string, string>> = {
-	denied: "runs something that may not be looked at",
-	relay: "shows what runs elsewhere, where nobody can look",
-	slow: "could not be looked at in time",
-	nobody: "has nobody in front of its terminal",
+	denied: "permission to inspect denied",
+	relay: "runs on another machine (ssh)",
+	slow: "inspection timed out",
+	"no-process": "has no foreground process",
 };

@@ -1,12 +1,12 @@
-/** tmux's paste buffers: files in a private directory, so that one command can load what a later one pastes. */
+/** tmux's paste buffers: files in a private directory, shared by the commands of a script. */
 
 import { createHash } from "node:crypto";
 import { readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { makeTree } from "../../server/make-tree.ts";
-import { UsageError } from "../errors.ts";
+import { makePrivateDirectory } from "../../disk/private-directory.ts";
+import { UsageError } from "../print/errors.ts";
 
-/** The buffer that is meant when none is named: the latest of such. */
+/** The default buffer: the latest unnamed one. */
 const UNNAMED = "";
 
 export class Buffers {
@@ -17,7 +17,7 @@ export class Buffers {
 	}
 
 	async set(name: string = UNNAMED, data: Uint8Array): Promise<void> {
-		await makeTree(this.#folder);
+		await makePrivateDirectory(this.#folder);
 		await writeFile(this.#path(name), data, { mode: 0o600 });
 	}
 
@@ -34,7 +34,7 @@ export class Buffers {
 		await rm(this.#path(name), { force: true });
 	}
 
-	/** A name may have any characters. */
+	/** A hash, because a name may contain any character. */
 	#path(name: string): string {
 		return join(this.#folder, createHash("sha256").update(name).digest("hex"));
 	}

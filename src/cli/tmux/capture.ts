@@ -1,26 +1,26 @@
-/** `capture-pane`: the rows of a terminal, and those that have scrolled off it, as tmux numbers them. */
+/** `capture-pane`: screen rows and scrollback with tmux's numbering. */
 
 import { setTimeout as pause } from "node:timers/promises";
+import { limits } from "../../api/messages.ts";
 import { HawserError, type Session } from "../../client/index.ts";
-import { limits } from "../../protocol/messages.ts";
-import { UsageError } from "../errors.ts";
+import { UsageError } from "../print/errors.ts";
 
-/** Row 0 is the first that is shown, -1 the last above it; `-` is the first or the last of all. */
+/** Row 0 is the first visible row, -1 the last row of the scrollback; `-` is the first or the last of all. */
 type Capture = {
 	readonly start: string | undefined;
 	readonly end: string | undefined;
 	readonly colors: boolean;
-	/** Rows that are filled to the end are one line with the next: the terminal does not say more than that. */
+	/** Joins full rows with the next: the screen does not show which rows were wrapped. */
 	readonly isJoined: boolean;
 };
 
 export async function capture(session: Session, { start, end, colors, isJoined }: Capture): Promise<string> {
 	const wantsHistory = start !== undefined && (start === "-" || rowOf(start) < 0);
-	const above = wantsHistory ? await patiently(() => history(session)) : undefined;
+	const above = wantsHistory ? await retryWhileBusy(() => history(session)) : undefined;
 	const at = above ? { at: above.offset } : {};
-	const screen = await patiently(() => session.screen(at));
+	const screen = await retryWhileBusy(() => session.screen(at));
 	const shown = colors
-		? (await patiently(() => session.screenText({ ...at, colors }))).split("\n")
+		? (await retryWhileBusy(() => session.screenText({ ...at, colors }))).split("\n")
 		: (screen.lines ?? []);
 	const rows = Array.from({ length: screen.rows }, (_, row) => shown[row] ?? "");
 	const history_ = above?.lines ?? [];
@@ -35,10 +35,10 @@ export async function capture(session: Session, { start, end, colors, isJoined }
 function rowOf(text: string): number {
 	const row = Number(text);
 	if (Number.isInteger(row)) return row;
-	throw new UsageError(`capture-pane: there is no line ${text}`);
+	throw new UsageError(`capture-pane: invalid line: ${text}`);
 }
 
-/** All that is kept above the screen, and where the output was then. */
+/** The whole scrollback, and the output offset at which it was read. */
 async function history(session: Session): Promise<{ readonly offset: number; readonly lines: string[] }> {
 	const newest = await session.scrollback({ limit: limits.maxListed });
 	const lines = [...newest.lines];
@@ -61,13 +61,13 @@ function joined(rows: readonly string[], cols: number): string[] {
 	return lines;
 }
 
-/** How long others of this account may have the screens of the past for themselves. */
-const TURN_MS = 20_000;
+/** How long to retry while other commands of this account use the server's renderer. */
+const RETRY_MS = 20_000;
 const PAUSE_MS = 50;
 
-/** The server makes one earlier screen at a time for each caller; commands beside us are callers like us. */
-async function patiently<T>(read: () => Promise<T>): Promise<T> {
-	const deadline = performance.now() + TURN_MS;
+/** The server renders one past screen at a time per caller, and all commands of a user are the same caller. */
+async function retryWhileBusy<T>(read: () => Promise<T>): Promise<T> {
+	const deadline = performance.now() + RETRY_MS;
 	for (;;) {
 		try {
 			return await read();

@@ -1,19 +1,21 @@
 /**
- * The channels of `wait-for`: whoever waits sleeps until somebody signals, and a signal that nobody waits for is kept
- * for the next who does.
+ * Channels for `wait-for`. A waiter sleeps until the next signal; a signal without a waiter is kept for the next one.
  *
- * A waiter is a socket in a private directory, so one that was killed is known by that nobody listens on it. A signal
- * is first left in a file and then taken to those who wait; a waiter first listens and then looks for the file: however
- * the two meet, none waits for a signal that was given.
+ * A waiter is a socket in a private directory, so a killed waiter is one whose socket refuses connections. A sender
+ * first writes a file and then notifies waiters; a waiter first listens and then looks for the file. So no waiter
+ * misses a signal.
  */
 
 import { createHash, randomBytes } from "node:crypto";
 import { readdir, unlink, writeFile } from "node:fs/promises";
 import { createConnection, createServer } from "node:net";
 import { join } from "node:path";
-import { makeTree } from "../../server/make-tree.ts";
+import { makePrivateDirectory } from "../../disk/private-directory.ts";
 
-/** Of the name's digest: enough to keep channels apart, and short, for the path of a socket may have 107 bytes. */
+/**
+ * Characters of the name's hash: enough to tell channels apart, and short, because a socket path is limited to 107
+ * bytes.
+ */
 const DIGEST_CHARACTERS = 16;
 
 export class Channel {
@@ -25,9 +27,9 @@ export class Channel {
 		this.#prefix = createHash("sha256").update(name).digest("hex").slice(0, DIGEST_CHARACTERS);
 	}
 
-	/** Resolves once there is a signal for us. */
+	/** Resolves when a signal arrives for this waiter. */
 	async wait(): Promise<void> {
-		await makeTree(this.#folder);
+		await makePrivateDirectory(this.#folder);
 		const server = createServer();
 		const woken = new Promise<void>((resolve, reject) => {
 			server.on("error", reject);
@@ -42,17 +44,17 @@ export class Channel {
 			server.on("error", () => resolve());
 		});
 		if (!(await removed(this.#kept))) await woken;
-		// Removes its file as well.
+		// close() removes the socket file.
 		server.close();
 	}
 
 	async signal(): Promise<void> {
-		await makeTree(this.#folder);
+		await makePrivateDirectory(this.#folder);
 		await writeFile(this.#kept, "", { mode: 0o600 });
 		const files = (await readdir(this.#folder)).filter((file) => file.startsWith(`${this.#prefix}.`));
 		const waiters = files.map((file) => join(this.#folder, file)).filter((path) => path !== this.#kept);
-		const heard = await Promise.all(waiters.map(wake));
-		if (heard.includes(true)) await removed(this.#kept);
+		const delivered = await Promise.all(waiters.map(notifyWaiter));
+		if (delivered.includes(true)) await removed(this.#kept);
 	}
 
 	get #kept(): string {
@@ -60,8 +62,8 @@ export class Channel {
 	}
 }
 
-/** Whether somebody listens there; what a dead waiter left is removed. */
-function wake(path: string): Promise<boolean> {
+/** Whether a waiter listens. Removes the socket of a dead one. */
+function notifyWaiter(path: string): Promise<boolean> {
 	return new Promise((resolve) => {
 		const socket = createConnection(path);
 		socket.on("connect", () => {
@@ -72,7 +74,7 @@ function wake(path: string): Promise<boolean> {
 	});
 }
 
-/** Whether it was us who removed it. */
+/** Whether this process removed the file. */
 async function removed(path: string): Promise<boolean> {
 	try {
 		await unlink(path);

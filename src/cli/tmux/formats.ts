@@ -1,11 +1,11 @@
-/** tmux's formats, as far as scripts use them: `#{session_name}` and the letters that stand for the most common. */
+/** tmux formats that scripts use: `#{session_name}` and the common one-letter forms. */
 
 import { hostname } from "node:os";
 import type { ProgramState, ScreenMessage, Session, SessionMessage } from "../../client/index.ts";
-import { nameOf } from "./sessions.ts";
+import { nameOf } from "./targets.ts";
 
-/** What a format is about. What has to be asked for is asked for once, and only if the format names it. */
-export class Subject {
+/** The session that a format describes. Loads details once, and only if the format needs them. */
+export class FormatTarget {
 	readonly info: SessionMessage;
 	readonly #session: Session;
 	#program: Promise<ProgramState> | undefined;
@@ -39,13 +39,13 @@ const SHORT: ReadonlyMap<string, string> = new Map([
 	["W", "window_name"],
 ]);
 
-type Value = (subject: Subject) => string | number | Promise<string | number>;
+type Value = (subject: FormatTarget) => string | number | Promise<string | number>;
 
 /** A session has one window with one pane. */
 const VALUES: ReadonlyMap<string, Value> = new Map<string, Value>(
 	Object.entries({
 		session_name: ({ info }) => nameOf(info),
-		session_id: ({ info }) => `$${info.id}`,
+		session_id: ({ info }) => `${info.id}`,
 		session_created: ({ info }) => Math.floor(info.createdAt / 1000),
 		session_activity: ({ info }) => Math.floor((info.activeAt ?? info.createdAt) / 1000),
 		session_attached: ({ info }) => info.attachments,
@@ -79,18 +79,18 @@ const VALUES: ReadonlyMap<string, Value> = new Map<string, Value>(
 	} satisfies Record<string, Value>),
 );
 
-async function programName(subject: Subject): Promise<string> {
+async function programName(subject: FormatTarget): Promise<string> {
 	return (await subject.program()).program ?? subject.info.argv[0]?.split("/").at(-1) ?? "";
 }
 
-/** As tmux prints a time: `Mon Nov 16 05:12:00 2026`. */
+/** A time in tmux's format: `Mon Nov 16 05:12:00 2026`. */
 function timeText(seconds: string | number): string {
 	const [day, month, date, year, time] = new Date(Number(seconds) * 1000).toString().split(" ");
 	return [day, month, date, time, year].join(" ");
 }
 
-/** A name that is not known stands for nothing, as in tmux; `t:` before one makes its seconds a date. */
-export async function expand(format: string, subject: Subject): Promise<string> {
+/** An unknown variable is empty, as in tmux. `t:` formats its seconds as a date. */
+export async function expand(format: string, subject: FormatTarget): Promise<string> {
 	let text = "";
 	let from = 0;
 	for (const found of format.matchAll(/#(?:\{([^{}]*)\}|([A-Za-z#]))/g)) {

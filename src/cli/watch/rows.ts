@@ -1,42 +1,42 @@
-/** Sessions as rows of the table, in an order that holds still while somebody uses it. */
+/** Sessions as table rows. */
 
 import {
 	type ApprovalMessage,
-	type Circumstances,
-	failureWord,
-	type Grouped,
+	endLabel,
+	failureLabel,
 	isActive,
 	isEnded,
-	type Listed,
-	lastActive,
+	lastActiveAt,
 	type Need,
+	type NeedContext,
 	needOf,
-	shortEnd,
+	type SessionGroups,
+	type SessionInfo,
 } from "../../client/index.ts";
-import { formatDuration } from "../../protocol/units.ts";
-import { safeLine } from "../safe-text.ts";
+import { formatDuration } from "../../words/units.ts";
+import { safeLine } from "../print/safe-text.ts";
 
 export type Tone = "wait" | "bad" | "good" | "calm";
 
-/** All texts are safe to show. */
+/** All texts are safe to display. */
 export type Row = {
-	readonly session: Listed;
+	readonly session: SessionInfo;
 	readonly need: Need | undefined;
 	readonly name: string;
 	readonly word: string;
 	readonly tone: Tone;
-	/** Since when it is so; undefined for what changes all the time. */
+	/** Start of the state; undefined for states that change all the time. */
 	readonly since: number | undefined;
-	/** What it asks, or wrote last. */
+	/** The question, or the last line. */
 	readonly text: string;
 };
 
-/** What people call it: its name, or the program that it runs. */
-export function nameOf({ name, argv, id }: Pick<Listed, "name" | "argv" | "id">): string {
+/** The name, or the program. */
+export function nameOf({ name, argv, id }: Pick<SessionInfo, "name" | "argv" | "id">): string {
 	return safeLine(name ?? ((argv[0] ?? "").split("/").at(-1) || id));
 }
 
-export function rowOf(session: Listed, circumstances: Circumstances): Row {
+export function toRow(session: SessionInfo, circumstances: NeedContext): Row {
 	const need = needOf(session, circumstances);
 	const { now } = circumstances;
 	const state = need ? stateOfNeed(session, need) : stateOf(session, now);
@@ -45,42 +45,42 @@ export function rowOf(session: Listed, circumstances: Circumstances): Row {
 
 type State = Pick<Row, "word" | "tone" | "since">;
 
-function stateOfNeed(session: Listed, { kind, since }: Need): State {
+function stateOfNeed(session: SessionInfo, { kind, since }: Need): State {
 	switch (kind) {
 		case "approval":
-			return { word: "wants approval", tone: "wait", since };
+			return { word: "needs approval", tone: "wait", since };
 		case "asks":
 			return { word: "asks", tone: "wait", since };
 		case "secret":
-			return { word: "wants a secret", tone: "wait", since };
+			return { word: "needs a secret", tone: "wait", since };
 		case "quiet":
 			return { word: "quiet", tone: "wait", since };
 		case "failed":
-			return { word: failureWord(session), tone: "bad", since };
+			return { word: failureLabel(session), tone: "bad", since };
 	}
 }
 
-function stateOf(session: Listed, now: number): State {
-	if (isEnded(session)) return { word: shortEnd(session), tone: "calm", since: session.endedAt ?? undefined };
-	if (session.unreachable) return { word: "no answer", tone: "bad", since: undefined };
+function stateOf(session: SessionInfo, now: number): State {
+	if (isEnded(session)) return { word: endLabel(session), tone: "calm", since: session.endedAt ?? undefined };
+	if (session.unreachable) return { word: "unreachable", tone: "bad", since: undefined };
 	if (isActive(session, now)) return { word: "active", tone: "good", since: undefined };
-	return { word: "idle", tone: "calm", since: lastActive(session) };
+	return { word: "idle", tone: "calm", since: lastActiveAt(session) };
 }
 
-/** How long something is held still: it is over by itself then. */
-export function leftOf({ expiresAt }: ApprovalMessage, now: number): string {
+/** Time until a held action expires. */
+export function timeLeft({ expiresAt }: ApprovalMessage, now: number): string {
 	return `${formatDuration(expiresAt - now)} left`;
 }
 
-function textOf({ overview, mode }: Listed, need: Need | undefined, now: number): string {
-	if (need?.kind === "approval") return safeLine(`${leftOf(need.approval, now)}, ${need.question}`);
+function textOf({ overview, mode }: SessionInfo, need: Need | undefined, now: number): string {
+	if (need?.kind === "approval") return safeLine(`${timeLeft(need.approval, now)}, ${need.question}`);
 	if (need && need.question !== "") return safeLine(need.question);
-	// No line of its own is known of a program that has the whole screen.
-	if (overview && overview.lastLine === null && mode === "pty" && overview.lastOutputAt) return "(full screen)";
+	// A full-screen program has no last line.
+	if (overview && overview.lastLine === null && mode === "pty" && overview.lastOutputAt) return "(full-screen program)";
 	return safeLine((overview?.lastLine ?? "").trim());
 }
 
-/** Those that need somebody, then those that run, then those that have ended. */
-export function inOrder({ needing, running, ended }: Grouped): Listed[] {
+/** Sessions that need attention, then running ones, then ended ones. */
+export function flattenGroups({ needing, running, ended }: SessionGroups): SessionInfo[] {
 	return [...needing.map(({ session }) => session), ...running, ...ended];
 }

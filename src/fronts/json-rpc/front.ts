@@ -1,48 +1,53 @@
-/** A front that is one WebSocket of JSON-RPC messages: at a path of a larger server, or alone, as the server it stands in for. */
+/**
+ * A front with one WebSocket of JSON-RPC messages. It is a path of a larger server, or a server of its own that stands
+ * in for Codex's.
+ */
 
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
-import type { Principal } from "../../core/access.ts";
+import { onAbort } from "../../core/async/abort.ts";
 import { SessionError } from "../../core/errors.ts";
-import type { Witness } from "../../core/witness.ts";
-import { defaultWorkspace } from "../../core/workspaces.ts";
-import { bearer, checkRight, type Front, type Hosting, onAbort, witnessOf } from "../front.ts";
-import { type Accept, createAcceptor, handshakeFault } from "../upgrade.ts";
-import { type Receiver, WebSocketWire, type WebSocketWireLimits } from "./wire.ts";
+import type { Principal } from "../../core/policy/access.ts";
+import type { AuditedCaller } from "../../core/policy/audited-caller.ts";
+import { defaultWorkspace } from "../../core/session/workspaces.ts";
+import { auditedCallerOf, bearer, checkRight } from "../../http/caller.ts";
+import type { Front, ServerContext } from "../../http/front.ts";
+import { type Accept, createAcceptor, handshakeFault } from "../../http/upgrade.ts";
+import { type Receiver, RpcWebSocketWire, type WebSocketWireLimits } from "./wire.ts";
 
-/** Who is at the other end of a connection. */
+/** The client of a connection. */
 type RpcPeer = {
 	readonly principal: Principal;
-	/** By whom everything is done that it asks for. */
-	readonly witness: Witness;
+	/** Performs and audits the client's requests. */
+	readonly witness: AuditedCaller;
 	/** As `IP:PORT`. */
 	readonly address: string;
 };
 
-/** What answers the messages of all connections. */
+/** Handles the messages of all connections. */
 type RpcServer = {
 	readonly limits: WebSocketWireLimits & { readonly messageBytes: number };
-	readonly connect: (wire: WebSocketWire, peer: RpcPeer) => Receiver;
+	readonly connect: (wire: RpcWebSocketWire, peer: RpcPeer) => Receiver;
 };
 
 type RpcFrontOptions = {
 	readonly name: string;
-	/** Where the socket is. */
+	/** Path of the socket. */
 	readonly path: string;
-	/** Which messages are heard: all, or only those in frames of text. */
+	/** Message types that are read: all, or only text. */
 	readonly frames: "all" | "text";
-	/** Where a server that stands alone says that it is there; given to no other. */
+	/** Health checks of a stand-alone server. */
 	readonly healthPaths?: readonly string[];
 	readonly open: (report: (problem: unknown) => void) => RpcServer;
 };
 
-/** Where what is started belongs. */
+/** The workspace of everything started over this front. */
 const here = { workspace: defaultWorkspace } as const;
 
 export function createRpcFront({ name, path, frames, healthPaths, open }: RpcFrontOptions): Front {
 	return {
 		name,
 		credential: bearer,
-		register(app: FastifyInstance, hosting: Hosting): void {
+		register(app: FastifyInstance, hosting: ServerContext): void {
 			const server = open((problem) => hosting.report(problem, name));
 			const accept = createAcceptor({ maxPayload: server.limits.messageBytes, oneAtATime: true });
 			if (healthPaths) standAlone(app, path, healthPaths);
@@ -63,17 +68,17 @@ export function createRpcFront({ name, path, frames, healthPaths, open }: RpcFro
 
 type Scope = {
 	readonly server: RpcServer;
-	readonly hosting: Hosting;
+	readonly hosting: ServerContext;
 	readonly accept: Accept;
 	readonly frames: RpcFrontOptions["frames"];
 };
 
 function serve(request: FastifyRequest, reply: FastifyReply, { server, hosting, accept, frames }: Scope): void {
 	const { raw, principal } = request;
-	if (!principal) throw new Error("invariant: a connection of nobody");
+	if (!principal) throw new Error("invariant: a connection without a principal");
 	const socket = accept(request, reply);
 	if (!socket) return;
-	const wire = new WebSocketWire({
+	const wire = new RpcWebSocketWire({
 		socket,
 		connection: raw.socket,
 		limits: server.limits,
@@ -81,11 +86,11 @@ function serve(request: FastifyRequest, reply: FastifyReply, { server, hosting, 
 		share: hosting.share,
 	});
 	const address = `${raw.socket.remoteAddress}:${raw.socket.remotePort}`;
-	wire.deliver(server.connect(wire, { principal, witness: witnessOf(request), address }), frames);
+	wire.deliver(server.connect(wire, { principal, witness: auditedCallerOf(request), address }), frames);
 	for (const signal of [hosting.closing, principal.revoked]) onAbort(signal, wire.ended, () => wire.close());
 }
 
-/** What Codex's own servers answer besides. */
+/** Answers the other requests that Codex's servers answer. */
 function standAlone(app: FastifyInstance, path: string, healthPaths: readonly string[]): void {
 	const config = { policy: "public" } as const;
 	for (const url of healthPaths) {
@@ -96,7 +101,7 @@ function standAlone(app: FastifyInstance, path: string, healthPaths: readonly st
 	app.setErrorHandler(async (thrown, request, reply) => {
 		if (!(thrown instanceof SessionError) || thrown.code !== "unauthenticated") throw thrown;
 		if (handshakeFault(request) !== undefined) return reply.code(400).send();
-		return reply.code(401).type("text/plain; charset=utf-8").send(whyNobody(request, thrown));
+		return reply.code(401).type("text/plain; charset=utf-8").send(unauthenticatedText(request, thrown));
 	});
 }
 
@@ -105,12 +110,12 @@ function refuseMethods(app: FastifyInstance, url: string, method: string[]): voi
 	app.route({ method, url, config, handler: async (_request, reply) => reply.code(405).send() });
 }
 
-function whyNobody(request: FastifyRequest, { message }: SessionError): string {
+function unauthenticatedText(request: FastifyRequest, { message }: SessionError): string {
 	if (request.headers.authorization === undefined) return "missing websocket bearer token";
 	return bearer(request) === undefined ? "invalid authorization header" : message;
 }
 
-/** What a server that stands alone says where there is nothing. */
+/** The answer of a stand-alone server for unknown paths. */
 export function answerUnknown(_request: FastifyRequest, reply: FastifyReply): FastifyReply {
 	return reply.code(404).send();
 }

@@ -1,41 +1,41 @@
-/** Tells one connection what happens in many places: each has its turn, and none is told faster than the kernel takes it. */
+/** Sends notifications of several sources over one connection: in turns, and no faster than the kernel accepts them. */
 
-import type { Wire } from "./wire.ts";
+import type { RpcWire } from "./wire.ts";
 
 type NotificationsOptions<Source> = {
 	/** The next message of a source; undefined when it has none. */
 	readonly take: (source: Source) => string | undefined;
-	/** Bytes the kernel has not taken at which no more is told. */
+	/** No more is sent while the kernel has not accepted this many bytes. */
 	readonly bufferedBytes: number;
 };
 
 export class Notifications<Source> {
-	readonly #wire: Wire;
+	readonly #wire: RpcWire;
 	readonly #options: NotificationsOptions<Source>;
-	/** Those with something to tell; whoever was served goes to the end. */
+	/** Sources that may have a message. One that was served moves to the end. */
 	readonly #waiting = new Set<Source>();
-	/** More is told when the kernel has taken some of what is on its way, notifications or not. */
+	/** Set while waiting for the kernel to accept bytes. */
 	#isHeldUp = false;
 
-	constructor(wire: Wire, options: NotificationsOptions<Source>) {
+	constructor(wire: RpcWire, options: NotificationsOptions<Source>) {
 		this.#wire = wire;
 		this.#options = options;
 	}
 
-	/** This one has something to tell. */
+	/** Called when a source has a message. */
 	happened(source: Source): void {
 		this.#waiting.add(source);
-		this.#tell();
+		this.#sendAll();
 	}
 
-	/** One message of each after the other, while the kernel takes them. */
-	#tell(): void {
+	/** Sends one message of each source in turn while the kernel accepts them. */
+	#sendAll(): void {
 		const { take, bufferedBytes } = this.#options;
 		if (this.#isHeldUp) return;
 		for (const source of this.#waiting) {
 			if (this.#wire.ended.aborted) return;
 			if (this.#wire.bufferedBytes > bufferedBytes) {
-				void this.#goOnLater();
+				void this.#continueLater();
 				return;
 			}
 			this.#waiting.delete(source);
@@ -46,10 +46,10 @@ export class Notifications<Source> {
 		}
 	}
 
-	async #goOnLater(): Promise<void> {
+	async #continueLater(): Promise<void> {
 		this.#isHeldUp = true;
-		await this.#wire.taken.next(this.#wire.ended);
+		await this.#wire.taken.wait(this.#wire.ended);
 		this.#isHeldUp = false;
-		this.#tell();
+		this.#sendAll();
 	}
 }

@@ -1,14 +1,14 @@
-/** Reads parameters from JSON, member by member; what does not fit is refused in the words the real server uses. */
+/** Decodes JSON parameters, member by member. Errors use the wording of Codex's server. */
 
-import { RpcError, rpcCodes } from "./error.ts";
+import { RpcError, rpcCodes } from "./errors.ts";
 
-/** Makes a value of what came over the wire; `field` is the member it came in, for the refusal. */
+/** Decodes a JSON value. `field` is its member name, for the error. */
 export type Decode<T> = (value: unknown, field?: string) => T;
 
-/** Text of the caller's longer than this is not repeated to it. */
+/** Longer text of the client is not repeated in an error. */
 const SHOWN_LENGTH = 60;
 
-/** Text; `expected` is what a refusal says was wanted. */
+/** A string. `expected` is the type named in the error. */
 export function text(expected: string): Decode<string> {
 	return (value, field) => {
 		if (typeof value !== "string") throw mismatch(value, expected, field);
@@ -23,7 +23,7 @@ export const boolean: Decode<boolean> = (value, field) => {
 	return value;
 };
 
-/** A whole number within these bounds; `type` is what the real server calls it. */
+/** An integer within bounds. `type` is its name in the real server. */
 export function integer(type: string, least: number, most: number): Decode<number> {
 	return (value, field) => {
 		if (typeof value !== "number" || !Number.isInteger(value)) throw mismatch(value, type, field);
@@ -32,17 +32,17 @@ export function integer(type: string, least: number, most: number): Decode<numbe
 	};
 }
 
-/** A whole number from zero on. JSON has lost the last digits of the largest, which does no harm. */
+/** A non-negative integer. JSON loses the last digits of the largest, which does no harm. */
 export const unsigned: Decode<number> = integer("u64", 0, 2 ** 64);
 
-/** Bytes in base64, with padding. */
+/** Base64 with padding. */
 export const bytes: Decode<Buffer> = (value, field) => {
 	const decoded = fromBase64(string(value, field));
 	if (!decoded) throw refusal("invalid base64");
 	return decoded;
 };
 
-/** One of a few words. */
+/** One of several fixed strings. */
 export function oneOf<const Word extends string>(...words: readonly Word[]): Decode<Word> {
 	return (value, field) => {
 		const text = string(value, field);
@@ -60,7 +60,7 @@ export function list<T>(item: Decode<T>): Decode<readonly T[]> {
 	};
 }
 
-/** Names to values of one kind. */
+/** An object with arbitrary names and values of one type. */
 export function map<T>(item: Decode<T>): Decode<Readonly<Record<string, T>>> {
 	return (value, field) => {
 		if (!isObject(value)) throw mismatch(value, "a map", field);
@@ -68,17 +68,17 @@ export function map<T>(item: Decode<T>): Decode<Readonly<Record<string, T>>> {
 	};
 }
 
-/** A member that may be absent or null; it is `otherwise` then. */
+/** A member that may be absent or null; then the result is `otherwise`. */
 export function optional<T, Otherwise>(decode: Decode<T>, otherwise: Otherwise): Decode<T | Otherwise> {
 	return (value, field) => (value === undefined || value === null ? otherwise : decode(value, field));
 }
 
-/** A member that may be absent, but not null; it is `otherwise` then. */
+/** A member that may be absent but not null; if absent, the result is `otherwise`. */
 export function unlessAbsent<T, Otherwise>(decode: Decode<T>, otherwise: Otherwise): Decode<T | Otherwise> {
 	return (value, field) => (value === undefined ? otherwise : decode(value, field));
 }
 
-/** An object with these members; others are ignored, for newer clients send more. */
+/** An object with these members. Others are ignored, because newer clients send more. */
 export function object<Members extends Readonly<Record<string, Decode<unknown>>>>(
 	members: Members,
 ): Decode<{ readonly [Name in keyof Members]: ReturnType<Members[Name]> }> {
@@ -92,13 +92,13 @@ export function object<Members extends Readonly<Record<string, Decode<unknown>>>
 	};
 }
 
-/** The parameters of a method that has none. */
+/** Parameters of a method without any. */
 export const nothing: Decode<void> = (value) => {
 	if (value === undefined || value === null) return;
 	if (!isObject(value) || Object.keys(value).length > 0) throw mismatch(value, "no parameters");
 };
 
-/** The bytes of canonical base64 with padding; undefined for all else, of which Node would make some bytes too. */
+/** The bytes of canonical base64 with padding, else undefined. Node would decode other text to some bytes too. */
 export function fromBase64(text: string): Buffer | undefined {
 	const decoded = Buffer.from(text, "base64");
 	return decoded.toString("base64") === text ? decoded : undefined;

@@ -1,24 +1,35 @@
-/** Standard input and output as the wire of the only connection there is: one message in each line. */
+/** Standard input and output as the only connection: one message per line. */
 
 import { isUtf8 } from "node:buffer";
 import { setMaxListeners } from "node:events";
 import type { Readable, Writable } from "node:stream";
-import { Change } from "../../core/change.ts";
-import type { Receiver, Wire } from "./wire.ts";
+import { Change } from "../../core/async/change.ts";
+import type { CallerIdentity } from "../../core/policy/access.ts";
+import type { Receiver, RpcWire } from "./wire.ts";
 
 export type Stdio = { readonly input: Readable; readonly output: Writable };
 
+/** The client is the process that started this server, and has all rights. */
+export const stdioBearer: CallerIdentity = {
+	id: "stdio",
+	account: "stdio",
+	name: "stdio",
+	gate: null,
+	revoked: new AbortController().signal,
+	may: () => true,
+};
+
 const NEWLINE = 0x0a;
-/** What JSON takes for nothing; a carriage return before the end of a line is among it. */
+/** JSON whitespace except newlines. Includes the carriage return before a newline. */
 const blank: ReadonlySet<number> = new Set(Buffer.from(" \t\r"));
 
-/** Delivers what comes, line by line, until the input ends, or whoever is at the other end breaks off. */
-export function openStdio({ input, output }: Stdio, maxBytes: number, connect: (wire: Wire) => Receiver): Wire {
+/** Passes each line to the receiver until the input ends or the client breaks off. */
+export function openStdio({ input, output }: Stdio, maxBytes: number, connect: (wire: RpcWire) => Receiver): RpcWire {
 	const wire = new StdioWire(input, output);
 	const receiver = connect(wire);
-	const lines = new Lines(maxBytes);
+	const lines = new LineSplitter(maxBytes);
 	const receive = (line: Buffer) => {
-		// Who sends that does not speak in lines of text.
+		// Invalid UTF-8 means that the client does not speak this protocol.
 		if (!isUtf8(line)) wire.close();
 		else if (!wire.ended.aborted) receiver.receive(line);
 	};
@@ -28,22 +39,22 @@ export function openStdio({ input, output }: Stdio, maxBytes: number, connect: (
 	});
 	input.on("end", () => {
 		for (const line of lines.end()) receive(line);
-		// The last line need not end, and what can be answered at once is answered.
+		// The last line need not end in a newline. Requests that can be answered at once still are.
 		setImmediate(() => wire.close());
 	});
 	for (const end of ["close", "error"])
 		input.on(end, () => {
 			if (!input.readableEnded) wire.close();
 		});
-	// Whoever does not read any more has gone, as one who closes its side.
+	// A client that stopped reading has gone, like one that closed its side.
 	output.on("error", () => wire.close());
-	// What ended before anybody listened does not say so again.
+	// Streams that ended before we listened do not emit again.
 	if (input.destroyed || output.destroyed) wire.close();
 	return wire;
 }
 
-/** Cuts what comes into lines. */
-export class Lines {
+/** Splits bytes into lines. */
+export class LineSplitter {
 	readonly #maxBytes: number;
 	#pieces: Buffer[] = [];
 	#bytes = 0;
@@ -52,12 +63,12 @@ export class Lines {
 		this.#maxBytes = maxBytes;
 	}
 
-	/** Whether the line that has begun is longer than any may be. */
+	/** Whether the current line is longer than allowed. */
 	get isTooLong(): boolean {
 		return this.#bytes > this.#maxBytes;
 	}
 
-	/** The lines that are complete now, without their ends; blank ones are left out. */
+	/** The complete lines, without newlines and blank lines. */
 	*add(bytes: Buffer): Generator<Buffer, void, void> {
 		let from = 0;
 		for (let end = bytes.indexOf(NEWLINE); end >= 0; end = bytes.indexOf(NEWLINE, from)) {
@@ -72,7 +83,7 @@ export class Lines {
 		this.#keep(bytes.subarray(from));
 	}
 
-	/** What is left when no more comes: a line without an end. */
+	/** The last line, if it has no newline. */
 	*end(): Generator<Buffer, void, void> {
 		yield* this.add(Buffer.of(NEWLINE));
 	}
@@ -83,7 +94,7 @@ export class Lines {
 	}
 }
 
-class StdioWire implements Wire {
+class StdioWire implements RpcWire {
 	readonly taken: Change = new Change();
 	readonly #happen = () => this.taken.happen();
 	readonly #input: Readable;
@@ -93,7 +104,7 @@ class StdioWire implements Wire {
 	constructor(input: Readable, output: Writable) {
 		this.#input = input;
 		this.#output = output;
-		// Every request that waits listens to it, so that many are no sign of a leak.
+		// Each pending request adds a listener: many are not a leak.
 		setMaxListeners(0, this.#ended.signal);
 	}
 
@@ -110,7 +121,7 @@ class StdioWire implements Wire {
 		this.#output.write(`${text}\n`, this.#happen);
 	}
 
-	/** The only client has all of the server's memory for itself. */
+	/** No limit: the only client may use all memory of the server. */
 	keep(): void {}
 
 	pause(): void {
@@ -121,7 +132,7 @@ class StdioWire implements Wire {
 		this.#input.resume();
 	}
 
-	/** Nobody else can want its session. */
+	/** Not needed: no other client can want this one's session. */
 	probe(): void {}
 
 	close(): void {

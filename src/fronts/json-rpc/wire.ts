@@ -1,80 +1,86 @@
-/** What carries a connection's messages: a place to put them, until it ends; and a WebSocket as such. */
+/** The connection of one JSON-RPC client, and its implementation over a WebSocket. */
 
 import { setMaxListeners } from "node:events";
 import type { Duplex } from "node:stream";
 import type { WebSocket } from "ws";
-import { Change } from "../../core/change.ts";
-import type { Backlog } from "../backlog.ts";
-import { cutAfter, Liveness } from "../liveness.ts";
-import type { LoopShare } from "../loop-share.ts";
-import { holdBack } from "../upgrade.ts";
+import { Change } from "../../core/async/change.ts";
+import type { Backlog } from "../../http/limits/backlog.ts";
+import type { FairScheduler } from "../../http/limits/fair-share.ts";
+import { pauseUntilReleased } from "../../http/upgrade.ts";
+import { cutAfter, Liveness } from "../../http/websocket/liveness.ts";
 
-export interface Wire {
-	/** What we gave away and the kernel has not taken. */
+export interface RpcWire {
+	/** Bytes sent that the kernel has not accepted. */
 	readonly bufferedBytes: number;
-	/** Aborted when nothing more can be said. */
+	/** Aborted when nothing more can be sent. */
 	readonly ended: AbortSignal;
-	/** Happens whenever the kernel has taken a message, whoever sent it. */
+	/** Fired whenever the kernel has accepted a message. */
 	readonly taken: Change;
 	send(text: string): void;
-	/** So many bytes more are kept of what came, or of answers that wait; fewer, if negative. */
+	/** Counts `bytes` more of kept requests or waiting answers; fewer, if negative. */
 	keep(bytes: number): void;
-	/** Stops and goes on receiving. */
+	/** Stops reading until `resume`. */
 	pause(): void;
 	resume(): void;
-	/** Ends the connection unless the other side shows soon that it is there. */
+	/** Closes the connection unless the peer shows soon that it is alive. */
 	probe(): void;
 	close(): void;
 }
 
-/** Whoever is at our end of a wire. */
+/** Receives the messages of a connection. */
 export type Receiver = {
-	/** One message, as it came. */
+	/** One message, as it arrived. */
 	receive(bytes: Uint8Array): void;
 };
 
-/** How long the closing handshake may take before the connection is cut. */
+/** Time for the closing handshake before the connection is cut. */
 const CLOSE_MS = 1_000;
 const GOING_AWAY = 1001;
-/** Of a message that is not whole, what is read before others are: about as much as Node reads at once. */
+/**
+ * Bytes of an incomplete message read before other connections get a turn: about one read of Node.
+ * @limit an incomplete message of a Codex connection, in one turn | the rest waits
+ */
 const PART_BYTES = 64 * 1024;
-/** What may be kept of whole messages while more of a large one is read. */
+/**
+ * Bytes of complete messages that may be kept while more of a large one is read.
+ * @limit unanswered messages of a Codex connection | no more is read of an incomplete one
+ */
 const KEPT_BYTES = 8 * 1024 * 1024;
 
 export type WebSocketWireLimits = {
 	readonly pingMs: number;
-	/** How long a connection may keep silent when it is probed. */
+	/** Time for the peer to react when it is probed. */
 	readonly probeMs: number;
 };
 
 type WebSocketWireOptions = {
 	readonly socket: WebSocket;
-	/** What is below the socket. */
+	/** The stream below the socket. */
 	readonly connection: Duplex;
 	readonly limits: WebSocketWireLimits;
-	/** What all such connections keep. */
+	/** Limits the messages of all connections together. */
 	readonly backlog: Backlog;
-	/** When each of them has its turn. */
-	readonly share: LoopShare;
+	/** Decides which connection is served next. */
+	readonly share: FairScheduler;
 };
 
-/** One message in each of the socket's messages. */
-export class WebSocketWire implements Wire {
+/** A wire over a WebSocket: one JSON-RPC message per WebSocket message. */
+export class RpcWebSocketWire implements RpcWire {
 	readonly taken: Change = new Change();
 	readonly #happen = () => this.taken.happen();
 	readonly #socket: WebSocket;
 	readonly #limits: WebSocketWireLimits;
 	readonly #backlog: Backlog;
-	readonly #share: LoopShare;
+	readonly #share: FairScheduler;
 	readonly #ended = new AbortController();
 	readonly #liveness: Liveness;
-	/** Lets it be read again, while it is not. */
+	/** Resumes reading; undefined while the socket is read. */
 	#release: (() => void) | undefined;
-	/** Of a message that is not whole yet. */
+	/** Bytes of the incomplete message. */
 	#partBytes = 0;
-	/** Of those that are, until they are dealt with. */
+	/** Bytes of complete messages that are not processed yet. */
 	#keptBytes = 0;
-	/** Lets more of a large message be read, while it is not. */
+	/** Continues reading a large message; undefined while it is read. */
 	#readOn: (() => void) | undefined;
 
 	constructor({ socket, connection, limits, backlog, share }: WebSocketWireOptions) {
@@ -82,15 +88,15 @@ export class WebSocketWire implements Wire {
 		this.#limits = limits;
 		this.#backlog = backlog;
 		this.#share = share;
-		// Every request that waits listens to it, so that many are no sign of a leak.
+		// Each pending request adds a listener: many are not a leak.
 		setMaxListeners(0, this.#ended.signal);
 		this.#liveness = new Liveness(socket, connection, { pingMs: limits.pingMs, signal: this.ended });
 		socket.once("close", () => this.#ended.abort());
 		connection.on("data", (bytes: Buffer) => {
 			this.#noteParts(this.#partBytes + bytes.byteLength);
 			if (this.#partBytes <= PART_BYTES) return;
-			// Node would read megabytes from each before it looks at anything else.
-			this.#readOn ??= holdBack(socket);
+			// Without this, Node would read megabytes of each connection before it serves another.
+			this.#readOn ??= pauseUntilReleased(socket);
 			setImmediate(() => this.#maybeReadOn());
 		});
 		this.ended.addEventListener("abort", () => backlog.note(this, 0), { once: true });
@@ -104,10 +110,10 @@ export class WebSocketWire implements Wire {
 		return this.#socket.bufferedAmount;
 	}
 
-	/** Gives what comes to the receiver: all of it, or only what is called text. */
+	/** Passes messages to the receiver: all, or only text. */
 	deliver(receiver: Receiver, what: "all" | "text" = "all"): void {
 		this.#socket.on("message", (data: Buffer, isBinary) => {
-			// What came behind it in the same piece is little.
+			// The bytes behind this message in the same chunk are few, so they are not counted.
 			this.#noteParts(0);
 			if (what === "all" || !isBinary) this.#inTurn(data.byteLength, () => receiver.receive(data));
 		});
@@ -115,7 +121,7 @@ export class WebSocketWire implements Wire {
 
 	send(text: string): void {
 		if (this.ended.aborted) return;
-		// A failed send is followed by the end of the connection, which says everything.
+		// A failed send is followed by the end of the connection.
 		this.#socket.send(text, this.#happen);
 		this.keep(0);
 	}
@@ -126,14 +132,14 @@ export class WebSocketWire implements Wire {
 		if (!this.ended.aborted) this.#backlog.note(this, this.#partBytes + this.#keptBytes + this.bufferedBytes);
 	}
 
-	/** Ends the connection without a word: there is too much waiting for it already. */
+	/** Closes the connection without a close frame: too much is queued for it already. */
 	cut(): void {
 		this.#ended.abort();
 		this.#socket.terminate();
 	}
 
 	pause(): void {
-		this.#release ??= holdBack(this.#socket);
+		this.#release ??= pauseUntilReleased(this.#socket);
 	}
 
 	resume(): void {
@@ -152,7 +158,7 @@ export class WebSocketWire implements Wire {
 		cutAfter(this.#socket, CLOSE_MS);
 	}
 
-	/** Nothing more is read from it while it waits for its turn. */
+	/** Runs `act` in the connection's turn, and pauses reading until then. */
 	#inTurn(bytes: number, act: () => void): void {
 		let isWaiting = true;
 		let release = () => {};
@@ -163,10 +169,10 @@ export class WebSocketWire implements Wire {
 			this.keep(-bytes);
 			act();
 		});
-		if (isWaiting) release = holdBack(this.#socket);
+		if (isWaiting) release = pauseUntilReleased(this.#socket);
 	}
 
-	/** While much of its connection is in memory, a large message waits on its way; a small one comes in one piece. */
+	/** Reads more of a large message unless too many complete messages of the connection are in memory. */
 	#maybeReadOn(): void {
 		if (this.#keptBytes > KEPT_BYTES) return;
 		this.#readOn?.();

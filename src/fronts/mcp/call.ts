@@ -1,29 +1,30 @@
-/** One call of a tool, or one resource that is read: who wants it, where, for how long, and what it may take. */
+/** One tool call or resource read: its caller, workspace, deadline and memory budget. */
 
 import type { FastifyReply } from "fastify";
 import Type from "typebox";
 import { Compile } from "typebox/compile";
-import type { Principal, Right } from "../../core/access.ts";
+import { environmentKey } from "../../api/mcp.ts";
 import { SessionError } from "../../core/errors.ts";
-import type { Session } from "../../core/session.ts";
-import { isEnded } from "../../core/state.ts";
-import { defaultWorkspace } from "../../core/workspaces.ts";
-import { surroundingsKey } from "../../protocol/mcp.ts";
-import { bytesOf, crowded } from "../answer-bytes.ts";
-import { checkRight, type Hosting, takeReader, whenOver, witnessOf } from "../front.ts";
-import type { Places } from "../places.ts";
-import { problemOf } from "../validation.ts";
+import { isEnded } from "../../core/log/session-state.ts";
+import type { Principal } from "../../core/policy/access.ts";
+import type { Session } from "../../core/session/session.ts";
+import { defaultWorkspace } from "../../core/session/workspaces.ts";
+import { bytesOf, type HeldBytes, onAnswerClosed } from "../../http/answer.ts";
+import { addReader, auditedCallerOf, checkRight } from "../../http/caller.ts";
+import type { ServerContext } from "../../http/front.ts";
+import { problemOf } from "../../http/validation.ts";
+import type { Right } from "../../words/rights.ts";
 import type { McpOptions } from "./options.ts";
 
-/** What whoever brings a conversation to us over its own pipes says about where that takes place. */
-export type Surroundings = {
-	/** What the shell is called in which the conversation runs commands. */
+/** Sent by `hawser mcp`: the environment of the conversation. */
+export type ConversationEnvironment = {
+	/** Name of the shell that runs the conversation's commands. */
 	shell?: string;
 	cwd?: string;
 	env?: Record<string, string>;
 };
 
-const surroundings: Type.TUnsafe<Surroundings> = Type.Unsafe(
+const environment: Type.TUnsafe<ConversationEnvironment> = Type.Unsafe(
 	Type.Object({
 		shell: Type.Optional(Type.String({ minLength: 1, maxLength: 64 })),
 		cwd: Type.Optional(Type.String({ minLength: 1, maxLength: 4096 })),
@@ -31,29 +32,35 @@ const surroundings: Type.TUnsafe<Surroundings> = Type.Unsafe(
 	}),
 );
 
-const surroundingsValidator = Compile(surroundings);
+const environmentValidator = Compile(environment);
 
-/** What a call was about when it asked for a secret: nothing that its caller could not name in a call of its own, so that it is not signed. */
-export type Asked = {
+/**
+ * The state of a call that asked for a secret. Unsigned, because the caller could name all of it in a call of its own.
+ */
+export type PendingSecret = {
 	readonly request: { readonly id: string };
 	readonly session: string;
-	/** Where the output begins that the call was to tell. */
+	/** Offset of the output that the call was to report. */
 	readonly from: number;
 };
 
 export type CallParts = {
 	readonly reply: FastifyReply;
 	readonly principal: Principal;
-	readonly hosting: Hosting;
+	readonly hosting: ServerContext;
 	readonly options: McpOptions;
-	readonly past: Places;
-	/** Whose sessions are meant; those of all, and names and new ones in the default one, if left out. */
+	/** Starts of shells in progress, by caller, workspace and name. */
+	readonly shellStarts: Map<string, Promise<Session>>;
+	/**
+	 * Workspace of the call. Without one, all sessions are visible, and names and new sessions belong to the default
+	 * workspace.
+	 */
 	readonly workspace: string | undefined;
-	/** What came with the call besides its arguments. */
+	/** The call's `_meta`. */
 	readonly meta: Readonly<Record<string, unknown>>;
-	/** Aborted when nobody waits for the answer any more. Programs know nothing of that. */
+	/** Aborted when the client no longer waits. Programs are not affected. */
 	readonly signal: AbortSignal;
-	/** Says that the wait goes on. */
+	/** Reports that the wait continues. */
 	readonly onProgress: (progress: {
 		readonly progress: number;
 		readonly total: number;
@@ -63,22 +70,26 @@ export type CallParts = {
 
 export class Call {
 	readonly #parts: CallParts;
-	readonly surroundings: Surroundings;
-	/** The secret that a person was asked for by what this call told. */
-	asked: Asked | undefined;
-	readonly #hold: (wanted: number) => number;
-	/** The sessions that are read, and how each is left. */
+	readonly environment: ConversationEnvironment;
+	/** The secret request that this call made, if any. */
+	asked: PendingSecret | undefined;
+	readonly #held: HeldBytes;
+	/** Sessions being read, with the function that releases each. */
 	readonly #reading = new Map<string, () => void>();
 	readonly #begunAt = performance.now();
 
 	constructor(parts: CallParts) {
 		this.#parts = parts;
-		this.surroundings = surroundingsOf(parts.meta);
-		this.#hold = bytesOf(parts.principal, parts.reply, parts.hosting);
+		this.environment = environmentOf(parts.meta);
+		this.#held = bytesOf(parts.principal, parts.reply, parts.hosting);
 	}
 
 	get options(): McpOptions {
 		return this.#parts.options;
+	}
+
+	get shellStarts(): Map<string, Promise<Session>> {
+		return this.#parts.shellStarts;
 	}
 
 	get principal(): Principal {
@@ -89,7 +100,7 @@ export class Call {
 		return this.#parts.signal;
 	}
 
-	/** What a client is told of progress never goes back, whatever is waited for. */
+	/** Monotonic over all waits of the call, as progress must be. */
 	elapsedMs(): number {
 		return performance.now() - this.#begunAt;
 	}
@@ -98,18 +109,18 @@ export class Call {
 		return this.#parts.onProgress;
 	}
 
-	/** By which its calls are known to sessions; the operator's conversations over HTTP are one. */
+	/** Identifies the conversation to sessions. All conversations of the operator over HTTP count as one. */
 	get conversation(): string {
-		return `mcp ${this.principal.id} ${this.surroundings.shell ?? ""}`;
+		return `mcp ${this.principal.id} ${this.environment.shell ?? ""}`;
 	}
 
-	/** Where new sessions belong, and where names are looked for. */
+	/** Workspace of new sessions and of names. */
 	get workspace(): string {
 		return this.#parts.workspace ?? defaultWorkspace;
 	}
 
-	get witness(): ReturnType<typeof witnessOf> {
-		return witnessOf(this.#parts.reply.request);
+	get witness(): ReturnType<typeof auditedCallerOf> {
+		return auditedCallerOf(this.#parts.reply.request);
 	}
 
 	/** Oldest first. */
@@ -123,7 +134,7 @@ export class Call {
 		return principal.may("read", { workspace: spec.workspace, session: id });
 	}
 
-	/** Calls back when one of them comes, changes its state or goes, until the returned function is called. */
+	/** Calls `listener` when a readable session is created, changes state or is removed. Returns a function to stop. */
 	watch(listener: () => void): () => void {
 		return this.#parts.options.sessions.watch(({ session }) => {
 			if (this.#mayRead(session)) listener();
@@ -131,9 +142,8 @@ export class Call {
 	}
 
 	/**
-	 * By its id, wherever it is, or by its name in the workspace of the call: in another anybody may have used the same
-	 * name, and would get what is meant for ours. Of several the one that runs, else the newest. What may not be seen is
-	 * not there.
+	 * Finds a session by id in any workspace, or by name in the call's workspace, because other workspaces may use the
+	 * same name. The running session wins, then the newest. Sessions that the caller may not read count as absent.
 	 */
 	lookUp(wanted: string): Session | undefined {
 		const known = this.readable();
@@ -142,12 +152,12 @@ export class Call {
 		return known.find(({ id }) => id === wanted) ?? meant;
 	}
 
-	/** Whether it can be called by its name. */
+	/** Whether it can be addressed by name. */
 	isOwn({ spec }: Session): boolean {
 		return spec.workspace === this.workspace;
 	}
 
-	/** The only one of the call's own workspace whose id or name begins so, as the command line has it. */
+	/** The only session of the call's workspace whose id or name starts with `wanted`, as in the CLI. */
 	#lookUpBeginning(wanted: string): Session | undefined {
 		const own = this.readable().filter((session) => this.isOwn(session));
 		const beginning = own.flatMap((session) => {
@@ -157,17 +167,17 @@ export class Call {
 		const [first, ...others] = new Set(beginning);
 		if (others.length === 0) return first;
 		const which = `whose id or name begins with ${JSON.stringify(wanted.slice(0, 64))}`;
-		throw new SessionError("invalid_argument", `session: there are ${others.length + 1} ${which}`, {
+		throw new SessionError("invalid_argument", `session: ambiguous; there are ${others.length + 1} ${which}`, {
 			hint: "the tool sessions lists them",
 		});
 	}
 
-	/** The same as this caller has it, or by its beginning, for something that takes a right. */
+	/** Like `lookUp`, but also by prefix, and checks a right. */
 	find(wanted: string, right: Right): Session {
 		const session = this.lookUp(wanted) ?? this.#lookUpBeginning(wanted);
 		if (!session) {
 			throw new SessionError("session_not_found", `there is no session ${JSON.stringify(wanted.slice(0, 64))}`, {
-				hint: "the tool sessions lists those there are",
+				hint: "the tool sessions lists all sessions",
 			});
 		}
 		checkRight(this.#parts.reply.request, right, { workspace: session.spec.workspace, session: session.id });
@@ -178,13 +188,13 @@ export class Call {
 		checkRight(this.#parts.reply.request, "manage", { workspace: this.workspace });
 	}
 
-	/** Takes a place among those who read a session, until the answer is sent; one, however often it is asked for. */
+	/** Counts as a reader of the session until the answer is sent; once per session. */
 	beginReading({ id, spec }: Session): void {
 		if (this.#reading.has(id)) return;
 		const { reply, hosting } = this.#parts;
-		// All are left by one listener, for there may be many.
-		if (this.#reading.size === 0) whenOver(reply, () => this.#endReading());
-		this.#reading.set(id, takeReader(reply.request, { workspace: spec.workspace, session: id }, hosting, "read"));
+		// One listener for all sessions, because there may be many.
+		if (this.#reading.size === 0) onAnswerClosed(reply, () => this.#endReading());
+		this.#reading.set(id, addReader(reply.request, { workspace: spec.workspace, session: id }, hosting, "read"));
 		if (reply.raw.destroyed) this.#endReading();
 	}
 
@@ -193,20 +203,14 @@ export class Call {
 		this.#reading.clear();
 	}
 
-	/** Takes a place among those who look at an earlier screen; it is to be given back. */
-	beginLookingBack(): () => void {
-		const { past, principal } = this.#parts;
-		return past.take(principal);
-	}
-
-	/** Makes room for what the answer will hold. */
+	/** Reserves memory for the answer. */
 	reserve(bytes: number): void {
-		if (this.#hold(bytes) < bytes) throw crowded();
+		this.#held.all(bytes);
 	}
 }
 
-function surroundingsOf(meta: Readonly<Record<string, unknown>>): Surroundings {
-	const said = meta[surroundingsKey] ?? {};
-	if (surroundingsValidator.Check(said)) return said;
-	throw problemOf(surroundings, surroundingsValidator.Errors(said), said);
+function environmentOf(meta: Readonly<Record<string, unknown>>): ConversationEnvironment {
+	const said = meta[environmentKey] ?? {};
+	if (environmentValidator.Check(said)) return said;
+	throw problemOf(environment, said);
 }

@@ -1,27 +1,29 @@
-/** Typing: text and keys as the bytes of a terminal, whole and in order, or not at all. */
+/** Types text and keys as terminal bytes: all of them in order, or none. */
 
 import { SessionError } from "../../core/errors.ts";
-import type { Session } from "../../core/session.ts";
-import { encodeKey } from "../../protocol/keys.ts";
-import { pasted, typeParts, withEnter } from "../typing.ts";
+import type { Session } from "../../core/session/session.ts";
+import { newlinesToEnter, pasteText, typeInOrder } from "../../services/input/typing.ts";
+import { encodeKey } from "../../words/keys.ts";
+import { typedLines } from "../../words/typed-echo.ts";
 import type { Call } from "./call.ts";
 
 export type Typed = { readonly text?: string; readonly keys?: readonly string[]; readonly paste?: boolean };
 
-/** Types the text, then presses the keys. */
+/** Types the text, then presses the keys. Resolves with the lines typed. */
 export async function typeInto(
 	session: Session,
 	{ text = "", keys = [], paste = false }: Typed,
 	{ options, signal }: Call,
-): Promise<void> {
+): Promise<readonly string[]> {
 	const pressed = Buffer.concat(keys.map(encoded));
 	const stream = options.newUuid();
 	const origin = { stream, position: 0 };
 	try {
-		const typed = paste ? await pasted(session, text, pressed, origin) : withEnter(text, session);
-		await typeParts(session, [Buffer.from(typed), pressed], { origin, signal });
+		const typed = paste ? await pasteText(session, text, pressed, origin) : newlinesToEnter(text, session);
+		await typeInOrder(session, [Buffer.from(typed), pressed], { origin, signal });
+		return typedLines(`${typed}${pressed}`);
 	} finally {
-		// Nobody else knows its name. Should this fail, it is forgotten with time.
+		// The stream's name is not known to others. If this fails, the stream expires.
 		session.forgetStream(stream).catch(() => {});
 	}
 }

@@ -1,22 +1,25 @@
-/** What the MCP front is made of. */
+/** Options of the MCP front. */
 
-import type { Screens } from "../../core/screen.ts";
-import type { Sessions } from "../../core/sessions.ts";
-import type { Prepare } from "../front.ts";
-import type { SecretRequests } from "../secret-requests.ts";
+import type { ScreenReader } from "../../core/session/screen-reader.ts";
+import type { Sessions } from "../../core/session/session-registry.ts";
+import type { Agents } from "../../services/agents/agents.ts";
+import type { SecretRequests } from "../../services/secrets/requests.ts";
+import type { Prepare } from "../../services/starts/request.ts";
 
 export type McpOptions = {
 	readonly sessions: Sessions;
-	/** What terminals show; nobody is told, when left out. */
-	readonly screens?: Screens;
+	/** Rendered screens; without it, tools that need screens are refused. */
+	readonly screens?: ScreenReader;
+	/** The agents of all sessions. Without them, no state includes one. */
+	readonly agents?: Agents;
 	readonly prepare: Prepare;
 	readonly secretRequests: SecretRequests;
-	/** Where a signed-in person gives what a request asks for. */
+	/** URL where a signed-in person enters a requested secret. */
 	readonly secretUrl: (request: string) => string;
 	readonly newUuid: () => string;
-	/** The shell of whoever runs this server. */
+	/** The login shell of the server's account. */
 	readonly shell: string;
 	readonly version: string;
-	/** Instead of the usual time, for tests that do not want to wait. */
+	/** Overrides the progress interval, for tests. */
 	readonly progressMs?: number;
 };

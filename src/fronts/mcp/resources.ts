@@ -1,18 +1,18 @@
-/** Sessions as resources: what each shows, wrote and does now, under an address. */
+/** Sessions as resources: the screen, output and state of each has a URI. */
 
 import { SessionError } from "../../core/errors.ts";
-import type { Session } from "../../core/session.ts";
-import { isEnded } from "../../core/state.ts";
-import { programState } from "../program-state.ts";
-import { endingOf, report, titleOf, wordsOf } from "./answer.ts";
+import { isEnded } from "../../core/log/session-state.ts";
+import type { Session } from "../../core/session/session.ts";
+import { programState } from "../../services/attention/program-state.ts";
 import type { Call } from "./call.ts";
+import { endText, report, stateText, titleOf } from "./report.ts";
 import { screenText } from "./screen.ts";
 import { tools } from "./tools.ts";
 
-/** All of them, a line each. */
+/** The list of all sessions, one line each. */
 export const LIST = "hawser://sessions";
 const VIEWS = ["screen", "output", "state"] as const;
-/** How many sessions are listed, the newest. */
+/** Number of sessions listed, newest first. */
 const LISTED = 50;
 
 export type View = (typeof VIEWS)[number];
@@ -39,7 +39,7 @@ export const resourceTemplates: readonly (Omit<Resource, "uri"> & { readonly uri
 	}),
 );
 
-/** The session that an address is of, and what of it. Throws `not_found` for what is none. */
+/** The session and view of a URI. Throws `not_found` for other URIs. */
 export function viewOf(uri: string, call: Call): { readonly session: Session; readonly view: View } {
 	const [, encoded = "", name] = /^hawser:\/\/sessions\/([^/]+)\/(\w+)$/.exec(uri) ?? [];
 	const view = VIEWS.find((one) => one === name);
@@ -56,7 +56,7 @@ function decoded(text: string): string | undefined {
 	}
 }
 
-/** Rejects with `not_found` for what is none. */
+/** Rejects with `not_found` for unknown URIs. */
 export async function readResource(uri: string, call: Call): Promise<string> {
 	if (uri === LIST) return (await tools.find(({ name }) => name === "sessions")?.call({}, call)) ?? "";
 	const { session, view } = viewOf(uri, call);
@@ -69,6 +69,8 @@ export async function readResource(uri: string, call: Call): Promise<string> {
 			return report(session, { range: { from: oldest, to: end } }, call);
 		}
 		case "state":
-			return isEnded(session.state) ? endingOf(session) : wordsOf(await programState(session, call.signal));
+			return isEnded(session.state)
+				? endText(session)
+				: stateText(await programState(session, call.signal, call.options.agents));
 	}
 }

@@ -1,12 +1,12 @@
-/** Runs a command in a living shell, and tells what became of it. */
+/** Runs a command in a running shell and reports its outcome. */
 
-import type { RunAnswer } from "../../core/run.ts";
-import type { Session } from "../../core/session.ts";
+import type { Session } from "../../core/session/session.ts";
+import type { RunOutcome } from "../../core/shell/run-command.ts";
 import type { Call } from "./call.ts";
-import { telling } from "./wait.ts";
+import { withProgress } from "./wait.ts";
 
-/** Exactly, in a shell that has our hooks; in others as far as it can be seen. */
-export async function runCommand(session: Session, command: string, waitS: number, call: Call): Promise<RunAnswer> {
+/** Exact in a shell with our hooks; in others, as far as it can be observed. */
+export async function runCommand(session: Session, command: string, waitS: number, call: Call): Promise<RunOutcome> {
 	const timeoutMs = waitS * 1000;
-	return telling(session, timeoutMs, session.run({ command, timeoutMs, options: {} }, call.signal), call);
+	return withProgress(session, timeoutMs, session.run({ command, timeoutMs, options: {} }, call.signal), call);
 }

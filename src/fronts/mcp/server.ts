@@ -1,4 +1,4 @@
-/** One request of the protocol, in either of its eras, answered by the SDK with our tools and resources. */
+/** Handles one request of either protocol era with the SDK, our tools and our resources. */
 
 import {
 	createMcpHandler,
@@ -8,28 +8,28 @@ import {
 	type ServerContext,
 } from "@modelcontextprotocol/server";
 import { SessionError } from "../../core/errors.ts";
-import { redacted } from "../redaction.ts";
-import { tellingApprovals } from "./approved.ts";
+import { redact } from "../../services/reading/redaction.ts";
+import { withApprovalProgress } from "./approvals.ts";
 import { Call, type CallParts } from "./call.ts";
+import { ResourceChanges, type WantedResources, wantedBy } from "./resource-changes.ts";
 import { listResources, readResource, resourceTemplates } from "./resources.ts";
-import { elicitation, repeated, withdraw } from "./secret.ts";
-import { ResourceChanges, type Wanted, wantedBy } from "./subscription.ts";
-import { goOn, tools } from "./tools.ts";
+import { elicitation, repeated, withdraw } from "./secrets.ts";
+import { resumeAfterSecret, tools } from "./tools.ts";
 
 type Exchange = Omit<CallParts, "meta" | "onProgress">;
 
-/** Said once to a model, before it uses anything. */
+/** Instructions for the model. */
 const INSTRUCTIONS =
 	"Terminals that stay. Every answer begins with a line in brackets: what the program does, and which bytes of its output follow. " +
 	"run is for commands, start for programs that stay, send and read to talk to them. Waits end by themselves when something happens: never poll, never sleep.";
 
-/** The message is parsed by then, and its sender is known. */
+/** The message is parsed and its caller authenticated. */
 export async function exchange(request: Request, message: unknown, parts: Exchange): Promise<Response> {
 	const wanted = wantedBy(message);
 	const close = () => void handler.close();
-	const listen = (wanted: Wanted) => {
+	const listen = (wanted: WantedResources) => {
 		const call = new Call({ ...parts, meta: {}, onProgress: () => {} });
-		// Whoever listens hears that this is over, and listens again.
+		// A client that listens sees the end and subscribes again.
 		return ResourceChanges.open(wanted, call, (error) => {
 			explained(error, "mcp subscription", parts);
 			close();
@@ -40,10 +40,10 @@ export async function exchange(request: Request, message: unknown, parts: Exchan
 	return handler.fetch(request, message === undefined ? {} : { parsedBody: message });
 }
 
-/** What callers can't have is theirs to know; our own bugs are not. */
+/** Callers get the details of their own errors only; internal errors are logged. */
 function explained(thrown: unknown, where: string, { hosting }: Exchange): SessionError {
 	const error = SessionError.from(thrown);
-	if (error.code === "internal") hosting.report(error.cause ?? thrown, where);
+	if (error.isForLog) hosting.report(error.cause ?? thrown, where);
 	return error;
 }
 
@@ -52,7 +52,7 @@ function createServer(parts: Exchange, era: "legacy" | "modern"): Server {
 	const server = new Server(
 		{ name: "hawser", version: options.version },
 		{
-			// Clients of the older era hear of changes over a stream of their own, which goes with a session of the protocol.
+			// In the older era, changes need a stream tied to a protocol session, which we do not have.
 			capabilities: { tools: {}, resources: era === "modern" ? { subscribe: true, listChanged: true } : {} },
 			instructions: INSTRUCTIONS,
 		},
@@ -66,7 +66,7 @@ function createServer(parts: Exchange, era: "legacy" | "modern"): Server {
 			onProgress: (progress) => {
 				if (progressToken === undefined) return;
 				const params = { progressToken, ...progress };
-				// Whoever has gone does not hear of it.
+				// Fails if the client has left.
 				mcpReq.notify({ method: "notifications/progress", params }).catch(() => {});
 			},
 		});
@@ -89,8 +89,8 @@ function createServer(parts: Exchange, era: "legacy" | "modern"): Server {
 			const given = params.arguments ?? {};
 			const before = repeated(context);
 			if (before?.isDeclined) withdraw(before, call);
-			const text = redacted(
-				await tellingApprovals(call, before ? goOn(before, given, call) : wanted.call(given, call)),
+			const text = redact(
+				await withApprovalProgress(call, before ? resumeAfterSecret(before, given, call) : wanted.call(given, call)),
 			);
 			const isElicited = !before && call.asked && era === "modern" && takesAddresses(server);
 			const elicited = isElicited && call.asked ? elicitation(call.asked, call) : undefined;
@@ -106,7 +106,7 @@ function createServer(parts: Exchange, era: "legacy" | "modern"): Server {
 	server.setRequestHandler("resources/read", async ({ params }, context) => {
 		const { uri } = params;
 		try {
-			return { contents: [{ uri, mimeType: "text/plain", text: redacted(await readResource(uri, callOf(context))) }] };
+			return { contents: [{ uri, mimeType: "text/plain", text: redact(await readResource(uri, callOf(context))) }] };
 		} catch (thrown) {
 			const { code, message } = explained(thrown, "mcp resource", parts);
 			const isUnknown = code === "not_found" || code === "session_not_found";
@@ -116,12 +116,12 @@ function createServer(parts: Exchange, era: "legacy" | "modern"): Server {
 	return server;
 }
 
-/** Whether a client shows an address to its person when it is asked to. */
+/** Whether the client can show a URL to its user. */
 function takesAddresses(server: Server): boolean {
 	return server.getClientCapabilities()?.elicitation?.url !== undefined;
 }
 
-/** A schema as JSON, without what TypeBox keeps on it besides. */
+/** A schema as plain JSON, without TypeBox's symbols. */
 function plain(schema: object): { type: "object" } {
 	return JSON.parse(JSON.stringify(schema)) as { type: "object" };
 }

@@ -1,37 +1,39 @@
-/** The six tools. Each call pays for their descriptions in tokens, so these are short, and there are no more. */
+/** The six tools. Every conversation pays for these descriptions in tokens, so they are short. */
 
 import Type, { type TObject } from "typebox";
 import { Compile } from "typebox/compile";
+import { limits } from "../../api/messages.ts";
+import { withDeadline } from "../../core/async/deadline.ts";
 import { SessionError } from "../../core/errors.ts";
-import type { RunStatus } from "../../core/run.ts";
-import type { Session, ShellCommands } from "../../core/session.ts";
-import { parseSignal } from "../../core/signals.ts";
-import { isEnded } from "../../core/state.ts";
-import { within } from "../../core/within.ts";
-import { limits } from "../../protocol/messages.ts";
-import { programState } from "../program-state.ts";
-import { redacted } from "../redaction.ts";
-import { problemOf } from "../validation.ts";
-import { endingOf, MORE_BYTES, nameOf, report, shorten, titleOf, wordsOf } from "./answer.ts";
-import type { Asked, Call } from "./call.ts";
+import { isEnded } from "../../core/log/session-state.ts";
+import { parseSignal } from "../../core/process/signals.ts";
+import type { ShellCommands } from "../../core/session/operations.ts";
+import type { Session } from "../../core/session/session.ts";
+import type { BusyReason, RunStatus } from "../../core/shell/run-command.ts";
+import { problemOf } from "../../http/validation.ts";
+import { programState } from "../../services/attention/program-state.ts";
+import { redact } from "../../services/reading/redaction.ts";
+import type { WaitOutcome } from "../../services/waits/wait.ts";
+import type { Call, PendingSecret } from "./call.ts";
 import { typeInto } from "./input.ts";
+import { endText, MORE_BYTES, nameOf, report, shorten, stateText, titleOf } from "./report.ts";
 import { runCommand } from "./run.ts";
 import { screenText } from "./screen.ts";
-import { shellOf, start } from "./shell.ts";
-import { MAX_WAIT_S, until, waitFor } from "./wait.ts";
+import { findOrStartShell, start } from "./shells.ts";
+import { MAX_WAIT_S, type Until, until, type WaitBegin, waitFor } from "./wait.ts";
 
 const RUN_WAIT_S = 30;
 const START_WAIT_S = 5;
-/** How many sessions are listed, the newest; and how long one may take to say what it does. */
+/** Number of sessions listed, newest first, and the time to inspect each. */
 const LISTED = 50;
-const LIST_PATIENCE_MS = 500;
+const LIST_TIMEOUT_MS = 500;
 
 type Tool = {
 	readonly name: string;
 	readonly description: string;
 	readonly inputSchema: TObject;
 	readonly annotations: Annotations;
-	/** Rejects with a `SessionError` what can't be had. */
+	/** Rejects with a `SessionError`. */
 	call(args: unknown, call: Call): Promise<string>;
 };
 
@@ -53,7 +55,7 @@ function tool<Schema extends TObject>({ call, ...rest }: Definition<Schema>): To
 		...rest,
 		async call(args, context) {
 			if (validator.Check(args)) return call(args as Type.Static<Schema>, context);
-			throw problemOf(rest.inputSchema, validator.Errors(args), args);
+			throw problemOf(rest.inputSchema, args);
 		},
 	};
 }
@@ -90,25 +92,35 @@ const run = tool({
 	),
 	async call({ command, session: wanted, cwd, wait = RUN_WAIT_S, max }, call) {
 		const begun = performance.now();
-		const { session: shell, replaces } = await shellOf(wanted, cwd, call);
+		const { session: shell, replaces } = await findOrStartShell(wanted, cwd, call);
 		const news = replaces && "a new shell: directory, variables and jobs of the last one are gone";
 		call.beginReading(shell);
-		const { status, exitCode, output } = await runCommand(shell, command, wait, call);
+		const { status, why, exitCode, output } = await runCommand(shell, command, wait, call);
 		const elapsedMs = performance.now() - begun;
 		if (status === "busy") {
-			const state = wordsOf(await programState(shell, call.signal));
-			return report(shell, { outcome: `busy: nothing was run · ${state}`, news, max }, call);
+			const state = stateText(await programState(shell, call.signal, call.options.agents));
+			return report(
+				shell,
+				{ outcome: `busy (${BUSY[why ?? "command"]}): nothing was run · ${state}`, news, max },
+				call,
+			);
 		}
 		const outcome = outcomeOf(status, exitCode);
 		return report(shell, { outcome, news, elapsedMs, range: output, max, isAsking: true }, call);
 	},
 });
 
-/** Of what runs or waits the session itself says how it is. */
+const BUSY: Readonly<Record<BusyReason, string>> = {
+	command: "another command runs; send types into it",
+	typed: "there is unfinished text at the prompt; send the key C-c to discard it",
+	starting: "the shell is not at its prompt yet; a longer wait waits for it",
+};
+
+/** Undefined while it runs or waits: then the session's state is reported. */
 function outcomeOf(status: RunStatus, exitCode: number | null): string | undefined {
 	if (status === "ended") return `ended${exitCode === null ? "" : ` · exit ${exitCode}`}`;
-	if (status === "incomplete") return "incomplete: nothing was run, for the command has no end";
-	if (status === "rejected") return "rejected: the shell would not run it";
+	if (status === "incomplete") return "incomplete: nothing was run; the command has no end";
+	if (status === "rejected") return "rejected: the shell did not run it";
 	return undefined;
 }
 
@@ -170,8 +182,12 @@ const send = tool({
 			throw new SessionError("invalid_argument", "text, keys: one is required");
 		call.beginReading(found);
 		const { offset: from } = await found.end();
-		await typeInto(found, { ...(text && { text }), ...(keys && { keys }), ...(paste && { paste }) }, call);
-		return waited(found, { from, until, max }, call);
+		const typed = await typeInto(
+			found,
+			{ ...(text && { text }), ...(keys && { keys }), ...(paste && { paste }) },
+			call,
+		);
+		return waited(found, { from, typed, until, max }, call);
 	},
 });
 
@@ -204,15 +220,26 @@ const read = tool({
 		call.beginReading(found);
 		const { oldest, end } = (await found.info()).offsets;
 		const at = past === undefined ? undefined : Math.min(past, end);
-		if (what === "screen") {
-			if (until) await waitFor(found, end, until, call);
-			return report(found, { text: await screenText(found, { at, since }, call), max }, call);
+		if (at !== undefined && until) {
+			throw new SessionError("invalid_argument", "until: cannot wait at a past byte offset (at)", {
+				hint: "omit at or until",
+			});
 		}
-		if (what === "commands") return report(found, { text: await commandsText(found, at), max }, call);
 		const from = Math.min(Math.max(since ?? (what === "new" ? end : oldest), oldest), end);
 		if (what === "new") return waited(found, { from, until, max }, call);
-		const to = Math.min(end, from + (limit ?? Number.MAX_SAFE_INTEGER));
-		return report(found, { range: { from, to }, max }, call);
+		// Only new events end the wait, unless `since` says how far the caller has read.
+		const begun = performance.now();
+		const first = what === "output" && since !== undefined ? from : end;
+		const cause = until && (await waitFor(found, { from: first }, until, call));
+		const elapsedMs = cause && performance.now() - begun;
+		const ending = { outcome: await outcomeAfter(cause, found, first), elapsedMs };
+		if (what === "screen") {
+			return report(found, { ...ending, text: await screenText(found, { at, since }, call), max }, call);
+		}
+		if (what === "commands") return report(found, { ...ending, text: await commandsText(found, at), max }, call);
+		const { offset: now } = await found.end();
+		const to = Math.min(now, from + (limit ?? Number.MAX_SAFE_INTEGER));
+		return report(found, { ...ending, range: { from, to }, max }, call);
 	},
 });
 
@@ -226,7 +253,7 @@ const sessions = tool({
 		if (known.length === 0) return all ? "there are no sessions" : "no session is running";
 		call.reserve(limits.textBytes);
 		const lines = await Promise.all(known.slice(-LISTED).map((one) => lineOf(one, call)));
-		return newest(lines.map(redacted), known.length);
+		return newest(lines.map(redact), known.length);
 	},
 });
 
@@ -260,25 +287,24 @@ const stop = tool({
 
 export const tools: readonly Tool[] = [run, startProgram, send, read, sessions, stop];
 
-type Waited = {
-	readonly from: number;
-	readonly until?: Parameters<typeof waitFor>[2];
+type Waited = WaitBegin & {
+	readonly until?: Until | undefined;
 	readonly max?: number | undefined;
 };
 
-/** Waits, and tells what came meanwhile. */
-async function waited(session: Session, { from, until, max }: Waited, call: Call): Promise<string> {
+/** Waits, then reports the output since `from`. */
+async function waited(session: Session, { from, typed, until, max }: Waited, call: Call): Promise<string> {
 	const begun = performance.now();
-	const cause = await waitFor(session, from, until, call);
+	const cause = await waitFor(session, { from, typed }, until, call);
 	const elapsedMs = performance.now() - begun;
 	const { offset: to } = await session.end();
-	const outcome = cause === "match" ? "matched" : cause === "end" ? await lastOutcome(session, from) : undefined;
+	const outcome = await outcomeAfter(cause, session, from);
 	return report(session, { outcome, elapsedMs, range: { from, to }, max, isAsking: true }, call);
 }
 
-/** What a call was to tell that asked for a secret, once that was given; or that it won't be. */
-export async function goOn(
-	{ session: wanted, from, isDeclined }: Asked & { readonly isDeclined: boolean },
+/** Continues a call that asked for a secret, after it was entered or declined. */
+export async function resumeAfterSecret(
+	{ session: wanted, from, isDeclined }: PendingSecret & { readonly isDeclined: boolean },
 	{ max }: { readonly max?: unknown },
 	call: Call,
 ): Promise<string> {
@@ -287,18 +313,25 @@ export async function goOn(
 	const budget = typeof max === "number" ? max : undefined;
 	if (!isDeclined) return waited(session, { from, max: budget }, call);
 	const { offset: to } = await session.end();
-	return report(session, { news: "the person would not enter it", range: { from, to }, max: budget }, call);
+	return report(session, { news: "the person declined to enter it", range: { from, to }, max: budget }, call);
 }
 
-/** How the command ended that was waited for, where the shell told it. */
-async function lastOutcome(session: Session, from: number): Promise<string | undefined> {
+/** The outcome of a wait, if it says more than the session's state. */
+async function outcomeAfter(
+	cause: WaitOutcome | undefined,
+	session: Session,
+	from: number,
+): Promise<string | undefined> {
+	if (cause === "match") return "matched";
+	if (cause !== "end") return undefined;
+	// The exit code, if the shell reports it.
 	const { commands, isProven } = await commandsOf(session);
 	const last = commands.at(-1);
 	if (!isProven || !last || last.to === null || last.to <= from) return undefined;
 	return outcomeOf("ended", last.exitCode);
 }
 
-/** The newest first, so that what is cut off is what was long ago; as they were when the output ended at an offset. */
+/** Newest first, so that cutting removes the oldest. With `at`, the state at that offset. */
 async function commandsText(session: Session, at = Number.POSITIVE_INFINITY): Promise<string> {
 	const known = (await commandsOf(session)).commands.filter(({ from }) => from <= at);
 	if (known.length === 0) return "no command is known";
@@ -319,25 +352,25 @@ async function commandsOf(session: Session): Promise<ShellCommands> {
 	}
 }
 
-/** The last lines that fit an answer, and how many there are besides. */
+/** The last lines that fit, and the number of omitted ones. */
 function newest(lines: readonly string[], count: number): string {
 	let listed = lines.length;
 	const textOf = () => lines.slice(lines.length - listed).join("\n");
 	while (Buffer.byteLength(textOf()) > limits.textBytes - MORE_BYTES) listed--;
-	return listed === count ? textOf() : `[${count - listed} older ones are not listed]\n${textOf()}`;
+	return listed === count ? textOf() : `[${count - listed} older sessions not listed]\n${textOf()}`;
 }
 
 async function lineOf(session: Session, call: Call): Promise<string> {
-	if (isEnded(session.state)) return `${titleOf(session, call)} · ${endingOf(session)}`;
+	if (isEnded(session.state)) return `${titleOf(session, call)} · ${endText(session)}`;
 	try {
-		// Whoever keeps it may not answer at all, and then the signal does not reach it either.
-		const state = await within(LIST_PATIENCE_MS, [call.signal], (over) =>
-			Promise.race([programState(session, over), rejected(over)]),
+		// An unresponsive keeper does not react to the signal, so the wait itself is limited.
+		const state = await withDeadline(LIST_TIMEOUT_MS, [call.signal], (over) =>
+			Promise.race([programState(session, over, call.options.agents), rejected(over)]),
 		);
 		const where = state.cwd === null ? "" : ` · ${shorten(state.cwd, 80)}`;
-		return `${titleOf(session, call)} · ${wordsOf(state)}${where}`;
+		return `${titleOf(session, call)} · ${stateText(state)}${where}`;
 	} catch {
-		return `${titleOf(session, call)} · running, and does not say what it does`;
+		return `${titleOf(session, call)} · running; its state is unknown`;
 	}
 }
 

@@ -1,20 +1,24 @@
-/** Waiting for what a session does, as tools ask for it, with news for the client meanwhile. */
+/** Waits for events of a session on behalf of tools, with progress notifications. */
 
 import Type from "typebox";
-import type { Session } from "../../core/session.ts";
-import { flowFor } from "../front.ts";
-import * as shared from "../wait.ts";
+import type { Session } from "../../core/session/session.ts";
+import { allowedFlow } from "../../services/reading/flow.ts";
+import * as shared from "../../services/waits/wait.ts";
 import type { Call } from "./call.ts";
-import { untilGiven } from "./secret.ts";
+import { untilSecretEntered } from "./secrets.ts";
 
-/** Clients give up after a minute, unless they hear of progress, and the most patient after five. */
+/**
+ * Clients give up after a minute without progress, and some after five minutes in any case.
+ * @limit a wait of a tool | the answer is the state by then
+ */
 const DEFAULT_WAIT_S = 50;
+/** @limit a wait of a tool, as requested | 400 */
 export const MAX_WAIT_S = 240;
-/** How often a client hears that the wait goes on. */
+/** Interval of progress notifications. */
 const PROGRESS_MS = 10_000;
-/** A program that has written nothing for this long is worth a look, if nothing else is known of it. */
+/** Without other conditions, a program that wrote nothing for this long ends the wait. */
 const DEFAULT_IDLE_MS = 3_000;
-/** Less would take a program that draws for one that has drawn. */
+/** A shorter time would mistake a program that is drawing for one that has finished. */
 const LEAST_STABLE_MS = 100;
 
 /** Any of these ends a wait. */
@@ -47,52 +51,62 @@ export const until: Type.TUnsafe<Until> = Type.Unsafe(
 		},
 		{
 			additionalProperties: false,
-			description: `What ends the wait, whichever comes first; only what happens after this call counts. Default: input, end, exit, idle_ms ${DEFAULT_IDLE_MS}. A timeout is no error.`,
+			description: `Ends the wait at the first of these; only events after this call count. Default: input, end, exit, idle_ms ${DEFAULT_IDLE_MS}. A timeout is no error.`,
 		},
 	),
 );
 
+export type WaitBegin = {
+	readonly from: number;
+	/** Lines typed there, whose echo does not match. */
+	readonly typed?: readonly string[] | undefined;
+};
+
 export async function waitFor(
 	session: Session,
-	from: number,
+	{ from, typed }: WaitBegin,
 	wanted: Until | undefined,
 	call: Call,
-): Promise<shared.Cause> {
+): Promise<shared.WaitOutcome> {
 	const isDefault = !wanted || !hasCause(wanted);
-	const causes = isDefault ? { ...wanted, input: true, end: true, idle_ms: DEFAULT_IDLE_MS } : wanted;
+	// A turn of an agent may be silent for long.
+	const agent = isDefault ? await call.options.agents?.read(session) : null;
+	const idle = agent ? {} : { idle_ms: DEFAULT_IDLE_MS };
+	const causes: Until = isDefault ? { ...wanted, input: true, end: true, ...idle } : wanted;
 	const { idle_ms: idleMs, stable_ms: stableMs, input, end } = causes;
 	const match = causes.match === undefined ? undefined : new shared.TextMatcher(causes.match);
 	const timeoutMs = (causes.timeout_s ?? DEFAULT_WAIT_S) * 1000;
-	const reading = { screens: call.options.screens, ...flowFor(call.principal, session, "lossless") };
-	// Whoever was told that a person is asked for a secret does not want to hear again that the program waits for it.
+	const { screens, agents } = call.options;
+	const reading = { screens, agents, ...allowedFlow(call.principal, session, "lossless") };
+	// A caller that knows that a person was asked for the secret does not need the wait to end for it again.
 	const isPatient = isDefault || (input === true && idleMs === undefined && stableMs === undefined);
 	const wait = async () => {
-		const leftMs = isPatient ? await untilGiven(session, timeoutMs, call) : timeoutMs;
-		const options = { from, timeoutMs: leftMs, signal: call.signal, ...reading };
+		const leftMs = isPatient ? await untilSecretEntered(session, timeoutMs, call) : timeoutMs;
+		const options = { from, typed, timeoutMs: leftMs, signal: call.signal, ...reading };
 		return shared.waitFor(session, { match, idleMs, stableMs, input, end }, options);
 	};
-	return telling(session, timeoutMs, wait(), call);
+	return withProgress(session, timeoutMs, wait(), call);
 }
 
 function hasCause({ timeout_s: _, ...causes }: Until): boolean {
 	return Object.values(causes).some((cause) => cause !== undefined && cause !== false);
 }
 
-/** The client hears that a wait for a session goes on, for as long as it does. */
-export async function telling<Result>(
+/** Sends progress notifications until `waiting` settles. */
+export async function withProgress<Result>(
 	session: Session,
 	timeoutMs: number,
 	waiting: Promise<Result>,
 	call: Call,
 ): Promise<Result> {
-	const tell = () => {
+	const notify = () => {
 		call.onProgress({
 			progress: call.elapsedMs() / 1000,
 			total: Math.round(timeoutMs / 1000),
-			message: `${session.spec.name ?? session.id} goes on`,
+			message: `${session.spec.name ?? session.id} continues`,
 		});
 	};
-	const timer = setInterval(tell, call.options.progressMs ?? PROGRESS_MS);
+	const timer = setInterval(notify, call.options.progressMs ?? PROGRESS_MS);
 	try {
 		return await waiting;
 	} finally {

@@ -1,22 +1,13 @@
-/** The record of who did what over HTTP, for the operator. */
+/** The audit over HTTP, for the operator. */
 
+import { limits } from "../../api/messages.ts";
 import { SessionError } from "../../core/errors.ts";
-import { limits } from "../../protocol/messages.ts";
-import { auditList, auditQuery } from "./audit-messages.ts";
-import type { NativeApp, NativeOptions } from "./options.ts";
+import type { NativeOptions } from "./options.ts";
+import type { Serve } from "./serve.ts";
 
-export function addAudit(app: NativeApp, { audit }: NativeOptions): void {
-	app.get(
-		"/v1/audit",
-		{
-			config: { policy: "admin", operation: "listAudit", summary: "Read who did what" },
-			schema: { querystring: auditQuery, response: { 200: auditList } },
-		},
-		async (request) => {
-			if (!audit) throw new SessionError("unsupported", "this server keeps no audit (--max-audit 0)");
-			const { after = 0, limit = limits.listed, ...filter } = request.query;
-			const page = await audit.read({ after, limit, ...filter });
-			return { ...page, entries: [...page.entries] };
-		},
-	);
+export function addAudit(serve: Serve, { audit }: Pick<NativeOptions, "audit">): void {
+	serve("listAudit", async ({ query: { after = 0, limit = limits.listed, ...filter } }) => {
+		if (!audit) throw new SessionError("unsupported", "this server keeps no audit (--max-audit 0)");
+		return audit.read({ after, limit, ...filter });
+	});
 }

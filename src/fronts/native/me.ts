@@ -1,40 +1,32 @@
-/** Who the caller is and what it may do, and on which server: what a program for people shows before anything else. */
+/** The caller, its rights, and the server, for the start of a user interface. */
 
-import type { Principal, Right } from "../../core/access.ts";
-import { defaultWorkspace } from "../../core/workspaces.ts";
-import type { Me } from "../../protocol/messages.ts";
-import { me } from "./me-messages.ts";
-import type { NativeApp, NativeOptions } from "./options.ts";
-import { principalOf } from "./request.ts";
+import type { Me } from "../../api/types.ts";
+import type { Principal } from "../../core/policy/access.ts";
+import { defaultWorkspace } from "../../core/session/workspaces.ts";
+import type { Right } from "../../words/rights.ts";
+import type { NativeOptions } from "./options.ts";
+import type { Serve } from "./serve.ts";
 
 const rightsFromTheTop: readonly Right[] = ["manage", "operate", "read"];
 
-export function addMe(app: NativeApp, options: NativeOptions): void {
-	app.get(
-		"/v1/me",
-		{
-			config: { policy: "read", operation: "getMe", summary: "Who the caller is, and what it may do" },
-			schema: { response: { 200: me } },
-		},
-		async (request): Promise<Me> => {
-			const principal = principalOf(request);
-			const { id, name, isAdmin: admin, scopes, expiresAt } = principal;
-			return {
-				id,
-				name,
-				admin,
-				scopes: [...scopes],
-				expiresAt,
-				workspaces: workspacesOf(principal, options),
-				guest: guestOf(scopes),
-				server: { name: options.name, version: options.version },
-				limits: options.limits,
-			};
-		},
-	);
+export function addMe(serve: Serve, options: NativeOptions): void {
+	serve("getMe", async ({ caller }) => {
+		const { id, name, isAdmin: admin, scopes, expiresAt } = caller;
+		return {
+			id,
+			name,
+			admin,
+			scopes,
+			expiresAt,
+			workspaces: workspacesOf(caller, options),
+			guest: guestOf(scopes),
+			server: { name: options.name, version: options.version },
+			limits: options.limits,
+		};
+	});
 }
 
-/** Those that are known to be there, and those that it may use before they are. */
+/** Known workspaces, and those that the caller may use before they exist. */
 function workspacesOf(principal: Principal, { workspaces, sessions }: NativeOptions): Me["workspaces"] {
 	const known = [
 		defaultWorkspace,
@@ -48,7 +40,7 @@ function workspacesOf(principal: Principal, { workspaces, sessions }: NativeOpti
 	});
 }
 
-/** Somebody with whom one session was shared, and nothing else. */
+/** A guest's only scope is one session. */
 function guestOf(scopes: readonly string[]): Me["guest"] {
 	const [, session, right] = /^session:([^:]+):(view|control)$/.exec(scopes[0] ?? "") ?? [];
 	if (scopes.length !== 1 || session === undefined) return null;

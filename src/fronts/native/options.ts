@@ -1,64 +1,66 @@
-/** What the native front is made of. */
+/** Options of the native front. */
 
-import type { IncomingMessage, ServerResponse } from "node:http";
-import type { TypeBoxTypeProvider } from "@fastify/type-provider-typebox";
-import type { FastifyBaseLogger, FastifyInstance, RawServerDefault } from "fastify";
-import type { Access } from "../../core/access.ts";
-import type { Approvals } from "../../core/approvals.ts";
-import type { AuditTrail } from "../../core/audit.ts";
-import type { Clock } from "../../core/clock.ts";
-import type { SandboxSupport } from "../../core/sandbox.ts";
-import type { Screens } from "../../core/screen.ts";
-import type { Sessions } from "../../core/sessions.ts";
-import type { Webhooks } from "../../core/webhooks.ts";
-import type { Workspaces } from "../../core/workspaces.ts";
-import type { ServerLimits } from "../../protocol/messages.ts";
-import type { Prepare } from "../front.ts";
-import type { Metric } from "../metric.ts";
-import type { SecretRequests } from "../secret-requests.ts";
-import type { FeedLog } from "./feed-log.ts";
-import type { SocketLimits } from "./socket/limits.ts";
+import type { Socket } from "node:net";
+import type { ServerLimits } from "../../api/types.ts";
+import type { Clock } from "../../core/async/clock.ts";
+import type { Access } from "../../core/policy/access.ts";
+import type { Approvals } from "../../core/policy/approvals.ts";
+import type { AuditTrail } from "../../core/policy/audit.ts";
+import type { SandboxSupport } from "../../core/process/sandbox-policy.ts";
+import type { ScreenReader } from "../../core/session/screen-reader.ts";
+import type { Sessions } from "../../core/session/session-registry.ts";
+import type { Workspaces } from "../../core/session/workspaces.ts";
+import type { Agents } from "../../services/agents/agents.ts";
+import type { PromptQueue } from "../../services/agents/prompt-queue.ts";
+import type { Attachments } from "../../services/attachments/attachments.ts";
+import type { FeedLog } from "../../services/feed/feed-log.ts";
+import type { Metric } from "../../services/metrics/metric.ts";
+import type { SecretRequests } from "../../services/secrets/requests.ts";
+import type { Prepare } from "../../services/starts/request.ts";
+import type { Webhooks } from "../../services/webhooks/webhooks.ts";
+import type { SocketLimits } from "./limits.ts";
 
 export type NativeOptions = {
 	readonly sessions: Sessions;
 	readonly workspaces: Workspaces;
 	readonly secretRequests: SecretRequests;
-	/** Whose tokens may be for workspaces; nobody's, when left out. */
+	/** Credentials limited to workspaces, if there are any. */
 	readonly access?: Pick<Access, "leaveWorkspace">;
-	/** What is held until somebody approves it; nothing, when left out. */
+	/** Held actions, if tokens may have gates. */
 	readonly approvals?: Approvals;
+	/**
+	 * The sessions, also of other servers, that a connection's peer runs in; undefined if that can't be known any more.
+	 */
+	readonly sessionsOfPeer?: (connection: Socket) => readonly string[] | undefined;
 	readonly prepare: Prepare;
 	readonly clock: Clock;
-	/** What `/healthz` says we are. */
+	/** The version reported by `/healthz`. */
 	readonly version: string;
-	/** What people call this server: its machine's name. */
+	/** Name of the server for people: its machine's host name. */
 	readonly name: string;
-	/** What it was told to allow, for who wants to show it. */
+	/** The configured limits, for display. */
 	readonly limits: ServerLimits;
-	/** What programs may be kept from here; nothing, when left out. */
+	/** Sandboxes that can be enforced; none if absent. */
 	readonly sandbox?: SandboxSupport;
-	/** The record of who did what; none is kept, when left out. */
+	/** The audit log, if one is kept. */
 	readonly audit?: AuditTrail | undefined;
-	/** What terminals show; nobody is told, when left out. */
-	readonly screens?: Screens;
-	/** Who is told what happens; nobody can be, when left out. */
+	/** Rendered screens, if the server has them. */
+	readonly screens?: ScreenReader;
+	/** Webhooks, if the server has them. */
 	readonly webhooks?: Webhooks;
-	/** Where browsers find the page of a session; undefined where nobody has said by what name they reach us. */
+	/** Returns the page of a session in the web UI; undefined if the server's public URL is not known. */
 	readonly pageOf?: (session: string) => string | undefined;
-	/** Instead of the usual ones, for tests that do not want to wait. */
+	/** Overrides of the default limits, for tests. */
 	readonly socketLimits?: Partial<SocketLimits>;
-	/** Between two changes of how a session looks that are told; a second, when left out. */
+	/** Interval between reported changes of a session's overview; one second if absent. */
 	readonly changeMs?: number | undefined;
-	/** The events of all sessions, with those of the servers before; there are none from before, when left out. */
+	/** Clients attached to sessions, and the agents of all sessions; this front's own if absent. */
+	readonly attachments?: Attachments;
+	readonly agents?: Agents;
+	/** Queued prompts for agents. Without it, queues end with the server. */
+	readonly prompts?: PromptQueue;
+	/** The stored feed, including events of previous servers; a new one if absent. */
 	readonly feedLog?: FeedLog;
-	/** Numbers of other parts of the server, for `/metrics`. */
+	/** Metrics of other parts of the server, for `/metrics`. */
 	readonly metrics?: () => Promise<readonly Metric[]>;
 };
-
-export type NativeApp = FastifyInstance<
-	RawServerDefault,
-	IncomingMessage,
-	ServerResponse,
-	FastifyBaseLogger,
-	TypeBoxTypeProvider
->;

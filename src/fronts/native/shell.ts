@@ -1,96 +1,67 @@
-/** Commands of a living shell over HTTP: run one, and tell of those that were run. */
+/** Commands of a running shell over HTTP. */
 
 import { randomUUID } from "node:crypto";
+import { limits } from "../../api/messages.ts";
+import type { RunAnswer, RunCommand, RunPart } from "../../api/types.ts";
 import { SessionError } from "../../core/errors.ts";
-import type * as core from "../../core/run.ts";
-import type { Session } from "../../core/session.ts";
-import type * as marks from "../../core/shell-marks.ts";
-import { shellText, unfinishedBytes } from "../../core/shell-output.ts";
-import type { CommandList, RunAnswer, RunCommand, ShellCommand } from "../../protocol/acts.ts";
-import { fenceHeader, idempotencyKeyHeader, limits } from "../../protocol/messages.ts";
-import { bytesOf } from "../answer-bytes.ts";
-import { flowFor, type Hosting, takeReader, whenOver } from "../front.ts";
-import { patienceOf } from "../patience.ts";
-import { describeProgram } from "../program-state.ts";
-import { controlSince } from "../takeover.ts";
-import { fenceOf, parseKey } from "./input.ts";
-import type { Traffic } from "./metrics.ts";
-import type { NativeApp, NativeOptions } from "./options.ts";
-import { readRange } from "./output.ts";
-import { findSession, placeOf, principalOf } from "./request.ts";
-import { idParams } from "./session-messages.ts";
-import { commandList, commandsQuery, runAnswer, runCommand } from "./shell-messages.ts";
+import type { Session } from "../../core/session/session.ts";
+import type * as core from "../../core/shell/run-command.ts";
+import { shellBytes, shellText, unfinishedBytes } from "../../core/shell/shell-text.ts";
+import { describeProgram } from "../../services/attention/program-state.ts";
+import { commandMessage } from "../../services/feed/shell-commands.ts";
+import type { TrafficCounters } from "../../services/metrics/traffic.ts";
+import { allowedFlow } from "../../services/reading/flow.ts";
+import { writeOptions } from "./input/write-options.ts";
+import { readRange } from "./output/routes.ts";
+import type { Serve } from "./serve.ts";
 
-export function addShell(app: NativeApp, { sessions }: NativeOptions, hosting: Hosting, traffic: Traffic): void {
-	app.post(
-		"/v1/sessions/:id/run",
-		{
-			config: {
-				policy: "operate",
-				operation: "runCommand",
-				summary: "Run a command in a living shell, or go on waiting for one",
-				headers: [idempotencyKeyHeader, fenceHeader],
-			},
-			schema: { params: idParams, body: runCommand, response: { 200: runAnswer } },
-		},
-		async (request, reply): Promise<RunAnswer> => {
-			const session = findSession(sessions, request);
-			const caller = principalOf(request);
-			const { timeoutMs = limits.runMs, limit = limits.runOutputBytes, since = 0 } = request.body;
-			const command = wanted(request.body);
-			const origin = parseKey(request.headers[idempotencyKeyHeader]);
-			const fence = await fenceOf(session, request);
-			whenOver(reply, takeReader(request, placeOf(session), hosting, "read"));
-			const patience = patienceOf(reply, hosting);
-			try {
-				const options = { ...(origin ? { origin } : {}), ...(fence === undefined ? {} : { fence }) };
-				const waitMs = Math.min(timeoutMs, limits.maxWaitMs);
-				const answer = await session.run({ command, timeoutMs: waitMs, options }, patience.signal);
-				if (typeof command === "string") traffic.bytesIn += Buffer.byteLength(command);
-				const hold = bytesOf(caller, reply, hosting);
-				const reading = { ...flowFor(caller, session, "lossless"), signal: patience.signal, hold };
-				const { bytes, ...told } = await readEnd(session, answer, { since, limit }, reading);
-				traffic.bytesOut += bytes.byteLength;
-				const call = origin ? `${origin.stream}:${origin.position}` : randomUUID();
-				const { takeovers, fence: now } = await controlSince(session, caller.name, call);
-				return {
-					status: answer.status,
-					// Keepers that are older run nothing otherwise, and do not say it.
-					exact: answer.exact ?? true,
-					seq: answer.seq,
-					exitCode: answer.exitCode,
-					cwd: answer.cwd,
-					...told,
-					front: answer.front && (await describeProgram(session, answer.front, patience.signal)),
-					next: answer.next,
-					takeovers: [...takeovers],
-					fence: now,
-				};
-			} finally {
-				patience.end();
-			}
-		},
-	);
+export function addShell(serve: Serve, traffic: TrafficCounters): void {
+	serve("runCommand", async (call) => {
+		const { session, request, caller, body, signal } = call;
+		const { timeoutMs = limits.runMs, limit = limits.runOutputBytes, since = 0, partFrom } = body;
+		const command = commandOf(body);
+		const options = await writeOptions(session, request);
+		call.startReading();
+		const run = { command, timeoutMs: Math.min(timeoutMs, limits.maxWaitMs), options };
+		const answer = await session.run(run, signal);
+		if (typeof command === "string") traffic.bytesIn += Buffer.byteLength(command);
+		const reading = { ...allowedFlow(caller, session, "lossless"), signal, hold: call.holdBytes() };
+		const { bytes, ...end } = await readEnd(session, answer, { since, limit }, reading);
+		const part = partFrom === undefined ? null : await readPart(session, answer, partFrom, reading);
+		traffic.bytesOut += bytes.byteLength + (part === null ? 0 : part.to - part.from);
+		const { origin } = options;
+		const id = origin ? `${origin.stream}:${origin.position}` : randomUUID();
+		const control = await session.controlChanges(caller.name, id);
+		const { status, seq, exitCode, cwd, front, next } = answer;
+		return {
+			status,
+			why: status === "busy" ? (answer.why ?? "command") : null,
+			// Older keepers run commands only with hooks, and do not report it.
+			exact: answer.exact ?? true,
+			unhookedBy: answer.unhookedBy ?? null,
+			seq,
+			exitCode,
+			cwd,
+			...end,
+			part,
+			front: front && (await describeProgram(session, front, signal)),
+			next,
+			takeovers: control.takeovers,
+			fence: control.fence,
+		};
+	});
 
-	app.get(
-		"/v1/sessions/:id/commands",
-		{
-			config: { policy: "read", operation: "listCommands", summary: "List what a shell has run" },
-			schema: { params: idParams, querystring: commandsQuery, response: { 200: commandList } },
-		},
-		async (request): Promise<CommandList> => {
-			const { after = 0, limit = limits.listed } = request.query;
-			const { commands, isProven } = await findSession(sessions, request).commands();
-			const later = commands.filter(({ seq }) => seq > after);
-			return { commands: later.slice(-limit).map(commandMessage), proven: isProven };
-		},
-	);
+	serve("listCommands", async ({ session, query: { after = 0, limit = limits.listed } }) => {
+		const { commands, isProven } = await session.commands();
+		const later = commands.filter(({ seq }) => seq > after);
+		return { commands: later.slice(-limit).map(commandMessage), proven: isProven };
+	});
 }
 
-/** The last bytes of what a command wrote; what goes on is told to the last character that is whole. */
+/** The last bytes of a command's output. While it runs, they end with a whole character. */
 async function readEnd(
 	session: Session,
-	{ output: { from, to: end }, status }: core.RunAnswer,
+	{ output: { from, to: end }, status }: core.RunOutcome,
 	{ since, limit }: { readonly since: number; readonly limit: number },
 	reading: Parameters<typeof readRange>[2],
 ): Promise<Pick<RunAnswer, "output" | "text" | "omitted"> & { readonly bytes: Uint8Array }> {
@@ -104,23 +75,37 @@ async function readEnd(
 	return { output: { from, to }, text: shellText(bytes), omitted, bytes };
 }
 
-function wanted({ command, resume }: RunCommand): string | number {
+/** Bytes from an offset on. They do not end within a mark, a sequence or a character. */
+async function readPart(
+	session: Session,
+	{ output: { from, to: end }, status }: core.RunOutcome,
+	partFrom: number,
+	reading: Parameters<typeof readRange>[2],
+): Promise<RunPart> {
+	const begin = Math.min(Math.max(from, partFrom), end);
+	const max = Math.min(limits.runPartBytes, end - begin);
+	const found = max > 0 ? await readRange(session, { since: begin, max, end }, reading) : undefined;
+	// After a gap, some or all of the bytes may belong to the next prompt.
+	const offset = Math.min(found?.offset ?? begin, end);
+	const read = found?.bytes.subarray(0, end - offset) ?? new Uint8Array();
+	const readTo = offset + read.byteLength;
+	const isWhole = readTo >= end && status !== "running" && status !== "waiting";
+	const whole = read.byteLength - (isWhole ? 0 : unfinishedBytes(read));
+	// A sequence that is longer than a part is split.
+	const length = whole === 0 && readTo < end ? read.byteLength : whole;
+	return {
+		from: offset,
+		to: offset + length,
+		bytes: Buffer.from(shellBytes(read.subarray(0, length), offset === from)).toString("base64"),
+		omitted: offset - begin,
+		more: readTo < end,
+	};
+}
+
+function commandOf({ command, resume }: RunCommand): string | number {
 	const [one, other] = [command, resume].filter((each) => each !== undefined);
 	if (one !== undefined && other === undefined) return one;
 	throw new SessionError("invalid_argument", "command, resume: exactly one of the two is required", {
 		hint: "command is what to run, resume the number of a command that runs",
 	});
-}
-
-export function commandMessage({
-	seq,
-	command,
-	exitCode,
-	cwd,
-	from,
-	to,
-	startedAt,
-	endedAt,
-}: marks.ShellCommand): ShellCommand {
-	return { seq, command, exitCode, cwd, output: { from, to }, startedAt, endedAt };
 }

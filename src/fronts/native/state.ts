@@ -1,29 +1,31 @@
-/** What a session's program does, and what it waits for, over HTTP. */
+/** The state of a session's program over HTTP. */
 
-import { type Hosting, takeReader, whenOver } from "../front.ts";
-import { patienceOf } from "../patience.ts";
-import { programState } from "../program-state.ts";
-import type { NativeApp, NativeOptions } from "./options.ts";
-import { findSession, placeOf } from "./request.ts";
-import { idParams } from "./session-messages.ts";
-import { programState as schema } from "./state-messages.ts";
+import { limits } from "../../api/messages.ts";
+import type { AgentExplanation } from "../../api/types.ts";
+import type { Session } from "../../core/session/session.ts";
+import type { AgentReport } from "../../services/agents/agent-state.ts";
+import type { Agents } from "../../services/agents/agents.ts";
+import { programState } from "../../services/attention/program-state.ts";
+import type { Serve } from "./serve.ts";
 
-export function addState(app: NativeApp, { sessions }: NativeOptions, hosting: Hosting): void {
-	app.get(
-		"/v1/sessions/:id/state",
-		{
-			config: { policy: "read", operation: "inspectSession", summary: "See what a session's program waits for" },
-			schema: { params: idParams, response: { 200: schema } },
-		},
-		async (request, reply) => {
-			const session = findSession(sessions, request);
-			whenOver(reply, takeReader(request, placeOf(session), hosting, "read"));
-			const patience = patienceOf(reply, hosting);
-			try {
-				return await programState(session, patience.signal);
-			} finally {
-				patience.end();
-			}
-		},
-	);
+export function addState(serve: Serve, agents: Agents): void {
+	serve("inspectSession", async (call) => {
+		const { session, query, signal } = call;
+		call.startReading();
+		if (query.agent) {
+			const timeoutMs = Math.min(query.wait ?? 0, limits.maxWaitMs);
+			await agents.untilIn(session, new Set(query.agent), { timeoutMs, signal });
+		}
+		const state = await programState(session, signal, agents);
+		return query.explain === "1" ? { ...state, explanation: await explanation(session, agents, signal) } : state;
+	});
+}
+
+async function explanation(session: Session, agents: Agents, signal: AbortSignal): Promise<AgentExplanation> {
+	const { decisive, others, rules } = await agents.explain(session, signal);
+	return { decisive: decisive && signalState(decisive), others: others.map(signalState), rules };
+}
+
+function signalState({ signal, state, source, offset, since }: AgentReport): AgentExplanation["others"][number] {
+	return { signal, state, source, offset, since };
 }

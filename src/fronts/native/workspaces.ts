@@ -1,160 +1,138 @@
-/** Workspaces and their tasks over HTTP: declare, list, look at, forget. */
+/** Workspaces and their tasks over HTTP. */
 
-import type { FastifyRequest } from "fastify";
+import { isDeepStrictEqual } from "node:util";
+import type { RequiredSandbox, TaskMessage, WorkspaceMessage } from "../../api/types.ts";
+import { valueWithin } from "../../core/async/deadline.ts";
 import { SessionError } from "../../core/errors.ts";
-import type { Sessions } from "../../core/sessions.ts";
-import { isEnded } from "../../core/state.ts";
-import type { Task, Workspace, Workspaces } from "../../core/workspaces.ts";
-import type { TaskMessage, WorkspaceMessage } from "../../protocol/workspaces.ts";
-import { checkRight, may, witnessOf } from "../front.ts";
-import type { NativeApp, NativeOptions } from "./options.ts";
-import { principalOf } from "./request.ts";
-import {
-	putTask,
-	putWorkspace,
-	removeWorkspaceQuery,
-	task,
-	taskList,
-	taskParams,
-	workspace,
-	workspaceList,
-	workspaceParams,
-} from "./workspace-messages.ts";
+import { isEnded } from "../../core/log/session-state.ts";
+import { checkMayChange, grantorOf, type Principal } from "../../core/policy/access.ts";
+import type { PlannedStart } from "../../core/policy/planned-start.ts";
+import type { Session } from "../../core/session/session.ts";
+import type { Sessions } from "../../core/session/session-registry.ts";
+import type { Owner, Task, TaskRequest, Workspace, Workspaces } from "../../core/session/workspaces.ts";
+import { checkRight, hasRight } from "../../http/caller.ts";
+import type { NativeOptions } from "./options.ts";
+import type { Call, Serve } from "./serve.ts";
 
-export function addWorkspaces(app: NativeApp, { workspaces, sessions, access, webhooks }: NativeOptions): void {
-	app.get(
-		"/v1/workspaces",
-		{
-			config: { policy: "read", operation: "listWorkspaces", summary: "List workspaces" },
-			schema: { response: { 200: workspaceList } },
-		},
-		async (request) => ({
-			workspaces: workspaces
-				.list()
-				.filter(({ id }) => request.principal?.may("read", { workspace: id }) === true)
-				.map(workspaceMessage),
-		}),
-	);
+/** Longest wait for the report that the last process of a session is gone. */
+const GONE_MS = 500;
 
-	app.get(
-		"/v1/workspaces/:ws",
-		{
-			config: { policy: "read", operation: "getWorkspace", summary: "Look at a workspace" },
-			schema: { params: workspaceParams, response: { 200: workspace } },
-		},
-		async (request) => workspaceMessage(findWorkspace(workspaces, request)),
-	);
+export function addWorkspaces(serve: Serve, { workspaces, sessions, access, webhooks }: NativeOptions): void {
+	serve("listWorkspaces", async ({ caller }) => ({
+		workspaces: workspaces
+			.list()
+			.filter(({ id }) => caller.may("read", { workspace: id }))
+			.map(workspaceMessage),
+	}));
 
-	app.put(
-		"/v1/workspaces/:ws",
-		{
-			config: {
-				policy: "admin",
-				operation: "putWorkspace",
-				summary: "Declare a workspace, or replace what was declared",
-			},
-			schema: { params: workspaceParams, body: putWorkspace, response: { 200: workspace } },
-		},
-		async (request) => {
-			const declared = await workspaces.put(request.params.ws, request.body);
-			const { id, roots, limits } = declared;
-			witnessOf(request).record({ action: "workspace-set", roots: roots.length, limits }, { workspace: id });
-			return { ...workspaceMessage(declared), ...(await warningsFor(workspaces, id, roots)) };
-		},
-	);
+	serve("getWorkspace", async (call) => workspaceMessage(findWorkspace(workspaces, call)));
 
-	app.delete(
-		"/v1/workspaces/:ws",
-		{
-			config: {
-				policy: "admin",
-				operation: "deleteWorkspace",
-				summary: "Forget a workspace, its tasks, its sessions and its webhooks",
-				answers: { 204: "" },
-			},
-			schema: { params: workspaceParams, querystring: removeWorkspaceQuery },
-		},
-		async (request, reply) => {
-			const { id } = findWorkspace(workspaces, request);
-			// First, so that it is there to be asked again while one of them can't be ended.
-			await removeSessions(sessions, id, request, { isForced: request.query.force === "1" });
-			// Before its limits and roots are gone, without which tokens for it must not be good.
-			const ended = (await access?.leaveWorkspace(principalOf(request), id)) ?? [];
-			for (const token of ended) witnessOf(request).record({ action: "token-revoked", token });
-			const silenced = (await webhooks?.leaveWorkspace(id)) ?? [];
-			for (const webhook of silenced)
-				witnessOf(request).record({ action: "webhook-removed", webhook }, { workspace: id });
-			await workspaces.remove(id);
-			witnessOf(request).record({ action: "workspace-removed" }, { workspace: id });
-			return reply.code(204).send();
-		},
-	);
+	serve("putWorkspace", async ({ caller, params: { ws }, body, witness }) => {
+		checkMayDeclare(caller);
+		const former = workspaces.get(ws)?.sandbox ?? null;
+		const declared = await workspaces.put(ws, body);
+		const { id, roots, limits, sandbox } = declared;
+		const deed = { action: "workspace-set", roots: roots.length, limits, sandbox: sandbox?.type ?? null } as const;
+		witness.record(deed, { workspace: id });
+		const isNew = sandbox !== null && !isDeepStrictEqual(sandbox, former);
+		const warnings = [...(isNew ? runningIn(sessions, id) : []), ...(await warningsFor(workspaces, id, roots))];
+		return { ...workspaceMessage(declared), ...(warnings.length > 0 ? { warnings } : {}) };
+	});
 
-	app.get(
-		"/v1/workspaces/:ws/tasks",
-		{
-			config: { policy: "read", operation: "listTasks", summary: "List the tasks of a workspace" },
-			schema: { params: workspaceParams, response: { 200: taskList } },
-		},
-		async (request) => {
-			const { id } = findWorkspace(workspaces, request);
-			return { tasks: workspaces.tasks(id).map((one) => taskMessage(one, request)) };
-		},
-	);
+	serve("deleteWorkspace", async (call) => {
+		const { caller, query, witness } = call;
+		const { id } = findWorkspace(workspaces, call);
+		checkMayDeclare(caller);
+		// First: if one can't be removed, the workspace still exists and the request can be repeated.
+		await removeSessions(sessions, id, call, { isForced: query.force === "1" });
+		// While the workspace still has its limits and roots: its tokens must not be valid without them.
+		const ended = (await access?.leaveWorkspace(grantorOf(caller), id)) ?? [];
+		for (const token of ended) witness.record({ action: "token-revoked", token });
+		const silenced = (await webhooks?.leaveWorkspace(id)) ?? [];
+		for (const webhook of silenced) witness.record({ action: "webhook-removed", webhook }, { workspace: id });
+		await workspaces.remove(id);
+		witness.record({ action: "workspace-removed" }, { workspace: id });
+	});
 
-	app.get(
-		"/v1/workspaces/:ws/tasks/:task",
-		{
-			config: { policy: "read", operation: "getTask", summary: "Look at a task" },
-			schema: { params: taskParams, response: { 200: task } },
-		},
-		async (request) => {
-			const { id } = findWorkspace(workspaces, request);
-			const found = workspaces.task(id, request.params.task);
-			if (!found) throw noTask(request.params.task);
-			return taskMessage(found, request);
-		},
-	);
+	serve("listTasks", async (call) => {
+		const { id } = findWorkspace(workspaces, call);
+		return { tasks: workspaces.tasks(id).map((one) => taskMessage(one, call.caller)) };
+	});
 
-	app.put(
-		"/v1/workspaces/:ws/tasks/:task",
-		{
-			config: { policy: "manage", operation: "putTask", summary: "Make a task, or replace it" },
-			schema: { params: taskParams, body: putTask, response: { 200: task } },
-		},
-		async (request) => {
-			const { id } = findWorkspace(workspaces, request);
-			const made = await workspaces.putTask(id, request.params.task, request.body);
-			witnessOf(request).record({ action: "task-set", task: made.id }, { workspace: id });
-			return { ...taskMessage(made, request), ...(await warningsFor(workspaces, id, [made.workDir])) };
-		},
-	);
+	serve("getTask", async (call) => {
+		const { id } = findWorkspace(workspaces, call);
+		const { task } = call.params;
+		const found = workspaces.task(id, task);
+		if (!found) throw noTask(task);
+		return taskMessage(found, call.caller);
+	});
 
-	app.delete(
-		"/v1/workspaces/:ws/tasks/:task",
-		{
-			config: { policy: "manage", operation: "deleteTask", summary: "Forget a task", answers: { 204: "" } },
-			schema: { params: taskParams },
-		},
-		async (request, reply) => {
-			const { id } = findWorkspace(workspaces, request);
-			const { task } = request.params;
-			if (!(await workspaces.removeTask(id, task))) throw noTask(task);
-			witnessOf(request).record({ action: "task-removed", task }, { workspace: id });
-			return reply.code(204).send();
-		},
-	);
+	serve("putTask", async (call) => {
+		const { caller, body, witness } = call;
+		const { id } = findWorkspace(workspaces, call, "manage");
+		const { task } = call.params;
+		const owner = ownerFor(caller);
+		// Before the approval is requested, and again when the task is written.
+		owner.check(workspaces.task(id, task)?.owner ?? owner.id);
+		await witness.checkStore(storedTask(id, task, body));
+		const made = await workspaces.putTask(id, task, body, owner);
+		witness.record({ action: "task-set", task: made.id }, { workspace: id });
+		const warnings = await warningsFor(workspaces, id, [made.workDir]);
+		return { ...taskMessage(made, caller), ...(warnings.length > 0 ? { warnings } : {}) };
+	});
+
+	serve("deleteTask", async (call) => {
+		const { id } = findWorkspace(workspaces, call, "manage");
+		const { task } = call.params;
+		if (!(await workspaces.removeTask(id, task, ownerFor(call.caller)))) throw noTask(task);
+		call.witness.record({ action: "task-removed", task }, { workspace: id });
+	});
 }
 
-/** Why no program could be started there now. It is no reason to refuse: who declares a directory may make it later. */
+type WorkspaceCall = Pick<Call<"getWorkspace">, "params" | "request">;
+
+/**
+ * A workspace affects other callers: its roots limit their starts, and their tokens, tasks and webhooks end with it.
+ */
+function checkMayDeclare({ gate }: Principal): void {
+	if (gate === null) return;
+	throw new SessionError("permission_denied", "a token with a gate may not declare or delete workspaces", {
+		hint: "use a token without a gate",
+	});
+}
+
+function ownerFor(by: Principal): Owner {
+	return { id: by.id, check: (owner) => checkMayChange(by, owner, "a task") };
+}
+
+/** A task as an approval shows it: sessions of every caller can start with its variables, in its directory. */
+function storedTask(workspace: string, id: string, { workDir, env = {} }: TaskRequest): PlannedStart {
+	return {
+		place: { id: `task:${id}`, name: null, workspace },
+		program: { argv: [], cwd: workDir, env },
+		script: "",
+		usual: { cwd: "", env: {} },
+	};
+}
+
+/** Why no program can be started in these directories now. Not an error: a directory may be created later. */
 async function warningsFor(
 	workspaces: Workspaces,
 	workspace: string,
 	directories: readonly string[],
-): Promise<{ warnings?: string[] }> {
-	const looked = directories.map((directory) => workspaces.admit(workspace, directory).then(() => [], messageOf));
-	const warnings = (await Promise.all(looked)).flat();
-	return warnings.length > 0 ? { warnings } : {};
+): Promise<string[]> {
+	const looked = directories.map((directory) =>
+		workspaces.resolveDirectory(workspace, directory).then(() => [], messageOf),
+	);
+	return (await Promise.all(looked)).flat();
+}
+
+/** Running programs keep their sandbox. */
+function runningIn(sessions: Sessions, workspace: string): string[] {
+	const running = sessions.list().filter(({ spec, state }) => spec.workspace === workspace && !isEnded(state)).length;
+	if (running === 0) return [];
+	const are = running === 1 ? "running session stays" : "running sessions stay";
+	return [`${running} ${are} under the former sandbox setting`];
 }
 
 function messageOf(error: unknown): string[] {
@@ -162,16 +140,19 @@ function messageOf(error: unknown): string[] {
 	throw error;
 }
 
-/** The workspace that a request names, if its caller has the right that the route asks for. One that may not be seen is not there. */
-function findWorkspace(workspaces: Workspaces, request: FastifyRequest<{ Params: { ws: string } }>): Workspace {
-	const { ws } = request.params;
+/** Finds the workspace of a request. A caller that may not read it gets the same error as for one that does not exist. */
+function findWorkspace(
+	workspaces: Workspaces,
+	{ params: { ws }, request }: WorkspaceCall,
+	right?: "manage",
+): Workspace {
 	const found = workspaces.get(ws);
-	if (!found || !may(request, "read", { workspace: ws })) {
+	if (!found || !hasRight(request, "read", { workspace: ws })) {
 		throw new SessionError("not_found", `there is no workspace ${JSON.stringify(ws.slice(0, 64))}`, {
-			hint: "sessions may name one that nobody has declared, but it has neither roots, limits nor tasks",
+			hint: "sessions may use an undeclared workspace, but it has no roots, limits or tasks",
 		});
 	}
-	if (request.routeOptions.config.policy === "manage") checkRight(request, "manage", { workspace: ws });
+	if (right) checkRight(request, right, { workspace: ws });
 	return found;
 }
 
@@ -182,26 +163,44 @@ function noTask(id: string): SessionError {
 async function removeSessions(
 	sessions: Sessions,
 	workspace: string,
-	request: FastifyRequest,
+	{ caller, witness }: Pick<Call<"deleteWorkspace">, "caller" | "witness">,
 	{ isForced }: { readonly isForced: boolean },
 ): Promise<void> {
 	const here = sessions.list().filter(({ spec }) => spec.workspace === workspace);
-	const running = here.filter(({ state }) => !isEnded(state)).length;
-	if (running > 0 && !isForced) {
-		throw new SessionError("session_exists", `workspace "${workspace}" has sessions that run (${running})`, {
-			hint: "end them first, or ask with force=1, which ends them",
-		});
-	}
-	const by = request.principal?.name;
-	await Promise.all(here.map((session) => witnessOf(request).remove(sessions, session, { by })));
+	if (!isForced) await checkNothingRuns(workspace, here);
+	await Promise.all(here.map((session) => witness.remove(sessions, session, { by: caller.name })));
 }
 
-function workspaceMessage({ id, name, roots, limits, createdAt }: Workspace): WorkspaceMessage {
-	return { id, name, roots: [...roots], limits: { ...limits }, createdAt };
+/** Processes that ended sessions left behind count as well: only a forced removal ends them. */
+async function checkNothingRuns(workspace: string, here: readonly Session[]): Promise<void> {
+	const running = here.filter(({ state }) => !isEnded(state));
+	const ended = here.filter(({ state }) => isEnded(state));
+	const gone = await Promise.all(
+		ended.map((one) =>
+			valueWithin(
+				one.gone.then(() => true),
+				{ ms: GONE_MS },
+			),
+		),
+	);
+	const lingering = gone.filter((isGone) => !isGone);
+	const reasons = [
+		...(running.length > 0 ? [`sessions that run (${running.length})`] : []),
+		...(lingering.length > 0 ? [`ended sessions that left processes running (${lingering.length})`] : []),
+	];
+	if (reasons.length === 0) return;
+	throw new SessionError("session_exists", `workspace "${workspace}" has ${reasons.join(" and ")}`, {
+		hint: "end them first, or use force=1, which ends them",
+	});
 }
 
-/** With its variables only for who could start a program that tells them: they may be secrets. */
-function taskMessage({ env, ...rest }: Task, request: FastifyRequest): TaskMessage {
-	const isShown = request.principal?.may("manage", { workspace: rest.workspace }) === true;
-	return { ...rest, ...(isShown ? { env: { ...env } } : {}) };
+function workspaceMessage({ id, name, roots, limits, sandbox, createdAt }: Workspace): WorkspaceMessage {
+	// Checked when it was declared, or when its file was read.
+	const required = sandbox as RequiredSandbox | null;
+	return { id, name, roots, limits, sandbox: required, createdAt };
+}
+
+/** Variables may be secrets, so only callers that can start programs with them see them. */
+function taskMessage({ env, owner: _, ...rest }: Task, caller: Principal): TaskMessage {
+	return { ...rest, ...(caller.may("manage", { workspace: rest.workspace }) ? { env } : {}) };
 }

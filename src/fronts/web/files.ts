@@ -1,4 +1,4 @@
-/** The files of the built web UI, compressed as a browser takes them. */
+/** Reads files of the built web UI, compressed as the browser accepts. */
 
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -18,16 +18,16 @@ const types: Readonly<Record<string, string>> = {
 	webmanifest: "application/manifest+json",
 };
 
-/** What a build may be called: in no other folder, and nothing hidden. */
+/** Allowed file names: at most one folder, no dot files. */
 const NAME = /^(?:[a-z]+\/)?[\w-][\w.-]*\.([a-z]+)$/;
 
-/** The best first. */
+/** In order of preference. */
 const encodings = [
 	["br", ".br"],
 	["gzip", ".gz"],
 ] as const;
 
-/** Undefined when there is none of this name. */
+/** Undefined if there is no such file. */
 export async function readBuilt(directory: string, name: string, accepted: string): Promise<BuiltFile | undefined> {
 	const type = types[NAME.exec(name)?.[1] ?? ""];
 	if (type === undefined) return undefined;
@@ -39,7 +39,7 @@ export async function readBuilt(directory: string, name: string, accepted: strin
 	return content && { type, encoding: undefined, content };
 }
 
-/** As `Accept-Encoding` says it; a weight of zero is a refusal. */
+/** Whether `Accept-Encoding` allows an encoding. A weight of zero forbids it. */
 function takes(accepted: string, encoding: string): boolean {
 	return accepted.split(",").some((offer) => {
 		const [name = "", weight = ""] = offer.split(";").map((part) => part.trim().toLowerCase());

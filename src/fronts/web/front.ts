@@ -1,20 +1,24 @@
-/** The web UI: the pages and files that were built of `web/`, for browsers. */
+/** Serves the web UI, built from `web/`. */
 
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { SessionError } from "../../core/errors.ts";
-import { answerErrors } from "../errors.ts";
-import { bearer, type Front, type Hosting } from "../front.ts";
+import { bearer } from "../../http/caller.ts";
+import { answerErrors } from "../../http/errors.ts";
+import type { Front, ServerContext } from "../../http/front.ts";
 import { type BuiltFile, readBuilt } from "./files.ts";
 
 type WebFrontOptions = {
-	/** Where the build has left them. */
+	/** The folder of the built files. */
 	readonly directory: string;
 };
 
-/** All of them are one page, which looks at its address; `/signin` is the server's own. */
+/** Paths of the UI. All serve the same page. `/signin` is not among them: the server renders it. */
 export const pages = ["/", "/grid", "/settings", "/s/:id", "/s/:id/play", "/w/:workspace", "/secret/:id"] as const;
 
-/** Scripts, styles and connections from here and nowhere else; markup from text is lit-html's alone, and the worker's address ours. */
+/**
+ * Allows scripts, styles and connections of our origin only. Only lit-html may make markup from text, and only our
+ * worker's URL is trusted.
+ */
 const POLICY = [
 	"default-src 'none'",
 	"script-src 'self'",
@@ -38,7 +42,7 @@ const pageHeaders = {
 	"permissions-policy": "clipboard-read=(self), clipboard-write=(self)",
 } as const;
 
-/** The name of a file in `/assets` changes with what is in it. */
+/** File names in `/assets` contain a hash of their content. */
 const FOREVER = "public, max-age=31536000, immutable";
 
 export function createWebFront({ directory }: WebFrontOptions): Front {
@@ -50,7 +54,7 @@ export function createWebFront({ directory }: WebFrontOptions): Front {
 	return {
 		name: "web",
 		credential: bearer,
-		register(app: FastifyInstance, hosting: Hosting): void {
+		register(app: FastifyInstance, hosting: ServerContext): void {
 			answerErrors(app, hosting);
 			const config = { policy: "public" } as const;
 			for (const page of pages)
@@ -61,7 +65,6 @@ export function createWebFront({ directory }: WebFrontOptions): Front {
 			app.get<Named>("/icons/:name", { config }, (request, reply) =>
 				send(request, reply, `icons/${request.params.name}`, "no-cache"),
 			);
-			// A stale one of these would outlive the server that it came from.
 			for (const name of ["manifest.webmanifest", "worker.js"]) {
 				app.get(`/${name}`, { config }, (request, reply) => send(request, reply, name, "no-cache"));
 			}
@@ -76,10 +79,13 @@ function answer(reply: FastifyReply, { type, encoding, content }: BuiltFile): Fa
 	return (encoding === undefined ? reply : reply.header("content-encoding", encoding)).send(content);
 }
 
-/** Its addresses are relative to where it is, and a proxy may have put us below a path that we do not know: so they say how far up they begin. */
+/**
+ * Serves the page. Its links are relative, and a proxy may serve us under an unknown path, so they are prefixed with
+ * `../` for the depth of the request.
+ */
 async function sendPage(request: FastifyRequest, reply: FastifyReply, directory: string): Promise<FastifyReply> {
 	const file = await readBuilt(directory, "index.html", "");
-	if (!file) throw new SessionError("not_found", "the web UI was not built here; npm run build does it");
+	if (!file) throw new SessionError("not_found", "the web UI is not built; run npm run build");
 	const depth = (request.url.split("?", 1)[0] ?? "/").split("/").length - 2;
 	const html = file.content.toString().replaceAll('="./', `="${depth === 0 ? "./" : "../".repeat(depth)}`);
 	return reply.headers(pageHeaders).send(html);

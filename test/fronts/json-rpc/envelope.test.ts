@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
-import { failure, parseMessage, result } from "../../../src/fronts/json-rpc/envelope.ts";
-import { RpcError } from "../../../src/fronts/json-rpc/error.ts";
+import { RpcError } from "../../../src/fronts/json-rpc/errors.ts";
+import { failure, parseMessage, result } from "../../../src/fronts/json-rpc/messages.ts";
 
 describe("parseMessage", () => {
-	it("reads what is nested 127 deep, and nothing deeper", () => {
+	it("parseMessage reads 127 levels of nesting and no more", () => {
 		const nested = (depth: number) => `{"id":1,"method":"m","params":${"[".repeat(depth - 1)}${"]".repeat(depth - 1)}}`;
 		expect(parseMessage(nested(127))).toMatchObject({ kind: "request" });
 		expect(parseMessage(nested(128))).toMatchObject({ kind: "malformed", fault: "nested more than 127 deep" });
@@ -25,11 +25,11 @@ describe("parseMessage", () => {
 		['{"method":"m","trace":5}', { kind: "notification", method: "m" }],
 		['{"id":1,"result":null}', { kind: "answer" }],
 		['{"id":1,"error":{"code":-1,"message":"m"}}', { kind: "answer" }],
-	])("reads %s", (text, message) => {
+	])("parseMessage reads %s", (text, message) => {
 		expect(parseMessage(text)).toEqual(message);
 	});
 
-	it("keeps every digit of a 64-bit id", () => {
+	it("parseMessage keeps every digit of a 64-bit id", () => {
 		for (const id of ["9223372036854775807", "-9223372036854775808", "9007199254740993"]) {
 			expect(parseMessage(`{"id":${id},"method":"m"}`)).toMatchObject({ kind: "request", id });
 			expect(result(id, {})).toBe(`{"id":${id},"result":{}}`);
@@ -68,31 +68,31 @@ describe("parseMessage", () => {
 		['{"id":1,"method":"m","params":"\\uDC00\\ud83d"}', /surrogate/],
 		['{"id":1,"method":"m","params":{"\\ud800":1}}', /surrogate/],
 		['{"id":"\\ud800","method":"m"}', /surrogate/],
-	])("finds fault with %s", (text, fault) => {
+	])("parseMessage rejects %s", (text, fault) => {
 		expect(parseMessage(text)).toMatchObject({ kind: "malformed", fault: expect.stringMatching(fault) });
 	});
 
-	it("is not misled by what strings hold", () => {
+	it("parseMessage is not misled by the content of strings", () => {
 		const params = { 'a":1,"a': '{"x":1,"x":2}', b: "\\", c: '\\"', "{": "}" };
 		const text = JSON.stringify({ id: 5, method: "m", params });
 		expect(parseMessage(text)).toEqual({ kind: "request", id: "5", method: "m", params });
 		expect(parseMessage('{"params":{"id":7},"method":"m"}')).toMatchObject({ kind: "notification" });
 	});
 
-	it("takes 262,144 values and not one more", () => {
+	it("parseMessage accepts 262,144 values and no more", () => {
 		// The object, its id and method, and the array: four.
 		const message = (items: number) => `{"id":1,"method":"m","params":[${new Array(items).fill("0").join(",")}]}`;
 		expect(parseMessage(message(262_140))).toMatchObject({ kind: "request" });
 		expect(parseMessage(message(262_141))).toMatchObject({ kind: "malformed" });
 	});
 
-	it("survives nesting without end", () => {
+	it("parseMessage survives endless nesting", () => {
 		expect(parseMessage("[".repeat(1_000_000))).toMatchObject({ kind: "malformed" });
 		expect(parseMessage('{"a":'.repeat(100_000))).toMatchObject({ kind: "malformed" });
 	});
 });
 
-it("an error has its code and its message, and no more", () => {
+it("an error has a code and a message and nothing else", () => {
 	expect(failure('"a"', new RpcError(-32603, 'no "x"'))).toBe(
 		'{"error":{"code":-32603,"message":"no \\"x\\""},"id":"a"}',
 	);

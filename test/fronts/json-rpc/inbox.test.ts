@@ -1,10 +1,10 @@
 import { expect, it } from "vitest";
-import { Change } from "../../../src/core/change.ts";
-import { Inbox } from "../../../src/fronts/json-rpc/inbox.ts";
-import type { Wire } from "../../../src/fronts/json-rpc/wire.ts";
+import { Change } from "../../../src/core/async/change.ts";
+import { Inbox } from "../../../src/fronts/dropins/codex-exec/request-queue.ts";
+import type { RpcWire } from "../../../src/fronts/json-rpc/wire.ts";
 
-/** A wire that carries nothing, and says what it was asked to keep and whether it is read. */
-class IdleWire implements Wire {
+/** A fake wire that carries nothing and records what it was asked to buffer and whether it is read. */
+class IdleWire implements RpcWire {
 	readonly bufferedBytes = 0;
 	readonly ended: AbortSignal = new AbortController().signal;
 	readonly taken: Change = new Change();
@@ -44,7 +44,7 @@ function opened(waitingBytes: number) {
 	return { wire, inbox, answer };
 }
 
-it("a request counts among what is kept for its connection until it is answered", async () => {
+it("a request counts against its connection's buffer until it is answered", async () => {
 	const { wire, inbox, answer } = opened(100);
 	inbox.add(request, 60);
 	expect(wire.kept).toBe(60);
@@ -52,7 +52,7 @@ it("a request counts among what is kept for its connection until it is answered"
 	expect(wire.kept).toBe(0);
 });
 
-it("no more is read while too much waits for its turn, which one that has begun does not", async () => {
+it("reading stops while too many bytes are queued, not counting requests in progress", async () => {
 	const { wire, inbox, answer } = opened(100);
 	inbox.add(request, 200);
 	inbox.add(request, 60);
@@ -60,7 +60,7 @@ it("no more is read while too much waits for its turn, which one that has begun 
 	inbox.add(request, 60);
 	expect(wire.isPaused).toBe(true);
 	await answer();
-	// More than half of the bound is left.
+	// More than half of the limit is left.
 	expect(wire.isPaused).toBe(true);
 	await answer();
 	expect(wire.isPaused).toBe(false);

@@ -1,4 +1,4 @@
-/** What parameters are understood, and in which words the rest is refused (contract §1.5). */
+/** Parsing of parameters, and the error for each invalid one (contract §1.5). */
 
 import { expect, test } from "vitest";
 import {
@@ -14,7 +14,7 @@ import {
 	string,
 	unsigned,
 } from "../../../src/fronts/json-rpc/params.ts";
-import { refusalOf } from "../codex-exec/calls.ts";
+import { refusalOf } from "../dropins/codex-exec/support/calls.ts";
 
 const write = object({ processId: string, chunk: bytes, writeId: string });
 
@@ -53,25 +53,25 @@ test.each(refused)("%s", (text, decode, value) => {
 	expect(refusalOf(() => decode(value))).toBe(text);
 });
 
-test("a long text is not repeated to its sender", () => {
+test("an error does not repeat a long text", () => {
 	expect(refusalOf(() => unsigned("x".repeat(1000)))).toBe(
 		`-32602: invalid type: string "${"x".repeat(60)}…", expected u64`,
 	);
 });
 
-test("members that are not known are ignored, also the names of every object", () => {
+test("unknown members are ignored, including the names of Object.prototype", () => {
 	expect(object({ a: string })({ a: "1", toString: 5, metadata: {} })).toEqual({ a: "1" });
 	expect(refusalOf(() => object({ toString: string })({}))).toBe("-32602: missing field `toString`");
 });
 
-test("an optional member may be absent or null, and has to fit otherwise", () => {
+test("an optional member may be absent or null, and must be valid otherwise", () => {
 	const read = object({ waitMs: optional(unsigned, 0), maxBytes: optional(unsigned, null) });
 	expect(read({})).toEqual({ waitMs: 0, maxBytes: null });
 	expect(read({ waitMs: null, maxBytes: 7 })).toEqual({ waitMs: 0, maxBytes: 7 });
 	expect(refusalOf(() => read({ waitMs: "5" }))).toContain("expected u64");
 });
 
-test("numbers of 64 bits, maps of any names and padded base64 are understood", () => {
+test("64-bit numbers, maps with any names and padded base64 are accepted", () => {
 	expect(unsigned(0)).toBe(0);
 	expect(unsigned(JSON.parse("18446744073709551615"))).toBe(2 ** 64);
 	const env = map(string)(JSON.parse('{"__proto__":"a","B":"b"}'));
@@ -83,6 +83,6 @@ test("numbers of 64 bits, maps of any names and padded base64 are understood", (
 	expect(bytes("")).toEqual(Buffer.alloc(0));
 });
 
-test("a method without parameters takes none, null and an empty object", () => {
+test("a method without parameters accepts none, null and an empty object", () => {
 	for (const value of [undefined, null, {}]) expect(nothing(value)).toBeUndefined();
 });

@@ -1,4 +1,4 @@
-/** Who may come in on the WebSocket of a drop-in of Codex; every answer as codex-cli 0.166.0 gives it. */
+/** Access to the WebSocket of a Codex drop-in. Every answer is the one of codex-cli 0.166.0. */
 
 import { createHash, createHmac } from "node:crypto";
 import { once } from "node:events";
@@ -6,9 +6,9 @@ import type { IncomingMessage } from "node:http";
 import { text } from "node:stream/consumers";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { WebSocket } from "ws";
-import type { WebSocketAuth } from "../../../src/access/websocket-auth.ts";
-import { startAppServer } from "../../../src/server/app-server.ts";
-import { startExecServer } from "../../../src/server/exec-server.ts";
+import type { WebSocketAuth } from "../../../src/access/codex-websocket-auth.ts";
+import { startAppServer } from "../../../src/server/dropins/codex-app.ts";
+import { startExecServer } from "../../../src/server/dropins/codex-exec.ts";
 
 type Start = (auth: WebSocketAuth) => Promise<string>;
 
@@ -27,7 +27,7 @@ const startApp: Start = async (auth) => {
 	return server.url;
 };
 
-/** 101, or what the upgrade is refused with. */
+/** 101, or the status and body of the refusal. */
 async function upgrade(url: string, headers: Record<string, string>): Promise<string> {
 	const socket = new WebSocket(url, { headers });
 	socket.on("error", () => {});
@@ -50,7 +50,7 @@ describe.each([
 ])("%s", (_name, start) => {
 	const token = { kind: "capability-token", sha256: createHash("sha256").update("good").digest("hex") } as const;
 
-	it("lets in whoever has the token, however Bearer is written", async () => {
+	it("a client with the token is accepted, in any spelling of Bearer", async () => {
 		const url = await start(token);
 		for (const authorization of ["Bearer good", "bearer good", "BEARER   good  "])
 			expect(await upgrade(url, { authorization })).toBe("101");
@@ -64,11 +64,11 @@ describe.each([
 		[{ authorization: "good" }, "401 invalid authorization header"],
 		[{ authorization: "Bearer good", origin: "http://127.0.0.1" }, "403"],
 		[{ origin: "http://127.0.0.1" }, "403"],
-	])("answers %j with %s", async (headers, answer) => {
+	])("%j is answered with %s", async (headers, answer) => {
 		expect(await upgrade(await start(token), headers)).toBe(answer);
 	});
 
-	it("says without a token that it is there, and what is no upgrade", async () => {
+	it("requests without a token get health checks, and errors for non-upgrades", async () => {
 		const http = (await start(token)).replace("ws:", "http:");
 		const statusOf = async (path: string, init: RequestInit = {}) => (await fetch(http + path, init)).status;
 		expect(await statusOf("/readyz")).toBe(200);
@@ -89,7 +89,7 @@ describe("a signed token", () => {
 		return `${said}.${createHmac(hash, key).update(said).digest("base64url")}`;
 	}
 
-	it("is good until it expires, and from when it says on, give or take the skew", async () => {
+	it("a signed token is valid from nbf until exp, within the clock skew", async () => {
 		const url = await startExec(signed);
 		expect(await bearing(url, sign({ exp: in60s(), sub: "anybody" }))).toBe("101");
 		expect(await bearing(url, sign({ exp: in60s() - 80 }))).toBe("101");
@@ -98,7 +98,7 @@ describe("a signed token", () => {
 		expect(await bearing(url, sign({ exp: in60s(), nbf: in60s() }))).toBe("401 websocket jwt is not valid yet");
 	});
 
-	it("is nothing without the right signature, by the one algorithm, or without claims that can be read", async () => {
+	it("a signed token requires a valid signature by the only algorithm, and readable claims", async () => {
 		const url = await startExec(signed);
 		const exp = in60s();
 		const unsigned = `${encoded({ alg: "none" })}.${encoded({ exp })}.`;
@@ -125,9 +125,9 @@ describe("a signed token", () => {
 	it.each([
 		["exec-server", startExec],
 		["app-server", startApp],
-	])("ends the connections of %s that it opened when it is over", async (_name, start) => {
+	])("an expired signed token ends the connections of %s that it opened", async (_name, start) => {
 		const url = await start({ ...signed, clockSkewSeconds: 0 });
-		/** Nothing, if the token is over by then. */
+		/** Undefined if the token has expired by then. */
 		const open = (exp: number) => {
 			const socket = new WebSocket(url, { headers: { authorization: `Bearer ${sign({ exp })}` } });
 			socket.on("error", () => {});
@@ -139,7 +139,7 @@ describe("a signed token", () => {
 			});
 		};
 		type Two = { readonly exp: number; readonly closed: Promise<unknown>[] };
-		/** Both in time: a token that was over before the second came is followed by one that lasts longer. */
+		/** Both in time: if a token expired before the second connection, one with a longer life follows. */
 		const openTwo = async (seconds: number): Promise<Two> => {
 			const exp = Math.floor(Date.now() / 1000) + seconds;
 			const [first, second] = [await open(exp), await open(exp)];
@@ -155,7 +155,7 @@ describe("a signed token", () => {
 		expect(long?.socket.readyState).toBe(WebSocket.OPEN);
 	});
 
-	it("is of and for whom the server wants, if it wants somebody", async () => {
+	it("a signed token must match the configured issuer and audience", async () => {
 		const url = await startExec({ ...signed, issuer: "us", audience: "me" });
 		const claims = { exp: in60s(), iss: "us", aud: ["others", "me"] };
 		expect(await bearing(url, sign(claims))).toBe("101");
@@ -165,7 +165,7 @@ describe("a signed token", () => {
 	});
 });
 
-it("no token is not the empty one", async () => {
+it("a missing token differs from an empty one", async () => {
 	const url = await startExec({ kind: "capability-token", sha256: createHash("sha256").update("").digest("hex") });
 	expect(await upgrade(url, {})).toMatch(/^401/);
 	const socket = new WebSocket(url, { headers: { authorization: "Bearer " } });

@@ -1,15 +1,22 @@
 import { randomUUID } from "node:crypto";
 import type { Client } from "@modelcontextprotocol/client";
 import { expect, it, onTestFinished } from "vitest";
-import { systemClock } from "../../../src/backends/clock.ts";
 import { spawn } from "../../../src/backends/spawn.ts";
-import type { Clock } from "../../../src/core/clock.ts";
+import { systemClock } from "../../../src/backends/system-clock.ts";
+import type { Clock } from "../../../src/core/async/clock.ts";
 import { createMcpFront } from "../../../src/fronts/mcp/front.ts";
-import { eventually } from "../../helpers/reading.ts";
-import { startTestServer, type TestServerOptions, TOKEN } from "../native/test-server.ts";
-import { connectOverHttp, type Era, eras, newerOverHttp, type Progress, told } from "./mcp-client.ts";
+import {
+	callToolText,
+	connectOverHttp,
+	type Era,
+	eras,
+	newerOverHttp,
+	type Progress,
+} from "../../support/mcp-client.ts";
+import { startTestServer, type TestServerOptions, TOKEN } from "../../support/native-server.ts";
+import { eventually } from "../../support/reading.ts";
 
-/** To a server without screens, whose sessions live in this process. */
+/** A client of a server without screens, whose sessions run in this process. */
 async function connect(era: Era, more: Pick<TestServerOptions, "spawn" | "clock"> = {}) {
 	const secretUrl = (id: string) => `http://localhost/secret/${id}`;
 	const options = { secretUrl, newUuid: randomUUID, shell: "/bin/sh", version: "0", progressMs: 20 };
@@ -24,9 +31,9 @@ async function connect(era: Era, more: Pick<TestServerOptions, "spawn" | "clock"
 	return { server, client, place };
 }
 
-it.each(eras)("tells a client of %s that a long wait goes on", async (era) => {
+it.each(eras)("a client of %s gets progress during a long wait", async (era) => {
 	const { server, client } = await connect(era);
-	await told(client, "start", { command: "read x; echo got-$x; sleep 1000", name: "slow" });
+	await callToolText(client, "start", { command: "read x; echo got-$x; sleep 1000", name: "slow" });
 	const heard: Progress[] = [];
 	const third = new Promise<void>((resolve) => {
 		const onprogress = (progress: Progress) => {
@@ -37,36 +44,37 @@ it.each(eras)("tells a client of %s that a long wait goes on", async (era) => {
 		onTestFinished(async () => void (await waiting.catch(() => {})));
 	});
 	await third;
-	expect(heard[0]).toMatchObject({ total: 100, message: "slow goes on" });
+	expect(heard[0]).toMatchObject({ total: 100, message: "slow continues" });
 	expect(heard.map(({ progress }) => progress)).toEqual(
 		heard.map(({ progress }) => progress).toSorted((a, b) => a - b),
 	);
-	await told(client, "send", { session: "slow", text: "it", keys: ["Enter"], until: { match: "got-it" } });
+	await callToolText(client, "send", { session: "slow", text: "it", keys: ["Enter"], until: { match: "got-it" } });
 	expect(server.problems).toEqual([]);
 });
 
-it("shows no screens where there are none, and says so", async () => {
+it("a server without screens reports that", async () => {
 	const { client } = await connect("2026-07-28");
 	// A shell that reads plain lines has a prompt, too.
-	expect(await told(client, "run", { command: "echo pl''ain", wait: 10 })).toMatch(/^\[ended · [\s\S]*plain/);
-	await expect(told(client, "read", { session: "agent", what: "screen" })).rejects.toThrow("[unsupported]");
+	expect(await callToolText(client, "run", { command: "echo pl''ain", wait: 10 })).toMatch(/^\[ended · [\s\S]*plain/);
+	await expect(callToolText(client, "read", { session: "agent", what: "screen" })).rejects.toThrow("[unsupported]");
 });
 
-it("lists as many sessions as an answer holds, the newest", async () => {
+it("the list has the newest sessions that fit an answer", async () => {
 	const { client } = await connect("2026-07-28");
 	const names = Array.from({ length: 60 }, (_, index) => `${"long name ".repeat(5)}${index}`);
-	for (const name of names) await told(client, "start", { command: `printf '%0110d?' 1; read x`, name, wait: 0 });
-	const text = await eventually("all of them ask", async () => {
-		const listed = await told(client, "sessions", {});
+	for (const name of names)
+		await callToolText(client, "start", { command: `printf '%0110d?' 1; read x`, name, wait: 0 });
+	const text = await eventually("all of them to ask", async () => {
+		const listed = await callToolText(client, "sessions", {});
 		return listed.split("\n").every((line) => /older|1\?"/.test(line)) ? listed : undefined;
 	});
 	expect(Buffer.byteLength(text)).toBeLessThanOrEqual(9600);
 	const [more, ...lines] = text.split("\n");
-	expect(more).toBe(`[${60 - lines.length} older ones are not listed]`);
+	expect(more).toBe(`[${60 - lines.length} older sessions not listed]`);
 	expect(lines.map((line) => line.split(" · ")[0])).toEqual(names.slice(-lines.length));
 });
 
-/** What a client that listens for some resources hears. */
+/** The notifications for a client that subscribed to some resources. */
 async function listen(client: Client, uris: readonly string[]) {
 	const heard: string[] = [];
 	client.setNotificationHandler("notifications/resources/updated", ({ params }) => void heard.push(params.uri));
@@ -75,29 +83,29 @@ async function listen(client: Client, uris: readonly string[]) {
 	return { heard, subscription };
 }
 
-it("tells who listens that a resource has changed, and nobody else", async () => {
+it("a resource change is notified to its subscribers and to no other client", async () => {
 	const { server, client, place } = await connect("2026-07-28");
-	await told(client, "start", { command: "read x; echo got-$x; read y", name: "asks" });
-	await told(client, "start", { command: "read x; echo got-$x", name: "other" });
+	await callToolText(client, "start", { command: "read x; echo got-$x; read y", name: "asks" });
+	await callToolText(client, "start", { command: "read x; echo got-$x", name: "other" });
 	const [asks, other] = server.sessions.list().map(({ id }) => `hawser://sessions/${id}`);
 	const listener = await newerOverHttp(place);
 	onTestFinished(() => listener.close());
 	const { heard, subscription } = await listen(listener, [`${asks}/output`, `${asks}/state`, `${other}/screen`]);
 	expect(heard).toEqual([]);
-	await told(client, "send", { session: "asks", text: "it", keys: ["Enter"], until: { match: "got-it" } });
+	await callToolText(client, "send", { session: "asks", text: "it", keys: ["Enter"], until: { match: "got-it" } });
 	await eventually("the output", () => heard.includes(`${asks}/output`));
 	await eventually("the next wait", () => heard.includes(`${asks}/state`));
 	expect(new Set(heard)).toEqual(new Set([`${asks}/output`, `${asks}/state`]));
-	await told(client, "stop", { session: "other" });
+	await callToolText(client, "stop", { session: "other" });
 	await eventually("the end", () => heard.includes(`${other}/screen`) && heard.includes("list"));
 	await subscription.close();
 	const before = heard.length;
-	await told(client, "send", { session: "asks", text: "end", keys: ["Enter"], until: { exit: true } });
+	await callToolText(client, "send", { session: "asks", text: "end", keys: ["Enter"], until: { exit: true } });
 	expect(heard).toHaveLength(before);
 	expect(server.problems).toEqual([]);
 });
 
-/** A program at which the first look takes until it may see. */
+/** A program whose first inspection waits for the gate. */
 function slowToBeSeen() {
 	let see: (() => void) | undefined;
 	const slowly: typeof spawn = async (command, report) => {
@@ -109,12 +117,12 @@ function slowToBeSeen() {
 		};
 		return program;
 	};
-	// By which no look takes too long.
+	// More than any inspection takes.
 	const clock: Clock = { ...systemClock, after: (ms, run) => systemClock.after(60 * ms, run) };
-	return { spawn: slowly, clock, firstLook: () => eventually("the first look", () => see) };
+	return { spawn: slowly, clock, firstLook: () => eventually("the first inspection", () => see) };
 }
 
-it("says that it listens when it knows what is no news any more", async () => {
+it("a subscription is confirmed once earlier changes are known", async () => {
 	const { firstLook, ...slow } = slowToBeSeen();
 	const { server, client, place } = await connect("2026-07-28", slow);
 	const { id } = await server.create({ command: "read x" });
@@ -131,7 +139,7 @@ it("says that it listens when it knows what is no news any more", async () => {
 	await listening;
 });
 
-it("keeps nobody informed who is gone before it listens", async () => {
+it("a client that leaves before its subscription starts gets no notifications", async () => {
 	const { firstLook, ...slow } = slowToBeSeen();
 	const { server, place } = await connect("2026-07-28", slow);
 	let watchers = 0;
@@ -155,9 +163,9 @@ it("keeps nobody informed who is gone before it listens", async () => {
 	expect(watchers).toBe(0);
 });
 
-it("tells of a flood no more often than it can be read", async () => {
+it("notifications of a flood come no faster than they can be read", async () => {
 	const { server, client, place } = await connect("2026-07-28");
-	await told(client, "start", { command: "yes", name: "flood", wait: 0 });
+	await callToolText(client, "start", { command: "yes", name: "flood", wait: 0 });
 	const listener = await newerOverHttp(place);
 	onTestFinished(() => listener.close());
 	const uri = `hawser://sessions/${server.sessions.list()[0]?.id}/output`;
@@ -165,14 +173,14 @@ it("tells of a flood no more often than it can be read", async () => {
 	const { heard } = await listen(listener, [uri]);
 	await eventually("three changes", () => heard.length >= 3);
 	expect(performance.now() - began).toBeGreaterThan(1_900);
-	await told(client, "stop", { session: "flood" });
+	await callToolText(client, "stop", { session: "flood" });
 });
 
-it("refuses to tell of what is not there, or of too much", async () => {
+it("subscriptions to missing resources, or too many, are refused", async () => {
 	const { place } = await connect("2026-07-28");
 	const listener = await newerOverHttp(place);
 	onTestFinished(() => listener.close());
-	await expect(listener.listen({ resourceSubscriptions: ["hawser://sessions/nobody/output"] })).rejects.toThrow();
+	await expect(listener.listen({ resourceSubscriptions: ["hawser://sessions/unknown/output"] })).rejects.toThrow();
 	const many = Array.from({ length: 65 }, (_, index) => `hawser://sessions/${index}/output`);
 	await expect(listener.listen({ resourceSubscriptions: many })).rejects.toThrow();
 });

@@ -1,15 +1,15 @@
-/** What an agent gets where a program reads a secret: a person is asked at an address, and the call goes on. */
+/** An agent whose program reads a secret: a person is asked at a URL, and the call continues. */
 
 import { randomUUID } from "node:crypto";
 import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import { connect as connectNative } from "../../../src/client/index.ts";
 import { createMcpFront } from "../../../src/fronts/mcp/front.ts";
-import { principalWith, startTestServer, type TestServer, TOKEN } from "../native/test-server.ts";
-import { connectOverHttp, eras, type McpClient, newer, told } from "./mcp-client.ts";
+import { callToolText, connectOverHttp, eras, type McpClient, newer } from "../../support/mcp-client.ts";
+import { principalWith, startTestServer, type TestServer, TOKEN } from "../../support/native-server.ts";
 
 const SECRET = "hunter-two";
-/** Asks once, and says how long the answer was. */
+/** Asks once and prints the length of the answer. */
 const command = `exec bash -c 'read -r -s -p "Password: " it; echo "got \${#it}"; exec cat'`;
 
 let server: TestServer;
@@ -29,7 +29,7 @@ const person = () => connectNative({ url: server.url, token: TOKEN }).secretRequ
 
 type Elicited = { readonly mode: unknown; readonly url: string; readonly message: string };
 
-/** A client of the newer era that shows addresses to its person, who does with them what is said here. */
+/** A client of the newer era that shows URLs to its user, who reacts as given here. */
 async function connectShowing(act: (elicited: Elicited) => Promise<"accept" | "decline">): Promise<McpClient> {
 	const client = new Client(
 		{ name: "test", version: "1" },
@@ -43,14 +43,14 @@ async function connectShowing(act: (elicited: Elicited) => Promise<"accept" | "d
 }
 
 describe("an agent whose program reads a secret", () => {
-	it("has its client show the address, and is told what came of it, once and without the secret", async () => {
+	it("the agent's client shows the URL, and the agent gets the outcome once and without the secret", async () => {
 		const shown: Elicited[] = [];
 		const client = await connectShowing(async (elicited) => {
 			shown.push(elicited);
 			await person().give(elicited.url.split("/").at(-1) ?? "", SECRET);
 			return "accept";
 		});
-		const text = await told(client, "start", { command, name: "elicited" });
+		const text = await callToolText(client, "start", { command, name: "elicited" });
 		expect(shown).toEqual([
 			{
 				mode: "url",
@@ -63,38 +63,38 @@ describe("an agent whose program reads a secret", () => {
 		expect(server.sessions.list().filter(({ spec }) => spec.name === "elicited")).toHaveLength(1);
 	});
 
-	it("is told that the person would not, and nobody is asked any more", async () => {
+	it("the agent learns that the user declined, and the request is withdrawn", async () => {
 		const client = await connectShowing(async () => "decline");
-		const text = await told(client, "start", { command, name: "declined" });
-		expect(text).toMatch(/^\[waiting for a secret · bash · "Password:" · the person would not enter it · /);
+		const text = await callToolText(client, "start", { command, name: "declined" });
+		expect(text).toMatch(/^\[waiting for a secret · bash · "Password:" · the person declined to enter it · /);
 		expect((await person().list()).filter(({ session }) => session.name === "declined")).toEqual([]);
 	});
 
 	it.each(eras)(
-		"is told the address where its client of %s shows none, and read waits until it was given",
+		"the agent gets the URL if its client of %s can't show one, and read waits for the answer",
 		async (era) => {
 			const client = await connectOverHttp({ url: server.url, token: TOKEN }, era);
 			onTestFinished(() => client.close());
 			const name = `told-${era}`;
-			const asked = await told(client, "start", { command, name });
+			const asked = await callToolText(client, "start", { command, name });
 			const [, id = ""] =
 				new RegExp(`a person can enter it: hawser secret ${name}, or at http:\\S+/secret/([0-9a-f]{12}) ·`).exec(
 					asked,
 				) ?? [];
 			expect(await person().list()).toContainEqual(expect.objectContaining({ id, prompt: "Password:" }));
-			const reading = told(client, "read", { session: name, until: { input: true } });
+			const reading = callToolText(client, "read", { session: name, until: { input: true } });
 			await person().give(id, SECRET);
 			expect(await reading).toMatch(/^\[waiting for a line · cat /);
 		},
 	);
 
-	it("asks nobody for it if it may not type there, or has nothing to do with secrets", async () => {
+	it("an agent that may not type or has no secret right creates no request", async () => {
 		const before = await person().list();
 		const session = await server.create({ argv: ["bash", "-c", command] });
 		for (const token of ["viewer", "without-secrets"]) {
 			const client = await connectOverHttp({ url: server.url, token }, "2026-07-28");
 			onTestFinished(() => client.close());
-			const text = await told(client, "read", { session: session.id, until: { input: true } });
+			const text = await callToolText(client, "read", { session: session.id, until: { input: true } });
 			expect(text).toContain(`a person can enter it: hawser secret ${session.id} ·`);
 		}
 		expect(await person().list()).toEqual(before);

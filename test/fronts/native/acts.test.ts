@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { readAll, startTestServer, type TestServer } from "./test-server.ts";
+import { readAll, startTestServer, type TestServer } from "../../support/native-server.ts";
 
 let server: TestServer;
 beforeAll(async () => {
@@ -31,7 +31,7 @@ async function seen(id: string, pattern: RegExp): Promise<string> {
 }
 
 describe("keys, sizes, signals and the end of input", () => {
-	it("are pressed by name and typed as text", async () => {
+	it("keys are pressed by name and typed as text", async () => {
 		const { id } = await server.create({ command: "stty raw -echo; printf READY; exec cat -v" });
 		await seen(id, /READY/);
 		const sent = await post(`${id}/keys`, { keys: ["text:ls -l", "Enter", "Up", "C-c", "ctrl+d", "é"] });
@@ -39,7 +39,7 @@ describe("keys, sizes, signals and the end of input", () => {
 		expect(await seen(id, /M-\)/)).toBe("READYls -l^M^[[A^C^DM-CM-)");
 	});
 
-	it("set the terminal's size once for each key", async () => {
+	it("a resize takes effect once per idempotency key", async () => {
 		const { id } = await server.create({
 			command: "trap 'stty size; exit' TERM; printf READY; while :; do sleep 0.02; done",
 		});
@@ -50,7 +50,7 @@ describe("keys, sizes, signals and the end of input", () => {
 		expect((await readAll(server, id)).bytes.toString()).toContain("43 132");
 	});
 
-	it("end a program that reads, and one that does not", async () => {
+	it("a signal ends a program that reads, and one that does not", async () => {
 		const { id } = await server.create({ argv: ["cat"], mode: "pipe" });
 		expect(await post(`${id}/eof`)).toMatchObject({ status: 200, next: 1 });
 		expect((await readAll(server, id)).headers.get("hawser-exit")).toBe('{"code":0,"signal":null}');
@@ -74,7 +74,7 @@ describe("keys, sizes, signals and the end of input", () => {
 		["signal", { signal: "BANG" }, "signal"],
 		["signal", { signal: "../../x" }, "signal"],
 		["signal", { signal: "INT", urgent: "yes" }, "urgent"],
-	])("refuse: %s %j", async (what, body, names) => {
+	])("input actions refuse: %s %j", async (what, body, names) => {
 		const { id } = await server.create({ argv: ["cat"] });
 		const answer = await post(`${id}/${what}`, body);
 		expect(answer).toMatchObject({ status: 400, error: { code: "invalid_argument" } });
@@ -82,7 +82,7 @@ describe("keys, sizes, signals and the end of input", () => {
 		await server.sessions.remove(id);
 	});
 
-	it("have no size on pipes", async () => {
+	it("a session on pipes has no size", async () => {
 		const { id } = await server.create({ argv: ["cat"], mode: "pipe" });
 		expect(await post(`${id}/resize`, { cols: 1, rows: 1 })).toMatchObject({ status: 501 });
 	});

@@ -2,8 +2,8 @@ import { get } from "node:http";
 import { connect } from "node:net";
 import { text } from "node:stream/consumers";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { limits } from "../../../src/protocol/messages.ts";
-import { startTestServer, type TestServer, TOKEN } from "./test-server.ts";
+import { limits } from "../../../src/api/messages.ts";
+import { startTestServer, type TestServer, TOKEN } from "../../support/native-server.ts";
 
 let server: TestServer;
 let id: string;
@@ -43,12 +43,12 @@ const refused: [what: string, body: unknown, names: string][] = [
 	["a number in the environment", { argv, env: { A: 1 } }, "env.A"],
 	["an equals sign in a variable's name", { argv, env: { "A=B": "" } }, "env.A=B"],
 	["an empty variable name", { argv, env: { "": "x" } }, "env"],
-	["a mode nobody knows", { argv, mode: "tty" }, "mode"],
+	["an unknown mode", { argv, mode: "tty" }, "mode"],
 	["an empty name", { argv, name: "" }, "name"],
 	["a long name", { argv, name: "x".repeat(65) }, "name"],
 	["an escape in the name", { argv, name: "a\u001b[31m" }, "name"],
-	["something in the name that is not seen", { argv, name: "prod\u200b" }, "name"],
-	["something in a label that is not seen", { argv, labels: { stage: "prod\u{e0041}" } }, "labels.stage"],
+	["an invisible character in the name", { argv, name: "prod\u200b" }, "name"],
+	["an invisible character in a label", { argv, labels: { stage: "prod\u{e0041}" } }, "labels.stage"],
 	["a newline in the name", { argv, name: "a\nb" }, "name"],
 	[
 		"too many labels",
@@ -63,13 +63,13 @@ const refused: [what: string, body: unknown, names: string][] = [
 	["durable as text", { argv, durable: "yes" }, "durable"],
 	["an unknown key inside", { argv, retain: { diskBytes: 1 } }, "retain.diskBytes"],
 	["a negative limit inside", { argv, retain: { memoryBytes: -1 } }, "retain.memoryBytes"],
-	["an input nobody knows", { argv, stdin: "pipe" }, "stdin"],
+	["an unknown input", { argv, stdin: "pipe" }, "stdin"],
 	["a list instead of an object", [], "body"],
 	["nothing", null, "body"],
 ];
 
 describe("POST /v1/sessions refuses", () => {
-	it.each(refused)("%s", async (_, body, names) => {
+	it.each(refused)("POST /v1/sessions refuses invalid members: %s", async (_, body, names) => {
 		const { status, code, message } = await answer("/v1/sessions", {
 			method: "POST",
 			headers: { "content-type": "application/json" },
@@ -81,13 +81,18 @@ describe("POST /v1/sessions refuses", () => {
 
 	it.each([
 		["broken JSON", '{"argv":', 400, "invalid_argument"],
-		["a deep list", "[".repeat(500_000) + "]".repeat(500_000), 400, "invalid_argument"],
-		["a list as deep as a body can be", "[".repeat(8_000_000) + "]".repeat(8_000_000), 429, "limit_exceeded"],
+		["a deep list", "[".repeat(500_000) + "]".repeat(500_000), 429, "limit_exceeded"],
+		[
+			"a list of the greatest depth a body can have",
+			"[".repeat(8_000_000) + "]".repeat(8_000_000),
+			429,
+			"limit_exceeded",
+		],
 		["such a list in a field", `{"argv":${"[".repeat(8_000_000)}${"]".repeat(8_000_000)}}`, 429, "limit_exceeded"],
 		["a poisoned prototype", '{"argv":["true"],"__proto__":{}}', 400, "invalid_argument"],
-		["as many values as a body can have", `{"argv":["true"${',""'.repeat(5_000_000)}]}`, 429, "limit_exceeded"],
+		["the most values a body can have", `{"argv":["true"${',""'.repeat(5_000_000)}]}`, 429, "limit_exceeded"],
 		["a huge body", JSON.stringify({ argv: ["x".repeat(limits.startBytes)] }), 413, "limit_exceeded"],
-	])("%s", async (_, body, status, code) => {
+	])("POST /v1/sessions refuses a hostile body: %s", async (_, body, status, code) => {
 		const init = { method: "POST", headers: { "content-type": "application/json" }, body };
 		expect(await answer("/v1/sessions", init)).toMatchObject({ status, code });
 	});
@@ -96,14 +101,14 @@ describe("POST /v1/sessions refuses", () => {
 		['{"argv":["true"],"__proto__":{}}'],
 		['{"argv":["true"],"env":{"__proto__":"x"}}'],
 		['{"argv":["true"],"labels":{"constructor":{"prototype":{}}}}'],
-	])("a name that would make something else of an object is told, and not called bad JSON: %s", async (body) => {
+	])("a name that would change an object's prototype is refused by its name, not as invalid JSON: %s", async (body) => {
 		const init = { method: "POST", headers: { "content-type": "application/json" }, body };
 		const { status, code, message } = await answer("/v1/sessions", init);
 		expect([status, code, message]).toEqual([400, "invalid_argument", expect.stringContaining("__proto__")]);
 		expect(message).not.toContain("JSON");
 	});
 
-	it("text that is not JSON", async () => {
+	it("POST /v1/sessions refuses text that is not JSON", async () => {
 		const init = { method: "POST", headers: { "content-type": "text/html" }, body: "{}" };
 		const refusal = { status: 415, code: "invalid_argument", message: expect.stringContaining("content type") };
 		expect(await answer("/v1/sessions", init)).toMatchObject({ ...refusal, hint: "send it as application/json" });
@@ -113,7 +118,7 @@ describe("POST /v1/sessions refuses", () => {
 		});
 	});
 
-	it("one session more than the limit", async () => {
+	it("POST /v1/sessions refuses one session more than the limit", async () => {
 		const { id: second } = await server.create({ argv: ["cat"] });
 		const init = { method: "POST", headers: { "content-type": "application/json" }, body: '{"argv":["cat"]}' };
 		expect(await answer("/v1/sessions", init)).toMatchObject({ status: 429, code: "limit_exceeded" });
@@ -161,11 +166,14 @@ describe("queries and headers", () => {
 		},
 	);
 
-	it.each(["keep=yes", "signal=kill%20me", "graceMs=-1", "graceMs=600001"])("DELETE ?%s is refused", async (query) => {
-		expect(await answer(`/v1/sessions/${id}?${query}`, { method: "DELETE" })).toMatchObject({ status: 400 });
-	});
+	it.each(["keep=1", "force=yes", "signal=kill%20me", "graceMs=-1", "graceMs=600001"])(
+		"DELETE ?%s is refused",
+		async (query) => {
+			expect(await answer(`/v1/sessions/${id}?${query}`, { method: "DELETE" })).toMatchObject({ status: 400 });
+		},
+	);
 
-	it("input that does not say it is bytes is refused", async () => {
+	it("input without the content type of bytes is refused", async () => {
 		const init = { method: "POST", headers: { "content-type": "application/json" }, body: "{}" };
 		expect(await answer(`/v1/sessions/${id}/input`, init)).toMatchObject({ status: 400, code: "invalid_argument" });
 		const large = {
@@ -187,7 +195,7 @@ describe("queries and headers", () => {
 		["a path that can't be decoded", "GET /v1/%zz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n", 400],
 		["no HTTP at all", "hello\r\n\r\n", 400],
 		["headers without end", `GET / HTTP/1.1\r\nX: ${"x".repeat(20_000)}`, 431],
-	])("%s is refused in the same shape", async (_, raw, status) => {
+	])("%s is refused in the same format", async (_, raw, status) => {
 		const socket = connect(Number(new URL(server.url).port), "127.0.0.1");
 		socket.write(raw);
 		const [head = "", body = ""] = (await text(socket)).split("\r\n\r\n");
@@ -195,7 +203,7 @@ describe("queries and headers", () => {
 		expect(JSON.parse(body)).toEqual({ error: { code: "invalid_argument", message: expect.any(String) } });
 	});
 
-	it("an unknown path is said to be one", async () => {
+	it("an unknown path is reported as such", async () => {
 		expect(await answer("/v1/nothing?token=secret")).toEqual({
 			status: 404,
 			code: "not_found",
@@ -204,14 +212,14 @@ describe("queries and headers", () => {
 	});
 });
 
-describe("who may call", () => {
+describe("authentication and hosts", () => {
 	it.each([
 		["no token", {}],
 		["a wrong token", { authorization: "Bearer wrong" }],
 		["an empty token", { authorization: "Bearer " }],
 		["another scheme", { authorization: `Basic ${TOKEN}` }],
 		["a longer token", { authorization: `Bearer ${TOKEN}x` }],
-	])("%s is refused on every route but the health check", async (_, headers: Record<string, string>) => {
+	])("%s is refused on every route except the health check", async (_, headers: Record<string, string>) => {
 		const calls: [string, string][] = [
 			["POST", "/v1/sessions"],
 			["GET", "/v1/sessions"],
@@ -239,7 +247,7 @@ describe("who may call", () => {
 		["attacker.example", 403],
 		["localhost.attacker.example:7707", 403],
 		["127.0.0.1.nip.io", 403],
-	])("asked for as %j the server answers %i", async (host, status) => {
+	])("a request for the host %j is answered with %i", async (host, status) => {
 		const answered = await new Promise((resolve, reject) => {
 			const options = { headers: { host } };
 			get(`${server.url}/healthz`, options, (response) => resolve(response.resume().statusCode)).on("error", reject);
@@ -247,7 +255,7 @@ describe("who may call", () => {
 		expect(answered).toBe(status);
 	});
 
-	it("asked for without a name the server does not answer", async () => {
+	it("a request without a host gets no answer", async () => {
 		const socket = connect(Number(new URL(server.url).port), "127.0.0.1");
 		socket.end("GET /healthz HTTP/1.0\r\n\r\n");
 		expect(await text(socket)).toContain("403 Forbidden");

@@ -1,10 +1,11 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
-import type { SessionsChange } from "../../../src/core/sessions.ts";
-import { withPauses } from "../../../src/fronts/native/event-stream.ts";
-import { Feed } from "../../../src/fronts/native/feed.ts";
-import { FeedLog } from "../../../src/fronts/native/feed-log.ts";
-import { Attachments } from "../../../src/fronts/native/socket/attachments.ts";
-import { principalWith, startTestServer, type TestServer } from "./test-server.ts";
+import type { SessionsChange } from "../../../src/core/session/session-registry.ts";
+import { withPauses } from "../../../src/http/event-stream.ts";
+import { Agents } from "../../../src/services/agents/agents.ts";
+import { Attachments } from "../../../src/services/attachments/attachments.ts";
+import { Feed } from "../../../src/services/feed/feed.ts";
+import { FeedLog } from "../../../src/services/feed/feed-log.ts";
+import { principalWith, startTestServer, type TestServer } from "../../support/native-server.ts";
 
 let server: TestServer;
 beforeAll(async () => {
@@ -23,7 +24,7 @@ afterEach(() => {
 	for (const controller of open.splice(0)) controller.abort();
 });
 
-/** The events of a stream, for as long as somebody asks. */
+/** The events of a stream, for as long as the test reads. */
 async function* events(path: string, headers: Record<string, string> = {}): AsyncGenerator<Event, void, void> {
 	const controller = new AbortController();
 	open.push(controller);
@@ -65,7 +66,7 @@ const bytesOf = (all: Event[]) =>
 	);
 
 describe("output as an event stream", () => {
-	it("tells everything in order and ends with the session", async () => {
+	it("an event stream has all output in order and ends with the session", async () => {
 		const { id } = await server.create({ command: "printf out; sleep 0.1; printf err >&2; exit 2", mode: "pipe" });
 		const all = await take(events(`/v1/sessions/${id}/output`), 100);
 		expect(all).toEqual([
@@ -76,7 +77,7 @@ describe("output as an event stream", () => {
 		]);
 	});
 
-	it("goes on after the last event that a client has seen", async () => {
+	it("an event stream resumes after the last event a client has seen", async () => {
 		const { id } = await server.create({ command: "head -c 500000 /dev/urandom", mode: "pipe" });
 		const whole = bytesOf(await take(events(`/v1/sessions/${id}/output?since=0`), 1000));
 		expect(whole.length).toBe(500_000);
@@ -91,7 +92,7 @@ describe("output as an event stream", () => {
 		expect(Buffer.concat(parts).equals(whole)).toBe(true);
 	});
 
-	it("tells an event without bytes once, however often a client comes back", async () => {
+	it("an event without bytes is sent once over all reconnects", async () => {
 		const { id } = await server.create({ command: "read a; printf x; read b; exit 3" });
 		const session = server.sessions.get(id);
 		await session?.act({ kind: "resize", size: { cols: 10, rows: 10 } });
@@ -107,7 +108,7 @@ describe("output as an event stream", () => {
 		expect(bytesOf(rest).toString()).toContain("x");
 	});
 
-	it("says to a client that has had everything that nothing more will come", async () => {
+	it("a client that has received everything is informed that nothing more will come", async () => {
 		const { id } = await server.create({ command: "printf all", mode: "pipe" });
 		const all = await take(events(`/v1/sessions/${id}/output`), 100);
 		const comeBack = (lastId: string | undefined) =>
@@ -116,13 +117,13 @@ describe("output as an event stream", () => {
 			});
 		expect((await comeBack(all.at(-1)?.id)).status).toBe(204);
 		expect((await comeBack("3:999999")).status).toBe(204);
-		// Whoever has missed the end only is told of it.
+		// A client that missed only the end gets only the end.
 		const exited = all.find(({ event }) => event === "exited");
 		expect(await (await comeBack(exited?.id)).text()).toMatch(/^:\n\nid: 3:\d+\nevent: closed\n/);
 		expect(await (await comeBack("3")).text()).toContain("event: exited");
 	});
 
-	it("begins at the end for what lies beyond it, and refuses what is no offset", async () => {
+	it("an event stream starts at the end for offsets beyond it, and refuses invalid ones", async () => {
 		const { id } = await server.create({ argv: ["cat"], mode: "pipe" });
 		const stream = events(`/v1/sessions/${id}/output?since=5000`);
 		const first = take(stream, 1);
@@ -135,7 +136,7 @@ describe("output as an event stream", () => {
 		}
 	});
 
-	it("lets go of the session when the client goes", async () => {
+	it("an event stream releases the session when the client disconnects", async () => {
 		const { id } = await server.create({ argv: ["cat"], mode: "pipe" });
 		const waiting = take(events(`/v1/sessions/${id}/output`), 1).catch(() => "gone");
 		const attachments = async () => (await server.sessions.get(id)?.info())?.attachments;
@@ -145,7 +146,7 @@ describe("output as an event stream", () => {
 		await expect.poll(attachments).toBe(0);
 	});
 
-	it("is not read faster than the client takes it", async () => {
+	it("an event stream is read no faster than the client reads", async () => {
 		const { id } = await server.create({ command: "head -c 30000000 /dev/zero", mode: "pipe" });
 		const controller = new AbortController();
 		open.push(controller);
@@ -153,7 +154,7 @@ describe("output as an event stream", () => {
 			headers: { accept: "text/event-stream" },
 			signal: controller.signal,
 		});
-		// Nobody reads the body: the program ends all the same, and what could not wait is a gap.
+		// The client does not read the body: the program ends anyway, and lost output is a gap.
 		await expect.poll(async () => (await server.sessions.get(id)?.info())?.status, { timeout: 10_000 }).toBe("closed");
 		let gap = 0;
 		let output = 0;
@@ -168,7 +169,7 @@ describe("output as an event stream", () => {
 	});
 });
 
-it("a stream that is silent says so now and then, and loses nothing by it", async () => {
+it("a silent stream sends pings, and loses nothing by them", async () => {
 	let tell = (_value: number) => {};
 	async function* slow(): AsyncGenerator<number, void, void> {
 		yield 1;
@@ -186,7 +187,7 @@ it("a stream that is silent says so now and then, and loses nothing by it", asyn
 });
 
 describe("the feed", () => {
-	it("tells what happens to sessions, and goes on where a client left off", async () => {
+	it("the feed reports session events, and resumes where a client left off", async () => {
 		const stream = events("/v1/events");
 		const [ready] = await take(stream, 1);
 		const { id } = await server.create({ command: "exit 5", name: "fed", mode: "pipe" });
@@ -219,7 +220,7 @@ describe("the feed", () => {
 		expect(since.map(({ event }) => event)).toEqual(["created", "exited", "closed", "removed"]);
 	});
 
-	it("shows only what the caller may read", async () => {
+	it("the feed shows only what the caller may read", async () => {
 		const stream = events("/v1/events", { authorization: "Bearer mine" });
 		await take(stream, 1);
 		await server.create({ argv: ["true"], workspace: "other" });
@@ -227,13 +228,13 @@ describe("the feed", () => {
 		expect(await take(stream, 1)).toMatchObject([{ event: "created", data: { session: { id, workspace: "mine" } } }]);
 	});
 
-	it("says so when it has forgotten what a client asks for", async () => {
+	it("the feed reports that it no longer has the events after a client's cursor", async () => {
 		for (const since of ["deadbeef-1", "nonsense", "0"]) {
 			expect(await take(events(`/v1/events?since=${since}`), 1)).toMatchObject([{ event: "gap" }]);
 		}
 	});
 
-	it("remembers no more than it should", async () => {
+	it("the feed stores no more than its limit", async () => {
 		let tell = (_change: SessionsChange) => {};
 		const sessions = {
 			...server.sessions,
@@ -247,13 +248,13 @@ describe("the feed", () => {
 		if (!session) throw new Error("no session");
 		const controller = new AbortController();
 		const report = (problem: unknown) => expect(problem).toBeUndefined();
+		const common = { now: () => 0, report, attachments: new Attachments() };
 		const feed = new Feed(
 			sessions as unknown as typeof server.sessions,
 			{
 				log: new FeedLog({ newEpoch: () => "e", size: 10, report }),
-				now: () => 0,
-				report,
-				attachments: new Attachments(),
+				...common,
+				agents: new Agents({ ...common, sessions: server.sessions }),
 				approvals: undefined,
 			},
 			controller.signal,

@@ -1,18 +1,19 @@
-/** The events of the feed over several servers, on real files; a server that is killed just leaves them. */
+/** The feed's events over several servers, on real files. A killed server just leaves them. */
 
 import { readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
+import type { FeedEvent } from "../../../src/api/types.ts";
 import { LineHistory } from "../../../src/disk/line-history.ts";
-import { Feed } from "../../../src/fronts/native/feed.ts";
-import type { Told } from "../../../src/fronts/native/feed-lines.ts";
-import { FeedLog } from "../../../src/fronts/native/feed-log.ts";
-import { Attachments } from "../../../src/fronts/native/socket/attachments.ts";
-import type { FeedEvent } from "../../../src/protocol/feed.ts";
-import { eventually } from "../../helpers/reading.ts";
-import { fill, withSmallDisk } from "../../helpers/small-disk.ts";
-import { temporaryDirectory } from "../../helpers/temporary.ts";
-import { startTestServer } from "./test-server.ts";
+import { Agents } from "../../../src/services/agents/agents.ts";
+import { Attachments } from "../../../src/services/attachments/attachments.ts";
+import { Feed } from "../../../src/services/feed/feed.ts";
+import { FeedLog } from "../../../src/services/feed/feed-log.ts";
+import type { ReportedState } from "../../../src/services/feed/history-lines.ts";
+import { startTestServer } from "../../support/native-server.ts";
+import { eventually } from "../../support/reading.ts";
+import { fill, withSmallDisk } from "../../support/small-disk.ts";
+import { temporaryDirectory } from "../../support/temporary.ts";
 
 type Opened = { log: FeedLog; problems: Error[]; add: (...names: string[]) => Promise<void> };
 
@@ -35,17 +36,17 @@ function event(name: string, type: FeedEvent["type"] = "created"): FeedEvent {
 	return { type, time: 0, session: { id: name, name: null, workspace: "default" } };
 }
 
-function toldOf(id: string): Told {
+function toldOf(id: string): ReportedState {
 	const { session } = event(id);
 	return { session, exited: false, ended: false, episode: 0, command: 0, quiet: [] };
 }
 
-/** What there is after a cursor, or at all. */
+/** The events after a cursor, or all. */
 async function read(log: FeedLog, since: string | undefined): Promise<string[]> {
 	const seen: string[] = [];
 	const over = new AbortController();
 	const end = log.end;
-	// An unknown cursor is told all there is, after a gap.
+	// An unknown cursor gets all events after a gap.
 	for await (const { cursor, event: told } of log.follow(since ?? "none-0", {
 		signal: over.signal,
 		withOverviews: false,
@@ -61,11 +62,13 @@ async function feedOf(log: FeedLog) {
 	onTestFinished(() => server.close());
 	const closing = new AbortController();
 	onTestFinished(() => closing.abort());
-	const options = { log, now: Date.now, report: () => {}, attachments: new Attachments(), approvals: undefined };
+	const common = { now: Date.now, report: () => {}, attachments: new Attachments() };
+	const agents = new Agents({ ...common, sessions: server.sessions });
+	const options = { ...common, log, agents, approvals: undefined };
 	return { feed: new Feed(server.sessions, options, closing.signal), closing };
 }
 
-test("a reader goes on with its cursor from one server to the next, and to the one after", async () => {
+test("a reader resumes with its cursor on the next server, and on the one after that", async () => {
 	const directory = await temporaryDirectory();
 	const first = await open(directory);
 	expect(first.log.before).toBeUndefined();
@@ -83,7 +86,7 @@ test("a reader goes on with its cursor from one server to the next, and to the o
 	expect(await read(last.log, middle)).toEqual(["c"]);
 });
 
-test("who has seen what a power cut took hears that something was missed, and nothing else is taken for it", async () => {
+test("a reader who saw events lost in a power failure gets a gap, and no other events take their place", async () => {
 	const directory = await temporaryDirectory();
 	const { log, add } = await open(directory);
 	await add("a");
@@ -99,7 +102,7 @@ test("who has seen what a power cut took hears that something was missed, and no
 	expect(await read(next.log, kept)).toEqual(["c", "d"]);
 });
 
-test("a line that is none of ours is passed over, and who missed what stood there hears that", async () => {
+test("an unreadable line is skipped, and a reader at its position gets a gap", async () => {
 	const directory = await temporaryDirectory();
 	const { log, add } = await open(directory);
 	await add("a");
@@ -111,18 +114,20 @@ test("a line that is none of ours is passed over, and who missed what stood ther
 	const foreign = ["5", "null", "{}", "[]", '"x"', '{"number":1000}', '{"last":1e300,"epochs":[],"told":[]}'];
 	foreign.push(lines.find(isOf("b"))?.replace('"number":2', '"number":"x"') ?? "");
 	const kept = lines.map((line) => (isOf("b")(line) ? foreign.join("\n") : line));
-	// Two of ours, and told already.
+	// Two of ours, sent already.
 	await writeFile(file, `${[...kept, lines.find(isOf("d")), lines.find(isOf("a"))].join("\n")}\n`);
 	const next = await open(directory);
-	expect(next.problems).toMatchObject([{ message: expect.stringContaining(`${foreign.length + 2} lines`) }]);
+	expect(next.problems).toMatchObject([
+		{ message: expect.stringContaining(`skipped ${foreign.length + 2} invalid lines`) },
+	]);
 	expect(await read(next.log, begin)).toEqual(["gap", "c", "d"]);
-	// Nor is anybody told what was before that.
+	// Earlier events are not sent either.
 	expect(await read(next.log, undefined)).toEqual(["gap", "c", "d"]);
 	await next.add("e");
 	expect(await read((await open(directory)).log, begin)).toEqual(["gap", "c", "d", "e"]);
 });
 
-test("what was told of sessions outlives the events that told it", async () => {
+test("the reported state of sessions outlives the events that reported it", async () => {
 	const directory = await temporaryDirectory();
 	const { log, add } = await open(directory, { size: 10, maxBytes: 8 * 1024 });
 	await add("old");
@@ -137,7 +142,7 @@ test("what was told of sessions outlives the events that told it", async () => {
 	expect((await read(next.log, begin)).slice(0, 2)).toEqual(["gap", "s295"]);
 });
 
-test("what was asked and never ended is known to the next server, also when the event that asked it is gone", async () => {
+test("an open question is known to the next server, also if its event is gone", async () => {
 	const directory = await temporaryDirectory();
 	const options = { size: 10, maxBytes: 8 * 1024 };
 	const { log, add } = await open(directory, options);
@@ -156,13 +161,13 @@ test("what was asked and never ended is known to the next server, also when the 
 	expect((await open(directory, options)).log.askedBefore).toEqual([]);
 });
 
-test("the next server tells that what was asked before it has ended, and which sessions are gone", async () => {
+test("the next server reports that earlier questions have ended, and which sessions are gone", async () => {
 	const directory = await temporaryDirectory();
 	const { log, add } = await open(directory);
 	const session = event("s").session;
 	const approval = { id: "held", session, by: { id: "t", name: "t" }, kind: "run", reason: "match" } as const;
 	const details = {
-		preview: "rm -rf what-nobody-keeps",
+		preview: "rm -rf what-is-not-stored",
 		sha256: "",
 		offset: null,
 		fence: null,
@@ -173,7 +178,7 @@ test("the next server tells that what was asked before it has ended, and which s
 	log.add({ ...event("s", "secret"), secret: { id: "wanted", status: "asked", name: null, by: "t" } }, null);
 	log.add(event("ended", "closed"), { ...toldOf("ended"), ended: true });
 	await add("last");
-	expect(await readFile(join(directory, "events-000001.jsonl"), "utf8")).not.toContain("what-nobody-keeps");
+	expect(await readFile(join(directory, "events-000001.jsonl"), "utf8")).not.toContain("what-is-not-stored");
 	const next = await open(directory);
 	const { feed, closing } = await feedOf(next.log);
 	const told: FeedEvent[] = [];
@@ -190,7 +195,7 @@ test("the next server tells that what was asked before it has ended, and which s
 	]);
 });
 
-test("the labels of a session that has ended are not said again in each file", async () => {
+test("the labels of an ended session are not repeated in each file", async () => {
 	const directory = await temporaryDirectory();
 	const { log, add } = await open(directory, { maxBytes: 16 * 1024 });
 	const session = { ...event("old").session, labels: { long: "mark".repeat(10) } };
@@ -203,7 +208,7 @@ test("the labels of a session that has ended are not said again in each file", a
 	for (const name of others) expect(await textOf(name)).not.toContain("markmark");
 });
 
-test("who has missed events hears it once, whatever is still known of changes before them", async () => {
+test("a reader who missed events gets one gap, whatever is still known about earlier changes", async () => {
 	const log = new FeedLog({ size: 3, report: (problem) => expect(problem).toBeUndefined() });
 	for (const name of ["a", "b", "c", "d", "e", "f"]) {
 		log.add(event(name), toldOf(name));
@@ -212,13 +217,15 @@ test("who has missed events hears it once, whatever is still known of changes be
 	expect(await read(log, undefined)).toEqual(["gap", "d", "e", "f"]);
 });
 
-test("kinds of silence are shared, and free again when nobody listens for them", async () => {
+test("silence durations are shared, and free again without subscribers", async () => {
 	const { feed } = await feedOf(new FeedLog({ report: () => {} }));
 	const listen = (quietMs: number, account: string, isAdmin = false) => {
 		const over = new AbortController();
 		onTestFinished(() => over.abort());
 		feed.checkQuiet(quietMs, { account, isAdmin });
-		const reading = feed.follow(undefined, { signal: over.signal, withOverviews: false, quietMs, account }).next();
+		const reading = feed
+			.follow(undefined, { signal: over.signal, withOverviews: false, quietMs, by: { account, isAdmin } })
+			.next();
 		return async () => {
 			over.abort();
 			await reading;
@@ -229,18 +236,24 @@ test("kinds of silence are shared, and free again when nobody listens for them",
 	listen(2_000, "one");
 	expect(() => listen(3_000, "one")).toThrow(limited);
 	for (const quietMs of [3_000, 4_000]) listen(quietMs, "two");
-	for (const quietMs of [5_000, 6_000]) listen(quietMs, "three");
-	// What others listen for anybody may.
+	listen(5_000, "three");
+	// The last one is reserved for a fourth account.
+	expect(() => listen(6_000, "three")).toThrow(limited);
 	listen(6_000, "four");
 	expect(() => listen(7_000, "four")).toThrow(limited);
-	listen(7_000, "operator", true);
+	// A duration that others subscribe to is free.
+	listen(1_000, "four");
+	for (let quietMs = 7_000; quietMs < 13_000; quietMs += 1_000) listen(quietMs, "operator", true);
+	const hint =
+		"use one of the values in use: 1000, 2000, 3000, 4000, 5000, 6000, 7000, 8000, 9000, 10000, 11000, 12000 ms";
+	const full = "no more distinct `quietMs` values: the operator has 6 (6 reserved) and no more are free";
+	const refused = expect.objectContaining({ code: "limit_exceeded", message: full, hint });
+	expect(() => listen(13_000, "operator", true)).toThrow(refused);
 	await leave();
-	listen(8_000, "operator", true);
-	listen(9_000, "operator", true);
-	expect(() => listen(10_000, "operator", true)).toThrow(limited);
+	expect(() => listen(13_000, "operator", true)).toThrow(refused);
 });
 
-test("a session that has only another name now looks as it did before", async () => {
+test("a session whose only change is a new name looks as it did before", async () => {
 	const log = new FeedLog({ report: (problem) => expect(problem).toBeUndefined() });
 	const overview = { lastLine: "ready" } as NonNullable<FeedEvent["overview"]>;
 	log.addChange({ ...event("a", "changed"), overview });
@@ -252,7 +265,7 @@ test("a session that has only another name now looks as it did before", async ()
 	}
 });
 
-test("a full disk keeps nobody from hearing of events; they are kept later, or missed by who comes back", async () => {
+test("a full disk delays no event for readers; events are stored later, or missed by readers who reconnect", async () => {
 	await withSmallDisk(256 * 1024, async (directory) => {
 		const { log, problems, add } = await open(directory);
 		await add("a");
@@ -260,18 +273,20 @@ test("a full disk keeps nobody from hearing of events; they are kept later, or m
 		const filler = await fill(directory);
 		const long = Array.from({ length: 30 }, (_, index) => `${index}`.padEnd(1024, "x"));
 		await add(...long);
-		expect(problems.map(({ message }) => message)).toEqual([expect.stringContaining("events can't be kept")]);
+		expect(problems.map(({ message }) => message)).toEqual([
+			expect.stringContaining("can't store feed events on disk"),
+		]);
 		const inMemory = log.end;
 		// A server that is killed now.
 		const killed = await open(directory);
 		expect((await read(killed.log, inMemory))[0]).toBe("gap");
 		await rm(filler);
-		await eventually("the disk to take them", () => problems.length > 1);
+		await eventually("the events on disk", () => problems.length > 1);
 		await add("b");
 		expect(await read(log, begin)).toEqual([...long, "b"]);
 		const next = await open(directory);
 		expect(await read(next.log, inMemory)).toEqual(["b"]);
-		// The last thing that a server does is to try again.
+		// A server's last action is to retry.
 		const full = await fill(directory);
 		await next.add(...long);
 		await rm(full);
@@ -282,7 +297,7 @@ test("a full disk keeps nobody from hearing of events; they are kept later, or m
 	});
 });
 
-test("what a session wrote that keeps nothing on disk is told, and not kept there", async () => {
+test("output of a session that stores nothing on disk is reported and not stored", async () => {
 	const directory = await temporaryDirectory();
 	const { log } = await open(directory);
 	const begin = log.end;

@@ -1,12 +1,12 @@
 import { connect } from "node:net";
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { startTestServer, type TestServer, TOKEN } from "./test-server.ts";
-import { TestSocket } from "./test-socket.ts";
+import { startTestServer, type TestServer, TOKEN } from "../../support/native-server.ts";
+import { TestSocket } from "../../support/socket-client.ts";
 
-/** What the process may grow by over everything here: far more than it does, far less than a leak would. */
+/** The permitted growth of the process: far more than expected, far less than a leak. */
 const MAX_GROWTH_BYTES = 400 * 1024 * 1024;
-/** Whoever takes longer to answer or to close hangs. */
+/** A connection that takes longer than this to answer or close hangs. */
 const PATIENCE_MS = 8_000;
 
 let server: TestServer;
@@ -83,7 +83,7 @@ const text = fc.oneof(
 );
 const frame = fc.oneof(
 	fc.uint8Array({ maxLength: 40 }),
-	// A well-made head before anything: positions and offsets of every size, overlapping and ahead.
+	// A valid head first: positions and offsets of every size, overlapping and ahead.
 	fc
 		.record({
 			kind: fc.constantFrom(0, 4, 1, 0x80, 5),
@@ -100,8 +100,8 @@ const frame = fc.oneof(
 );
 const hello = JSON.stringify({ type: "hello", since: 0, role: "writer", flow: "live" });
 
-describe("whatever is sent over a WebSocket", () => {
-	it("is answered or closes the connection, and the server lives on", async () => {
+describe("random messages over a WebSocket", () => {
+	it("a random message is answered or closes the connection, and the server survives", async () => {
 		await fc.assert(
 			fc.asyncProperty(fc.boolean(), fc.array(fc.oneof(text, frame), { maxLength: 12 }), async (isGreeting, sent) => {
 				const client = new TestSocket(server.url, id);
@@ -112,7 +112,7 @@ describe("whatever is sent over a WebSocket", () => {
 				const timer = setTimeout(() => client.cut(), PATIENCE_MS);
 				const { code } = await client.closed;
 				clearTimeout(timer);
-				// 1006 would be our own cut, after all patience; 1005 is the client's own close, answered.
+				// 1006 would be the server's own cut after its timeout; 1005 is the client's own close, answered.
 				expect([1000, 1005, 4000, 4001, 4008, 4009]).toContain(code);
 			}),
 			{ numRuns: 150 },
@@ -121,7 +121,7 @@ describe("whatever is sent over a WebSocket", () => {
 		await expect.poll(async () => (await server.sessions.get(id)?.info())?.attachments).toBe(0);
 	}, 60_000);
 
-	it("even if it is no WebSocket at all", async () => {
+	it("a peer that does not speak WebSocket is handled, too", async () => {
 		await fc.assert(
 			fc.asyncProperty(fc.uint8Array({ minLength: 1, maxLength: 300 }), async (bytes) => {
 				const client = new TestSocket(server.url, id);
@@ -139,7 +139,7 @@ describe("whatever is sent over a WebSocket", () => {
 	}, 60_000);
 });
 
-describe("whatever is asked over HTTP", () => {
+describe("random HTTP requests", () => {
 	const segment = fc.oneof(
 		fc.constantFrom(
 			"v1",
@@ -177,12 +177,12 @@ describe("whatever is asked over HTTP", () => {
 	const line = (method: string, target: string, more: string[] = []) =>
 		`${[`${method} ${target} HTTP/1.1`, "Host: localhost", `Authorization: Bearer ${TOKEN}`, "Connection: close", ...more].join("\r\n")}\r\n\r\n`;
 
-	it("paths and queries have an answer with a status, and no bug is behind it", async () => {
+	it("a random path or query is answered with a status and causes no internal error", async () => {
 		const methods = fc.constantFrom("GET", "POST", "DELETE", "PUT", "HEAD", "OPTIONS");
 		const target = fc.oneof(path, fc.constant(`/v1/sessions/${id}/output`), fc.constant("/v1/sessions"));
 		await fc.assert(
 			fc.asyncProperty(methods, target, query, async (method, where, what) => {
-				// Waiting for output is the answer to a long wait; ending the session is the answer to DELETE.
+				// Waiting for output answers a long wait; ending the session answers DELETE.
 				if (/wait=\d{3}/.test(what) || (method === "DELETE" && where.includes(id))) return;
 				const answer = await raw(line(method, what === "" ? where : `${where}?${what}`));
 				expect(answer).toMatch(/^HTTP\/1\.1 [2-5]\d\d /);
@@ -193,7 +193,7 @@ describe("whatever is asked over HTTP", () => {
 		await isHealthy();
 	}, 60_000);
 
-	it("bodies are refused by name or done", async () => {
+	it("a random body is refused by name or accepted", async () => {
 		const body = fc.oneof(
 			fc.json(),
 			fc.string({ maxLength: 300 }),
@@ -232,7 +232,7 @@ describe("whatever is asked over HTTP", () => {
 		await isHealthy();
 	}, 60_000);
 
-	it("headers of any kind", async () => {
+	it("random headers are handled", async () => {
 		const name = fc.constantFrom(
 			"Idempotency-Key",
 			"Last-Event-ID",
@@ -252,7 +252,7 @@ describe("whatever is asked over HTTP", () => {
 			fc.asyncProperty(name, value, async (header, content) => {
 				const clean = content.replace(/[\r\n]/g, " ");
 				const answer = await raw(line("POST", `/v1/sessions/${id}/input`, [`${header}: ${clean}`]));
-				// What can't be parsed at all may be cut off without an answer.
+				// An unparseable request may be cut off without an answer.
 				if (answer !== "") expect(answer).toMatch(/^HTTP\/1\.1 [1-4]\d\d /);
 			}),
 			{ numRuns: 150 },

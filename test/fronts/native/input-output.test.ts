@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { readAll, startTestServer, type TestServer } from "./test-server.ts";
+import { readAll, startTestServer, type TestServer } from "../../support/native-server.ts";
 
 let server: TestServer;
 beforeAll(async () => {
@@ -26,11 +26,15 @@ async function output(id: string, query: string): Promise<{ text: string; header
 }
 
 describe("POST /v1/sessions/:id/input", () => {
-	it("carries out a repeated part once, and refuses a hole by naming the position", async () => {
+	it("a repeated part of input is applied once, and a gap is refused with the expected position", async () => {
 		const { id } = await server.create({ argv: ["cat"], mode: "pipe" });
 		expect(await send(id, "hello ", "a:0")).toMatchObject({ next: 6 });
 		expect(await send(id, "hello ", "a:0")).toMatchObject({ next: 6 });
-		expect(await send(id, "lo world", "a:3", "?wait=written")).toEqual({ next: 11, written: 11 });
+		expect(await send(id, "lo world", "a:3", "?wait=written")).toEqual({
+			next: 11,
+			written: 11,
+			from: expect.any(Number),
+		});
 		expect(await send(id, "!", "a:99")).toMatchObject({
 			error: { code: "invalid_argument", message: expect.stringContaining("11") },
 		});
@@ -44,7 +48,26 @@ describe("POST /v1/sessions/:id/input", () => {
 		}
 	});
 
-	it("takes a body larger than the window, whole and in order, with and without a key", async () => {
+	it("an answer to input states at once that the kernel has all of it, and the output offset before it", async () => {
+		const { id } = await server.create({ argv: ["cat"], mode: "pipe" });
+		expect(await send(id, "one", "a:0")).toEqual({ next: 3, written: 3, from: 0 });
+		await output(id, "since=0&wait=10000");
+		expect(await send(id, "two", "a:3")).toEqual({ next: 6, written: 6, from: 3 });
+	});
+
+	it.each([undefined, "big:0"])(
+		"input taken in parts gets the output offset before it, with the key %s",
+		async (key) => {
+			const { id } = await server.create({ command: "printf before; read go; head -c 1048575 | wc -c", mode: "pipe" });
+			expect((await output(id, "since=0&wait=10000")).text).toBe("before");
+			const body = Buffer.alloc(1024 * 1024, "\n");
+			const written = { next: body.length, written: body.length, from: 6 };
+			expect(await send(id, body, key, "?wait=written")).toEqual(written);
+			expect((await readAll(server, id)).bytes.toString()).toBe(`before${body.length - 1}\n`);
+		},
+	);
+
+	it("a body larger than the window is taken completely and in order, with and without a key", async () => {
 		const body = Buffer.alloc(1024 * 1024);
 		for (let at = 0; at < body.length; at += 4) body.writeUInt32BE(at, at);
 		const digest = createHash("sha256").update(body).digest("hex");
@@ -55,14 +78,14 @@ describe("POST /v1/sessions/:id/input", () => {
 		}
 	});
 
-	it("waits while the program does not read, and ends with the program", async () => {
+	it("input waits while the program does not read, and ends with the program", async () => {
 		const { id } = await server.create({ argv: ["sleep", "30"], mode: "pipe" });
 		const blocked = send(id, Buffer.alloc(1024 * 1024), "stuck:0");
-		await server.request(`/v1/sessions/${id}?keep=1`, { method: "DELETE" });
+		await server.request(`/v1/sessions/${id}/kill`, { method: "POST" });
 		expect(await blocked).toMatchObject({ error: { code: "session_closed" } });
 	});
 
-	it("gives a crowded session's queue to every stream in the end", async () => {
+	it("the queue of a crowded session serves every stream in the end", async () => {
 		const { id } = await server.create({ command: "sleep 0.3; head -c 4194304 | wc -c", mode: "pipe" });
 		const bodies = Array.from({ length: 16 }, (_, stream) => send(id, Buffer.alloc(256 * 1024), `s${stream}:0`));
 		for (const receipt of await Promise.all(bodies)) expect(receipt).toMatchObject({ next: 256 * 1024 });
@@ -71,13 +94,12 @@ describe("POST /v1/sessions/:id/input", () => {
 });
 
 describe("GET /v1/sessions/:id/output", () => {
-	it("answers with what is there, where it stands, and how the program ended", async () => {
+	it("output is answered with the available bytes, their offset, and the program's exit", async () => {
 		const { id } = await server.create({ command: "printf abcdef; exit 3", mode: "pipe" });
 		await readAll(server, id);
 		const closed = {
 			"hawser-end": "6",
 			"hawser-state": "closed",
-			"hawser-status": "closed",
 			"hawser-exit": '{"code":3,"signal":null}',
 		};
 		expect(await output(id, "")).toEqual({
@@ -98,7 +120,7 @@ describe("GET /v1/sessions/:id/output", () => {
 		});
 	});
 
-	it("waits for the first byte, and no longer than asked", async () => {
+	it("output waits for the first byte, and no longer than requested", async () => {
 		const { id } = await server.create({ argv: ["cat"], mode: "pipe" });
 		const quiet = await output(id, "since=0&wait=50");
 		expect(quiet).toEqual({
@@ -108,7 +130,6 @@ describe("GET /v1/sessions/:id/output", () => {
 				"hawser-next": "0",
 				"hawser-end": "0",
 				"hawser-state": "running",
-				"hawser-status": "running",
 			},
 		});
 		const waiting = output(id, "since=0&wait=20000");
@@ -116,7 +137,7 @@ describe("GET /v1/sessions/:id/output", () => {
 		expect((await waiting).text).toBe("x");
 	});
 
-	it("says which bytes are gone", async () => {
+	it("an answer states which bytes are lost", async () => {
 		const { id } = await server.create({ command: "head -c 1048576 /dev/zero", mode: "pipe" });
 		const { sessions } = server;
 		for await (const item of sessions.get(id)?.follow("end") ?? []) if (item.kind === "closed") break;
@@ -128,7 +149,7 @@ describe("GET /v1/sessions/:id/output", () => {
 		expect(headers["hawser-next"]).toBe("1048576");
 	});
 
-	it("stops reading when the client goes away", async () => {
+	it("reading stops when the client disconnects", async () => {
 		const { id } = await server.create({ argv: ["cat"], mode: "pipe" });
 		const controller = new AbortController();
 		const gone = server.request(`/v1/sessions/${id}/output?wait=60000`, { signal: controller.signal });
@@ -139,7 +160,7 @@ describe("GET /v1/sessions/:id/output", () => {
 		await expect.poll(attachments).toBe(0);
 	});
 
-	it("passes on every byte of a terminal program that ends at once", async () => {
+	it("every byte of a terminal program that exits at once is delivered", async () => {
 		for (let round = 0; round < 20; round++) {
 			const { id } = await server.create({ command: "seq 1 2000" });
 			const expected = Array.from({ length: 2000 }, (_, index) => `${index + 1}\r\n`).join("");
@@ -148,7 +169,7 @@ describe("GET /v1/sessions/:id/output", () => {
 	});
 });
 
-it("closing the server answers who waits", async () => {
+it("closing the server answers waiting requests", async () => {
 	const other = await startTestServer();
 	const { id } = await other.create({ argv: ["cat"], mode: "pipe" });
 	const waiting = other.request(`/v1/sessions/${id}/output?wait=60000`);

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { principalWith, startTestServer, type TestServer } from "./test-server.ts";
+import { principalWith, startTestServer, type TestServer } from "../../support/native-server.ts";
 
 let server: TestServer;
 const revocation = new AbortController();
@@ -29,7 +29,7 @@ const other = { authorization: "Bearer other" };
 const keys = { keys: ["text:x"] };
 
 describe("control over HTTP", () => {
-	it("keeps others from writing, and is shown by its fence", async () => {
+	it("exclusive control prevents others from writing, and is shown by its fence", async () => {
 		const { id } = await server.create({ argv: ["cat"] });
 		const lease = await call("POST", `/v1/sessions/${id}/lease`, {});
 		expect(lease).toEqual({ status: 200, fence: expect.any(Number), holder: "admin", exclusive: true });
@@ -38,7 +38,7 @@ describe("control over HTTP", () => {
 		expect(await call("POST", `/v1/sessions/${id}/lease`, {}, other)).toMatchObject(refused);
 		const fence = { "hawser-fence": String(lease.fence) };
 		expect(await call("POST", `/v1/sessions/${id}/keys`, keys, fence)).toMatchObject({ status: 200 });
-		// Everybody sees the number, but it is of no use to others.
+		// All readers see the number, but it does not authorize them.
 		expect(await call("POST", `/v1/sessions/${id}/keys`, keys, { ...fence, ...other })).toMatchObject(refused);
 		const kept = await call("DELETE", `/v1/sessions/${id}/lease?fence=${lease.fence}`, undefined, other);
 		expect(kept).toMatchObject({ holder: "admin" });
@@ -46,13 +46,13 @@ describe("control over HTTP", () => {
 		const octets = { ...fence, "content-type": "application/octet-stream" };
 		const typed = await server.request(`/v1/sessions/${id}/input`, { method: "POST", headers: octets, body: "y" });
 		expect(typed.status).toBe(200);
-		// Somebody takes it, and what is written under the old fence is refused.
+		// Another client takes control, and writes under the old fence are refused.
 		expect(await call("POST", `/v1/sessions/${id}/lease`, { force: true }, other)).toMatchObject({ status: 200 });
 		expect(await call("POST", `/v1/sessions/${id}/keys`, keys, fence)).toMatchObject(refused);
 		expect(await call("POST", `/v1/sessions/${id}/lease`, { fence: lease.fence })).toMatchObject(refused);
 	});
 
-	it("is given back by who has it, or when its time is over", async () => {
+	it("control is released by its holder or when it times out", async () => {
 		const { id } = await server.create({ argv: ["cat"] });
 		const { fence } = await call("POST", `/v1/sessions/${id}/lease`, {});
 		expect(await call("DELETE", `/v1/sessions/${id}/lease?fence=${fence}`)).toMatchObject({ holder: null });
@@ -68,7 +68,7 @@ describe("control over HTTP", () => {
 			.toMatchObject({ holder: null, exclusive: false });
 	});
 
-	it("ends with the credential by which it was taken, and not what somebody else took since", async () => {
+	it("control ends with the credential that took it, and later control of another client does not", async () => {
 		const [mine, theirs] = [await server.create({ argv: ["cat"] }), await server.create({ argv: ["cat"] })];
 		const going = { authorization: "Bearer going" };
 		for (const { id } of [mine, theirs]) {
@@ -84,7 +84,7 @@ describe("control over HTTP", () => {
 		expect(await leaseOf(theirs.id)).toMatchObject({ holder: "read+operate", exclusive: true });
 	});
 
-	it("takes a right to operate, and numbers that make sense", async () => {
+	it("control requires the right to operate and valid numbers", async () => {
 		const { id } = await server.create({ argv: ["cat"] });
 		const bad = { status: 400, error: { code: "invalid_argument" } };
 		expect(await call("POST", `/v1/sessions/${id}/lease`, { ttlMs: 999 })).toMatchObject(bad);

@@ -1,21 +1,22 @@
 import { isDeepStrictEqual } from "node:util";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { type Client, connect, type FeedEvent, type Overview } from "../../../src/client/index.ts";
-import { NO_ACTIVITY } from "../../../src/core/pulse.ts";
-import { KeeperSite, only } from "../../helpers/keepers.ts";
-import { eventually, itemsUntil } from "../../helpers/reading.ts";
-import { startOf } from "../../helpers/starts.ts";
-import { principalWith, startTestServer, type TestServerOptions, TOKEN } from "./test-server.ts";
+import { NO_ACTIVITY } from "../../../src/core/inspect/output-activity.ts";
+import { LOG_START } from "../../../src/core/log/event.ts";
+import { KeeperSite, only } from "../../support/keeper-site.ts";
+import { principalWith, startTestServer, type TestServerOptions, TOKEN } from "../../support/native-server.ts";
+import { eventually, itemsUntil } from "../../support/reading.ts";
+import { startOf } from "../../support/starts.ts";
 
-/** More often than usual, where it does not matter how often. */
+/** More often than usual, for tests that do not depend on the frequency. */
 const SOON = { changeMs: 50 };
 
-/** A client of a server whose durable sessions live in keepers, as in production. */
+/** A client of a server whose durable sessions run in keepers, as in production. */
 async function start(pace: Pick<TestServerOptions, "changeMs"> = SOON): Promise<Client> {
 	return (await startWithStranger(pace)).client;
 }
 
-/** And one of somebody who may see another workspace. */
+/** Also a client with access to another workspace. */
 async function startWithStranger(
 	pace: Pick<TestServerOptions, "changeMs"> = SOON,
 ): Promise<{ readonly client: Client; readonly stranger: Client }> {
@@ -35,7 +36,7 @@ const retain = { journalBytes: 1024 * 1024 };
 
 const sumOf = (activity: readonly number[]) => activity.reduce((sum, bytes) => sum + bytes, 0);
 
-/** Follows the feed, and knows of each session how it looks by what was told. */
+/** Follows the feed and tracks the last reported appearance of each session. */
 async function follow(client: Client, options: { readonly overview?: boolean } = { overview: true }) {
 	const controller = new AbortController();
 	onTestFinished(() => controller.abort());
@@ -64,13 +65,13 @@ async function follow(client: Client, options: { readonly overview?: boolean } =
 describe.each([
 	["in this process", false],
 	["in a keeper", true],
-])("how a session %s looks", (_where, durable) => {
-	it("is told by the list to who asks for it: its last line, when it came, and how much there was", async () => {
+])("the overview of a session %s", (_where, durable) => {
+	it("the list contains the last line, its time and the amount of output on request", async () => {
 		const client = await start();
 		const command = "echo first; printf '\\033[31msecond\\033[0m line\\n'; exec cat";
 		const { id } = await client.sessions.create({ command, durable, retain });
 		const before = Date.now() - 60_000;
-		// All of it, of which the end of the line may come last.
+		// All of it. The end of the line may arrive last.
 		const overview = await eventually("the last line, with its end", async () => {
 			const [listed] = await client.sessions.list({ overview: true });
 			const { lastLine, activity = [] } = listed?.overview ?? {};
@@ -80,15 +81,15 @@ describe.each([
 		expect(overview.lastOutputAt).toBeGreaterThan(before);
 		expect(overview).toMatchObject({ usualIntervalMs: null, watchers: 0 });
 		expect(overview).not.toHaveProperty("waiting");
-		// Between two looks an interval of its activity may have ended.
-		await eventually("the same of the session alone", async () => {
+		// An interval of its activity may end between two reads.
+		await eventually("the same from the session itself", async () => {
 			const [listed] = await client.sessions.list({ overview: true });
 			return isDeepStrictEqual((await client.sessions.at(id).info({ overview: true })).overview, listed?.overview);
 		});
 		expect((await client.sessions.list())[0]).not.toHaveProperty("overview");
 	});
 
-	it("is told by the feed when it changes: a question, what is typed, and that it was answered", async () => {
+	it("the feed reports changes of the overview: a question, typed input, and its answer", async () => {
 		const client = await start();
 		const feed = await follow(client);
 		const command = "printf 'Push 3 commits? [y/N] '; read a; echo got $a; sleep 60";
@@ -107,22 +108,22 @@ describe.each([
 		await feed.until(session.id, "the end of it", ({ waiting, lastLine }) => waiting === null && lastLine === "got y");
 	});
 
-	it("tells a question that was asked before to who follows anew", async () => {
+	it("a new follower of the feed gets questions that were asked before", async () => {
 		const client = await start();
 		const { id } = await client.sessions.create({ command: "printf 'Go on? [y/N] '; read a", durable, retain });
-		for (const _ of ["the first", "the next, after nobody was there"]) {
+		for (const _ of ["the first", "the next event, after no reader was connected"]) {
 			const feed = await follow(client);
 			const { waiting } = await feed.until(id, "the question", (overview) => Boolean(overview.waiting));
 			expect(waiting).toMatchObject({ kind: "line", prompt: "Go on? [y/N]", choices: ["y", "N"] });
 			feed.leave();
-			await eventually("that nobody follows", async () => {
+			await eventually("the feed to have no followers", async () => {
 				const { overview } = await client.sessions.at(id).info({ overview: true });
 				return overview && !("waiting" in overview);
 			});
 		}
 	});
 
-	it("says that a secret was answered though nothing was shown", async () => {
+	it("the feed reports that a secret was answered although nothing was displayed", async () => {
 		const client = await start();
 		const feed = await follow(client);
 		const session = await client.sessions.create({ argv: ["bash", "-c", "read -s x; sleep 60"], durable, retain });
@@ -132,7 +133,7 @@ describe.each([
 		expect(JSON.stringify(after)).not.toContain("hidden");
 	});
 
-	it("is told once a second of a flood, and its end is the last", async () => {
+	it("the feed reports a flood once per second, and its end last", async () => {
 		const client = await start({});
 		const feed = await follow(client);
 		const command = "timeout 1.2 yes; echo; echo finished";
@@ -141,7 +142,7 @@ describe.each([
 		const times = feed.changes(id).map(({ time }) => time);
 		expect(times.length).toBeGreaterThan(1);
 		for (const [index, time] of times.slice(1).entries()) {
-			// Timers may be a little early.
+			// Timers may fire slightly early.
 			expect(time - (times[index] ?? 0)).toBeGreaterThanOrEqual(980);
 		}
 		const activity = feed.changes(id).flatMap(({ overview }) => overview?.activity ?? []);
@@ -153,18 +154,18 @@ it("a session that has ended has its last line in the journal, for the next serv
 	const site = await KeeperSite.create();
 	const { keepers } = await site.open();
 	const started = await keepers.start(startOf(["sh", "-c", "echo one; echo the last; exit 3"], { mode: "pipe" }));
-	await itemsUntil(started, { seq: 1 }, ({ kind }) => kind === "closed");
+	await itemsUntil(started, LOG_START, ({ kind }) => kind === "closed");
 	await keepers.close();
 	const { adopted } = await site.open();
 	const session = only(adopted);
-	await eventually("the end of the keeper", async () => (await session.pulse()).count === 0);
-	expect(await session.pulse()).toEqual({
+	await eventually("the end of the keeper", async () => (await session.outputActivity()).count === 0);
+	expect(await session.outputActivity()).toEqual({
 		...{ count: 0, offset: 13, tail: "one\nthe last\n" },
 		...{ activity: NO_ACTIVITY, usualIntervalMs: null, lastOutputAt: expect.any(Number) },
 	});
 });
 
-it("many sessions are followed without a warning of a leak", async () => {
+it("following many sessions causes no leak warning", async () => {
 	const warnings: string[] = [];
 	const note = ({ message }: Error) => warnings.push(message);
 	process.on("warning", note);
@@ -178,7 +179,7 @@ it("many sessions are followed without a warning of a leak", async () => {
 	expect(warnings).toEqual([]);
 });
 
-it("a program that has the whole screen has no last line", async () => {
+it("a full-screen program has no last line", async () => {
 	const client = await start();
 	const command = "printf 'before\\n\\033[?1049h\\033[5;5Hdrawn'; exec sleep 60";
 	const { id } = await client.sessions.create({ command, durable: false });
@@ -188,7 +189,7 @@ it("a program that has the whole screen has no last line", async () => {
 	});
 });
 
-it("who comes and goes, and another name, are told", async () => {
+it("the feed reports attaching and detaching clients, and a new name", async () => {
 	const client = await start();
 	const feed = await follow(client);
 	const session = await client.sessions.create({ argv: ["cat"], name: "one", durable: false });
@@ -197,14 +198,14 @@ it("who comes and goes, and another name, are told", async () => {
 	await session.rename("two");
 	await eventually("the name", () => feed.changes(session.id).at(-1)?.session.name === "two");
 	await attachment.detach();
-	await feed.until(session.id, "nobody", ({ watchers }) => watchers === 0);
+	await feed.until(session.id, "no watchers", ({ watchers }) => watchers === 0);
 	await session.kill();
 	await eventually("the end", () => feed.events.some(({ type }) => type === "closed"));
 	await session.rename("three");
 	await eventually("the name after the end", () => feed.changes(session.id).at(-1)?.session.name === "three");
 });
 
-it("it is told to who asks for it only, and only what they may see", async () => {
+it("the overview is sent only to subscribers, and only what they may see", async () => {
 	const { client, stranger: other } = await startWithStranger();
 	const plain = await follow(client, {});
 	const stranger = await follow(other);
@@ -215,7 +216,7 @@ it("it is told to who asks for it only, and only what they may see", async () =>
 	expect(stranger.events).toEqual([]);
 });
 
-it("who comes back is told the latest change of each session, and no older one", async () => {
+it("a reconnecting reader gets the latest change of each session, and no older one", async () => {
 	const client = await start();
 	const feed = await follow(client);
 	const { value: first } = await client.events({ overview: true }).next();
@@ -238,7 +239,7 @@ it("who comes back is told the latest change of each session, and no older one",
 	expect(told).toEqual(["three"]);
 });
 
-it("an answer goes to the question that was told, and to no other", async () => {
+it("an answer goes to the reported question and to no other", async () => {
 	const client = await start();
 	const feed = await follow(client);
 	const command = "read -p 'first? ' a; read -p 'second? ' b; echo $a $b; sleep 60";
@@ -254,6 +255,7 @@ it("an answer goes to the question that was told, and to no other", async () => 
 	expect(await session.write("n\n", { ifWaiting: second?.offset ?? 0, untilWritten: true })).toEqual({
 		next: 2,
 		written: 2,
+		from: second?.offset,
 	});
 	await feed.until(session.id, "both", ({ lastLine }) => lastLine === "y n");
 });

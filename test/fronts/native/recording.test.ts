@@ -2,8 +2,8 @@ import { readFile, writeFile } from "node:fs/promises";
 import { connect } from "node:net";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { temporaryDirectory } from "../../helpers/temporary.ts";
-import { readAll, startTestServer, type TestServer, TOKEN } from "./test-server.ts";
+import { readAll, startTestServer, type TestServer, TOKEN } from "../../support/native-server.ts";
+import { temporaryDirectory } from "../../support/temporary.ts";
 
 let server: TestServer;
 beforeAll(async () => {
@@ -31,7 +31,7 @@ async function act(id: string, path: string, body: object) {
 	expect((await server.request(`/v1/sessions/${id}/${path}`, init)).status).toBe(200);
 }
 
-/** A terminal that was resized while its program ran, and a program that was told something and ended with 3. */
+/** A terminal that was resized while its program ran. The program got input and exited with 3. */
 async function played() {
 	const command =
 		"stty -echo; printf 'size? '; read line; stty size; printf 'gr\\303'; read line; printf '\\274n\\n'; exit 3";
@@ -48,7 +48,7 @@ async function played() {
 }
 
 describe("a recording", () => {
-	it("has a shell's marks with zeros for the key that makes them its own, even if one comes in parts", async () => {
+	it("a recording has shell marks with zeros in place of their key, also if a mark arrives in parts", async () => {
 		const [first, rest] = ["0123456789ab", "cdef01234567"];
 		const command = `stty -echo; printf '\\033]133;D;0;n=7.${first}${rest};h=${first}${rest}\\033\\\\$ \\033]633;E;ls;${first}'; read line; printf '${rest}\\033\\\\done\\033'`;
 		const { id } = await server.create({ command });
@@ -61,14 +61,14 @@ describe("a recording", () => {
 		expect(shown(await recording(id))).toBe(marked);
 	});
 
-	it("has the size, the output, the resizes and the times that there were, and nothing that was typed", async () => {
+	it("a recording has the real size, output, resizes and times, and no input", async () => {
 		const before = Date.now();
 		const { id, bytes } = await played();
 		const cast = await recording(id);
 		expect(cast.header).toMatchObject({ version: 2, width: 90, height: 30, title: "demo" });
 		expect(cast.header.timestamp).toBeGreaterThanOrEqual(Math.floor(before / 1000));
 		expect(shown(cast)).toBe(bytes.toString("utf8"));
-		// A character that was cut is whole again.
+		// A split character is whole again.
 		expect(shown(cast)).toContain("grün");
 		expect(cast.text).not.toContain("\ufffd");
 		expect(cast.text).not.toContain("secret");
@@ -80,7 +80,7 @@ describe("a recording", () => {
 		expect(times.at(-1)).toBeLessThanOrEqual((Date.now() - before) / 1000 + 1);
 	});
 
-	it("has intervals and the exit code in version 3", async () => {
+	it("a recording in version 3 has intervals and the exit code", async () => {
 		const { id } = await played();
 		const { header, events, ...rest } = await recording(id, { format: "asciicast-v3", idleLimitMs: "1500" });
 		const second = await recording(id, { format: "asciicast-v2" });
@@ -95,12 +95,12 @@ describe("a recording", () => {
 		for (const [index, [at]] of second.events.entries()) expect(summed[index]).toBeCloseTo(at, 6);
 	});
 
-	it("begins and ends where it is asked to, with the size of that moment", async () => {
+	it("a recording starts and ends as requested, with the size of that moment", async () => {
 		const { id, bytes } = await played();
 		const from = bytes.indexOf("40 100");
 		const to = bytes.indexOf("\r\n", from);
 		const part = await recording(id, { from: String(from), to: String(to) });
-		// What was shown there, which was resized before the first byte that is asked for.
+		// The size in force there, set before the first requested byte.
 		const [screen, resize, ...rest] = part.events;
 		expect(part.header).toMatchObject({ width: 90, height: 30 });
 		expect(screen).toEqual([0, "o", expect.stringContaining("size? ")]);
@@ -115,7 +115,7 @@ describe("a recording", () => {
 		}
 	});
 
-	it("that begins in the middle of a full-screen program begins with its screen", async () => {
+	it("a recording that starts in a full-screen program starts with its screen", async () => {
 		const draw =
 			"printf '\\033[?1049h\\033[2J\\033[3;5Hdrawn before'; read line; printf '\\033[5;1Hdrawn after'; read line";
 		const { id } = await server.create({ command: `stty -echo; printf 'the prompt'; ${draw}`, cols: 40, rows: 6 });
@@ -136,12 +136,12 @@ describe("a recording", () => {
 		}
 	});
 
-	it("of a running program ends with what it has said so far", async () => {
+	it("a recording of a running program ends with its output so far", async () => {
 		const { id } = await server.create({ command: "echo ready; cat" });
 		await expect.poll(async () => shown(await recording(id))).toBe("ready\r\n");
 	});
 
-	it("of a program on pipes has lines as a terminal wants them", async () => {
+	it("a recording of a program on pipes has CRLF line ends", async () => {
 		const { id } = await server.create({ command: "echo out; echo err >&2", mode: "pipe" });
 		await readAll(server, id);
 		expect(
@@ -151,20 +151,20 @@ describe("a recording", () => {
 		).toEqual(["", "err", "out"]);
 	});
 
-	it("says where something is gone", async () => {
+	it("a recording marks lost output", async () => {
 		const small = await startTestServer({ memoryBytes: 64 * 1024 });
 		try {
 			const { id } = await small.create({ command: "seq 1 100000", mode: "pipe" });
 			await readAll(small, id);
 			const { events } = await recording(id, {}, small);
-			expect(events[0]).toEqual([0, "m", expect.stringMatching(/^bytes 0 to \d+ are gone \(retention\)$/)]);
+			expect(events[0]).toEqual([0, "m", expect.stringMatching(/^bytes 0 to \d+ are missing \(retention\)$/)]);
 			expect(events.at(-1)?.[2]).toMatch(/100000\r\n$/);
 		} finally {
 			await small.close();
 		}
 	});
 
-	it("is read no faster than it is taken, and given up with its client", async () => {
+	it("a recording is read no faster than the client reads, and aborted when it disconnects", async () => {
 		const { id } = await server.create({ command: "head -c 7000000 /dev/zero | tr '\\0' x", mode: "pipe" });
 		const { bytes } = await readAll(server, id);
 		expect(bytes.length).toBe(7_000_000);
@@ -177,7 +177,7 @@ describe("a recording", () => {
 			`GET /v1/sessions/${id}/recording HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer ${TOKEN}\r\n\r\n`,
 		);
 		await expect.poll(async () => Number(await sent())).toBeGreaterThan(before);
-		// Once two looks give the same, the sockets are full and nothing more is read.
+		// When two samples are equal, the socket buffers are full and nothing more is read.
 		let last = -1;
 		await expect
 			.poll(async () => {
@@ -194,11 +194,11 @@ describe("a recording", () => {
 		await expect.poll(attachments).toBe(0);
 	});
 
-	it("is played by asciinema, byte for byte", async () => {
+	it("asciinema plays a recording byte for byte", async () => {
 		const folder = await temporaryDirectory();
 		const { id, bytes } = await played();
 		await writeFile(join(folder, "x.cast"), (await recording(id)).text);
-		// asciinema wants a terminal, whatever its output is.
+		// asciinema requires a terminal, wherever its output goes.
 		const player = await server.create({
 			command: "asciinema cat x.cast > cat && asciinema play -s 1000 x.cast > play",
 			cwd: folder,

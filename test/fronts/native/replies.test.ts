@@ -1,15 +1,15 @@
-/** Who answers a program that asks its terminal something: one of those who are attached, or the session itself. */
+/** Replies to terminal queries of a program: from one attached terminal, or from the session itself. */
 
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { PatientClock } from "../../helpers/fake-clock.ts";
-import { eventually } from "../../helpers/reading.ts";
-import { principalWith, startTestServer, type TestServer } from "./test-server.ts";
-import { TestSocket } from "./test-socket.ts";
+import { PatientClock } from "../../support/fake-clock.ts";
+import { principalWith, startTestServer, type TestServer } from "../../support/native-server.ts";
+import { eventually } from "../../support/reading.ts";
+import { TestSocket } from "../../support/socket-client.ts";
 
 const clock = new PatientClock();
 let server: TestServer;
 beforeAll(async () => {
-	// What is answered late, because this process stood still, is not answered at all.
+	// A reply that is late because this process was delayed is dropped.
 	server = await startTestServer({ principals: { reader: principalWith(["read"]) }, clock });
 });
 afterAll(async () => {
@@ -18,7 +18,7 @@ afterAll(async () => {
 	expect(server.problems).toEqual([]);
 });
 
-/** For each line that is typed: asks, reads what it gets up to a `c`, and prints that with E for escape. */
+/** For each typed line: sends a query, reads up to a `c`, and prints the reply with E for escape. */
 const ASKER =
 	"stty raw -echo; printf READY; while IFS= read -r line; do printf '<%s\\033[c' \"$line\"; got=; while :; do c=$(dd bs=1 count=1 2>/dev/null | tr '\\033' E); got=$got$c; [ \"$c\" = c ] && break; done; printf '[%s]' \"$got\"; done";
 
@@ -32,13 +32,13 @@ async function asker(): Promise<string> {
 
 const attach = (id: string, stream: string) => TestSocket.open(server.url, id, { stream, replies: true, since: 0 });
 
-/** Whether it is told that a place in the output is its own to answer. */
+/** Whether it is assigned the reply to a query at this position. */
 function answers(client: TestSocket, offset: number): boolean {
 	const told = client.messages.flatMap((one) => (one.type === "replies" && one.from <= offset ? [one] : []));
 	return told.at(-1)?.mine ?? false;
 }
 
-it("the session answers while nobody does who is attached", async () => {
+it("the session replies while no attached client does", async () => {
 	const id = await asker();
 	const client = await TestSocket.open(server.url, id, { stream: "agent" });
 	client.type(0, "one\n");
@@ -46,7 +46,7 @@ it("the session answers while nobody does who is attached", async () => {
 	expect(client.messages.filter(({ type }) => type === "replies")).toEqual([]);
 });
 
-it("an attached terminal answers from the place that it is told, and the session again when it has left", async () => {
+it("an attached terminal replies from its assigned position on, and the session again after the terminal to leave", async () => {
 	const id = await asker();
 	const terminal = await attach(id, "terminal");
 	expect(await terminal.message("replies")).toEqual({ type: "replies", mine: true, from: 5 });
@@ -57,7 +57,7 @@ it("an attached terminal answers from the place that it is told, and the session
 	await terminal.text((text) => text.endsWith("<one\u001b[c[E[?1c]"));
 	terminal.cut();
 	const agent = await TestSocket.open(server.url, id, { stream: "agent" });
-	await eventually("it has left", async () => {
+	await eventually("the terminal to leave", async () => {
 		const response = await server.request(`/v1/sessions/${id}`);
 		return ((await response.json()) as { attachments: number }).attachments === 1;
 	});
@@ -65,7 +65,7 @@ it("an attached terminal answers from the place that it is told, and the session
 	await agent.text((text) => text.endsWith("<two\u001b[c[E[?62;22c]"));
 });
 
-it("of several terminals exactly one answers at any place, whoever takes control", async () => {
+it("of several terminals exactly one replies at any position with any holder of control", async () => {
 	const id = await asker();
 	const clients = [await attach(id, "ada"), await attach(id, "bob"), await attach(id, "eve")];
 	const [ada] = clients as [TestSocket, TestSocket, TestSocket];
@@ -91,7 +91,7 @@ it("of several terminals exactly one answers at any place, whoever takes control
 	}
 });
 
-it("who only reads is not asked to answer", async () => {
+it("a reader is never assigned replies", async () => {
 	const id = await asker();
 	const reader = await TestSocket.open(server.url, id, { stream: "r", replies: true }, { token: "reader" });
 	const viewer = await TestSocket.open(server.url, id, { role: "viewer", replies: true });

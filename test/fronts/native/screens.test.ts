@@ -1,7 +1,13 @@
 import { describe, expect, it, onTestFinished } from "vitest";
-import { type Client, connect, type Screens, type ScreensItem, type TileScreen } from "../../../src/client/index.ts";
-import { eventually } from "../../helpers/reading.ts";
-import { principalWith, startTestServer, type TestServer, TOKEN } from "./test-server.ts";
+import {
+	type Client,
+	connect,
+	type ScreenStream,
+	type ScreenStreamItem,
+	type StyledScreen,
+} from "../../../src/client/index.ts";
+import { principalWith, startTestServer, type TestServer, TOKEN } from "../../support/native-server.ts";
+import { eventually } from "../../support/reading.ts";
 
 async function start(): Promise<{ readonly server: TestServer; readonly client: Client }> {
 	const stranger = principalWith(["read"], { id: "stranger", may: (_right, { workspace }) => workspace === "blue" });
@@ -13,22 +19,22 @@ async function start(): Promise<{ readonly server: TestServer; readonly client: 
 	return { server, client: connect({ url: server.url, token: TOKEN }) };
 }
 
-/** Looks at screens until the test is over. */
+/** Follows screens until the test ends. */
 function watch(client: Client, sessions: readonly string[]) {
 	const controller = new AbortController();
 	onTestFinished(() => controller.abort());
-	const items: ScreensItem[] = [];
-	const screens: Screens = client.screens({ sessions, signal: controller.signal });
+	const items: ScreenStreamItem[] = [];
+	const screens: ScreenStream = client.screens({ sessions, signal: controller.signal });
 	void (async () => {
 		for await (const item of screens) items.push(item);
 	})();
-	const of = (id: string): TileScreen[] =>
+	const of = (id: string): StyledScreen[] =>
 		items.flatMap((item) => (item.kind === "screen" && item.screen.session === id ? [item.screen] : []));
 	return {
 		screens,
 		items,
 		of,
-		until: (id: string, what: string, isIt: (screen: TileScreen) => boolean) =>
+		until: (id: string, what: string, isIt: (screen: StyledScreen) => boolean) =>
 			eventually(what, () => {
 				const last = of(id).at(-1);
 				return last && isIt(last) ? last : undefined;
@@ -36,14 +42,14 @@ function watch(client: Client, sessions: readonly string[]) {
 	};
 }
 
-const textOf = ({ lines }: TileScreen) =>
+const textOf = ({ lines }: StyledScreen) =>
 	lines
 		.map((runs) => runs.map(({ text }) => text).join(""))
 		.join("\n")
 		.trimEnd();
 
 describe("the screens of several sessions", () => {
-	it("come over one connection, in pieces of one style, and then the rows that change", async () => {
+	it("screens are sent over one connection, as runs of equal style and then as changed rows", async () => {
 		const { client } = await start();
 		const coloured = await client.sessions.create({
 			command: "printf 'plain \\033[1;31mred\\033[0m\\nwide 中\\n'; exec cat",
@@ -51,7 +57,7 @@ describe("the screens of several sessions", () => {
 		});
 		const other = await client.sessions.create({ command: "echo other; exec cat" });
 		const board = watch(client, [coloured.id, other.id]);
-		// The end of the last line may come after the line.
+		// The end of the last line may follow the line.
 		const first = await board.until(coloured.id, "the text", ({ cursor }) => cursor.row === 2);
 		expect(first).toMatchObject({ cols: 80, rows: 24, alternate: false, cursor: { row: 2, col: 0 }, state: "running" });
 		expect(first.lines[0]).toEqual([
@@ -67,7 +73,7 @@ describe("the screens of several sessions", () => {
 		for (const { changed } of all.slice(all.indexOf(first) + 1)) expect(changed).not.toContain(0);
 	});
 
-	it("are added and taken away while they are followed, and told anew when they come back", async () => {
+	it("screens can be added and removed, and are sent anew when added again", async () => {
 		const { client } = await start();
 		const one = await client.sessions.create({ command: "echo one; exec cat" });
 		const two = await client.sessions.create({ command: "echo two; exec cat" });
@@ -76,26 +82,26 @@ describe("the screens of several sessions", () => {
 		board.screens.show([two.id]);
 		await board.until(two.id, "the second", (screen) => textOf(screen) === "two");
 		await one.write("unseen\n");
-		await one.wait({ match: /unseen[\s\S]*unseen/ });
+		await one.wait({ match: "unseen" });
 		await two.write("seen\n");
 		await board.until(two.id, "what was typed", (screen) => textOf(screen).includes("seen\nseen"));
-		expect(textOf(board.of(one.id).at(-1) as TileScreen)).toBe("one");
+		expect(textOf(board.of(one.id).at(-1) as StyledScreen)).toBe("one");
 		board.screens.show([]);
 		board.screens.show([one.id, two.id]);
 		await board.until(one.id, "the first again", (screen) => textOf(screen).includes("unseen\nunseen"));
 	});
 
-	it("that flood are told ten times a second at most, and their end is the last", async () => {
+	it("screens of a flood are sent at most ten times per second, and the end last", async () => {
 		const { client } = await start();
 		const { id } = await client.sessions.create({ command: "timeout 1 yes; clear; echo finished" });
 		const began = performance.now();
 		const board = watch(client, [id]);
 		await board.until(id, "the end", (screen) => screen.state === "closed");
-		expect(textOf(board.of(id).at(-1) as TileScreen)).toBe("finished");
+		expect(textOf(board.of(id).at(-1) as StyledScreen)).toBe("finished");
 		expect(board.of(id).length).toBeLessThanOrEqual(Math.ceil((performance.now() - began) / 100) + 2);
 	});
 
-	it("that can't be had are told as such, and keep no other from being told", async () => {
+	it("an unavailable screen is reported as such, without delaying others", async () => {
 		const { server, client } = await start();
 		const pipes = await client.sessions.create({ argv: ["cat"], mode: "pipe" });
 		const large = await client.sessions.create({ argv: ["cat"], cols: 1_000, rows: 1_000 });
@@ -103,7 +109,7 @@ describe("the screens of several sessions", () => {
 		const shown = await client.sessions.create({ command: "echo shown; exec cat", workspace: "blue" });
 		const board = watch(client, [pipes.id, large.id, "none", shown.id]);
 		await board.until(shown.id, "the screen", (screen) => textOf(screen) === "shown");
-		const codes = (items: readonly ScreensItem[]) =>
+		const codes = (items: readonly ScreenStreamItem[]) =>
 			Object.fromEntries(items.flatMap((item) => (item.kind === "error" ? [[item.session, item.error.code]] : [])));
 		await eventually("the refusals", () => Object.keys(codes(board.items)).length === 3);
 		expect(codes(board.items)).toEqual({
@@ -116,7 +122,7 @@ describe("the screens of several sessions", () => {
 		await eventually("the refusal", () => codes(stranger.items)[hidden.id] === "session_not_found");
 	});
 
-	it("belong to who asked for them, and are as many as may be", async () => {
+	it("screens belong to their subscriber, and are limited in number", async () => {
 		const { server, client } = await start();
 		const { id } = await client.sessions.create({ argv: ["cat"], workspace: "blue" });
 		const follow = (path: string, token = TOKEN) =>

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import type { SearchResult } from "../../../src/protocol/past.ts";
-import { readAll, startTestServer, type TestServer } from "./test-server.ts";
+import type { SearchResult } from "../../../src/api/types.ts";
+import { readAll, startTestServer, type TestServer } from "../../support/native-server.ts";
 
 let server: TestServer;
 beforeAll(async () => {
@@ -23,7 +23,7 @@ async function ask(id: string, query: Record<string, string>) {
 }
 
 describe("searching a session's output", () => {
-	it("finds text on lines whatever colours are in it, with its place and time", async () => {
+	it("search finds text on lines across colors, with offset and time", async () => {
 		const before = Date.now();
 		const { id, bytes } = await written(
 			"printf 'all \\033[32mfi\\033[0mne\\n'; printf 'a \\033[31mfail\\033[0mure\\n'",
@@ -37,7 +37,7 @@ describe("searching a session's output", () => {
 		expect(match?.time).toBeLessThanOrEqual(Date.now());
 	});
 
-	it("takes what is looked for to the letter, or as an expression, in any case if asked", async () => {
+	it("search takes the pattern literally or as an expression, in any case on request", async () => {
 		const { id } = await written("echo 'a.c'; echo abc; echo ABC");
 		const texts = async (query: Record<string, string>) => (await ask(id, query)).body.matches.map(({ text }) => text);
 		expect(await texts({ q: "a.c" })).toEqual(["a.c"]);
@@ -46,7 +46,7 @@ describe("searching a session's output", () => {
 		expect(await texts({ q: "nothing" })).toEqual([]);
 	});
 
-	it("goes on page by page, and finds each line once", async () => {
+	it("search continues page by page, and finds each line once", async () => {
 		const { id } = await written("seq 1 2500", "pipe");
 		const found: number[] = [];
 		let after = "0";
@@ -61,12 +61,12 @@ describe("searching a session's output", () => {
 		expect(found).toEqual(Array.from({ length: 2500 }, (_, index) => index + 1).filter((n) => String(n).includes("7")));
 	});
 
-	it("looks at what a running program has said so far, its prompt too, and does not wait for more", async () => {
+	it("search covers the output so far of a running program including its prompt, and does not wait", async () => {
 		const { id } = await server.create({ command: "printf 'name? '; cat" });
 		await expect.poll(async () => (await ask(id, { q: "name?" })).body.matches).toMatchObject([{ text: "name? " }]);
 	});
 
-	it("says from where on there is still something to search", async () => {
+	it("search states from which offset it continues", async () => {
 		const small = await startTestServer({ memoryBytes: 64 * 1024 });
 		try {
 			const { id } = await small.create({ command: "seq 1 100000", mode: "pipe" });
@@ -80,7 +80,7 @@ describe("searching a session's output", () => {
 		}
 	});
 
-	it("gives an expression up that never comes to an end, while the server goes on answering", async () => {
+	it("search gives up an expression that never ends, while the server keeps answering", async () => {
 		const { id } = await written(`printf '${"a".repeat(40)}!'`);
 		const hopeless = ask(id, { q: "(a+)+$", regex: "1" });
 		let answered = 0;
@@ -93,14 +93,14 @@ describe("searching a session's output", () => {
 			code: "limit_exceeded",
 			message: expect.stringContaining("too long"),
 		});
-		// In seconds, of which one that waits for the search answers nothing.
+		// The seconds during which a blocked server would answer nothing.
 		expect(answered).toBeGreaterThan(10);
 		expect((await ask(id, { q: "a!" })).body.matches).toHaveLength(1);
 	});
 
-	it("gives an expression up that takes for ever to be understood, and has room for the next search", async () => {
+	it("search gives up an expression that takes forever to compile, and accepts the next search", async () => {
 		const { id } = await written("echo hello");
-		// V8 can't be interrupted while it compiles this, which would take it years.
+		// V8 can't be interrupted while it compiles this, which would take years.
 		const endless = { q: `(?:${"a?".repeat(300)})${"a".repeat(390)}`, regex: "1" };
 		const answers = await Promise.all([ask(id, endless), ask(id, endless)]);
 		expect(answers.map(({ status, body }) => [status, body.error.code])).toEqual([
@@ -112,7 +112,7 @@ describe("searching a session's output", () => {
 		expect((await meanwhile).status).toBe(429);
 	});
 
-	it("refuses what is no expression, and what is too much at once", async () => {
+	it("search refuses invalid expressions, and too many concurrent ones", async () => {
 		const { id } = await written(`printf '${"a".repeat(40)}!'`);
 		expect((await ask(id, { q: "(", regex: "1" })).body.error).toMatchObject({ code: "invalid_argument" });
 		expect((await ask(id, {})).status).toBe(400);
@@ -122,11 +122,11 @@ describe("searching a session's output", () => {
 			const url = `/v1/sessions/${id}/search?q=(a%2B)%2B$&regex=1`;
 			return (await server.request(url, { signal: broken.signal })).status;
 		});
-		// Of these, two are under way for seconds.
+		// Two of these run for seconds.
 		expect(await Promise.race(three)).toBe(429);
 		broken.abort();
 		await Promise.allSettled(three);
-		// Who has gone away no longer counts.
+		// A client that has disconnected no longer counts.
 		await expect.poll(async () => (await ask(id, { q: "a" })).status).toBe(200);
 	});
 });

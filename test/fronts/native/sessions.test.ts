@@ -1,7 +1,7 @@
 import { Compile } from "typebox/compile";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { session as sessionSchema } from "../../../src/fronts/native/session-messages.ts";
-import { readAll, startTestServer, type TestServer } from "./test-server.ts";
+import { session as sessionSchema } from "../../../src/api/schema/sessions.ts";
+import { readAll, startTestServer, type TestServer } from "../../support/native-server.ts";
 
 let server: TestServer;
 beforeAll(async () => {
@@ -13,7 +13,7 @@ afterAll(async () => {
 });
 
 describe("POST /v1/sessions", () => {
-	it("starts a program and answers with everything that is known of it", async () => {
+	it("POST /v1/sessions starts a program and answers with all of its fields", async () => {
 		const session = await server.create({ argv: ["cat"], mode: "pipe", name: "the cat", labels: { kind: "pet" } });
 		expect(session).toEqual({
 			id: expect.stringMatching(/^[a-z0-9]{12}$/),
@@ -41,13 +41,13 @@ describe("POST /v1/sessions", () => {
 			idleExemptJobs: false,
 			sizePolicy: "latest",
 		});
-		// What describes the answer must be true of it, although it does not shape it.
+		// The schema must describe the answer correctly although it does not serialize it.
 		expect([...Compile(sessionSchema).Errors(session)]).toEqual([]);
 		const again = await server.request(`/v1/sessions/${session.id}`);
 		expect(await again.json()).toEqual(session);
 	});
 
-	it("runs a command line with a shell, in a terminal of the size asked for, where and with what was asked", async () => {
+	it("POST /v1/sessions runs a command line in a shell, with the requested size, directory and options", async () => {
 		const { id } = await server.create({
 			command: 'stty size; pwd; echo "$GREETING $HOME $HAWSER_SESSION"',
 			cwd: "/usr",
@@ -59,7 +59,7 @@ describe("POST /v1/sessions", () => {
 		expect(bytes.toString()).toBe(`1 65535\r\n/usr\r\ngrüß dich  ${id}\r\n`);
 	});
 
-	it("says why a program can't be started, and leaves nothing behind", async () => {
+	it("POST /v1/sessions reports why a program can't be started, and leaves nothing behind", async () => {
 		const before = server.sessions.list().length;
 		for (const body of [
 			{ argv: ["/no/such/program"] },
@@ -79,7 +79,7 @@ describe("POST /v1/sessions", () => {
 });
 
 describe("GET /v1/sessions", () => {
-	it("has shorter pages where commands are long", async () => {
+	it("GET /v1/sessions has shorter pages if commands are long", async () => {
 		const argv = ["true", ...Array<string>(16).fill("x".repeat(120_000))];
 		const ids: string[] = [];
 		for (let count = 0; count < 5; count++) ids.push((await server.create({ argv, workspace: "long" })).id);
@@ -92,7 +92,7 @@ describe("GET /v1/sessions", () => {
 		expect(await list(`&after=${ids[3]}`)).toEqual({ ids: ids.slice(4), next: null });
 	});
 
-	it("filters by state, workspace, name and label, and pages by id, from either end", async () => {
+	it("GET /v1/sessions filters by state, workspace, name and label, and pages by id from either end", async () => {
 		const ids: string[] = [];
 		for (const number of [1, 2, 3]) {
 			const { id } = await server.create({
@@ -129,7 +129,7 @@ describe("GET /v1/sessions", () => {
 });
 
 describe("ending a session", () => {
-	it("ends the program and forgets the session", async () => {
+	it("DELETE ends the program and removes the session", async () => {
 		const { id, pid } = await server.create({ argv: ["cat"] });
 		const response = await server.request(`/v1/sessions/${id}`, { method: "DELETE" });
 		expect(response.status).toBe(204);
@@ -137,18 +137,17 @@ describe("ending a session", () => {
 		expect(() => process.kill(Number(pid), 0)).toThrow("ESRCH");
 	});
 
-	it.each([
-		["POST", "/kill"],
-		// As it was asked for before there was a path for it.
-		["DELETE", "?keep=1&signal=INT&graceMs=10000"],
-	])("%s …%s ends the program as asked, and keeps what it wrote", async (method, path) => {
+	it("POST …/kill ends the program as requested, and keeps its output", async () => {
 		const { id } = await server.create({
 			command: "trap 'echo bye; exit 7' INT; echo hi; while :; do sleep 0.05; done",
 			mode: "pipe",
 		});
 		await server.request(`/v1/sessions/${id}/output?wait=10000`);
-		const how = { headers: { "content-type": "application/json" }, body: '{"signal":"INT","graceMs":10000}' };
-		const response = await server.request(`/v1/sessions/${id}${path}`, { method, ...(method === "POST" ? how : {}) });
+		const response = await server.request(`/v1/sessions/${id}/kill`, {
+			method: "POST",
+			headers: { "content-type": "application/json" },
+			body: '{"signal":"INT","graceMs":10000}',
+		});
 		expect(response.status).toBe(200);
 		expect(await response.json()).toMatchObject({
 			state: "closed",

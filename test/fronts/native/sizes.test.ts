@@ -1,10 +1,10 @@
-/** One size for all who are attached, whatever terminals they have. */
+/** One size for all attached clients, whatever their terminals. */
 
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import type { SizePolicy } from "../../../src/protocol/messages.ts";
-import { eventually } from "../../helpers/reading.ts";
-import { principalWith, startTestServer, type TestServer } from "./test-server.ts";
-import { TestSocket } from "./test-socket.ts";
+import type { SizePolicy } from "../../../src/api/types.ts";
+import { principalWith, startTestServer, type TestServer } from "../../support/native-server.ts";
+import { eventually } from "../../support/reading.ts";
+import { TestSocket } from "../../support/socket-client.ts";
 
 let server: TestServer;
 beforeAll(async () => {
@@ -37,8 +37,8 @@ async function setPolicy(id: string, sizePolicy: SizePolicy): Promise<Response> 
 	return server.request(`/v1/sessions/${id}`, { method: "PATCH", headers, body: JSON.stringify({ sizePolicy }) });
 }
 
-describe("by the policy latest", () => {
-	it("the session has the size of whoever attached, changed or typed last, and everybody is told", async () => {
+describe("size policy latest", () => {
+	it("the session has the size of the client that attached, resized or typed last, and all are informed", async () => {
 		const id = await start();
 		expect((await look(id)).sizePolicy).toBe("latest");
 		const ada = await attach(id, "ada", 100, 30);
@@ -51,7 +51,7 @@ describe("by the policy latest", () => {
 		await ada.message("resized", ({ cols, rows }) => cols === 90 && rows === 25);
 	});
 
-	it("when that one leaves, it is that of the one before it, and the last leaves its size behind", async () => {
+	it("when that client leaves, the previous one's size applies, and the last one's stays", async () => {
 		const id = await start();
 		const ada = await attach(id, "ada", 100, 30);
 		await becomes(id, 100, 30);
@@ -64,7 +64,7 @@ describe("by the policy latest", () => {
 		expect(await look(id)).toMatchObject({ size: { cols: 100, rows: 30 } });
 	});
 
-	it("who only watches changes nothing", async () => {
+	it("a viewer changes nothing", async () => {
 		const id = await start();
 		const ada = await attach(id, "ada", 100, 30);
 		await becomes(id, 100, 30);
@@ -80,7 +80,7 @@ describe("by the policy latest", () => {
 		expect(sizes.every((cols) => cols >= 100)).toBe(true);
 	});
 
-	it("while somebody has exclusive control, only their terminal counts", async () => {
+	it("under exclusive control only the holder's terminal counts", async () => {
 		const id = await start();
 		const ada = await attach(id, "ada", 100, 30);
 		ada.say({ type: "take", exclusive: true, force: true });
@@ -94,7 +94,7 @@ describe("by the policy latest", () => {
 	});
 });
 
-it("by the policy smallest the session fits into every terminal", async () => {
+it("with the policy smallest the session fits every terminal", async () => {
 	const id = await start("smallest");
 	await attach(id, "ada", 100, 30);
 	await becomes(id, 100, 30);
@@ -107,7 +107,7 @@ it("by the policy smallest the session fits into every terminal", async () => {
 	await becomes(id, 100, 30);
 });
 
-it("by the policy manual only a resize changes it, by the policy fixed nothing does", async () => {
+it("with the policy manual only a resize changes the size, with the policy fixed nothing does", async () => {
 	const id = await start("manual");
 	const ada = await attach(id, "ada", 100, 30);
 	ada.say({ type: "resize", position: 0, cols: 70, rows: 20 });
@@ -117,12 +117,12 @@ it("by the policy manual only a resize changes it, by the policy fixed nothing d
 	expect(await ada.message("error")).toMatchObject({ code: "conflict", position: 1 });
 	ada.say({ type: "size", cols: 50, rows: 20 });
 	ada.type(1, "a");
-	await ada.until("what was typed", () => ada.receipt?.written === 2);
+	await ada.until("the typed text", () => ada.receipt?.written === 2);
 	expect(await look(id)).toMatchObject({ size: { cols: 70, rows: 20 }, sizePolicy: "fixed" });
 	expect(ada.messages.filter(({ type }) => type === "resized")).toHaveLength(1);
 });
 
-it("a policy that is changed holds at once", async () => {
+it("a changed policy applies at once", async () => {
 	const id = await start("manual");
 	await attach(id, "ada", 100, 30);
 	await attach(id, "bob", 120, 20);

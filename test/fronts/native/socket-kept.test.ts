@@ -1,11 +1,14 @@
 import { createHash } from "node:crypto";
 import { expect, it, onTestFinished } from "vitest";
-import { randomOf, streamAt } from "../../helpers/echo-stream.ts";
-import { KeeperSite } from "../../helpers/keepers.ts";
-import { startTestServer, type TestServer } from "./test-server.ts";
-import { TestSocket } from "./test-socket.ts";
+import { Change } from "../../../src/core/async/change.ts";
+import type { SessionProvider } from "../../../src/core/session/session-registry.ts";
+import { KeeperSite } from "../../support/keeper-site.ts";
+import { startTestServer, type TestServer } from "../../support/native-server.ts";
+import { eventually } from "../../support/reading.ts";
+import { TestSocket } from "../../support/socket-client.ts";
+import { randomOf, streamAt } from "../../system/torture/support/echo-stream.ts";
 
-/** A server whose durable sessions live in keepers, as in production. */
+/** A server whose durable sessions run in keepers, as in production. */
 async function start(): Promise<{ server: TestServer; site: KeeperSite }> {
 	const site = await KeeperSite.create();
 	const { keepers } = await site.open();
@@ -51,7 +54,7 @@ it("bytes go both ways through a keeper exactly once, over connections that are 
 	expect(hash(Buffer.concat(parts))).toBe(hash(streamAt(0, total)));
 }, 60_000);
 
-it("shared control changes hands while others type, and no key is refused for it", async () => {
+it("shared control passes between writers without a refused key", async () => {
 	const { server } = await start();
 	const { id } = await server.create({ argv: ["cat"], mode: "pipe", durable: true, retain });
 	const ada = await TestSocket.open(server.url, id, { stream: "ada" });
@@ -61,7 +64,7 @@ it("shared control changes hands while others type, and no key is refused for it
 	const rounds = 100;
 	for (let round = 0; round < rounds; round++) {
 		for (const [index, client] of clients.entries()) {
-			// Without waiting to be told of what the other did, as people do.
+			// Without waiting for the other's events, as people do.
 			client.say({ type: "take", exclusive: false, force: false });
 			client.type(typed[index] as number, "x");
 			typed[index] = (typed[index] as number) + 1;
@@ -75,7 +78,7 @@ it("shared control changes hands while others type, and no key is refused for it
 	}
 });
 
-it("control, sizes and the end of a kept session are told as those of any other", async () => {
+it("control, sizes and the end of a session in a keeper are reported as for any other", async () => {
 	const { server } = await start();
 	const { id } = await server.create({ command: "read x; stty size; exit 7", durable: true, retain });
 	const ada = await TestSocket.open(server.url, id, { stream: "ada" });
@@ -94,7 +97,7 @@ it("control, sizes and the end of a kept session are told as those of any other"
 	}
 });
 
-it("a keeper that dies makes its session lost, which is said last", async () => {
+it("a keeper that dies makes its session lost, which is reported last", async () => {
 	const { server, site } = await start();
 	const { id } = await server.create({ command: "printf alive; sleep 60", mode: "pipe", durable: true, retain });
 	const client = await TestSocket.open(server.url, id);
@@ -104,4 +107,48 @@ it("a keeper that dies makes its session lost, which is said last", async () => 
 	expect((await client.closed).code).toBe(1000);
 	expect(client.messages.at(-1)).toMatchObject({ type: "lost" });
 	expect(client.output.toString()).toBe("alive");
+});
+
+it.each(["running", "closed"])("a reader of a %s session that is being removed is closed with 4004", async (which) => {
+	const site = await KeeperSite.create();
+	const { keepers } = await site.open();
+	const removed = new Change();
+	let finish = () => {};
+	const finished = new Promise<void>((resolve) => {
+		finish = resolve;
+	});
+	// All of it is gone, and the list still has it.
+	const durable: SessionProvider = {
+		start: (started) => keepers.start(started),
+		import: (spec, facts) => keepers.import(spec, facts),
+		rename: (session, name) => keepers.rename(session, name),
+		excessBytes: () => keepers.excessBytes(),
+		keptBytes: (session) => keepers.keptBytes(session),
+		forget: async (session, how) => {
+			await keepers.forget(session, how);
+			removed.happen();
+			await finished;
+		},
+	};
+	const server = await startTestServer({ durable });
+	onTestFinished(async () => {
+		await server.close();
+		expect(server.problems).toEqual([]);
+	});
+	const command = "head -c 3000000 /dev/zero | tr '\\0' x; echo end; exec sleep 1000";
+	const { id } = await server.create({ command, mode: "pipe", durable: true, retain });
+	const client = await TestSocket.open(server.url, id, {}, { acks: false });
+	const session = server.sessions.get(id);
+	await eventually("the output", async () => ((await session?.end())?.offset ?? 0) > 3_000_000);
+	if (which === "closed") {
+		await session?.kill({ signal: "SIGKILL", graceMs: 0 });
+		await session?.gone;
+	}
+	const next = removed.wait();
+	const deleted = server.request(`/v1/sessions/${id}`, { method: "DELETE" });
+	await next;
+	client.startAcking();
+	expect(await client.closed).toEqual({ code: 4004, reason: "the session was removed" });
+	finish();
+	expect((await deleted).status).toBe(204);
 });

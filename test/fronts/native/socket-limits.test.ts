@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it } from "vitest";
-import type { SocketLimits } from "../../../src/fronts/native/socket/limits.ts";
-import { principalWith, startTestServer, type TestServer } from "./test-server.ts";
-import { TestSocket } from "./test-socket.ts";
+import type { SocketLimits } from "../../../src/fronts/native/limits.ts";
+import { principalWith, startTestServer, type TestServer } from "../../support/native-server.ts";
+import { TestSocket } from "../../support/socket-client.ts";
 
 let server: TestServer;
 afterEach(async () => {
@@ -15,8 +15,8 @@ const start = async (socketLimits: Partial<SocketLimits> = {}, options: Paramete
 };
 const hello = { type: "hello", since: 0, role: "writer", flow: "lossless" } as const;
 
-describe("a client is let go", () => {
-	it("with 4001 when it does not say hello in time", async () => {
+describe("connections closed by the server", () => {
+	it("a client without a hello in time is closed with 4001", async () => {
 		const id = await start({ helloMs: 30 });
 		const client = new TestSocket(server.url, id);
 		expect(await client.closed).toEqual({ code: 4001, reason: "no hello within 30 ms" });
@@ -31,7 +31,7 @@ describe("a client is let go", () => {
 		["hello with a negative offset", [JSON.stringify({ ...hello, since: -1 })], 4000],
 		["hello with half an offset", [JSON.stringify({ ...hello, since: 0.5 })], 4000],
 		["hello with an offset of 2^53", [JSON.stringify({ ...hello, since: 2 ** 53 })], 4000],
-		["hello with a key nobody knows", [JSON.stringify({ ...hello, token: "x" })], 4000],
+		["hello with an unknown key", [JSON.stringify({ ...hello, token: "x" })], 4000],
 		["hello with an escape in its stream", [JSON.stringify({ ...hello, stream: "\u001b[31m" })], 4000],
 		["hello twice", [JSON.stringify(hello), JSON.stringify(hello)], 4000],
 		["an unknown message", [JSON.stringify(hello), '{"type":"shout"}'], 4000],
@@ -39,18 +39,14 @@ describe("a client is let go", () => {
 		["a frame that is too short", [JSON.stringify(hello), Buffer.from([0, 0, 0])], 4000],
 		["an empty frame", [JSON.stringify(hello), Buffer.alloc(0)], 4000],
 		["a position of 2^53", [JSON.stringify(hello), Buffer.from("000020000000000000", "hex")], 4000],
-		[
-			"an acknowledgement of what was not sent",
-			[JSON.stringify(hello), Buffer.from("040000000000000001", "hex")],
-			4000,
-		],
+		["an acknowledgement of unsent bytes", [JSON.stringify(hello), Buffer.from("040000000000000001", "hex")], 4000],
 		["a size of zero", [JSON.stringify(hello), '{"type":"resize","position":0,"cols":0,"rows":1}'], 4000],
 		["an unknown signal", [JSON.stringify(hello), '{"type":"signal","position":0,"signal":"BANG"}'], 4000],
 		["a text of more than 64 KiB", [`"${"x".repeat(65536)}"`], 4009],
 		["a frame of more than 1 MiB", [JSON.stringify(hello), Buffer.alloc(1024 * 1024 + 1)], 4009],
 		["a frame of 8 MiB", [JSON.stringify(hello), Buffer.alloc(8 * 1024 * 1024)], 4009],
 	];
-	it("for what no client says, and nobody else notices", async () => {
+	it("a client that violates the protocol is closed, and others notice nothing", async () => {
 		const id = await start();
 		const other = await TestSocket.open(server.url, id);
 		for (const [what, sent, code] of violations) {
@@ -65,7 +61,7 @@ describe("a client is let go", () => {
 		other.cut();
 	});
 
-	it("with 4003 when its token is revoked", async () => {
+	it("a client is closed with 4003 when its token is revoked", async () => {
 		const revocation = new AbortController();
 		const guest = principalWith(["read"], { revoked: revocation.signal });
 		const id = await start({}, { principals: { guest } });
@@ -78,18 +74,18 @@ describe("a client is let go", () => {
 		admin.cut();
 	});
 
-	it("with 1001 when the server closes", async () => {
+	it("a client is closed with 1001 when the server closes", async () => {
 		const id = await start();
 		const client = await TestSocket.open(server.url, id);
 		await server.close();
 		expect((await client.closed).code).toBe(1001);
 	});
 
-	it("when nothing comes back after a ping", async () => {
+	it("a client is closed when it does not answer a ping", async () => {
 		const id = await start({ pingMs: 20, deadMs: 20 });
 		const client = await TestSocket.open(server.url, id);
 		const alive = await TestSocket.open(server.url, id);
-		// A peer that is gone answers nothing at all.
+		// A dead peer answers nothing at all.
 		client.socket.pong = () => {};
 		client.socket.pause();
 		await expect.poll(async () => (await server.sessions.get(id)?.info())?.attachments).toBe(1);
@@ -103,7 +99,7 @@ describe("a client is let go", () => {
 describe("a client that does not consume", () => {
 	const flood = { command: "head -c 20000000 /dev/zero; printf END", mode: "pipe" };
 
-	it("gets one window, costs no more, and holds up nobody else", async () => {
+	it("a client that does not consume gets one window, costs no more, and delays no other", async () => {
 		await start({ ackMs: 60_000 }, { memoryBytes: 1024 * 1024 });
 		const { id } = await server.create({ ...flood, command: `read x; ${flood.command}` });
 		const lazy = await TestSocket.open(server.url, id, { flow: "live", role: "viewer" }, { acks: false });
@@ -121,7 +117,7 @@ describe("a client that does not consume", () => {
 		expect(lazy.output.toString("latin1").endsWith("END")).toBe(true);
 	});
 
-	it("is closed with 4008 after a while", async () => {
+	it("a client that does not consume is closed with 4008 after a while", async () => {
 		await start({ ackMs: 50 });
 		const { id } = await server.create(flood);
 		const lazy = await TestSocket.open(server.url, id, { flow: "live", role: "viewer" }, { acks: false });
@@ -129,7 +125,7 @@ describe("a client that does not consume", () => {
 		expect(lazy.output.byteLength).toBe(262_144);
 	});
 
-	it("is closed with 4008 when its answers pile up", async () => {
+	it("a client is closed with 4008 when its answers pile up", async () => {
 		const id = await start({ cutBytes: 256 * 1024, closeMs: 50, textsPerSecond: 1_000_000 });
 		const client = await TestSocket.open(server.url, id);
 		client.socket.pause();
@@ -147,7 +143,7 @@ describe("a client that does not consume", () => {
 		await over;
 	});
 
-	it("of the last output is closed with 1000 all the same", async () => {
+	it("a client that does not consume the last output is still closed with 1000", async () => {
 		await start({ lastAckMs: 30 });
 		const { id } = await server.create({ command: "printf bye", mode: "pipe" });
 		const client = await TestSocket.open(server.url, id, {}, { acks: false });

@@ -1,8 +1,8 @@
 import { createHash } from "node:crypto";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { randomOf, streamAt } from "../../helpers/echo-stream.ts";
-import { startTestServer, type TestServer } from "./test-server.ts";
-import { TestSocket } from "./test-socket.ts";
+import { startTestServer, type TestServer } from "../../support/native-server.ts";
+import { TestSocket } from "../../support/socket-client.ts";
+import { randomOf, streamAt } from "../../system/torture/support/echo-stream.ts";
 
 let server: TestServer;
 beforeAll(async () => {
@@ -13,11 +13,11 @@ afterAll(async () => {
 	expect(server.problems).toEqual([]);
 });
 
-/** All of it is kept, however long no client is there to read. */
+/** All output is retained, however long no client reads. */
 const retain = { memoryBytes: 8 * 1024 * 1024 };
 const hash = (bytes: Uint8Array) => createHash("sha256").update(bytes).digest("hex");
 
-it("200 connections cut at random while a program writes give its output exactly once", async () => {
+it("200 connections cut at random while a program writes deliver its output exactly once", async () => {
 	const random = randomOf(1);
 	const script = "i=0; while [ $i -lt 6000 ]; do printf '%0200d\\n' $i; i=$((i+1)); done";
 	const { id } = await server.create({ command: `read x; ${script}`, mode: "pipe", retain });
@@ -26,7 +26,7 @@ it("200 connections cut at random while a program writes give its output exactly
 	let client = await TestSocket.open(server.url, id, { since });
 	client.type(0, "\n");
 	for (let round = 0; round < 200; round++) {
-		// Cut after some bytes, perhaps in the middle of what is on its way, or before anything came.
+		// Cut after some bytes, perhaps inside a message, or before anything arrived.
 		const wanted = random(4) === 0 ? 0 : random(12_000);
 		await client.until("bytes", () => client.output.byteLength >= wanted || client.socket.readyState === 3);
 		client.cut();
@@ -42,7 +42,7 @@ it("200 connections cut at random while a program writes give its output exactly
 	expect(client.messages.some(({ type }) => type === "gap")).toBe(false);
 });
 
-it("input goes in exactly once over connections that are cut while it is on its way", async () => {
+it("input is applied exactly once over connections that are cut in transit", async () => {
 	const random = randomOf(2);
 	const total = 2_000_000;
 	const { id } = await server.create({ command: `head -c ${total} | sha256sum`, mode: "pipe" });
@@ -51,7 +51,7 @@ it("input goes in exactly once over connections that are cut while it is on its 
 		const client = await TestSocket.open(server.url, id, { since: 0, stream: "typist" });
 		const [welcome] = client.messages;
 		if (welcome?.type !== "welcome") throw new Error("no welcome");
-		// Sometimes a client that remembers less than the session sends again what was accepted.
+		// Sometimes a client that lost its state resends accepted input.
 		let next = Math.max(0, welcome.input.next - (random(3) === 0 ? random(5000) : 0));
 		const cutAt = round > 60 ? total : next + random(200_000);
 		for (;;) {

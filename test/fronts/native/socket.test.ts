@@ -1,12 +1,12 @@
 import { connect } from "node:net";
 import { text } from "node:stream/consumers";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { principalWith, startTestServer, type TestServer } from "./test-server.ts";
-import { TestSocket } from "./test-socket.ts";
+import { principalWith, startTestServer, type TestServer } from "../../support/native-server.ts";
+import { TestSocket } from "../../support/socket-client.ts";
 
 let server: TestServer;
 beforeAll(async () => {
-	server = await startTestServer({ principals: { reader: principalWith(["read"]), nobody: principalWith([]) } });
+	server = await startTestServer({ principals: { reader: principalWith(["read"]), stranger: principalWith([]) } });
 });
 afterAll(async () => {
 	await server.close();
@@ -14,12 +14,12 @@ afterAll(async () => {
 });
 
 const cat = async () => (await server.create({ argv: ["cat"], mode: "pipe" })).id;
-/** A terminal that shows only what is printed. */
+/** A terminal that shows only printed output. */
 const quietTerminal = async (script: string) =>
 	(await server.create({ command: `stty -echo; printf READY; ${script}` })).id;
 
 describe("a connection", () => {
-	it("is welcomed, carries bytes both ways, and ends when everything was said", async () => {
+	it("a connection gets a welcome, carries bytes both ways, and ends after everything was sent", async () => {
 		const { id } = await server.create({ command: 'read line; printf "got $line"; exit 3', mode: "pipe" });
 		const client = await TestSocket.open(server.url, id, { stream: "a" });
 		expect(client.messages[0]).toEqual({
@@ -39,7 +39,7 @@ describe("a connection", () => {
 		]);
 	});
 
-	it("tells stdout from stderr, and joins what is there into frames that carry their offset", async () => {
+	it("stdout and stderr are distinguished, and available output is joined into frames with their offset", async () => {
 		const script = "head -c 300000 /dev/zero; sleep 0.1; printf oops >&2; sleep 0.1; printf end";
 		const { id } = await server.create({ command: script, mode: "pipe" });
 		const client = await TestSocket.open(server.url, id, { role: "viewer" });
@@ -59,7 +59,7 @@ describe("a connection", () => {
 		expect(again.received.filter((one) => "kind" in one && one.kind === "output").length).toBeLessThan(10);
 	});
 
-	it("begins where it is told: inside, at the end, or at the end for what lies beyond", async () => {
+	it("a connection starts where requested: inside, at the end, or at the end for offsets beyond it", async () => {
 		const { id } = await server.create({ command: "printf 0123456789; read x; printf more", mode: "pipe" });
 		const first = await TestSocket.open(server.url, id);
 		await first.text((text) => text === "0123456789");
@@ -74,7 +74,7 @@ describe("a connection", () => {
 		expect(await beyond.text((text) => text.endsWith("more"))).toBe("more");
 	});
 
-	it("to a session that has ended tells how, whatever it asks for", async () => {
+	it("a connection to an ended session reports the exit, whatever it requests", async () => {
 		const { id } = await server.create({ command: "printf x; exit 4", mode: "pipe" });
 		await (await TestSocket.open(server.url, id)).closed;
 		for (const since of [0, "end", 99] as const) {
@@ -84,7 +84,7 @@ describe("a connection", () => {
 		}
 	});
 
-	it("answers a ping with its nonce", async () => {
+	it("a ping is answered with its nonce", async () => {
 		const client = await TestSocket.open(server.url, await cat());
 		client.say({ type: "ping", nonce: "n1" });
 		expect(await client.message("pong")).toEqual({ type: "pong", nonce: "n1" });
@@ -92,8 +92,8 @@ describe("a connection", () => {
 	});
 });
 
-describe("input", () => {
-	it("keeps typed bytes, resizes and signals in one order", async () => {
+describe("input over a WebSocket", () => {
+	it("typed bytes, resizes and signals stay in one order", async () => {
 		const id = await quietTerminal('while read -r line; do echo "[$line $(stty size)]"; done');
 		const client = await TestSocket.open(server.url, id, { stream: "s" });
 		await client.text((text) => text.includes("READY"));
@@ -110,7 +110,7 @@ describe("input", () => {
 		expect((await client.closed).code).toBe(1000);
 	});
 
-	it("ends with eof", async () => {
+	it("eof ends input", async () => {
 		const client = await TestSocket.open(server.url, await cat());
 		client.type(0, "last");
 		client.say({ type: "eof", position: 4 });
@@ -118,7 +118,7 @@ describe("input", () => {
 		expect(client.output.toString()).toBe("last");
 	});
 
-	it("is carried out once however often it is sent, over as many connections", async () => {
+	it("repeated input is applied once, over any number of connections", async () => {
 		const id = await cat();
 		const first = await TestSocket.open(server.url, id, { stream: "s" });
 		first.type(0, "hello ");
@@ -133,7 +133,7 @@ describe("input", () => {
 		second.cut();
 	});
 
-	it("after a hole is refused with the position wanted, and goes on from there", async () => {
+	it("input after a gap is refused with the expected position, and continues from there", async () => {
 		const client = await TestSocket.open(server.url, await cat(), { stream: "s" });
 		client.type(0, "ab");
 		client.type(7, "too far");
@@ -145,7 +145,7 @@ describe("input", () => {
 		client.cut();
 	});
 
-	it("that can't be done takes no unit and names its position", async () => {
+	it("input that fails uses no position and is named by its position", async () => {
 		const client = await TestSocket.open(server.url, await cat());
 		client.say({ type: "resize", position: 0, cols: 1, rows: 1 });
 		expect(await client.message("error")).toMatchObject({ code: "unsupported", position: 0 });
@@ -154,7 +154,7 @@ describe("input", () => {
 		client.cut();
 	});
 
-	it("beyond the window is not accepted, and the connection is read on", async () => {
+	it("input beyond the window is not accepted, and the connection is read on", async () => {
 		const { id } = await server.create({ argv: ["sleep", "60"], mode: "pipe" });
 		const client = await TestSocket.open(server.url, id);
 		client.type(0, Buffer.alloc(1_000_000));
@@ -166,7 +166,7 @@ describe("input", () => {
 		client.cut();
 	});
 
-	it("of a viewer, and of a caller who may only read, is refused and the connection stays", async () => {
+	it("input of a viewer, and of a caller with read rights, is refused and the connection stays", async () => {
 		const id = await cat();
 		const viewer = await TestSocket.open(server.url, id, { role: "viewer" });
 		const reader = await TestSocket.open(server.url, id, { role: "writer" }, { token: "reader" });
@@ -189,8 +189,8 @@ describe("input", () => {
 	});
 });
 
-describe("control", () => {
-	it("is taken, refused to others, taken over by force, and free again when its holder goes", async () => {
+describe("control over a WebSocket", () => {
+	it("control is taken, refused to others, taken by force, and free again when its holder leaves", async () => {
 		const id = await cat();
 		const ada = await TestSocket.open(server.url, id, { stream: "ada" });
 		const bob = await TestSocket.open(server.url, id, { stream: "bob" });
@@ -218,7 +218,7 @@ describe("control", () => {
 		ada.cut();
 	});
 
-	it("comes back to a client that reconnects, without force", async () => {
+	it("control returns to a client that reconnects, without force", async () => {
 		const id = await cat();
 		const first = await TestSocket.open(server.url, id, { stream: "same" });
 		first.say({ type: "take", exclusive: true, force: false });
@@ -246,20 +246,20 @@ describe("an upgrade", () => {
 		});
 
 	it.each([
-		["to no session", "nosuchsession", {}, 404, "session_not_found"],
-		["to a session one may not see", "", { token: "nobody" }, 404, "session_not_found"],
+		["to a missing session", "nosuchsession", {}, 404, "session_not_found"],
+		["to an invisible session", "", { token: "stranger" }, 404, "session_not_found"],
 		["without a valid token", "", { token: "wrong" }, 401, "unauthenticated"],
 		["without the subprotocol", "", { protocols: [] }, 400, "invalid_argument"],
 		["with another subprotocol", "", { protocols: ["ticket.abc", "tty"] }, 400, "invalid_argument"],
 		["for another host", "", { headers: { host: "evil.example" } }, 403, "permission_denied"],
-	])("%s is refused before it happens", async (_, given, options, status, code) => {
+	])("%s is refused before the upgrade", async (_, given, options, status, code) => {
 		const id = given || (await cat());
 		const answer = await refusal(id, options);
 		expect(answer).toMatchObject({ status, protocol: undefined });
 		expect(JSON.parse(answer.body).error.code).toBe(code);
 	});
 
-	it.each(["/v1/nothing", "/healthz"])("to %s is answered, and its connection ends", async (path) => {
+	it.each(["/v1/nothing", "/healthz"])("an upgrade to %s is answered, and its connection ends", async (path) => {
 		const { port } = new URL(server.url);
 		const client = connect({ port: Number(port), host: "127.0.0.1" });
 		const lines = [
@@ -275,14 +275,14 @@ describe("an upgrade", () => {
 		expect(await text(client)).toMatch(/^HTTP\/1.1 (404|200) /);
 	});
 
-	it("never repeats a ticket", async () => {
+	it("an error never repeats a ticket", async () => {
 		const client = new TestSocket(server.url, await cat(), { protocols: ["ticket.secret", "hawser.v1"] });
 		await client.opened();
 		expect(client.socket.protocol).toBe("hawser.v1");
 		client.cut();
 	});
 
-	it("is asked for where somebody comes without one", async () => {
+	it("a request without a credential is asked for one", async () => {
 		const response = await server.request(`/v1/sessions/${await cat()}/attach`);
 		expect(response.status).toBe(400);
 		expect(await response.json()).toMatchObject({ error: { code: "invalid_argument" } });

@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
+import type { ProgramState } from "../../../src/api/types.ts";
 import { connect, type FeedItem } from "../../../src/client/index.ts";
 import { SessionError } from "../../../src/core/errors.ts";
-import { guessed } from "../../../src/fronts/program-state.ts";
-import type { ProgramState } from "../../../src/protocol/feed.ts";
-import { eventually } from "../../helpers/reading.ts";
-import { principalWith, startTestServer, type TestServer, TOKEN } from "./test-server.ts";
+import { guessed } from "../../../src/services/attention/program-state.ts";
+import { principalWith, startTestServer, type TestServer, TOKEN } from "../../support/native-server.ts";
+import { eventually } from "../../support/reading.ts";
 
 let server: TestServer;
 beforeAll(async () => {
@@ -25,7 +25,7 @@ const becomes = (id: string, state: string): Promise<ProgramState> =>
 	});
 
 describe("the state of a session", () => {
-	test("says who waits for what, where, and what was asked", async () => {
+	test("the state names the waiting process, what it waits for, its directory and its question", async () => {
 		const { id, pid } = await server.create({
 			argv: ["bash", "-c", "printf 'working\\n\\033[1mDo you want to continue?\\033[0m [Y/n] '; read answer"],
 			cwd: "/usr",
@@ -38,15 +38,16 @@ describe("the state of a session", () => {
 			offset: 48,
 			episode: 1,
 			since: expect.any(Number),
+			agent: null,
 		});
 	});
 
-	test("says that it has ended", async () => {
+	test("the state reports the end of a session", async () => {
 		const { id } = await server.create({ command: "echo done" });
 		expect(await becomes(id, "ended")).toMatchObject({ pid: null, lastLine: "done", confidence: "sure" });
 	});
 
-	test("is told to who may read the session only", async () => {
+	test("the state is sent only to callers who may read the session", async () => {
 		const { id } = await server.create({ command: "read x" });
 		const headers = { authorization: "Bearer blind" };
 		expect((await server.request(`/v1/sessions/${id}/state`, { headers })).status).toBe(404);
@@ -54,7 +55,7 @@ describe("the state of a session", () => {
 	});
 });
 
-test("only what can't be looked at is guessed from its last line, and only after a while", () => {
+test("only a state that can't be inspected is guessed from the last line, after a while", () => {
 	const hidden = { state: "unknown", kind: "relay", confidence: "sure", quietMs: 1_000 } as const;
 	const prompts = [
 		"user@host:~$",
@@ -72,11 +73,11 @@ test("only what can't be looked at is guessed from its last line, and only after
 	expect(guessed({ ...hidden, state: "sleeping" }, "Password:").state).toBe("sleeping");
 });
 
-describe("the feed", () => {
-	test("tells once of each time a program begins to wait, and when a shell is ready", async () => {
+describe("waiting and ready in the feed", () => {
+	test("the feed reports each start of a wait once, and when a shell is ready", async () => {
 		const client = connect({ url: server.url, token: TOKEN });
 		const controller = new AbortController();
-		// Whoever comes first is told what waits already: that must not be this one for the tests after it.
+		// The first subscriber gets what already waits. Consume that event here, so later tests do not get it.
 		onTestFinished(() => controller.abort());
 		const items: FeedItem[] = [];
 		const following = (async () => {
@@ -94,7 +95,7 @@ describe("the feed", () => {
 		await eventually("the prompt", () => told().length === 1);
 		await type("read -p 'name? ' x\r");
 		await eventually("the question", () => told().length === 2);
-		// What is typed into an answer is no other wait.
+		// Input typed into an answer is no new wait.
 		await type("m");
 		await eventually("the echo", async () => (await stateOf(id)).lastLine === "name? m");
 		await type("e\r");
@@ -108,7 +109,7 @@ describe("the feed", () => {
 		await following;
 	});
 
-	test("tells the first who comes of what waits already", async () => {
+	test("the feed reports what already waits to its first subscriber", async () => {
 		const { id } = await server.create({ argv: ["bash", "-c", "read -s x"] });
 		await becomes(id, "waiting");
 		const client = connect({ url: server.url, token: TOKEN });
@@ -117,11 +118,11 @@ describe("the feed", () => {
 			expect(item.event).toMatchObject({ type: "waiting", kind: "secret" });
 			return;
 		}
-		throw new Error("it was not told");
+		throw new Error("the wait was not reported");
 	});
 });
 
-test("the feed goes on with a session that could not be asked for a while", async () => {
+test("the feed continues with a session that could not be inspected for a while", async () => {
 	const { id } = await server.create({ argv: ["bash", "-c", "read x"] });
 	const session = server.sessions.get(id);
 	if (!session) throw new Error("no session");
@@ -137,5 +138,5 @@ test("the feed goes on with a session that could not be asked for a while", asyn
 		expect(item.event).toMatchObject({ type: "waiting", kind: "line" });
 		return;
 	}
-	throw new Error("it was not told");
+	throw new Error("the wait was not reported");
 });

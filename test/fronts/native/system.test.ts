@@ -1,18 +1,19 @@
-import { readFileSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
 import { setTimeout as turn } from "node:timers/promises";
 import { fastify } from "fastify";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { systemClock } from "../../../src/backends/clock.ts";
-import type { Access } from "../../../src/core/access.ts";
+import { closeCodes } from "../../../src/api/socket.ts";
+import { systemClock } from "../../../src/backends/system-clock.ts";
+import type { Access } from "../../../src/core/policy/access.ts";
 import { createAccessFront } from "../../../src/fronts/native/access/front.ts";
 import { createNativeFront } from "../../../src/fronts/native/front.ts";
-import { createMetrics, createTraffic } from "../../../src/fronts/native/metrics.ts";
 import type { NativeOptions } from "../../../src/fronts/native/options.ts";
-import { closeCodes } from "../../../src/protocol/socket.ts";
-import { createBudgets } from "../../../src/server/budgets.ts";
-import type { Route } from "../../../src/server/listen.ts";
-import { principalWith, startTestServer, type TestServer } from "./test-server.ts";
-import { TestSocket } from "./test-socket.ts";
+import { createBudgets } from "../../../src/http/limits/budgets.ts";
+import type { Route } from "../../../src/http/listen.ts";
+import { createMetrics } from "../../../src/services/metrics/server-metrics.ts";
+import { createTrafficCounters } from "../../../src/services/metrics/traffic.ts";
+import { principalWith, startTestServer, type TestServer } from "../../support/native-server.ts";
+import { TestSocket } from "../../support/socket-client.ts";
 
 type Operation = {
 	operationId: string;
@@ -27,7 +28,7 @@ const routes: Route[] = [];
 beforeAll(async () => {
 	server = await startTestServer({
 		principals: { reader: principalWith(["read"]) },
-		// Its routes are described with ours; what is behind them is tested elsewhere.
+		// Its routes are in the API description. Their behavior is tested elsewhere.
 		fronts: ({ sessions }) => [
 			createAccessFront({ access: {} as Access, sessions, basePath: "", publicUrl: () => "" }),
 		],
@@ -37,21 +38,24 @@ beforeAll(async () => {
 afterAll(() => server.close());
 
 const description = async () => (await (await server.request("/openapi.json")).json()) as Description;
-const page = readFileSync(new URL("../../../docs/protocol.md", import.meta.url), "utf8");
+const folder = new URL("../../../docs/protocol/", import.meta.url);
+const pages = readdirSync(folder).map((name) => readFileSync(new URL(name, folder), "utf8"));
 
-describe("the description of the API", () => {
-	it("has the operations that are there and that docs/protocol.md documents", async () => {
+describe("the API description", () => {
+	it("the API description has the existing operations, and docs/protocol documents them", async () => {
 		const { paths } = await description();
 		const described = Object.entries(paths).flatMap(([path, operations]) =>
 			Object.keys(operations).map((method) => `${method.toUpperCase()} ${path.replace(/\{(\w+)\}/g, ":$1")}`),
 		);
 		const registered = routes.filter(({ method }) => method !== "HEAD").map(({ method, url }) => `${method} ${url}`);
-		const documented = [...page.matchAll(/^### `([A-Z]+ \/\S*)`$/gm)].map(([, heading]) => heading);
+		const documented = pages
+			.flatMap((page) => [...page.matchAll(/^##+ `([A-Z]+ \/\S*)`$/gm)])
+			.map(([, heading]) => heading);
 		expect(described.toSorted()).toEqual(registered.toSorted());
 		expect(documented.toSorted()).toEqual(registered.toSorted());
 	});
 
-	it("is OpenAPI 3.1, with unique ids, all parameters and no schema that is only ours", async () => {
+	it("the API description is OpenAPI 3.1, with unique ids, all parameters and only valid schemas", async () => {
 		const { openapi, paths } = await description();
 		expect(openapi).toBe("3.1.0");
 		const operations = Object.entries(paths).flatMap(([path, methods]) =>
@@ -69,7 +73,7 @@ describe("the description of the API", () => {
 		expect(JSON.stringify(paths)).not.toContain("~");
 	});
 
-	it("has operations that the running server answers", async () => {
+	it("the API description has only operations that the running server answers", async () => {
 		const { paths } = await description();
 		for (const [path, operations] of Object.entries(paths)) {
 			for (const [method, { security }] of Object.entries(operations)) {
@@ -85,21 +89,22 @@ describe("the description of the API", () => {
 	});
 });
 
-describe("docs/protocol.md", () => {
-	it("lists the close codes that there are", () => {
+describe("docs/protocol/attach.md", () => {
+	it("docs/protocol/attach.md lists the existing close codes", () => {
+		const page = readFileSync(new URL("attach.md", folder), "utf8");
 		const listed = [...page.matchAll(/^\| (\d{4}) \|/gm)].map(([, code]) => Number(code));
 		expect(listed.toSorted()).toEqual(Object.values(closeCodes).toSorted());
 	});
 });
 
 describe("the server's own routes", () => {
-	it("say that it lives and is ready, to everybody", async () => {
+	it("the health routes report alive and ready to everyone", async () => {
 		const answer = async (path: string) => (await fetch(`${server.url}${path}`)).json();
 		expect(await answer("/healthz")).toEqual({ status: "ok", version: "0.0.0-test" });
 		expect(await answer("/readyz")).toEqual({ status: "ready" });
 	});
 
-	it("say that it is not ready any more while it shuts down", async () => {
+	it("the health routes report not ready during a shutdown", async () => {
 		const closing = new AbortController();
 		const app = fastify();
 		const unused = () => Promise.reject(new Error("unused"));
@@ -117,9 +122,12 @@ describe("the server's own routes", () => {
 		await app.close();
 	});
 
-	it("measure the loop from the first page on, and tell how late it was since the page before", async () => {
+	it("metrics measure the event loop from the first page on, and report its delay since the previous page", async () => {
 		const ending = new AbortController();
-		const page = createMetrics({ sessions: server.sessions, traffic: createTraffic(), version: "1" }, ending.signal);
+		const page = createMetrics(
+			{ sessions: server.sessions, traffic: createTrafficCounters(), version: "1" },
+			ending.signal,
+		);
 		const longestLag = async () => Number(/lag_seconds\{quantile="1"\} (\S+)/.exec(await page())?.[1]);
 		const beLate = async () => {
 			for (let n = 0; n < 3; n++) {
@@ -133,7 +141,7 @@ describe("the server's own routes", () => {
 		ending.abort();
 	});
 
-	it("give their numbers to the operator only", async () => {
+	it("metrics are for the operator only", async () => {
 		const { id } = await server.create({ argv: ["cat"], mode: "pipe" });
 		const client = await TestSocket.open(server.url, id);
 		client.type(0, "12345");

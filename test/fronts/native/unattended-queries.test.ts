@@ -1,24 +1,24 @@
 /**
- * Acceptance test 7: terminal queries are answered with nobody attached, and junk is never typed.
+ * Acceptance test 7: terminal queries are answered with no client attached, and junk is never typed.
  *
- * Programs as people use them, started at the prompt of a shell. That a file full of queries types nothing at any
- * prompt is in `core/replies.test.ts`, where the clock can be moved on.
+ * Common programs, started at a shell prompt. The test that a file full of queries types nothing at any prompt is in
+ * `core/replies.test.ts`, where the clock can be advanced.
  */
 
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import type { Session } from "../../../src/core/session.ts";
-import { PatientClock } from "../../helpers/fake-clock.ts";
-import { outputUntil, write } from "../../helpers/reading.ts";
-import { temporaryDirectory } from "../../helpers/temporary.ts";
-import { startTestServer, type TestServer } from "./test-server.ts";
-import { TestSocket } from "./test-socket.ts";
+import type { Session } from "../../../src/core/session/session.ts";
+import { PatientClock } from "../../support/fake-clock.ts";
+import { startTestServer, type TestServer } from "../../support/native-server.ts";
+import { outputUntil, write } from "../../support/reading.ts";
+import { TestSocket } from "../../support/socket-client.ts";
+import { temporaryDirectory } from "../../support/temporary.ts";
 
 const clock = new PatientClock();
 let server: TestServer;
 beforeAll(async () => {
-	// What is answered late, because this process stood still, is not answered at all.
+	// A reply that is late because this process was delayed is dropped.
 	server = await startTestServer({ clock });
 });
 afterAll(async () => {
@@ -27,13 +27,16 @@ afterAll(async () => {
 	expect(server.problems).toEqual([]);
 });
 
-/** Those of these programs that wait for an answer in vain do so for 10 s (fish); none takes so long by itself, on a busy machine either. */
+/**
+ * A program that waits for a reply in vain does so for 10 s (fish). None takes this long by itself, also on a busy
+ * machine.
+ */
 const PROMPT_MS = 8_000;
 const PROMPT = "<prompt>";
 
-/** bash at its prompt, on which nobody looks. */
+/** bash at its prompt, with no client attached. */
 async function shell(): Promise<Session> {
-	// A home without files of shells, which tmux would start one with.
+	// A home without shell files: tmux would start a shell with them.
 	const env = { HOME: await temporaryDirectory() };
 	const { id } = await server.create({ argv: ["bash", "--norc", "--noprofile", "-i"], shellHooks: false, env });
 	const session = server.sessions.get(id);
@@ -43,7 +46,7 @@ async function shell(): Promise<Session> {
 	return session;
 }
 
-/** Types something, and resolves with what comes up to a text that it is waited for. */
+/** Types a line and resolves with the output up to the expected text. */
 async function typed(session: Session, keys: string, until: RegExp): Promise<string> {
 	const { offset } = await session.end();
 	await write(session, keys);
@@ -53,9 +56,9 @@ async function typed(session: Session, keys: string, until: RegExp): Promise<str
 const answered = async (session: Session) => (await session.receipt("hawser:replies")).next;
 
 /**
- * Asks where the cursor is, as crossterm does, at five places, and gives up after five seconds. Where it is told the last
- * row, as it is when nobody knew the screen in time, or nothing, as it is when all of us are late, it asks again. It prints
- * what it was told.
+ * Queries the cursor position, as crossterm does, at five places with a timeout of five seconds. If the reply is the
+ * last row, as when the screen was not known in time, or missing, as when the whole process is delayed, it repeats the
+ * query. Prints the replies.
  */
 const cursorLoop = ({ first, more, last }: { first: string; more: string; last: string }) => `
 import os, select, termios, tty
@@ -77,7 +80,7 @@ termios.tcsetattr(0, termios.TCSADRAIN, before)
 print("told", *told)
 `;
 
-describe("acceptance test 7: answers terminal queries with nobody attached, and never types junk", () => {
+describe("acceptance test 7: answers terminal queries without an attached terminal, and never types junk", () => {
 	it.each([
 		["vim", "vim -u NONE -i NONE -n", /~/, ":q!\r"],
 		["nvim", "nvim --clean -n", /~/, ":q!\r"],
@@ -106,18 +109,21 @@ describe("acceptance test 7: answers terminal queries with nobody attached, and 
 			"]11;rgb:0000/0000/0000\\[?62;22c",
 		],
 		["counting from the first row that it scrolls", { first: "\\x1b[2;20r\\x1b[?6h", more: "", last: "R" }, ""],
-	])("a program that asks where its cursor is, %s, is told exactly, each time", async (_how, asking, rest) => {
-		const session = await shell();
-		const file = join(await temporaryDirectory(), "cursor.py");
-		await writeFile(file, cursorLoop(asking));
-		const output = await typed(session, `python3 '${file}'\r`, /told.*<prompt>$/s);
-		const told = ["[3;6R", "[4;7R", "[5;8R", "[6;9R", "[7;10R"].map((answer) => answer + rest);
-		expect(output).toContain(`told ${told.join(" ")}\r\n`);
-		expect(output.endsWith(PROMPT)).toBe(true);
-		await session.kill({ signal: "SIGKILL" });
-	});
+	])(
+		"a program that queries its cursor position, %s, gets the exact position each time",
+		async (_how, asking, rest) => {
+			const session = await shell();
+			const file = join(await temporaryDirectory(), "cursor.py");
+			await writeFile(file, cursorLoop(asking));
+			const output = await typed(session, `python3 '${file}'\r`, /told.*<prompt>$/s);
+			const told = ["[3;6R", "[4;7R", "[5;8R", "[6;9R", "[7;10R"].map((answer) => answer + rest);
+			expect(output).toContain(`told ${told.join(" ")}\r\n`);
+			expect(output.endsWith(PROMPT)).toBe(true);
+			await session.kill({ signal: "SIGKILL" });
+		},
+	);
 
-	it("with two viewers that could, exactly one is to answer", async () => {
+	it("with two capable viewers exactly one is assigned the reply", async () => {
 		const session = await shell();
 		const attach = (stream: string) => TestSocket.open(server.url, session.id, { stream, replies: true });
 		const viewers = [await attach("one"), await attach("two")];

@@ -1,11 +1,13 @@
 import { expect, it, onTestFinished } from "vitest";
-import type { Webhook } from "../../../src/core/webhooks.ts";
-import { Feed } from "../../../src/fronts/native/feed.ts";
-import { FeedLog } from "../../../src/fronts/native/feed-log.ts";
-import { Attachments } from "../../../src/fronts/native/socket/attachments.ts";
-import { FeedNotices } from "../../../src/fronts/native/webhooks/notices.ts";
-import type { WebhookNotice } from "../../../src/protocol/webhooks.ts";
-import { startTestServer } from "./test-server.ts";
+import type { WebhookNotice } from "../../../src/api/types.ts";
+import { Agents } from "../../../src/services/agents/agents.ts";
+import { Attachments } from "../../../src/services/attachments/attachments.ts";
+import { Feed } from "../../../src/services/feed/feed.ts";
+import { FeedLog } from "../../../src/services/feed/feed-log.ts";
+import { FeedNotices } from "../../../src/services/webhooks/notices.ts";
+import type { Webhook } from "../../../src/services/webhooks/webhooks.ts";
+import { startTestServer } from "../../support/native-server.ts";
+import { write } from "../../support/reading.ts";
 
 async function open(size: number) {
 	const server = await startTestServer();
@@ -16,7 +18,9 @@ async function open(size: number) {
 		throw problem;
 	};
 	const log = new FeedLog({ report, size });
-	const options = { log, now: Date.now, report, attachments: new Attachments(), approvals: undefined };
+	const common = { now: Date.now, report, attachments: new Attachments() };
+	const agents = new Agents({ ...common, sessions: server.sessions });
+	const options = { ...common, log, agents, approvals: undefined };
 	const feed = new Feed(server.sessions, options, closing.signal);
 	return { server, feed, closing, notices: new FeedNotices({ feed, pageOf: () => undefined, now: Date.now }) };
 }
@@ -28,10 +32,11 @@ const webhookFor = (...events: string[]): Webhook => ({
 	workspace: null,
 	labels: [],
 	allowsHttp: false,
+	owner: null,
 	createdAt: 0,
 });
 
-/** The first so many. */
+/** The first few. */
 async function toldOf(count: number, items: ReturnType<FeedNotices["follow"]>): Promise<WebhookNotice[]> {
 	const told: WebhookNotice[] = [];
 	for await (const { notice } of items) {
@@ -41,7 +46,7 @@ async function toldOf(count: number, items: ReturnType<FeedNotices["follow"]>): 
 	return told;
 }
 
-it("a webhook that is further behind than anybody remembers is told so, and then what is remembered", async () => {
+it("a webhook further behind than the retained events is informed of that, and then gets the retained ones", async () => {
 	const { server, notices, closing } = await open(2);
 	const begin = notices.end;
 	const ids: string[] = [];
@@ -54,7 +59,7 @@ it("a webhook that is further behind than anybody remembers is told so, and then
 	]);
 });
 
-it("a webhook of a workspace is told of its sessions alone", async () => {
+it("a webhook of a workspace gets only its sessions", async () => {
 	const { server, notices, closing } = await open(100);
 	const begin = notices.end;
 	await server.create({ argv: ["cat"] });
@@ -64,7 +69,7 @@ it("a webhook of a workspace is told of its sessions alone", async () => {
 	expect(told.map(({ session }) => session?.id)).toEqual([id]);
 });
 
-it("a secret that an agent asks for is told when it is asked for, and not what became of it", async () => {
+it("an agent's request for a secret is delivered when it is made, without its outcome", async () => {
 	const { server, feed, notices, closing } = await open(100);
 	const { id } = await server.create({ argv: ["cat"] });
 	const session = server.sessions.get(id);
@@ -81,7 +86,7 @@ it("a secret that an agent asks for is told when it is asked for, and not what b
 	]);
 });
 
-it("one question for a secret is told once, whoever is first to ask people for it; the next one is told again", async () => {
+it("a question for a secret is delivered once, by any first requester, and the next question again", async () => {
 	const { server, feed, notices, closing } = await open(100);
 	const { id } = await server.create({ argv: ["cat"] });
 	const session = server.sessions.get(id);
@@ -93,11 +98,11 @@ it("one question for a secret is told once, whoever is first to ask people for i
 		feed.announce("secret", session, { secret: { id: name, status: "asked", name, by: null }, offset });
 	waits(1);
 	request("after the program", 1);
-	// Another question, though nothing was written in between.
+	// Another question, although nothing was written in between.
 	waits(1);
 	request("before the program", 2);
 	waits(2);
-	request("of somebody else", 2);
+	request("of another requester", 2);
 	waits(3);
 	const told = await toldOf(4, notices.follow(webhookFor("secret"), begin, closing.signal));
 	expect(told.map(({ secret, question }) => secret?.name ?? question?.prompt)).toEqual([
@@ -108,7 +113,7 @@ it("one question for a secret is told once, whoever is first to ask people for i
 	]);
 });
 
-it("that a program waits is told if it asks something, and not of one that takes commands, merely reads or has the screen", async () => {
+it("a waiting program is delivered if it asks a question, not if it reads commands, plain input or is full-screen", async () => {
 	const { server, feed, notices, closing } = await open(100);
 	const { id } = await server.create({ argv: ["cat"] });
 	const session = server.sessions.get(id);
@@ -129,7 +134,7 @@ it("that a program waits is told if it asks something, and not of one that takes
 	]);
 });
 
-it("a question of a session that keeps nothing may be told, and not written down", async () => {
+it("a question of a session that stores nothing is delivered and not stored", async () => {
 	const { server, notices, closing } = await open(100);
 	const items = notices.follow(webhookFor("waiting"), notices.end, closing.signal);
 	await server.create({ argv: ["sh", "-c", "printf 'Name? '; read name"], mode: "pty", durable: false });
@@ -141,4 +146,25 @@ it("a question of a session that keeps nothing may be told, and not written down
 	expect(notice?.body).toContain("Name?");
 	expect(notice?.kept).not.toContain("Name?");
 	expect(JSON.parse(notice?.kept ?? "")).toMatchObject({ type: "waiting" });
+});
+
+it("a webhook gets a blocked agent as waiting, without tokens, and its other states as agent", async () => {
+	const { server, notices, closing } = await open(100);
+	const begin = notices.end;
+	const first = toldOf(1, notices.follow(webhookFor("waiting"), begin, closing.signal));
+	const all = toldOf(1, notices.follow(webhookFor("waiting", "agent"), begin, closing.signal));
+	const reporter = `while read -r body; do printf '\\033]7501;%s\\007' "$body"; done`;
+	const { id } = await server.create({ command: reporter });
+	const session = server.sessions.get(id);
+	if (!session) throw new Error("no session");
+	await write(session, "state=working:app=pi\n");
+	expect((await all).map(({ type, agent }) => [type, agent?.state])).toEqual([["agent", "working"]]);
+	const message = Buffer.from("Use ghp_0123456789abcdefghijklmnopqrstuvwxyz?").toString("base64");
+	await write(session, `state=blocked:app=pi:msg=${message}\n`);
+	const [waiting] = await first;
+	expect(waiting).toMatchObject({ type: "waiting", agent: { app: "pi", state: "blocked" } });
+	expect(waiting?.agent?.question).toMatch(/^Use .*\?$/);
+	expect(waiting?.agent?.question).not.toContain("0123456789");
+	const both = await toldOf(2, notices.follow(webhookFor("waiting", "agent"), begin, closing.signal));
+	expect(both.map(({ type }) => type)).toEqual(["agent", "waiting"]);
 });

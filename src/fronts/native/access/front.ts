@@ -1,23 +1,23 @@
-/** The part of the native API that is about access: tokens, tickets, proofs and sign-in. */
+/**
+ * Operations for tokens, tickets, proofs, guest links and sign-in. A front of its own, named `access` in the audit log.
+ */
 
-import type { TypeBoxTypeProvider } from "@fastify/type-provider-typebox";
 import type { FastifyInstance, FastifyRequest } from "fastify";
-import type { Sessions } from "../../../core/sessions.ts";
-import { answerErrors } from "../../errors.ts";
-import { bearer, type Front, type Hosting } from "../../front.ts";
-import { localAddressOf } from "../../local-address.ts";
-import { compileValidator } from "../../validation.ts";
-import { describeRoutes } from "../openapi.ts";
-import type { NativeApp } from "../options.ts";
+import type { Sessions } from "../../../core/session/session-registry.ts";
+import { bearer } from "../../../http/caller.ts";
+import { answerErrors } from "../../../http/errors.ts";
+import type { Front, ServerContext } from "../../../http/front.ts";
+import { localAddressOf } from "../../../http/local-address.ts";
+import { createServe } from "../serve.ts";
 import { addLinks } from "./links.ts";
 import { addProof } from "./proof.ts";
-import { addSignIn, type SignInOptions } from "./signin.ts";
+import { acceptForms, addSignIn, type SignInOptions } from "./signin.ts";
 import { addTickets } from "./tickets.ts";
 import { addTokens } from "./tokens.ts";
 
 type AccessFrontOptions = Pick<SignInOptions, "access" | "basePath"> & {
 	readonly sessions: Sessions;
-	/** Where browsers find us, for somebody who came without an address. */
+	/** Base URL for browsers when the request came over a Unix socket. */
 	readonly publicUrl: () => string;
 };
 
@@ -25,23 +25,21 @@ export function createAccessFront({ access, sessions, basePath, publicUrl }: Acc
 	return {
 		name: "access",
 		credential: bearer,
-		register(app: FastifyInstance, hosting: Hosting): void {
+		register(app: FastifyInstance, hosting: ServerContext): void {
 			answerErrors(app, hosting);
-			describeRoutes(app);
-			app.setValidatorCompiler(compileValidator);
-			app.setSerializerCompiler(() => (value) => JSON.stringify(value));
-			const typed: NativeApp = app.withTypeProvider<TypeBoxTypeProvider>();
+			acceptForms(app);
+			const serve = createServe(app, { sessions, hosting });
 			const homeOf = ({ raw, headers }: FastifyRequest) => {
-				// The host was checked: it is one of ours, and the one under which a caller from the network knows us.
+				// The door has checked the host, so the caller reaches this server under it.
 				const isLocal = localAddressOf(raw.socket) === undefined;
 				const origin = isLocal ? publicUrl() : `${access.isSecure ? "https" : "http"}://${headers.host}`;
 				return `${origin}${basePath}`;
 			};
-			addTokens(typed, access);
-			addTickets(typed, access, sessions);
-			addProof(typed, access);
-			addSignIn(typed, { access, basePath, homeOf }, hosting);
-			addLinks(typed, { access, sessions, homeOf });
+			addTokens(serve, access);
+			addTickets(serve, access, sessions);
+			addProof(serve, access);
+			addSignIn(serve, { access, basePath, homeOf }, hosting);
+			addLinks(serve, { access, homeOf });
 		},
 	};
 }

@@ -1,84 +1,52 @@
-/** Links to one session for guests: each is a token for that session alone, in an address that its browser does not send. */
+/** Guest links: tokens for one session, in the fragment of a URL, which browsers do not send. */
 
 import type { FastifyRequest } from "fastify";
-import type { Access, TokenInfo } from "../../../core/access.ts";
+import type { LinkMessage } from "../../../api/types.ts";
 import { SessionError } from "../../../core/errors.ts";
-import type { Sessions } from "../../../core/sessions.ts";
-import type { LinkMessage } from "../../../protocol/access.ts";
-import { checkCreation, witnessOf } from "../../front.ts";
-import type { NativeApp } from "../options.ts";
-import { findSession, placeOf, principalOf } from "../request.ts";
-import { idParams } from "../session-messages.ts";
-import { answerEnded } from "./ended.ts";
-import { createdLink, createLink, linkList, linkParams, notDurable } from "./messages.ts";
+import { type Access, grantorOf, type TokenInfo } from "../../../core/policy/access.ts";
+import { checkStartRate } from "../../../core/policy/start-rate.ts";
+import { resourceOf } from "../find-session.ts";
+import type { Serve } from "../serve.ts";
+import { answerRevoked } from "./revocation.ts";
 
-/** How long a link is good, unless it says otherwise: to show somebody something now. */
+/** Default lifetime of a link: long enough to show a session to a guest now. */
 const LINK_MS = 3_600_000;
 
 export type LinkOptions = {
 	readonly access: Access;
-	readonly sessions: Sessions;
-	/** Where the caller's browser finds us. */
+	/** Base URL of the server in the caller's browser. */
 	readonly homeOf: (request: FastifyRequest) => string;
 };
 
-/** Who may see a session may share it, for no more than it may itself: `Access` sees to that. */
-export function addLinks(app: NativeApp, { access, sessions, homeOf }: LinkOptions): void {
-	app.post(
-		"/v1/sessions/:id/links",
-		{
-			config: { policy: "read", operation: "shareSession", summary: "Make a link for guests of a session" },
-			schema: { params: idParams, body: createLink, response: { 201: createdLink } },
-		},
-		async (request, reply) => {
-			const session = findSession(sessions, request);
-			const principal = principalOf(request);
-			const { right = "view", expiresInMs = LINK_MS, name } = request.body;
-			checkCreation(principal.countCreation());
-			const scopes = [`session:${session.id}:${right}`];
-			const { secret, token } = await access.createToken(principal, { scopes, expiresInMs, name });
-			witnessOf(request).record({ action: "token-made", token: token.id, scopes }, placeOf(session));
-			const url = `${homeOf(request)}/s/${session.id}#${secret}`;
-			return reply
-				.code(201)
-				.header("cache-control", "no-store")
-				.send({ ...linkMessage(token, right), url });
-		},
-	);
+/** A caller may share every session that it may read. `Access` limits the link to the caller's own rights. */
+export function addLinks(serve: Serve, { access, homeOf }: LinkOptions): void {
+	serve("shareSession", async ({ session, body, caller, witness, request, reply }) => {
+		const by = grantorOf(caller);
+		const { right = "view", expiresInMs = LINK_MS, name } = body;
+		checkStartRate(by.countCreation());
+		const scopes = [`session:${session.id}:${right}`];
+		const { secret, token } = await access.createToken(by, { scopes, expiresInMs, name });
+		witness.record({ action: "token-made", token: token.id, scopes }, resourceOf(session));
+		reply.header("cache-control", "no-store");
+		return { ...linkMessage(token, right), url: `${homeOf(request)}/s/${session.id}#${secret}` };
+	});
 
-	app.get(
-		"/v1/sessions/:id/links",
-		{
-			config: { policy: "read", operation: "listLinks", summary: "List the links for guests of a session" },
-			schema: { params: idParams, response: { 200: linkList } },
-		},
-		async (request) => {
-			const { id } = findSession(sessions, request);
-			return { links: linksOf(access.listTokens(principalOf(request)), id) };
-		},
-	);
+	serve("listLinks", async ({ session, caller }) => ({
+		links: linksOf(access.listTokens(grantorOf(caller)), session.id),
+	}));
 
-	app.delete(
-		"/v1/sessions/:id/links/:link",
-		{
-			config: { policy: "read", operation: "revokeLink", summary: "End a link for guests", answers: { 204: "" } },
-			schema: { params: linkParams, response: { 202: notDurable } },
-		},
-		async (request, reply) => {
-			const session = findSession(sessions, request);
-			const principal = principalOf(request);
-			const { link } = request.params;
-			if (!linksOf(access.listTokens(principal), session.id).some(({ id }) => id === link)) {
-				throw new SessionError("not_found", `there is no link ${JSON.stringify(link.slice(0, 64))}`);
-			}
-			const ended = await access.revokeToken(principal, link);
-			witnessOf(request).record({ action: "token-revoked", token: link }, placeOf(session));
-			return answerEnded(reply, ended);
-		},
-	);
+	serve("revokeLink", async ({ session, params: { link }, caller, witness, reply }) => {
+		const by = grantorOf(caller);
+		if (!linksOf(access.listTokens(by), session.id).some(({ id }) => id === link)) {
+			throw new SessionError("not_found", `there is no link ${JSON.stringify(link.slice(0, 64))}`);
+		}
+		const ended = await access.revokeToken(by, link);
+		witness.record({ action: "token-revoked", token: link }, resourceOf(session));
+		return answerRevoked(reply, ended);
+	});
 }
 
-/** Whatever made them: a token for one session and nothing else is a link, whoever was given it in which way. */
+/** Every token with only the scope of one session is a link, however it was created. */
 function linksOf(tokens: readonly TokenInfo[], session: string): LinkMessage[] {
 	return tokens.flatMap((token) => {
 		if (token.scopes.length !== 1) return [];

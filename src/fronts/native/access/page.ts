@@ -1,9 +1,12 @@
-/** Our few pages for people: each is whole in itself, and its policy names by its hash everything that it may run. */
+/**
+ * HTML pages of the server itself. Each is self-contained, and its policy allows only its own style and script, by
+ * hash.
+ */
 
 import { createHash } from "node:crypto";
 import type { FastifyReply } from "fastify";
 
-/** The looks of the web UI, whose files such a page does not need: its colours, dark and light, and its card. */
+/** The look of the web UI (colors, card) without its files. */
 const STYLE = `:root{color-scheme:dark;--bg:#0f1214;--text:#e7ebed;--text-2:#aab4bb;--accent:#5fc9b8;--ink:#06211d;--line:#2d353a;--term:#0b0e10;font:400 13px/1.45 -apple-system,BlinkMacSystemFont,"Segoe UI",Inter,Roboto,"Noto Sans",system-ui,sans-serif}
 @media (prefers-color-scheme:light){:root{color-scheme:light;--bg:#f5f6f4;--text:#161a1c;--text-2:#485258;--accent:#0a6b62;--ink:#fff;--line:#d2d8d6;--term:#fbfbf9}}
 body{margin:0;min-height:100vh;display:grid;place-items:center;background:var(--bg);color:var(--text)}
@@ -23,7 +26,7 @@ const BRAND =
 	'<circle cx="8" cy="7.5" r="4.5"/><path d="M3.6 9.4C4 14.6 8.2 17 18 16.6"/><path d="M12.4 9.2c.5 2.6 2.3 4.2 5.6 4.2" opacity=".55"/></svg>hawser</div>';
 const STYLE_SOURCE = sourceOf(STYLE);
 
-/** A script, which may reach nothing. */
+/** A script and its hash for the policy. */
 type PageScript = { readonly text: string; readonly source: string };
 
 export function pageScript(text: string): PageScript {
@@ -32,10 +35,10 @@ export function pageScript(text: string): PageScript {
 
 export type Page = {
 	readonly title: string;
-	/** As HTML, in which everything that is not ours is `escaped`. */
+	/** HTML. Foreign text must be `escaped`. */
 	readonly body: string;
 	readonly script?: PageScript;
-	/** For the script, as `data-key` of the page's only `main`. */
+	/** Passed to the script as `data-key` of `main`. */
 	readonly key?: string;
 };
 
@@ -54,7 +57,7 @@ export function sendPage(reply: FastifyReply, { title, body, script, key }: Page
 			.type("text/html; charset=utf-8")
 			.header("cache-control", "no-store")
 			.header("content-security-policy", policy.join("; "))
-			// With no-referrer a form would be sent with the origin "null", which is nobody's.
+			// With no-referrer, forms would be sent with the origin "null".
 			.header("referrer-policy", "same-origin")
 			.send(
 				`<!doctype html><html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">` +
@@ -64,7 +67,7 @@ export function sendPage(reply: FastifyReply, { title, body, script, key }: Page
 	);
 }
 
-/** Text as it may stand in HTML, between tags and in quotes. */
+/** Escapes text for HTML content and attribute values. */
 export function escaped(text: string): string {
 	return text.replaceAll(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`);
 }

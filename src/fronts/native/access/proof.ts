@@ -1,25 +1,16 @@
-/** The server proves that it knows a token, to somebody who would not show it to a stranger on our port. */
+/** Proves that the server knows a token to a client that must not send it to another program on this port. */
 
-import type { Access } from "../../../core/access.ts";
+import { proofText } from "../../../api/token-proof.ts";
 import { SessionError } from "../../../core/errors.ts";
-import { proofText } from "../../../protocol/proof.ts";
-import { localAddressOf } from "../../local-address.ts";
-import type { NativeApp } from "../options.ts";
-import { proofAnswer, proofRequest } from "./messages.ts";
+import type { Access } from "../../../core/policy/access.ts";
+import { localAddressOf } from "../../../http/local-address.ts";
+import type { Serve } from "../serve.ts";
 
-export function addProof(app: NativeApp, access: Access): void {
-	app.post(
-		"/v1/proof",
-		{
-			config: { policy: "public", operation: "proveToken", summary: "Prove that this server knows a token" },
-			schema: { body: proofRequest, response: { 200: proofAnswer } },
-		},
-		async (request, reply) => {
-			const { token, nonce } = request.body;
-			const address = localAddressOf(request.raw.socket);
-			if (!address) throw new SessionError("unsupported", "a connection without an address needs no proof");
-			const text = proofText(nonce, `${address.host}:${address.port}`);
-			return reply.header("cache-control", "no-store").send({ proof: access.prove(token, text) });
-		},
-	);
+export function addProof(serve: Serve, access: Access): void {
+	serve("proveToken", async ({ request, reply, body: { token, nonce } }) => {
+		const address = localAddressOf(request.raw.socket);
+		if (!address) throw new SessionError("unsupported", "a connection over a Unix socket needs no proof");
+		reply.header("cache-control", "no-store");
+		return { proof: access.prove(token, proofText(nonce, `${address.host}:${address.port}`)) };
+	});
 }

@@ -1,148 +1,103 @@
-/** Sign-in for browsers: a link that is good once becomes a cookie that no script can read, and a key that only pages of ours can. */
+/**
+ * Browser sign-in: a link that works once is exchanged for a cookie that scripts can't read, and a key for the server's
+ * pages.
+ */
 
-import type { FastifyReply, FastifyRequest } from "fastify";
-import type { Access, SignedIn } from "../../../core/access.ts";
+import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import { pageKeyItem } from "../../../api/page-key.ts";
 import { SessionError } from "../../../core/errors.ts";
-import { pageKeyItem } from "../../../protocol/page-key.ts";
-import { type Hosting, witnessOf } from "../../front.ts";
-import type { NativeApp } from "../options.ts";
-import { principalOf } from "../request.ts";
-import { answerEnded } from "./ended.ts";
-import { notDurable, type SignInQuery, signedIn, signIn, signInLink, signInQuery } from "./messages.ts";
+import { type Access, grantorOf, type SignedIn } from "../../../core/policy/access.ts";
+import type { ServerContext } from "../../../http/front.ts";
+import type { Serve } from "../serve.ts";
 import { escaped, pageScript, sendPage } from "./page.ts";
+import { answerRevoked } from "./revocation.ts";
 
-/** Puts the key where no page of another port can read it, though the cookie is sent there as well; then goes to where we are, which may be below a path. */
+/** Stores the page key, then opens the web UI. Pages of other ports receive the cookie but can't read local storage. */
 const STORE_KEY = pageScript(
 	`localStorage.setItem("${pageKeyItem}",document.querySelector("main").dataset.key);location.replace("./")`,
 );
 
 export type SignInOptions = {
 	readonly access: Access;
-	/** The path below which browsers find us, without a slash at its end. */
+	/** Path prefix of the server for browsers, without a trailing slash. */
 	readonly basePath: string;
-	/** Where the caller's browser finds us. */
+	/** Base URL of the server in the caller's browser. */
 	readonly homeOf: (request: FastifyRequest) => string;
 };
 
-export function addSignIn(app: NativeApp, { access, basePath, homeOf }: SignInOptions, hosting: Hosting): void {
-	// What a form sends. Everything is in the address already, so there is nothing to read in it.
+/** Sign-in forms have no fields; the URL contains everything. */
+export function acceptForms(app: FastifyInstance): void {
 	app.addContentTypeParser("application/x-www-form-urlencoded", { parseAs: "string" }, (_request, _body, done) =>
 		done(null, undefined),
 	);
+}
 
-	app.post(
-		"/v1/signin-links",
-		{
-			config: { policy: "read", operation: "createSignInLink", summary: "Make a sign-in link" },
-			schema: { response: { 201: signInLink } },
-		},
-		async (request, reply) => {
-			const { code, expiresAt } = access.createSignInCode(principalOf(request));
-			witnessOf(request).record({ action: "sign-in-link" });
-			const url = `${homeOf(request)}${signInPath(code)}`;
-			return reply.code(201).header("cache-control", "no-store").send({ url, expiresAt });
-		},
-	);
+export function addSignIn(serve: Serve, { access, basePath, homeOf }: SignInOptions, hosting: ServerContext): void {
+	serve("createSignInLink", async ({ request, reply, caller, witness }) => {
+		const { code, expiresAt } = access.createSignInCode(grantorOf(caller));
+		witness.record({ action: "sign-in-link" });
+		reply.header("cache-control", "no-store");
+		return { url: `${homeOf(request)}${signInPath(code)}`, expiresAt };
+	});
 
-	// Looking at a link must not use it up: chats and mail programs look at every link they see.
-	app.get(
-		"/signin",
-		{
-			config: {
-				policy: "public",
-				operation: "showSignIn",
-				summary: "The page of a sign-in link",
-				answers: { 200: "text/html", 401: "text/html" },
-			},
-			schema: { querystring: signInQuery },
-		},
-		async (request, reply) => {
-			const owner = access.signInOwner(codeOf(request.query));
-			if (!owner) return sendExpired(reply);
-			const server = escaped(`${request.headers.host}${basePath}`);
-			return sendPage(reply, {
-				title: "Sign in to Hawser",
-				body:
-					`<p>On the server at <b>${server}</b>, this browser will be able to do all that ` +
-					`<b>${escaped(owner.name)}</b> may.</p>` +
-					// Without an action a form goes to the address it came from, so the code needs no second copy in the page.
-					'<form method="post"><button type="submit" autofocus>Sign in on this browser</button></form>',
-			});
-		},
-	);
+	// GET must not use up the link: chats and mail programs open every link they see.
+	serve("showSignIn", async ({ request, reply }) => {
+		const owner = access.signInOwner(codeOf(request));
+		if (!owner) return sendExpired(reply);
+		const server = escaped(`${request.headers.host}${basePath}`);
+		return sendPage(reply, {
+			title: "Sign in to Hawser",
+			body:
+				`<p>On the server at <b>${server}</b>, this browser will be able to do all that ` +
+				`<b>${escaped(owner.name)}</b> may.</p>` +
+				// Without an action, a form is posted to its page's URL, so the code appears only once.
+				'<form method="post"><button type="submit" autofocus>Sign in on this browser</button></form>',
+		});
+	});
 
-	app.post(
-		"/signin",
-		{
-			config: {
-				policy: "public",
-				operation: "signIn",
-				summary: "Sign this browser in",
-				answers: { 200: "text/html", 401: "text/html" },
-			},
-			schema: { querystring: signInQuery },
-		},
-		async (request, reply) => {
-			const as = await access.signIn(codeOf(request.query));
-			if (as) {
-				witnessOf(request).as(as.owner).record({ action: "sign-in" });
-				return sendPage(reply.header("set-cookie", as.cookie), {
-					title: "Signed in",
-					body: "<noscript>This browser must run scripts to stay signed in.</noscript>",
-					script: STORE_KEY,
-					key: as.pageKey,
-				});
-			}
-			witnessOf(request).record({ action: "refused", code: "unauthenticated", route: "POST /signin" });
+	serve("signIn", async ({ request, reply, witness }) => {
+		const as = await access.signIn(codeOf(request));
+		if (!as) {
+			witness.record({ action: "refused", code: "unauthenticated", route: "POST /signin" });
 			return sendExpired(reply);
-		},
-	);
+		}
+		witness.as(as.owner).record({ action: "sign-in" });
+		return sendPage(reply.header("set-cookie", as.cookie), {
+			title: "Signed in",
+			body: "<noscript>This browser must run scripts to stay signed in.</noscript>",
+			script: STORE_KEY,
+			key: as.pageKey,
+		});
+	});
 
-	// What a page of ours does that has asked for a token, or was opened by a link with one.
-	app.post(
-		"/v1/signin",
-		{
-			config: { policy: "public", operation: "signInBrowser", summary: "Sign this browser in by a token or a link" },
-			schema: { body: signIn, response: { 200: signedIn } },
-		},
-		async (request, reply) => {
-			const { token, code = "" } = request.body;
-			const as = token === undefined ? await access.signIn(code) : await signInBy(token, request);
-			if (!as) throw new SessionError("token_ended", "the link was used, or is more than five minutes old");
-			witnessOf(request).as(as.owner).record({ action: "sign-in" });
-			return reply
-				.header("cache-control", "no-store")
-				.header("set-cookie", as.cookie)
-				.send({ pageKey: as.pageKey, name: as.owner.name });
-		},
-	);
+	// For the server's own pages: with a token entered by the user, or with the code of a link.
+	serve("signInBrowser", async ({ request, reply, body: { token, code = "" }, witness }) => {
+		const as = token === undefined ? await access.signIn(code) : await signInBy(token, request);
+		if (!as) throw new SessionError("token_ended", "the link was used, or is more than five minutes old");
+		witness.as(as.owner).record({ action: "sign-in" });
+		reply.header("cache-control", "no-store").header("set-cookie", as.cookie);
+		return { pageKey: as.pageKey, name: as.owner.name };
+	});
 
-	/** Judged as at the door, where attempts are counted. */
+	/** Checks a token as the door does, which counts failed attempts. */
 	const signInBy = async (token: string, request: FastifyRequest): Promise<SignedIn> => {
 		try {
-			return await access.signInAs(await hosting.identify(request, token));
+			return await access.signInAs(grantorOf(await hosting.identify(request, token)));
 		} catch (error) {
 			const isUnknown = error instanceof SessionError && error.code === "unauthenticated";
 			if (!isUnknown || !access.wasGood(token)) throw error;
 			throw new SessionError("token_ended", "the token was revoked or has expired", {
-				hint: "ask whoever gave it to you for a new one",
+				hint: "ask its issuer for a new one",
 			});
 		}
 	};
 
-	app.post(
-		"/v1/signout",
-		// Open to all, so that it can be asked again while it is not on disk: who has a cookie may always end it.
-		{
-			config: { policy: "public", operation: "signOut", summary: "Sign this browser out", answers: { 204: "" } },
-			schema: { response: { 202: notDurable } },
-		},
-		async (request, reply) => {
-			const { cookie, isDurable, owner } = await access.signOut(request.headers.cookie);
-			if (owner) witnessOf(request).as(owner).record({ action: "sign-out" });
-			return answerEnded(reply.header("set-cookie", cookie), { isDurable });
-		},
-	);
+	// Public, so that it can be repeated until it is stored: the holder of a cookie may always end it.
+	serve("signOut", async ({ request, reply, witness }) => {
+		const { cookie, isDurable, owner } = await access.signOut(request.headers.cookie);
+		if (owner) witness.as(owner).record({ action: "sign-out" });
+		return answerRevoked(reply.header("set-cookie", cookie), { isDurable });
+	});
 }
 
 export function signInPath(code: string): string {
@@ -156,6 +111,8 @@ function sendExpired(reply: FastifyReply): FastifyReply {
 	});
 }
 
-function codeOf({ code }: SignInQuery): string {
+/** A mistyped or truncated link may have any query. */
+function codeOf({ query }: FastifyRequest): string {
+	const { code } = query as { code?: unknown };
 	return typeof code === "string" ? code : "";
 }

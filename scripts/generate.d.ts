@@ -1,0 +1,1 @@
+export function staleFiles(read?: (path: string) => string): Promise<[path: string, content: string][]>;

@@ -1,0 +1,2 @@
+export function testFiles(): { readonly file: string; readonly tags: readonly string[] }[];
+export function quickFiles(): string[];

@@ -1,0 +1,94 @@
+/** Secrets that programs read: typed by a user, or requested from one. */
+
+import { PRINTABLE } from "../../words/printable.ts";
+import { fenceHeader, idempotencyKeyHeader } from "../messages.ts";
+import { sessionName } from "./approvals.ts";
+import {
+	displayName,
+	doc,
+	list,
+	message,
+	milliseconds,
+	nullable,
+	object,
+	offset,
+	optional,
+	request,
+	string,
+	text,
+} from "./fields.ts";
+import { ifWaiting, inputReceipt } from "./input.ts";
+import type { OperationTable } from "./operation.ts";
+
+/** In UTF-16 units. */
+const REASON_LENGTH = 200;
+
+const askSecret = request("AskSecret", "Requests a secret from a user.", {
+	name: optional(displayName),
+	reason: optional(
+		doc("A sentence: what it is for.", string({ minLength: 1, maxLength: REASON_LENGTH, pattern: PRINTABLE })),
+	),
+});
+
+const secretRequest = message(
+	"SecretRequestMessage",
+	"A request for a secret. It is for the question that the program asks at `offset`, and no other.",
+	{
+		id: text,
+		session: sessionName,
+		name: nullable(text),
+		reason: nullable(text),
+		prompt: doc("The line before the cursor.", text),
+		program: nullable(text),
+		offset,
+		askedBy: doc("The name of the caller that asked.", text),
+		createdAt: milliseconds,
+		expiresAt: milliseconds,
+		source: optional(
+			doc(
+				"The secret source of the server that should supply it. Without a `fault` it has.",
+				object({ name: text, fault: nullable(text) }),
+			),
+		),
+	},
+);
+
+export const secretOperations: OperationTable = {
+	typeSecret: {
+		summary: "Type a line without echo or logging, while the program reads a secret",
+		route: "POST /v1/sessions/:id/secret",
+		right: "operate",
+		headers: [idempotencyKeyHeader, fenceHeader],
+		takes: "application/octet-stream",
+		query: { ifWaiting, episode: optional(doc("The `episode` of the question.", offset)) },
+		answer: inputReceipt,
+	},
+	requestSecret: {
+		summary: "Ask a user to type the secret that the program reads",
+		route: "POST /v1/sessions/:id/secret-requests",
+		right: "operate",
+		body: optional(askSecret),
+		answer: secretRequest,
+		status: 201,
+		answerHeaders: ["location"],
+	},
+	listSecretRequests: {
+		summary: "List requests for secrets",
+		route: "GET /v1/secret-requests",
+		right: "read",
+		answer: message("SecretRequestList", "Requests for secrets, oldest first.", { requests: list(secretRequest) }),
+	},
+	giveSecret: {
+		summary: "Type a requested secret, if its program still asks for it",
+		route: "POST /v1/secret-requests/:id",
+		right: "operate",
+		headers: [fenceHeader],
+		takes: "application/octet-stream",
+		answer: inputReceipt,
+	},
+	refuseSecret: {
+		summary: "Refuse or withdraw a request for a secret",
+		route: "DELETE /v1/secret-requests/:id",
+		right: "operate",
+	},
+};

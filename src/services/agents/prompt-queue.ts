@@ -1,0 +1,220 @@
+/**
+ * Prompts that wait until their session's agent is idle. Each session's queue is a file, so that it outlives the server.
+ * One prompt is submitted at a time; the next one waits for the end of its turn.
+ */
+
+import { randomBytes } from "node:crypto";
+import { readdir } from "node:fs/promises";
+import { join } from "node:path";
+import type { AgentMessage, QueuedPrompt } from "../../api/types.ts";
+import { sleep } from "../../core/async/sleep.ts";
+import { SessionError } from "../../core/errors.ts";
+import { isEnded } from "../../core/log/session-state.ts";
+import type { Audit } from "../../core/policy/audit.ts";
+import { AuditedCaller } from "../../core/policy/audited-caller.ts";
+import type { Session } from "../../core/session/session.ts";
+import type { Sessions } from "../../core/session/session-registry.ts";
+import { JsonFile } from "../../disk/json-file.ts";
+import { makePrivateDirectory } from "../../disk/private-directory.ts";
+import { AgentTyping } from "./agent-typing.ts";
+import type { Agents } from "./agents.ts";
+import { promptAgent } from "./prompt.ts";
+
+/** @limit prompts that wait in one session | `limit_exceeded` */
+const MAX_PROMPTS = 32;
+/** A prompt that an idle agent does not take is tried again after this time. */
+const AGAIN_MS = 5_000;
+/** An agent that is idle for this long takes the next prompt: some rest for a moment between two steps. */
+const IDLE_MS = 1_000;
+const ENDING = ".json";
+const ID_BYTES = 6;
+
+/** `owner` is the id of the caller's credential. */
+type Entry = QueuedPrompt & { readonly owner: string };
+
+type QueueOptions = {
+	/** Contains nothing else. Without it, queues end with the server. */
+	readonly directory: string | undefined;
+	readonly sessions: Sessions;
+	readonly now: () => number;
+	readonly agents: Agents;
+	readonly audit: Audit;
+	/** Whether a credential has ended. Its prompts are removed. */
+	readonly isRevoked: (owner: string) => boolean;
+	readonly report: (problem: unknown) => void;
+};
+
+export class PromptQueue {
+	readonly #options: QueueOptions;
+	readonly #entries = new Map<string, readonly Entry[]>();
+	readonly #running = new Map<string, AbortController>();
+	readonly #closing = new AbortController();
+	readonly #opened: Promise<void>;
+
+	constructor(options: QueueOptions) {
+		this.#options = options;
+		this.#opened = this.#open().catch(options.report);
+		options.sessions.watch(({ kind, session }) => {
+			if (kind === "removed" || isEnded(session.state)) void this.#remove(session.id);
+		});
+	}
+
+	async list({ id }: Session): Promise<QueuedPrompt[]> {
+		await this.#opened;
+		return (this.#entries.get(id) ?? []).map(toMessage);
+	}
+
+	/** Resolves once the prompt is stored. */
+	async add(
+		session: Session,
+		text: string,
+		{ id, name }: { readonly id: string; readonly name: string },
+	): Promise<QueuedPrompt> {
+		await this.#opened;
+		const before = this.#entries.get(session.id) ?? [];
+		if (before.length >= MAX_PROMPTS) {
+			throw new SessionError("limit_exceeded", `too many prompts wait in this session (limit ${MAX_PROMPTS})`, {
+				hint: "cancel one, or wait until the agent is idle",
+			});
+		}
+		const entry = {
+			id: `p_${randomBytes(ID_BYTES).toString("hex")}`,
+			text,
+			by: name,
+			owner: id,
+			queuedAt: this.#options.now(),
+		};
+		await this.#put(session.id, [...before, entry]);
+		this.#begin(session);
+		return toMessage(entry);
+	}
+
+	/** Rejects with `not_found` once the prompt was submitted or cancelled. */
+	async cancel(session: Session, id: string): Promise<void> {
+		await this.#opened;
+		const before = this.#entries.get(session.id) ?? [];
+		if (!before.some((entry) => entry.id === id)) {
+			throw new SessionError("not_found", `there is no queued prompt ${JSON.stringify(id)}`);
+		}
+		await this.#put(
+			session.id,
+			before.filter((entry) => entry.id !== id),
+		);
+	}
+
+	close(): void {
+		this.#closing.abort();
+	}
+
+	async #open(): Promise<void> {
+		const { directory, sessions } = this.#options;
+		if (directory === undefined) return;
+		await makePrivateDirectory(directory);
+		for (const name of await readdir(directory)) {
+			if (!name.endsWith(ENDING)) continue;
+			const id = name.slice(0, -ENDING.length);
+			const session = sessions.get(id);
+			const stored = await this.#file(id)?.read();
+			if (!session || isEnded(session.state) || !isQueue(stored)) await this.#file(id)?.remove();
+			else {
+				this.#entries.set(id, stored);
+				this.#begin(session);
+			}
+		}
+	}
+
+	#file(id: string): JsonFile | undefined {
+		const { directory } = this.#options;
+		return directory === undefined ? undefined : new JsonFile(join(directory, `${id}${ENDING}`));
+	}
+
+	async #put(id: string, entries: readonly Entry[]): Promise<void> {
+		if (entries.length === 0) return this.#remove(id);
+		this.#entries.set(id, entries);
+		await this.#file(id)?.write(entries);
+	}
+
+	async #remove(id: string): Promise<void> {
+		if (!this.#entries.delete(id)) return;
+		this.#running.get(id)?.abort();
+		await this.#file(id)?.remove().catch(this.#options.report);
+	}
+
+	/** Submits the session's prompts, one after the other. */
+	#begin(session: Session): void {
+		if (this.#running.has(session.id)) return;
+		const over = new AbortController();
+		this.#running.set(session.id, over);
+		const signal = AbortSignal.any([over.signal, this.#closing.signal]);
+		void this.#run(session, signal)
+			.catch((error: unknown) => {
+				if (!signal.aborted) this.#options.report(error);
+			})
+			.finally(() => this.#running.delete(session.id));
+	}
+
+	async #run(session: Session, signal: AbortSignal): Promise<void> {
+		for (let next = this.#next(session.id); next && !signal.aborted; next = this.#next(session.id)) {
+			const { id, owner } = next;
+			if (this.#options.isRevoked(owner)) {
+				await this.cancel(session, id);
+				continue;
+			}
+			await this.#untilIdle(session, signal);
+			// It may have been cancelled meanwhile.
+			if (signal.aborted || this.#next(session.id)?.id !== id) continue;
+			try {
+				await this.#submit(session, next, signal);
+				await this.cancel(session, id).catch(() => {});
+			} catch (error) {
+				if (!(error instanceof SessionError)) throw error;
+				await sleep(AGAIN_MS, signal);
+			}
+		}
+	}
+
+	/** Types the prompt as its owner. The owner's rights were checked when it was queued. */
+	async #submit(session: Session, { text, owner, by }: Entry, signal: AbortSignal): Promise<void> {
+		const { agents, audit } = this.#options;
+		const identity = { id: owner, account: owner, name: by, gate: null, revoked: signal, may: () => true };
+		const caller = new AuditedCaller(audit, { from: "server", front: "native" }, identity, () => null);
+		const audited = (one: Session) => caller.session(one);
+		const view = agents.view(session);
+		const typing = new AgentTyping({ session, view, audited, fence: undefined, signal });
+		await agents.inTurn(session, () => promptAgent(typing, text));
+	}
+
+	#next(id: string): Entry | undefined {
+		return this.#entries.get(id)?.[0];
+	}
+
+	async #untilIdle(session: Session, signal: AbortSignal): Promise<void> {
+		for (;;) {
+			for await (const agent of this.#options.agents.follow(session, signal)) if (isIdle(agent)) break;
+			await sleep(IDLE_MS, signal);
+			for await (const agent of this.#options.agents.follow(session, signal)) {
+				if (isIdle(agent) || signal.aborted) return;
+				break;
+			}
+			if (signal.aborted) return;
+		}
+	}
+}
+
+function isIdle(agent: AgentMessage | null): boolean {
+	return agent?.state === "idle" || agent?.state === "done";
+}
+
+function toMessage({ id, text, by, queuedAt }: Entry): QueuedPrompt {
+	return { id, text, by, queuedAt };
+}
+
+function isQueue(stored: unknown): stored is readonly Entry[] {
+	return Array.isArray(stored) && stored.every(isEntry);
+}
+
+function isEntry(value: unknown): value is Entry {
+	if (typeof value !== "object" || value === null) return false;
+	const { id, text, by, owner, queuedAt } = value as Partial<Record<keyof Entry, unknown>>;
+	return [id, text, by, owner].every((one) => typeof one === "string") && typeof queuedAt === "number";
+}

@@ -1,0 +1,118 @@
+/** Types a prompt into a coding agent's input and submits it, and sees that it was submitted. */
+
+import type { AgentMessage } from "../../api/types.ts";
+import { SessionError } from "../../core/errors.ts";
+import type { AgentTyping } from "./agent-typing.ts";
+import { shows } from "./answer.ts";
+import { readAgentInput } from "./screen-rules/read-input.ts";
+import type { AgentOnScreen } from "./screen-watch.ts";
+
+/** An agent that starts draws its input within this time. */
+const READY_MS = 10_000;
+/** The input is empty after Enter within this time. */
+const REACTION_MS = 4_000;
+/** Agents drop what is typed in their first moments. A busy machine shows it late, so it is not typed again too soon. */
+const SHOWN_MS = 8_000;
+const TYPING_TRIES = 3;
+/** Some agents take the first Enter after a paste for a new line. */
+const ENTER_TRIES = 3;
+/** A text longer than this, or with several lines, is pasted. */
+const TYPED_LENGTH = 200;
+
+const BEGIN_PASTE = "\u001b[200~";
+const END_PASTE = "\u001b[201~";
+/** Agents show a long paste as a sign. */
+const PASTE_SIGN = /\[(?:#\d+ )?Past(?:e|ed)\b/i;
+
+/** Resolves once the prompt was submitted. `blocked`: a dialog is open, and nothing was typed. */
+export async function promptAgent(typing: AgentTyping, text: string): Promise<void> {
+	const plain = text.replaceAll(END_PASTE, "").replaceAll(/\r?\n/g, "\r");
+	if (plain.trim() === "") throw new SessionError("invalid_argument", "text: must not be blank");
+	await checkUnblocked(typing);
+	const before = await untilInput(typing);
+	if (before !== "") {
+		throw new SessionError("conflict", "the agent's input holds a text that was not submitted; nothing was typed", {
+			hint: "submit or clear it first",
+		});
+	}
+	const isTyped = !plain.includes("\r") && plain.length <= TYPED_LENGTH;
+	const bytes = Buffer.from(isTyped ? plain : `${BEGIN_PASTE}${plain}${END_PASTE}`);
+	const check = () => checkUnblocked(typing);
+	await typing.type([bytes, Buffer.from("\r")], check, () => untilShown(typing, plain, bytes));
+	for (let tries = 1; !(await isSubmitted(typing)); tries++) {
+		if (tries >= ENTER_TRIES) {
+			throw new SessionError("conflict", "the agent did not take the prompt; it is still in its input", {
+				hint: "look at the session's screen",
+			});
+		}
+		await typing.press(["Enter"], check);
+	}
+}
+
+/** Rejects with `blocked` while a dialog is open, on the screen or by another signal. */
+async function checkUnblocked(typing: AgentTyping): Promise<void> {
+	const state = await typing.view.state();
+	if (!state && (await typing.view.screen(typing.signal))) {
+		// A dialog that no rule knows may be open.
+		throw new SessionError("conflict", "the state of the agent is not known; nothing was typed", {
+			hint: "look at the session's screen",
+		});
+	}
+	if (!state) {
+		throw new SessionError("conflict", "no coding agent runs in front of this session; nothing was typed", {
+			hint: "send text with …/send",
+		});
+	}
+	if (state.state === "blocked") throw blockedError(state);
+}
+
+function blockedError(agent: AgentMessage): SessionError {
+	const question = agent.question === null ? "a dialog" : `the dialog ${JSON.stringify(agent.question)}`;
+	return new SessionError("blocked", `the agent waits for an answer to ${question}; nothing was typed`, {
+		hint: "answer it first",
+		extra: { agent },
+	});
+}
+
+/** The text in the input, once the input is on the screen. */
+async function untilInput(typing: AgentTyping): Promise<string> {
+	const text = await typing.until(READY_MS, (found) => inputOf(found) ?? undefined);
+	if (text !== undefined) return text;
+	await checkUnblocked(typing);
+	throw new SessionError("conflict", "the agent's input is not on the screen; nothing was typed", {
+		hint: "look at the session's screen",
+	});
+}
+
+function inputOf(found: AgentOnScreen | null): string | null {
+	return found && readAgentInput(found.screen, found.rules);
+}
+
+/** Types the text again if the agent has dropped it. */
+async function untilShown(typing: AgentTyping, text: string, bytes: Uint8Array): Promise<void> {
+	for (let tries = 1; ; tries++) {
+		await typing.until(SHOWN_MS, (found) => (hasText(inputOf(found), text) ? true : undefined));
+		const input = inputOf(await typing.view.screen(typing.signal));
+		if (hasText(input, text)) return;
+		if (tries >= TYPING_TRIES || input !== "") {
+			throw new SessionError("conflict", "the agent does not show the prompt in its input; it was not submitted", {
+				hint: "look at the session's screen",
+			});
+		}
+		await typing.type([bytes], () => checkUnblocked(typing));
+	}
+}
+
+function hasText(input: string | null, text: string): boolean {
+	if (input === null || input === "") return false;
+	return PASTE_SIGN.test(input) || shows([input], text.split("\r").at(-1)?.trim() || text);
+}
+
+/** The input is empty, or not there because a dialog or another view is. */
+async function isSubmitted(typing: AgentTyping): Promise<boolean> {
+	const isGone = await typing.until(REACTION_MS, (found) => {
+		const input = inputOf(found);
+		return input === "" || found?.reading?.dialog || (found !== null && input === null) ? true : undefined;
+	});
+	return isGone === true;
+}

@@ -1,0 +1,125 @@
+/** Screen rules for Anthropic's Claude Code. */
+
+import type { AgentRules } from "../format.ts";
+
+/** Continuation rows of a message, then the input and the status rows at the end of the screen. */
+const TO_INPUT = "(?:(?! *[●❯⏺]).*\\n)*❯.*(?:\\n {2}.*)*$(?![\\s\\S])";
+
+export const claudeCode: AgentRules = {
+	agent: "claude-code",
+	programs: ["claude"],
+	tried: ["2.1.197", "2.1.325"],
+	dialogs: [
+		{
+			id: "claude-code.permission",
+			kind: "permission",
+			footer: "^Esc to cancel(?: · .*)?$",
+			menu: "numbered",
+			question: "^(?:Do you want to|Would you like to|Allow) .*\\?$",
+			details: "above",
+			choose: "digit",
+		},
+		{
+			id: "claude-code.question",
+			kind: "question",
+			footer: "^Enter to select · .*Esc to cancel$",
+			menu: "numbered",
+			hasDescriptions: true,
+			question: "^(?:☐ .*|←.*→ )?(.+)$",
+			details: "above",
+			choose: "digit",
+			text: { label: "^Type something", open: "digit" },
+		},
+		{
+			id: "claude-code.trust",
+			kind: "trust",
+			footer: "^Enter to confirm · Esc to (?:cancel|exit)$",
+			menu: "plain",
+			question: "(Is this a project you created or one you trust\\?)",
+			details: "above",
+			choose: "arrows",
+		},
+		{
+			id: "claude-code.trust-numbered",
+			kind: "trust",
+			footer: "^Enter to confirm · Esc to (?:cancel|exit)$",
+			menu: "numbered",
+			question: "(Is this a project you created or one you trust\\?|Do you trust the files in this folder\\?)",
+			details: "above",
+			choose: "digit",
+		},
+		{
+			id: "claude-code.login",
+			kind: "login",
+			menu: "numbered",
+			footer: "^(?:Enter to confirm.*|Esc to cancel.*)$",
+			question: "^(Select login method:|Do you want to use this API key\\?)$",
+			details: "above",
+			choose: "arrows",
+		},
+		{
+			id: "claude-code.login-start",
+			kind: "login",
+			menu: "numbered",
+			hasDescriptions: true,
+			question: "^(Select login method:)$",
+			details: "above",
+			choose: "arrows",
+		},
+		{
+			id: "claude-code.limit",
+			kind: "question",
+			footer: "^(?:Enter to confirm|Esc to cancel).*$",
+			menu: "numbered",
+			question: "(.*(?:usage limit|limit reached|What do you want to do\\?).*)$",
+			details: "above",
+			choose: "arrows",
+		},
+		{
+			id: "claude-code.offer-numbered",
+			kind: "question",
+			footer: "^Enter to (?:confirm|select|continue)(?: · .*)?$",
+			menu: "numbered",
+			hasDescriptions: true,
+			details: "above",
+			choose: "arrows",
+		},
+		{
+			id: "claude-code.offer",
+			kind: "question",
+			footer: "^Enter to (?:confirm|select|continue)(?: · .*)?$",
+			menu: "plain",
+			question: "^(.*\\?)",
+			details: "above",
+			choose: "arrows",
+		},
+	],
+	states: [
+		{
+			id: "claude-code.working",
+			state: "working",
+			rows: 4,
+			all: ["^❯", "esc to interrupt"],
+		},
+		{
+			id: "claude-code.error",
+			state: "error",
+			rows: 9,
+			all: [`^ *[●⎿]\\s+API Error.*\\n${TO_INPUT}`],
+		},
+		{
+			id: "claude-code.interrupted",
+			state: "idle",
+			rows: 9,
+			all: [`⎿\\s+Interrupted.*\\n${TO_INPUT}`],
+		},
+		{
+			id: "claude-code.done",
+			state: "done",
+			rows: 8,
+			all: [`^[✻✳✶✽✢] \\p{Lu}\\p{L}+ for [\\dhms ]+(?: · .*)?\\n${TO_INPUT}`],
+		},
+		{ id: "claude-code.idle", state: "idle", rows: 3, all: ["^❯"], none: ["esc to interrupt"] },
+	],
+	input: { mark: "^❯ ?", end: "^─{10,}" },
+};

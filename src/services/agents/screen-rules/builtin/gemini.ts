@@ -1,0 +1,99 @@
+/** Screen rules for Google's Gemini CLI. */
+
+import type { AgentRules } from "../format.ts";
+
+/** The input, with its placeholder or with text. */
+const INPUT = " [>*!] {1,3}(?:Type your message|\\S.*\\n(?: {3}.*\\n)* workspace )";
+
+export const gemini: AgentRules = {
+	agent: "gemini",
+	programs: ["gemini"],
+	tried: ["0.61.0"],
+	dialogs: [
+		{
+			id: "gemini.question",
+			kind: "question",
+			footer: "^Enter to (?:select|submit) · .*Esc to cancel$",
+			menu: "numbered",
+			hasDescriptions: true,
+			question: "^(.+)$",
+			details: "above",
+			choose: "digit",
+			text: { label: "^Enter a custom value", open: "digit" },
+		},
+		{
+			id: "gemini.permission",
+			kind: "permission",
+			menu: "numbered",
+			question: "^(?:Allow execution of|Apply this change|Do you want to|Allow) ?.*\\?$",
+			choice: "^(?:Allow once|Yes, allow once|No, suggest changes)",
+			details: "above",
+			choose: "digit",
+		},
+		{
+			id: "gemini.trust",
+			kind: "trust",
+			menu: "numbered",
+			question: "^Do you trust the files in this folder\\?$",
+			choice: "^Trust folder",
+			details: "above",
+			choose: "digit",
+		},
+		{
+			id: "gemini.login",
+			kind: "login",
+			footer: "(?:Use Enter to select|Terms of Services?|https?://\\S+)\\)?$",
+			menu: "numbered",
+			question: "^(How would you like to authenticate for this project\\?)$",
+			details: "above",
+			choose: "arrows",
+		},
+		{
+			id: "gemini.login-box",
+			kind: "login",
+			menu: "numbered",
+			question: "^(How would you like to authenticate for this project\\?)$",
+			details: "above",
+			choose: "arrows",
+		},
+		{
+			id: "gemini.limit",
+			kind: "question",
+			menu: "numbered",
+			question: "(.*(?:usage limit|quota|rate limit|high demand).*)$",
+			choice: "^(?:Keep trying|Switch to|Stop|Try again|Upgrade)",
+			details: "above",
+			choose: "arrows",
+		},
+	],
+	states: [
+		{
+			id: "gemini.working",
+			state: "working",
+			rows: 10,
+			all: ["^ *[\\u2800-\\u28ff] .*\\(esc to cancel(?:, [\\dhms ]+)?\\)"],
+		},
+		{
+			id: "gemini.error",
+			state: "error",
+			rows: 14,
+			all: [
+				"^ ?✕ (?:(?! ?(?:>|✦|✕) ).*\\n)*?(?:ℹ This request failed.*\\n)?(?:(?! ?(?:✦|✕) | ?> (?! )).*\\n)* [>*!] {3}",
+			],
+		},
+		{
+			id: "gemini.interrupted",
+			state: "idle",
+			rows: 10,
+			all: ["^ ?ℹ Request cancelled\\.\\n(?:(?! ?(?:✦|✕) ).*\\n)* [>*!] {3}"],
+		},
+		{
+			id: "gemini.done",
+			state: "done",
+			rows: 40,
+			all: [`^ ?✦ (?:(?! ?(?:ℹ|✕|▸) ?|.*│| ?> (?! )).*\\n)*${INPUT}`],
+		},
+		{ id: "gemini.idle", state: "idle", rows: 5, all: [`^${INPUT}`] },
+	],
+	input: { mark: "^ [>*!] {1,3}", end: "^ ?[▀▄─]{10,}|^ workspace " },
+};

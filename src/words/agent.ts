@@ -1,0 +1,27 @@
+/** Types of a coding agent's state. */
+
+export const agentStates = ["working", "blocked", "done", "idle", "error"] as const;
+
+/** `done` is a finished turn that no user has seen yet. `idle` waits for a prompt. */
+export type AgentState = (typeof agentStates)[number];
+
+export const agentKinds = ["permission", "question", "trust", "login"] as const;
+
+/** The kind of a dialog that blocks an agent. */
+export type AgentKind = (typeof agentKinds)[number];
+
+export const agentSignals = ["osc7501", "title", "notification", "hook", "screen"] as const;
+
+/** The source of a state. */
+export type AgentSignal = (typeof agentSignals)[number];
+
+export const agentConfidences = ["sure", "likely"] as const;
+
+export type AgentConfidence = (typeof agentConfidences)[number];
+
+/** An answer that a dialog offers. */
+export type AgentChoice = {
+	/** Names the choice in an answer: its number in the dialog, from 1. */
+	readonly id: string;
+	readonly label: string;
+};

@@ -1,7 +1,0 @@
-import { expect, test } from "vitest";
-import { fileError } from "../../../src/fronts/opensandbox/files/errors.ts";
-
-test("a file that has nothing to read yet, such as the kernel's log, is the caller's mistake and not ours", () => {
-	const thrown = Object.assign(new Error("EAGAIN: try again, read"), { code: "EAGAIN", syscall: "read" });
-	expect(fileError(thrown)).toMatchObject({ status: 400, code: "INVALID_FILE", cause: thrown });
-});
