@@ -5,11 +5,13 @@ import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import type { Session } from "../../src/core/session/session.ts";
 import { eventually, outputUntil, write } from "../support/reading.ts";
-import { shells } from "./support/decorations.ts";
-import { startShell, textOf, UNTIL_GO } from "./support/shells.ts";
+import { type ShellName, shells } from "./support/decorations.ts";
+import { type LivingShell, startShell, textOf, UNTIL_GO } from "./support/shells.ts";
 
 const BUSY = { status: "busy", why: "typed" };
 const BACKSPACE = "\u007f";
+const INTERRUPT = "\u0003";
+const MOST_PRESSES = 5;
 
 /** The output of the command with this number, once it has ended and is the newest. */
 async function outputOf(session: Session, wanted: number): Promise<string> {
@@ -18,6 +20,21 @@ async function outputOf(session: Session, wanted: number): Promise<string> {
 		return seq === wanted && from !== undefined && to !== null && { from, to };
 	});
 	return textOf(session, range);
+}
+
+/**
+ * Presses keys that empty the line, then runs a command. fish 3 drops a ^C that arrives just as a thread of its own, such
+ * as the one that highlights the line, reports a result: the line stays as it was, with and without hooks. A user presses
+ * ^C again.
+ */
+async function runAfter(keys: string, { session, run }: LivingShell, name: ShellName): ReturnType<LivingShell["run"]> {
+	const isDropped = name === "fish" && keys === INTERRUPT;
+	for (let presses = 1; ; presses++) {
+		await write(session, keys);
+		const answer = await run("echo wanted");
+		if (answer.status !== "busy" || !isDropped || presses === MOST_PRESSES) return answer;
+		expect(answer).toMatchObject(BUSY);
+	}
 }
 
 describe.each(shells)("%s with hooks", (name) => {
@@ -50,14 +67,13 @@ describe.each(shells)("%s with hooks", (name) => {
 		["Backspace", BACKSPACE.repeat(5)],
 		["^U", "\u0015"],
 		["^W", "\u0017"],
-		["^C", "\u0003"],
+		["^C", INTERRUPT],
 		["Enter", "\u0015\r"],
 	])("a line erased by %s does not block commands", async (_, keys) => {
-		const { session, run } = await startShell(name);
-		await write(session, "wrong");
-		expect(await run("echo unwanted")).toMatchObject(BUSY);
-		await write(session, keys);
-		expect(await run("echo wanted")).toMatchObject({ status: "ended", text: "wanted\n", exitCode: 0 });
+		const shell = await startShell(name);
+		await write(shell.session, "wrong");
+		expect(await shell.run("echo unwanted")).toMatchObject(BUSY);
+		expect(await runAfter(keys, shell, name)).toMatchObject({ status: "ended", text: "wanted\n", exitCode: 0 });
 	});
 
 	test("a program started ahead gets no key of a command that is refused meanwhile", async () => {
@@ -96,14 +112,17 @@ describe.each(shells)("%s with hooks", (name) => {
 	});
 
 	test("an incomplete line blocks commands like a typed one", async () => {
-		const { session, run } = await startShell(name);
+		const shell = await startShell(name);
+		const { session, run } = shell;
 		await write(session, "echo 'open\r");
 		// fish takes all lines of a command at one prompt.
 		if (name !== "fish")
 			await eventually("the prompt for the rest", async () => (await session.inspect()).state === "waiting");
 		expect(await run("echo unwanted", 1_000)).toMatchObject(BUSY);
-		await write(session, "\u0003");
-		await eventually("the prompt", async () => (await session.inspect()).state === "prompt");
-		expect(await run("echo wanted")).toMatchObject({ status: "ended", text: "wanted\n" });
+		if (name !== "fish") {
+			await write(session, INTERRUPT);
+			await eventually("the prompt", async () => (await session.inspect()).state === "prompt");
+		}
+		expect(await runAfter(INTERRUPT, shell, name)).toMatchObject({ status: "ended", text: "wanted\n" });
 	});
 });
