@@ -2,27 +2,7 @@
 
 import { agentConfidences, agentKinds, agentSignals } from "../../words/agent.ts";
 import { fenceHeader } from "../messages.ts";
-import {
-	boolean,
-	choices,
-	count,
-	doc,
-	integer,
-	list,
-	literal,
-	literals,
-	message,
-	milliseconds,
-	named,
-	nullable,
-	object,
-	offset,
-	optional,
-	request,
-	type Schema,
-	string,
-	text,
-} from "./fields.ts";
+import * as s from "./fields.ts";
 import type { OperationTable } from "./operation.ts";
 
 /** In UTF-16 units. */
@@ -30,10 +10,10 @@ const CHOICE_LENGTH = 64;
 const ANSWER_LENGTH = 16 * 1024;
 const PROMPT_LENGTH = 256 * 1024;
 
-export const agentState: Schema = named(
+export const agentState: s.Schema = s.named(
 	"AgentState",
 	"The state of a coding agent.",
-	choices({
+	s.choices({
 		working: "",
 		blocked: "It has a dialog open and continues after an answer.",
 		done: "Its turn has ended, and no user has seen that yet.",
@@ -42,45 +22,45 @@ export const agentState: Schema = named(
 	}),
 );
 
-const kind = named("AgentKind", "The kind of a dialog.", literals(...agentKinds));
-const signal = named("AgentSignal", "The source of a state.", literals(...agentSignals));
-const progress = doc("Percent, if the agent reports it.", nullable(integer(0, 100)));
+const kind = s.named("AgentKind", "The kind of a dialog.", s.literals(...agentKinds));
+const signal = s.named("AgentSignal", "The source of a state.", s.literals(...agentSignals));
+const progress = s.doc("Percent, if the agent reports it.", s.nullable(s.integer(0, 100)));
 
-const child = message("AgentChild", "A subagent or background task.", {
-	id: doc("The name that the agent gave it, with `/` between levels.", text),
-	app: nullable(text),
+const child = s.message("AgentChild", "A subagent or background task.", {
+	id: s.doc("The name that the agent gave it, with `/` between levels.", s.text),
+	app: s.nullable(s.text),
 	state: agentState,
-	kind: doc("With `blocked`.", nullable(kind)),
-	title: nullable(text),
-	details: doc("The child's own description of its state.", nullable(text)),
+	kind: s.doc("With `blocked`.", s.nullable(kind)),
+	title: s.nullable(s.text),
+	details: s.doc("The child's own description of its state.", s.nullable(s.text)),
 	progress,
-	since: milliseconds,
+	since: s.milliseconds,
 });
 
-export const agent: Schema = message(
+export const agent: s.Schema = s.message(
 	"AgentMessage",
 	"The coding agent that a session runs, or another program that reports its state by OSC 7501.",
 	{
-		app: doc("The agent, such as `codex`, `claude-code`, `gemini`, `opencode` or `copilot`.", text),
+		app: s.doc("The agent, such as `codex`, `claude-code`, `gemini`, `opencode` or `copilot`.", s.text),
 		state: agentState,
-		kind: doc("With `blocked`: the dialog's kind; null if unknown.", nullable(kind)),
-		question: doc("The question of the dialog.", nullable(text)),
-		details: doc(
+		kind: s.doc("With `blocked`: the dialog's kind; null if unknown.", s.nullable(kind)),
+		question: s.doc("The question of the dialog.", s.nullable(s.text)),
+		details: s.doc(
 			"The subject of the question, such as a command or a diff; or the agent's own description of its state.",
-			nullable(text),
+			s.nullable(s.text),
 		),
-		choices: doc(
+		choices: s.doc(
 			"The answers that the dialog offers, in its order. Empty until its screen has been read.",
-			list(object({ id: doc("Names the choice in an answer.", text), label: text })),
+			s.list(s.object({ id: s.doc("Names the choice in an answer.", s.text), label: s.text })),
 		),
 		progress,
-		title: doc("The title that the agent gave its work by OSC 7501.", nullable(text)),
-		children: doc("Subagents and background tasks. One that is blocked blocks the session.", list(child)),
-		episode: doc("Number of this state or dialog. It increases. An answer names it.", count),
-		offset: doc("The end of the output at that time.", offset),
-		since: doc("When the state or dialog began.", milliseconds),
+		title: s.doc("The title that the agent gave its work by OSC 7501.", s.nullable(s.text)),
+		children: s.doc("Subagents and background tasks. One that is blocked blocks the session.", s.list(child)),
+		episode: s.doc("Number of this state or dialog. It increases. An answer names it.", s.count),
+		offset: s.doc("The end of the output at that time.", s.offset),
+		since: s.doc("When the state or dialog began.", s.milliseconds),
 		signal,
-		confidence: named("AgentConfidence", "How far a state can be trusted.", literals(...agentConfidences)),
+		confidence: s.named("AgentConfidence", "How far a state can be trusted.", s.literals(...agentConfidences)),
 	},
 	{
 		examples: [
@@ -107,27 +87,27 @@ export const agent: Schema = message(
 	},
 );
 
-const signalState = message("AgentSignalState", "The state of an agent as one signal reports it.", {
+const signalState = s.message("AgentSignalState", "The state of an agent as one signal reports it.", {
 	signal,
 	state: agentState,
-	source: doc("The record, title or rule that it comes from.", text),
-	offset: doc("Offset in the output at which the state began.", offset),
-	since: milliseconds,
+	source: s.doc("The record, title or rule that it comes from.", s.text),
+	offset: s.doc("Offset in the output at which the state began.", s.offset),
+	since: s.milliseconds,
 });
 
-export const agentExplanation: Schema = message(
+export const agentExplanation: s.Schema = s.message(
 	"AgentExplanation",
 	"Why an agent has its state, or why a program is no agent.",
 	{
-		decisive: doc("The signal that decided; null without an agent.", nullable(signalState)),
-		others: doc("Signals that say something else, by rank.", list(signalState)),
-		rules: doc(
+		decisive: s.doc("The signal that decided; null without an agent.", s.nullable(signalState)),
+		others: s.doc("Signals that say something else, by rank.", s.list(signalState)),
+		rules: s.doc(
 			"The screen rules that were tried, in order; null if no agent with rules is in front.",
-			nullable(
-				list(
-					object({
-						rule: text,
-						reason: doc("Why it does not match; null for the one that matches.", nullable(text)),
+			s.nullable(
+				s.list(
+					s.object({
+						rule: s.text,
+						reason: s.doc("Why it does not match; null for the one that matches.", s.nullable(s.text)),
 					}),
 				),
 			),
@@ -135,27 +115,29 @@ export const agentExplanation: Schema = message(
 	},
 );
 
-const answerAgent = request(
+const answerAgent = s.request(
 	"AnswerAgent",
 	"An answer to the open dialog: exactly one of `choice` and `text`.",
 	{
-		episode: doc("The `episode` of the dialog.", count),
-		choice: optional(doc("The `id` of a choice.", string({ minLength: 1, maxLength: CHOICE_LENGTH }))),
-		text: optional(doc("An answer in the caller's own words.", string({ minLength: 1, maxLength: ANSWER_LENGTH }))),
+		episode: s.doc("The `episode` of the dialog.", s.count),
+		choice: s.optional(s.doc("The `id` of a choice.", s.string({ minLength: 1, maxLength: CHOICE_LENGTH }))),
+		text: s.optional(
+			s.doc("An answer in the caller's own words.", s.string({ minLength: 1, maxLength: ANSWER_LENGTH })),
+		),
 	},
 	{ examples: [{ episode: 48_213, choice: "1" }] },
 );
 
-const promptAgent = request("PromptAgent", "A prompt for the agent.", {
-	text: string({ minLength: 1, maxLength: PROMPT_LENGTH }),
-	whenIdle: optional(doc("Keep it until the agent is idle, instead of refusing it.", boolean)),
+const promptAgent = s.request("PromptAgent", "A prompt for the agent.", {
+	text: s.string({ minLength: 1, maxLength: PROMPT_LENGTH }),
+	whenIdle: s.optional(s.doc("Keep it until the agent is idle, instead of refusing it.", s.boolean)),
 });
 
-const queuedPrompt = message("QueuedPrompt", "A prompt that waits until the agent is idle.", {
-	id: text,
-	text,
-	by: doc("The caller that queued it.", text),
-	queuedAt: milliseconds,
+const queuedPrompt = s.message("QueuedPrompt", "A prompt that waits until the agent is idle.", {
+	id: s.text,
+	text: s.text,
+	by: s.doc("The caller that queued it.", s.text),
+	queuedAt: s.milliseconds,
 });
 
 const agentPath = "/v1/sessions/:id";
@@ -167,7 +149,7 @@ export const agentOperations: OperationTable = {
 		right: "operate",
 		headers: [fenceHeader],
 		body: answerAgent,
-		answer: message("AnsweredAgent", "The dialog is gone.", { accepted: literal(true) }),
+		answer: s.message("AnsweredAgent", "The dialog is gone.", { accepted: s.literal(true) }),
 	},
 	promptAgent: {
 		summary: "Type a prompt into a coding agent and submit it",
@@ -175,17 +157,17 @@ export const agentOperations: OperationTable = {
 		right: "operate",
 		headers: [fenceHeader],
 		body: promptAgent,
-		answer: message("PromptedAgent", "The prompt was submitted, or is queued.", {
-			submitted: doc("False if it is queued.", boolean),
-			queued: doc("The prompt in the queue; null if it was submitted.", nullable(queuedPrompt)),
+		answer: s.message("PromptedAgent", "The prompt was submitted, or is queued.", {
+			submitted: s.doc("False if it is queued.", s.boolean),
+			queued: s.doc("The prompt in the queue; null if it was submitted.", s.nullable(queuedPrompt)),
 		}),
 	},
 	listPrompts: {
 		summary: "List the queued prompts of a session",
 		route: `GET ${agentPath}/prompts`,
 		right: "read",
-		answer: message("QueuedPrompts", "Prompts that wait until the agent is idle, oldest first.", {
-			prompts: list(queuedPrompt),
+		answer: s.message("QueuedPrompts", "Prompts that wait until the agent is idle, oldest first.", {
+			prompts: s.list(queuedPrompt),
 		}),
 	},
 	cancelPrompt: {

@@ -2,73 +2,57 @@
 
 import { PRINTABLE } from "../../words/printable.ts";
 import { limits } from "../messages.ts";
-import {
-	boolean,
-	doc,
-	list,
-	literals,
-	message,
-	milliseconds,
-	nullable,
-	number,
-	object,
-	offset,
-	optional,
-	request,
-	type Schema,
-	string,
-	text,
-} from "./fields.ts";
+import * as s from "./fields.ts";
 import type { OperationTable } from "./operation.ts";
 
-export const approvalKind: Schema = literals("start", "store", "run", "input", "signal", "stop", "delete");
+export const approvalKind: s.Schema = s.literals("start", "store", "run", "input", "signal", "stop", "delete");
 
-export const sessionName: Schema = message("SessionName", "A session, by name.", {
-	id: text,
-	name: nullable(text),
-	workspace: text,
+export const sessionName: s.Schema = s.message("SessionName", "A session, by name.", {
+	id: s.text,
+	name: s.nullable(s.text),
+	workspace: s.text,
 });
 
-export const approval: Schema = message(
+export const approval: s.Schema = s.message(
 	"ApprovalMessage",
 	"An action of a token with a gate, held until another caller decides.",
 	{
-		id: text,
-		session: doc(
+		id: s.text,
+		session: s.doc(
 			"The session that it affects. For `start`, the future session; for `store`, `task:ID`, `pty:ID` or `session:ID`.",
 			sessionName,
 		),
-		by: doc("The caller that wants it.", object({ id: text, name: text })),
+		by: s.doc("The caller that wants it.", s.object({ id: s.text, name: s.text })),
 		kind: approvalKind,
-		reason: doc(
+		reason: s.doc(
 			"Why it is held: it matches, its keys can't be read as text, or such actions are always held.",
-			literals("match", "unreadable", "always"),
+			s.literals("match", "unreadable", "always"),
 		),
-		preview: doc("The action as printable text; the middle of a long one is left out.", text),
-		sha256: doc("Hash of the exact bytes, in hex.", text),
-		offset: doc("The end of the output at the time of the request; null without a session.", nullable(offset)),
-		fence: doc("The fence of the lease at the time of the request; null without a session.", nullable(number)),
-		askedAt: milliseconds,
-		expiresAt: milliseconds,
-		state: literals("asked", "granted", "denied", "expired", "withdrawn"),
-		endedAt: optional(doc("Unless it is `asked`.", milliseconds)),
-		decidedBy: optional(doc("The name of the caller that decided.", text)),
-		note: optional(doc("The note of that caller, or why the action expired.", text)),
+		preview: s.doc("The action as printable text; the middle of a long one is left out.", s.text),
+		sha256: s.doc("Hash of the exact bytes, in hex.", s.text),
+		offset: s.doc("The end of the output at the time of the request; null without a session.", s.nullable(s.offset)),
+		fence: s.doc("The fence of the lease at the time of the request; null without a session.", s.nullable(s.number)),
+		askedAt: s.milliseconds,
+		expiresAt: s.milliseconds,
+		state: s.literals("asked", "granted", "denied", "expired", "withdrawn"),
+		endedAt: s.optional(s.doc("Unless it is `asked`.", s.milliseconds)),
+		decidedBy: s.optional(s.doc("The name of the caller that decided.", s.text)),
+		note: s.optional(s.doc("The note of that caller, or why the action expired.", s.text)),
 	},
 );
 
-const decideApproval = request(
+const decideApproval = s.request(
 	"DecideApproval",
 	"A decision.",
 	{
-		decision: literals("grant", "deny"),
-		note: optional(
-			doc(
+		decision: s.literals("grant", "deny"),
+		note: s.optional(
+			s.doc(
 				"For the caller that wants the action.",
-				string({ maxLength: limits.noteLength, pattern: PRINTABLE, expected: "printable" }),
+				s.string({ maxLength: limits.noteLength, pattern: PRINTABLE, expected: "printable" }),
 			),
 		),
-		evenIfChanged: optional(doc("Grant it even if there was output since the request.", boolean)),
+		evenIfChanged: s.optional(s.doc("Grant it even if there was output since the request.", s.boolean)),
 	},
 	{ examples: [{ decision: "deny", note: "not on this machine" }] },
 );
@@ -78,7 +62,7 @@ export const approvalOperations: OperationTable = {
 		summary: "List actions that wait for approval",
 		route: "GET /v1/approvals",
 		right: "read",
-		answer: message("ApprovalList", "Actions that wait for approval, oldest first.", { approvals: list(approval) }),
+		answer: s.message("ApprovalList", "Actions that wait for approval, oldest first.", { approvals: s.list(approval) }),
 	},
 	getApproval: {
 		summary: "Describe an action that is held or was decided",

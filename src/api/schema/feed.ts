@@ -3,25 +3,7 @@
 import { limits } from "../messages.ts";
 import { agent } from "./agent.ts";
 import { approval } from "./approvals.ts";
-import {
-	doc,
-	flag,
-	integer,
-	list,
-	literals,
-	message,
-	milliseconds,
-	named,
-	nullable,
-	object,
-	offset,
-	optional,
-	record,
-	type Schema,
-	string,
-	text,
-	yes,
-} from "./fields.ts";
+import * as s from "./fields.ts";
 import type { OperationTable } from "./operation.ts";
 import { shellCommand } from "./shell.ts";
 import { exit, overview } from "./states.ts";
@@ -41,61 +23,61 @@ const types = [
 	"secret",
 	"agent",
 ] as const;
-const feedType = named(
+const feedType = s.named(
 	"FeedType",
 	"A type of event to select. `failed` selects `lost`, and `exited` after a failure.",
-	literals(...types, "failed"),
+	s.literals(...types, "failed"),
 );
 
-export const feedSession: Schema = message("FeedSession", "The session of an event.", {
-	id: text,
-	name: nullable(text),
-	workspace: text,
-	task: optional(text),
-	labels: optional(doc("Left out if there are none.", record(text))),
+export const feedSession: s.Schema = s.message("FeedSession", "The session of an event.", {
+	id: s.text,
+	name: s.nullable(s.text),
+	workspace: s.text,
+	task: s.optional(s.text),
+	labels: s.optional(s.doc("Left out if there are none.", s.record(s.text))),
 });
 
-export const feedEvent: Schema = message("FeedEvent", "Something that happened to a session.", {
-	type: named(
+export const feedEvent: s.Schema = s.message("FeedEvent", "Something that happened to a session.", {
+	type: s.named(
 		"FeedEventType",
 		"`waiting`: a program waits for input; `ready`: a shell waits for a command; `command`: a command of a shell has ended; `agent`: the state of a coding agent, or its dialog, has changed. `quiet` and `changed` are sent only if the request asks for them.",
-		literals(...types),
+		s.literals(...types),
 	),
-	time: milliseconds,
+	time: s.milliseconds,
 	session: feedSession,
-	exit: optional(doc("With `exited`.", exit)),
-	failed: doc(
+	exit: s.optional(s.doc("With `exited`.", exit)),
+	failed: s.doc(
 		"With `exited`: the program failed. It was not ended by a caller, and it is not a shell that a user left.",
-		yes,
+		s.yes,
 	),
-	offset: optional(doc("With `waiting`, `ready` and `quiet`: the end of the output.", offset)),
-	kind: optional(doc("With `waiting` and `ready`: the awaited input, `line`, `secret`, `key` or `tui`.", text)),
-	prompt: optional(doc("With `waiting` and `ready`: the line before the cursor.", text)),
-	program: optional(doc("With `waiting` and `ready`: the program that waits.", text)),
-	command: optional(doc("With `command`.", shellCommand)),
-	quietMs: optional(doc("With `quiet`: the time without output.", integer(0))),
-	approval: optional(
-		doc(
+	offset: s.optional(s.doc("With `waiting`, `ready` and `quiet`: the end of the output.", s.offset)),
+	kind: s.optional(s.doc("With `waiting` and `ready`: the awaited input, `line`, `secret`, `key` or `tui`.", s.text)),
+	prompt: s.optional(s.doc("With `waiting` and `ready`: the line before the cursor.", s.text)),
+	program: s.optional(s.doc("With `waiting` and `ready`: the program that waits.", s.text)),
+	command: s.optional(s.doc("With `command`.", shellCommand)),
+	quietMs: s.optional(s.doc("With `quiet`: the time without output.", s.integer(0))),
+	approval: s.optional(
+		s.doc(
 			"With `approval`: an action that is held or was decided. Reported to callers that may operate the session, and to the one that wants it.",
 			approval,
 		),
 	),
-	overview: optional(doc("With `changed`.", overview)),
-	agent: optional(doc("With `agent`. Null once there is none.", nullable(agent))),
-	secret: optional(
-		doc(
+	overview: s.optional(s.doc("With `changed`.", overview)),
+	agent: s.optional(s.doc("With `agent`. Null once there is none.", s.nullable(agent))),
+	secret: s.optional(
+		s.doc(
 			"With `secret`: a request and its status.",
-			object({
-				id: text,
-				status: literals("asked", "given", "refused", "expired"),
-				name: nullable(text),
-				by: doc("The caller that answered it.", nullable(text)),
+			s.object({
+				id: s.text,
+				status: s.literals("asked", "given", "refused", "expired"),
+				name: s.nullable(s.text),
+				by: s.doc("The caller that answered it.", s.nullable(s.text)),
 			}),
 		),
 	),
 });
 
-const nothing = message("NothingMore", "No data.", {});
+const nothing = s.message("NothingMore", "No data.", {});
 
 export const feedOperations: OperationTable = {
 	followEvents: {
@@ -104,24 +86,24 @@ export const feedOperations: OperationTable = {
 		right: "read",
 		headers: ["last-event-id"],
 		query: {
-			since: optional(
-				doc(
+			since: s.optional(
+				s.doc(
 					"The cursor of the last event that the caller has. The header `Last-Event-ID` overrides it. New events only by default.",
-					string({ maxLength: 64 }),
+					s.string({ maxLength: 64 }),
 				),
 			),
-			overview: doc("Report `changed` events.", flag),
-			type: optional(doc("Only these types. `failed` is an `exited` with `failed`, and `lost`.", list(feedType))),
-			quietMs: optional(
-				doc(
+			overview: s.doc("Report `changed` events.", s.flag),
+			type: s.optional(s.doc("Only these types. `failed` is an `exited` with `failed`, and `lost`.", s.list(feedType))),
+			quietMs: s.optional(
+				s.doc(
 					"Report `quiet` after this time without output; 60000 with `type=quiet` alone.",
-					integer(limits.minQuietMs, limits.maxQuietMs),
+					s.integer(limits.minQuietMs, limits.maxQuietMs),
 				),
 			),
-			workspace: optional(doc("Only sessions of this workspace.", text)),
-			task: optional(doc("Only sessions started for this task.", text)),
-			name: optional(doc("Only sessions with exactly this name.", text)),
-			label: optional(doc("`key` or `key=value`. All must match.", list(text))),
+			workspace: s.optional(s.doc("Only sessions of this workspace.", s.text)),
+			task: s.optional(s.doc("Only sessions started for this task.", s.text)),
+			name: s.optional(s.doc("Only sessions with exactly this name.", s.text)),
+			label: s.optional(s.doc("`key` or `key=value`. All must match.", s.list(s.text))),
 		},
 		content: ["text/event-stream"],
 		events: { begin: nothing, gap: nothing, ...Object.fromEntries(types.map((type) => [type, feedEvent])) },

@@ -2,56 +2,46 @@
 
 import { limits, outputHeaders } from "../messages.ts";
 import { agentState } from "./agent.ts";
-import {
-	doc,
-	extent,
-	flag,
-	integer,
-	list,
-	literal,
-	literals,
-	message,
-	milliseconds,
-	nullable,
-	number,
-	offset,
-	optional,
-	type Schema,
-	span,
-	string,
-	text,
-} from "./fields.ts";
+import * as s from "./fields.ts";
 import type { OperationTable } from "./operation.ts";
 import { exit, programState } from "./states.ts";
 
-export const gapReason: Schema = doc(
+export const gapReason: s.Schema = s.doc(
 	"`retention`: the log does not keep it any more; `live`: skipped for this reader; `journal`: damaged on disk.",
-	literals("retention", "live", "journal"),
+	s.literals("retention", "live", "journal"),
 );
 
 /** The data of each kind of event. */
 const events = {
-	output: message("OutputEvent", "A part of the output.", {
-		offset,
-		stream: literals("stdout", "stderr", "pty"),
-		data: doc("Base64.", string({ contentEncoding: "base64" })),
+	output: s.message("OutputEvent", "A part of the output.", {
+		offset: s.offset,
+		stream: s.literals("stdout", "stderr", "pty"),
+		data: s.doc("Base64.", s.string({ contentEncoding: "base64" })),
 	}),
-	gap: message("GapEvent", "Output that the reader does not get.", { from: offset, to: offset, reason: gapReason }),
-	resized: message("ResizedEvent", "The terminal has a new size.", { offset, cols: extent, rows: extent }),
-	exited: message("ExitedEvent", "The program has ended.", { offset, exit }),
-	closed: message("ClosedEvent", "The output is complete.", { offset }),
-	lost: message("LostEvent", "The keeper ended without reporting the exit.", { offset, message: text }),
+	gap: s.message("GapEvent", "Output that the reader does not get.", {
+		from: s.offset,
+		to: s.offset,
+		reason: gapReason,
+	}),
+	resized: s.message("ResizedEvent", "The terminal has a new size.", {
+		offset: s.offset,
+		cols: s.extent,
+		rows: s.extent,
+	}),
+	exited: s.message("ExitedEvent", "The program has ended.", { offset: s.offset, exit }),
+	closed: s.message("ClosedEvent", "The output is complete.", { offset: s.offset }),
+	lost: s.message("LostEvent", "The keeper ended without reporting the exit.", { offset: s.offset, message: s.text }),
 };
 
-const searchMatch = message("SearchMatch", "The first match in a line of output.", {
-	offset: doc("The first byte of the match.", offset),
-	end: doc("The first byte after the match.", offset),
-	time: doc("When it was written, in milliseconds since the epoch.", milliseconds),
-	line: doc("The first byte of the line.", offset),
-	text: doc("The line; of a long one, 1024 UTF-16 units around the match.", text),
-	at: doc("Start and end of the match in `text`, in UTF-16 units.", {
+const searchMatch = s.message("SearchMatch", "The first match in a line of output.", {
+	offset: s.doc("The first byte of the match.", s.offset),
+	end: s.doc("The first byte after the match.", s.offset),
+	time: s.doc("When it was written, in milliseconds since the epoch.", s.milliseconds),
+	line: s.doc("The first byte of the line.", s.offset),
+	text: s.doc("The line; of a long one, 1024 UTF-16 units around the match.", s.text),
+	at: s.doc("Start and end of the match in `text`, in UTF-16 units.", {
 		type: "array",
-		prefixItems: [number, number],
+		prefixItems: [s.number, s.number],
 		items: false,
 		minItems: 2,
 	}),
@@ -64,30 +54,30 @@ export const outputOperations: OperationTable = {
 		right: "read",
 		headers: ["last-event-id"],
 		query: {
-			since: optional(
-				doc("The first byte; 0 by default. Beyond the end it means the end, and `Hawser-Offset` says so.", offset),
+			since: s.optional(
+				s.doc("The first byte; 0 by default. Beyond the end it means the end, and `Hawser-Offset` says so.", s.offset),
 			),
-			limit: optional(
-				doc(
+			limit: s.optional(
+				s.doc(
 					"At most this many bytes of output; 1048576 by default, 4194304 at most (more counts as that). With `as=text` all by default.",
-					integer(1),
+					s.integer(1),
 				),
 			),
-			as: optional(doc("Answer with text instead of bytes.", literal("text"))),
-			max: optional(
-				doc(
+			as: s.optional(s.doc("Answer with text instead of bytes.", s.literal("text"))),
+			max: s.optional(
+				s.doc(
 					"Length of the text in bytes: 9600 by default, 500 at least, 80000 at most (other numbers count as those). Without `as=text` the same as `limit`.",
-					integer(1),
+					s.integer(1),
 				),
 			),
-			redact: doc(
+			redact: s.doc(
 				"Leave out keys and tokens of known forms in the text: `[redacted: github token]`. Offsets stay those of the output.",
-				flag,
+				s.flag,
 			),
-			wait: optional(
-				doc(
+			wait: s.optional(
+				s.doc(
 					"If there is nothing yet, wait this long for the first byte or the end of the log, in milliseconds; 0 by default, 60000 at most (more counts as that).",
-					milliseconds,
+					s.milliseconds,
 				),
 			),
 		},
@@ -101,16 +91,16 @@ export const outputOperations: OperationTable = {
 		route: "GET /v1/sessions/:id/search",
 		right: "read",
 		query: {
-			q: doc("The text or expression to find.", string({ minLength: 1, maxLength: limits.patternLength })),
-			regex: doc("`q` is a JavaScript regular expression without flags; otherwise plain text.", flag),
-			ignoreCase: doc("Upper and lower case are equal.", flag),
-			limit: optional(doc("Lines per answer; 100 by default.", integer(1, limits.maxListed))),
-			after: optional(doc("`next` of the previous answer, or any offset to begin with.", offset)),
+			q: s.doc("The text or expression to find.", s.string({ minLength: 1, maxLength: limits.patternLength })),
+			regex: s.doc("`q` is a JavaScript regular expression without flags; otherwise plain text.", s.flag),
+			ignoreCase: s.doc("Upper and lower case are equal.", s.flag),
+			limit: s.optional(s.doc("Lines per answer; 100 by default.", s.integer(1, limits.maxListed))),
+			after: s.optional(s.doc("`next` of the previous answer, or any offset to begin with.", s.offset)),
 		},
-		answer: message("SearchResult", "Lines that match.", {
-			matches: list(searchMatch),
-			searched: doc("The output that was searched. Earlier output that was asked for is gone.", span),
-			next: doc("`after` of the next request; null if everything was searched.", nullable(offset)),
+		answer: s.message("SearchResult", "Lines that match.", {
+			matches: s.list(searchMatch),
+			searched: s.doc("The output that was searched. Earlier output that was asked for is gone.", s.span),
+			next: s.doc("`after` of the next request; null if everything was searched.", s.nullable(s.offset)),
 		}),
 	},
 	inspectSession: {
@@ -118,13 +108,16 @@ export const outputOperations: OperationTable = {
 		route: "GET /v1/sessions/:id/state",
 		right: "read",
 		query: {
-			agent: optional(
-				doc("Answer once the agent has one of these states, or the program has ended.", list(agentState)),
+			agent: s.optional(
+				s.doc("Answer once the agent has one of these states, or the program has ended.", s.list(agentState)),
 			),
-			wait: optional(
-				doc("Milliseconds to wait for `agent`, 60000 at most; 0 by default. A timeout is not an error.", milliseconds),
+			wait: s.optional(
+				s.doc(
+					"Milliseconds to wait for `agent`, 60000 at most; 0 by default. A timeout is not an error.",
+					s.milliseconds,
+				),
 			),
-			explain: doc("Add `explanation`: the signals of the agent, and the rules that were tried.", flag),
+			explain: s.doc("Add `explanation`: the signals of the agent, and the rules that were tried.", s.flag),
 		},
 		answer: programState,
 	},

@@ -2,50 +2,20 @@
 
 import { PRINTABLE } from "../../words/printable.ts";
 import { idempotencyKeyHeader, limits } from "../messages.ts";
-import {
-	boolean,
-	bytes,
-	choices,
-	closed,
-	count,
-	displayName,
-	doc,
-	extent,
-	flag,
-	id,
-	integer,
-	list,
-	literal,
-	literals,
-	message,
-	milliseconds,
-	NO_NUL,
-	named,
-	nullable,
-	number,
-	offset,
-	optional,
-	path,
-	record,
-	request,
-	type Schema,
-	size,
-	string,
-	text,
-} from "./fields.ts";
+import * as s from "./fields.ts";
 import { sessionLease } from "./lease.ts";
 import type { OperationTable } from "./operation.ts";
 import { sandbox } from "./sandbox.ts";
 import { exit, overview, sessionState } from "./states.ts";
 
-const argument = string({ pattern: NO_NUL });
+const argument = s.string({ pattern: s.NO_NUL });
 const variableName = "^[^=\\u0000]+$";
-const color = optional(string({ pattern: "^#[0-9A-Fa-f]{6}$" }));
-const mode = named("Mode", "A terminal, or pipes for stdin, stdout and stderr.", literals("pty", "pipe"));
-const sizePolicy = named(
+const color = s.optional(s.string({ pattern: "^#[0-9A-Fa-f]{6}$" }));
+const mode = s.named("Mode", "A terminal, or pipes for stdin, stdout and stderr.", s.literals("pty", "pipe"));
+const sizePolicy = s.named(
 	"SizePolicy",
 	"The rule for a terminal's size while several clients are attached.",
-	choices({
+	s.choices({
 		latest: "The client that attached, typed or changed its size last.",
 		smallest: "The smallest of all clients.",
 		fixed: "The size does not change.",
@@ -53,99 +23,101 @@ const sizePolicy = named(
 	}),
 );
 
-const createSession = request(
+const createSession = s.request(
 	"CreateSession",
 	"A session to start. Exactly one of `argv` and `command` is required.",
 	{
-		argv: optional(
-			doc(
+		argv: s.optional(
+			s.doc(
 				"The program and its arguments. A name without a slash is searched in its `PATH`.",
-				list(argument, { minItems: 1 }),
+				s.list(argument, { minItems: 1 }),
 			),
 		),
-		command: optional(doc("A line for `/bin/sh -c`.", string({ minLength: 1, pattern: NO_NUL }))),
-		cwd: optional(
-			doc(
+		command: s.optional(s.doc("A line for `/bin/sh -c`.", s.string({ minLength: 1, pattern: s.NO_NUL }))),
+		cwd: s.optional(
+			s.doc(
 				"In a workspace with roots: one of them or below; the session then reports its real path. By default the task's directory, or the server's `--cwd`.",
-				path,
+				s.path,
 			),
 		),
-		env: optional(doc("Variables to set, or with null to remove.", record(nullable(argument), { name: variableName }))),
-		baseEnv: optional(
-			doc("The initial environment, instead of the server's variables.", record(argument, { name: variableName })),
+		env: s.optional(
+			s.doc("Variables to set, or with null to remove.", s.record(s.nullable(argument), { name: variableName })),
 		),
-		mode: optional(doc("`pty` (a terminal) if left out; `pipe` for pipes.", mode)),
-		cols: optional(doc("80 if left out.", extent)),
-		rows: optional(doc("24 if left out.", extent)),
-		sizePolicy: optional(doc("`latest` if left out.", sizePolicy)),
-		colors: optional(
-			doc(
+		baseEnv: s.optional(
+			s.doc("The initial environment, instead of the server's variables.", s.record(argument, { name: variableName })),
+		),
+		mode: s.optional(s.doc("`pty` (a terminal) if left out; `pipe` for pipes.", mode)),
+		cols: s.optional(s.doc("80 if left out.", s.extent)),
+		rows: s.optional(s.doc("24 if left out.", s.extent)),
+		sizePolicy: s.optional(s.doc("`latest` if left out.", sizePolicy)),
+		colors: s.optional(
+			s.doc(
 				"`foreground` and `background` as `#rrggbb`: what the session reports to the program while no attached terminal answers. By default `#d0d0d0` on `#000000`.",
-				closed({ foreground: color, background: color }),
+				s.closed({ foreground: color, background: color }),
 			),
 		),
-		awaitsTerminal: optional(
-			doc(
+		awaitsTerminal: s.optional(
+			s.doc(
 				"The caller attaches a terminal at once, which answers the program from the first byte on. Without one the session answers after a second.",
-				boolean,
+				s.boolean,
 			),
 		),
-		name: optional(
-			doc(
+		name: s.optional(
+			s.doc(
 				"Unique among running sessions of the workspace. Invisible characters are refused, except in emoji.",
-				displayName,
+				s.displayName,
 			),
 		),
-		labels: optional(
-			doc(
+		labels: s.optional(
+			s.doc(
 				"At most 32. Keys of 1 to 64 of `A-Z a-z 0-9 _ . / -`, values of at most 256 printable characters.",
-				record(string({ maxLength: limits.labelLength, pattern: PRINTABLE }), {
+				s.record(s.string({ maxLength: limits.labelLength, pattern: PRINTABLE }), {
 					name: "^[A-Za-z0-9_./-]{1,64}$",
 					maxProperties: limits.labels,
 				}),
 			),
 		),
-		workspace: optional(doc("`default` if left out. It need not be declared.", id)),
-		task: optional(
-			doc("A task of the workspace: its directory is the default `cwd`, and its variables come before `env`.", id),
+		workspace: s.optional(s.doc("`default` if left out. It need not be declared.", s.id)),
+		task: s.optional(
+			s.doc("A task of the workspace: its directory is the default `cwd`, and its variables come before `env`.", s.id),
 		),
-		timeoutMs: optional(doc("End the program after this time; 0 (the default) is never.", milliseconds)),
-		idleTimeoutMs: optional(
-			doc(
+		timeoutMs: s.optional(s.doc("End the program after this time; 0 (the default) is never.", s.milliseconds)),
+		idleTimeoutMs: s.optional(
+			s.doc(
 				"End it after this time without output or accepted input; 0 (the default) is never. A repeat and a new size do not count. It works without a server too.",
-				milliseconds,
+				s.milliseconds,
 			),
 		),
-		idleExemptJobs: optional(
-			doc(
+		idleExemptJobs: s.optional(
+			s.doc(
 				"A terminal is not idle while a job of its shell is in the foreground. Checked when the time is over, which then restarts. The session's own program is no job, nor is a child of a shell without job control.",
-				boolean,
+				s.boolean,
 			),
 		),
-		durable: optional(doc("The session outlives the server. True by default.", boolean)),
-		holdOutput: optional(
-			doc(
+		durable: s.optional(s.doc("The session outlives the server. True by default.", s.boolean)),
+		holdOutput: s.optional(
+			s.doc(
 				"Lose no output before a client with the right to operate attaches losslessly at the beginning. A program that writes more than is kept waits for it, for at most 10 s.",
-				boolean,
+				s.boolean,
 			),
 		),
-		retain: optional(
-			doc(
+		retain: s.optional(
+			s.doc(
 				"Output kept in memory and on disk (`memoryBytes`, `journalBytes`): at most 64 MiB and 4 GiB, or the server's default if that is more.",
-				closed({ memoryBytes: optional(bytes), journalBytes: optional(bytes) }),
+				s.closed({ memoryBytes: s.optional(s.bytes), journalBytes: s.optional(s.bytes) }),
 			),
 		),
-		stdin: optional(
-			doc("`closed` gives a program on pipes an empty input. `open` by default.", literals("open", "closed")),
+		stdin: s.optional(
+			s.doc("`closed` gives a program on pipes an empty input. `open` by default.", s.literals("open", "closed")),
 		),
-		shellHooks: optional(
-			doc(
+		shellHooks: s.optional(
+			s.doc(
 				"Let bash, zsh or fish, started interactively or as a login shell, mark its prompts and commands, for `run` and `commands`. Not in a sandbox. True by default.",
-				boolean,
+				s.boolean,
 			),
 		),
-		sandbox: optional(
-			doc("The sandbox of the program. By default the one that the workspace requires, else none.", sandbox),
+		sandbox: s.optional(
+			s.doc("The sandbox of the program. By default the one that the workspace requires, else none.", sandbox),
 		),
 	},
 	{
@@ -156,41 +128,41 @@ const createSession = request(
 	},
 );
 
-export const session: Schema = message(
+export const session: s.Schema = s.message(
 	"SessionMessage",
 	"A session.",
 	{
-		id: text,
-		name: nullable(text),
+		id: s.text,
+		name: s.nullable(s.text),
 		state: sessionState,
-		argv: list(text),
-		cwd: text,
+		argv: s.list(s.text),
+		cwd: s.text,
 		mode,
-		size,
+		size: s.size,
 		sizePolicy,
-		pid: nullable(number),
-		offsets: doc(
+		pid: s.nullable(s.number),
+		offsets: s.doc(
 			"The oldest output byte that can be read, and the number of bytes so far. Null while only an unreachable keeper knows them.",
-			nullable(message("Offsets", "The output that can be read.", { oldest: offset, end: offset })),
+			s.nullable(s.message("Offsets", "The output that can be read.", { oldest: s.offset, end: s.offset })),
 		),
-		exit: nullable(exit),
-		createdAt: doc("Milliseconds since the epoch.", milliseconds),
-		endedAt: nullable(milliseconds),
-		attachments: doc("Number of readers that follow the session.", count),
-		unreachable: optional(
-			doc("The keeper is not responding. The other fields are the last known values.", literal(true)),
+		exit: s.nullable(exit),
+		createdAt: s.doc("Milliseconds since the epoch.", s.milliseconds),
+		endedAt: s.nullable(s.milliseconds),
+		attachments: s.doc("Number of readers that follow the session.", s.count),
+		unreachable: s.optional(
+			s.doc("The keeper is not responding. The other fields are the last known values.", s.literal(true)),
 		),
 		lease: sessionLease,
-		activeAt: doc("Time of the last byte in either direction; null if that is unknown.", nullable(milliseconds)),
-		labels: record(text),
-		workspace: text,
-		task: doc("The task that it was started for.", nullable(text)),
-		durable: boolean,
-		retain: message("Retain", "How much output is kept.", { memoryBytes: bytes, journalBytes: bytes }),
-		timeoutMs: milliseconds,
-		idleTimeoutMs: milliseconds,
-		idleExemptJobs: boolean,
-		overview: optional(doc("Only if the request asks for it.", overview)),
+		activeAt: s.doc("Time of the last byte in either direction; null if that is unknown.", s.nullable(s.milliseconds)),
+		labels: s.record(s.text),
+		workspace: s.text,
+		task: s.doc("The task that it was started for.", s.nullable(s.text)),
+		durable: s.boolean,
+		retain: s.message("Retain", "How much output is kept.", { memoryBytes: s.bytes, journalBytes: s.bytes }),
+		timeoutMs: s.milliseconds,
+		idleTimeoutMs: s.milliseconds,
+		idleExemptJobs: s.boolean,
+		overview: s.optional(s.doc("Only if the request asks for it.", overview)),
 	},
 	{
 		examples: [
@@ -224,32 +196,32 @@ export const session: Schema = message(
 	},
 );
 
-const sessionList = message("SessionList", "A page of sessions.", {
-	sessions: list(session),
-	next: doc("`after` of the next page; null if this is the last.", nullable(text)),
+const sessionList = s.message("SessionList", "A page of sessions.", {
+	sessions: s.list(session),
+	next: s.doc("`after` of the next page; null if this is the last.", s.nullable(s.text)),
 });
 
-const withOverview = doc("Include the `overview` of each session.", flag);
-const killSignal = string({ pattern: "^(SIG)?[A-Z][A-Z0-9+]{1,15}$", expected: "a name such as TERM" });
+const withOverview = s.doc("Include the `overview` of each session.", s.flag);
+const killSignal = s.string({ pattern: "^(SIG)?[A-Z][A-Z0-9+]{1,15}$", expected: "a name such as TERM" });
 const ending = {
-	signal: optional(
-		doc(
+	signal: s.optional(
+		s.doc(
 			"The first signal, such as `TERM` or `SIGINT`; by default a hang-up for a terminal, TERM for pipes.",
 			killSignal,
 		),
 	),
-	graceMs: optional(doc("Time until SIGKILL.", integer(0, limits.maxGraceMs))),
+	graceMs: s.optional(s.doc("Time until SIGKILL.", s.integer(0, limits.maxGraceMs))),
 };
 
-const updateSession = request(
+const updateSession = s.request(
 	"UpdateSession",
 	"Changes to a session, at least one.",
-	{ name: optional(doc("Null removes the name.", nullable(displayName))), sizePolicy: optional(sizePolicy) },
+	{ name: s.optional(s.doc("Null removes the name.", s.nullable(s.displayName))), sizePolicy: s.optional(sizePolicy) },
 	{ minProperties: 1 },
 );
-const killSession = request("KillSession", "How to end a program and all processes that it started.", ending);
-const detachSession = request("DetachSession", "Which clients to detach.", {
-	keepWriter: optional(doc("Keep the client that typed last.", boolean)),
+const killSession = s.request("KillSession", "How to end a program and all processes that it started.", ending);
+const detachSession = s.request("DetachSession", "Which clients to detach.", {
+	keepWriter: s.optional(s.doc("Keep the client that typed last.", s.boolean)),
 });
 
 export const sessionOperations: OperationTable = {
@@ -269,16 +241,18 @@ export const sessionOperations: OperationTable = {
 		route: "GET /v1/sessions",
 		right: "read",
 		query: {
-			state: optional(doc("Only these states.", list(sessionState))),
-			workspace: optional(doc("Only sessions of this workspace.", text)),
-			task: optional(doc("Only sessions started for this task.", text)),
-			name: optional(doc("Only sessions with exactly this name: one that runs, and any number that ended.", text)),
-			label: optional(doc("`key` or `key=value`. All must match.", list(text))),
-			order: optional(doc("Which come first; `oldest` by default.", literals("oldest", "newest"))),
-			after: optional(
-				doc("`next` of the previous page. If that session is gone: 400, then list again from the start.", text),
+			state: s.optional(s.doc("Only these states.", s.list(sessionState))),
+			workspace: s.optional(s.doc("Only sessions of this workspace.", s.text)),
+			task: s.optional(s.doc("Only sessions started for this task.", s.text)),
+			name: s.optional(
+				s.doc("Only sessions with exactly this name: one that runs, and any number that ended.", s.text),
 			),
-			limit: optional(doc("Sessions per page; 100 by default.", integer(1, limits.maxListed))),
+			label: s.optional(s.doc("`key` or `key=value`. All must match.", s.list(s.text))),
+			order: s.optional(s.doc("Which come first; `oldest` by default.", s.literals("oldest", "newest"))),
+			after: s.optional(
+				s.doc("`next` of the previous page. If that session is gone: 400, then list again from the start.", s.text),
+			),
+			limit: s.optional(s.doc("Sessions per page; 100 by default.", s.integer(1, limits.maxListed))),
 			overview: withOverview,
 		},
 		answer: sessionList,
@@ -301,14 +275,14 @@ export const sessionOperations: OperationTable = {
 		summary: "End a session's program, and keep the session",
 		route: "POST /v1/sessions/:id/kill",
 		right: "manage",
-		body: optional(killSession),
+		body: s.optional(killSession),
 		answer: session,
 	},
 	deleteSession: {
 		summary: "End and remove a session",
 		route: "DELETE /v1/sessions/:id",
 		right: "manage",
-		query: { force: doc("Also remove a session whose keeper does not respond.", flag), ...ending },
+		query: { force: s.doc("Also remove a session whose keeper does not respond.", s.flag), ...ending },
 	},
 	attachSession: {
 		summary: "Attach by WebSocket (hawser.v1)",
@@ -321,11 +295,11 @@ export const sessionOperations: OperationTable = {
 		summary: "List the clients attached to a session",
 		route: "GET /v1/sessions/:id/attachments",
 		right: "operate",
-		answer: message("AttachedList", "Clients attached by WebSocket, in the order in which they attached.", {
-			attached: list(
-				message("AttachedMessage", "An attached client.", {
-					name: doc("The name of its caller.", text),
-					since: doc("Milliseconds since the epoch.", milliseconds),
+		answer: s.message("AttachedList", "Clients attached by WebSocket, in the order in which they attached.", {
+			attached: s.list(
+				s.message("AttachedMessage", "An attached client.", {
+					name: s.doc("The name of its caller.", s.text),
+					since: s.doc("Milliseconds since the epoch.", s.milliseconds),
 				}),
 			),
 		}),
@@ -334,9 +308,9 @@ export const sessionOperations: OperationTable = {
 		summary: "Detach all clients from a session",
 		route: "POST /v1/sessions/:id/detach",
 		right: "operate",
-		body: optional(detachSession),
-		answer: message("Detached", "The result of detaching clients.", {
-			detached: doc("Number of clients that were detached.", count),
+		body: s.optional(detachSession),
+		answer: s.message("Detached", "The result of detaching clients.", {
+			detached: s.doc("Number of clients that were detached.", s.count),
 		}),
 	},
 };

@@ -1,26 +1,12 @@
 /** The states of sessions and programs. */
 
 import { agent, agentExplanation } from "./agent.ts";
-import {
-	choices,
-	count,
-	doc,
-	literals,
-	message,
-	milliseconds,
-	named,
-	nullable,
-	number,
-	offset,
-	optional,
-	type Schema,
-	text,
-} from "./fields.ts";
+import * as s from "./fields.ts";
 
-export const sessionState: Schema = named(
+export const sessionState: s.Schema = s.named(
 	"SessionState",
 	"The state of a session.",
-	choices({
+	s.choices({
 		running: "The program runs.",
 		exited: "The program has ended; processes that it started may still write output.",
 		closed: "The output is complete.",
@@ -28,17 +14,21 @@ export const sessionState: Schema = named(
 	}),
 );
 
-export const exit: Schema = message("ExitMessage", "How a program ended. Exactly one of `code` and `signal` is set.", {
-	code: nullable(number),
-	signal: nullable(text),
-	reason: optional(doc("Why the server ended the program.", literals("timeout", "idle", "killed", "oom"))),
-	by: optional(doc("The caller that ended it.", text)),
-});
+export const exit: s.Schema = s.message(
+	"ExitMessage",
+	"How a program ended. Exactly one of `code` and `signal` is set.",
+	{
+		code: s.nullable(s.number),
+		signal: s.nullable(s.text),
+		reason: s.optional(s.doc("Why the server ended the program.", s.literals("timeout", "idle", "killed", "oom"))),
+		by: s.optional(s.doc("The caller that ended it.", s.text)),
+	},
+);
 
-const activity = named(
+const activity = s.named(
 	"Activity",
 	"The state of a session's program.",
-	choices({
+	s.choices({
 		busy: "It has not read all of its input yet.",
 		running: "",
 		"flow-stopped": "It can't write. `kind` is `key` after Ctrl-S, and `reader` if its output is not read.",
@@ -54,34 +44,36 @@ const activity = named(
 	}),
 );
 
-export const programState: Schema = message(
+export const programState: s.Schema = s.message(
 	"ProgramState",
 	"The state of a session's program, and the input that it waits for.",
 	{
 		state: activity,
-		kind: doc("Details of the state.", nullable(text)),
-		confidence: doc(
+		kind: s.doc("Details of the state.", s.nullable(s.text)),
+		confidence: s.doc(
 			"`likely` is wrong only for unusual programs. `guess` is based on the last line.",
-			literals("sure", "likely", "guess"),
+			s.literals("sure", "likely", "guess"),
 		),
-		program: doc("The process that the state describes.", nullable(text)),
-		pid: nullable(number),
-		cwd: nullable(text),
-		processes: optional(doc("Processes of the session, at most 256. Left out once the program has ended.", count)),
-		lastLine: doc("The text before the cursor. If the program has asked a question, it is here.", text),
-		offset: doc("The end of the output at that time.", offset),
-		episode: doc(
+		program: s.doc("The process that the state describes.", s.nullable(s.text)),
+		pid: s.nullable(s.number),
+		cwd: s.nullable(s.text),
+		processes: s.optional(
+			s.doc("Processes of the session, at most 256. Left out once the program has ended.", s.count),
+		),
+		lastLine: s.doc("The text before the cursor. If the program has asked a question, it is here.", s.text),
+		offset: s.doc("The end of the output at that time.", s.offset),
+		episode: s.doc(
 			"Number of the latest wait for input. With `offset` it identifies the question that a secret answers.",
-			count,
+			s.count,
 		),
-		since: doc("Time of the last byte in either direction, or of the program's end.", milliseconds),
-		agent: optional(
-			doc(
+		since: s.doc("Time of the last byte in either direction, or of the program's end.", s.milliseconds),
+		agent: s.optional(
+			s.doc(
 				"The coding agent, or another program that reports its state; null without one. Left out of the answers about commands in a shell.",
-				nullable(agent),
+				s.nullable(agent),
 			),
 		),
-		explanation: optional(doc("If the request asks for it.", agentExplanation)),
+		explanation: s.optional(s.doc("If the request asks for it.", agentExplanation)),
 	},
 	{
 		examples: [
@@ -102,34 +94,36 @@ export const programState: Schema = message(
 	},
 );
 
-const waiting = message("Waiting", "A program that waits for input.", {
-	kind: doc(
+const waiting = s.message("Waiting", "A program that waits for input.", {
+	kind: s.doc(
 		"`prompt` is a shell that waits for a command, `tui` a program that has the whole screen.",
-		literals("line", "secret", "key", "tui", "prompt"),
+		s.literals("line", "secret", "key", "tui", "prompt"),
 	),
-	prompt: doc("The text before the cursor.", text),
-	choices: optional(doc("The answers that the prompt names, such as `y` and `N`.", { type: "array", items: text })),
-	since: doc("Time of the last byte in either direction before the wait.", milliseconds),
-	offset: doc("The end of the output. An answer names it as `ifWaiting`.", offset),
-	episode: doc("Number of this wait. A secret names it together with `offset`.", count),
-	program: nullable(text),
+	prompt: s.doc("The text before the cursor.", s.text),
+	choices: s.optional(
+		s.doc("The answers that the prompt names, such as `y` and `N`.", { type: "array", items: s.text }),
+	),
+	since: s.doc("Time of the last byte in either direction before the wait.", s.milliseconds),
+	offset: s.doc("The end of the output. An answer names it as `ifWaiting`.", s.offset),
+	episode: s.doc("Number of this wait. A secret names it together with `offset`.", s.count),
+	program: s.nullable(s.text),
 });
 
-export const overview: Schema = message("Overview", "Details of a session for lists.", {
-	lastLine: doc(
+export const overview: s.Schema = s.message("Overview", "Details of a session for lists.", {
+	lastLine: s.doc(
 		"The line of the cursor, or the last line that is not empty; null while a program has the whole screen.",
-		nullable(text),
+		s.nullable(s.text),
 	),
-	lastOutputAt: nullable(milliseconds),
-	activity: doc(
+	lastOutputAt: s.nullable(s.milliseconds),
+	activity: s.doc(
 		"Output bytes in each of the last 30 intervals of 10 s, oldest first. The last interval has not ended.",
-		{ type: "array", items: number },
+		{ type: "array", items: s.number },
 	),
-	usualIntervalMs: doc("The usual pause between outputs; null while unknown.", nullable(milliseconds)),
-	watchers: doc("Number of attached WebSocket clients.", count),
-	approvals: doc("Number of actions that wait for approval.", count),
-	agent: doc("The coding agent, or another program that reports its state; null without one.", nullable(agent)),
-	waiting: optional(
-		doc("Null if the program does not wait for input. Left out while that is unknown.", nullable(waiting)),
+	usualIntervalMs: s.doc("The usual pause between outputs; null while unknown.", s.nullable(s.milliseconds)),
+	watchers: s.doc("Number of attached WebSocket clients.", s.count),
+	approvals: s.doc("Number of actions that wait for approval.", s.count),
+	agent: s.doc("The coding agent, or another program that reports its state; null without one.", s.nullable(agent)),
+	waiting: s.optional(
+		s.doc("Null if the program does not wait for input. Left out while that is unknown.", s.nullable(waiting)),
 	),
 });

@@ -3,129 +3,111 @@
 import { webhookEvents, webhookLimits } from "../webhooks.ts";
 import { agent } from "./agent.ts";
 import { approvalKind } from "./approvals.ts";
-import {
-	boolean,
-	count,
-	doc,
-	id,
-	list,
-	literals,
-	message,
-	milliseconds,
-	named,
-	nullable,
-	number,
-	object,
-	optional,
-	record,
-	request,
-	string,
-	text,
-} from "./fields.ts";
+import * as s from "./fields.ts";
 import type { OperationTable } from "./operation.ts";
 import { exit } from "./states.ts";
 
-const event = named(
+const event = s.named(
 	"WebhookEvent",
 	"An event that a webhook can report. `waiting` is a program that asks a question; `secret` one that reads a secret (also `waiting`), or a request for one; `failed` a program that failed or was lost (also `exited` or `lost`); `agent` a change of a coding agent's state, of which one that waits for an answer is also `waiting`. A webhook for both reports the narrower one.",
-	literals(...webhookEvents),
+	s.literals(...webhookEvents),
 );
 
-const createWebhook = request(
+const createWebhook = s.request(
 	"CreateWebhook",
 	"A webhook to create.",
 	{
-		url: doc(
+		url: s.doc(
 			"The receiver: `https`, or `http` on this machine.",
-			string({ minLength: 1, maxLength: webhookLimits.urlLength }),
+			s.string({ minLength: 1, maxLength: webhookLimits.urlLength }),
 		),
-		events: optional(
-			doc(
+		events: s.optional(
+			s.doc(
 				"By default `waiting`, `secret`, `approval` and `failed`.",
-				list(event, { minItems: 1, maxItems: webhookEvents.length }),
+				s.list(event, { minItems: 1, maxItems: webhookEvents.length }),
 			),
 		),
-		workspace: optional(
-			doc("Only sessions of this workspace. All workspaces if left out, which takes the operator.", id),
+		workspace: s.optional(
+			s.doc("Only sessions of this workspace. All workspaces if left out, which takes the operator.", s.id),
 		),
-		labels: optional(
-			doc(
+		labels: s.optional(
+			s.doc(
 				"Only sessions with these labels: `key` or `key=value`. All must match.",
-				list(string({ minLength: 1, maxLength: webhookLimits.labelLength }), { maxItems: webhookLimits.labels }),
+				s.list(s.string({ minLength: 1, maxLength: webhookLimits.labelLength }), { maxItems: webhookLimits.labels }),
 			),
 		),
-		allowHttp: optional(doc("Allow a receiver without TLS anywhere.", boolean)),
+		allowHttp: s.optional(s.doc("Allow a receiver without TLS anywhere.", s.boolean)),
 	},
 	{ examples: [{ url: "https://example.org/hawser", events: ["waiting", "failed"], workspace: "ci" }] },
 );
 
 const members = {
-	id: text,
-	url: text,
-	events: list(event),
-	workspace: nullable(text),
-	labels: list(text),
-	allowHttp: boolean,
-	owner: doc(
+	id: s.text,
+	url: s.text,
+	events: s.list(event),
+	workspace: s.nullable(s.text),
+	labels: s.list(s.text),
+	allowHttp: s.boolean,
+	owner: s.doc(
 		"The id of the token that created or adopted it, or `admin`; null for the operator's webhooks of older servers.",
-		nullable(text),
+		s.nullable(s.text),
 	),
-	createdAt: milliseconds,
-	stoppedAt: doc(
+	createdAt: s.milliseconds,
+	stoppedAt: s.doc(
 		"When that token ended. Nothing is sent since, until the operator adopts the webhook. Null while it is active.",
-		nullable(milliseconds),
+		s.nullable(s.milliseconds),
 	),
-	waiting: doc("Number of notices that are being sent.", count),
-	failed: doc("Number of failed notices that can be sent again.", count),
-	dropped: doc("Number of older failed notices that were dropped.", count),
-	problem: doc(
+	waiting: s.doc("Number of notices that are being sent.", s.count),
+	failed: s.doc("Number of failed notices that can be sent again.", s.count),
+	dropped: s.doc("Number of older failed notices that were dropped.", s.count),
+	problem: s.doc(
 		"Why the last attempt failed; null after a success and before the first. Only the operator sees it for a private address.",
-		nullable(text),
+		s.nullable(s.text),
 	),
 };
-const webhook = message("WebhookMessage", "A webhook.", members);
+const webhook = s.message("WebhookMessage", "A webhook.", members);
 
-const notice = message("WebhookNotice", "The body that a receiver gets.", {
-	type: named(
+const notice = s.message("WebhookNotice", "The body that a receiver gets.", {
+	type: s.named(
 		"NoticeType",
 		"The event; `test` for a test, `missed` for an unknown number of lost notices.",
-		literals(...webhookEvents, "test", "missed"),
+		s.literals(...webhookEvents, "test", "missed"),
 	),
-	time: doc("Milliseconds since the epoch.", milliseconds),
-	webhook: doc("The id of the webhook.", text),
-	session: optional(
-		doc(
+	time: s.doc("Milliseconds since the epoch.", s.milliseconds),
+	webhook: s.doc("The id of the webhook.", s.text),
+	session: s.optional(
+		s.doc(
 			"Not with `test` and `missed`.",
-			object({
-				id: text,
-				name: nullable(text),
-				workspace: text,
-				labels: record(text),
-				url: optional(doc("Its page, if the server has a name for browsers.", text)),
+			s.object({
+				id: s.text,
+				name: s.nullable(s.text),
+				workspace: s.text,
+				labels: s.record(s.text),
+				url: s.optional(s.doc("Its page, if the server has a name for browsers.", s.text)),
 			}),
 		),
 	),
-	question: optional(
-		doc(
+	question: s.optional(
+		s.doc(
 			"The program's question, without keys and tokens.",
-			object({
-				kind: doc("`line`, `secret`, `key`, `tui`, or `prompt` of a shell.", text),
-				prompt: text,
-				choices: optional(list(text)),
-				program: optional(text),
+			s.object({
+				kind: s.doc("`line`, `secret`, `key`, `tui`, or `prompt` of a shell.", s.text),
+				prompt: s.text,
+				choices: s.optional(s.list(s.text)),
+				program: s.optional(s.text),
 			}),
 		),
 	),
-	approval: optional(
-		doc(
+	approval: s.optional(
+		s.doc(
 			"With `approval`: the action, without keys and tokens.",
-			object({ id: text, by: text, kind: approvalKind, preview: text, expiresAt: milliseconds }),
+			s.object({ id: s.text, by: s.text, kind: approvalKind, preview: s.text, expiresAt: s.milliseconds }),
 		),
 	),
-	secret: optional(doc("With `secret`, if it was requested.", object({ id: text, name: nullable(text) }))),
-	exit: optional(doc("How the program ended.", exit)),
-	quietMs: optional(doc("With `quiet`: the time without output.", milliseconds)),
-	agent: optional(doc("The coding agent that the event is about, without keys and tokens.", agent)),
+	secret: s.optional(s.doc("With `secret`, if it was requested.", s.object({ id: s.text, name: s.nullable(s.text) }))),
+	exit: s.optional(s.doc("How the program ended.", exit)),
+	quietMs: s.optional(s.doc("With `quiet`: the time without output.", s.milliseconds)),
+	agent: s.optional(s.doc("The coding agent that the event is about, without keys and tokens.", agent)),
 });
 
 const path = "/v1/webhooks/:webhook";
@@ -136,9 +118,9 @@ export const webhookOperations: OperationTable = {
 		route: "POST /v1/webhooks",
 		right: "manage",
 		body: createWebhook,
-		answer: message("CreatedWebhook", "A new webhook. No other answer contains its secret.", {
+		answer: s.message("CreatedWebhook", "A new webhook. No other answer contains its secret.", {
 			...members,
-			secret: doc("Signs the notices.", text),
+			secret: s.doc("Signs the notices.", s.text),
 		}),
 		status: 201,
 	},
@@ -146,8 +128,8 @@ export const webhookOperations: OperationTable = {
 		summary: "List webhooks",
 		route: "GET /v1/webhooks",
 		right: "read",
-		answer: message("WebhookList", "The webhooks that the caller may manage, oldest first.", {
-			webhooks: list(webhook),
+		answer: s.message("WebhookList", "The webhooks that the caller may manage, oldest first.", {
+			webhooks: s.list(webhook),
 		}),
 	},
 	deleteWebhook: { summary: "Remove a webhook", route: `DELETE ${path}`, right: "manage" },
@@ -161,38 +143,38 @@ export const webhookOperations: OperationTable = {
 		summary: "Send a test notice",
 		route: `POST ${path}/test`,
 		right: "manage",
-		answer: message("WebhookTest", "The result of a test notice.", {
-			delivered: doc("Null if the address is private and the caller is not the operator.", nullable(boolean)),
-			status: doc("The status of the receiver's answer; null without one.", nullable(number)),
-			reason: doc("Why it failed, or why the result is not reported.", nullable(text)),
+		answer: s.message("WebhookTest", "The result of a test notice.", {
+			delivered: s.doc("Null if the address is private and the caller is not the operator.", s.nullable(s.boolean)),
+			status: s.doc("The status of the receiver's answer; null without one.", s.nullable(s.number)),
+			reason: s.doc("Why it failed, or why the result is not reported.", s.nullable(s.text)),
 		}),
 	},
 	listFailedNotices: {
 		summary: "List failed notices",
 		route: `GET ${path}/failed`,
 		right: "manage",
-		answer: message("FailedList", "Failed notices, oldest first.", {
-			failed: list(
-				message("FailedNotice", "A notice that the server has stopped sending.", {
-					id: doc("The `webhook-id` that the receiver gets.", text),
-					attempts: count,
-					reason: doc("Why the last attempt failed.", nullable(text)),
+		answer: s.message("FailedList", "Failed notices, oldest first.", {
+			failed: s.list(
+				s.message("FailedNotice", "A notice that the server has stopped sending.", {
+					id: s.doc("The `webhook-id` that the receiver gets.", s.text),
+					attempts: s.count,
+					reason: s.doc("Why the last attempt failed.", s.nullable(s.text)),
 					notice,
 				}),
 			),
-			dropped: count,
+			dropped: s.count,
 		}),
 	},
 	retryNotices: {
 		summary: "Send failed notices again, and waiting ones at once",
 		route: `POST ${path}/failed/retry`,
 		right: "manage",
-		body: request("RetryWebhook", "The failed notice to send again; all if left out.", {
-			id: optional(string({ maxLength: 64 })),
+		body: s.request("RetryWebhook", "The failed notice to send again; all if left out.", {
+			id: s.optional(s.string({ maxLength: 64 })),
 		}),
-		answer: message("RetriedWebhook", "The result of a retry.", {
-			retried: doc("Number of notices that are sent again.", count),
-			left: doc("Number of notices for which there was no room.", count),
+		answer: s.message("RetriedWebhook", "The result of a retry.", {
+			retried: s.doc("Number of notices that are sent again.", s.count),
+			left: s.doc("Number of notices for which there was no room.", s.count),
 		}),
 	},
 };

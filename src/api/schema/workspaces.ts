@@ -2,102 +2,87 @@
 
 import { PRINTABLE } from "../../words/printable.ts";
 import { limits } from "../messages.ts";
-import {
-	displayName,
-	doc,
-	flag,
-	id,
-	integer,
-	list,
-	message,
-	milliseconds,
-	NO_NUL,
-	nullable,
-	optional,
-	path,
-	record,
-	request,
-	string,
-	text,
-} from "./fields.ts";
+import * as s from "./fields.ts";
 import type { OperationTable } from "./operation.ts";
 import { requiredSandbox } from "./sandbox.ts";
 
-const amount = integer(1);
-const reference = optional(string({ minLength: 1, maxLength: limits.labelLength, pattern: PRINTABLE }));
-const workspaceLimits = request(
+const amount = s.integer(1);
+const reference = s.optional(s.string({ minLength: 1, maxLength: limits.labelLength, pattern: PRINTABLE }));
+const workspaceLimits = s.request(
 	"WorkspaceLimits",
 	"Limits of all sessions of a workspace together. Those left out are the server's.",
 	{
-		sessions: optional(doc("Running sessions.", amount)),
-		journalBytes: optional(doc("Bytes of all journals.", amount)),
-		startsPerSecond: optional(amount),
+		sessions: s.optional(s.doc("Running sessions.", amount)),
+		journalBytes: s.optional(s.doc("Bytes of all journals.", amount)),
+		startsPerSecond: s.optional(amount),
 	},
 );
 
-const putWorkspace = request("PutWorkspace", "A workspace to declare. It replaces an existing one.", {
-	name: optional(displayName),
-	roots: doc(
+const putWorkspace = s.request("PutWorkspace", "A workspace to declare. It replaces an existing one.", {
+	name: s.optional(s.displayName),
+	roots: s.doc(
 		"Programs start in one of these directories or below; an empty list means anywhere.",
-		list(path, { maxItems: limits.roots }),
+		s.list(s.path, { maxItems: limits.roots }),
 	),
-	limits: optional(
-		doc(
+	limits: s.optional(
+		s.doc(
 			"`sessions` (running ones), `journalBytes` (all journals) and `startsPerSecond` (on average; five seconds' worth at once). By default the server's.",
 			workspaceLimits,
 		),
 	),
-	sandbox: optional(
-		doc(
+	sandbox: s.optional(
+		s.doc(
 			"Every program runs in this sandbox, or in a stricter one. For `workspaceWrite` the writable roots are the roots by default. None by default.",
 			requiredSandbox,
 		),
 	),
 });
-const workspace = message("WorkspaceMessage", "A workspace.", {
-	id: text,
-	name: nullable(text),
-	roots: list(text),
+const workspace = s.message("WorkspaceMessage", "A workspace.", {
+	id: s.text,
+	name: s.nullable(s.text),
+	roots: s.list(s.text),
 	limits: workspaceLimits,
-	sandbox: doc("Null if none is required.", nullable(requiredSandbox)),
-	createdAt: milliseconds,
-	warnings: optional(
-		doc(
+	sandbox: s.doc("Null if none is required.", s.nullable(requiredSandbox)),
+	createdAt: s.milliseconds,
+	warnings: s.optional(
+		s.doc(
 			"Only in the answer to its declaration: roots in which no program can be started now, and running programs without the new sandbox.",
-			list(text),
+			s.list(s.text),
 		),
 	),
 });
 
-const putTask = request("PutTask", "A task to create. It replaces an existing one.", {
-	workDir: path,
+const putTask = s.request("PutTask", "A task to create. It replaces an existing one.", {
+	workDir: s.path,
 	issueId: reference,
-	issueKey: doc("The key by which users know the issue.", reference),
-	priorSessionId: doc("The session of the agent that worked on it before.", reference),
-	env: optional(record(string({ pattern: NO_NUL }), { name: "^[^=\\u0000]+$" })),
+	issueKey: s.doc("The key by which users know the issue.", reference),
+	priorSessionId: s.doc("The session of the agent that worked on it before.", reference),
+	env: s.optional(s.record(s.string({ pattern: s.NO_NUL }), { name: "^[^=\\u0000]+$" })),
 });
-const task = message("TaskMessage", "A task.", {
-	id: text,
-	workspace: text,
-	workDir: text,
-	issueId: nullable(text),
-	issueKey: nullable(text),
-	priorSessionId: nullable(text),
-	env: optional(doc("Only for callers that may manage the workspace.", record(text))),
-	createdAt: milliseconds,
-	warnings: optional(doc("Only in the answer to its creation: why no program can be started for it now.", list(text))),
+const task = s.message("TaskMessage", "A task.", {
+	id: s.text,
+	workspace: s.text,
+	workDir: s.text,
+	issueId: s.nullable(s.text),
+	issueKey: s.nullable(s.text),
+	priorSessionId: s.nullable(s.text),
+	env: s.optional(s.doc("Only for callers that may manage the workspace.", s.record(s.text))),
+	createdAt: s.milliseconds,
+	warnings: s.optional(
+		s.doc("Only in the answer to its creation: why no program can be started for it now.", s.list(s.text)),
+	),
 });
 
-const workspacePath = { params: { ws: id } };
-const taskPath = { params: { ws: id, task: id } };
+const workspacePath = { params: { ws: s.id } };
+const taskPath = { params: { ws: s.id, task: s.id } };
 
 export const workspaceOperations: OperationTable = {
 	listWorkspaces: {
 		summary: "List workspaces",
 		route: "GET /v1/workspaces",
 		right: "read",
-		answer: message("WorkspaceList", "The workspaces that the caller may read, by id.", {
-			workspaces: list(workspace),
+		answer: s.message("WorkspaceList", "The workspaces that the caller may read, by id.", {
+			workspaces: s.list(workspace),
 		}),
 	},
 	getWorkspace: {
@@ -120,14 +105,14 @@ export const workspaceOperations: OperationTable = {
 		summary: "Remove a workspace, its tasks, its sessions and its webhooks",
 		route: "DELETE /v1/workspaces/:ws",
 		right: "admin",
-		query: { force: doc("End its running sessions.", flag) },
+		query: { force: s.doc("End its running sessions.", s.flag) },
 	},
 	listTasks: {
 		...workspacePath,
 		summary: "List the tasks of a workspace",
 		route: "GET /v1/workspaces/:ws/tasks",
 		right: "read",
-		answer: message("TaskList", "Tasks, newest first.", { tasks: list(task) }),
+		answer: s.message("TaskList", "Tasks, newest first.", { tasks: s.list(task) }),
 	},
 	getTask: {
 		...taskPath,
