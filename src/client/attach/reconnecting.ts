@@ -3,8 +3,9 @@
 import type { ServerFrame } from "../../api/frames.ts";
 import { closeCodes } from "../../api/socket.ts";
 import type { ClientMessage, Hello, SendAnswer, SendMessage, ServerMessage } from "../../api/types.ts";
+import { sleep } from "../../async/sleep.ts";
 import { HawserError } from "../errors.ts";
-import { Backoff, sleep } from "../http/retries.ts";
+import { Backoff } from "../http/retries.ts";
 import type { Transport } from "../http/transport.ts";
 import { type CloseResult, Connection } from "./connection.ts";
 import type { ConnectionEvent } from "./event-queue.ts";

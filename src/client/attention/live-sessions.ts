@@ -3,9 +3,9 @@
  */
 
 import type { ApprovalMessage, FeedEvent } from "../../api/types.ts";
+import { sleep } from "../../async/sleep.ts";
 import type { Client } from "../client.ts";
 import { HawserError } from "../errors.ts";
-import { sleep } from "../http/retries.ts";
 import { isEnded, type SessionInfo } from "./needs.ts";
 
 export type LiveConnection =

@@ -1,7 +1,7 @@
 /** Retries a request that the server's start rate refused. */
 
+import { sleep } from "../../async/sleep.ts";
 import { HawserError } from "../errors.ts";
-import { sleep } from "./retries.ts";
 
 type RateLimitOptions = {
 	/** How long to retry, in milliseconds; zero does not retry. */

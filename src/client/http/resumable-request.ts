@@ -5,9 +5,10 @@
 
 import { limits } from "../../api/messages.ts";
 import type { Operations } from "../../api/types.ts";
+import { sleep } from "../../async/sleep.ts";
 import { newStreamId } from "../attach/outbox.ts";
 import { HawserError } from "../errors.ts";
-import { Backoff, type ConnectionTimeouts, sleep } from "./retries.ts";
+import { Backoff, type ConnectionTimeouts } from "./retries.ts";
 import type { CallOptions, Transport } from "./transport.ts";
 import { type StreamPosition, writeHeaders } from "./write-headers.ts";
 

@@ -41,17 +41,3 @@ export class Backoff {
 		this.#failures = 0;
 	}
 }
-
-/** Resolves after a delay, or when the signal is aborted. */
-export function sleep(ms: number, signal: AbortSignal | undefined): Promise<void> {
-	return new Promise((resolve) => {
-		if (signal?.aborted) return resolve();
-		const done = () => {
-			clearTimeout(timer);
-			signal?.removeEventListener("abort", done);
-			resolve();
-		};
-		const timer = setTimeout(done, ms);
-		signal?.addEventListener("abort", done, { once: true });
-	});
-}

@@ -1,8 +1,8 @@
 /** Reads a session's output to its end, across lost connections and server restarts. */
 
+import { sleep } from "../../async/sleep.ts";
 import { isTransient } from "../attach/final-errors.ts";
 import { HawserError } from "../errors.ts";
-import { sleep } from "../http/retries.ts";
 import type { Session } from "../session.ts";
 import type { Output } from "./output.ts";
 

@@ -1,8 +1,9 @@
 /** Requests that wait on the server for a condition, across restarts of the server. */
 
 import type { SessionMessage } from "../../api/types.ts";
+import { sleep } from "../../async/sleep.ts";
 import { HawserError } from "../errors.ts";
-import { Backoff, defaultTimeouts, sleep } from "../http/retries.ts";
+import { Backoff, defaultTimeouts } from "../http/retries.ts";
 import type { WaitResult } from "./wait.ts";
 
 /** Long-poll time of one request. */

@@ -1,10 +1,11 @@
 /** Events of all sessions over server-sent events, across lost connections and server restarts. */
 
 import type { FeedEvent, FeedType } from "../../api/types.ts";
+import { sleep } from "../../async/sleep.ts";
 import { isTransient } from "../attach/final-errors.ts";
 import { HawserError } from "../errors.ts";
 import { type ServerEvent, serverEvents } from "../http/event-stream.ts";
-import { Backoff, sleep } from "../http/retries.ts";
+import { Backoff } from "../http/retries.ts";
 import type { Transport } from "../http/transport.ts";
 
 export type FeedOptions = {

@@ -1,10 +1,11 @@
 /** Screens of several sessions for thumbnails, across lost connections and server restarts. */
 
 import type { ScreenRunMessage, ScreensBegin, ScreensError, ScreenUpdate } from "../../api/types.ts";
+import { sleep } from "../../async/sleep.ts";
 import { isTransient } from "../attach/final-errors.ts";
 import { HawserError } from "../errors.ts";
 import { serverEvents } from "../http/event-stream.ts";
-import { Backoff, sleep } from "../http/retries.ts";
+import { Backoff } from "../http/retries.ts";
 import type { Transport } from "../http/transport.ts";
 
 export type ScreenStreamOptions = {

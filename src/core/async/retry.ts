@@ -1,5 +1,5 @@
+import { sleep } from "../../async/sleep.ts";
 import { SessionError } from "../errors.ts";
-import { sleep } from "./sleep.ts";
 
 /** Delay before an unreachable session is tried again. */
 const AWAY_MS = 1_000;

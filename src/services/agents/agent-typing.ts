@@ -2,7 +2,7 @@
 
 import { randomUUID } from "node:crypto";
 import type { AgentMessage } from "../../api/types.ts";
-import { sleep } from "../../core/async/sleep.ts";
+import { sleep } from "../../async/sleep.ts";
 import { SessionError } from "../../core/errors.ts";
 import type { Session } from "../../core/session/session.ts";
 import { encodeKey } from "../../words/keys.ts";

@@ -2,10 +2,10 @@
 
 import type { AgentMessage } from "../../api/types.ts";
 import { Serial } from "../../async/serial.ts";
+import { sleep } from "../../async/sleep.ts";
 import { Change } from "../../core/async/change.ts";
 import { Listeners } from "../../core/async/listeners.ts";
 import { retryWhileUnreachable } from "../../core/async/retry.ts";
-import { sleep } from "../../core/async/sleep.ts";
 import { SessionError } from "../../core/errors.ts";
 import type { ScreenReader } from "../../core/session/screen-reader.ts";
 import type { Session } from "../../core/session/session.ts";

@@ -7,7 +7,7 @@ import { randomBytes } from "node:crypto";
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import type { AgentMessage, QueuedPrompt } from "../../api/types.ts";
-import { sleep } from "../../core/async/sleep.ts";
+import { sleep } from "../../async/sleep.ts";
 import { SessionError } from "../../core/errors.ts";
 import { isEnded } from "../../core/log/session-state.ts";
 import type { Audit } from "../../core/policy/audit.ts";

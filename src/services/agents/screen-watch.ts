@@ -5,7 +5,7 @@
  * turn or blink. While the text changes, only signs of work count.
  */
 
-import { sleep } from "../../core/async/sleep.ts";
+import { sleep } from "../../async/sleep.ts";
 import { SessionError } from "../../core/errors.ts";
 import { isEnded } from "../../core/log/session-state.ts";
 import type { ScreenReader } from "../../core/session/screen-reader.ts";

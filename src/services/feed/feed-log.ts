@@ -13,8 +13,8 @@
 import { randomBytes } from "node:crypto";
 import { limits } from "../../api/messages.ts";
 import type { AgentMessage, FeedEvent } from "../../api/types.ts";
+import { sleep } from "../../async/sleep.ts";
 import { Change } from "../../core/async/change.ts";
-import { sleep } from "../../core/async/sleep.ts";
 import { type Epoch, type HistoryEvent, type HistoryHead, isLine, type ReportedState } from "./history-lines.ts";
 
 /** Delay before a failed write is retried; doubled each time up to the maximum. */

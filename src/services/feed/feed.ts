@@ -5,9 +5,9 @@
 
 import { isFailure } from "../../api/attention.ts";
 import type { AgentMessage, FeedEvent, ProgramState } from "../../api/types.ts";
+import { sleep } from "../../async/sleep.ts";
 import { Budget, type BudgetCaller } from "../../core/async/budget.ts";
 import { retryWhileUnreachable } from "../../core/async/retry.ts";
-import { sleep } from "../../core/async/sleep.ts";
 import { SessionError } from "../../core/errors.ts";
 import { isEnded } from "../../core/log/session-state.ts";
 import type { Approval, Approvals } from "../../core/policy/approvals.ts";

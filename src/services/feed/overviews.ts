@@ -6,8 +6,8 @@
  */
 
 import type { Overview, ProgramState, Waiting } from "../../api/types.ts";
+import { sleep } from "../../async/sleep.ts";
 import { retryWhileUnreachable } from "../../core/async/retry.ts";
-import { sleep } from "../../core/async/sleep.ts";
 import { SessionError } from "../../core/errors.ts";
 import { type Inspection, isTimedOut, isWaitingForInput } from "../../core/inspect/inspection.ts";
 import { NO_ACTIVITY, type OutputActivity } from "../../core/inspect/output-activity.ts";

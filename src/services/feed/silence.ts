@@ -1,6 +1,6 @@
 /** Detects when a running program has written nothing for a time. */
 
-import { sleep } from "../../core/async/sleep.ts";
+import { sleep } from "../../async/sleep.ts";
 import { isEnded } from "../../core/log/session-state.ts";
 import type { Session } from "../../core/session/session.ts";
 

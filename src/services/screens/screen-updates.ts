@@ -5,8 +5,8 @@
 
 import { limits } from "../../api/messages.ts";
 import type { ScreenRunMessage, ScreensError, ScreenUpdate } from "../../api/types.ts";
+import { sleep } from "../../async/sleep.ts";
 import { Change } from "../../core/async/change.ts";
-import { sleep } from "../../core/async/sleep.ts";
 import { SessionError } from "../../core/errors.ts";
 import { isEnded } from "../../core/log/session-state.ts";
 import type { ScreenReader } from "../../core/session/screen-reader.ts";

@@ -1,7 +1,7 @@
 /** Waits for a condition of a screen: that it changed, contains a text, or is stable. */
 
+import { sleep } from "../../async/sleep.ts";
 import { withDeadline } from "../../core/async/deadline.ts";
-import { sleep } from "../../core/async/sleep.ts";
 import type { LogPosition } from "../../core/log/event.ts";
 import { isEnded } from "../../core/log/session-state.ts";
 import type { ScreenReader } from "../../core/session/screen-reader.ts";

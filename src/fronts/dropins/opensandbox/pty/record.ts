@@ -3,7 +3,7 @@
  * the holder. Only the holder starts a program, so that two can't start at once.
  */
 
-import { sleep } from "../../../../core/async/sleep.ts";
+import { sleep } from "../../../../async/sleep.ts";
 import { SessionError } from "../../../../core/errors.ts";
 import type { FollowOptions } from "../../../../core/log/cursor.ts";
 import { isEnded } from "../../../../core/log/session-state.ts";
