@@ -3,14 +3,11 @@
 import { SessionError } from "../errors.ts";
 import type { Receipt, SplitText } from "../input/action.ts";
 import { unitsOf } from "../input/input-queue.ts";
-import type { FollowOptions } from "../log/cursor.ts";
-import type { Item, Start } from "../log/event.ts";
-import type { State } from "../log/session-state.ts";
 import type { Operation, OperationRequest, Operations } from "../session/operations.ts";
-import { Session, type SessionSummary } from "../session/session.ts";
-import type { SessionInfo, SessionSpec } from "../session/session-info.ts";
+import type { Session } from "../session/session.ts";
+import type { SessionSpec } from "../session/session-info.ts";
 import type { Sessions, TimedFact } from "../session/session-registry.ts";
-import type { ReplySource, SelfReplyRange } from "../terminal/replies.ts";
+import { WrappedSession } from "../session/wrapped-session.ts";
 import { type CallerIdentity, missingRightError } from "./access.ts";
 import type { Approval } from "./approvals.ts";
 import type { Actor, Audit, AuditedAction } from "./audit.ts";
@@ -160,60 +157,26 @@ export class AuditedCaller {
 	}
 }
 
-class AuditedSession extends Session {
-	readonly #session: Session;
+class AuditedSession extends WrappedSession {
 	readonly #record: (action: AuditedAction) => void;
 	readonly #guard: GateCheck | null;
 	readonly #whole: SplitInput | undefined;
 
 	constructor(session: Session, record: (action: AuditedAction) => void, guard: GateCheck | null, whole?: SplitInput) {
-		super(session.spec);
-		this.#session = session;
+		super(session);
 		this.#record = record;
 		this.#guard = guard;
 		this.#whole = whole;
-	}
-
-	get gone(): Promise<void> {
-		return this.#session.gone;
-	}
-
-	get state(): State {
-		return this.#session.state;
 	}
 
 	override get isGated(): boolean {
 		return this.#guard !== null;
 	}
 
-	watch(listener: (state: State) => void): () => void {
-		return this.#session.watch(listener);
-	}
-
-	follow(start: Start, options?: FollowOptions): AsyncIterable<Item> {
-		return this.#session.follow(start, options);
-	}
-
-	receipts(stream: string, signal?: AbortSignal): AsyncIterable<Receipt> {
-		return this.#session.receipts(stream, signal);
-	}
-
-	override info(): Promise<SessionInfo> {
-		return this.#session.info();
-	}
-
-	override summary(timeoutMs?: number): Promise<SessionSummary> {
-		return this.#session.summary(timeoutMs);
-	}
-
 	override inParts(whole: SplitText): Session {
 		// Judge the whole text, also when a part of it is split again.
 		if (!this.#guard || this.#whole) return this;
-		return new AuditedSession(this.#session, this.#record, this.#guard, new SplitInput(whole));
-	}
-
-	override delegateReplies(by: ReplySource, onOwn: (part: SelfReplyRange) => void): Promise<number> {
-		return this.#session.delegateReplies(by, onOwn);
+		return new AuditedSession(this.session, this.#record, this.#guard, new SplitInput(whole));
 	}
 
 	ask<Name extends Operation>(
@@ -222,7 +185,7 @@ class AuditedSession extends Session {
 	): Promise<Operations[Name]["answer"]> {
 		const ask = (allowed: OperationRequest<Name>) => this.#ask(allowed, signal);
 		if (!this.#guard) return ask(request);
-		return this.#guard.pass(this.#session, request, { perform: ask, record: this.#record, whole: this.#whole });
+		return this.#guard.pass(this.session, request, { perform: ask, record: this.#record, whole: this.#whole });
 	}
 
 	async #ask<Name extends Operation>(
@@ -238,7 +201,7 @@ class AuditedSession extends Session {
 			this.#record({ action: "run", bytes: new TextEncoder().encode(asked.command).byteLength });
 		}
 		try {
-			const answer = await this.#session.ask(request, signal);
+			const answer = await this.session.ask(request, signal);
 			if (asked.do === "act" || asked.do === "actIfWaiting") this.#acted(asked, answer as Receipt);
 			if (asked.do === "secret" && (answer as Receipt).accepted !== 0) this.#record({ action: "secret" });
 			if (asked.do === "acquire") {
