@@ -4,8 +4,18 @@ export type Metric = {
 	readonly name: string;
 	readonly help: string;
 	readonly type: "counter" | "gauge";
-	readonly values: readonly { readonly labels?: Readonly<Record<string, string>>; readonly value: number }[];
+	readonly values: readonly LabeledValue[];
 };
+
+type LabeledValue = { readonly labels?: Readonly<Record<string, string>>; readonly value: number };
+
+export function counter(name: string, help: string, value: number | readonly LabeledValue[]): Metric {
+	return { name, help, type: "counter", values: typeof value === "number" ? [{ value }] : value };
+}
+
+export function gauge(name: string, help: string, value: number | readonly LabeledValue[]): Metric {
+	return { ...counter(name, help, value), type: "gauge" };
+}
 
 export function encodeMetric({ name, help, type, values }: Metric): string {
 	const lines = values.map(({ labels = {}, value }) => {

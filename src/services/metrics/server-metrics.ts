@@ -3,7 +3,7 @@
 import { type IntervalHistogram, monitorEventLoopDelay } from "node:perf_hooks";
 import type { Sessions } from "../../core/session/session-registry.ts";
 import type { Status } from "../../words/state.ts";
-import { encodeMetric, type Metric } from "./metric.ts";
+import { counter, encodeMetric, gauge, type Metric } from "./metric.ts";
 import type { TrafficCounters } from "./traffic.ts";
 
 /** Resolution of the event loop delay. */
@@ -36,50 +36,24 @@ function sessionMetrics({ sessions, version }: MetricsOptions): Metric[] {
 	const all = sessions.list();
 	const count = (status: Status) => all.filter(({ state }) => state.status === status).length;
 	return [
-		{
-			name: "hawser_info",
-			help: "The version of the server.",
-			type: "gauge",
-			values: [{ labels: { version }, value: 1 }],
-		},
-		{
-			name: "hawser_sessions",
-			help: "Sessions, by state.",
-			type: "gauge",
-			values: statuses.map((state) => ({ labels: { state }, value: count(state) })),
-		},
+		gauge("hawser_info", "The version of the server.", [{ labels: { version }, value: 1 }]),
+		gauge(
+			"hawser_sessions",
+			"Sessions, by state.",
+			statuses.map((state) => ({ labels: { state }, value: count(state) })),
+		),
 	];
 }
 
 function trafficMetrics(traffic: TrafficCounters): Metric[] {
 	return [
-		{
-			name: "hawser_attachments",
-			help: "Clients that follow a session or the feed now, by kind.",
-			type: "gauge",
-			values: [
-				{ labels: { kind: "websocket" }, value: traffic.sockets },
-				{ labels: { kind: "sse" }, value: traffic.streams },
-			],
-		},
-		{
-			name: "hawser_input_bytes_total",
-			help: "Input that sessions accepted.",
-			type: "counter",
-			values: [{ value: traffic.bytesIn }],
-		},
-		{
-			name: "hawser_output_bytes_total",
-			help: "Output that was sent to clients.",
-			type: "counter",
-			values: [{ value: traffic.bytesOut }],
-		},
-		{
-			name: "hawser_live_skipped_bytes_total",
-			help: "Output that live clients skipped.",
-			type: "counter",
-			values: [{ value: traffic.bytesSkipped }],
-		},
+		gauge("hawser_attachments", "Clients that follow a session or the feed now, by kind.", [
+			{ labels: { kind: "websocket" }, value: traffic.sockets },
+			{ labels: { kind: "sse" }, value: traffic.streams },
+		]),
+		counter("hawser_input_bytes_total", "Input that sessions accepted.", traffic.bytesIn),
+		counter("hawser_output_bytes_total", "Output that was sent to clients.", traffic.bytesOut),
+		counter("hawser_live_skipped_bytes_total", "Output that live clients skipped.", traffic.bytesSkipped),
 	];
 }
 
@@ -88,30 +62,15 @@ function processMetrics(delay: IntervalHistogram): Metric[] {
 	const seconds = (nanoseconds: number) => Math.max(0, nanoseconds / NANOSECONDS - RESOLUTION_MS / 1000);
 	const { heapUsed, rss } = process.memoryUsage();
 	return [
-		{
-			name: "hawser_event_loop_lag_seconds",
-			help: "How late the event loop was since the last page.",
-			type: "gauge",
-			values: [
-				{ labels: { quantile: "0.5" }, value: seconds(delay.percentile(50)) },
-				{ labels: { quantile: "0.99" }, value: seconds(delay.percentile(99)) },
-				{ labels: { quantile: "1" }, value: seconds(delay.max) },
-			],
-		},
-		{
-			name: "hawser_memory_bytes",
-			help: "Memory of the server process.",
-			type: "gauge",
-			values: [
-				{ labels: { kind: "rss" }, value: rss },
-				{ labels: { kind: "heap" }, value: heapUsed },
-			],
-		},
-		{
-			name: "hawser_uptime_seconds",
-			help: "Time since the server process started.",
-			type: "counter",
-			values: [{ value: process.uptime() }],
-		},
+		gauge("hawser_event_loop_lag_seconds", "How late the event loop was since the last page.", [
+			{ labels: { quantile: "0.5" }, value: seconds(delay.percentile(50)) },
+			{ labels: { quantile: "0.99" }, value: seconds(delay.percentile(99)) },
+			{ labels: { quantile: "1" }, value: seconds(delay.max) },
+		]),
+		gauge("hawser_memory_bytes", "Memory of the server process.", [
+			{ labels: { kind: "rss" }, value: rss },
+			{ labels: { kind: "heap" }, value: heapUsed },
+		]),
+		counter("hawser_uptime_seconds", "Time since the server process started.", process.uptime()),
 	];
 }
