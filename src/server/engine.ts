@@ -22,7 +22,7 @@ import { checkpointFile } from "../keeper/link/session-record.ts";
 import { skim } from "../native/addon.ts";
 import { confined } from "../sandbox/sandbox.ts";
 import { BackgroundRendering } from "../services/screens/background-rendering.ts";
-import { CursorReplies } from "../services/screens/cursor-replies.ts";
+import { answerCursorQueries } from "../services/screens/cursor-replies.ts";
 import { SessionScreens } from "../services/screens/session-screens.ts";
 import { createId, createNodeCode, createPrepare } from "../services/starts/prepare.ts";
 import type { Prepare } from "../services/starts/request.ts";
@@ -152,7 +152,7 @@ export async function openEngine(
 	onClose(() => screens.close());
 	const adopted = await keepers.open();
 	for (const session of adopted) sessions.adopt(session);
-	const cursors = new CursorReplies({
+	const cursors = answerCursorQueries({
 		sessions,
 		screens,
 		clock: systemClock,

@@ -21,7 +21,7 @@ import { createNativeFront } from "../../src/fronts/native/front.ts";
 import type { SocketLimits } from "../../src/fronts/native/limits.ts";
 import type { Front } from "../../src/http/front.ts";
 import { listen, type Route } from "../../src/http/listen.ts";
-import { CursorReplies } from "../../src/services/screens/cursor-replies.ts";
+import { answerCursorQueries } from "../../src/services/screens/cursor-replies.ts";
 import { SessionScreens } from "../../src/services/screens/session-screens.ts";
 import { SecretRequests } from "../../src/services/secrets/requests.ts";
 import { createId, createPrepare } from "../../src/services/starts/prepare.ts";
@@ -122,7 +122,7 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
 		checkpointFile: () => undefined,
 		report: (problem) => problems.push(problem),
 	});
-	const cursors = new CursorReplies({
+	const cursors = answerCursorQueries({
 		sessions,
 		screens,
 		clock: systemClock,
