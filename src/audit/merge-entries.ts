@@ -108,52 +108,44 @@ export class Merger {
 	}
 }
 
+type Action = AuditEntry["action"];
+
+/** The members that similar entries of an action have in common. Entries of other actions get a line each. */
+const common: { readonly [Name in Action]?: readonly (keyof Extract<AuditEntry, { readonly action: Name }>)[] } = {
+	input: ["stream"],
+	attach: [],
+	detach: [],
+	run: [],
+	resize: [],
+	read: [],
+	eof: [],
+	"sign-in-link": [],
+	"sign-in": [],
+	"sign-out": [],
+	signal: ["signal"],
+	kill: ["signal"],
+	remove: ["force"],
+	"task-set": ["task"],
+	"task-removed": ["task"],
+	"webhook-tested": ["webhook"],
+	"webhook-retried": ["webhook", "retried"],
+	files: ["method"],
+	proxy: ["port"],
+	ticket: ["ticket"],
+	control: ["exclusive"],
+	"take-over": ["exclusive"],
+	refused: ["code", "right", "route"],
+};
+
 /** Identifies similar entries; undefined for actions that get a line each. */
 function keyOf(entry: AuditEntry): string | undefined {
 	const { by, session, workspace, action } = entry;
-	const who = [by?.id, by?.from, by?.front, session, workspace, action];
-	switch (action) {
-		case "input":
-			return JSON.stringify([...who, entry.stream]);
-		case "attach":
-		case "detach":
-		case "run":
-		case "resize":
-		case "read":
-		case "eof":
-		case "sign-in-link":
-		case "sign-in":
-		case "sign-out":
-			return JSON.stringify(who);
-		case "signal":
-		case "kill":
-			return JSON.stringify([...who, entry.signal]);
-		case "remove":
-			return JSON.stringify([...who, entry.force]);
-		case "task-set":
-		case "task-removed":
-			return JSON.stringify([...who, entry.task]);
-		case "webhook-tested":
-			return JSON.stringify([...who, entry.webhook]);
-		case "webhook-retried":
-			return JSON.stringify([...who, entry.webhook, entry.retried]);
-		case "files":
-			return JSON.stringify([...who, entry.method]);
-		case "proxy":
-			return JSON.stringify([...who, entry.port]);
-		case "ticket":
-			return JSON.stringify([...who, entry.ticket]);
-		case "control":
-		case "take-over":
-			return JSON.stringify([...who, entry.exclusive]);
-		case "refused": {
-			// Without a session, the caller may have invented the workspace.
-			const where = session === undefined ? [] : [session, workspace];
-			return JSON.stringify([by?.id, by?.from, by?.front, action, ...where, entry.code, entry.right, entry.route]);
-		}
-		default:
-			return undefined;
-	}
+	const members: readonly string[] | undefined = common[action];
+	if (!members) return undefined;
+	// A refused caller without a session may have invented the workspace.
+	const where = action === "refused" && session === undefined ? null : [session, workspace];
+	const values: Readonly<Record<string, unknown>> = { ...entry };
+	return JSON.stringify([by?.id, by?.from, by?.front, action, where, ...members.map((member) => values[member])]);
 }
 
 /** Sums input from its start; keeps the last of other entries. Different callers or workspaces are left out. */
