@@ -1,5 +1,6 @@
 /** The feed: what happens to all sessions. */
 
+import { feedTypes } from "../../words/feed-types.ts";
 import { limits } from "../messages.ts";
 import { agent } from "./agent.ts";
 import { approval } from "./approvals.ts";
@@ -8,25 +9,10 @@ import type { OperationTable } from "./operation.ts";
 import { shellCommand } from "./shell.ts";
 import { exit, overview } from "./states.ts";
 
-const types = [
-	"created",
-	"exited",
-	"closed",
-	"lost",
-	"removed",
-	"waiting",
-	"ready",
-	"command",
-	"quiet",
-	"approval",
-	"changed",
-	"secret",
-	"agent",
-] as const;
 const feedType = s.named(
 	"FeedType",
 	"A type of event to select. `failed` selects `lost`, and `exited` after a failure.",
-	s.literals(...types, "failed"),
+	s.literals(...feedTypes, "failed"),
 );
 
 export const feedSession: s.Schema = s.message("FeedSession", "The session of an event.", {
@@ -41,7 +27,7 @@ export const feedEvent: s.Schema = s.message("FeedEvent", "Something that happen
 	type: s.named(
 		"FeedEventType",
 		"`waiting`: a program waits for input; `ready`: a shell waits for a command; `command`: a command of a shell has ended; `agent`: the state of a coding agent, or its dialog, has changed. `quiet` and `changed` are sent only if the request asks for them.",
-		s.literals(...types),
+		s.literals(...feedTypes),
 	),
 	time: s.milliseconds,
 	session: feedSession,
@@ -106,6 +92,6 @@ export const feedOperations: OperationTable = {
 			label: s.optional(s.doc("`key` or `key=value`. All must match.", s.list(s.text))),
 		},
 		content: ["text/event-stream"],
-		events: { begin: nothing, gap: nothing, ...Object.fromEntries(types.map((type) => [type, feedEvent])) },
+		events: { begin: nothing, gap: nothing, ...Object.fromEntries(feedTypes.map((type) => [type, feedEvent])) },
 	},
 };

@@ -3,6 +3,7 @@
 import { readFile } from "node:fs/promises";
 import { Command, Option } from "commander";
 import type { FeedConnection, FeedEvent, FeedItem, FeedType, HawserError } from "../../client/index.ts";
+import { feedTypes } from "../../words/feed-types.ts";
 import { formatDuration } from "../../words/units.ts";
 import { collect, duration } from "../args/values.ts";
 import { findServer, type WorkspaceFlags, withWorkspace } from "../connect/find-server.ts";
@@ -34,21 +35,7 @@ export const events: Command = withWorkspace(new Command("events"))
 		new Option(
 			"-t, --type <types...>",
 			"only these types; failed matches non-zero exits, signals and lost sessions",
-		).choices([
-			"created",
-			"exited",
-			"closed",
-			"lost",
-			"removed",
-			"waiting",
-			"ready",
-			"command",
-			"quiet",
-			"approval",
-			"secret",
-			"agent",
-			"failed",
-		]),
+		).choices([...feedTypes.filter((type) => type !== "changed"), "failed"]),
 	)
 	.option("--quiet-for <duration>", "also report programs without output for this long, such as 5m", duration)
 	.option("-l, --label <key[=value]>", "only sessions with this label; repeatable", collect)
