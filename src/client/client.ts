@@ -14,9 +14,9 @@ import type {
 	Info,
 	InputReceipt,
 	Me,
+	Operations,
 	SecretRequestMessage,
 	SessionMessage,
-	SessionState,
 	SignedIn,
 	SignIn,
 	SignInLink,
@@ -36,15 +36,8 @@ import { type WorkspacesClient, workspaces } from "./resources/workspaces.ts";
 import { ScreenStream, type ScreenStreamOptions } from "./screen/screen-stream.ts";
 import { type LoadedSession, Session } from "./session.ts";
 
-export type ListFilter = {
-	readonly state?: readonly SessionState[];
-	readonly workspace?: string;
-	readonly task?: string;
-	readonly name?: string;
-	/** Each is `key` or `key=value`; all must match. */
-	readonly label?: readonly string[];
-	/** Order of the list. Default: oldest first. */
-	readonly order?: "oldest" | "newest";
+/** Without `limit` and `after`: the client reads page after page. */
+export type ListFilter = Omit<Operations["listSessions"]["query"], "limit" | "after" | "overview"> & {
 	/** Whether to include an overview of each session: last line, activity, what it waits for. */
 	readonly overview?: boolean;
 };
