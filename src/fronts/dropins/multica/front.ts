@@ -5,6 +5,7 @@ import { bearer } from "../../../http/caller.ts";
 import type { Front, ServerContext } from "../../../http/front.ts";
 import { answerErrors } from "./answers.ts";
 import { addIssueSocket } from "./issue-socket.ts";
+import { defaultTimes } from "./limits.ts";
 import type { MulticaOptions } from "./options.ts";
 import { addTerminalSocket } from "./terminal-socket.ts";
 import { Terminals } from "./terminals.ts";
@@ -16,8 +17,9 @@ export function createMulticaFront(options: MulticaOptions): Front {
 		register(app: FastifyInstance, hosting: ServerContext): void {
 			answerErrors(app, hosting);
 			const terminals = new Terminals(options, (problem) => hosting.report(problem, "multica"));
-			addIssueSocket(app, options, terminals, hosting);
-			addTerminalSocket(app, options, terminals, hosting);
+			const context = { options, times: { ...defaultTimes, ...options.times }, terminals, hosting };
+			addIssueSocket(app, context);
+			addTerminalSocket(app, context);
 			app.addHook("onClose", () => terminals.close());
 		},
 	};

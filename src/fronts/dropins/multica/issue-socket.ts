@@ -24,13 +24,12 @@ import { serveClient } from "./connection.ts";
 import { Inbox } from "./early-frames.ts";
 import { closeCodes, TerminalError, toTerminalError } from "./errors.ts";
 import { cookieOf, type IssueRequest, parseRequest, type TerminalParameters } from "./issue-request.ts";
-import { defaultTimes, type MulticaLimits } from "./limits.ts";
 import { login, recognise } from "./login.ts";
 import { authAck, type ClientFrame, type ErrorPlace, errorFrame } from "./messages.ts";
-import type { MulticaOptions } from "./options.ts";
+import type { MulticaContext } from "./options.ts";
 import { taskOfIssue } from "./tasks.ts";
 import type { Terminal } from "./terminal-stream.ts";
-import { ownerOf, type TerminalControl, type Terminals } from "./terminals.ts";
+import { ownerOf, type TerminalControl } from "./terminals.ts";
 import { CLOSED, createWireAcceptor, Wire } from "./wire.ts";
 
 /** Close reasons of clients that may return: the panel was collapsed, or the command-line client detached. */
@@ -38,13 +37,8 @@ const leavingReasons = new Set(["panel_unmount", "client_detach"]);
 
 const issuePath = "/ws/issues/:issue/terminal";
 
-export function addIssueSocket(
-	app: FastifyInstance,
-	options: MulticaOptions,
-	terminals: Terminals,
-	hosting: ServerContext,
-): void {
-	const times = { ...defaultTimes, ...options.times };
+export function addIssueSocket(app: FastifyInstance, context: MulticaContext): void {
+	const { terminals, hosting, times } = context;
 	const accept = createWireAcceptor();
 	// Public, because most clients authenticate after the socket is open.
 	app.get(issuePath, { config: { policy: "public", isSocket: true } }, async (request: IssueRequest, reply) => {
@@ -56,7 +50,7 @@ export function addIssueSocket(
 		const socket = accept(request, reply);
 		if (!socket) return reply;
 		const wire = new Wire(socket, request, { times, closing: hosting.closing });
-		const connection = new IssueConnection({ parameters, wire, request, options, terminals, hosting, times });
+		const connection = new IssueConnection({ ...context, parameters, wire, request });
 		await terminals.track(connection.run(known));
 		return reply;
 	});
@@ -88,14 +82,10 @@ function notMember({ workspace }: TerminalParameters): TerminalError {
 	return new TerminalError("forbidden", `this token has no access to workspace ${workspace}`);
 }
 
-type ConnectionParts = {
+type ConnectionParts = MulticaContext & {
 	readonly parameters: TerminalParameters;
 	readonly wire: Wire;
 	readonly request: FastifyRequest;
-	readonly options: MulticaOptions;
-	readonly terminals: Terminals;
-	readonly hosting: ServerContext;
-	readonly times: MulticaLimits;
 };
 
 class IssueConnection {

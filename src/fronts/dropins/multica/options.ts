@@ -3,8 +3,10 @@
 import type { Clock } from "../../../core/async/clock.ts";
 import type { Sessions } from "../../../core/session/session-registry.ts";
 import type { Workspaces } from "../../../core/session/workspaces.ts";
+import type { ServerContext } from "../../../http/front.ts";
 import type { Prepare } from "../../../services/starts/request.ts";
 import type { MulticaLimits } from "./limits.ts";
+import type { Terminals } from "./terminals.ts";
 
 export type MulticaOptions = {
 	readonly sessions: Sessions;
@@ -20,4 +22,12 @@ export type MulticaOptions = {
 	readonly idleMs: number;
 	/** Overrides of the default timeouts, for tests. */
 	readonly times?: Partial<MulticaLimits>;
+};
+
+/** The parts that all connections share. */
+export type MulticaContext = {
+	readonly options: MulticaOptions;
+	readonly times: MulticaLimits;
+	readonly terminals: Terminals;
+	readonly hosting: ServerContext;
 };

@@ -16,18 +16,16 @@ import { invariant } from "../../../core/errors.ts";
 import type { Principal } from "../../../core/policy/access.ts";
 import type { Session } from "../../../core/session/session.ts";
 import { auditedCallerOf } from "../../../http/caller.ts";
-import type { ServerContext } from "../../../http/front.ts";
 import { handshakeFault } from "../../../http/upgrade.ts";
 import type { InputSource } from "../../../services/input/client-input.ts";
 import { refuse } from "./answers.ts";
 import { serveClient } from "./connection.ts";
 import { TerminalError, toTerminalError } from "./errors.ts";
-import { defaultTimes, type MulticaLimits } from "./limits.ts";
 import { authAck, type ClientFrame, closeFrame, decodeFrame, errorFrame, type OpenPayload } from "./messages.ts";
-import type { MulticaOptions } from "./options.ts";
+import type { MulticaContext } from "./options.ts";
 import { namedTask } from "./tasks.ts";
 import type { Terminal } from "./terminal-stream.ts";
-import { ownerOf, type Terminals } from "./terminals.ts";
+import { ownerOf } from "./terminals.ts";
 import { CLOSED, createWireAcceptor, Wire } from "./wire.ts";
 
 /**
@@ -36,13 +34,8 @@ import { CLOSED, createWireAcceptor, Wire } from "./wire.ts";
  */
 const MAX_TERMINALS = 100;
 
-export function addTerminalSocket(
-	app: FastifyInstance,
-	options: MulticaOptions,
-	terminals: Terminals,
-	hosting: ServerContext,
-): void {
-	const times = { ...defaultTimes, ...options.times };
+export function addTerminalSocket(app: FastifyInstance, context: MulticaContext): void {
+	const { hosting, times } = context;
 	const accept = createWireAcceptor();
 	app.get("/multica/terminal", { config: { policy: "read", isSocket: true } }, async (request, reply) => {
 		if (handshakeFault(request)) return refuse(reply, 400, "this is a WebSocket");
@@ -52,20 +45,16 @@ export function addTerminalSocket(
 		invariant(principal, "a socket without a principal");
 		const wire = new Wire(socket, request, { times, closing: hosting.closing });
 		wire.belongsTo(principal);
-		const connection = new TerminalConnection({ wire, principal, request, options, terminals, hosting, times });
+		const connection = new TerminalConnection({ ...context, wire, principal, request });
 		wire.onMessage((data) => connection.receive(decodeFrame(data)));
 		return reply;
 	});
 }
 
-type ConnectionParts = {
+type ConnectionParts = MulticaContext & {
 	readonly wire: Wire;
 	readonly principal: Principal;
 	readonly request: FastifyRequest;
-	readonly options: MulticaOptions;
-	readonly terminals: Terminals;
-	readonly hosting: ServerContext;
-	readonly times: MulticaLimits;
 };
 
 class TerminalConnection {
