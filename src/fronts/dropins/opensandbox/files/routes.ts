@@ -34,7 +34,7 @@ import { type FileInfo, fileInfo } from "./file-info.ts";
 import { parseGlob } from "./glob.ts";
 import { IdNames } from "./id-names.ts";
 import { move } from "./move.ts";
-import { applyTo, ownershipOf, readPermission } from "./permissions.ts";
+import { applyTo, type Ownership, ownershipOf, readPermission } from "./permissions.ts";
 import { Query } from "./query.ts";
 import { replaceIn } from "./replace.ts";
 import { Spools } from "./spool.ts";
@@ -166,18 +166,8 @@ function addChanging(app: FastifyInstance, around: Around, spools: Spools): void
 	});
 
 	app.post("/files/permissions", { ...startBody, config }, async (request, reply) => {
-		const items = entriesOf(request.body).map(([given, value]) => ({
-			given,
-			permission: readPermission(asBody(value)),
-		}));
-		const names = await IdNames.read();
-		const base = around();
-		for (const { given, permission } of items) {
-			const what = `error changing permissions for ${given}`;
-			await withFileErrors(runtimeError(what), () =>
-				applyTo(absolute(fromText(given), base), ownershipOf(permission, names)),
-			);
-		}
+		const what = (given: string) => `error changing permissions for ${given}`;
+		await withOwnerships(request.body, around(), what, applyTo);
 		return sendNothing(reply);
 	});
 
@@ -202,17 +192,7 @@ function addChanging(app: FastifyInstance, around: Around, spools: Spools): void
 	});
 
 	app.post("/directories", { ...startBody, config }, async (request, reply) => {
-		const items = entriesOf(request.body).map(([given, value]) => ({
-			given,
-			permission: readPermission(asBody(value)),
-		}));
-		const names = await IdNames.read();
-		const base = around();
-		for (const { given, permission } of items) {
-			await withFileErrors(runtimeError("error accessing file"), () =>
-				makeDirectory(absolute(fromText(given), base), ownershipOf(permission, names)),
-			);
-		}
+		await withOwnerships(request.body, around(), () => "error accessing file", makeDirectory);
 		return sendNothing(reply);
 	});
 
@@ -227,6 +207,22 @@ function addChanging(app: FastifyInstance, around: Around, spools: Spools): void
 		}
 		return sendNothing(reply);
 	});
+}
+
+/** Calls `act` for each path of the body, in order, with the owner and mode to set there. */
+async function withOwnerships(
+	body: unknown,
+	base: PathContext,
+	what: (given: string) => string,
+	act: (path: BytePath, ownership: Ownership) => Promise<void>,
+): Promise<void> {
+	const items = entriesOf(body).map(([given, value]) => ({ given, permission: readPermission(asBody(value)) }));
+	const names = await IdNames.read();
+	for (const { given, permission } of items) {
+		await withFileErrors(runtimeError(what(given)), () =>
+			act(absolute(fromText(given), base), ownershipOf(permission, names)),
+		);
+	}
 }
 
 async function removeFile(given: BytePath, around: PathContext): Promise<void> {
