@@ -6,20 +6,17 @@ import { once } from "node:events";
 import { chmod, lstat, stat, unlink } from "node:fs/promises";
 import { connect } from "node:net";
 import { dirname } from "node:path";
-import { type WebSocketAuth, webSocketAuthorize } from "../../access/codex-websocket-auth.ts";
-import { allowAnyone } from "../../access/fixed-access.ts";
-import { systemClock } from "../../backends/system-clock.ts";
+import type { WebSocketAuth } from "../../access/codex-websocket-auth.ts";
 import { SessionError } from "../../core/errors.ts";
 import type { SandboxPolicy } from "../../core/process/sandbox-policy.ts";
 import { type CodexAppOptions, createCodexAppFront } from "../../fronts/dropins/codex-app/front.ts";
 import type { AppLimits } from "../../fronts/dropins/codex-app/limits.ts";
 import { AppServer } from "../../fronts/dropins/codex-app/server.ts";
-import { answerUnknown } from "../../fronts/json-rpc/front.ts";
 import type { Stdio } from "../../fronts/json-rpc/stdio.ts";
 import type { ServerContext } from "../../http/front.ts";
-import { listen } from "../../http/listen.ts";
 import { openTransientEngine } from "../transient-engine.ts";
 import { codexHost } from "./codex-host.ts";
+import { listenForCodex, type RunningCodexServer, serveCodexOnStdio } from "./codex-server.ts";
 
 export type AppServerOptions = {
 	/** Policy of commands whose client names none. */
@@ -34,48 +31,31 @@ export type AppAddress =
 	| { readonly kind: "tcp"; readonly host: string; readonly port: number; readonly auth?: WebSocketAuth | undefined }
 	| { readonly kind: "unix"; readonly path: string };
 
-type RunningAppServer = {
-	/** `ws://` or `unix://` URL of the server. */
-	readonly url: string;
-	/** Closes all connections and ends all commands. */
-	close(): Promise<void>;
-};
-
-export async function startAppServer(address: AppAddress, options: AppServerOptions): Promise<RunningAppServer> {
+export async function startAppServer(address: AppAddress, options: AppServerOptions): Promise<RunningCodexServer> {
 	// The socket would let a sandboxed program run others without a sandbox.
 	const hidden = [...(options.hidden ?? []), ...(address.kind === "unix" ? [address.path] : [])];
 	const { parts, end } = await compose({ ...options, hidden });
-	const auth = address.kind === "tcp" ? address.auth : undefined;
 	if (address.kind === "unix") await freeSocket(address.path);
-	const listener = await listen({
+	const server = await listenForCodex({
 		...(address.kind === "tcp"
 			? { host: address.host, port: address.port }
 			: { host: "localhost", port: 0, socketPath: address.path }),
-		isOpen: "to all without origin",
-		authorize: auth ? webSocketAuthorize(auth, systemClock) : allowAnyone,
-		fronts: [createCodexAppFront({ ...parts, path: "*" })],
-		answerUnknown,
+		auth: address.kind === "tcp" ? address.auth : undefined,
+		front: createCodexAppFront({ ...parts, path: "*" }),
+		end,
 		report: options.report,
 	});
 	// The socket has no token, so only its owner may open it.
 	if (address.kind === "unix") await chmod(address.path, 0o600);
-	return {
-		url: listener.url.replace(/^http/, "ws"),
-		// Idempotent: both calls below are.
-		close: async () => {
-			await listener.close();
-			await end();
-		},
-	};
+	return server;
 }
 
 /** Serves the one client of a pipe until it disconnects or the signal aborts. */
-export async function serveAppOnStdio(stdio: Stdio, options: AppServerOptions, signal: AbortSignal): Promise<void> {
-	signal.addEventListener("abort", () => stdio.input.destroy(), { once: true });
-	const { parts, end } = await compose(options);
-	const server = new AppServer({ ...parts, report: (problem) => options.report(problem, "codex-app") });
-	await server.serveStdio(stdio);
-	await end();
+export function serveAppOnStdio(stdio: Stdio, options: AppServerOptions, signal: AbortSignal): Promise<void> {
+	return serveCodexOnStdio(stdio, signal, async () => {
+		const { parts, end } = await compose(options);
+		return { server: new AppServer({ ...parts, report: (problem) => options.report(problem, "codex-app") }), end };
+	});
 }
 
 async function compose({ policy, hidden = [], limits = {}, report }: AppServerOptions): Promise<{

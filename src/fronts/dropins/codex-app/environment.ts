@@ -3,14 +3,7 @@
  * §2.16).
  */
 
-/** Variables that hold the server's own identity. They are never passed to a command, in any spelling. */
-const withheld: ReadonlySet<string> = new Set([
-	"CODEX_EXEC_SERVER_NOISE_AUTH_TOKEN",
-	"NODE_REPL_AUTH_TOKEN",
-	"OPENAI_FEDERATION_RULE_ID",
-	"OPENAI_IDENTITY_TOKEN_FILE",
-	"OPENAI_WORKLOAD_IDENTITY_CONTEXT",
-]);
+import { isWithheld } from "../../json-rpc/withheld-variables.ts";
 
 /** Advertises a feature that this server does not have. */
 const LINE_ENDINGS = "CODEX_APPLY_PATCH_PRESERVE_LINE_ENDINGS";
@@ -37,5 +30,5 @@ function isName(name: string): boolean {
 }
 
 function isOurs(name: string): boolean {
-	return name === LINE_ENDINGS || withheld.has(name.toUpperCase());
+	return name === LINE_ENDINGS || isWithheld(name);
 }

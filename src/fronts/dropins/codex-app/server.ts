@@ -4,7 +4,6 @@ import type { Principal } from "../../../core/policy/access.ts";
 import { noAudit } from "../../../core/policy/audit.ts";
 import { AuditedCaller } from "../../../core/policy/audited-caller.ts";
 import { checkStartRate } from "../../../core/policy/start-rate.ts";
-import type { SandboxPolicy, SandboxSupport } from "../../../core/process/sandbox-policy.ts";
 import type { Sessions } from "../../../core/session/session-registry.ts";
 import type { Prepare } from "../../../services/starts/request.ts";
 import { openStdio, type Stdio, stdioBearer } from "../../json-rpc/stdio.ts";
@@ -12,18 +11,11 @@ import type { RpcWire } from "../../json-rpc/wire.ts";
 import { Connection } from "./connection.ts";
 import type { Host } from "./handshake.ts";
 import { type AppLimits, defaultLimits } from "./limits.ts";
-import type { Launch } from "./processes/command-methods.ts";
+import type { CommandMethodsParts, Launch } from "./processes/command-methods.ts";
 
-export type AppServerOptions = {
+export type AppServerOptions = Pick<CommandMethodsParts, "sandbox" | "policy" | "environment" | "cwd"> & {
 	readonly sessions: Sessions;
 	readonly prepare: Prepare;
-	/** Policies that this server can enforce. */
-	readonly sandbox: SandboxSupport;
-	/** Policy of a command whose client names none. */
-	readonly policy: SandboxPolicy;
-	/** The part of the server's environment that commands may see. */
-	readonly environment: () => Readonly<Record<string, string>>;
-	readonly cwd: string;
 	/** Whether this server runs commands at all; a Codex server can disable that. */
 	readonly isExecutor?: boolean;
 	readonly host: Host;

@@ -2,7 +2,8 @@
  * The environment of a process: exactly the client's, or the server's filtered by a policy plus the client's variables.
  */
 
-import { boolean, type Decode, list, map, object, oneOf, string } from "../../json-rpc/params.ts";
+import * as rpc from "../../json-rpc/params.ts";
+import { isWithheld } from "../../json-rpc/withheld-variables.ts";
 
 export type EnvironmentPolicy = {
 	/** Part of the server's environment to start from. */
@@ -15,12 +16,12 @@ export type EnvironmentPolicy = {
 	readonly includeOnly: readonly string[];
 };
 
-export const environmentPolicy: Decode<EnvironmentPolicy> = object({
-	inherit: oneOf("all", "core", "none"),
-	ignoreDefaultExcludes: boolean,
-	exclude: list(string),
-	set: map(string),
-	includeOnly: list(string),
+export const environmentPolicy: rpc.Decode<EnvironmentPolicy> = rpc.object({
+	inherit: rpc.oneOf("all", "core", "none"),
+	ignoreDefaultExcludes: rpc.boolean,
+	exclude: rpc.list(rpc.string),
+	set: rpc.map(rpc.string),
+	includeOnly: rpc.list(rpc.string),
 });
 
 const core: ReadonlySet<string> = new Set([
@@ -39,15 +40,8 @@ const core: ReadonlySet<string> = new Set([
 
 const defaultExcludes: readonly string[] = ["*KEY*", "*SECRET*", "*TOKEN*"];
 
-/** Variables that hold the server's own identity. They are never passed to a process. */
-const withheldExactly = "CODEX_EXEC_SERVER_EXIT_ON_STDIN_CLOSE";
-const withheld: ReadonlySet<string> = new Set([
-	"CODEX_EXEC_SERVER_NOISE_AUTH_TOKEN",
-	"NODE_REPL_AUTH_TOKEN",
-	"OPENAI_FEDERATION_RULE_ID",
-	"OPENAI_IDENTITY_TOKEN_FILE",
-	"OPENAI_WORKLOAD_IDENTITY_CONTEXT",
-]);
+/** Tells this server when to exit. Never passed to a process. */
+const EXIT_ON_CLOSE = "CODEX_EXEC_SERVER_EXIT_ON_STDIN_CLOSE";
 
 /**
  * The complete environment of a process. `server` is this server's own; `env` has the client's variables, added last.
@@ -58,8 +52,7 @@ export function childEnvironment(
 	env: Readonly<Record<string, string>>,
 ): Record<string, string> {
 	const variables = new Map([...(policy ? byPolicy(server, policy) : []), ...Object.entries(env)]);
-	const isWithheld = (name: string) => name === withheldExactly || withheld.has(name.toUpperCase());
-	return Object.fromEntries([...variables].filter(([name]) => !isWithheld(name)));
+	return Object.fromEntries([...variables].filter(([name]) => name !== EXIT_ON_CLOSE && !isWithheld(name)));
 }
 
 function byPolicy(
