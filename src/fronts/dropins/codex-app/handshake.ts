@@ -2,7 +2,7 @@
 
 import { arch, release, type } from "node:os";
 import { RpcError, rpcCodes } from "../../json-rpc/errors.ts";
-import { boolean, type Decode, list, object, optional, string, unlessAbsent } from "../../json-rpc/params.ts";
+import * as rpc from "../../json-rpc/params.ts";
 
 export type Client = {
 	/** Whether it may use experimental methods. */
@@ -28,14 +28,14 @@ type Introduction = {
 	};
 };
 
-const capabilities = object({
-	experimentalApi: unlessAbsent(boolean, false),
-	optOutNotificationMethods: optional(list(string), []),
+const capabilities = rpc.object({
+	experimentalApi: rpc.unlessAbsent(rpc.boolean, false),
+	optOutNotificationMethods: rpc.optional(rpc.list(rpc.string), []),
 });
 
-export const introduction: Decode<Introduction> = object({
-	clientInfo: object({ name: string, title: optional(string, null), version: string }),
-	capabilities: optional(capabilities, { experimentalApi: false, optOutNotificationMethods: [] }),
+export const introduction: rpc.Decode<Introduction> = rpc.object({
+	clientInfo: rpc.object({ name: rpc.string, title: rpc.optional(rpc.string, null), version: rpc.string }),
+	capabilities: rpc.optional(capabilities, { experimentalApi: false, optOutNotificationMethods: [] }),
 });
 
 const headerValue = /^[\t\x20-\x7e]*$/;

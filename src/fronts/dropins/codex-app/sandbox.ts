@@ -2,40 +2,42 @@
 
 import { isAbsolute } from "node:path";
 import type { SandboxPolicy } from "../../../core/process/sandbox-policy.ts";
-import { boolean, type Decode, list, object, oneOf, refusal, string, unlessAbsent } from "../../json-rpc/params.ts";
+import * as rpc from "../../json-rpc/params.ts";
 import { invalidRequest } from "./errors.ts";
 
 const types = ["dangerFullAccess", "readOnly", "externalSandbox", "workspaceWrite"] as const;
-const tagged = object({ type: oneOf(...types) });
+const tagged = rpc.object({ type: rpc.oneOf(...types) });
 
 /** Older clients send a read access here. Full access is still accepted; the removed kinds are refused. */
-function access(member: string): Decode<void> {
-	const decode = object({ type: oneOf("fullAccess", "restricted") });
+function access(member: string): rpc.Decode<void> {
+	const decode = rpc.object({ type: rpc.oneOf("fullAccess", "restricted") });
 	return (value) => {
 		if (value === undefined || value === null || decode(value).type === "fullAccess") return;
-		throw refusal(`${member} is no longer supported; use permissionProfile for restricted reads`);
+		throw rpc.refusal(`${member} is no longer supported; use permissionProfile for restricted reads`);
 	};
 }
 
 /** An absolute path. Others are refused with the text of Codex's server. */
-export const absolutePath: Decode<string> = (value, field) => {
-	const path = string(value, field);
-	if (!isAbsolute(path)) throw refusal("AbsolutePathBuf deserialized without a base path");
+export const absolutePath: rpc.Decode<string> = (value, field) => {
+	const path = rpc.string(value, field);
+	if (!isAbsolute(path)) throw rpc.refusal("AbsolutePathBuf deserialized without a base path");
 	return path;
 };
 
-const isAllowed = unlessAbsent(boolean, false);
-const readOnly = object({ networkAccess: isAllowed, access: access("readOnly.access") });
-const workspaceWrite = object({
-	writableRoots: unlessAbsent(list(absolutePath), []),
+const isAllowed = rpc.unlessAbsent(rpc.boolean, false);
+const readOnly = rpc.object({ networkAccess: isAllowed, access: access("readOnly.access") });
+const workspaceWrite = rpc.object({
+	writableRoots: rpc.unlessAbsent(rpc.list(absolutePath), []),
 	networkAccess: isAllowed,
 	excludeTmpdirEnvVar: isAllowed,
 	excludeSlashTmp: isAllowed,
 	readOnlyAccess: access("workspaceWrite.readOnlyAccess"),
 });
-const externalSandbox = object({ networkAccess: unlessAbsent(oneOf("restricted", "enabled"), "restricted" as const) });
+const externalSandbox = rpc.object({
+	networkAccess: rpc.unlessAbsent(rpc.oneOf("restricted", "enabled"), "restricted" as const),
+});
 
-export const sandboxPolicy: Decode<SandboxPolicy> = (value, field) => {
+export const sandboxPolicy: rpc.Decode<SandboxPolicy> = (value, field) => {
 	const { type } = tagged(value, field);
 	switch (type) {
 		case "dangerFullAccess":

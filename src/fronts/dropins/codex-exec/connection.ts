@@ -18,7 +18,7 @@ import { defaultWorkspace } from "../../../core/session/workspaces.ts";
 import type { StartRequest } from "../../../services/starts/request.ts";
 import { RpcError, rpcCodes } from "../../json-rpc/errors.ts";
 import { decodeMessage, failure, type Message, malformedAnswer, result } from "../../json-rpc/messages.ts";
-import { object, optional, string } from "../../json-rpc/params.ts";
+import * as rpc from "../../json-rpc/params.ts";
 import type { Receiver, RpcWire } from "../../json-rpc/wire.ts";
 import type { Attachment, ClientSession } from "./client-session.ts";
 import type { ExecSessions } from "./client-sessions.ts";
@@ -64,7 +64,7 @@ const controls: ReadonlySet<string> = new Set([
 
 type Request = Extract<Message, { kind: "request" }>;
 
-const initialize = object({ clientName: string, resumeSessionId: optional(string, null) });
+const initialize = rpc.object({ clientName: rpc.string, resumeSessionId: rpc.optional(rpc.string, null) });
 
 export class Connection implements Attachment, Receiver {
 	readonly sink: ProcessEventSink;

@@ -3,7 +3,7 @@
 import { homedir } from "node:os";
 import { basename, isAbsolute, resolve } from "node:path";
 import { findShell, isExecutable, type Shell } from "../../../services/host/shells.ts";
-import { nothing } from "../../json-rpc/params.ts";
+import * as rpc from "../../json-rpc/params.ts";
 import { type Methods, method } from "./methods.ts";
 import { toPathUri } from "./path-uri.ts";
 
@@ -53,10 +53,10 @@ const usualDirectories: readonly string[] = ["/bin", "/usr/bin", "/usr/local/bin
 
 export function createEnvironmentMethods(host: Host): Methods {
 	return new Map([
-		["environment/info", method({ family: "environment info", decode: nothing, run: () => environmentInfo(host) })],
+		["environment/info", method({ family: "environment info", decode: rpc.nothing, run: () => environmentInfo(host) })],
 		[
 			"environment/status",
-			method({ family: "environment status", decode: nothing, run: async () => ({ status: "ready" }) }),
+			method({ family: "environment status", decode: rpc.nothing, run: async () => ({ status: "ready" }) }),
 		],
 	]);
 }

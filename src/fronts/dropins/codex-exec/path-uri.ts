@@ -1,7 +1,7 @@
 /** Paths are `file:` URIs on the wire and bytes inside the server. */
 
 import { RpcError, rpcCodes } from "../../json-rpc/errors.ts";
-import { type Decode, refusal, string } from "../../json-rpc/params.ts";
+import * as rpc from "../../json-rpc/params.ts";
 
 /**
  * A well-formed URI. The method checks whether it names a path on this host, because the error depends on the method.
@@ -20,15 +20,15 @@ const SLASH = 0x2f;
 /** Bytes that must be escaped: everything but printable ASCII, and characters with a meaning in URIs. */
 const reserved: ReadonlySet<number> = new Set(Buffer.from(' "#%<>?\\`{}'));
 
-export const pathUri: Decode<PathUri> = (value, field) => {
-	const text = string(value, field);
+export const pathUri: rpc.Decode<PathUri> = (value, field) => {
+	const text = rpc.string(value, field);
 	const url = parse(text);
-	if (url.protocol !== "file:") throw refusal(`unsupported path URI scheme \`${url.protocol.slice(0, -1)}\``);
+	if (url.protocol !== "file:") throw rpc.refusal(`unsupported path URI scheme \`${url.protocol.slice(0, -1)}\``);
 	// `URL` reports an empty query or fragment as none, so the text is checked.
-	if (url.href.includes("?")) throw refusal("query parameters are not allowed in path URIs");
-	if (url.href.includes("#")) throw refusal("fragments are not allowed in path URIs");
+	if (url.href.includes("?")) throw rpc.refusal("query parameters are not allowed in path URIs");
+	if (url.href.includes("#")) throw rpc.refusal("fragments are not allowed in path URIs");
 	const opaque = opaquePath(url.href);
-	if (!opaque && /%00/.test(url.pathname)) throw refusal(invalidHere(url.href));
+	if (!opaque && /%00/.test(url.pathname)) throw rpc.refusal(invalidHere(url.href));
 	return { uri: url.href, path: opaque ? absolute(opaque) : plainPath(url) };
 };
 
@@ -42,7 +42,7 @@ export function nativePath({ uri, path }: PathUri): Buffer {
 export function workingDirectory({ uri, path }: PathUri): string {
 	const text = path?.toString();
 	if (path && text !== undefined && Buffer.from(text).equals(path)) return text;
-	throw refusal(`cwd URI \`${uri}\` is not valid on this exec-server host: ${invalidHere(uri)}`);
+	throw rpc.refusal(`cwd URI \`${uri}\` is not valid on this exec-server host: ${invalidHere(uri)}`);
 }
 
 /** Converts an absolute path to a URI; uses the opaque prefix if the plain form would parse differently. */
@@ -63,7 +63,7 @@ function parse(text: string): URL {
 		return new URL(text);
 	} catch {
 		const hasScheme = /^\s*[a-z][a-z0-9+.-]*:/i.test(text);
-		throw refusal(`invalid URI: ${hasScheme ? "malformed" : "relative URL without a base"}`);
+		throw rpc.refusal(`invalid URI: ${hasScheme ? "malformed" : "relative URL without a base"}`);
 	}
 }
 

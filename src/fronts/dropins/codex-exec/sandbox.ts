@@ -3,7 +3,7 @@
 import { isAbsolute, join, resolve } from "node:path";
 import { SessionError } from "../../../core/errors.ts";
 import type { SandboxPath, SandboxPolicy } from "../../../core/process/sandbox-policy.ts";
-import { type Decode, list, object, oneOf, optional, refusal, string, unsigned } from "../../json-rpc/params.ts";
+import * as rpc from "../../json-rpc/params.ts";
 import { type PathUri, pathUri } from "./path-uri.ts";
 
 type Access = "read" | "write" | "deny" | "none";
@@ -30,46 +30,49 @@ export type SandboxRequest = {
 	readonly workspaceRoots: readonly PathUri[];
 };
 
-const entryPath: Decode<EntryPath> = (value, field) => {
-	const { type } = object({ type: oneOf("path", "glob_pattern", "special") })(value, field);
-	if (type === "path") return { type, path: object({ path: pathUri })(value).path };
-	if (type === "glob_pattern") return { type, pattern: object({ pattern: string })(value).pattern };
-	const { kind, subpath } = object({ value: object({ kind: string, subpath: optional(string, null) }) })(value).value;
+const entryPath: rpc.Decode<EntryPath> = (value, field) => {
+	const { type } = rpc.object({ type: rpc.oneOf("path", "glob_pattern", "special") })(value, field);
+	if (type === "path") return { type, path: rpc.object({ path: pathUri })(value).path };
+	if (type === "glob_pattern") return { type, pattern: rpc.object({ pattern: rpc.string })(value).pattern };
+	const { kind, subpath } = rpc.object({
+		value: rpc.object({ kind: rpc.string, subpath: rpc.optional(rpc.string, null) }),
+	})(value).value;
 	return { type, kind, subpath };
 };
 
-const entry = object({ path: entryPath, access: oneOf("read", "write", "deny", "none") });
+const entry = rpc.object({ path: entryPath, access: rpc.oneOf("read", "write", "deny", "none") });
 
-const fileSystem: Decode<Pick<Permissions, "entries" | "patternDepth">> = (value, field) => {
-	const { type } = object({ type: oneOf("restricted", "unrestricted") })(value, field);
+const fileSystem: rpc.Decode<Pick<Permissions, "entries" | "patternDepth">> = (value, field) => {
+	const { type } = rpc.object({ type: rpc.oneOf("restricted", "unrestricted") })(value, field);
 	if (type === "unrestricted") return { entries: undefined };
-	const { entries, glob_scan_max_depth } = object({
-		entries: list(entry),
-		glob_scan_max_depth: optional(unsigned, null),
+	const { entries, glob_scan_max_depth } = rpc.object({
+		entries: rpc.list(entry),
+		glob_scan_max_depth: rpc.optional(rpc.unsigned, null),
 	})(value);
 	return { entries, patternDepth: glob_scan_max_depth ?? undefined };
 };
 
-const network = optional(oneOf("restricted", "enabled"), "restricted" as const);
+const network = rpc.optional(rpc.oneOf("restricted", "enabled"), "restricted" as const);
 
-const permissions: Decode<Permissions> = (value, field) => {
-	const { type } = object({ type: oneOf("managed", "disabled", "external") })(value, field);
+const permissions: rpc.Decode<Permissions> = (value, field) => {
+	const { type } = rpc.object({ type: rpc.oneOf("managed", "disabled", "external") })(value, field);
 	if (type === "disabled") return { entries: undefined, hasNetwork: true };
-	const managed = type === "managed" ? object({ file_system: fileSystem })(value).file_system : { entries: undefined };
-	return { ...managed, hasNetwork: object({ network })(value).network === "enabled" };
+	const managed =
+		type === "managed" ? rpc.object({ file_system: fileSystem })(value).file_system : { entries: undefined };
+	return { ...managed, hasNetwork: rpc.object({ network })(value).network === "enabled" };
 };
 
-const roots = optional(list(pathUri), []);
-const context = object({ cwd: optional(pathUri, null), workspaceRoots: roots });
+const roots = rpc.optional(rpc.list(pathUri), []);
+const context = rpc.object({ cwd: rpc.optional(pathUri, null), workspaceRoots: roots });
 
 /** The `sandbox` member of file and process requests. */
-export const sandbox: Decode<SandboxRequest> = (value, field) => {
-	const decoded = object({
+export const sandbox: rpc.Decode<SandboxRequest> = (value, field) => {
+	const decoded = rpc.object({
 		permissions,
-		windowsSandboxLevel: oneOf("disabled", "restricted-token", "elevated"),
-		cwd: optional(pathUri, null),
+		windowsSandboxLevel: rpc.oneOf("disabled", "restricted-token", "elevated"),
+		cwd: rpc.optional(pathUri, null),
 		workspaceRoots: roots,
-		policyContext: optional(context, null),
+		policyContext: rpc.optional(context, null),
 	})(value, field);
 	const { policyContext } = decoded;
 	return {
@@ -163,14 +166,14 @@ function toPaths({ path, access: asked }: Entry, wanted: SandboxRequest, { cwd, 
 
 function temporary(named: string | undefined): readonly string[] {
 	if (named === undefined || !isAbsolute(named)) return [];
-	if (resolve(named) === "/") throw refusal('TMPDIR is "/", which would make every file writable');
+	if (resolve(named) === "/") throw rpc.refusal('TMPDIR is "/", which would make every file writable');
 	return [named];
 }
 
 function directory({ cwd }: SandboxRequest, otherwise: string | undefined): string {
 	if (cwd !== null) return textOf(cwd);
 	if (otherwise !== undefined) return otherwise;
-	throw refusal("file system sandbox context with dynamic permissions requires cwd");
+	throw rpc.refusal("file system sandbox context with dynamic permissions requires cwd");
 }
 
 function isSpecial(path: EntryPath, kind: string): boolean {
@@ -181,5 +184,5 @@ function isSpecial(path: EntryPath, kind: string): boolean {
 function textOf({ uri, path }: PathUri): string {
 	const text = path?.toString();
 	if (path && text !== undefined && Buffer.from(text).equals(path)) return text;
-	throw refusal(`sandbox URI \`${uri}\` names no path on this exec-server host`);
+	throw rpc.refusal(`sandbox URI \`${uri}\` names no path on this exec-server host`);
 }

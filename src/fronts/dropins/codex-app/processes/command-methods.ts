@@ -7,11 +7,12 @@ import { isConfined, type SandboxPolicy, type SandboxSupport } from "../../../..
 import type { Session } from "../../../../core/session/session.ts";
 import type { StartRequest } from "../../../../services/starts/request.ts";
 import { RpcError, rpcCodes } from "../../../json-rpc/errors.ts";
-import { type Decode, list, object, optional, string, text } from "../../../json-rpc/params.ts";
+import * as rpc from "../../../json-rpc/params.ts";
 import { commandEnvironment } from "../environment.ts";
 import { invalidParams, invalidRequest } from "../errors.ts";
 import type { Methods } from "../methods.ts";
 import { inWorkspace, isNetworkRestricted, profilePolicy, sandboxPolicy } from "../sandbox.ts";
+import { createControlMethods } from "./control-methods.ts";
 import { commandWording as wording } from "./error-text.ts";
 import {
 	byteCount,
@@ -21,10 +22,7 @@ import {
 	DEFAULT_TIMEOUT_MS,
 	flag,
 	milliseconds,
-	resizeTo,
 	terminalSize,
-	write,
-	writeTo,
 } from "./params.ts";
 import type { Ending } from "./process.ts";
 import type { Processes } from "./processes.ts";
@@ -50,11 +48,11 @@ export type CommandMethodsParts = {
 };
 
 /** `command/exec`: runs a command, and answers when it has ended. */
-const exec = object({
+const exec = rpc.object({
 	/** Program and arguments, without a shell. The program is looked up in the command's PATH. */
-	command: list(string),
+	command: rpc.list(rpc.string),
 	/** The client's name for the command on this connection, until it is answered. Required for streaming. */
-	processId: optional(string, null),
+	processId: rpc.optional(rpc.string, null),
 	/** Runs on a terminal, which always streams both ways. */
 	tty: flag,
 	/** Accepts `command/exec/write`; otherwise there is no input. */
@@ -62,27 +60,21 @@ const exec = object({
 	/** Sends output as `command/exec/outputDelta`; otherwise it is in the answer. */
 	streamStdoutStderr: flag,
 	/** Limit per stream, in bytes. */
-	outputBytesCap: optional(byteCount, null),
+	outputBytesCap: rpc.optional(byteCount, null),
 	disableOutputCap: flag,
 	/** The command is killed after this time; its exit code is 124. */
-	timeoutMs: optional(milliseconds, null),
+	timeoutMs: rpc.optional(milliseconds, null),
 	disableTimeout: flag,
 	/** Relative to the server's directory. */
-	cwd: optional(text("path string"), null),
+	cwd: rpc.optional(rpc.text("path string"), null),
 	env: changedEnvironment,
-	size: optional(terminalSize, null),
-	sandboxPolicy: optional(sandboxPolicy, null),
+	size: rpc.optional(terminalSize, null),
+	sandboxPolicy: rpc.optional(sandboxPolicy, null),
 	/** A policy by name; experimental. */
-	permissionProfile: optional(string, null),
+	permissionProfile: rpc.optional(rpc.string, null),
 });
 
-const target = { processId: string } satisfies Record<string, Decode<unknown>>;
-/** `command/exec/write`: writes input and optionally closes it. */
-const writing = object({ ...target, ...write });
-/** `command/exec/resize`: resizes the terminal. */
-const resizing = object({ ...target, size: terminalSize });
-/** `command/exec/terminate`: kills the command. */
-const terminating = object(target);
+const target = rpc.object({ processId: rpc.string });
 
 type Exec = ReturnType<typeof exec>;
 
@@ -106,39 +98,15 @@ export function createCommandMethods(parts: CommandMethodsParts): Methods {
 				};
 			},
 		],
-		[
-			"command/exec/write",
-			(params) => {
-				const decoded = writing(params);
-				const { processId } = decoded;
-				const find = () => processes.get(processId, wording);
-				return { key: keyOf(processId), run: (pass) => writeTo(find, decoded, wording, pass) };
-			},
-		],
-		[
-			"command/exec/resize",
-			(params) => {
-				const { processId, size } = resizing(params);
-				const find = () => processes.get(processId, wording);
-				return {
-					key: keyOf(processId),
-					run: (pass) => resizeTo(find, size, wording, pass),
-				};
-			},
-		],
-		[
-			"command/exec/terminate",
-			(params) => {
-				const { processId } = terminating(params);
-				return {
-					key: keyOf(processId),
-					run: async () => {
-						processes.get(processId, wording).terminate();
-						return {};
-					},
-				};
-			},
-		],
+		...createControlMethods(processes, {
+			id: (params) => target(params).processId,
+			keyOf,
+			wording,
+			isExperimental: false,
+			write: "command/exec/write",
+			resize: "command/exec/resize",
+			terminate: "command/exec/terminate",
+		}),
 	]);
 }
 

@@ -1,11 +1,12 @@
 /** `process/*`, experimental variants of `command/exec`: answered at the start, never sandboxed (contract §6.1). */
 
-import { list, object, optional, string, unlessAbsent } from "../../../json-rpc/params.ts";
+import * as rpc from "../../../json-rpc/params.ts";
 import { commandEnvironment } from "../environment.ts";
 import { invalidParams, invalidRequest } from "../errors.ts";
 import type { Methods } from "../methods.ts";
 import { absolutePath } from "../sandbox.ts";
 import type { CommandMethodsParts } from "./command-methods.ts";
+import { createControlMethods } from "./control-methods.ts";
 import { processWording as wording } from "./error-text.ts";
 import {
 	byteCount,
@@ -15,10 +16,7 @@ import {
 	DEFAULT_TIMEOUT_MS,
 	flag,
 	milliseconds,
-	resizeTo,
 	terminalSize,
-	write,
-	writeTo,
 } from "./params.ts";
 import type { Ending } from "./process.ts";
 import type { Processes } from "./processes.ts";
@@ -31,24 +29,21 @@ export type ProcessMethodsParts = CommandMethodsParts & {
 };
 
 /** `process/spawn`: starts a process and answers when it runs. `process/exited` reports its end. */
-const spawn = object({
-	command: list(string),
-	processHandle: string,
+const spawn = rpc.object({
+	command: rpc.list(rpc.string),
+	processHandle: rpc.string,
 	cwd: absolutePath,
 	tty: flag,
 	streamStdin: flag,
 	streamStdoutStderr: flag,
 	/** Null means no limit. */
-	outputBytesCap: unlessAbsent(optional(byteCount, null), DEFAULT_CAP_BYTES),
-	timeoutMs: unlessAbsent(optional(milliseconds, null), DEFAULT_TIMEOUT_MS),
+	outputBytesCap: rpc.unlessAbsent(rpc.optional(byteCount, null), DEFAULT_CAP_BYTES),
+	timeoutMs: rpc.unlessAbsent(rpc.optional(milliseconds, null), DEFAULT_TIMEOUT_MS),
 	env: changedEnvironment,
-	size: optional(terminalSize, null),
+	size: rpc.optional(terminalSize, null),
 });
 
-const target = { processHandle: string };
-const writing = object({ ...target, ...write });
-const resizing = object({ ...target, size: terminalSize });
-const killing = object(target);
+const target = rpc.object({ processHandle: rpc.string });
 
 type Spawn = ReturnType<typeof spawn>;
 
@@ -81,44 +76,15 @@ export function createProcessMethods(parts: ProcessMethodsParts): Methods {
 				};
 			},
 		],
-		[
-			"process/writeStdin",
-			(params) => {
-				const decoded = writing(params);
-				const find = () => processes.get(decoded.processHandle, wording);
-				return {
-					key: keyOf(decoded.processHandle),
-					experimental: "process/writeStdin",
-					run: (pass) => writeTo(find, decoded, wording, pass),
-				};
-			},
-		],
-		[
-			"process/resizePty",
-			(params) => {
-				const { processHandle, size } = resizing(params);
-				const find = () => processes.get(processHandle, wording);
-				return {
-					key: keyOf(processHandle),
-					experimental: "process/resizePty",
-					run: (pass) => resizeTo(find, size, wording, pass),
-				};
-			},
-		],
-		[
-			"process/kill",
-			(params) => {
-				const { processHandle } = killing(params);
-				return {
-					key: keyOf(processHandle),
-					experimental: "process/kill",
-					run: async () => {
-						processes.get(processHandle, wording).terminate();
-						return {};
-					},
-				};
-			},
-		],
+		...createControlMethods(processes, {
+			id: (params) => target(params).processHandle,
+			keyOf,
+			wording,
+			isExperimental: true,
+			write: "process/writeStdin",
+			resize: "process/resizePty",
+			terminate: "process/kill",
+		}),
 	]);
 }
 

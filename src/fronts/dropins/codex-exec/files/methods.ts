@@ -3,18 +3,7 @@
 import type { Stats } from "node:fs";
 import { type FileHandle, lstat, mkdir, realpath, rm, rmdir, stat, unlink } from "node:fs/promises";
 import { RpcError, rpcCodes } from "../../../json-rpc/errors.ts";
-import {
-	boolean,
-	type Decode,
-	fromBase64,
-	object,
-	oneOf,
-	optional,
-	refusal,
-	string,
-	unlessAbsent,
-	unsigned,
-} from "../../../json-rpc/params.ts";
+import * as rpc from "../../../json-rpc/params.ts";
 import { type Method, type Methods, method } from "../methods.ts";
 import { nativePath, type PathUri, pathUri, toPathUri } from "../path-uri.ts";
 import { restrictsFiles, sandbox } from "../sandbox.ts";
@@ -35,9 +24,9 @@ const READ_BYTES = 256 * 1024;
 export const fileFamily = "filesystem";
 
 const target = { path: pathUri };
-const linkTarget = { ...target, followSymlinks: optional(boolean, true) };
+const linkTarget = { ...target, followSymlinks: rpc.optional(rpc.boolean, true) };
 
-const openMode = unlessAbsent(oneOf("read", "replace"), "read" as const);
+const openMode = rpc.unlessAbsent(rpc.oneOf("read", "replace"), "read" as const);
 
 type LinkTarget = { readonly path: PathUri; readonly followSymlinks: boolean };
 
@@ -52,28 +41,32 @@ export type FileConfinement = {
  * The methods of one connection. `handles` are its open files. Without `confinement`, sandboxed requests are refused.
  */
 export function createFileMethods(handles: FileHandles, confinement?: FileConfinement): Methods {
-	const about = <Params>(name: string, decode: Decode<Params>, run: Run<Params>): [string, Method] => [
+	const about = <Params>(name: string, decode: rpc.Decode<Params>, run: Run<Params>): [string, Method] => [
 		name,
 		pathMethod(name, decode, run, confinement),
 	];
 	return new Map([
-		about("fs/readFile", object(linkTarget), readFile),
-		about("fs/writeFile", object({ ...linkTarget, dataBase64: string }), writeFile),
-		about("fs/createDirectory", object({ ...linkTarget, recursive: optional(boolean, true) }), createDirectory),
-		about("fs/getMetadata", object(linkTarget), getMetadata),
-		about("fs/canonicalize", object(target), canonicalize),
-		about("fs/readDirectory", object(target), readDirectory),
-		about("fs/walk", object({ ...target, options: walkOptions }), ({ path, options }, signal) =>
+		about("fs/readFile", rpc.object(linkTarget), readFile),
+		about("fs/writeFile", rpc.object({ ...linkTarget, dataBase64: rpc.string }), writeFile),
+		about(
+			"fs/createDirectory",
+			rpc.object({ ...linkTarget, recursive: rpc.optional(rpc.boolean, true) }),
+			createDirectory,
+		),
+		about("fs/getMetadata", rpc.object(linkTarget), getMetadata),
+		about("fs/canonicalize", rpc.object(target), canonicalize),
+		about("fs/readDirectory", rpc.object(target), readDirectory),
+		about("fs/walk", rpc.object({ ...target, options: walkOptions }), ({ path, options }, signal) =>
 			walk(nativePath(path), options, signal),
 		),
 		about(
 			"fs/remove",
-			object({ ...linkTarget, recursive: optional(boolean, true), force: optional(boolean, true) }),
+			rpc.object({ ...linkTarget, recursive: rpc.optional(rpc.boolean, true), force: rpc.optional(rpc.boolean, true) }),
 			remove,
 		),
 		about(
 			"fs/copy",
-			object({ sourcePath: pathUri, destinationPath: pathUri, recursive: boolean }),
+			rpc.object({ sourcePath: pathUri, destinationPath: pathUri, recursive: rpc.boolean }),
 			async ({ sourcePath, destinationPath, recursive }, signal) => {
 				await copy({ source: nativePath(sourcePath), target: nativePath(destinationPath) }, recursive, signal);
 				return {};
@@ -84,11 +77,11 @@ export function createFileMethods(handles: FileHandles, confinement?: FileConfin
 			// A handle would have to live in the sandbox. We report that as unsupported (`sandboxedFileStreaming`).
 			pathMethod(
 				"fs/open",
-				object({ ...target, handleId: string, mode: openMode }),
+				rpc.object({ ...target, handleId: rpc.string, mode: openMode }),
 				async ({ handleId, path, mode }) => {
 					confinement?.checkUnconfined();
 					// Writing through a handle is unsupported too (`fileWriteStreaming`).
-					if (mode !== "read") throw refusal("files are opened for reading only by this exec-server");
+					if (mode !== "read") throw rpc.refusal("files are opened for reading only by this exec-server");
 					await handles.open(handleId, nativePath(path));
 					return { handleId };
 				},
@@ -96,14 +89,17 @@ export function createFileMethods(handles: FileHandles, confinement?: FileConfin
 		],
 		[
 			"fs/readBlock",
-			fileMethod(object({ handleId: string, offset: unsigned, len: unsigned }), async ({ handleId, offset, len }) => {
-				const { bytes, eof } = await handles.read(handleId, offset, len);
-				return { chunk: bytes.toString("base64"), eof };
-			}),
+			fileMethod(
+				rpc.object({ handleId: rpc.string, offset: rpc.unsigned, len: rpc.unsigned }),
+				async ({ handleId, offset, len }) => {
+					const { bytes, eof } = await handles.read(handleId, offset, len);
+					return { chunk: bytes.toString("base64"), eof };
+				},
+			),
 		],
 		[
 			"fs/close",
-			fileMethod(object({ handleId: string }), async ({ handleId }) => {
+			fileMethod(rpc.object({ handleId: rpc.string }), async ({ handleId }) => {
 				await handles.close(handleId);
 				return {};
 			}),
@@ -116,11 +112,11 @@ type Run<Params> = (params: Params, signal: AbortSignal) => Promise<unknown>;
 /** A method with a path, which the client may run in a sandbox. */
 function pathMethod<Params>(
 	name: string,
-	decode: Decode<Params>,
+	decode: rpc.Decode<Params>,
 	run: Run<Params>,
 	confinement?: FileConfinement,
 ): Method {
-	const decodeSandbox = object({ sandbox: optional(sandbox, null) });
+	const decodeSandbox = rpc.object({ sandbox: rpc.optional(sandbox, null) });
 	return fileMethod(
 		(params) => ({ request: decode(params), params, ...decodeSandbox(params) }),
 		async ({ request, params, sandbox }, signal) => {
@@ -139,7 +135,7 @@ function withoutSandbox(params: unknown): unknown {
 }
 
 /** Converts system errors. */
-function fileMethod<Params>(decode: Decode<Params>, run: Run<Params>): Method {
+function fileMethod<Params>(decode: rpc.Decode<Params>, run: Run<Params>): Method {
 	return method({
 		family: fileFamily,
 		decode,
@@ -182,7 +178,7 @@ async function readAll(file: FileHandle, signal: AbortSignal): Promise<Buffer> {
 }
 
 async function writeFile(params: LinkTarget & { readonly dataBase64: string }): Promise<unknown> {
-	const bytes = fromBase64(params.dataBase64);
+	const bytes = rpc.fromBase64(params.dataBase64);
 	if (!bytes)
 		throw new RpcError(rpcCodes.invalidRequest, "fs/writeFile requires valid base64 dataBase64: invalid base64");
 	await reach(params, (path) =>

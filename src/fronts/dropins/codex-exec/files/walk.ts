@@ -2,7 +2,7 @@
 
 import { lstat, realpath, stat } from "node:fs/promises";
 import { RpcError, rpcCodes } from "../../../json-rpc/errors.ts";
-import { boolean, type Decode, object, optional, unsigned } from "../../../json-rpc/params.ts";
+import * as rpc from "../../../json-rpc/params.ts";
 import { toPathUri } from "../path-uri.ts";
 import { type DirectoryEntry, listDirectory } from "./directory.ts";
 import { errorText } from "./errors.ts";
@@ -20,12 +20,12 @@ type WalkOptions = {
 	readonly pruneHiddenDirectories: boolean;
 };
 
-export const walkOptions: Decode<WalkOptions> = object({
-	maxDepth: unsigned,
-	maxDirectories: unsigned,
-	maxEntries: unsigned,
-	followDirectorySymlinks: boolean,
-	pruneHiddenDirectories: optional(boolean, false),
+export const walkOptions: rpc.Decode<WalkOptions> = rpc.object({
+	maxDepth: rpc.unsigned,
+	maxDirectories: rpc.unsigned,
+	maxEntries: rpc.unsigned,
+	followDirectorySymlinks: rpc.boolean,
+	pruneHiddenDirectories: rpc.optional(rpc.boolean, false),
 });
 
 type Entry = { readonly path: string; readonly kind: "directory" | "file" };

@@ -6,21 +6,7 @@ import type { Session } from "../../../../core/session/session.ts";
 import { loginShell } from "../../../../services/host/shells.ts";
 import type { StartRequest } from "../../../../services/starts/request.ts";
 import { RpcError, rpcCodes } from "../../../json-rpc/errors.ts";
-import {
-	boolean,
-	bytes,
-	type Decode,
-	integer,
-	list,
-	map,
-	object,
-	oneOf,
-	optional,
-	refusal,
-	string,
-	unlessAbsent,
-	unsigned,
-} from "../../../json-rpc/params.ts";
+import * as rpc from "../../../json-rpc/params.ts";
 import { childEnvironment, environmentPolicy } from "../environment.ts";
 import { type Methods, method } from "../methods.ts";
 import { pathUri, workingDirectory } from "../path-uri.ts";
@@ -95,63 +81,69 @@ export function createProcessMethods({ processes, launch, environment, retainedB
 const LABEL_LENGTH = 256;
 
 /** Accepts anything: only its presence matters. */
-const anything: Decode<unknown> = (value) => value;
+const anything: rpc.Decode<unknown> = (value) => value;
 
-const port = integer("u16", 0, 65_535);
+const port = rpc.integer("u16", 0, 65_535);
 
-const uuid: Decode<string> = (value, field) => {
-	const id = string(value, field);
+const uuid: rpc.Decode<string> = (value, field) => {
+	const id = rpc.string(value, field);
 	if (/^(urn:uuid:)?[0-9a-f]{8}-?([0-9a-f]{4}-?){3}[0-9a-f]{12}$/i.test(id)) return id;
-	throw refusal(`invalid UUID in \`${field}\``);
+	throw rpc.refusal(`invalid UUID in \`${field}\``);
 };
 
-const start = object({
-	processId: string,
-	argv: list(string),
+const start = rpc.object({
+	processId: rpc.string,
+	argv: rpc.list(rpc.string),
 	cwd: pathUri,
-	envPolicy: optional(environmentPolicy, null),
-	env: map(string),
-	tty: boolean,
-	pipeStdin: optional(boolean, false),
-	arg0: optional(string, undefined),
-	sandbox: optional(sandbox, null),
-	enforceManagedNetwork: optional(boolean, false),
-	managedNetwork: optional(
-		object({ loopbackPorts: unlessAbsent(list(port), []), allowLocalBinding: unlessAbsent(boolean, false) }),
+	envPolicy: rpc.optional(environmentPolicy, null),
+	env: rpc.map(rpc.string),
+	tty: rpc.boolean,
+	pipeStdin: rpc.optional(rpc.boolean, false),
+	arg0: rpc.optional(rpc.string, undefined),
+	sandbox: rpc.optional(sandbox, null),
+	enforceManagedNetwork: rpc.optional(rpc.boolean, false),
+	managedNetwork: rpc.optional(
+		rpc.object({
+			loopbackPorts: rpc.unlessAbsent(rpc.list(port), []),
+			allowLocalBinding: rpc.unlessAbsent(rpc.boolean, false),
+		}),
 		null,
 	),
-	metadata: optional(object({ threadId: optional(uuid, null), toolCallId: optional(string, null) }), null),
-	networkProxy: optional(anything, null),
-	shellSnapshot: optional(anything, null),
+	metadata: rpc.optional(
+		rpc.object({ threadId: rpc.optional(uuid, null), toolCallId: rpc.optional(rpc.string, null) }),
+		null,
+	),
+	networkProxy: rpc.optional(anything, null),
+	shellSnapshot: rpc.optional(anything, null),
 });
 
-const read = object({
-	processId: string,
-	afterSeq: optional(unsigned, 0),
-	maxBytes: optional(unsigned, null),
-	waitMs: optional(unsigned, 0),
+const read = rpc.object({
+	processId: rpc.string,
+	afterSeq: rpc.optional(rpc.unsigned, 0),
+	maxBytes: rpc.optional(rpc.unsigned, null),
+	waitMs: rpc.optional(rpc.unsigned, 0),
 });
 
-const writeId: Decode<string> = (value, field) => {
-	const id = string(value, field);
-	if (id === "") throw refusal("writeId must not be empty");
+const writeId: rpc.Decode<string> = (value, field) => {
+	const id = rpc.string(value, field);
+	if (id === "") throw rpc.refusal("writeId must not be empty");
 	return id;
 };
 
-const target = object({ processId: string });
-const write = object({ processId: string, chunk: bytes, writeId });
-const signal = object({ processId: string, signal: oneOf("interrupt") });
+const target = rpc.object({ processId: rpc.string });
+const write = rpc.object({ processId: rpc.string, chunk: rpc.bytes, writeId });
+const signal = rpc.object({ processId: rpc.string, signal: rpc.oneOf("interrupt") });
 
 /** Checks in the order of Codex's server (contract §3.1). */
 function toRequest(params: ReturnType<typeof start>, env: Readonly<Record<string, string>>): StartRequest {
-	if (params.networkProxy !== null) throw refusal("network proxies are not supported by this exec-server");
+	if (params.networkProxy !== null) throw rpc.refusal("network proxies are not supported by this exec-server");
 	const cwd = workingDirectory(params.cwd);
 	const policy =
 		params.sandbox === null ? undefined : policyOf(params.sandbox, { cwd, temporaryDirectory: env.TMPDIR });
 	// Only proxies can allow part of the network.
 	if (params.sandbox !== null && params.enforceManagedNetwork) throw notEnforced();
-	if (params.shellSnapshot !== null) throw refusal("shell snapshots are not supported by this exec-server");
-	if (params.argv.length === 0) throw refusal("argv must not be empty");
+	if (params.shellSnapshot !== null) throw rpc.refusal("shell snapshots are not supported by this exec-server");
+	if (params.argv.length === 0) throw rpc.refusal("argv must not be empty");
 	return {
 		argv: params.argv,
 		arg0: params.arg0,
@@ -178,11 +170,11 @@ function policyOf(wanted: SandboxRequest, context: PolicyContext): SandboxPolicy
 function explainSandbox(error: unknown): unknown {
 	if (!(error instanceof SessionError)) return error;
 	if (error.code === "unsupported") return notEnforced();
-	return error.code === "invalid_argument" ? refusal(error.message) : error;
+	return error.code === "invalid_argument" ? rpc.refusal(error.message) : error;
 }
 
 function notEnforced(): RpcError {
-	return refusal("sandbox intent cannot be enforced on this executor");
+	return rpc.refusal("sandbox intent cannot be enforced on this executor");
 }
 
 function explainSignal(error: unknown): void {
