@@ -1,9 +1,7 @@
 /** Types of a coding agent's state. */
 
-export const agentStates = ["working", "blocked", "done", "idle", "error"] as const;
-
 /** `done` is a finished turn that no user has seen yet. `idle` waits for a prompt. */
-export type AgentState = (typeof agentStates)[number];
+export type AgentState = "working" | "blocked" | "done" | "idle" | "error";
 
 export const agentKinds = ["permission", "question", "trust", "login"] as const;
 
@@ -16,8 +14,6 @@ export const agentSignals = ["osc7501", "title", "notification", "hook", "screen
 export type AgentSignal = (typeof agentSignals)[number];
 
 export const agentConfidences = ["sure", "likely"] as const;
-
-export type AgentConfidence = (typeof agentConfidences)[number];
 
 /** An answer that a dialog offers. */
 export type AgentChoice = {

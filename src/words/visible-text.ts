@@ -46,7 +46,7 @@ export type Run = { readonly offset: number; readonly bytes: Uint8Array };
  * Receives `bytes` between `from` and `to`, which begin at `offset` in the output. The bytes are valid only during the
  * call.
  */
-export type TellText = (offset: number, bytes: Uint8Array, from: number, to: number) => void;
+type TellText = (offset: number, bytes: Uint8Array, from: number, to: number) => void;
 
 export class VisibleText {
 	readonly #unseen: Unseen;
