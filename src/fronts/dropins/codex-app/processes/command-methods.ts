@@ -14,16 +14,7 @@ import type { Methods } from "../methods.ts";
 import { inWorkspace, isNetworkRestricted, profilePolicy, sandboxPolicy } from "../sandbox.ts";
 import { createControlMethods } from "./control-methods.ts";
 import { commandWording as wording } from "./error-text.ts";
-import {
-	byteCount,
-	changedEnvironment,
-	checkSize,
-	DEFAULT_CAP_BYTES,
-	DEFAULT_TIMEOUT_MS,
-	flag,
-	milliseconds,
-	terminalSize,
-} from "./params.ts";
+import * as shared from "./params.ts";
 import type { Ending } from "./process.ts";
 import type { Processes } from "./processes.ts";
 import { toStartRequest } from "./start-request.ts";
@@ -54,21 +45,21 @@ const exec = rpc.object({
 	/** The client's name for the command on this connection, until it is answered. Required for streaming. */
 	processId: rpc.optional(rpc.string, null),
 	/** Runs on a terminal, which always streams both ways. */
-	tty: flag,
+	tty: shared.flag,
 	/** Accepts `command/exec/write`; otherwise there is no input. */
-	streamStdin: flag,
+	streamStdin: shared.flag,
 	/** Sends output as `command/exec/outputDelta`; otherwise it is in the answer. */
-	streamStdoutStderr: flag,
+	streamStdoutStderr: shared.flag,
 	/** Limit per stream, in bytes. */
-	outputBytesCap: rpc.optional(byteCount, null),
-	disableOutputCap: flag,
+	outputBytesCap: rpc.optional(shared.byteCount, null),
+	disableOutputCap: shared.flag,
 	/** The command is killed after this time; its exit code is 124. */
-	timeoutMs: rpc.optional(milliseconds, null),
-	disableTimeout: flag,
+	timeoutMs: rpc.optional(shared.milliseconds, null),
+	disableTimeout: shared.flag,
 	/** Relative to the server's directory. */
 	cwd: rpc.optional(rpc.text("path string"), null),
-	env: changedEnvironment,
-	size: rpc.optional(terminalSize, null),
+	env: shared.changedEnvironment,
+	size: rpc.optional(shared.terminalSize, null),
 	sandboxPolicy: rpc.optional(sandboxPolicy, null),
 	/** A policy by name; experimental. */
 	permissionProfile: rpc.optional(rpc.string, null),
@@ -125,13 +116,13 @@ async function start(params: Exec, parts: CommandMethodsParts): ReturnType<Proce
 	if (timeoutMs !== null && timeoutMs < 0) throw invalidParams(wording.negativeTimeout(timeoutMs));
 	const cwd = directory(params.cwd, parts.cwd);
 	const sandbox = policyOf(params, parts);
-	if (size !== null) checkSize(size, wording);
+	if (size !== null) shared.checkSize(size, wording);
 	const isStreamed = tty || params.streamStdoutStderr;
 	const isWritable = tty || params.streamStdin;
 	if ((isStreamed || isWritable) && processId === null)
 		throw invalidRequest("command/exec tty or streaming requires a client-supplied processId");
 
-	const limitMs = params.disableTimeout ? null : (timeoutMs ?? DEFAULT_TIMEOUT_MS);
+	const limitMs = params.disableTimeout ? null : (timeoutMs ?? shared.DEFAULT_TIMEOUT_MS);
 	const restriction = { isNetworkRestricted: isNetworkRestricted(sandbox) };
 	const env = commandEnvironment(parts.environment(), params.env, restriction);
 	const cap = capOf(params);
@@ -160,7 +151,7 @@ function answerOf(ending: Ending, params: Exec, { collectedBytes }: CommandMetho
 }
 
 function capOf({ outputBytesCap, disableOutputCap }: Exec): number | null {
-	return disableOutputCap ? null : (outputBytesCap ?? DEFAULT_CAP_BYTES);
+	return disableOutputCap ? null : (outputBytesCap ?? shared.DEFAULT_CAP_BYTES);
 }
 
 /** Expands `~` and resolves relative paths, as a shell does. */

@@ -5,7 +5,7 @@ import * as rpc from "../../../json-rpc/params.ts";
 import { invalidParams } from "../errors.ts";
 import type { Method } from "../methods.ts";
 import type { FamilyText } from "./error-text.ts";
-import { checkSize, flag, terminalSize } from "./params.ts";
+import * as shared from "./params.ts";
 import type { AppProcess } from "./process.ts";
 import type { Processes } from "./processes.ts";
 
@@ -24,8 +24,8 @@ type Family = {
 /** Finds the process that a request names. Only called after the other checks. */
 type Find = () => AppProcess;
 
-const writing = rpc.object({ deltaBase64: rpc.optional(rpc.string, null), closeStdin: flag });
-const resizing = rpc.object({ size: terminalSize });
+const writing = rpc.object({ deltaBase64: rpc.optional(rpc.string, null), closeStdin: shared.flag });
+const resizing = rpc.object({ size: shared.terminalSize });
 
 export function createControlMethods(processes: Processes, family: Family): readonly [string, Method][] {
 	const { wording, isExperimental } = family;
@@ -70,7 +70,7 @@ async function write(
 }
 
 async function resize(find: Find, size: Size, wording: FamilyText, pass: () => void): Promise<void> {
-	checkSize(size, wording);
+	shared.checkSize(size, wording);
 	const resized = find().resize(size);
 	pass();
 	await resized;

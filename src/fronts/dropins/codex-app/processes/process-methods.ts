@@ -8,21 +8,12 @@ import { absolutePath } from "../sandbox.ts";
 import type { CommandMethodsParts } from "./command-methods.ts";
 import { createControlMethods } from "./control-methods.ts";
 import { processWording as wording } from "./error-text.ts";
-import {
-	byteCount,
-	changedEnvironment,
-	checkSize,
-	DEFAULT_CAP_BYTES,
-	DEFAULT_TIMEOUT_MS,
-	flag,
-	milliseconds,
-	terminalSize,
-} from "./params.ts";
+import * as shared from "./params.ts";
 import type { Ending } from "./process.ts";
 import type { Processes } from "./processes.ts";
 import { toStartRequest } from "./start-request.ts";
 
-export type ProcessMethodsParts = CommandMethodsParts & {
+type ProcessMethodsParts = CommandMethodsParts & {
 	/** Sends a notification. */
 	readonly notify: (method: string, params: object) => void;
 	readonly report: (problem: unknown) => void;
@@ -33,14 +24,14 @@ const spawn = rpc.object({
 	command: rpc.list(rpc.string),
 	processHandle: rpc.string,
 	cwd: absolutePath,
-	tty: flag,
-	streamStdin: flag,
-	streamStdoutStderr: flag,
+	tty: shared.flag,
+	streamStdin: shared.flag,
+	streamStdoutStderr: shared.flag,
 	/** Null means no limit. */
-	outputBytesCap: rpc.unlessAbsent(rpc.optional(byteCount, null), DEFAULT_CAP_BYTES),
-	timeoutMs: rpc.unlessAbsent(rpc.optional(milliseconds, null), DEFAULT_TIMEOUT_MS),
-	env: changedEnvironment,
-	size: rpc.optional(terminalSize, null),
+	outputBytesCap: rpc.unlessAbsent(rpc.optional(shared.byteCount, null), shared.DEFAULT_CAP_BYTES),
+	timeoutMs: rpc.unlessAbsent(rpc.optional(shared.milliseconds, null), shared.DEFAULT_TIMEOUT_MS),
+	env: shared.changedEnvironment,
+	size: rpc.optional(shared.terminalSize, null),
 });
 
 const target = rpc.object({ processHandle: rpc.string });
@@ -99,7 +90,7 @@ async function start(
 	if (id === "") throw invalidRequest("processHandle must not be empty");
 	if (size !== null && !tty) throw invalidParams(wording.sizeWithoutTty);
 	if (timeoutMs !== null && timeoutMs < 0) throw invalidParams(wording.negativeTimeout(timeoutMs));
-	if (size !== null) checkSize(size, wording);
+	if (size !== null) shared.checkSize(size, wording);
 	const isStreamed = tty || params.streamStdoutStderr;
 	const isWritable = tty || params.streamStdin;
 	const env = commandEnvironment(parts.environment(), params.env, { isNetworkRestricted: false });

@@ -28,7 +28,7 @@ export type Ending = {
 	readonly stderrCapReached: boolean;
 };
 
-export type ProcessOptions = {
+type ProcessOptions = {
 	readonly id: string;
 	readonly session: Session;
 	readonly wording: FamilyText;

@@ -14,7 +14,7 @@ import type { FamilyText } from "./error-text.ts";
 import { Collected, DeltaSink, deltaMessage, discarded, type Sink } from "./output.ts";
 import { AppProcess, type Ending } from "./process.ts";
 
-export type ProcessesOptions = {
+type ProcessesOptions = {
 	readonly wire: RpcWire;
 	readonly sessions: Sessions;
 	readonly limits: AppLimits;
@@ -23,7 +23,7 @@ export type ProcessesOptions = {
 	readonly isWanted: (notification: string) => boolean;
 };
 
-export type Run = {
+type Run = {
 	/** The client's name for the program; null if it gave none. */
 	readonly id: string | null;
 	readonly isWritable: boolean;

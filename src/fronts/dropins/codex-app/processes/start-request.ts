@@ -5,7 +5,7 @@ import type { SandboxPolicy } from "../../../../core/process/sandbox-policy.ts";
 import type { StartRequest } from "../../../../services/starts/request.ts";
 import type { Size } from "../../../../words/state.ts";
 
-export type Program = {
+type Program = {
 	readonly command: readonly string[];
 	readonly cwd: string;
 	readonly env: Readonly<Record<string, string>>;
