@@ -208,7 +208,7 @@ async function beforeFirst({ path }: LineFile): Promise<ChainHead | undefined> {
 
 const NAME = "audit";
 
-export function fileIn(directory: string, number: number): LineFile {
+function fileIn(directory: string, number: number): LineFile {
 	return lineFileIn(directory, NAME, number);
 }
 

@@ -5,7 +5,7 @@ import { type LineFile, readLines } from "../disk/line-files.ts";
 import { breakBetween, type ChainHead, decodeLine, GENESIS } from "./chained-line.ts";
 
 /** `line` is undefined for a problem of the whole record. */
-export type Fault = { readonly path: string; readonly line: number | undefined; readonly message: string };
+type Fault = { readonly path: string; readonly line: number | undefined; readonly message: string };
 
 export type Verification = {
 	/** The first problem. Later lines prove nothing. */

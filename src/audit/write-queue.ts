@@ -12,7 +12,7 @@ const MAX_BYTES = 4 * 1024 * 1024;
 const BATCH_ENTRIES = 500;
 
 /** An entry and its size on disk without its position in the chain. */
-export type Waiting = { readonly content: Content; readonly bytes: number };
+type Waiting = { readonly content: Content; readonly bytes: number };
 
 export class WriteQueue {
 	readonly #waiting: Waiting[] = [];

@@ -96,7 +96,7 @@ export type ActivityOptions = {
 	readonly signal?: AbortSignal;
 };
 
-export type InspectOptions = RequestOptions & {
+type InspectOptions = RequestOptions & {
 	/** Respond once the coding agent is in one of these states, or the program has ended. */
 	readonly agent?: readonly AgentState[];
 	/** How long to wait for that, in milliseconds; the server caps it at a minute. */
@@ -105,7 +105,7 @@ export type InspectOptions = RequestOptions & {
 	readonly explain?: boolean;
 };
 
-export type CommandsOptions = RequestOptions & {
+type CommandsOptions = RequestOptions & {
 	/** Only commands with a larger number. */
 	readonly after?: number;
 	/** Number of commands, newest first. Default: 100. */

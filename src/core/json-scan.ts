@@ -46,7 +46,7 @@ const CODES = {
 	return: 0x0d,
 } as const;
 
-export type JsonScan = {
+type JsonScan = {
 	/** The problem, whether or not the rest is valid JSON. */
 	readonly fault: string | undefined;
 	/** The text of the outermost object's member `id`. */

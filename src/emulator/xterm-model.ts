@@ -207,7 +207,7 @@ function learnCharsets(): Map<Charset | undefined, string> {
 	return learned;
 }
 
-export type SnapshotOptions = {
+type SnapshotOptions = {
 	/** Maximum number of scrollback rows before the screen. */
 	readonly scrollback: number;
 };

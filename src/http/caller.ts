@@ -23,7 +23,7 @@ export function ticketOf(request: FastifyRequest): string | undefined {
 /**
  * The request's fields that say who calls and which audit entry its actions belong to. Sockets build one themselves.
  */
-export type RequestCaller = Pick<FastifyRequest, "principal" | "witness">;
+type RequestCaller = Pick<FastifyRequest, "principal" | "witness">;
 
 /** Whether the caller has `right`. A refusal is recorded in the audit. */
 export function hasRight(caller: RequestCaller, right: Right, place: AccessResource): boolean {

@@ -10,7 +10,7 @@ import { endSoon, offerUpgrade } from "./upgrade.ts";
 const UPGRADE_MS = 5_000;
 
 /** Whether a request asks for a WebSocket, the only upgrade we support. */
-export function asksForWebSocket(headers: IncomingHttpHeaders): boolean {
+function asksForWebSocket(headers: IncomingHttpHeaders): boolean {
 	return headers.upgrade?.toLowerCase() === "websocket";
 }
 

@@ -52,7 +52,7 @@ class StoredJournal implements Archive {
 }
 
 /** Facts that only a journal's writer knows. */
-export interface LiveSegments {
+interface LiveSegments {
 	/** Oldest first. */
 	list(): readonly SegmentName[];
 	/** The valid size of a segment's file. Zero once the segment is dropped, whatever the file is reused for. */

@@ -343,10 +343,10 @@ export class Journal implements Archive {
 }
 
 /** The end of a journal without a writer: its last event, and the last size and exit in its newest segment. */
-export type JournalEnding = { readonly last: Event } & Pick<SegmentTail, "resized" | "exited">;
+type JournalEnding = { readonly last: Event } & Pick<SegmentTail, "resized" | "exited">;
 
 /** The last event of a journal whose writer could not write it. */
-export type EndFact = Extract<Fact, { kind: "closed" | "lost" }>;
+type EndFact = Extract<Fact, { kind: "closed" | "lost" }>;
 
 /**
  * Ends the journal of a session whose writer died. If it already has a last event, nothing is written. `seen` is the

@@ -70,7 +70,7 @@ export function decodeHeader(header: Buffer): { readonly version: number; readon
 }
 
 /** Encoded records: their pieces in order, and the end of each record. */
-export type Batch = { readonly pieces: readonly Uint8Array[]; readonly ends: readonly number[] };
+type Batch = { readonly pieces: readonly Uint8Array[]; readonly ends: readonly number[] };
 
 /** Encodes as many events as fit into `room` bytes, but at least one. Large output is not copied. */
 export function encodeRecords(events: readonly Event[], salt: number, room: number): Batch {

@@ -27,7 +27,7 @@ export type MountPlan = {
 };
 
 /** A link by its real path, with its target as written. */
-export type Link = { readonly path: string; readonly target: string };
+type Link = { readonly path: string; readonly target: string };
 
 /** Directories that configure tools. A program that can write there could run code outside of the sandbox. */
 const GUARDED = [".git", ".codex", ".agents", ".aws"];

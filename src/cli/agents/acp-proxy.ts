@@ -36,7 +36,7 @@ const METHODS: ReadonlySet<string> = new Set(
 );
 
 /** One end of the proxy. `write` takes whole lines. */
-export type Peer = { readonly input: Readable; readonly write: (line: Uint8Array | string) => Promise<void> };
+type Peer = { readonly input: Readable; readonly write: (line: Uint8Array | string) => Promise<void> };
 
 type Fields = Readonly<Record<string, unknown>>;
 type Message = { readonly id?: string | number | null; readonly method?: string; readonly params?: unknown };

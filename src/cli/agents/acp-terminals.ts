@@ -18,7 +18,7 @@ const LEAST_OF_LINE = 4;
 const SEQUENCE_BYTES = 8 * 1024;
 const NEWLINE = 0x0a;
 
-export type ServerConnection = { readonly client: Client; readonly isLocal: boolean };
+type ServerConnection = { readonly client: Client; readonly isLocal: boolean };
 
 /** Parameters as the protocol defines them; optional fields may be null. */
 export type CreateTerminal = {

@@ -11,7 +11,7 @@ import { InvalidArgumentError, Option } from "commander";
 export type AttachCommand = "leave" | "help" | "take" | "who" | "redraw" | "suspend";
 
 /** The bytes to send and the commands to run. Input after a detach command is dropped. */
-export type KeyResult = { readonly bytes: Buffer; readonly commands: readonly AttachCommand[] };
+type KeyResult = { readonly bytes: Buffer; readonly commands: readonly AttachCommand[] };
 
 /** First keys of a pair: one at the start of a line, one anywhere. */
 export type EscapePrefixes = { readonly atLineStart?: string; readonly anywhere?: string };

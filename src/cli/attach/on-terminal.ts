@@ -25,7 +25,7 @@ import {
 } from "./escape-keys.ts";
 import { disconnectedOutcome, type Outcome } from "./outcome.ts";
 
-export type AttachOptions = {
+type AttachOptions = {
 	/** First byte to show. */
 	readonly since: number | "end";
 	/** Whether to start with the session's screen, if it has one. Ignores `since` then. */

@@ -27,7 +27,7 @@ export function enclosingSessions(env: NodeJS.ProcessEnv): string[] {
 	) as string[];
 }
 
-export type EnvironmentOptions = {
+type EnvironmentOptions = {
 	readonly hasTerminal: boolean;
 	readonly changesDirectory: boolean;
 	/** Whether the program runs in a sandbox that restricts it. */

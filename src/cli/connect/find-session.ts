@@ -8,7 +8,7 @@ import { displayName } from "../print/session-text.ts";
 import { enclosingSessions } from "./caller-environment.ts";
 import type { WorkspaceFlags } from "./find-server.ts";
 
-export type FindOptions = Pick<WorkspaceFlags, "workspace"> & {
+type FindOptions = Pick<WorkspaceFlags, "workspace"> & {
 	/** Whether only running sessions count for "most recent". */
 	readonly running?: boolean;
 };

@@ -19,7 +19,7 @@ const KEPT_MS = 60 * 60 * 1000;
 const ID = /^[a-z0-9]{1,64}$/;
 
 /** A range of output offsets. */
-export type Echo = { readonly from: number; readonly to: number };
+type Echo = { readonly from: number; readonly to: number };
 
 /** Waits for the echo of what was typed at this offset, and stores where it is. */
 export async function noteEcho(session: Session, from: number, typed: string): Promise<void> {

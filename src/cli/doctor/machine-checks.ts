@@ -7,7 +7,7 @@ import { probeSandbox } from "../../server/local-sandbox.ts";
 import { probeAddon } from "../../server/probe-addon.ts";
 
 /** `info` marks optional features. */
-export type Status = "ok" | "info" | "warn" | "FAIL";
+type Status = "ok" | "info" | "warn" | "FAIL";
 export type Check = {
 	readonly name: string;
 	readonly status: Status;

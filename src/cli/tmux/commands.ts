@@ -17,7 +17,7 @@ import { expand, FormatTarget } from "./formats.ts";
 import { byteOfHex, bytesOfKey } from "./key-names.ts";
 import { nameOf, SOCKET, type TargetSession, type TmuxSessions } from "./targets.ts";
 
-export type TmuxContext = {
+type TmuxContext = {
 	readonly sessions: TmuxSessions;
 	/** A private directory shared by all commands of one socket. */
 	readonly folder: string;

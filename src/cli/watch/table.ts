@@ -25,7 +25,7 @@ import { renderFrame, visibleRows } from "./render.ts";
 import { nameOf, type Row } from "./rows.ts";
 import { type TableOptions, TableState } from "./table-state.ts";
 
-export type BoardOptions = TableOptions & {
+type BoardOptions = TableOptions & {
 	readonly client: Client;
 	/** Whether the server is on this machine. */
 	readonly isLocal: boolean;

@@ -19,7 +19,7 @@ export type CloseResult = {
 	readonly fault: unknown;
 };
 
-export type ConnectionOptions = {
+type ConnectionOptions = {
 	readonly hello: Hello;
 	readonly times: ConnectionTimeouts;
 	/** Called in the order of arrival. An error it throws ends the connection as a fault. */

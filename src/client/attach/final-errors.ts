@@ -27,7 +27,7 @@ const statuses: Readonly<Record<number, HawserError["code"]>> = {
 };
 
 /** Why a connection ended, as far as known, and whether a retry makes sense. */
-export type Reason = {
+type Reason = {
 	readonly error: HawserError;
 	readonly isFinal: boolean;
 	/** The server refused a ticket that a function created; the next one may be valid. */

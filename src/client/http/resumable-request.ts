@@ -24,13 +24,9 @@ export type ResumableOptions = {
 };
 
 /** Sends one request at a position of an input stream. Rejects with a temporary error if it may be repeated. */
-export type SendRequest<Answer> = (
-	request: object,
-	origin: StreamPosition,
-	options: ResumableOptions,
-) => Promise<Answer>;
+type SendRequest<Answer> = (request: object, origin: StreamPosition, options: ResumableOptions) => Promise<Answer>;
 
-export type ProgressOptions<Request, Answer> = {
+type ProgressOptions<Request, Answer> = {
 	readonly everyMs: number;
 	/** Whether there is more to read at once, even from a finished request. */
 	hasMore(answer: Answer): boolean;

@@ -6,7 +6,7 @@ import { byteAt, joined, type Run, textOf, VisibleText } from "../../words/visib
 /** How far back a match may start. */
 const WINDOW_BYTES = 64 * 1024;
 
-export type OutputMatch = {
+type OutputMatch = {
 	readonly match: RegExpExecArray;
 	/** Offset of the first output byte after the match. */
 	readonly offset: number;

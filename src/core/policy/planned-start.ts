@@ -4,7 +4,7 @@ import type { Command } from "../process/process.ts";
 import type { SessionStart } from "../session/session-info.ts";
 
 /** The default directory and variables. Only differences are shown. */
-export type UsualPlace = {
+type UsualPlace = {
 	readonly cwd: string;
 	readonly env: Readonly<Record<string, string>>;
 };
@@ -28,7 +28,7 @@ export type PlannedStart = {
 	readonly usual: UsualPlace;
 };
 
-export type PlannedTexts = {
+type PlannedTexts = {
 	/** The text that a gate's expressions are matched against. */
 	readonly judged: string;
 	readonly shown: string;

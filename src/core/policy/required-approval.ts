@@ -18,7 +18,7 @@ export type Signal = {
 	readonly options: ActOptions;
 };
 
-export type RequiredApproval =
+type RequiredApproval =
 	| { readonly kind: "free" }
 	/**
 	 * Not judged, but it moves input streams, so it waits its turn among the actions that are judged by stream position.

@@ -12,7 +12,7 @@ import type { ShellMark } from "./terminal-scan.ts";
 const NOTIFICATION_LENGTH = 512;
 
 /** A text, the offset of its sequence, when it came, and the foreground process group then. */
-export type SignalText = Pick<StatusRecord, "offset" | "at" | "foreground"> & { readonly text: string };
+type SignalText = Pick<StatusRecord, "offset" | "at" | "foreground"> & { readonly text: string };
 
 export type TerminalSignals = {
 	/** Grows with each change, so that callers can wait for one. */

@@ -17,7 +17,7 @@ import type { Right } from "../../words/rights.ts";
 import type { McpOptions } from "./options.ts";
 
 /** Sent by `hawser mcp`: the environment of the conversation. */
-export type ConversationEnvironment = {
+type ConversationEnvironment = {
 	/** Name of the shell that runs the conversation's commands. */
 	shell?: string;
 	cwd?: string;

@@ -7,7 +7,7 @@ import { encodeKey } from "../../words/keys.ts";
 import { typedLines } from "../../words/typed-echo.ts";
 import type { Call } from "./call.ts";
 
-export type Typed = { readonly text?: string; readonly keys?: readonly string[]; readonly paste?: boolean };
+type Typed = { readonly text?: string; readonly keys?: readonly string[]; readonly paste?: boolean };
 
 /** Types the text, then presses the keys. Resolves with the lines typed. */
 export async function typeInto(

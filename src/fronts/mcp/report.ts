@@ -22,7 +22,7 @@ const MOST_TAKEOVERS = 2;
 const QUESTION_LENGTH = 120;
 const NAME_LENGTH = 80;
 
-export type Range = { readonly from: number; readonly to: number };
+type Range = { readonly from: number; readonly to: number };
 
 type Report = {
 	/** Shown before the session's own state. */

@@ -15,9 +15,9 @@ const VIEWS = ["screen", "output", "state"] as const;
 /** Number of sessions listed, newest first. */
 const LISTED = 50;
 
-export type View = (typeof VIEWS)[number];
+type View = (typeof VIEWS)[number];
 
-export type Resource = { readonly uri: string; readonly name: string; readonly mimeType: "text/plain" };
+type Resource = { readonly uri: string; readonly name: string; readonly mimeType: "text/plain" };
 
 export function listResources(call: Call): Resource[] {
 	const running = call.readable().filter(({ state }) => !isEnded(state));

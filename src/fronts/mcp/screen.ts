@@ -7,7 +7,7 @@ import { redactedRows } from "../../services/reading/redaction.ts";
 import { collapseRepeats } from "../../services/reading/text.ts";
 import type { Call } from "./call.ts";
 
-export type ScreenSelection = {
+type ScreenSelection = {
 	/** Output offset of a past screen; the current one if absent. */
 	readonly at?: number | undefined;
 	/** Only rows changed since this revision, if it is still known. */

@@ -24,7 +24,7 @@ const SIZE = { cols: 120, rows: 40 };
 /** Agents can't page. */
 const NO_PAGERS = { PAGER: "cat", GIT_PAGER: "cat" };
 
-export type Shell = {
+type Shell = {
 	readonly session: Session;
 	/** The ended session that had this name before. */
 	readonly replaces: Session | undefined;

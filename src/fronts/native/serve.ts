@@ -17,7 +17,7 @@ import type { ServerContext } from "../../http/front.ts";
 import { compileValidator } from "../../http/validation.ts";
 import { findSession, principalOf, resourceOf } from "./find-session.ts";
 
-export type OperationName = keyof Operations;
+type OperationName = keyof Operations;
 
 /** A call of an operation. Below `/v1/sessions/:id` it has the session, and the caller has the right to it. */
 export type Call<Name extends OperationName> = RequestCall<Name> &
@@ -28,7 +28,7 @@ type Result<Answer> = [undefined] extends [Answer]
 	: Promise<Answer | FastifyReply>;
 
 /** Returns the answer, or the reply if something else than the declared JSON was sent. */
-export type Handler<Name extends OperationName> = (call: Call<Name>) => Result<Operations[Name]["answer"]>;
+type Handler<Name extends OperationName> = (call: Call<Name>) => Result<Operations[Name]["answer"]>;
 
 export type Serve = <Name extends OperationName>(
 	name: Name,

@@ -13,7 +13,7 @@ type WebFrontOptions = {
 };
 
 /** Paths of the UI. All serve the same page. `/signin` is not among them: the server renders it. */
-export const pages = ["/", "/grid", "/settings", "/s/:id", "/s/:id/play", "/w/:workspace", "/secret/:id"] as const;
+const pages = ["/", "/grid", "/settings", "/s/:id", "/s/:id/play", "/w/:workspace", "/secret/:id"] as const;
 
 /**
  * Allows scripts, styles and connections of our origin only. Only lit-html may make markup from text, and only our

@@ -3,7 +3,7 @@
  * most is closed.
  */
 
-export type BacklogConnection = {
+type BacklogConnection = {
 	/** Closes the connection at once and drops its messages. */
 	cut(): void;
 };

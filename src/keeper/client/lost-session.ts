@@ -38,7 +38,7 @@ type LossOptions = {
 };
 
 /** Facts that a server knows in addition to the record. */
-export type Knowledge = {
+type Knowledge = {
 	/** The end of the log as any reader here has seen it. */
 	readonly seen: LogPosition | undefined;
 	/** The keeper's last report. The keeper may not have been able to store it. */
@@ -46,7 +46,7 @@ export type Knowledge = {
 };
 
 /** Proof that a session has no keeper, until it is released. */
-export type GoneProof = { release(): void };
+type GoneProof = { release(): void };
 
 /** Undefined while the keeper lives, or when that can't be determined now, for example without a free descriptor. */
 export function proveGone(directory: string): GoneProof | undefined {

@@ -33,7 +33,7 @@ const READ_MS = 15;
 /** Many small events count as one, or slow readers would hold up a program that writes little at a time. */
 const READ_BYTES = 64 * 1024;
 
-export class SharedTail implements ReadableLog {
+class SharedTail implements ReadableLog {
 	readonly #link: KeeperLink;
 	readonly #ring: EventRing;
 	readonly #change = new Change();

@@ -9,7 +9,7 @@ export type Standing =
 	| { readonly state: OpenState; readonly end: LogPosition | undefined }
 	| { readonly state: EndedState; readonly end: LogPosition };
 
-export type EndedStanding = Extract<Standing, { readonly state: EndedState }>;
+type EndedStanding = Extract<Standing, { readonly state: EndedState }>;
 
 export function hasEnded(standing: Standing): standing is EndedStanding {
 	return isEnded(standing.state);

@@ -113,7 +113,7 @@ const IS_LONG = 0xffff;
  * broken peer.
  * @limit one message to or from a keeper | `limit_exceeded` at the sender
  */
-export const FRAME_BYTES: number = 16 * 1024 * 1024;
+const FRAME_BYTES: number = 16 * 1024 * 1024;
 /** Most frames are shorter. Every idle link takes this much memory. */
 const COMMON_BYTES = 16 * 1024;
 const NO_BYTES = new Uint8Array(0);

@@ -120,10 +120,10 @@ export type ToKeeper =
 	| { readonly id: number; readonly credit: number }
 	| { readonly id: number; readonly cancel: true };
 
-export type WireError = { readonly code: Code; readonly message: string; readonly hint?: string };
+type WireError = { readonly code: Code; readonly message: string; readonly hint?: string };
 
 /** The bytes of an output event are sent as the frame's body. */
-export type WireItem =
+type WireItem =
 	| Gap
 	| (LogPosition & { readonly kind: string; readonly time: number; readonly [field: string]: unknown });
 

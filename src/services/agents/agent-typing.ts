@@ -21,7 +21,7 @@ export interface AgentView {
 	screen(signal: AbortSignal): Promise<AgentOnScreen | null>;
 }
 
-export type AgentTypingOptions = {
+type AgentTypingOptions = {
 	/** The session itself, without a caller's restrictions. */
 	readonly session: Session;
 	readonly view: AgentView;

@@ -41,7 +41,7 @@ type Known = { readonly session: Session; reported: ReportedState; isEnding?: bo
 
 const NOTHING_REPORTED = { episode: 0, command: 0, quiet: [] } as const;
 
-export type FeedOptions = {
+type FeedOptions = {
 	/** Stores the events, also those of earlier servers. */
 	readonly log: FeedLog;
 	readonly now: () => number;

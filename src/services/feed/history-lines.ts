@@ -23,7 +23,7 @@ export type ReportedState = {
 	readonly quiet: readonly (readonly [quietMs: number, offset: number])[];
 };
 
-export type ReportedAgent = { readonly episode: number; readonly state: string };
+type ReportedAgent = { readonly episode: number; readonly state: string };
 
 /** One server's run of event numbers; `after` is the last number before it. */
 export type Epoch = { readonly name: string; readonly after: number };

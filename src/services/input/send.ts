@@ -20,7 +20,7 @@ import { TextMatcher, type WaitConditions, waitFor } from "../waits/wait.ts";
 import { encodeKeys } from "./keys.ts";
 import { pasteText, typeInOrder } from "./typing.ts";
 
-export type SendRequest = {
+type SendRequest = {
 	readonly input: SendInput;
 	readonly caller: Principal;
 	/** Stream position of its input, which identifies a repeat. */

@@ -18,7 +18,7 @@ const BRACKETED_PASTES = "2004";
 const PASTE_BEGIN = "\u001b[200~";
 const PASTE_END = "\u001b[201~";
 
-export type TypingOptions = {
+type TypingOptions = {
 	/** Position in the input stream. A repeat from the same position types nothing again. */
 	readonly origin: StreamPosition;
 	/** Fence of the lease under which it types. */
@@ -26,7 +26,7 @@ export type TypingOptions = {
 	readonly signal: AbortSignal;
 };
 
-export type TypingResult = {
+type TypingResult = {
 	/** Output offset before the first byte was typed, also for a repeat. */
 	readonly from: number;
 	/** Next position of the input stream. */

@@ -51,7 +51,7 @@ type TextRange = {
 	readonly isRedacted?: boolean | undefined;
 };
 
-export type OutputText = {
+type OutputText = {
 	readonly text: string;
 	/** Bytes in the middle that the text leaves out. */
 	readonly omitted: { readonly from: number; readonly to: number } | null;

@@ -4,7 +4,7 @@ import type { ScreenRow, ScreenRun, ScreenView } from "../../core/terminal/scree
 import { withoutBlanks } from "./rows.ts";
 import { BACKGROUND, escaped, FONTS, FOREGROUND, lookOf } from "./style.ts";
 
-export type StyledScreen = ScreenView & { readonly cells: readonly ScreenRow[] };
+type StyledScreen = ScreenView & { readonly cells: readonly ScreenRow[] };
 
 /** A run of text and its position. */
 type Piece = ScreenRun & { readonly row: number; readonly col: number };

@@ -44,7 +44,7 @@ type BoardEvent =
 	| { readonly kind: "screen"; readonly update: ScreenUpdate }
 	| { readonly kind: "error"; readonly error: ScreensError };
 
-export type BoardOptions = {
+type BoardOptions = {
 	readonly screens: ScreenReader;
 	/** Opens a session for reading. Throws if the caller may not read it, or not now. */
 	readonly open: (id: string) => { readonly session: Session; readonly leave: () => void };

@@ -13,7 +13,7 @@ import { shownSize, sizeOf } from "./screen-size.ts";
 /** A checkpoint, or a position without a known screen. */
 export type FeederStart = LogPosition & Size & { readonly time?: number; readonly snapshot?: Uint8Array };
 
-export type StartOptions = { readonly thread: EmulatorThread; readonly checkpoints: Checkpoints };
+type StartOptions = { readonly thread: EmulatorThread; readonly checkpoints: Checkpoints };
 
 /** Output that is always read, in bytes; it takes a few milliseconds. */
 const NEAR_BYTES = 256 * 1024;

@@ -16,7 +16,7 @@ const CUBE_LEVELS: readonly number[] = [0, 95, 135, 175, 215, 255];
 const FIRST_GRAY = 232;
 const LINES: readonly (string | undefined)[] = [undefined, undefined, "double", "wavy", "dotted", "dashed"];
 
-export type CssStyle = {
+type CssStyle = {
 	readonly color: string;
 	/** Undefined for the default background. */
 	readonly background: string | undefined;

@@ -18,7 +18,7 @@ const SHORT_BYTES = 128;
 const LINE_END = Buffer.from("\n");
 
 /** Output with its time. A jump of `offset` means that output is missing. */
-export type TimedBytes = { readonly offset: number; readonly time: number; readonly bytes: Uint8Array };
+type TimedBytes = { readonly offset: number; readonly time: number; readonly bytes: Uint8Array };
 
 export class LineSearch {
 	readonly #expression: RegExp;

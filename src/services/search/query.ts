@@ -3,7 +3,7 @@
 import { SessionError } from "../../core/errors.ts";
 import type { SearchQuery } from "./search-process.ts";
 
-export type QueryOptions = {
+type QueryOptions = {
 	readonly text: string;
 	/** Otherwise the text is literal. */
 	readonly isExpression: boolean;

@@ -27,7 +27,7 @@ export type SearchBatch = {
 	readonly isLast: boolean;
 };
 
-export type SearchAnswer = {
+type SearchAnswer = {
 	readonly matches: readonly SearchMatch[];
 	/** The maximum number of matches is reached; continue at `resumeAt`. */
 	readonly isFull: boolean;

@@ -21,7 +21,7 @@ import { readValue } from "./source-value.ts";
  */
 const AGAIN_MS = 60_000;
 
-export type SourceAnswersOptions = {
+type SourceAnswersOptions = {
 	readonly sources: readonly SecretSource[];
 	/** Matches prompts in a process that can be killed: a program may print a prompt that takes very long to match. */
 	readonly judge: GateMatcher;

@@ -35,7 +35,7 @@ export interface OutputMatcher {
 	restart(): void;
 }
 
-export type WaitOptions = {
+type WaitOptions = {
 	/** Offset of the first byte that counts. */
 	readonly from: number;
 	/** Lines typed there, whose echo does not match. */

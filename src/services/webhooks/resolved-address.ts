@@ -9,7 +9,7 @@ export type Address = { readonly address: string; readonly family: number };
 /** Resolves a name like `dns.lookup`. */
 export type Lookup = (host: string) => Promise<readonly Address[]>;
 
-export type Target = {
+type Target = {
 	readonly addresses: readonly Address[];
 	/** Whether one of the addresses is outside the public internet. */
 	readonly isPrivate: boolean;

@@ -24,7 +24,7 @@ export function toSecret(key: Uint8Array): string {
 	return SECRET_PREFIX + Buffer.from(key).toString("base64");
 }
 
-export type Message = {
+type Message = {
 	readonly id: string;
 	/** Time of sending in seconds since the epoch. Receivers refuse old messages. */
 	readonly timestamp: number;
@@ -33,7 +33,7 @@ export type Message = {
 	readonly body: string;
 };
 
-export type Posting = {
+type Posting = {
 	readonly url: string;
 	readonly lookup: Lookup;
 	/** Whether it may send to link-local addresses and to those that serve metadata of the machine. */

@@ -27,7 +27,7 @@ import { createProcessMethods } from "./processes/process-methods.ts";
 import { Processes } from "./processes/processes.ts";
 import { KeyedSerial } from "./turns.ts";
 
-export type ConnectionOptions = Pick<
+type ConnectionOptions = Pick<
 	CommandMethodsParts,
 	"launch" | "sandbox" | "policy" | "environment" | "cwd" | "isExecutor"
 > & {

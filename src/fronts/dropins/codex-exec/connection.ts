@@ -33,7 +33,7 @@ import { createEventSink } from "./processes/notifications.ts";
 import type { ProcessEventSink } from "./processes/process.ts";
 import { Inbox } from "./request-queue.ts";
 
-export type ConnectionOptions = {
+type ConnectionOptions = {
 	readonly wire: RpcWire;
 	/** Name of the connection in the answer to an invalid message. */
 	readonly source: string;

@@ -20,7 +20,7 @@ type EnvironmentInfo = {
 	readonly capabilities: Readonly<Record<string, boolean>>;
 };
 
-export type Host = {
+type Host = {
 	readonly env: Readonly<Record<string, string | undefined>>;
 	readonly cwd: string;
 	/** Version of this server. */

@@ -1,7 +1,7 @@
 /** A method decodes its parameters first and runs once the handshake allows it. */
 
 /** A method with decoded parameters, ready to run. `signal` aborts when the connection is over. */
-export type Operation = (signal: AbortSignal) => Promise<unknown>;
+type Operation = (signal: AbortSignal) => Promise<unknown>;
 
 /**
  * An entry of the method table. `prepare` only decodes, so that errors are found in this order: method, parameters,

@@ -26,7 +26,7 @@ const REPLAY_BYTES = 256 * 1024;
 const LINE_BYTES = 4 * 1024;
 const LINE_FEED = 0x0a;
 
-export type TerminalOptions = {
+type TerminalOptions = {
 	readonly session: Session;
 	/** Performs and audits the client's input. */
 	readonly witness: AuditedCaller;
@@ -41,7 +41,7 @@ export type TerminalOptions = {
 };
 
 /** Offset at which a client starts reading, and whether it may be in the middle of a line. */
-export type Beginning = { readonly offset: number; readonly isAnywhere: boolean };
+type Beginning = { readonly offset: number; readonly isAnywhere: boolean };
 
 /** The start for a client that knows none of the terminal's output. */
 export async function replayStart(session: Session): Promise<Beginning> {

@@ -34,7 +34,7 @@ type Following = {
 };
 
 /** How the stream ended: with the program, or early because the client left or was too slow. */
-export type StreamEnd =
+type StreamEnd =
 	| { readonly kind: "ended"; readonly exit: Exit | null; readonly ms: number }
 	| { readonly kind: "left" }
 	| { readonly kind: "stalled"; readonly message: string };

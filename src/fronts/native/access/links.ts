@@ -12,7 +12,7 @@ import { answerRevoked } from "./revocation.ts";
 /** Default lifetime of a link: long enough to show a session to a guest now. */
 const LINK_MS = 3_600_000;
 
-export type LinkOptions = {
+type LinkOptions = {
 	readonly access: Access;
 	/** Base URL of the server in the caller's browser. */
 	readonly homeOf: (request: FastifyRequest) => string;

@@ -33,7 +33,7 @@ export function pageScript(text: string): PageScript {
 	return { text, source: sourceOf(text) };
 }
 
-export type Page = {
+type Page = {
 	readonly title: string;
 	/** HTML. Foreign text must be `escaped`. */
 	readonly body: string;

@@ -47,7 +47,7 @@ import { SocketOutput } from "./output.ts";
 import { SocketSends } from "./sends.ts";
 import type { AttachWire } from "./wire.ts";
 
-export type ConnectionOptions = {
+type ConnectionOptions = {
 	readonly session: Session;
 	readonly sessions: Sessions;
 	/** Rendered screens; without it, clients start with output. */

@@ -10,7 +10,7 @@ import type { Session } from "../../../core/session/session.ts";
 import { partlyAcceptedError } from "../../../services/input/typing.ts";
 import type { WriteOptions } from "./write-options.ts";
 
-export type WriteRequest = WriteOptions & {
+type WriteRequest = WriteOptions & {
 	readonly bytes: Uint8Array;
 	/** Wait until the bytes are written, not only accepted. */
 	readonly untilWritten?: boolean;

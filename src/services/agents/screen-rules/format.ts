@@ -68,7 +68,7 @@ export type StateRule = {
 };
 
 /** The field in which a prompt is typed. */
-export type InputRule = {
+type InputRule = {
 	/** The row in which the text begins, up to the text. The lowest one counts. */
 	readonly mark: string;
 	/** The row below the text. */

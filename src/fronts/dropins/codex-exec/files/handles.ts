@@ -14,7 +14,7 @@ const MAX_BLOCK_BYTES = 1024 * 1024;
 /** 9 PB; numbers above are not exact. */
 const MAX_OFFSET = Number.MAX_SAFE_INTEGER - MAX_BLOCK_BYTES;
 
-export type Block = {
+type Block = {
 	readonly bytes: Buffer;
 	/** Whether fewer bytes than requested were left. False for a block that ends exactly at the end. */
 	readonly eof: boolean;

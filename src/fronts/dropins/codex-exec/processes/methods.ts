@@ -13,7 +13,7 @@ import { pathUri, workingDirectory } from "../path-uri.ts";
 import { type PolicyContext, type SandboxRequest, sandbox, toPolicy } from "../sandbox.ts";
 import type { ExecProcesses } from "./processes.ts";
 
-export type ProcessMethodsParts = {
+type ProcessMethodsParts = {
 	/** The client's processes. Only called after the handshake. */
 	readonly processes: () => ExecProcesses;
 	readonly launch: (request: StartRequest) => Promise<Session>;

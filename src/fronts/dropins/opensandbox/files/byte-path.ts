@@ -54,7 +54,7 @@ export type PathContext = {
 };
 
 /** Expands `$NAME`, `${NAME}` and a leading `~` with the server's environment. Any other `$` is literal. */
-export function expand(given: BytePath, { env }: PathContext): BytePath {
+function expand(given: BytePath, { env }: PathContext): BytePath {
 	const missing: string[] = [];
 	const expanded = given.replace(
 		/\$(?:\{([A-Za-z_][A-Za-z0-9_]*)\}|([A-Za-z_][A-Za-z0-9_]*))/g,

@@ -8,7 +8,7 @@ import { type BytePath, onDisk } from "./byte-path.ts";
 import type { IdNames } from "./id-names.ts";
 
 /** As in a request. Absent names are empty; an absent mode is zero. */
-export type Permission = { readonly owner: string; readonly group: string; readonly mode: number };
+type Permission = { readonly owner: string; readonly group: string; readonly mode: number };
 
 /** As the kernel needs it; undefined means unchanged. */
 export type Ownership = {

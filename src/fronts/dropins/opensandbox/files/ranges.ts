@@ -3,7 +3,7 @@
 export type Range = { readonly start: number /** The byte after the last. */; readonly end: number };
 
 /** The whole file, a part of it, or an error. */
-export type Asked = "all" | Range | "malformed" | "unsatisfiable";
+type Asked = "all" | Range | "malformed" | "unsatisfiable";
 
 /** With several ranges, the first that can be satisfied. */
 export function rangeOf(header: string | undefined, size: number): Asked {

@@ -3,7 +3,7 @@
 import { readFile } from "node:fs/promises";
 import { availableParallelism } from "node:os";
 
-export type Metrics = {
+type Metrics = {
 	readonly cpu_count: number;
 	readonly cpu_used_pct: number;
 	readonly mem_total_mib: number;

@@ -35,7 +35,7 @@ export type PtyData = {
 
 export type PtyPart = { readonly session: string; readonly base: number };
 
-export type PtyStatus = { readonly isRunning: boolean; readonly total: number };
+type PtyStatus = { readonly isRunning: boolean; readonly total: number };
 
 /** An attachment: its program and its output. */
 export type PtyAttachment = { readonly session: Session; readonly reader: PtyReader };

@@ -28,7 +28,7 @@ export type StreamItem =
 	| { readonly kind: "exit"; readonly code: number };
 
 /** Yields everything from `from` until the last program ends or the signal aborts. */
-export async function* follow(
+async function* follow(
 	chain: readonly Link[],
 	from: number,
 	options: FollowOptions & { readonly signal: AbortSignal },
@@ -63,7 +63,7 @@ function toStream(item: Item, base: number): Exclude<StreamItem, { kind: "exit" 
 }
 
 /** Contiguous earlier output and its offset. */
-export type Replay = { readonly offset: number; readonly pieces: readonly Uint8Array[] };
+type Replay = { readonly offset: number; readonly pieces: readonly Uint8Array[] };
 
 /** Reads a PTY's output: `replay` yields what was before `total`, `live` what follows. */
 export class PtyReader {

@@ -16,7 +16,7 @@ const MAX_EARLY_BYTES = 1024 * 1024;
 const EXIT_TIMEOUT_MS = 1_000;
 
 /** Decodes a message; undefined ends the connection. */
-export type Decode = (data: Buffer, isBinary: boolean) => ClientFrame | undefined;
+type Decode = (data: Buffer, isBinary: boolean) => ClientFrame | undefined;
 
 export class SocketInput {
 	readonly #wire: Wire;
