@@ -7,6 +7,7 @@ const strings: readonly (readonly [name: string, text: string])[] = [
 	["palette", "\u001b]4;1;?"],
 	["clipboard", "\u001b]52;c;?"],
 	["program status", "\u001b]7501;?"],
+	["notifications", "\u001b]99;i=a:p=?;"],
 	["kitty graphics", "\u001b_Gi=31,s=1,v=1,a=q,t=d,f=24;AAAA"],
 ];
 

@@ -10,6 +10,8 @@ const QUERIES = new RegExp(
 		"^\\u001b\\[(?:(?:1[1-9]|2[01])(?:;[\\d;]*)?t|[01]?x|[\\d;]*(?:\\*y|\\$[uw]|&u)|\\?[\\d;]*S)$",
 		// Program status. A report is never a query.
 		"^\\u001b\\]7501;\\?(?:[\\u0007\\u001b]|$)",
+		// Support for notifications.
+		"^\\u001b\\]99;(?:[^;\\u0007\\u001b]*:)?p=\\?[:;]",
 		// Colors and the clipboard. Titles, links and shell marks are never queries, whatever they contain.
 		"^\\u001b\\](?!(?:[0-2]|[78]|133|633|7501);)\\d+;(?:[^\\u0007\\u001b]*;)?\\?(?:[;\\u0007\\u001b]|$)",
 		// Settings and capabilities; graphics.

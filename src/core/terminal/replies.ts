@@ -50,6 +50,8 @@ const LUMA: readonly number[] = [0.299, 0.587, 0.114];
 const USUALLY_ON: ReadonlySet<number> = new Set([7, 25]);
 const CURSOR_QUERY = /^\u001b\[(\??)6n$/;
 const STATUS_QUERY = "\u001b]7501;?";
+/** A query for notifications. Its name is typed back, so only the characters of a name count. */
+const NOTIFICATION_QUERY = /^\u001b\]99;(?:[^;]*:)?i=([\w.+-]{1,64}):(?:[^;]*:)?p=\?[:;]/;
 const MODE_QUERY = /^\u001b\[(\??)(\d*)\$p$/;
 
 /** Queries with a constant reply. */
@@ -231,6 +233,9 @@ export class TerminalReplies {
 	/** The reply, or "" if a terminal that does not know the query would send none. */
 	#replyTo({ text: query, terminator = "" }: TerminalQuery): string {
 		if (query === STATUS_QUERY) return terminator === "" ? "" : query + terminator;
+		const [, notification] = NOTIFICATION_QUERY.exec(query) ?? [];
+		// They are part of the session's state, so titles and texts are taken, and actions are not.
+		if (notification !== undefined) return `\u001b]99;i=${notification}:p=?;o=always:p=title,body,?${terminator}`;
 		const fixed = this.#fixed.get(query);
 		if (fixed !== undefined) return fixed;
 		const { cols, rows } = this.#options.size();

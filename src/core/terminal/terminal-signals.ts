@@ -53,6 +53,8 @@ export class SignalCollector {
 	readonly #records = new StatusRecords();
 	#title: SignalText | null = null;
 	#notification: SignalText | null = null;
+	/** The parts of an OSC 99 notification that is not complete. */
+	#parts: NoticeParts = NO_PARTS;
 	#foreground: number | null = null;
 	#count = 0;
 	readonly #change = new Change();
@@ -91,11 +93,22 @@ export class SignalCollector {
 		// A report without a terminator is none.
 		if (code === undefined) this.#noteIf(terminator !== "" && this.#records.take(text, place, this.#moment()));
 		else {
-			const notice = noticeOf(code, content);
+			const notice = code === "99" ? this.#noticeOfParts(content) : noticeOf(code, content);
 			if (notice === undefined) return;
 			this.#notification = { text: notice, offset: place.offset, ...this.#moment() };
 			this.#noteIf(true);
 		}
+	}
+
+	/** The text of an OSC 99 notification once its last part has come. */
+	#noticeOfParts(content: string): string | undefined {
+		const part = noticePart(content);
+		if (!part) return undefined;
+		const { id, text, isLast } = part;
+		const texts = [...(this.#parts.id === id ? this.#parts.texts : []), text].filter((one) => one !== undefined);
+		const notice = texts.join(": ").slice(0, NOTIFICATION_LENGTH);
+		this.#parts = isLast ? NO_PARTS : { id, texts: [notice] };
+		return isLast && notice !== "" ? notice : undefined;
 	}
 
 	noteMark({ code, text }: ShellMark): void {
@@ -135,16 +148,28 @@ export class SignalCollector {
 	}
 }
 
-/** The text of a notification; undefined for other sequences with its number. `content` has one character per byte. */
+type NoticeParts = { readonly id: string; readonly texts: readonly string[] };
+
+const NO_PARTS: NoticeParts = { id: "", texts: [] };
+
+/** The text of a notification by OSC 9 or 777; undefined for other sequences. `content` has one character per byte. */
 function noticeOf(code: string, content: string): string | undefined {
 	if (code === "9") return CONEMU.test(content) ? undefined : readable(content);
-	const [first = "", ...rest] = content.split(";");
-	if (code === "777") return first === "notify" ? readable(rest.join(": ")) : undefined;
-	const options = new Map(first.split(":").map((pair) => [pair.slice(0, 1), pair.slice(2)]));
+	const [first, ...rest] = content.split(";");
+	return first === "notify" ? readable(rest.join(": ")) : undefined;
+}
+
+/** A part of an OSC 99 notification; undefined for other uses, such as a query. */
+function noticePart(
+	content: string,
+): { readonly id: string; readonly text: string | undefined; readonly isLast: boolean } | undefined {
+	const [metadata = "", ...rest] = content.split(";");
+	const options = new Map(metadata.split(":").map((pair) => [pair.slice(0, 1), pair.slice(2)]));
 	const part = options.get("p") ?? "title";
 	if (part !== "title" && part !== "body") return undefined;
 	const payload = rest.join(";");
-	return readable(options.get("e") === "1" ? Buffer.from(payload, "base64").toString("latin1") : payload);
+	const text = readable(options.get("e") === "1" ? Buffer.from(payload, "base64").toString("latin1") : payload);
+	return { id: options.get("i") ?? "", text, isLast: options.get("d") !== "0" };
 }
 
 function readable(content: string): string | undefined {

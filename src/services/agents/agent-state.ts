@@ -1,7 +1,8 @@
 /**
  * Folds the signals of a coding agent into its state.
  *
- * 1. The signal with the highest rank decides: OSC 7501, hook, title, notification, screen.
+ * 1. The signal with the highest rank decides: OSC 7501, hook, title or notification, screen. Of a title and a
+ *    notification, the newer one.
  * 2. A dialog on the screen blocks the agent, whatever other signals say.
  * 3. A blocked state ends when its dialog was on the screen and is gone, even if no other signal reports that.
  * 4. A child that is blocked blocks the agent, and one that works keeps it working.
@@ -48,11 +49,13 @@ export type FoldOptions = {
 
 export const NO_AGENT: AgentFold = { message: null, decisive: null, others: [], shown: null };
 
-const RANKS: readonly AgentSignal[] = ["osc7501", "hook", "title", "notification", "screen"];
+/** Signals of one rank are in one row. The newest of them decides. */
+const RANKS: readonly (readonly AgentSignal[])[] = [["osc7501"], ["hook"], ["title", "notification"], ["screen"]];
 
 export function foldAgent(reports: readonly AgentReport[], options: FoldOptions): AgentFold {
 	const { before } = options;
-	const ranked = RANKS.flatMap((signal) => reports.filter((report) => report.signal === signal));
+	const newestFirst = reports.toSorted((one, other) => other.offset - one.offset);
+	const ranked = RANKS.flatMap((signals) => newestFirst.filter(({ signal }) => signals.includes(signal)));
 	const screen = ranked.find(({ signal }) => signal === "screen");
 	const [first] = ranked;
 	const isShown = first?.state === "blocked" && screen?.state === "blocked";
@@ -147,9 +150,9 @@ function isSameQuestion(before: Content, now: Content): boolean {
 
 /** Only the state counts: `idle`, `done` and `error` look alike on a screen. */
 function isCompatible(one: AgentReport, other: AgentReport): boolean {
-	return stage(one.state) === stage(other.state);
+	return stageOf(one.state) === stageOf(other.state);
 }
 
-function stage(state: AgentState): "working" | "blocked" | "resting" {
+export function stageOf(state: AgentState): "working" | "blocked" | "resting" {
 	return state === "working" || state === "blocked" ? state : "resting";
 }

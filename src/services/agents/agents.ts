@@ -15,6 +15,7 @@ import type { AgentState } from "../../words/agent.ts";
 import type { Attachments } from "../attachments/attachments.ts";
 import { type AgentFold, type AgentReport, foldAgent, NO_AGENT } from "./agent-state.ts";
 import type { AgentView } from "./agent-typing.ts";
+import { isOutdated, notificationReport } from "./notification-report.ts";
 import { screenReport } from "./screen-report.ts";
 import { builtinRules } from "./screen-rules/builtin/index.ts";
 import type { AgentRules } from "./screen-rules/format.ts";
@@ -169,6 +170,8 @@ class AgentWatch {
 	/** The agent in front that has rules. */
 	#agent: string | undefined;
 	#fold: AgentFold = NO_AGENT;
+	/** Offset of the last notification whose state has ended. */
+	#endedNotice = -1;
 	/** The foreground program, by its process group. */
 	#program: { readonly foreground: number | null; readonly name: string } | undefined;
 	#seenEpisode = -1;
@@ -283,7 +286,9 @@ class AgentWatch {
 	#refold(): void {
 		const status = statusReport(this.#signals, this.#program?.name ?? "unknown");
 		const title = titleReport(this.#signals, this.#agent);
-		const reports = [status, title, this.#screenReport].filter((report) => report !== null);
+		const reports = [status, title, this.#notice([title, this.#screenReport]), this.#screenReport].filter(
+			(report) => report !== null,
+		);
 		this.#setFold(
 			foldAgent(reports, {
 				before: this.#fold,
@@ -292,6 +297,15 @@ class AgentWatch {
 				seenEpisode: this.#seenEpisode,
 			}),
 		);
+	}
+
+	/** The last notification, until one of the others shows that its state has ended. */
+	#notice(others: readonly (AgentReport | null)[]): AgentReport | null {
+		const report = notificationReport(this.#signals, this.#agent);
+		if (!report || report.offset <= this.#endedNotice) return null;
+		if (!isOutdated(report, others)) return report;
+		this.#endedNotice = report.offset;
+		return null;
 	}
 
 	#setFold(fold: AgentFold): void {

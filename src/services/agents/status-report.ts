@@ -28,7 +28,7 @@ export function statusReport(
 	if (!decisive) return null;
 	const root = counted.find(({ id }) => id === "");
 	const { state, kind, offset, at: since } = decisive;
-	const message = plain(decisive.message);
+	const message = visibleText(decisive.message);
 	return {
 		signal: "osc7501",
 		app: appOf(counted, decisive.id) ?? app,
@@ -38,7 +38,7 @@ export function statusReport(
 		details: state === "blocked" ? null : message,
 		choices: [],
 		progress: (root ?? decisive).progress,
-		title: plain((root ?? decisive).title),
+		title: visibleText((root ?? decisive).title),
 		children: childrenOf(counted),
 		offset,
 		since,
@@ -69,13 +69,14 @@ function childrenOf(records: readonly StatusRecord[]): AgentChild[] {
 		app: appOf(records, id),
 		state,
 		kind: kind && KINDS[kind],
-		title: plain(title),
-		details: plain(message),
+		title: visibleText(title),
+		details: visibleText(message),
 		progress,
 		since,
 	}));
 }
 
-function plain(text: string | null): string | null {
+/** The text without invisible formatting; null if nothing is left. */
+export function visibleText(text: string | null): string | null {
 	return text === null ? null : text.replace(INVISIBLE, "").trim() || null;
 }

@@ -63,6 +63,18 @@ test.each([
 		"\u001bP>|hawser\u001b\\\u001b]7501;?\u0007\u001b[?62;22c",
 	],
 	[
+		"support for notifications",
+		"\\033]99;i=opentui-notifications:p=?;\\033\\\\",
+		"5c",
+		"\u001b]99;i=opentui-notifications:p=?;o=always:p=title,body,?\u001b\\",
+	],
+	[
+		"support for notifications, whose name is no text to type",
+		"\\033]99;i=a b:p=?;\\007\\033[c",
+		"63",
+		"\u001b[?62;22c",
+	],
+	[
 		"several at once, in order",
 		"\\033[6n\\033]11;?\\007\\033[c",
 		"63",

@@ -47,6 +47,13 @@ test("the signal with the highest rank decides, and the others are named", () =>
 	expect(others).toEqual([hook, title]);
 });
 
+test("of a title and a notification the newer one decides", () => {
+	const title = report({ signal: "title", state: "working", offset: 60 });
+	const notice = report({ signal: "notification", state: "blocked", offset: 61 });
+	expect(fold([title, notice]).message).toMatchObject({ state: "blocked", signal: "notification" });
+	expect(fold([{ ...title, offset: 62 }, notice]).message).toMatchObject({ state: "working", signal: "title" });
+});
+
 test("a newer signal of a lower rank only lowers the confidence", () => {
 	const title = report({ signal: "title", state: "working", offset: 101 });
 	expect(fold([report({ state: "done" }), title]).message).toMatchObject({ state: "done", confidence: "likely" });
