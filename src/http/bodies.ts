@@ -3,23 +3,19 @@
  * of requests that wait for approval have a separate budget, so that they do not crowd out callers without a gate.
  */
 
-import { setImmediate as nextTurn } from "node:timers/promises";
+import type { IncomingMessage } from "node:http";
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import { limits } from "../api/messages.ts";
-import { Serial } from "../async/serial.ts";
 import type { Budget } from "../core/async/budget.ts";
 import { SessionError } from "../core/errors.ts";
 import { excessOf } from "../core/json-scan.ts";
 import { holdsAnywhere } from "../core/policy/scope.ts";
 import { onAnswerClosed } from "./answer.ts";
 import type { SharedLimits } from "./limits/budgets.ts";
+import type { FairScheduler } from "./limits/fair-share.ts";
+import { isUpgradable } from "./upgrade.ts";
 
 const TOO_LARGE = 413;
-/**
- * JSON of more characters is parsed one body per turn of the event loop, which takes up to 10 ms. A caller with many
- * connections so delays other requests by one body per turn, and not by all of them.
- */
-const LARGE_CHARACTERS = 65_536;
 
 /** Moves the body of a request to the budget of held bodies. Set for requests with a body. */
 const asides = new WeakMap<FastifyRequest, () => void>();
@@ -55,12 +51,24 @@ export function limitBodies(
 			budget = heldBodies;
 		});
 	});
-	// A client that reads only after it has sent its whole body must still get the error. Fastify would close the
-	// connection, and the answer could be lost with it. So read and drop the rest, within the request timeout.
-	app.addHook("onSend", async ({ raw }, reply) => {
-		if (reply.statusCode !== TOO_LARGE) return;
-		reply.removeHeader("connection");
-		raw.resume();
+	app.addHook("onSend", async (request, reply) => {
+		const isTooLarge = reply.statusCode === TOO_LARGE;
+		// Fastify would close the connection, and the answer could be lost with it.
+		if (isTooLarge) reply.removeHeader("connection");
+		if (request.raw.complete || isUpgradable(request)) return;
+		// A route that reads a body by itself may answer before its end.
+		if (isTooLarge || !request.raw.readableDidRead) dropBody(request.raw);
+	});
+}
+
+/**
+ * Reads and drops the rest of a refused body, within the request timeout: a client that reads only after it has sent
+ * its whole body must still get the error. Node would read up to 2 MiB of each connection in one turn of the event loop.
+ */
+function dropBody(body: IncomingMessage): void {
+	body.on("data", () => {
+		body.pause();
+		setImmediate(() => body.resume());
 	});
 }
 
@@ -76,19 +84,20 @@ function checkReader({ principal, routeOptions }: FastifyRequest, bytes: number)
 	throw new SessionError("permission_denied", `this token may not ${needed} anything, so its large body is not read`);
 }
 
-/** Limits the cost of parsing a JSON body, and rejects bodies that would change an object's prototype. */
-export function parseBodies(app: FastifyInstance): void {
+/**
+ * Limits the cost of parsing a JSON body, and rejects bodies that would change an object's prototype. A body is parsed,
+ * checked and handed to its route in its connection's turn: without turns, callers with hundreds of connections would
+ * delay each turn of the event loop by all of their bodies, and a turn accepts only one new connection.
+ */
+export function parseBodies(app: FastifyInstance, share: FairScheduler): void {
 	const parse = app.getDefaultJsonParser("error", "error");
-	const large = new Serial();
 	app.addContentTypeParser("application/json", { parseAs: "string" }, (request, body, done) => {
 		const text = String(body);
-		const parseNow = () => {
+		share.take(request.raw.socket, text.length, () => {
 			const fault = excessOf(text);
 			if (fault !== undefined) return done(new SessionError("limit_exceeded", `the body is refused: ${fault}`));
-			return parse(request, text, (error, value) => done(error && isJson(text) ? forbiddenName() : error, value));
-		};
-		if (text.length <= LARGE_CHARACTERS) return parseNow();
-		return void large.run(() => nextTurn().then(parseNow));
+			void parse(request, text, (error, value) => done(error && isJson(text) ? forbiddenName() : error, value));
+		});
 	});
 }
 

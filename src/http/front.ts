@@ -30,7 +30,7 @@ export type ServerContext = {
 	readonly answers: Budget;
 	/** Limits the unprocessed messages of all JSON-RPC connections. */
 	readonly backlog: Backlog;
-	/** Decides which JSON-RPC connection is served next. */
+	/** Decides which connection's JSON body or JSON-RPC message is served next. */
 	readonly share: FairScheduler;
 	/**
 	 * Authenticates a credential that admission could not see, such as one in the first message of a socket whose route

@@ -232,7 +232,7 @@ function assemble(options: ListenOptions, hosting: ServerContext, traffic: Traff
 	});
 	app.addHook("onError", async (request, _reply, error) => noteRefusal(request, error));
 	limitBodies(app, traffic);
-	parseBodies(app);
+	parseBodies(app, hosting.share);
 	routeUpgrades(app, turns, hosting.closing);
 	for (const front of options.fronts) app.register(async (scope) => host(front, scope, options, hosting, traffic));
 	return app;

@@ -1,5 +1,5 @@
 import { once } from "node:events";
-import { connect, type Socket } from "node:net";
+import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 import { expect, it, onTestFinished } from "vitest";
 import { Budget } from "../../src/core/async/budget.ts";
 import { moveBodyToHeld } from "../../src/http/bodies.ts";
@@ -92,6 +92,38 @@ it.each([
 		expect(answers).toMatch(/^HTTP\/1\.1 413 .*HTTP\/1\.1 404 /s);
 	},
 );
+
+it.each([
+	["too large", "/length"],
+	["sent to an unknown path", "/nowhere"],
+])("a refused body that is %s is read in small parts, with turns of the event loop in between", async (_, path) => {
+	const listener = await serve();
+	let most = 0;
+	let isOver = false;
+	const door = createServer((connection) => {
+		listener.accept(connection);
+		let read = 0;
+		const look = () => {
+			most = Math.max(most, connection.bytesRead - read);
+			read = connection.bytesRead;
+			if (!isOver) setImmediate(look);
+		};
+		look();
+	}).listen(0, "127.0.0.1");
+	onTestFinished(() => void door.close());
+	await once(door, "listening");
+	const { port } = door.address() as AddressInfo;
+	const { socket, status } = begin({ ...listener, port }, { path, length: `content-length: ${8 * MiB}` });
+	socket.write("x".repeat(8 * MiB));
+	expect(await status).toBe(path === "/length" ? 413 : 404);
+	// Its answer shows that the body before it was read.
+	socket.write("GET /nowhere HTTP/1.1\r\nhost: localhost\r\n\r\n");
+	const [next] = (await once(socket, "data")) as [Buffer];
+	expect(String(next)).toContain("there is no GET /nowhere");
+	isOver = true;
+	expect(most).toBeGreaterThan(0);
+	expect(most).toBeLessThan(MiB / 2);
+});
 
 it("a body of unknown length counts as the largest, and is not read without a route", async () => {
 	const listener = await serve();

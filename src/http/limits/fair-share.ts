@@ -1,6 +1,6 @@
 /**
- * Fair scheduling of messages: serves the connection that has used the least so far, for a limited time in each turn of
- * the event loop. Other work of the server runs in between.
+ * Fair scheduling of messages and JSON bodies: serves the connection that has used the least so far, for a limited
+ * time in each turn of the event loop. Other work of the server runs in between.
  *
  * Use is counted in bytes, not time, so that a connection does not pay for preemption or garbage collection.
  */
@@ -9,8 +9,8 @@
  * Time per turn, exceeded by one message at most. A turn itself costs a fiftieth of that. An echo takes four or five
  * turns, and each turn accepts only one connection, so longer turns would delay a client that connects after hundreds
  * of others.
- * @limit messages of Codex fronts in one turn of the event loop | %, and the one in progress | the rest waits; the
- * connection that was served least is next
+ * @limit JSON bodies and messages of Codex fronts in one turn of the event loop | %, and the one in progress | the
+ * rest waits; the connection that was served least is next
  */
 const TURN_MS = 1;
 /** Added to the bytes of each message, so that many small messages count. */

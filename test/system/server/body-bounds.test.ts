@@ -106,7 +106,10 @@ it("a caller that may only watch is answered before a large body arrives, on rou
 	}
 });
 
-it("large bodies are parsed one at a time, so a short request that arrives after them is answered before most", async () => {
+it.each([
+	["large bodies", { connections: 30, names: 16_000, bytes: 40, path: "/v1/tokens" }],
+	["small bodies on a public route", { connections: 150, names: 1_200, bytes: 1, path: "/v1/signin" }],
+])("%s are parsed in turns, so a short request that arrives after them is answered before most", async (_, posted) => {
 	// In a process of its own, so that it finds all requests of one turn of ours at once.
 	const server = new CrashingServer(await temporaryDirectory());
 	onTestFinished(() => server.killAll());
@@ -116,7 +119,9 @@ it("large bodies are parsed one at a time, so a short request that arrives after
 		scopes: ["workspace:default:operate"],
 	});
 	const { hostname, port } = new URL(server.url);
-	const names = Object.fromEntries(Array.from({ length: 16_000 }, (_, index) => [`n${index}`, "x".repeat(40)]));
+	const names = Object.fromEntries(
+		Array.from({ length: posted.names }, (_, index) => [`n${index}`, "x".repeat(posted.bytes)]),
+	);
 	const body = JSON.stringify(names);
 	const head = (method: string, path: string, bearer: string, more = "") =>
 		`${method} ${path} HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer ${bearer}\r\n${more}\r\n`;
@@ -128,14 +133,14 @@ it("large bodies are parsed one at a time, so a short request that arrives after
 		await once(socket, "data");
 		return socket;
 	};
-	const sockets = await Promise.all(Array.from({ length: 30 }, opened));
+	const sockets = await Promise.all(Array.from({ length: posted.connections }, opened));
 	const reader = await opened();
 	const length = `content-type: application/json\r\ncontent-length: ${body.length}\r\n`;
 	let answered = 0;
 	for (const socket of sockets) socket.once("data", () => answered++);
 	await Promise.all(
 		sockets.map((socket) => {
-			const most = `${head("POST", "/v1/tokens", token, length)}${body.slice(0, -1)}`;
+			const most = `${head("POST", posted.path, token, length)}${body.slice(0, -1)}`;
 			return new Promise((resolve) => socket.write(most, resolve));
 		}),
 	);
