@@ -2,6 +2,7 @@
 /** Exit codes after a user's own line has taken the place of the hooks: each is right, or none is reported. */
 
 import { describe, expect, test } from "vitest";
+import { isWaitingForInput } from "../../src/core/inspect/inspection.ts";
 import { eventually, outputUntil, write } from "../support/reading.ts";
 import { type LivingShell, startShell, textOf } from "./support/shells.ts";
 
@@ -189,6 +190,33 @@ test.each([
 	const answer = await shell.run("echo a-1-c | tr c b");
 	expect(answer).toMatchObject({ status: "ended", exact: false });
 	expect(answer.text).toContain("a-1-b");
+});
+
+test("a first line that removes all marks does not block commands", async () => {
+	const started: LivingShell[] = [];
+	for (let count = 0; count < 3; count++) {
+		const shell = await startShell("bash");
+		await outputUntil(shell.session, /133;B/);
+		started.push(shell);
+	}
+	// A line that ends before the shell was seen at its first prompt leaves no way to tell its prompts from questions. The
+	// first of these shells have been seen by now.
+	const answers = started.map(async ({ session, run }) => {
+		await write(session, "unset PROMPT_COMMAND PS0 PS1\r");
+		await eventually("the next prompt", async () => isWaitingForInput(await session.inspect()));
+		return run("echo a-1-c | tr c b");
+	});
+	const ended = { status: "ended", exact: false, text: expect.stringContaining("a-1-b") };
+	expect(await Promise.all(answers)).toContainEqual(expect.objectContaining(ended));
+});
+
+test("a command that removes all marks ends for a caller that waits in short slices", async () => {
+	const { session, run } = await startShell("bash");
+	let answer = await run("unset PROMPT_COMMAND PS0 PS1", 100);
+	for (let slice = 0; slice < 50 && answer.status === "running"; slice++) {
+		answer = { ...(await session.run({ command: answer.seq ?? 1, timeoutMs: 250, options: {} })), text: "" };
+	}
+	expect(answer).toMatchObject({ status: "ended", exact: false, exitCode: null });
 });
 
 test("zsh whose preexec_functions are read-only reports exit codes of commands that it fetches", async () => {

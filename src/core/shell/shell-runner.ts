@@ -119,6 +119,8 @@ export class ShellRunner {
 	 * The running command has brought up another shell at its prompt, which takes commands instead of the one with hooks.
 	 */
 	#hasOther = false;
+	/** When the shell was first seen to read without a mark of its prompt, and in which episode. */
+	#unmarked: { readonly episode: number; readonly at: number } | undefined;
 
 	constructor(options: ShellRunnerOptions) {
 		this.#options = options;
@@ -270,8 +272,7 @@ export class ShellRunner {
 			await this.#changed.wait(this.#isPutting ? undefined : until);
 		}
 		if (!this.#isLearned && this.#marks.phase === "prompt") {
-			this.#learning ??= this.#learnPrompt();
-			await this.#learning;
+			await this.#learnPrompt();
 			return this.#send(command, options, until);
 		}
 		const known = this.#sent.repeated(command, options);
@@ -362,7 +363,12 @@ export class ShellRunner {
 		}
 	}
 
-	async #learnPrompt(): Promise<void> {
+	#learnPrompt(): Promise<void> {
+		this.#learning ??= this.#seePrompt();
+		return this.#learning;
+	}
+
+	async #seePrompt(): Promise<void> {
 		const { clock, untilWaiting } = this.#options;
 		const late = new AbortController();
 		const cancel = clock.after(LEARN_MS, () => late.abort());
@@ -386,7 +392,10 @@ export class ShellRunner {
 	#moved(phase: ShellPhase): void {
 		this.#movedAt = this.#options.clock.monotonic();
 		this.#hasOther = false;
+		this.#unmarked = undefined;
 		if (phase === "running") this.prompt.noteCommand(this.#options.turns());
+		// Before a typed line can remove the marks.
+		if (phase === "prompt") this.#learnPrompt().catch(this.#options.onFailure);
 		this.#phaseOver.abort();
 		this.#phaseOver = new AbortController();
 		if (phase === "prompt" && this.#pending && ++this.#pending.prompts >= PROMPTS_UNTIL_LOST) {
@@ -451,8 +460,9 @@ export class ShellRunner {
 		const look = async () => {
 			let front = await untilWaiting(0, over.signal);
 			// Marks of this shell may still be on their way. Those of a shell that replaced it never come.
-			if (this.#isUnmarked(front) && !this.#isOther(front)) {
-				await new Promise<void>((resolve) => clock.after(MARKS_MS, resolve));
+			const leftMs = this.#isUnmarked(front) && !this.#isOther(front) ? this.#marksDueIn(front) : 0;
+			if (leftMs > 0) {
+				await new Promise<void>((resolve) => clock.after(leftMs, resolve));
 				front = await untilWaiting(0, over.signal);
 			}
 			if (!isWaitingForInput(front) || over.signal.aborted) return;
@@ -469,6 +479,13 @@ export class ShellRunner {
 				over.abort();
 			},
 		};
+	}
+
+	/** Milliseconds left for the marks of an unmarked prompt. A caller may wait in slices that are shorter than this. */
+	#marksDueIn({ episode }: Inspection): number {
+		const now = this.#options.clock.monotonic();
+		if (this.#unmarked?.episode !== episode) this.#unmarked = { episode, at: now };
+		return this.#unmarked.at + MARKS_MS - now;
 	}
 
 	#settled(sent: Sent): RunOutcome | undefined {
