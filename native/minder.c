@@ -369,6 +369,7 @@ static noreturn void child(void) {
 	limit_start();
 	// After the change of user, because the new user may not be allowed in our directory.
 	if (enter_directory() < 0) give_up(STEP_CHDIR);
+	report(MINDER_STARTING, getpid(), 0);
 	execute();
 }
 

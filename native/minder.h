@@ -8,8 +8,8 @@
 #define NURSERY_FD 0
 enum { ORDER_CONTROL, ORDER_STDIO, ORDER_TEXT = 4, ORDER_FDS };
 // First field of an order. After an upgrade a running server may start minders of another version, which refuse its
-// orders. Increase it with every change of the fields.
-#define ORDER_VERSION 1
+// orders. Increase it with every change of the fields or of the messages below.
+#define ORDER_VERSION 2
 // A variable that identifies nursery and minders in /proc. An order's session replaces the blanks.
 #define MINDER_MARK "HAWSER_MINDER="
 #define MINDER_BLANKS "                                                                "
@@ -17,6 +17,9 @@ enum { ORDER_CONTROL, ORDER_STDIO, ORDER_TEXT = 4, ORDER_FDS };
 enum {
 	// From the minder: it has taken the order. Value: its own pid. Only from now on may the program have been started.
 	MINDER_TAKEN = 6,
+	// The program is executed next; value: its pid. From now on it may have run, unless MINDER_FAILED follows: it may kill
+	// its minder before that can report the start.
+	MINDER_STARTING = 7,
 	// The program runs; value: its pid. Or it could not be started; values: the step and an errno.
 	MINDER_STARTED = 1,
 	MINDER_FAILED = 2,

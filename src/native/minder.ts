@@ -69,7 +69,7 @@ const continueMs = 500;
 const answerMs = 2_000;
 
 /** Message kinds, as in native/minder.h. */
-const received = { gone: 0, started: 1, failed: 2, exited: 3, taken: 6 } as const;
+const received = { gone: 0, started: 1, failed: 2, exited: 3, taken: 6, starting: 7 } as const;
 const sent = { signal: 4, reap: 5 } as const;
 
 export class Minder {
@@ -96,8 +96,9 @@ export class Minder {
 	}
 
 	/**
-	 * Starts a program. Rejects with a `NativeError` if that fails; nothing is left behind then. `run` is called in the
-	 * turn in which the start is reported. It takes ownership of the descriptors, and its result is returned.
+	 * Starts a program. Rejects with a `NativeError` if that fails; nothing is left behind then. A program that killed its
+	 * minder at once counts as started. `run` is called in the turn in which the start is reported. It takes ownership of
+	 * the descriptors, and its result is returned.
 	 */
 	static start<Result>(order: Order, run: (minder: Minder) => Result): Promise<Result> {
 		return Minder.#start(order, run).catch((thrown: unknown) => {
@@ -126,35 +127,50 @@ export class Minder {
 			// The minder has its own timeout. But if not even a signal ends its wait, it can't report that.
 			const timer = setTimeout(() => {
 				cancel();
-				// It is probably stopped, and would delay the next start too.
+				// If this process was stopped itself, the answer may wait to be read.
+				if (isAnswered()) return;
+				// The minder is probably stopped, and would delay the next start too.
 				if (takenBy === undefined) replace(sentTo);
 				fail(nativeError(takenBy === undefined ? untaken : "start", constants.errno.ETIMEDOUT), all);
 			}, order.startMs + answerMs);
 			let takenBy: number | undefined;
+			/** The program's pid, once it may have run. */
+			let program: number | undefined;
 			let continuing: NodeJS.Timeout | undefined;
-			const answered = () => {
-				let answer = receiveFromMinder(control);
-				if (answer?.kind === received.taken) {
-					takenBy = answer.value;
-					continuing = setInterval(continueProcess, continueMs, takenBy);
-					answer = receiveFromMinder(control);
-				}
-				if (answer === null) return listen();
-				// A minder that is being killed may still take an order that it will never execute.
-				if (answer.kind === received.gone && takenBy === undefined) replace(sentTo);
-				if (answer.kind !== received.started || takenBy === undefined)
-					return fail(toError(answer, takenBy !== undefined), all);
+			const started = (pid: number, minder: number) => {
 				clearTimeout(timer);
 				clearInterval(continuing);
 				try {
-					resolve(run(new Minder(answer.value, takenBy, ends)));
+					resolve(run(new Minder(pid, minder, ends)));
 				} catch (thrown) {
 					fail(thrown, [control]);
 				}
 			};
+			const isAnswered = (): boolean => {
+				for (let answer = receiveFromMinder(control); answer !== null; answer = receiveFromMinder(control)) {
+					if (answer.kind === received.taken) {
+						takenBy = answer.value;
+						continuing = setInterval(continueProcess, continueMs, takenBy);
+						continue;
+					}
+					if (answer.kind === received.starting) {
+						program = answer.value;
+						continue;
+					}
+					// A minder that is being killed may still take an order that it will never execute.
+					if (answer.kind === received.gone && takenBy === undefined) replace(sentTo);
+					const running = answer.kind === received.started ? answer.value : undefined;
+					// A program that may have run must not be reported as not started.
+					const pid = answer.kind === received.gone ? program : running;
+					if (pid !== undefined && takenBy !== undefined) started(pid, takenBy);
+					else fail(toError(answer, takenBy !== undefined), all);
+					return true;
+				}
+				return false;
+			};
 			const listen = () => {
 				try {
-					cancel = poll(control, "read", answered, { hold: true });
+					cancel = poll(control, "read", () => void (isAnswered() || listen()), { hold: true });
 				} catch (thrown) {
 					fail(thrown, all);
 				}
@@ -278,7 +294,7 @@ async function reap(pid: number): Promise<void> {
 }
 
 /** As in native/minder.h. A minder of another version refuses the order. */
-const ORDER_VERSION = 1;
+const ORDER_VERSION = 2;
 
 /** Encodes an order as native/minder.c reads it: NUL-terminated strings. */
 function encode(order: Order): Buffer {
