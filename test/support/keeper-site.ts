@@ -1,12 +1,13 @@
 /** Keepers on their own state directory, as a series of servers uses them. */
 
 import { randomBytes } from "node:crypto";
-import { mkdir, mkdtemp, readdir, rename, rm, rmdir } from "node:fs/promises";
+import { mkdir, mkdtemp, readdir, readFile, rename, rm, rmdir } from "node:fs/promises";
 import { constants, tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { expect, onTestFinished } from "vitest";
 import { killRemaining } from "../../src/backends/kill.ts";
+import { listProcesses } from "../../src/backends/process-table.ts";
 import { systemClock } from "../../src/backends/system-clock.ts";
 import type { Session } from "../../src/core/session/session.ts";
 import { openForReading } from "../../src/journal/journal-reader.ts";
@@ -71,6 +72,18 @@ export class KeeperSite {
 		if (!record) throw new Error(`no record of session ${id}`);
 		this.#keepers.set(id, record.keeper);
 		return record;
+	}
+
+	/** The process of the only keeper: a spare, or one that has a session. */
+	async onlyKeeper(): Promise<number> {
+		const socket = await eventually("its socket", async () => (await readdir(join(this.directory, "run")))[0]);
+		return eventually("its process", async () => {
+			for (const { pid } of listProcesses()) {
+				const line = await readFile(`/proc/${pid}/cmdline`, "latin1").catch(() => "");
+				if (line.includes(socket)) return pid;
+			}
+			return undefined;
+		});
 	}
 
 	/** Waits until all output so far is on disk, as a reader of the files sees it. */

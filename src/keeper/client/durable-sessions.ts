@@ -5,6 +5,7 @@ import { rm } from "node:fs/promises";
 import { constants } from "node:os";
 import { fileURLToPath } from "node:url";
 import { killRemaining } from "../../backends/kill.ts";
+import { valueWithin } from "../../core/async/deadline.ts";
 import { SessionError } from "../../core/errors.ts";
 import { LOG_START } from "../../core/log/event.ts";
 import { initialState, isEnded } from "../../core/log/session-state.ts";
@@ -24,6 +25,13 @@ import { KeeperSession } from "./keeper-session.ts";
 import { type Owner, ownerOf, proveGone } from "./lost-session.ts";
 import { SpareKeepers, type SparesOptions, START_BUDGET_MS } from "./spare-keepers.ts";
 import { listSockets, removeStale } from "./stale-sockets.ts";
+import { recordedStanding } from "./standing.ts";
+
+/**
+ * How long a start whose keeper has not answered waits for that keeper, or for the proof that it is gone.
+ * @limit the search for a keeper that did not answer a start | the session is `unreachable` until it is found
+ */
+const RECOVERY_MS = 2_000;
 
 export type KeepersOptions = Omit<SparesOptions, "program"> &
 	SearchOptions & {
@@ -84,14 +92,14 @@ export class DurableSessions implements SessionProvider {
 			try {
 				return await this.#startIn(link, start);
 			} catch (error) {
-				if (error instanceof KeeperSilent) throw await this.#refusedBySilence(link, start, error);
 				// The keeper refused, so it is still unused.
-				if (!(error instanceof LinkLost)) {
+				if (!(error instanceof KeeperSilent || error instanceof LinkLost)) {
 					this.#spares.giveBack(link);
 					throw error;
 				}
-				const session = await this.#afterBrokenStart(start, error);
+				const session = await this.#afterFailedStart(link, start, error);
 				if (session) return session;
+				if (error instanceof KeeperSilent) throw notStarted(error);
 				// A spare may have died unnoticed long ago. But if a new keeper dies at once, there is a reason.
 				if (!hasWaited) throw keeperDied(error);
 			} finally {
@@ -166,47 +174,40 @@ export class DurableSessions implements SessionProvider {
 	}
 
 	/**
-	 * Handles a link that broke during a start. Returns the session if it was started, undefined if its program certainly
-	 * never ran. If it may have run it must not run again, so everything of it is removed.
+	 * Handles a start whose keeper has not answered. Returns the session if its program may have run, perhaps as lost or
+	 * unreachable, and undefined if it certainly never ran.
 	 */
-	async #afterBrokenStart(start: SessionStart, cause: unknown): Promise<Session | undefined> {
-		const directory = this.#search.directoryOf(start.spec.id);
+	async #afterFailedStart(link: KeeperLink, { spec }: SessionStart, cause: Error): Promise<Session | undefined> {
+		const directory = this.#search.directoryOf(spec.id);
+		link.close();
+		let session = await this.#recorded(directory);
+		if (!session) {
+			// It could run the program later, after the caller got an error.
+			if (!(await this.#spares.end(link))) throw unkillable(spec.id, cause);
+			session = await this.#recorded(directory);
+		}
+		if (!session) {
+			await removeRecord(directory);
+			return undefined;
+		}
+		this.#sessions.add(session);
+		await valueWithin(session.recover(), { ms: RECOVERY_MS });
+		return session;
+	}
+
+	/** The session of a record, which is written just before its program runs. */
+	async #recorded(directory: string): Promise<KeeperSession | undefined> {
 		const deadline = performance.now() + START_BUDGET_MS;
 		for (let tries = 1; ; tries++) {
-			const record = await readRecord(directory);
-			// The record is written before the program runs.
-			if (!record) return undefined;
-			const link = await this.#search.greet(record);
-			if (link) return this.#started(start, link);
-			const proof = proveGone(directory);
-			if (proof) {
-				await killRemaining(start.spec.id);
-				await removeRecord(directory);
-				proof.release();
-				throw keeperDied(cause);
-			}
-			if (performance.now() > deadline) {
-				throw new SessionError("node_unavailable", "the session's keeper is not responding; it may have been started", {
-					hint: `look for session "${start.spec.id}"`,
-				});
+			try {
+				const record = await readRecord(directory);
+				return record && new KeeperSession(record.spec, recordedStanding(record), this.#search);
+			} catch (error) {
+				// Probably a lack of descriptors, which may pass.
+				if (performance.now() > deadline) throw error;
 			}
 			await this.#search.pause(tries);
 		}
-	}
-
-	/** Kills a keeper that was silent during a start. It could run the program later, after the caller got an error. */
-	async #refusedBySilence(link: KeeperLink, start: SessionStart, cause: KeeperSilent): Promise<SessionError> {
-		if (!(await this.#spares.end(link))) {
-			return new SessionError("node_unavailable", "the session's keeper is not responding and could not be killed", {
-				hint: "look for processes in uninterruptible sleep: the disk of the state directory may not answer",
-				cause,
-			});
-		}
-		await this.#afterBrokenStart(start, cause);
-		return new SessionError("node_unavailable", `the session was not started: ${cause.message}`, {
-			hint: "try again; the keeper was killed before it ran the program",
-			cause,
-		});
 	}
 
 	/** A renamed directory counts as removed. The next server deletes it. */
@@ -243,6 +244,20 @@ async function isGone(record: SessionRecord, directory: string, owner: Owner | u
 	return proof !== undefined;
 }
 
+function notStarted(cause: KeeperSilent): SessionError {
+	return new SessionError("node_unavailable", `the session was not started: ${cause.message}`, {
+		hint: "try again; the keeper was killed before it ran the program",
+		cause,
+	});
+}
+
+function unkillable(id: string, cause: Error): SessionError {
+	return new SessionError("node_unavailable", "the session's keeper is not responding and could not be killed", {
+		hint: `look for processes of session "${id}" in uninterruptible sleep: the disk of the state directory may not answer`,
+		cause,
+	});
+}
+
 function keeperDied(cause: unknown): SessionError {
-	return new SessionError("internal", "the session's keeper died while it started", { cause });
+	return new SessionError("internal", "the session was not started: its keeper died first", { cause });
 }

@@ -168,7 +168,8 @@ export class Host {
 				});
 			}
 			const hooked = spec.shellHooks === true ? await withHooks(command, hooksDirectory(directory)) : undefined;
-			if (hooked) await record.update({ shellKey: hooked.hooks.key });
+			// From here on a server finds the session. It takes a program without a record as one that never ran.
+			await record.update(hooked ? { shellKey: hooked.hooks.key } : {});
 			session = await LocalSession.start(
 				{ spec, command: hooked?.command ?? command },
 				{

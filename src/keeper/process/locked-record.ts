@@ -23,22 +23,13 @@ export class LockedRecord {
 	#content: Content;
 	#writing: Promise<void> | undefined;
 
-	/**
-	 * Locks the directory. When it resolves, the first record is on disk, so a server will find the session from here on.
-	 */
+	/** Locks the directory. The first update writes the record. */
 	static async create(directory: string, content: FirstContent): Promise<LockedRecord> {
 		await makePrivateDirectory(directory);
 		const lock = await lockOrLeave(directory);
 		const self = openSync(directory, constants.O_RDONLY | constants.O_DIRECTORY);
 		const place = await directoryIdentity(directory);
-		const record = new LockedRecord({ directory, self, lock }, { ...content, keeper: { ...content.keeper, place } });
-		try {
-			await record.update({});
-			return record;
-		} catch (error) {
-			await record.remove();
-			throw error;
-		}
+		return new LockedRecord({ directory, self, lock }, { ...content, keeper: { ...content.keeper, place } });
 	}
 
 	private constructor(

@@ -11,6 +11,7 @@ import { listProcesses } from "../../../src/backends/process-table.ts";
 import type { Session } from "../../../src/core/session/session.ts";
 import { nameSegment } from "../../../src/journal/segment-format.ts";
 import { isAlive, journalDirectory, readRecord } from "../../../src/keeper/link/session-record.ts";
+import { heldBack } from "../../support/held-start.ts";
 import { KeeperSite, only } from "../../support/keeper-site.ts";
 import { brief, eventually, itemsUntil, outputUntil, textOf, write } from "../../support/reading.ts";
 import { rawShell, shell, startOf } from "../../support/starts.ts";
@@ -75,15 +76,7 @@ describe("when a keeper dies", () => {
 	test("a dead spare is replaced for the next session", async () => {
 		const site = await KeeperSite.create();
 		const { keepers } = await site.open({ spares: 1 });
-		const spare = await eventually("the spare", async () => (await readdir(join(site.directory, "run")))[0]);
-		const pid = await eventually("its process", async () => {
-			for (const process of listProcesses()) {
-				const line = await readFile(`/proc/${process.pid}/cmdline`, "utf8").catch(() => "");
-				if (line.includes(spare)) return process.pid;
-			}
-			return undefined;
-		});
-		process.kill(pid, "SIGKILL");
+		process.kill(await site.onlyKeeper(), "SIGKILL");
 		const session = await keepers.start(startOf(["/bin/echo", "fine"], { mode: "pipe" }));
 		expect(textOf(await itemsUntil(session, { offset: 0 }))).toBe("fine\n");
 	});
@@ -160,14 +153,27 @@ describe("a start whose keeper dies", () => {
 		const suicide = shell(`echo run >>${file}; kill -9 ${parentOf(parentOf("$PPID"))}; exec sleep 1000`, {
 			mode: "pipe",
 		});
-		// The keeper may have reported the start before it is killed.
-		await keepers.start(suicide).catch(() => {});
-		await eventually("the first run", () => existsSync(file) && readFileSync(file, "utf8") !== "");
+		const session = await keepers.start(suicide);
+		expect((await itemsUntil(session, { offset: 0 })).at(-1)).toMatchObject({ kind: "lost" });
 		await eventually("the spares again", async () => (await keepers.figures()).spares === 3);
 		expect(readFileSync(file, "utf8")).toBe("run\n");
 	});
 
-	test("a start whose keeper dies leaves no directory, no process and no lost session", async () => {
+	test("a start whose keeper dies when its program may have run makes a lost session, which later servers find", async () => {
+		const site = await KeeperSite.create();
+		const { keepers } = await site.open();
+		const ahead = await heldBack(site, "echo ran >>ran");
+		const starting = keepers.start(ahead.start);
+		const { keeper } = await eventually("its record", () => readRecord(join(site.directory, "sessions", "held")));
+		process.kill(keeper.pid, "SIGKILL");
+		const session = await starting;
+		await eventually("the loss", () => session.state.status === "lost");
+		await ahead.letGo();
+		expect(only((await site.open()).adopted)).toMatchObject({ id: "held", state: { status: "lost" } });
+		expect(existsSync(join(site.directory, "ran"))).toBe(false);
+	});
+
+	test("a start whose keeper dies before its program can run leaves no directory, no process and no lost session", async () => {
 		const site = await KeeperSite.create();
 		const { keepers } = await site.open();
 		const id = "ghost";
@@ -177,8 +183,8 @@ describe("a start whose keeper dies", () => {
 		await mkdir(journal, { recursive: true });
 		execFileSync("mkfifo", [join(journal, nameSegment({ seq: 1, offset: 0 }).name)]);
 		const starting = expect(keepers.start(shell("sleep 1000", { id }))).rejects.toMatchObject({ code: "internal" });
-		const { keeper } = await eventually("its record", () => readRecord(join(directory, id)));
-		process.kill(keeper.pid, "SIGKILL");
+		await eventually("its lock", () => existsSync(join(directory, id, "lock")));
+		process.kill(await site.onlyKeeper(), "SIGKILL");
 		await starting;
 		expect(await readdir(directory)).toEqual([]);
 		expect((await site.open()).adopted).toEqual([]);

@@ -1,36 +1,24 @@
 // @module-tag slow
 
-/** A keeper that stops during a start: the caller gets an error, so the program must never run. */
+/** A keeper that stops during a start: if the caller gets an error, the program must never run. */
 
 import { execFileSync } from "node:child_process";
 import { existsSync } from "node:fs";
 import { mkdir, readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { listProcesses } from "../../../src/backends/process-table.ts";
 import { nameSegment } from "../../../src/journal/segment-format.ts";
 import { journalDirectory, readRecord } from "../../../src/keeper/link/session-record.ts";
 import { isAlive } from "../../support/alive.ts";
+import { heldBack } from "../../support/held-start.ts";
 import { KeeperSite } from "../../support/keeper-site.ts";
 import { eventually, itemsUntil, textOf } from "../../support/reading.ts";
 import { shell, startOf } from "../../support/starts.ts";
 
-/** The spare keeper. */
-async function spareOf(site: KeeperSite): Promise<number> {
-	const socket = await eventually("the spare", async () => (await readdir(join(site.directory, "run")))[0]);
-	return eventually("its process", async () => {
-		for (const { pid } of listProcesses()) {
-			const line = await readFile(`/proc/${pid}/cmdline`, "latin1").catch(() => "");
-			if (line.includes(socket)) return pid;
-		}
-		return undefined;
-	});
-}
-
 async function stoppedBefore(): Promise<void> {
 	const site = await KeeperSite.create();
 	const { keepers } = await site.open({ spares: 1 });
-	const spare = await spareOf(site);
+	const spare = await site.onlyKeeper();
 	await eventually("the spare to wait", async () => (await keepers.figures()).spares === 1);
 	const file = join(site.directory, "ran");
 	process.kill(spare, "SIGSTOP");
@@ -55,16 +43,35 @@ async function stoppedMidway(): Promise<void> {
 	await mkdir(journal, { recursive: true });
 	execFileSync("mkfifo", [join(journal, nameSegment({ seq: 1, offset: 0 }).name)]);
 	const starting = expect(keepers.start(shell("sleep 1000", { id: "halfway" }))).rejects.toMatchObject({
-		code: "internal",
-		message: "the session's keeper died while it started",
+		code: "node_unavailable",
+		message: expect.stringContaining("the session was not started"),
 	});
-	const { keeper } = await eventually("its record", () => readRecord(join(directory, "halfway")));
-	process.kill(keeper.pid, "SIGSTOP");
+	const keeper = await site.onlyKeeper();
+	await eventually("its lock", () => existsSync(join(directory, "halfway", "lock")));
+	process.kill(keeper, "SIGSTOP");
 	await starting;
-	expect(isAlive(keeper.pid)).toBe(false);
+	expect(isAlive(keeper)).toBe(false);
 	expect(await readdir(directory)).toEqual([]);
 }
 
+/** The program may have run: its session exists, and continues with its keeper. */
+async function stoppedAfterRecord(): Promise<void> {
+	const site = await KeeperSite.create();
+	const { keepers } = await site.open();
+	const ahead = await heldBack(site, "echo ran >>ran; echo fine");
+	const starting = keepers.start(ahead.start);
+	const { keeper } = await eventually("its record", () => readRecord(join(site.directory, "sessions", "held")));
+	process.kill(keeper.pid, "SIGSTOP");
+	await ahead.letGo();
+	const session = await starting;
+	expect(session.state.status).toBe("running");
+	expect(await session.summary()).toMatchObject({ unreachable: true });
+	// By now the keeper's own timeout for the start is over, but its minder has answered.
+	process.kill(keeper.pid, "SIGCONT");
+	expect(textOf(await itemsUntil(session, { offset: 0 }))).toBe("fine\n");
+	expect(await readFile(join(site.directory, "ran"), "utf8")).toBe("ran\n");
+}
+
 // In parallel, since most of the time is spent waiting for keepers.
-test("a start whose keeper stops before or during it is refused, and leaves nothing running", () =>
-	Promise.all([stoppedBefore(), stoppedMidway()]));
+test("a start whose keeper stops is refused and leaves nothing running, or makes a session if its program may have run", () =>
+	Promise.all([stoppedBefore(), stoppedMidway(), stoppedAfterRecord()]));
