@@ -332,6 +332,17 @@ static bool is_below_front(const struct tree *tree, const struct seen *seen, con
 	return false;
 }
 
+// The terminals from the session's own to the innermost so far. None is followed twice.
+struct way {
+	unsigned terminals[MOST_LEVELS + 1];
+	size_t count;
+};
+
+static bool is_on_way(const struct way *way, unsigned terminal) {
+	for (size_t i = 0; i < way->count; i++) if (way->terminals[i] == terminal) return true;
+	return false;
+}
+
 // Whether no ancestor is on that terminal, as for a server that has left it, such as that of tmux.
 static bool is_apart(const struct tree *tree, const struct seen *seen, const struct input *input) {
 	for (const struct seen *above = find(tree, seen->parent); above != NULL; above = find(tree, above->parent))
@@ -340,11 +351,11 @@ static bool is_apart(const struct tree *tree, const struct seen *seen, const str
 }
 
 // The leader of the one session on another terminal that the foreground processes use; NULL if there is none, or several.
-static const struct seen *find_inner(const struct tree *tree, const struct input *input, pid_t foreground, bool apart, bool *is_split) {
+static const struct seen *find_inner(const struct tree *tree, const struct input *input, const struct way *way, pid_t foreground, bool apart, bool *is_split) {
 	const struct seen *found = NULL;
 	for (size_t i = 0; i < tree->count; i++) {
 		const struct seen *seen = &tree->all[i];
-		if (seen->pid != seen->session || seen->terminal == 0 || seen->terminal == input->terminal) continue;
+		if (seen->pid != seen->session || seen->terminal == 0 || is_on_way(way, seen->terminal)) continue;
 		bool belongs = apart ? is_apart(tree, seen, input) : is_below_front(tree, seen, input, foreground);
 		if (!belongs) continue;
 		if (found != NULL) *is_split = true;
@@ -397,14 +408,16 @@ static int unread_on(int side) {
 
 // Follows nested terminals as far as possible: a recorder, or a multiplexer with one window, shows the inner one.
 static void look_inside(const struct tree *tree, struct input *input, pid_t *foreground, struct sight *sight) {
+	struct way way = {.terminals = {input->terminal}, .count = 1};
 	for (int level = 0; level < MOST_LEVELS; level++) {
-		const struct seen *leader = find_inner(tree, input, *foreground, false, &sight->is_split);
+		const struct seen *leader = find_inner(tree, input, &way, *foreground, false, &sight->is_split);
 		bool is_idle = !sight->reads && !sight->listens && !sight->canonical;
-		if (leader == NULL && !sight->is_split && is_idle) leader = find_inner(tree, input, *foreground, true, &sight->is_split);
+		if (leader == NULL && !sight->is_split && is_idle) leader = find_inner(tree, input, &way, *foreground, true, &sight->is_split);
 		if (leader == NULL) return;
 		int fd = open_inner(leader);
 		sight->unread = fd < 0 ? 0 : unread_on(fd);
 		input->terminal = leader->terminal;
+		way.terminals[way.count++] = leader->terminal;
 		*foreground = leader->foreground;
 		// Typed text is visible if any terminal on the way echoes it.
 		bool is_shown = sight->echo;

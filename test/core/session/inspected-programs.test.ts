@@ -133,6 +133,10 @@ const programs: Readonly<Record<string, Readonly<Record<string, Example>>>> = {
 		},
 		"sleep: of a script": { argv: bash("sleep 1000; true") },
 		"sleep: in a recorder": { argv: ["script", "-qc", "sleep 1000", "/dev/null"] },
+		"sleep: in a recorder, without line mode": {
+			argv: ["script", "-qc", "stty raw; echo raw; sleep 1000; true", "/dev/null"],
+			act: (session) => outputUntil(session, /raw/),
+		},
 		"sleep: of a progress bar": {
 			argv: bash("for i in 1 2 3; do printf '\r%s %%' $i; sleep 0.05; done; printf over; sleep 1000; true"),
 			act: (session) => outputUntil(session, /over/),
