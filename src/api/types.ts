@@ -984,22 +984,22 @@ export type FeedSession = {
 	readonly labels?: Readonly<Record<string, string>>;
 };
 
-/** An action of a token with a gate, held until another caller decides. */
+/** An action of a token with a gate, or a permission dialog of a coding agent, held until another caller decides. */
 export type ApprovalMessage = {
 	readonly id: string;
 	/** The session that it affects. For `start`, the future session; for `store`, `task:ID`, `pty:ID` or `session:ID`. */
 	readonly session: SessionName;
-	/** The caller that wants it. */
+	/** The caller that wants it; for `permission`, `agent:` and the name of the agent. */
 	readonly by: {
 		readonly id: string;
 		readonly name: string;
 	};
-	readonly kind: "start" | "store" | "run" | "input" | "signal" | "stop" | "delete";
-	/** Why it is held: it matches, its keys can't be read as text, or such actions are always held. */
+	readonly kind: "start" | "store" | "run" | "input" | "signal" | "stop" | "delete" | "permission";
+	/** Why it is held: it matches, its keys or its command can't be read as text, or such actions are always held. */
 	readonly reason: "match" | "unreadable" | "always";
 	/** The action as printable text; the middle of a long one is left out. */
 	readonly preview: string;
-	/** Hash of the exact bytes, in hex. */
+	/** Hash of the exact bytes, in hex; for `permission`, of the text of the dialog. */
 	readonly sha256: string;
 	/** The end of the output at the time of the request; null without a session. */
 	readonly offset: number | null;
@@ -1190,7 +1190,7 @@ export type WebhookNotice = {
 	readonly approval?: {
 		readonly id: string;
 		readonly by: string;
-		readonly kind: "start" | "store" | "run" | "input" | "signal" | "stop" | "delete";
+		readonly kind: "start" | "store" | "run" | "input" | "signal" | "stop" | "delete" | "permission";
 		readonly preview: string;
 		readonly expiresAt: number;
 	};

@@ -46,6 +46,8 @@ export type Config = {
 	readonly secretSources: string | null;
 	/** Directory with screen rules for coding agents. It need not exist. */
 	readonly agentRules: string;
+	/** File with the policies for permission dialogs of coding agents. */
+	readonly agentPolicy: string | null;
 	/** Readers per session. */
 	readonly maxAttachments: number;
 	readonly maxConnections: number;
@@ -146,6 +148,7 @@ export function loadConfig(flags: Flags = {}, env: Environment = process.env): C
 		tls: tlsFiles(from),
 		jwt: jwtRules(from),
 		secretSources: from.path("secretSources"),
+		agentPolicy: from.path("agentPolicy"),
 		agentRules: resolve(
 			from.text("agentRules", join(env.XDG_CONFIG_HOME || join(homedir(), ".config"), "hawser", "agents")),
 		),

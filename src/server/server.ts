@@ -30,6 +30,8 @@ import type { Front } from "../http/front.ts";
 import { createBudgets } from "../http/limits/budgets.ts";
 import { type Listener, type ListenOptions, listen, type Route } from "../http/listen.ts";
 import { Agents } from "../services/agents/agents.ts";
+import { DialogPolicy } from "../services/agents/policy/dialog-policy.ts";
+import { type AgentPolicy, readAgentPolicies } from "../services/agents/policy/policy-file.ts";
 import { PromptQueue } from "../services/agents/prompt-queue.ts";
 import { builtinRules } from "../services/agents/screen-rules/builtin/index.ts";
 import type { AgentRules } from "../services/agents/screen-rules/format.ts";
@@ -101,6 +103,7 @@ export async function startServer(config: Config, options: ServerOptions): Promi
 		const { secretSources } = config;
 		const sources = secretSources === null ? [] : await secretSourcesOf(secretSources);
 		const rules = await agentRulesOf(config.agentRules);
+		const policies = config.agentPolicy === null ? [] : await agentPoliciesOf(config.agentPolicy);
 		const hidden = secretSources === null ? [] : [secretSources, ...filesOf(sources)];
 		const isSecure = tls !== undefined || config.behindProxy;
 		const engine = await openEngine(config, { ...options, isSecure, hidden }, onClose);
@@ -127,6 +130,15 @@ export async function startServer(config: Config, options: ServerOptions): Promi
 			audit,
 			report: (problem) => options.report(problem, "secret sources"),
 		});
+		const attachments = new Attachments();
+		const agents = new Agents({
+			sessions: engine.sessions,
+			attachments,
+			screens: engine.screens,
+			rules,
+			now: () => systemClock.now(),
+			report: (problem) => options.report(problem, "agents"),
+		});
 		// Only called after listen().
 		const home = () => publicUrl(config, listener);
 		const listener: Listener = await listen({
@@ -135,7 +147,7 @@ export async function startServer(config: Config, options: ServerOptions): Promi
 			port: config.port,
 			fronts: createFronts(
 				config,
-				{ engine, feedLog, approvals, secretSources: sourceAnswers, rules, report: options.report, home },
+				{ engine, feedLog, approvals, secretSources: sourceAnswers, attachments, agents, report: options.report, home },
 				options.dropIn ? undefined : parts.openSandbox,
 			),
 			allowedHosts: config.allowedHosts,
@@ -147,7 +159,17 @@ export async function startServer(config: Config, options: ServerOptions): Promi
 			...(options.onRoute ? { onRoute: options.onRoute } : {}),
 		});
 		onClose(() => listener.close());
+		const dialogPolicy = new DialogPolicy({
+			policies,
+			sessions: engine.sessions,
+			agents,
+			approvals,
+			judge: judge.judge,
+			audit,
+			report: (problem) => options.report(problem, "agent policy"),
+		});
 		// Runs before the listener closes, which waits for all answers.
+		onClose(async () => dialogPolicy.close());
 		onClose(async () => approvals.close());
 		onClose(async () => sourceAnswers.close());
 		const accept: Listener["accept"] = (connection) => listener.accept(connection);
@@ -180,8 +202,8 @@ type FrontSupport = {
 	readonly feedLog: FeedLog;
 	readonly approvals: Approvals;
 	readonly secretSources: SecretSources;
-	/** How the screens of coding agents look. */
-	readonly rules: readonly AgentRules[];
+	readonly attachments: Attachments;
+	readonly agents: Agents;
 	readonly report: ServerOptions["report"];
 	readonly home: () => string;
 };
@@ -189,7 +211,7 @@ type FrontSupport = {
 /** `openSandbox` is undefined if that front has its own port. */
 function createFronts(
 	config: Config,
-	{ engine, feedLog, approvals, secretSources, rules, report, home }: FrontSupport,
+	{ engine, feedLog, approvals, secretSources, attachments, agents, report, home }: FrontSupport,
 	openSandbox: OpenSandboxOptions | undefined,
 ): Front[] {
 	const { sessions, screens, workspaces, webhooks, prepare, sandbox, access, keepers, audit, state } = engine;
@@ -204,15 +226,6 @@ function createFronts(
 		clock: systemClock,
 		audit: audit ?? noAudit,
 		sources: secretSources,
-	});
-	const attachments = new Attachments();
-	const agents = new Agents({
-		sessions,
-		attachments,
-		screens,
-		rules,
-		now: () => systemClock.now(),
-		report: (problem) => report(problem, "agents"),
 	});
 	const prompts = new PromptQueue({
 		sessions,
@@ -306,6 +319,15 @@ async function agentRulesOf(directory: string): Promise<readonly AgentRules[]> {
 		return await readRuleFiles(directory, builtinRules);
 	} catch (error) {
 		if (error instanceof SessionError) throw new ConfigError("--agent-rules", error.message);
+		throw error;
+	}
+}
+
+async function agentPoliciesOf(path: string): Promise<readonly AgentPolicy[]> {
+	try {
+		return await readAgentPolicies(path);
+	} catch (error) {
+		if (error instanceof SessionError) throw new ConfigError("--agent-policy", error.message);
 		throw error;
 	}
 }

@@ -68,6 +68,7 @@ export class CrashingServer {
 			cwd: "/",
 			cgroup: null,
 			secretSources: null,
+			agentPolicy: null,
 			agentRules: join(this.#stateDir, "no-agent-rules"),
 			allowedHosts: [],
 			auth: true,

@@ -41,7 +41,8 @@ export function decisionButtons(app: App, approval: ApprovalMessage): TemplateRe
 export function approvalDetails(app: App, approval: ApprovalMessage): string {
 	const texts = [words.approval.left(formatDuration(approval.expiresAt - app.clock.now.value))];
 	if (app.decisions.needsReconfirm(approval)) texts.unshift(words.approval.changed);
-	if (approval.reason === "unreadable") texts.unshift(words.approval.unreadable);
+	const unreadable = approval.kind === "permission" ? words.approval.unreadableCommand : words.approval.unreadable;
+	if (approval.reason === "unreadable") texts.unshift(unreadable);
 	return texts.join(" ");
 }
 

@@ -49,6 +49,7 @@ export const words = {
 	approval: {
 		left: (time: string) => `· ${time} left`,
 		unreadable: "· keys whose effect is unknown",
+		unreadableCommand: "· a command that is not known in full",
 		changed: "· the session wrote output since the request",
 		look: "View",
 		grant: "Approve",

@@ -1106,19 +1106,19 @@ class ApprovalMessageBy(TypedDict):
 
 
 class ApprovalMessage(TypedDict):
-    """An action of a token with a gate, held until another caller decides."""
+    """An action of a token with a gate, or a permission dialog of a coding agent, held until another caller decides."""
 
     id: str
     #: The session that it affects. For `start`, the future session; for `store`, `task:ID`, `pty:ID` or `session:ID`.
     session: SessionName
-    #: The caller that wants it.
+    #: The caller that wants it; for `permission`, `agent:` and the name of the agent.
     by: ApprovalMessageBy
-    kind: Literal["start", "store", "run", "input", "signal", "stop", "delete"]
-    #: Why it is held: it matches, its keys can't be read as text, or such actions are always held.
+    kind: Literal["start", "store", "run", "input", "signal", "stop", "delete", "permission"]
+    #: Why it is held: it matches, its keys or its command can't be read as text, or such actions are always held.
     reason: Literal["match", "unreadable", "always"]
     #: The action as printable text; the middle of a long one is left out.
     preview: str
-    #: Hash of the exact bytes, in hex.
+    #: Hash of the exact bytes, in hex; for `permission`, of the text of the dialog.
     sha256: str
     #: The end of the output at the time of the request; null without a session.
     offset: int | None
@@ -1319,7 +1319,7 @@ class WebhookNoticeQuestion(TypedDict):
 class WebhookNoticeApproval(TypedDict):
     id: str
     by: str
-    kind: Literal["start", "store", "run", "input", "signal", "stop", "delete"]
+    kind: Literal["start", "store", "run", "input", "signal", "stop", "delete", "permission"]
     preview: str
     expiresAt: int
 

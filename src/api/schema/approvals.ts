@@ -5,7 +5,16 @@ import { limits } from "../messages.ts";
 import * as s from "./fields.ts";
 import type { OperationTable } from "./operation.ts";
 
-export const approvalKind: s.Schema = s.literals("start", "store", "run", "input", "signal", "stop", "delete");
+export const approvalKind: s.Schema = s.literals(
+	"start",
+	"store",
+	"run",
+	"input",
+	"signal",
+	"stop",
+	"delete",
+	"permission",
+);
 
 export const sessionName: s.Schema = s.message("SessionName", "A session, by name.", {
 	id: s.text,
@@ -15,21 +24,24 @@ export const sessionName: s.Schema = s.message("SessionName", "A session, by nam
 
 export const approval: s.Schema = s.message(
 	"ApprovalMessage",
-	"An action of a token with a gate, held until another caller decides.",
+	"An action of a token with a gate, or a permission dialog of a coding agent, held until another caller decides.",
 	{
 		id: s.text,
 		session: s.doc(
 			"The session that it affects. For `start`, the future session; for `store`, `task:ID`, `pty:ID` or `session:ID`.",
 			sessionName,
 		),
-		by: s.doc("The caller that wants it.", s.object({ id: s.text, name: s.text })),
+		by: s.doc(
+			"The caller that wants it; for `permission`, `agent:` and the name of the agent.",
+			s.object({ id: s.text, name: s.text }),
+		),
 		kind: approvalKind,
 		reason: s.doc(
-			"Why it is held: it matches, its keys can't be read as text, or such actions are always held.",
+			"Why it is held: it matches, its keys or its command can't be read as text, or such actions are always held.",
 			s.literals("match", "unreadable", "always"),
 		),
 		preview: s.doc("The action as printable text; the middle of a long one is left out.", s.text),
-		sha256: s.doc("Hash of the exact bytes, in hex.", s.text),
+		sha256: s.doc("Hash of the exact bytes, in hex; for `permission`, of the text of the dialog.", s.text),
 		offset: s.doc("The end of the output at the time of the request; null without a session.", s.nullable(s.offset)),
 		fence: s.doc("The fence of the lease at the time of the request; null without a session.", s.nullable(s.number)),
 		askedAt: s.milliseconds,

@@ -79,7 +79,8 @@ async function shownOf(client: Client, id: string): Promise<string[]> {
 }
 
 function titleOf({ kind, session, by, reason }: ApprovalMessage): string {
-	const why = reason === "unreadable" ? " (keys whose effect is unknown)" : "";
+	const unknown = kind === "permission" ? "a command that is not known in full" : "keys whose effect is unknown";
+	const why = reason === "unreadable" ? ` (${unknown})` : "";
 	return `${kind} in ${session.name ?? session.id}, requested by ${by.name}${why}`;
 }
 

@@ -65,6 +65,7 @@ export const serve: Command = new Command("serve")
 		"--agent-rules <dir>",
 		"screen rules for coding agents, in addition to the built-in ones (default $XDG_CONFIG_HOME/hawser/agents)",
 	)
+	.option("--agent-policy <file>", "file of policies that decide about the permission dialogs of coding agents")
 	.option("--max-attachments <number>", "maximum readers per session (default 100)")
 	.option("--max-connections <number>", "maximum connections (default 4096)")
 	.option("--create-rate <number>", "session starts per second and caller; 0 is unlimited (default 20)")

@@ -14,6 +14,7 @@ const VERBS: Readonly<Record<ApprovalMessage["kind"], string>> = {
 	signal: "send a signal",
 	stop: "kill the program",
 	delete: "delete the session",
+	permission: "do this",
 };
 
 /** A title such as "agent wants to type". */

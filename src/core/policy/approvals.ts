@@ -38,8 +38,11 @@ export type Approval = {
 	readonly session: { readonly id: string; readonly name: string | null; readonly workspace: string };
 	/** The caller that wants it. */
 	readonly by: { readonly id: string; readonly name: string };
-	readonly kind: "start" | "store" | "run" | "input" | "signal" | "stop" | "delete";
-	/** Why it is held: an expression matches, its keys can't be interpreted, or such actions are always held. */
+	readonly kind: "start" | "store" | "run" | "input" | "signal" | "stop" | "delete" | "permission";
+	/**
+	 * Why it is held: an expression matches, its keys or its command can't be interpreted, or such actions are always
+	 * held.
+	 */
 	readonly reason: "match" | "unreadable" | "always";
 	/** Printable text of the action, shortened in the middle if it is long. */
 	readonly preview: string;
@@ -67,6 +70,13 @@ export type ApprovalRequest = Pick<
 	readonly target: Session | undefined;
 	/** After approval, the reason why the action may no longer be performed, if there is one. */
 	readonly check: (evenIfChanged: boolean) => Promise<string | undefined>;
+	/**
+	 * For an action without a waiting caller: does what was decided, before the decision is reported. Resolves with the
+	 * reason if that failed.
+	 */
+	readonly carryOut?: (decision: Decision["decision"], by: Principal) => Promise<string | undefined>;
+	/** Why it is withdrawn when its signal aborts. Default: its caller has disconnected. */
+	readonly goneNote?: string;
 };
 
 type Decision = {
@@ -142,6 +152,7 @@ export class Approvals {
 		const leave = this.#budget.enter({ account: request.account, isAdmin: false });
 		const { clock, newId } = this.#options;
 		const { session, by, kind, reason, preview, sha256, offset, fence, timeoutMs, target } = request;
+		const { goneNote = "the caller has disconnected" } = request;
 		const askedAt = clock.now();
 		const about = { session, by, kind, reason, preview, sha256, offset, fence };
 		const approval: Approval = { id: newId(), ...about, askedAt, expiresAt: askedAt + timeoutMs, state: "asked" };
@@ -156,7 +167,7 @@ export class Approvals {
 				return held.outcome;
 			};
 			const held: Held = { approval, request, end, isDeciding: false, outcome: undefined };
-			const withdraw = () => end({ state: "withdrawn", note: "the caller has disconnected" });
+			const withdraw = () => end({ state: "withdrawn", note: goneNote });
 			const cancelTimer = clock.after(timeoutMs, () => end({ state: "expired", note: "not decided in time" }));
 			const expire = () => end({ state: "expired", note: "the session has ended" });
 			const unwatch = target?.watch((state) => {
@@ -182,14 +193,15 @@ export class Approvals {
 			throw new SessionError("conflict", `approval ${id} was decided already: ${outcome}`);
 		}
 		const decided = { decidedBy: by.name, ...(note === undefined ? {} : { note }) };
-		if (decision === "deny") return held.end({ state: "denied", ...decided });
-		// Only once: another grant would be for an action that is already done.
+		const { check, carryOut } = held.request;
+		if (decision === "deny" && !carryOut) return held.end({ state: "denied", ...decided });
+		// Only once: another decision would be about an action that is already done.
 		held.isDeciding = true;
-		const obstacle = await held.request
-			.check(evenIfChanged)
-			.catch((error: unknown) => SessionError.from(error).message);
+		const findObstacle = async () =>
+			(decision === "grant" ? await check(evenIfChanged) : undefined) ?? (await carryOut?.(decision, by));
+		const obstacle = await findObstacle().catch((error: unknown) => SessionError.from(error).message);
 		if (obstacle !== undefined) return held.end({ state: "expired", decidedBy: by.name, note: obstacle });
-		return held.end({ state: "granted", ...decided });
+		return held.end({ state: decision === "grant" ? "granted" : "denied", ...decided });
 	}
 
 	/** Withdraws all pending approvals and refuses new ones. */

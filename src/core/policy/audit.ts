@@ -67,6 +67,19 @@ export type AuditedAction =
 	| { readonly action: "approval-asked"; readonly approval: string; readonly what: Approval["kind"] }
 	| { readonly action: "approval-decided"; readonly approval: string; readonly decision: "grant" | "deny" }
 	| { readonly action: "approval-ended"; readonly approval: string; readonly state: Approval["state"] }
+	/** A permission dialog of a coding agent is about to be answered, with its text as it was judged. `-failed` may follow. */
+	| {
+			readonly action: "agent-permission";
+			readonly app: string;
+			readonly decision: "allow" | "deny";
+			/** Null if it is not known in full. */
+			readonly command: string | null;
+			/** The text of the dialog, and its hash: the audit cuts long texts. */
+			readonly shown: string;
+			readonly sha256: string;
+			readonly approval?: string;
+	  }
+	| { readonly action: "agent-permission-failed"; readonly code: Code }
 	/** The program ended. `late` if no server saw it, so the time is that of the next server's start. */
 	| { readonly action: "end"; readonly exit: Exit | null; readonly late?: true }
 	| { readonly action: "token-made"; readonly token: string; readonly scopes: readonly string[] }

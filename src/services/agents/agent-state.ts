@@ -120,7 +120,7 @@ function stateOf({ signal, state }: AgentReport, before: AgentMessage | null): A
 	return before?.state === "working" || before?.state === "done" ? "done" : state;
 }
 
-type Content = Pick<AgentMessage, "state" | "kind" | "question" | "choices" | "app">;
+type Content = Pick<AgentMessage, "state" | "kind" | "question" | "details" | "choices" | "app">;
 
 /** The episode goes on while the state and the question are the same. */
 function placeOf(
@@ -139,13 +139,17 @@ function continues(before: AgentMessage, now: Content, begin: number): boolean {
 	return isSameQuestion(before, now);
 }
 
-/** A dialog is drawn in parts, so what was not known before does not make another one. */
+/**
+ * A dialog that is reported before it is read from the screen goes on. Once it was read, another command or label makes
+ * another one: an answer must never go to a dialog that its caller has not seen.
+ */
 function isSameQuestion(before: Content, now: Content): boolean {
 	const isSameKind = before.kind === null || now.kind === null || before.kind === now.kind;
 	const labels = (choices: Content["choices"]) => choices.map(({ label }) => label).join("\n");
-	const hasChoices = before.choices.length > 0 && now.choices.length > 0;
-	const isSameText = before.choices.length === 0 || before.question === now.question;
-	return isSameKind && isSameText && (!hasChoices || labels(before.choices) === labels(now.choices));
+	if (!isSameKind || before.choices.length === 0) return isSameKind;
+	if (before.question !== now.question) return false;
+	if (now.choices.length === 0) return true;
+	return labels(before.choices) === labels(now.choices) && before.details === now.details;
 }
 
 /** Only the state counts: `idle`, `done` and `error` look alike on a screen. */

@@ -12,20 +12,25 @@ const REACTION_MS = 4_000;
 /** A dialog is drawn after the agent reports it. */
 const DRAWN_MS = 2_000;
 
-/** Resolves once the dialog is gone. `stale`: it was gone before. `invalid_choice`: it has no such choice. */
-export async function answerAgent(typing: AgentTyping, answer: AnswerAgent): Promise<void> {
+/**
+ * Resolves once the dialog is gone. `stale`: it was gone before. `invalid_choice`: it has no such choice. With `judged`,
+ * any other dialog is stale, too.
+ */
+export async function answerAgent(typing: AgentTyping, answer: AnswerAgent, judged?: Dialog): Promise<void> {
 	const { choice, text } = answer;
 	if ((choice === undefined) === (text === undefined)) {
 		throw new SessionError("invalid_argument", "choice: must be given, or text, and not both");
 	}
-	const state = await typing.view.state();
-	if (state?.state !== "blocked" || state.episode !== answer.episode) throw staleError();
+	await checkEpisode(typing, answer);
 	const dialog = await typing.until(DRAWN_MS, (found) => found?.reading?.dialog ?? undefined);
 	if (!dialog) {
 		throw new SessionError("unsupported", "no screen rule reads the dialog of this agent; nothing was typed", {
 			hint: "type the answer, or add a rule: docs/agent-rules.md",
 		});
 	}
+	// Another dialog may have come between the two looks.
+	const state = await checkEpisode(typing, answer);
+	if (!isDialogOf(state, dialog) || (judged && !isSameDialog(dialog, judged))) throw staleError();
 	if (choice !== undefined) await choose(typing, dialog, choiceOf(dialog, choice));
 	else if (text !== undefined) await answerText(typing, dialog, text);
 	const isGone = await typing.until(GONE_MS, async (found) => {
@@ -40,6 +45,23 @@ export async function answerAgent(typing: AgentTyping, answer: AnswerAgent): Pro
 	}
 	// The state follows the screen.
 	await typing.view.state();
+}
+
+async function checkEpisode({ view }: AgentTyping, { episode }: AnswerAgent): Promise<AgentMessage> {
+	const state = await view.state();
+	if (state?.state !== "blocked" || state.episode !== episode) throw staleError();
+	return state;
+}
+
+/** Whether the state is about this dialog. */
+export function isDialogOf({ question, details, choices }: AgentMessage, dialog: Dialog): boolean {
+	const isSameText =
+		[dialog.question ?? question, dialog.details ?? details].join("\n") === [question, details].join("\n");
+	return (
+		isSameText &&
+		choices.length === dialog.choices.length &&
+		choices.every(({ label }, at) => label === dialog.choices[at]?.label)
+	);
 }
 
 function isOther(now: AgentMessage | null, before: AgentMessage): boolean {

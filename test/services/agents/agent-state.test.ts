@@ -140,3 +140,15 @@ test("without signals there is no agent", () => {
 	expect(fold([])).toEqual(NO_AGENT);
 	expect(fold([], fold([dialog])).message).toBeNull();
 });
+
+test("the same question about another command is another episode", () => {
+	const first = fold([{ ...dialog, details: "$ touch one" }]);
+	const same = fold([{ ...dialog, details: "$ touch one", offset: 120 }], first);
+	expect(same.message?.episode).toBe(first.message?.episode);
+	const other = fold(
+		[report({ state: "blocked", kind: "permission", offset: 90 }), { ...dialog, details: "$ rm one" }],
+		same,
+	);
+	expect(other.message?.details).toBe("$ rm one");
+	expect(other.message?.episode).toBeGreaterThan(first.message?.episode ?? 0);
+});

@@ -52,6 +52,11 @@ export type DialogRule = {
 	readonly choose: "digit" | "arrows";
 	/** Keys of choices whose label matches, instead. */
 	readonly keys?: readonly { readonly label: string; readonly keys: readonly string[] }[];
+	/** For policies: the whole details, with the command as the first group. Without it, a person decides. */
+	readonly command?: string;
+	/** For policies: the labels of the choices that allow this once, and that deny it. One choice matches each. */
+	readonly allows?: string;
+	readonly denies?: string;
 	/** The choice that opens a text field, for answers in words; with `point` as soon as the pointer is there. */
 	readonly text?: { readonly label: string; readonly open: "digit" | "arrows" | "point" };
 };

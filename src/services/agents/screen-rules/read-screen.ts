@@ -15,6 +15,8 @@ const FOOTER_ROWS = 3;
 const WRAP_MARGIN = 8;
 /** @limit details of a dialog that is read from a screen | % characters | the rest is left out */
 const MAX_DETAILS = 4_096;
+/** A command with this may be cut. */
+const CUT = /…|\.\.\.\s*$/;
 const DEFAULT_QUESTION = "^.*\\?$";
 
 /** The parts of a screen that rules read. `cells` are needed by rules for colors. */
@@ -33,6 +35,8 @@ export type Dialog = {
 	readonly kind: AgentKind;
 	readonly question: string | null;
 	readonly details: string | null;
+	/** The command that it asks about; null if the rule finds none, or if it may be cut or wrapped. */
+	readonly command: string | null;
 	readonly choices: readonly DialogChoice[];
 	/** Index of the choice that Enter would take; null if the screen does not show it. */
 	readonly pointed: number | null;
@@ -121,7 +125,18 @@ function readDialog(rule: DialogRule, all: readonly TextRow[], screen: AgentScre
 		return `no paragraph above the choices matches the question ${rule.question ?? DEFAULT_QUESTION}`;
 	}
 	const details = detailsOf(rule, rows, menu, question);
-	return { rule, kind: rule.kind, question: question?.text ?? null, details, choices, pointed };
+	const command = question && details !== null ? commandIn(details, rule, rows.slice(0, from), columns) : null;
+	return { rule, kind: rule.kind, question: question?.text ?? null, details, command, choices, pointed };
+}
+
+/** A command in one row that ends before the edge: in several rows, a wrapped line looks like two. */
+function commandIn(details: string, rule: DialogRule, rows: readonly TextRow[], columns: number): string | null {
+	if (rule.command === undefined || details.length >= MAX_DETAILS) return null;
+	const found = patternOf(rule.command).exec(details);
+	const command = found?.[0] === details ? found[1] : undefined;
+	if (command === undefined || CUT.test(command)) return null;
+	const row = rows.findLast(({ text }) => text.endsWith(command));
+	return row && row.text.length < columns - WRAP_MARGIN ? command : null;
 }
 
 /** The rows above the border of an open text field. */

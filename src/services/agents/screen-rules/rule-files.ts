@@ -37,6 +37,9 @@ const dialog = closed({
 	details: literals("above", "below"),
 	choose: literals("digit", "arrows"),
 	keys: optional(list(closed({ label: pattern, keys: list(word, { minItems: 1, maxItems: 16 }) }), { maxItems: 16 })),
+	command: optional(pattern),
+	allows: optional(pattern),
+	denies: optional(pattern),
 	text: optional(closed({ label: pattern, open: literals("digit", "arrows", "point") })),
 });
 
@@ -97,8 +100,9 @@ function jsonOf(path: string, text: string): unknown {
 }
 
 function patternsIn({ dialogs, states, input }: AgentRules): string[] {
-	const ofDialogs = dialogs.flatMap(({ footer, field, hints, question, choice, keys = [], text }) => [
-		...[footer, field, hints, question, choice, text?.label],
+	const ofDialogs = dialogs.flatMap(({ keys = [], text, ...rule }) => [
+		...[rule.footer, rule.field, rule.hints, rule.question, rule.choice],
+		...[rule.command, rule.allows, rule.denies, text?.label],
 		...keys.map(({ label }) => label),
 	]);
 	const ofStates = states.flatMap(({ all, none = [] }) => [...all, ...none]);

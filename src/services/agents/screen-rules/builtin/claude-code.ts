@@ -17,6 +17,9 @@ export const claudeCode: AgentRules = {
 			menu: "numbered",
 			question: "^(?:Do you want to|Would you like to|Allow) .*\\?$",
 			details: "above",
+			command: "Bash command\\n(?:[^\\n]+\\n)*\\n *(\\S[^\\n]*)",
+			allows: "^Yes$",
+			denies: "^No(?:,|$)",
 			choose: "digit",
 		},
 		{

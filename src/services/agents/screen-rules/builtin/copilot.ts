@@ -29,6 +29,8 @@ export const copilot: AgentRules = {
 			details: "above",
 			choose: "digit",
 			keys: [{ label: "^No\\b", keys: ["Escape"] }],
+			allows: "^Yes$",
+			denies: "^No, and tell Copilot",
 		},
 		{
 			id: "copilot.question",

@@ -28,6 +28,9 @@ export const gemini: AgentRules = {
 			question: "^(?:Allow execution of|Apply this change|Do you want to|Allow) ?.*\\?$",
 			choice: "^(?:Allow once|Yes, allow once|No, suggest changes)",
 			details: "above",
+			command: "\\? Shell {2}([^\\n]+)\\n\\n *\\1",
+			allows: "^Allow once$",
+			denies: "^No, suggest changes",
 			choose: "digit",
 		},
 		{

@@ -20,6 +20,9 @@ export const opencode: AgentRules = {
 			isPointedByColor: true,
 			question: "^△ (Permission required)",
 			details: "below",
+			command: "\\$ ([^\\n]+)",
+			allows: "^Allow once$",
+			denies: "^Reject$",
 			choose: "arrows",
 		},
 		{
