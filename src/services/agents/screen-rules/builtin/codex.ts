@@ -96,6 +96,16 @@ export const codex: AgentRules = {
 		{ id: "codex.interrupted", state: "idle", rows: 12, all: [`^■ Conversation interrupted.*\\n${TO_INPUT}`] },
 		{ id: "codex.done", state: "done", rows: 12, all: [`^ {2}Worked for .* • \\d+:\\d+.*\\n${TO_INPUT}`] },
 		{ id: "codex.start", state: "idle", rows: 3, all: ["^› .*\\n {2}\\? for shortcuts"] },
+		// Before the first prompt, nothing is below a text in the input.
+		{
+			id: "codex.draft",
+			state: "idle",
+			rows: 12,
+			all: ["^› (?!\\d+\\. ).*(?:\\n {2}(?!.*(?: · |⚠)).*)*$(?![\\s\\S])"],
+		},
 	],
-	input: { mark: "^› ", end: "^ {2}(?:\\? for shortcuts|gpt-|.*(?: · |⏎ send|context left)).*$" },
+	input: {
+		mark: "^› ",
+		end: "^ {2}(?:\\? for shortcuts|gpt-|.*(?: · |⏎ send|context left)).*$|(?<![\\s\\S])\\s*(?![\\s\\S])",
+	},
 };
