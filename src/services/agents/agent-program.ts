@@ -1,11 +1,11 @@
 /**
- * Tells which coding agent the process in front of a terminal is: by its own name or its parent's, never by its
- * arguments. An interpreter has the name of its script.
+ * Tells which coding agent the process in front of a terminal belongs to: by its own name, its parent's, or one above in
+ * its process group, never by its arguments. An interpreter has the name of its script.
  */
 
 import { readFile, readlink } from "node:fs/promises";
 import { basename } from "node:path";
-import type { Inspection } from "../../core/inspect/inspection.ts";
+import type { Session } from "../../core/session/session.ts";
 import type { AgentRules } from "./screen-rules/format.ts";
 
 const INTERPRETERS = /^(?:node|nodejs|bun|deno|python[\d.]*)$/;
@@ -14,35 +14,62 @@ const RUNS_ARGUMENT = /^(?:-[ecp]|--eval|--print|-m)$/;
 /** Options of interpreters whose value is the next argument. */
 const TAKES_VALUE = /^(?:-r|--require|--import|--loader|-C|--conditions|--env-file)$/;
 
+/** Looks for the process in front before giving up: agents run programs that end at once. */
+const LOOKS = 3;
+/** Processes between the one in front and its agent, such as the shells of a tool. */
+const MAX_LEVELS = 8;
+
 /** The rules of the agent in front; undefined if another program is. */
 export async function agentInFront(
-	{ pid }: Pick<Inspection, "pid">,
+	session: Pick<Session, "inspect">,
 	rules: readonly AgentRules[],
 ): Promise<AgentRules | undefined> {
-	if (pid === null) return undefined;
-	const own = await namesOf(pid);
-	return named(own.names, rules) ?? (own.parent > 1 ? named((await namesOf(own.parent)).names, rules) : undefined);
+	for (let looks = 1; ; looks++) {
+		const { pid } = await session.inspect();
+		if (pid === null) return undefined;
+		const front = await processOf(pid);
+		if (front) return agentAt(front, rules);
+		if (looks >= LOOKS) return undefined;
+	}
+}
+
+/** Goes up to the parent, and on within the process group: an agent's tools run in the group of the agent. */
+async function agentAt(front: FrontProcess, rules: readonly AgentRules[]): Promise<AgentRules | undefined> {
+	let one: FrontProcess | undefined = front;
+	for (let level = 0; one && level < MAX_LEVELS; level++) {
+		const found = named(one.names, rules);
+		if (found) return found;
+		if (one.group !== front.group) return undefined;
+		one = one.parent > 1 ? await processOf(one.parent) : undefined;
+	}
+	return undefined;
 }
 
 function named(names: readonly string[], rules: readonly AgentRules[]): AgentRules | undefined {
 	return rules.find(({ programs }) => programs.some((program) => names.includes(program)));
 }
 
-/** Empty for a process that has ended, or that we may not see. */
-async function namesOf(pid: number): Promise<{ readonly names: readonly string[]; readonly parent: number }> {
+type FrontProcess = { readonly names: readonly string[]; readonly parent: number; readonly group: number };
+
+/** Undefined for a process that has ended. Of one that we may not see, only its own name is known. */
+async function processOf(pid: number): Promise<FrontProcess | undefined> {
 	const folder = `/proc/${pid}`;
 	const [stat, executable, command] = await Promise.all([
 		readFile(`${folder}/stat`, "utf8").catch(() => ""),
 		readlink(`${folder}/exe`).catch(() => ""),
 		readFile(`${folder}/cmdline`, "utf8").catch(() => ""),
 	]);
+	if (stat === "") return undefined;
 	// The name in parentheses may contain any character.
 	const end = stat.lastIndexOf(")");
-	const name = stat.slice(stat.indexOf("(") + 1, Math.max(0, end));
-	const parent = Number(stat.slice(end + 2).split(" ")[1] ?? 0);
+	const name = stat.slice(stat.indexOf("(") + 1, end);
+	const [, parent, group] = stat
+		.slice(end + 2)
+		.split(" ")
+		.map(Number);
 	const file = basename(executable.replace(/ \(deleted\)$/, ""));
 	const script = INTERPRETERS.test(file) ? scriptIn(command.split("\0").slice(1)) : "";
-	return { names: [name, file, script].filter((one) => one !== ""), parent };
+	return { names: [name, file, script].filter((one) => one !== ""), parent: parent ?? 0, group: group ?? 0 };
 }
 
 /** The name of the script that an interpreter runs, without its ending. */

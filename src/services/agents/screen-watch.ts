@@ -129,7 +129,7 @@ export class AgentScreenWatch {
 	async #rulesOfFront(maxAgeMs: number): Promise<AgentRules | undefined> {
 		const now = performance.now();
 		if (this.#front && now - this.#front.at < maxAgeMs) return this.#front.rules;
-		const rules = await agentInFront(await this.#session.inspect(), this.#options.rules);
+		const rules = await agentInFront(this.#session, this.#options.rules);
 		this.#front = { rules, at: now };
 		return rules;
 	}

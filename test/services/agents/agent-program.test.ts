@@ -15,8 +15,8 @@ async function agentOf(script: string): Promise<string | undefined> {
 	const session = await start(script);
 	let found: string | undefined;
 	await eventually(async () => {
+		found = (await agentInFront(session, builtinRules))?.agent;
 		const inspection = await session.inspect();
-		found = (await agentInFront(inspection, builtinRules))?.agent;
 		return found !== undefined || inspection.kind === "sleep" || inspection.state === "waiting";
 	}, 20_000);
 	return found;
@@ -43,6 +43,20 @@ describe("the agent in front", () => {
 		expect(await agentOf(`exec ${await scriptCalled("claude", "#!/bin/sh\nsleep 1000\nexit 1\n")}`)).toBe(
 			"claude-code",
 		);
+	});
+
+	it("is known while one of its tools runs in its process group", async () => {
+		const tool = "/bin/sh -c '/bin/sh -c \"sleep 1000; exit 1\"; exit 1'";
+		expect(await agentOf(`exec ${await scriptCalled("claude", `#!/bin/sh\n${tool}\nexit 1\n`)}`)).toBe("claude-code");
+	});
+
+	it("is not known by a program that has started another job", async () => {
+		const job = `set -m; sleep 1000; exit 1`;
+		const path = await scriptCalled("claude", `#!/bin/bash\nbash -c '${job}'\nexit 1\n`);
+		const { start } = await localScreens();
+		const session = await start(`exec ${path}`);
+		await eventually(async () => (await session.inspect()).kind === "sleep", 20_000);
+		expect(await agentInFront(session, builtinRules)).toBeUndefined();
 	});
 
 	it("is not known by the arguments of another program", async () => {
