@@ -6,8 +6,9 @@
  * 2. A dialog on the screen blocks the agent, whatever other signals say.
  * 3. A blocked state ends when its dialog was on the screen and is gone, even if no other signal reports that.
  * 4. A child that is blocked blocks the agent, and one that works keeps it working.
- * 5. Without a signal for it, the end of a turn is seen by the change from working to idle.
- * 6. A finished turn is `done` until a user has seen it, and `idle` afterwards.
+ * 5. A title shows only that the agent rests. The screen tells an error from a finished turn.
+ * 6. Without a signal for it, the end of a turn is seen by the change from working to idle.
+ * 7. A finished turn is `done` until a user has seen it, and `idle` afterwards.
  */
 
 import type { AgentMessage } from "../../api/types.ts";
@@ -76,6 +77,11 @@ function decide(
 	if (!screen || first?.state === screen.state) return first;
 	// Also start-up dialogs and offers, which agents do not report.
 	if (screen.state === "blocked") return screen;
+	// The end of a turn is where the title shows it; how it ended is only on the screen.
+	const isResult = screen.state === "done" || screen.state === "error";
+	if (first?.signal === "title" && first.state === "idle" && isResult) {
+		return { ...screen, offset: first.offset, since: first.since };
+	}
 	const isClosed = first?.state === "blocked" && first.offset === shown && screen.offset >= first.offset;
 	return isClosed ? screen : first;
 }

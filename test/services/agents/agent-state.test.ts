@@ -119,6 +119,19 @@ test("a screen that rests after work means a finished turn, and one that rests a
 	expect(fold([screenIdle(300)]).message?.state).toBe("idle");
 });
 
+test("a title that rests leaves it to the screen whether the turn has failed", () => {
+	const title = report({ signal: "title", state: "idle", offset: 200, since: 1_500 });
+	const working = fold([report({ signal: "title", state: "working" })]);
+	const failed = report({ signal: "screen", state: "error", offset: 220, since: 1_600 });
+	expect(fold([title, failed], working).message).toMatchObject({ state: "error", signal: "screen", episode: 200 });
+	const ended = fold([title], working);
+	expect(ended.message).toMatchObject({ state: "done", signal: "title", episode: 200 });
+	const drawn = fold([title, { ...failed, state: "done" }], ended, { seenEpisode: 200 });
+	expect(drawn.message).toMatchObject({ state: "idle", episode: 200 });
+	expect(fold([title, { ...failed, state: "done" }], drawn, { seenEpisode: 200 }).message?.state).toBe("idle");
+	expect(fold([title, screenIdle(220)], working).message?.signal).toBe("title");
+});
+
 test("a finished turn is idle once it was seen, in the same episode, and a new one is not", () => {
 	const done = report({ state: "done" });
 	const first = fold([done]);
