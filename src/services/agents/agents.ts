@@ -4,6 +4,7 @@ import type { AgentMessage } from "../../api/types.ts";
 import { Serial } from "../../async/serial.ts";
 import { sleep } from "../../async/sleep.ts";
 import { Change } from "../../core/async/change.ts";
+import { withDeadline } from "../../core/async/deadline.ts";
 import { Listeners } from "../../core/async/listeners.ts";
 import { retryWhileUnreachable } from "../../core/async/retry.ts";
 import { SessionError } from "../../core/errors.ts";
@@ -29,6 +30,8 @@ import { titleReport } from "./title-report.ts";
  * @limit changes of an agent's title or progress | one in % | those in between are combined
  */
 const MIN_INTERVAL_MS = 100;
+/** Agents report a dialog before they draw it. Followers get the whole dialog, or the report alone after this time. */
+const DRAWN_MS = 2_000;
 /** A finished turn counts as seen once a client has been attached for this long. */
 const SEEN_MS = 1_000;
 
@@ -87,8 +90,9 @@ export class Agents {
 		states: ReadonlySet<AgentState>,
 		{ timeoutMs, signal }: { readonly timeoutMs: number; readonly signal: AbortSignal },
 	): Promise<void> {
-		const over = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]);
-		for await (const agent of this.follow(session, over)) if (agent && states.has(agent.state)) return;
+		await withDeadline(timeoutMs, [signal], async (over) => {
+			for await (const agent of this.follow(session, over)) if (agent && states.has(agent.state)) return;
+		});
 	}
 
 	/** The agent's screen now; null if no agent is in front. */
@@ -112,6 +116,7 @@ export class Agents {
 		const watch = this.#watchOf(session);
 		await watch.refresh();
 		for (let last: AgentMessage | null | undefined; !signal.aborted && !watch.isOver; ) {
+			if (last?.state !== "blocked") await watch.untilDrawn(signal);
 			const { message } = watch.fold;
 			if (last !== undefined && isSameMessage(last, message)) await watch.changed(signal);
 			else {
@@ -197,6 +202,19 @@ class AgentWatch {
 
 	changed(signal: AbortSignal): Promise<void> {
 		return this.#change.wait(signal);
+	}
+
+	/** Resolves once a dialog that is reported is also read from the screen, which takes a moment, or is not in time. */
+	async untilDrawn(signal: AbortSignal): Promise<void> {
+		if (!this.#isBeingDrawn()) return;
+		await withDeadline(DRAWN_MS, [signal, this.#over.signal], async (over) => {
+			while (this.#isBeingDrawn() && !over.aborted) await this.#change.wait(over);
+		});
+	}
+
+	#isBeingDrawn(): boolean {
+		const { message } = this.#fold;
+		return message?.state === "blocked" && message.choices.length === 0 && this.#agent !== undefined;
 	}
 
 	async run(): Promise<void> {

@@ -1,21 +1,29 @@
 /** The agents of sessions in keepers. */
 
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import type { AgentMessage } from "../../../src/api/types.ts";
+import type { ScreenReader } from "../../../src/core/session/screen-reader.ts";
 import type { Session } from "../../../src/core/session/session.ts";
 import { Agents } from "../../../src/services/agents/agents.ts";
 import { Attachments } from "../../../src/services/attachments/attachments.ts";
 import { KeeperSite, only } from "../../support/keeper-site.ts";
+import { localScreens } from "../../support/local-screens.ts";
 import { eventually, write } from "../../support/reading.ts";
 import { shell, startOf } from "../../support/starts.ts";
+import { temporaryDirectory } from "../../support/temporary.ts";
+
+const NEVER = new AbortController().signal;
 
 /** Reports the body of each line that it reads. */
 const REPORTER = `stty -echo; while IFS= read -r body; do printf '\\033]7501;%s\\007' "$body"; done`;
 
-function agentsOf(session: Session): Agents {
+function agentsOf(session: Session, screens?: ScreenReader): Agents {
 	const agents = new Agents({
 		sessions: { get: () => session },
 		attachments: new Attachments(),
+		screens,
 		now: Date.now,
 		report: (problem) => {
 			throw problem;
@@ -24,6 +32,35 @@ function agentsOf(session: Session): Agents {
 	onTestFinished(() => agents.close());
 	return agents;
 }
+
+const DIALOG = [
+	"Would you like to run the following command?",
+	"",
+	"  $ ls",
+	"",
+	"› 1. Yes, proceed (y)",
+	"  2. No, and tell Codex what to do differently (esc)",
+	"",
+	"  Press enter to confirm or esc to cancel",
+];
+
+test("a follower gets a reported dialog with its question and choices", async () => {
+	const path = join(await temporaryDirectory(), "codex");
+	const text = `\\033]7501;state=blocked:kind=permission:app=codex\\007${DIALOG.join("\\n")}`;
+	await writeFile(path, `#!/bin/sh\nread -r x\nprintf '${text}'\nread -r x\n`, { mode: 0o755 });
+	const { start, screens } = await localScreens();
+	const session = await start(`exec ${path}`);
+	const agents = agentsOf(session, screens);
+	await eventually("the program", async () => (await agents.screen(session, NEVER)) !== null);
+	let isFollowing = false;
+	for await (const agent of agents.follow(session, NEVER)) {
+		if (!isFollowing) await write(session, "\n");
+		isFollowing = true;
+		if (agent?.state !== "blocked") continue;
+		expect(agent).toMatchObject({ signal: "osc7501", question: DIALOG[0], choices: [{ id: "1" }, { id: "2" }] });
+		break;
+	}
+});
 
 function becomes(agents: Agents, session: Session, isIt: (agent: AgentMessage) => boolean): Promise<AgentMessage> {
 	return eventually("the agent", async () => {
