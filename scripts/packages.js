@@ -1,7 +1,7 @@
 /** Installs the npm packages of package-lock.json unless they are already there. */
 
 import { createHash } from "node:crypto";
-import { readFileSync, writeFileSync } from "node:fs";
+import { readFileSync, rmSync, writeFileSync } from "node:fs";
 import { run, say } from "./run.js";
 
 const STAMP = "node_modules/.hawser-installed";
@@ -15,9 +15,12 @@ export function installPackages() {
 	if (read(STAMP) === hash && read(INSTALLED) !== undefined) return;
 	if (!isInstalled(locked)) {
 		say("installing packages (npm)");
+		// After an interrupted run neither record may claim that all is there. Without its own, npm looks at the packages.
+		for (const record of [STAMP, INSTALLED]) rmSync(record, { force: true });
 		// Not `npm ci`: it refuses a lockfile without the optional binaries of other platforms, which some registries do not
-		// have. This installs the same versions, as is checked below.
-		run("npm", ["install", "--no-save", "--no-audit", "--no-fund"]);
+		// have. This installs the same versions, as is checked below. No package needs its install script; those of the
+		// coding agents would only build or copy what our tests don't use.
+		run("npm", ["install", "--no-save", "--ignore-scripts", "--no-audit", "--no-fund"]);
 		if (!isInstalled(locked))
 			throw new Error("package-lock.json does not fit package.json: run npm install, and commit it");
 	}

@@ -35,13 +35,13 @@ export async function setUp(purpose) {
 	await buildWeb();
 	if (purpose === "test") ensureCommands();
 	if (purpose === "bench") {
-		// Emitted as dist-bench/src, dist-bench/bench and dist-bench/chaos; the links put the addon, the hooks of shells and the web UI where src looks for them.
+		// Emitted as dist-bench/src, dist-bench/bench and dist-bench/chaos; the links put the addon, the hooks of shells, the web UI and real agents where src and test look for them.
 		compile({
 			project: "tsconfig.test.json",
 			root: ".",
 			sources: ["src", "bench", "chaos", "test", "vitest.config.ts"],
 			output: "dist-bench",
-			links: { native: "../native", shell: "../shell", dist: "../dist" },
+			links: { native: "../native", shell: "../shell", dist: "../dist", node_modules: "../node_modules" },
 		});
 	}
 }
