@@ -419,8 +419,8 @@ export class Session {
 	}
 
 	/** Removes a prompt from the queue; `not_found` once it was submitted. */
-	cancelPrompt(id: string, options: RequestOptions = {}): Promise<void> {
-		return this.#call("cancelPrompt", { params: { prompt: id }, ...options });
+	async cancelPrompt(id: string, options: RequestOptions = {}): Promise<void> {
+		await this.#open("cancelPrompt", { params: { prompt: id }, ...options });
 	}
 
 	/** The most recent commands of the shell, oldest first. */
