@@ -99,7 +99,7 @@ function hasLabelOf(other: Dialog): (choice: DialogChoice, index: number) => boo
 }
 
 /** The columns without a panel at the right. */
-function columnsOf({ cols }: AgentScreen, { panel }: AgentRules): number {
+export function columnsOf({ cols }: Pick<AgentScreen, "cols">, { panel }: Pick<AgentRules, "panel">): number {
 	return panel && cols >= panel.minColumns ? cols - panel.columns : cols;
 }
 
@@ -171,11 +171,22 @@ function findQuestion(rule: DialogRule, rows: readonly TextRow[], menuFrom: numb
 			from--;
 			// A paragraph may have a heading, so that the question is its end.
 			const found = pattern.exec(joined(rows.slice(from, to)));
-			if (found && !continuesAbove(pattern, rows, from, to)) return { text: (found[1] ?? found[0]).trim(), from, to };
+			if (!found || continuesAbove(pattern, rows, from, to)) continue;
+			const text = (found[1] ?? found[0]).trim();
+			return { text, from, to: endOfQuestion(pattern, rows, { text, from, to }) };
 		}
 		to = from;
 	}
 	return undefined;
+}
+
+/** Rows of the paragraph below the question belong to its details. */
+function endOfQuestion(pattern: RegExp, rows: readonly TextRow[], { text, from, to }: Question): number {
+	for (let end = from + 1; end < to; end++) {
+		const found = pattern.exec(joined(rows.slice(from, end)));
+		if ((found?.[1] ?? found?.[0])?.trim() === text) return end;
+	}
+	return to;
 }
 
 /** Whether the match is longer with the row above: the question wraps. */
