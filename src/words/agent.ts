@@ -20,4 +20,6 @@ export type AgentChoice = {
 	/** Names the choice in an answer: its number in the dialog, from 1. */
 	readonly id: string;
 	readonly label: string;
+	/** It opens a text field. It is answered with a text. */
+	readonly takesText?: true;
 };

@@ -51,7 +51,13 @@ export const agent: s.Schema = s.message(
 		),
 		choices: s.doc(
 			"The answers that the dialog offers, in its order. Empty until its screen has been read.",
-			s.list(s.object({ id: s.doc("Names the choice in an answer.", s.text), label: s.text })),
+			s.list(
+				s.object({
+					id: s.doc("Names the choice in an answer.", s.text),
+					label: s.text,
+					takesText: s.optional(s.doc("It opens a text field: answer with `text`.", s.literal(true))),
+				}),
+			),
 		),
 		progress,
 		title: s.doc("The title that the agent gave its work by OSC 7501.", s.nullable(s.text)),

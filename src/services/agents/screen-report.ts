@@ -1,6 +1,8 @@
 /** The state of an agent as its screen shows it. */
 
+import type { AgentChoice } from "../../words/agent.ts";
 import type { AgentReport } from "./agent-state.ts";
+import type { Dialog } from "./screen-rules/read-screen.ts";
 import type { AgentOnScreen } from "./screen-watch.ts";
 
 /** Null without an agent in front, or if no rule matches. `before` is the last report. */
@@ -16,7 +18,7 @@ export function screenReport(
 		kind: dialog?.kind ?? null,
 		question: dialog?.question ?? null,
 		details: dialog?.details ?? null,
-		choices: (dialog?.choices ?? []).map(({ id, label }) => ({ id, label })),
+		choices: dialog ? choicesOf(dialog) : [],
 	};
 	const isSame = before !== null && Object.entries(content).every(([key, value]) => isEqual(before, key, value));
 	return {
@@ -29,6 +31,14 @@ export function screenReport(
 		since: isSame ? before.since : now,
 		source: rule,
 	};
+}
+
+function choicesOf({ choices, rule }: Dialog): AgentChoice[] {
+	const { text: field } = rule;
+	return choices.map(({ id, label }) => {
+		const isField = field !== undefined && new RegExp(field.label, "u").test(label);
+		return { id, label, ...(isField ? { takesText: true as const } : {}) };
+	});
 }
 
 function isEqual(before: AgentReport, key: string, value: unknown): boolean {
