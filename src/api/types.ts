@@ -227,6 +227,8 @@ export type AgentMessage = {
 		/** Names the choice in an answer. */
 		readonly id: string;
 		readonly label: string;
+		/** It opens a text field: answer with `text`. */
+		readonly takesText?: true;
 	}[];
 	/** Percent, if the agent reports it. */
 	readonly progress: number | null;
@@ -263,9 +265,11 @@ export type Waiting = {
 
 /** Details of a session for lists. */
 export type Overview = {
-	/** The line of the cursor, or the last line that is not empty; null while a program has the whole screen. */
+	/** The line of the cursor, or the last line that is not empty; null while a program has the whole screen. With an agent: the last row of its screen above its input. */
 	readonly lastLine: string | null;
 	readonly lastOutputAt: number | null;
+	/** Time of the last byte in either direction; null if that is unknown. */
+	readonly activeAt: number | null;
 	/** Output bytes in each of the last 30 intervals of 10 s, oldest first. The last interval has not ended. */
 	readonly activity: readonly number[];
 	/** The usual pause between outputs; null while unknown. */
@@ -274,9 +278,11 @@ export type Overview = {
 	readonly watchers: number;
 	/** Number of actions that wait for approval. */
 	readonly approvals: number;
+	/** Number of prompts that wait until the agent is idle. */
+	readonly prompts: number;
 	/** The coding agent, or another program that reports its state; null without one. */
 	readonly agent: AgentMessage | null;
-	/** Null if the program does not wait for input. Left out while that is unknown. */
+	/** Null if the program does not wait for input, or if its agent works. Left out while that is unknown. */
 	readonly waiting?: Waiting | null;
 };
 

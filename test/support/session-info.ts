@@ -40,10 +40,12 @@ export function listed({ overview, ...changes }: Changes = {}): SessionInfo {
 		overview: {
 			lastLine: "ready",
 			lastOutputAt: NOW,
+			activeAt: overview?.lastOutputAt ?? NOW,
 			activity: [],
 			usualIntervalMs: null,
 			watchers: 0,
 			approvals: 0,
+			prompts: 0,
 			agent: null,
 			waiting: null,
 			...overview,

@@ -231,6 +231,8 @@ class AgentMessageChoices(TypedDict):
     #: Names the choice in an answer.
     id: str
     label: str
+    #: It opens a text field: answer with `text`.
+    takesText: NotRequired[Literal[True]]
 
 
 class AgentMessage(TypedDict):
@@ -284,9 +286,12 @@ class Waiting(TypedDict):
 class Overview(TypedDict):
     """Details of a session for lists."""
 
-    #: The line of the cursor, or the last line that is not empty; null while a program has the whole screen.
+    #: The line of the cursor, or the last line that is not empty; null while a program has the whole screen. With an
+    #: agent: the last row of its screen above its input.
     lastLine: str | None
     lastOutputAt: int | None
+    #: Time of the last byte in either direction; null if that is unknown.
+    activeAt: int | None
     #: Output bytes in each of the last 30 intervals of 10 s, oldest first. The last interval has not ended.
     activity: list[int]
     #: The usual pause between outputs; null while unknown.
@@ -295,9 +300,11 @@ class Overview(TypedDict):
     watchers: int
     #: Number of actions that wait for approval.
     approvals: int
+    #: Number of prompts that wait until the agent is idle.
+    prompts: int
     #: The coding agent, or another program that reports its state; null without one.
     agent: AgentMessage | None
-    #: Null if the program does not wait for input. Left out while that is unknown.
+    #: Null if the program does not wait for input, or if its agent works. Left out while that is unknown.
     waiting: NotRequired[Waiting | None]
 
 

@@ -111,10 +111,11 @@ const waiting = s.message("Waiting", "A program that waits for input.", {
 
 export const overview: s.Schema = s.message("Overview", "Details of a session for lists.", {
 	lastLine: s.doc(
-		"The line of the cursor, or the last line that is not empty; null while a program has the whole screen.",
+		"The line of the cursor, or the last line that is not empty; null while a program has the whole screen. With an agent: the last row of its screen above its input.",
 		s.nullable(s.text),
 	),
 	lastOutputAt: s.nullable(s.milliseconds),
+	activeAt: s.doc("Time of the last byte in either direction; null if that is unknown.", s.nullable(s.milliseconds)),
 	activity: s.doc(
 		"Output bytes in each of the last 30 intervals of 10 s, oldest first. The last interval has not ended.",
 		{ type: "array", items: s.number },
@@ -122,8 +123,12 @@ export const overview: s.Schema = s.message("Overview", "Details of a session fo
 	usualIntervalMs: s.doc("The usual pause between outputs; null while unknown.", s.nullable(s.milliseconds)),
 	watchers: s.doc("Number of attached WebSocket clients.", s.count),
 	approvals: s.doc("Number of actions that wait for approval.", s.count),
+	prompts: s.doc("Number of prompts that wait until the agent is idle.", s.count),
 	agent: s.doc("The coding agent, or another program that reports its state; null without one.", s.nullable(agent)),
 	waiting: s.optional(
-		s.doc("Null if the program does not wait for input. Left out while that is unknown.", s.nullable(waiting)),
+		s.doc(
+			"Null if the program does not wait for input, or if its agent works. Left out while that is unknown.",
+			s.nullable(waiting),
+		),
 	),
 });

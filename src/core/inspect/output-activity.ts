@@ -20,6 +20,8 @@ export type OutputActivity = {
 	readonly offset: number;
 	/** Milliseconds since the epoch; null before the first byte. */
 	readonly lastOutputAt: number | null;
+	/** Time of the last byte in either direction, in milliseconds since the epoch. Undefined from an older keeper. */
+	readonly activeAt?: number | null;
 	/** Output bytes in each of the last intervals of ten seconds, oldest first; the last one is incomplete. */
 	readonly activity: readonly number[];
 	/** The usual pause between bursts of output; null until enough of them were seen. */
@@ -38,6 +40,7 @@ export class OutputActivityCounter {
 	readonly #bytes = new Float64Array(INTERVALS);
 	/** Number of the current interval, by the monotonic clock. */
 	#interval: number;
+	#activeAt: number | null = null;
 	#lastOutputAt: number | null = null;
 	/** Start of the last burst of output. */
 	#beginning: number | undefined;
@@ -56,6 +59,7 @@ export class OutputActivityCounter {
 	/** Records input, output, or the program's end. */
 	touch(): void {
 		this.#count++;
+		this.#activeAt = this.#clock.now();
 		this.#change.happen();
 	}
 
@@ -80,11 +84,12 @@ export class OutputActivityCounter {
 		this.#beginning = now;
 	}
 
-	read(): Pick<OutputActivity, "count" | "lastOutputAt" | "activity" | "usualIntervalMs"> {
+	read(): Pick<OutputActivity, "count" | "activeAt" | "lastOutputAt" | "activity" | "usualIntervalMs"> {
 		this.#advance(this.#clock.monotonic());
 		const next = (this.#interval + 1) % INTERVALS;
 		return {
 			count: this.#count,
+			activeAt: this.#activeAt,
 			lastOutputAt: this.#lastOutputAt,
 			activity: [...this.#bytes.subarray(next), ...this.#bytes.subarray(0, next)],
 			usualIntervalMs: this.#pauses < MIN_PAUSES ? null : Math.round(this.#usualMs),

@@ -59,7 +59,19 @@ export function createNativeFront(options: NativeOptions): Front {
 			const { sessions, changeMs, approvals, feedLog: log = new FeedLog({ report }) } = options;
 			const { agents = new Agents({ sessions, attachments, screens: options.screens, now, report }) } = options;
 			hosting.closing.addEventListener("abort", () => agents.close(), { once: true });
-			const feedOptions = { log, now, report, attachments, agents, approvals, changeMs };
+			const prompts =
+				options.prompts ??
+				new PromptQueue({
+					sessions,
+					agents,
+					directory: undefined,
+					audit: noAudit,
+					now,
+					isRevoked: () => false,
+					report,
+				});
+			hosting.closing.addEventListener("abort", () => prompts.close(), { once: true });
+			const feedOptions = { log, now, report, attachments, agents, prompts, approvals, changeMs };
 			const feed = new Feed(sessions, feedOptions, hosting.closing);
 			const serve = createServe(app, { sessions, hosting });
 			acceptBytes(app);
@@ -81,18 +93,6 @@ export function createNativeFront(options: NativeOptions): Front {
 				feed.announce("secret", request.session, { ...question, secret: { id, status, name, by } });
 			});
 			addState(serve, agents);
-			const prompts =
-				options.prompts ??
-				new PromptQueue({
-					sessions,
-					agents,
-					directory: undefined,
-					audit: noAudit,
-					now,
-					isRevoked: () => false,
-					report,
-				});
-			hosting.closing.addEventListener("abort", () => prompts.close(), { once: true });
 			addAgents(serve, { sessions, agents, queue: prompts });
 			addOutput(serve, screens, traffic);
 			addRecording(serve, screens, traffic);

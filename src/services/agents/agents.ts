@@ -72,6 +72,11 @@ export class Agents {
 		return session.state.status === "running" ? (this.#watches.get(session.id)?.fold.message ?? null) : null;
 	}
 
+	/** The last row of the agent's screen above its input, as last seen; null if it is not known. */
+	lastLine({ id }: Session): string | null {
+		return this.#watches.get(id)?.screen?.lastLine ?? null;
+	}
+
 	/** The agent's state now; null without an agent. */
 	async read(session: Session): Promise<AgentMessage | null> {
 		return (await this.#read(session)).message;

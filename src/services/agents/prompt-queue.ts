@@ -8,6 +8,7 @@ import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import type { AgentMessage, QueuedPrompt } from "../../api/types.ts";
 import { sleep } from "../../async/sleep.ts";
+import { Listeners } from "../../core/async/listeners.ts";
 import { SessionError } from "../../core/errors.ts";
 import { isEnded } from "../../core/log/session-state.ts";
 import type { Audit } from "../../core/policy/audit.ts";
@@ -48,6 +49,7 @@ export class PromptQueue {
 	readonly #options: QueueOptions;
 	readonly #entries = new Map<string, readonly Entry[]>();
 	readonly #running = new Map<string, AbortController>();
+	readonly #listeners = new Listeners<string>();
 	readonly #closing = new AbortController();
 	readonly #opened: Promise<void>;
 
@@ -57,6 +59,16 @@ export class PromptQueue {
 		options.sessions.watch(({ kind, session }) => {
 			if (kind === "removed" || isEnded(session.state)) void this.#remove(session.id);
 		});
+	}
+
+	/** The number of prompts that wait in a session. */
+	count(id: string): number {
+		return this.#entries.get(id)?.length ?? 0;
+	}
+
+	/** Calls back with the ID of a session whose queue has changed, until the returned function is called. */
+	watch(listener: (id: string) => void): () => void {
+		return this.#listeners.add(listener);
 	}
 
 	async list({ id }: Session): Promise<QueuedPrompt[]> {
@@ -131,12 +143,14 @@ export class PromptQueue {
 	async #put(id: string, entries: readonly Entry[]): Promise<void> {
 		if (entries.length === 0) return this.#remove(id);
 		this.#entries.set(id, entries);
+		this.#listeners.notify(id);
 		await this.#file(id)?.write(entries);
 	}
 
 	async #remove(id: string): Promise<void> {
 		if (!this.#entries.delete(id)) return;
 		this.#running.get(id)?.abort();
+		this.#listeners.notify(id);
 		await this.#file(id)?.remove().catch(this.#options.report);
 	}
 

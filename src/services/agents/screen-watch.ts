@@ -14,6 +14,7 @@ import type { Screen } from "../../core/terminal/screen-view.ts";
 import { untilNewEvent } from "../waits/screen.ts";
 import { agentInFront } from "./agent-program.ts";
 import type { AgentRules } from "./screen-rules/format.ts";
+import { readLastLine } from "./screen-rules/last-line.ts";
 import {
 	type AgentScreen,
 	explainAgentScreen,
@@ -52,6 +53,7 @@ export class AgentScreenWatch {
 	readonly #options: ScreenWatchOptions;
 	/** The last reading that was reported, as JSON; null without an agent. */
 	#reported: string | null | undefined;
+	#latest: AgentOnScreen | null = null;
 	#front: { readonly rules: AgentRules | undefined; readonly at: number } | undefined;
 
 	constructor(session: Session, options: ScreenWatchOptions) {
@@ -59,9 +61,15 @@ export class AgentScreenWatch {
 		this.#options = options;
 	}
 
+	/** The last row above the agent's input, as last seen; null without an agent in front. */
+	get lastLine(): string | null {
+		return this.#latest && readLastLine(this.#latest.screen, this.#latest.rules);
+	}
+
 	/** The agent's screen now; null if no agent is in front. */
 	async read(signal: AbortSignal): Promise<AgentOnScreen | null> {
 		const rules = await this.#rulesOfFront(0);
+		if (!rules) this.#latest = null;
 		return rules ? this.#read(rules, signal) : null;
 	}
 
@@ -98,6 +106,7 @@ export class AgentScreenWatch {
 			const end = await this.#session.end();
 			const rules = await this.#rulesOfFront(FRONT_MS);
 			if (!rules) {
+				this.#latest = null;
 				report(null);
 				await Promise.all([untilNewEvent(this.#session, end, signal, FOREVER_MS), sleep(FRONT_MS, signal)]);
 				continue;
@@ -135,6 +144,11 @@ export class AgentScreenWatch {
 	}
 
 	async #read(rules: AgentRules, signal: AbortSignal): Promise<AgentOnScreen> {
+		this.#latest = await this.#readBy(rules, signal);
+		return this.#latest;
+	}
+
+	async #readBy(rules: AgentRules, signal: AbortSignal): Promise<AgentOnScreen> {
 		const { screens } = this.#options;
 		const options = { signal };
 		if (!needsCells(rules)) {

@@ -15,6 +15,7 @@ import type { Session } from "../../core/session/session.ts";
 import type { Sessions } from "../../core/session/session-registry.ts";
 import type { ShellCommand } from "../../core/shell/shell-marks.ts";
 import type { Agents } from "../agents/agents.ts";
+import type { PromptQueue } from "../agents/prompt-queue.ts";
 import type { Attachments } from "../attachments/attachments.ts";
 import { untilProgramWaits, waitMessage } from "../attention/program-state.ts";
 import type { FeedItem, FeedLog } from "./feed-log.ts";
@@ -51,6 +52,8 @@ type FeedOptions = {
 	readonly attachments: Attachments;
 	/** The agents of all sessions. */
 	readonly agents: Agents;
+	/** Prompts that wait until an agent is idle; none if absent. */
+	readonly prompts?: Pick<PromptQueue, "count" | "watch"> | undefined;
 	/** Shortest time between two `changed` events of a session; one second by default. */
 	readonly changeMs?: number | undefined;
 	/** Actions that wait for approval. */
@@ -84,10 +87,11 @@ export class Feed {
 	/** Runs until the signal aborts. Reports changes since the previous server; without its records, existing sessions are not news. */
 	constructor(sessions: Sessions, options: FeedOptions, signal: AbortSignal) {
 		this.#options = options;
-		const { attachments, agents, approvals, changeMs, report } = options;
+		const { attachments, agents, prompts, approvals, changeMs, report } = options;
 		this.overviews = new Overviews({
 			watchersOf: (id) => attachments.get(id)?.all.size ?? 0,
 			approvalsOf: (id) => approvals?.count(id) ?? 0,
+			promptsOf: (id) => prompts?.count(id) ?? 0,
 			agents,
 			changeMs,
 			onChange: (session, overview) => this.#addChange(session, { overview }),
@@ -108,6 +112,10 @@ export class Feed {
 			const session = sessions.get(id);
 			if (session) this.overviews.touch(session, this.#overviewFollowers.signal);
 		});
+		const unwatchPrompts = prompts?.watch((id) => {
+			const session = sessions.get(id);
+			if (session) this.overviews.touch(session, this.#overviewFollowers.signal);
+		});
 		const unwatchAgents = agents.watch((session) => this.overviews.touch(session, this.#overviewFollowers.signal));
 		const unwatchApprovals = approvals?.watch((approval) => {
 			this.#addApproval(approval);
@@ -119,6 +127,7 @@ export class Feed {
 			unwatchApprovals?.();
 			unwatchAttachments();
 			unwatchAgents();
+			unwatchPrompts?.();
 			this.#waitFollowers.end();
 			this.#overviewFollowers.end();
 			for (const { interest } of this.#quietFollowers.values()) interest.end();

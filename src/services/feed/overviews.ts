@@ -38,8 +38,10 @@ type OverviewsOptions = {
 	readonly watchersOf: (id: string) => number;
 	/** Number of a session's actions that wait for approval. */
 	readonly approvalsOf: (id: string) => number;
+	/** Number of a session's prompts that wait until its agent is idle. */
+	readonly promptsOf: (id: string) => number;
 	/** The agents of all sessions. */
-	readonly agents: Pick<Agents, "current" | "read">;
+	readonly agents: Pick<Agents, "current" | "lastLine" | "read">;
 	/** Shortest time between two changes of a session; one second by default. */
 	readonly changeMs?: number | undefined;
 	/** Called when an overview has changed, at most once per `changeMs` and session. */
@@ -120,24 +122,33 @@ export class Overviews {
 		return overviewOf(pulse, {
 			lastLine: pulse ? lastLineOf(session, pulse) : null,
 			...this.#counts(session),
-			agent: this.#options.agents.current(session),
+			...this.#agent(session),
 		});
 	}
 
 	#overview(session: Session, { pulse, lastLine, waiting }: Known): Overview {
 		const isRunning = session.state.status === "running";
-		const known = isRunning ? waiting : null;
+		const found = this.#agent(session);
+		const known = isRunning ? waiting && waitOf(waiting, found) : null;
 		return overviewOf(pulse, {
 			lastLine,
 			...this.#counts(session),
-			agent: this.#options.agents.current(session),
+			...found,
 			...(known === undefined ? {} : { waiting: known }),
 		});
 	}
 
-	#counts({ id }: Session): Pick<Overview, "watchers" | "approvals"> {
-		const { watchersOf, approvalsOf } = this.#options;
-		return { watchers: watchersOf(id), approvals: approvalsOf(id) };
+	/** An agent draws its screen, so that the last line of its raw output says nothing. */
+	#agent(session: Session): Pick<Overview, "agent"> & { readonly lastLine?: string } {
+		const { agents } = this.#options;
+		const agent = agents.current(session);
+		const line = agent && agents.lastLine(session);
+		return { agent, ...(line === null ? {} : { lastLine: line }) };
+	}
+
+	#counts({ id }: Session): Pick<Overview, "watchers" | "approvals" | "prompts"> {
+		const { watchersOf, approvalsOf, promptsOf } = this.#options;
+		return { watchers: watchersOf(id), approvals: approvalsOf(id), prompts: promptsOf(id) };
 	}
 
 	#changed(session: Session, known: Known, signal: AbortSignal): void {
@@ -160,10 +171,23 @@ function learn(known: Known, session: Session, pulse: OutputActivity): void {
 
 function overviewOf(
 	pulse: OutputActivity | undefined,
-	others: Pick<Overview, "lastLine" | "watchers" | "approvals" | "agent"> & { readonly waiting?: Waiting | null },
+	others: Pick<Overview, "lastLine" | "watchers" | "approvals" | "prompts" | "agent"> & {
+		readonly waiting?: Waiting | null;
+	},
 ): Overview {
-	const { lastOutputAt = null, activity = NO_ACTIVITY, usualIntervalMs = null } = pulse ?? {};
-	return { lastOutputAt, activity: [...activity], usualIntervalMs, ...others };
+	const { lastOutputAt = null, activeAt = lastOutputAt, activity = NO_ACTIVITY, usualIntervalMs = null } = pulse ?? {};
+	return { lastOutputAt, activeAt, activity: [...activity], usualIntervalMs, ...others };
+}
+
+/** The kernel sees an agent wait for keys while it works, too. */
+function waitOf(
+	waiting: Waiting,
+	{ agent, lastLine }: Pick<Overview, "agent"> & { readonly lastLine?: string },
+): Waiting | null {
+	if (!agent || waiting.kind === "secret" || waiting.kind === "prompt") return waiting;
+	if (agent.state === "working") return null;
+	const { choices: _, ...rest } = waiting;
+	return { ...rest, prompt: agent.question ?? lastLine ?? waiting.prompt };
 }
 
 function lastLineOf({ state }: Session, { tail }: OutputActivity): string | null {

@@ -1,4 +1,4 @@
-/** Detects when a running program has written nothing for a time. */
+/** Detects when a running program has written nothing for a time. Input begins the time anew: a person has just looked. */
 
 import { sleep } from "../../async/sleep.ts";
 import { isEnded } from "../../core/log/session-state.ts";
@@ -23,11 +23,12 @@ export async function nextQuietPeriod(
 		}
 		// The time before the first request is known only by the wall clock, which may have been set. From now on, the
 		// monotonic clock counts.
-		const beforeMs = Date.now() - (pulse.lastOutputAt ?? session.spec.createdAt);
+		const beforeMs = Date.now() - (pulse.activeAt ?? pulse.lastOutputAt ?? session.spec.createdAt);
 		await sleep(quietMs - Math.max(0, beforeMs), signal);
-		const { offset } = pulse;
+		const { offset, count } = pulse;
 		pulse = await session.outputActivity(null, signal);
-		if (pulse.offset === offset && !signal.aborted && session.state.status === "running") return offset;
+		const isQuiet = pulse.offset === offset && pulse.count === count;
+		if (isQuiet && !signal.aborted && session.state.status === "running") return offset;
 	}
 	return undefined;
 }

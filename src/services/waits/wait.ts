@@ -15,7 +15,7 @@ import { screenStable, waitForScreen } from "./screen.ts";
 export type WaitConditions = {
 	/** The visible output matches. */
 	readonly match?: OutputMatcher | undefined;
-	/** No output for this many milliseconds. */
+	/** No output for this many milliseconds. With `input`, the time counts only while no agent works. */
 	readonly idleMs?: number | undefined;
 	/** The screen has not changed for this many milliseconds. */
 	readonly stableMs?: number | undefined;
@@ -56,7 +56,7 @@ type Wait = { readonly session: Session; readonly causes: WaitConditions } & Wai
 /** Finders of the conditions; undefined for those that are not requested. Each finds its condition or never resolves. */
 const finders: readonly ((wait: Wait) => Promise<WaitOutcome> | undefined)[] = [
 	(wait) => (wait.causes.match === undefined ? exited(wait) : matched(wait.causes.match, wait)),
-	(wait) => (wait.causes.idleMs === undefined ? undefined : idle(wait.causes.idleMs, wait)),
+	(wait) => (wait.causes.idleMs === undefined ? undefined : quiet(wait.causes.idleMs, wait)),
 	(wait) => (wait.causes.stableMs === undefined ? undefined : still(wait.causes.stableMs, wait)),
 	(wait) => (wait.causes.input || wait.causes.end ? listening(wait) : undefined),
 ];
@@ -163,6 +163,17 @@ export class TextMatcher implements OutputMatcher {
 
 	restart(): void {
 		this.#tail = "";
+	}
+}
+
+/** A wait for an agent goes on while the agent works: it may think in silence. */
+async function quiet(ms: number, wait: Wait): Promise<"idle"> {
+	const { session, agents, causes } = wait;
+	for (;;) {
+		const over = new AbortController();
+		await idle(ms, { ...wait, signal: AbortSignal.any([wait.signal, over.signal]) });
+		over.abort();
+		if (!causes.input || (await agents?.read(session))?.state !== "working") return "idle";
 	}
 }
 

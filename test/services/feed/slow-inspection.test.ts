@@ -42,7 +42,8 @@ async function ask(through: (look: Look) => Promise<ProcessSnapshot | undefined>
 	const overviews = new Overviews({
 		watchersOf: () => 0,
 		approvalsOf: () => 0,
-		agents: { current: () => null, read: async () => null },
+		promptsOf: () => 0,
+		agents: { current: () => null, lastLine: () => null, read: async () => null },
 		changeMs: 1,
 		onChange: (_session, overview) => reported.push(overview),
 		report: (problem) => {
