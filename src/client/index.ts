@@ -42,6 +42,7 @@ export type {
 	ProgramState,
 	PutTask,
 	PutWorkspace,
+	QueuedPrompt,
 	RecordingFormat,
 	RequiredSandbox,
 	RetriedWebhook,
@@ -82,9 +83,26 @@ export type { AttachmentEvent, ConnectionEvent } from "./attach/event-queue.ts";
 export type { TakeOptions } from "./attach/lease-state.ts";
 export { ReplyRanges } from "./attach/reply-ranges.ts";
 export type { Ticket, WebSocketConstructor, WebSocketLike } from "./attach/websocket.ts";
-export { answerInput, answerPrompt, type PendingPrompt } from "./attention/answer.ts";
+export {
+	answerDialog,
+	answerInput,
+	answerPrompt,
+	type DialogAnswer,
+	type OpenDialog,
+	type PendingPrompt,
+} from "./attention/answer.ts";
 export { approvalTitle, decideApproval, hasOutputSince, withPendingStarts } from "./attention/approvals.ts";
-export { callerName, commandText, endLabel, failureLabel, needSummary } from "./attention/labels.ts";
+export {
+	agentLabel,
+	agentText,
+	callerName,
+	childLabel,
+	childrenLabel,
+	commandText,
+	endLabel,
+	failureLabel,
+	needSummary,
+} from "./attention/labels.ts";
 export { type LiveConnection, LiveSessions, type LiveSessionsOptions } from "./attention/live-sessions.ts";
 export {
 	compareNeeds,

@@ -1,6 +1,6 @@
-/** Answers a program's prompt from a list: once, and only if the program still shows it. */
+/** Answers a program's prompt, or the dialog of a coding agent, from a list: once, and only if it is still shown. */
 
-import type { Waiting } from "../../api/types.ts";
+import type { AgentMessage, Waiting } from "../../api/types.ts";
 import { HawserError } from "../errors.ts";
 import type { Session } from "../session.ts";
 import type { SessionInfo } from "./needs.ts";
@@ -31,4 +31,24 @@ export async function answerPrompt(session: Session, { mode, waiting }: PendingP
 export function answerInput(text: string, mode: SessionInfo["mode"], kind: Waiting["kind"]): string {
 	if (kind === "key" || kind === "tui") return text;
 	return `${text}${mode === "pty" ? "\r" : "\n"}`;
+}
+
+/** The ID of a choice, or a text. */
+export type DialogAnswer = { readonly choice: string } | { readonly text: string };
+
+/** The dialog that the user has read. */
+export type OpenDialog = Pick<AgentMessage, "episode">;
+
+/**
+ * Answers the dialog of a session's agent. Resolves once the dialog is gone, with whether the agent got the answer: not
+ * if the dialog has changed.
+ */
+export async function answerDialog(session: Session, { episode }: OpenDialog, answer: DialogAnswer): Promise<boolean> {
+	try {
+		await session.answer({ episode, ...answer });
+		return true;
+	} catch (error) {
+		if (error instanceof HawserError && error.code === "stale") return false;
+		throw error;
+	}
 }

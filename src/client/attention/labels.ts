@@ -1,6 +1,6 @@
-/** Short labels for lists: commands, exits, callers. */
+/** Short labels for lists: commands, exits, callers, coding agents. */
 
-import type { SessionMessage } from "../../api/types.ts";
+import type { AgentChild, AgentMessage, SessionMessage } from "../../api/types.ts";
 import { commandLine } from "../../words/command-line.ts";
 import { showUnseen } from "../../words/printable.ts";
 
@@ -39,4 +39,41 @@ export function callerName(caller: string | null): string {
 /** A one-line summary for users who don't watch the list. */
 export function needSummary(count: number, name: string, word: string): string {
 	return count === 1 ? `${name} ${word}` : `${count} sessions need you, first ${name} (${word})`;
+}
+
+/** The state of a coding agent: "working 40 %", "asks permission". */
+export function agentLabel({ state, kind, progress }: Pick<AgentMessage, "state" | "kind" | "progress">): string {
+	if (state === "working" && progress !== null) return `working ${progress} %`;
+	if (state !== "blocked") return state;
+	if (kind === "login") return "needs a sign-in";
+	if (kind === "trust") return "asks for trust";
+	return kind === "permission" ? "asks permission" : "asks";
+}
+
+/** What a coding agent does or has done: its own words, else the last row of its screen. */
+export function agentText({
+	agent,
+	lastLine,
+}: {
+	readonly agent: AgentMessage;
+	readonly lastLine: string | null;
+}): string {
+	const { title, details, question, children } = agent;
+	const said = question ?? details ?? title ?? lastLine ?? "";
+	const firstLine = said.trim().split("\n")[0] ?? "";
+	return [childrenLabel(children), firstLine].filter((text) => text !== "").join(" · ");
+}
+
+/** "2 subagents, 1 blocked"; empty without any that count. */
+export function childrenLabel(children: readonly Pick<AgentChild, "state">[]): string {
+	const active = children.filter(({ state }) => state === "working" || state === "blocked");
+	if (active.length === 0) return "";
+	const blocked = active.filter(({ state }) => state === "blocked").length;
+	const count = active.length === 1 ? "1 subagent" : `${active.length} subagents`;
+	return blocked === 0 ? count : `${count}, ${blocked} blocked`;
+}
+
+/** One subagent: "tests: working 40 %". */
+export function childLabel(child: AgentChild): string {
+	return `${child.title ?? child.id}: ${agentLabel(child)}`;
 }

@@ -95,7 +95,17 @@ export class LiveSessions {
 	/** Records an answer given in this client, before the feed reports that the program stopped waiting. */
 	markAnswered(id: string): void {
 		const session = this.#all.get(id);
-		if (session?.overview) this.#put([{ ...session, overview: { ...session.overview, waiting: null } }]);
+		if (!session?.overview) return;
+		this.#put([{ ...session, overview: { ...session.overview, waiting: null, activeAt: Date.now() } }]);
+	}
+
+	/** The same for the dialog of an agent. The agent may already show the next one. */
+	markDialogAnswered(id: string, episode: number): void {
+		const session = this.#all.get(id);
+		const { agent } = session?.overview ?? {};
+		if (!session?.overview || agent?.state !== "blocked" || agent.episode !== episode) return;
+		const answered = { ...agent, state: "working" as const, kind: null, question: null, details: null, choices: [] };
+		this.#put([{ ...session, overview: { ...session.overview, agent: answered } }]);
 	}
 
 	/** Records a decision made in this client, before the feed reports it. */
@@ -274,9 +284,11 @@ function needsRefresh({ state, offsets, overview }: SessionInfo): boolean {
 	return isEnded({ state }) && (offsets?.end ?? 0) > 0 && overview?.lastOutputAt === null;
 }
 
-/** Applies what the event itself contains: the name and the overview. */
-function applyEvent(session: SessionInfo, { overview, session: { name } }: FeedEvent): SessionInfo {
-	return { ...session, name, ...(overview ? { overview } : {}) };
+/** Applies what the event itself contains: the name, and the overview or the agent. */
+function applyEvent(session: SessionInfo, { overview, agent, session: { name } }: FeedEvent): SessionInfo {
+	const isKnown = session.overview !== undefined && agent !== undefined;
+	const known = isKnown ? { overview: { ...session.overview, agent } } : {};
+	return { ...session, name, ...known, ...(overview ? { overview } : {}) };
 }
 
 /** Whether the event requires a request for the session: it started or ended. */

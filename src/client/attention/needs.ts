@@ -18,7 +18,9 @@ type NeedFor<Kind extends string> = {
 };
 
 export type Need =
-	| NeedFor<"asks" | "secret" | "failed" | "quiet">
+	| NeedFor<"secret" | "failed" | "quiet">
+	/** With the coding agent whose dialog is open, if there is one. Its choices are in `agent`. */
+	| (NeedFor<"asks"> & { readonly agent?: AgentMessage })
 	/** A held action; the oldest one of the session. */
 	| (NeedFor<"approval"> & { readonly approval: ApprovalMessage });
 
@@ -61,9 +63,10 @@ function approvalNeed(approval: ApprovalMessage): Need {
 }
 
 /** Its choices are answered by keys of their own, so they are not offered as text to type. */
-function agentNeed({ state, kind, question, since }: AgentMessage): Need | undefined {
+function agentNeed(agent: AgentMessage): Need | undefined {
+	const { state, kind, question, since } = agent;
 	if (state !== "blocked") return undefined;
-	return { kind: "asks", since, question: question ?? AGENT_QUESTIONS[kind ?? "question"], choices: [] };
+	return { kind: "asks", since, question: question ?? AGENT_QUESTIONS[kind ?? "question"], choices: [], agent };
 }
 
 /** For a dialog whose text is not known. */
@@ -89,13 +92,15 @@ function failureNeed(session: SessionInfo, dismissed: ReadonlySet<string>): Need
 }
 
 function quietNeed(session: SessionInfo, now: number, dismissed: ReadonlySet<string>): Need | undefined {
-	const { lastOutputAt, usualIntervalMs, waiting, lastLine } = session.overview ?? {};
+	const { lastOutputAt, activeAt, usualIntervalMs, waiting, lastLine } = session.overview ?? {};
 	// A program that waits for input, such as a shell at its prompt, is expected to be silent.
 	if (waiting || !lastOutputAt || !usualIntervalMs) return undefined;
-	const quietMs = now - lastOutputAt;
+	// Input begins the time anew: the silence before an answer was a wait.
+	const since = Math.max(lastOutputAt, activeAt ?? 0);
+	const quietMs = now - since;
 	if (quietMs < Math.max(QUIET_MS, QUIET_TIMES * usualIntervalMs)) return undefined;
 	if (dismissed.has(dismissalKey(session))) return undefined;
-	return { kind: "quiet", since: lastOutputAt, question: (lastLine ?? "").trim(), choices: [] };
+	return { kind: "quiet", since, question: (lastLine ?? "").trim(), choices: [] };
 }
 
 const order: Readonly<Record<Need["kind"], number>> = { approval: 0, asks: 1, secret: 2, failed: 3, quiet: 4 };
