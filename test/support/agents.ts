@@ -1,6 +1,6 @@
-/** Sessions with a program that behaves like a coding agent, and what answers and prompts need of them. */
+/** Sessions with a program that behaves like a coding agent or plays its recording, and what answers and prompts need of them. */
 
-import { chmod, copyFile } from "node:fs/promises";
+import { chmod, copyFile, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { onTestFinished } from "vitest";
@@ -12,6 +12,7 @@ import { AgentScreenWatch } from "../../src/services/agents/screen-watch.ts";
 import { type LocalScreens, localScreens } from "./local-screens.ts";
 import { temporaryDirectory } from "./temporary.ts";
 
+const RECORDED_PROGRAM = fileURLToPath(new URL("../fixtures/recorded-agent.js", import.meta.url));
 const PROGRAM = fileURLToPath(new URL("../fixtures/agent.js", import.meta.url));
 
 /** The path of a copy of the test agent with this name. */
@@ -20,6 +21,20 @@ export async function agentProgram(name: "codex" | "claude"): Promise<string> {
 	await copyFile(PROGRAM, path);
 	await chmod(path, 0o755);
 	return path;
+}
+
+/** A program that plays the recording of a real agent, and the file that gets all that is typed into it. */
+export async function recordedAgent(
+	recording: "codex-0.166.0" | "gemini-0.61.0" | "opencode-1.18.33",
+	states: readonly string[],
+): Promise<{ readonly argv: string[]; readonly typed: () => Promise<string> }> {
+	const directory = await temporaryDirectory();
+	const path = join(directory, recording.replace(/-.*/, ""));
+	await copyFile(RECORDED_PROGRAM, path);
+	await chmod(path, 0o755);
+	const file = join(directory, "typed");
+	const folder = fileURLToPath(new URL(`../fixtures/agents/${recording}/120x40`, import.meta.url));
+	return { argv: [path, file, folder, ...states], typed: () => readFile(file, "utf8").catch(() => "") };
 }
 
 export type RunningAgent = LocalScreens & {

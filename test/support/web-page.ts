@@ -40,17 +40,20 @@ const COLOURS = ["color-contrast", "link-in-text-block"];
 
 /**
  * Asserts that axe-core finds no violations on the current page. If only colors have changed since the last check, only
- * the rules about them run.
+ * the rules about them run. `within` selects a part: the colors in a terminal are its program's.
  */
 export async function expectAccessible(
 	page: Page,
 	where: string,
-	{ onlyColours = false }: { readonly onlyColours?: boolean } = {},
+	{ onlyColours = false, within }: { readonly onlyColours?: boolean; readonly within?: string } = {},
 ): Promise<void> {
 	// Not as a script in the page, which its policy forbids.
 	if (!(await page.evaluate("'axe' in globalThis"))) await page.evaluate(axe);
 	const options = JSON.stringify(onlyColours ? { runOnly: COLOURS } : {});
-	const violations = (await page.evaluate(`axe.run(${options}).then(({ violations }) => violations)`)) as Violation[];
+	const part = JSON.stringify(within ?? "html");
+	const violations = (await page.evaluate(
+		`axe.run(${part}, ${options}).then(({ violations }) => violations)`,
+	)) as Violation[];
 	const found = violations.map(({ id, nodes }) => ({
 		where,
 		id,

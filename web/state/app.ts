@@ -57,7 +57,10 @@ export function createApp(client: Client, storage: Storage): App {
 	const settings = new SettingsStore(storage);
 	const clock = new Clock();
 	const sessions = new SessionList(client, () => auth.onUnauthorized());
-	const answers = new Answers(client, (id) => sessions.answered(id));
+	const answers = new Answers(client, {
+		onPrompt: (id) => sessions.answered(id),
+		onDialog: (id, episode) => sessions.dialogAnswered(id, episode),
+	});
 	const dismissed = computed(() => new Set(settings.current.value.dismissed));
 	const circumstances = computed(() => ({
 		now: clock.now.value,

@@ -11,6 +11,8 @@ export function showsSeconds(all: Iterable<SessionInfo>, needing: readonly Sessi
 		isNew(need.since) || (need.kind === "approval" && need.approval.expiresAt - now < MINUTE_MS);
 	const isYoung = (session: SessionInfo) => {
 		if (isEnded(session)) return isNew(session.endedAt ?? session.createdAt);
+		const { agent } = session.overview ?? {};
+		if (agent) return isNew(session.createdAt) || (agent.state === "idle" && isNew(agent.since));
 		// An active session shows no age.
 		return isNew(session.createdAt) || (!isActive(session, now) && isNew(lastActiveAt(session)));
 	};

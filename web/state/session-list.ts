@@ -2,6 +2,7 @@
 
 import { batch, type ReadonlySignal, signal } from "@preact/signals-core";
 import {
+	type AgentMessage,
 	type ApprovalMessage,
 	type Client,
 	type LiveConnection,
@@ -62,6 +63,11 @@ export class SessionList {
 		this.#live.markAnswered(id);
 	}
 
+	/** The same for the dialog of an agent. */
+	dialogAnswered(id: string, episode: number): void {
+		this.#live.markDialogAnswered(id, episode);
+	}
+
 	/** Records a decision made on this page, before the feed reports it. */
 	decided(approval: string): void {
 		this.#live.removeApproval(approval);
@@ -81,8 +87,10 @@ export class SessionList {
 	}
 
 	#compare(after: SessionInfo, before: SessionInfo | undefined): void {
-		const waiting = after.overview?.waiting;
-		if (waiting && waiting.offset !== before?.overview?.waiting?.offset) this.#emit({ kind: "waits", session: after });
+		const { agent, waiting } = after.overview ?? {};
+		const known = before?.overview;
+		const isNew = agent ? isNewDialog(agent, known?.agent) : waiting && waiting.offset !== known?.waiting?.offset;
+		if (isNew) this.#emit({ kind: "waits", session: after });
 		if (before?.state === "running" && after.state !== "running") this.#emit({ kind: "ended", session: after });
 	}
 
@@ -95,4 +103,8 @@ export class SessionList {
 	#emit(change: SessionChange): void {
 		for (const listener of this.#listeners) listener(change);
 	}
+}
+
+function isNewDialog({ state, episode }: AgentMessage, before: AgentMessage | null | undefined): boolean {
+	return state === "blocked" && (before?.state !== "blocked" || before.episode !== episode);
 }

@@ -19,6 +19,7 @@ export class TerminalFit {
 	readonly #observer: ResizeObserver;
 	#timer: ReturnType<typeof setTimeout> | undefined;
 	#isEngaged = false;
+	#isHeld = false;
 	#room: Size | undefined;
 	#sentSize: Size | undefined;
 
@@ -45,7 +46,20 @@ export class TerminalFit {
 		this.#send();
 	}
 
+	/** While held, the size stays as it is, and the element scrolls. */
+	hold(isHeld: boolean): void {
+		if (isHeld === this.#isHeld) return;
+		this.#isHeld = isHeld;
+		clearTimeout(this.#timer);
+		this.#timer = setTimeout(() => this.measure(), FIT_MS);
+	}
+
 	measure(): void {
+		if (this.#isHeld) {
+			// Dialogs are at the end.
+			this.#parent.scrollTop = this.#parent.scrollHeight;
+			return;
+		}
 		this.#room = this.#emulator.availableSize;
 		this.#options.onRoom(this.#room);
 		if (this.#isEngaged) this.#send();

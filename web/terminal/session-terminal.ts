@@ -156,6 +156,11 @@ export class SessionTerminal {
 		if (room && session.sizePolicy === "manual") this.#attachment.resize(room).catch(() => {});
 	}
 
+	/** While held, the terminal keeps its size, whatever the window's. */
+	holdSize(isHeld: boolean): void {
+		this.#fitting.hold(isHeld);
+	}
+
 	focus(): void {
 		this.emulator.xterm.focus();
 	}

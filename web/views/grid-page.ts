@@ -1,7 +1,8 @@
 /** Tiles with thumbnails of many sessions, one of them live. */
 
+import "../styles/terminal.css";
 import { effect, signal, untracked } from "@preact/signals-core";
-import { groupSessions, type Need, needOf, type ScreenStream, type SessionInfo } from "hawser/client";
+import { childrenLabel, groupSessions, type Need, needOf, type ScreenStream, type SessionInfo } from "hawser/client";
 import { html, nothing, type TemplateResult } from "lit-html";
 import { repeat } from "lit-html/directives/repeat.js";
 import { go, href } from "../router.ts";
@@ -12,6 +13,7 @@ import type { OpenedTerminal } from "../terminal/open-terminal.ts";
 import type { Tile } from "../terminal/screen-tile.ts";
 import { tokensOf } from "../terminal/theme.ts";
 import { banner } from "./connection-banner.ts";
+import { answerStatus, dialogActions, dialogDetails } from "./dialog.ts";
 import { endVisible } from "./end-visible.ts";
 import { glyph, icon } from "./icons.ts";
 import { mayStart } from "./list-page.ts";
@@ -131,9 +133,16 @@ class GridPage {
 		const { id } = session;
 		const live = this.#live.value?.id === id ? this.#live.value : undefined;
 		const state = sessionState(session, need, now);
+		const answer = this.#app.answers.of(session, need);
 		const isAsking = need?.kind === "asks" || need?.kind === "secret" || need?.kind === "approval";
 		const Class = this.#tileClass.value;
-		const word = live ? "typing here" : isAsking ? `waits ${formatDuration(now - need.since)}` : state.word;
+		const word = live
+			? "typing here"
+			: isAsking
+				? `waits ${formatDuration(now - need.since)}`
+				: [state.word, childrenLabel(session.overview?.agent?.children ?? [])]
+						.filter((text) => text !== "")
+						.join(" · ");
 		return html`<section
 			class="tile ${live ? "live" : ""} ${isAsking ? "waits" : ""} ${session.state === "running" ? "" : "ended"}"
 			data-id=${id}
@@ -147,7 +156,7 @@ class GridPage {
 				<span class="age ${live ? "" : state.tone}">${word}</span>
 			</header>
 			${live ? live.pane : Class && session.mode === "pty" ? this.#picture(id, Class) : html`<p class="pic mono">${session.overview?.lastLine ?? ""}</p>`}
-			${isAsking ? html`<div class="ans" @click=${(event: Event) => event.stopPropagation()}>${this.#answers(session, need)}</div>` : nothing}
+			${isAsking || answer ? html`<div class="ans" @click=${(event: Event) => event.stopPropagation()}>${isAsking ? this.#answers(session, need) : answer && answerStatus(answer)}</div>` : nothing}
 		</section>`;
 	}
 
@@ -157,6 +166,11 @@ class GridPage {
 		if (need.kind === "approval") {
 			return html`<span class="grow ell">${need.approval.preview.trim()}</span>
 				<a class="btn" href=${href({ view: "session", id, at: undefined })} aria-label="${words.approval.look}: ${nameOf(session)}">${words.approval.look}</a>`;
+		}
+		if (need.kind === "asks" && need.agent) {
+			return html`<div class="q">${need.question}</div>
+				${dialogDetails(need.agent)}
+				<div class="act">${dialogActions(this.#app, session, need.agent)}</div>`;
 		}
 		const mayAnswer = this.#app.auth.may("operate", workspace);
 		if (need.kind === "secret" && mayAnswer) return secretField(this.#app, session);

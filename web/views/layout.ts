@@ -162,7 +162,7 @@ function rail(app: App, current: Route): TemplateResult {
 	const isAtTerminal = current.view === "session" || current.view === "playback";
 	return html`<aside class="rail" aria-label="Hawser">
 		<div class="top">
-			<a class="brand" href=${href({ view: "list", filter: noFilter })}>${mark(20)}<span class="wide">hawser</span></a>
+			<a class="brand" aria-label="hawser" href=${href({ view: "list", filter: noFilter })}>${mark(20)}<span class="wide">hawser</span></a>
 		</div>
 		<button class="field go" @click=${() => app.dialogs.open({ kind: "palette" })}>
 			${icon("search", 14)}<span class="grow label">Go to…</span><kbd class="wide">Ctrl K</kbd>

@@ -30,11 +30,12 @@ export function listPage(app: App, filter: Filter): TemplateResult {
 	</main>`;
 }
 
-/** A just answered session stays in place, with the result of the answer. */
+/** A just answered session stays in place, with the result of the answer, until it asks something else. */
 function groupsOf(app: App, filter: Filter): SessionGroups {
 	const shown = withPendingStarts(app.sessions.all.value, app.sessions.held.value).map((session) => {
-		const answer = app.answers.of(session, needOf(session, app.circumstances.value));
-		return answer?.kind === "taken" ? answer.session : session;
+		const need = needOf(session, app.circumstances.value);
+		const answer = app.answers.of(session, need);
+		return answer && (!need || answer.kind === "taken") ? answer.session : session;
 	});
 	const groups = groupSessions(shown, filter, app.circumstances.value);
 	return { ...groups, needing: app.aim.orderedNeeds(groups.needing) };

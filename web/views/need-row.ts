@@ -1,26 +1,27 @@
 /** A row for a session that needs attention, with its question and the controls to answer it. */
 
 import { approvalTitle, commandText, type Need, type SessionInfo, type SessionNeed } from "hawser/client";
-import { html, type TemplateResult } from "lit-html";
+import { html, nothing, type TemplateResult } from "lit-html";
 import { href } from "../router.ts";
-import type { Answer } from "../state/answers.ts";
 import type { App } from "../state/app.ts";
 import { approvalDetails, decisionButtons } from "./approval.ts";
+import { agentChildren, answerStatus, dialogActions, dialogDetails } from "./dialog.ts";
 import { endVisible } from "./end-visible.ts";
 import { glyph, icon } from "./icons.ts";
 import { ariaLabel, open, runAgain } from "./session-actions.ts";
 import { sessionState } from "./session-state.ts";
-import { clockTime, formatDuration, nameOf, words } from "./text.ts";
+import { formatDuration, nameOf, words } from "./text.ts";
 
 export function needRow(app: App, { session, need }: SessionNeed, isFirst: boolean): TemplateResult {
 	const now = app.clock.now.value;
 	const state = sessionState(session, need, now);
 	const answer = app.answers.of(session, need);
+	const agent = need.kind === "asks" ? need.agent : undefined;
 	const isAsking = need.kind === "asks" || need.kind === "secret" || need.kind === "approval";
 	const since = formatDuration(now - need.since);
 	const isSelected = app.selected.value === session.id || (isFirst && app.selected.value === undefined);
 	return html`<li
-		class="need ${isAsking ? "asks" : ""} ${need.kind}"
+		class="need ${isAsking ? "asks" : ""} ${need.kind} ${agent ? "dialog" : ""}"
 		data-row=${session.id}
 		tabindex=${isSelected ? 0 : -1}
 		aria-label="${ariaLabel(session, state.word, need.question)}, ${isAsking ? `waits ${since}` : since}"
@@ -41,7 +42,9 @@ export function needRow(app: App, { session, need }: SessionNeed, isFirst: boole
 			<div class="why"><b class=${state.tone}>${capital(state.word)}</b>${needReason(app, session, need)}</div>
 			${question(need)}
 		</div>
-		<div class="act">${answer ? answerStatus(answer) : actions(app, session, need)}</div>
+		<div class="act">
+			${agent ? html`${dialogActions(app, session, agent)}${agent.choices.length === 0 ? openButton(app, session) : nothing}` : answer ? answerStatus(answer) : actions(app, session, need)}
+		</div>
 	</li>`;
 }
 
@@ -51,6 +54,11 @@ function question(need: Need): TemplateResult {
 		case "approval":
 			return html`<pre class="q" tabindex="0">${need.approval.preview.trimEnd()}</pre>`;
 		case "asks":
+			if (need.agent) {
+				return html`${need.agent.question === null ? nothing : html`<div class="q">${need.question}</div>`}
+					${dialogDetails(need.agent)}${agentChildren(need.agent)}`;
+			}
+			return html`<div class="q ell end">${endVisible(need.question)}</div>`;
 		case "secret":
 			return html`<div class="q ell end">${endVisible(need.question)}</div>`;
 		case "failed":
@@ -65,6 +73,7 @@ function needReason(app: App, session: SessionInfo, need: Need): string {
 	if (kind === "approval") return ` · ${approvalTitle(need.approval)} ${approvalDetails(app, need.approval)}`;
 	if (kind === "failed") return ` · ${since} ago`;
 	if (kind === "quiet") return `, it usually prints every ${formatDuration(session.overview?.usualIntervalMs ?? 0)}`;
+	if (kind === "asks" && need.agent) return ` · ${need.agent.app} · waits ${since}`;
 	return ` · waits ${since}`;
 }
 
@@ -128,23 +137,6 @@ function give(app: App, session: SessionInfo, event: SubmitEvent): void {
 	const text = String(new FormData(form).get("answer") ?? "");
 	form.reset();
 	void app.answers.give(session, text);
-}
-
-function answerStatus(answer: Answer): TemplateResult {
-	switch (answer.kind) {
-		case "sending":
-			return html`<span class="outcome" role="status">Sending…</span>`;
-		case "taken": {
-			const time = clockTime(answer.at);
-			const sentence =
-				answer.text === undefined ? words.answer.secretTaken(time) : words.answer.taken(answer.text, time);
-			return html`<span class="outcome" role="status">${glyph("ok")}${sentence}</span>`;
-		}
-		case "late":
-			return html`<span class="outcome bad" role="status">${words.answer.late}</span>`;
-		case "failed":
-			return html`<span class="outcome bad" role="status">${answer.message}</span>`;
-	}
 }
 
 function capital(word: string): string {

@@ -1,5 +1,6 @@
 /** Plays a session's recording with its real timing, while it runs or after. */
 
+import "../styles/terminal.css";
 import { signal } from "@preact/signals-core";
 import type { AuditMessage, CommandList, LoadedSession, ShellCommand } from "hawser/client";
 import { html, nothing, svg, type TemplateResult } from "lit-html";

@@ -1,6 +1,6 @@
 /** A row for a session that is running without a need, or has ended. */
 
-import { commandText, isEnded, type SessionInfo } from "hawser/client";
+import { agentText, commandText, isEnded, type SessionInfo } from "hawser/client";
 import { html, nothing, svg, type TemplateResult } from "lit-html";
 import { href } from "../router.ts";
 import type { App } from "../state/app.ts";
@@ -35,7 +35,9 @@ export function row(app: App, session: SessionInfo, { index, isFirst, hasWorkspa
 	const { id, overview, endedAt, createdAt } = session;
 	const watchers = overview?.watchers ?? session.attachments;
 	const state = sessionState(session, undefined, now);
-	const last = (overview?.lastLine ?? "").trim();
+	const last = overview?.agent
+		? agentText({ agent: overview.agent, lastLine: overview.lastLine })
+		: (overview?.lastLine ?? "").trim();
 	const isSelected = app.selected.value === id;
 	return html`<div
 		class="tr ${isSelected ? "sel" : ""}"

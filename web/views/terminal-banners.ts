@@ -66,7 +66,13 @@ export class TerminalBanners {
 		const { clock, circumstances, sessions } = this.#app;
 		const listed = sessions.all.value.get(session.id);
 		const need = listed && needOf(listed, circumstances.value);
-		if (!listed || need?.kind !== "asks" || !isOutOfView || !this.#app.auth.may("operate", session.workspace))
+		if (
+			!listed ||
+			need?.kind !== "asks" ||
+			need.agent ||
+			!isOutOfView ||
+			!this.#app.auth.may("operate", session.workspace)
+		)
 			return nothing;
 		return html`<div class="banner askbar">
 			${glyph("wait")}<b>Asks</b><span class="dim">· waits ${formatDuration(clock.now.value - need.since)}</span>

@@ -1,5 +1,6 @@
 /** One session in its terminal: header above, banners and status line below. */
 
+import "../styles/terminal.css";
 import { computed, effect, signal, untracked } from "@preact/signals-core";
 import { callerName, HawserError, type LoadedSession, type Need, needOf, type SessionMessage } from "hawser/client";
 import { html, nothing, type TemplateResult } from "lit-html";
@@ -12,6 +13,7 @@ import type { OwnKey } from "../terminal/key-encoding.ts";
 import type { OpenedTerminal } from "../terminal/open-terminal.ts";
 import type { SessionTerminal } from "../terminal/session-terminal.ts";
 import type { TerminalState } from "../terminal/terminal-state.ts";
+import { AgentBar } from "./agent-bar.ts";
 import { icon } from "./icons.ts";
 import { mounted } from "./mounted.ts";
 import { playbackPage } from "./playback-page.ts";
@@ -53,11 +55,13 @@ class TerminalPage {
 	readonly #attachedAt = Date.now();
 	readonly #search = new SearchPanel(() => this.#close());
 	#share: SharePanel | undefined;
+	readonly #agent: AgentBar;
 	#isOver = false;
 
 	constructor(app: App, id: string) {
 		this.#app = app;
 		this.#banners = new TerminalBanners(app);
+		this.#agent = new AgentBar(app, app.client.sessions.at(id));
 		this.id = id;
 		this.#pane.className = "pane";
 	}
@@ -74,9 +78,14 @@ class TerminalPage {
 			// Untracked, because it changes the terminal's state.
 			untracked(() => this.#restyle(settings));
 		});
+		// A dialog comes and goes with its bar. The program must not draw everything anew for that.
+		const stopHolding = effect(() => this.#opened.value?.terminal.holdSize(this.#agent.hasDialog));
+		const stopQueue = this.#agent.open();
 		void this.#load();
 		return () => {
 			this.#isOver = true;
+			stopHolding();
+			stopQueue();
 			clearInterval(timer);
 			stopStyling();
 			void this.#opened.peek()?.terminal.dispose();
@@ -209,6 +218,7 @@ class TerminalPage {
 			${this.#banners.template(terminal, state)}
 			${this.#banners.question(terminal, state, { isOutOfView: state.isScrolledBack || isTouched() })}
 			${takesLines ? pipeInput(terminal) : nothing}
+			${this.#agent.template()}
 			${keyBar ?? nothing}
 			${statusLine(state, {
 				need: session.state === "running" ? this.#need() : undefined,

@@ -41,10 +41,27 @@ export const words = {
 			`Running for ${ranFor}. This kills ${program}${startedText(started)}. The output is kept.`,
 	},
 	answer: {
+		sending: "Sending…",
 		late: "Not sent: the question changed.",
+		failed: (why: string) => `Not answered: ${why}`,
 		secret: "Sent only to the program. Not stored, displayed or recorded.",
 		taken: (answer: string, time: string) => `Sent "${answer}" at ${time}`,
 		secretTaken: (time: string) => `Sent at ${time}`,
+	},
+	dialog: {
+		unread: "Its choices can't be read. Answer in the terminal.",
+		waits: (since: string) => `waits ${since}`,
+	},
+	prompt: {
+		label: (agent: string) => `Prompt for ${agent}`,
+		placeholder: (agent: string) => `Prompt ${agent}`,
+		whenIdle: "Queue until idle",
+		send: "Send",
+		sending: "Sending…",
+		sent: "Sent.",
+		notSent: (why: string) => `Not sent: ${why}`,
+		queued: "Queued until idle",
+		cancel: "Cancel",
 	},
 	approval: {
 		left: (time: string) => `· ${time} left`,

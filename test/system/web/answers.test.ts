@@ -19,10 +19,12 @@ async function ask(client: Client, command: string): Promise<SessionInfo> {
 		const overview = {
 			lastLine: prompt,
 			lastOutputAt: since,
+			activeAt: since,
 			activity: [],
 			usualIntervalMs: null,
 			watchers: 0,
 			approvals: 0,
+			prompts: 0,
 			agent: null,
 			waiting,
 		};
@@ -34,7 +36,7 @@ async function serve() {
 	const server = await start();
 	const client = connect({ url: server.url, token: server.adminToken });
 	const heard: string[] = [];
-	return { client, heard, answers: new Answers(client, (id) => void heard.push(id)) };
+	return { client, heard, answers: new Answers(client, { onPrompt: (id) => void heard.push(id), onDialog: () => {} }) };
 }
 
 const outputOf = async (client: Client, id: string) => (await client.sessions.at(id).text()).text;
