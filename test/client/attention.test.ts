@@ -1,6 +1,8 @@
 import { describe, expect, it } from "vitest";
 import {
 	type AgentMessage,
+	agentLabel,
+	agentText,
 	compareNeeds,
 	dismissalKey,
 	groupSessions,
@@ -74,7 +76,8 @@ describe("the need of a coding agent", () => {
 
 	it("a blocked agent needs a user, with its question, or else with its kind", () => {
 		const blocked = listed({ overview: { agent: agentWith({}) } });
-		const need = { kind: "asks", since: NOW - MINUTE, question: "Run ls?", choices: [] };
+		// Its choices are no texts to type.
+		const need = { kind: "asks", since: NOW - MINUTE, question: "Run ls?", choices: [], agent: agentWith({}) };
 		expect(needOf(blocked, none)).toEqual(need);
 		const unread = listed({ overview: { agent: agentWith({ question: null, kind: "trust" }) } });
 		expect(needOf(unread, none)?.question).toBe("asks for trust");
@@ -89,6 +92,36 @@ describe("the need of a coding agent", () => {
 			).toBeUndefined();
 		}
 	});
+});
+
+it("the text of an agent is its own, else the last row of its screen, after its subagents", () => {
+	const base = {
+		app: "codex",
+		kind: null,
+		question: null,
+		details: null,
+		choices: [],
+		progress: null,
+		title: null,
+		children: [],
+		episode: 1,
+		offset: 1,
+		since: NOW,
+		signal: "osc7501" as const,
+		confidence: "sure" as const,
+	};
+	const working = { ...base, state: "working" as const };
+	const child = { id: "sub", app: null, kind: null, title: null, details: null, progress: null, since: NOW };
+	const children = [
+		{ ...child, state: "working" as const },
+		{ ...child, state: "blocked" as const },
+		{ ...child, state: "done" as const },
+	];
+	expect(agentText({ agent: working, lastLine: "Reading files" })).toBe("Reading files");
+	expect(agentText({ agent: { ...working, title: "Fix tests" }, lastLine: "Reading files" })).toBe("Fix tests");
+	expect(agentText({ agent: { ...working, children }, lastLine: null })).toBe("2 subagents, 1 blocked");
+	expect(agentLabel({ ...working, progress: 40 })).toBe("working 40 %");
+	expect(agentLabel({ ...base, state: "blocked", kind: "permission" })).toBe("asks permission");
 });
 
 describe("the need of a program that has ended", () => {
@@ -134,6 +167,15 @@ describe("the need of a silent program", () => {
 		expect(needOf(silent(9, 2_000), none)).toBeUndefined();
 		expect(needOf(silent(47, 3 * MINUTE), none)).toBeUndefined();
 		expect(needOf(silent(61, 3 * MINUTE), none)?.kind).toBe("quiet");
+	});
+
+	it("the silence before an answer is none after it", () => {
+		const { overview } = silent(12, 2_000);
+		const answered = listed({ overview: { ...overview, activeAt: NOW - 1_000 } });
+		expect(needOf(answered, none)).toBeUndefined();
+		const since = NOW - 11 * MINUTE;
+		const long = listed({ overview: { ...overview, lastOutputAt: NOW - 20 * MINUTE, activeAt: since } });
+		expect(needOf(long, none)).toMatchObject({ kind: "quiet", since });
 	});
 
 	it("a silence needs nothing without a usual interval, while the program waits, and after it was dismissed", () => {

@@ -71,3 +71,18 @@ test("the kernel decides about a program that is no agent", async () => {
 	const { session, agents } = await start("printf 'ready? '; read x");
 	expect(await waitForInput(session, agents, 0)).toBe("input");
 });
+
+test("an agent that works in silence does not end a wait for input or silence", async () => {
+	const { session, agents } = await start();
+	await write(session, "state=working:app=x\n");
+	await eventually("work", async () => (await agents.read(session))?.state === "working");
+	const { offset } = await session.end();
+	const { signal } = new AbortController();
+	const options = { from: offset, timeoutMs: 20_000, signal, agents };
+	const waiting = waitFor(session, { input: true, idleMs: 10 }, options);
+	// Silence alone is what its caller asked for.
+	expect(await waitFor(session, { idleMs: 200 }, options)).toBe("idle");
+	await write(session, "state=done:app=x\n");
+	expect(["input", "idle"]).toContain(await waiting);
+	expect((await agents.read(session))?.state).toBe("done");
+});

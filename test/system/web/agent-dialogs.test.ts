@@ -77,7 +77,7 @@ it("of two browsers that answer at once one is accepted, and the other one sees 
 	const outcomes = await Promise.all(
 		pages.map(async (page) => {
 			const status = page.locator(".need .outcome").filter({ hasNotText: words.answer.sending });
-			return (await status.first().textContent()).replace(/ at .*/, "");
+			return ((await status.first().textContent()) ?? "").replace(/ at .*/, "");
 		}),
 	);
 	expect(outcomes.toSorted()).toEqual([words.answer.late, 'Sent "Yes, proceed (y)"'].toSorted());
@@ -202,7 +202,7 @@ it("a session's page submits prompts, queues them until the agent is idle, and a
 	const server = await start();
 	const session = await startAgent(server, [await agentProgram("claude")]);
 	await untilState(session, "idle");
-	const screen = async () => (await session.screen()).lines.join("\n");
+	const screen = async () => (await session.screen()).lines?.join("\n") ?? "";
 	const { page, problems } = await openSession(server, session.id);
 	await typePrompt(page, "question");
 	const dialog = page.getByRole("group", { name: "claude-code asks" });
