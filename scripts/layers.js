@@ -127,7 +127,15 @@ export const layers = {
 
 	"web/state": ["hawser/client", "@preact/signals-core"],
 	"web/terminal": ["web/state", "hawser/client", "@preact/signals-core", "lit-html", "@xterm"],
-	"web/views": ["web/state", "web/terminal", "web/router.ts", "hawser/client", "@preact/signals-core", "lit-html"],
+	"web/views": [
+		"web/state",
+		"web/terminal",
+		"web/styles",
+		"web/router.ts",
+		"hawser/client",
+		"@preact/signals-core",
+		"lit-html",
+	],
 };
 
 /** The forbidden imports of a file, each as a sentence. */

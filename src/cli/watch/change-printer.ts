@@ -72,9 +72,9 @@ function needKey({ kind, since, question }: Need): string {
 	return kind === "failed" ? `${kind} ${since}` : `${kind} ${since} ${question}`;
 }
 
-/** Output, or a pause in it, is not a change. */
+/** Output, or a pause in it, is not a change. The state of an agent is. */
 function stateOf({ session, word }: Row): string {
-	return session.state === "running" ? "running" : word;
+	return session.state === "running" ? (session.overview?.agent?.state ?? "running") : word;
 }
 
 /** Whether the server has inspected the program. It starts to when the first client follows the sessions. */

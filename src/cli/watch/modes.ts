@@ -4,6 +4,7 @@ import type { LiveSessions, SessionInfo, Waiting } from "../../client/index.ts";
 import { safeLine } from "../print/safe-text.ts";
 import type { Size } from "../terminal/local-terminal.ts";
 import type { ApprovalReview } from "./approval-review.ts";
+import type { DialogReview } from "./dialog-review.ts";
 import { displayText, type LineEditor } from "./line-editor.ts";
 import { pageSize, type Scene, type StatusLine, visibleRows } from "./render.ts";
 import { nameOf } from "./rows.ts";
@@ -15,6 +16,9 @@ export type Mode =
 	| { readonly kind: "filter"; readonly field: LineEditor; readonly before: string }
 	/** `waiting` is the question that was displayed; the answer is valid only for it. */
 	| { readonly kind: "answer"; readonly session: SessionInfo; readonly waiting: Waiting; readonly field: LineEditor }
+	/** The dialog that was displayed; the answer is valid only for it. */
+	| { readonly kind: "choose"; readonly session: SessionInfo; readonly dialog: DialogReview }
+	| { readonly kind: "prompt"; readonly session: SessionInfo; readonly field: LineEditor }
 	| { readonly kind: "decide"; readonly session: SessionInfo; readonly deciding: ApprovalReview }
 	| { readonly kind: "stop"; readonly session: SessionInfo };
 
@@ -26,7 +30,10 @@ const HELP: readonly string[] = [
 	"Up Down j k     select a session         g G     first, last",
 	"Enter  a        answer here: the program gets the line once, and only",
 	"                if it still asks the same question. Secrets are not",
-	"                displayed, stored or recorded.",
+	"                displayed, stored or recorded. The dialog of a coding agent",
+	"                opens; a number or arrows and Enter choose. An agent without",
+	"                one gets a prompt, at once or when it is idle.",
+	"1 .. 9          answer the agent's dialog of the selected row",
 	"y  n            approve or deny a held action; shows all of it first,",
 	"                Enter confirms",
 	"o               open in this terminal; ~. at the start of a line,",
@@ -88,6 +95,7 @@ function emptyTextOf({ isNeeding, query }: TableState, { connection }: Known): s
 /** A page that replaces the table. */
 function pageOf(mode: Mode, size: Size): readonly string[] | undefined {
 	if (mode.kind === "decide") return mode.deciding.page(pageSize(size));
+	if (mode.kind === "choose") return mode.dialog.page(pageSize(size));
 	return mode.kind === "help" ? HELP : undefined;
 }
 
@@ -98,6 +106,10 @@ function statusLineOf(mode: Mode, live: Known, now: number): StatusLine | undefi
 			return { kind: "field", label: "/", ...displayText(mode.field) };
 		case "answer":
 			return answerStatusLine(mode, live);
+		case "choose":
+			return mode.dialog.statusLine(nameOf(mode.session), !isShown(mode, live));
+		case "prompt":
+			return { kind: "field", label: `prompt ${nameOf(mode.session)}:`, ...displayText(mode.field) };
 		case "decide":
 			return mode.deciding.statusLine(now, !live.held.some(({ id }) => id === mode.deciding.approval.id));
 		case "stop":
@@ -106,6 +118,12 @@ function statusLineOf(mode: Mode, live: Known, now: number): StatusLine | undefi
 		case "list":
 			return undefined;
 	}
+}
+
+/** Whether the agent still shows the dialog. */
+function isShown({ session, dialog }: ModeOf<"choose">, live: Known): boolean {
+	const agent = live.all.get(session.id)?.overview?.agent;
+	return agent?.state === "blocked" && agent.episode === dialog.agent.episode;
 }
 
 function answerStatusLine({ session, waiting, field }: ModeOf<"answer">, live: Known): StatusLine {

@@ -149,7 +149,8 @@ function wordOf({ need, word }: Row, { cols }: Pick<Size, "cols">): string {
 
 /** Keeps the end of the text, where the question is. */
 function needText({ need, text }: Row, width: number): string {
-	return need?.kind === "asks" || need?.kind === "secret" ? cutStart(text, width) : text;
+	const isPrompt = need?.kind === "secret" || (need?.kind === "asks" && !need.agent);
+	return isPrompt ? cutStart(text, width) : text;
 }
 
 type Cells = readonly [mark: string, who: string, state: string, since: string, what: string];
@@ -214,7 +215,10 @@ function fieldLine(
 function hintsFor(row: Row | undefined): string {
 	const kind = row?.need?.kind;
 	if (kind === "approval") return "y approve · n deny · o open · ? keys · q quit · / filter";
+	if (row?.need?.kind === "asks" && row.need.agent)
+		return "number or Enter answer · o open · ? keys · q quit · / filter";
 	if (kind === "asks" || kind === "secret") return "Enter answer · o open · ? keys · q quit · x kill · / filter";
 	if (kind === "failed" || kind === "quiet") return "o open · d dismiss · ? keys · q quit · x stop · / filter";
+	if (row?.session.overview?.agent) return "Enter prompt · o open · ? keys · q quit · x stop · / filter";
 	return "o open · a type a line · ? keys · q quit · x stop · / filter";
 }

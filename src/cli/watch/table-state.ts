@@ -9,7 +9,7 @@ import {
 	type SessionInfo,
 	withPendingStarts,
 } from "../../client/index.ts";
-import { flattenGroups, type Row, toRow } from "./rows.ts";
+import { flattenGroups, type Row, type RowNote, toRow } from "./rows.ts";
 
 export type TableOptions = {
 	readonly wanted: Omit<SessionFilter, "q">;
@@ -25,6 +25,8 @@ const ORDER_HOLD_MS = 2_000;
 export class TableState {
 	readonly #options: TableOptions;
 	readonly #dismissed = new Set<string>();
+	/** Outcomes of answers, by session; `until` is monotonic time. */
+	readonly #notes = new Map<string, RowNote & { readonly until: number }>();
 	#rows: readonly Row[] = [];
 	#counts = { needing: 0, running: 0, ended: 0 };
 	/** The selected session; undefined until a key selects one. */
@@ -87,7 +89,8 @@ export class TableState {
 		const fresh = flattenGroups(this.#isNeeding ? { needing, running: [], ended: [] } : groups);
 		const order = this.#rows.map(({ session }) => session.id);
 		const shown = isHeld || this.isHeld ? keepOrder(order, fresh, ({ id }) => id) : fresh;
-		this.#rows = shown.map((session) => toRow(session, circumstances));
+		this.#dropNotes();
+		this.#rows = shown.map((session) => toRow(session, circumstances, this.#notes.get(session.id)));
 		const found = this.#rows.findIndex(({ session }) => session.id === this.#selected);
 		// If the selected session is gone, keep the index.
 		if (found >= 0 || this.#selected === undefined) this.#index = Math.max(0, found);
@@ -95,6 +98,19 @@ export class TableState {
 		const unfiltered =
 			this.#query === "" ? needing : groupSessions(others, { ...wanted, q: "" }, circumstances).needing;
 		return unfiltered.map(({ session }) => toRow(session, circumstances));
+	}
+
+	/** Shows the outcome of an answer in the session's row, for this long. */
+	note(session: Pick<SessionInfo, "id">, note: RowNote, ms: number): void {
+		this.#notes.set(session.id, { ...note, until: performance.now() + ms });
+	}
+
+	get hasNotes(): boolean {
+		return this.#notes.size > 0;
+	}
+
+	#dropNotes(): void {
+		for (const [id, { until }] of this.#notes) if (until <= performance.now()) this.#notes.delete(id);
 	}
 
 	/** First visible row, such that the selected one is visible. */

@@ -1,6 +1,8 @@
 /** The interactive table: handles keys and runs their commands. */
 
 import {
+	type AgentMessage,
+	answerDialog,
 	answerPrompt,
 	type Client,
 	type DecideApproval,
@@ -9,6 +11,7 @@ import {
 	hasOutputSince,
 	isEnded,
 	LiveSessions,
+	type Session,
 	type SessionInfo,
 } from "../../client/index.ts";
 import { checkOutside } from "../connect/outside-session.ts";
@@ -18,6 +21,7 @@ import { FullScreen } from "../terminal/full-screen.ts";
 import type { Key } from "../terminal/key-reader.ts";
 import { signalExitCode } from "../terminal/local-terminal.ts";
 import { ApprovalReview } from "./approval-review.ts";
+import { DialogReview, type GivenAnswer } from "./dialog-review.ts";
 import { LineEditor } from "./line-editor.ts";
 import { frameState, LIST, type Mode, type ModeOf, type Notice } from "./modes.ts";
 import type { Notifier } from "./notifier.ts";
@@ -37,6 +41,11 @@ type BoardOptions = TableOptions & {
 
 /** How long a notice is displayed. */
 const NOTICE_MS = 4_000;
+/** How long a row shows the outcome of its answer. An error takes longer to read. */
+const OUTCOME_MS = 4_000;
+const ERROR_MS = 8_000;
+/** A number answers a dialog only if it was displayed for this long, so that it does not answer the next one. */
+const READ_MS = 500;
 /** Maximum time between two keys of an answer typed without looking, in milliseconds. */
 const TYPING_MS = 700;
 /** Minimum time between redraws not caused by a key. */
@@ -45,6 +54,9 @@ const DRAW_MS = 50;
 const FAST_TICK_MS = 1_000;
 const SLOW_TICK_MS = 10_000;
 const MINUTE_MS = 60_000;
+
+/** Modes in which a user types an answer. */
+const ANSWERING: ReadonlySet<Mode["kind"]> = new Set(["answer", "choose", "decide", "prompt"]);
 
 export class WatchTable {
 	readonly #options: BoardOptions;
@@ -55,6 +67,8 @@ export class WatchTable {
 	/** Sessions with an answer in flight. */
 	readonly #answering = new Set<string>();
 	#mode: Mode = LIST;
+	/** The dialog of the selected row, and since when it is displayed (monotonic). */
+	#shownDialog: { readonly key: string; readonly since: number } | undefined;
 	/** Monotonic time of the last key typed as an answer while there was no question. */
 	#unansweredAt = Number.NEGATIVE_INFINITY;
 	/** `until` is monotonic time. */
@@ -112,16 +126,29 @@ export class WatchTable {
 		this.#drawTimer = undefined;
 		const now = Date.now();
 		const view = this.#view;
-		const isHeld = this.#isIn("answer") || this.#isIn("decide") || this.#isIn("stop");
+		const isHeld = !this.#isIn("list") && !this.#isIn("filter") && !this.#isIn("help");
 		const needing = view.update(this.#live, { now, isHeld });
 		// Needs in the first list are not new.
 		if (this.#live.connection.kind !== "loading") this.#notifier?.look(needing, this.#live);
+		if (this.#mode.kind === "choose") {
+			const { session, dialog } = this.#mode;
+			dialog.update(this.#live.all.get(session.id)?.overview?.agent);
+		}
 		const { size } = this.#surface;
 		if (this.#notice && this.#notice.until <= performance.now()) this.#notice = undefined;
 		const scene = frameState({ mode: this.#mode, view, live: this.#live, notice: this.#notice, size, now });
 		this.#surface.draw(renderFrame(scene));
+		this.#noteDialog();
 		this.#showTitle();
 		this.#tickAfter(now, view.rows.slice(scene.top, scene.top + visibleRows(size)));
+	}
+
+	/** Notes when the dialog of the selected row was first displayed. */
+	#noteDialog(): void {
+		const dialog = this.#isIn("list") ? dialogOf(this.#view.row) : undefined;
+		const key = dialog && `${this.#view.row?.session.id} ${dialog.episode}`;
+		if (key === undefined) this.#shownDialog = undefined;
+		else if (key !== this.#shownDialog?.key) this.#shownDialog = { key, since: performance.now() };
 	}
 
 	#showTitle(): void {
@@ -137,6 +164,7 @@ export class WatchTable {
 		const isQuick =
 			this.#live.connection.kind === "disconnected" ||
 			this.#notice !== undefined ||
+			this.#view.hasNotes ||
 			this.#view.isHeld ||
 			rows.some(({ since, word }) => word === "active" || (since !== undefined && now - since < MINUTE_MS)) ||
 			rows.some(({ need }) => need?.kind === "approval" && need.approval.expiresAt - now < MINUTE_MS);
@@ -151,7 +179,7 @@ export class WatchTable {
 			const was = this.#mode.kind;
 			this.#pressOne(key);
 			// Keys in the same chunk as an answer are not commands.
-			if ((was === "answer" || was === "decide") && this.#isIn("list")) break;
+			if (ANSWERING.has(was) && this.#isIn("list")) break;
 			// Nor may they decide an approval that is not displayed yet.
 			if (was === "list" && this.#isIn("decide")) break;
 			if (!this.#surface.isOpen) return;
@@ -169,6 +197,8 @@ export class WatchTable {
 		if (isKey("C-z")) this.#surface.suspend();
 		else if (mode.kind === "answer") this.#pressInAnswer(mode, key);
 		else if (mode.kind === "decide") this.#pressInDecision(mode, key);
+		else if (mode.kind === "choose") this.#pressInDialog(mode, key);
+		else if (mode.kind === "prompt") this.#pressInPrompt(mode, key);
 		else if (mode.kind === "filter") this.#pressInFilter(mode, key);
 		else if (mode.kind === "list") this.#pressInList(key);
 		else {
@@ -212,7 +242,8 @@ export class WatchTable {
 			q: () => this.#end(0),
 			"C-c": () => this.#end(signalExitCode("SIGINT")),
 		};
-		acts[value]?.();
+		if (/^[1-9]$/.test(value)) this.#answerByNumber(Number(value));
+		else acts[value]?.();
 	}
 
 	#pressInFilter({ field, before }: ModeOf<"filter">, key: Key): void {
@@ -245,6 +276,39 @@ export class WatchTable {
 		if (outcome === "decided") void this.#sendDecision(mode);
 	}
 
+	#pressInDialog({ session, dialog }: ModeOf<"choose">, key: Key): void {
+		const given = dialog.press(key);
+		if (given) this.#mode = LIST;
+		if (given && given !== "left") void this.#giveToAgent(session, dialog.agent, given);
+	}
+
+	#pressInPrompt({ session, field }: ModeOf<"prompt">, key: Key): void {
+		if (key.kind === "key" && (key.value === "Escape" || key.value === "C-c")) this.#mode = LIST;
+		else if (key.kind === "key" && key.value === "Enter") {
+			this.#mode = LIST;
+			if (field.text.trim() !== "") void this.#prompt(session, field.text);
+		} else field.press(key);
+	}
+
+	/** Answers the dialog of the selected row, if it was displayed for long enough to be read. */
+	#answerByNumber(number: number): void {
+		const { row } = this.#view;
+		const agent = dialogOf(row);
+		if (!row || !agent) return;
+		const { session } = row;
+		const dialog = new DialogReview(agent);
+		const given = this.#isRead(session, agent) ? dialog.choose(number) : undefined;
+		if (!this.#isRead(session, agent)) this.#noteIn(session, "the question has just changed; press again", true);
+		else if (given) void this.#giveToAgent(session, agent, given);
+		else if (number <= agent.choices.length) this.#mode = { kind: "choose", session, dialog };
+		else this.#noteIn(session, `the dialog has no choice ${number}`, true);
+	}
+
+	#isRead({ id }: SessionInfo, { episode }: AgentMessage): boolean {
+		const shown = this.#shownDialog;
+		return shown?.key === `${id} ${episode}` && performance.now() - shown.since >= READ_MS;
+	}
+
 	#decide(decision: DecideApproval["decision"]): void {
 		const { session, need } = this.#view.row ?? {};
 		if (!session) return;
@@ -267,6 +331,14 @@ export class WatchTable {
 
 	#answer(): void {
 		const { session, need } = this.#view.row ?? {};
+		const agent = need?.kind === "approval" ? undefined : session?.overview?.agent;
+		if (session && agent && !isEnded(session)) {
+			const isOpen = agent.state === "blocked";
+			this.#mode = isOpen
+				? { kind: "choose", session, dialog: new DialogReview(agent) }
+				: { kind: "prompt", session, field: new LineEditor() };
+			return;
+		}
 		const waiting = session?.overview?.waiting;
 		if (session && waiting && need?.kind !== "approval" && !isEnded(session)) {
 			this.#mode = { kind: "answer", session, waiting, field: new LineEditor() };
@@ -303,6 +375,43 @@ export class WatchTable {
 		} finally {
 			this.#answering.delete(id);
 		}
+	}
+
+	async #giveToAgent(session: SessionInfo, { episode }: AgentMessage, { answer, label }: GivenAnswer): Promise<void> {
+		await this.#actInRow(session, "answering…", async (target) => {
+			if (!(await answerDialog(target, { episode }, answer))) throw new Refusal("not sent: the question changed");
+			this.#live.markDialogAnswered(session.id, episode);
+			return `sent ${JSON.stringify(label)}`;
+		});
+	}
+
+	async #prompt(session: SessionInfo, text: string): Promise<void> {
+		await this.#actInRow(session, "sending…", async (target) => {
+			const { queued } = await target.prompt(text, { whenIdle: true });
+			return queued ? "the prompt is queued until the agent is idle" : "the prompt is submitted";
+		});
+	}
+
+	/** Acts on a session once at a time, and shows in its row what came of it. */
+	async #actInRow(session: SessionInfo, label: string, act: (target: Session) => Promise<string>): Promise<void> {
+		const { id } = session;
+		if (this.#answering.has(id)) return;
+		this.#answering.add(id);
+		this.#noteIn(session, label, false, Number.POSITIVE_INFINITY);
+		try {
+			this.#noteIn(session, await act(this.#options.client.sessions.at(id)), false);
+		} catch (error) {
+			const message = error instanceof Refusal ? error.message : toUserError(error)?.message;
+			if (message === undefined) this.#fail(error);
+			else this.#noteIn(session, message, true);
+		} finally {
+			this.#answering.delete(id);
+		}
+	}
+
+	#noteIn(session: SessionInfo, text: string, isBad: boolean, ms = isBad ? ERROR_MS : OUTCOME_MS): void {
+		this.#view.note(session, { text, isBad }, ms);
+		this.#drawSoon();
 	}
 
 	#askToStop(): void {
@@ -357,3 +466,12 @@ export class WatchTable {
 		this.#drawSoon();
 	}
 }
+
+/** The open dialog of a row's agent. */
+function dialogOf(row: Row | undefined): AgentMessage | undefined {
+	const agent = row?.need?.kind === "asks" ? row.need.agent : undefined;
+	return agent?.choices.length ? agent : undefined;
+}
+
+/** An answer that came too late. */
+class Refusal extends Error {}
