@@ -19,13 +19,13 @@ export function checkOutside({ isLocal }: { readonly isLocal: boolean }): void {
 }
 
 /**
- * If the environment names a session, a person must confirm at the terminal. The variable may be inherited, for example
- * through ssh, but a script or an agent must not pass for a person.
+ * If the environment names a session, a person must confirm at a terminal outside of it. The variable may be inherited,
+ * for example through ssh, but a script or an agent must not pass for a person.
  */
 export async function confirmOutside(env: NodeJS.ProcessEnv, shown: readonly string[]): Promise<void> {
 	const [session] = enclosingSessions(env);
 	if (session === undefined) return;
-	if (!process.stdin.isTTY || !process.stderr.isTTY) throw inside(session);
+	if (sessionsAroundUs().includes(session) || !process.stdin.isTTY || !process.stderr.isTTY) throw inside(session);
 	printNotice(`the environment says that this is session ${session}; about to approve:`);
 	for (const line of shown) printNotice(`    ${line}`);
 	if (!(await saysYes("Approve it? [y/N] "))) throw new UsageError("not approved");

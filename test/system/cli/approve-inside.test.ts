@@ -103,6 +103,21 @@ it.each(Object.entries(roads))("%s approves nothing from inside a session", asyn
 	expect((await ended).code).toBe(0);
 });
 
+it("hawser approve on the session's own terminal is refused without a question", async () => {
+	const { approval, ended } = await held();
+	const command = `'${process.execPath}' '${main}' approve ${approval.id}; echo "<code $?>"; sleep 1000`;
+	const id = await hawser.detached(`HAWSER_STATE_DIR='${hawser.stateDir}' ${command}`);
+	const shown = await eventually("the end of the command", async () => {
+		const text = new TextDecoder().decode((await operator.sessions.at(id).output()).bytes);
+		return /<code \d+>|\[y\/N\]/.test(text) && text;
+	});
+	expect(shown.replaceAll(/\s+/g, " ")).toMatch(BY_COMMAND);
+	expect(shown).not.toContain("[y/N]");
+	expect(await operator.approvals.get(approval.id)).toMatchObject({ state: "asked" });
+	await operator.approvals.decide(approval.id, { decision: "deny" });
+	await ended;
+});
+
 it("a request over TCP approves nothing when its sender exits at once", async () => {
 	const directory = await temporaryDirectory();
 	const { approval, ended } = await held();
