@@ -44,6 +44,9 @@ const BRACKET = 0x5b;
 /** The last bytes of the sequences that programs write around colored text: SGR, and EL, which `grep` adds. */
 const COLOR = 0x6d;
 const ERASE_LINE = 0x4b;
+/** `ESC ( B`, which terminfo's `sgr0` (`tput sgr0`) has in addition on most terminals. */
+const PARENTHESIS = 0x28;
+const ASCII = 0x42;
 const NOTHING = Buffer.alloc(0);
 
 /**
@@ -318,12 +321,17 @@ function lowerCase(byte: number): number {
 }
 
 /**
- * The length of a sequence that sets colors or erases the rest of the line; 0 for any other, undefined if it is
- * incomplete.
+ * The length of a sequence that sets colors, erases the rest of the line or selects ASCII; 0 for any other, undefined if
+ * it is incomplete.
  */
 function colorLength(all: Uint8Array, from: number): number | undefined {
-	if (from + 1 >= all.byteLength) return undefined;
-	if (all[from + 1] !== BRACKET) return 0;
+	const kind = all[from + 1];
+	if (kind === undefined) return undefined;
+	if (kind === PARENTHESIS) {
+		const set = all[from + 2];
+		return set === undefined ? undefined : set === ASCII ? 3 : 0;
+	}
+	if (kind !== BRACKET) return 0;
 	for (let at = from + 2; at <= from + 2 + MOST_PARAMETER_BYTES; at++) {
 		const byte = all[at];
 		if (byte === undefined) return undefined;

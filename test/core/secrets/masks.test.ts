@@ -106,9 +106,10 @@ describe("a masked value", () => {
 	it.each([
 		["grep --color", "se\u001b[01;31m\u001b[Kcret-wo\u001b[m\u001b[Krd"],
 		["a color for each letter", [..."secret-word"].map((letter) => `\u001b[38;2;1;22;255m${letter}\u001b[0m`).join("")],
+		["tput, which also selects the usual characters", "se\u001b[31mcret\u001b(B\u001b[m-word"],
 		["a color across a line end", "secret\u001b[0m\r\n\u001b[1m-word"],
 	])("a masked value is overwritten in the colors of %s, which stay", (_title, written) => {
-		const letters = written.split(/(\u001b\[[\d;]*[mK]|[\r\n])/);
+		const letters = written.split(/(\u001b\[[\d;]*[mK]|\u001b\(B|[\r\n])/);
 		const masked = letters.map((part, index) => (index % 2 === 0 ? "*".repeat(part.length) : part)).join("");
 		expect(seen([Buffer.from(`<${written}>`)], "secret-word")).toBe(`<${masked}>`);
 		const bytes = [...`<${written}>`].map((letter) => Buffer.from(letter));
@@ -119,7 +120,7 @@ describe("a masked value", () => {
 		["the cursor moves", "secret\u001b[2C-word"],
 		["a sequence does not end", `secret\u001b[${"1;".repeat(20)}m-word`],
 		["there are too many colors", `secret${"\u001b[1;31m".repeat(20)}-word`],
-		["there is a character of another kind", "secret\u001b(B-word"],
+		["there is a character of another kind", "secret\u001b(0-word"],
 	])("a masked value is another text with %s inside it", (_title, written) => {
 		expect(seen([Buffer.from(written)], "secret-word")).toBe(written);
 		expect(
