@@ -7,7 +7,9 @@ import type { AgentMessage } from "../../../src/api/types.ts";
 import type { ScreenReader } from "../../../src/core/session/screen-reader.ts";
 import type { Session } from "../../../src/core/session/session.ts";
 import { Agents } from "../../../src/services/agents/agents.ts";
+import { promptAgent } from "../../../src/services/agents/prompt.ts";
 import { Attachments } from "../../../src/services/attachments/attachments.ts";
+import { runningAgent } from "../../support/agents.ts";
 import { KeeperSite, only } from "../../support/keeper-site.ts";
 import { localScreens } from "../../support/local-screens.ts";
 import { eventually, write } from "../../support/reading.ts";
@@ -106,4 +108,26 @@ test("an agent that is stopped is none until it goes on", async () => {
 	await write(session, "fg\n");
 	expect(await becomes(agents, session, ({ state }) => state === "blocked")).toMatchObject({ episode });
 	await session.kill({ signal: "SIGKILL" });
+});
+
+test("an agent whose tool runs in a terminal of its own works, until the tool is killed", async () => {
+	const { session, screens, typing } = await runningAgent("codex");
+	const agents = new Agents({
+		sessions: { get: () => session },
+		attachments: new Attachments(),
+		screens,
+		now: Date.now,
+		report: (problem) => {
+			throw problem;
+		},
+	});
+	onTestFinished(() => agents.close());
+	await promptAgent(typing, "tool");
+	const tool = await eventually("the tool", async () => {
+		const { isInner, program, pid } = await session.inspect();
+		return isInner && program === "sleep" ? pid : undefined;
+	});
+	expect(await agents.read(session)).toMatchObject({ app: "codex", state: "working" });
+	process.kill(Number(tool), "SIGKILL");
+	await becomes(agents, session, ({ state }) => state === "done");
 });
