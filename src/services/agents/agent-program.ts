@@ -21,16 +21,22 @@ const MAX_LEVELS = 8;
 
 /** The rules of the agent in front; undefined if another program is. */
 export async function agentInFront(
-	session: Pick<Session, "inspect">,
+	session: Pick<Session, "inspect" | "signals">,
 	rules: readonly AgentRules[],
 ): Promise<AgentRules | undefined> {
 	for (let looks = 1; ; looks++) {
-		const { pid } = await session.inspect();
+		const pid = await pidInFront(session);
 		if (pid === null) return undefined;
 		const front = await processOf(pid);
 		if (front) return agentAt(front, rules);
 		if (looks >= LOOKS) return undefined;
 	}
+}
+
+/** Some agents run tools in terminals of their own, where an inspection finds the tool. */
+async function pidInFront(session: Pick<Session, "inspect" | "signals">): Promise<number | null> {
+	const { pid, isInner } = await session.inspect();
+	return isInner ? (await session.signals()).foreground : pid;
 }
 
 /** Goes up to the parent, and on within the process group: an agent's tools run in the group of the agent. */

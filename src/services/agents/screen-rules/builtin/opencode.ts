@@ -20,7 +20,7 @@ export const opencode: AgentRules = {
 			isPointedByColor: true,
 			question: "^△ (Permission required)",
 			details: "below",
-			command: "\\$ ([^\\n]+)",
+			command: " *# [^\\n]*\\n\\n\\$ ([^\\n]+)",
 			allows: "^Allow once$",
 			denies: "^Reject$",
 			choose: "arrows",
