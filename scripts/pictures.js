@@ -5,13 +5,16 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { join, resolve } from "node:path";
+import { pathToFileURL } from "node:url";
 import { chromium } from "playwright-core";
 import { connect } from "../dist/client/node/index.js";
 
 const FOLDER = "docs/images";
 const WINDOW = { width: 1440, height: 900 };
 const PHONE = { width: 390, height: 844 };
+/** Around a part of a page. */
+const EDGE = 16;
 /** Long enough for some activity to show. */
 const LIFE_MS = 30_000;
 
@@ -94,6 +97,12 @@ END`,
 };
 const PROMPT =
 	"\\[\\e]0;ada@build-host: ~/src/billing\\a\\e[36m\\]~/src/billing\\[\\e[0m\\] \\[\\e[35m\\]billing-split\\[\\e[0m\\] ❯ ";
+/** Recordings of real agents, and the states to play: the first one at once, each next one after an answer. */
+const agents = [
+	["fix-flaky", "codex-0.166.0", ["permission-shell", "done"]],
+	["schema", "gemini-0.61.0", ["question", "answered"]],
+	["ui-polish", "opencode-1.18.33", ["permission-edit"]],
+];
 /** Pause between two commands, so that the timeline has some length. */
 const PAUSE_MS = 6_000;
 const lines = ["git log --oneline -4", "npm test -- --changed", 'agent "fix the failing tax test, then push"'];
@@ -114,6 +123,7 @@ try {
 	const { sessions } = connect({ stateDir: state });
 	await sessions.create({ argv: ["bash", "--norc"], name: "shell" });
 	for (const [name, command, kind] of samples) await sessions.create({ name, command, labels: { kind } });
+	for (const agent of agents) await startAgent(...agent);
 	const shell = await sessions.create({
 		argv: ["bash"],
 		name: "api-refactor",
@@ -138,6 +148,7 @@ try {
 	await page.waitForTimeout(LIFE_MS);
 	mkdirSync(FOLDER, { recursive: true });
 	await picture("list");
+	await agentPictures(page);
 	await page.getByRole("link", { name: "api-refactor", exact: true }).click();
 	await page.getByText(/^Live/).waitFor();
 	await page.waitForTimeout(1_000);
@@ -177,6 +188,46 @@ try {
 	server.kill();
 	await ended;
 	rmSync(state, { recursive: true, force: true });
+}
+
+/** Starts a program that plays the recording. It has the name of its agent, and no arguments that a list would show. */
+function startAgent(name, recording, states) {
+	const folder = join(work, name);
+	mkdirSync(folder);
+	const agent = recording.replace(/-.*/, "");
+	const args = [join(folder, "typed"), resolve("test/fixtures/agents", recording, "120x40"), ...states];
+	const player = pathToFileURL(resolve("test/fixtures/recorded-agent.js")).href;
+	const program = `process.argv.push(...${JSON.stringify(args)});\nimport(${JSON.stringify(player)});\n`;
+	writeFileSync(join(folder, agent), `#!${process.execPath}\n${program}`);
+	chmodSync(join(folder, agent), 0o755);
+	const env = { PATH: `${folder}:${process.env.PATH}` };
+	const size = { cols: 120, rows: 40 };
+	return connect({ stateDir: state }).sessions.create({
+		...size,
+		argv: [agent],
+		name,
+		cwd: "/srv",
+		env,
+		labels: { kind: "agent" },
+	});
+}
+
+/** An agent's dialog on its page, and dialogs in the list, one of which was just answered. */
+async function agentPictures(page) {
+	await page.getByRole("link", { name: "fix-flaky", exact: true }).click();
+	await page.getByRole("group", { name: "codex asks permission" }).waitFor();
+	await page.getByText(/^Live/).waitFor();
+	await page.waitForTimeout(1_000);
+	await page.screenshot({ path: join(FOLDER, "agent.png") });
+	await page.getByRole("link", { name: "All sessions" }).click();
+	await page.getByPlaceholder("Filter").fill("kind=agent");
+	const row = page.getByRole("listitem").filter({ hasText: "schema" });
+	await row.getByRole("button", { name: /Postgres$/ }).click();
+	await row.getByText(/^Sent/).waitFor();
+	const { x, y, width, height } = await page.getByRole("region", { name: "Needs you" }).boundingBox();
+	const clip = { x: x - EDGE, y, width: width + 2 * EDGE, height: height + EDGE };
+	await page.screenshot({ path: join(FOLDER, "agents.png"), clip });
+	await page.getByPlaceholder("Filter").fill("");
 }
 
 /** The sign-in link that the server prints. */
