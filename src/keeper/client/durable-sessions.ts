@@ -135,7 +135,14 @@ export class DurableSessions implements SessionProvider {
 	}
 
 	async rename(session: Session, name: string | null): Promise<void> {
-		await writeName(this.#search.directoryOf(session.id), name);
+		const directory = this.#search.directoryOf(session.id);
+		await writeName(directory, name).catch((error: unknown) => {
+			if (existsSync(directory)) throw error;
+			throw new SessionError("node_unavailable", `the name can't be stored: ${directory} was deleted or moved`, {
+				hint: "restore the directory, or end the session",
+				cause: error,
+			});
+		});
 	}
 
 	async excessBytes(): Promise<number> {

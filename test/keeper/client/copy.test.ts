@@ -170,6 +170,12 @@ test.each(["deleted", "replaced"])("a server reports that the directory of a run
 	expect(String(site.reports[0])).toContain("was deleted or replaced; its keeper and program continue");
 	await write(session, "one\n");
 	await outputUntil(session, /got one/);
+	if (how === "deleted") {
+		await expect(keepers.rename(session, "new")).rejects.toMatchObject({
+			code: "node_unavailable",
+			message: expect.stringContaining("was deleted or moved"),
+		});
+	}
 	await keepers.forget(session, { isKilled: true });
 });
 
