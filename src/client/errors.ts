@@ -48,8 +48,10 @@ export function isProgrammingError(error: unknown): error is Error {
 export async function errorFromResponse(response: Response): Promise<HawserError> {
 	const { status } = response;
 	const body: unknown = await response.json().catch(() => undefined);
-	if (!isErrorMessage(body))
-		return new HawserError("internal", `the server answered with status ${status}`, { status });
+	if (!isErrorMessage(body)) {
+		const hint = "check the address: this answer is not from a Hawser server";
+		return new HawserError("internal", `the server answered with status ${status}`, { status, hint });
+	}
 	const { code, message, hint, retryAfterMs, agent } = body.error;
 	return new HawserError(code, message, {
 		status,

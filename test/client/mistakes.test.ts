@@ -1,4 +1,7 @@
-import { expect, it } from "vitest";
+import { once } from "node:events";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { expect, it, onTestFinished } from "vitest";
 import { connect } from "../../src/client/index.ts";
 
 const outage = () => Promise.reject(new TypeError("fetch failed", { cause: new Error("ECONNREFUSED") }));
@@ -25,4 +28,19 @@ it("the browser's fetch is never called as a method", async () => {
 	}
 	const client = connect({ url: "http://127.0.0.1:1", fetch: strict });
 	expect(await client.sessions.list()).toEqual([]);
+});
+
+it("a server of another kind at the address is named by requests, waits and attachments", async () => {
+	const other = createServer((_, response) => response.writeHead(404).end("<h1>Not found</h1>")).listen(0, "127.0.0.1");
+	onTestFinished(() => void other.close());
+	await once(other, "listening");
+	const client = connect({ url: `http://127.0.0.1:${(other.address() as AddressInfo).port}`, token: "none" });
+	const session = client.sessions.at("abc");
+	const named = {
+		message: "the server answered with status 404",
+		hint: "check the address: this answer is not from a Hawser server",
+	};
+	await expect(client.sessions.list()).rejects.toMatchObject(named);
+	await expect(session.wait({ exit: true })).rejects.toMatchObject(named);
+	await expect(session.attach()[Symbol.asyncIterator]().next()).rejects.toMatchObject(named);
 });

@@ -48,7 +48,8 @@ def error_of(status: int, body: bytes) -> HawserError:
         code, message = str(error["code"]), str(error["message"])
         return HawserError(code, message, hint=hint, status=status, retry_after=retry_after)
     except (ValueError, LookupError, TypeError, AttributeError):
-        return HawserError("internal", f"the server answered with status {status}", status=status)
+        hint = "check the address: this answer is not from a Hawser server"
+        return HawserError("internal", f"the server answered with status {status}", hint=hint, status=status)
 
 
 def session_over() -> HawserError:

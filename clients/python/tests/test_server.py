@@ -577,6 +577,18 @@ class Locating(Case):
         error = caught.exception
         self.assertEqual((error.code, error.hint), ("node_unavailable", "start one with hawser serve"))
 
+    async def test_says_that_a_server_of_another_kind_answers(self) -> None:
+        async def refuse(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            await reader.readuntil(b"\r\n\r\n")
+            writer.write(b"HTTP/1.1 404 Not Found\r\ncontent-length: 4\r\nconnection: close\r\n\r\nnone")
+            writer.close()
+
+        async with await asyncio.start_server(refuse, "127.0.0.1", 0) as server:
+            client = hawser.connect(f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}", "none")
+            for call in (client.list(), client.at("abc").wait(), reading(client.at("abc").attach())):
+                error = await self.failing("internal", call)
+                self.assertEqual(error.hint, "check the address: this answer is not from a Hawser server")
+
 
 class Synchronous(unittest.TestCase):
     def test_does_the_same_without_asyncio(self) -> None:
