@@ -125,7 +125,8 @@ function hides({ wasPrivate }: WebhookStatus, caller: Principal): boolean {
 
 function webhookMessage(webhook: WebhookStatus, caller: Principal): WebhookMessage {
 	const { allowsHttp, wasPrivate: _, events, labels, problem, ...rest } = webhook;
-	const shown = problem !== null && hides(webhook, caller) ? PRIVATE : problem;
+	// Also before an attempt ends: a closed port would fail at once, and a silent one later.
+	const shown = hides(webhook, caller) ? PRIVATE : problem;
 	// Checked when the webhook was created.
 	return { ...rest, problem: shown, events: events as readonly WebhookEvent[], labels, allowHttp: allowsHttp };
 }

@@ -59,7 +59,7 @@ it("testing a webhook gives the same answer for every private port at once, and 
 	const answer = {
 		first: { delivered: null, status: null, reason: hidden },
 		again: { code: "limit_exceeded", message: "a test of this webhook is already in progress" },
-		problem: null,
+		problem: hidden,
 		waiting: 0,
 		failed: 0,
 	};
@@ -96,6 +96,21 @@ it("only the operator learns why a delivery to a private address failed", async 
 		expect((await client.webhooks.failed(id)).failed.map(({ reason }) => reason)).toEqual([hidden]);
 		expect((await operator.webhooks.failed(id)).failed.map(({ reason }) => reason)).toEqual([problems[index]]);
 	}
+});
+
+it("the problem of a private address that does not accept notices is the same for every port, also during an attempt", async () => {
+	const server = await start({}, { webhookTimes });
+	const operator = connect({ url: server.url, token: server.adminToken });
+	const client = await manager(server);
+	const { taken: _, ...urls } = await ports();
+	for (const url of Object.values(urls)) {
+		await client.webhooks.create({ url, workspace: "default", events: ["exited"] });
+	}
+	await operator.run({ command: "true" });
+	const shown = async () => (await client.webhooks.list()).map(({ problem, waiting }) => ({ problem, waiting }));
+	await expect.poll(shown).toEqual(Object.keys(urls).map(() => ({ problem: hidden, waiting: 1 })));
+	const problems = (await operator.webhooks.list()).map(({ problem }) => problem);
+	expect(problems).toContain(null);
 });
 
 it("a webhook for a link-local address is refused unless the operator's setting allows it", async () => {
