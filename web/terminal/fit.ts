@@ -63,6 +63,7 @@ export class TerminalFit {
 		this.#room = this.#emulator.availableSize;
 		this.#options.onRoom(this.#room);
 		if (this.#isEngaged) this.#send();
+		this.followCursor();
 	}
 
 	/** Scrolls a session larger than its element to the cursor. */

@@ -44,12 +44,22 @@ export class AgentBar {
 		const session = this.#listed;
 		const agent = this.#agent;
 		if (!session || !agent) return nothing;
-		return html`${this.#dialog(session, agent)}
+		const isDialogAll = agent.state === "blocked" && !this.#mayPrompt(session);
+		const hasBar = !isDialogAll || this.#prompts.queued.value.length > 0;
+		return html`${this.#dialog(session, agent)}${hasBar ? this.#bar(session, agent) : nothing}`;
+	}
+
+	#bar(session: SessionInfo, agent: AgentMessage): TemplateResult {
+		return html`
 			<section class="agent-bar" aria-label=${agent.app}>
 				${this.#queue(session)}
 				<div class="agent-row">${this.#state(session, agent)}${this.#field(session, agent)}</div>
 				${this.#outcome()}
 			</section>`;
+	}
+
+	#mayPrompt({ workspace }: SessionInfo): boolean {
+		return this.#app.auth.may("operate", workspace);
 	}
 
 	get #listed(): SessionInfo | undefined {
@@ -97,7 +107,7 @@ export class AgentBar {
 	#queue(session: SessionInfo): TemplateResult | typeof nothing {
 		const queued = this.#prompts.queued.value;
 		if (queued.length === 0) return nothing;
-		const mayCancel = this.#app.auth.may("operate", session.workspace);
+		const mayCancel = this.#mayPrompt(session);
 		return html`<div class="queue">
 			<span class="dim">${words.prompt.queued}</span>
 			<ol aria-label=${words.prompt.queued}>
@@ -117,8 +127,8 @@ export class AgentBar {
 		</div>`;
 	}
 
-	#field({ workspace }: SessionInfo, { app }: AgentMessage): TemplateResult | typeof nothing {
-		if (!this.#app.auth.may("operate", workspace)) return nothing;
+	#field(session: SessionInfo, { app }: AgentMessage): TemplateResult | typeof nothing {
+		if (!this.#mayPrompt(session)) return nothing;
 		const isQueueing = this.#isQueueing;
 		const send = async (event: Event) => {
 			event.preventDefault();

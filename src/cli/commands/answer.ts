@@ -55,7 +55,7 @@ function dialogText({ kind, question, details, choices }: AgentMessage): string 
 	const lines = [
 		...(question === null ? [kind ?? "a dialog"] : [question]),
 		...(details ?? "").split("\n").map((line) => `  ${line}`),
-		...choices.map(({ id, label }) => `${id}. ${label}`),
+		...choices.map(({ id, label, takesText }) => `${id}. ${label}${takesText ? " (--text)" : ""}`),
 	];
 	return `${lines
 		.map((line) => safeLine(line).trimEnd())
