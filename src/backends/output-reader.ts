@@ -1,11 +1,14 @@
 /** The interface of readers of a program's output. */
 
 import type { Clock } from "../core/async/clock.ts";
+import type { Fact } from "../core/log/event.ts";
+import type { Stream } from "../words/state.ts";
 
 export type OutputReaderOptions = {
 	readonly clock: Clock;
-	/** The bytes are not changed later. */
-	readonly onBytes: (bytes: Uint8Array) => void;
+	readonly stream: Stream;
+	/** Takes the output. Its bytes are not changed later. */
+	readonly report: (fact: Fact) => void;
 	/** Called once, after the last bytes. */
 	readonly onEnd: () => void;
 };

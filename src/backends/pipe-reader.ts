@@ -68,7 +68,7 @@ export class PipeReader implements OutputReader {
 			const bytes = Buffer.allocUnsafeSlow(fullChunk);
 			const length = readNow(this.#fd, bytes);
 			if (length === 0 || length === "empty") return;
-			this.#options.onBytes(bytes.subarray(0, length));
+			this.#report(bytes.subarray(0, length));
 			left -= length;
 		}
 	}
@@ -101,7 +101,12 @@ export class PipeReader implements OutputReader {
 	#flush(): void {
 		this.#cancelFlush?.();
 		this.#cancelFlush = undefined;
-		if (this.#segments.waiting > 0) this.#options.onBytes(this.#segments.handOut());
+		if (this.#segments.waiting > 0) this.#report(this.#segments.handOut());
+	}
+
+	#report(bytes: Uint8Array): void {
+		const { stream, report } = this.#options;
+		report({ kind: "output", stream, bytes });
 	}
 
 	#space(): Uint8Array {

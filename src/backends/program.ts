@@ -106,8 +106,7 @@ export class Program implements Process {
 		});
 		try {
 			for (const { stream, open } of stdio.outputs) {
-				const onBytes = (bytes: Uint8Array) => report({ kind: "output", stream, bytes });
-				this.#readers.push(open({ clock, onBytes, onEnd: () => this.#closeIfOver() }));
+				this.#readers.push(open({ clock, stream, report, onEnd: () => this.#closeIfOver() }));
 			}
 			minder.onExit((reaped) => this.#exit(reaped));
 		} catch (thrown) {

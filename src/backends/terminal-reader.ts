@@ -12,7 +12,7 @@ import { ReadSegments } from "./read-segments.ts";
 const largestSegment = 256 * 1024;
 
 export class TerminalReader implements OutputReader {
-	readonly #options: Pick<OutputReaderOptions, "onBytes" | "onEnd">;
+	readonly #options: Omit<OutputReaderOptions, "clock">;
 	readonly #pump: Pump;
 	readonly #segments = new ReadSegments(largestSegment);
 	#isPaused = false;
@@ -22,7 +22,7 @@ export class TerminalReader implements OutputReader {
 	#isCutShort = false;
 
 	/** Takes ownership of the descriptors. */
-	constructor(terminal: Pick<ProgramFds, "output" | "wake">, options: Pick<OutputReaderOptions, "onBytes" | "onEnd">) {
+	constructor(terminal: Pick<ProgramFds, "output" | "wake">, options: Omit<OutputReaderOptions, "clock">) {
 		this.#options = options;
 		this.#pump = openPump(terminal, () => {
 			this.#isReady = true;
@@ -85,6 +85,7 @@ export class TerminalReader implements OutputReader {
 
 	#report(length: number): void {
 		this.#segments.fill(length);
-		this.#options.onBytes(this.#segments.handOut());
+		const { stream, report } = this.#options;
+		report({ kind: "output", stream, bytes: this.#segments.handOut() });
 	}
 }

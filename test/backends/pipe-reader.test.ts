@@ -15,7 +15,10 @@ async function open() {
 	let isEnded = false;
 	const reader = new PipeReader(output, {
 		clock: systemClock,
-		onBytes: (bytes) => chunks.push(bytes),
+		stream: "stdout",
+		report: (fact) => {
+			if (fact.kind === "output") chunks.push(fact.bytes);
+		},
 		onEnd: () => {
 			isEnded = true;
 		},

@@ -32,7 +32,8 @@ type Waiting = { readonly fact: Fact; readonly offset: number };
 
 export class MaskedOutput {
 	readonly #options: MaskedOutputOptions;
-	readonly #masks = new SecretMasker();
+	/** Undefined until there is a secret: then output passes as it is. */
+	#masks: SecretMasker | undefined;
 	/** At most one fact per held byte, plus the end of the session. */
 	readonly #waiting: Waiting[] = [];
 	/** Output bytes received, and passed on. */
@@ -47,7 +48,10 @@ export class MaskedOutput {
 
 	/** Masks the secret from now on. */
 	mask(secret: Uint8Array): void {
-		this.#masks.add(secret);
+		const masks = this.#masks ?? new SecretMasker();
+		masks.add(secret);
+		// A short value is not masked.
+		if (!masks.isEmpty) this.#masks = masks;
 	}
 
 	/** Masks the secrets in these texts of an object. */
@@ -55,11 +59,12 @@ export class MaskedOutput {
 		texts: Texts,
 		keys: readonly Key[],
 	): Texts {
-		if (this.#masks.isEmpty) return texts;
+		const masks = this.#masks;
+		if (!masks) return texts;
 		const hidden: Partial<Record<Key, string | null>> = {};
 		for (const key of keys) {
 			const text: string | null = texts[key];
-			if (text !== null) hidden[key] = this.#masks.hide(text, text.length >= SHORTEST_CUT);
+			if (text !== null) hidden[key] = masks.hide(text, text.length >= SHORTEST_CUT);
 		}
 		return { ...texts, ...hidden };
 	}
@@ -67,7 +72,8 @@ export class MaskedOutput {
 	/** Takes the facts of the session in order. */
 	report(fact: Fact): void {
 		if (fact.kind === "output" && fact.stream === "pty") {
-			this.#take(fact.bytes);
+			if (this.#masks) this.#take(fact.bytes, this.#masks);
+			else this.#options.onFact(fact);
 			return;
 		}
 		const last = this.#waiting.at(-1);
@@ -75,7 +81,7 @@ export class MaskedOutput {
 		const replacesLast = fact.kind === "resized" && last?.fact.kind === "resized" && last.offset === this.#taken;
 		if (replacesLast) this.#waiting.pop();
 		this.#waiting.push({ fact, offset: this.#taken });
-		this.#show(isFinal(fact) ? this.#masks.release() : NOTHING);
+		this.#show(isFinal(fact) && this.#masks ? this.#masks.release() : NOTHING);
 		if (isFinal(fact)) this.#cancelDeadline?.();
 	}
 
@@ -90,12 +96,11 @@ export class MaskedOutput {
 		this.#setDeadline();
 	}
 
-	#take(bytes: Uint8Array): void {
+	#take(bytes: Uint8Array, masks: SecretMasker): void {
 		for (let from = 0; from < bytes.byteLength; from += MOST_TAKEN_BYTES) {
-			const part = this.#masks.isEmpty ? bytes : bytes.subarray(from, from + MOST_TAKEN_BYTES);
+			const part = bytes.subarray(from, from + MOST_TAKEN_BYTES);
 			this.#taken += part.byteLength;
-			this.#show(this.#masks.take(part));
-			if (part === bytes) break;
+			this.#show(masks.take(part));
 		}
 		this.#setDeadline();
 	}
@@ -120,7 +125,7 @@ export class MaskedOutput {
 	/** Only output and the deadline release held bytes, so only they may restart it. */
 	#setDeadline(): void {
 		this.#cancelDeadline?.();
-		const isRunning = this.#masks.isHolding && !this.#isPaused;
+		const isRunning = this.#masks?.isHolding === true && !this.#isPaused;
 		this.#cancelDeadline = isRunning ? this.#options.clock.after(HELD_MS, () => this.#expire()) : undefined;
 	}
 
@@ -129,6 +134,6 @@ export class MaskedOutput {
 		// On a busy machine the rest may already be in the kernel.
 		this.#options.catchUp();
 		// If more came, the deadline was set again or reading is paused.
-		if (this.#taken === taken) this.#show(this.#masks.release());
+		if (this.#taken === taken && this.#masks) this.#show(this.#masks.release());
 	}
 }

@@ -1,18 +1,11 @@
 /** Output over a WebSocket: read from the log as fast as the client consumes it, combined into large frames. */
 
-import { outputHead } from "../../../api/frames.ts";
-import { closeCodes, socketLimits } from "../../../api/socket.ts";
+import { closeCodes } from "../../../api/socket.ts";
 import type { ServerMessage } from "../../../api/types.ts";
 import type { Item } from "../../../core/log/event.ts";
 import type { TrafficCounters } from "../../../services/metrics/traffic.ts";
 import type { SocketLimits } from "../limits.ts";
-import { FrameBuffers } from "./frame-buffers.ts";
-import { OutputWindow } from "./output-window.ts";
 import type { AttachWire } from "./wire.ts";
-
-/** A type byte and an offset precede the bytes. */
-const HEAD_BYTES = 9;
-const buffers = new FrameBuffers(HEAD_BYTES + socketLimits.frameBytes);
 
 type Side = "stdout" | "stderr";
 
@@ -97,16 +90,12 @@ export class SocketOutput {
 
 	#flush(): void {
 		if (this.#gathered === 0) return;
-		const head = outputHead(this.#side, this.#window.sent);
-		const { frame, release } = buffers.join([head, ...this.#pieces], head.byteLength + this.#gathered);
+		const output = { side: this.#side, offset: this.#window.sent, pieces: this.#pieces, length: this.#gathered };
 		this.#window.send(this.#gathered);
 		this.#traffic.bytesOut += this.#gathered;
 		this.#pieces = [];
 		this.#gathered = 0;
-		this.#wire.send(frame, () => {
-			release();
-			this.#wake?.();
-		});
+		this.#wire.sendOutput(output, () => this.#wake?.());
 	}
 
 	#sendItem(item: Exclude<Item, { kind: "output" }>): void {
@@ -153,4 +142,68 @@ function toMessage(item: Exclude<Item, { kind: "output" }>): ServerMessage {
 	if (item.kind === "exited") return { type: "exited", offset, exit: item.exit };
 	if (item.kind === "lost") return { type: "lost", offset, message: item.message };
 	return { type: "closed", offset };
+}
+
+type Skipped = { readonly from: number; to: number };
+
+/** Counts the output in flight to a client: sent but not consumed, not counting gaps. */
+export class OutputWindow {
+	readonly #size: number;
+	#consumed: number;
+	#sent: number;
+	/** Gaps after the consumed offset, in order. They don't count as in flight. */
+	#skipped: Skipped[] = [];
+
+	/** Everything before `from` counts as consumed. */
+	constructor(size: number, from: number) {
+		this.#size = size;
+		this.#consumed = from;
+		this.#sent = from;
+	}
+
+	/** Bytes that may be sent now. */
+	get room(): number {
+		return Math.max(0, this.#size - this.inFlight);
+	}
+
+	get inFlight(): number {
+		return this.#skipped.reduce((bytes, { from, to }) => bytes - (to - from), this.#sent - this.#consumed);
+	}
+
+	/** Offset after the last byte sent. */
+	get sent(): number {
+		return this.#sent;
+	}
+
+	send(bytes: number): void {
+		this.#sent += bytes;
+	}
+
+	/** The bytes up to `to` will never be sent. */
+	skip(to: number): void {
+		const from = this.#sent;
+		if (to <= from) return;
+		const last = this.#skipped.at(-1);
+		if (last?.to === from) last.to = to;
+		else this.#skipped.push({ from, to });
+		this.#sent = to;
+		this.#settle();
+	}
+
+	/** False if the client can't have consumed up to this offset. An offset older than the last one has no effect. */
+	consume(offset: number): boolean {
+		if (offset > this.#sent) return false;
+		this.#consumed = Math.max(this.#consumed, offset);
+		this.#settle();
+		return true;
+	}
+
+	#settle(): void {
+		let [first] = this.#skipped;
+		while (first && first.from <= this.#consumed) {
+			this.#consumed = Math.max(this.#consumed, first.to);
+			this.#skipped.shift();
+			[first] = this.#skipped;
+		}
+	}
 }

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { OutputWindow } from "../../../../src/fronts/native/attach/output-window.ts";
+import { OutputWindow } from "../../../../src/fronts/native/attach/output.ts";
 
 describe("an output window", () => {
 	it("an output window is reduced by bytes sent and not consumed", () => {

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { FrameBuffers } from "../../../../src/fronts/native/attach/frame-buffers.ts";
+import { FrameBuffers } from "../../../../src/fronts/native/attach/wire.ts";
 
 it("a large frame's memory is reused once it is released, and never before", () => {
 	const buffers = new FrameBuffers(10_000);
