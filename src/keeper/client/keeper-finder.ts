@@ -69,6 +69,11 @@ export class KeeperFinder implements Finder {
 		return join(this.#options.directory, id);
 	}
 
+	get onDelivered(): (() => void) | undefined {
+		const { passed } = this.#options;
+		return passed && (() => passed("output.delivered"));
+	}
+
 	passed(point: string): void {
 		this.#options.passed?.(point);
 	}

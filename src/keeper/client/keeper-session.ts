@@ -9,7 +9,7 @@ import { SessionError } from "../../core/errors.ts";
 import type { Receipt } from "../../core/input/action.ts";
 import { INPUT_WINDOW_BYTES } from "../../core/input/input-queue.ts";
 import type { FollowOptions } from "../../core/log/cursor.ts";
-import { type Item, isEmptyGap, isFinal, type LogPosition, type Start } from "../../core/log/event.ts";
+import type { Item, LogPosition, Start } from "../../core/log/event.ts";
 import { isEnded, isSame, type State } from "../../core/log/session-state.ts";
 import type { Operation, OperationRequest, Operations } from "../../core/session/operations.ts";
 import { Session, type SessionSummary } from "../../core/session/session.ts";
@@ -19,8 +19,8 @@ import { LATE_MS } from "../../core/terminal/replies.ts";
 import { isRepeatable, requestTraits } from "../link/messages.ts";
 import type { ReportedEnd } from "../link/session-record.ts";
 import { type ArchivedSession, NO_LEASE, wasRemoved } from "./archived-session.ts";
-import { type KeeperLink, KeeperSilent, type LinkFollowOptions, LinkLost, type ReportedState } from "./keeper-link.ts";
-import { Reading } from "./session-cursor.ts";
+import { type KeeperLink, KeeperSilent, LinkLost, type ReportedState } from "./keeper-link.ts";
+import { type Home, isLink, isPassing, type Readers, SessionCursor } from "./session-cursor.ts";
 import { SharedMirror } from "./shared-tail.ts";
 import { hasEnded, type Standing, standingOf } from "./standing.ts";
 
@@ -55,7 +55,7 @@ export interface Finder {
 	/**
 	 * Finds the keeper or the archived session. Rejects only if the session was removed or another server has taken over.
 	 */
-	find(session: KeeperSession): Promise<KeeperLink | ArchivedSession>;
+	find(session: KeeperSession): Promise<Home>;
 	/** The session's directory was deleted, moved or replaced while its keeper runs. Never rejects. */
 	removed(session: KeeperSession): Promise<void>;
 	/** Resolves after a delay that grows with the number of tries. */
@@ -64,6 +64,8 @@ export interface Finder {
 	rememberEnd(session: KeeperSession, reported: ReportedEnd): Promise<void>;
 	/** Marks a named point of the code, at which tests crash the server. */
 	passed(point: string): void;
+	/** The same after each item that was delivered. */
+	readonly onDelivered: (() => void) | undefined;
 }
 
 export class KeeperSession extends Session {
@@ -75,15 +77,12 @@ export class KeeperSession extends Session {
 	/** The state that watchers know. */
 	#state: State;
 	readonly #watchers = new Listeners<State>();
-	/** The end of the log as any reader here has seen it. The journal may lack the newest events. */
-	#seen: LogPosition | undefined;
 	/** The keeper or the archive; undefined while it is unknown which. */
-	#home: KeeperLink | ArchivedSession | undefined;
+	#home: Home | undefined;
 	#finding: Promise<void> | undefined;
 	/** Set when requests can never succeed again: removed, superseded, or the server shuts down. */
 	#refusal: SessionError | undefined;
-	readonly #mirror = new SharedMirror();
-	#attachments = 0;
+	readonly #readers: Readers;
 	#details: SessionDetails | undefined;
 	/** Monotonic time at which the last link broke. */
 	#lostAt = 0;
@@ -101,6 +100,14 @@ export class KeeperSession extends Session {
 		this.#standing = standing;
 		this.#state = standing.state;
 		this.#finder = finder;
+		this.#readers = {
+			located: (wait) => this.#located(wait),
+			tail: new SharedMirror(),
+			pause: (tries) => finder.pause(tries),
+			onDelivered: finder.onDelivered,
+			seen: undefined,
+			attached: 0,
+		};
 	}
 
 	get state(): State {
@@ -112,7 +119,7 @@ export class KeeperSession extends Session {
 	}
 
 	get seen(): LogPosition | undefined {
-		return this.#seen;
+		return this.#readers.seen;
 	}
 
 	get standing(): Standing {
@@ -124,7 +131,7 @@ export class KeeperSession extends Session {
 		this.#home = link;
 		// Lists need details before the keeper's next response: there may be hundreds of sessions.
 		this.#details = link.details ?? this.#details;
-		if (link.greetedAt && link.greetedAt.seq > (this.#seen?.seq ?? 0)) this.#seen = link.greetedAt;
+		if (link.greetedAt && link.greetedAt.seq > (this.#readers.seen?.seq ?? 0)) this.#readers.seen = link.greetedAt;
 		link.onState = (reported) => this.#learn(link, reported);
 		link.onClose = (refusal) => this.#disconnected(refusal);
 		link.onGone = () => this.#resolveGone();
@@ -215,7 +222,7 @@ export class KeeperSession extends Session {
 	/** The summary from the record, without what only the keeper knows. */
 	#recorded(): SessionSummary {
 		const unknown = { pid: null, offsets: null, lease: NO_LEASE, terminal: null, unreachable: true } as const;
-		return { ...this.spec, ...this.#standing.state, ...unknown, attachments: this.#attachments };
+		return { ...this.spec, ...this.#standing.state, ...unknown, attachments: this.#readers.attached };
 	}
 
 	/**
@@ -224,24 +231,24 @@ export class KeeperSession extends Session {
 	 */
 	#infoOf(details: KeeperDetails): SessionInfo {
 		const { state, end } = this.#standing;
-		const known = isEnded(state) ? [] : [details.offsets.end, this.#seen?.offset ?? 0];
+		const known = isEnded(state) ? [] : [details.offsets.end, this.#readers.seen?.offset ?? 0];
 		return {
 			...this.spec,
 			...details,
 			...state,
 			terminal: state.status === "running" ? details.terminal : null,
 			offsets: { oldest: details.offsets.oldest, end: Math.max(end?.offset ?? 0, ...known) },
-			attachments: this.#attachments,
+			attachments: this.#readers.attached,
 		};
 	}
 
 	/** The archive is on this machine, so this waits as long as it takes. */
 	async #archivedInfo(archive: ArchivedSession): Promise<SessionInfo> {
-		return { ...(await archive.info()), ...this.spec, attachments: this.#attachments };
+		return { ...(await archive.info()), ...this.spec, attachments: this.#readers.attached };
 	}
 
 	async #archivedSummary(archive: ArchivedSession): Promise<SessionSummary> {
-		return { ...(await archive.summary()), ...this.spec, attachments: this.#attachments };
+		return { ...(await archive.summary()), ...this.spec, attachments: this.#readers.attached };
 	}
 
 	/** Concurrent calls share one request. */
@@ -283,12 +290,12 @@ export class KeeperSession extends Session {
 
 	follow(start: Start, options: FollowOptions = {}): AsyncGenerator<Item, void, void> {
 		// Resolve the start now, so that "end" means the current end, and a log is held from now on.
-		if (options.flow === "lossless") return this.#items(new Reading(start, this.#link, options));
+		if (options.flow === "lossless") return new SessionCursor(this.#readers, start, this.#link, options).items();
 		// A position that is determined later may include a little more, never less.
 		const place = start === "end" ? this.#endOfNow(options.signal) : Promise.resolve(start);
 		// Its error is reported with the first item.
 		place.catch(() => {});
-		return this.#items(new Reading(place, undefined, options));
+		return new SessionCursor(this.#readers, place, undefined, options).items();
 	}
 
 	async *receipts(stream: string, signal?: AbortSignal): AsyncGenerator<Receipt, void, void> {
@@ -320,7 +327,7 @@ export class KeeperSession extends Session {
 	async #located(wait: {
 		readonly ms?: number | undefined;
 		readonly signal?: AbortSignal | undefined;
-	}): Promise<KeeperLink | ArchivedSession | undefined> {
+	}): Promise<Home | undefined> {
 		const deadline = performance.now() + (wait.ms ?? Number.POSITIVE_INFINITY);
 		while (!this.#home) {
 			if (this.#refusal) throw this.#refusal;
@@ -334,7 +341,7 @@ export class KeeperSession extends Session {
 	 * For one request: a caller that waits for a change, with a signal, also waits for the keeper; others for a limited
 	 * time.
 	 */
-	async #locatedFor(request: OperationRequest, signal: AbortSignal | undefined): Promise<KeeperLink | ArchivedSession> {
+	async #locatedFor(request: OperationRequest, signal: AbortSignal | undefined): Promise<Home> {
 		const isWatching = signal !== undefined && requestTraits[request.do].isLong;
 		const home = await this.#located(isWatching ? { signal } : { ms: LINK_MS, signal });
 		if (!home) throw unreachableError();
@@ -371,7 +378,7 @@ export class KeeperSession extends Session {
 
 	/** Waits for the keeper if the end is unknown. With a guess the reader could miss events or get old ones. */
 	async #endOfNow(signal: AbortSignal | undefined): Promise<Start> {
-		const known = this.#seen;
+		const known = this.#readers.seen;
 		if (known && !this.#link) return known;
 		for (let tries = 1; ; tries++) {
 			const home = await this.#located({ signal });
@@ -384,59 +391,6 @@ export class KeeperSession extends Session {
 				await this.#finder.pause(tries);
 			}
 		}
-	}
-
-	/** The items of one cursor, over as many links as needed, and finally from the journal. */
-	async *#items(reading: Reading): AsyncGenerator<Item, void, void> {
-		const counted = reading.options.isOwn ? 0 : 1;
-		this.#attachments += counted;
-		const { signal } = reading.options;
-		try {
-			for (let tries = 1; ; tries++) {
-				try {
-					reading.wait();
-					for await (const item of reading.takeBegun() ?? this.#itemsFrom(reading)) {
-						reading.rest();
-						reading.passed(item);
-						this.#see(item);
-						if (!isEmptyGap(item)) yield item;
-						tries = 0;
-						this.#finder.passed("output.delivered");
-						reading.wait();
-					}
-					return reading.checkSilence();
-				} catch (error) {
-					reading.rest();
-					reading.checkSilence();
-					if (!isPassing(error) || (reading.options.isBounded && error instanceof KeeperSilent)) throw error;
-					if (signal?.aborted) return;
-					await this.#finder.pause(tries);
-				}
-			}
-		} finally {
-			reading.rest();
-			this.#attachments -= counted;
-		}
-	}
-
-	/** Items from the reader's position, once the keeper or archive is known; none if the signal aborts first. */
-	async *#itemsFrom({ options, place }: Reading): AsyncGenerator<Item, void, void> {
-		const { signal } = options;
-		const home = await this.#located({ signal });
-		const from = home && (await valueWithin(place, { signal }));
-		if (home && from !== undefined) yield* this.#itemsIn(home, from, options);
-	}
-
-	/** A lossless reader has its own cursor in the keeper. All others share one stream. */
-	#itemsIn(home: KeeperLink | ArchivedSession, start: Start, options: LinkFollowOptions): AsyncIterable<Item> {
-		if (!isLink(home)) return home.follow(start, options);
-		return options.flow === "lossless" ? home.follow(start, options) : this.#mirror.follow(home, start, options);
-	}
-
-	#see(item: Item): void {
-		if (item.kind === "gap" || item.seq < (this.#seen?.seq ?? 0) || isFinal(item)) return;
-		const length = item.kind === "output" ? item.bytes.byteLength : 0;
-		this.#seen = { seq: item.seq + 1, offset: item.offset + length };
 	}
 
 	#setState(state: State): void {
@@ -514,10 +468,6 @@ export class KeeperSession extends Session {
 	}
 }
 
-function isLink(home: KeeperLink | ArchivedSession | undefined): home is KeeperLink {
-	return home !== undefined && "call" in home;
-}
-
 /**
  * Cuts a write to what the session would accept at most. The receipt says how far it came, and the caller continues
  * from there. A write that is accepted as a whole or not at all is not cut; the gate check has limited it.
@@ -534,11 +484,6 @@ function withinWindow<Name extends Operation>(request: OperationRequest<Name>): 
 	}
 	const bytes = asked.act.bytes.subarray(0, INPUT_WINDOW_BYTES);
 	return { ...asked, act: { kind: "write", bytes } } as OperationRequest as OperationRequest<Name>;
-}
-
-/** Whether a retry may succeed: the link broke, or the keeper was silent. */
-function isPassing(error: unknown): boolean {
-	return error instanceof LinkLost || error instanceof KeeperSilent;
 }
 
 function unlessUnavailable(error: unknown): undefined {

@@ -3,9 +3,18 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { follow } from "../../../src/core/log/cursor.ts";
-import { byteLength, type Fact, type Item, LOG_START, type LogPosition } from "../../../src/core/log/event.ts";
+import {
+	byteLength,
+	type Fact,
+	type Item,
+	LOG_START,
+	type LogPosition,
+	type Start,
+} from "../../../src/core/log/event.ts";
 import { Log } from "../../../src/core/log/log.ts";
-import { Reading } from "../../../src/keeper/client/session-cursor.ts";
+import { LinkLost } from "../../../src/keeper/client/keeper-link.ts";
+import { type Readers, SessionCursor } from "../../../src/keeper/client/session-cursor.ts";
+import { SharedMirror } from "../../../src/keeper/client/shared-tail.ts";
 import { FakeClock } from "../../support/fake-clock.ts";
 import { MemoryArchive } from "../../support/memory-archive.ts";
 
@@ -50,26 +59,47 @@ async function handOver({ facts, archived, read, seen, start, isByOffset }: Case
 
 	const from = marks[Math.floor(start * facts.length)] ?? LOG_START;
 	const begin = isByOffset ? { offset: from.offset } : from;
-	const reading = new Reading(begin, undefined, {});
 	const items: Item[] = [];
 	const most = Math.floor(read * facts.length);
-	const reader = follow(first, begin);
-	while (items.length < most) {
-		// The log is not finished, so nothing follows its last event.
-		const next = await Promise.race([reader.next(), turn()]);
-		if (!next || next.done) break;
-		items.push(next.value);
-		reading.passed(next.value);
-	}
-	await reader.return();
-	// The known end: the last event that any reader saw, or the archive's.
-	const last = items.at(-1);
-	const own = last === undefined ? from.seq : last.kind === "gap" ? last.nextSeq : last.seq + 1;
-	const known = Math.max(own, archive.end.seq, Math.floor(seen * facts.length) + 1);
-	const end = marks[known - 1] ?? first.end;
-	const second = new Log({ clock, archive, restored: { end, isFinished: false } });
-	second.append({ kind: "lost", message: "its keeper is gone" });
-	for await (const item of follow(second, await reading.place)) items.push(item);
+	let end = first.end;
+	const rest = {
+		follow: (place: Start) => {
+			// The known end: the last event that any reader saw, or the archive's.
+			const last = items.at(-1);
+			const own = last === undefined ? from.seq : last.kind === "gap" ? last.nextSeq : last.seq + 1;
+			const known = Math.max(own, archive.end.seq, Math.floor(seen * facts.length) + 1);
+			end = marks[known - 1] ?? first.end;
+			const second = new Log({ clock, archive, restored: { end, isFinished: false } });
+			second.append({ kind: "lost", message: "its keeper is gone" });
+			return follow(second, place);
+		},
+	};
+	const beginning = {
+		follow: async function* (place: Start): AsyncGenerator<Item, void, void> {
+			const reader = follow(first, place);
+			for (let count = 0; count < most; count++) {
+				// The log is not finished, so nothing follows its last event.
+				const next = await Promise.race([reader.next(), turn()]);
+				if (!next || next.done) break;
+				yield next.value;
+			}
+			await reader.return();
+			homes.shift();
+			throw new LinkLost();
+		},
+	};
+	const homes = [beginning, rest];
+	const readers: Readers = {
+		located: async () => homes[0],
+		tail: new SharedMirror(),
+		pause: async () => {},
+		onDelivered: undefined,
+		seen: undefined,
+		attached: 0,
+	};
+	for await (const item of new SessionCursor(readers, begin, undefined, {}).items()) items.push(item);
+	expect(homes).toEqual([rest]);
+	expect(readers.attached).toBe(0);
 
 	let offset = from.offset;
 	for (const item of items) {
