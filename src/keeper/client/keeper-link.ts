@@ -8,13 +8,10 @@ import type { Item, LogPosition, Start } from "../../core/log/event.ts";
 import type { State } from "../../core/log/session-state.ts";
 import type { Operation, OperationRequest, Operations } from "../../core/session/operations.ts";
 import type { SessionDetails } from "../../core/session/session-info.ts";
-import type { Frame } from "../link/link.ts";
-import { Link } from "../link/link.ts";
+import { costOf, type Frame, fromWireItem, Link, windowOf } from "../link/link.ts";
 import {
-	costOf,
 	type FromKeeper,
 	fromWireError,
-	fromWireItem,
 	type KeeperRequest,
 	LINK_VERSIONS,
 	requestTraits,
@@ -23,7 +20,6 @@ import {
 	toWireQuestion,
 	unknownRequestError,
 	type Welcome,
-	windowOf,
 } from "../link/messages.ts";
 
 /**

@@ -1,8 +1,13 @@
-/** One end of the Unix socket between a server and a keeper: sends and receives frames, with backpressure. */
+/**
+ * One end of the Unix socket between a server and a keeper: sends and receives frames, with backpressure. Also how the
+ * items of a cursor become frames, and how many may be in flight.
+ */
 
 import { connect, type Socket } from "node:net";
 import { Change } from "../../core/async/change.ts";
 import { SessionError } from "../../core/errors.ts";
+import type { FollowOptions } from "../../core/log/cursor.ts";
+import type { Event, Gap, Item, LogPosition } from "../../core/log/event.ts";
 
 /**
  * Unsent bytes above which a stream waits, in addition to its own window: with many streams the windows add up.
@@ -211,4 +216,37 @@ function headerOf(bytes: Buffer): { readonly start: number; readonly end: number
 	if (length !== IS_LONG) return { start: PREFIX_BYTES, end: PREFIX_BYTES + length };
 	if (bytes.byteLength < LONG_PREFIX_BYTES) throw new Error("link: a frame without a header");
 	return { start: LONG_PREFIX_BYTES, end: LONG_PREFIX_BYTES + bytes.readUInt32BE(PREFIX_BYTES) };
+}
+
+/**
+ * Bytes of a cursor's items that may be in flight. Less for kinds of which many may stall.
+ * @limit items in flight from a keeper to one reader | the keeper continues when the reader has taken some
+ */
+const WINDOW_BYTES = { lossless: 1024 * 1024, other: 512 * 1024 };
+/** Cost of an item in addition to its bytes, so that many small items are bounded too. */
+const ITEM_COST_BYTES = 128;
+
+/** The header of an item's frame. The bytes of an output event are the frame's body. */
+export type WireItem =
+	| Gap
+	| (LogPosition & { readonly kind: string; readonly time: number; readonly [field: string]: unknown });
+
+export function toWireItem(item: Item): { item: WireItem; body?: Uint8Array } {
+	if (item.kind !== "output") return { item };
+	const { bytes, ...rest } = item;
+	return { item: rest, body: bytes };
+}
+
+export function fromWireItem(item: WireItem, body: Uint8Array): Item {
+	if (item.kind === "output") return { ...item, bytes: body } as unknown as Event;
+	return item as Item;
+}
+
+export function windowOf(flow: FollowOptions["flow"] | null): number {
+	return flow === "lossless" ? WINDOW_BYTES.lossless : WINDOW_BYTES.other;
+}
+
+/** The window cost of an item. The reader returns the same as credit. */
+export function costOf(item: Item): number {
+	return ITEM_COST_BYTES + (item.kind === "output" ? item.bytes.byteLength : 0);
 }

@@ -5,22 +5,15 @@
 
 import { SessionError } from "../../core/errors.ts";
 import type { Action, Receipt } from "../../core/input/action.ts";
-import type { Event, Gap, Item, LogPosition, Start } from "../../core/log/event.ts";
+import type { LogPosition, Start } from "../../core/log/event.ts";
 import type { State } from "../../core/log/session-state.ts";
 import type { OperationRequest } from "../../core/session/operations.ts";
 import type { SessionDetails, SessionStart } from "../../core/session/session-info.ts";
 import type { Code } from "../../words/error-code.ts";
+import type { WireItem } from "./link.ts";
 
 /** The versions of the link that this build supports, newest first. Version 3 is the first released one. */
 export const LINK_VERSIONS: readonly number[] = [3];
-
-/**
- * Bytes of a cursor's items that may be in flight. Less for kinds of which many may stall.
- * @limit items in flight from a keeper to one reader | the keeper continues when the reader has taken some
- */
-const WINDOW_BYTES = { lossless: 1024 * 1024, other: 512 * 1024 };
-/** Cost of an item in addition to its bytes, so that many small items are bounded too. */
-const ITEM_COST_BYTES = 128;
 
 /** Parameters for starting a session in a keeper. */
 export type OpenRequest = {
@@ -108,10 +101,6 @@ export const CALLS: readonly Call["do"][] = [
 	"receipts",
 ];
 
-export function windowOf(flow: Follow["flow"]): number {
-	return flow === "lossless" ? WINDOW_BYTES.lossless : WINDOW_BYTES.other;
-}
-
 export type ToKeeper =
 	/** The first message. The server with the highest generation is in charge. */
 	| { readonly hello: { readonly versions: readonly number[]; readonly generation: number; readonly epoch: string } }
@@ -121,11 +110,6 @@ export type ToKeeper =
 	| { readonly id: number; readonly cancel: true };
 
 type WireError = { readonly code: Code; readonly message: string; readonly hint?: string };
-
-/** The bytes of an output event are sent as the frame's body. */
-type WireItem =
-	| Gap
-	| (LogPosition & { readonly kind: string; readonly time: number; readonly [field: string]: unknown });
 
 export type WelcomedSession = {
 	readonly id: string;
@@ -193,20 +177,4 @@ export function fromWireQuestion(call: KeeperRequest, body: Uint8Array): KeeperR
 	if (call.do === "secret") return { ...call, bytes: body };
 	if (!isActing(call) || call.act.kind !== "write") return call;
 	return { ...call, act: { kind: "write", bytes: body } };
-}
-
-export function toWireItem(item: Item): { item: WireItem; body?: Uint8Array } {
-	if (item.kind !== "output") return { item };
-	const { bytes, ...rest } = item;
-	return { item: rest, body: bytes };
-}
-
-export function fromWireItem(item: WireItem, body: Uint8Array): Item {
-	if (item.kind === "output") return { ...item, bytes: body } as unknown as Event;
-	return item as Item;
-}
-
-/** The window cost of an item. The reader returns the same as credit. */
-export function costOf(item: Item): number {
-	return ITEM_COST_BYTES + (item.kind === "output" ? item.bytes.byteLength : 0);
 }

@@ -6,12 +6,10 @@ import { SessionError } from "../../core/errors.ts";
 import type { LogPosition } from "../../core/log/event.ts";
 import type { State } from "../../core/log/session-state.ts";
 import { growSendBuffer } from "../../native/addon.ts";
-import type { Frame } from "../link/link.ts";
-import { Link } from "../link/link.ts";
+import { costOf, type Frame, Link, toWireItem, windowOf } from "../link/link.ts";
 import {
 	CALLS,
 	type Call,
-	costOf,
 	type Follow,
 	type FollowReceipts,
 	type FromKeeper,
@@ -19,9 +17,7 @@ import {
 	LINK_VERSIONS,
 	type ToKeeper,
 	toWireError,
-	toWireItem,
 	unknownRequestError,
-	windowOf,
 } from "../link/messages.ts";
 import type { Host } from "./host.ts";
 
