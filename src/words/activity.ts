@@ -1,26 +1,19 @@
-/** The current activity of a session's program. */
+/** The current activity of a session's program: each state with its documentation. */
 
-export type Activity =
-	/** It has input that it has not read yet. */
-	| "busy"
-	| "running"
-	/** It can't write: `key` (a user pressed ^S), or `reader` (the server does not read, because a client does not). */
-	| "flow-stopped"
-	/** It waits for input: a `line`, a `secret` or a `key`; or a `reply`, which the terminal sends and not a user. */
-	| "waiting"
-	/** A shell is ready for a command. */
-	| "prompt"
-	/** A full-screen program that reads keys, perhaps besides other things it waits for. */
-	| "tui"
-	/** It would read input, but continues without. */
-	| "listening"
-	| "disk"
-	| "stopped"
-	/** It waits for something else. `kind` names the system call or state it sleeps in. */
-	| "sleeping"
-	/**
-	 * Unknown: we may not inspect it (`denied`), not in time (`slow`), the screen belongs to a process elsewhere
-	 * (`relay`), or no process is in the foreground (`no-process`).
-	 */
-	| "unknown"
-	| "ended";
+export const activities = {
+	busy: "It has not read all of its input yet.",
+	running: "",
+	"flow-stopped": "It can't write. `kind` is `key` after Ctrl-S, and `reader` if its output is not read.",
+	waiting: "It waits for input. `kind` is `line`, `secret`, `key`, or `reply` for an answer of its terminal.",
+	prompt: "A shell waits for a command.",
+	tui: "It has the whole screen and waits for keys among other things.",
+	listening: "It would accept input, but continues without it.",
+	disk: "",
+	stopped: "",
+	sleeping: "It waits for something else; `kind` is the kernel function.",
+	// The server may not inspect it, or not in time; the screen belongs to a process elsewhere; or none is in front.
+	unknown: "`kind` is the reason: `denied`, `slow`, `relay` or `no-process`.",
+	ended: "",
+} as const;
+
+export type Activity = keyof typeof activities;

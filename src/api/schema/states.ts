@@ -1,5 +1,6 @@
 /** The states of sessions and programs. */
 
+import { activities } from "../../words/activity.ts";
 import { agent, agentExplanation } from "./agent.ts";
 import * as s from "./fields.ts";
 
@@ -25,24 +26,7 @@ export const exit: s.Schema = s.message(
 	},
 );
 
-const activity = s.named(
-	"Activity",
-	"The state of a session's program.",
-	s.choices({
-		busy: "It has not read all of its input yet.",
-		running: "",
-		"flow-stopped": "It can't write. `kind` is `key` after Ctrl-S, and `reader` if its output is not read.",
-		waiting: "It waits for input. `kind` is `line`, `secret`, `key`, or `reply` for an answer of its terminal.",
-		prompt: "A shell waits for a command.",
-		tui: "It has the whole screen and waits for keys among other things.",
-		listening: "It would accept input, but continues without it.",
-		disk: "",
-		stopped: "",
-		sleeping: "It waits for something else; `kind` is the kernel function.",
-		unknown: "`kind` is the reason: `denied`, `slow`, `relay` or `no-process`.",
-		ended: "",
-	}),
-);
+const activity = s.named("Activity", "The state of a session's program.", s.choices(activities));
 
 export const programState: s.Schema = s.message(
 	"ProgramState",

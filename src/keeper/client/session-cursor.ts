@@ -14,7 +14,7 @@ import type { SharedMirror } from "./shared-tail.ts";
 export type Home = KeeperLink | ArchivedSession;
 type ReadableHome = KeeperLink | { follow(start: Start, options: FollowOptions): AsyncIterable<Item> };
 
-/** What all readers of a session share. */
+/** Shared by all readers of a session. */
 export type Readers = {
 	/** The keeper or the archive, once known; undefined if the signal aborts first. */
 	readonly located: (wait: { readonly signal?: AbortSignal | undefined }) => Promise<ReadableHome | undefined>;
