@@ -17,10 +17,9 @@ import type { WaitOutcome } from "../../services/waits/wait.ts";
 import type { Call, PendingSecret } from "./call.ts";
 import { typeInto } from "./input.ts";
 import { endText, MORE_BYTES, nameOf, report, shorten, stateText, titleOf } from "./report.ts";
-import { runCommand } from "./run.ts";
 import { screenText } from "./screen.ts";
 import { findOrStartShell, start } from "./shells.ts";
-import { MAX_WAIT_S, type Until, until, type WaitBegin, waitFor } from "./wait.ts";
+import { MAX_WAIT_S, type Until, until, type WaitBegin, waitFor, withProgress } from "./wait.ts";
 
 const RUN_WAIT_S = 30;
 const START_WAIT_S = 5;
@@ -95,7 +94,10 @@ const run = tool({
 		const { session: shell, replaces } = await findOrStartShell(wanted, cwd, call);
 		const news = replaces && "a new shell: directory, variables and jobs of the last one are gone";
 		call.beginReading(shell);
-		const { status, why, exitCode, output } = await runCommand(shell, command, wait, call);
+		// Exact in a shell with our hooks; in others, as far as it can be observed.
+		const timeoutMs = wait * 1000;
+		const running = shell.run({ command, timeoutMs, options: {} }, call.signal);
+		const { status, why, exitCode, output } = await withProgress(shell, timeoutMs, running, call);
 		const elapsedMs = performance.now() - begun;
 		if (status === "busy") {
 			const state = stateText(await programState(shell, call.signal, call.options.agents));
