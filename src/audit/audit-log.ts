@@ -7,6 +7,7 @@
  */
 
 import { createHash } from "node:crypto";
+import { diskRetryDelay } from "../async/retry-delay.ts";
 import type { Clock } from "../core/async/clock.ts";
 import type { AuditEntry, AuditPage, AuditQuery, AuditStatus, AuditTrail } from "../core/policy/audit.ts";
 import { AuditFiles, type Content } from "./audit-files.ts";
@@ -18,8 +19,6 @@ import { WriteQueue } from "./write-queue.ts";
 
 /** A power failure loses at most this much, unless every entry is to be synced. */
 const SYNC_MS = 1_000;
-const FIRST_RETRY_MS = 1_000;
-const MAX_RETRY_MS = 30_000;
 
 export type AuditLogOptions = {
 	readonly directory: string;
@@ -36,7 +35,7 @@ export class AuditLog implements AuditTrail {
 	#files: AuditFiles | undefined;
 	readonly #queue = new WriteQueue();
 	#writing: Promise<void> | undefined;
-	#retryMs = FIRST_RETRY_MS;
+	readonly #retryDelay = diskRetryDelay();
 	#cancelRetry: (() => void) | undefined;
 	/** Whether a sync is scheduled, and whether it is due now. */
 	#isSyncDue = false;
@@ -156,15 +155,14 @@ export class AuditLog implements AuditTrail {
 			this.#options.report(new Error("the audit can't be written; sessions are not affected", { cause: error }));
 		this.#isHealthy = false;
 		if (this.#isClosed || this.#cancelRetry) return;
-		this.#cancelRetry = this.#options.clock.after(this.#retryMs, () => {
+		this.#cancelRetry = this.#options.clock.after(this.#retryDelay.next(), () => {
 			this.#cancelRetry = undefined;
 			void this.#write();
 		});
-		this.#retryMs = Math.min(2 * this.#retryMs, MAX_RETRY_MS);
 	}
 
 	#recovered(): void {
-		this.#retryMs = FIRST_RETRY_MS;
+		this.#retryDelay.reset();
 		if (this.#isHealthy) return;
 		this.#isHealthy = true;
 		this.#options.report(

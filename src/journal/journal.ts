@@ -8,6 +8,7 @@
 
 import { promises as fs } from "node:fs";
 import { dirname } from "node:path";
+import { diskRetryDelay } from "../async/retry-delay.ts";
 import type { Clock } from "../core/async/clock.ts";
 import { invariant } from "../core/errors.ts";
 import type { Archive, ArchiveSource } from "../core/log/archive.ts";
@@ -35,8 +36,6 @@ const BATCH_BYTES = BATCH_SHARE * DEFAULT_MEMORY_BYTES;
 const DEFAULT_GATHER_MS = 25;
 /** A power cut loses at most this much. */
 const SYNC_MS = 1_000;
-const FIRST_RETRY_MS = 1_000;
-const MAX_RETRY_MS = 30_000;
 
 export type JournalOptions = {
 	readonly directory: string;
@@ -74,7 +73,7 @@ export class Journal implements Archive {
 	/** Whether `wake` was called since the last check of the source. */
 	#isAwake = false;
 	#cancelGather: (() => void) | undefined;
-	#retryMs = FIRST_RETRY_MS;
+	readonly #retryDelay = diskRetryDelay();
 	#cancelRetry: (() => void) | undefined;
 	#cancelSync: (() => void) | undefined;
 	/** Directories whose new entries are not durable yet. */
@@ -280,7 +279,7 @@ export class Journal implements Archive {
 	}
 
 	#succeed(): void {
-		this.#retryMs = FIRST_RETRY_MS;
+		this.#retryDelay.reset();
 		this.#cancelRetry?.();
 		this.#cancelRetry = undefined;
 		if (this.#isHealthy) return;
@@ -290,11 +289,10 @@ export class Journal implements Archive {
 
 	#fail(error: unknown): void {
 		if (!this.#isClosing && this.#cancelRetry === undefined) {
-			this.#cancelRetry = this.#clock.after(this.#retryMs, () => {
+			this.#cancelRetry = this.#clock.after(this.#retryDelay.next(), () => {
 				this.#cancelRetry = undefined;
 				this.wake();
 			});
-			this.#retryMs = Math.min(this.#retryMs * 2, MAX_RETRY_MS);
 		}
 		if (!this.#isHealthy) return;
 		this.#isHealthy = false;

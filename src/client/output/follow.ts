@@ -1,5 +1,6 @@
 /** Reads a session's output to its end, across lost connections and server restarts. */
 
+import { RetryDelay } from "../../async/retry-delay.ts";
 import { sleep } from "../../async/sleep.ts";
 import { isTransient } from "../attach/final-errors.ts";
 import { HawserError } from "../errors.ts";
@@ -29,7 +30,7 @@ export async function* follow(
 	const { signal, reconnectTimeoutMs = 0 } = options;
 	let next = since;
 	let lostAt: number | undefined;
-	let retryMs = FIRST_RETRY_MS;
+	const retryDelay = new RetryDelay(FIRST_RETRY_MS, LAST_RETRY_MS);
 	while (!signal?.aborted) {
 		const output = await read(session, next, signal);
 		if (output === undefined) return;
@@ -38,13 +39,12 @@ export async function* follow(
 			if (lostAt === undefined && reconnectTimeoutMs > 0) options.onLost?.(output);
 			lostAt ??= now;
 			if (now - lostAt >= reconnectTimeoutMs) throw output;
-			await sleep(retryMs, signal);
-			retryMs = Math.min(2 * retryMs, LAST_RETRY_MS);
+			await sleep(retryDelay.next(), signal);
 			continue;
 		}
 		if (lostAt !== undefined) options.onFound?.();
 		lostAt = undefined;
-		retryMs = FIRST_RETRY_MS;
+		retryDelay.reset();
 		next = output.next;
 		if (output.bytes.byteLength > 0 || output.gap || output.isLast) yield output;
 		if (output.isLast) return;

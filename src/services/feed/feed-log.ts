@@ -13,13 +13,10 @@
 import { randomBytes } from "node:crypto";
 import { limits } from "../../api/messages.ts";
 import type { AgentMessage, FeedEvent } from "../../api/types.ts";
+import { diskRetryDelay } from "../../async/retry-delay.ts";
 import { sleep } from "../../async/sleep.ts";
 import { Change } from "../../core/async/change.ts";
 import { type Epoch, type HistoryEvent, type HistoryHead, isLine, type ReportedState } from "./history-lines.ts";
-
-/** Delay before a failed write is retried; doubled each time up to the maximum. */
-const FIRST_RETRY_MS = 1_000;
-const LAST_RETRY_MS = 30_000;
 
 /** Storage for JSON lines. */
 type History = {
@@ -80,7 +77,7 @@ export class FeedLog {
 	#written: Promise<void> = Promise.resolve();
 	/** While the disk fails, events are published without waiting for it. */
 	#isFailing = false;
-	#retryMs = FIRST_RETRY_MS;
+	readonly #retryDelay = diskRetryDelay();
 	readonly #closing = new AbortController();
 	/** Session states that earlier servers reported; undefined without a history. */
 	readonly before: ReadonlyMap<string, ReportedState> | undefined;
@@ -332,7 +329,7 @@ export class FeedLog {
 		this.#publishAll(batch);
 		if (this.#isFailing) this.#options.report(new Error("feed events are stored on disk again"));
 		this.#isFailing = false;
-		this.#retryMs = FIRST_RETRY_MS;
+		this.#retryDelay.reset();
 	}
 
 	#fail(error: unknown): void {
@@ -344,10 +341,9 @@ export class FeedLog {
 		if (this.#isEpochKept) this.#beginEpoch();
 		this.#continueInMemory();
 		const { signal } = this.#closing;
-		void sleep(this.#retryMs, signal).then(() => {
+		void sleep(this.#retryDelay.next(), signal).then(() => {
 			if (!signal.aborted) this.#written = this.#write();
 		});
-		this.#retryMs = Math.min(2 * this.#retryMs, LAST_RETRY_MS);
 	}
 
 	/** Publishes the pending events without the disk. At most as many as fit in memory stay pending. */
