@@ -38,62 +38,52 @@ type PrepareParts = {
 export function createPrepare(parts: PrepareParts): Prepare {
 	const { defaults } = parts;
 	return (request: StartRequest): RequestedStart => {
+		const { env, base, exactEnv, size, sizePolicy, name = null, task: taskId, retention, ...fields } = request;
+		const { arg0, stdin = "open", stderr, uid, gid, groups, sandbox, drainMs = defaults.drainMs, ...ofSpec } = fields;
+		const { argv, mode = "pty", workspace = defaults.workspace, durable = defaults.durable } = ofSpec;
 		const id = parts.newId();
-		const mode = request.mode ?? "pty";
-		const workspace = request.workspace ?? defaults.workspace;
-		const task = request.task === undefined ? undefined : findTask(parts, workspace, request.task);
-		const cwd = request.cwd ?? task?.workDir ?? defaults.cwd;
-		const durable = request.durable ?? defaults.durable;
-		const retention = {
-			memoryBytes: request.retention?.memoryBytes ?? defaults.retention.memoryBytes,
-			journalBytes: request.retention?.journalBytes ?? (durable ? defaults.retention.journalBytes : 0),
-		};
-		const size = { cols: request.size?.cols ?? defaultSize.cols, rows: request.size?.rows ?? defaultSize.rows };
+		const task = taskId === undefined ? undefined : findTask(parts, workspace, taskId);
+		const cwd = ofSpec.cwd ?? task?.workDir ?? defaults.cwd;
+		const firstSize = { cols: size?.cols ?? defaultSize.cols, rows: size?.rows ?? defaultSize.rows };
 		return {
 			spec: {
+				labels: {},
+				timeoutMs: 0,
+				idleTimeoutMs: 0,
+				idleExemptJobs: false,
+				...given(ofSpec),
+				...given({ task: task?.id, firstSizePolicy: sizePolicy }),
 				id,
-				name: request.name ?? null,
-				labels: request.labels ?? {},
+				name,
 				workspace,
-				...given({ task: task?.id }),
-				argv: request.argv,
+				argv,
 				cwd,
 				mode,
-				firstSize: size,
+				firstSize,
 				durable,
-				retention,
-				timeoutMs: request.timeoutMs ?? 0,
-				...given({ timeoutGraceMs: request.timeoutGraceMs }),
-				idleTimeoutMs: request.idleTimeoutMs ?? 0,
-				idleExemptJobs: request.idleExemptJobs ?? false,
-				...given({
-					firstSizePolicy: request.sizePolicy,
-					answersQueries: request.answersQueries,
-					colors: request.colors,
-					awaitsTerminal: request.awaitsTerminal,
-					holdOutput: request.holdOutput,
-					shellHooks: request.shellHooks,
-				}),
+				retention: {
+					memoryBytes: retention?.memoryBytes ?? defaults.retention.memoryBytes,
+					journalBytes: retention?.journalBytes ?? (durable ? defaults.retention.journalBytes : 0),
+				},
 				createdAt: parts.now(),
-				...given({ request: request.request }),
 			},
 			command: {
-				argv: request.argv,
-				env: request.exactEnv ?? parts.environment({ ...task?.env, ...request.env }, id, request.base),
+				argv,
+				env: exactEnv ?? parts.environment({ ...task?.env, ...env }, id, base),
 				cwd,
 				mode,
-				size,
-				stdin: request.stdin ?? "open",
+				size: firstSize,
+				stdin,
 				...given({
-					arg0: request.arg0,
-					stderr: request.stderr,
-					uid: request.uid,
-					gid: request.gid,
-					groups: request.groups,
-					sandbox: request.sandbox ?? parts.requiredSandbox?.(workspace),
+					arg0,
+					stderr,
+					uid,
+					gid,
+					groups,
+					sandbox: sandbox ?? parts.requiredSandbox?.(workspace),
 					inherited: defaults.inherited,
 				}),
-				drainMs: request.drainMs === undefined ? defaults.drainMs : request.drainMs,
+				drainMs,
 				sessionId: id,
 			},
 			usual: { cwd: defaults.cwd, env: parts.environment({}, id, undefined) },
