@@ -109,6 +109,7 @@ it("a caller that may only watch is answered before a large body arrives, on rou
 it.each([
 	["large bodies", { connections: 30, names: 16_000, bytes: 40, path: "/v1/tokens" }],
 	["small bodies on a public route", { connections: 150, names: 1_200, bytes: 1, path: "/v1/signin" }],
+	["bodies of OpenSandbox", { connections: 150, names: 1_200, bytes: 1, path: "/opensandbox/command" }],
 ])("%s are parsed in turns, so a short request that arrives after them is answered before most", async (_, posted) => {
 	// In a process of its own, so that it finds all requests of one turn of ours at once.
 	const server = new CrashingServer(await temporaryDirectory());
@@ -124,7 +125,7 @@ it.each([
 	);
 	const body = JSON.stringify(names);
 	const head = (method: string, path: string, bearer: string, more = "") =>
-		`${method} ${path} HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer ${bearer}\r\n${more}\r\n`;
+		`${method} ${path} HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer ${bearer}\r\nx-execd-access-token: ${bearer}\r\n${more}\r\n`;
 	const opened = async () => {
 		const socket = connect(Number(port), hostname);
 		onTestFinished(() => void socket.destroy());

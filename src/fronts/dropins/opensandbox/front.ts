@@ -26,7 +26,9 @@ export function createOpenSandboxFront(options: OpenSandboxOptions): Front {
 			answerErrors(app, hosting);
 			// Bodies are JSON whatever their content type; each route parses its own.
 			app.removeAllContentTypeParsers();
-			app.addContentTypeParser("*", { parseAs: "buffer" }, (_request, body, done) => done(null, body));
+			app.addContentTypeParser("*", { parseAs: "buffer" }, (request, body, done) =>
+				hosting.share.take(request.raw.socket, body.length, () => done(null, body)),
+			);
 			const routes: FastifyPluginCallback = (scope, _, done) => {
 				scope.addHook("onRequest", redirectSlash);
 				addRoutes(scope, options, hosting);
