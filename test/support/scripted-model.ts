@@ -150,7 +150,7 @@ function sendOther(response: ServerResponse, path: string): void {
 function replyTo({ prompt, result, tools, schema }: Turn): Reply {
 	if (schema !== undefined) return { kind: "text", text: JSON.stringify(sampleOf(schema)) };
 	if (result !== undefined || tools.length === 0) return { kind: "text", text: FINAL_TEXT };
-	const [, word = "", name = "file"] = /\b(shell|edit|question|slow|error)\b ?([\w-]+)?/.exec(prompt) ?? [];
+	const [, word = "", name = "file"] = /\b(shell|edit|question|slow|error)\b ?([\w./-]+)?/.exec(prompt) ?? [];
 	if (word === "error") return { kind: "error" };
 	if (word === "slow") return { kind: "text", text: "Thinking about it.", isHeld: true };
 	const calls = { shell: shellCalls(name), edit: editCalls(name), question: questionCalls }[word] ?? {};

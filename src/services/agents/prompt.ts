@@ -13,6 +13,8 @@ const READY_MS = 10_000;
 const REACTION_MS = 4_000;
 /** Agents drop what is typed in their first moments. A busy machine shows it late, so it is not typed again too soon. */
 const SHOWN_MS = 8_000;
+/** Codex takes a second from its first screen until it is ready, and many beside other work. */
+const STARTING_MS = 60_000;
 const TYPING_TRIES = 3;
 /** Some agents take the first Enter after a paste for a new line. */
 const ENTER_TRIES = 3;
@@ -92,6 +94,8 @@ function inputOf(found: AgentOnScreen | null): string | null {
 async function untilShown(typing: AgentTyping, text: string, bytes: Uint8Array): Promise<void> {
 	for (let tries = 1; ; tries++) {
 		await typing.until(SHOWN_MS, (found) => (hasText(inputOf(found), text) ? true : undefined));
+		// An agent that is not ready yet takes no Enter, and may still drop the text.
+		await typing.until(STARTING_MS, (found) => (inputOf(found) === null ? undefined : true));
 		const input = inputOf(await typing.view.screen(typing.signal));
 		if (hasText(input, text)) return;
 		if (tries >= TYPING_TRIES || input !== "") {

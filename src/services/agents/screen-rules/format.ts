@@ -76,6 +76,6 @@ export type StateRule = {
 type InputRule = {
 	/** The row in which the text begins, up to the text. The lowest one counts. */
 	readonly mark: string;
-	/** Matches the rows below the cursor, at most 30, joined by newlines: the row that ends the input. */
+	/** The row below the text. Without it, the agent is not ready to take a text. */
 	readonly end: string;
 };

@@ -16,8 +16,8 @@ export function readAgentInput({ lines, cursor }: AgentScreen, { input }: AgentR
 	let from = cursor.row;
 	while (from > cursor.row - MAX_ROWS && !mark.test(lines[from] ?? "")) if (--from < 0) return null;
 	const begin = mark.exec(lines[from] ?? "");
-	const below = lines.slice(cursor.row + 1, cursor.row + 1 + MAX_ROWS).join("\n");
-	if (!begin || !patternOf(input.end).test(below)) return null;
+	const below = lines.slice(cursor.row + 1, cursor.row + 1 + MAX_ROWS);
+	if (!begin || !below.some((line) => patternOf(input.end).test(line))) return null;
 	const rows = lines.slice(from, cursor.row + 1);
 	const last = rows.at(-1) ?? "";
 	const typed = [...rows.slice(0, -1), WIDE.test(last) ? last : last.slice(0, cursor.col)];

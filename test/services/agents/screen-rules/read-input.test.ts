@@ -15,8 +15,10 @@ const unsent = agentRecordings().filter(({ state, app }) => state === "unsent" &
 /** Where the recorder left a draft. */
 const DRAFTS = new Set(["opencode-1.18.33 80x24 denied"]);
 const resting = agentRecordings().filter(
-	({ name, state, expected }) => state !== "unsent" && expected.kind === null && !DRAFTS.has(name),
+	({ name, state, expected }) => !state.endsWith("unsent") && expected.kind === null && !DRAFTS.has(name),
 );
+/** Codex shows what is typed while it starts, and takes no Enter. */
+const starting = agentRecordings().filter(({ state }) => state === "start-unsent");
 
 it.each(resting)("the input of $name is empty", (recording) => {
 	expect(inputOf(recording)).toBe("");
@@ -24,4 +26,8 @@ it.each(resting)("the input of $name is empty", (recording) => {
 
 it.each(unsent)("the input of $name has the text", (recording) => {
 	expect(inputOf(recording)).toBe("typed but unsent 1. Yes");
+});
+
+it.each(starting)("the input of $name is not ready", (recording) => {
+	expect(inputOf(recording)).toBeNull();
 });

@@ -104,8 +104,6 @@ export const codex: AgentRules = {
 			all: ["^› (?!\\d+\\. ).*(?:\\n {2}(?!.*(?: · |⚠)).*)*$(?![\\s\\S])"],
 		},
 	],
-	input: {
-		mark: "^› ",
-		end: "^ {2}(?:\\? for shortcuts|gpt-|.*(?: · |⏎ send|context left)).*$|(?<![\\s\\S])\\s*(?![\\s\\S])",
-	},
+	// While Codex starts, it shows a text and takes no Enter. The row with its model comes when it does.
+	input: { mark: "^› ", end: "^ {2}(?:\\? for shortcuts|gpt-|.*(?: · |⏎ send|context left)).*$" },
 };
