@@ -4,6 +4,7 @@ import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import type { Case } from "./case.ts";
+import { agentsCase } from "./cases/agents.ts";
 import { answersCase } from "./cases/answers.ts";
 import { budgetCases } from "./cases/budget.ts";
 import { codexAppCase } from "./cases/codex-app.ts";
@@ -93,6 +94,7 @@ const cases: readonly Case[] = [
 	waitsCase(isQuick),
 	firstScreenCase(isQuick),
 	answersCase(),
+	agentsCase(isQuick),
 	screensCase(isQuick),
 	sessionsCase(isQuick),
 	restartCase(isQuick),
