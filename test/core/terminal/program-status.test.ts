@@ -84,6 +84,9 @@ test.each([
 	["a long title that a later one replaces", `state=idle:title=${"QUFB".repeat(65)}:title=QQ`],
 	["a message of 2049 decoded bytes", `state=idle:msg=${"QUFB".repeat(683)}`],
 	["a message of 2733 encoded bytes", `state=idle:msg=${"QUFB".repeat(683)}A`],
+	["a long message that a later one replaces", `state=idle:msg=${"QUFB".repeat(684)}:msg=QQ`],
+	["a long id that a later one replaces", `state=idle:id=${"a".repeat(33)}:id=a`],
+	["a title of 193 decoded bytes without padding", `state=idle:title=${"QUFB".repeat(64)}QQ`],
 	["a message that is not base64", "state=done:msg=a"],
 	["a message with wrong padding", "state=done:msg=QQ="],
 	["a message with padding in its middle", "state=done:msg=QQ==QQ=="],
@@ -112,6 +115,7 @@ test.each([
 	["empty pairs around it", "a:state=idle:::", { state: "idle" }],
 	["a bad app", "state=idle:app=a/b", { app: null }],
 	["an empty app", "state=idle:app=", { app: null }],
+	["an app of 33 bytes that no value may have, a malformed pair", `state=idle:app=${"@".repeat(33)}`, { app: null }],
 	["a masked message, which is a malformed pair", "state=done:msg=QUFB****QUFB:app=x", { message: null, app: "x" }],
 	["a bad message before a good one", "state=done:msg=a:msg=UGxhbg", { message: "Plan" }],
 	["a kind of a working program", "state=working:kind=auth", { kind: null }],
@@ -275,6 +279,9 @@ test("a prompt drops what programs do and keeps what they have done", () => {
 	const made = ["working", "blocked", "idle", "done", "error"].map((state) => report(`state=${state}:id=${state}`));
 	expect(idsOf(recordsAfter(...made, `\u001b]133;A${ST}`))).toEqual(["done", "error"]);
 	expect(idsOf(recordsAfter(...made, `\u001b]133;A;aid=1${BEL}`))).toEqual(["done", "error"]);
+	// A prompt that is drawn again is a prompt: a program that runs draws none.
+	const redrawn = [`\u001b]133;A${ST}`, report("state=working"), `\u001b]133;A;redraw=1${ST}`];
+	expect(idsOf(recordsAfter(...made, ...redrawn))).toEqual(["done", "error"]);
 	for (const mark of ["133;B", "133;C", "133;D;0", "133;N", "133;P;k=i", "133;AB"]) {
 		expect(recordsAfter(...made, `\u001b]${mark}${ST}`), mark).toHaveLength(5);
 	}

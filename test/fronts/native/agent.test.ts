@@ -83,6 +83,40 @@ describe("the agent of a session", () => {
 		expect((await session.inspect()).agent).toBeNull();
 	});
 
+	test("a session works while its subagents do, and is blocked by the question of one", async () => {
+		const client = await serve();
+		const session = await startReporter(client);
+		const states: (string | undefined)[] = [];
+		const over = new AbortController();
+		onTestFinished(() => over.abort());
+		let hasBegun = false;
+		void (async () => {
+			for await (const item of client.events({ type: ["agent"], signal: over.signal })) {
+				if (item.kind === "begin") hasBegun = true;
+				if (item.kind === "event" && item.event.agent?.state !== states.at(-1)) states.push(item.event.agent?.state);
+			}
+		})();
+		await eventually("the feed", () => hasBegun);
+		const title = (text: string) => `title=${base64(text)}`;
+		const started = ["a", "b", "c"].map((id) => `state=working:id=task/${id}:${title(`Task ${id}`)}:progress=10`);
+		await session.write(`state=working:app=claude-code\n${started.join("\n")}\nstate=done:app=claude-code\n`);
+		const working = await becomes(session, "the tasks", ({ children }) => children.length === 3);
+		expect(working).toMatchObject({ app: "claude-code", state: "working" });
+		expect(working.children[0]).toMatchObject({ id: "task/a", app: "claude-code", title: "Task a", progress: 10 });
+		await session.write(`state=blocked:kind=permission:id=task/b:msg=${base64("approve Bash: ls")}\n`);
+		const blocked = await becomes(session, "the question of one", ({ state }) => state === "blocked");
+		expect(blocked).toMatchObject({ kind: "permission", question: "approve Bash: ls", signal: "osc7501" });
+		// Its answer, and the end of all but one.
+		await session.write("state=working:id=task/b\nstate=clear:id=task/a\nstate=clear:id=task/b\n");
+		const last = await becomes(session, "the last one", ({ children }) => children.length === 1);
+		expect(last).toMatchObject({ state: "working", children: [{ id: "task/c", state: "working" }] });
+		await session.write("state=clear:id=task\n");
+		await becomes(session, "the end", ({ state }) => state === "done");
+		await eventually("the last event", () => states.at(-1) === "done");
+		expect(states.filter((state) => state === "idle")).toEqual([]);
+		expect(states).toEqual(["working", "blocked", "working", "done"]);
+	});
+
 	test("a finished turn is done until a client has been attached to it, and idle afterwards", async () => {
 		const client = await serve();
 		const session = await startReporter(client);
