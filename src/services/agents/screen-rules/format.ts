@@ -28,10 +28,15 @@ export type DialogRule = {
 	 * borders may follow the choices.
 	 */
 	readonly footer?: string;
+	/** Instead of a footer: paragraphs that may follow the choices. Each matches. */
+	readonly below?: string;
 	/** A text field that may be open below the footer and a border: each of its rows, with its border, matches. */
 	readonly field?: string;
-	/** `numbered`: `❯ 1. Yes`. `plain`: `❯ Yes`. `buttons`: side by side in one row. */
-	readonly menu: "numbered" | "plain" | "buttons";
+	/**
+	 * `numbered`: `❯ 1. Yes`. `plain`: `❯ Yes`. `buttons`: side by side in one row. `none`: without choices, such as a field
+	 * for a key; its question must match.
+	 */
+	readonly menu: "numbered" | "plain" | "buttons" | "none";
 	/** With `buttons`: their labels, and what may follow them in their row. */
 	readonly buttons?: readonly string[];
 	readonly hints?: string;

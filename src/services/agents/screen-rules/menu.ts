@@ -33,6 +33,8 @@ export function readMenu(rule: DialogRule, rows: readonly TextRow[], screen: Age
 			return readPlain(rows);
 		case "buttons":
 			return readButtons(rule, rows, screen);
+		case "none":
+			return { choices: [], pointed: null, from: rows.length };
 	}
 }
 

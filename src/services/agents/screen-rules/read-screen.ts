@@ -111,7 +111,8 @@ function filledRows({ lines }: AgentScreen, columns: number): TextRow[] {
 
 /** The dialog, or why there is none. */
 function readDialog(rule: DialogRule, all: readonly TextRow[], screen: AgentScreen, columns: number): Dialog | string {
-	const rows = rule.field === undefined ? all : withoutField(all, rule.field);
+	const shown = rule.field === undefined ? all : withoutField(all, rule.field);
+	const rows = rule.below === undefined ? shown : withoutBelow(shown, rule.below);
 	const end = rule.footer === undefined ? rows.length : footerStart(rule.footer, rows, columns);
 	if (end === undefined) return `the last row does not match the footer ${rule.footer}`;
 	const menu = readMenu(rule, rows.slice(0, end), screen);
@@ -124,7 +125,8 @@ function readDialog(rule: DialogRule, all: readonly TextRow[], screen: AgentScre
 	if (question === undefined && rule.choice === undefined) {
 		return `no paragraph above the choices matches the question ${rule.question ?? DEFAULT_QUESTION}`;
 	}
-	const details = detailsOf(rule, rows, menu, question);
+	if (question === undefined && rule.menu === "none") return `no paragraph matches the question ${rule.question}`;
+	const details = detailsOf(rule, rows.slice(0, end), menu, question);
 	const command = question && details !== null ? commandIn(details, rule, rows.slice(0, from), columns) : null;
 	return { rule, kind: rule.kind, question: question?.text ?? null, details, command, choices, pointed };
 }
@@ -145,6 +147,14 @@ function withoutField(rows: readonly TextRow[], field: string): readonly TextRow
 	while (end > 0 && matches(field, rows[end - 1]?.bordered ?? "")) end--;
 	if (end === rows.length || rows[end - 1]?.isBorder !== true) return rows;
 	return rows.slice(0, rows.slice(0, end).findLastIndex(({ text }) => text.trim() !== "") + 1);
+}
+
+/** The rows above the last paragraphs that match. */
+function withoutBelow(rows: readonly TextRow[], below: string): readonly TextRow[] {
+	const to = rows.findLastIndex(({ text }) => text.trim() !== "") + 1;
+	const from = rows.slice(0, to).findLastIndex(({ text }) => text.trim() === "") + 1;
+	if (to === 0 || !matches(below, joined(rows.slice(from, to)))) return rows.slice(0, to);
+	return withoutBelow(rows.slice(0, from), below);
 }
 
 /** The index of the first row of the footer. A row belongs to it if it is full, so that the next one is its continuation. */

@@ -26,8 +26,9 @@ const dialog = closed({
 	id: word,
 	kind: literals(...agentKinds),
 	footer: optional(pattern),
+	below: optional(pattern),
 	field: optional(pattern),
-	menu: literals("numbered", "plain", "buttons"),
+	menu: literals("numbered", "plain", "buttons", "none"),
 	buttons: optional(list(word, { minItems: 2, maxItems: 16 })),
 	hints: optional(pattern),
 	isPointedByColor: optional(boolean),
@@ -101,7 +102,7 @@ function jsonOf(path: string, text: string): unknown {
 
 function patternsIn({ dialogs, states, input }: AgentRules): string[] {
 	const ofDialogs = dialogs.flatMap(({ keys = [], text, ...rule }) => [
-		...[rule.footer, rule.field, rule.hints, rule.question, rule.choice],
+		...[rule.footer, rule.below, rule.field, rule.hints, rule.question, rule.choice],
 		...[rule.command, rule.allows, rule.denies, text?.label],
 		...keys.map(({ label }) => label),
 	]);

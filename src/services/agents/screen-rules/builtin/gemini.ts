@@ -5,6 +5,11 @@ import type { AgentRules } from "../format.ts";
 /** The input, with its placeholder or with text. */
 const INPUT = " [>*!] {1,3}(?:Type your message|\\S.*\\n(?: {3}.*\\n)* workspace )";
 
+/** Paragraphs below the ways to sign in: the state of that, and a note. */
+const LOGIN_NOTES =
+	"^(?:No authentication method selected\\.|(?:Failed|Error|Authentication|Invalid)\\b.*|\\(Use Enter to select\\)" +
+	"|Terms of Services and Privacy Notice for Gemini CLI|https://geminicli\\.com/\\S+)$";
+
 export const gemini: AgentRules = {
 	agent: "gemini",
 	programs: ["gemini"],
@@ -45,26 +50,37 @@ export const gemini: AgentRules = {
 		{
 			id: "gemini.login",
 			kind: "login",
-			footer: "(?:Use Enter to select|Terms of Services?|https?://\\S+)\\)?$",
+			below: LOGIN_NOTES,
 			menu: "numbered",
 			question: "^(How would you like to authenticate for this project\\?)$",
+			choice: "^(?:Sign in with Google|Use Gemini API Key)$",
 			details: "above",
 			choose: "arrows",
 		},
 		{
-			id: "gemini.login-box",
+			id: "gemini.login-browser",
 			kind: "login",
-			menu: "numbered",
-			question: "^(How would you like to authenticate for this project\\?)$",
-			details: "above",
+			footer: "^Enter the authorization code:.*$",
+			menu: "none",
+			question: "^(Please visit the following URL to authorize the application:)",
+			details: "below",
+			choose: "arrows",
+		},
+		{
+			id: "gemini.login-key",
+			kind: "login",
+			footer: "^\\(Press Enter to submit, Esc to cancel, .*\\)$",
+			menu: "none",
+			question: "^(Enter Gemini API Key)$",
+			details: "below",
 			choose: "arrows",
 		},
 		{
 			id: "gemini.limit",
 			kind: "question",
 			menu: "numbered",
-			question: "(.*(?:usage limit|quota|rate limit|high demand).*)$",
-			choice: "^(?:Keep trying|Switch to|Stop|Try again|Upgrade)",
+			question: "^(Usage limit reached for .+?\\.)(?: /stats .*)?$",
+			choice: "^(?:Keep trying|Switch to|Stop)",
 			details: "above",
 			choose: "arrows",
 		},

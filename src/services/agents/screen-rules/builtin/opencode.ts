@@ -51,11 +51,14 @@ export const opencode: AgentRules = {
 	],
 	states: [
 		{ id: "opencode.working", state: "working", rows: 1, all: ["\\besc (?:again to )?interrupt\\b"] },
+		// A long message, such as one about a retry, pushes the hint off the screen.
+		{ id: "opencode.busy", state: "working", rows: 14, all: ["^ {1,4}[■⬝]{6,8}(?![■⬝])"] },
 		{
 			id: "opencode.error",
 			state: "error",
 			rows: 16,
-			all: ["^ +┃\\n +▣ {2}[^·\\n]+ · [^·\\n]+\\n(?: +┃.*\\n)+.*ctrl\\+p commands"],
+			// The error has a box of its own below the prompt.
+			all: ["^ +┃\\n +┃\\n(?: +┃ {2}.*\\n)+ +┃\\n +▣ {2}[^·\\n]+ · [^·\\n]+\\n(?: +┃.*\\n)+.*ctrl\\+p commands"],
 		},
 		{
 			id: "opencode.done",
