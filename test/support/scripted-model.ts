@@ -22,7 +22,7 @@ export const FINAL_TEXT = "All done.";
 
 type Json = Readonly<Record<string, unknown>>;
 
-/** What a request asks for, in the words of none of the protocols. */
+/** The content of a request, in the words of none of the protocols. */
 type Turn = {
 	readonly prompt: string;
 	/** The result of a tool, which ends the turn. */
@@ -229,7 +229,7 @@ function textOf(content: unknown): string {
 	return ((content as readonly Part[] | undefined) ?? []).map((part) => withoutContext(part.text ?? "")).join("\n");
 }
 
-/** What agents add to a prompt is in tags. */
+/** Agents put their additions to a prompt in tags. */
 function withoutContext(prompt: string): string {
 	return prompt.replace(/<([a-z_-]+)>[\s\S]*?<\/\1>/g, "");
 }

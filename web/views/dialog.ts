@@ -22,7 +22,7 @@ export function agentChildren({ children }: AgentMessage): TemplateResult | type
 }
 
 /**
- * What the open dialog offers, and the outcome of the last answer. An error stays beside the buttons until it was read.
+ * The choices of the open dialog, and the outcome of the last answer. An error stays beside the buttons until it was read.
  * A viewer gets no buttons.
  */
 export function dialogActions(app: App, session: SessionInfo, agent: AgentMessage): TemplateResult {
@@ -82,7 +82,7 @@ function textField(app: App, session: SessionInfo, label: string): TemplateResul
 	</form>`;
 }
 
-/** What became of an answer. */
+/** The outcome of an answer. */
 export function answerStatus(answer: Answer): TemplateResult {
 	switch (answer.kind) {
 		case "sending":

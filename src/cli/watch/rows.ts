@@ -40,7 +40,7 @@ export function nameOf({ name, argv, id }: Pick<SessionInfo, "name" | "argv" | "
 	return safeLine(name ?? ((argv[0] ?? "").split("/").at(-1) || id));
 }
 
-/** What became of an answer that was given here. */
+/** The outcome of an answer that was given here. */
 export type RowNote = { readonly text: string; readonly isBad: boolean };
 
 export function toRow(session: SessionInfo, circumstances: NeedContext, note?: RowNote): Row {

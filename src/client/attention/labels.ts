@@ -50,7 +50,7 @@ export function agentLabel({ state, kind, progress }: Pick<AgentMessage, "state"
 	return kind === "permission" ? "asks permission" : "asks";
 }
 
-/** What a coding agent does or has done: its own words, else the last row of its screen. */
+/** Describes the work of a coding agent: its own words, else the last row of its screen. */
 export function agentText({
 	agent,
 	lastLine,

@@ -57,7 +57,7 @@ function named(names: readonly string[], rules: readonly AgentRules[]): AgentRul
 
 type FrontProcess = { readonly names: readonly string[]; readonly parent: number; readonly group: number };
 
-/** Undefined for a process that has ended. Of one that we may not see, only its own name is known. */
+/** Undefined for a process that has ended. If we may not see it, only its own name is known. */
 async function processOf(pid: number): Promise<FrontProcess | undefined> {
 	const folder = `/proc/${pid}`;
 	const [stat, executable, command] = await Promise.all([

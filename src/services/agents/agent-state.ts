@@ -1,8 +1,8 @@
 /**
  * Folds the signals of a coding agent into its state.
  *
- * 1. The signal with the highest rank decides: OSC 7501, hook, title or notification, screen. Of a title and a
- *    notification, the newer one.
+ * 1. The signal with the highest rank decides: OSC 7501, hook, title or notification, screen. A title and a
+ *    notification have the same rank: the newer one decides.
  * 2. A dialog on the screen blocks the agent, whatever other signals say.
  * 3. A blocked state ends when its dialog was on the screen and is gone, even if no other signal reports that.
  * 4. A child that is blocked blocks the agent, and one that works keeps it working.

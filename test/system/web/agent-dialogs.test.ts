@@ -60,7 +60,7 @@ it("the list shows what an agent asks and answers it with one click, and the que
 	await expect.poll(() => page.title()).toBe("Hawser");
 	expect(await typed()).toBe("1");
 	expect(await stateOf(session)).toBe("done");
-	// Nobody has opened it.
+	// No user has opened it.
 	await page.getByRole("row", { name: /^fix, done/ }).waitFor();
 	expect(problems).toEqual([]);
 });

@@ -1,6 +1,6 @@
 /**
  * Applies the operator's policies to permission dialogs: answers one that a policy allows or denies, and holds any other
- * for approval. What was judged is what is answered: if the dialog has changed meanwhile, nothing is typed.
+ * for approval. Only the judged dialog is answered: if it has changed meanwhile, nothing is typed.
  *
  * Held dialogs exist only in this process. The next server finds the dialog on the screen and judges it again.
  */

@@ -1,4 +1,4 @@
-/** What policies decide about commands. */
+/** Decisions of policies about commands. */
 
 import { expect, onTestFinished, test } from "vitest";
 import type { AgentPolicy } from "../../../../src/services/agents/policy/policy-file.ts";
