@@ -1,4 +1,4 @@
-// Compiles the addon and the minder with the system's C compiler; needs neither node-gyp nor a download of headers.
+// Compiles the addon and the programs with the system's C compiler; needs neither node-gyp nor a download of headers.
 
 import { spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, readdirSync, renameSync, statSync } from "node:fs";
@@ -16,7 +16,7 @@ const inFolder = (ending) =>
 		.map((name) => join(folder, name));
 
 /** Static programs: they start fast, stay small, and ignore variables such as LD_PRELOAD. */
-const programs = ["minder", "confine"];
+const programs = ["minder", "confine", "report"];
 
 /** Build products. */
 export const products = [
