@@ -41,7 +41,13 @@ export async function setUp(purpose) {
 			root: ".",
 			sources: ["src", "bench", "chaos", "test", "vitest.config.ts"],
 			output: "dist-bench",
-			links: { native: "../native", shell: "../shell", dist: "../dist", node_modules: "../node_modules" },
+			links: {
+				native: "../native",
+				shell: "../shell",
+				agents: "../agents",
+				dist: "../dist",
+				node_modules: "../node_modules",
+			},
 		});
 	}
 }

@@ -1,9 +1,17 @@
 /** Builds the environment of a session's program: a few of the server's variables, plus those of the request. */
 
+import { basename } from "node:path";
+
 const inherited = new Set(["PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "TZ", "TMPDIR"]);
 
 /** Marks the processes of a session, so that they can be found again. */
 export const SESSION_VARIABLE = "HAWSER_SESSION";
+
+/** The program that agents run as a hook, and the socket to which it reports. */
+const HOOK_VARIABLES = { program: "HAWSER_HOOK", socket: "HAWSER_AGENT_SOCKET" } as const;
+
+/** Where the hooks of agents report. */
+export type HookSetup = { readonly program: string; readonly socket: string };
 
 /** Marks the minder of a session's program, which is not one of its processes. */
 export const MINDER_VARIABLE = "HAWSER_MINDER";
@@ -38,6 +46,20 @@ export function childEnvironment(
 	// Last, so that no request can hide a program from being killed.
 	env[SESSION_VARIABLE] = sessionId;
 	return env;
+}
+
+/**
+ * The variables by which hooks find the server. Hooks that were written for herdr find it by herdr's own variables.
+ * herdr itself would refuse to start with them.
+ */
+export function hookVariables(
+	{ program, socket }: HookSetup,
+	sessionId: string,
+	argv: readonly string[],
+): Record<string, string> {
+	const own = { [HOOK_VARIABLES.program]: program, [HOOK_VARIABLES.socket]: socket };
+	if (basename(argv[0] ?? "") === "herdr") return own;
+	return { ...own, HERDR_ENV: "1", HERDR_SOCKET_PATH: socket, HERDR_PANE_ID: sessionId };
 }
 
 /** The server's whole environment without its settings and tokens, for protocols that promise it to their programs. */

@@ -8,6 +8,8 @@ import { MINDER_VARIABLE, SESSION_VARIABLE } from "./environment.ts";
 export type RunningProcess = {
 	readonly pid: number;
 	readonly parent: number;
+	/** Its process group. */
+	readonly group: number;
 	readonly session: number;
 	/** In clock ticks since boot. */
 	readonly startTime: number;
@@ -71,12 +73,18 @@ export function readProcessTable(): Promise<ProcessTable> {
 export function findProcess(pid: number): RunningProcess | undefined {
 	const text = readText(`/proc/${pid}/stat`);
 	// The name in parentheses may contain any character, so fields count from the last parenthesis.
-	const [state, parent, , session, , , , , , , , , , , , , , threads, , startTime] = text
+	const [state, parent, group, session, , , , , , , , , , , , , , threads, , startTime] = text
 		.slice(text.lastIndexOf(")") + 2)
 		.split(" ");
 	// A zombie with more threads is alive: only its first thread has ended.
 	if (startTime === undefined || state === "X" || (state === "Z" && Number(threads) < 2)) return undefined;
-	return { pid, parent: Number(parent), session: Number(session), startTime: Number(startTime) };
+	return {
+		pid,
+		parent: Number(parent),
+		group: Number(group),
+		session: Number(session),
+		startTime: Number(startTime),
+	};
 }
 
 /** Processes and all their descendants. */

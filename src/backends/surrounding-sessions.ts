@@ -4,7 +4,7 @@ import { readdirSync, readFileSync, readlinkSync } from "node:fs";
 import type { Socket } from "node:net";
 import { networkInterfaces } from "node:os";
 import { peerProcess } from "../native/addon.ts";
-import { findProcess, minderOf, ProcessTable } from "./process-table.ts";
+import { findProcess, minderOf, ProcessTable, type RunningProcess } from "./process-table.ts";
 
 const NONE: readonly string[] = [];
 /** State of a connection in `/proc/net/tcp`. */
@@ -28,17 +28,43 @@ export function sessionsOfPeer(connection: Socket): readonly string[] | undefine
 	return isOurs(remoteAddress) ? sessionsOfTcpPeer(connection) : NONE;
 }
 
-/** Node has no public way to get a socket's descriptor. A stream that is not a socket was made by the server itself. */
+/** A process in a session. */
+export type SessionProcess = {
+	/** The innermost session, which may be one of another server. */
+	readonly session: string;
+	/** The process and those above it in the session, nearest first. */
+	readonly processes: readonly RunningProcess[];
+};
+
+/** The process that made a connection to a Unix socket; undefined if it is in no session, or is gone. */
+export function sessionProcessOf(connection: Socket): SessionProcess | undefined {
+	const pid = unixPeer(connection);
+	const processes: RunningProcess[] = [];
+	for (const next of pid ? above(pid) : []) {
+		const session = minderOf(next);
+		if (session !== undefined) return { session, processes };
+		const process = findProcess(next);
+		if (process) processes.push(process);
+	}
+	return undefined;
+}
+
+/** A stream that is not a socket was made by the server itself. */
 function sessionsOfUnixPeer(connection: Socket): readonly string[] | undefined {
 	if (!("_handle" in connection)) return NONE;
-	const { fd = -1 } = (connection as { readonly _handle?: { readonly fd?: number } | null })._handle ?? {};
+	const pid = unixPeer(connection);
 	// The socket is closed by now, which says nothing about the process that sent data over it.
-	if (fd < 0) return undefined;
-	const pid = peerProcess(fd);
+	if (pid === undefined) return undefined;
 	// A process in another container, which is in none of our sessions.
 	if (pid === null) return NONE;
 	// The process may have passed the connection to a process in a session, and ended.
 	return findProcess(pid) && sessionsAround(pid);
+}
+
+/** Node has no public way to get a socket's descriptor. Undefined for a closed socket, null for an invisible process. */
+function unixPeer(connection: Socket): number | null | undefined {
+	const { fd = -1 } = (connection as { readonly _handle?: { readonly fd?: number } | null })._handle ?? {};
+	return fd < 0 ? undefined : peerProcess(fd);
 }
 
 /** A socket of another user, such as a proxy, counts as outside of sessions unless we can see that it is inside. */

@@ -7,7 +7,7 @@ import { anybodyId } from "../access/fixed-access.ts";
 import { JwtBearers } from "../access/jwt-callers.ts";
 import { LocalAccess } from "../access/local-access.ts";
 import type { AuditLog } from "../audit/audit-log.ts";
-import { childEnvironment } from "../backends/environment.ts";
+import { childEnvironment, hookVariables, inheritedFrom } from "../backends/environment.ts";
 import { readInherited } from "../backends/inherited-limits.ts";
 import { withHooks } from "../backends/shell-hooks.ts";
 import { spawn } from "../backends/spawn.ts";
@@ -19,7 +19,7 @@ import { MAX_RETENTION, SessionRegistry } from "../core/session/session-registry
 import { defaultWorkspace, type Workspaces } from "../core/session/workspaces.ts";
 import { DurableSessions } from "../keeper/client/durable-sessions.ts";
 import { checkpointFile } from "../keeper/link/session-record.ts";
-import { skim } from "../native/addon.ts";
+import { builtFile, skim } from "../native/addon.ts";
 import { confined } from "../sandbox/sandbox.ts";
 import { BackgroundRendering } from "../services/screens/background-rendering.ts";
 import { answerCursorQueries } from "../services/screens/cursor-replies.ts";
@@ -45,6 +45,8 @@ const MAX_ENDED = 500;
  * @limit from `exited` to `closed`, if children hold the terminal or the pipes | what is there is read, then `closed`
  */
 const DRAIN_MS = 2_000;
+/** The program that agents run as a hook. */
+const hookProgram = builtFile("report");
 /** Burst of starts, in seconds' worth of the rate. */
 const CREATE_BURST_S = 5;
 
@@ -214,7 +216,10 @@ export async function openEngine(
 		task: (workspace, id) => workspaces.task(workspace, id),
 		requiredSandbox: (workspace) => workspaces.get(workspace)?.sandbox ?? undefined,
 		now: () => systemClock.now(),
-		environment: (request, id, base) => childEnvironment(process.env, request, id, base),
+		environment: (request, { id, mode, argv }, base = inheritedFrom(process.env)) => {
+			const hooks = mode === "pty" ? hookVariables({ program: hookProgram, socket: state.hookSocket }, id, argv) : {};
+			return childEnvironment(process.env, request, id, { ...base, ...hooks });
+		},
 	});
 	return {
 		state,

@@ -1,4 +1,4 @@
-/** The Unix socket for commands of the same account. Other accounts can't replace it. */
+/** The Unix sockets for commands and hooks of the same account. Other accounts can't replace them. */
 
 import { once } from "node:events";
 import { chmod, rm } from "node:fs/promises";

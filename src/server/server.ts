@@ -30,6 +30,7 @@ import type { Front } from "../http/front.ts";
 import { createBudgets } from "../http/limits/budgets.ts";
 import { type Listener, type ListenOptions, listen, type Route } from "../http/listen.ts";
 import { Agents } from "../services/agents/agents.ts";
+import { HookReports } from "../services/agents/hook-reports.ts";
 import { DialogPolicy } from "../services/agents/policy/dialog-policy.ts";
 import { type AgentPolicy, readAgentPolicies } from "../services/agents/policy/policy-file.ts";
 import { PromptQueue } from "../services/agents/prompt-queue.ts";
@@ -46,6 +47,7 @@ import { filesOf, readSecretSources, type SecretSource } from "../services/secre
 import { type Config, ConfigError, readTls } from "./config.ts";
 import { codexHost } from "./dropins/codex-host.ts";
 import { type Engine, type EngineOptions, openEngine } from "./engine.ts";
+import { openHookSocket } from "./hook-socket.ts";
 import { openLocalSocket } from "./local-socket.ts";
 import { auditMetrics, keeperMetrics, webhookMetrics } from "./metrics.ts";
 import { version } from "./version.ts";
@@ -175,6 +177,15 @@ export async function startServer(config: Config, options: ServerOptions): Promi
 		const accept: Listener["accept"] = (connection) => listener.accept(connection);
 		const local = await state.withReserve(() => openLocalSocket(state.socket, accept));
 		onClose(() => local.close());
+		const hooks = new HookReports({ sessions: engine.sessions, rules });
+		const hookSocket = await state.withReserve(() =>
+			openHookSocket({
+				path: state.hookSocket,
+				take: (line, from) => hooks.take(line, from),
+				report: (problem) => options.report(problem, "hooks"),
+			}),
+		);
+		onClose(() => hookSocket.close());
 		const dropIn = options.dropIn && (await listen({ ...common, ...options.dropIn(parts) }));
 		if (dropIn) onClose(() => dropIn.close());
 		await state.announce(ownUrl(config, listener), dropIn?.url);

@@ -26,6 +26,8 @@ export type StateDirectory = {
 	readonly sockets: string;
 	/** The server's own socket, for commands of the same account. */
 	readonly socket: string;
+	/** The socket for reports of hooks. Programs in sessions keep its path in their environment. */
+	readonly hookSocket: string;
 	readonly keeperLog: string;
 	readonly generation: number;
 	/** Six letters and digits that identify this directory. The ids of its sessions end in them. */
@@ -71,6 +73,7 @@ export async function openStateDirectory(
 		prompts: join(path, "prompts"),
 		sockets,
 		socket,
+		hookSocket: join(sockets, `hooks-${node}.sock`),
 		keeperLog: join(path, "keepers.log"),
 		generation,
 		node,

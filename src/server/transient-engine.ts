@@ -64,7 +64,7 @@ export async function openTransientEngine(
 		},
 		newId: () => createId(randomBytes),
 		now: () => systemClock.now(),
-		environment: (request, sessionId, base = environment()) => childEnvironment({}, request, sessionId, base),
+		environment: (request, { id }, base = environment()) => childEnvironment({}, request, id, base),
 	});
 	return {
 		sessions,

@@ -113,7 +113,7 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
 		},
 		newId: () => createId(randomBytes),
 		now: Date.now,
-		environment: (request, id, base) => childEnvironment(process.env, request, id, base),
+		environment: (request, { id }, base) => childEnvironment(process.env, request, id, base),
 	});
 	const problems: unknown[] = [];
 	const screens = new SessionScreens({

@@ -55,6 +55,8 @@ export function requiredApproval(request: OperationRequest, { mode }: SessionSpe
 			return { kind: "refused", what: "type secrets" };
 		case "reply":
 			return { kind: "refused", what: "reply for the terminal" };
+		case "reportHook":
+			return { kind: "refused", what: "report for an agent" };
 		case "forgetStream":
 			return ordered;
 		case "info":

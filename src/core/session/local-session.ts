@@ -23,6 +23,7 @@ import type { RunOutcome, RunRequest } from "../shell/run-command.ts";
 import type { ShellCommand } from "../shell/shell-marks.ts";
 import { startsShell } from "../shell/shell-prompt.ts";
 import { type ShellHooks, ShellRunner } from "../shell/shell-runner.ts";
+import type { StatusRecord } from "../terminal/program-status.ts";
 import { RedrawTrigger } from "../terminal/redraw-due.ts";
 import { TerminalReplies } from "../terminal/replies.ts";
 import { AWAITED_MS, ReplyDelegation } from "../terminal/reply-delegation.ts";
@@ -89,6 +90,10 @@ export class LocalSession extends Session {
 			return this.#replies.scan.state;
 		},
 		signals: ({ after }, signal) => this.#readSignals(after, signal),
+		reportHook: async ({ report, group }) => {
+			if (!this.#replies) throw noTerminalError();
+			return this.#signals.noteHook(report, group, this.log.end.offset);
+		},
 		replies: async ({ by }) => this.#delegation.hand(by),
 		untilCursorAsked: async ({ after }, signal) => this.#replies?.untilCursorAsked(after, signal) ?? null,
 		reply: async ({ end, text }) => this.#replies?.supply(end, text) ?? false,
@@ -393,8 +398,9 @@ export class LocalSession extends Session {
 		while (this.#signals.count === after && this.#state.status === "running" && !signal?.aborted) {
 			await this.#signals.changed(signal);
 		}
-		const { records, ...rest } = this.#signals.read(this.log.end.offset);
-		return { ...rest, records: records.map((record) => this.#masked.hide(record, ["title", "message"])) };
+		const { records, hook, ...rest } = this.#signals.read(this.log.end.offset);
+		const hidden = <Record extends StatusRecord>(record: Record) => this.#masked.hide(record, ["title", "message"]);
+		return { ...rest, records: records.map(hidden), hook: hook ? hidden(hook) : null };
 	}
 
 	#details(): SessionDetails {

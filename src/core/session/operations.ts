@@ -9,6 +9,7 @@ import type { KillOptions } from "../process/process.ts";
 import type { CommandEventPage } from "../shell/command-events.ts";
 import type { RunOutcome, RunRequest } from "../shell/run-command.ts";
 import type { ShellCommand } from "../shell/shell-marks.ts";
+import type { HookReport } from "../terminal/program-status.ts";
 import type { CursorQuery, ReplySource } from "../terminal/replies.ts";
 import type { DelegatedReplies } from "../terminal/reply-delegation.ts";
 import type { ScanState } from "../terminal/terminal-scan.ts";
@@ -29,6 +30,8 @@ export type Operations = {
 	scan: { readonly asks: unknown; readonly answer: ScanState };
 	/** The signs that programs give of their state, once `count` differs from `after`; at once if that is null. */
 	signals: { readonly asks: { readonly after: number | null }; readonly answer: TerminalSignals };
+	/** A report of a hook of the agent in this process group. False if another program is in front. */
+	reportHook: { readonly asks: { readonly report: HookReport; readonly group: number }; readonly answer: boolean };
 	/** Sets the side that replies to terminal queries in output after `from`. */
 	replies: {
 		readonly asks: { readonly by: ReplySource };

@@ -12,6 +12,7 @@ import type { State } from "../log/session-state.ts";
 import type { KillOptions } from "../process/process.ts";
 import type { CommandEventPage } from "../shell/command-events.ts";
 import type { RunOutcome, RunRequest } from "../shell/run-command.ts";
+import type { HookReport } from "../terminal/program-status.ts";
 import type { ReplySource, SelfReplyRange } from "../terminal/replies.ts";
 import type { ScanState } from "../terminal/terminal-scan.ts";
 import type { TerminalSignals } from "../terminal/terminal-signals.ts";
@@ -187,6 +188,11 @@ export abstract class Session {
 	/** The signs that programs give of their state: now, or with `after` once that has changed or the session has ended. */
 	signals(after: number | null = null, signal?: AbortSignal): Promise<TerminalSignals> {
 		return this.ask<"signals">({ do: "signals", after }, signal);
+	}
+
+	/** False if another program than the agent in this process group is in front. `unsupported` on pipes. */
+	reportHook(report: HookReport, group: number): Promise<boolean> {
+		return this.ask<"reportHook">({ do: "reportHook", report, group });
 	}
 
 	/** The program's current activity. */

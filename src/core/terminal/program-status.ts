@@ -38,7 +38,7 @@ export type StatusRecord = {
 	readonly app: string | null;
 	readonly title: string | null;
 	readonly message: string | null;
-	/** Offset in the output of the report that began this state; see `isSameState`. */
+	/** Offset in the output of the report that began this state; see `continued`. */
 	readonly offset: number;
 	/** When it came, in milliseconds since the epoch. */
 	readonly at: number;
@@ -49,6 +49,12 @@ export type StatusRecord = {
 type Report = Pick<StatusRecord, "id" | "kind" | "progress" | "app" | "title" | "message"> & {
 	readonly state: AgentState | "clear";
 };
+
+/** The state that the hooks of an agent have reported, and the offset of the report that has repeated it last. */
+export type HookRecord = StatusRecord & { readonly latest: number };
+
+/** A report of a hook: it is about the agent as a whole. */
+export type HookReport = Pick<Report, "state" | "kind" | "message"> & { readonly app: string };
 
 const BODY = /^\u001b\]7501;(.*)$/s;
 const KEY = /^[a-z]+$/;
@@ -83,11 +89,10 @@ export class StatusRecords {
 		if (!report) return false;
 		const { state, id, ...rest } = report;
 		if (state === "clear") return this.#clear(id);
-		const before = this.#records.get(id);
-		const record = { ...rest, id, state, offset, ...moment };
+		const record = continued(this.#records.get(id), { ...rest, id, state, offset, ...moment });
 		// Moves it to the end.
 		this.#records.delete(id);
-		this.#records.set(id, isSameState(before, record) ? { ...record, offset: before.offset, at: before.at } : record);
+		this.#records.set(id, record);
 		if (this.#records.size > MAX_RECORDS) this.#records.delete(this.#records.keys().next().value ?? "");
 		return true;
 	}
@@ -113,13 +118,25 @@ export class StatusRecords {
 	}
 }
 
-/** Whether a report repeats a state, perhaps with other progress. Each question is a state of its own. */
-function isSameState(
-	before: StatusRecord | undefined,
-	{ state, kind, message, foreground }: StatusRecord,
-): before is StatusRecord {
+/** A record that repeats a state, perhaps with other progress, began with it. Each question is a state of its own. */
+function continued(before: StatusRecord | null | undefined, record: StatusRecord): StatusRecord {
+	const { state, kind, message, foreground } = record;
 	const isSame = before?.state === state && before.kind === kind && before.foreground === foreground;
-	return isSame && (state !== "blocked" || before.message === message);
+	if (!isSame || (state === "blocked" && before.message !== message)) return record;
+	return { ...record, offset: before.offset, at: before.at };
+}
+
+/** The record of an agent after a report of its hook. */
+export function hookRecord(
+	before: HookRecord | null,
+	report: HookReport,
+	moment: Pick<StatusRecord, "offset" | "at" | "foreground">,
+): HookRecord | null {
+	const { state, kind, message, app } = report;
+	if (state === "clear") return null;
+	const same = before?.app === app ? before : null;
+	const record = { id: "", state, kind, message, app, progress: null, title: null, ...moment };
+	return { ...continued(same, record), latest: moment.offset };
 }
 
 /** The program that a record is about: the nearest one named by the record or by those above it. */

@@ -1,7 +1,7 @@
-/** The signs that programs give of their state: reports of program status, the title, and notifications. */
+/** The signs that programs give of their state: reports of program status and of hooks, the title, and notifications. */
 
 import { Change } from "../async/change.ts";
-import { type StatusRecord, StatusRecords } from "./program-status.ts";
+import { type HookRecord, type HookReport, hookRecord, type StatusRecord, StatusRecords } from "./program-status.ts";
 import type { SequenceRange } from "./sequence-reader.ts";
 import type { ShellMark } from "./terminal-scan.ts";
 
@@ -26,6 +26,8 @@ export type TerminalSignals = {
 	readonly title: SignalText | null;
 	/** The last notification. */
 	readonly notification: SignalText | null;
+	/** The last report of the agent's hooks. Keepers of older versions leave it out. */
+	readonly hook?: HookRecord | null;
 };
 
 export const NO_SIGNALS: TerminalSignals = {
@@ -35,6 +37,7 @@ export const NO_SIGNALS: TerminalSignals = {
 	records: [],
 	title: null,
 	notification: null,
+	hook: null,
 };
 
 const PROMPT = /^A(;|$)/;
@@ -55,6 +58,7 @@ export class SignalCollector {
 	#notification: SignalText | null = null;
 	/** The parts of an OSC 99 notification that is not complete. */
 	#parts: NoticeParts = NO_PARTS;
+	#hook: HookRecord | null = null;
 	#foreground: number | null = null;
 	#count = 0;
 	readonly #change = new Change();
@@ -84,7 +88,21 @@ export class SignalCollector {
 			records: this.#records.all,
 			title: this.#title,
 			notification: this.#notification,
+			hook: this.#hook,
 		};
+	}
+
+	/**
+	 * Takes a report of a hook. `group` is the process group of its agent. False if another one is in front, so that an
+	 * agent that an agent has started does not count.
+	 */
+	noteHook(report: HookReport, group: number, offset: number): boolean {
+		const moment = this.#moment();
+		if (moment.foreground !== group) return false;
+		this.#hook = hookRecord(this.#hook, report, { offset, ...moment });
+		this.#foreground = group;
+		this.#noteIf(true);
+		return true;
 	}
 
 	/** Takes a string sequence, as `Scan` reports it. */
@@ -112,7 +130,7 @@ export class SignalCollector {
 	}
 
 	noteMark({ code, text }: ShellMark): void {
-		if (code === 133 && PROMPT.test(text)) this.#noteIf(this.#records.endPrograms());
+		if (code === 133 && PROMPT.test(text)) this.#endPrograms();
 	}
 
 	noteReset(): void {
@@ -125,7 +143,7 @@ export class SignalCollector {
 			this.#title = title === null ? null : { text: title, offset, ...this.#moment() };
 			this.#noteIf(true);
 		}
-		if (this.#records.isEmpty && !this.#notification) return;
+		if (this.#records.isEmpty && !this.#notification && !this.#hook) return;
 		const foreground = this.#options.foreground();
 		this.#noteIf(foreground !== this.#foreground);
 		this.#foreground = foreground;
@@ -133,8 +151,15 @@ export class SignalCollector {
 
 	/** The session's program has ended. */
 	noteEnd(): void {
-		this.#records.endPrograms();
+		this.#endPrograms();
 		this.#noteIf(true);
+	}
+
+	/** A result is kept until a user has seen it. */
+	#endPrograms(): void {
+		const hasHookEnded = this.#hook !== null && this.#hook.state !== "done" && this.#hook.state !== "error";
+		if (hasHookEnded) this.#hook = null;
+		this.#noteIf(this.#records.endPrograms() || hasHookEnded);
 	}
 
 	#moment(): Pick<StatusRecord, "at" | "foreground"> {

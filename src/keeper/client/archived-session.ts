@@ -41,6 +41,7 @@ export class ArchivedSession extends Session {
 		scan: async () => (await this.#scanned()).state,
 		// The programs that gave them have ended.
 		signals: async () => ({ ...NO_SIGNALS, offset: (await this.#opened()).end.offset }),
+		reportHook: () => Promise.reject(this.over()),
 		replies: () => Promise.reject(this.over()),
 		untilCursorAsked: async () => null,
 		reply: async () => false,

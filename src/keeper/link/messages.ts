@@ -62,6 +62,7 @@ export const requestTraits: Readonly<Record<KeeperRequest["do"], Nature>> = {
 	outputActivity: { isLong: true, isRepeatable: true },
 	commandEvents: { isLong: true, isRepeatable: true },
 	signals: { isLong: true, isRepeatable: true },
+	reportHook: { isLong: false, isRepeatable: true },
 	inspect: { isLong: false, isRepeatable: true },
 	untilWaiting: { isLong: true, isRepeatable: true },
 	ping: { isLong: false, isRepeatable: true },

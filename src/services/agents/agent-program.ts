@@ -1,6 +1,7 @@
 /**
  * Tells which coding agent the process in front of a terminal belongs to: by its own name, its parent's, or one above in
- * its process group, never by its arguments. An interpreter has the name of its script.
+ * its process group, never by its arguments. In the same way it tells which agent runs a hook. An interpreter has the
+ * name of its script.
  */
 
 import { readFile, readlink } from "node:fs/promises";
@@ -49,6 +50,45 @@ async function agentAt(front: FrontProcess, rules: readonly AgentRules[]): Promi
 		one = one.parent > 1 ? await processOf(one.parent) : undefined;
 	}
 	return undefined;
+}
+
+/** Processes between an agent and its hook. */
+const HOOK_RUNNERS = /^(?:report|env|timeout|nice|busybox|(?:ba|da|z|fi|k|a)?sh)$/;
+
+export type HookAgent<Process> = {
+	readonly app: string;
+	readonly process: Process;
+	/** Another agent has started it. */
+	readonly isBelowAnother: boolean;
+};
+
+/**
+ * The agent that runs a hook, by the hook's process and those above it, nearest first: one with rules, or one with the
+ * name that the hook claims. Otherwise the nearest process that is neither a shell nor an interpreter.
+ */
+export async function agentAbove<Process extends { readonly pid: number }>(
+	processes: readonly Process[],
+	rules: readonly AgentRules[],
+	claim: string | undefined,
+): Promise<HookAgent<Process> | undefined> {
+	const known = await Promise.all(
+		processes.map(async (process) => ({ process, names: (await processOf(process.pid))?.names ?? [] })),
+	);
+	const agents = known.map(({ names }) => {
+		return named(names, rules)?.agent ?? (claim !== undefined && names.includes(claim) ? claim : undefined);
+	});
+	const nearest = agents.findIndex((agent) => agent !== undefined);
+	const other = known.findIndex(({ names }) => !names.some((name) => HOOK_RUNNERS.test(name)) && !isInterpreter(names));
+	const found = known[nearest < 0 ? other : nearest];
+	const app = agents[nearest] ?? found?.names.at(-1);
+	if (!found || app === undefined) return undefined;
+	const isBelowAnother = agents.some((agent) => agent !== undefined && agent !== app);
+	return { app, process: found.process, isBelowAnother };
+}
+
+/** An interpreter that runs a script has the script's name too. */
+function isInterpreter(names: readonly string[]): boolean {
+	return names.every((name) => INTERPRETERS.test(name));
 }
 
 function named(names: readonly string[], rules: readonly AgentRules[]): AgentRules | undefined {

@@ -5,10 +5,11 @@
  *    notification have the same rank: the newer one decides.
  * 2. A dialog on the screen blocks the agent, whatever other signals say.
  * 3. A blocked state ends when its dialog was on the screen and is gone, even if no other signal reports that.
- * 4. A child that is blocked blocks the agent, and one that works keeps it working.
- * 5. A title shows only that the agent rests. The screen tells an error from a finished turn.
- * 6. Without a signal for it, the end of a turn is seen by the change from working to idle.
- * 7. A finished turn is `done` until a user has seen it, and `idle` afterwards.
+ * 4. The report of a hook ends when the screen has contradicted it for a while: agents run no hook for a denial.
+ * 5. A child that is blocked blocks the agent, and one that works keeps it working.
+ * 6. A title or a hook shows only that the agent rests. The screen tells an error from a finished turn.
+ * 7. Without a signal for it, the end of a turn is seen by the change from working to idle.
+ * 8. A finished turn is `done` until a user has seen it, and `idle` afterwards.
  */
 
 import type { AgentMessage } from "../../api/types.ts";
@@ -24,6 +25,8 @@ export type AgentReport = Pick<
 	/** Offset in the output at which the state began. */
 	readonly offset: number;
 	readonly since: number;
+	/** Offset of the last report of this state, if reports repeat it. */
+	readonly latest?: number;
 	/** The agent has ended. Its result is reported until a user has seen it. */
 	readonly isOver?: true;
 	/** The record, title or rule that it comes from. */
@@ -46,6 +49,8 @@ export type FoldOptions = {
 	readonly now: number;
 	/** The last episode of which a user has seen the end. */
 	readonly seenEpisode: number;
+	/** The hook's report has been contradicted for too long. */
+	readonly isHookOver?: boolean;
 };
 
 export const NO_AGENT: AgentFold = { message: null, decisive: null, others: [], shown: null };
@@ -58,7 +63,7 @@ export function foldAgent(reports: readonly AgentReport[], options: FoldOptions)
 	const newestFirst = reports.toSorted((one, other) => other.offset - one.offset);
 	const ranked = RANKS.flatMap((signals) => newestFirst.filter(({ signal }) => signals.includes(signal)));
 	const screen = ranked.find(({ signal }) => signal === "screen");
-	const [first] = ranked;
+	const [first] = options.isHookOver ? ranked.filter(({ signal }) => signal !== "hook") : ranked;
 	const isShown = first?.state === "blocked" && screen?.state === "blocked";
 	const shown = isShown ? first.offset : before.shown;
 	const decisive = decide(first, screen, shown);
@@ -77,13 +82,22 @@ function decide(
 	if (!screen || first?.state === screen.state) return first;
 	// Also start-up dialogs and offers, which agents do not report.
 	if (screen.state === "blocked") return screen;
-	// The end of a turn is where the title shows it; how it ended is only on the screen.
+	// The end of a turn is where title or hook show it; how it ended is only on the screen.
 	const isResult = screen.state === "done" || screen.state === "error";
-	if (first?.signal === "title" && first.state === "idle" && isResult) {
-		return { ...screen, offset: first.offset, since: first.since };
-	}
+	const isRest = first?.signal === "title" && first.state === "idle" && isResult;
+	const isEnd = first?.signal === "hook" && isCompatible(first, screen) && screen.state === "error";
+	if (isRest || isEnd) return { ...screen, offset: first.offset, since: first.since };
 	const isClosed = first?.state === "blocked" && first.offset === shown && screen.offset >= first.offset;
 	return isClosed ? screen : first;
+}
+
+/**
+ * Whether the screen contradicts a hook. A dialog that was reported must be there. Other states may have no sign on the
+ * screen, so only a screen that has changed since the report contradicts them.
+ */
+export function contradicts(screen: AgentReport | null, hook: AgentReport | null): boolean {
+	if (!screen || !hook || isCompatible(screen, hook)) return false;
+	return hook.state === "blocked" || screen.offset > (hook.latest ?? hook.offset);
 }
 
 function messageOf(
@@ -92,7 +106,7 @@ function messageOf(
 	others: readonly AgentReport[],
 	{ before, offset, now, seenEpisode }: FoldOptions,
 ): AgentMessage | null {
-	const { signal, offset: begin, since, source: _, isOver, ...report } = decisive;
+	const { signal, offset: begin, since, source: _source, latest: _latest, isOver, ...report } = decisive;
 	const state = stateOf(decisive, before.message);
 	const dialog = state === "blocked" && screen?.state === "blocked" ? screen : undefined;
 	const asked = dialog

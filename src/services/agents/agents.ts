@@ -14,7 +14,7 @@ import type { Sessions } from "../../core/session/session-registry.ts";
 import { NO_SIGNALS, type TerminalSignals } from "../../core/terminal/terminal-signals.ts";
 import type { AgentState } from "../../words/agent.ts";
 import type { Attachments } from "../attachments/attachments.ts";
-import { type AgentFold, type AgentReport, foldAgent, NO_AGENT } from "./agent-state.ts";
+import { type AgentFold, type AgentReport, contradicts, foldAgent, NO_AGENT } from "./agent-state.ts";
 import type { AgentView } from "./agent-typing.ts";
 import { isOutdated, notificationReport } from "./notification-report.ts";
 import { screenReport } from "./screen-report.ts";
@@ -22,7 +22,7 @@ import { builtinRules } from "./screen-rules/builtin/index.ts";
 import type { AgentRules } from "./screen-rules/format.ts";
 import type { RuleTrial } from "./screen-rules/read-screen.ts";
 import { type AgentOnScreen, AgentScreenWatch } from "./screen-watch.ts";
-import { statusReport } from "./status-report.ts";
+import { hookReport, statusReport } from "./status-report.ts";
 import { titleReport } from "./title-report.ts";
 
 /**
@@ -32,6 +32,8 @@ import { titleReport } from "./title-report.ts";
 const MIN_INTERVAL_MS = 100;
 /** Agents report a dialog before they draw it. Followers get the whole dialog, or the report alone after this time. */
 const DRAWN_MS = 2_000;
+/** The report of a hook ends when the screen has contradicted it for this time. A dialog is drawn after its report. */
+const HOOK_DECAY_MS = 3_000;
 /** A finished turn counts as seen once a client has been attached for this long. */
 const SEEN_MS = 1_000;
 
@@ -185,6 +187,9 @@ class AgentWatch {
 	/** The foreground program, by its process group. */
 	#program: { readonly foreground: number | null; readonly name: string } | undefined;
 	#seenEpisode = -1;
+	/** The contradiction between a report of a hook and the screen, and the report that ended by one. */
+	#hookConflict: string | null = null;
+	#endedHook: string | null = null;
 	#isOver = false;
 	readonly #change = new Change();
 	readonly #over = new AbortController();
@@ -308,16 +313,17 @@ class AgentWatch {
 
 	#refold(): void {
 		const status = statusReport(this.#signals, this.#program?.name ?? "unknown");
+		const hook = hookReport(this.#signals);
 		const title = titleReport(this.#signals, this.#agent);
-		const reports = [status, title, this.#notice([title, this.#screenReport]), this.#screenReport].filter(
-			(report) => report !== null,
-		);
+		const notice = this.#notice([title, this.#screenReport]);
+		const reports = [status, hook, title, notice, this.#screenReport].filter((report) => report !== null);
 		this.#setFold(
 			foldAgent(reports, {
 				before: this.#fold,
 				offset: this.#signals.offset,
 				now: this.#options.now(),
 				seenEpisode: this.#seenEpisode,
+				isHookOver: this.#isHookOver(hook),
 			}),
 		);
 	}
@@ -329,6 +335,25 @@ class AgentWatch {
 		if (!isOutdated(report, others)) return report;
 		this.#endedNotice = report.offset;
 		return null;
+	}
+
+	/** Whether the screen has contradicted the hook's last report for too long. Looks again when that may be so. */
+	#isHookOver(hook: AgentReport | null): boolean {
+		const screen = this.#screenReport;
+		const report = hook && `${hook.state} ${hook.latest}`;
+		if (report === this.#endedHook) return report !== null;
+		const conflict = screen && contradicts(screen, hook) ? `${report} ${screen.state} ${screen.offset}` : null;
+		if (conflict === this.#hookConflict) return false;
+		this.#hookConflict = conflict;
+		if (conflict !== null) void this.#endHook(report, conflict);
+		return false;
+	}
+
+	async #endHook(report: string | null, conflict: string): Promise<void> {
+		await sleep(HOOK_DECAY_MS, this.#over.signal);
+		if (this.#hookConflict !== conflict || this.#isOver) return;
+		this.#endedHook = report;
+		this.#refold();
 	}
 
 	#setFold(fold: AgentFold): void {

@@ -1,4 +1,4 @@
-/** The state that a program reports by OSC 7501: its root record, and the records of its children. */
+/** The state that a program reports by OSC 7501 or that its hooks report: its root record, and those of its children. */
 
 import type { AgentChild } from "../../api/types.ts";
 import { appOf, type StatusKind, type StatusRecord } from "../../core/terminal/program-status.ts";
@@ -21,6 +21,20 @@ export function statusReport(
 	{ records, foreground }: Pick<TerminalSignals, "records" | "foreground">,
 	app: string,
 ): AgentReport | null {
+	return reportOf("osc7501", records, { foreground, app });
+}
+
+/** A report of a hook always names its agent. */
+export function hookReport({ hook, foreground }: Pick<TerminalSignals, "hook" | "foreground">): AgentReport | null {
+	const report = hook ? reportOf("hook", [hook], { foreground, app: hook.app ?? "unknown" }) : null;
+	return report && hook ? { ...report, latest: hook.latest } : null;
+}
+
+function reportOf(
+	signal: "osc7501" | "hook",
+	records: readonly StatusRecord[],
+	{ foreground, app }: { readonly foreground: number | null; readonly app: string },
+): AgentReport | null {
 	const current = records.filter((record) => isInFront(record, foreground));
 	const isOver = current.length === 0;
 	const counted = isOver ? records.filter(({ state }) => state === "done" || state === "error") : current;
@@ -30,7 +44,7 @@ export function statusReport(
 	const { state, kind, offset, at: since } = decisive;
 	const message = visibleText(decisive.message);
 	return {
-		signal: "osc7501",
+		signal,
 		app: appOf(counted, decisive.id) ?? app,
 		state,
 		kind: kind && KINDS[kind],

@@ -4,7 +4,7 @@ import { SessionError } from "../../core/errors.ts";
 import type { RequestedStart } from "../../core/policy/planned-start.ts";
 import type { Inherited } from "../../core/process/process.ts";
 import type { SandboxPolicy } from "../../core/process/sandbox-policy.ts";
-import type { Retention } from "../../core/session/session-info.ts";
+import type { Retention, SessionSpec } from "../../core/session/session-info.ts";
 import type { Task } from "../../core/session/workspaces.ts";
 import { defaultSize, type Prepare, type StartRequest } from "./request.ts";
 
@@ -26,7 +26,7 @@ type PrepareParts = {
 	/** Computes the child's environment from a request's changes and the base environment. */
 	readonly environment: (
 		request: Readonly<Record<string, string | null>>,
-		sessionId: string,
+		session: SessionOfEnvironment,
 		base: Readonly<Record<string, string>> | undefined,
 	) => Readonly<Record<string, string>>;
 	/** Finds a task of a workspace. */
@@ -34,6 +34,8 @@ type PrepareParts = {
 	/** The sandbox that a workspace requires, for a program that requests none. */
 	readonly requiredSandbox?: (workspace: string) => SandboxPolicy | undefined;
 };
+
+type SessionOfEnvironment = Pick<SessionSpec, "id" | "mode" | "argv">;
 
 export function createPrepare(parts: PrepareParts): Prepare {
 	const { defaults } = parts;
@@ -43,6 +45,7 @@ export function createPrepare(parts: PrepareParts): Prepare {
 		const { argv, mode = "pty", workspace = defaults.workspace, durable = defaults.durable } = ofSpec;
 		const id = parts.newId();
 		const task = taskId === undefined ? undefined : findTask(parts, workspace, taskId);
+		const session = { id, mode, argv };
 		const cwd = ofSpec.cwd ?? task?.workDir ?? defaults.cwd;
 		const firstSize = { cols: size?.cols ?? defaultSize.cols, rows: size?.rows ?? defaultSize.rows };
 		return {
@@ -69,7 +72,7 @@ export function createPrepare(parts: PrepareParts): Prepare {
 			},
 			command: {
 				argv,
-				env: exactEnv ?? parts.environment({ ...task?.env, ...env }, id, base),
+				env: exactEnv ?? parts.environment({ ...task?.env, ...env }, session, base),
 				cwd,
 				mode,
 				size: firstSize,
@@ -86,7 +89,7 @@ export function createPrepare(parts: PrepareParts): Prepare {
 				drainMs,
 				sessionId: id,
 			},
-			usual: { cwd: defaults.cwd, env: parts.environment({}, id, undefined) },
+			usual: { cwd: defaults.cwd, env: parts.environment({}, session, undefined) },
 		};
 	};
 }

@@ -1,4 +1,4 @@
-/** Notifications in the output of a terminal. */
+/** Notifications in the output of a terminal, and reports of hooks. */
 
 import { expect, test } from "vitest";
 import { Scan } from "../../../src/core/terminal/terminal-scan.ts";
@@ -50,4 +50,51 @@ test.each([
 test("the parts of a notification have a limit", () => {
 	const parts = `${ESC}]99;i=a:d=0;${"x".repeat(400)}\u0007`.repeat(50);
 	expect(notificationsIn(`${parts}${ESC}]99;i=a;\u0007`).text?.length).toBe(512);
+});
+
+const AGENT_GROUP = 7;
+const blocked = { app: "codex", state: "blocked", kind: "permission", message: "Run ls?" } as const;
+
+function hookCollector(foreground = AGENT_GROUP) {
+	const front = { group: foreground, now: 1_000 };
+	const signals = new SignalCollector({ now: () => front.now, foreground: () => front.group });
+	return { front, signals };
+}
+
+test("a report of a hook counts only from the process group in front", () => {
+	const { signals } = hookCollector();
+	expect(signals.noteHook(blocked, 8, 100)).toBe(false);
+	expect(signals.read(100)).toMatchObject({ hook: null, count: 0 });
+	expect(signals.noteHook(blocked, AGENT_GROUP, 100)).toBe(true);
+	const hook = { ...blocked, id: "", offset: 100, at: 1_000, latest: 100, foreground: AGENT_GROUP };
+	expect(signals.read(120)).toMatchObject({ hook, count: 1 });
+});
+
+test("a report that repeats a state goes on with it, and another question or agent begins one", () => {
+	const { front, signals } = hookCollector();
+	signals.noteHook(blocked, AGENT_GROUP, 100);
+	front.now = 2_000;
+	signals.noteHook(blocked, AGENT_GROUP, 200);
+	expect(signals.read(200).hook).toMatchObject({ offset: 100, at: 1_000, latest: 200 });
+	signals.noteHook({ ...blocked, message: "Run rm?" }, AGENT_GROUP, 300);
+	expect(signals.read(300).hook).toMatchObject({ offset: 300, at: 2_000 });
+	signals.noteHook({ ...blocked, message: "Run rm?", app: "gemini" }, AGENT_GROUP, 400);
+	expect(signals.read(400).hook).toMatchObject({ offset: 400, app: "gemini" });
+});
+
+test("a shell's prompt and the end of the program end a report, but not a result", () => {
+	for (const end of [
+		(one: SignalCollector) => one.noteMark({ code: 133, text: "A", offset: 100, end: 108 }),
+		(one: SignalCollector) => one.noteEnd(),
+	]) {
+		const { signals } = hookCollector();
+		signals.noteHook(blocked, AGENT_GROUP, 100);
+		end(signals);
+		expect(signals.read(200).hook).toBeNull();
+		signals.noteHook({ ...blocked, state: "done", kind: null, message: null }, AGENT_GROUP, 300);
+		end(signals);
+		expect(signals.read(400).hook).toMatchObject({ state: "done" });
+		signals.noteHook({ ...blocked, state: "clear", kind: null, message: null }, AGENT_GROUP, 500);
+		expect(signals.read(600).hook).toBeNull();
+	}
 });

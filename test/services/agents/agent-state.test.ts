@@ -2,6 +2,7 @@ import { expect, test } from "vitest";
 import {
 	type AgentFold,
 	type AgentReport,
+	contradicts,
 	type FoldOptions,
 	foldAgent,
 	NO_AGENT,
@@ -164,4 +165,37 @@ test("the same question about another command is another episode", () => {
 	);
 	expect(other.message?.details).toBe("$ rm one");
 	expect(other.message?.episode).toBeGreaterThan(first.message?.episode ?? 0);
+});
+
+test("a hook that the screen has contradicted for too long no longer counts, but is named", () => {
+	const hook = report({ signal: "hook", state: "working" });
+	expect(fold([hook, screenIdle(200)]).message).toMatchObject({
+		state: "working",
+		signal: "hook",
+		confidence: "likely",
+	});
+	const over = fold([hook, screenIdle(200)], NO_AGENT, { isHookOver: true });
+	expect(over.message).toMatchObject({ state: "idle", signal: "screen" });
+	expect(over.others).toEqual([hook]);
+	expect(fold([hook], NO_AGENT, { isHookOver: true }).message).toBeNull();
+});
+
+test("the screen contradicts a dialog that is not there, and other states only by a change", () => {
+	const blocked = report({ signal: "hook", state: "blocked", offset: 300 });
+	expect(contradicts(screenIdle(200), blocked)).toBe(true);
+	expect(contradicts(dialog, blocked)).toBe(false);
+	const working = report({ signal: "hook", state: "working", offset: 300 });
+	expect(contradicts(screenIdle(200), working)).toBe(false);
+	expect(contradicts(screenIdle(301), working)).toBe(true);
+	expect(contradicts(null, working)).toBe(false);
+	expect(contradicts(screenIdle(301), report({ signal: "hook", state: "done" }))).toBe(false);
+});
+
+test("an error on the screen of an agent that rests is one, unless the agent reports otherwise", () => {
+	const failed = report({ signal: "screen", state: "error", offset: 200 });
+	expect(fold([report({ signal: "hook", state: "done" }), failed]).message).toMatchObject({ state: "error" });
+	expect(fold([report({ signal: "hook", state: "working", offset: 300 }), failed]).message).toMatchObject({
+		state: "working",
+	});
+	expect(fold([report({ state: "done" }), failed]).message).toMatchObject({ state: "done" });
 });

@@ -6,6 +6,7 @@ import { expect, onTestFinished, test } from "vitest";
 import type { AgentMessage } from "../../../src/api/types.ts";
 import type { ScreenReader } from "../../../src/core/session/screen-reader.ts";
 import type { Session } from "../../../src/core/session/session.ts";
+import type { HookReport } from "../../../src/core/terminal/program-status.ts";
 import { Agents } from "../../../src/services/agents/agents.ts";
 import { promptAgent } from "../../../src/services/agents/prompt.ts";
 import { Attachments } from "../../../src/services/attachments/attachments.ts";
@@ -130,4 +131,56 @@ test("an agent whose tool runs in a terminal of its own works, until the tool is
 	expect(await agents.read(session)).toMatchObject({ app: "codex", state: "working" });
 	process.kill(Number(tool), "SIGKILL");
 	await becomes(agents, session, ({ state }) => state === "done");
+});
+
+/** Reports as a hook of the agent in front. */
+async function reportHook(session: Session, report: Omit<HookReport, "kind" | "message">): Promise<void> {
+	const { foreground } = await session.signals();
+	expect(await session.reportHook({ ...report, kind: null, message: null }, foreground ?? 0)).toBe(true);
+}
+
+test("the report of a hook survives the server, and ends with its agent", async () => {
+	const site = await KeeperSite.create();
+	const { keepers } = await site.open();
+	const first = await keepers.start(startOf(["bash", "--norc", "--noprofile", "-i"]));
+	await write(first, "sleep 1000\n");
+	await eventually("the program in front", async () => (await first.inspect()).program === "sleep");
+	await reportHook(first, { app: "pi", state: "blocked" });
+	const before = await becomes(agentsOf(first), first, ({ state }) => state === "blocked");
+	expect(before).toMatchObject({ app: "pi", signal: "hook", confidence: "sure" });
+	await keepers.close();
+	const session = only((await site.open()).adopted);
+	const agents = agentsOf(session);
+	expect(await agents.read(session)).toEqual(before);
+	await write(session, "\u0003");
+	await eventually("no agent", async () => (await agents.read(session)) === null);
+	await session.kill({ signal: "SIGKILL" });
+});
+
+test("a dialog that a hook reports and the screen never shows is over after a moment", async () => {
+	const { session, screens } = await runningAgent("claude");
+	const agents = agentsOf(session, screens);
+	await becomes(agents, session, ({ state }) => state === "idle");
+	await reportHook(session, { app: "claude-code", state: "blocked" });
+	await becomes(agents, session, ({ state, signal }) => state === "blocked" && signal === "hook");
+	const after = await becomes(agents, session, ({ state }) => state === "idle");
+	expect(after).toMatchObject({ signal: "screen", confidence: "likely" });
+	expect((await agents.explain(session, new AbortController().signal)).others).toMatchObject([{ signal: "hook" }]);
+	// The next report counts again, also of the same state.
+	await write(session, "x");
+	await eventually("the text", async () => (await session.end()).offset > after.offset);
+	await reportHook(session, { app: "claude-code", state: "blocked" });
+	await becomes(agents, session, ({ state, signal }) => state === "blocked" && signal === "hook");
+});
+
+test("a denied dialog ends the state that a hook has reported, though no hook runs", async () => {
+	const { session, screens } = await runningAgent("claude");
+	const agents = agentsOf(session, screens);
+	await becomes(agents, session, ({ state }) => state === "idle");
+	await write(session, "shell\r");
+	await reportHook(session, { app: "claude-code", state: "blocked" });
+	const asked = await becomes(agents, session, ({ choices }) => choices.length > 0);
+	expect(asked).toMatchObject({ state: "blocked", signal: "hook", confidence: "sure" });
+	await write(session, "\u001b");
+	expect(await becomes(agents, session, ({ state }) => state !== "blocked")).toMatchObject({ signal: "screen" });
 });

@@ -116,7 +116,7 @@ export async function startMultica(options: MulticaServerOptions = {}): Promise<
 			newId: () => createId(randomBytes),
 			now: Date.now,
 			// A home without a profile: a login shell's profile must neither delay a test nor be interrupted by one.
-			environment: (request, id) => childEnvironment({ ...process.env, HOME: directory }, request, id),
+			environment: (request, { id }) => childEnvironment({ ...process.env, HOME: directory }, request, id),
 		}),
 		workspaces,
 		clock: options.clock ?? systemClock,

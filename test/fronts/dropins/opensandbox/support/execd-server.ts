@@ -79,7 +79,7 @@ export async function startExecd(options: ExecdServerOptions = {}): Promise<Exec
 			},
 			newId: () => createId(randomBytes),
 			now: Date.now,
-			environment: (request, id, base) => childEnvironment(process.env, request, id, base),
+			environment: (request, { id }, base) => childEnvironment(process.env, request, id, base),
 		}),
 		environment: options.environment ?? (() => wholeEnvironment(process.env)),
 		envFile: options.envFile,
