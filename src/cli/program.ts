@@ -50,6 +50,7 @@ const commands: Readonly<Record<string, () => Promise<Command>>> = {
 	audit: async () => (await import("./commands/audit.ts")).audit,
 	doctor: async () => (await import("./commands/doctor.ts")).doctor,
 	completion: async () => (await import("./commands/completion.ts")).completion,
+	agent: async () => (await import("./commands/agent.ts")).agent,
 	mcp: async () => (await import("./commands/mcp.ts")).mcp,
 	acp: async () => (await import("./commands/acp.ts")).acp,
 	tmux: async () => (await import("./commands/tmux.ts")).tmux,

@@ -1,13 +1,22 @@
-import { open, rename, rm } from "node:fs/promises";
+import { type FileHandle, open, rename, rm } from "node:fs/promises";
 import { dirname } from "node:path";
 
-/** Replaces a file, readable by its owner only, so that a crash leaves either the old or the new content. */
-export async function writeAtomically(path: string, text: string): Promise<void> {
+const ALL_PERMISSIONS = 0o7777;
+
+/** As a file's status has them. */
+type Permissions = { readonly mode: number; readonly uid: number; readonly gid: number };
+
+/**
+ * Replaces a file so that a crash leaves either the old or the new content. Without permissions, it is readable by its
+ * owner only.
+ */
+export async function writeAtomically(path: string, text: string, permissions?: Permissions): Promise<void> {
 	const temporary = `${path}.new`;
 	try {
 		const file = await open(temporary, "w", 0o600);
 		try {
 			await file.writeFile(text);
+			if (permissions) await allow(file, permissions);
 			await file.datasync();
 		} finally {
 			await file.close();
@@ -19,6 +28,13 @@ export async function writeAtomically(path: string, text: string): Promise<void>
 		throw error;
 	}
 	await syncDirectory(dirname(path));
+}
+
+async function allow(file: FileHandle, { mode, uid, gid }: Permissions): Promise<void> {
+	const own = await file.stat();
+	// Only root can give a file to another user.
+	if (own.uid !== uid || own.gid !== gid) await file.chown(uid, gid);
+	await file.chmod(mode & ALL_PERMISSIONS);
 }
 
 /** Makes a created, renamed or deleted entry durable. */

@@ -3,6 +3,7 @@
 import { resolve } from "node:path";
 import { Command, Option } from "commander";
 import type { SandboxMessage, Session, SizePolicy } from "../../client/index.ts";
+import { type AgentName, agentNames } from "../agent-hooks/agents.ts";
 import {
 	bytes,
 	collect,
@@ -49,6 +50,7 @@ type RunFlags = WorkspaceFlags & {
 	readonly sandbox?: SandboxName;
 	readonly sandboxRoot?: readonly string[];
 	readonly network?: true;
+	readonly agent?: AgentName;
 	readonly escape: EscapePrefixes;
 	readonly reconnectTimeout: number;
 };
@@ -93,13 +95,14 @@ export const run: Command = withWorkspace(new Command("run"), "workspace for the
 	)
 	.option("--sandbox-root <dir>", "with workspace-write: another writable directory; repeatable", collect)
 	.option("--network", "allow network access in the sandbox")
+	.addOption(new Option("--agent <name>", "pass hooks to this coding agent, which is the program").choices(agentNames))
 	.addOption(escapeOption())
 	.addOption(reconnectTimeoutOption())
 	.passThroughOptions()
 	.exitOverride(exitNotStarted)
 	.addHelpText(
 		"after",
-		"\nExamples:\n  hawser run\n  hawser run -- vim notes.txt\n  hawser run --detach --name build -- make -j8\n" +
+		"\nExamples:\n  hawser run\n  hawser run -- vim notes.txt\n  hawser run --agent claude -- --continue\n  hawser run --detach --name build -- make -j8\n" +
 			"  hawser run --sandbox workspace-write -- npm test\n" +
 			"  hawser run --detach --idle-timeout 30m --idle-exempt-jobs -- bash\n" +
 			"  hawser run --detach --label kind=ci --size 200x50 --json -- make\n" +
@@ -107,13 +110,17 @@ export const run: Command = withWorkspace(new Command("run"), "workspace for the
 	)
 	.action((argv: string[], flags: RunFlags) => withStartErrors(() => start(argv, flags)));
 
-async function start(argv: string[], flags: RunFlags): Promise<void> {
+async function start(wanted: string[], flags: RunFlags): Promise<void> {
 	if (flags.tty && flags.pipe) throw new UsageError("--tty and --pipe cannot be used together");
 	if (flags.detach && flags.rm) throw new UsageError("--detach and --rm cannot be used together");
 	if (flags.idleExemptJobs && !flags.idleTimeout) throw new UsageError("--idle-exempt-jobs needs --idle-timeout");
 	const sandbox = sandboxOf(flags);
-	const env = variables(flags.env ?? [], process.env);
 	const { client, isLocal } = await findOrStartServer(flags);
+	if (flags.agent && !isLocal) throw new UsageError("--agent works with a local server only");
+	const launch =
+		flags.agent && (await (await import("../agent-hooks/launch.ts")).launchWithHooks(flags.agent, wanted, process.env));
+	const argv = launch?.argv ?? wanted;
+	const env = { ...launch?.env, ...variables(flags.env ?? [], process.env) };
 	const labels = pairs(flags.label ?? [], "--label");
 	const ownSize =
 		process.stdout.columns && process.stdout.rows ? { cols: process.stdout.columns, rows: process.stdout.rows } : {};
@@ -159,8 +166,8 @@ async function start(argv: string[], flags: RunFlags): Promise<void> {
 }
 
 /** The default is a shell: the user's, or on another machine that of the server's account. */
-function program(argv: string[], isLocal: boolean): { argv: string[] } | { command: string } {
-	if (argv.length > 0) return { argv };
+function program(argv: readonly string[], isLocal: boolean): { argv: string[] } | { command: string } {
+	if (argv.length > 0) return { argv: [...argv] };
 	return isLocal
 		? { argv: [process.env.SHELL || "/bin/sh"] }
 		: { command: '[ -z "$SHELL" ] || exec "$SHELL"; exec /bin/sh' };
