@@ -35,9 +35,11 @@ export class AgentBar {
 		});
 	}
 
-	/** Whether a dialog is open. */
-	get hasDialog(): boolean {
-		return this.#agent?.state === "blocked";
+	/** Whether something is shown that is soon gone again: a dialog, or the outcome of an answer or a prompt. */
+	get isTransient(): boolean {
+		const session = this.#listed;
+		const isAnswered = session !== undefined && this.#app.answers.of(session, undefined) !== undefined;
+		return this.#agent?.state === "blocked" || isAnswered || this.#prompts.outcome.value !== undefined;
 	}
 
 	template(): TemplateResult | typeof nothing {

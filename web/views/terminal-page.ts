@@ -78,8 +78,8 @@ class TerminalPage {
 			// Untracked, because it changes the terminal's state.
 			untracked(() => this.#restyle(settings));
 		});
-		// A dialog comes and goes with its bar. The program must not draw everything anew for that.
-		const stopHolding = effect(() => this.#opened.value?.terminal.holdSize(this.#agent.hasDialog));
+		// A program must not draw everything anew because a dialog's bar comes or goes.
+		const stopHolding = effect(() => this.#opened.value?.terminal.holdSize(this.#agent.isTransient));
 		const stopQueue = this.#agent.open();
 		void this.#load();
 		return () => {
