@@ -11,11 +11,16 @@ import { glyph } from "./icons.ts";
 import { sessionState } from "./session-state.ts";
 import { formatDuration, words } from "./text.ts";
 
+/** The field for prompts stays for this long when the agent's state is not known. */
+const LASTING_MS = 10_000;
+
 export class AgentBar {
 	readonly #app: App;
 	readonly #id: string;
 	readonly #prompts: Prompts;
 	readonly #isQueueing = signal(true);
+	/** The last agent, and when it was last known (monotonic). */
+	#last: { readonly app: string; readonly at: number } | undefined;
 
 	constructor(app: App, session: Session) {
 		this.#app = app;
@@ -45,17 +50,18 @@ export class AgentBar {
 	template(): TemplateResult | typeof nothing {
 		const session = this.#listed;
 		const agent = this.#agent;
-		if (!session || !agent) return nothing;
-		const isDialogAll = agent.state === "blocked" && !this.#mayPrompt(session);
+		const name = session?.state === "running" ? this.#nameOf(agent) : undefined;
+		if (!session || name === undefined) return nothing;
+		const isDialogAll = agent?.state === "blocked" && !this.#mayPrompt(session);
 		const hasBar = !isDialogAll || this.#prompts.queued.value.length > 0;
-		return html`${this.#dialog(session, agent)}${hasBar ? this.#bar(session, agent) : nothing}`;
+		return html`${agent ? this.#dialog(session, agent) : nothing}${hasBar ? this.#bar(session, agent, name) : nothing}`;
 	}
 
-	#bar(session: SessionInfo, agent: AgentMessage): TemplateResult {
+	#bar(session: SessionInfo, agent: AgentMessage | null, name: string): TemplateResult {
 		return html`
-			<section class="agent-bar" aria-label=${agent.app}>
+			<section class="agent-bar" aria-label=${name}>
 				${this.#queue(session)}
-				<div class="agent-row">${this.#state(session, agent)}${this.#field(session, agent)}</div>
+				<div class="agent-row">${agent ? this.#state(session, agent) : nothing}${this.#field(session, name)}</div>
 				${this.#outcome()}
 			</section>`;
 	}
@@ -72,6 +78,13 @@ export class AgentBar {
 	get #agent(): AgentMessage | null {
 		const session = this.#listed;
 		return session?.state === "running" ? (session.overview?.agent ?? null) : null;
+	}
+
+	/** The current agent's name, and for a moment the last one's: typed text must not get lost while no signal has a state. */
+	#nameOf(agent: AgentMessage | null): string | undefined {
+		const now = performance.now();
+		if (agent) this.#last = { app: agent.app, at: now };
+		return this.#last && now - this.#last.at < LASTING_MS ? this.#last.app : undefined;
 	}
 
 	/** The outcome of an answer is shown for a while after its dialog has closed. */
@@ -129,7 +142,7 @@ export class AgentBar {
 		</div>`;
 	}
 
-	#field(session: SessionInfo, { app }: AgentMessage): TemplateResult | typeof nothing {
+	#field(session: SessionInfo, name: string): TemplateResult | typeof nothing {
 		if (!this.#mayPrompt(session)) return nothing;
 		const isQueueing = this.#isQueueing;
 		const send = async (event: Event) => {
@@ -147,8 +160,8 @@ export class AgentBar {
 		};
 		return html`<form class="prompt" @submit=${send}>
 			<label class="field grow"
-				><span class="vh">${words.prompt.label(app)}</span
-				><textarea name="prompt" rows="1" placeholder=${words.prompt.placeholder(app)} @keydown=${pressed}></textarea
+				><span class="vh">${words.prompt.label(name)}</span
+				><textarea name="prompt" rows="1" placeholder=${words.prompt.placeholder(name)} @keydown=${pressed}></textarea
 			></label>
 			<label class="check"
 				><input type="checkbox" .checked=${isQueueing.value} @change=${() => (isQueueing.value = !isQueueing.peek())} />${words.prompt.whenIdle}</label

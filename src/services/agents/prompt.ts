@@ -97,7 +97,13 @@ async function untilShown(typing: AgentTyping, text: string, bytes: Uint8Array):
 		// An agent that is not ready yet takes no Enter, and may still drop the text.
 		await typing.until(STARTING_MS, (found) => (inputOf(found) === null ? undefined : true));
 		const input = inputOf(await typing.view.screen(typing.signal));
-		if (hasText(input, text)) return;
+		if (hasText(input, text)) {
+			// It was not dropped, but shown late.
+			if (tries === 1 || !isTwice(input ?? "", text)) return;
+			throw new SessionError("conflict", "the agent shows the prompt twice in its input; it was not submitted", {
+				hint: "clear the input, and send the prompt again",
+			});
+		}
 		if (tries >= TYPING_TRIES || input !== "") {
 			throw new SessionError("conflict", "the agent does not show the prompt in its input; it was not submitted", {
 				hint: "look at the session's screen",
@@ -110,6 +116,11 @@ async function untilShown(typing: AgentTyping, text: string, bytes: Uint8Array):
 function hasText(input: string | null, text: string): boolean {
 	if (input === null || input === "") return false;
 	return PASTE_SIGN.test(input) || shows([input], text.split("\r").at(-1)?.trim() || text);
+}
+
+function isTwice(input: string, text: string): boolean {
+	const plain = (value: string) => value.replace(/[\s│┃║]/g, "");
+	return plain(input).split(plain(text)).length > 2;
 }
 
 /** The input is empty, or not there because a dialog or another view is. */

@@ -73,11 +73,15 @@ export function explainAgentScreen(screen: AgentScreen, rules: AgentRules): Scre
 		if (typeof found === "string") continue;
 		return { reading: { app: rules.agent, rule: rule.id, state: "blocked", dialog: found }, tried };
 	}
-	for (const rule of rules.states) {
-		const reason = stateMismatch(rule, rows);
-		tried.push({ rule: rule.id, reason });
-		if (reason !== null) continue;
-		return { reading: { app: rules.agent, rule: rule.id, state: rule.state, dialog: null }, tried };
+	// The panel is not always there: without it, the input may reach into its columns.
+	const whole = columns === screen.cols ? [] : [filledRows(screen, screen.cols)];
+	for (const shown of [rows, ...whole]) {
+		for (const rule of rules.states) {
+			const reason = stateMismatch(rule, shown);
+			tried.push({ rule: rule.id, reason });
+			if (reason !== null) continue;
+			return { reading: { app: rules.agent, rule: rule.id, state: rule.state, dialog: null }, tried };
+		}
 	}
 	return { reading: null, tried };
 }
