@@ -134,11 +134,15 @@ static unsigned device_number(unsigned major, unsigned minor) {
 }
 
 // Does not query a file server, which might not answer.
-static bool is_input(const struct seen *seen, int fd, const struct input *input) {
+static bool read_status(const struct seen *seen, int fd, struct statx *status) {
 	char path[48];
-	struct statx status;
 	snprintf(path, sizeof path, "/proc/%d/fd/%d", (int)seen->pid, fd);
-	if (syscall(SYS_statx, AT_FDCWD, path, AT_STATX_DONT_SYNC, STATX_TYPE | STATX_INO, &status) < 0) return false;
+	return syscall(SYS_statx, AT_FDCWD, path, AT_STATX_DONT_SYNC, STATX_TYPE | STATX_INO, status) == 0;
+}
+
+static bool is_input(const struct seen *seen, int fd, const struct input *input) {
+	struct statx status;
+	if (!read_status(seen, fd, &status)) return false;
 	if (input->terminal == 0)
 		return status.stx_ino == input->inode && status.stx_dev_major == input->major && status.stx_dev_minor == input->minor;
 	if ((status.stx_mode & S_IFMT) != S_IFCHR) return false;
@@ -364,6 +368,40 @@ static const struct seen *find_inner(const struct tree *tree, const struct input
 	return *is_split ? NULL : found;
 }
 
+// Whether it has a descriptor of a terminal other than this one.
+static bool holds_another(const struct seen *seen, const struct input *input) {
+	char path[32];
+	snprintf(path, sizeof path, "/proc/%d/fd", (int)seen->pid);
+	DIR *folder = opendir(path);
+	if (folder == NULL) return false;
+	bool holds = false;
+	for (struct dirent *entry; !holds && (entry = readdir(folder)) != NULL;) {
+		struct statx status;
+		if (entry->d_name[0] == '.' || !read_status(seen, atoi(entry->d_name), &status)) continue;
+		holds = (status.stx_mode & S_IFMT) == S_IFCHR && status.stx_rdev_major == PTS_MAJOR &&
+			device_number(PTS_MAJOR, status.stx_rdev_minor) != input->terminal;
+	}
+	closedir(folder);
+	return holds;
+}
+
+// Whether a child of the foreground processes has left their terminal to take another, and has not done so yet. It has not
+// called exec since its fork, so it has its parent's stack. Meanwhile its parent, such as a recorder, may already poll.
+static bool is_taking_terminal(const struct tree *tree, const struct input *input, pid_t foreground) {
+	for (size_t i = 0; i < tree->count; i++) {
+		const struct seen *seen = &tree->all[i], *parent = find(tree, seen->parent);
+		if (seen->pid != seen->session || seen->terminal != 0 || parent == NULL) continue;
+		if (seen->stack == 0 || seen->stack != parent->stack || !is_below_front(tree, seen, input, foreground)) continue;
+		// It may have taken the terminal since the tree was read, and sleep by now.
+		struct seen now;
+		if (read_seen(seen->pid, &now) && now.terminal != 0) return true;
+		const char *word;
+		uint64_t depth;
+		if (ask_thread(seen, seen->pid, input, &word, &depth) == RUNS && holds_another(seen, input)) return true;
+	}
+	return false;
+}
+
 static bool read_modes(int fd, struct sight *sight) {
 	struct termios modes;
 	if (tcgetattr(fd, &modes) < 0) return false;
@@ -413,7 +451,10 @@ static void look_inside(const struct tree *tree, struct input *input, pid_t *for
 		const struct seen *leader = find_inner(tree, input, &way, *foreground, false, &sight->is_split);
 		bool is_idle = !sight->reads && !sight->listens && !sight->canonical;
 		if (leader == NULL && !sight->is_split && is_idle) leader = find_inner(tree, input, &way, *foreground, true, &sight->is_split);
-		if (leader == NULL) return;
+		if (leader == NULL) {
+			sight->runs |= is_taking_terminal(tree, input, *foreground);
+			return;
+		}
 		int fd = open_inner(leader);
 		sight->unread = fd < 0 ? 0 : unread_on(fd);
 		input->terminal = leader->terminal;

@@ -33,6 +33,15 @@ function panes(server: string): number {
 }
 
 const RAW_MODE = "import sys, tty; tty.setraw(0)";
+/** Waits for a key, while a child that has left the terminal computes. */
+const WITH_BUSY_CHILD = `
+import os, select, tty
+tty.setraw(0)
+if os.fork() == 0:
+    os.setsid()
+    while True: pass
+select.select([0], [], [])
+`;
 
 type Example = {
 	readonly argv: readonly string[];
@@ -83,6 +92,7 @@ const programs: Readonly<Record<string, Readonly<Record<string, Example>>>> = {
 		top: { argv: ["top", "-d", "1000"] },
 		"python3: prompt": { argv: ["/usr/bin/python3", "-q"] },
 		gdb: { argv: ["gdb", "-q", "-nx"] },
+		"python3: with a child that has left the terminal": { argv: python(WITH_BUSY_CHILD) },
 		sqlite3: { argv: ["sqlite3"] },
 		bc: { argv: ["bc", "-q"] },
 		"node: prompt": { argv: ["node"] },
@@ -167,6 +177,10 @@ const programs: Readonly<Record<string, Readonly<Record<string, Example>>>> = {
 	},
 	running: {
 		bash: { argv: bash("while :; do :; done") },
+		// As in a recorder between two system calls, which take long on a busy machine.
+		"python3: with a child that will take another terminal": {
+			argv: python(`import os; terminals = os.openpty(); ${WITH_BUSY_CHILD}`),
+		},
 	},
 	"unknown relay": {
 		"tmux: with two windows": {
