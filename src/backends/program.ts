@@ -167,8 +167,9 @@ export class Program implements Process {
 	async look(): Promise<ProcessSnapshot | undefined> {
 		if (this.#isClosed) return undefined;
 		const snapshot = await this.#inspections.run(() => inspect(this.#writer.fd, this.#minder.ownPid));
-		// Output written before the program began to wait must be reported before this snapshot.
-		if (!snapshot.runs) this.catchUp();
+		// Output written before the program began to wait must be reported before this snapshot. Even a program that waits
+		// may have a thread that runs, such as fish while it colors a line.
+		if (!snapshot.runs || snapshot.reads || snapshot.listens) this.catchUp();
 		return snapshot;
 	}
 

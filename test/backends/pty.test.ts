@@ -8,6 +8,8 @@ import { eventually, Run } from "../support/run-program.ts";
 
 testBackend("pty");
 
+const ROUNDS = 20;
+
 const start = (script: string, options = {}) => Run.start(spawn, ["bash", "-c", script], { mode: "pty", ...options });
 
 test("a resize takes effect at once and sends SIGWINCH", async () => {
@@ -53,6 +55,21 @@ test("the terminal's state is read without reading its output", async () => {
 	await run.process.write(Buffer.from("\n"));
 	await run.untilText("two");
 	expect(run.process.terminal()).toMatchObject({ echo: false, canonical: false });
+	await run.process.kill();
+});
+
+test("output written before a wait is reported before the wait, also while another process of the program runs", async () => {
+	// So much output at once is reported some milliseconds later.
+	const answer = "printf '%6000s' ''; echo answer $n";
+	const run = await start(`stty -echo; (while :; do :; done) & while read n; do ${answer}; done`);
+	for (let n = 0; n < ROUNDS; n++) {
+		await run.process.write(Buffer.from(`${n}\n`));
+		await eventually(async () => {
+			const sight = await run.process.look();
+			return sight?.reads && sight.runs && sight.unread === 0;
+		});
+		expect(run.text().endsWith(` answer ${n}\r\n`)).toBe(true);
+	}
 	await run.process.kill();
 });
 
