@@ -131,10 +131,15 @@ export function stateText(state: ProgramState): string {
 	return [doingOf(state), who, question].filter((part) => part !== undefined).join(" · ");
 }
 
-function agentText({ app, state, kind, question, choices, children }: AgentMessage): string {
+/** The dialog of an agent, with its command or diff. */
+export function dialogText(agent: AgentMessage): string {
+	return [agentText(agent), ...(agent.details === null ? [] : [agent.details])].join("\n");
+}
+
+function agentText({ app, state, kind, question, choices, children, episode }: AgentMessage): string {
 	const working = children.filter((child) => child.state === "working" || child.state === "blocked").length;
 	const parts = [
-		state === "blocked" ? `blocked${kind === null ? "" : ` by a ${kind} dialog`}` : state,
+		state === "blocked" ? `blocked by ${kind === null ? "" : `${kind} `}dialog ${episode}` : state,
 		shorten(app, NAME_LENGTH),
 		question === null ? undefined : `"${endOf(question, QUESTION_LENGTH)}"`,
 		choices.length === 0 ? undefined : choices.map(({ id, label }) => `${id} ${label}`).join(", "),

@@ -7,10 +7,12 @@ import {
 	Server,
 	type ServerContext,
 } from "@modelcontextprotocol/server";
+import type { AgentMessage } from "../../api/types.ts";
 import { SessionError } from "../../core/errors.ts";
 import { redact } from "../../services/reading/redaction.ts";
 import { withApprovalProgress } from "./approvals.ts";
 import { Call, type CallParts } from "./call.ts";
+import { dialogText } from "./report.ts";
 import { ResourceChanges, type WantedResources, wantedBy } from "./resource-changes.ts";
 import { listResources, readResource, resourceTemplates } from "./resources.ts";
 import { elicitation, repeated, withdraw } from "./secrets.ts";
@@ -96,8 +98,10 @@ function createServer(parts: Exchange, era: "legacy" | "modern"): Server {
 			const elicited = isElicited && call.asked ? elicitation(call.asked, call) : undefined;
 			return elicited ?? { content: [{ type: "text", text }] };
 		} catch (thrown) {
-			const { code, message, hint } = explained(thrown, `mcp ${wanted.name}`, parts);
-			const text = `[${code}] ${message}${hint === undefined ? "" : `; ${hint}`}`;
+			const { code, message, hint, extra } = explained(thrown, `mcp ${wanted.name}`, parts);
+			const agent = extra?.agent as AgentMessage | undefined;
+			const dialog = agent ? redact(`\n${dialogText(agent)}`) : "";
+			const text = `[${code}] ${message}${hint === undefined ? "" : `; ${hint}`}${dialog}`;
 			return { content: [{ type: "text", text }], isError: true };
 		}
 	});

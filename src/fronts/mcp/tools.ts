@@ -14,6 +14,7 @@ import { problemOf } from "../../http/validation.ts";
 import { programState } from "../../services/attention/program-state.ts";
 import { redact } from "../../services/reading/redaction.ts";
 import type { WaitOutcome } from "../../services/waits/wait.ts";
+import { sendToAgent } from "./agents.ts";
 import type { Call, PendingSecret } from "./call.ts";
 import { typeInto } from "./input.ts";
 import { endText, MORE_BYTES, nameOf, report, shorten, stateText, titleOf } from "./report.ts";
@@ -158,7 +159,8 @@ const DEFAULT_CAUSES = { input: true, end: true, exit: true, idle_ms: 3000 };
 
 const send = tool({
 	name: "send",
-	description: "Type text, then press keys, in a session; answers with what it wrote since.",
+	description:
+		"Type text, then press keys, in a session; answers with what it wrote since. For a coding agent: a prompt, or an answer.",
 	annotations: actsOnWorld,
 	inputSchema: Type.Object(
 		{
@@ -170,20 +172,28 @@ const send = tool({
 					description: 'pressed after it: "Enter", "Up", "C-c", "Escape", "F1", "y"',
 				}),
 			),
-			paste: Type.Optional(
-				Type.Boolean({ description: "the text is pasted: editors and shells take it as one piece" }),
-			),
+			paste: Type.Optional(Type.Boolean({ description: "as one piece, for editors and shells" })),
+			submit: Type.Optional(Type.Boolean({ description: "text is a prompt" })),
+			dialog: Type.Optional(Type.Integer({ description: "its number; choice or text answers it" })),
+			choice: Type.Optional(Type.String()),
 			until: Type.Optional(until),
 			max,
 		},
 		strict,
 	),
-	async call({ session: wanted, until, max, text, keys, paste }, call) {
+	async call({ session: wanted, until, max, text, keys, paste, ...forAgent }, call) {
 		const found = call.find(wanted, "operate");
-		if (text === undefined && keys === undefined)
+		const isForAgent = Object.keys(forAgent).length > 0;
+		if (text === undefined && keys === undefined && !isForAgent)
 			throw new SessionError("invalid_argument", "text, keys: one is required");
 		call.beginReading(found);
 		const { offset: from } = await found.end();
+		if (isForAgent) {
+			if (keys !== undefined || paste !== undefined)
+				throw new SessionError("invalid_argument", "keys, paste: not with submit, dialog or choice");
+			await sendToAgent(found, { ...forAgent, ...(text === undefined ? {} : { text }) }, call);
+			return waited(found, { from, until, max }, call);
+		}
 		const typed = await typeInto(
 			found,
 			{ ...(text && { text }), ...(keys && { keys }), ...(paste && { paste }) },
