@@ -174,7 +174,7 @@ const send = tool({
 			),
 			paste: Type.Optional(Type.Boolean({ description: "as one piece, for editors and shells" })),
 			submit: Type.Optional(Type.Boolean({ description: "text is a prompt" })),
-			dialog: Type.Optional(Type.Integer({ description: "its number; choice or text answers it" })),
+			dialog: Type.Optional(Type.Integer({ description: "its number, for choice or text" })),
 			choice: Type.Optional(Type.String()),
 			until: Type.Optional(until),
 			max,
