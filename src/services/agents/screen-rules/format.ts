@@ -83,4 +83,6 @@ type InputRule = {
 	readonly mark: string;
 	/** The row below the text. Without it, the agent is not ready to take a text. */
 	readonly end: string;
+	/** Rows above the text that show the agent's status instead of its work. Lists leave them out. */
+	readonly status?: string;
 };

@@ -5,13 +5,18 @@ import { patternOf } from "./patterns.ts";
 import { type AgentScreen, columnsOf } from "./read-screen.ts";
 import { stillText, textRows } from "./screen-text.ts";
 
+/** The sign of a message or a tool. */
+const BULLET = /^[•✦⎿└] /u;
+
 /** Without signs that turn. Null if there is no text. */
 export function readLastLine(
 	screen: Pick<AgentScreen, "lines" | "cols">,
 	rules: Pick<AgentRules, "input" | "panel">,
 ): string | null {
-	const rows = textRows(screen.lines, columnsOf(screen, rules)).slice(0, inputStart(screen.lines, rules));
-	const texts = rows.map(({ text }) => stillText([text]).trim());
+	const above = textRows(screen.lines, columnsOf(screen, rules)).slice(0, inputStart(screen.lines, rules));
+	const status = rules.input?.status;
+	const rows = status === undefined ? above : above.filter(({ text }) => !patternOf(status).test(text));
+	const texts = rows.map(({ text }) => stillText([text]).replace(/\s+/g, " ").trim().replace(BULLET, ""));
 	return texts.findLast((text) => /[\p{L}\p{N}]/u.test(text)) ?? null;
 }
 

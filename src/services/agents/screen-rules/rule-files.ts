@@ -59,7 +59,7 @@ const rules: Schema = closed({
 	panel: optional(closed({ minColumns: integer(1, 1_000), columns: integer(1, 1_000) })),
 	dialogs: list(dialog, { maxItems: MAX_RULES }),
 	states: list(state, { maxItems: MAX_RULES }),
-	input: optional(closed({ mark: pattern, end: pattern })),
+	input: optional(closed({ mark: pattern, end: pattern, status: optional(pattern) })),
 });
 const validator = validatorOf(rules as TSchema);
 
@@ -107,7 +107,7 @@ function patternsIn({ dialogs, states, input }: AgentRules): string[] {
 		...keys.map(({ label }) => label),
 	]);
 	const ofStates = states.flatMap(({ all, none = [] }) => [...all, ...none]);
-	return [...ofDialogs, ...ofStates, input?.mark, input?.end].filter((one) => one !== undefined);
+	return [...ofDialogs, ...ofStates, input?.mark, input?.end, input?.status].filter((one) => one !== undefined);
 }
 
 function checkPattern(path: string, source: string): void {

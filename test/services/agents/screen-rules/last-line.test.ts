@@ -15,11 +15,14 @@ function lastLine(app: string, state: string): string | null | undefined {
 
 it.each([
 	["codex", "working", /^about it, slowly\. \(7\)/],
-	["codex", "done", /^Worked for/],
+	["codex", "done", /^All done\.$/],
 	["codex", "error", /scripted error/],
-	["gemini", "done", /\w/],
-	["opencode", "done", /\w/],
-])("the last line of %s that is %s is above its input", (app, state, expected) => {
+	["claude-code", "done", /^All done\.$/],
+	["copilot", "done", /^All done\.$/],
+	["gemini", "done", /^All done\.$/],
+	["opencode", "done", /^All done\.$/],
+	["opencode", "error", /scripted error/],
+])("the last line of %s that is %s is the last row of its work", (app, state, expected) => {
 	expect(lastLine(app, state)).toMatch(expected);
 });
 

@@ -134,5 +134,5 @@ export const claudeCode: AgentRules = {
 		},
 		{ id: "claude-code.idle", state: "idle", rows: 3, all: ["^❯"], none: ["esc to interrupt"] },
 	],
-	input: { mark: "^❯ ?", end: "^─{10,}" },
+	input: { mark: "^❯ ?", end: "^─{10,}", status: "^ *[✻✶✢·*✽✳∗] \\p{L}+ for \\d|^\\W*Tip: " },
 };

@@ -123,5 +123,9 @@ export const codex: AgentRules = {
 		},
 	],
 	// While Codex starts, it shows a text and takes no Enter. The row with its model comes when it does.
-	input: { mark: "^› ", end: "^ {2}(?:\\? for shortcuts|gpt-|.*(?: · |⏎ send|context left)).*$" },
+	input: {
+		mark: "^› ",
+		end: "^ {2}(?:\\? for shortcuts|gpt-|.*(?: · |⏎ send|context left)).*$",
+		status: "^ *(?:Worked for |• Working \\(|└ Tip: )",
+	},
 };

@@ -60,5 +60,5 @@ export const copilot: AgentRules = {
 		{ id: "copilot.done", state: "done", rows: 60, all: [`^ ?● (?!Tip:).*\\n${TO_INPUT}`] },
 		{ id: "copilot.idle", state: "idle", rows: 1, all: ["· (?:/ commands|@ files)"] },
 	],
-	input: { mark: "^┃ ?", end: "^╹" },
+	input: { mark: "^┃ ?", end: "^╹", status: "^ *[~/]\\S*(?: |$)" },
 };

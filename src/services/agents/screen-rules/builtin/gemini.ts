@@ -114,5 +114,9 @@ export const gemini: AgentRules = {
 		},
 		{ id: "gemini.idle", state: "idle", rows: 5, all: [`^${INPUT}`] },
 	],
-	input: { mark: "^ [>*!] {1,3}", end: "^ ?[▀▄─]{10,}|^ workspace " },
+	input: {
+		mark: "^ [>*!] {1,3}",
+		end: "^ ?[▀▄─]{10,}|^ workspace ",
+		status: "^ *(?:Shift\\+Tab to |\\? for shortcuts)|\\(esc to cancel, ",
+	},
 };

@@ -68,5 +68,5 @@ export const opencode: AgentRules = {
 		},
 		{ id: "opencode.idle", state: "idle", rows: 6, all: ["ctrl\\+p commands"] },
 	],
-	input: { mark: "^ *[┃│](?: {1,2}|$)", end: "^ *[╹╰]" },
+	input: { mark: "^ *[┃│](?: {1,2}|$)", end: "^ *[╹╰]", status: "^ *▣ " },
 };
