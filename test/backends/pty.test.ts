@@ -66,7 +66,7 @@ test("output written before a wait is reported before the wait, also while anoth
 		await run.process.write(Buffer.from(`${n}\n`));
 		await eventually(async () => {
 			const sight = await run.process.look();
-			return sight?.reads && sight.runs && sight.unread === 0;
+			return sight?.reads === true && sight.runs && sight.unread === 0;
 		});
 		expect(run.text().endsWith(` answer ${n}\r\n`)).toBe(true);
 	}
