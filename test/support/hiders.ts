@@ -5,7 +5,7 @@
 
 import { execFileSync } from "node:child_process";
 import { randomBytes } from "node:crypto";
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { closeSync, constants, mkdtempSync, openSync, readdirSync, readFileSync, readSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -21,12 +21,22 @@ export type Hiders = {
 
 export function createHiders(): Hiders {
 	const folder = mkdtempSync(join(tmpdir(), "hawser-hiders-"));
-	onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
 	const program = join(folder, "hider");
 	const source = fileURLToPath(new URL("./programs/hider.c", import.meta.url));
 	execFileSync(process.env.CC || "cc", ["-pthread", "-o", program, source]);
 	// The name of every process, whatever else it changes: its own part and a common part of this test.
 	const tag = randomBytes(6).toString("hex");
+	// The processes of the forking way live shorter than a look through /proc takes. All of them have this open for writing.
+	const fifo = join(folder, "forking");
+	execFileSync("mkfifo", [fifo]);
+	const reader = openSync(fifo, constants.O_RDONLY | constants.O_NONBLOCK);
+	onTestFinished(() => {
+		closeSync(reader);
+		// The forking way ends without its FIFO.
+		rmSync(folder, { recursive: true, force: true });
+		for (const pid of processes()) if (wayOf(pid) !== undefined) kill(pid);
+	});
+	const wayOf = (pid: string) => new RegExp(`([a-z]+)-${tag}`).exec(commandLine(pid))?.[1];
 	const called = (way: string, command = "sleep 1000") => `exec -a ${way}-${tag} ${command}`;
 	const quiet = "</dev/null >/dev/null 2>&1";
 	const daemon = (way: string, clear = "") => `(${clear} setsid bash -c "(${called(way)}) ${quiet} & exit" ${quiet} &)`;
@@ -40,7 +50,7 @@ export function createHiders(): Hiders {
 		group: `set -m; (${called("group")}) & set +m`,
 		stopped: `env -i PATH=$PATH setsid bash -c "kill -STOP \\$\\$; ${called("stopped")}" stopped-${tag} &`,
 		deaf: `(trap "" HUP TERM INT QUIT USR1 USR2; env -i PATH=$PATH setsid bash -c "${called("deaf")}") &`,
-		forking: `env -i PATH=$PATH setsid bash -c '${called("forking", `bash -c "r() { (sleep 0.003; r) & exit; }; r"`)}' ${quiet} &`,
+		forking: `env -i PATH=$PATH setsid bash -c '${called("forking", `bash -c "exec 9>${fifo}; r() { (sleep 0.003; [ -p ${fifo} ] && r) & exit; }; r"`)}' ${quiet} &`,
 		moved: `(cd /; umask 0; env -i PATH=$PATH setsid bash -c "${called("moved")}") &`,
 		renamed: `env -i PATH=$PATH setsid bash -c '${called("renamed", `bash -c "echo kworker > /proc/self/comm; while :; do sleep 1000; done"`)}' &`,
 		threads: `(env -i PATH=$PATH setsid bash -c "${called("threads", `${program} threads`)}" &)`,
@@ -50,16 +60,41 @@ export function createHiders(): Hiders {
 	return {
 		script: `${Object.values(ways).join("\n")}\necho hidden\nwhile :; do sleep 1000; done`,
 		ways: Object.keys(ways),
-		left: () =>
-			[...new Set(commandLines().flatMap((line) => new RegExp(`([a-z]+)-${tag}`).exec(line)?.[1] ?? []))].sort(),
+		left: () => {
+			const seen = processes().flatMap((pid) => wayOf(pid) ?? []);
+			return [...new Set(isWritable(reader) ? [...seen, "forking"] : seen)].sort();
+		},
 	};
 }
 
-/** Includes all running processes. If the first thread of a process has ended, only its other threads show its name. */
-function commandLines(): string[] {
-	return readdirSync("/proc")
-		.filter((name) => /^\d+$/.test(name))
-		.flatMap((pid) => tasks(pid).map((task) => read(`/proc/${pid}/task/${task}/cmdline`)));
+function processes(): string[] {
+	return readdirSync("/proc").filter((name) => /^\d+$/.test(name));
+}
+
+/** If the first thread of a process has ended, only its other threads show its name. */
+function commandLine(pid: string): string {
+	return tasks(pid)
+		.map((task) => read(`/proc/${pid}/task/${task}/cmdline`))
+		.join("\0");
+}
+
+/** Whether a process has this FIFO open for writing. */
+function isWritable(reader: number): boolean {
+	try {
+		readSync(reader, Buffer.alloc(1));
+		return false;
+	} catch (error) {
+		if ((error as NodeJS.ErrnoException).code === "EAGAIN") return true;
+		throw error;
+	}
+}
+
+function kill(pid: string): void {
+	try {
+		process.kill(Number(pid), "SIGKILL");
+	} catch (error) {
+		if ((error as NodeJS.ErrnoException).code !== "ESRCH") throw error;
+	}
 }
 
 function tasks(pid: string): string[] {

@@ -3,7 +3,7 @@
 import { type ChildProcess, spawn as spawnChild } from "node:child_process";
 import { once } from "node:events";
 import { readdirSync, readFileSync } from "node:fs";
-import { describe, expect, test, vi } from "vitest";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { spawn } from "../../../src/backends/spawn.ts";
 import { systemClock } from "../../../src/backends/system-clock.ts";
 import { isEnded } from "../../../src/core/log/session-state.ts";
@@ -34,7 +34,9 @@ describe.each(["pty", "pipe"] as const)("of a program on a %s", (mode) => {
 			const what = startOf(command(hiders), { mode, timeoutMs, timeoutGraceMs: 100, durable });
 			if (place === "this process") {
 				const onFailure = (error: unknown) => expect.fail(String(error));
-				return { session: await inProcess({ spawn, clock: systemClock, onFailure }).start(what) };
+				const session = await inProcess({ spawn, clock: systemClock, onFailure }).start(what);
+				onTestFinished(async () => void (await session.kill()));
+				return { session };
 			}
 			const site = await KeeperSite.create();
 			const { keepers } = await site.open();
@@ -71,6 +73,7 @@ describe.each(["pty", "pipe"] as const)("of a program on a %s", (mode) => {
 	test("no process is left after the server that ran the program was killed", async () => {
 		const hiders = createHiders();
 		const server = startInServer(hiders, mode);
+		onTestFinished(() => void server.kill("SIGKILL"));
 		await allHidden(hiders);
 		server.kill("SIGKILL");
 		await once(server, "exit");
