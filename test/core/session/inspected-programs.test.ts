@@ -110,7 +110,11 @@ const programs: Readonly<Record<string, Readonly<Record<string, Example>>>> = {
 	},
 	tui: {
 		vim: { argv: ["vim", "-u", "NONE"] },
-		htop: { argv: ["htop"] },
+		htop: {
+			// Each refresh looks through all processes, for most of the usual interval if the machine is busy. Z pauses that.
+			argv: ["htop", "-d", "100"],
+			act: (session) => write(session, "Z"),
+		},
 		nvim: { argv: ["nvim", "--clean"] },
 	},
 	prompt: {

@@ -101,15 +101,13 @@ describe("searching a session's output", () => {
 	it("search gives up an expression that takes forever to compile, and accepts the next search", async () => {
 		const { id } = await written("echo hello");
 		// V8 can't be interrupted while it compiles this, which would take years.
-		const endless = { q: `(?:${"a?".repeat(300)})${"a".repeat(390)}`, regex: "1" };
-		const answers = await Promise.all([ask(id, endless), ask(id, endless)]);
-		expect(answers.map(({ status, body }) => [status, body.error.code])).toEqual([
-			[429, "limit_exceeded"],
-			[429, "limit_exceeded"],
-		]);
-		const meanwhile = ask(id, endless);
-		expect((await ask(id, { q: "hello" })).body.matches).toHaveLength(1);
-		expect((await meanwhile).status).toBe(429);
+		const endless = ask(id, { q: `(?:${"a?".repeat(300)})${"a".repeat(390)}`, regex: "1" });
+		const hello = async () => (await ask(id, { q: "hello" })).body.matches;
+		expect(await hello()).toHaveLength(1);
+		const { status, body } = await endless;
+		expect([status, body.error.code]).toEqual([429, "limit_exceeded"]);
+		// It no longer counts: as many searches as allowed run at once.
+		expect(await Promise.all([hello(), hello()])).toMatchObject([{ length: 1 }, { length: 1 }]);
 	});
 
 	it("search refuses invalid expressions, and too many concurrent ones", async () => {
