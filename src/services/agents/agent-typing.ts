@@ -47,15 +47,17 @@ export class AgentTyping {
 
 	/**
 	 * Types one part after the other; `between` runs before the second. `check` runs right before the bytes of each part
-	 * are written. A gate judges the parts as one text.
+	 * are written. A gate judges the parts as one text. A `stream` that is named keeps count of what was typed, until it is
+	 * forgotten.
 	 */
 	async type(
 		[first, ...others]: readonly [Uint8Array, ...Uint8Array[]],
 		check: () => Promise<void>,
 		between: () => Promise<void> = async () => {},
+		stream?: string,
 	): Promise<void> {
 		const { session, audited, fence, signal } = this.#options;
-		const origin = { stream: randomUUID(), position: 0 };
+		const origin = { stream: stream ?? randomUUID(), position: 0 };
 		const whole = { bytes: Buffer.concat([first, ...others]), origin };
 		const typist = audited(new CheckedSession(session, check)).inParts(whole);
 		let position = 0;
@@ -69,7 +71,7 @@ export class AgentTyping {
 				if (next < position) throw new SessionError("limit_exceeded", "the program does not read its input");
 			}
 		} finally {
-			session.forgetStream(origin.stream).catch(() => {});
+			if (stream === undefined) session.forgetStream(origin.stream).catch(() => {});
 		}
 	}
 

@@ -31,7 +31,11 @@ const ENDING = ".json";
 const ID_BYTES = 6;
 
 /** `owner` is the id of the caller's credential. */
-type Entry = QueuedPrompt & { readonly owner: string };
+type Entry = QueuedPrompt & {
+	readonly owner: string;
+	/** Submissions that failed after text was typed. Each has an input stream of its own, by which the next server knows what was typed. */
+	readonly failures?: number;
+};
 
 type QueueOptions = {
 	/** Contains nothing else. Without it, queues end with the server. */
@@ -177,25 +181,38 @@ export class PromptQueue {
 			await this.#untilIdle(session, signal);
 			// It may have been cancelled meanwhile.
 			if (signal.aborted || this.#next(session.id)?.id !== id) continue;
+			const isTyped = async () => (await session.receipt(streamOf(next))).next > 0;
+			let wasTyped = true;
 			try {
+				wasTyped = await isTyped();
 				await this.#submit(session, next, signal);
 				await this.cancel(session, id).catch(() => {});
+				session.forgetStream(streamOf(next)).catch(() => {});
 			} catch (error) {
 				if (!(error instanceof SessionError)) throw error;
+				// What this server has typed in vain is typed again. What an earlier one has typed may have been submitted.
+				if (!wasTyped && (await isTyped().catch(() => false))) await this.#noteFailure(session, next);
 				await sleep(AGAIN_MS, signal);
 			}
 		}
 	}
 
+	async #noteFailure({ id }: Session, failed: Entry): Promise<void> {
+		const failures = (failed.failures ?? 0) + 1;
+		const all = (this.#entries.get(id) ?? []).map((entry) => (entry.id === failed.id ? { ...entry, failures } : entry));
+		await this.#put(id, all);
+	}
+
 	/** Types the prompt as its owner. The owner's rights were checked when it was queued. */
-	async #submit(session: Session, { text, owner, by }: Entry, signal: AbortSignal): Promise<void> {
+	async #submit(session: Session, entry: Entry, signal: AbortSignal): Promise<void> {
+		const { text, owner, by } = entry;
 		const { agents, audit } = this.#options;
 		const identity = { id: owner, account: owner, name: by, gate: null, revoked: signal, may: () => true };
 		const caller = new AuditedCaller(audit, { from: "server", front: "native" }, identity, () => null);
 		const audited = (one: Session) => caller.session(one);
 		const view = agents.view(session);
 		const typing = new AgentTyping({ session, view, audited, fence: undefined, signal });
-		await agents.inTurn(session, () => promptAgent(typing, text));
+		await agents.inTurn(session, () => promptAgent(typing, text, streamOf(entry)));
 	}
 
 	#next(id: string): Entry | undefined {
@@ -213,6 +230,10 @@ export class PromptQueue {
 			if (signal.aborted) return;
 		}
 	}
+}
+
+function streamOf({ id, failures = 0 }: Entry): string {
+	return `prompt:${id}:${failures}`;
 }
 
 function isIdle(agent: AgentMessage | null): boolean {

@@ -26,12 +26,22 @@ const END_PASTE = "\u001b[201~";
 /** Agents show a long paste as a sign. */
 const PASTE_SIGN = /\[(?:#\d+ )?Past(?:e|ed)\b/i;
 
-/** Resolves once the prompt was submitted. `blocked`: a dialog is open, and nothing was typed. */
-export async function promptAgent(typing: AgentTyping, text: string): Promise<void> {
+/**
+ * Resolves once the prompt was submitted. `blocked`: a dialog is open, and nothing was typed. With a `stream`, a prompt
+ * that an earlier server has begun to type there is not typed again.
+ */
+export async function promptAgent(typing: AgentTyping, text: string, stream?: string): Promise<void> {
 	const plain = text.replaceAll(END_PASTE, "").replaceAll(/\r?\n/g, "\r");
 	if (plain.trim() === "") throw new SessionError("invalid_argument", "text: must not be blank");
 	await checkUnblocked(typing);
+	const check = () => checkUnblocked(typing);
 	const before = await untilInput(typing);
+	if (stream !== undefined && (await typing.session.receipt(stream)).next > 0) {
+		// It was submitted, or a user has removed it, unless it is still there.
+		if (!hasText(before, plain)) return;
+		await typing.press(["Enter"], check);
+		return untilSubmitted(typing, check);
+	}
 	if (before !== "") {
 		throw new SessionError("conflict", "the agent's input holds a text that was not submitted; nothing was typed", {
 			hint: "submit or clear it first",
@@ -39,8 +49,11 @@ export async function promptAgent(typing: AgentTyping, text: string): Promise<vo
 	}
 	const isTyped = !plain.includes("\r") && plain.length <= TYPED_LENGTH;
 	const bytes = Buffer.from(isTyped ? plain : `${BEGIN_PASTE}${plain}${END_PASTE}`);
-	const check = () => checkUnblocked(typing);
-	await typing.type([bytes, Buffer.from("\r")], check, () => untilShown(typing, plain, bytes));
+	await typing.type([bytes, Buffer.from("\r")], check, () => untilShown(typing, plain, bytes), stream);
+	await untilSubmitted(typing, check);
+}
+
+async function untilSubmitted(typing: AgentTyping, check: () => Promise<void>): Promise<void> {
 	for (let tries = 1; !(await isSubmitted(typing)); tries++) {
 		if (tries >= ENTER_TRIES) {
 			throw new SessionError("conflict", "the agent did not take the prompt; it is still in its input", {

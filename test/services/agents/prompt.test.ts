@@ -43,3 +43,16 @@ it("a prompt is refused while the input holds other text", async () => {
 	});
 	expect(await screenText(agent)).not.toContain("tidy");
 });
+
+it("a prompt that an earlier server has typed is not typed again, and submitted only if it is still there", async () => {
+	const agent = await runningAgent("codex");
+	const type = (text: string) => agent.typing.type([Buffer.from(text)], async () => {}, undefined, `prompt:${text}`);
+	await type("first");
+	await agent.typing.until(10_000, (found) => found?.screen.lines.join("\n").includes("› first") || undefined);
+	await promptAgent(agent.typing, "first", "prompt:first");
+	expect(await screenText(agent)).toContain("• finished first");
+	await promptAgent(agent.typing, "first", "prompt:first");
+	await promptAgent(agent.typing, "second", "prompt:second");
+	await promptAgent(agent.typing, "second", "prompt:second");
+	expect((await screenText(agent)).match(/• finished/g)).toHaveLength(2);
+});
