@@ -35,6 +35,7 @@ const SIZES = [
 const DIALOG_MS = 10_000;
 const START_MS = 120_000;
 const TURN_MS = 60_000;
+const DRAWN_MS = 20_000;
 /** A dialog may be drawn and closed while reports of it are on their way. */
 const GRACE_MS = 1_000;
 const LOOK_MS = 10;
@@ -287,9 +288,10 @@ class DialogWatch {
 			console.error(`the prompt was not submitted: ${error}`);
 			return undefined;
 		}
-		const end = performance.now() + TURN_MS;
+		const end = performance.now() + DRAWN_MS;
 		while (this.#shownAt === undefined && performance.now() < end) await sleep(LOOK_MS);
-		const shownAt = this.#shownAt ?? performance.now();
+		const shownAt = this.#shownAt;
+		if (shownAt === undefined) return undefined;
 		while (!this.#known && performance.now() < shownAt + DIALOG_MS) await sleep(LOOK_MS);
 		this.#isAwaited = false;
 		const known = this.#known as { readonly agent: AgentMessage; readonly at: number } | undefined;

@@ -72,6 +72,8 @@ const setups: Readonly<Record<AgentName, (place: Place, program: string | undefi
 		argv: [program],
 		env: { ANTHROPIC_BASE_URL: model, ANTHROPIC_API_KEY: KEY, DISABLE_AUTOUPDATER: "1" },
 		files: {
+			// By default it decides about permissions itself.
+			".claude/settings.json": JSON.stringify({ permissions: { defaultMode: "default" } }),
 			".claude.json": JSON.stringify({
 				hasCompletedOnboarding: true,
 				hasSeenAutoDefaultNudge: true,
