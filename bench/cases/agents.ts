@@ -35,7 +35,7 @@ const SIZES = [
 const DIALOG_MS = 10_000;
 const START_MS = 120_000;
 const TURN_MS = 60_000;
-const DRAWN_MS = 20_000;
+const DRAWN_MS = 60_000;
 /** A dialog may be drawn and closed while reports of it are on their way. */
 const GRACE_MS = 1_000;
 const LOOK_MS = 10;
