@@ -136,11 +136,14 @@ function isTwice(input: string, text: string): boolean {
 	return plain(input).split(plain(text)).length > 2;
 }
 
-/** The input is empty, or not there because a dialog or another view is. */
+/** The input is empty, or not there because of a dialog, work or another view. An agent that starts draws it again. */
 async function isSubmitted(typing: AgentTyping): Promise<boolean> {
 	const isGone = await typing.until(REACTION_MS, (found) => {
 		const input = inputOf(found);
-		return input === "" || found?.reading?.dialog || (found !== null && input === null) ? true : undefined;
+		const isHidden = input === null && found?.reading?.state === "working";
+		return input === "" || found?.reading?.dialog || isHidden ? true : undefined;
 	});
-	return isGone === true;
+	if (isGone) return true;
+	const found = await typing.view.screen(typing.signal);
+	return found !== null && inputOf(found) === null;
 }
