@@ -12,7 +12,7 @@ type QueueFlags = WorkspaceFlags & { readonly cancel?: string; readonly json?: t
 export const queue: Command = withWorkspace(new Command("queue"))
 	.summary("list or cancel queued prompts of a coding agent")
 	.description(
-		"Lists the prompts that wait until a session's coding agent is idle, oldest first. send --queue adds one.",
+		"Lists the prompts that wait until a session's coding agent is idle, oldest first. send --submit --queue adds one.",
 	)
 	.argument("<session>", "session ID, name or prefix")
 	.option("--cancel <id>", "remove this prompt", String)

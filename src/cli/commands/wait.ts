@@ -63,7 +63,7 @@ export const wait: Command = withWorkspace(new Command("wait"))
 	.summary("wait for a session to end or show something")
 	.description(
 		"Waits until a session's program ends, stops writing, writes a match of a regular expression, until its screen " +
-			"shows a text or stays unchanged, or until its coding agent is blocked, done, idle or failed.\n\nExit code when waiting for the end: the program's own " +
+			"shows a text or stays unchanged, or until its coding agent is blocked, done, idle, working or failed.\n\nExit code when waiting for the end: the program's own " +
 			"(128+n for a signal); 254 if the session or the connection was lost; 255 on timeout or if waiting " +
 			"could not start. For other conditions: 0 if met; 2 on timeout; 3 if it can no longer be met; 254 or " +
 			"255 as above.",
@@ -72,7 +72,7 @@ export const wait: Command = withWorkspace(new Command("wait"))
 	.option("--exit", "until the program ends (default)")
 	.option(
 		"--for <states>",
-		"until its coding agent is blocked, done, idle or error; comma-separated. idle includes done",
+		"until its coding agent is blocked, done, idle, error or working; comma-separated. idle includes done",
 		agentStates,
 	)
 	.option("--idle <duration>", "until output stops for this long, such as 2s", duration)

@@ -14,8 +14,8 @@ export const why: Command = withWorkspace(new Command("why"))
 	.summary("explain what a session is waiting for")
 	.description(
 		"Prints in one line what a session's program is doing: working, waiting for input, or waiting for " +
-			"something else. The answer comes from the kernel, not from silence. Actions held for approval follow, " +
-			"one per line.",
+			"something else. The answer comes from the kernel, or from the signals of a coding agent, not from silence. " +
+			"Actions held for approval follow, one per line.",
 	)
 	.argument("[session]", "session ID, name or prefix (default: the most recent session)")
 	.option("--explain", "also print the signals of its coding agent, and each screen rule that was tried")
