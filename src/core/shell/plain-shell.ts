@@ -179,8 +179,10 @@ export class PlainShell {
 		const { untilWaiting, inspect, exit, end, interrupt } = this.#options;
 		for (let after = typed.episode; ; ) {
 			let front = await untilWaiting(after, until);
-			// The program of a nested terminal passes input on later, so the shell may have got the Enter since it was seen.
-			while (typed.isInner && isWaitingForInput(front) && front.offset !== end() && !until.aborted) {
+			// The program of a nested terminal passes input on later, so the shell may have got the Enter since it was seen,
+			// and its first output after that may have come before the inspection did. Another inspection finds no output.
+			for (let shown = -1; typed.isInner && isWaitingForInput(front) && front.offset !== shown && !until.aborted; ) {
+				shown = front.offset;
 				front = await inspect();
 			}
 			// The program has ended, but its last output may still be on its way.
