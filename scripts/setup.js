@@ -22,6 +22,7 @@ export async function setUp(purpose) {
 	process.chdir(fileURLToPath(new URL("..", import.meta.url)));
 	checkNode();
 	installPackages();
+	if (purpose === "test" || purpose === "bench") installPackages("scripts/agents");
 	await buildAddon();
 	compile({
 		project: "tsconfig.json",
@@ -46,7 +47,7 @@ export async function setUp(purpose) {
 				shell: "../shell",
 				agents: "../agents",
 				dist: "../dist",
-				node_modules: "../node_modules",
+				scripts: "../scripts",
 			},
 		});
 	}

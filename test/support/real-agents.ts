@@ -5,7 +5,7 @@ import { mkdir, realpath, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 
-const packages = fileURLToPath(new URL("../../node_modules/", import.meta.url));
+const packages = fileURLToPath(new URL("../../scripts/agents/node_modules/", import.meta.url));
 
 /** Nothing listens there, so that requests to other machines fail at once. */
 const CLOSED = "http://127.0.0.1:9";
