@@ -20,7 +20,7 @@ export const opencode: AgentRules = {
 			isPointedByColor: true,
 			question: "^△ (Permission required)",
 			details: "below",
-			command: " *# [^\\n]*\\n\\n\\$ ([^\\n]+)",
+			// No command: opencode cuts one off without a sign, and draws nothing of it after some control characters.
 			allows: "^Allow once$",
 			denies: "^Reject$",
 			choose: "arrows",
