@@ -93,12 +93,17 @@ async function choose(typing: AgentTyping, dialog: Dialog, choice: DialogChoice)
 	const own = rule.keys?.find(({ label }) => new RegExp(label, "u").test(choice.label));
 	const check = async () => void (await typing.checkDialog(dialog));
 	if (own) return typing.press(own.keys, check);
-	if (rule.choose === "digit") return typing.press([choice.id], check);
+	if (rule.choose === "digit" && hasDigits(dialog)) return typing.press([choice.id], check);
 	await pointAt(typing, dialog, choice);
 	await typing.press(["Enter"], async () => {
 		const { pointed } = await typing.checkDialog(dialog);
 		if (pointed !== indexOf(choice)) throw notPointed(choice);
 	});
+}
+
+/** Of a number with two digits, an agent may take the first one as its answer. */
+function hasDigits({ choices }: Dialog): boolean {
+	return choices.length < 10;
 }
 
 /** Presses arrow keys until the screen shows the pointer at the choice. */
@@ -134,9 +139,11 @@ async function answerText(typing: AgentTyping, dialog: Dialog, text: string): Pr
 	const { text: field } = dialog.rule;
 	const choice = field && dialog.choices.find(({ label }) => new RegExp(field.label, "u").test(label));
 	if (!field || !choice) throw invalidChoice("the dialog takes no text", dialog.choices);
-	if (/[\r\n\u001b]/.test(text)) throw new SessionError("invalid_argument", "text: must be one line");
+	if (/\p{Cc}/u.test(text)) {
+		throw new SessionError("invalid_argument", "text: must be one line without control characters");
+	}
 	const check = async () => void (await typing.checkDialog(dialog));
-	if (field.open === "digit") await typing.press([choice.id], check);
+	if (field.open === "digit" && hasDigits(dialog)) await typing.press([choice.id], check);
 	else if (field.open === "point") {
 		// The label may change when the field opens.
 		for (let pointed = dialog.pointed ?? 0; pointed !== indexOf(choice); ) {

@@ -33,6 +33,23 @@ it("a choice without a number is pointed at with arrow keys and confirmed with E
 	expect(await screenText(agent)).toContain("• finished Yes, I trust this folder");
 });
 
+it("a choice of a dialog with two-digit numbers is pointed at, because its first digit is another choice", async () => {
+	const agent = await runningAgent("claude");
+	const episode = await asked(agent, "many");
+	await answerAgent(agent.typing, { episode, choice: "11" });
+	expect((await screenText(agent)).match(/• finished .*/g)).toEqual(["• finished Choice K"]);
+});
+
+it("a text with control characters is refused, and nothing is typed", async () => {
+	const agent = await runningAgent("claude");
+	const episode = await asked(agent, "question");
+	const before = await screenText(agent);
+	for (const text of ["Duck\u0003", "Duck\nDB", "Duck\u009b1~"]) {
+		await expect(answerAgent(agent.typing, { episode, text })).rejects.toMatchObject({ code: "invalid_argument" });
+	}
+	expect(await screenText(agent)).toBe(before);
+});
+
 it("a text is typed into the field that its choice opens", async () => {
 	const agent = await runningAgent("claude");
 	const episode = await asked(agent, "question");
