@@ -93,6 +93,12 @@ export class CrashingServer {
 		this.#port = Number(new URL(this.#url).port);
 	}
 
+	/** Resolves once the server has killed itself. */
+	async ended(): Promise<void> {
+		const child = this.#child;
+		if (child && child.exitCode === null && child.signalCode === null) await once(child, "exit");
+	}
+
 	/** Kills the server, unless it has killed itself, and waits until it is gone. */
 	kill(): Promise<void> {
 		return this.#end("SIGKILL");

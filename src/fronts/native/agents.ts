@@ -10,13 +10,19 @@ import type { Agents } from "../../services/agents/agents.ts";
 import { answerAgent } from "../../services/agents/answer.ts";
 import { promptAgent } from "../../services/agents/prompt.ts";
 import type { PromptQueue } from "../../services/agents/prompt-queue.ts";
+import type { Turn } from "../../services/agents/turn.ts";
 import { writeOptions } from "./input/write-options.ts";
 import type { Serve } from "./serve.ts";
 
 type AgentRoutes = { readonly sessions: Sessions; readonly agents: Agents; readonly queue: PromptQueue };
 
 export function addAgents(serve: Serve, { sessions, agents, queue }: AgentRoutes): void {
-	const typingFor = async (audited: Session, request: FastifyRequest, signal: AbortSignal): Promise<AgentTyping> => {
+	const typingFor = async (
+		audited: Session,
+		request: FastifyRequest,
+		signal: AbortSignal,
+		turn?: Turn,
+	): Promise<AgentTyping> => {
 		const session = sessions.get(audited.id);
 		if (!session) throw new SessionError("session_not_found", `there is no session ${JSON.stringify(audited.id)}`);
 		const { fence } = await writeOptions(audited, request);
@@ -27,12 +33,29 @@ export function addAgents(serve: Serve, { sessions, agents, queue }: AgentRoutes
 			audited: (one) => caller.session(one),
 			fence,
 			signal,
+			turn,
 		});
 	};
 
+	/** Calls back when nobody else types into the agent. A caller with a gate gets its turn after each approval. */
+	const type = async <Result>(
+		{ session, request, signal }: { session: Session; request: FastifyRequest; signal: AbortSignal },
+		task: (typing: AgentTyping) => Promise<Result>,
+	): Promise<Result> => {
+		if (!session.isGated) {
+			const typing = await typingFor(session, request, signal);
+			return agents.inTurn(typing.session, () => task(typing));
+		}
+		const turn = agents.turn(session);
+		try {
+			return await task(await typingFor(session, request, signal, turn));
+		} finally {
+			turn.leave();
+		}
+	};
+
 	serve("answerAgent", async ({ session, request, body, signal }) => {
-		const typing = await typingFor(session, request, signal);
-		await agents.inTurn(typing.session, () => answerAgent(typing, body));
+		await type({ session, request, signal }, (typing) => answerAgent(typing, body));
 		return { accepted: true as const };
 	});
 
@@ -46,7 +69,7 @@ export function addAgents(serve: Serve, { sessions, agents, queue }: AgentRoutes
 			}
 			return { submitted: false, queued: await queue.add(typing.session, text, caller) };
 		}
-		await agents.inTurn(typing.session, () => promptAgent(typing, text));
+		await type({ session, request, signal }, (own) => promptAgent(own, text));
 		return { submitted: true, queued: null };
 	});
 

@@ -9,6 +9,7 @@ import { encodeKey } from "../../words/keys.ts";
 import { CheckedSession } from "./checked-session.ts";
 import { type Dialog, isSameDialog } from "./screen-rules/read-screen.ts";
 import type { AgentOnScreen } from "./screen-watch.ts";
+import type { Turn } from "./turn.ts";
 
 /** Between two looks at the screen for the effect of a key. */
 const LOOK_MS = 50;
@@ -30,6 +31,8 @@ type AgentTypingOptions = {
 	/** The lease under which it is typed. */
 	readonly fence: number | undefined;
 	readonly signal: AbortSignal;
+	/** Of a caller whose input may be held: left before each input, and entered again once the input may be typed. */
+	readonly turn?: Turn | undefined;
 };
 
 export class AgentTyping {
@@ -56,10 +59,16 @@ export class AgentTyping {
 		between: () => Promise<void> = async () => {},
 		stream?: string,
 	): Promise<void> {
-		const { session, audited, fence, signal } = this.#options;
+		const { session, audited, fence, signal, turn } = this.#options;
+		turn?.leave();
 		const origin = { stream: stream ?? randomUUID(), position: 0 };
 		const whole = { bytes: Buffer.concat([first, ...others]), origin };
-		const typist = audited(new CheckedSession(session, check)).inParts(whole);
+		const checked = new CheckedSession(session, async () => {
+			await turn?.enter();
+			signal.throwIfAborted();
+			await check();
+		});
+		const typist = audited(checked).inParts(whole);
 		let position = 0;
 		try {
 			for (const bytes of [first, ...others]) {

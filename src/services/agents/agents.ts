@@ -24,6 +24,7 @@ import type { RuleTrial } from "./screen-rules/read-screen.ts";
 import { type AgentOnScreen, AgentScreenWatch } from "./screen-watch.ts";
 import { hookReport, statusReport } from "./status-report.ts";
 import { titleReport } from "./title-report.ts";
+import { Turn } from "./turn.ts";
 
 /**
  * Titles that show progress change many times a second.
@@ -115,6 +116,11 @@ export class Agents {
 	/** Runs answers and prompts of one session one after the other, so that their keys do not mix. */
 	inTurn<Result>(session: Session, task: () => Promise<Result>): Promise<Result> {
 		return this.#watchOf(session).turns.run(task);
+	}
+
+	/** A turn that begins and ends when its caller says so. */
+	turn(session: Session): Turn {
+		return new Turn(this.#watchOf(session).turns);
 	}
 
 	/** Yields the agent's state now and after each change, until the program ends or the signal aborts. */

@@ -19,10 +19,12 @@ import { JsonFile } from "../../disk/json-file.ts";
 import { makePrivateDirectory } from "../../disk/private-directory.ts";
 import { AgentTyping } from "./agent-typing.ts";
 import type { Agents } from "./agents.ts";
-import { promptAgent } from "./prompt.ts";
+import { promptAgent, promptText } from "./prompt.ts";
 
 /** @limit prompts that wait in one session | `limit_exceeded` */
 const MAX_PROMPTS = 32;
+/** @limit the text of the prompts that wait in one session | `limit_exceeded` */
+const MAX_BYTES = 1024 * 1024;
 /** A prompt that an idle agent does not take is tried again after this time. */
 const AGAIN_MS = 5_000;
 /** An agent that is idle for this long takes the next prompt: some rest for a moment between two steps. */
@@ -52,7 +54,10 @@ type QueueOptions = {
 export class PromptQueue {
 	readonly #options: QueueOptions;
 	readonly #entries = new Map<string, readonly Entry[]>();
+	readonly #files = new Map<string, JsonFile>();
 	readonly #running = new Map<string, AbortController>();
+	/** Prompts that are being typed, by their sessions. */
+	readonly #typing = new Map<string, string>();
 	readonly #listeners = new Listeners<string>();
 	readonly #closing = new AbortController();
 	readonly #opened: Promise<void>;
@@ -86,8 +91,15 @@ export class PromptQueue {
 		text: string,
 		{ id, name }: { readonly id: string; readonly name: string },
 	): Promise<QueuedPrompt> {
+		promptText(text);
 		await this.#opened;
 		const before = this.#entries.get(session.id) ?? [];
+		const bytes = before.reduce((sum, entry) => sum + Buffer.byteLength(entry.text), Buffer.byteLength(text));
+		if (bytes > MAX_BYTES) {
+			throw new SessionError("limit_exceeded", `the prompts that wait in this session exceed ${MAX_BYTES} bytes`, {
+				hint: "cancel one, or wait until the agent is idle",
+			});
+		}
 		if (before.length >= MAX_PROMPTS) {
 			throw new SessionError("limit_exceeded", `too many prompts wait in this session (limit ${MAX_PROMPTS})`, {
 				hint: "cancel one, or wait until the agent is idle",
@@ -100,20 +112,32 @@ export class PromptQueue {
 			owner: id,
 			queuedAt: this.#options.now(),
 		};
-		await this.#put(session.id, [...before, entry]);
+		try {
+			await this.#put(session.id, [...before, entry]);
+		} catch (error) {
+			await this.#drop(session.id, entry.id).catch(() => {});
+			throw error;
+		}
 		this.#begin(session);
 		return toMessage(entry);
 	}
 
-	/** Rejects with `not_found` once the prompt was submitted or cancelled. */
+	/** Rejects with `not_found` once the prompt was submitted or cancelled, and with `conflict` while it is typed. */
 	async cancel(session: Session, id: string): Promise<void> {
 		await this.#opened;
-		const before = this.#entries.get(session.id) ?? [];
-		if (!before.some((entry) => entry.id === id)) {
+		if (!this.#entries.get(session.id)?.some((entry) => entry.id === id)) {
 			throw new SessionError("not_found", `there is no queued prompt ${JSON.stringify(id)}`);
 		}
-		await this.#put(
-			session.id,
+		if (this.#typing.get(session.id) === id) {
+			throw new SessionError("conflict", "the prompt is being typed, so it can't be cancelled");
+		}
+		await this.#drop(session.id, id);
+	}
+
+	#drop(session: string, id: string): Promise<void> {
+		const before = this.#entries.get(session) ?? [];
+		return this.#put(
+			session,
 			before.filter((entry) => entry.id !== id),
 		);
 	}
@@ -141,7 +165,11 @@ export class PromptQueue {
 
 	#file(id: string): JsonFile | undefined {
 		const { directory } = this.#options;
-		return directory === undefined ? undefined : new JsonFile(join(directory, `${id}${ENDING}`));
+		if (directory === undefined) return undefined;
+		// One object for each file, which does its writes in order.
+		const file = this.#files.get(id) ?? new JsonFile(join(directory, `${id}${ENDING}`));
+		this.#files.set(id, file);
+		return file;
 	}
 
 	async #put(id: string, entries: readonly Entry[]): Promise<void> {
@@ -156,6 +184,7 @@ export class PromptQueue {
 		this.#running.get(id)?.abort();
 		this.#listeners.notify(id);
 		await this.#file(id)?.remove().catch(this.#options.report);
+		if (!this.#entries.has(id)) this.#files.delete(id);
 	}
 
 	/** Submits the session's prompts, one after the other. */
@@ -168,28 +197,25 @@ export class PromptQueue {
 			.catch((error: unknown) => {
 				if (!signal.aborted) this.#options.report(error);
 			})
-			.finally(() => this.#running.delete(session.id));
+			.finally(() => {
+				this.#running.delete(session.id);
+				// A prompt may have come after the last one was removed.
+				if (this.#entries.has(session.id) && !this.#closing.signal.aborted) this.#begin(session);
+			});
 	}
 
 	async #run(session: Session, signal: AbortSignal): Promise<void> {
 		for (let next = this.#next(session.id); next && !signal.aborted; next = this.#next(session.id)) {
-			const { id, owner } = next;
-			if (this.#options.isRevoked(owner)) {
-				await this.cancel(session, id);
-				continue;
-			}
 			await this.#untilIdle(session, signal);
-			// It may have been cancelled meanwhile.
-			if (signal.aborted || this.#next(session.id)?.id !== id) continue;
+			if (signal.aborted) return;
 			const isTyped = async () => (await session.receipt(streamOf(next))).next > 0;
 			let wasTyped = true;
 			try {
 				wasTyped = await isTyped();
-				await this.#submit(session, next, signal);
-				await this.cancel(session, id).catch(() => {});
-				session.forgetStream(streamOf(next)).catch(() => {});
+				await this.#options.agents.inTurn(session, () => this.#submit(session, next, signal));
 			} catch (error) {
-				if (!(error instanceof SessionError)) throw error;
+				if (signal.aborted) return;
+				if (!(error instanceof SessionError)) this.#options.report(error);
 				// What this server has typed in vain is typed again. What an earlier one has typed may have been submitted.
 				if (!wasTyped && (await isTyped().catch(() => false))) await this.#noteFailure(session, next);
 				await sleep(AGAIN_MS, signal);
@@ -203,16 +229,24 @@ export class PromptQueue {
 		await this.#put(id, all);
 	}
 
-	/** Types the prompt as its owner. The owner's rights were checked when it was queued. */
+	/** Types the next prompt as its owner, unless it was cancelled. The owner's rights were checked when it was queued. */
 	async #submit(session: Session, entry: Entry, signal: AbortSignal): Promise<void> {
-		const { text, owner, by } = entry;
-		const { agents, audit } = this.#options;
+		const { agents, audit, isRevoked } = this.#options;
+		const { id, text, owner, by } = entry;
+		if (this.#next(session.id)?.id !== id || signal.aborted) return;
+		if (isRevoked(owner)) return this.#drop(session.id, id);
 		const identity = { id: owner, account: owner, name: by, gate: null, revoked: signal, may: () => true };
 		const caller = new AuditedCaller(audit, { from: "server", front: "native" }, identity, () => null);
 		const audited = (one: Session) => caller.session(one);
-		const view = agents.view(session);
-		const typing = new AgentTyping({ session, view, audited, fence: undefined, signal });
-		await agents.inTurn(session, () => promptAgent(typing, text, streamOf(entry)));
+		const typing = new AgentTyping({ session, view: agents.view(session), audited, fence: undefined, signal });
+		this.#typing.set(session.id, id);
+		try {
+			await promptAgent(typing, text, streamOf(entry));
+			await this.#drop(session.id, id);
+			session.forgetStream(streamOf(entry)).catch(() => {});
+		} finally {
+			this.#typing.delete(session.id);
+		}
 	}
 
 	#next(id: string): Entry | undefined {

@@ -2,6 +2,7 @@
 
 import type { AgentMessage } from "../../api/types.ts";
 import { SessionError } from "../../core/errors.ts";
+import { INPUT_WINDOW_BYTES } from "../../core/input/input-queue.ts";
 import type { AgentTyping } from "./agent-typing.ts";
 import { shows } from "./answer.ts";
 import { readAgentInput } from "./screen-rules/read-input.ts";
@@ -21,6 +22,11 @@ const ENTER_TRIES = 3;
 /** A text longer than this, or with several lines, is pasted. */
 const TYPED_LENGTH = 200;
 
+/** With the marks of a paste and Enter, it fits the window of an input stream. A paste without its end would be worse. */
+const MAX_PROMPT_BYTES = INPUT_WINDOW_BYTES - 1024;
+/** A tab within a paste is text. */
+const CONTROLS = /(?![\r\t])\p{Cc}/u;
+
 const BEGIN_PASTE = "\u001b[200~";
 const END_PASTE = "\u001b[201~";
 /** Agents show a long paste as a sign. */
@@ -31,10 +37,15 @@ const PASTE_SIGN = /\[(?:#\d+ )?Past(?:e|ed)\b/i;
  * that an earlier server has begun to type there is not typed again.
  */
 export async function promptAgent(typing: AgentTyping, text: string, stream?: string): Promise<void> {
-	const plain = text.replaceAll(END_PASTE, "").replaceAll(/\r?\n/g, "\r");
-	if (plain.trim() === "") throw new SessionError("invalid_argument", "text: must not be blank");
+	const plain = promptText(text);
 	await checkUnblocked(typing);
-	const check = () => checkUnblocked(typing);
+	let isEmpty = false;
+	const check = async () => {
+		await checkUnblocked(typing);
+		// A person may have typed something, most of all while an approval was waited for.
+		if (isEmpty && (await untilInput(typing)) !== "") throw unsentTextError();
+		isEmpty = false;
+	};
 	const before = await untilInput(typing);
 	if (stream !== undefined && (await typing.session.receipt(stream)).next > 0) {
 		// It was submitted, or a user has removed it, unless it is still there.
@@ -42,15 +53,31 @@ export async function promptAgent(typing: AgentTyping, text: string, stream?: st
 		await typing.press(["Enter"], check);
 		return untilSubmitted(typing, check);
 	}
-	if (before !== "") {
-		throw new SessionError("conflict", "the agent's input holds a text that was not submitted; nothing was typed", {
-			hint: "submit or clear it first",
-		});
-	}
-	const isTyped = !plain.includes("\r") && plain.length <= TYPED_LENGTH;
+	if (before !== "") throw unsentTextError();
+	isEmpty = true;
+	const isTyped = !/[\r\t]/.test(plain) && plain.length <= TYPED_LENGTH;
 	const bytes = Buffer.from(isTyped ? plain : `${BEGIN_PASTE}${plain}${END_PASTE}`);
 	await typing.type([bytes, Buffer.from("\r")], check, () => untilShown(typing, plain, bytes), stream);
 	await untilSubmitted(typing, check);
+}
+
+/** The text as it is typed. Control characters are keys, so they are refused, except for new lines and tabs. */
+export function promptText(text: string): string {
+	const plain = text.replaceAll(/\r?\n/g, "\r");
+	if (plain.trim() === "") throw new SessionError("invalid_argument", "text: must not be blank");
+	if (CONTROLS.test(plain)) {
+		throw new SessionError("invalid_argument", "text: must have no control characters but new lines and tabs");
+	}
+	if (Buffer.byteLength(plain) > MAX_PROMPT_BYTES) {
+		throw new SessionError("invalid_argument", `text: must have at most ${MAX_PROMPT_BYTES} bytes`);
+	}
+	return plain;
+}
+
+function unsentTextError(): SessionError {
+	return new SessionError("conflict", "the agent's input holds a text that was not submitted; nothing was typed", {
+		hint: "submit or clear it first",
+	});
 }
 
 async function untilSubmitted(typing: AgentTyping, check: () => Promise<void>): Promise<void> {

@@ -105,6 +105,43 @@ it("a queued prompt is listed, can be cancelled, and is submitted when the agent
 	expect(await screenOf(server, path)).not.toContain("cancelled words");
 });
 
+it("a prompt that is queued right after the last one was cancelled is submitted", async () => {
+	const { server, path } = await startAgent("codex");
+	await post(server, `${path}/prompt`, { text: "slow" });
+	const first = await post(server, `${path}/prompt`, { text: "cancelled words", whenIdle: true });
+	const { id } = (first.body as { queued: QueuedPrompt }).queued;
+	const [cancelled, next] = await Promise.all([
+		post(server, `${path}/prompts/${id}`, undefined, "DELETE"),
+		post(server, `${path}/prompt`, { text: "kept words", whenIdle: true }),
+	]);
+	expect([cancelled.status, next.status]).toEqual([204, 200]);
+	await eventually("the turn", async () => (await screenOf(server, path)).includes("finished kept words"));
+	expect(await screenOf(server, path)).not.toContain("cancelled words");
+});
+
+it("a prompt with control characters, and one that is too long, is refused and not queued", async () => {
+	const { server, path } = await startAgent("codex");
+	for (const text of ["tidy\u0003", "\u001b[20\u001b[201~1~tidy", "tidy up ".repeat(20_000)]) {
+		for (const whenIdle of [false, true]) {
+			expect(await post(server, `${path}/prompt`, { text, whenIdle })).toMatchObject({
+				status: 400,
+				body: { error: { code: "invalid_argument" } },
+			});
+		}
+	}
+	await post(server, `${path}/prompt`, { text: "shell" });
+	for (const text of ["tidy\u0003", "tidy up ".repeat(20_000)]) {
+		expect(await post(server, `${path}/prompt`, { text, whenIdle: true })).toMatchObject({ status: 400 });
+	}
+	expect(await promptsOf(server, path)).toEqual([]);
+	const long = "x".repeat(120_000);
+	const answers = [];
+	for (let count = 0; count < 9; count++)
+		answers.push(await post(server, `${path}/prompt`, { text: long, whenIdle: true }));
+	expect(answers.at(-1)).toMatchObject({ body: { error: { code: "limit_exceeded" } } });
+	expect(await screenOf(server, path)).not.toContain("tidy");
+});
+
 it("a session without an agent takes no prompt and no answer", async () => {
 	const server = await startTestServer();
 	const { id } = await server.create({ argv: ["cat"], cols: 80, rows: 24 });

@@ -6,7 +6,7 @@ import { expect, onTestFinished, test } from "vitest";
 import type { AgentMessage } from "../../../src/api/types.ts";
 import { type Client, connect, type Session } from "../../../src/client/index.ts";
 import { agentProgram } from "../../support/agents.ts";
-import { CrashingServer } from "../../support/crashing-server.ts";
+import { type Crash, CrashingServer } from "../../support/crashing-server.ts";
 import { eventually } from "../../support/reading.ts";
 import { temporaryDirectory } from "../../support/temporary.ts";
 import { pendingApproval } from "../support/held.ts";
@@ -17,6 +17,8 @@ type Site = {
 	readonly crashing: CrashingServer;
 	/** The server is killed and started again. */
 	restart(): Promise<void>;
+	/** Kills the server, and starts one that kills itself at this point. */
+	restartTo(crash: Crash): Promise<void>;
 	screen(): Promise<string>;
 };
 
@@ -35,11 +37,18 @@ async function runningAgent(policies?: readonly object[]): Promise<Site> {
 	});
 	const session = client.sessions.at(id);
 	await agentIs(session, ({ state }) => state === "idle");
-	const restart = async () => {
+	const restartTo = async (crash?: Crash) => {
 		await crashing.kill();
-		await crashing.start();
+		await crashing.start(crash);
 	};
-	return { client, session, crashing, restart, screen: async () => ((await session.screen())?.lines ?? []).join("\n") };
+	return {
+		client,
+		session,
+		crashing,
+		restart: () => restartTo(),
+		restartTo,
+		screen: async () => ((await session.screen())?.lines ?? []).join("\n"),
+	};
 }
 
 function agentIs(session: Session, isIt: (agent: AgentMessage) => boolean): Promise<AgentMessage> {
@@ -102,4 +111,29 @@ test("a queued prompt is typed once after the server was killed", async () => {
 	await session.prompt("end");
 	await eventually("the last prompt", async () => (await screen()).includes("• finished end"));
 	expect((await screen()).match(/• finished later/g)).toHaveLength(1);
+});
+
+// The first input is the answer, the second one the prompt, and the third one Enter.
+test.each([
+	{ crashAt: "input.received", crashAfter: 2 },
+	{ crashAt: "input.accepted", crashAfter: 2 },
+	{ crashAt: "input.received", crashAfter: 3 },
+	{ crashAt: "input.accepted", crashAfter: 3 },
+])("a queued prompt is typed once if the server is killed at $crashAt $crashAfter", async (crash) => {
+	const { session, restart, restartTo, screen, crashing } = await runningAgent();
+	await session.prompt("shell touch one");
+	await session.prompt("later", { whenIdle: true });
+	await restartTo(crash);
+	const { episode } = await agentIs(session, isBlocked);
+	await session.answer({ episode, choice: "1" });
+	await crashing.ended();
+	await restart();
+	await eventually("an empty queue", async () => (await session.prompts()).length === 0);
+	await session.prompt("end");
+	await eventually("the last prompt", async () => (await screen()).includes("• finished end"));
+	expect((await screen()).match(/^• finished .*$/gm)).toEqual([
+		"• finished Yes, proceed (y)",
+		"• finished later",
+		"• finished end",
+	]);
 });
