@@ -16,6 +16,8 @@ const REACTION_MS = 4_000;
 const SHOWN_MS = 8_000;
 /** Codex takes a second from its first screen until it is ready, and many beside other work. */
 const STARTING_MS = 60_000;
+/** One look may fall into a pause of an agent's work. */
+const RESTING_LOOKS = 3;
 const TYPING_TRIES = 3;
 /** Some agents take the first Enter after a paste for a new line. */
 const ENTER_TRIES = 3;
@@ -134,8 +136,14 @@ function inputOf(found: AgentOnScreen | null): string | null {
 async function untilShown(typing: AgentTyping, text: string, bytes: Uint8Array): Promise<void> {
 	for (let tries = 1; ; tries++) {
 		await typing.until(SHOWN_MS, (found) => (hasText(inputOf(found), text) ? true : undefined));
-		// An agent that is not ready yet takes no Enter, and may still drop the text.
-		await typing.until(STARTING_MS, (found) => (inputOf(found) === null ? undefined : true));
+		let looks = 0;
+		// An agent that is not ready yet takes no Enter, and may still drop the text. One that works may not have read it.
+		const isDecided = await typing.until(STARTING_MS, async (found) => {
+			const shown = inputOf(found);
+			if (shown !== null && shown !== "") return true;
+			looks = shown === "" && (await isResting(typing)) ? looks + 1 : 0;
+			return looks >= RESTING_LOOKS || undefined;
+		});
 		const input = inputOf(await typing.view.screen(typing.signal));
 		if (hasText(input, text)) {
 			// It was not dropped, but shown late.
@@ -144,13 +152,19 @@ async function untilShown(typing: AgentTyping, text: string, bytes: Uint8Array):
 				hint: "clear the input, and send the prompt again",
 			});
 		}
-		if (tries >= TYPING_TRIES || input !== "") {
+		if (tries >= TYPING_TRIES || input !== "" || !isDecided) {
 			throw new SessionError("conflict", "the agent does not show the prompt in its input; it was not submitted", {
 				hint: "look at the session's screen",
 			});
 		}
 		await typing.type([bytes], () => checkUnblocked(typing));
 	}
+}
+
+/** It has read its input and waits. */
+async function isResting(typing: AgentTyping): Promise<boolean> {
+	const { state } = await typing.session.inspect();
+	return state !== "busy" && state !== "running";
 }
 
 function hasText(input: string | null, text: string): boolean {

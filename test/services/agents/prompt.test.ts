@@ -19,6 +19,12 @@ it("a prompt is typed again when the agent drops it, and Enter is pressed again 
 	expect(text.match(/finished/g)).toHaveLength(1);
 });
 
+it("a prompt that a busy agent shows late is not typed again", async () => {
+	const agent = await runningAgent("codex", "--busy-first");
+	await promptAgent(agent.typing, "tidy up");
+	expect(await screenText(agent)).toMatch(/^• finished tidy up$/m);
+});
+
 it("a prompt is refused while a dialog is open, with the dialog, and not one byte is typed", async () => {
 	const agent = await runningAgent("codex");
 	await promptAgent(agent.typing, "shell");
