@@ -17,6 +17,8 @@ const REACTION_MS = 250;
 const BRACKETED_PASTES = "2004";
 const PASTE_BEGIN = "\u001b[200~";
 const PASTE_END = "\u001b[201~";
+/** Each run of ESC before an end marker's rest: of two, the second would form a marker with the first removed. */
+const PASTE_ENDS = /\u001b+(?=\[201~)/g;
 
 type TypingOptions = {
 	/** Position in the input stream. A repeat from the same position types nothing again. */
@@ -38,8 +40,7 @@ type TypingResult = {
  * text is marked, so that a shell does not run its lines one by one.
  */
 export async function pasteText(session: Session, text: string, keys: Uint8Array, at: StreamPosition): Promise<string> {
-	// The end marker within the text would end the paste early.
-	const plain = newlinesToEnter(text.replaceAll(PASTE_END, ""), session);
+	const plain = newlinesToEnter(withoutPasteEnds(text), session);
 	const marked = PASTE_BEGIN + plain + PASTE_END;
 	if (plain === "") return plain;
 	// A repeat must type the same bytes even if the program's mode has changed. The typed length shows which form it was.
@@ -47,6 +48,14 @@ export async function pasteText(session: Session, text: string, keys: Uint8Array
 	if (typed === Buffer.byteLength(plain)) return plain;
 	if (typed === Buffer.byteLength(marked)) return marked;
 	return (await takesPastes(session)) ? marked : plain;
+}
+
+/**
+ * An end marker within the text would end the paste early. Only its ESC goes: without the whole marker, the text around
+ * it could form another one.
+ */
+export function withoutPasteEnds(text: string): string {
+	return text.replaceAll(PASTE_ENDS, "");
 }
 
 /** On a terminal, Enter ends a line. */
