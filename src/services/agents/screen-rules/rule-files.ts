@@ -3,7 +3,7 @@
  * before the built-in ones.
  */
 
-import { readdir, readFile } from "node:fs/promises";
+import { readdir, readFile, stat } from "node:fs/promises";
 import { join } from "node:path";
 import type { TSchema } from "typebox";
 import { Errors } from "typebox/value";
@@ -14,7 +14,7 @@ import { agentKinds } from "../../../words/agent.ts";
 import type { AgentRules } from "./format.ts";
 import { patternOf } from "./patterns.ts";
 
-/** @limit a file of screen rules | % characters | the server does not start */
+/** @limit a file of screen rules | % bytes | the server does not start */
 const MAX_FILE = 256 * 1024;
 const MAX_RULES = 128;
 
@@ -78,9 +78,11 @@ export async function readRuleFiles(directory: string, builtin: readonly AgentRu
 }
 
 async function readRules(path: string): Promise<AgentRules> {
-	const text = await readFile(path, "utf8");
-	if (text.length > MAX_FILE) throw wrong(path, `it is larger than ${MAX_FILE} characters`);
-	const value = jsonOf(path, text);
+	// Looked at before it is read: a named pipe would never end, and a huge file would fill the memory.
+	const file = await stat(path);
+	if (!file.isFile()) throw wrong(path, "it is not a file");
+	if (file.size > MAX_FILE) throw wrong(path, `it is larger than ${MAX_FILE} bytes`);
+	const value = jsonOf(path, await readFile(path, "utf8"));
 	if (!validator().Check(value)) {
 		const [problem] = Errors(rules as TSchema, value);
 		const field = problem?.instancePath.slice(1).replaceAll("/", ".") ?? "";

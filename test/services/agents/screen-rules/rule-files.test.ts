@@ -1,6 +1,7 @@
 /** Files of screen rules. */
 
-import { writeFile } from "node:fs/promises";
+import { execFileSync } from "node:child_process";
+import { truncate, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, it } from "vitest";
 import { builtinRules } from "../../../../src/services/agents/screen-rules/builtin/index.ts";
@@ -65,4 +66,25 @@ it.each([
 	expect(refused).toMatchObject({ code: "invalid_argument" });
 	expect("message" in refused && refused.message.startsWith(`${path}: `)).toBe(true);
 	expect("message" in refused && refused.message).toContain(fault);
+});
+
+it("a named pipe is refused without being opened", async () => {
+	const directory = await temporaryDirectory();
+	const path = join(directory, "own.json");
+	execFileSync("mkfifo", [path]);
+	await expect(readRuleFiles(directory, builtinRules)).rejects.toMatchObject({
+		code: "invalid_argument",
+		message: `${path}: it is not a file`,
+	});
+});
+
+it("a file above the limit is refused without being read", async () => {
+	const directory = await temporaryDirectory();
+	const path = join(directory, "own.json");
+	await writeFile(path, "");
+	await truncate(path, 8 * 1024 ** 3);
+	await expect(readRuleFiles(directory, builtinRules)).rejects.toMatchObject({
+		code: "invalid_argument",
+		message: `${path}: it is larger than 262144 bytes`,
+	});
 });
