@@ -233,6 +233,6 @@ export async function openEngine(
 		audit,
 		adminToken,
 		prepare,
-		adopted: adopted.length,
+		adopted: adopted.filter(({ state }) => state.status === "running").length,
 	};
 }

@@ -86,7 +86,7 @@ export type Server = {
 	readonly adminToken: string;
 	/** A link that signs in one browser, once and within five minutes; undefined without authentication. */
 	readonly signInUrl: string | undefined;
-	/** Number of sessions taken over from a previous server. */
+	/** Number of running sessions taken over from a previous server. */
 	readonly adopted: number;
 	/** Stops serving. Durable sessions continue; sessions in this process are ended. Idempotent. */
 	close(): Promise<void>;

@@ -64,7 +64,8 @@ export const execd: Command = new Command("execd")
 		// Handle signals before printing the address: its reader may send one at once.
 		const over = serveUntilSignal(server, "shutting down; terminals and background commands keep running");
 		await print(`listening on ${server.dropInUrl}\n`);
-		if (server.adopted > 0) printNotice(`found ${server.adopted} running sessions`);
+		if (server.adopted > 0)
+			printNotice(`found ${server.adopted} running ${server.adopted === 1 ? "session" : "sessions"}`);
 		if (accessToken === undefined) {
 			const who = isLoopback(host) ? "every user of this machine" : "anyone who can reach this port";
 			printNotice(`warning: ${who} can run programs as you; require a token with --access-token`);

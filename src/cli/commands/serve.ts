@@ -97,7 +97,8 @@ export const serve: Command = new Command("serve")
 			"shutting down; durable sessions keep running, and the next server will find them",
 		);
 		await print(`listening on ${server.url}\n`);
-		if (server.adopted > 0) printNotice(`found ${server.adopted} running sessions`);
+		if (server.adopted > 0)
+			printNotice(`found ${server.adopted} running ${server.adopted === 1 ? "session" : "sessions"}`);
 		if (config.auth) {
 			printNotice(`admin token: ${config.stateDir}/admin-token (hawser commands of this account use it automatically)`);
 		}

@@ -6,8 +6,9 @@ import { mkdtemp, readFile, rm, stat, truncate, writeFile } from "node:fs/promis
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import { result, TestHawser } from "../../support/hawser-command.ts";
+import { eventually } from "../../support/reading.ts";
 
 let hawser: TestHawser;
 beforeAll(async () => {
@@ -26,6 +27,23 @@ describe("serve", () => {
 		expect(await hawser.startServer()).toMatch(/^listening on http:\/\/127\.0\.0\.1:\d+$/);
 		await hawser.run(["send", id, "it", "--enter"]);
 		expect((await hawser.run(["logs", "-f", id])).stdout).toContain("got it");
+	});
+
+	it.each(["SIGKILL", "SIGTERM"] as const)("serve after %s counts only sessions that still run", async (signal) => {
+		const own = await TestHawser.create();
+		onTestFinished(() => own.remove());
+		const remarksOfNext = async () => {
+			await own.stopServer(signal);
+			own.serverRemarks = "";
+			await own.startServer();
+			// The last remark of a start.
+			await eventually("the remarks of the start", () => own.serverRemarks.includes("sign in with a browser"));
+			return own.serverRemarks;
+		};
+		for (let ended = 0; ended < 2; ended++) await own.run(["run", "--", "true"]);
+		expect(await remarksOfNext()).not.toContain("found");
+		await own.detached("exec cat");
+		expect(await remarksOfNext()).toContain("found 1 running session\n");
 	});
 
 	it("serve ends cleanly when it is signalled right after it prints its address", async () => {
