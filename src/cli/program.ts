@@ -94,9 +94,23 @@ function withTmux([node = "", script = "", ...args]: readonly string[]): string[
 	return [node, script, ...(basename(script) === "tmux" ? ["tmux"] : []), ...args];
 }
 
+/** Drops a request for help after an unknown command. Commander would print the help of its parent, without an error. */
+function withoutHelpOfUnknown(args: readonly string[]): readonly string[] {
+	let parent = program;
+	for (const [index, typed] of args.entries()) {
+		if (index < 2) continue;
+		const isGroup = parent.commands.length > 0 && !typed.startsWith("-") && typed !== "help";
+		if (!isGroup) return args;
+		const part = parent.commands.find((command) => [command.name(), ...command.aliases()].includes(typed));
+		if (!part) return ["-h", "--help"].includes(args[index + 1] ?? "") ? args.slice(0, index + 1) : args;
+		parent = part;
+	}
+	return args;
+}
+
 endOnClosedPipe();
 try {
-	await program.parseAsync(argv);
+	await program.parseAsync(withoutHelpOfUnknown(argv));
 } catch (error) {
 	const explained = toUserError(error);
 	// Only an internal error prints a stack trace.

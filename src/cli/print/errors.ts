@@ -46,7 +46,6 @@ export class UsageError extends Error {
 
 /** Hints for errors when the server starts to listen. */
 const serverHints: Readonly<Record<string, string>> = {
-	EADDRINUSE: "the port is in use; choose another --port (0 picks a free one) or stop the program that uses it",
 	EACCES: "ports below 1024 need root; choose a higher --port",
 	EADDRNOTAVAIL: "no such address on this machine; choose another --host",
 };
@@ -75,11 +74,22 @@ export function toUserError(error: unknown): { message: string; exitCode: number
 /** A system call error, as a sentence about the file. */
 function ofSystem(error: NodeJS.ErrnoException): string {
 	const { syscall, path, errno, code = "" } = error;
+	if (isPortInUse(error)) {
+		const option = process.env.npm_lifecycle_event === "start" ? "npm start -- --port 0" : "--port";
+		return `port ${error.port} on ${error.address} is in use; choose another with ${option}, or stop the server there`;
+	}
 	if (syscall === "listen") return withHint(error.message, serverHints[code]);
 	if (code === "EMFILE") return withHint(error.message, tooManyFiles);
 	const [, why] = (errno !== undefined && getSystemErrorMap().get(errno)) || [];
 	if (path === undefined || why === undefined) return error.message;
 	return `can't ${failedVerbs[syscall ?? ""] ?? "use"} ${path}: ${why}`;
+}
+
+/** A Unix socket in use has no port. */
+function isPortInUse(
+	error: NodeJS.ErrnoException,
+): error is NodeJS.ErrnoException & { readonly address: string; readonly port: number } {
+	return error.syscall === "listen" && error.code === "EADDRINUSE" && "address" in error && "port" in error;
 }
 
 const failedVerbs: Readonly<Record<string, string>> = {

@@ -270,15 +270,31 @@ describe("messages", () => {
 	it("an unknown command is reported in one line", async () => {
 		const unknown = await hawser.run(["atach"]);
 		expect(unknown).toMatchObject({ code: 1, stderr: "hawser: unknown command 'atach' (Did you mean attach?)\n" });
+		for (const help of ["--help", "-h"]) {
+			expect(await hawser.run(["atach", help])).toEqual(unknown);
+			expect(await hawser.run(["token", "crate", help])).toEqual({
+				code: 1,
+				stdout: "",
+				stderr: "hawser: unknown command 'crate' (Did you mean create?)\n",
+			});
+		}
+		expect(await hawser.run(["token", "create", "--help"])).toMatchObject({ code: 0, stderr: "" });
 	});
 
 	it("a port in use is reported with what to do about it", async () => {
 		const { url } = JSON.parse(await readFile(join(hawser.stateDir, "server.json"), "utf8")) as { url: string };
-		const args = ["serve", "--port", new URL(url).port, "--state-dir", join(config, "other")];
-		const { code, stderr } = await hawser.run(args);
-		expect(code).toBe(1);
-		expect(stderr).toMatch(/EADDRINUSE.*--port/);
-		expect(stderr.trim().split("\n")).toHaveLength(1);
+		const { port } = new URL(url);
+		const args = ["serve", "--port", port, "--state-dir", join(config, "other")];
+		const inUse = `hawser: port ${port} on 127.0.0.1 is in use; choose another with`;
+		expect(await hawser.run(args)).toEqual({
+			code: 1,
+			stdout: "",
+			stderr: `${inUse} --port, or stop the server there\n`,
+		});
+		expect(await hawser.run(args, { env: { npm_lifecycle_event: "start" } })).toMatchObject({
+			code: 1,
+			stderr: `${inUse} npm start -- --port 0, or stop the server there\n`,
+		});
 	});
 
 	it("a message names a session by the user's name for it", async () => {
