@@ -1,7 +1,7 @@
 /** `hawser send`: sends input to a session. */
 
 import { buffer } from "node:stream/consumers";
-import { Command } from "commander";
+import { Command, Option } from "commander";
 import { limits } from "../../api/messages.ts";
 import { offsetsOf, type Session } from "../../client/index.ts";
 import { encodeKey } from "../../words/keys.ts";
@@ -68,7 +68,11 @@ export const send: Command = withWorkspace(new Command("send"))
 	.option("--include-echo", "with --match: also match in the echo of the input")
 	.option("--idle <duration>", "with --wait: until output stops for this long", duration)
 	.option("--stable <duration>", "with --wait: until the screen is unchanged for this long", duration)
-	.option("--timeout <duration>", "with --wait: timeout", duration, limits.runMs)
+	.addOption(
+		new Option("--timeout <duration>", "with --wait: timeout")
+			.argParser(duration)
+			.default(limits.runMs, formatDuration(limits.runMs)),
+	)
 	.option("--json", "with --wait: print the result as JSON")
 	.addHelpText(
 		"after",
