@@ -20,7 +20,7 @@ export type Mode =
 	| { readonly kind: "choose"; readonly session: SessionInfo; readonly dialog: DialogReview }
 	| { readonly kind: "prompt"; readonly session: SessionInfo; readonly field: LineEditor }
 	| { readonly kind: "decide"; readonly session: SessionInfo; readonly deciding: ApprovalReview }
-	| { readonly kind: "stop"; readonly session: SessionInfo };
+	| { readonly kind: "kill"; readonly session: SessionInfo };
 
 export type ModeOf<Kind extends Mode["kind"]> = Extract<Mode, { kind: Kind }>;
 
@@ -112,7 +112,7 @@ function statusLineOf(mode: Mode, live: Known, now: number): StatusLine | undefi
 			return { kind: "field", label: `prompt ${nameOf(mode.session)}:`, ...displayText(mode.field) };
 		case "decide":
 			return mode.deciding.statusLine(now, !live.held.some(({ id }) => id === mode.deciding.approval.id));
-		case "stop":
+		case "kill":
 			return { kind: "question", text: `Kill ${nameOf(mode.session)} and everything it started?`, keys: "y/N" };
 		case "help":
 		case "list":

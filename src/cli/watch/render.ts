@@ -218,7 +218,7 @@ function hintsFor(row: Row | undefined): string {
 	if (row?.need?.kind === "asks" && row.need.agent)
 		return "number or Enter answer · o open · ? keys · q quit · / filter";
 	if (kind === "asks" || kind === "secret") return "Enter answer · o open · ? keys · q quit · x kill · / filter";
-	if (kind === "failed" || kind === "quiet") return "o open · d dismiss · ? keys · q quit · x stop · / filter";
-	if (row?.session.overview?.agent) return "Enter prompt · o open · ? keys · q quit · x stop · / filter";
-	return "o open · a type a line · ? keys · q quit · x stop · / filter";
+	if (kind === "failed" || kind === "quiet") return "o open · d dismiss · ? keys · q quit · x kill · / filter";
+	if (row?.session.overview?.agent) return "Enter prompt · o open · ? keys · q quit · x kill · / filter";
+	return "o open · a type a line · ? keys · q quit · x kill · / filter";
 }

@@ -204,7 +204,7 @@ export class WatchTable {
 		else {
 			// Any key closes the help; any key except y means no.
 			this.#mode = LIST;
-			if (mode.kind === "stop" && key.value.toLowerCase() === "y") void this.#stop(mode.session);
+			if (mode.kind === "kill" && key.value.toLowerCase() === "y") void this.#kill(mode.session);
 		}
 	}
 
@@ -228,7 +228,7 @@ export class WatchTable {
 			y: () => this.#decide("grant"),
 			n: () => this.#decide("deny"),
 			o: () => void this.#open(),
-			x: () => this.#askToStop(),
+			x: () => this.#askToKill(),
 			d: () => this.#dismiss(),
 			m: () => view.change({ isNeeding: !view.isNeeding }),
 			"/": () => {
@@ -414,16 +414,16 @@ export class WatchTable {
 		this.#drawSoon();
 	}
 
-	#askToStop(): void {
+	#askToKill(): void {
 		const session = this.#view.row?.session;
 		if (!session) return;
 		if (isEnded(session)) this.#say(`${nameOf(session)} ended`, true);
-		else this.#mode = { kind: "stop", session };
+		else this.#mode = { kind: "kill", session };
 	}
 
-	async #stop(session: SessionInfo): Promise<void> {
+	async #kill(session: SessionInfo): Promise<void> {
 		try {
-			this.#say(`Stopping ${nameOf(session)}…`, false);
+			this.#say(`Killing ${nameOf(session)}…`, false);
 			await this.#options.client.sessions.at(session.id).kill();
 			this.#say(`Killed ${nameOf(session)}.`, false);
 		} catch (error) {
