@@ -2,6 +2,7 @@
 
 import { accessSync, closeSync, constants, existsSync, openSync, readFileSync, statfsSync, statSync } from "node:fs";
 import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
 import type { Config } from "../../server/config.ts";
 import { probeSandbox } from "../../server/local-sandbox.ts";
 import { probeAddon } from "../../server/probe-addon.ts";
@@ -15,6 +16,9 @@ export type Check = {
 	/** How to fix it. */
 	readonly fix?: string;
 };
+
+/** Works from `src` and from `dist`: both are next to `docs`. */
+const sandboxPage = fileURLToPath(new URL("../../../docs/sandbox.md", import.meta.url));
 
 const MIN_NODE = 20;
 /** A server uses about two descriptors per session and per connection. */
@@ -142,7 +146,7 @@ async function sandbox(cgroup: Config["cgroup"]): Promise<Check> {
 		if (support.isEnforced) return { name, status: "ok", message: `enforced by ${support.by}, limits by ${limits}` };
 		return { name, status: "info", message: `not available, sandboxed programs are refused: ${support.reason}` };
 	} catch (error) {
-		return { name, status: "FAIL", message: messageOf(error), fix: "see docs/sandbox.md, or leave --cgroup out" };
+		return { name, status: "FAIL", message: messageOf(error), fix: `see ${sandboxPage}, or leave --cgroup out` };
 	}
 }
 

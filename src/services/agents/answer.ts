@@ -25,7 +25,7 @@ export async function answerAgent(typing: AgentTyping, answer: AnswerAgent, judg
 	const dialog = await typing.until(DRAWN_MS, (found) => found?.reading?.dialog ?? undefined);
 	if (!dialog) {
 		throw new SessionError("unsupported", "no screen rule reads the dialog of this agent; nothing was typed", {
-			hint: "type the answer, or add a rule: docs/agent-rules.md",
+			hint: "type the answer, or add a screen rule to the directory of hawser serve --agent-rules (see agent-rules.md in the docs of the hawser package)",
 		});
 	}
 	// Another dialog may have come between the two looks.
