@@ -15,12 +15,16 @@ from dataclasses import dataclass
 from typing import Any, cast
 from urllib.parse import urlsplit
 
-from websockets import client as websockets_client
-from websockets.exceptions import InvalidState, InvalidStatus
-from websockets.frames import Frame, Opcode
-from websockets.http11 import Response
-from websockets.typing import Subprotocol
-from websockets.uri import parse_uri
+try:
+    from websockets import client as websockets_client
+    from websockets.exceptions import InvalidState, InvalidStatus
+    from websockets.frames import Frame, Opcode
+    from websockets.http11 import Response
+    from websockets.typing import Subprotocol
+    from websockets.uri import parse_uri
+except ModuleNotFoundError as missing:
+    install = "pip install 'websockets>=10.4' (Debian: apt install python3-websockets)"
+    raise ModuleNotFoundError(f"hawser needs the package websockets: {install}", name=missing.name) from None
 
 from ._errors import HawserError, error_of
 from ._http import Address, certificate_error

@@ -34,6 +34,18 @@ test.each(["test_pieces.py", "test_server.py"])(
 	90_000,
 );
 
+test("without the package websockets the Python client says how to install it", async () => {
+	// Without `site` there are no installed packages.
+	const { code, stderr } = await outcomeOf(startPython(["-S", "-c", "import hawser"], { env }));
+	expect({ code, last: stderr.trim().split("\n").at(-1) }).toEqual({
+		code: 1,
+		last:
+			"ModuleNotFoundError: hawser needs the package websockets: pip install 'websockets>=10.4' " +
+			"(Debian: apt install python3-websockets)",
+	});
+	expect(stderr).not.toContain("During handling");
+});
+
 it("the Python client returns every byte of a program in order", async () => {
 	const code = `
 import hawser.sync, sys
