@@ -22,7 +22,7 @@ export function listPage(app: App, filter: Filter): TemplateResult {
 	const count = groups.needing.length + groups.running.length + groups.ended.length;
 	const isLoading = app.sessions.connection.value.kind === "loading";
 	return html`<main class="main" id="content">
-		${header(app, filter, isLoading ? undefined : count)}${banner(app)}
+		${header(app, filter, isLoading ? undefined : filter.isNeeding ? unanswered(app, groups) : count)}${banner(app)}
 		<div class="scroll ${filter.isNeeding ? "needing" : ""} ${app.aim.isBlocked.value ? "changing" : ""}">
 			${decisionError(app)}
 			${isLoading ? skeleton() : count > 0 ? list(app, filter, groups) : sessions.size === 0 ? empty(app) : noMatch(filter)}
@@ -39,6 +39,12 @@ function groupsOf(app: App, filter: Filter): SessionGroups {
 	});
 	const groups = groupSessions(shown, filter, app.circumstances.value);
 	return { ...groups, needing: app.aim.orderedNeeds(groups.needing) };
+}
+
+/** Equal to the navigation's count, which has no answered sessions. */
+function unanswered(app: App, { needing }: SessionGroups): number {
+	const needs = new Set(app.needing.value.map(({ session }) => session.id));
+	return needing.filter(({ session }) => needs.has(session.id)).length;
 }
 
 function header(app: App, filter: Filter, count: number | undefined): TemplateResult {
@@ -89,7 +95,8 @@ export function mayStart(app: App): boolean {
 	return state.me.admin || state.me.workspaces.some(({ right }) => right === "manage");
 }
 
-function list(app: App, filter: Filter, { needing, running, ended }: SessionGroups): TemplateResult {
+function list(app: App, filter: Filter, groups: SessionGroups): TemplateResult {
+	const { needing, running, ended } = groups;
 	const workspaces = new Set([...app.sessions.all.value.values()].map(({ workspace }) => workspace));
 	const hasWorkspace = filter.workspace === undefined && workspaces.size > 1;
 	const table = (name: string, sessions: readonly SessionInfo[], hint: string, isFirst: boolean) =>
@@ -113,7 +120,7 @@ function list(app: App, filter: Filter, { needing, running, ended }: SessionGrou
 			? html`<section aria-label="Needs you">
 					<div class="gh">
 						<h2>Needs you</h2>
-						<span class="n">${needing.length}</span><span class="hint">${words.answerHere}</span>
+						<span class="n">${unanswered(app, groups) || nothing}</span><span class="hint">${words.answerHere}</span>
 					</div>
 					<ul class="needs" @pointermove=${() => app.aim.holdOrder()}>
 						${repeat(

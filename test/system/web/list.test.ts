@@ -12,6 +12,9 @@ import { start } from "../../support/server.ts";
 import { temporaryDirectory } from "../../support/temporary.ts";
 import { type At, openPage, openSignedIn, pasteToken } from "../../support/web-page.ts";
 
+/** The part of a page's API that code inside it uses. */
+declare const document: { querySelector(selector: string): { readonly textContent: string } | null };
+
 /** A server in its own process, which can have durable sessions and be killed. */
 async function serve(): Promise<At & { readonly process: CrashingServer }> {
 	const process = new CrashingServer(await temporaryDirectory());
@@ -93,6 +96,13 @@ it("the list shows sessions that need attention first, and answers them: a key, 
 	await one("asks")
 		.getByText(/Sent "y" at \d\d:\d\d/)
 		.waitFor();
+	// The answered row stays for a while, but no longer counts.
+	const heading = await page.waitForFunction(
+		() =>
+			document.querySelector(".nav .pill")?.textContent === "3" &&
+			document.querySelector("[aria-label='Needs you'] .gh .n")?.textContent,
+	);
+	expect(await heading.jsonValue()).toBe("3");
 	await eventually("the answer", async () => (await asks.text()).text.includes("got:y"));
 
 	// Where space is short, the end is shown, because it has the question.
