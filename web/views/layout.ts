@@ -233,10 +233,11 @@ function openSessions(app: App, id: string): TemplateResult {
 					${needing.map(({ session, need }) => {
 						const state = sessionState(session, need, now);
 						const isAsking = need.kind === "asks" || need.kind === "secret" || need.kind === "approval";
-						const question =
-							need.kind === "approval"
-								? html`<span class="q ell block">${need.approval.preview.trim()}</span>`
-								: html`<span class="q ell end block">${endVisible(need.question)}</span>`;
+						const isLine = need.kind === "secret" || (need.kind === "asks" && !need.agent);
+						const text = need.kind === "approval" ? need.approval.preview.trim() : need.question;
+						const question = isLine
+							? html`<span class="q ell end block">${endVisible(text)}</span>`
+							: html`<span class="q ell block">${text}</span>`;
 						return html`<a class=${isAsking ? "ask" : nothing} href=${at(session.id)} aria-current=${isHere(session.id)}
 							>${glyph(state.glyph)}<span class="grow"
 								><span class="ell block">${nameOf(session)}</span>${isAsking ? question : nothing}</span

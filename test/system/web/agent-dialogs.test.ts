@@ -10,6 +10,10 @@ import { eventually } from "../../support/reading.ts";
 import { start } from "../../support/server.ts";
 import { expectAccessible, openSignedIn } from "../../support/web-page.ts";
 
+/** The parts of a page's API that code inside it uses. */
+type Box = { getBoundingClientRect(): { readonly left: number } };
+declare const document: { createRange(): Box & { selectNodeContents(node: unknown): void } };
+
 type Server = Awaited<ReturnType<typeof start>>;
 
 const QUESTION = "Would you like to run the following command?";
@@ -105,6 +109,26 @@ it("a viewer sees the dialog of an agent and can't answer it", async () => {
 	await page.locator(".tile .offered").getByText("Yes, proceed (y)").click();
 	expect(await typed()).toBe("");
 	expect(await stateOf(session)).toBe("blocked");
+	expect(problems).toEqual([]);
+});
+
+it("beside a session's page an agent's question is shown from its beginning", async () => {
+	const server = await start();
+	const { session } = await startCodex(server, "done");
+	const { page, problems } = await openSession(server, session.id);
+	const question = page.getByRole("navigation", { name: "Views" }).getByText(QUESTION);
+	await question.waitFor();
+	const { left, textLeft, isCut } = await question.evaluate((node) => {
+		const shown = node as unknown as Box & { readonly scrollWidth: number; readonly clientWidth: number };
+		const text = document.createRange();
+		text.selectNodeContents(shown);
+		return {
+			left: shown.getBoundingClientRect().left,
+			textLeft: text.getBoundingClientRect().left,
+			isCut: shown.scrollWidth > shown.clientWidth,
+		};
+	});
+	expect({ textLeft, isCut }).toEqual({ textLeft: left, isCut: true });
 	expect(problems).toEqual([]);
 });
 
