@@ -57,7 +57,7 @@ export class TerminalBanners {
 		`;
 	}
 
-	/** The question, if it is out of view or the phone's terminal is too small to type in. */
+	/** The question, if it is out of view or the terminal is as small as a phone's. */
 	question(
 		terminal: SessionTerminal,
 		{ session, isScrolledBack }: TerminalState,

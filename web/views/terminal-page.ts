@@ -40,6 +40,8 @@ const TICK_MS = 1_000;
 const PHONE_FONT_PX = 12;
 /** Touch devices, whose keyboard covers half of the page. */
 const isTouched = () => matchMedia("(pointer: coarse)").matches;
+/** As in phone.css. */
+const isNarrow = () => matchMedia("(max-width: 639px)").matches;
 const shownSize = (fontSize: number) => (isTouched() && fontSize === fontSizes.usual ? PHONE_FONT_PX : fontSize);
 
 class TerminalPage {
@@ -216,7 +218,7 @@ class TerminalPage {
 		const takesLines = session.mode === "pipe" && session.state === "running" && this.#may("operate", session);
 		return html`
 			${this.#banners.template(terminal, state)}
-			${this.#banners.question(terminal, state, { isOutOfView: state.isScrolledBack || isTouched() })}
+			${this.#banners.question(terminal, state, { isOutOfView: state.isScrolledBack || isTouched() || isNarrow() })}
 			${takesLines ? pipeInput(terminal) : nothing}
 			${this.#agent.template()}
 			${keyBar ?? nothing}

@@ -89,3 +89,13 @@ it("viewing a session on a phone does not resize it", async () => {
 	await page.getByRole("menuitem", { name: "Use my size" }).tap();
 	await expect.poll(async () => (await session.info()).size.cols).toBeLessThan(60);
 });
+
+it("a window as narrow as a phone's has the choices of a question as buttons, without touch", async () => {
+	const server = await start();
+	const session = await create(server, { command: "printf 'Push? [y/N] '; read a; echo got:$a; exec cat" });
+	const { page, problems } = await openSession(server, session.id, { viewport: PHONE.viewport });
+	await page.getByRole("button", { name: "Answer y" }).click();
+	await untilShown(page, "got:y");
+	await expect.poll(() => page.getByRole("button", { name: "Answer y" }).count()).toBe(0);
+	expect(problems).toEqual([]);
+});
