@@ -11,7 +11,7 @@ const MAX_CHOICES = 20;
 /** Rows that a label or a description takes, with empty ones. */
 const ROWS_PER_CHOICE = 6;
 /** A label in a column is followed by its description after so many blanks. */
-const COLUMN_GAP = /\s{3,}/;
+const COLUMN_GAP = /\s{2,}/;
 
 const POINTER = "[❯›▸▶➤●◉>]";
 const NUMBERED = new RegExp(`^(\\s*)(${POINTER})?(\\s*)(\\d{1,2})[.)]\\s+(\\S.*)$`, "u");

@@ -53,6 +53,16 @@ export const codex: AgentRules = {
 			choose: "arrows",
 		},
 		{
+			id: "codex.trust-folder",
+			kind: "trust",
+			footer: "^enter continue · esc back$",
+			menu: "numbered",
+			question: "^(Folder access .+)$",
+			choice: "^Trust and continue$",
+			details: "below",
+			choose: "arrows",
+		},
+		{
 			id: "codex.update",
 			kind: "question",
 			footer: "^enter continue · esc skip$",
