@@ -78,9 +78,9 @@ export function addAgents(serve: Serve, { sessions, agents, queue }: AgentRoutes
 	serve("cancelPrompt", async ({ session, params }) => queue.cancel(session, params.prompt));
 }
 
-/** Without an agent there is nothing to wait for. */
-async function mustWait({ session, view }: AgentTyping, queue: PromptQueue): Promise<boolean> {
+/** Without an agent there is nothing to wait for. The state of an agent that starts is not known yet. */
+async function mustWait({ session, view, signal }: AgentTyping, queue: PromptQueue): Promise<boolean> {
 	const agent = await view.state();
-	if (!agent) return false;
+	if (!agent) return (await view.screen(signal)) !== null;
 	return (agent.state !== "idle" && agent.state !== "done") || (await queue.list(session)).length > 0;
 }

@@ -3,6 +3,7 @@
 import type { AgentMessage } from "../../api/types.ts";
 import { SessionError } from "../../core/errors.ts";
 import { INPUT_WINDOW_BYTES } from "../../core/input/input-queue.ts";
+import { isEnded } from "../../core/log/session-state.ts";
 import type { AgentTyping } from "./agent-typing.ts";
 import { shows } from "./answer.ts";
 import { readAgentInput } from "./screen-rules/read-input.ts";
@@ -96,6 +97,9 @@ async function untilSubmitted(typing: AgentTyping, check: () => Promise<void>): 
 /** Rejects with `blocked` while a dialog is open, on the screen or by another signal. */
 async function checkUnblocked(typing: AgentTyping): Promise<void> {
 	const state = await typing.view.state();
+	if (!state && isEnded(typing.session.state)) {
+		throw new SessionError("session_closed", "the session's program has ended; nothing was typed");
+	}
 	if (!state && (await typing.view.screen(typing.signal))) {
 		// A dialog that no rule knows may be open.
 		throw new SessionError("conflict", "the state of the agent is not known; nothing was typed", {

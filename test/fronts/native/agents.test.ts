@@ -1,10 +1,13 @@
 /** Answers, prompts and queued prompts over HTTP. */
 
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
 import { expect, it } from "vitest";
 import type { AgentMessage, ProgramState, QueuedPrompt } from "../../../src/api/types.ts";
 import { agentProgram } from "../../support/agents.ts";
 import { startTestServer, type TestServer } from "../../support/native-server.ts";
 import { eventually } from "../../support/reading.ts";
+import { temporaryDirectory } from "../../support/temporary.ts";
 
 type Answer = { readonly status: number; readonly body: unknown };
 
@@ -140,6 +143,27 @@ it("a prompt with control characters, and one that is too long, is refused and n
 		answers.push(await post(server, `${path}/prompt`, { text: long, whenIdle: true }));
 	expect(answers.at(-1)).toMatchObject({ body: { error: { code: "limit_exceeded" } } });
 	expect(await screenOf(server, path)).not.toContain("tidy");
+});
+
+it("a prompt for an agent that starts is queued, and submitted when it is idle", async () => {
+	const server = await startTestServer();
+	const launcher = join(await temporaryDirectory(), "codex");
+	const program = await agentProgram("codex");
+	await writeFile(launcher, `#!/bin/sh\nprintf starting\nread -r go\nexec '${program}'\n`, { mode: 0o755 });
+	const { id } = await server.create({ argv: [launcher], cols: 80, rows: 24 });
+	const path = `/v1/sessions/${id}`;
+	await eventually("the start", async () => (await screenOf(server, path)).includes("starting"));
+	const refused = await post(server, `${path}/prompt`, { text: "refused words" });
+	expect(refused).toMatchObject({
+		status: 409,
+		body: { error: { message: "the state of the agent is not known; nothing was typed" } },
+	});
+	const queued = await post(server, `${path}/prompt`, { text: "early words", whenIdle: true });
+	expect(queued).toMatchObject({ status: 200, body: { submitted: false, queued: { text: "early words" } } });
+	expect(await screenOf(server, path)).not.toContain("words");
+	expect((await post(server, `${path}/keys`, { keys: ["Enter"] })).status).toBe(200);
+	await eventually("the turn", async () => (await screenOf(server, path)).includes("finished early words"));
+	expect(await screenOf(server, path)).not.toContain("refused");
 });
 
 it("a session without an agent takes no prompt and no answer", async () => {
