@@ -340,7 +340,9 @@ export class WatchTable {
 			return;
 		}
 		const waiting = session?.overview?.waiting;
-		if (session && waiting && need?.kind !== "approval" && !isEnded(session)) {
+		// A full-screen program without a question takes keys, not a line: they may choose in a dialog that no rule knows.
+		const takesLine = waiting && (waiting.kind !== "tui" || need?.kind === "asks");
+		if (session && takesLine && need?.kind !== "approval" && !isEnded(session)) {
 			this.#mode = { kind: "answer", session, waiting, field: new LineEditor() };
 			return;
 		}
