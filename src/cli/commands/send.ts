@@ -55,8 +55,11 @@ export const send: Command = withWorkspace(new Command("send"))
 	.option("-k, --key <name>", "key to press after the text; repeatable", collect)
 	.option("--enter", "press Enter last")
 	.option("--paste", "send as a bracketed paste, so that lines do not run one by one")
-	.option("--submit", "submit the text as a prompt of a coding agent, and check that it was submitted")
-	.option("--queue", "with --submit: keep the prompt until a busy agent is idle; see hawser queue")
+	.option(
+		"--submit",
+		"submit the text as a prompt of a coding agent, and check that it was submitted. While the agent works, this may cut its turn short; --queue does not",
+	)
+	.option("--queue", "with --submit: keep the prompt until a busy or starting agent is idle; see hawser queue")
 	.option("--offset", "print the output offset before sending, for wait --since and logs --since")
 	.option(
 		"-w, --wait",

@@ -55,7 +55,9 @@ type WaitOutcome =
 	| { readonly kind: "match" | "idle" | "screen" | "stable"; readonly offset: number }
 	| { readonly kind: "agent"; readonly agent: AgentMessage; readonly offset: number }
 	| { readonly kind: "exit"; readonly exit: ExitMessage }
-	| { readonly kind: "lost" | "gone" | "timeout" }
+	| { readonly kind: "lost" | "gone" }
+	/** `agent` is known after a wait for its state; null without an agent. */
+	| { readonly kind: "timeout"; readonly agent?: AgentMessage | null }
 	/** The session is unchanged, but this command lost its connection. */
 	| { readonly kind: "disconnected"; readonly message: string };
 
@@ -137,11 +139,22 @@ async function waitForCondition(session: Session, condition: LongCondition, flag
 		const { timeout } = flags;
 		const result = await session.wait(condition, timeout === undefined ? {} : { timeoutMs: timeout });
 		if (result.kind === "exit") return { kind: "exit", exit: result.exit };
-		if (result.kind === "lost" || result.kind === "timeout") return { kind: result.kind };
+		if (result.kind === "lost") return { kind: result.kind };
+		if (result.kind === "timeout") return { kind: result.kind, ...(flags.for ? await agentOf(session) : {}) };
 		if (result.kind === "agent") return { kind: result.kind, agent: result.agent, offset: result.offset };
 		return { kind: result.kind, offset: result.offset };
 	} catch (error) {
 		return toOutcome(error);
+	}
+}
+
+/** The agent after a wait for its state. The answer to the wait does not depend on it. */
+async function agentOf(session: Session): Promise<{ readonly agent?: AgentMessage | null }> {
+	try {
+		return { agent: (await session.inspect()).agent ?? null };
+	} catch (error) {
+		if (toUserError(error)) return {};
+		throw error;
 	}
 }
 
@@ -209,14 +222,20 @@ function sentenceOf(verdict: WaitOutcome, session: string, flags: WaitFlags): st
 	if (verdict.kind === "gone") return `session ${session} no longer exists`;
 	if (verdict.kind === "lost") return `session ${session} was lost; the exit status is unknown`;
 	if (verdict.kind === "disconnected") return verdict.message;
-	if (verdict.kind === "timeout") return `timed out: session ${session} ${unmetCondition(flags)}`;
+	if (verdict.kind === "timeout") return `timed out: session ${session} ${unmetCondition(flags, verdict.agent)}`;
 	if (verdict.kind !== "exit" || isForEnd(flags)) return undefined;
 	return `the program ended (${verdict.exit.signal ?? verdict.exit.code}) first`;
 }
 
 /** The condition that was not met. */
-function unmetCondition({ for: states, idle, match, screen, stable }: WaitFlags): string {
-	if (states) return `had no agent in state ${states.join(" or ")}`;
+function unmetCondition(
+	{ for: states, idle, match, screen, stable }: WaitFlags,
+	agent: AgentMessage | null | undefined,
+): string {
+	if (states) {
+		const present = agent ? `; its agent is in state ${agent.state}` : "";
+		return `had no agent in state ${states.join(" or ")}${present}`;
+	}
 	if (screen !== undefined) return "did not show the text";
 	if (stable !== undefined) return "kept changing its screen";
 	if (match) return "wrote no match";

@@ -1,7 +1,13 @@
 /** `hawser why`: prints in one line what a session's program is waiting for. */
 
 import { Command } from "commander";
-import { type AgentExplanation, type AgentMessage, approvalTitle, type ProgramState } from "../../client/index.ts";
+import {
+	type AgentExplanation,
+	type AgentMessage,
+	approvalTitle,
+	type ProgramState,
+	type Session,
+} from "../../client/index.ts";
 import { formatDuration } from "../../words/units.ts";
 import { approvalWaitText } from "../connect/approval-notice.ts";
 import { findServer, type WorkspaceFlags, withWorkspace } from "../connect/find-server.ts";
@@ -31,7 +37,8 @@ export const why: Command = withWorkspace(new Command("why"))
 		const what = state.state === "ended" ? `has ended: ${sessionStateText(session)}` : describe(state, Date.now());
 		const name = displayName(session);
 		const { agent, explanation } = state;
-		await print(`${safeLine(`${name} ${agent ? agentText(agent, Date.now()) : what}`)}\n`);
+		const failure = agent?.state === "error" ? await failureOf(agent, client.sessions.at(session.id)) : "";
+		await print(`${safeLine(`${name} ${agent ? agentText(agent, Date.now(), failure) : what}`)}\n`);
 		for (const line of explanation ? signalLines(explanation, explain === true) : []) {
 			await print(`${safeLine(`${name}: ${line}`)}\n`);
 		}
@@ -44,10 +51,16 @@ export const why: Command = withWorkspace(new Command("why"))
 
 type WhyFlags = WorkspaceFlags & { readonly json?: true; readonly explain?: true };
 
-function agentText(agent: AgentMessage, now: number): string {
+/** The error of a failed turn: as the agent reports it, or else the last row of its screen above its input. */
+async function failureOf({ details }: AgentMessage, session: Session): Promise<string> {
+	return details ?? (await session.info({ overview: true })).overview?.lastLine ?? "";
+}
+
+function agentText(agent: AgentMessage, now: number, failure: string): string {
 	const { app, state, kind, question, choices, children, confidence, signal, progress, since } = agent;
 	const what = state === "blocked" ? `${AGENT_WAITS[kind ?? "other"]}` : AGENT_STATES[state];
-	const asked = question === null ? "" : ` · "${question}"`;
+	const text = state === "error" ? failure : question;
+	const asked = text ? ` · "${text}"` : "";
 	const offered = choices.length === 0 ? "" : ` · ${choices.map(({ id, label }) => `${id} ${label}`).join(", ")}`;
 	const share = progress === null ? "" : ` · ${progress} %`;
 	const working = children.filter((child) => child.state === "working" || child.state === "blocked").length;

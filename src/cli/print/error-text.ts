@@ -10,6 +10,7 @@ const hints: Readonly<Partial<Record<ErrorCode, string>>> = { not_writable: TAKE
 const hintMeanings: readonly (readonly [says: RegExp, means: string])[] = [
 	[/attachment\.take|take control again|attach as a writer/, TAKE],
 	[/Authorization: Bearer/, SHOW_TOKEN],
+	[/send text with/, "type text with hawser send SESSION TEXT --enter"],
 	[/force=1/, "kill them first, or use --force"],
 	[/PUT \/v1\/workspaces/, "the operator can create it with hawser workspace set"],
 	[/allowHttp/, "use https, or --allow-http on a trusted network"],

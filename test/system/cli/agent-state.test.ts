@@ -40,6 +40,27 @@ test("wait --for idle also ends with a finished turn, and --for working does not
 	expect(late).toMatchObject({ code: 2, stderr: expect.stringContaining("had no agent in state working") });
 });
 
+test("after a failed turn, wait --for names the state and why prints the error", async () => {
+	const id = await start();
+	await report(id, `state=error:app=codex:msg=${Buffer.from("model overloaded").toString("base64")}`);
+	await hawser.run(["wait", id, "--for", "error"]);
+	const late = await hawser.run(["wait", id, "--for", "done", "--timeout", "100ms"]);
+	expect(late.code).toBe(2);
+	expect(late.stderr).toContain("had no agent in state done; its agent is in state error");
+	expect((await hawser.run(["why", id])).stdout).toContain(
+		'has failed in its turn · codex, by OSC 7501 · "model overloaded"',
+	);
+});
+
+test("a prompt for a program that is no agent, or has ended, is refused with what would work", async () => {
+	const id = await start();
+	const shell = await hawser.run(["send", id, "tidy up", "--submit"]);
+	expect(shell).toMatchObject({ code: 1, stderr: expect.stringContaining("hawser send SESSION TEXT --enter") });
+	await hawser.run(["kill", id]);
+	const ended = await hawser.run(["send", id, "tidy up", "--submit", "--queue"]);
+	expect(ended).toMatchObject({ code: 1, stderr: expect.stringContaining("the session's program has ended") });
+});
+
 test("wait --for reports the end of the session, and refuses unknown states", async () => {
 	const id = await start();
 	const waiting = result(hawser.start(["wait", id, "--for", "done"]));
