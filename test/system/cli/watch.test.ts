@@ -143,20 +143,6 @@ describe("watch", () => {
 		expect(table.terminal.output).toContain("\u001b[?1049l");
 	});
 
-	it("watch types no line into a full-screen program that asks nothing", async () => {
-		const draw = 'process.stdout.write("\\x1b[?1049hAn unknown dialog")';
-		const code = `process.stdin.setRawMode(true).pipe(process.stdout); ${draw}`;
-		const script = `exec ${process.execPath} -e '${code}'`;
-		const id = await start("full", "full", script);
-		const table = await Table.open(["--label", "test=full"]);
-		await expect.poll(async () => (await client.sessions.at(id).inspect()).state).toBe("tui");
-		await table.shows(() => /^> full .*\(full-screen program\)/.test(table.lineOf("full")));
-		await table.type(`${ENTER}1${ENTER}`);
-		await table.shows(() => /full is not asking anything; press o to open it/.test(table.lines.at(-1) ?? ""));
-		expect((await wrote(id)).trimEnd()).toMatch(/shows now:\]\nAn unknown dialog$/);
-		await table.quit();
-	});
-
 	it("watch refuses to answer a question that has changed since it was read, and reports that", async () => {
 		const id = await start("late", "changed", ASKS);
 		const table = await Table.open(["--label", "test=late"]);
