@@ -20,6 +20,15 @@ console.log(pid);
 
 const stateOf = (pid: number) => / ([A-Z]) /.exec(readFileSync(`/proc/${pid}/stat`, "latin1"))?.[1];
 
+/** False also for a process that has ended. */
+function isSleep(pid: number): boolean {
+	try {
+		return readFileSync(`/proc/${pid}/comm`, "latin1") === "sleep\n";
+	} catch {
+		return false;
+	}
+}
+
 type Tree = {
 	readonly starter: ChildProcess;
 	readonly nursery: number;
@@ -36,8 +45,11 @@ async function startStopped(): Promise<Tree> {
 	const [line] = await once(createInterface({ input: starter.stdout }), "line");
 	const minder = findProcess(Number(line))?.parent ?? 0;
 	const nursery = findProcess(minder)?.parent ?? 0;
-	await eventually("the daemon", () => descendants(minder, listProcesses()).length === 2);
-	const programs = descendants(minder, listProcesses()).map(({ pid }) => pid);
+	// For a moment, the shell that starts the daemon is there, too.
+	const programs = await eventually("the program and its daemon", () => {
+		const pids = descendants(minder, listProcesses()).map(({ pid }) => pid);
+		return pids.length === 2 && pids.every(isSleep) ? pids : undefined;
+	});
 	onTestFinished(() => {
 		for (const pid of [nursery, minder, ...programs]) killIfThere(pid);
 	});
