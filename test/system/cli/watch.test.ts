@@ -363,7 +363,14 @@ describe("watch", () => {
 			const command = `echo "$HAWSER_NOTIFY_NAME|$HAWSER_NOTIFY_COUNT|$HAWSER_NOTIFY_QUESTION" >> ${folder}/told`;
 			const told = () => readFile(join(folder, "told"), "utf8").catch(() => "");
 			const old = Array.from({ length: 8 }, (_, index) => `old${index}`);
-			for (const name of old) await start(test, name, `read -r -p 'Old ${name}? ' x`);
+			const ids = await Promise.all(old.map((name) => start(test, name, `read -r -p 'Old ${name}? ' x`)));
+			// A question that is asked after the first list is a new one.
+			for (const [index, id] of ids.entries()) {
+				const asked = `Old ${old[index]}? `.length;
+				await expect
+					.poll(async () => (await client.sessions.at(id).info()).offsets?.end, { timeout: 15_000 })
+					.toBe(asked);
+			}
 			const args = ["--label", `test=${test}`, "--notify-command", command];
 			const table = how === "lines" ? undefined : await Table.open(args);
 			const texts = table ? () => table.lines.join("\n") : watchedLines(args);
