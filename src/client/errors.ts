@@ -36,10 +36,10 @@ export class HawserError extends Error {
 
 /**
  * Whether the error is a bug in the calling program or in the SDK, which would happen again. Network failures never
- * are.
+ * are, and neither is a SyntaxError: it comes from an answer that is not JSON, such as a proxy's page.
  */
 export function isProgrammingError(error: unknown): error is Error {
-	if (error instanceof ReferenceError || error instanceof RangeError || error instanceof SyntaxError) return true;
+	if (error instanceof ReferenceError || error instanceof RangeError) return true;
 	// `fetch` also throws TypeError for network failures, with a different message in each browser.
 	return error instanceof TypeError && /illegal invocation|is not a |undefined|null|invalid/i.test(error.message);
 }
@@ -48,10 +48,7 @@ export function isProgrammingError(error: unknown): error is Error {
 export async function errorFromResponse(response: Response): Promise<HawserError> {
 	const { status } = response;
 	const body: unknown = await response.json().catch(() => undefined);
-	if (!isErrorMessage(body)) {
-		const hint = "check the address: this answer is not from a Hawser server";
-		return new HawserError("internal", `the server answered with status ${status}`, { status, hint });
-	}
+	if (!isErrorMessage(body)) return notFromHawser(status);
 	const { code, message, hint, retryAfterMs, agent } = body.error;
 	return new HawserError(code, message, {
 		status,
@@ -59,6 +56,12 @@ export async function errorFromResponse(response: Response): Promise<HawserError
 		...(typeof retryAfterMs === "number" ? { retryAfterMs } : {}),
 		...(agent === undefined ? {} : { agent }),
 	});
+}
+
+/** The answer of a server of another kind. */
+export function notFromHawser(status: number): HawserError {
+	const hint = "check the address: this answer is not from a Hawser server";
+	return new HawserError("internal", `the server answered with status ${status}`, { status, hint });
 }
 
 function isErrorMessage(body: unknown): body is ErrorMessage {

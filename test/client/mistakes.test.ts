@@ -30,6 +30,18 @@ it("the browser's fetch is never called as a method", async () => {
 	expect(await client.sessions.list()).toEqual([]);
 });
 
+it("a page instead of JSON is not from a Hawser server", async () => {
+	const other = createServer((_, response) => response.end("<h1>It works</h1>")).listen(0, "127.0.0.1");
+	onTestFinished(() => void other.close());
+	await once(other, "listening");
+	const client = connect({ url: `http://127.0.0.1:${(other.address() as AddressInfo).port}`, token: "none" });
+	await expect(client.sessions.list()).rejects.toMatchObject({
+		code: "internal",
+		message: "the server answered with status 200",
+		hint: "check the address: this answer is not from a Hawser server",
+	});
+});
+
 it("a server of another kind at the address is named by requests, waits and attachments", async () => {
 	const other = createServer((_, response) => response.writeHead(404).end("<h1>Not found</h1>")).listen(0, "127.0.0.1");
 	onTestFinished(() => void other.close());

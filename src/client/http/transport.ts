@@ -4,7 +4,7 @@ import { operations } from "../../api/operations.ts";
 import { pageKeyHeader } from "../../api/page-key.ts";
 import type { Operations } from "../../api/types.ts";
 import type { WebSocketConstructor } from "../attach/websocket.ts";
-import { errorFromResponse, HawserError, isProgrammingError } from "../errors.ts";
+import { errorFromResponse, HawserError, isProgrammingError, notFromHawser } from "../errors.ts";
 import { storedPageKey } from "./page-key.ts";
 import { type ConnectionTimeouts, defaultTimeouts } from "./retries.ts";
 import { checkProof } from "./server-proof.ts";
@@ -121,7 +121,12 @@ export class Transport {
 
 	/** Calls an operation and returns the JSON response. */
 	async call<Name extends OperationName>(name: Name, options: CallOptions<Name>): Promise<Operations[Name]["answer"]> {
-		return (await (await this.open(name, options)).json()) as Operations[Name]["answer"];
+		const response = await this.open(name, options);
+		try {
+			return (await response.json()) as Operations[Name]["answer"];
+		} catch (error) {
+			throw error instanceof SyntaxError ? notFromHawser(response.status) : error;
+		}
 	}
 
 	/**
