@@ -22,7 +22,7 @@ export type HookedAgent = {
 	readonly target: string;
 	/** Whether the file is shared with the user's own entries, or ours alone. */
 	readonly isShared: boolean;
-	/** What the user has to do afterwards. */
+	/** Steps that the user must take afterwards. */
 	readonly note?: string;
 };
 

@@ -31,7 +31,7 @@ type AgentTypingOptions = {
 	/** The lease under which it is typed. */
 	readonly fence: number | undefined;
 	readonly signal: AbortSignal;
-	/** Of a caller whose input may be held: left before each input, and entered again once the input may be typed. */
+	/** Set if the caller's input may be held. Typing leaves the turn before each input, and enters it again once the input may be typed. */
 	readonly turn?: Turn | undefined;
 };
 
